@@ -1,0 +1,160 @@
+// Every setting of the service: its place, unit, default and what it means; read from flags, environment and defaults.
+import { type Static, Type } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
+
+const positive = (byDefault: number, description: string, maximum = Number.MAX_SAFE_INTEGER) =>
+  Type.Integer({ minimum: 1, maximum, default: byDefault, description });
+
+const ProviderSettings = Type.Object(
+  {
+    base_url: Type.Optional(
+      Type.String({ pattern: "^https?://", description: "where the provider is, instead of its public address" }),
+    ),
+    key: Type.Optional(Type.String({ minLength: 1, description: "the operator's credential with this provider" })),
+  },
+  { additionalProperties: false },
+);
+
+export const SettingsSchema = Type.Object(
+  {
+    server: Type.Object(
+      {
+        host: Type.String({ default: "127.0.0.1", minLength: 1, description: "address to listen on" }),
+        port: Type.Integer({ default: 8080, minimum: 0, maximum: 65535, description: "port to listen on; 0 takes a free one" }),
+        public_url: Type.String({
+          default: "",
+          pattern: "^(https?://[^/]+.*)?$",
+          description: "address clients reach the service at; file links are built from it. Empty: the listening address",
+        }),
+        drain_s: positive(25, "longest time a drain waits for answers under way before the process ends", 30),
+      },
+      { default: {}, additionalProperties: false },
+    ),
+    data: Type.Object(
+      { dir: Type.String({ default: "./data", minLength: 1, description: "data directory: database, files, control socket" }) },
+      { default: {}, additionalProperties: false },
+    ),
+    catalogue: Type.Object(
+      { dir: Type.String({ default: "", description: "directory with models/ to use instead of the built-in catalogue" }) },
+      { default: {}, additionalProperties: false },
+    ),
+    limits: Type.Object(
+      {
+        burst_per_s: positive(20, "requests in one second over all keyed endpoints, per account"),
+        in_progress: positive(20, "generations queued or running, per account"),
+        seats: positive(1000, "generations running at a time in this process"),
+        seats_per_route: positive(64, "generations running at a time on one route, unless the catalogue says otherwise"),
+        waiting_submissions: positive(1000, "submissions waiting for the ledger before new ones get 503 busy"),
+        slow_commit_ms: positive(2000, "a commit under way for longer makes new submissions get 503 busy"),
+        link_s: positive(3600, "seconds a file link is valid", 3600),
+        keep_files_s: positive(604_800, "seconds the files of a generation are kept after success"),
+        collect_s: positive(600, "seconds that collecting a result may take"),
+        no_wait_s: positive(86_400, "seconds after which no attempt begins, for requests without max_wait_s"),
+        live_actors: positive(10_000, "machines kept in memory; above it idle ones are put away"),
+        result_bytes: positive(2_147_483_648, "largest result file, bytes"),
+      },
+      { default: {}, additionalProperties: false },
+    ),
+    media: Type.Object(
+      {
+        allow: Type.String({
+          default: "",
+          description:
+            "hosts (host or host:port, comma separated) that media may come from over http, any port and private addresses",
+        }),
+      },
+      { default: {}, additionalProperties: false },
+    ),
+    simulator: Type.Object(
+      {
+        speed: Type.Number({
+          default: 1,
+          exclusiveMinimum: 0,
+          maximum: 100_000,
+          description: "how fast the simulator works; 1 = a picture in about 2 s",
+        }),
+      },
+      { default: {}, additionalProperties: false },
+    ),
+    providers: Type.Record(Type.String({ pattern: "^[a-z][a-z0-9_-]*$" }), ProviderSettings, {
+      default: {},
+      description: "per provider: base_url and key",
+    }),
+    log: Type.Object(
+      {
+        level: Type.Union(
+          [Type.Literal("debug"), Type.Literal("info"), Type.Literal("warn"), Type.Literal("error"), Type.Literal("silent")],
+          {
+            default: "info",
+            description: "lines below this level are not written",
+          },
+        ),
+      },
+      { default: {}, additionalProperties: false },
+    ),
+  },
+  { additionalProperties: false },
+);
+export type Settings = Static<typeof SettingsSchema>;
+
+/** Names under which providers' credentials are commonly kept in the environment. */
+export const WELL_KNOWN_KEYS: Readonly<Record<string, string>> = { fal: "FAL_KEY", replicate: "REPLICATE_API_TOKEN" };
+
+/** A setting that cannot be used. The message is one line that says which, and what is allowed. */
+export class BadSetting extends Error {}
+
+type Tree = { [key: string]: Tree | string | number };
+
+const PREFIX = "GENROUTER_";
+const SECTIONS = Object.keys(SettingsSchema.properties);
+
+/** Variables that clients of the service use; they are not settings. */
+const CLIENT_VARIABLES = new Set(["GENROUTER_URL", "GENROUTER_API_KEY"]);
+
+/** Reads `GENROUTER_SECTION__KEY` (and `GENROUTER_PROVIDERS__FAL__KEY`) into a tree. @throws BadSetting for unknown names. */
+const fromEnvironment = (env: Record<string, string | undefined>): Tree => {
+  const tree: Tree = {};
+  for (const [name, value] of Object.entries(env)) {
+    if (value === undefined || !name.startsWith(PREFIX) || CLIENT_VARIABLES.has(name)) continue;
+    const path = name.slice(PREFIX.length).toLowerCase().split("__");
+    if (path.length < 2 || !SECTIONS.includes(path[0] ?? ""))
+      throw new BadSetting(
+        `${name} is not a setting; settings are GENROUTER_<SECTION>__<KEY> with a section of ${SECTIONS.join(", ")}`,
+      );
+    let at = tree;
+    for (const part of path.slice(0, -1)) {
+      const next = at[part];
+      const branch = typeof next === "object" ? next : {};
+      at[part] = branch;
+      at = branch;
+    }
+    at[path.at(-1) ?? ""] = value;
+  }
+  for (const [provider, name] of Object.entries(WELL_KNOWN_KEYS)) {
+    const key = env[name];
+    if (!key) continue;
+    tree.providers = typeof tree.providers === "object" ? tree.providers : {};
+    const section = tree.providers[provider];
+    tree.providers[provider] = { key, ...(typeof section === "object" ? section : {}) };
+  }
+  return tree;
+};
+
+const nameOf = (path: string) => PREFIX + path.slice(1).replaceAll("/", "__").toUpperCase();
+
+/**
+ * Settings from flags (highest), environment, defaults.
+ * @param flags a tree of what the command line set, e.g. `{ server: { port: 9000 } }`.
+ * @throws BadSetting one line naming the setting and what is allowed.
+ */
+export const readSettings = (env: Record<string, string | undefined>, flags: Tree = {}): Settings => {
+  const tree = fromEnvironment(env);
+  for (const [section, values] of Object.entries(flags)) {
+    const below = tree[section];
+    tree[section] = typeof values === "object" ? { ...(typeof below === "object" ? below : {}), ...values } : values;
+  }
+  const settings = Value.Default(SettingsSchema, Value.Convert(SettingsSchema, tree));
+  const fault = Value.Errors(SettingsSchema, settings).First();
+  if (fault) throw new BadSetting(`${nameOf(fault.path)}: ${fault.message.toLowerCase()}, not ${JSON.stringify(fault.value)}`);
+  return settings as Settings;
+};

@@ -1,0 +1,180 @@
+// The deeds: everything that can be written, each all or nothing; the ledger posts them, a store carries them out.
+import type {
+  Attempt,
+  AttemptState,
+  Command,
+  Credits,
+  Failure,
+  GenerationError,
+  GenerationRecord,
+  GenerationStatus,
+  Job,
+  JsonObject,
+  KeyScope,
+  Output,
+  PlannedRoute,
+  ResultFile,
+  RouteSpec,
+} from "./terms.ts";
+
+/** Accepts a submission: key, limits and balance are decided inside, in that order, then hold, row and `start` command. */
+export type AdmitDeed = {
+  deed: "admit";
+  seq: number;
+  id: string;
+  accountSeq: number;
+  keySeq: number;
+  model: string;
+  idempotencyKey: string | null;
+  /** SHA-256 of the canonical request as sent, hex. */
+  bodyHash: string;
+  /** The checked input: as sent and with defaults. */
+  input: { raw: JsonObject; filled: JsonObject };
+  plan: PlannedRoute[];
+  quotedCredits: Credits;
+  reservedCredits: Credits;
+  maxCostCredits: Credits;
+  /** Generations the account may have queued or running. */
+  inProgressLimit: number;
+  createdAtMs: number;
+  /** No attempt begins after this. */
+  waitEndsAtMs: number;
+  requestId: string;
+};
+export type AdmitOutcome =
+  | { kind: "admitted"; record: GenerationRecord }
+  | { kind: "replayed"; record: GenerationRecord }
+  | { kind: "idempotency_conflict" }
+  | { kind: "concurrency_limit" }
+  | { kind: "insufficient_credits"; availableCredits: Credits };
+
+/** A change of one attempt row. `begin` inserts it in state `intent`; otherwise only the members present change. */
+export type AttemptChange = {
+  n: number;
+  begin?: { ref: string; route: RouteSpec; priceCredits: Credits };
+  state?: AttemptState;
+  request?: string;
+  sentAtMs?: number;
+  endsAtMs?: number;
+  job?: Job;
+  results?: ResultFile[];
+  failure?: Failure;
+  watchUntilMs?: number | null;
+  endedAtMs?: number;
+};
+
+/** How a generation ends; the money moves in the same transaction. */
+export type Settlement =
+  /** Charges attempt `n` at its own price, releases the rest of the hold, ends the generation `succeeded`. */
+  | { kind: "capture"; n: number; credits: Credits; output: Output; filesExpireAtMs: number }
+  /** Releases the whole hold, ends the generation `failed`. */
+  | { kind: "release"; error: GenerationError };
+
+/** One event of one generation: journal line, snapshot, rows and money together. */
+export type StepDeed = {
+  deed: "step";
+  seq: number;
+  /** The version this step makes; the stored one must be exactly one less (0 before the first step). */
+  version: number;
+  atMs: number;
+  /** The event as the machine received it, and the state it led to (`running.polling`). */
+  event: JsonObject & { type: string };
+  stateAfter: string;
+  /** How to continue: the machine's state as JSON; null once the generation has ended. */
+  snapshot: string | null;
+  status?: GenerationStatus;
+  message?: string | null;
+  /** Attempts begun so far, when it changed. */
+  attempts?: number;
+  attemptChanges: AttemptChange[];
+  settlement?: Settlement;
+  /** The whole set of commands from now on, when it changed; ignored (emptied) when the generation ends. */
+  commands?: Command[];
+};
+export type StepOutcome =
+  | { kind: "stepped"; record: GenerationRecord }
+  /** The stored version is another one: somebody else went on, or the generation has ended. Nothing was written. */
+  | { kind: "stale" }
+  /** A constraint said no: a defect. Nothing was written. */
+  | { kind: "refused"; reason: string };
+
+/** Changes an attempt of a generation that has ended (a late delivery, a watch that is over). */
+export type MarkAttemptDeed = { deed: "mark-attempt"; seq: number; atMs: number; change: AttemptChange };
+/** Adds to the balance. `reference` makes it happen once: the same reference again changes nothing. */
+export type CreditDeed = {
+  deed: "credit";
+  accountSeq: number;
+  kind: "topup" | "adjust";
+  /** Positive for a top-up; an adjustment may be negative and takes at most what is available. */
+  credits: Credits;
+  note: string;
+  reference: string | null;
+  atMs: number;
+};
+export type CreateAccountDeed = { deed: "create-account"; id: string; name: string; atMs: number };
+export type SetAccountDeed = {
+  deed: "set-account";
+  accountSeq: number;
+  paused?: boolean;
+  burstPerS?: number | null;
+  inProgressLimit?: number | null;
+};
+export type CreateKeyDeed = {
+  deed: "create-key";
+  id: string;
+  accountSeq: number;
+  scope: KeyScope;
+  name: string;
+  /** SHA-256 of the key, hex; the key itself is never stored. */
+  hash: string;
+  /** The first characters, to recognise it by. */
+  start: string;
+  atMs: number;
+};
+export type RevokeKeyDeed = { deed: "revoke-key"; keyId: string; atMs: number };
+/** Marks the files of a generation as deleted; the row stays. */
+export type ExpireFilesDeed = { deed: "expire-files"; seq: number; atMs: number };
+/** Saves a route-health machine. */
+export type SaveRouteHealthDeed = { deed: "save-route-health"; routeId: string; snapshot: string; atMs: number };
+/** Keeps the highest time ever seen, so that time never runs backwards across a restart. */
+export type BeatDeed = { deed: "beat"; atMs: number };
+
+export type OfficeDeed =
+  | MarkAttemptDeed
+  | CreditDeed
+  | CreateAccountDeed
+  | SetAccountDeed
+  | CreateKeyDeed
+  | RevokeKeyDeed
+  | ExpireFilesDeed
+  | SaveRouteHealthDeed
+  | BeatDeed;
+export type OfficeOutcome =
+  /** `credits`: what a credit deed really moved. */
+  | { kind: "done"; seq?: number; credits?: Credits }
+  /** Nothing was written; `reason` is a sentence for the operator. */
+  | { kind: "refused"; reason: string };
+
+export type Deed = AdmitDeed | StepDeed | OfficeDeed;
+export type DeedOutcome = AdmitOutcome | StepOutcome | OfficeOutcome;
+/** The outcome that belongs to a deed. */
+export type OutcomeOf<D extends Deed> = D extends AdmitDeed ? AdmitOutcome : D extends StepDeed ? StepOutcome : OfficeOutcome;
+
+/** The disk has no room: the whole batch was rolled back, nothing was written, it may be tried again. */
+export class StoreFull extends Error {}
+/** Whether the batch was written is not known: answer nobody, stop the process, let recovery read what is there. */
+export class StoreUnknown extends Error {}
+
+/** What recovery reads of a generation that had not ended. */
+export type Unfinished = {
+  seq: number;
+  accountSeq: number;
+  status: "queued" | "running";
+  createdAtMs: number;
+  waitEndsAtMs: number;
+  plan: PlannedRoute[];
+  version: number;
+  snapshot: string | null;
+  commands: Command[];
+  attempt: Attempt | null;
+};

@@ -1,0 +1,23 @@
+// The port to result files: where a generation's files are written once, read many times and deleted.
+
+/** A file being received; nothing is visible until `keep`. */
+export interface Incoming {
+  write(chunk: Uint8Array): Promise<void>;
+  /** Makes the bytes written so far durable under `name` and visible. */
+  keep(): Promise<void>;
+  /** Path on local disk of the bytes so far, for measuring. */
+  readonly path: string;
+  discard(): Promise<void>;
+}
+
+/** Result files by generation and position. Every failure of the disk is thrown as `StorageRefused`. */
+export interface Files {
+  receive(generationId: string, n: number): Promise<Incoming>;
+  /** A blob that streams from disk, or undefined when the file is not there. */
+  open(generationId: string, n: number): Promise<Blob | undefined>;
+  /** Deletes every file of a generation; fine when there are none. */
+  remove(generationId: string): Promise<void>;
+}
+
+/** Our own storage said no (disk full, for example): the result is not lost, it waits. */
+export class StorageRefused extends Error {}

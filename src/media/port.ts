@@ -1,0 +1,26 @@
+// The port to media: measuring what a request links to, and collecting what a provider delivers.
+import type { MediaKind, Output, ResultFile } from "../terms.ts";
+
+/** A media URL of a request and what its field means, e.g. `{ field: "input.image_url", url, kind: "image" }`. */
+export type MediaLink = { field: string; url: string; kind: MediaKind };
+/** What was measured of a link. `ms` for clips and sound, `width`/`height` for pictures and clips. */
+export type Measured = { field: string; url: string; kind: MediaKind; ms?: number; width?: number; height?: number };
+
+export type CollectOutcome =
+  | { kind: "collected"; output: Output }
+  /** The file could not be had or is not what it claims; asking the provider again may help. */
+  | { kind: "unreadable"; detail: string }
+  /** The link says that it is over (403, 404, 410). */
+  | { kind: "expired"; detail: string }
+  /** Our storage refused: wait, the route is not to blame. */
+  | { kind: "storage-refused"; detail: string };
+
+export interface Media {
+  /** Opens and measures every link, all in parallel, 10 s in all. Throws the refusal `invalid_input` naming the field. */
+  measure(links: readonly MediaLink[]): Promise<Measured[]>;
+  /** Fetches the results of a generation into its files: streamed, checked, measured, hashed. Safe to repeat. */
+  collect(
+    what: { generationId: string; kind: MediaKind; results: readonly ResultFile[]; provider: string },
+    signal: AbortSignal,
+  ): Promise<CollectOutcome>;
+}

@@ -1,0 +1,59 @@
+// Every way to say no over HTTP: the codes of §7 in order of precedence, their statuses, and how to throw one.
+
+type RefusalRule = { status: number; when: string; retryAfterS?: number };
+
+/** Order = precedence: of two refusals that apply, the one listed first is answered. */
+export const REFUSALS = {
+  not_found: { status: 404, when: "No such path, no generation with this id on the account, or fewer files than n." },
+  unauthorized: { status: 401, when: "The API key is missing or invalid." },
+  account_disabled: { status: 403, when: "The account is paused." },
+  generation_not_enabled: { status: 403, when: "The key can read prices and generations but cannot generate." },
+  rate_limited: { status: 429, when: "Too many requests in the same second from one account.", retryAfterS: 1 },
+  body_too_large: { status: 413, when: "The body is over 1 MB (1,048,576 bytes); send media as URLs." },
+  invalid_request: { status: 400, when: "The body is not a JSON object, or its envelope is wrong." },
+  idempotency_conflict: { status: 409, when: "The Idempotency-Key was already used with a different body." },
+  restarting: { status: 503, when: "The service is starting or draining.", retryAfterS: 5 },
+  busy: { status: 503, when: "The service has too much to write, or no room to write it.", retryAfterS: 2 },
+  model_not_available: { status: 422, when: "No model with this id can be run here." },
+  invalid_input: {
+    status: 422,
+    when: "A field, value or combination that the model does not take, or media that cannot be read.",
+  },
+  max_cost_exceeded: { status: 422, when: "Every route costs more than max_cost_usd." },
+  model_unavailable: { status: 503, when: "Every route of the model is down at the moment.", retryAfterS: 10 },
+  concurrency_limit: { status: 429, when: "The account has its maximum number of generations in progress.", retryAfterS: 5 },
+  insufficient_credits: { status: 402, when: "The available balance does not cover the reserve." },
+  not_ready: { status: 409, when: "The file was requested before the generation succeeded." },
+  server_error: { status: 500, when: "A fault of the service; safe to retry with the same Idempotency-Key." },
+} as const satisfies Record<string, RefusalRule>;
+
+export type RefusalCode = keyof typeof REFUSALS;
+
+/** A no that the caller can act on. `message` names the field and what is allowed. */
+export class Refusal extends Error {
+  override readonly name = "Refusal";
+  readonly code: RefusalCode;
+  readonly status: number;
+  /** Seconds for `Retry-After`; undefined when waiting does not help. */
+  readonly retryAfterS: number | undefined;
+  /** Extra response headers, for example `Allow`. */
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    code: RefusalCode,
+    message: string,
+    more: { status?: number; retryAfterS?: number; headers?: Record<string, string> } = {},
+  ) {
+    super(message);
+    const rule: RefusalRule = REFUSALS[code];
+    this.code = code;
+    this.status = more.status ?? rule.status;
+    this.retryAfterS = more.retryAfterS ?? rule.retryAfterS;
+    this.headers = more.headers ?? {};
+  }
+}
+
+/** Refuses by name: `refuse("invalid_input", "input.duration: 20 is not offered; choose 4 to 15")`. */
+export const refuse = (code: RefusalCode, message: string, more?: ConstructorParameters<typeof Refusal>[2]): never => {
+  throw new Refusal(code, message, more);
+};

@@ -1,0 +1,102 @@
+// The store port: deeds in, facts out; each deed is all or nothing, and every driver passes one conformance suite.
+import type { Deed, DeedOutcome, Unfinished } from "../deeds.ts";
+import type { Attempt, Caller, Credits, GenerationRecord, JsonObject, LedgerSide, MovementKind } from "../terms.ts";
+
+export type AccountRow = {
+  seq: number;
+  id: string;
+  name: string;
+  paused: boolean;
+  availableCredits: Credits;
+  heldCredits: Credits;
+  /** Everything ever captured. */
+  chargedCredits: Credits;
+  /** Taken back by a refund or dispute but not there to take. */
+  owedCredits: Credits;
+  inProgress: number;
+  burstPerS: number | null;
+  inProgressLimit: number | null;
+  createdAtMs: number;
+};
+export type KeyRow = {
+  id: string;
+  accountId: string;
+  scope: "generate" | "read";
+  name: string;
+  start: string;
+  createdAtMs: number;
+  revokedAtMs: number | null;
+};
+export type MovementRow = {
+  seq: number;
+  accountId: string;
+  /** Position in the account's chain, from 1 without a gap. */
+  chainSeq: number;
+  kind: MovementKind;
+  credits: Credits;
+  from: LedgerSide;
+  to: LedgerSide;
+  generationId: string | null;
+  attemptN: number | null;
+  note: string | null;
+  availableAfter: Credits;
+  heldAfter: Credits;
+  hash: string;
+  atMs: number;
+};
+export type JournalLine = { version: number; atMs: number; event: JsonObject & { type: string }; stateAfter: string };
+/** One of the twelve invariants, checked: the rows that offend, at most 20, as JSON. */
+export type CheckResult = { invariant: number; name: string; ok: boolean; offending: JsonObject[] };
+
+/** Everything that may be read. All methods may be called while another process writes. */
+export interface StoreReads {
+  callerByKeyHash(hash: string): Promise<Caller | undefined>;
+  generationById(id: string, accountSeq: number): Promise<GenerationRecord | undefined>;
+  generationByKey(
+    accountSeq: number,
+    idempotencyKey: string,
+  ): Promise<{ record: GenerationRecord; bodyHash: string } | undefined>;
+  /** The generation behind a signed link, whatever the account. */
+  generationBySeq(seq: number): Promise<GenerationRecord | undefined>;
+  inputOf(seq: number): Promise<{ raw: JsonObject; filled: JsonObject } | undefined>;
+  attempt(seq: number, n: number): Promise<Attempt | undefined>;
+  attemptsOf(seq: number): Promise<Attempt[]>;
+  journalOf(seq: number): Promise<JournalLine[]>;
+  snapshotOf(seq: number): Promise<{ version: number; snapshot: string } | undefined>;
+  /** Generations not ended, by seq, starting after `afterSeq`; at most `limit`. */
+  unfinished(afterSeq: number, limit: number): Promise<Unfinished[]>;
+  /** Attempts of ended generations that are still asked about. */
+  watchedAttempts(afterSeq: number, limit: number): Promise<Attempt[]>;
+  /** Times from sending to delivery of the last deliveries of each route, newest last, at most `limit` per route, ms. */
+  recentDeliveries(limit: number): Promise<Map<string, number[]>>;
+  routeHealth(): Promise<Map<string, string>>;
+  /** Generations whose files are past their retention. */
+  expiredFiles(nowMs: number, limit: number): Promise<{ seq: number; id: string; files: number }[]>;
+  /** Job ids of a provider that attempts already own, so that a found job is never taken twice. */
+  jobOwner(provider: string, jobId: string): Promise<{ seq: number; n: number } | undefined>;
+  accounts(): Promise<AccountRow[]>;
+  account(id: string): Promise<AccountRow | undefined>;
+  keys(accountId?: string): Promise<KeyRow[]>;
+  movements(accountId: string, afterSeq: number, limit: number): Promise<MovementRow[]>;
+  movementsOf(generationSeq: number): Promise<MovementRow[]>;
+  /** A generation by id whatever the account; for the operator. */
+  findGeneration(id: string): Promise<(GenerationRecord & { accountId: string; idempotencyKey: string | null }) | undefined>;
+  /** Highest time any process has stored. */
+  lastSeenMs(): Promise<number>;
+  /** Persistent random bytes by name (signing links, for example), hex. */
+  secret(name: string): Promise<string>;
+  /** Whether the data directory was made for the simulator (`test`) or for money (`live`). */
+  mode(): Promise<"test" | "live">;
+  /** The twelve invariants. `nowMs` null: the service is not running, so overdue commands are not counted. */
+  verify(nowMs: number | null): Promise<CheckResult[]>;
+  close(): Promise<void>;
+}
+
+/** The one writer. */
+export interface Store extends StoreReads {
+  /**
+   * Carries out the deeds in order in one transaction, each in a savepoint of its own, and answers after the commit.
+   * @throws StoreFull nothing was written, try again. @throws StoreUnknown the outcome is not known: stop the process.
+   */
+  commit(deeds: readonly Deed[]): Promise<DeedOutcome[]>;
+}

@@ -1,0 +1,168 @@
+// The words of the service: the one dictionary of names and shapes that every room may use.
+
+/** Whole credits; 1 credit = 0.01 USD. Never a fraction, never above 2^53-1. */
+export type Credits = number;
+
+/** Any JSON value. */
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+export type JsonObject = { [key: string]: Json };
+
+/** The four statuses of a generation in the API (§3). */
+export const GENERATION_STATUSES = ["queued", "running", "succeeded", "failed"] as const;
+export type GenerationStatus = (typeof GENERATION_STATUSES)[number];
+
+/** Codes of `generation.error.code`. */
+export const GENERATION_ERROR_CODES = ["input_refused", "provider_failed", "timed_out", "provider_unavailable"] as const;
+export type GenerationErrorCode = (typeof GENERATION_ERROR_CODES)[number];
+export type GenerationError = { code: GenerationErrorCode; message: string };
+
+export type MediaKind = "image" | "video" | "audio";
+
+/**
+ * States of an attempt row. `intent`: seat taken, nothing sent. `sending`: a request may be out. `accepted`: the provider's
+ * job is known. The rest are ends: `delivered` (its files were charged), `rejected` (refused at submission), `absent`
+ * (proved never accepted), `failed` (accepted, then failed), `lost` (outcome never learnt), `capped` (its route time was
+ * over), `cancelled` (given up before anything was sent), `superseded` (another attempt delivered), `late` (delivered after
+ * the end, or after another: the operator's loss).
+ */
+export const ATTEMPT_STATES = [
+  "intent",
+  "sending",
+  "accepted",
+  "delivered",
+  "rejected",
+  "absent",
+  "failed",
+  "lost",
+  "capped",
+  "cancelled",
+  "superseded",
+  "late",
+] as const;
+export type AttemptState = (typeof ATTEMPT_STATES)[number];
+
+/** How a provider's failure is treated; see src/providers/provider.ts for what each means. */
+export const FAILURE_CLASSES = [
+  "refused_input",
+  "refused_output",
+  "invalid_for_route",
+  "input_unreachable",
+  "rate_limited",
+  "overloaded",
+  "config_fault",
+  "balance",
+  "not_sent",
+  "job_failed",
+  "gone",
+  "result_expired",
+  "result_unreadable",
+] as const;
+export type FailureClass = (typeof FAILURE_CLASSES)[number];
+/** Why an attempt failed. `detail` is for the operator only: it may hold provider text and never reaches a customer. */
+export type Failure = { class: FailureClass; detail: string; retryAfterMs?: number };
+
+/** A route as frozen into a generation's plan at submission, in the order of trying. Times in ms, price in whole credits. */
+export type PlannedRoute = {
+  routeId: string;
+  priceCredits: Credits;
+  expectedMs: number;
+  /** Longest time of one attempt, counted from its first `sending`; at most 2,400,000. */
+  timeoutMs: number;
+  onRefusal: "fail" | "next";
+  onLost: "next" | "hold" | "fail";
+};
+
+/** What a route needs to run, as the catalogue has it; frozen into the attempt row when the attempt begins. */
+export type RouteSpec = { routeId: string; provider: string; endpoint: string; options: JsonObject };
+
+/** The provider's own name for the work it accepted, and the addresses it gave for it. */
+export type Job = { jobId: string; urls?: { poll?: string; result?: string; cancel?: string } };
+
+/** One result file as a provider announces it. `url` is untrusted. */
+export type ResultFile = { url: string; mime?: string; expiresAtMs?: number };
+
+/** The record of one attempt: which route, what was asked, what is known. */
+export type Attempt = {
+  seq: number;
+  n: number;
+  /** Our reference for the attempt, sent to providers that take one: `<body of the generation's id>-<n>`, [a-z0-9-]. */
+  ref: string;
+  route: RouteSpec;
+  priceCredits: Credits;
+  state: AttemptState;
+  /** The exact request without its credentials, as JSON; null until `sending`. */
+  request: string | null;
+  sentAtMs: number | null;
+  /** End of the route time; null until `sending`. */
+  endsAtMs: number | null;
+  job: Job | null;
+  /** What the provider announced as the result; null until then. */
+  results: ResultFile[] | null;
+  failure: Failure | null;
+  /** Until when a lost, capped or superseded attempt is still asked about; null when nobody asks. */
+  watchUntilMs: number | null;
+  endedAtMs: number | null;
+};
+
+/** A stored result file. `n` is its position in `output.urls`, from 1. */
+export type StoredFile = { n: number; sha256: string; bytes: number; mime: string };
+/** What a generation delivered, measured from the files themselves. */
+export type Output = {
+  kind: MediaKind;
+  files: StoredFile[];
+  width?: number;
+  height?: number;
+  durationMs?: number;
+  hasAudio?: boolean;
+};
+
+/** What is true of a generation: the record that polls read. The resource of the API is made from it in src/http only. */
+export type GenerationRecord = {
+  /** Row number: ordered by creation, carried inside `id`. */
+  seq: number;
+  id: string;
+  accountSeq: number;
+  model: string;
+  status: GenerationStatus;
+  message: string | null;
+  quotedCredits: Credits;
+  reservedCredits: Credits;
+  costCredits: Credits | null;
+  attempts: number;
+  error: GenerationError | null;
+  output: Output | null;
+  createdAtMs: number;
+  completedAtMs: number | null;
+  /** When its files were deleted (retention over); null while they are kept. */
+  filesExpiredAtMs: number | null;
+};
+
+/** Scope of an API key. `read` may look, not submit. */
+export type KeyScope = "generate" | "read";
+/** What a key opens: the account and its limits (null: the service's default). */
+export type Caller = {
+  keySeq: number;
+  keyId: string;
+  scope: KeyScope;
+  accountSeq: number;
+  accountId: string;
+  paused: boolean;
+  burstPerS: number | null;
+  inProgressLimit: number | null;
+};
+
+/** Kinds of rows that make sure something happens to a generation: each names the event that fires at `dueAtMs`. */
+export const COMMAND_KINDS = ["start", "submit", "seat", "attempt", "collect"] as const;
+export type CommandKind = (typeof COMMAND_KINDS)[number];
+/** A durable deadline. `n` is the attempt it concerns, 0 for none. */
+export type Command = { kind: CommandKind; n: number; dueAtMs: number };
+
+/** Kinds of ledger movements. */
+export const MOVEMENT_KINDS = ["topup", "hold", "capture", "release", "adjust"] as const;
+export type MovementKind = (typeof MOVEMENT_KINDS)[number];
+
+/** Where the ledger's credits stand; a movement takes them from one side to another. */
+export type LedgerSide = "funding" | "available" | "held" | "charged" | "adjustments";
+
+/** Version of the interface, §9. */
+export const INTERFACE_VERSION = "2026-10-19";
