@@ -104,6 +104,11 @@ export type Attempt = {
   endedAtMs: number | null;
 };
 
+/** A media URL of a request and what its field means, e.g. `{ field: "input.image_url", url, kind: "image" }`. */
+export type MediaLink = { field: string; url: string; kind: MediaKind };
+/** What was measured of a link. `ms` for clips and sound, `width`/`height` for pictures and clips. */
+export type Measured = { field: string; url: string; kind: MediaKind; ms?: number; width?: number; height?: number };
+
 /** A stored result file. `n` is its position in `output.urls`, from 1. */
 export type StoredFile = { n: number; sha256: string; bytes: number; mime: string };
 /** What a generation delivered, measured from the files themselves. */

@@ -1,10 +1,5 @@
 // The port to media: measuring what a request links to, and collecting what a provider delivers.
-import type { MediaKind, Output, ResultFile } from "../terms.ts";
-
-/** A media URL of a request and what its field means, e.g. `{ field: "input.image_url", url, kind: "image" }`. */
-export type MediaLink = { field: string; url: string; kind: MediaKind };
-/** What was measured of a link. `ms` for clips and sound, `width`/`height` for pictures and clips. */
-export type Measured = { field: string; url: string; kind: MediaKind; ms?: number; width?: number; height?: number };
+import type { Measured, MediaKind, MediaLink, Output, ResultFile } from "../terms.ts";
 
 export type CollectOutcome =
   | { kind: "collected"; output: Output }
