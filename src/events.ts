@@ -1,0 +1,79 @@
+// Every line the service logs, in one list, and the logger that writes them; only the fields named here ever leave.
+import pino from "pino";
+import type { Settings } from "./config.ts";
+
+/** The events: name → level. A line carries its name as `msg` and the fields given; prompts, media URLs and keys never. */
+export const EVENTS = {
+  "service listening": "info",
+  "service draining": "info",
+  "service stopped": "info",
+  "recovery finished": "info",
+  "catalogue loaded": "info",
+  "catalogue refused": "error",
+  "request answered": "info",
+  "request failed": "error",
+  "generation admitted": "debug",
+  "generation stepped": "debug",
+  "generation ended": "info",
+  "generation parked": "error",
+  "attempt lost": "warn",
+  "attempt late": "warn",
+  "provider faulty": "error",
+  "provider unclear": "debug",
+  "route state changed": "warn",
+  "route fault": "error",
+  "store full": "error",
+  "store outcome unknown": "fatal",
+  "effect failed": "error",
+  "files swept": "info",
+  "control request": "info",
+  "clock jumped": "warn",
+} as const satisfies Record<string, "debug" | "info" | "warn" | "error" | "fatal">;
+export type EventName = keyof typeof EVENTS;
+
+/** Fields a line may carry. An allow-list: an object that is logged by mistake shows nothing. */
+export type EventFields = Partial<{
+  request_id: string;
+  method: string;
+  route: string;
+  status: number;
+  dur_ms: number;
+  account_id: string;
+  key_id: string;
+  generation_id: string;
+  attempt: number;
+  route_id: string;
+  provider: string;
+  state: string;
+  event: string;
+  error_code: string;
+  reason: string;
+  detail: string;
+  count: number;
+  url: string;
+  pid: number;
+  version: string;
+}>;
+
+/** Writes one event. */
+export type Log = (event: EventName, fields?: EventFields) => void;
+
+/** The service's log: JSON lines on standard error (standard output belongs to commands). Synchronous, so that no line is lost in a crash. */
+export const openLog = (
+  settings: Settings["log"],
+  destination: { write(line: string): void } = pino.destination({ dest: 2, sync: true }),
+): Log => {
+  const logger = pino(
+    {
+      level: settings.level,
+      base: null,
+      messageKey: "msg",
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (level) => ({ level }) },
+    },
+    destination,
+  );
+  return (event, fields = {}) => {
+    logger[EVENTS[event]](fields, event);
+  };
+};

@@ -1,0 +1,139 @@
+// The corridor: the way of one submission from a well-formed order to an accepted generation, or a refusal.
+import type { Catalogue } from "../catalogue/load.ts";
+import type { Clock } from "./clock.ts";
+import { type AdmitDeed, type AdmitOutcome, StoreFull } from "./deeds.ts";
+import { generationId, newGenerationSeq } from "./ids.ts";
+import { checkInput, checkMeasured } from "./quote/input.ts";
+import { makePlan, type RouteState } from "./quote/plan.ts";
+import { priceRoutes } from "./quote/price.ts";
+import { Refusal, refuse } from "./refusal.ts";
+import type { StoreReads } from "./store/store.ts";
+import type { Caller, Credits, GenerationRecord, JsonObject, Measured, MediaLink } from "./terms.ts";
+
+/** A submission whose envelope is right: what the caller asked for, still unchecked against the model. */
+export type Order = {
+  caller: Caller;
+  requestId: string;
+  model: string;
+  input: JsonObject;
+  /** `max_cost_usd` floored to whole credits; 10,000 when absent. */
+  maxCostCredits: Credits;
+  /** `max_wait_s` in ms; null when absent. */
+  maxWaitMs: number | null;
+  idempotencyKey: string | null;
+  /** SHA-256 of the canonical request as sent, hex. */
+  bodyHash: string;
+};
+/** `replayed`: the Idempotency-Key had already made this generation (200 instead of 202). */
+export type Accepted = { record: GenerationRecord; replayed: boolean };
+export type Submit = (order: Order) => Promise<Accepted>;
+
+/** Whether new submissions are taken at this moment. */
+export type Door = "open" | "restarting" | "busy";
+
+export type CorridorParts = {
+  reads: Pick<StoreReads, "generationByKey">;
+  admit: (deed: AdmitDeed) => Promise<AdmitOutcome>;
+  door: () => Door;
+  catalogue: () => Catalogue;
+  routeState: (routeId: string) => RouteState;
+  expectedMs: (routeId: string) => number | undefined;
+  allowsHost: (host: string) => boolean;
+  measure: (links: readonly MediaLink[]) => Promise<Measured[]>;
+  limits: { inProgress: number; noWaitMs: number };
+  clock: Clock;
+};
+
+const CLOSED = {
+  restarting: "The service is starting or about to stop; send the same request again with the same Idempotency-Key.",
+  busy: "The service has more to write than it can at the moment; send the same request again with the same Idempotency-Key.",
+} as const;
+
+const conflict = () =>
+  refuse("idempotency_conflict", "Idempotency-Key: already used with a different body; use a new key for a new request.");
+
+/** Makes the corridor. It reads like a list and visits no room twice; the order is that of the decisions. */
+export const openCorridor =
+  (parts: CorridorParts): Submit =>
+  async (order) => {
+    if (order.idempotencyKey !== null) {
+      const known = await parts.reads.generationByKey(order.caller.accountSeq, order.idempotencyKey);
+      if (known) return known.bodyHash === order.bodyHash ? { record: known.record, replayed: true } : conflict();
+    }
+    const door = parts.door();
+    if (door !== "open") refuse(door, CLOSED[door]);
+
+    const catalogue = parts.catalogue();
+    const model = catalogue.model(order.model);
+    const isRunnable = model?.routes.some((route) => parts.routeState(route.id) !== "unconfigured");
+    if (!model || !isRunnable)
+      return refuse(
+        "model_not_available",
+        `model: ${JSON.stringify(order.model.slice(0, 80))} is not available; GET /v1/models lists those that are.`,
+      );
+
+    const checked = checkInput(model, order.input, parts.allowsHost);
+    const measured = checked.links.length === 0 ? [] : await parts.measure(checked.links);
+    checkMeasured(model, checked, measured);
+    const plan = makePlan({
+      model,
+      checked,
+      measured,
+      prices: priceRoutes(model, checked, measured),
+      maxCostCredits: order.maxCostCredits,
+      maxWaitMs: order.maxWaitMs,
+      routeState: parts.routeState,
+      expectedMs: parts.expectedMs,
+    });
+
+    const nowMs = parts.clock.nowMs();
+    const seq = newGenerationSeq(nowMs);
+    const outcome = await parts
+      .admit({
+        deed: "admit",
+        seq,
+        id: generationId(seq),
+        accountSeq: order.caller.accountSeq,
+        keySeq: order.caller.keySeq,
+        model: model.id,
+        idempotencyKey: order.idempotencyKey,
+        bodyHash: order.bodyHash,
+        input: { raw: checked.raw, filled: checked.filled },
+        plan: plan.routes,
+        quotedCredits: plan.quotedCredits,
+        reservedCredits: plan.reservedCredits,
+        maxCostCredits: order.maxCostCredits,
+        inProgressLimit: order.caller.inProgressLimit ?? parts.limits.inProgress,
+        createdAtMs: nowMs,
+        // §2.5: once max_wait has passed no new route is tried; without it, a day.
+        waitEndsAtMs: nowMs + (order.maxWaitMs ?? parts.limits.noWaitMs),
+        requestId: order.requestId,
+      })
+      .catch((fault: unknown) => {
+        // A full disk is the one fault of a commit that is certain: nothing was written.
+        if (fault instanceof StoreFull) throw new Refusal("busy", CLOSED.busy);
+        throw fault;
+      });
+    return answer(outcome, plan.reservedCredits);
+  };
+
+const answer = (outcome: AdmitOutcome, reservedCredits: Credits): Accepted => {
+  switch (outcome.kind) {
+    case "admitted":
+      return { record: outcome.record, replayed: false };
+    case "replayed":
+      return { record: outcome.record, replayed: true };
+    case "idempotency_conflict":
+      return conflict();
+    case "concurrency_limit":
+      return refuse(
+        "concurrency_limit",
+        "The account has its maximum number of generations in progress; try again when one has finished.",
+      );
+    case "insufficient_credits":
+      return refuse(
+        "insufficient_credits",
+        `${(reservedCredits / 100).toFixed(2)} USD must be available and ${(outcome.availableCredits / 100).toFixed(2)} USD is; add credits, or lower max_cost_usd.`,
+      );
+  }
+};
