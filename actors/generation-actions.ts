@@ -1,0 +1,207 @@
+// What the generation machine does on its way: it notes what goes to disk and asks for what comes after, nothing else.
+import { setup } from "xstate";
+import type { AttemptChange } from "../src/deeds.ts";
+import type { AttemptState, GenerationErrorCode } from "../src/terms.ts";
+import { backOffUntilMs, currentRoute, endCode } from "./generation-rules.ts";
+import {
+  type Ask,
+  type ClosedAs,
+  type CurrentAttempt,
+  ERROR_MESSAGES,
+  type GenerationContext,
+  type GenerationEvent,
+  type GenerationInput,
+  type Saying,
+} from "./generation-words.ts";
+
+/** The machine's types, before its actions and guards. */
+export const words = setup({
+  types: {
+    context: {} as GenerationContext,
+    events: {} as GenerationEvent,
+    input: {} as GenerationInput,
+    emitted: {} as Saying,
+  },
+});
+
+type Say = (saying: Saying) => void;
+const noteAttempt = (say: Say, change: AttemptChange) => say({ type: "note.attempt", change });
+
+/** Entry of a resting state: asks for what that state waits for. The same function serves a restored generation. */
+export const askFor = (ask: (context: GenerationContext) => Ask | null) =>
+  words.enqueueActions(({ context, enqueue }) => {
+    const wanted = ask(context);
+    if (wanted) enqueue.emit(wanted);
+  });
+
+/** The answer to `beginAttempt`: the attempt exists, in state `intent`. */
+export const beginAttempt = words.enqueueActions(({ context, event, enqueue }) => {
+  if (event.type !== "begun") return;
+  const route = context.plan[event.route];
+  if (!route) throw new Error(`the plan has no route ${event.route}`);
+  const current: CurrentAttempt = {
+    n: event.n,
+    route: event.route,
+    sends: 0,
+    sentAtMs: null,
+    endsAtMs: null,
+    collectEndsAtMs: null,
+    wakeAtMs: null,
+    watchMs: event.watchMs,
+  };
+  enqueue.assign({ current, nextRoute: event.route + 1, tried: event.n });
+  noteAttempt(enqueue.emit, { n: event.n, begin: { ref: event.ref, route: event.spec, priceCredits: route.priceCredits } });
+});
+
+export const passAll = words.assign({ nextRoute: ({ context }) => context.plan.length });
+
+const updateCurrent = (context: GenerationContext, change: Partial<CurrentAttempt>): CurrentAttempt => {
+  if (!context.current) throw new Error("no attempt is current");
+  return { ...context.current, ...change };
+};
+
+/** The slot is held and the exact request known: `sending`, durable before a socket opens. The cap counts from the first one. */
+export const beginSending = words.enqueueActions(({ context, event, enqueue }) => {
+  const route = currentRoute(context);
+  if (event.type !== "slotTaken" || !context.current || !route) return;
+  const sentAtMs = context.current.sentAtMs ?? event.atMs;
+  const endsAtMs = context.current.endsAtMs ?? event.atMs + route.timeoutMs;
+  enqueue.assign({ current: updateCurrent(context, { sentAtMs, endsAtMs, sends: context.current.sends + 1, wakeAtMs: null }) });
+  noteAttempt(enqueue.emit, { n: event.n, state: "sending", request: event.request, sentAtMs, endsAtMs });
+});
+
+export const keepJob = words.enqueueActions(({ event, enqueue }) => {
+  if (event.type === "accepted") noteAttempt(enqueue.emit, { n: event.n, state: "accepted", job: event.job });
+});
+
+/** A result was announced: where it is goes to disk before it is fetched, and the time for fetching begins. */
+export const beginCollecting = words.enqueueActions(({ context, event, enqueue }) => {
+  if (event.type !== "announced") return;
+  const expiries = event.results.flatMap((file) => (file.expiresAtMs === undefined ? [] : [file.expiresAtMs]));
+  // A provider's clock may be wrong: an expiry in the past still leaves half a minute.
+  const expiresAtMs = Math.max(event.atMs + 30_000, Math.min(Number.POSITIVE_INFINITY, ...expiries));
+  enqueue.assign({ current: updateCurrent(context, { collectEndsAtMs: Math.min(event.atMs + context.collectMs, expiresAtMs) }) });
+  noteAttempt(enqueue.emit, { n: event.n, state: "accepted", results: event.results, ...(event.job ? { job: event.job } : {}) });
+});
+
+/** Our own storage is the one that refuses: the time for collecting does not run out on it. */
+export const extendCollecting = words.enqueueActions(({ context, event, enqueue }) => {
+  enqueue.assign({ current: updateCurrent(context, { collectEndsAtMs: event.atMs + context.collectMs }) });
+});
+
+/** A refusal that proves nothing was accepted, with time left: the same attempt again, later. */
+export const beginBackingOff = words.enqueueActions(({ context, event, enqueue }) => {
+  const wakeAtMs = backOffUntilMs({ context, event });
+  if (event.type !== "rejected" || wakeAtMs === null) return;
+  enqueue.assign({ current: updateCurrent(context, { wakeAtMs }) });
+  noteAttempt(enqueue.emit, { n: event.n, state: "intent", failure: event.failure });
+});
+
+/** Ends the current attempt; a lost or capped one stays watched, in case it delivers after all. */
+export const closeAttempt = (as: ClosedAs) =>
+  words.enqueueActions(({ context, event, enqueue }) => {
+    const attempt = context.current;
+    if (!attempt) return;
+    const failure = "failure" in event ? event.failure : null;
+    const isWatched = as === "lost" || as === "capped";
+    const refused = failure?.class === "refused_input" ? 1 : 0;
+    enqueue.assign({
+      current: null,
+      inputRefusals: context.inputRefusals + refused,
+      watched: isWatched ? [...context.watched, { n: attempt.n, route: attempt.route, arriving: false }] : context.watched,
+    });
+    noteAttempt(enqueue.emit, {
+      n: attempt.n,
+      state: as,
+      endedAtMs: event.atMs,
+      ...(failure ? { failure } : {}),
+      ...(isWatched ? { watchUntilMs: (attempt.sentAtMs ?? event.atMs) + attempt.watchMs } : {}),
+    });
+    enqueue.emit({ type: isWatched ? "ask.watch" : "ask.letGo", n: attempt.n });
+  });
+
+/** No route is left but an earlier attempt's files are arriving: that one becomes the current attempt again. */
+export const adoptArriving = words.enqueueActions(({ context, event, enqueue }) => {
+  const arriving = context.watched.find((attempt) => attempt.arriving);
+  if (!arriving) return;
+  enqueue.assign({
+    current: {
+      n: arriving.n,
+      route: arriving.route,
+      sends: 1,
+      sentAtMs: event.atMs,
+      endsAtMs: event.atMs,
+      collectEndsAtMs: event.atMs + context.collectMs,
+      wakeAtMs: null,
+      watchMs: 0,
+    },
+    watched: context.watched.filter((attempt) => attempt.n !== arriving.n),
+  });
+  noteAttempt(enqueue.emit, { n: arriving.n, state: "accepted", watchUntilMs: null });
+});
+
+const cancelWatched = (context: GenerationContext, say: Say, except: number | null) => {
+  for (const attempt of context.watched) if (attempt.n !== except) say({ type: "ask.cancel", n: attempt.n });
+};
+
+/** Ends the generation failed: the whole hold goes back. */
+export const release = (code?: GenerationErrorCode) =>
+  words.enqueueActions(({ context, event, enqueue }) => {
+    cancelWatched(context, enqueue.emit, null);
+    const ended = code ?? endCode({ context, event });
+    enqueue.emit({ type: "note.release", error: { code: ended, message: ERROR_MESSAGES[ended] } });
+  });
+
+/** The files are safe: charges the attempt that delivered, whichever it is, and ends the generation. */
+export const capture = words.enqueueActions(({ context, event, enqueue }) => {
+  if (event.type !== "collected") return;
+  const { current } = context;
+  const delivering = current?.n === event.n ? current : context.watched.find((attempt) => attempt.n === event.n);
+  const route = delivering ? context.plan[delivering.route] : undefined;
+  if (!route) throw new Error(`attempt ${event.n} has no route`);
+  noteAttempt(enqueue.emit, { n: event.n, state: "delivered", watchUntilMs: null, endedAtMs: event.atMs });
+  if (current && current.n !== event.n) {
+    const wasSent = current.sends > 0;
+    const state: AttemptState = wasSent ? "superseded" : "cancelled";
+    const watchUntilMs = wasSent ? (current.sentAtMs ?? event.atMs) + current.watchMs : null;
+    noteAttempt(enqueue.emit, { n: current.n, state, watchUntilMs, endedAtMs: event.atMs });
+    enqueue.emit({ type: "ask.letGo", n: current.n });
+    if (wasSent) {
+      enqueue.emit({ type: "ask.cancel", n: current.n });
+      enqueue.emit({ type: "ask.watch", n: current.n });
+    }
+  }
+  cancelWatched(context, enqueue.emit, event.n);
+  enqueue.emit({ type: "note.capture", n: event.n, credits: route.priceCredits, output: event.output });
+});
+
+const setArriving = (context: GenerationContext, n: number, arriving: boolean) =>
+  context.watched.map((attempt) => (attempt.n === n ? { ...attempt, arriving } : attempt));
+
+/** A lost attempt turned out to have a job: it stays lost, but now it can be asked about by name. */
+export const keepWatchedJob = words.enqueueActions(({ event, enqueue }) => {
+  if (event.type !== "accepted") return;
+  noteAttempt(enqueue.emit, { n: event.n, job: event.job });
+  enqueue.emit({ type: "ask.watch", n: event.n });
+});
+
+export const collectWatched = words.enqueueActions(({ context, event, enqueue }) => {
+  if (event.type !== "announced" && event.type !== "storageReturned") return;
+  enqueue.assign({ watched: setArriving(context, event.n, true) });
+  if (event.type === "announced")
+    noteAttempt(enqueue.emit, { n: event.n, results: event.results, ...(event.job ? { job: event.job } : {}) });
+  // Tried several times, with fresh links, before it is given up.
+  enqueue.emit({ type: "ask.collectAgain", n: event.n });
+});
+
+export const awaitStorageForWatched = words.enqueueActions(({ event, enqueue }) => {
+  if (event.type === "storageRefused") enqueue.emit({ type: "ask.awaitStorage", n: event.n });
+});
+
+/** A watched attempt has failed, or its result cannot be had: nobody asks about it any more. */
+export const dropWatched = words.enqueueActions(({ context, event, enqueue }) => {
+  if (!("n" in event)) return;
+  enqueue.assign({ watched: context.watched.filter((attempt) => attempt.n !== event.n) });
+  noteAttempt(enqueue.emit, { n: event.n, watchUntilMs: null, ...("failure" in event ? { failure: event.failure } : {}) });
+  enqueue.emit({ type: "ask.letGo", n: event.n });
+});

@@ -1,0 +1,60 @@
+// The questions the generation machine asks before it moves: pure predicates over its memory and the event in hand.
+import type { Failure, GenerationErrorCode, PlannedRoute } from "../src/terms.ts";
+import type { GenerationContext, GenerationEvent } from "./generation-words.ts";
+
+type Asked = { context: GenerationContext; event: GenerationEvent };
+
+/** Longest chain of re-sends on one route after refusals that prove nothing was accepted. */
+const MAX_SENDS = 5;
+/** A connection that was refused is tried this often before the next route has its turn. */
+const MAX_UNSENT = 2;
+
+const failureOf = (event: GenerationEvent): Failure | null =>
+  event.type === "rejected" || event.type === "jobFailed" || event.type === "resultLost" ? event.failure : null;
+
+/** The planned route of the current attempt. */
+export const currentRoute = (context: GenerationContext): PlannedRoute | null =>
+  context.current === null ? null : (context.plan[context.current.route] ?? null);
+
+export const isCurrent = ({ context, event }: Asked): boolean => "n" in event && context.current?.n === event.n;
+
+export const isWatched = ({ context, event }: Asked): boolean =>
+  "n" in event && context.current?.n !== event.n && context.watched.some((attempt) => attempt.n === event.n);
+
+/** §2.5: once max_wait has passed no new route is tried. */
+export const mayTryNextRoute = ({ context, event }: Asked): boolean =>
+  context.nextRoute < context.plan.length && event.atMs < context.waitEndsAtMs;
+
+/** An earlier attempt's files are on their way: nothing else is begun or ended until they are in or gone. */
+export const lateResultArriving = ({ context }: Asked): boolean => context.watched.some((attempt) => attempt.arriving);
+
+/** The input itself was refused, and the route does not say that another may see it differently. */
+export const inputRefusedForGood = ({ context, event }: Asked): boolean =>
+  failureOf(event)?.class === "refused_input" && currentRoute(context)?.onRefusal !== "next";
+
+/** When a refusal proves that nothing was accepted: the time to send again, or null when waiting is no use. */
+export const backOffUntilMs = ({ context, event }: Asked): number | null => {
+  const failure = failureOf(event);
+  const attempt = context.current;
+  if (failure === null || attempt === null) return null;
+  const isLimited = failure.class === "rate_limited" && attempt.sends < MAX_SENDS;
+  const isUnsent = failure.class === "not_sent" && attempt.sends < MAX_UNSENT;
+  if (!isLimited && !isUnsent) return null;
+  const pauseMs = failure.retryAfterMs ?? (isLimited ? 1000 * 2 ** attempt.sends : 1000);
+  const untilMs = event.atMs + pauseMs;
+  return untilMs < context.waitEndsAtMs && untilMs < (attempt.endsAtMs ?? Number.POSITIVE_INFINITY) ? untilMs : null;
+};
+export const mayBackOff = (asked: Asked): boolean => backOffUntilMs(asked) !== null;
+
+/** What a route wants when an outcome was never learnt. */
+export const holdsWhenLost = ({ context }: Asked): boolean => currentRoute(context)?.onLost === "hold";
+export const failsWhenLost = ({ context }: Asked): boolean => currentRoute(context)?.onLost === "fail";
+/** At the cap, `hold` and `fail` end alike. */
+export const staysWhenLost = (asked: Asked): boolean => holdsWhenLost(asked) || failsWhenLost(asked);
+
+/** The code of a generation that ends because nothing is left to try. */
+export const endCode = ({ context, event }: Asked): GenerationErrorCode => {
+  if (context.tried === 0) return event.type === "skipped" ? "provider_unavailable" : "timed_out";
+  if (context.nextRoute < context.plan.length && event.type !== "skipped") return "timed_out";
+  return context.inputRefusals === context.tried ? "input_refused" : "provider_failed";
+};

@@ -1,0 +1,87 @@
+// How a generation continues: its state and memory as JSON and back, what it waits for, and when that must be over.
+import type { SnapshotFrom } from "xstate";
+import type { Command, PlannedRoute } from "../src/terms.ts";
+import { generationMachine, type Leaf, STANDING } from "./generation.ts";
+import { type Ask, CONFIRMING_MESSAGE, type GenerationContext, PARKED_MESSAGE } from "./generation-words.ts";
+
+export type GenerationSnapshot = SnapshotFrom<typeof generationMachine>;
+
+/** Version of the frozen form; a golden snapshot of each version is restored by the tests for ever. */
+export const SNAPSHOT_VERSION = 1;
+
+const leafOfValue = (value: unknown): string =>
+  typeof value === "string"
+    ? value
+    : Object.entries(value as Record<string, unknown>)
+        .map(([state, below]) => `${state}.${leafOfValue(below)}`)
+        .join("|");
+
+/** The resting state by its path, e.g. `running.confirming.acceptance`. */
+export const leafOf = (snapshot: GenerationSnapshot): Leaf => leafOfValue(snapshot.value) as Leaf;
+
+/** Snapshot → JSON. The plan stays with the generation's row. */
+export const freeze = (snapshot: GenerationSnapshot): string => {
+  const { plan: _, ...memory } = snapshot.context;
+  return JSON.stringify({ v: SNAPSHOT_VERSION, value: snapshot.value, memory });
+};
+
+/** What a frozen snapshot says, without waking its actor. @throws when it is of an unknown version or not a state of the machine. */
+export const thaw = (frozen: string, plan: readonly PlannedRoute[]): GenerationSnapshot => {
+  const { v, value, memory } = JSON.parse(frozen) as {
+    v: number;
+    value: GenerationSnapshot["value"];
+    memory: Omit<GenerationContext, "plan">;
+  };
+  if (v !== SNAPSHOT_VERSION) throw new Error(`a snapshot of version ${v} cannot be continued`);
+  return generationMachine.resolveState({ value, context: { ...memory, plan } });
+};
+
+/** What a restored generation has to ask for again; the same as it asked for on entering its state. */
+export const standingAsks = (snapshot: GenerationSnapshot): Ask[] => {
+  const leaf = leafOf(snapshot);
+  const ask = leaf in STANDING ? STANDING[leaf as keyof typeof STANDING](snapshot.context) : null;
+  const later = snapshot.context.watched.map(
+    (attempt): Ask => ({ type: attempt.arriving ? "ask.collectAgain" : "ask.watch", n: attempt.n }),
+  );
+  return ask ? [ask, ...later] : later;
+};
+
+/** The one deadline of a state: the row that makes sure something happens, whatever else is lost. */
+export const deadlineOf = (snapshot: GenerationSnapshot): Command | null => {
+  const { waitEndsAtMs, current } = snapshot.context;
+  const leaf = leafOf(snapshot);
+  if (leaf === "queued") return { kind: "start", n: 0, dueAtMs: waitEndsAtMs };
+  if (leaf === "running.awaitingSeat") return { kind: "seat", n: 0, dueAtMs: waitEndsAtMs };
+  if (current === null || leaf === "running.parked") return null;
+  if (leaf.startsWith("running.collecting") || leaf === "running.confirming.result")
+    return { kind: "collect", n: current.n, dueAtMs: current.collectEndsAtMs ?? waitEndsAtMs };
+  if (current.endsAtMs === null) return { kind: "submit", n: current.n, dueAtMs: waitEndsAtMs };
+  return { kind: "attempt", n: current.n, dueAtMs: current.endsAtMs };
+};
+
+/** The event that a deadline brings when it is due. */
+export const eventOf = (command: Command, atMs: number) => {
+  switch (command.kind) {
+    case "start":
+    case "seat":
+    case "submit":
+      return { type: "waitEnded", atMs } as const;
+    case "attempt":
+      return { type: "attemptTimeEnded", n: command.n, atMs } as const;
+    case "collect":
+      return { type: "collectTimeEnded", n: command.n, atMs } as const;
+  }
+};
+
+/** The customer's message in a state (§2.1): only while something is being confirmed. */
+export const messageOf = (leaf: Leaf): string | null => {
+  if (leaf.startsWith("running.confirming")) return CONFIRMING_MESSAGE;
+  return leaf === "running.parked" ? PARKED_MESSAGE : null;
+};
+
+/** Route whose seat a generation holds in a state, or null: a seat is held from the beginning of an attempt to its end. */
+export const seatOf = (snapshot: GenerationSnapshot): string | null => {
+  const { current, plan } = snapshot.context;
+  if (current === null || leafOf(snapshot) === "running.parked") return null;
+  return plan[current.route]?.routeId ?? null;
+};

@@ -1,0 +1,270 @@
+// The life of a generation: the statechart whose four top states are the four statuses of the API (§3).
+import { and } from "xstate";
+import * as act from "./generation-actions.ts";
+import * as rule from "./generation-rules.ts";
+import type { Ask, GenerationContext } from "./generation-words.ts";
+
+const about = (type: Exclude<Ask["type"], "ask.beginAttempt" | "ask.wake">) => (context: GenerationContext) =>
+  context.current === null ? null : { type, n: context.current.n };
+
+/** What each resting state waits for: asked on entry, and again when a generation is restored. */
+export const STANDING = {
+  queued: () => ({ type: "ask.beginAttempt" }),
+  "running.awaitingSeat": () => ({ type: "ask.beginAttempt" }),
+  "running.submitting.intent": about("ask.submit"),
+  "running.submitting.sending": about("ask.send"),
+  "running.backingOff": ({ current }) =>
+    current === null ? null : { type: "ask.wake", n: current.n, atMs: current.wakeAtMs ?? 0 },
+  "running.confirming.acceptance": about("ask.confirm"),
+  "running.confirming.result": about("ask.collectAgain"),
+  "running.polling": about("ask.poll"),
+  "running.collecting.fetching": about("ask.collect"),
+  "running.collecting.stalled": about("ask.awaitStorage"),
+  "running.parked": () => null,
+} as const satisfies Record<string, (context: GenerationContext) => Ask | null>;
+
+export type Leaf = keyof typeof STANDING | "succeeded" | "failed";
+
+const machine = act.words.extend({
+  guards: {
+    isCurrent: rule.isCurrent,
+    isWatched: rule.isWatched,
+    mayTryNextRoute: rule.mayTryNextRoute,
+    lateResultArriving: rule.lateResultArriving,
+    inputRefusedForGood: rule.inputRefusedForGood,
+    mayBackOff: rule.mayBackOff,
+    holdsWhenLost: rule.holdsWhenLost,
+    failsWhenLost: rule.failsWhenLost,
+    staysWhenLost: rule.staysWhenLost,
+  },
+  actions: {
+    beginAttempt: act.beginAttempt,
+    passAll: act.passAll,
+    beginSending: act.beginSending,
+    keepJob: act.keepJob,
+    beginCollecting: act.beginCollecting,
+    extendCollecting: act.extendCollecting,
+    beginBackingOff: act.beginBackingOff,
+    closeRejected: act.closeAttempt("rejected"),
+    closeAbsent: act.closeAttempt("absent"),
+    closeFailed: act.closeAttempt("failed"),
+    closeLost: act.closeAttempt("lost"),
+    closeCapped: act.closeAttempt("capped"),
+    closeCancelled: act.closeAttempt("cancelled"),
+    adoptArriving: act.adoptArriving,
+    capture: act.capture,
+    release: act.release(),
+    releaseTimedOut: act.release("timed_out"),
+    releaseRefused: act.release("input_refused"),
+    releaseFailed: act.release("provider_failed"),
+    keepWatchedJob: act.keepWatchedJob,
+    collectWatched: act.collectWatched,
+    awaitStorageForWatched: act.awaitStorageForWatched,
+    dropWatched: act.dropWatched,
+  },
+});
+
+type Close = "closeRejected" | "closeAbsent" | "closeFailed" | "closeLost" | "closeCapped";
+
+/** After an attempt of ours has ended: files that are arriving, else the next route, else the end. */
+const moveOn = <C extends Close>(close: C) =>
+  [
+    {
+      guard: and(["isCurrent", "lateResultArriving"]),
+      target: "#generation.running.collecting",
+      actions: [close, "adoptArriving"],
+    },
+    { guard: and(["isCurrent", "mayTryNextRoute"]), target: "#generation.running.awaitingSeat", actions: [close] },
+    { guard: "isCurrent", target: "#generation.failed", actions: [close, "release"] },
+  ] as const;
+
+/** A refusal or failure, with the one kind that ends everything: the input itself was refused. */
+const failOrMoveOn = <C extends Close>(close: C) =>
+  [
+    { guard: and(["isCurrent", "inputRefusedForGood"]), target: "#generation.failed", actions: [close, "releaseRefused"] },
+    ...moveOn(close),
+  ] as const;
+
+const toCollecting = { guard: "isCurrent", target: "#generation.running.collecting", actions: ["beginCollecting"] } as const;
+const toPolling = { guard: "isCurrent", target: "#generation.running.polling", actions: ["keepJob"] } as const;
+const toConfirming = { guard: "isCurrent", target: "#generation.running.confirming.acceptance" } as const;
+const collected = { guard: "isCurrent", target: "#generation.succeeded", actions: ["capture"] } as const;
+const stalled = { guard: "isCurrent", target: "#generation.running.collecting.stalled" } as const;
+const unlearnt = {
+  guard: and(["isCurrent", "staysWhenLost"]),
+  target: "#generation.failed",
+  actions: ["closeLost", "releaseFailed"],
+} as const;
+
+export const generationMachine = machine.createMachine({
+  id: "generation",
+  context: ({ input }) => ({ ...input, nextRoute: 0, tried: 0, inputRefusals: 0, current: null, watched: [] }),
+  initial: "queued",
+  states: {
+    queued: {
+      description: "Accepted, its credits held; waits for a seat on its first route.",
+      entry: act.askFor(STANDING.queued),
+      on: {
+        begun: { target: "running.submitting", actions: ["beginAttempt"] },
+        skipped: { target: "failed", actions: ["passAll", "release"] },
+        waitEnded: { target: "failed", actions: ["releaseTimedOut"] },
+      },
+    },
+    running: {
+      description: "An attempt is under way, or the next one waits for its route.",
+      initial: "awaitingSeat",
+      on: {
+        accepted: { guard: "isWatched", actions: ["keepWatchedJob"] },
+        announced: { guard: "isWatched", actions: ["collectWatched"] },
+        storageReturned: { guard: "isWatched", actions: ["collectWatched"] },
+        storageRefused: { guard: "isWatched", actions: ["awaitStorageForWatched"] },
+        collected: { guard: "isWatched", target: "succeeded", actions: ["capture"] },
+        resultUnreadable: { guard: "isWatched", actions: ["dropWatched"] },
+        resultLost: { guard: "isWatched", actions: ["dropWatched"] },
+        jobFailed: { guard: "isWatched", actions: ["dropWatched"] },
+        rejected: { guard: "isWatched", actions: ["dropWatched"] },
+        provedAbsent: { guard: "isWatched", actions: ["dropWatched"] },
+        meansExhausted: { guard: "isWatched", actions: ["dropWatched"] },
+        parked: { target: ".parked" },
+      },
+      states: {
+        awaitingSeat: {
+          description: "The next route is full; the generation keeps its place and never goes back to queued.",
+          entry: act.askFor(STANDING["running.awaitingSeat"]),
+          on: {
+            begun: { target: "submitting", actions: ["beginAttempt"] },
+            skipped: [
+              { guard: "lateResultArriving", target: "collecting", actions: ["passAll", "adoptArriving"] },
+              { target: "#generation.failed", actions: ["passAll", "release"] },
+            ],
+            waitEnded: [
+              { guard: "lateResultArriving", target: "collecting", actions: ["adoptArriving"] },
+              { target: "#generation.failed", actions: ["releaseTimedOut"] },
+            ],
+          },
+        },
+        submitting: {
+          initial: "intent",
+          states: {
+            intent: {
+              description: "The attempt is on disk; nothing has been sent. It waits for a connection of the provider's pool.",
+              entry: act.askFor(STANDING["running.submitting.intent"]),
+              on: {
+                slotTaken: { guard: "isCurrent", target: "sending", actions: ["beginSending"] },
+                rejected: failOrMoveOn("closeRejected"),
+                attemptTimeEnded: moveOn("closeRejected"),
+                waitEnded: [
+                  {
+                    guard: "lateResultArriving",
+                    target: "#generation.running.collecting",
+                    actions: ["closeCancelled", "adoptArriving"],
+                  },
+                  { target: "#generation.failed", actions: ["closeCancelled", "releaseTimedOut"] },
+                ],
+              },
+            },
+            sending: {
+              description: "The exact request is on disk and may be out; its answer is not known yet.",
+              entry: act.askFor(STANDING["running.submitting.sending"]),
+              on: {
+                accepted: toPolling,
+                announced: toCollecting,
+                rejected: [
+                  {
+                    guard: and(["isCurrent", "mayBackOff"]),
+                    target: "#generation.running.backingOff",
+                    actions: ["beginBackingOff"],
+                  },
+                  ...failOrMoveOn("closeRejected"),
+                ],
+                answerLost: toConfirming,
+                interrupted: toConfirming,
+                attemptTimeEnded: [unlearnt, ...moveOn("closeLost")],
+              },
+            },
+          },
+        },
+        backingOff: {
+          description: "The provider proved that it did not accept; the same attempt is sent again at a time set.",
+          entry: act.askFor(STANDING["running.backingOff"]),
+          on: {
+            woken: { guard: "isCurrent", target: "submitting" },
+            attemptTimeEnded: moveOn("closeRejected"),
+          },
+        },
+        confirming: {
+          initial: "acceptance",
+          states: {
+            acceptance: {
+              description: "The answer was lost: the provider is asked, by the route's own means, whether it accepted.",
+              entry: act.askFor(STANDING["running.confirming.acceptance"]),
+              on: {
+                accepted: toPolling,
+                announced: toCollecting,
+                provedAbsent: moveOn("closeAbsent"),
+                meansExhausted: [
+                  {
+                    guard: and(["isCurrent", "failsWhenLost"]),
+                    target: "#generation.failed",
+                    actions: ["closeLost", "releaseFailed"],
+                  },
+                  // Nothing more to ask; only the cap ends it.
+                  { guard: and(["isCurrent", "holdsWhenLost"]) },
+                  ...moveOn("closeLost"),
+                ],
+                attemptTimeEnded: [unlearnt, ...moveOn("closeLost")],
+              },
+            },
+            result: {
+              description: "The result was announced but could not be read: asked for again, fetched again.",
+              entry: act.askFor(STANDING["running.confirming.result"]),
+              on: {
+                collected,
+                storageRefused: stalled,
+                resultLost: moveOn("closeFailed"),
+                jobFailed: failOrMoveOn("closeFailed"),
+                collectTimeEnded: moveOn("closeFailed"),
+              },
+            },
+          },
+        },
+        polling: {
+          description: "The provider has the job; it is asked now and then. A poll that changes nothing is no event.",
+          entry: act.askFor(STANDING["running.polling"]),
+          on: {
+            announced: toCollecting,
+            jobFailed: failOrMoveOn("closeFailed"),
+            attemptTimeEnded: moveOn("closeCapped"),
+          },
+        },
+        collecting: {
+          initial: "fetching",
+          states: {
+            fetching: {
+              description: "The result files are fetched, checked and kept.",
+              entry: act.askFor(STANDING["running.collecting.fetching"]),
+              on: {
+                collected,
+                resultUnreadable: { guard: "isCurrent", target: "#generation.running.confirming.result" },
+                resultLost: moveOn("closeFailed"),
+                storageRefused: stalled,
+                collectTimeEnded: moveOn("closeFailed"),
+              },
+            },
+            stalled: {
+              description: "Our own storage refuses: wait; the route is not to blame.",
+              entry: act.askFor(STANDING["running.collecting.stalled"]),
+              on: {
+                storageReturned: { guard: "isCurrent", target: "fetching" },
+                collectTimeEnded: { guard: "isCurrent", actions: ["extendCollecting"] },
+              },
+            },
+          },
+        },
+        parked: { description: "The store refused the settlement, a defect: the hold is kept until a person has looked." },
+      },
+    },
+    succeeded: { type: "final", description: "Files kept, the delivering route charged, the rest of the hold released." },
+    failed: { type: "final", description: "The whole hold released; nothing was charged." },
+  },
+});
