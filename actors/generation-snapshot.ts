@@ -52,7 +52,7 @@ export const deadlineOf = (snapshot: GenerationSnapshot): Command | null => {
   const leaf = leafOf(snapshot);
   if (leaf === "queued") return { kind: "start", n: 0, dueAtMs: waitEndsAtMs };
   if (leaf === "running.awaitingSeat") return { kind: "seat", n: 0, dueAtMs: waitEndsAtMs };
-  if (current === null || leaf === "running.parked") return null;
+  if (current === null || leaf === "running.parked" || leaf === "succeeded" || leaf === "failed") return null;
   if (leaf.startsWith("running.collecting") || leaf === "running.confirming.result")
     return { kind: "collect", n: current.n, dueAtMs: current.collectEndsAtMs ?? waitEndsAtMs };
   if (current.endsAtMs === null) return { kind: "submit", n: current.n, dueAtMs: waitEndsAtMs };
@@ -82,6 +82,6 @@ export const messageOf = (leaf: Leaf): string | null => {
 /** Route whose seat a generation holds in a state, or null: a seat is held from the beginning of an attempt to its end. */
 export const seatOf = (snapshot: GenerationSnapshot): string | null => {
   const { current, plan } = snapshot.context;
-  if (current === null || leafOf(snapshot) === "running.parked") return null;
+  if (current === null || snapshot.value === "succeeded" || leafOf(snapshot) === "running.parked") return null;
   return plan[current.route]?.routeId ?? null;
 };

@@ -1,0 +1,105 @@
+// Every deadline of every live generation in one heap with one timer.
+import type { Clock } from "../src/clock.ts";
+import type { Command } from "../src/terms.ts";
+
+type Entry = { dueAtMs: number; order: number; seq: number; command: Command };
+
+export type Deadlines = {
+  /** Sets the one deadline of a generation, or takes it away with null. */
+  set(seq: number, command: Command | null): void;
+  size(): number;
+  stop(): void;
+};
+
+const isBefore = (a: Entry, b: Entry) => a.dueAtMs < b.dueAtMs || (a.dueAtMs === b.dueAtMs && a.order < b.order);
+
+/** `due` is called once per deadline, in order of time, at most `perTurn` in one turn so that answers are not held up. */
+export const openDeadlines = (clock: Clock, due: (seq: number, command: Command) => void, perTurn = 200): Deadlines => {
+  const heap: Entry[] = [];
+  /** The entry that counts for a generation; others in the heap are left-overs and are dropped when they surface. */
+  const standing = new Map<number, Entry>();
+  let order = 0;
+  let disarm: (() => void) | null = null;
+  let armedForMs = Number.POSITIVE_INFINITY;
+
+  const up = (entry: Entry) => {
+    let at = heap.length;
+    heap.push(entry);
+    while (at > 0) {
+      const parentAt = (at - 1) >> 1;
+      const parent = heap[parentAt];
+      if (!parent || !isBefore(entry, parent)) break;
+      heap[at] = parent;
+      at = parentAt;
+    }
+    heap[at] = entry;
+  };
+  const takeFirst = () => {
+    const last = heap.pop();
+    if (!last || heap.length === 0) return;
+    let at = 0;
+    for (;;) {
+      let childAt = 2 * at + 1;
+      const right = heap[childAt + 1];
+      let child = heap[childAt];
+      if (child && right && isBefore(right, child)) {
+        child = right;
+        childAt += 1;
+      }
+      if (!child || !isBefore(child, last)) break;
+      heap[at] = child;
+      at = childAt;
+    }
+    heap[at] = last;
+  };
+
+  const dropLeftOvers = () => {
+    for (let first = heap[0]; first && standing.get(first.seq) !== first; first = heap[0]) takeFirst();
+  };
+  const arm = () => {
+    dropLeftOvers();
+    const first = heap[0];
+    const nextMs = first?.dueAtMs ?? Number.POSITIVE_INFINITY;
+    if (nextMs === armedForMs) return;
+    disarm?.();
+    armedForMs = nextMs;
+    disarm = first ? clock.after(Math.max(0, first.dueAtMs - clock.nowMs()), fire) : null;
+  };
+  const fire = () => {
+    armedForMs = Number.POSITIVE_INFINITY;
+    disarm = null;
+    const nowMs = clock.nowMs();
+    for (let fired = 0; fired < perTurn; fired += 1) {
+      dropLeftOvers();
+      const first = heap[0];
+      if (!first || first.dueAtMs > nowMs) break;
+      takeFirst();
+      standing.delete(first.seq);
+      due(first.seq, first.command);
+    }
+    arm();
+  };
+
+  return {
+    set: (seq, command) => {
+      if (command === null) standing.delete(seq);
+      else {
+        const entry = { dueAtMs: command.dueAtMs, order: order++, seq, command };
+        standing.set(seq, entry);
+        up(entry);
+      }
+      // A heap of mostly left-overs is rebuilt, so that memory follows what is live.
+      if (heap.length > 1024 && heap.length > 4 * standing.size) {
+        heap.length = 0;
+        for (const entry of standing.values()) up(entry);
+      }
+      arm();
+    },
+    size: () => standing.size,
+    stop: () => {
+      disarm?.();
+      heap.length = 0;
+      standing.clear();
+    },
+  };
+};

@@ -1,0 +1,150 @@
+// The host of one live generation: one event at a time, the next only when the one before is on disk.
+import { type Actor, createActor, type InspectionEvent } from "xstate";
+import type { StepDeed, StepOutcome } from "../src/deeds.ts";
+import type { GenerationRecord, PlannedRoute } from "../src/terms.ts";
+import { generationMachine } from "./generation.ts";
+import { type GenerationSnapshot, thaw } from "./generation-snapshot.ts";
+import type { Ask, GenerationEvent, Saying } from "./generation-words.ts";
+import { makeStep } from "./step.ts";
+
+/** What is on disk of a generation, enough to go on from. */
+export type Resting = { version: number; plan: readonly PlannedRoute[]; waitEndsAtMs: number; snapshot: string | null };
+
+/** What all hosts share. */
+export type HostParts = {
+  collectMs: number;
+  keepFilesMs: number;
+  post: (deed: StepDeed) => Promise<StepOutcome>;
+  /** Reads what is on disk; undefined when the generation has ended. */
+  reread: (seq: number) => Promise<Resting | undefined>;
+  /** The actor is in memory from now on. */
+  woke: (host: Host) => void;
+  /** After the commit: the new state, what it asks for. `before` is the state the event found. */
+  stepped: (host: Host, before: GenerationSnapshot, after: GenerationSnapshot, asks: Ask[], record: GenerationRecord) => void;
+  /** The generation has ended elsewhere or cannot be continued here. */
+  lost: (host: Host, reason: string) => void;
+  inspect?: (event: InspectionEvent) => void;
+};
+
+type Living = { actor: Actor<typeof generationMachine>; sayings: Saying[] };
+
+export class Host {
+  readonly seq: number;
+  readonly accountSeq: number;
+  private readonly parts: HostParts;
+  private readonly mailbox: GenerationEvent[] = [];
+  private living: Living | null = null;
+  private version = 0;
+  private isBusy = false;
+  private isOver = false;
+
+  constructor(seq: number, accountSeq: number, parts: HostParts) {
+    this.seq = seq;
+    this.accountSeq = accountSeq;
+    this.parts = parts;
+  }
+
+  /** Wakes the actor from what is on disk. A generation that never had a seat starts in `queued`. */
+  wake(resting: Resting): GenerationSnapshot {
+    const { plan, waitEndsAtMs, snapshot } = resting;
+    const options = this.parts.inspect ? { inspect: this.parts.inspect } : {};
+    const actor = createActor(generationMachine, {
+      ...options,
+      input: { plan, waitEndsAtMs, collectMs: this.parts.collectMs },
+      ...(snapshot === null ? {} : { snapshot: thaw(snapshot, plan) }),
+    });
+    const living: Living = { actor, sayings: [] };
+    // An error nobody listens to would end the process in a timer; here it surfaces where the event is handled.
+    actor.subscribe({ error: () => undefined });
+    actor.start();
+    // What the first state asks for on creation is asked by the supervisor, which is giving the answer already.
+    actor.on("*", (saying) => living.sayings.push(saying));
+    this.living = living;
+    this.version = resting.version;
+    this.parts.woke(this);
+    return actor.getSnapshot();
+  }
+
+  /** Puts the actor away; it wakes from disk at the next event. Only when nothing is under way. */
+  putAway(): boolean {
+    if (this.isBusy || this.mailbox.length > 0 || !this.living) return false;
+    this.living.actor.stop();
+    this.living = null;
+    return true;
+  }
+
+  get isAwake(): boolean {
+    return this.living !== null;
+  }
+
+  /** Takes an event; events of one generation are handled one by one, in order of arrival. */
+  tell(event: GenerationEvent): void {
+    if (this.isOver) return;
+    this.mailbox.push(event);
+    if (!this.isBusy) void this.work();
+  }
+
+  end(): void {
+    this.isOver = true;
+    this.mailbox.length = 0;
+    this.living?.actor.stop();
+    this.living = null;
+  }
+
+  private async work(): Promise<void> {
+    this.isBusy = true;
+    try {
+      for (let event = this.mailbox.shift(); event && !this.isOver; event = this.mailbox.shift()) await this.take(event);
+    } catch (fault) {
+      // The commit's outcome is unknown or the machine is broken: this process may not go on with the generation.
+      this.end();
+      this.parts.lost(this, fault instanceof Error ? fault.message : String(fault));
+    } finally {
+      this.isBusy = false;
+    }
+  }
+
+  private async take(event: GenerationEvent): Promise<void> {
+    if (!this.living && !(await this.rewake())) return;
+    const living = this.living;
+    if (!living) return;
+    const before = living.actor.getSnapshot();
+    living.actor.send(event);
+    const after = living.actor.getSnapshot();
+    const sayings = living.sayings.splice(0);
+    if (after.status === "error") throw after.error;
+    const step = makeStep(this.seq, this.version + 1, event, before, after, sayings, this.parts.keepFilesMs);
+    if (!step) return;
+    const outcome = await this.parts.post(step.deed);
+    switch (outcome.kind) {
+      case "stepped":
+        this.version = step.deed.version;
+        if (step.hasEnded) this.end();
+        this.parts.stepped(this, before, after, step.asks, outcome.record);
+        return;
+      case "refused":
+        // The deed was rolled back: back to what is on disk, and there to a person.
+        living.actor.stop();
+        this.living = null;
+        if (event.type === "parked") throw new Error(`parking was refused: ${outcome.reason}`);
+        this.mailbox.unshift({ type: "parked", reason: outcome.reason, atMs: event.atMs });
+        return;
+      case "stale":
+        // Somebody else moved on; what they wrote is what counts.
+        living.actor.stop();
+        this.living = null;
+        return;
+    }
+  }
+
+  private async rewake(): Promise<boolean> {
+    const resting = await this.parts.reread(this.seq);
+    if (!resting) {
+      this.end();
+      this.parts.lost(this, "the generation has ended");
+      return false;
+    }
+    this.wake(resting);
+    return true;
+  }
+}

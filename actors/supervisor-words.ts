@@ -1,0 +1,32 @@
+// What the supervisor needs from outside, and what it is told of a generation that waits.
+import type { InspectionEvent } from "xstate";
+import type { Clock } from "../src/clock.ts";
+import type { StepDeed, StepOutcome, Unfinished } from "../src/deeds.ts";
+import type { GenerationRecord, PlannedRoute, RouteSpec } from "../src/terms.ts";
+import type { GenerationSnapshot } from "./generation-snapshot.ts";
+import type { Ask, GenerationEvent, Passed } from "./generation-words.ts";
+
+/** Whether a route may be used for a new attempt at this moment. `watchMs`: how long its jobs can be asked about. */
+export type Gate = { kind: "open"; spec: RouteSpec; watchMs: number } | { kind: "closed"; reason: Passed["reason"] };
+
+export type SupervisorParts = {
+  clock: Clock;
+  limits: { seats: number; seatsOf: (routeId: string) => number; liveActors: number; collectMs: number; keepFilesMs: number };
+  post: (deed: StepDeed) => Promise<StepOutcome>;
+  unfinished: (afterSeq: number, limit: number) => Promise<Unfinished[]>;
+  gate: (routeId: string) => Gate;
+  /** Our reference for an attempt. */
+  refOf: (seq: number, n: number) => string;
+  /** Carries out an ask; its answer comes back through `report`. */
+  perform: (seq: number, ask: Ask) => void;
+  /** An answer about a generation that has ended. */
+  lateReport: (seq: number, event: GenerationEvent) => void;
+  /** A step is on disk. */
+  stepped: (record: GenerationRecord, after: GenerationSnapshot) => void;
+  /** A generation cannot be continued by this process. */
+  lost: (seq: number, reason: string) => void;
+  inspect?: (event: InspectionEvent) => void;
+};
+
+/** A generation that waits for a route: queued (no actor, no snapshot), or running and about to try its next route. */
+export type Queued = { seq: number; accountSeq: number; plan: readonly PlannedRoute[]; waitEndsAtMs: number };

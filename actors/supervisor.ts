@@ -1,0 +1,293 @@
+// The supervisor: gives generations their seats, hosts the running ones, restores them after a restart, and drains.
+import type { Unfinished } from "../src/deeds.ts";
+import type { GenerationRecord } from "../src/terms.ts";
+import { type Awake, openAwake } from "./awake.ts";
+import { type Deadlines, openDeadlines } from "./deadlines.ts";
+import { deadlineOf, eventOf, type GenerationSnapshot, leafOf, seatOf, standingAsks, thaw } from "./generation-snapshot.ts";
+import type { Ask, GenerationEvent, Passed } from "./generation-words.ts";
+import { Host, type HostParts, type Resting } from "./host.ts";
+import { openSeats, type Seats } from "./seats.ts";
+import type { Queued, SupervisorParts } from "./supervisor-words.ts";
+
+type InLine = Queued & { nextRoute: number; tried: number };
+
+/** A hosted generation. `isGranted`: it was given `seat`, and its `begun` is not on disk yet. `isCounted`: it has a place in the process. */
+type Held = { host: Host; seat: string | null; isGranted: boolean; isCounted: boolean; isSending: boolean };
+
+const PAGE = 1000;
+
+export class Supervisor {
+  private readonly parts: SupervisorParts;
+  private readonly seats: Seats;
+  private readonly deadlines: Deadlines;
+  private readonly hostParts: HostParts;
+  private readonly inLine = new Map<number, InLine>();
+  private readonly held = new Map<number, Held>();
+  private readonly awake: Awake;
+  private isDraining = false;
+  private sendingCount = 0;
+
+  constructor(parts: SupervisorParts) {
+    this.parts = parts;
+    this.seats = openSeats({ all: parts.limits.seats, of: parts.limits.seatsOf });
+    this.awake = openAwake(parts.limits.liveActors);
+    this.deadlines = openDeadlines(parts.clock, (seq, command) => this.report(seq, eventOf(command, parts.clock.nowMs())));
+    this.hostParts = {
+      collectMs: parts.limits.collectMs,
+      keepFilesMs: parts.limits.keepFilesMs,
+      post: parts.post,
+      reread: (seq) => this.reread(seq),
+      woke: (host) => this.awake.add(host),
+      stepped: (host, before, after, asks, record) => this.stepped(host, before, after, asks, record),
+      lost: (host, reason) => this.lose(host, reason),
+      ...(parts.inspect ? { inspect: parts.inspect } : {}),
+    };
+  }
+
+  /** A generation was accepted, durably. */
+  admitted(queued: Queued): void {
+    this.deadlines.set(queued.seq, { kind: "start", n: 0, dueAtMs: queued.waitEndsAtMs });
+    this.place({ ...queued, nextRoute: 0, tried: 0 });
+  }
+
+  /** What happened to a generation outside: the answer to an ask, or a deadline. */
+  report(seq: number, event: GenerationEvent): void {
+    const held = this.held.get(seq) ?? this.hostQueued(seq);
+    if (held) held.host.tell(event);
+    else this.parts.lateReport(seq, event);
+  }
+
+  /** Routes went up or down, or the catalogue was replaced: those in line for a closed route are placed anew. */
+  routesChanged(routeIds: Iterable<string>): void {
+    for (const routeId of routeIds) {
+      if (this.parts.gate(routeId).kind === "open") continue;
+      for (const waiting of this.seats.drainRoute(routeId)) {
+        const line = this.inLine.get(waiting.seq);
+        if (line) this.place(line);
+      }
+    }
+    this.seatAll();
+  }
+
+  /** Reads everything that had not ended and goes on with it. Resolves with the number of generations found. */
+  async recover(): Promise<number> {
+    let found = 0;
+    const toPlace: InLine[] = [];
+    for (let afterSeq = 0; ; ) {
+      const page = await this.parts.unfinished(afterSeq, PAGE);
+      for (const unfinished of page) {
+        const line = this.restore(unfinished);
+        if (line) toPlace.push(line);
+      }
+      found += page.length;
+      const last = page.at(-1);
+      if (!last || page.length < PAGE) break;
+      afterSeq = last.seq;
+    }
+    // Those that run already hold their seats before anybody new gets one.
+    for (const line of toPlace) this.place(line);
+    return found;
+  }
+
+  /** No further attempt begins; what is under way goes on. */
+  drain(): void {
+    this.isDraining = true;
+  }
+  /** Attempts whose request may be out at this moment. */
+  sending(): number {
+    return this.sendingCount;
+  }
+  counts(): { queued: number; running: number; awake: number; deadlines: number } {
+    return {
+      queued: this.inLine.size,
+      running: this.held.size,
+      awake: this.awake.size(),
+      deadlines: this.deadlines.size(),
+    };
+  }
+  stop(): void {
+    this.isDraining = true;
+    this.deadlines.stop();
+    for (const { host } of this.held.values()) host.end();
+    this.held.clear();
+    this.inLine.clear();
+  }
+
+  /** First route from `nextRoute` on that may be used; the ones before it are passed over. */
+  private choose(line: InLine) {
+    const passed: Passed[] = [];
+    for (let route = line.nextRoute; route < line.plan.length; route += 1) {
+      const routeId = line.plan[route]?.routeId;
+      if (routeId === undefined) continue;
+      const gate = this.parts.gate(routeId);
+      if (gate.kind === "open") return { route, routeId, spec: gate.spec, watchMs: gate.watchMs, passed };
+      passed.push({ routeId, reason: gate.reason });
+    }
+    return { route: null, passed };
+  }
+
+  private place(line: InLine): void {
+    this.inLine.set(line.seq, line);
+    const isRunning = this.held.has(line.seq);
+    const choice = this.choose(line);
+    if (choice.route === null) this.report(line.seq, { type: "skipped", passed: choice.passed, atMs: this.parts.clock.nowMs() });
+    else if (!this.isDraining && this.seats.tryTake(choice.routeId, isRunning)) this.begin(line, choice.routeId);
+    else this.seats.wait({ seq: line.seq, accountSeq: line.accountSeq, routeId: choice.routeId, isRunning });
+  }
+
+  /** A seat on `routeId` is taken for the generation: its next attempt begins, unless the route closed meanwhile. */
+  private begin(line: InLine, routeId: string): void {
+    const wasRunning = this.held.has(line.seq);
+    const choice = this.choose(line);
+    if (choice.route === null || choice.routeId !== routeId) {
+      this.seats.giveBack(routeId);
+      if (!wasRunning) this.seats.endRunning();
+      this.place(line);
+      return;
+    }
+    const held = this.held.get(line.seq) ?? this.hostQueued(line.seq);
+    if (!held) return;
+    this.inLine.delete(line.seq);
+    held.seat = routeId;
+    held.isGranted = true;
+    held.isCounted = true;
+    const n = line.tried + 1;
+    held.host.tell({
+      type: "begun",
+      n,
+      route: choice.route,
+      spec: choice.spec,
+      ref: this.parts.refOf(line.seq, n),
+      watchMs: choice.watchMs,
+      passed: choice.passed,
+      atMs: this.parts.clock.nowMs(),
+    });
+  }
+
+  /** Builds the actor of a queued generation; its entry is made first, so that there is one host per generation. */
+  private hostQueued(seq: number): Held | undefined {
+    const line = this.inLine.get(seq);
+    if (!line) return undefined;
+    this.inLine.delete(seq);
+    this.seats.leave(seq);
+    const host = new Host(seq, line.accountSeq, this.hostParts);
+    const held: Held = { host, seat: null, isGranted: false, isCounted: false, isSending: false };
+    this.held.set(seq, held);
+    host.wake({ version: 0, plan: line.plan, waitEndsAtMs: line.waitEndsAtMs, snapshot: null });
+    return held;
+  }
+
+  private seatAll(): void {
+    if (this.isDraining) return;
+    for (let next = this.seats.nextSeated(); next; next = this.seats.nextSeated()) {
+      const line = this.inLine.get(next.seq);
+      if (line) this.begin(line, next.routeId);
+      else {
+        this.seats.giveBack(next.routeId);
+        if (!next.isRunning) this.seats.endRunning();
+      }
+    }
+  }
+
+  private stepped(
+    host: Host,
+    before: GenerationSnapshot,
+    after: GenerationSnapshot,
+    asks: Ask[],
+    record: GenerationRecord,
+  ): void {
+    const held = this.held.get(host.seq);
+    if (!held) return;
+    const leaf = leafOf(after);
+    if (after.context.tried !== before.context.tried) held.isGranted = false;
+    this.countSending(held, leaf === "running.submitting.sending");
+    this.deadlines.set(host.seq, deadlineOf(after));
+    const hasEnded = after.status === "done";
+    if (leaf !== "running.awaitingSeat") {
+      this.inLine.delete(host.seq);
+      this.seats.leave(host.seq);
+    }
+    if (hasEnded) {
+      this.held.delete(host.seq);
+      this.awake.remove(host);
+    }
+    this.freeSeat(held, after, hasEnded);
+    this.parts.stepped(record, after);
+    for (const ask of asks) {
+      if (ask.type === "ask.beginAttempt") this.place(this.lineOf(host, after));
+      else this.parts.perform(host.seq, ask);
+    }
+    this.seatAll();
+  }
+
+  private lineOf(host: Host, snapshot: GenerationSnapshot): InLine {
+    const { plan, waitEndsAtMs, nextRoute, tried } = snapshot.context;
+    return { seq: host.seq, accountSeq: host.accountSeq, plan, waitEndsAtMs, nextRoute, tried };
+  }
+
+  private freeSeat(held: Held, after: GenerationSnapshot, hasEnded: boolean): void {
+    if (held.seat !== null && (hasEnded || (!held.isGranted && seatOf(after) !== held.seat))) {
+      this.seats.giveBack(held.seat);
+      held.seat = null;
+    }
+    if (held.isCounted && (hasEnded || leafOf(after) === "running.parked")) {
+      this.seats.endRunning();
+      held.isCounted = false;
+    }
+  }
+
+  private countSending(held: Held, isSending: boolean): void {
+    if (held.isSending !== isSending) this.sendingCount += isSending ? 1 : -1;
+    held.isSending = isSending;
+  }
+
+  private lose(host: Host, reason: string): void {
+    const held = this.held.get(host.seq);
+    if (!held) return;
+    this.held.delete(host.seq);
+    this.inLine.delete(host.seq);
+    this.seats.leave(host.seq);
+    this.awake.remove(host);
+    this.deadlines.set(host.seq, null);
+    this.countSending(held, false);
+    if (held.seat !== null) this.seats.giveBack(held.seat);
+    if (held.isCounted) this.seats.endRunning();
+    this.parts.lost(host.seq, reason);
+    this.seatAll();
+  }
+
+  private async reread(seq: number): Promise<Resting | undefined> {
+    const [found] = await this.parts.unfinished(seq - 1, 1);
+    return found?.seq === seq ? found : undefined;
+  }
+
+  /** Takes a generation up where it was. Returns its place in line when it waits for a route. */
+  private restore(found: Unfinished): InLine | null {
+    const { seq, accountSeq, plan, waitEndsAtMs, snapshot } = found;
+    if (snapshot === null) {
+      this.deadlines.set(seq, { kind: "start", n: 0, dueAtMs: waitEndsAtMs });
+      return { seq, accountSeq, plan, waitEndsAtMs, nextRoute: 0, tried: 0 };
+    }
+    let resting: GenerationSnapshot;
+    try {
+      resting = thaw(snapshot, plan);
+    } catch (fault) {
+      this.parts.lost(seq, fault instanceof Error ? fault.message : String(fault));
+      return null;
+    }
+    const host = new Host(seq, accountSeq, this.hostParts);
+    const seat = seatOf(resting);
+    const leaf = leafOf(resting);
+    const held: Held = { host, seat, isGranted: false, isCounted: leaf !== "running.parked", isSending: false };
+    this.held.set(seq, held);
+    if (seat !== null) this.seats.take(seat, false);
+    else if (held.isCounted) this.seats.enter();
+    this.deadlines.set(seq, deadlineOf(resting));
+    // The request may have been out when the process ended: never again without asking first.
+    if (leaf === "running.submitting.sending")
+      host.tell({ type: "interrupted", n: resting.context.tried, atMs: this.parts.clock.nowMs() });
+    for (const ask of standingAsks(resting))
+      if (ask.type !== "ask.beginAttempt" && ask.type !== "ask.send") this.parts.perform(seq, ask);
+    return leaf === "running.awaitingSeat" ? this.lineOf(host, resting) : null;
+  }
+}
