@@ -42,8 +42,11 @@ export type PollOutcome =
   | { kind: "gone" }
   /** Not an answer about the job: unknown status, 5xx, 429, broken connection. Ask again later. */
   | { kind: "unclear"; detail: string; retryAfterMs?: number }
-  /** COMPLETED at the status address, but the result is at another: ask `result`. */
-  | { kind: "ask-result" };
+  /**
+   * COMPLETED at the status address, but the result is at another: ask `result`. `error` is what the status said went
+   * wrong, for the case that the result's answer does not say it.
+   */
+  | { kind: "ask-result"; error?: string };
 
 export type FindOutcome =
   | { kind: "found"; job: Job }
@@ -52,6 +55,14 @@ export type FindOutcome =
   | { kind: "more"; next: string }
   /** Two candidates, or an answer that says nothing. */
   | { kind: "unclear"; detail: string };
+
+/**
+ * A job on a provider's list that may be the one looked for. `certain`: it carries our reference. `equal`: its input is
+ * exactly ours. `possible`: nothing on the list rules it out, for example because its input was erased.
+ */
+export type Candidate = { job: Job; match: "certain" | "equal" | "possible" };
+/** One page of a provider's list, sifted; `next` is null on the last. */
+export type FindPage = { kind: "page"; candidates: Candidate[]; next: string | null } | { kind: "unclear"; detail: string };
 
 /** Translates one provider's dialect. No sockets, clocks, retries or secrets: those belong to `providers/call.ts`. */
 export interface Adapter {
@@ -73,7 +84,10 @@ export interface Adapter {
   readSubmit(r: ProviderResponse, c: AdapterContext): SubmitOutcome;
   /** `page` is null first, then the `next` of the page before. */
   find?(c: AdapterContext, sentAtMs: number, page: string | null): ProviderRequest;
+  /** For a look-up that one answer settles (by our key or id). */
   readFind?(r: ProviderResponse, c: AdapterContext, sentAtMs: number): FindOutcome;
+  /** For a list: what of this page could be ours. Who owns what, and the pages together, are judged by the caller. */
+  readFindPage?(r: ProviderResponse, c: AdapterContext, sentAtMs: number): FindPage;
   poll(job: Job, c: AdapterContext): ProviderRequest;
   readPoll(r: ProviderResponse, job: Job, c: AdapterContext): PollOutcome;
   result?(job: Job, c: AdapterContext): ProviderRequest;

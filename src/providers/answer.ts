@@ -1,0 +1,65 @@
+// What every dialect reads the same way of an untrusted answer: job ids, file addresses, waiting times, words for the operator.
+import { type Static, Type } from "@sinclair/typebox";
+import type { Failure, FailureClass } from "../terms.ts";
+import type { ProviderResponse, SubmitOutcome } from "./provider.ts";
+
+/** A provider's name for a job. It becomes part of addresses, so nothing that means something there. */
+export const JobId = Type.String({ pattern: "^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$" });
+/** An address that a provider gave; where it leads is checked when it is used. */
+export const GivenUrl = Type.String({ pattern: "^https?://[^\\s]+$", maxLength: 8192 });
+export type GivenUrl = Static<typeof GivenUrl>;
+
+const LONGEST_DETAIL = 200;
+/** No provider's word makes us wait longer. */
+const LONGEST_WAIT_MS = 3_600_000;
+
+/** Text for the operator: one short line, addresses without their queries (they may be signed). */
+export const detailOf = (...parts: readonly (string | number | undefined)[]): string => {
+  const line = parts
+    .filter((part) => part !== undefined && part !== "")
+    .join(": ")
+    .replace(/\p{C}+|\s+/gu, " ")
+    .replace(/(https?:\/\/[^\s?#"'<>]*)[?#][^\s"'<>]*/gi, "$1")
+    .replace(/\b(https?:\/\/)[^\s/@]*@/gi, "$1")
+    .trim();
+  return line.length > LONGEST_DETAIL ? `${line.slice(0, LONGEST_DETAIL - 1)}…` : line;
+};
+
+/** `Retry-After` in ms, as seconds or as a date counted from the answer's own `Date`; at most an hour. */
+export const retryAfterMs = (r: ProviderResponse): { retryAfterMs?: number } => {
+  const wish = r.headers["retry-after"];
+  if (wish === undefined) return {};
+  const ms = /^\d+(\.\d+)?$/.test(wish) ? Number(wish) * 1000 : Date.parse(wish) - Date.parse(r.headers.date ?? "");
+  return Number.isFinite(ms) ? { retryAfterMs: Math.ceil(Math.min(Math.max(ms, 0), LONGEST_WAIT_MS)) } : {};
+};
+
+/** A time as providers write it, in ms since 1970; undefined when it is none. */
+export const timeOf = (text: string | null | undefined): number | undefined => {
+  const ms = Date.parse(text ?? "");
+  return Number.isNaN(ms) ? undefined : ms;
+};
+
+/** Statuses that prove a submission was refused, not accepted. Every other that brings no job id proves nothing. */
+const REFUSALS: Readonly<Record<number, FailureClass>> = {
+  400: "invalid_for_route",
+  401: "config_fault",
+  402: "balance",
+  403: "config_fault",
+  404: "config_fault",
+  413: "invalid_for_route",
+  415: "invalid_for_route",
+  422: "invalid_for_route",
+  429: "rate_limited",
+};
+
+/**
+ * A submission's answer that brought no job id. `finer` is what the dialect's own error text says of a refusal; it never
+ * turns an ambiguous status into proof: 408, 409, 5xx, redirects and a 2xx that cannot be read stay ambiguous.
+ */
+export const readNoJob = (r: ProviderResponse, text: string, finer?: FailureClass): SubmitOutcome => {
+  const refused = REFUSALS[r.status];
+  const detail = detailOf(r.status, text);
+  if (refused === undefined) return { kind: "ambiguous", detail };
+  const failure: Failure = { class: finer ?? refused, detail, ...retryAfterMs(r) };
+  return { kind: "rejected", failure };
+};

@@ -1,0 +1,142 @@
+// The only socket of this room: one HTTP call with a total deadline and a counted body, told as a value and never thrown.
+import type { ProviderRequest, ProviderResponse } from "./provider.ts";
+
+/**
+ * What became of a call. `not_sent` proves that no byte of the request reached anybody. `broken` proves nothing: the
+ * request may have been read, so a submission that ends here is ambiguous. Details hold codes only, never an address.
+ */
+export type Called =
+  | { kind: "answered"; response: ProviderResponse }
+  | { kind: "not_sent"; detail: string }
+  | { kind: "broken"; detail: string };
+
+export type CallRules = {
+  /** Added to the request's own headers; this is where the credential comes in. */
+  headers: Record<string, string>;
+  /** Total time for connecting, sending and reading the whole answer. */
+  timeoutMs: number;
+  /** Largest answer, counted while it arrives. */
+  maxBytes: number;
+  signal: AbortSignal;
+};
+
+/** Answers nested deeper are rubbish; walking them could exhaust the stack. */
+const DEEPEST_JSON = 64;
+
+const CERTIFICATE_CODES = new Set([
+  "CERT_CHAIN_TOO_LONG",
+  "CERT_HAS_EXPIRED",
+  "CERT_NOT_YET_VALID",
+  "CERT_REJECTED",
+  "CERT_REVOKED",
+  "CERT_SIGNATURE_FAILURE",
+  "CERT_UNTRUSTED",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "ERR_TLS_CERT_ALTNAME_INVALID",
+  "HOSTNAME_MISMATCH",
+  "INVALID_CA",
+  "INVALID_PURPOSE",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+]);
+
+/**
+ * Whether an error code of `fetch` proves that the request was not sent. A reset, a timeout and a rubbish answer look the
+ * same before and after the provider has read the request, so they prove nothing. Behind an HTTP proxy these codes are
+ * about the proxy hop: still proof that nothing was sent, but no reason to blame the provider.
+ */
+export const provesNotSent = (code: string): boolean =>
+  code === "ECONNREFUSED" || code === "ENOTFOUND" || CERTIFICATE_CODES.has(code);
+
+/** The code of an error, never its message or path: those may hold a signed address. */
+const codeOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return "unknown fault";
+  return "code" in error && typeof error.code === "string" ? error.code : error.name;
+};
+
+const isLoopback = (hostname: string) =>
+  hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+
+const isShallow = (text: string): boolean => {
+  let depth = 0;
+  let quoted = false;
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charCodeAt(at);
+    if (quoted) {
+      if (char === 0x5c) at++;
+      else if (char === 0x22) quoted = false;
+    } else if (char === 0x22) quoted = true;
+    else if (char === 0x7b || char === 0x5b) {
+      if (++depth > DEEPEST_JSON) return false;
+    } else if (char === 0x7d || char === 0x5d) depth--;
+  }
+  return true;
+};
+
+/** The JSON in a text; undefined when it is none, or nested beyond reason. */
+export const readJson = (text: string): unknown => {
+  if (!isShallow(text)) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+/** Reads a body, counting; undefined when it grows past the bound. Throws what the socket throws. */
+const readBounded = async (body: ReadableStream<Uint8Array>, maxBytes: number): Promise<string | undefined> => {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.byteLength;
+    if (bytes > maxBytes) return undefined;
+    chunks.push(chunk);
+  }
+  return new TextDecoder().decode(Buffer.concat(chunks));
+};
+
+/**
+ * Makes one call; never throws for what the outside does. Redirects are handed back, not followed: a followed 307 would
+ * send the body a second time, to somebody else. Nothing is ever sent again by itself.
+ */
+export const callProvider = async (request: ProviderRequest, rules: CallRules): Promise<Called> => {
+  if (rules.signal.aborted) return { kind: "not_sent", detail: "given up before it was sent" };
+  const stop = new AbortController();
+  let stopped = "";
+  const end = (why: string) => {
+    stopped ||= why;
+    stop.abort();
+  };
+  const giveUp = () => end("given up while waiting for the answer");
+  const deadline = setTimeout(() => end(`no whole answer within ${rules.timeoutMs} ms`), rules.timeoutMs);
+  rules.signal.addEventListener("abort", giveUp, { once: true });
+  let head = "";
+  try {
+    const answer = await fetch(request.url, {
+      method: request.method,
+      headers: { accept: "application/json", ...request.headers, ...rules.headers, "accept-encoding": "identity" },
+      ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
+      redirect: "manual",
+      decompress: false,
+      signal: stop.signal,
+      // A provider on this machine is never behind the operator's proxy.
+      ...(isLoopback(new URL(request.url).hostname) ? { proxy: false } : {}),
+    });
+    head = `${answer.status}, then `;
+    const text = answer.body === null ? "" : await readBounded(answer.body, rules.maxBytes);
+    if (text === undefined) return { kind: "broken", detail: `${answer.status}, but over ${rules.maxBytes} bytes` };
+    const response = { status: answer.status, headers: Object.fromEntries(answer.headers), json: readJson(text), text };
+    return { kind: "answered", response };
+  } catch (error) {
+    const code = codeOf(error);
+    if (stopped === "" && head === "" && provesNotSent(code)) return { kind: "not_sent", detail: code };
+    return { kind: "broken", detail: head + (stopped || code) };
+  } finally {
+    clearTimeout(deadline);
+    rules.signal.removeEventListener("abort", giveUp);
+    // Frees the connection of an answer that was not read to its end; after a whole answer it does nothing.
+    stop.abort();
+  }
+};

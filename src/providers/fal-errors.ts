@@ -1,0 +1,69 @@
+// The error types of fal, and how each is treated: as the model reports them (detail[].type) and the platform (error_type).
+import { Type } from "@sinclair/typebox";
+import { TypeCompiler } from "@sinclair/typebox/compiler";
+import type { FailureClass } from "../terms.ts";
+import type { ProviderResponse } from "./provider.ts";
+
+const modelErrors = TypeCompiler.Compile(
+  Type.Object({
+    detail: Type.Array(Type.Object({ type: Type.String(), msg: Type.Optional(Type.String()) }), { minItems: 1, maxItems: 100 }),
+  }),
+);
+const platformError = TypeCompiler.Compile(
+  Type.Object({ detail: Type.Optional(Type.String()), error_type: Type.Optional(Type.String()) }),
+);
+
+/** Type → class. Those that end in `*` are beginnings. fal does not tell a refused input from a refused output. */
+const CLASSES: readonly (readonly [string, FailureClass])[] = [
+  ["content_policy_violation", "refused_input"],
+  ["no_media_generated", "job_failed"],
+  ["file_download_error", "input_unreachable"],
+  ["image_load_error", "input_unreachable"],
+  ["image_too_small", "invalid_for_route"],
+  ["image_too_large", "invalid_for_route"],
+  ["image_aspect_ratio_error", "invalid_for_route"],
+  ["file_too_large", "invalid_for_route"],
+  ["audio_duration_*", "invalid_for_route"],
+  ["video_duration_*", "invalid_for_route"],
+  ["feature_not_supported", "invalid_for_route"],
+  ["sequence_too_long", "invalid_for_route"],
+  ["unsupported_*", "invalid_for_route"],
+  ["generation_timeout", "job_failed"],
+  ["downstream_service_error", "job_failed"],
+  ["downstream_service_unavailable", "job_failed"],
+  ["internal_server_error", "job_failed"],
+  ["internal_error", "job_failed"],
+  ["request_timeout", "job_failed"],
+  ["startup_timeout", "job_failed"],
+  ["client_cancelled", "job_failed"],
+  ["client_disconnected", "job_failed"],
+  ["runner_*", "overloaded"],
+];
+
+/** The class of an error type; undefined for one that is not in the table. */
+export const classOfType = (type: string | undefined): FailureClass | undefined =>
+  type === undefined
+    ? undefined
+    : CLASSES.find(([known]) => (known.endsWith("*") ? type.startsWith(known.slice(0, -1)) : type === known))?.[1];
+
+/** What an error answer says: its types, most telling first, and its words. */
+export type FalError = { type: string | undefined; class: FailureClass | undefined; text: string };
+
+/**
+ * Reads either error shape. Of several model errors the first whose type is known decides, but a refusal of content
+ * goes before all others, because it ends the generation.
+ */
+export const readFalError = (r: ProviderResponse): FalError => {
+  if (modelErrors.Check(r.json)) {
+    const { detail } = r.json;
+    const first =
+      detail.find(({ type }) => classOfType(type) === "refused_input") ??
+      detail.find(({ type }) => classOfType(type) !== undefined) ??
+      detail[0];
+    return { type: first?.type, class: classOfType(first?.type), text: `${first?.type} ${first?.msg ?? ""}` };
+  }
+  const flat = platformError.Check(r.json) ? r.json : {};
+  const type = flat.error_type ?? r.headers["x-fal-error-type"];
+  const text = [type, flat.detail ?? (r.json === undefined ? r.text.slice(0, 300) : "")].filter(Boolean).join(" ");
+  return { type, class: classOfType(type), text };
+};

@@ -1,0 +1,196 @@
+// The dialect of fal's queue: submit, status and result at the addresses it gives, and its list of requests per endpoint.
+import { Type } from "@sinclair/typebox";
+import { TypeCompiler } from "@sinclair/typebox/compiler";
+import type { Job, ResultFile } from "../terms.ts";
+import { detailOf, GivenUrl, JobId, readNoJob, retryAfterMs, timeOf } from "./answer.ts";
+import { readFalError } from "./fal-errors.ts";
+import { endpointOf, inputOf, markerOf } from "./fields.ts";
+import { CLOCK_SLACK_MS, matchInput } from "./listing.ts";
+import type { Adapter, AdapterContext, Candidate, PollOutcome, ProviderRequest, ProviderResponse } from "./provider.ts";
+
+/** The public queue; the list of requests lives on another host there, but below the same base where a base URL is set. */
+export const FAL_BASE_URL = "https://queue.fal.run";
+const FAL_LIST_URL = "https://api.fal.ai/v1";
+/** Hosts that may be given the key besides the base: the list, and the queue's documented stand-in. */
+export const FAL_ORIGINS = [FAL_LIST_URL, "https://queue.falrun.com"] as const;
+
+/** A request not started after this long is given up by fal (seconds), so a lost one cannot lurk in the queue for ever. */
+const START_WITHIN_S = 900;
+
+const submitted = TypeCompiler.Compile(
+  Type.Object({
+    request_id: JobId,
+    status_url: Type.Optional(GivenUrl),
+    response_url: Type.Optional(GivenUrl),
+    cancel_url: Type.Optional(GivenUrl),
+  }),
+);
+const status = TypeCompiler.Compile(
+  Type.Object({
+    status: Type.String({ maxLength: 64 }),
+    request_id: Type.Optional(Type.String()),
+    error: Type.Optional(Type.Unknown()),
+    error_type: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  }),
+);
+const file = TypeCompiler.Compile(
+  Type.Object({ url: GivenUrl, content_type: Type.Optional(Type.Union([Type.String({ maxLength: 100 }), Type.Null()])) }),
+);
+const result = TypeCompiler.Compile(Type.Record(Type.String(), Type.Unknown()));
+const listPage = TypeCompiler.Compile(
+  Type.Object({
+    items: Type.Array(
+      Type.Object({
+        request_id: JobId,
+        sent_at: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+        json_input: Type.Optional(Type.Unknown()),
+      }),
+      { maxItems: 1000 },
+    ),
+    next_cursor: Type.Optional(Type.Union([Type.String({ maxLength: 1000 }), Type.Null()])),
+    has_more: Type.Optional(Type.Boolean()),
+  }),
+);
+
+const pathOf = (endpoint: string) => endpoint.split("/").map(encodeURIComponent).join("/");
+
+/**
+ * Addresses of a job whose submission's answer was lost. fal asks to use those it gave; without them this is how it
+ * makes them: owner and app only, never the path below the app.
+ */
+const urlsOf = (c: AdapterContext, jobId: string) => {
+  const request = `${c.baseUrl}/${pathOf(c.endpoint.split("/").slice(0, 2).join("/"))}/requests/${jobId}`;
+  return { poll: `${request}/status`, result: request, cancel: `${request}/cancel` };
+};
+
+const read = (url: string): ProviderRequest => ({ method: "GET", url, headers: { accept: "application/json" } });
+
+/** Members of a result that hold files, in the order in which they are handed out. */
+const FILE_MEMBERS = ["video", "videos", "image", "images", "audio", "audio_url", "audio_file"];
+
+const filesOf = (json: Record<string, unknown>): ResultFile[] =>
+  FILE_MEMBERS.flatMap((member) => json[member] ?? []).flatMap((entry) => {
+    const found = typeof entry === "string" ? { url: entry } : entry;
+    if (!file.Check(found)) return [];
+    return [{ url: found.url, ...(found.content_type ? { mime: found.content_type } : {}) }];
+  });
+
+const unclear = (r: ProviderResponse, text: string): PollOutcome => ({
+  kind: "unclear",
+  detail: detailOf(r.status, text),
+  ...retryAfterMs(r),
+});
+
+const readStatus = (r: ProviderResponse, job: Job): PollOutcome => {
+  if (r.status === 404) return { kind: "gone" };
+  // 202 while it runs and 200 once it is finished; the word in the body says the same and decides.
+  if (r.status !== 200 && r.status !== 202) return unclear(r, readFalError(r).text);
+  if (!status.Check(r.json)) return unclear(r, "no status that can be read");
+  const said = r.json;
+  if (said.request_id !== undefined && said.request_id !== job.jobId) return unclear(r, "a status of another request");
+  if (said.status === "IN_QUEUE" || said.status === "IN_PROGRESS")
+    return { kind: "pending", seen: said.status, ...retryAfterMs(r) };
+  if (said.status !== "COMPLETED") return unclear(r, `unknown status ${said.status}`);
+  // Finished, which may mean failed or cancelled: the result's own HTTP code decides.
+  const error = said.error_type || (typeof said.error === "string" ? said.error : said.error ? "failed" : "");
+  return error === "" ? { kind: "ask-result" } : { kind: "ask-result", error: detailOf(error) };
+};
+
+const readResult = (r: ProviderResponse): PollOutcome => {
+  if (r.status === 404) return { kind: "gone" };
+  if (r.status === 410) return { kind: "failed", failure: { class: "result_expired", detail: detailOf(r.status) } };
+  if (r.status === 200) {
+    if (!result.Check(r.json)) return unclear(r, "no result that can be read");
+    const results = filesOf(r.json);
+    if (results.length > 0) return { kind: "announced", results };
+    return { kind: "failed", failure: { class: "result_unreadable", detail: "the result names no file" } };
+  }
+  const error = readFalError(r);
+  if (r.status === 400 && /still in progress/i.test(error.text)) return { kind: "pending", seen: "IN_PROGRESS" };
+  if (error.class) return { kind: "failed", failure: { class: error.class, detail: detailOf(r.status, error.text) } };
+  // Our key, our balance, our pace: nothing about the job.
+  if ([401, 402, 403, 408, 429].includes(r.status) || r.status < 400) return unclear(r, error.text);
+  // A gateway's 5xx looks like the model's own; only one that names a type is the job's end.
+  if (r.status >= 500 && error.type === undefined) return unclear(r, error.text);
+  const failed = r.status >= 500 ? "job_failed" : "invalid_for_route";
+  return { kind: "failed", failure: { class: failed, detail: detailOf(r.status, error.text) } };
+};
+
+const sift = (c: AdapterContext, jobId: string, listed: unknown): Candidate[] => {
+  const job = { jobId, urls: urlsOf(c, jobId) };
+  const marker = markerOf(c);
+  const members = typeof listed === "object" && listed !== null ? Object.entries(listed) : [];
+  if (marker !== undefined && members.length > 0)
+    return members.some(([key, value]) => key === marker && value === c.ref) ? [{ job, match: "certain" }] : [];
+  const match = matchInput(inputOf(c), listed);
+  return match === "no" ? [] : [{ job, match }];
+};
+
+export const fal: Adapter = {
+  id: "fal",
+  recovery: "list_marker",
+  findWindowMs: 86_400_000,
+  // The list seems to hold finished requests only, so a job that still runs is not on it: not being there is proof
+  // only when no job of that time can still be running, which is the longest route time.
+  findSettleMs: 2_400_000,
+  pollEveryMs: [2_000, 5_000],
+  // A result is kept an hour after its end: start deadline, longest route time, and that hour.
+  watchMs: 6_900_000,
+  resultTtlMs: 3_600_000,
+
+  auth: (secret) => ({ authorization: `Key ${secret}` }),
+
+  submit: (c) => ({
+    method: "POST",
+    url: `${c.baseUrl}/${pathOf(endpointOf(c))}`,
+    headers: {
+      "content-type": "application/json",
+      // fal would run a failed request up to ten times more; the next route is our decision.
+      "x-fal-no-retry": "1",
+      "x-fal-request-timeout": String(START_WITHIN_S),
+    },
+    body: inputOf(c),
+  }),
+
+  readSubmit(r) {
+    if (r.status >= 200 && r.status < 300 && submitted.Check(r.json)) {
+      const { request_id: jobId, status_url: poll, response_url: result, cancel_url: cancel } = r.json;
+      const urls = { ...(poll && { poll }), ...(result && { result }), ...(cancel && { cancel }) };
+      return { kind: "accepted", job: { jobId, urls } };
+    }
+    const error = readFalError(r);
+    const locked = r.status === 403 && /balance/i.test(error.text);
+    return readNoJob(r, error.text, locked ? "balance" : error.class);
+  },
+
+  poll(job, c) {
+    const url = job.urls?.poll ?? urlsOf(c, job.jobId).poll;
+    return read(`${url}${url.includes("?") ? "&" : "?"}logs=0`);
+  },
+  readPoll: (r, job) => readStatus(r, job),
+  result: (job, c) => read(job.urls?.result ?? urlsOf(c, job.jobId).result),
+  readResult: (r) => readResult(r),
+  cancel: (job, c) => ({ method: "PUT", url: job.urls?.cancel ?? urlsOf(c, job.jobId).cancel, headers: {} }),
+
+  find(c, sentAtMs, page) {
+    const base = c.baseUrl === FAL_BASE_URL ? FAL_LIST_URL : `${c.baseUrl}/v1`;
+    const query = new URLSearchParams({
+      endpoint_id: endpointOf(c),
+      // No end: it is not documented whether the range is about the beginning or the end of a request.
+      start: new Date(sentAtMs - CLOCK_SLACK_MS).toISOString(),
+      expand: "payloads",
+      limit: "100",
+      ...(page === null ? {} : { cursor: page }),
+    });
+    return read(`${base}/models/requests/by-endpoint?${query}`);
+  },
+  readFindPage(r, c, sentAtMs) {
+    if (r.status !== 200 || !listPage.Check(r.json)) return { kind: "unclear", detail: detailOf(r.status, readFalError(r).text) };
+    const { items, next_cursor: next, has_more: more } = r.json;
+    if (more === true && !next) return { kind: "unclear", detail: "the list goes on but does not say where" };
+    const candidates = items
+      .filter((item) => (timeOf(item.sent_at) ?? sentAtMs) >= sentAtMs - CLOCK_SLACK_MS)
+      .flatMap((item) => sift(c, item.request_id, item.json_input));
+    return { kind: "page", candidates, next: (more !== false && next) || null };
+  },
+};

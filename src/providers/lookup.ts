@@ -1,0 +1,51 @@
+// Looks a lost submission up on a provider's list: all pages, nobody else's jobs, and no guess where two could be ours.
+import { ok } from "node:assert/strict";
+import type { Claims } from "./claims.ts";
+import type { Desk } from "./desk.ts";
+import { concludeFind } from "./listing.ts";
+import type { AdapterContext, Candidate, FindOutcome } from "./provider.ts";
+
+/** A list that is still not at its end says nothing. */
+const MOST_PAGES = 20;
+
+export type Lookup = {
+  context: AdapterContext;
+  sentAtMs: number;
+  /** For all pages together. */
+  timeoutMs: number;
+  claims: Claims;
+  isOwned: (providerId: string, jobId: string) => Promise<boolean>;
+};
+
+/** Asks once. `absent` only when every page was read and nothing on them could be ours. */
+export const lookUp = async (desk: Desk, lookup: Lookup, signal: AbortSignal): Promise<FindOutcome> => {
+  const { adapter } = desk;
+  const { context, sentAtMs, timeoutMs, claims, isOwned } = lookup;
+  if (adapter.find === undefined) return { kind: "unclear", detail: "no means to look it up" };
+  ok(adapter.readFindPage, `${adapter.id} asks for a list that it cannot read`);
+  const isAnothers = async (jobId: string) => {
+    const holder = claims.holder(adapter.id, jobId);
+    return (holder !== undefined && holder !== context.ref) || (await isOwned(adapter.id, jobId));
+  };
+
+  const endsAt = performance.now() + timeoutMs;
+  const candidates: Candidate[] = [];
+  let page: string | null = null;
+  for (let pages = 0; pages < MOST_PAGES; pages++) {
+    const leftMs = Math.max(1, Math.ceil(endsAt - performance.now()));
+    const called = await desk.ask(adapter.find(context, sentAtMs, page), leftMs, signal);
+    if (called.kind !== "answered") return { kind: "unclear", detail: called.detail };
+    const sifted = adapter.readFindPage(called.response, context, sentAtMs);
+    if (sifted.kind === "unclear") return sifted;
+    // Our reference on it makes it ours whatever else is said; the others may belong to somebody.
+    for (const candidate of sifted.candidates)
+      if (candidate.match === "certain" || !(await isAnothers(candidate.job.jobId))) candidates.push(candidate);
+    page = sifted.next;
+    if (page !== null && !candidates.some(({ match }) => match === "certain")) continue;
+    const outcome = concludeFind(candidates);
+    if (outcome.kind === "found" && !claims.take(adapter.id, outcome.job.jobId, context.ref))
+      return { kind: "unclear", detail: "the job found was given to another attempt meanwhile" };
+    return outcome;
+  }
+  return { kind: "unclear", detail: `the list has more than ${MOST_PAGES} pages` };
+};

@@ -1,0 +1,192 @@
+// The dialect of Replicate: predictions by model or version, their statuses, refusals told as text, and its list of predictions.
+import { Type } from "@sinclair/typebox";
+import { TypeCompiler } from "@sinclair/typebox/compiler";
+import type { FailureClass, ResultFile } from "../terms.ts";
+import { detailOf, GivenUrl, JobId, readNoJob, retryAfterMs, timeOf } from "./answer.ts";
+import { endpointOf, inputOf } from "./fields.ts";
+import { CLOCK_SLACK_MS, matchInput } from "./listing.ts";
+import type { Adapter, AdapterContext, Candidate, PollOutcome, ProviderRequest, ProviderResponse } from "./provider.ts";
+
+export const REPLICATE_BASE_URL = "https://api.replicate.com/v1";
+
+/** The provider gives a prediction up after this long: the longest route time, so none outlives its attempt for long. */
+const CANCEL_AFTER = "40m";
+/** Input, output and files are removed this long after the end. */
+const KEPT_MS = 3_600_000;
+/** A submission whose answer was lost was created within its own deadline; the rest is for clocks that differ. */
+const CREATED_WITHIN_MS = 600_000;
+
+const Nullable = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) => Type.Optional(Type.Union([type, Type.Null()]));
+
+const created = TypeCompiler.Compile(Type.Object({ id: JobId }));
+const prediction = TypeCompiler.Compile(
+  Type.Object({
+    id: JobId,
+    status: Type.String({ maxLength: 64 }),
+    output: Type.Optional(Type.Unknown()),
+    error: Type.Optional(Type.Unknown()),
+    data_removed: Nullable(Type.Boolean()),
+    completed_at: Nullable(Type.String()),
+  }),
+);
+const fault = TypeCompiler.Compile(Type.Object({ title: Type.Optional(Type.String()), detail: Type.Optional(Type.Unknown()) }));
+const listPage = TypeCompiler.Compile(
+  Type.Object({
+    results: Type.Array(
+      Type.Object({
+        id: JobId,
+        model: Nullable(Type.String()),
+        input: Type.Optional(Type.Unknown()),
+        created_at: Nullable(Type.String()),
+        data_removed: Nullable(Type.Boolean()),
+      }),
+      { maxItems: 1000 },
+    ),
+    next: Nullable(GivenUrl),
+  }),
+);
+const url = TypeCompiler.Compile(GivenUrl);
+
+/** Refusals are only told as text. The first pattern that fits decides; a text that names both sides counts as the input. */
+const REFUSAL_TEXTS: readonly (readonly [RegExp, FailureClass])[] = [
+  [/\(E005\)|flagged as sensitive/i, "refused_input"],
+  [/\b(input|prompt|image)s? (was|were|is|are|has been|have been) (flagged|rejected|blocked|moderated)/i, "refused_input"],
+  [/nsfw|\boutputs? (was|were|is|are|has been|have been) (flagged|rejected|blocked|moderated)/i, "refused_output"],
+];
+
+const classOfText = (text: string): FailureClass => REFUSAL_TEXTS.find(([pattern]) => pattern.test(text))?.[1] ?? "job_failed";
+
+const textOf = (value: unknown): string => (typeof value === "string" ? value : value == null ? "" : JSON.stringify(value));
+
+const faultText = (r: ProviderResponse): string => {
+  if (!fault.Check(r.json)) return r.json === undefined ? r.text.slice(0, 300) : "";
+  return [r.json.title, textOf(r.json.detail)].filter(Boolean).join(" ");
+};
+
+const read = (address: string): ProviderRequest => ({ method: "GET", url: address, headers: { accept: "application/json" } });
+
+/** `owner/name` runs a model; `owner/name:version` runs one version of it. */
+const partsOf = (c: AdapterContext) => {
+  const [model = "", version] = endpointOf(c).split(":");
+  return { model, version };
+};
+
+/** An address, a list of them, or an object whose members are either. */
+const filesOf = (output: unknown, expiresAtMs: number | undefined): ResultFile[] => {
+  if (url.Check(output)) return [{ url: output, ...(expiresAtMs === undefined ? {} : { expiresAtMs }) }];
+  if (Array.isArray(output))
+    return output.slice(0, 100).flatMap((entry) => (url.Check(entry) ? filesOf(entry, expiresAtMs) : []));
+  if (typeof output !== "object" || output === null) return [];
+  return Object.values(output).flatMap((entry) =>
+    typeof entry === "object" && !Array.isArray(entry) ? [] : filesOf(entry, expiresAtMs),
+  );
+};
+
+const unclear = (r: ProviderResponse, text: string): PollOutcome => ({
+  kind: "unclear",
+  detail: detailOf(r.status, text),
+  ...retryAfterMs(r),
+});
+
+const failed = (failureClass: FailureClass, detail: string): PollOutcome => ({
+  kind: "failed",
+  failure: { class: failureClass, detail: detailOf(detail) },
+});
+
+const readPrediction = (r: ProviderResponse, jobId: string): PollOutcome => {
+  if (r.status === 404) return { kind: "gone" };
+  if (r.status !== 200) return unclear(r, faultText(r));
+  if (!prediction.Check(r.json)) return unclear(r, "no prediction that can be read");
+  const { id, status, output, error, data_removed: removed, completed_at: completedAt } = r.json;
+  if (id !== jobId) return unclear(r, "another prediction");
+  switch (status) {
+    case "starting":
+    case "processing":
+      return { kind: "pending", seen: status, ...retryAfterMs(r) };
+    case "succeeded": {
+      const endedAtMs = timeOf(completedAt);
+      const results = filesOf(output, endedAtMs === undefined ? undefined : endedAtMs + KEPT_MS);
+      if (results.length > 0) return { kind: "announced", results };
+      return removed === true
+        ? failed("result_expired", "the output was removed")
+        : failed("result_unreadable", "the output names no file");
+    }
+    case "failed":
+      return failed(classOfText(textOf(error)), textOf(error) || status);
+    case "canceled":
+    case "aborted":
+      return failed("job_failed", `${status} ${textOf(error)}`);
+    default:
+      return unclear(r, `unknown status ${status}`);
+  }
+};
+
+export const replicate: Adapter = {
+  id: "replicate",
+  recovery: "list_match",
+  findWindowMs: KEPT_MS,
+  findSettleMs: 120_000,
+  pollEveryMs: [2_000, 5_000],
+  watchMs: 2_400_000 + KEPT_MS,
+  resultTtlMs: KEPT_MS,
+
+  auth: (secret) => ({ authorization: `Bearer ${secret}` }),
+
+  submit(c) {
+    const { model, version } = partsOf(c);
+    const path =
+      version === undefined ? `models/${model.split("/").map(encodeURIComponent).join("/")}/predictions` : "predictions";
+    return {
+      method: "POST",
+      url: `${c.baseUrl}/${path}`,
+      headers: { "content-type": "application/json", "cancel-after": CANCEL_AFTER },
+      body: { ...(version === undefined ? {} : { version }), input: inputOf(c) },
+    };
+  },
+
+  readSubmit(r) {
+    if (r.status >= 200 && r.status < 300 && created.Check(r.json)) return { kind: "accepted", job: { jobId: r.json.id } };
+    const text = faultText(r);
+    const outcome = readNoJob(r, text);
+    if (outcome.kind !== "rejected") return outcome;
+    const { failure } = outcome;
+    // Without the header the waiting time is only in the words.
+    const resetS = /resets? in ~?(\d{1,4})\s*s/i.exec(text)?.[1];
+    if (failure.class === "rate_limited" && failure.retryAfterMs === undefined && resetS !== undefined)
+      failure.retryAfterMs = Number(resetS) * 1000;
+    if (failure.class === "invalid_for_route" && classOfText(text) !== "job_failed") failure.class = classOfText(text);
+    return outcome;
+  },
+
+  // Built from the id, not from the addresses in the answer: there is nothing in them that the id does not say.
+  poll: (job, c) => read(`${c.baseUrl}/predictions/${job.jobId}`),
+  readPoll: (r, job) => readPrediction(r, job.jobId),
+  cancel: (job, c) => ({ method: "POST", url: `${c.baseUrl}/predictions/${job.jobId}/cancel`, headers: {} }),
+
+  find(c, sentAtMs, page) {
+    if (page !== null) return read(page);
+    const query = new URLSearchParams({
+      created_after: new Date(sentAtMs - CLOCK_SLACK_MS).toISOString(),
+      created_before: new Date(sentAtMs + CREATED_WITHIN_MS).toISOString(),
+    });
+    return read(`${c.baseUrl}/predictions?${query}`);
+  },
+  readFindPage(r, c, sentAtMs) {
+    if (r.status !== 200 || !listPage.Check(r.json)) return { kind: "unclear", detail: detailOf(r.status, faultText(r)) };
+    const { results, next } = r.json;
+    const { model } = partsOf(c);
+    const sent = inputOf(c);
+    const earliestMs = sentAtMs - CLOCK_SLACK_MS;
+    const candidates = results.flatMap((entry): Candidate[] => {
+      const createdAtMs = timeOf(entry.created_at) ?? sentAtMs;
+      if (createdAtMs < earliestMs || createdAtMs > sentAtMs + CREATED_WITHIN_MS) return [];
+      if (typeof entry.model === "string" && entry.model !== model) return [];
+      const match = entry.data_removed === true ? "possible" : matchInput(sent, entry.input);
+      return match === "no" ? [] : [{ job: { jobId: entry.id }, match }];
+    });
+    // Newest first: once a page reaches back past the sending, no later page can hold ours.
+    const oldestMs = timeOf(results.at(-1)?.created_at);
+    const past = oldestMs !== undefined && oldestMs < earliestMs;
+    return { kind: "page", candidates, next: past ? null : (next ?? null) };
+  },
+};
