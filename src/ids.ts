@@ -1,0 +1,105 @@
+// The names of things: generation ids that carry their row number, other ids, and API keys.
+import { createHash, randomBytes } from "node:crypto";
+
+/** Crockford's base 32 in lower case: no i, l, o, u. */
+const BASE32 = "0123456789abcdefghjkmnpqrstvwxyz";
+const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/** 2026-01-01T00:00:00Z: row numbers count from here, so that 2^53 is reached in the year 2095. */
+const SEQ_EPOCH_MS = 1_767_225_600_000;
+const SEQ_PER_MS = 4096;
+const SEQ_CHARS = 11;
+const RANDOM_CHARS = 10;
+
+let lastSeq = -1;
+
+/**
+ * The next row number of a generation: (ms since 2026)·4096 + counter. It always rises, even if the clock stands still or
+ * goes back; more than 4,096 in one millisecond run into the next.
+ */
+export const newGenerationSeq = (nowMs: number): number => {
+  lastSeq = Math.max(Math.max(0, Math.floor(nowMs) - SEQ_EPOCH_MS) * SEQ_PER_MS, lastSeq + 1);
+  return lastSeq;
+};
+
+/** Makes the numbers of this process follow those of the one before it. */
+export const continueGenerationSeqAfter = (seq: number): void => {
+  lastSeq = Math.max(lastSeq, seq);
+};
+
+/** When a row number was made, ms since 1970. */
+export const msOfGenerationSeq = (seq: number): number => Math.floor(seq / SEQ_PER_MS) + SEQ_EPOCH_MS;
+
+const base32OfSeq = (seq: number): string => {
+  let text = "";
+  let rest = seq;
+  for (let i = 0; i < SEQ_CHARS; i++) {
+    text = BASE32.charAt(rest % 32) + text;
+    rest = Math.floor(rest / 32);
+  }
+  return text;
+};
+
+/** Random characters are drawn from a pool: one call to the system per 409 ids. */
+let pool: Uint8Array = new Uint8Array(0);
+let poolAt = 0;
+
+/** A new id for a row number: `gen_`, the number as 11 characters, 10 random ones (50 bits) that make it unguessable. */
+export const generationId = (seq: number): string => {
+  if (poolAt + RANDOM_CHARS > pool.length) {
+    pool = randomBytes(4090);
+    poolAt = 0;
+  }
+  let id = `gen_${base32OfSeq(seq)}`;
+  for (let i = 0; i < RANDOM_CHARS; i++) id += BASE32.charAt((pool[poolAt++] ?? 0) & 31);
+  return id;
+};
+
+const GENERATION_ID = new RegExp(`^gen_[${BASE32}]{${SEQ_CHARS + RANDOM_CHARS}}$`);
+
+/** The row number inside a generation's id; undefined for what is not one. Whether the id exists is for the row to say. */
+export const seqOfGenerationId = (id: string): number | undefined => {
+  if (!GENERATION_ID.test(id)) return undefined;
+  let seq = 0;
+  for (const char of id.slice(4, 4 + SEQ_CHARS)) seq = seq * 32 + BASE32.indexOf(char);
+  return Number.isSafeInteger(seq) ? seq : undefined;
+};
+
+/** A new id of an account, a key, a request or a line of the ledger: a UUIDv7 as 26 characters, so ids sort by time. */
+export const newId = (kind: "acc" | "key" | "req" | "led"): string => {
+  let bits = 0n;
+  for (const byte of Bun.randomUUIDv7("buffer")) bits = (bits << 8n) | BigInt(byte);
+  let text = "";
+  for (let i = 0; i < 26; i++) {
+    text = BASE32.charAt(Number(bits & 31n)) + text;
+    bits >>= 5n;
+  }
+  return `${kind}_${text}`;
+};
+
+const base62 = (value: bigint, chars: number): string => {
+  let text = "";
+  let rest = value;
+  for (let i = 0; i < chars; i++) {
+    text = BASE62.charAt(Number(rest % 62n)) + text;
+    rest /= 62n;
+  }
+  return text;
+};
+
+const API_KEY = /^gr_(?:live|test)_[0-9A-Za-z]{49}$/;
+const TAIL_CHARS = 6;
+const tailOf = (body: string): string => base62(BigInt(Bun.hash.crc32(body)), TAIL_CHARS);
+
+/** A new API key: `gr_live_` or `gr_test_`, 32 random bytes as 43 characters of base 62, and a CRC-32 tail of 6. */
+export const newApiKey = (mode: "live" | "test"): string => {
+  const body = `gr_${mode}_${base62(BigInt(`0x${randomBytes(32).toString("hex")}`), 43)}`;
+  return body + tailOf(body);
+};
+
+/** Whether a text can be a key at all: a typing error is known by its tail, without a look into the store. */
+export const isWellFormedApiKey = (text: string): boolean =>
+  API_KEY.test(text) && tailOf(text.slice(0, -TAIL_CHARS)) === text.slice(-TAIL_CHARS);
+
+/** What is stored of a key: its SHA-256, hex. A key holds 256 random bits, so no slow hash is needed. */
+export const hashApiKey = (key: string): string => createHash("sha256").update(key).digest("hex");

@@ -1,0 +1,75 @@
+// Writes the rows of attempts.
+import type { Database } from "bun:sqlite";
+import type { AttemptChange } from "../../deeds.ts";
+import { DeedRefused } from "./refused.ts";
+
+const json = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value));
+
+export const prepareAttempts = (db: Database) => {
+  const insert = db.prepare(
+    `INSERT INTO attempt (seq, n, ref, route_id, provider, endpoint, options, price_credits, state)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'intent')`,
+  );
+  const insertRequest = db.prepare("INSERT INTO attempt_request VALUES (?1, ?2, ?3)");
+  const update = db.prepare(
+    `UPDATE attempt SET state = coalesce(?3, state), sent_at_ms = coalesce(?4, sent_at_ms), ends_at_ms = coalesce(?5, ends_at_ms),
+       job_id = coalesce(?6, job_id), job_urls = coalesce(?7, job_urls), results = coalesce(?8, results),
+       failure = coalesce(?9, failure), watch_until_ms = iif(?10, ?11, watch_until_ms), ended_at_ms = coalesce(?12, ended_at_ms)
+     WHERE seq = ?1 AND n = ?2`,
+  );
+  const deliver = db.prepare(
+    `UPDATE attempt SET state = 'delivered', watch_until_ms = NULL, ended_at_ms = coalesce(ended_at_ms, ?3)
+     WHERE seq = ?1 AND n = ?2 AND state <> 'delivered'`,
+  );
+  const selectPrice = db.prepare<{ price: number }, [number, number]>(
+    "SELECT price_credits AS price FROM attempt WHERE seq = ?1 AND n = ?2",
+  );
+
+  return {
+    change: (seq: number, change: AttemptChange): void => {
+      if (change.begin) {
+        const { ref, route, priceCredits } = change.begin;
+        insert.run(
+          seq,
+          change.n,
+          ref,
+          route.routeId,
+          route.provider,
+          route.endpoint,
+          JSON.stringify(route.options),
+          priceCredits,
+        );
+      }
+      const { begin, n, request, ...rest } = change;
+      if (Object.keys(rest).length > 0) {
+        const { changes } = update.run(
+          seq,
+          n,
+          rest.state ?? null,
+          rest.sentAtMs ?? null,
+          rest.endsAtMs ?? null,
+          rest.job?.jobId ?? null,
+          json(rest.job?.urls),
+          json(rest.results),
+          json(rest.failure),
+          rest.watchUntilMs === undefined ? 0 : 1,
+          rest.watchUntilMs ?? null,
+          rest.endedAtMs ?? null,
+        );
+        if (changes === 0) throw new DeedRefused(`generation ${seq} has no attempt ${n}`);
+      } else if (!begin && request === undefined) throw new DeedRefused(`the change of attempt ${n} changes nothing`);
+      if (request !== undefined) insertRequest.run(seq, n, request);
+    },
+    /** The price an attempt was begun with. @throws DeedRefused when there is no such attempt. */
+    price: (seq: number, n: number): number => {
+      const row = selectPrice.get(seq, n);
+      if (!row) throw new DeedRefused(`generation ${seq} has no attempt ${n}`);
+      return row.price;
+    },
+    /** Marks the attempt whose files are charged, where its changes did not already. */
+    deliver: (seq: number, n: number, atMs: number): void => {
+      deliver.run(seq, n, atMs);
+    },
+  };
+};
+export type Attempts = ReturnType<typeof prepareAttempts>;

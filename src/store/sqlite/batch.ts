@@ -1,0 +1,110 @@
+// Carries out a batch of deeds in one transaction: all that can be done is done, and what is refused is undone alone.
+import type { Database } from "bun:sqlite";
+import { type DeedOutcome, StoreFull, StoreUnknown } from "../../deeds.ts";
+import { prepareAdmit } from "./admit.ts";
+import { prepareAttempts } from "./attempt.ts";
+import { faultCode, faultText } from "./faults.ts";
+import { prepareMoney } from "./money.ts";
+import { prepareOffice } from "./office.ts";
+import type { PackedDeed } from "./pack.ts";
+import { prepareStep } from "./step.ts";
+
+/** Carries out deeds in order and answers after the commit. @throws StoreFull, StoreUnknown. */
+export type Batch = (deeds: readonly PackedDeed[]) => DeedOutcome[];
+
+/** Whether a fault concerns one deed only: a constraint, a refusal of its own, or a defect in its code. */
+const isOwnFault = (fault: unknown): boolean => {
+  const code = faultCode(fault);
+  return !code.startsWith("SQLITE_") || code.startsWith("SQLITE_CONSTRAINT");
+};
+
+/** A fault of the disk as the port names it. What is neither "full" nor a constraint may or may not have been written (F1). */
+const asStoreFault = (fault: unknown, during: string): Error => {
+  const code = faultCode(fault);
+  if (code === "SQLITE_FULL") return new StoreFull("the disk is full: nothing of the batch was written");
+  return new StoreUnknown(`${during} failed and its outcome is not known: ${code} ${faultText(fault)}`);
+};
+
+/** Prepares every deed once, for the one writing connection. */
+export const openBatch = (db: Database, epoch: number): Batch => {
+  const money = prepareMoney(db, epoch);
+  const attempts = prepareAttempts(db);
+  const admit = prepareAdmit(db, money);
+  const step = prepareStep(db, epoch, money, attempts);
+  const office = prepareOffice(db, money, attempts);
+  const begin = db.prepare("BEGIN IMMEDIATE");
+  const commit = db.prepare("COMMIT");
+  const savepoint = db.prepare("SAVEPOINT deed");
+  const undo = db.prepare("ROLLBACK TO deed");
+  const release = db.prepare("RELEASE deed");
+
+  const carryOut = (deed: PackedDeed): DeedOutcome => {
+    switch (deed.deed) {
+      case "admit":
+        return admit(deed);
+      case "step":
+        return step(deed);
+      default:
+        return office(deed);
+    }
+  };
+  const carryOutAlone = (deed: PackedDeed): DeedOutcome => {
+    savepoint.run();
+    let outcome: DeedOutcome;
+    try {
+      outcome = carryOut(deed);
+    } catch (fault) {
+      if (!isOwnFault(fault)) throw fault;
+      undo.run();
+      outcome = { kind: "refused", reason: faultText(fault) };
+    }
+    release.run();
+    return outcome;
+  };
+  const rollBack = (): void => {
+    // SQLite has already rolled back by itself after some faults, a full disk among them.
+    if (db.inTransaction) db.run("ROLLBACK");
+  };
+  const start = (): void => {
+    try {
+      begin.run();
+    } catch (fault) {
+      if (faultCode(fault).startsWith("SQLITE_BUSY"))
+        throw new StoreFull("the database is locked: nothing of the batch was written");
+      throw asStoreFault(fault, "beginning a transaction");
+    }
+  };
+  const attemptAll = (deeds: readonly PackedDeed[], one: (deed: PackedDeed) => DeedOutcome): DeedOutcome[] => {
+    start();
+    const outcomes = deeds.map(one);
+    commit.run();
+    return outcomes;
+  };
+
+  return (deeds) => {
+    // First without savepoints, which cost a copy of every page touched; refusals are rare and pay for a second pass.
+    try {
+      return attemptAll(deeds, carryOut);
+    } catch (fault) {
+      rollBackOr(fault, rollBack);
+      if (fault instanceof StoreFull || fault instanceof StoreUnknown) throw fault;
+      if (!isOwnFault(fault)) throw asStoreFault(fault, "writing a batch");
+      if (deeds.length === 1) return [{ kind: "refused", reason: faultText(fault) }];
+    }
+    try {
+      return attemptAll(deeds, carryOutAlone);
+    } catch (fault) {
+      rollBackOr(fault, rollBack);
+      if (fault instanceof StoreFull || fault instanceof StoreUnknown) throw fault;
+      throw asStoreFault(fault, "writing a batch");
+    }
+  };
+};
+
+const rollBackOr = (fault: unknown, rollBack: () => void): void => {
+  try {
+    rollBack();
+  } catch {
+    throw asStoreFault(fault, "writing a batch and rolling it back");
+  }
+};

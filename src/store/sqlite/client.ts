@@ -1,0 +1,101 @@
+// Opens a data directory as its owner: reads here, writes in a thread of their own.
+import { join } from "node:path";
+import { type Deed, type DeedOutcome, StoreFull, StoreUnknown } from "../../deeds.ts";
+import { continueGenerationSeqAfter } from "../../ids.ts";
+import type { Store } from "../store.ts";
+import { type Mode, ownDatabase } from "./birth.ts";
+import { DATABASE_FILE, DEFAULT_PRAGMAS, openReader, openWriter, type Pragmas } from "./open.ts";
+import { claimDirectory } from "./owner.ts";
+import { outcomesFromText, toLines } from "./pack.ts";
+import { readsOver } from "./reads.ts";
+import type { FromWriter, ToWriter } from "./worker.ts";
+
+export type StoreOptions = {
+  dir: string;
+  /** Absent: an existing directory keeps its own, a new one is made for real providers (`live`). */
+  mode?: Mode;
+  /** Refuses a directory without a database instead of making one. */
+  requireExisting?: boolean;
+  /** Accepts a network file system, whose locks cannot be relied on. */
+  allowNetworkDisk?: boolean;
+  pragmas?: Partial<Pragmas>;
+};
+
+/** The writing thread as this one sees it: messages out, answers back in the same order. */
+type Writer = { ask(message: ToWriter): Promise<FromWriter>; end(): void };
+
+const startWriter = (): Writer => {
+  const worker = new Worker(new URL("./worker.ts", import.meta.url).href);
+  const waiting: { done(answer: FromWriter): void; lost(fault: Error): void }[] = [];
+  let broken: Error | undefined;
+  const fail = (why: string): void => {
+    broken ??= new StoreUnknown(`the writing thread stopped: ${why}`);
+    for (const { lost } of waiting.splice(0)) lost(broken);
+  };
+  worker.onmessage = ({ data }: MessageEvent<FromWriter>) => waiting.shift()?.done(data);
+  worker.onerror = (event) => fail(event.message);
+  worker.addEventListener("close", () => fail("it ended"));
+  // An idle thread does not keep the process; one that is asked something does until it has answered.
+  worker.unref();
+  return {
+    ask: (message) =>
+      new Promise((done, lost) => {
+        if (broken) return lost(broken);
+        waiting.push({ done, lost });
+        worker.postMessage(message);
+      }),
+    end: () => {
+      broken ??= new StoreUnknown("the store is closed");
+      worker.terminate();
+    },
+  };
+};
+
+const commitThrough =
+  (writer: Writer) =>
+  async (deeds: readonly Deed[]): Promise<DeedOutcome[]> => {
+    const answer = await writer.ask(toLines(deeds));
+    if (typeof answer === "string") return outcomesFromText(answer, deeds);
+    if ("full" in answer) throw new StoreFull(answer.full);
+    throw new StoreUnknown("unknown" in answer ? answer.unknown : "the writing thread answered something else");
+  };
+
+/**
+ * Opens a data directory as its one owner, making it where it is new.
+ * @throws DirectoryInUse, DirectoryUnusable, WrongMode, WrongSchema, StoreDamaged (faults.ts): one line each.
+ */
+export const openSqliteStore = async (options: StoreOptions): Promise<Store> => {
+  const path = join(options.dir, DATABASE_FILE);
+  const pragmas = { ...DEFAULT_PRAGMAS, ...options.pragmas };
+  const claim = claimDirectory(options.dir, {
+    networkDisk: options.allowNetworkDisk ?? false,
+    creation: !options.requireExisting,
+  });
+  try {
+    const birth = openWriter(path, pragmas);
+    let epoch: number;
+    try {
+      epoch = ownDatabase(birth, path, options.mode, Date.now());
+      const newest = birth.query<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM generation").get()?.seq;
+      if (typeof newest === "number") continueGenerationSeqAfter(newest);
+    } finally {
+      birth.close();
+    }
+    const writer = startWriter();
+    await writer.ask({ open: { path, epoch, pragmas } });
+    const reads = readsOver(openReader(path));
+    return {
+      ...reads,
+      commit: commitThrough(writer),
+      close: async () => {
+        await reads.close();
+        await writer.ask({ close: true }).catch(() => undefined);
+        writer.end();
+        claim.release();
+      },
+    };
+  } catch (fault) {
+    claim.release();
+    throw fault;
+  }
+};

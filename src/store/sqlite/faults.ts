@@ -1,0 +1,29 @@
+// Why a data directory cannot be opened: each fault is one line that says what is wrong and what to do.
+
+/** Another process owns the directory. */
+export class DirectoryInUse extends Error {
+  override readonly name = "DirectoryInUse";
+}
+/** The directory is missing, not writable, or on a disk that cannot be trusted with it. */
+export class DirectoryUnusable extends Error {
+  override readonly name = "DirectoryUnusable";
+}
+/** The directory was made for the simulator and is opened for money, or the other way round. */
+export class WrongMode extends Error {
+  override readonly name = "WrongMode";
+}
+/** The database was written by a newer release, or a migration is not the one that was run. */
+export class WrongSchema extends Error {
+  override readonly name = "WrongSchema";
+}
+/** The file is not a sound database: nothing is repaired, a backup must come back. */
+export class StoreDamaged extends Error {
+  override readonly name = "StoreDamaged";
+}
+
+/** Code of an error of SQLite or of the system (`SQLITE_FULL`, `EACCES`); empty for any other. */
+export const faultCode = (fault: unknown): string =>
+  fault instanceof Error && "code" in fault && typeof fault.code === "string" ? fault.code : "";
+
+/** What a fault says, for a message. */
+export const faultText = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));

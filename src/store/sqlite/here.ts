@@ -1,0 +1,21 @@
+// The store in one thread: the same deeds and reads over one connection, for tests and simulated worlds.
+
+import type { Store } from "../store.ts";
+import { openBatch } from "./batch.ts";
+import { type Mode, ownDatabase } from "./birth.ts";
+import { DEFAULT_PRAGMAS, openWriter, type Pragmas } from "./open.ts";
+import { pack } from "./pack.ts";
+import { readsOver } from "./reads.ts";
+
+/** Opens `path` (or `:memory:`) for reading and writing in this thread. It takes no lock: the caller is alone with the file. */
+export const openSqliteHere = async (options: {
+  path: string;
+  mode: Mode;
+  nowMs?: number;
+  pragmas?: Partial<Pragmas>;
+}): Promise<Store> => {
+  const db = openWriter(options.path, { ...DEFAULT_PRAGMAS, ...options.pragmas });
+  const epoch = ownDatabase(db, options.path, options.mode, options.nowMs ?? Date.now());
+  const batch = openBatch(db, epoch);
+  return { ...readsOver(db), commit: async (deeds) => batch(deeds.map(pack)) };
+};

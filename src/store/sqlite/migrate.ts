@@ -1,0 +1,63 @@
+// Brings a database to the newest schema: numbered steps with checksums, each in a transaction, a copy first.
+import type { Database } from "bun:sqlite";
+import { existsSync, rmSync } from "node:fs";
+import { WrongSchema } from "./faults.ts";
+import { pragma } from "./open.ts";
+import first from "./schema/0001.sql" with { type: "text" };
+
+export type Migration = { n: number; sql: string };
+export const MIGRATIONS: readonly Migration[] = [{ n: 1, sql: first }];
+
+const checksum = (sql: string): string => Bun.CryptoHasher.hash("sha256", sql, "hex");
+
+/** The schema a file has; 0 for a new one. */
+export const schemaVersion = (db: Database): number => Number(pragma(db, "user_version"));
+
+/** @throws WrongSchema when the file is newer than this release, or a step that was run is not the one known here. */
+export const checkSchema = (db: Database, migrations: readonly Migration[] = MIGRATIONS): number => {
+  const version = schemaVersion(db);
+  const newest = migrations.at(-1)?.n ?? 0;
+  if (version > newest)
+    throw new WrongSchema(
+      `the database has schema ${version} and this release knows ${newest}: start the newer release, or restore the copy made before it`,
+    );
+  if (version === 0) return 0;
+  for (const row of db.query<{ n: number; checksum: string }, []>("SELECT n, checksum FROM migration ORDER BY n").all()) {
+    const known = migrations.find((one) => one.n === row.n);
+    if (!known || checksum(known.sql) !== row.checksum)
+      throw new WrongSchema(
+        `step ${row.n} of the database is not the one of this release: it was made by a changed or unreleased build; use that build`,
+      );
+  }
+  return version;
+};
+
+/**
+ * Runs the steps a file still lacks. An existing file is first copied beside itself (`<path>.before-<n>`).
+ * @throws WrongSchema see `checkSchema`.
+ */
+export const migrate = (db: Database, path: string, nowMs: number, migrations: readonly Migration[] = MIGRATIONS): void => {
+  const version = checkSchema(db, migrations);
+  const missing = migrations.filter((one) => one.n > version);
+  if (missing.length === 0) return;
+  if (version > 0 && path !== ":memory:") {
+    const copy = `${path}.before-${missing[0]?.n ?? 0}`;
+    // A copy left by a migration that did not finish is of the same schema; VACUUM INTO wants a free name.
+    if (existsSync(copy)) rmSync(copy);
+    db.run("VACUUM INTO ?", [copy]);
+  }
+  for (const { n, sql } of missing) {
+    db.run("BEGIN IMMEDIATE");
+    try {
+      if (n === 1)
+        db.run("CREATE TABLE migration (n INTEGER PRIMARY KEY, checksum TEXT NOT NULL, applied_at_ms INTEGER NOT NULL) STRICT");
+      db.run(sql);
+      db.run("INSERT INTO migration VALUES (?, ?, ?)", [n, checksum(sql), nowMs]);
+      db.run(`PRAGMA user_version = ${n}`);
+      db.run("COMMIT");
+    } catch (fault) {
+      if (db.inTransaction) db.run("ROLLBACK");
+      throw fault;
+    }
+  }
+};

@@ -1,0 +1,56 @@
+// Opens connections to the database file, with every pragma that safety rests on set and asserted.
+import { Database } from "bun:sqlite";
+
+export type Pragmas = {
+  /** Page cache of the connection, KiB. */
+  cacheKib: number;
+  /** Pages in the write-ahead log at which a commit also checkpoints. */
+  checkpointPages: number;
+  /** Largest size of the file, in pages of 4 KiB; 0 for no bound. Tests use it for a full disk. */
+  maxPages: number;
+};
+/** 8,000 pages are 32 MiB of log: few enough to stay small, many enough that a checkpoint is rare. */
+export const DEFAULT_PRAGMAS: Pragmas = { cacheKib: 65_536, checkpointPages: 8_000, maxPages: 0 };
+
+/** The database file inside a data directory. */
+export const DATABASE_FILE = "genrouter.db";
+
+/** What a pragma answers, as text. */
+export const pragma = (db: Database, name: string): string => {
+  const row = db.query<Record<string, string | number>, []>(`PRAGMA ${name}`).get();
+  return String(Object.values(row ?? {})[0] ?? "");
+};
+
+/** Bun opens SQLite without foreign keys, without a busy timeout and with a rollback journal: none of it is left to chance. */
+const insist = (db: Database, settings: Readonly<Record<string, string>>): void => {
+  for (const [name, value] of Object.entries(settings)) {
+    db.run(`PRAGMA ${name} = ${value}`);
+    const now = pragma(db, name);
+    if (now !== value) throw new Error(`the database refused PRAGMA ${name} = ${value} and answers ${now}`);
+  }
+};
+
+/** The one connection that writes. `:memory:` has no log on disk and is otherwise the same. */
+export const openWriter = (path: string, pragmas: Pragmas = DEFAULT_PRAGMAS): Database => {
+  const db = new Database(path, { readwrite: true, create: true, strict: true });
+  insist(db, {
+    busy_timeout: "5000",
+    journal_mode: path === ":memory:" ? "memory" : "wal",
+    // FULL: in 40 power cuts it lost nothing that was acknowledged, NORMAL lost 790 rows (failure model, F8).
+    synchronous: "2",
+    foreign_keys: "1",
+    temp_store: "2",
+    recursive_triggers: "0",
+    cache_size: String(-pragmas.cacheKib),
+    wal_autocheckpoint: String(pragmas.checkpointPages),
+  });
+  if (pragmas.maxPages > 0) insist(db, { max_page_count: String(pragmas.maxPages) });
+  return db;
+};
+
+/** A connection that can only read; any number may be open while another process writes. */
+export const openReader = (path: string): Database => {
+  const db = new Database(path, { readonly: true, strict: true });
+  insist(db, { busy_timeout: "5000", foreign_keys: "1", temp_store: "2", query_only: "1", cache_size: "-32768" });
+  return db;
+};

@@ -1,0 +1,97 @@
+// One owner per data directory: the lock, the pid of who holds it, and the checks that the directory can be trusted.
+import { Database } from "bun:sqlite";
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, rmSync, statfsSync, writeSync } from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { DirectoryInUse, DirectoryUnusable, faultCode, faultText } from "./faults.ts";
+import { DATABASE_FILE } from "./open.ts";
+
+/** File systems over a network, by the number statfs gives: their locks cannot be relied on. */
+const NETWORK_DISKS = new Map([
+  [0x6969, "NFS"],
+  [0x517b, "SMB"],
+  [0xff534d42, "CIFS"],
+  [0xfe534d42, "SMB2"],
+  [0x5346414f, "AFS"],
+  [0x73757245, "Coda"],
+  [0x00c36400, "Ceph"],
+  [0x0bd00bd0, "Lustre"],
+]);
+
+export type Claim = { release(): void };
+
+/** A lock is freed when its handle is collected as garbage, so the handles live where nothing forgets them. */
+type Held = typeof globalThis & { genrouterLocks?: Map<string, Database> };
+const held = (): Map<string, Database> => {
+  const place = globalThis as Held;
+  place.genrouterLocks ??= new Map();
+  return place.genrouterLocks;
+};
+
+const unusable = (dir: string, why: string): never => {
+  throw new DirectoryUnusable(`data directory ${dir}: ${why}`);
+};
+
+/** Makes the directory where it is missing and proves that a file in it can be written and synced. */
+const prepare = (dir: string, allows: { networkDisk: boolean; creation: boolean }): void => {
+  if (!allows.creation && !existsSync(join(dir, DATABASE_FILE)))
+    unusable(dir, "there is no database in it; name the directory the service was started with");
+  try {
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    const probe = join(dir, `.probe-${process.pid}`);
+    const file = openSync(probe, "w", 0o600);
+    writeSync(file, "probe");
+    fsyncSync(file);
+    closeSync(file);
+    rmSync(probe);
+  } catch (fault) {
+    const code = faultCode(fault);
+    const why =
+      code === "ENOTDIR" || code === "EEXIST" ? "it is not a directory" : `it cannot be written (${code || faultText(fault)})`;
+    unusable(dir, `${why}; choose another with --data, or give this user the right to write it`);
+  }
+  const disk = NETWORK_DISKS.get(Number(statfsSync(dir).type) >>> 0);
+  if (disk && !allows.networkDisk)
+    unusable(dir, `it is on a network file system (${disk}), whose locks cannot be relied on; use a local disk`);
+};
+
+const ownerText = (dir: string): string => {
+  try {
+    const pid = /^pid (\d+)/.exec(readFileSync(join(dir, "owner"), "utf8"))?.[1];
+    return pid ? `already running as pid ${pid}` : "already in use by another process";
+  } catch {
+    return "already in use by another process";
+  }
+};
+
+/**
+ * Takes a data directory for this process until it ends or releases it. Readers need no claim.
+ * @throws DirectoryUnusable it cannot be written. @throws DirectoryInUse another process (or this one) has it.
+ */
+export const claimDirectory = (dir: string, allows: { networkDisk: boolean; creation: boolean }): Claim => {
+  prepare(dir, allows);
+  const path = join(dir, "lock.db");
+  const inUse = () => new DirectoryInUse(`data directory ${dir}: ${ownerText(dir)}; stop it first, or use another directory`);
+  if (held().has(path)) throw inUse();
+  const lock = new Database(path, { readwrite: true, create: true });
+  try {
+    lock.run("PRAGMA busy_timeout = 0");
+    lock.run("PRAGMA locking_mode = EXCLUSIVE");
+    lock.run("BEGIN EXCLUSIVE");
+  } catch (fault) {
+    lock.close();
+    if (faultCode(fault).startsWith("SQLITE_BUSY")) throw inUse();
+    return unusable(dir, `its lock cannot be taken (${faultText(fault)})`);
+  }
+  held().set(path, lock);
+  const file = openSync(join(dir, "owner"), "w", 0o600);
+  writeSync(file, `pid ${process.pid}\nhost ${hostname()}\n`);
+  closeSync(file);
+  return {
+    release: () => {
+      if (!held().delete(path)) return;
+      rmSync(join(dir, "owner"), { force: true });
+      lock.close();
+    },
+  };
+};

@@ -1,0 +1,57 @@
+// Reads generations: by id, by key, by row number, their inputs, and those whose files are past their retention.
+import type { Database } from "bun:sqlite";
+import { seqOfGenerationId } from "../../../ids.ts";
+import type { JsonObject } from "../../../terms.ts";
+import type { StoreReads } from "../../store.ts";
+import { RECORD_COLUMNS, type RecordRow, toRecord } from "./record.ts";
+
+type Reads = Pick<
+  StoreReads,
+  "generationById" | "generationByKey" | "generationBySeq" | "findGeneration" | "inputOf" | "expiredFiles"
+>;
+
+export const prepareGenerationReads = (db: Database): Reads => {
+  const bySeq = db.prepare<RecordRow, [number]>(`SELECT ${RECORD_COLUMNS} FROM generation g WHERE g.seq = ?1`);
+  const byKey = db.prepare<RecordRow & { body_hash: string }, [number, string]>(
+    `SELECT ${RECORD_COLUMNS}, g.body_hash FROM generation g WHERE g.account_seq = ?1 AND g.idempotency_key = ?2`,
+  );
+  const forOperator = db.prepare<RecordRow & { account_id: string; idempotency_key: string | null }, [number]>(
+    `SELECT ${RECORD_COLUMNS}, a.id AS account_id, g.idempotency_key FROM generation g JOIN account a ON a.seq = g.account_seq
+     WHERE g.seq = ?1`,
+  );
+  const input = db.prepare<{ raw: string; filled: string | null }, [number]>("SELECT raw, filled FROM submission WHERE seq = ?1");
+  const expired = db.prepare<{ seq: number; id: string; files: number }, [number, number]>(
+    `SELECT seq, id, json_array_length(output, '$.files') AS files FROM generation
+     WHERE files_expire_at_ms IS NOT NULL AND files_expired_at_ms IS NULL AND files_expire_at_ms <= ?1
+     ORDER BY files_expire_at_ms LIMIT ?2`,
+  );
+
+  return {
+    // The row number is inside the id, so no index on ids is needed; the whole id and the account decide.
+    generationById: async (id, accountSeq) => {
+      const seq = seqOfGenerationId(id);
+      const row = seq === undefined ? null : bySeq.get(seq);
+      return row?.id === id && row.account_seq === accountSeq ? toRecord(row) : undefined;
+    },
+    generationByKey: async (accountSeq, idempotencyKey) => {
+      const row = byKey.get(accountSeq, idempotencyKey);
+      return row ? { record: toRecord(row), bodyHash: row.body_hash } : undefined;
+    },
+    generationBySeq: async (seq) => {
+      const row = bySeq.get(seq);
+      return row ? toRecord(row) : undefined;
+    },
+    findGeneration: async (id) => {
+      const seq = seqOfGenerationId(id);
+      const row = seq === undefined ? null : forOperator.get(seq);
+      return row?.id === id ? { ...toRecord(row), accountId: row.account_id, idempotencyKey: row.idempotency_key } : undefined;
+    },
+    inputOf: async (seq) => {
+      const row = input.get(seq);
+      if (!row) return undefined;
+      const parse = (text: string) => JSON.parse(text) as JsonObject;
+      return { raw: parse(row.raw), filled: parse(row.filled ?? row.raw) };
+    },
+    expiredFiles: async (nowMs, limit) => expired.all(nowMs, limit),
+  };
+};

@@ -1,0 +1,45 @@
+// The record of a generation as its row holds it.
+import type { GenerationError, GenerationRecord, GenerationStatus, Output } from "../../../terms.ts";
+
+export type RecordRow = {
+  seq: number;
+  id: string;
+  account_seq: number;
+  model: string;
+  status: GenerationStatus;
+  message: string | null;
+  quoted_credits: number;
+  reserved_credits: number;
+  cost_credits: number | null;
+  attempts: number;
+  error: string | null;
+  output: string | null;
+  created_at_ms: number;
+  completed_at_ms: number | null;
+  files_expired_at_ms: number | null;
+};
+
+/** The columns of `RecordRow`, of a `generation` called `g`. */
+export const RECORD_COLUMNS = `g.seq, g.id, g.account_seq, g.model, g.status, g.message, g.quoted_credits, g.reserved_credits,
+  g.cost_credits, g.attempts, g.error, g.output, g.created_at_ms, g.completed_at_ms, g.files_expired_at_ms`;
+
+/** JSON that this store wrote itself. */
+export const parsed = <T>(text: string | null): T | null => (text === null ? null : (JSON.parse(text) as T));
+
+export const toRecord = (row: RecordRow): GenerationRecord => ({
+  seq: row.seq,
+  id: row.id,
+  accountSeq: row.account_seq,
+  model: row.model,
+  status: row.status,
+  message: row.message,
+  quotedCredits: row.quoted_credits,
+  reservedCredits: row.reserved_credits,
+  costCredits: row.cost_credits,
+  attempts: row.attempts,
+  error: parsed<GenerationError>(row.error),
+  output: parsed<Output>(row.output),
+  createdAtMs: row.created_at_ms,
+  completedAtMs: row.completed_at_ms,
+  filesExpiredAtMs: row.files_expired_at_ms,
+});

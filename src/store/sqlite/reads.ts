@@ -1,0 +1,50 @@
+// Everything that may be read, over one connection; and the same for a directory that another process may own.
+import type { Database } from "bun:sqlite";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { StoreReads } from "../store.ts";
+import { DirectoryUnusable, faultCode, faultText, StoreDamaged } from "./faults.ts";
+import { checkSchema, schemaVersion } from "./migrate.ts";
+import { DATABASE_FILE, openReader } from "./open.ts";
+import { prepareAccountReads } from "./read/accounts.ts";
+import { prepareAttemptReads } from "./read/attempts.ts";
+import { prepareGenerationReads } from "./read/generations.ts";
+import { prepareRecoveryReads } from "./read/recovery.ts";
+import { verifyAll } from "./verify/all.ts";
+
+/** The reads of the port over an open connection; `close` closes it. */
+export const readsOver = (db: Database): StoreReads => ({
+  ...prepareGenerationReads(db),
+  ...prepareAttemptReads(db),
+  ...prepareAccountReads(db),
+  ...prepareRecoveryReads(db),
+  verify: async (nowMs) => verifyAll(db, nowMs),
+  close: async () => db.close(),
+});
+
+/**
+ * Reads a data directory without a claim to it: while its owner runs, or a copy of it.
+ * @throws DirectoryUnusable there is no database in it. @throws WrongSchema, StoreDamaged.
+ */
+export const openSqliteReads = async (dir: string): Promise<StoreReads> => {
+  const path = join(dir, DATABASE_FILE);
+  if (!existsSync(path))
+    throw new DirectoryUnusable(
+      `data directory ${dir}: there is no database in it; name the directory the service was started with`,
+    );
+  let db: Database | undefined;
+  try {
+    db = openReader(path);
+    if (schemaVersion(db) === 0)
+      throw new DirectoryUnusable(`data directory ${dir}: its database is still empty; start the service once`);
+    checkSchema(db);
+    return readsOver(db);
+  } catch (fault) {
+    db?.close();
+    if (/^SQLITE_(CORRUPT|NOTADB)/.test(faultCode(fault)))
+      throw new StoreDamaged(`${path} is damaged (${faultCode(fault)}): restore a backup`);
+    if (faultCode(fault).startsWith("SQLITE_"))
+      throw new DirectoryUnusable(`data directory ${dir}: its database cannot be read (${faultText(fault)})`);
+    throw fault;
+  }
+};

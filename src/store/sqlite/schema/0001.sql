@@ -1,0 +1,281 @@
+-- The first schema: what is stored, and what must hold of it whatever the code does.
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+
+-- One row per opening by a writer; movements and journal lines carry the epoch that wrote them.
+CREATE TABLE owner (
+  epoch INTEGER PRIMARY KEY,
+  pid INTEGER NOT NULL,
+  host TEXT NOT NULL,
+  opened_at_ms INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE account (
+  seq INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  name TEXT NOT NULL,
+  paused INTEGER NOT NULL DEFAULT 0 CHECK (paused IN (0, 1)),
+  available_credits INTEGER NOT NULL DEFAULT 0 CHECK (available_credits BETWEEN 0 AND 9007199254740991),
+  held_credits INTEGER NOT NULL DEFAULT 0 CHECK (held_credits BETWEEN 0 AND 9007199254740991),
+  charged_credits INTEGER NOT NULL DEFAULT 0 CHECK (charged_credits BETWEEN 0 AND 9007199254740991),
+  owed_credits INTEGER NOT NULL DEFAULT 0 CHECK (owed_credits BETWEEN 0 AND 9007199254740991),
+  in_progress INTEGER NOT NULL DEFAULT 0 CHECK (in_progress >= 0),
+  burst_per_s INTEGER CHECK (burst_per_s >= 1),
+  in_progress_limit INTEGER CHECK (in_progress_limit >= 0),
+  chain_seq INTEGER NOT NULL DEFAULT 0,
+  chain_hash TEXT NOT NULL CHECK (length(chain_hash) = 64),
+  created_at_ms INTEGER NOT NULL,
+  CHECK (available_credits + held_credits + charged_credits <= 9007199254740991)
+) STRICT;
+
+CREATE TABLE api_key (
+  seq INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  account_seq INTEGER NOT NULL REFERENCES account (seq),
+  scope TEXT NOT NULL CHECK (scope IN ('generate', 'read')),
+  name TEXT NOT NULL,
+  hash TEXT NOT NULL UNIQUE CHECK (length(hash) = 64),
+  start TEXT NOT NULL CHECK (length(start) <= 20),
+  created_at_ms INTEGER NOT NULL,
+  revoked_at_ms INTEGER
+) STRICT;
+CREATE INDEX api_key_account ON api_key (account_seq);
+
+-- The small row that changes and that polls read. What is large or never changes is in `submission`.
+CREATE TABLE generation (
+  seq INTEGER PRIMARY KEY,
+  account_seq INTEGER NOT NULL REFERENCES account (seq),
+  id TEXT NOT NULL,
+  model TEXT NOT NULL,
+  status TEXT NOT NULL CHECK (status IN ('queued', 'running', 'succeeded', 'failed')),
+  message TEXT CHECK (message IS NULL OR status = 'running'),
+  quoted_credits INTEGER NOT NULL CHECK (quoted_credits BETWEEN 1 AND reserved_credits),
+  reserved_credits INTEGER NOT NULL CHECK (reserved_credits <= 9007199254740991),
+  cost_credits INTEGER,
+  attempts INTEGER NOT NULL DEFAULT 0 CHECK (attempts >= 0 AND (attempts = 0 OR status <> 'queued')),
+  error TEXT CHECK ((error IS NOT NULL) = (status = 'failed')),
+  output TEXT CHECK ((output IS NOT NULL) = (status = 'succeeded')),
+  created_at_ms INTEGER NOT NULL,
+  wait_ends_at_ms INTEGER NOT NULL CHECK (wait_ends_at_ms >= created_at_ms),
+  completed_at_ms INTEGER CHECK (completed_at_ms >= created_at_ms),
+  files_expire_at_ms INTEGER CHECK ((files_expire_at_ms IS NOT NULL) = (status = 'succeeded')),
+  files_expired_at_ms INTEGER CHECK (files_expired_at_ms IS NULL OR status = 'succeeded'),
+  body_hash TEXT NOT NULL CHECK (length(body_hash) = 64),
+  idempotency_key TEXT,
+  CHECK ((completed_at_ms IS NOT NULL) = (status IN ('succeeded', 'failed'))),
+  CHECK (CASE status WHEN 'succeeded' THEN cost_credits BETWEEN 1 AND reserved_credits AND attempts >= 1
+                     WHEN 'failed' THEN cost_credits IS 0 ELSE cost_credits IS NULL END)
+) STRICT;
+CREATE UNIQUE INDEX generation_key ON generation (account_seq, idempotency_key) WHERE idempotency_key IS NOT NULL;
+CREATE INDEX generation_open ON generation (seq) WHERE completed_at_ms IS NULL;
+CREATE INDEX generation_files ON generation (files_expire_at_ms)
+  WHERE files_expire_at_ms IS NOT NULL AND files_expired_at_ms IS NULL;
+
+CREATE TABLE submission (
+  seq INTEGER PRIMARY KEY REFERENCES generation (seq),
+  key_seq INTEGER NOT NULL REFERENCES api_key (seq),
+  max_cost_credits INTEGER NOT NULL CHECK (max_cost_credits >= 1),
+  request_id TEXT NOT NULL,
+  plan TEXT NOT NULL,
+  -- The checked input with its defaults; null where it is the same as `raw`.
+  filled TEXT,
+  raw TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE snapshot (
+  seq INTEGER PRIMARY KEY REFERENCES generation (seq),
+  version INTEGER NOT NULL CHECK (version >= 1),
+  state TEXT NOT NULL,
+  snapshot TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE attempt (
+  seq INTEGER NOT NULL REFERENCES generation (seq),
+  n INTEGER NOT NULL CHECK (n >= 1),
+  ref TEXT NOT NULL UNIQUE,
+  route_id TEXT NOT NULL,
+  provider TEXT NOT NULL,
+  endpoint TEXT NOT NULL,
+  options TEXT NOT NULL,
+  price_credits INTEGER NOT NULL CHECK (price_credits BETWEEN 1 AND 9007199254740991),
+  state TEXT NOT NULL CHECK (state IN ('intent', 'sending', 'accepted', 'delivered', 'rejected', 'absent', 'failed', 'lost',
+    'capped', 'cancelled', 'superseded', 'late')),
+  sent_at_ms INTEGER,
+  ends_at_ms INTEGER,
+  job_id TEXT,
+  job_urls TEXT,
+  results TEXT,
+  failure TEXT,
+  watch_until_ms INTEGER,
+  ended_at_ms INTEGER,
+  PRIMARY KEY (seq, n),
+  CHECK (state <> 'sending' OR sent_at_ms IS NOT NULL),
+  CHECK (state NOT IN ('accepted', 'delivered', 'late') OR job_id IS NOT NULL),
+  CHECK (job_id IS NULL OR sent_at_ms IS NOT NULL)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX attempt_job ON attempt (provider, job_id) WHERE job_id IS NOT NULL;
+CREATE INDEX attempt_watched ON attempt (seq) WHERE watch_until_ms IS NOT NULL;
+CREATE INDEX attempt_delivered ON attempt (route_id, ended_at_ms, sent_at_ms) WHERE state = 'delivered';
+
+-- The exact bytes of a submission; apart, so that a change of an attempt does not write them again.
+CREATE TABLE attempt_request (
+  seq INTEGER NOT NULL,
+  n INTEGER NOT NULL,
+  request TEXT NOT NULL,
+  PRIMARY KEY (seq, n),
+  FOREIGN KEY (seq, n) REFERENCES attempt (seq, n)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE journal (
+  seq INTEGER NOT NULL REFERENCES generation (seq),
+  version INTEGER NOT NULL CHECK (version >= 1),
+  at_ms INTEGER NOT NULL,
+  epoch INTEGER NOT NULL REFERENCES owner (epoch),
+  state_after TEXT NOT NULL,
+  event TEXT NOT NULL,
+  PRIMARY KEY (seq, version)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE command (
+  seq INTEGER NOT NULL REFERENCES generation (seq),
+  kind TEXT NOT NULL CHECK (kind IN ('start', 'submit', 'seat', 'attempt', 'collect')),
+  n INTEGER NOT NULL CHECK (n >= 0),
+  due_at_ms INTEGER NOT NULL,
+  PRIMARY KEY (seq, kind, n)
+) STRICT, WITHOUT ROWID;
+
+-- The ledger. `hash` chains the rows of an account; the format is in ../money.ts.
+CREATE TABLE movement (
+  seq INTEGER PRIMARY KEY,
+  account_seq INTEGER NOT NULL REFERENCES account (seq),
+  chain_seq INTEGER NOT NULL CHECK (chain_seq >= 1),
+  kind TEXT NOT NULL,
+  credits INTEGER NOT NULL CHECK (credits BETWEEN 1 AND 9007199254740991),
+  from_side TEXT NOT NULL,
+  to_side TEXT NOT NULL,
+  generation_seq INTEGER REFERENCES generation (seq),
+  attempt_n INTEGER,
+  available_after INTEGER NOT NULL CHECK (available_after BETWEEN 0 AND 9007199254740991),
+  held_after INTEGER NOT NULL CHECK (held_after BETWEEN 0 AND 9007199254740991),
+  at_ms INTEGER NOT NULL,
+  epoch INTEGER NOT NULL REFERENCES owner (epoch),
+  hash TEXT NOT NULL CHECK (length(hash) = 64),
+  note TEXT,
+  CHECK (CASE kind
+    WHEN 'hold' THEN from_side = 'available' AND to_side = 'held'
+    WHEN 'capture' THEN from_side = 'held' AND to_side = 'charged'
+    WHEN 'release' THEN from_side = 'held' AND to_side = 'available'
+    WHEN 'topup' THEN from_side = 'funding' AND to_side = 'available'
+    WHEN 'adjust' THEN from_side || to_side IN ('availableadjustments', 'adjustmentsavailable')
+    ELSE 0 END),
+  CHECK ((generation_seq IS NOT NULL) = (kind IN ('hold', 'capture', 'release')))
+) STRICT;
+CREATE UNIQUE INDEX movement_chain ON movement (account_seq, chain_seq);
+CREATE UNIQUE INDEX movement_once ON movement (generation_seq, kind) WHERE generation_seq IS NOT NULL;
+
+CREATE VIEW entry (movement_seq, account_seq, side, credits) AS
+  SELECT seq, account_seq, from_side, -credits FROM movement
+  UNION ALL
+  SELECT seq, account_seq, to_side, credits FROM movement;
+
+-- What was asked of a balance from outside, and how much of it could be done; the difference is owed.
+CREATE TABLE credit (
+  seq INTEGER PRIMARY KEY,
+  account_seq INTEGER NOT NULL REFERENCES account (seq),
+  kind TEXT NOT NULL CHECK (kind IN ('topup', 'adjust')),
+  asked_credits INTEGER NOT NULL CHECK (asked_credits BETWEEN -9007199254740991 AND 9007199254740991),
+  moved_credits INTEGER NOT NULL,
+  reference TEXT UNIQUE,
+  movement_seq INTEGER REFERENCES movement (seq),
+  note TEXT NOT NULL,
+  at_ms INTEGER NOT NULL,
+  CHECK (moved_credits = asked_credits OR (asked_credits < moved_credits AND moved_credits <= 0)),
+  CHECK ((movement_seq IS NULL) = (moved_credits = 0))
+) STRICT;
+
+CREATE TABLE route_health (route_id TEXT PRIMARY KEY, snapshot TEXT NOT NULL, at_ms INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+
+-- What was written stays written.
+CREATE TRIGGER movement_stays BEFORE UPDATE ON movement BEGIN SELECT RAISE(ABORT, 'a movement is never changed'); END;
+CREATE TRIGGER movement_kept BEFORE DELETE ON movement BEGIN SELECT RAISE(ABORT, 'a movement is never deleted'); END;
+CREATE TRIGGER journal_stays BEFORE UPDATE ON journal BEGIN SELECT RAISE(ABORT, 'a journal line is never changed'); END;
+CREATE TRIGGER journal_kept BEFORE DELETE ON journal BEGIN SELECT RAISE(ABORT, 'a journal line is never deleted'); END;
+CREATE TRIGGER submission_stays BEFORE UPDATE ON submission BEGIN SELECT RAISE(ABORT, 'a submission is never changed'); END;
+CREATE TRIGGER submission_kept BEFORE DELETE ON submission BEGIN SELECT RAISE(ABORT, 'a submission is never deleted'); END;
+CREATE TRIGGER request_stays BEFORE UPDATE ON attempt_request BEGIN SELECT RAISE(ABORT, 'a request is never changed'); END;
+CREATE TRIGGER request_kept BEFORE DELETE ON attempt_request BEGIN SELECT RAISE(ABORT, 'a request is never deleted'); END;
+CREATE TRIGGER credit_stays BEFORE UPDATE ON credit BEGIN SELECT RAISE(ABORT, 'a credit is never changed'); END;
+CREATE TRIGGER credit_kept BEFORE DELETE ON credit BEGIN SELECT RAISE(ABORT, 'a credit is never deleted'); END;
+CREATE TRIGGER generation_kept BEFORE DELETE ON generation BEGIN SELECT RAISE(ABORT, 'a generation is never deleted'); END;
+CREATE TRIGGER attempt_kept BEFORE DELETE ON attempt BEGIN SELECT RAISE(ABORT, 'an attempt is never deleted'); END;
+
+-- A balance moves one link of the chain at a time, and the movement that follows must say what the account row says.
+CREATE TRIGGER account_moves BEFORE UPDATE OF available_credits, held_credits, charged_credits, chain_seq, chain_hash ON account
+WHEN NEW.chain_seq <> OLD.chain_seq + 1
+BEGIN SELECT RAISE(ABORT, 'a balance changes only with the next movement of its chain'); END;
+CREATE TRIGGER movement_agrees BEFORE INSERT ON movement
+WHEN NOT EXISTS (SELECT 1 FROM account a WHERE a.seq = NEW.account_seq AND a.chain_seq = NEW.chain_seq AND a.chain_hash = NEW.hash
+  AND a.available_credits = NEW.available_after AND a.held_credits = NEW.held_after)
+BEGIN SELECT RAISE(ABORT, 'a movement agrees with its account'); END;
+CREATE TRIGGER movement_follows BEFORE INSERT ON movement
+WHEN (NEW.available_after, NEW.held_after) IS NOT (
+  (NEW.to_side = 'available') * NEW.credits - (NEW.from_side = 'available') * NEW.credits + coalesce((SELECT available_after
+    FROM movement WHERE account_seq = NEW.account_seq AND chain_seq = NEW.chain_seq - 1), 0),
+  (NEW.to_side = 'held') * NEW.credits - (NEW.from_side = 'held') * NEW.credits + coalesce((SELECT held_after
+    FROM movement WHERE account_seq = NEW.account_seq AND chain_seq = NEW.chain_seq - 1), 0))
+BEGIN SELECT RAISE(ABORT, 'a movement follows from the one before it'); END;
+CREATE TRIGGER movement_holds BEFORE INSERT ON movement
+WHEN NEW.kind = 'hold' AND NOT EXISTS (SELECT 1 FROM generation g WHERE g.seq = NEW.generation_seq
+  AND g.account_seq = NEW.account_seq AND g.reserved_credits = NEW.credits AND g.completed_at_ms IS NULL)
+BEGIN SELECT RAISE(ABORT, 'a hold is the reserve of its generation'); END;
+CREATE TRIGGER movement_settles BEFORE INSERT ON movement
+WHEN NEW.kind IN ('capture', 'release') AND (
+  NOT EXISTS (SELECT 1 FROM generation g WHERE g.seq = NEW.generation_seq AND g.account_seq = NEW.account_seq
+    AND g.completed_at_ms IS NULL)
+  OR NEW.credits > (SELECT coalesce(sum(CASE kind WHEN 'hold' THEN credits ELSE -credits END), 0) FROM movement
+    WHERE generation_seq = NEW.generation_seq))
+BEGIN SELECT RAISE(ABORT, 'a settlement takes at most what is held, before its generation has ended'); END;
+
+-- The row that ends the generation needs the rows that moved its money.
+CREATE TRIGGER generation_begins BEFORE INSERT ON generation WHEN NEW.status <> 'queued'
+BEGIN SELECT RAISE(ABORT, 'a generation begins queued'); END;
+CREATE TRIGGER generation_frozen BEFORE UPDATE OF seq, account_seq, id, model, quoted_credits, reserved_credits, created_at_ms,
+  wait_ends_at_ms, body_hash, idempotency_key ON generation
+BEGIN SELECT RAISE(ABORT, 'what was agreed at submission is never changed'); END;
+CREATE TRIGGER generation_ended BEFORE UPDATE ON generation
+WHEN OLD.completed_at_ms IS NOT NULL AND (OLD.files_expired_at_ms IS NOT NULL OR NEW.files_expired_at_ms IS NULL OR
+  (NEW.status, NEW.message, NEW.cost_credits, NEW.attempts, NEW.error, NEW.output, NEW.completed_at_ms, NEW.files_expire_at_ms)
+  IS NOT (OLD.status, OLD.message, OLD.cost_credits, OLD.attempts, OLD.error, OLD.output, OLD.completed_at_ms,
+  OLD.files_expire_at_ms))
+BEGIN SELECT RAISE(ABORT, 'a generation that has ended is never changed'); END;
+CREATE TRIGGER generation_goes_on BEFORE UPDATE OF status ON generation
+WHEN (NEW.status = 'queued' AND OLD.status <> 'queued') OR (NEW.status = 'succeeded' AND OLD.status = 'queued')
+BEGIN SELECT RAISE(ABORT, 'a generation goes from queued to running to its end'); END;
+CREATE TRIGGER generation_succeeds BEFORE UPDATE OF status ON generation
+WHEN NEW.status = 'succeeded' AND OLD.status <> 'succeeded' AND NOT (
+  EXISTS (SELECT 1 FROM movement m JOIN attempt a ON a.seq = m.generation_seq AND a.n = m.attempt_n
+    WHERE m.generation_seq = NEW.seq AND m.kind = 'capture' AND m.credits = NEW.cost_credits
+    AND a.state = 'delivered' AND a.price_credits = NEW.cost_credits)
+  AND coalesce((SELECT credits FROM movement WHERE generation_seq = NEW.seq AND kind = 'release'), 0)
+    = NEW.reserved_credits - NEW.cost_credits)
+BEGIN SELECT RAISE(ABORT, 'a generation succeeds with the capture of its cost'); END;
+CREATE TRIGGER generation_fails BEFORE UPDATE OF status ON generation
+WHEN NEW.status = 'failed' AND OLD.status <> 'failed' AND (
+  coalesce((SELECT credits FROM movement WHERE generation_seq = NEW.seq AND kind = 'release'), 0) <> NEW.reserved_credits
+  OR EXISTS (SELECT 1 FROM movement WHERE generation_seq = NEW.seq AND kind = 'capture')
+  OR EXISTS (SELECT 1 FROM attempt WHERE seq = NEW.seq AND state = 'delivered'))
+BEGIN SELECT RAISE(ABORT, 'a generation fails with the release of its hold'); END;
+
+-- An attempt keeps what it was begun with; after the end it can no longer become what was charged.
+CREATE TRIGGER attempt_begins BEFORE INSERT ON attempt
+WHEN NEW.state <> 'intent' OR NOT EXISTS (SELECT 1 FROM generation WHERE seq = NEW.seq AND completed_at_ms IS NULL)
+BEGIN SELECT RAISE(ABORT, 'an attempt begins as an intent of a generation that has not ended'); END;
+CREATE TRIGGER attempt_frozen BEFORE UPDATE OF seq, n, ref, route_id, provider, endpoint, options, price_credits ON attempt
+BEGIN SELECT RAISE(ABORT, 'what an attempt was begun with is never changed'); END;
+CREATE TRIGGER attempt_runs_once BEFORE UPDATE OF ends_at_ms, job_id ON attempt
+WHEN NEW.ends_at_ms IS NOT coalesce(OLD.ends_at_ms, NEW.ends_at_ms) OR NEW.job_id IS NOT coalesce(OLD.job_id, NEW.job_id)
+BEGIN SELECT RAISE(ABORT, 'the route time of an attempt is never restarted, and it owns one job'); END;
+CREATE TRIGGER attempt_after_end BEFORE UPDATE ON attempt
+WHEN EXISTS (SELECT 1 FROM generation WHERE seq = NEW.seq AND completed_at_ms IS NOT NULL)
+  AND ((OLD.state = 'delivered') <> (NEW.state = 'delivered') OR NEW.sent_at_ms IS NOT OLD.sent_at_ms
+    OR NEW.ends_at_ms IS NOT OLD.ends_at_ms OR (NEW.state <> OLD.state AND NEW.state IN ('intent', 'sending')))
+BEGIN SELECT RAISE(ABORT, 'after the end an attempt is not sent and not charged'); END;

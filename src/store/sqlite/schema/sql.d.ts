@@ -1,0 +1,5 @@
+// Types of SQL files that are imported as text.
+declare module "*.sql" {
+  const text: string;
+  export default text;
+}
