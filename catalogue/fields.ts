@@ -1,0 +1,68 @@
+// The input fields of the API (§2.6, §2.7): their names in the order of checking, what each holds, and its widest bounds.
+import type { MediaKind } from "../src/terms.ts";
+
+/** Every input field. Fields are checked, listed and refused in this order. */
+export const FIELD_NAMES = [
+  "prompt",
+  "negative_prompt",
+  "image_url",
+  "end_image_url",
+  "image_urls",
+  "video_url",
+  "video_urls",
+  "audio_url",
+  "audio_urls",
+  "resolution",
+  "aspect_ratio",
+  "duration",
+  "audio",
+  "quality",
+  "seed",
+] as const;
+export type FieldName = (typeof FIELD_NAMES)[number];
+
+/** The two inputs of the API and the fields that each knows. */
+export const INPUT_KINDS = ["extended", "common"] as const;
+export type InputKind = (typeof INPUT_KINDS)[number];
+const COMMON_ONLY: readonly FieldName[] = ["negative_prompt", "audio_url", "quality", "seed"];
+const EXTENDED_ONLY: readonly FieldName[] = ["video_urls", "audio_urls"];
+export const INPUT_FIELDS: Readonly<Record<InputKind, readonly FieldName[]>> = {
+  extended: FIELD_NAMES.filter((name) => !COMMON_ONLY.includes(name)),
+  common: FIELD_NAMES.filter((name) => !EXTENDED_ONLY.includes(name)),
+};
+
+/** Fields that hold links: what they link to, and whether they hold a list. */
+export const MEDIA_FIELDS = {
+  image_url: { kind: "image", isList: false },
+  end_image_url: { kind: "image", isList: false },
+  image_urls: { kind: "image", isList: true },
+  video_url: { kind: "video", isList: false },
+  video_urls: { kind: "video", isList: true },
+  audio_url: { kind: "audio", isList: false },
+  audio_urls: { kind: "audio", isList: true },
+} as const satisfies Partial<Record<FieldName, { kind: MediaKind; isList: boolean }>>;
+export type MediaField = keyof typeof MEDIA_FIELDS;
+export const isMediaField = (name: FieldName): name is MediaField => Object.hasOwn(MEDIA_FIELDS, name);
+
+/** Fields with a length that can be measured. */
+export const CLIP_FIELDS = ["video_url", "video_urls", "audio_url", "audio_urls"] as const;
+export type ClipField = (typeof CLIP_FIELDS)[number];
+
+/** Fields that a price may depend on. */
+export const PRICED_FIELDS = ["resolution", "aspect_ratio", "duration", "audio", "quality"] as const;
+export type PricedField = (typeof PRICED_FIELDS)[number];
+
+/** §8: the widest that any model may offer. */
+export const BOUNDS = {
+  promptLength: 30_000,
+  negativePromptLength: 5_000,
+  linkLength: 4_096,
+  imageItems: 30,
+  clipItems: 10,
+  durationS: { common: { min: 1, max: 300 }, extended: { min: 4, max: 30 } },
+  seed: { min: 0, max: 4_294_967_295 },
+  /** Longest time of one attempt, seconds. */
+  routeS: 2_400,
+  /** Largest number of files of one result: `/content/{n}` ends at 99. */
+  files: 99,
+} as const;

@@ -1,0 +1,157 @@
+// Reads the catalogue, built in or from a directory, and refuses one with faults: all of them at once, each `path: message`.
+import { readdirSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { Value, type ValueError, ValueErrorType } from "@sinclair/typebox/value";
+import { BUILT_IN_MODELS } from "./built-in.ts";
+import { modelFaults } from "./faults.ts";
+import { FIELD_NAMES, type FieldName } from "./fields.ts";
+import { type Model, ModelSchema, PROVIDER_IDS, type Rate, type Route } from "./schema.ts";
+
+export type Catalogue = {
+  /** In the order of their files' names. */
+  readonly models: readonly Model[];
+  model(modelId: string): Model | undefined;
+  route(routeId: string): { model: Model; route: Route } | undefined;
+};
+
+/** A catalogue that cannot be used. `faults` holds one line per fault: `models/x.json#/routes/0/id: message`. */
+export class CatalogueFault extends Error {
+  readonly faults: readonly string[];
+  constructor(faults: readonly string[]) {
+    super(`the catalogue has ${faults.length === 1 ? "a fault" : `${faults.length} faults`}: ${faults.join("; ")}`);
+    this.faults = faults;
+  }
+}
+
+/** A model file as written: everything with a default may be missing. */
+type WrittenRate = Omit<Rate, "when"> & Partial<Pick<Rate, "when">>;
+type WrittenRoute = Omit<Route, "options" | "on_refusal" | "on_lost" | "takes" | "rates" | "video_input_rates"> &
+  Partial<Pick<Route, "options" | "on_refusal" | "on_lost" | "takes">> & {
+    rates: WrittenRate[];
+    video_input_rates?: WrittenRate[];
+  };
+type WrittenModel = Omit<Model, "files" | "price" | "routes"> & {
+  $schema?: string;
+  files?: number;
+  price: { unit: Model["price"]["unit"]; clips?: Model["price"]["clips"] };
+  routes: WrittenRoute[];
+};
+
+const filledRates = (rates: WrittenRate[]): Rate[] => rates.map((rate) => ({ when: {}, ...rate }));
+
+const filledRoute = (route: WrittenRoute): Route => ({
+  ...route,
+  options: route.options ?? {},
+  on_refusal: route.on_refusal ?? "fail",
+  on_lost: route.on_lost ?? "next",
+  takes: route.takes ?? {},
+  rates: filledRates(route.rates),
+  video_input_rates: filledRates(route.video_input_rates ?? []),
+});
+
+/** States `excludes` on both sides, so that each field alone tells what it cannot stand beside. */
+const filledFields = (fields: Model["fields"]): Model["fields"] => {
+  const filled: Model["fields"] = {};
+  for (const name of FIELD_NAMES) {
+    const field = fields[name];
+    if (!field) continue;
+    const isExcluded = (other: FieldName) =>
+      field.excludes?.includes(other) || (fields[other]?.excludes ?? []).includes(name) || false;
+    const excludes = FIELD_NAMES.filter((other) => fields[other] && isExcluded(other));
+    filled[name] = excludes.length > 0 ? { ...field, excludes } : field;
+  }
+  return filled;
+};
+
+const filledModel = ({ $schema: _, ...model }: WrittenModel): Model => ({
+  ...model,
+  files: model.files ?? 1,
+  fields: filledFields(model.fields),
+  price: { unit: model.price.unit, clips: model.price.clips ?? {} },
+  routes: model.routes.map(filledRoute),
+});
+
+const shown = (value: unknown): string => {
+  const text = JSON.stringify(value) ?? "nothing";
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+};
+
+const shapeMessage = ({ type, schema, value, message }: ValueError): string => {
+  if (type === ValueErrorType.ObjectAdditionalProperties) return "unknown key";
+  if (type === ValueErrorType.ObjectRequiredProperty) return "is missing";
+  if (type === ValueErrorType.ArrayUniqueItems) return "has the same item twice";
+  return typeof schema.description === "string"
+    ? `expected ${schema.description}, not ${shown(value)}`
+    : `${message.toLowerCase()}, not ${shown(value)}`;
+};
+
+/** What is wrong with the shape of a file, the first fault of each place. */
+const shapeFaults = (written: unknown): [path: string, message: string][] => {
+  const faults = new Map<string, string>();
+  for (const error of Value.Errors(ModelSchema, written))
+    if (!faults.has(error.path)) faults.set(error.path, shapeMessage(error));
+  return [...faults];
+};
+
+type WrittenFile = { path: string; content: unknown };
+
+const catalogueOf = (files: readonly WrittenFile[], providerIds: readonly string[], earlier: readonly string[]): Catalogue => {
+  const faults = [...earlier];
+  const models = new Map<string, Model>();
+  const routes = new Map<string, { model: Model; route: Route }>();
+  for (const { path, content } of files) {
+    const wrong = shapeFaults(content);
+    const say = ([at, message]: readonly [string, string]) => faults.push(`${path}#${at || "/"}: ${message}`);
+    wrong.forEach(say);
+    if (wrong.length > 0) continue;
+    const written = content as WrittenModel;
+    const model = filledModel(written);
+    modelFaults(model, written.fields, providerIds).forEach(say);
+    if (models.has(model.id)) say(["/id", `the id ${model.id} is used by another file`]);
+    models.set(model.id, model);
+    for (const [at, route] of model.routes.entries()) {
+      if (routes.has(route.id)) say([`/routes/${at}/id`, `the id ${route.id} is used twice`]);
+      routes.set(route.id, { model, route });
+    }
+  }
+  if (faults.length > 0) throw new CatalogueFault(faults);
+  return { models: [...models.values()], model: (modelId) => models.get(modelId), route: (routeId) => routes.get(routeId) };
+};
+
+/** The catalogue that the service ships with. @throws CatalogueFault where it names providers that are not among `providerIds`. */
+export const builtInCatalogue = (providerIds: readonly string[] = PROVIDER_IDS): Catalogue =>
+  catalogueOf(
+    Object.entries(BUILT_IN_MODELS).map(([name, content]) => ({ path: `models/${name}`, content })),
+    providerIds,
+    [],
+  );
+
+/**
+ * The catalogue of a directory: every `models/*.json` and `models/*.jsonc` (comments and trailing commas are fine in both).
+ * @throws CatalogueFault with every fault of every file.
+ */
+export const loadCatalogue = (directory: string, providerIds: readonly string[] = PROVIDER_IDS): Catalogue => {
+  const folder = join(directory, "models");
+  const files: WrittenFile[] = [];
+  const faults: string[] = [];
+  for (const name of modelFiles(folder)) {
+    const path = join(folder, name);
+    try {
+      files.push({ path, content: Bun.JSONC.parse(readFileSync(path, "utf8")) });
+    } catch (fault) {
+      faults.push(`${path}: cannot be read as JSON: ${fault instanceof Error ? fault.message : String(fault)}`);
+    }
+  }
+  if (files.length + faults.length === 0) faults.push(`${folder}: holds no model file; put one file per model there`);
+  return catalogueOf(files, providerIds, faults);
+};
+
+const modelFiles = (folder: string): string[] => {
+  try {
+    return readdirSync(folder)
+      .filter((name) => /\.jsonc?$/.test(name) && !basename(name).startsWith("."))
+      .sort();
+  } catch {
+    throw new CatalogueFault([`${folder}: cannot be read; the catalogue directory must hold a directory models/`]);
+  }
+};

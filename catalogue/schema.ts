@@ -1,0 +1,221 @@
+// The shape of a model file: what a model takes, what it costs and who runs it; `catalogue.schema.json` is printed from here.
+import { Type } from "@sinclair/typebox";
+import type { JsonObject } from "../src/terms.ts";
+import {
+  BOUNDS,
+  CLIP_FIELDS,
+  type ClipField,
+  FIELD_NAMES,
+  type FieldName,
+  INPUT_KINDS,
+  type InputKind,
+  PRICED_FIELDS,
+  type PricedField,
+} from "./fields.ts";
+import { closed, count, type Field, FieldsSchema, fieldName, oneOf, type Scalar, scalar, seconds } from "./shapes.ts";
+
+export const MODEL_KINDS = ["image", "video", "audio"] as const;
+export const TASKS = [
+  "text-to-image",
+  "image-to-image",
+  "text-to-video",
+  "image-to-video",
+  "first-last-frame",
+  "reference-to-video",
+  "video-to-video",
+  "upscale",
+  "text-to-speech",
+  "text-to-music",
+  "text-to-sound",
+  "lip-sync",
+] as const;
+export const PRICE_UNITS = ["second", "image", "generation", "1k_characters"] as const;
+/** Routes may name any provider id of this form; those that can be called are known to `src/providers`. */
+export const PROVIDER_IDS = ["fal", "replicate"] as const;
+/** The longest time an attempt on a route may take, seconds. */
+const routeSeconds = (description: string) =>
+  Type.Integer({ minimum: 1, maximum: BOUNDS.routeS, description: `a whole number from 1 to ${BOUNDS.routeS}: ${description}` });
+
+/** What one route can do less than its model: the same members as the field, only narrower. */
+const Limits = Type.Object(
+  {
+    values: Type.Optional(Type.Array(scalar, { minItems: 1, uniqueItems: true })),
+    min: Type.Optional(Type.Integer()),
+    max: Type.Optional(Type.Integer()),
+    max_length: Type.Optional(count(1, BOUNDS.promptLength)),
+    max_items: Type.Optional(count(1, BOUNDS.imageItems)),
+    min_s: Type.Optional(seconds),
+    max_s: Type.Optional(seconds),
+    max_total_s: Type.Optional(seconds),
+  },
+  closed,
+);
+
+const amount = Type.String({
+  pattern: "^(0|[1-9][0-9]{0,4})(\\.[0-9]{1,6})?$",
+  description: 'a decimal string in USD such as "0.15", at most six decimals',
+});
+const Rate = Type.Object(
+  {
+    when: Type.Optional(
+      Type.Object(Object.fromEntries(PRICED_FIELDS.map((name) => [name, Type.Optional(scalar)])), {
+        ...closed,
+        description: `values of ${PRICED_FIELDS.join(", ")} that the row is for; absent: every request`,
+      }),
+    ),
+    usd: amount,
+  },
+  closed,
+);
+
+/** How a provider wants its input: read by the adapters in `src/providers`. */
+const RouteOptions = Type.Object(
+  {
+    endpoints: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            when: Type.Array(fieldName, { uniqueItems: true }),
+            path: Type.String({ pattern: "^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*$" }),
+          },
+          closed,
+        ),
+        { minItems: 1, description: "the first entry whose fields are all present adds its path to the endpoint" },
+      ),
+    ),
+    fields: Type.Optional(
+      Type.Record(
+        Type.String(),
+        Type.Union(
+          [
+            Type.String({ minLength: 1 }),
+            Type.Null(),
+            Type.Object(
+              {
+                to: Type.String({ minLength: 1 }),
+                as: Type.Optional(oneOf(["string", "integer", "list"])),
+                map: Type.Optional(Type.Record(Type.String(), scalar)),
+              },
+              closed,
+            ),
+          ],
+          { description: "the provider's name for the field, { to, as, map }, or null: not sent" },
+        ),
+      ),
+    ),
+    constants: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: "sent with every request" })),
+    marker: Type.Optional(Type.String({ minLength: 1, description: "input field that carries our reference of the attempt" })),
+  },
+  closed,
+);
+
+const RouteSchema = Type.Object(
+  {
+    id: Type.String({
+      pattern: "^[a-z0-9][a-z0-9._-]*/[a-z0-9][a-z0-9._-]*$",
+      description: '"<model id>/<name>", never changed and never used again',
+    }),
+    provider: Type.String({ pattern: "^[a-z][a-z0-9_-]*$", description: `a provider id such as ${PROVIDER_IDS.join(" or ")}` }),
+    endpoint: Type.String({ pattern: "^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*$", description: "a path such as owner/name" }),
+    options: Type.Optional(RouteOptions),
+    expected_s: routeSeconds("how long a delivery usually takes"),
+    timeout_s: routeSeconds("the longest time of one attempt"),
+    seats: Type.Optional(count(1, 100_000)),
+    on_refusal: Type.Optional(oneOf(["fail", "next"])),
+    on_lost: Type.Optional(oneOf(["next", "hold", "fail"])),
+    takes: Type.Optional(
+      Type.Object(Object.fromEntries(FIELD_NAMES.map((name) => [name, Type.Optional(Type.Union([Limits, Type.Null()]))])), {
+        ...closed,
+        description: "what the route can do less than the model: narrower limits, or null for a field that it lacks",
+      }),
+    ),
+    rates: Type.Array(Rate, { minItems: 1, description: "USD per unit of the model's price; the first row that fits counts" }),
+    video_input_rates: Type.Optional(Type.Array(Rate, { minItems: 1, description: "USD per second where clips come in" })),
+  },
+  closed,
+);
+
+const CLIP_BILLINGS = ["joins_output", "beside_output", "is_output"] as const;
+/**
+ * How the measured seconds of a clip are billed. `joins_output`: clip and output seconds, all at the video-input rate.
+ * `beside_output`: output at its rate, clip at the video-input rate. `is_output`: the output is as long as the clip.
+ */
+export type ClipBilling = (typeof CLIP_BILLINGS)[number];
+
+export const ModelSchema = Type.Object(
+  {
+    $schema: Type.Optional(Type.String()),
+    id: Type.String({
+      pattern: "^[a-z0-9][a-z0-9._-]{0,79}$",
+      description: "lower case letters, digits, dot, hyphen, underscore",
+    }),
+    name: Type.String({ minLength: 1, maxLength: 200 }),
+    maker: Type.Union([Type.String({ minLength: 1 }), Type.Null()], { description: "a name or null" }),
+    kind: oneOf(MODEL_KINDS),
+    tasks: Type.Array(oneOf(TASKS), { minItems: 1, uniqueItems: true }),
+    input_kind: oneOf(INPUT_KINDS),
+    files: Type.Optional(count(1, BOUNDS.files)),
+    fields: FieldsSchema,
+    price: Type.Object(
+      {
+        unit: oneOf(PRICE_UNITS),
+        clips: Type.Optional(
+          Type.Object(Object.fromEntries(CLIP_FIELDS.map((name) => [name, Type.Optional(oneOf(CLIP_BILLINGS))])), closed),
+        ),
+      },
+      closed,
+    ),
+    routes: Type.Array(RouteSchema, { minItems: 1, description: "at least one route" }),
+  },
+  { ...closed, title: "genrouter model file", description: "One model of the catalogue: what it takes, costs and runs on." },
+);
+
+/** What one route can do less than its model, by the members of the field. */
+export type RouteLimits = {
+  values?: Scalar[];
+  min?: number;
+  max?: number;
+  max_length?: number;
+  max_items?: number;
+  min_s?: number;
+  max_s?: number;
+  max_total_s?: number;
+};
+/** USD per unit for requests whose fields hold the values in `when`; an empty `when` fits every request. */
+export type Rate = { when: { [field in PricedField]?: Scalar }; usd: string };
+/** Where our field goes in a provider's input: its name there, how it is written, and which of its values are renamed. */
+export type FieldTarget = string | null | { to: string; as?: "string" | "integer" | "list"; map?: { [value: string]: Scalar } };
+export type RouteOptions = {
+  endpoints?: { when: FieldName[]; path: string }[];
+  fields?: { [field: string]: FieldTarget };
+  constants?: JsonObject;
+  marker?: string;
+};
+export type Route = {
+  id: string;
+  provider: string;
+  endpoint: string;
+  options: RouteOptions;
+  expected_s: number;
+  timeout_s: number;
+  seats?: number;
+  on_refusal: "fail" | "next";
+  on_lost: "next" | "hold" | "fail";
+  takes: { [field in FieldName]?: RouteLimits | null };
+  rates: Rate[];
+  video_input_rates: Rate[];
+};
+/** A model as the catalogue offers it: checked, with everything optional filled in and `excludes` stated on both sides. */
+export type Model = {
+  id: string;
+  name: string;
+  maker: string | null;
+  kind: (typeof MODEL_KINDS)[number];
+  tasks: (typeof TASKS)[number][];
+  input_kind: InputKind;
+  /** How many files a result has; a price per image counts each. */
+  files: number;
+  fields: { [field in FieldName]?: Field };
+  price: { unit: (typeof PRICE_UNITS)[number]; clips: { [field in ClipField]?: ClipBilling } };
+  routes: Route[];
+};

@@ -1,0 +1,87 @@
+// The shapes that model files are built from: words, numbers, and one shape per sort of input field.
+import { type TLiteral, type TSchema, Type } from "@sinclair/typebox";
+import { BOUNDS, FIELD_NAMES, type FieldName } from "./fields.ts";
+
+export const closed = { additionalProperties: false } as const;
+export const oneOf = <T extends string>(words: readonly T[]) => {
+  const literals: TLiteral<T>[] = words.map((word) => Type.Literal(word));
+  return Type.Union(literals, { description: `one of ${words.join(", ")}` });
+};
+export const count = (minimum: number, maximum: number) =>
+  Type.Integer({ minimum, maximum, description: `a whole number from ${minimum} to ${maximum}` });
+export const seconds = count(1, 86_400);
+const word = Type.String({ pattern: "^[A-Za-z0-9][A-Za-z0-9._:-]{0,39}$", description: "a word of at most 40 characters" });
+export const scalar = Type.Union([word, Type.Integer(), Type.Boolean()], {
+  description: "a word, a whole number, true or false",
+});
+export const fieldName = oneOf(FIELD_NAMES);
+
+/** What every field may say: whether it must be there, which fields it needs beside it, and which it cannot stand beside. */
+const relations = {
+  required: Type.Optional(Type.Boolean({ description: "true or false: a request must have the field" })),
+  requires: Type.Optional(
+    Type.Array(fieldName, { minItems: 1, uniqueItems: true, description: "fields that must be there too" }),
+  ),
+  excludes: Type.Optional(
+    Type.Array(fieldName, { minItems: 1, uniqueItems: true, description: "fields that it cannot be combined with, either way" }),
+  ),
+};
+const text = (maximum: number) => Type.Object({ max_length: count(1, maximum), ...relations }, closed);
+const range = (bounds: { min: number; max: number }) => {
+  const number = count(bounds.min, bounds.max);
+  return Type.Object({ min: number, max: number, default: Type.Optional(number), ...relations }, closed);
+};
+const choice = (item: TSchema) =>
+  Type.Object(
+    { values: Type.Array(item, { minItems: 1, uniqueItems: true }), default: Type.Optional(item), ...relations },
+    closed,
+  );
+const pictures = (maximum: number) => Type.Object({ max_items: count(1, maximum), ...relations }, closed);
+const clips = (maximum: number) =>
+  Type.Object(
+    {
+      max_items: count(1, maximum),
+      min_s: Type.Optional(seconds),
+      max_s: Type.Optional(seconds),
+      max_total_s: Type.Optional(seconds),
+      ...relations,
+    },
+    closed,
+  );
+
+type Relations = { required?: boolean; requires?: FieldName[]; excludes?: FieldName[] };
+export type Scalar = string | number | boolean;
+/** `max_length` counts Unicode code points. */
+export type TextField = { max_length: number } & Relations;
+/** Whole numbers from `min` to `max`, both included. */
+export type RangeField = { min: number; max: number; default?: number } & Relations;
+export type ChoiceField = { values: Scalar[]; default?: Scalar } & Relations;
+/** Links. `min_s` and `max_s` bound each clip's measured length, `max_total_s` that of all together. */
+export type LinkField = { max_items: number; min_s?: number; max_s?: number; max_total_s?: number } & Relations;
+/** One accepted input field, told apart by `max_length`, `max_items`, `values` or `min`. */
+export type Field = TextField | RangeField | ChoiceField | LinkField;
+
+export const FieldsSchema = Type.Object(
+  {
+    prompt: Type.Optional(text(BOUNDS.promptLength)),
+    negative_prompt: Type.Optional(text(BOUNDS.negativePromptLength)),
+    image_url: Type.Optional(pictures(1)),
+    end_image_url: Type.Optional(pictures(1)),
+    image_urls: Type.Optional(pictures(BOUNDS.imageItems)),
+    video_url: Type.Optional(clips(1)),
+    video_urls: Type.Optional(clips(BOUNDS.clipItems)),
+    audio_url: Type.Optional(clips(1)),
+    audio_urls: Type.Optional(clips(BOUNDS.clipItems)),
+    resolution: Type.Optional(choice(word)),
+    aspect_ratio: Type.Optional(choice(word)),
+    duration: Type.Optional(
+      Type.Union([range(BOUNDS.durationS.common), choice(count(1, BOUNDS.durationS.common.max))], {
+        description: "whole seconds: { min, max, default } or { values, default }, from 1 to 300",
+      }),
+    ),
+    audio: Type.Optional(choice(Type.Boolean())),
+    quality: Type.Optional(choice(word)),
+    seed: Type.Optional(range(BOUNDS.seed)),
+  },
+  { ...closed, description: "one member per input field that the model takes" },
+);
