@@ -11,6 +11,7 @@ export const EVENTS = {
   "catalogue loaded": "info",
   "catalogue refused": "error",
   "request answered": "info",
+  "read answered": "debug",
   "request failed": "error",
   "generation admitted": "debug",
   "generation stepped": "debug",

@@ -1,0 +1,89 @@
+// Answers as they leave: the headers that every one of them carries, request ids, and JSON that may be cached by its ETag.
+import { INTERFACE_VERSION } from "../terms.ts";
+
+/** Values of the path's parameters by name, already percent-decoded: check before use. */
+export type PathParams = Readonly<Record<string, string>>;
+/** Answers one request. Throws a `Refusal` for a no; anything else thrown is a defect. */
+export type Answer = (request: Request, requestId: string, params: PathParams) => Response | Promise<Response>;
+
+const ACCEPTED_ID = /^[\w-]{1,80}$/;
+const startedAs = crypto.randomUUID().replaceAll("-", "").slice(0, 12);
+let made = 0;
+
+/** The caller's `X-Request-Id` where it is usable, else a new one: unique over restarts, not secret. */
+export const requestIdOf = (request: Request): string => {
+  const sent = request.headers.get("x-request-id");
+  if (sent !== null && ACCEPTED_ID.test(sent)) return sent;
+  made += 1;
+  return `req_${startedAs}${made.toString(36)}`;
+};
+
+/** A JSON answer that nobody may keep. One literal: building headers piece by piece costs more than all the rest. */
+export const answerJson = (status: number, json: string, requestId: string): Response =>
+  new Response(json, {
+    status,
+    headers: {
+      "content-type": "application/json",
+      "cache-control": "no-store",
+      "genrouter-version": INTERFACE_VERSION,
+      "x-content-type-options": "nosniff",
+      "x-request-id": requestId,
+    },
+  });
+
+/** Adds the headers of every answer to one that was made elsewhere (a file). */
+export const signAnswer = (response: Response, requestId: string): Response => {
+  response.headers.set("genrouter-version", INTERFACE_VERSION);
+  response.headers.set("x-content-type-options", "nosniff");
+  response.headers.set("x-request-id", requestId);
+  return response;
+};
+
+/** JSON that is the same for everybody, with a strong validator over its bytes. */
+export type PublicJson = { bytes: Uint8Array; etag: string };
+export const publicJson = (value: unknown): PublicJson => {
+  const bytes = new TextEncoder().encode(JSON.stringify(value));
+  return { bytes, etag: `"${new Bun.CryptoHasher("sha256").update(bytes).digest("base64url").slice(0, 22)}"` };
+};
+
+/** Whether `If-None-Match` names the ETag; weak comparison, as RFC 9110 asks for GET and HEAD. */
+const isKnown = (request: Request, etag: string): boolean => {
+  const sent = request.headers.get("if-none-match");
+  if (sent === null) return false;
+  if (sent.trim() === "*") return true;
+  return sent.split(",").some((one) => one.trim().replace(/^W\//, "") === etag);
+};
+
+/** Answers public JSON: 200, or 304 where the caller has it. Any web page may read it. */
+export const answerPublic = (json: PublicJson, request: Request, requestId: string, maxAgeS: number): Response => {
+  const known = isKnown(request, json.etag);
+  return new Response(known ? null : json.bytes, {
+    status: known ? 304 : 200,
+    headers: {
+      "content-type": "application/json",
+      "cache-control": `public, max-age=${maxAgeS}`,
+      etag: json.etag,
+      "access-control-allow-origin": "*",
+      "access-control-expose-headers": "ETag, Genrouter-Version, X-Request-Id",
+      "genrouter-version": INTERFACE_VERSION,
+      "x-content-type-options": "nosniff",
+      "x-request-id": requestId,
+    },
+  });
+};
+
+/** The preflight answer of the paths that any web page may read. */
+export const answerPreflight: Answer = (_request, requestId) =>
+  new Response(null, {
+    status: 204,
+    headers: {
+      allow: "GET, HEAD, OPTIONS",
+      "access-control-allow-origin": "*",
+      "access-control-allow-methods": "GET, HEAD, OPTIONS",
+      "access-control-allow-headers": "Content-Type, If-None-Match, X-Request-Id",
+      "access-control-max-age": "86400",
+      "genrouter-version": INTERFACE_VERSION,
+      "x-content-type-options": "nosniff",
+      "x-request-id": requestId,
+    },
+  });

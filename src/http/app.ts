@@ -1,0 +1,175 @@
+// The door: every path of the service in one table, served by Elysia, and the way that each request takes through it.
+import { Elysia } from "elysia";
+import type { Clock } from "../clock.ts";
+import type { Settings } from "../config.ts";
+import type { Log } from "../events.ts";
+import type { Files } from "../files/port.ts";
+import { Refusal } from "../refusal.ts";
+import type { StoreReads } from "../store/store.ts";
+import type { Submit } from "../submit.ts";
+import {
+  type Answer,
+  answerPreflight,
+  answerPublic,
+  type PathParams,
+  type PublicJson,
+  publicJson,
+  requestIdOf,
+} from "./answer.ts";
+import { KeyGuard } from "./auth.ts";
+import { BurstGuard } from "./burst.ts";
+import { content } from "./content.ts";
+import { answerFault } from "./errors.ts";
+import { poll, submission } from "./generations.ts";
+import { aliveness, type Readiness, readinessAnswer } from "./health.ts";
+import { type Links, linkedFile } from "./links.ts";
+import { type Models, modelList } from "./models.ts";
+import { openApiDocument } from "./openapi.ts";
+
+/** What the door needs of the other rooms. */
+export type HttpParts = {
+  settings: Settings;
+  clock: Clock;
+  log: Log;
+  reads: Pick<StoreReads, "callerByKeyHash" | "generationById" | "generationBySeq">;
+  submit: Submit;
+  models: Models;
+  files: Files;
+  links: Links;
+  readiness: Readiness;
+  /** Whether the store can be asked; until then every keyed request is answered 503 `restarting`. */
+  storeOpen: () => boolean;
+};
+
+export type Http = {
+  /** Starts listening. Rejects when the address cannot be had. `url` has no slash at its end. */
+  listen(at: { host: string; port: number }): Promise<{ url: string }>;
+  /** Refuses new connections and resolves when the answers under way have left. */
+  stop(): Promise<void>;
+  /** Answers a request without a socket. */
+  handle(request: Request): Promise<Response>;
+  /** Must be called when a key or an account has changed: what is remembered of callers is dropped. */
+  callersChanged(): void;
+};
+
+type Method = "GET" | "POST" | "OPTIONS";
+/** A path and what it answers; HEAD works wherever GET does, every other method is 405. */
+export type Route = { path: string; answers: Partial<Record<Method, Answer>> };
+
+/** Bun's own limit answers without a body, so it stands far above ours (body.ts), which does not. */
+const RUNTIME_BODY_BYTES = 2 ** 34;
+const OPENAPI_MAX_AGE_S = 300;
+
+/** The whole table of paths. Parameters are written `:name`. */
+export const routesOf = (parts: HttpParts, guard: KeyGuard, linkTo: (id: string, n: number) => string): Route[] => {
+  const { reads, files } = parts;
+  const list = modelList(parts.models);
+  let printed: PublicJson | undefined;
+  const document: Answer = (request, requestId) => {
+    printed ??= publicJson(openApiDocument());
+    return answerPublic(printed, request, requestId, OPENAPI_MAX_AGE_S);
+  };
+  return [
+    { path: "/v1/generations", answers: { POST: guard.keyed("generate", submission(parts.submit, linkTo)) } },
+    { path: "/v1/generations/:id", answers: { GET: guard.keyed("read", poll(reads, linkTo)) } },
+    { path: "/v1/generations/:id/content", answers: { GET: guard.keyed("read", content(reads, files)) } },
+    { path: "/v1/generations/:id/content/:n", answers: { GET: guard.keyed("read", content(reads, files)) } },
+    { path: "/v1/models", answers: { GET: list, OPTIONS: answerPreflight } },
+    { path: "/models.json", answers: { GET: list, OPTIONS: answerPreflight } },
+    { path: "/openapi.json", answers: { GET: document, OPTIONS: answerPreflight } },
+    { path: "/files/:id/:n", answers: { GET: linkedFile(parts.links, reads, files, parts.storeOpen) } },
+    { path: "/healthz", answers: { GET: aliveness } },
+    { path: "/readyz", answers: { GET: readinessAnswer(parts.readiness) } },
+  ];
+};
+
+const NO_PARAMS: PathParams = {};
+const unknownPath: Answer = () => {
+  throw new Refusal("not_found", "No such path; see /openapi.json for those there are.");
+};
+
+const wrongMethod = (route: Route): Answer => {
+  const allow = Object.keys(route.answers)
+    .flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]))
+    .join(", ");
+  const message = `This path takes ${allow}.`;
+  return () => {
+    throw new Refusal("invalid_request", message, { status: 405, headers: { allow } });
+  };
+};
+
+/** Puts around an answer what all have: request id, errors, a log line. Made once per route, never per request. */
+const entrance = (parts: HttpParts, route: string, answer: Answer) => {
+  const { log } = parts;
+  const seesReads = parts.settings.log.level === "debug";
+  return async (request: Request, params: PathParams): Promise<Response> => {
+    const startedMs = performance.now();
+    const requestId = requestIdOf(request);
+    const method = request.method;
+    let response: Response;
+    try {
+      response = await answer(request, requestId, params);
+    } catch (fault) {
+      response = answerFault(fault, requestId, log, method, route);
+    }
+    // Polls are most of all requests: a line for each would cost more than the answer.
+    const event = method === "POST" ? "request answered" : "read answered";
+    if (seesReads || method === "POST")
+      log(event, {
+        request_id: requestId,
+        method,
+        route,
+        status: response.status,
+        dur_ms: Math.round((performance.now() - startedMs) * 1000) / 1000,
+      });
+    return response;
+  };
+};
+
+/** Opens the door. Nothing listens until `listen`. */
+export const openHttp = (parts: HttpParts): Http => {
+  const { settings, clock, log, storeOpen } = parts;
+  const burst = new BurstGuard(settings.limits.burst_per_s);
+  const guard = new KeyGuard({ reads: parts.reads, clock, burst, storeOpen });
+  const publicUrl = settings.server.public_url.replace(/\/+$/, "");
+  let linkBase = publicUrl || originOf(settings.server.host, settings.server.port);
+  const linkTo = (id: string, n: number): string => linkBase + parts.links.sign(id, n);
+
+  // What Elysia or the runtime could not bring to a route at all.
+  const astray = (fault: unknown, request?: Request): Response =>
+    answerFault(fault, request === undefined ? "req_unread" : requestIdOf(request), log, request?.method ?? "", "");
+  const app = new Elysia({
+    aot: true,
+    normalize: false,
+    strictPath: true,
+    serve: { development: false, error: (fault) => astray(fault), maxRequestBodySize: RUNTIME_BODY_BYTES },
+  }).onError(({ error, code, request }) =>
+    astray(code === "NOT_FOUND" ? new Refusal("not_found", "No such path.") : error, request),
+  );
+  const add = (method: string, path: string, answer: Answer) => {
+    const enter = entrance(parts, path, answer);
+    app.route(method, path, ({ request, params }) => enter(request, params ?? NO_PARAMS), { parse: "none" });
+  };
+  for (const route of routesOf(parts, guard, linkTo)) {
+    for (const [method, answer] of Object.entries(route.answers)) add(method, route.path, answer);
+    add("ALL", route.path, wrongMethod(route));
+  }
+  add("ALL", "/", unknownPath);
+  add("ALL", "/*", unknownPath);
+
+  return {
+    listen: async ({ host, port }) => {
+      app.listen({ hostname: host, port });
+      const url = originOf(host, app.server?.port ?? port);
+      linkBase = publicUrl || url;
+      return { url };
+    },
+    stop: async () => {
+      await app.server?.stop(false);
+    },
+    handle: async (request) => app.handle(request),
+    callersChanged: () => guard.forget(),
+  };
+};
+
+const originOf = (host: string, port: number): string => `http://${host.includes(":") ? `[${host}]` : host}:${port}`;

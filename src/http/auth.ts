@@ -1,0 +1,90 @@
+// Who is calling: the bearer key of §5, looked up by its hash, then the account's pause, the key's scope and the burst guard.
+import type { Clock } from "../clock.ts";
+import { refuse } from "../refusal.ts";
+import type { StoreReads } from "../store/store.ts";
+import type { Caller } from "../terms.ts";
+import type { Answer, PathParams } from "./answer.ts";
+import type { BurstGuard } from "./burst.ts";
+
+/** Anchored and without a comma: two headers arrive joined by one, and are nobody's key. The scheme's case is free. */
+const BEARER = /^bearer +([\w.~+/-]{1,256}={0,2})$/i;
+
+/** Known callers: bound, and how long one is believed without asking the store again. */
+const CALLERS_AT_MOST = 20_000;
+const BELIEVED_MS = 5_000;
+
+type Known = { caller: Caller; untilMs: number };
+
+/** Answers one request of a known caller. */
+export type KeyedAnswer = (
+  request: Request,
+  requestId: string,
+  caller: Caller,
+  params: PathParams,
+) => Response | Promise<Response>;
+
+export type GuardParts = {
+  reads: Pick<StoreReads, "callerByKeyHash">;
+  clock: Clock;
+  burst: BurstGuard;
+  storeOpen: () => boolean;
+};
+
+/** The keyed door. Only hashes of keys are remembered, never keys; unknown keys are not remembered at all. */
+export class KeyGuard {
+  private readonly known = new Map<string, Known>();
+  private epoch = 0;
+  private readonly parts: GuardParts;
+
+  constructor(parts: GuardParts) {
+    this.parts = parts;
+  }
+
+  /** Forgets every caller: a key or an account has changed. */
+  forget(): void {
+    this.known.clear();
+    this.epoch += 1;
+  }
+
+  /**
+   * Puts the checks of a keyed endpoint before `work`, in the order 503 `restarting` (no store to ask yet), 401, 403, 429.
+   * @param scope `generate` where the key must be allowed to submit.
+   */
+  keyed(scope: "generate" | "read", work: KeyedAnswer): Answer {
+    return async (request, requestId, params) => {
+      if (!this.parts.storeOpen()) refuse("restarting", "The service is starting; send the same request again.");
+      const nowMs = this.parts.clock.nowMs();
+      const keyHash = this.keyHashOf(request);
+      const known = this.known.get(keyHash);
+      const caller = known !== undefined && nowMs < known.untilMs ? known.caller : await this.ask(keyHash, nowMs);
+      if (caller.paused) refuse("account_disabled", "The account is paused.");
+      if (scope === "generate" && caller.scope !== "generate")
+        refuse("generation_not_enabled", "This key can read prices and generations but cannot generate.");
+      this.parts.burst.take(caller, nowMs);
+      return work(request, requestId, caller, params);
+    };
+  }
+
+  private keyHashOf(request: Request): string {
+    const header = request.headers.get("authorization");
+    if (header === null) return refuse("unauthorized", "Authorization: missing; send Bearer and an API key.");
+    const key = BEARER.exec(header)?.[1];
+    if (key === undefined)
+      return refuse("unauthorized", "Authorization: must be the word Bearer, a space and one API key, given once.");
+    return Bun.SHA256.hash(key, "hex");
+  }
+
+  private async ask(keyHash: string, nowMs: number): Promise<Caller> {
+    const epoch = this.epoch;
+    const caller = await this.parts.reads.callerByKeyHash(keyHash);
+    this.known.delete(keyHash);
+    if (caller === undefined) return refuse("unauthorized", "Authorization: this API key is not valid.");
+    // A change that came while the store was read must not be undone by what was read before it.
+    if (epoch === this.epoch) {
+      const oldest = this.known.size >= CALLERS_AT_MOST ? this.known.keys().next().value : undefined;
+      if (oldest !== undefined) this.known.delete(oldest);
+      this.known.set(keyHash, { caller, untilMs: nowMs + BELIEVED_MS });
+    }
+    return caller;
+  }
+}

@@ -1,0 +1,98 @@
+// Reads the bytes of a request: never more than 1 MiB of them, and JSON that is not nested too deep to be worked on.
+import { refuse } from "../refusal.ts";
+import type { Json } from "../terms.ts";
+
+/** §8: exactly so many bytes pass. */
+export const BODY_AT_MOST_BYTES = 1_048_576;
+/** Levels of objects and arrays within each other; the outermost is the first. */
+export const DEPTH_AT_MOST = 64;
+
+const tooLarge = () =>
+  refuse("body_too_large", "The body is over 1 MB (1,048,576 bytes); send media as URLs, not inside the request.");
+
+const cutShort = () => refuse("invalid_request", "The body did not arrive whole.");
+
+/** Counts what arrives without a Content-Length; what comes after the limit is left to the runtime to throw away. */
+const readCounted = async (stream: ReadableStream<Uint8Array>): Promise<Uint8Array> => {
+  const reader = stream.getReader();
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for (;;) {
+    const next = await reader.read().catch(cutShort);
+    if (next.done) break;
+    bytes += next.value.byteLength;
+    if (bytes > BODY_AT_MOST_BYTES) {
+      // Not awaited: the answer does not wait for a caller that is still sending.
+      reader.cancel().catch(() => undefined);
+      tooLarge();
+    }
+    chunks.push(next.value);
+  }
+  const whole = new Uint8Array(bytes);
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return whole;
+};
+
+/** The body's bytes. @throws Refusal `body_too_large` above 1 MiB, `invalid_request` when the caller stopped half-way. */
+export const readBody = async (request: Request): Promise<Uint8Array> => {
+  const announced = request.headers.get("content-length");
+  if (announced !== null) {
+    if (Number(announced) > BODY_AT_MOST_BYTES) tooLarge();
+    const whole = await request.bytes().catch(cutShort);
+    return whole.byteLength > BODY_AT_MOST_BYTES ? tooLarge() : whole;
+  }
+  return request.body === null ? new Uint8Array() : readCounted(request.body);
+};
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPENING = new Set([0x5b, 0x7b]);
+const CLOSING = new Set([0x5d, 0x7d]);
+
+/** Position of the quote that ends the string begun at `from`; the text's length when none does. */
+const endOfString = (text: string, from: number): number => {
+  let at = text.indexOf('"', from + 1);
+  while (at !== -1) {
+    let before = at - 1;
+    while (text.charCodeAt(before) === BACKSLASH) before -= 1;
+    if ((at - before) % 2 === 1) return at;
+    at = text.indexOf('"', at + 1);
+  }
+  return text.length;
+};
+
+/** Whether the JSON is nested deeper than allowed; looked at before parsing, so that nothing recurses into it. */
+export const isTooDeep = (text: string): boolean => {
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    if (unit === QUOTE) at = endOfString(text, at);
+    else if (OPENING.has(unit)) {
+      depth += 1;
+      if (depth > DEPTH_AT_MOST) return true;
+    } else if (CLOSING.has(unit)) depth -= 1;
+  }
+  return false;
+};
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/** Bytes as JSON, whatever the Content-Type said. @throws Refusal `invalid_request`. */
+export const parseJson = (bytes: Uint8Array): { text: string; value: Json } => {
+  let text: string;
+  try {
+    text = utf8.decode(bytes);
+  } catch {
+    return refuse("invalid_request", "The body is not JSON in UTF-8; compressed bodies are not read.");
+  }
+  if (isTooDeep(text)) refuse("invalid_request", `The body is nested deeper than ${DEPTH_AT_MOST} levels.`);
+  try {
+    return { text, value: JSON.parse(text) as Json };
+  } catch {
+    return refuse("invalid_request", text === "" ? "The body is empty; send a JSON object." : "The body is not JSON.");
+  }
+};

@@ -1,0 +1,60 @@
+// Downloading a result with the key: GET /v1/generations/{id}/content (§4.3) and /content/{n} (§4.4).
+import type { Files } from "../files/port.ts";
+import { serveFile } from "../files/serve.ts";
+import { refuse } from "../refusal.ts";
+import type { StoreReads } from "../store/store.ts";
+import type { GenerationRecord } from "../terms.ts";
+import { signAnswer } from "./answer.ts";
+import type { KeyedAnswer } from "./auth.ts";
+import { findGeneration } from "./generations.ts";
+
+/** §8: position 1 is at /content, the others at /content/{n} with plain digits 2 to 99. */
+const POSITION = /^(?:[2-9]|[1-9][0-9])$/;
+
+/** A file never changes, so whoever may have it may keep it, but no shared cache may. */
+const CACHE_CONTROL = "private, max-age=3600";
+
+const EXTENSIONS: Readonly<Record<string, string>> = {
+  "video/mp4": "mp4",
+  "image/png": "png",
+  "image/jpeg": "jpg",
+  "image/webp": "webp",
+  "audio/mpeg": "mp3",
+  "audio/wav": "wav",
+};
+
+/**
+ * Answers file `n` of a generation, whole or in part (Range, If-None-Match).
+ * @throws Refusal `not_ready` before success; `not_found` for failed ones, fewer files than n, and files past their retention.
+ */
+export const answerFile = async (
+  files: Files,
+  record: GenerationRecord,
+  n: number,
+  request: Request,
+  requestId: string,
+): Promise<Response> => {
+  if (record.status === "queued" || record.status === "running")
+    return refuse("not_ready", `The generation is ${record.status}; its files are there once it has succeeded.`);
+  if (record.status === "failed" || record.output === null) return refuse("not_found", "The generation failed; it has no files.");
+  const file = record.output.files.find((one) => one.n === n);
+  if (file === undefined) return refuse("not_found", `The generation has ${record.output.files.length} files, not ${n}.`);
+  if (record.filesExpiredAtMs !== null) return refuse("not_found", "files expired");
+  const blob = await files.open(record.id, n);
+  // The record says that it is there and nothing has removed it: a fault of ours, not a no.
+  if (blob === undefined) throw new Error("a result file that should be kept is not there");
+  const name = `${record.id}-${n}.${EXTENSIONS[file.mime] ?? "bin"}`;
+  const response = serveFile({ blob, mime: file.mime, sha256: file.sha256, name, request, cacheControl: CACHE_CONTROL });
+  return signAnswer(response, requestId);
+};
+
+/** §4.3 without `n` in the path, §4.4 with it. */
+export const content =
+  (reads: Pick<StoreReads, "generationById">, files: Files): KeyedAnswer =>
+  async (request, requestId, caller, params) => {
+    const position = params.n;
+    if (position !== undefined && !POSITION.test(position))
+      refuse("not_found", "The position of a file is a number from 2 to 99; the first is at /content.");
+    const record = await findGeneration(reads, params.id, caller);
+    return answerFile(files, record, position === undefined ? 1 : Number(position), request, requestId);
+  };

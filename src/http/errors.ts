@@ -1,0 +1,48 @@
+// Every no as it leaves: refusals, framework faults and defects become the error body of §2.3.
+import type { Log } from "../events.ts";
+import { REFUSALS, Refusal, type RefusalCode } from "../refusal.ts";
+import { answerJson } from "./answer.ts";
+
+/** The error body of §2.3 as JSON. */
+export const errorJson = (code: RefusalCode, message: string): string =>
+  JSON.stringify({ error: { code, message: message.toWellFormed() } });
+
+/** A refusal as an answer, with `Retry-After` where waiting helps and `WWW-Authenticate` on 401. */
+export const answerRefusal = (refusal: Refusal, requestId: string): Response => {
+  const response = answerJson(refusal.status, errorJson(refusal.code, refusal.message), requestId);
+  if (refusal.retryAfterS !== undefined) response.headers.set("retry-after", String(refusal.retryAfterS));
+  if (refusal.status === 401) response.headers.set("www-authenticate", 'Bearer realm="genrouter"');
+  for (const name in refusal.headers) response.headers.set(name, refusal.headers[name] ?? "");
+  return response;
+};
+
+const SERVER_ERROR = errorJson(
+  "server_error",
+  "The service made a mistake; the same request with the same Idempotency-Key may be sent again.",
+);
+
+/** Where a defect happened, without its message: messages may quote what the caller sent. At most eight frames. */
+const framesOf = (fault: unknown): string =>
+  fault instanceof Error
+    ? (fault.stack ?? "")
+        .split("\n")
+        .filter((line) => /^\s+at /.test(line))
+        .slice(0, 8)
+        .map((line) => line.trim())
+        .join(" | ")
+    : "";
+
+/** Whatever was thrown, as an answer. A defect is logged here and tells the caller nothing but that it happened. */
+export const answerFault = (fault: unknown, requestId: string, log: Log, method: string, route: string): Response => {
+  if (fault instanceof Refusal) return answerRefusal(fault, requestId);
+  log("request failed", {
+    request_id: requestId,
+    method,
+    route,
+    status: REFUSALS.server_error.status,
+    error_code: "server_error",
+    reason: fault instanceof Error ? fault.name : typeof fault,
+    detail: framesOf(fault),
+  });
+  return answerJson(REFUSALS.server_error.status, SERVER_ERROR, requestId);
+};

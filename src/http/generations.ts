@@ -1,0 +1,42 @@
+// Submitting and polling: POST /v1/generations (§4.1) and GET /v1/generations/{id} (§4.2).
+import { refuse } from "../refusal.ts";
+import type { StoreReads } from "../store/store.ts";
+import type { Submit } from "../submit.ts";
+import type { Caller, GenerationRecord } from "../terms.ts";
+import { answerJson } from "./answer.ts";
+import type { KeyedAnswer } from "./auth.ts";
+import { readOrder } from "./envelope.ts";
+import { type LinkTo, resourceJson } from "./resource.ts";
+
+/** §8: 1 to 80 word characters or hyphens. */
+const ID = /^[A-Za-z0-9_-]{1,80}$/;
+/** Seconds after which a first poll is worth its while. */
+const FIRST_POLL_S = "2";
+
+type Reads = Pick<StoreReads, "generationById">;
+
+/** The caller's generation. @throws Refusal `not_found`, the same for an unknown id, a foreign one and one that is no id. */
+export const findGeneration = async (reads: Reads, id: string | undefined, caller: Caller): Promise<GenerationRecord> => {
+  const record = id !== undefined && ID.test(id) ? await reads.generationById(id, caller.accountSeq) : undefined;
+  return record ?? refuse("not_found", "No generation with this id on the account.");
+};
+
+/** §4.1: 202 for a new generation, 200 for the one that the Idempotency-Key had made. */
+export const submission =
+  (submit: Submit, linkTo: LinkTo): KeyedAnswer =>
+  async (request, requestId, caller) => {
+    const order = await readOrder(request, requestId, caller);
+    const { record, replayed } = await submit(order);
+    const response = answerJson(replayed ? 200 : 202, resourceJson(record, linkTo), requestId);
+    if (!replayed) {
+      response.headers.set("location", `/v1/generations/${record.id}`);
+      response.headers.set("retry-after", FIRST_POLL_S);
+    }
+    return response;
+  };
+
+/** §4.2. Reads the record and writes nothing. */
+export const poll =
+  (reads: Reads, linkTo: LinkTo): KeyedAnswer =>
+  async (_request, requestId, caller, params) =>
+    answerJson(200, resourceJson(await findGeneration(reads, params.id, caller), linkTo), requestId);

@@ -1,0 +1,121 @@
+// The shapes that cross the wire, as schemas: what a submission must be, and what every answer is.
+import { type TSchema, Type } from "@sinclair/typebox";
+import { GENERATION_ERROR_CODES, GENERATION_STATUSES } from "../terms.ts";
+
+const oneOf = (values: readonly string[], description: string) =>
+  Type.Unsafe<string>({ type: "string", enum: values, description });
+/** JSON Schema 2020-12 says "or null" in the type; TypeBox alone would say anyOf. */
+const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+const dateTime = (description: string) => Type.String({ format: "date-time", description });
+const dollars = (description: string) => Type.Number({ minimum: 0, description });
+
+/** The envelope of §2.5. What is inside `input` is judged against the model, not here. */
+export const GenerationRequest = Type.Object(
+  {
+    model: Type.String({ description: "A model id from the model list." }),
+    input: Type.Object(
+      {},
+      {
+        additionalProperties: true,
+        description:
+          "The model's input; the fields it takes, their values and defaults are in `options` of its entry in the model list.",
+      },
+    ),
+    max_cost_usd: Type.Optional(
+      Type.Number({
+        exclusiveMinimum: 0,
+        maximum: 100,
+        default: 100,
+        description: "Routes priced above it are skipped. More than two decimals are floored.",
+      }),
+    ),
+    max_wait_s: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 86_400,
+        description:
+          "Routes expected to take longer are skipped; once it has passed, no new route is tried. A route already running may finish (up to 40 minutes) and is charged if it delivers.",
+      }),
+    ),
+  },
+  { additionalProperties: false, description: "A generation request. Unknown fields are refused." },
+);
+
+/** §2.2. */
+export const GenerationOutput = Type.Object(
+  {
+    urls: Type.Array(Type.String({ format: "uri" }), {
+      minItems: 1,
+      description: "Every result file, in order: absolute links that expire within an hour; a poll hands out fresh ones.",
+    }),
+    width: Type.Optional(Type.Integer({ minimum: 1, description: "Pictures and videos, in pixels." })),
+    height: Type.Optional(Type.Integer({ minimum: 1, description: "Pictures and videos, in pixels." })),
+    duration_s: Type.Optional(Type.Number({ minimum: 0, description: "Videos only, in seconds." })),
+    has_audio: Type.Optional(Type.Boolean({ description: "Videos only." })),
+  },
+  { additionalProperties: false },
+);
+
+/** `error` of a failed generation. */
+export const GenerationErrorObject = Type.Object(
+  { code: oneOf(GENERATION_ERROR_CODES, "Why it failed."), message: Type.String() },
+  { additionalProperties: false },
+);
+
+/** §2.1. */
+export const Generation = Type.Object(
+  {
+    id: Type.String({ pattern: "^gen_[A-Za-z0-9_-]{1,76}$" }),
+    object: Type.Literal("generation"),
+    model: Type.String(),
+    status: oneOf(GENERATION_STATUSES, "`succeeded` and `failed` never change again."),
+    message: Type.Optional(Type.String({ description: "Present only while a result is being confirmed with a provider." })),
+    output: orNull(GenerationOutput),
+    quoted_usd: dollars("Price on the route tried first. Never changes."),
+    reserved_usd: orNull(dollars("Held from the balance while it runs; null once settled.")),
+    cost_usd: orNull(dollars("The charge once succeeded; 0 once failed; otherwise null.")),
+    attempts: Type.Integer({ minimum: 0, description: "Routes tried, fallbacks included." }),
+    error: orNull(GenerationErrorObject),
+    created_at: dateTime("UTC."),
+    completed_at: orNull(dateTime("UTC; null until finished.")),
+  },
+  { additionalProperties: false },
+);
+
+/** §2.3. */
+export const ErrorBody = Type.Object({
+  error: Type.Object({ code: Type.String(), message: Type.String() }, { additionalProperties: false }),
+});
+
+const usdPerUnit = Type.Array(
+  Type.Object({
+    when: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: "Input values the rate is for." })),
+    usd: Type.Number({ minimum: 0 }),
+  }),
+);
+
+/** §2.4. */
+export const ModelEntryObject = Type.Object({
+  id: Type.String(),
+  object: Type.Literal("model"),
+  name: Type.Optional(Type.String()),
+  maker: Type.Optional(orNull(Type.String())),
+  kind: Type.Optional(oneOf(["image", "video", "audio"], "What it makes.")),
+  tasks: Type.Optional(Type.Array(Type.String())),
+  options: Type.Optional(
+    Type.Record(Type.String(), Type.Record(Type.String(), Type.Unknown()), {
+      description:
+        "One member per input field: `values` and `default`, or `min`, `max` and `default`, or `max_length`, `max_items`, `required`.",
+    }),
+  ),
+  price: Type.Optional(
+    Type.Object({
+      currency: Type.Literal("usd"),
+      unit: oneOf(["second", "image", "generation", "1k_characters"], "What a rate is for."),
+      rates: usdPerUnit,
+      video_input_rates: Type.Optional(usdPerUnit),
+    }),
+  ),
+});
+/** §4.5. */
+export const ModelList = Type.Object({ object: Type.Literal("list"), data: Type.Array(ModelEntryObject) });
