@@ -165,8 +165,8 @@ export const capture = words.enqueueActions(({ context, event, enqueue }) => {
     const state: AttemptState = wasSent ? "superseded" : "cancelled";
     const watchUntilMs = wasSent ? (current.sentAtMs ?? event.atMs) + current.watchMs : null;
     noteAttempt(enqueue.emit, { n: current.n, state, watchUntilMs, endedAtMs: event.atMs });
-    enqueue.emit({ type: "ask.letGo", n: current.n });
-    if (wasSent) {
+    if (!wasSent) enqueue.emit({ type: "ask.letGo", n: current.n });
+    else {
       enqueue.emit({ type: "ask.cancel", n: current.n });
       enqueue.emit({ type: "ask.watch", n: current.n });
     }

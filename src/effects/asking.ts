@@ -1,0 +1,137 @@
+// Asking providers: polls of accepted jobs, look-ups of lost submissions, and the long watch over what was given up.
+import { verdictOf } from "../../actors/route-health.ts";
+import type { FindOutcome, PollOutcome } from "../providers/provider.ts";
+import type { Errand, Errands } from "./errands.ts";
+import { type EffectsParts, readWork, spreadMs, type Work } from "./parts.ts";
+
+/** A provider that says "no such job" is believed after this many times in a row, over at least this long. */
+const GONE_TIMES = 3;
+const GONE_MS = 60_000;
+/** Look-ups of a lost submission: first and longest pause. */
+const FIND_FIRST_MS = 3_000;
+const FIND_LONGEST_MS = 30_000;
+
+export const openAsking = (parts: EffectsParts, errands: Errands) => {
+  /** Asks until there is something to tell. `slower` stretches the pauses of a watch. */
+  const pollUntilKnown = async (errand: Errand, work: Work, slower: number): Promise<void> => {
+    const { seq, n } = errand;
+    const { routeId, provider } = work.attempt.route;
+    const [firstMs, longestMs] = parts.providers.traits(provider).pollEveryMs;
+    let gone = 0;
+    let goneSinceMs = 0;
+    for (let turn = 0; ; turn += 1) {
+      await errand.pause(spreadMs(parts, firstMs * slower, longestMs * slower, turn, 10));
+      const seen: PollOutcome = await parts.providers.poll(work, errand.signal);
+      const atMs = parts.clock.nowMs();
+      if (errand.signal.aborted || isOver(work, atMs)) return;
+      if (seen.kind !== "gone") gone = 0;
+      switch (seen.kind) {
+        case "announced":
+          parts.judge(routeId, "delivered");
+          parts.delivered(routeId, atMs - (work.attempt.sentAtMs ?? atMs));
+          parts.report(seq, { type: "announced", n, results: seen.results, atMs });
+          return;
+        case "failed": {
+          const verdict = verdictOf(seen.failure.class);
+          if (verdict) parts.judge(routeId, verdict);
+          parts.report(seq, { type: "jobFailed", n, failure: seen.failure, atMs });
+          return;
+        }
+        case "gone":
+          gone += 1;
+          if (gone === 1) goneSinceMs = atMs;
+          if (gone >= GONE_TIMES && atMs - goneSinceMs >= GONE_MS / parts.pace) {
+            parts.judge(routeId, "failed");
+            parts.report(seq, {
+              type: "jobFailed",
+              n,
+              failure: { class: "gone", detail: "the provider no longer knows the job" },
+              atMs,
+            });
+            return;
+          }
+          break;
+        case "unclear":
+          parts.log("provider unclear", { generation_id: work.attempt.ref, attempt: n, provider, detail: seen.detail });
+          if (seen.retryAfterMs !== undefined) await errand.pause(seen.retryAfterMs);
+          break;
+        case "pending":
+        case "ask-result":
+          break;
+      }
+    }
+  };
+
+  const isOver = (work: Work, nowMs: number) => work.attempt.watchUntilMs !== null && nowMs >= work.attempt.watchUntilMs;
+
+  /** One look-up; a job that belongs to another attempt is not ours. */
+  const findOnce = async (errand: Errand, work: Work): Promise<FindOutcome> => {
+    const found = await parts.providers.find(work, errand.signal);
+    if (found.kind !== "found") return found;
+    const owner = await parts.reads.jobOwner(work.attempt.route.provider, found.job.jobId);
+    if (!owner || (owner.seq === errand.seq && owner.n === errand.n)) return found;
+    return { kind: "unclear", detail: "the job found belongs to another attempt" };
+  };
+
+  /** Looks for a job whose acceptance was never answered, until it is found, proved absent, or past finding. */
+  const confirm = async (errand: Errand): Promise<void> => {
+    const { seq, n } = errand;
+    const work = await readWork(parts, seq, n);
+    const traits = parts.providers.traits(work.attempt.route.provider);
+    const sentAtMs = work.attempt.sentAtMs ?? parts.clock.nowMs();
+    let absences = 0;
+    for (let turn = 0; traits.recovery !== "none"; turn += 1) {
+      await errand.pause(spreadMs(parts, FIND_FIRST_MS, FIND_LONGEST_MS, turn, 10));
+      const seen = await findOnce(errand, work);
+      const atMs = parts.clock.nowMs();
+      if (errand.signal.aborted) return;
+      if (seen.kind === "found") return parts.report(seq, { type: "accepted", n, job: seen.job, atMs });
+      absences = seen.kind === "absent" ? absences + 1 : 0;
+      // Absence proves something only when the list has had time to show the job, and says it twice.
+      if (absences >= 2 && atMs - sentAtMs >= traits.findSettleMs / parts.pace)
+        return parts.report(seq, { type: "provedAbsent", n, atMs });
+      if (atMs - sentAtMs >= traits.findWindowMs) break;
+    }
+    parts.report(seq, { type: "meansExhausted", n, atMs: parts.clock.nowMs() });
+  };
+
+  /**
+   * Watches an attempt that was given up: first for its job (a late answer, or a look-up), then for its result, until
+   * nobody can be asked any more.
+   */
+  const watch = async (errand: Errand): Promise<void> => {
+    const { seq, n } = errand;
+    for (let turn = 0; ; turn += 1) {
+      const work = await readWork(parts, seq, n);
+      if (work.attempt.watchUntilMs === null) return;
+      if (isOver(work, parts.clock.nowMs())) break;
+      if (work.attempt.job) {
+        await pollUntilKnown(errand, work, 3);
+        if (errand.signal.aborted || !isOver(work, parts.clock.nowMs())) return;
+        break;
+      }
+      await errand.pause(spreadMs(parts, FIND_FIRST_MS * 3, FIND_LONGEST_MS * 3, turn, 10));
+      if (parts.providers.traits(work.attempt.route.provider).recovery === "none") continue;
+      const seen = await findOnce(errand, work);
+      // The job goes to disk by way of the report and is read back from there.
+      if (seen.kind === "found" && !errand.signal.aborted)
+        parts.report(seq, { type: "accepted", n, job: seen.job, atMs: parts.clock.nowMs() });
+    }
+    parts.report(seq, { type: "meansExhausted", n, atMs: parts.clock.nowMs() });
+  };
+
+  const poll = async (errand: Errand) => {
+    const work = await readWork(parts, errand.seq, errand.n);
+    await pollUntilKnown(errand, work, 1);
+  };
+  return {
+    poll: (seq: number, n: number) => errands.run(seq, n, "poll", poll),
+    confirm: (seq: number, n: number) => errands.run(seq, n, "confirm", confirm),
+    watch: (seq: number, n: number) => errands.run(seq, n, "watch", watch),
+    cancel: (seq: number, n: number) =>
+      errands.run(seq, n, "cancel", async (errand) => {
+        const work = await readWork(parts, seq, n);
+        if (work.attempt.job) await parts.providers.cancel(work, errand.signal);
+      }),
+  };
+};

@@ -1,0 +1,80 @@
+// Collecting results: fetched into our files, asked for again when they cannot be read, and held while our disk is full.
+import type { CollectOutcome } from "../media/port.ts";
+import type { Attempt, MediaKind, ResultFile } from "../terms.ts";
+import type { Errand, Errands } from "./errands.ts";
+import { type EffectsParts, readWork, spreadMs } from "./parts.ts";
+
+/** Tries at a result that could not be read, each with fresh links from the provider. */
+const TRIES = 5;
+const FIRST_PAUSE_MS = 2_000;
+const LONGEST_PAUSE_MS = 60_000;
+const STORAGE_PAUSE_MS = 5_000;
+
+export const openCollecting = (parts: EffectsParts, errands: Errands) => {
+  const fetchFiles = (attempt: Attempt, results: readonly ResultFile[], signal: AbortSignal): Promise<CollectOutcome> =>
+    parts.media.collect(
+      {
+        // The reference is the body of the generation's id and the number of the attempt.
+        generationId: `gen_${attempt.ref.slice(0, attempt.ref.lastIndexOf("-"))}`,
+        kind: attempt.route.options.kind as MediaKind,
+        results,
+        provider: attempt.route.provider,
+      },
+      signal,
+    );
+
+  const collect = async ({ seq, n, signal }: Errand) => {
+    const { attempt } = await readWork(parts, seq, n);
+    const outcome = await fetchFiles(attempt, attempt.results ?? [], signal);
+    const atMs = parts.clock.nowMs();
+    if (signal.aborted) return;
+    if (outcome.kind === "collected") parts.report(seq, { type: "collected", n, output: outcome.output, atMs });
+    else if (outcome.kind === "storage-refused") parts.report(seq, { type: "storageRefused", n, detail: outcome.detail, atMs });
+    else parts.report(seq, { type: "resultUnreadable", n, detail: outcome.detail, atMs });
+  };
+
+  /** Asks the provider for the result again before each try: a link may have expired, a file may have been late. */
+  const collectAgain = async (errand: Errand) => {
+    const { seq, n, signal } = errand;
+    const work = await readWork(parts, seq, n);
+    let failure: { class: "result_unreadable" | "result_expired"; detail: string } = {
+      class: "result_unreadable",
+      detail: "the result could not be read",
+    };
+    for (let turn = 0; turn < TRIES; turn += 1) {
+      await errand.pause(turn === 0 ? 0 : spreadMs(parts, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, turn * 2, 10));
+      const seen = work.attempt.job ? await parts.providers.poll(work, signal) : null;
+      if (signal.aborted) return;
+      if (seen?.kind === "failed") {
+        parts.report(seq, { type: "jobFailed", n, failure: seen.failure, atMs: parts.clock.nowMs() });
+        return;
+      }
+      const results = seen?.kind === "announced" ? seen.results : (work.attempt.results ?? []);
+      const outcome = await fetchFiles(work.attempt, results, signal);
+      const atMs = parts.clock.nowMs();
+      if (signal.aborted) return;
+      if (outcome.kind === "collected") {
+        parts.report(seq, { type: "collected", n, output: outcome.output, atMs });
+        return;
+      }
+      if (outcome.kind === "storage-refused") {
+        parts.report(seq, { type: "storageRefused", n, detail: outcome.detail, atMs });
+        return;
+      }
+      failure = { class: outcome.kind === "expired" ? "result_expired" : "result_unreadable", detail: outcome.detail };
+    }
+    parts.judge(work.attempt.route.routeId, "failed");
+    parts.report(seq, { type: "resultLost", n, failure, atMs: parts.clock.nowMs() });
+  };
+
+  const awaitStorage = async (errand: Errand) => {
+    await errand.pause(STORAGE_PAUSE_MS / parts.pace);
+    parts.report(errand.seq, { type: "storageReturned", n: errand.n, atMs: parts.clock.nowMs() });
+  };
+
+  return {
+    collect: (seq: number, n: number) => errands.run(seq, n, "collect", collect),
+    collectAgain: (seq: number, n: number) => errands.run(seq, n, "collect", collectAgain),
+    awaitStorage: (seq: number, n: number) => errands.run(seq, n, "storage", awaitStorage),
+  };
+};

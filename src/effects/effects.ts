@@ -1,0 +1,67 @@
+// The effects: carries out what the machines asked for, after their step is on disk; answers go back as events.
+import type { Ask } from "../../actors/generation-words.ts";
+import { openAsking } from "./asking.ts";
+import { openCollecting } from "./collecting.ts";
+import { openErrands } from "./errands.ts";
+import type { EffectsParts } from "./parts.ts";
+import { openSubmitting } from "./submitting.ts";
+
+export type Effects = {
+  perform(seq: number, ask: Ask): void;
+  /** Attempts with something under way. */
+  size(): number;
+  /** Lets everything go and waits until it is gone. */
+  stop(): Promise<void>;
+};
+
+export const openEffects = (parts: EffectsParts): Effects => {
+  const errands = openErrands(parts.clock, (seq, n, kind, fault) =>
+    parts.log("effect failed", {
+      event: kind,
+      attempt: n,
+      count: seq,
+      reason: fault instanceof Error ? fault.message : String(fault),
+    }),
+  );
+  const submitting = openSubmitting(parts, errands);
+  const asking = openAsking(parts, errands);
+  const collecting = openCollecting(parts, errands);
+  return {
+    perform: (seq, ask) => {
+      switch (ask.type) {
+        case "ask.submit":
+          return submitting.takeSlot(seq, ask.n);
+        case "ask.send":
+          return submitting.send(seq, ask.n);
+        case "ask.confirm":
+          return asking.confirm(seq, ask.n);
+        case "ask.poll":
+          return asking.poll(seq, ask.n);
+        case "ask.wake":
+          return errands.run(seq, ask.n, "wake", async (errand) => {
+            await errand.pause(Math.max(0, ask.atMs - parts.clock.nowMs()));
+            parts.report(seq, { type: "woken", n: ask.n, atMs: parts.clock.nowMs() });
+          });
+        case "ask.collect":
+          return collecting.collect(seq, ask.n);
+        case "ask.collectAgain":
+          return collecting.collectAgain(seq, ask.n);
+        case "ask.awaitStorage":
+          return collecting.awaitStorage(seq, ask.n);
+        case "ask.watch":
+          // What was asked for it as the current attempt is over; its answer to a submission still under way is not.
+          errands.letGo(seq, ask.n, ["send", "watch", "cancel"]);
+          return asking.watch(seq, ask.n);
+        case "ask.cancel":
+          return asking.cancel(seq, ask.n);
+        case "ask.letGo":
+          submitting.letGo(seq, ask.n);
+          return errands.letGo(seq, ask.n, ["cancel"]);
+        case "ask.beginAttempt":
+          return;
+      }
+    },
+    size: errands.size,
+    stop: errands.stopAll,
+  };
+};

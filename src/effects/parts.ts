@@ -1,0 +1,42 @@
+// What the effects work with: the rooms they call and the one way their answers go back.
+
+import type { GenerationEvent } from "../../actors/generation-words.ts";
+import type { RouteVerdict } from "../../actors/route-health.ts";
+import type { Clock } from "../clock.ts";
+import type { Log } from "../events.ts";
+import type { Media } from "../media/port.ts";
+import type { Providers } from "../providers/provider.ts";
+import type { StoreReads } from "../store/store.ts";
+import type { Attempt, JsonObject } from "../terms.ts";
+
+export type EffectsParts = {
+  clock: Clock;
+  log: Log;
+  reads: Pick<StoreReads, "attempt" | "inputOf" | "jobOwner">;
+  providers: Providers;
+  media: Media;
+  /** Where answers go; the machine judges whether they still matter. */
+  report: (seq: number, event: GenerationEvent) => void;
+  /** What an attempt says about its route's health. */
+  judge: (routeId: string, verdict: RouteVerdict) => void;
+  /** A delivery took this long, from sending to announcement. */
+  delivered: (routeId: string, tookMs: number) => void;
+  /** How many times faster than life providers are (the simulator's speed); 1 for real ones. */
+  pace: number;
+};
+
+/** Where a colleague of the simulator shows up: an attempt with the input it runs on. */
+export type Work = { attempt: Attempt; input: { raw: JsonObject; filled: JsonObject } };
+
+/** Reads what an errand is about. @throws when there is no such attempt: a defect. */
+export const readWork = async (parts: EffectsParts, seq: number, n: number): Promise<Work> => {
+  const [attempt, input] = await Promise.all([parts.reads.attempt(seq, n), parts.reads.inputOf(seq)]);
+  if (!attempt || !input) throw new Error(`attempt ${n} of generation ${seq} is not in the store`);
+  return { attempt, input };
+};
+
+/** A pause that grows with each turn, spread so that many that began together do not stay together. */
+export const spreadMs = (parts: EffectsParts, firstMs: number, longestMs: number, turn: number, atLeastMs = 0): number => {
+  const pauseMs = Math.min(longestMs, firstMs * 1.5 ** turn);
+  return Math.max(atLeastMs, (pauseMs * (0.85 + 0.3 * Math.random())) / parts.pace);
+};

@@ -1,0 +1,60 @@
+// Submitting an attempt: a connection of the provider's pool first, the journal next, the socket last.
+import { verdictOf } from "../../actors/route-health.ts";
+import type { Errand, Errands } from "./errands.ts";
+import { type EffectsParts, readWork } from "./parts.ts";
+
+/** The two halves of a submission; the slot is held from the first to the end of the second. */
+export const openSubmitting = (parts: EffectsParts, errands: Errands) => {
+  const slots = new Map<string, () => void>();
+  const giveBack = (seq: number, n: number) => {
+    slots.get(`${seq}:${n}`)?.();
+    slots.delete(`${seq}:${n}`);
+  };
+
+  const takeSlot = async ({ seq, n, signal }: Errand): Promise<void> => {
+    const work = await readWork(parts, seq, n);
+    const release = await parts.providers.slot(work.attempt.route.provider, signal);
+    if (signal.aborted) {
+      release();
+      return;
+    }
+    slots.set(`${seq}:${n}`, release);
+    parts.report(seq, { type: "slotTaken", n, request: parts.providers.compose(work), atMs: parts.clock.nowMs() });
+  };
+
+  const send = async ({ seq, n, signal }: Errand): Promise<void> => {
+    try {
+      const work = await readWork(parts, seq, n);
+      const { routeId } = work.attempt.route;
+      const outcome = await parts.providers.submit(work, signal);
+      const atMs = parts.clock.nowMs();
+      switch (outcome.kind) {
+        case "accepted":
+          parts.report(seq, { type: "accepted", n, job: outcome.job, atMs });
+          break;
+        case "announced":
+          parts.report(seq, { type: "announced", n, job: outcome.job, results: outcome.results, atMs });
+          break;
+        case "rejected": {
+          const verdict = verdictOf(outcome.failure.class);
+          if (verdict) parts.judge(routeId, verdict);
+          parts.report(seq, { type: "rejected", n, failure: outcome.failure, atMs });
+          break;
+        }
+        case "ambiguous":
+          parts.judge(routeId, "failed");
+          parts.report(seq, { type: "answerLost", n, detail: outcome.detail, atMs });
+          break;
+      }
+    } finally {
+      giveBack(seq, n);
+    }
+  };
+
+  return {
+    takeSlot: (seq: number, n: number) => errands.run(seq, n, "submit", takeSlot),
+    send: (seq: number, n: number) => errands.run(seq, n, "send", send),
+    /** A slot that was taken for an attempt that is not sent after all. */
+    letGo: giveBack,
+  };
+};
