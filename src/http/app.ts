@@ -3,6 +3,7 @@ import { Elysia } from "elysia";
 import type { Clock } from "../clock.ts";
 import type { Settings } from "../config.ts";
 import type { Log } from "../events.ts";
+import type { Links } from "../files/links.ts";
 import type { Files } from "../files/port.ts";
 import { Refusal } from "../refusal.ts";
 import type { StoreReads } from "../store/store.ts";
@@ -22,9 +23,10 @@ import { content } from "./content.ts";
 import { answerFault } from "./errors.ts";
 import { poll, submission } from "./generations.ts";
 import { aliveness, type Readiness, readinessAnswer } from "./health.ts";
-import { type Links, linkedFile } from "./links.ts";
+import { linkedFile } from "./links.ts";
 import { type Models, modelList } from "./models.ts";
 import { openApiDocument } from "./openapi.ts";
+import type { LinkTo } from "./resource.ts";
 
 /** What the door needs of the other rooms. */
 export type HttpParts = {
@@ -61,8 +63,9 @@ const RUNTIME_BODY_BYTES = 2 ** 34;
 const OPENAPI_MAX_AGE_S = 300;
 
 /** The whole table of paths. Parameters are written `:name`. */
-export const routesOf = (parts: HttpParts, guard: KeyGuard, linkTo: (id: string, n: number) => string): Route[] => {
-  const { reads, files } = parts;
+export const routesOf = (parts: HttpParts, guard: KeyGuard): Route[] => {
+  const { reads, files, links } = parts;
+  const linkTo: LinkTo = (id, n) => links.sign(id, n);
   const list = modelList(parts.models);
   let printed: PublicJson | undefined;
   const document: Answer = (request, requestId) => {
@@ -77,7 +80,7 @@ export const routesOf = (parts: HttpParts, guard: KeyGuard, linkTo: (id: string,
     { path: "/v1/models", answers: { GET: list, OPTIONS: answerPreflight } },
     { path: "/models.json", answers: { GET: list, OPTIONS: answerPreflight } },
     { path: "/openapi.json", answers: { GET: document, OPTIONS: answerPreflight } },
-    { path: "/files/:id/:n", answers: { GET: linkedFile(parts.links, reads, files, parts.storeOpen) } },
+    { path: "/files/:id/:n", answers: { GET: linkedFile(links, reads, files, parts.storeOpen) } },
     { path: "/healthz", answers: { GET: aliveness } },
     { path: "/readyz", answers: { GET: readinessAnswer(parts.readiness) } },
   ];
@@ -131,9 +134,6 @@ export const openHttp = (parts: HttpParts): Http => {
   const { settings, clock, log, storeOpen } = parts;
   const burst = new BurstGuard(settings.limits.burst_per_s);
   const guard = new KeyGuard({ reads: parts.reads, clock, burst, storeOpen });
-  const publicUrl = settings.server.public_url.replace(/\/+$/, "");
-  let linkBase = publicUrl || originOf(settings.server.host, settings.server.port);
-  const linkTo = (id: string, n: number): string => linkBase + parts.links.sign(id, n);
 
   // What Elysia or the runtime could not bring to a route at all.
   const astray = (fault: unknown, request?: Request): Response =>
@@ -150,7 +150,7 @@ export const openHttp = (parts: HttpParts): Http => {
     const enter = entrance(parts, path, answer);
     app.route(method, path, ({ request, params }) => enter(request, params ?? NO_PARAMS), { parse: "none" });
   };
-  for (const route of routesOf(parts, guard, linkTo)) {
+  for (const route of routesOf(parts, guard)) {
     for (const [method, answer] of Object.entries(route.answers)) add(method, route.path, answer);
     add("ALL", route.path, wrongMethod(route));
   }
@@ -160,9 +160,7 @@ export const openHttp = (parts: HttpParts): Http => {
   return {
     listen: async ({ host, port }) => {
       app.listen({ hostname: host, port });
-      const url = originOf(host, app.server?.port ?? port);
-      linkBase = publicUrl || url;
-      return { url };
+      return { url: originOf(host, app.server?.port ?? port) };
     },
     stop: async () => {
       await app.server?.stop(false);

@@ -1,5 +1,6 @@
 // Who is calling: the bearer key of §5, looked up by its hash, then the account's pause, the key's scope and the burst guard.
 import type { Clock } from "../clock.ts";
+import { hashApiKey, isWellFormedApiKey } from "../ids.ts";
 import { refuse } from "../refusal.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { Caller } from "../terms.ts";
@@ -54,9 +55,10 @@ export class KeyGuard {
     return async (request, requestId, params) => {
       if (!this.parts.storeOpen()) refuse("restarting", "The service is starting; send the same request again.");
       const nowMs = this.parts.clock.nowMs();
-      const keyHash = this.keyHashOf(request);
+      const key = keyOf(request);
+      const keyHash = hashApiKey(key);
       const known = this.known.get(keyHash);
-      const caller = known !== undefined && nowMs < known.untilMs ? known.caller : await this.ask(keyHash, nowMs);
+      const caller = known !== undefined && nowMs < known.untilMs ? known.caller : await this.ask(key, keyHash, nowMs);
       if (caller.paused) refuse("account_disabled", "The account is paused.");
       if (scope === "generate" && caller.scope !== "generate")
         refuse("generation_not_enabled", "This key can read prices and generations but cannot generate.");
@@ -65,18 +67,10 @@ export class KeyGuard {
     };
   }
 
-  private keyHashOf(request: Request): string {
-    const header = request.headers.get("authorization");
-    if (header === null) return refuse("unauthorized", "Authorization: missing; send Bearer and an API key.");
-    const key = BEARER.exec(header)?.[1];
-    if (key === undefined)
-      return refuse("unauthorized", "Authorization: must be the word Bearer, a space and one API key, given once.");
-    return Bun.SHA256.hash(key, "hex");
-  }
-
-  private async ask(keyHash: string, nowMs: number): Promise<Caller> {
+  private async ask(key: string, keyHash: string, nowMs: number): Promise<Caller> {
     const epoch = this.epoch;
-    const caller = await this.parts.reads.callerByKeyHash(keyHash);
+    // A text that no key can be does not reach the store: a flood of guesses costs it nothing.
+    const caller = isWellFormedApiKey(key) ? await this.parts.reads.callerByKeyHash(keyHash) : undefined;
     this.known.delete(keyHash);
     if (caller === undefined) return refuse("unauthorized", "Authorization: this API key is not valid.");
     // A change that came while the store was read must not be undone by what was read before it.
@@ -88,3 +82,10 @@ export class KeyGuard {
     return caller;
   }
 }
+
+const keyOf = (request: Request): string => {
+  const header = request.headers.get("authorization");
+  if (header === null) return refuse("unauthorized", "Authorization: missing; send Bearer and an API key.");
+  const key = BEARER.exec(header)?.[1];
+  return key ?? refuse("unauthorized", "Authorization: must be the word Bearer, a space and one API key, given once.");
+};

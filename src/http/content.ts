@@ -6,6 +6,7 @@ import type { StoreReads } from "../store/store.ts";
 import type { GenerationRecord } from "../terms.ts";
 import { signAnswer } from "./answer.ts";
 import type { KeyedAnswer } from "./auth.ts";
+import { errorJson } from "./errors.ts";
 import { findGeneration } from "./generations.ts";
 
 /** §8: position 1 is at /content, the others at /content/{n} with plain digits 2 to 99. */
@@ -21,6 +22,13 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
   "image/webp": "webp",
   "audio/mpeg": "mp3",
   "audio/wav": "wav",
+};
+
+/** A range past the end is a no like any other: it has the error body of §2.3. */
+const noSuchPart = (response: Response): Response => {
+  const headers = new Headers(response.headers);
+  headers.set("content-type", "application/json");
+  return new Response(errorJson("invalid_request", "Range: the file has no such part."), { status: 416, headers });
 };
 
 /**
@@ -45,7 +53,7 @@ export const answerFile = async (
   if (blob === undefined) throw new Error("a result file that should be kept is not there");
   const name = `${record.id}-${n}.${EXTENSIONS[file.mime] ?? "bin"}`;
   const response = serveFile({ blob, mime: file.mime, sha256: file.sha256, name, request, cacheControl: CACHE_CONTROL });
-  return signAnswer(response, requestId);
+  return signAnswer(response.status === 416 ? noSuchPart(response) : response, requestId);
 };
 
 /** §4.3 without `n` in the path, §4.4 with it. */

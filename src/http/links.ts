@@ -1,16 +1,11 @@
 // Downloading a result by its short-lived link, without a key: GET /files/{generation}/{n}, outside /v1.
+import type { Links } from "../files/links.ts";
 import type { Files } from "../files/port.ts";
 import { seqOfGenerationId } from "../ids.ts";
 import { refuse } from "../refusal.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { Answer } from "./answer.ts";
 import { answerFile } from "./content.ts";
-
-/** Signs and checks links. `sign` answers the path and query of a link, e.g. `/files/gen_…/1?exp=…&kid=…&sig=…`. */
-export type Links = {
-  sign(generationId: string, n: number): string;
-  check(generationId: string, n: number, exp: string, kid: string, sig: string): "good" | "expired" | "bad";
-};
 
 const POSITION = /^[1-9][0-9]?$/;
 

@@ -58,6 +58,7 @@ export const jsonAnswer = (
 const HEADERS_OF: Readonly<Record<number, string[]>> = {
   401: ["WWW-Authenticate"],
   405: ["Allow"],
+  416: ["Accept-Ranges", "Content-Range", "Content-Security-Policy", "ETag", "Referrer-Policy"],
   429: ["Retry-After"],
   503: ["Retry-After"],
 };

@@ -83,7 +83,7 @@ const preflight = (operationId: string, summary: string): JsonObject => ({
   },
 });
 
-const FILE_HEADERS = ["Cache-Control", "ETag", "Accept-Ranges", "Content-Disposition", "Content-Security-Policy"];
+const FILE_HEADERS = ["Cache-Control", "ETag", "Accept-Ranges", "Content-Disposition", "Content-Security-Policy", "Referrer-Policy"];
 const FILE_TYPES = ["video/mp4", "image/png", "image/jpeg", "image/webp", "audio/mpeg", "audio/wav"];
 const file = (more: string[], ...list: No[]): JsonObject => {
   const content = Object.fromEntries(FILE_TYPES.map((type) => [type, { schema: { type: "string", format: "binary" } }]));
@@ -92,8 +92,7 @@ const file = (more: string[], ...list: No[]): JsonObject => {
     "200": { description: "The file.", headers: headers(...names), content },
     "206": { description: "The part that `Range` asked for.", headers: headers(...names, "Content-Range"), content },
     "304": { description: "The caller has the file already.", headers: headers(...names) },
-    "416": { description: "The file has no such part.", headers: headers(...names, "Content-Range") },
-    ...noes(...list),
+    ...noes({ code: "invalid_request", status: 416, when: "The file has no such part." }, ...list),
   };
 };
 const redirect = {
@@ -216,7 +215,7 @@ export const openApiPaths = (): JsonObject => ({
       ...EXTENSION,
       parameters: withRequestId("Id", "FilePosition", "LinkExpiry", "LinkKeyId", "LinkSignature", "Range", "IfNoneMatch"),
       responses: file(
-        ["Cross-Origin-Resource-Policy", "Referrer-Policy"],
+        ["Cross-Origin-Resource-Policy"],
         { code: "not_found", status: 403, when: "The link has expired or was altered; poll the generation for a new one." },
         { code: "not_found", status: 404, when: "No file has this address, or it is past its retention." },
         "restarting",
