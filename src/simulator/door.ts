@@ -1,0 +1,142 @@
+// The simulator's HTTP server: hands requests over whole, and can answer, hang, break off half way or reset the connection.
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { JsonObject } from "../terms.ts";
+
+export type Ask = {
+  method: string;
+  path: string;
+  query: URLSearchParams;
+  headers: Readonly<Record<string, string>>;
+  body: Uint8Array;
+  /** Scheme and authority as the caller knows this server; addresses in answers start with it. */
+  origin: string;
+};
+export type Reply = {
+  kind: "reply";
+  status: number;
+  headers: Record<string, string>;
+  body: Uint8Array | string;
+  /** Sent only after so many milliseconds. */
+  delayMs?: number;
+  /** Send so many bytes of the body and break the connection. */
+  cutAt?: number;
+};
+/** `drop` resets the connection without a byte; `hang` keeps it open and says nothing. */
+export type Answer = Reply | { kind: "drop" } | { kind: "hang" };
+
+const MOST_BODY_BYTES = 16 * 1024 * 1024;
+
+export const json = (status: number, body: unknown, headers: Record<string, string> = {}): Reply => ({
+  kind: "reply",
+  status,
+  headers: { "content-type": "application/json", ...headers },
+  body: JSON.stringify(body),
+});
+export const text = (status: number, body: string, type = "text/plain; charset=utf-8"): Reply => ({
+  kind: "reply",
+  status,
+  headers: { "content-type": type },
+  body,
+});
+/** What gateways put in the way of an answer. */
+export const page = (status: number, title: string): Reply =>
+  text(status, `<!doctype html><html><head><title>${title}</title></head><body><h1>${title}</h1></body></html>\n`, "text/html");
+
+/** The body as a JSON object, or undefined when it is anything else. */
+export const bodyObject = (ask: Ask): JsonObject | undefined => {
+  try {
+    const body: unknown = JSON.parse(new TextDecoder().decode(ask.body));
+    return typeof body === "object" && body !== null && !Array.isArray(body) ? (body as JsonObject) : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+/** Part of `reply` that a `Range` header asks for (one range; several give the whole, as RFC 9110 allows). */
+export const ranged = (ask: Ask, reply: Reply): Reply => {
+  const body = typeof reply.body === "string" ? new TextEncoder().encode(reply.body) : reply.body;
+  const headers = { ...reply.headers, "accept-ranges": "bytes" };
+  const asked = /^bytes=(\d*)-(\d*)$/.exec(ask.headers.range ?? "");
+  if (!asked || (asked[1] === "" && asked[2] === "") || reply.status !== 200) return { ...reply, body, headers };
+  const [, from = "", to = ""] = asked;
+  const start = from === "" ? Math.max(0, body.length - Number(to)) : Number(from);
+  const end = from === "" || to === "" ? body.length : Math.min(body.length, Number(to) + 1);
+  if (start >= end) return { kind: "reply", status: 416, headers: { "content-range": `bytes */${body.length}` }, body: "" };
+  const range = `bytes ${start}-${end - 1}/${body.length}`;
+  return { ...reply, status: 206, headers: { ...headers, "content-range": range }, body: body.subarray(start, end) };
+};
+
+const readBody = async (request: IncomingMessage): Promise<Uint8Array | undefined> => {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of request as AsyncIterable<Uint8Array>) {
+    bytes += part.length;
+    if (bytes > MOST_BODY_BYTES) return undefined;
+    parts.push(part);
+  }
+  return new Uint8Array(Buffer.concat(parts));
+};
+
+const send = (request: IncomingMessage, response: ServerResponse, reply: Reply) => {
+  const body = typeof reply.body === "string" ? Buffer.from(reply.body) : reply.body;
+  response.writeHead(reply.status, { ...reply.headers, "content-length": String(body.length) });
+  if (reply.cutAt !== undefined) {
+    // A head that promises the whole, part of it, and then the line goes dead.
+    response.write(body.subarray(0, reply.cutAt), () => setTimeout(() => request.socket.destroy(), 20));
+    return;
+  }
+  response.end(request.method === "HEAD" ? undefined : body);
+};
+
+/**
+ * Opens the door; port 0 takes a free one.
+ * @throws the system's error when the address cannot be listened on.
+ */
+export const openDoor = async (
+  where: { host: string; port: number },
+  answer: (ask: Ask) => Promise<Answer>,
+): Promise<{ url: string; close(): Promise<void> }> => {
+  const serve = async (request: IncomingMessage, response: ServerResponse) => {
+    const url = new URL(request.url ?? "/", "http://simulator");
+    const headers: Record<string, string> = {};
+    for (const [name, value] of Object.entries(request.headers))
+      headers[name] = Array.isArray(value) ? value.join(", ") : (value ?? "");
+    const body = await readBody(request);
+    if (!body) return send(request, response, text(413, "body too large\n"));
+    const origin = `http://${headers.host ?? new URL(address).host}`;
+    const given = await answer({
+      method: request.method ?? "GET",
+      path: url.pathname,
+      query: url.searchParams,
+      headers,
+      body,
+      origin,
+    });
+    if (given.kind === "hang") return;
+    if (given.kind === "drop") return void request.socket.resetAndDestroy();
+    if (given.delayMs !== undefined) await Bun.sleep(given.delayMs);
+    send(request, response, given);
+  };
+
+  const server = createServer((request, response) => {
+    serve(request, response).catch((cause: unknown) => {
+      if (!response.headersSent) send(request, response, text(500, `the simulator failed: ${cause}\n`));
+    });
+  });
+  server.requestTimeout = 0;
+  await new Promise<void>((listening, failed) => {
+    server.once("error", failed);
+    server.listen(where.port, where.host, () => listening());
+  });
+  const { port } = server.address() as AddressInfo;
+  const address = `http://${where.host.includes(":") ? `[${where.host}]` : where.host}:${port}`;
+  return {
+    url: address,
+    close: () =>
+      new Promise((closed) => {
+        server.close(() => closed());
+        server.closeAllConnections();
+      }),
+  };
+};

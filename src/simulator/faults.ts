@@ -1,0 +1,106 @@
+// Everything that can be made to go wrong, by name: when it strikes, whether a job exists after it, and its numbers.
+import type { Json, JsonObject } from "../terms.ts";
+
+/** `submit` faults spoil the answer to a submission, `run` the work, `poll` the answers about it, `file` the result, `list` the listing. */
+export const STAGES = ["submit", "run", "poll", "file", "list"] as const;
+export type Stage = (typeof STAGES)[number];
+
+type FaultRule = {
+  stage: Stage;
+  says: string;
+  /** Submit faults: whether the job is accepted all the same. */
+  accepts?: boolean;
+  /** The number that a magic word sets, and what it is when nobody does. */
+  number?: readonly [name: string, byDefault: number];
+};
+
+export const FAULTS = {
+  drop: { stage: "submit", says: "reads the submission, accepts nothing and breaks the connection" },
+  hang: { stage: "submit", says: "accepts nothing and never answers" },
+  "5xx": { stage: "submit", says: "answers a server error and accepts nothing", number: ["status", 503] },
+  "429": { stage: "submit", says: "answers that there were too many requests", number: ["retry_after_s", 1] },
+  "401": { stage: "submit", says: "does not know the credential" },
+  "402": { stage: "submit", says: "says that the balance is used up" },
+  "403": { stage: "submit", says: "does not allow the model to this account" },
+  "404": { stage: "submit", says: "does not know the model" },
+  invalid: { stage: "submit", says: "answers 422: the input is not valid for the model" },
+  "drop-after": { stage: "submit", accepts: true, says: "accepts the job and breaks the connection instead of answering" },
+  "hang-after": { stage: "submit", accepts: true, says: "accepts the job and never answers" },
+  "5xx-after": { stage: "submit", accepts: true, says: "accepts the job and answers a server error", number: ["status", 502] },
+  rubbish: { stage: "submit", accepts: true, says: "accepts the job and answers 200 with a page that is not JSON" },
+  "no-id": { stage: "submit", accepts: true, says: "accepts the job and answers without its id" },
+  cut: { stage: "submit", accepts: true, says: "accepts the job and breaks off in the middle of the answer" },
+  "slow-answer": { stage: "submit", accepts: true, says: "accepts the job and answers after a while", number: ["ms", 3000] },
+
+  refuse: { stage: "run", says: "refuses the input as against its content rules" },
+  "refuse-output": { stage: "run", says: "makes it, then refuses to hand it out" },
+  fail: { stage: "run", says: "fails as soon as it is asked about" },
+  "fail-later": { stage: "run", says: "fails when its time is over" },
+  "input-unreachable": { stage: "run", says: "could not download the input media" },
+  aborted: { stage: "run", says: "is stopped by the provider half way" },
+  stuck: { stage: "run", says: "never ends" },
+  slow: { stage: "run", says: "takes longer", number: ["factor", 5] },
+  late: { stage: "run", says: "delivers, but only after much longer", number: ["factor", 20] },
+  "late-ms": { stage: "run", says: "delivers after exactly so many milliseconds, whatever the speed", number: ["ms", 60_000] },
+
+  forget: { stage: "poll", says: "knows no such job after so many polls", number: ["after_polls", 1] },
+  "unknown-status": { stage: "poll", says: "reports a status that nobody has heard of, for so many polls", number: ["polls", 3] },
+  "poll-5xx": { stage: "poll", says: "answers polls with a server error, so many times", number: ["polls", 3] },
+  "poll-429": { stage: "poll", says: "answers that there were too many polls, so many times", number: ["polls", 3] },
+  "poll-drop": { stage: "poll", says: "breaks the connection of polls, so many times", number: ["polls", 3] },
+  "poll-hang": { stage: "poll", says: "never answers polls, so many times", number: ["polls", 1] },
+  "poll-rubbish": { stage: "poll", says: "answers polls with a page, so many times", number: ["polls", 3] },
+  "poll-huge": { stage: "poll", says: "answers polls with so many megabytes of JSON", number: ["mb", 64] },
+  "result-5xx": {
+    stage: "poll",
+    says: "reports done, but answers the result with a server error, so many times",
+    number: ["polls", 2],
+  },
+  "early-done": { stage: "poll", says: "reports done before the result is there, so many times", number: ["polls", 2] },
+  "out-of-order": { stage: "poll", says: "reports done, then running again, so many times", number: ["polls", 3] },
+
+  "no-file": { stage: "file", says: "announces success without a file" },
+  missing: { stage: "file", says: "announces a file that is not there" },
+  expired: { stage: "file", says: "announces a link that is over (403; `expired=410` for gone)", number: ["status", 403] },
+  unreadable: { stage: "file", says: "delivers noise of the right length" },
+  html: { stage: "file", says: "delivers an error page with status 200" },
+  empty: { stage: "file", says: "delivers no bytes" },
+  "wrong-kind": { stage: "file", says: "delivers a picture for a clip, or a clip for a picture" },
+  truncated: { stage: "file", says: "delivers the first part of the file as if it were all" },
+  "file-cut": {
+    stage: "file",
+    says: "breaks the connection in the middle of the file, so many times",
+    number: ["fetches", 1_000_000],
+  },
+  "file-5xx": { stage: "file", says: "answers the file with a server error, so many times", number: ["fetches", 2] },
+  elsewhere: { stage: "file", says: "announces the address given as `url`" },
+  redirect: { stage: "file", says: "sends whoever fetches the file to the address given as `url`" },
+
+  "list-5xx": { stage: "list", says: "answers the listing with a server error", number: ["status", 503] },
+  "list-hang": { stage: "list", says: "never answers the listing" },
+} as const satisfies Record<string, FaultRule>;
+
+export type FaultName = keyof typeof FAULTS;
+/** A fault that was chosen for a request, with its parameters. */
+export type Fault = { name: FaultName; [param: string]: Json };
+/** At most one fault per stage. */
+export type Faults = { [stage in Stage]?: Fault };
+
+export const isFaultName = (name: unknown): name is FaultName => typeof name === "string" && Object.hasOwn(FAULTS, name);
+
+export const ruleOf = (name: FaultName): FaultRule => FAULTS[name];
+
+/** A fault with its number filled in. `params` may name more, for example `url`. */
+export const makeFault = (name: FaultName, params: JsonObject = {}): Fault => {
+  const [number, byDefault] = ruleOf(name).number ?? [];
+  return { ...(number === undefined ? {} : { [number]: byDefault ?? 0 }), ...params, name };
+};
+
+/** A number of a fault; its own default when the parameter is not one. */
+export const numberOf = (fault: Fault, param: string): number => {
+  const value = fault[param];
+  return typeof value === "number" ? value : (ruleOf(fault.name).number?.[1] ?? 0);
+};
+
+export const isFault = <N extends FaultName>(fault: Fault | undefined, ...names: N[]): fault is Fault & { name: N } =>
+  fault !== undefined && (names as FaultName[]).includes(fault.name);

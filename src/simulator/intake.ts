@@ -1,0 +1,230 @@
+// Takes a submission in: checks, script, job, log; the log's line is on disk before the answer leaves or the line is cut.
+import { createHash } from "node:crypto";
+import type { Clock } from "../clock.ts";
+import type { JsonObject } from "../terms.ts";
+import { type Answer, type Ask, bodyObject, page, type Reply, text } from "./door.ts";
+import { type Fault, type Faults, isFault, makeFault, numberOf, ruleOf } from "./faults.ts";
+import { type Job, type Jobs, type Provider, planJob } from "./jobs.ts";
+import type { Log, Submission } from "./log.ts";
+import type { Script } from "./rules.ts";
+import type { KindOf } from "./wish.ts";
+import { glance } from "./wish.ts";
+import type { Workshop } from "./workshop.ts";
+
+/** What both dialects work with. */
+export type Bench = {
+  clock: Clock;
+  speed: number;
+  seed: number;
+  kindOf: KindOf;
+  log: Log;
+  jobs: Jobs;
+  script: Script;
+  workshop: Workshop;
+  /** Counts submissions, over restarts. */
+  next(): number;
+};
+
+/** A complaint about one field of an input. `type` as fal names it. */
+export type Problem = { field: string | null; message: string; type: string };
+
+/** How a dialect says what can happen to a submission. */
+export type Words = {
+  provider: Provider;
+  newId(): string;
+  /** The model's input inside the body, and the mark of the caller in it. */
+  inputOf(body: JsonObject): JsonObject | undefined;
+  accepted(job: Job, ask: Ask): Reply;
+  /** The 2xx of an acceptance without anything to find the job by. */
+  withoutId(): Reply;
+  refused(fault: Fault): Reply;
+  invalid(problems: Problem[], input: JsonObject): Reply;
+  /** True: a bad input is refused in the answer to the submission. False: the job is accepted, and its result is the refusal. */
+  checksAtOnce: boolean;
+};
+
+const sha256 = (bytes: Uint8Array | string) => createHash("sha256").update(bytes).digest("hex");
+
+/** The credential behind `scheme` in the Authorization header; undefined when it is missing or empty. */
+export const credentialOf = (ask: Ask, scheme: "Key" | "Bearer"): string | undefined =>
+  new RegExp(`^${scheme}\\s+(\\S+)$`, "i").exec(ask.headers.authorization ?? "")?.[1];
+
+const markOf = (ask: Ask, input: JsonObject | undefined): string | null => {
+  const mark =
+    input?.end_user_id ?? ask.headers["idempotency-key"] ?? ask.headers["x-client-request-id"] ?? ask.headers["x-request-id"];
+  return typeof mark === "string" && mark !== "" ? mark : null;
+};
+
+const LINKS = ["image_url", "end_image_url", "video_url", "audio_url", "image", "last_frame_image", "video"];
+const WORDS = ["prompt", "text", "negative_prompt", "resolution", "aspect_ratio"];
+
+/** What a model server would say about an input whose own schema is not known here: missing text, wrong types, bad numbers. */
+export const problemsOf = (input: JsonObject): Problem[] => {
+  const problems: Problem[] = [];
+  const media = Object.entries(input).some(
+    ([name, value]) => /image|video|audio/.test(name) && (typeof value === "string" || Array.isArray(value)),
+  );
+  if (input.prompt === undefined && input.text === undefined && !media)
+    problems.push({ field: "prompt", message: "Field required", type: "missing" });
+  for (const name of [...LINKS, ...WORDS])
+    if (input[name] !== undefined && typeof input[name] !== "string")
+      problems.push({ field: name, message: "Input should be a valid string", type: "string_type" });
+  const { duration } = input;
+  if (duration !== undefined && duration !== "auto" && duration !== -1 && !(Number(duration) > 0))
+    problems.push({ field: "duration", message: "Input should be a positive number of seconds", type: "value_error" });
+  for (const name of ["num_images", "num_outputs"])
+    if (input[name] !== undefined && !(Number.isInteger(input[name]) && Number(input[name]) >= 1 && Number(input[name]) <= 16))
+      problems.push({ field: name, message: "Input should be a whole number from 1 to 16", type: "value_error" });
+  return problems;
+};
+
+/** How `fault` distorts an acceptance on its way out. */
+const distort = (accepted: Reply, fault: Fault | undefined, words: Words): Answer => {
+  if (isFault(fault, "drop-after")) return { kind: "drop" };
+  if (isFault(fault, "hang-after")) return { kind: "hang" };
+  if (isFault(fault, "5xx-after")) return page(numberOf(fault, "status"), "Bad Gateway");
+  if (isFault(fault, "rubbish")) return text(200, "<html><body>OK</body></html>", "text/html");
+  if (isFault(fault, "no-id")) return words.withoutId();
+  if (isFault(fault, "cut")) return { ...accepted, cutAt: 12 };
+  if (isFault(fault, "slow-answer")) return { ...accepted, delayMs: numberOf(fault, "ms") };
+  return accepted;
+};
+
+const answerOf = (answer: Answer): Submission["answer"] =>
+  answer.kind !== "reply" ? answer.kind : answer.cutAt !== undefined ? "cut" : answer.status;
+
+/** One submission to `endpoint` from arrival to answer. */
+export const takeIn = async (
+  bench: Bench,
+  words: Words,
+  ask: Ask,
+  endpoint: string,
+  credential: string | undefined,
+): Promise<Answer> => {
+  const body = bodyObject(ask);
+  const input = body && words.inputOf(body);
+  const n = bench.next();
+  const line = (answer: Answer, faults: Faults, job?: Job): Submission => ({
+    type: "submission",
+    at: new Date(job?.acceptedAtMs ?? bench.clock.nowMs()).toISOString(),
+    provider: words.provider,
+    endpoint,
+    job_id: job?.id ?? null,
+    ref: markOf(ask, input),
+    body_sha256: sha256(ask.body),
+    accepted: job !== undefined,
+    key_hash: credential === undefined ? null : sha256(credential).slice(0, 16),
+    input: input ?? null,
+    faults,
+    answer: answerOf(answer),
+    ...(job && { plan: { queued_ms: job.plan.queuedMs, total_ms: job.plan.totalMs, seed: job.plan.seed } }),
+  });
+  const turnDown = async (answer: Answer, faults: Faults = {}) => {
+    await bench.log.append(line(answer, faults));
+    return answer;
+  };
+
+  if (credential === undefined) return turnDown(words.refused(makeFault("401")));
+  if (!input)
+    return turnDown(words.invalid([{ field: null, message: "Input should be a valid dictionary", type: "json_invalid" }], {}));
+  const request = { provider: words.provider, endpoint, prompt: String(input.prompt ?? input.text ?? "") };
+  const faults = bench.script.choose(request, ["submit"]);
+  const { submit } = faults;
+  if (submit && !ruleOf(submit.name).accepts) {
+    if (isFault(submit, "drop") || isFault(submit, "hang")) return turnDown({ kind: submit.name }, faults);
+    if (isFault(submit, "invalid"))
+      return turnDown(
+        words.invalid([{ field: "prompt", message: "Input is not valid for this model", type: "value_error" }], input),
+        faults,
+      );
+    return turnDown(words.refused(submit), faults);
+  }
+  const problems = problemsOf(input);
+  if (problems.length > 0 && words.checksAtOnce) return turnDown(words.invalid(problems, input), faults);
+
+  Object.assign(faults, bench.script.choose(request, ["run", "poll", "file"]));
+  if (problems.length > 0) faults.run = makeFault("invalid", { problems });
+  const seed = (bench.seed * 7919 + n) % 2_147_483_647;
+  const job: Job = {
+    id: words.newId(),
+    provider: words.provider,
+    endpoint,
+    input,
+    ref: markOf(ask, input),
+    acceptedAtMs: bench.clock.nowMs(),
+    plan: planJob({ ...glance(endpoint, input, bench.kindOf), faults, seed }, bench.speed),
+    faults,
+    cancelledAtMs: null,
+    polls: 0,
+    fetches: 0,
+    announced: false,
+    fetched: false,
+  };
+  const answer = distort(words.accepted(job, ask), submit, words);
+  await bench.log.append(line(answer, faults, job));
+  bench.jobs.add(job);
+  // Links are looked at now: by the time the file is fetched they may be gone.
+  void bench.workshop.wishOf(job);
+  return answer;
+};
+
+/** What an answer about a job becomes when the script spoils it; counts the poll. */
+export type Trouble = Answer | "gone" | "unknown" | "says-done" | "says-running" | undefined;
+export const troubleOf = (job: Job, done: boolean): Trouble => {
+  job.polls += 1;
+  const fault = job.faults.poll;
+  if (!fault) return undefined;
+  const early = job.polls <= numberOf(fault, "polls");
+  switch (fault.name) {
+    case "forget":
+      return job.polls > numberOf(fault, "after_polls") ? "gone" : undefined;
+    case "unknown-status":
+      return early ? "unknown" : undefined;
+    case "poll-5xx":
+      return early ? page(Number(fault.status ?? 503), "Service Unavailable") : undefined;
+    case "poll-429":
+      return early
+        ? {
+            ...text(429, '{"detail":"Too many requests"}', "application/json"),
+            headers: { "content-type": "application/json", "retry-after": "1" },
+          }
+        : undefined;
+    case "poll-drop":
+      return early ? { kind: "drop" } : undefined;
+    case "poll-hang":
+      return early ? { kind: "hang" } : undefined;
+    case "poll-rubbish":
+      return early ? text(200, "<html>down for a moment</html>", "text/html") : undefined;
+    case "poll-huge":
+      return text(
+        200,
+        JSON.stringify({ status: "IN_PROGRESS", logs: "x".repeat(numberOf(fault, "mb") * 1_048_576) }),
+        "application/json",
+      );
+    case "early-done":
+      return early && !done ? "says-done" : undefined;
+    case "out-of-order":
+      return job.polls > 1 && job.polls <= 1 + numberOf(fault, "polls") ? "says-running" : undefined;
+    default:
+      return undefined;
+  }
+};
+
+/** Notes that a job's result was announced, or its file fetched, for the first time. */
+export const noteOnce = async (bench: Bench, job: Job, type: "announced" | "fetched"): Promise<void> => {
+  if (job[type]) return;
+  job[type] = true;
+  const at = new Date(bench.clock.nowMs()).toISOString();
+  await bench.log.append({ type, at, provider: job.provider, job_id: job.id });
+};
+
+/** Stops a job that is under way. */
+export const cancelJob = async (bench: Bench, job: Job): Promise<void> => {
+  job.cancelledAtMs = bench.clock.nowMs();
+  await bench.log.append({
+    type: "cancelled",
+    at: new Date(job.cancelledAtMs).toISOString(),
+    provider: job.provider,
+    job_id: job.id,
+  });
+};

@@ -1,0 +1,209 @@
+// The Replicate dialect as documented: predictions by model, polling, cancel and the listing, newest first.
+import { randomBytes } from "node:crypto";
+import type { Json, JsonObject } from "../terms.ts";
+import { type Answer, type Ask, bodyObject, json, page, type Reply } from "./door.ts";
+import { type Fault, isFault, makeFault, numberOf } from "./faults.ts";
+import { type Bench, cancelJob, credentialOf, noteOnce, type Problem, takeIn, troubleOf, type Words } from "./intake.ts";
+import { endsAtMs, type Job, RESULT_KEPT_MS } from "./jobs.ts";
+
+const PER_PAGE = 100;
+const ALPHABET = "abcdefghjkmnpqrstvwxyz0123456789";
+
+const problem = (
+  status: number,
+  title: string,
+  detail: string,
+  more: JsonObject = {},
+  headers: Record<string, string> = {},
+): Reply => ({
+  ...json(status, { title, detail, status, ...more }),
+  headers: { "content-type": "application/problem+json", ...headers },
+});
+const notFound = () => problem(404, "Not found", "The requested resource could not be found.");
+
+const invalid = (problems: readonly Problem[]): Reply =>
+  problem(
+    422,
+    "Input validation failed",
+    problems.map(({ field, message }) => `- input${field === null ? "" : `.${field}`}: ${message}\n`).join(""),
+    { invalid_fields: problems.map(({ field, message, type }) => ({ type, field: field ?? "input", description: message })) },
+  );
+
+const refused = (fault: Fault): Reply => {
+  switch (fault.name) {
+    case "401":
+      return problem(401, "Unauthenticated", "You did not pass a valid authentication token");
+    case "402":
+      return problem(
+        402,
+        "Insufficient credit",
+        "You have insufficient credit to run this model. Go to https://replicate.com/account/billing#billing to purchase credit.",
+      );
+    case "403":
+      return problem(403, "Forbidden", "You do not have permission to run this model.");
+    case "404":
+      return notFound();
+    case "429": {
+      const seconds = numberOf(fault, "retry_after_s");
+      const detail = `Request was throttled. Your rate limit resets in ~${seconds}s.`;
+      return {
+        ...json(429, { detail, status: 429 }),
+        headers: { "content-type": "application/json", "retry-after": String(seconds) },
+      };
+    }
+    default:
+      return page(numberOf(fault, "status"), "Service Unavailable");
+  }
+};
+
+/** What a finished job says in `error`; refusals are known by their text only. */
+const errorOf = (job: Job): string | null => {
+  const { run } = job.faults;
+  const tail = job.id.slice(0, 10);
+  if (isFault(run, "refuse"))
+    return `The input or output was flagged as sensitive. Please try again with different inputs. (E005) (${tail})`;
+  if (isFault(run, "refuse-output")) return "NSFW content detected. Try running it again, or try a different prompt.";
+  if (isFault(run, "input-unreachable")) return "Failed to download the input file: 404 Client Error: Not Found for url";
+  if (isFault(run, "fail", "fail-later")) return `Prediction failed for an unknown reason. (E9243) (${tail})`;
+  if (isFault(run, "invalid")) return "Input validation failed";
+  return null;
+};
+
+/** Status at this moment, in Replicate's words. */
+const statusOf = (bench: Bench, job: Job): string => {
+  const state = bench.jobs.state(job);
+  if (state === "queued") return "starting";
+  if (state === "running") return "processing";
+  if (state === "cancelled") return "canceled";
+  if (isFault(job.faults.run, "aborted")) return "aborted";
+  return errorOf(job) === null ? "succeeded" : "failed";
+};
+
+const finished = (status: string) => !["starting", "processing"].includes(status);
+
+const common = (job: Job, origin: string): JsonObject => {
+  const base = `${origin}/replicate/v1/predictions/${job.id}`;
+  return {
+    id: job.id,
+    model: job.endpoint,
+    version: "hidden",
+    input: job.input,
+    logs: "",
+    source: "api",
+    data_removed: false,
+    created_at: new Date(job.acceptedAtMs).toISOString(),
+    urls: { get: base, cancel: `${base}/cancel`, web: `https://replicate.com/p/${job.id}` },
+  };
+};
+
+/** A prediction as it stands; `says` replaces its status where the script wants another. */
+const prediction = async (bench: Bench, job: Job, origin: string, says?: string): Promise<JsonObject> => {
+  const real = statusOf(bench, job);
+  const status = says ?? real;
+  const endMs = endsAtMs(job);
+  const removed = bench.clock.nowMs() > endMs + RESULT_KEPT_MS;
+  let output: Json = null;
+  if (status === "succeeded" && real === "succeeded" && !removed) {
+    const urls = (await bench.workshop.announce(job, origin)).map(({ url }) => url);
+    // Models that take a number of pictures answer a list, the others a single address.
+    output = "num_outputs" in job.input || "num_images" in job.input || urls.length > 1 ? urls : (urls[0] ?? null);
+  }
+  const startMs = Math.min(endMs, job.acceptedAtMs + job.plan.queuedMs);
+  return {
+    ...common(job, origin),
+    ...(removed && { input: {}, data_removed: true }),
+    output,
+    error: finished(status) ? errorOf(job) : null,
+    status,
+    ...(status !== "starting" && { started_at: new Date(startMs).toISOString() }),
+    ...(finished(status) && Number.isFinite(endMs) && { completed_at: new Date(endMs).toISOString() }),
+    ...(status === "succeeded" && real === "succeeded" && { metrics: { predict_time: (endMs - startMs) / 1000 } }),
+  };
+};
+
+const words: Words = {
+  provider: "replicate",
+  checksAtOnce: true,
+  newId: () => Array.from(randomBytes(26), (byte) => ALPHABET[byte % 32]).join(""),
+  inputOf: (body) => {
+    const { input } = body;
+    return typeof input === "object" && input !== null && !Array.isArray(input) ? input : undefined;
+  },
+  accepted: (job, { origin }) => json(201, { ...common(job, origin), status: "starting", output: null, error: null }),
+  withoutId: () => json(201, { status: "starting", output: null, error: null }),
+  refused,
+  invalid,
+};
+
+const poll = async (bench: Bench, job: Job, ask: Ask): Promise<Answer> => {
+  const done = finished(statusOf(bench, job));
+  const trouble = troubleOf(job, done);
+  if (typeof trouble === "object") return trouble;
+  if (trouble === "gone") return notFound();
+  const { poll: fault } = job.faults;
+  if (isFault(fault, "result-5xx") && done && job.polls <= numberOf(fault, "polls")) return page(502, "Bad Gateway");
+  const says = { unknown: "reviewing", "says-done": "succeeded", "says-running": "processing" } as const;
+  const body = await prediction(bench, job, ask.origin, trouble && says[trouble]);
+  if (body.output !== null) await noteOnce(bench, job, "announced");
+  return json(200, body);
+};
+
+/** `GET /v1/predictions?created_after&created_before&cursor`: 100 a page, newest first, `next` to go on. */
+const list = async (bench: Bench, ask: Ask): Promise<Answer> => {
+  const { list: fault } = bench.script.choose({ provider: "replicate", endpoint: "", prompt: "" }, ["list"]);
+  if (isFault(fault, "list-hang")) return { kind: "hang" };
+  if (fault) return page(numberOf(fault, "status"), "Service Unavailable");
+  const bound = (name: string, byDefault: number) => {
+    const said = ask.query.get(name);
+    return said === null ? byDefault : Date.parse(said);
+  };
+  const after = bound("created_after", Number.NEGATIVE_INFINITY);
+  const before = bound("created_before", Number.POSITIVE_INFINITY);
+  if (Number.isNaN(after) || Number.isNaN(before))
+    return problem(400, "Bad request", "created_after and created_before are ISO 8601 times");
+
+  const all = bench.jobs.of("replicate");
+  // The cursor is the place in the order of arrival below which the next page begins, so new arrivals move nothing.
+  const cursor = ask.query.get("cursor");
+  const from = cursor === null ? all.length : Number(Buffer.from(cursor, "base64url").toString("utf8"));
+  if (!Number.isInteger(from) || from < 0 || from > all.length) return problem(400, "Bad request", "cursor is not valid");
+  const found: { job: Job; at: number }[] = [];
+  for (let at = from - 1; at >= 0 && found.length <= PER_PAGE; at--) {
+    const job = all[at];
+    if (!job || job.acceptedAtMs < after || job.acceptedAtMs > before) continue;
+    if (isFault(job.faults.poll, "forget") && job.polls > 0) continue;
+    found.push({ job, at });
+  }
+  const page100 = found.slice(0, PER_PAGE);
+  const results: JsonObject[] = [];
+  for (const { job } of page100) results.push(await prediction(bench, job, ask.origin));
+  const last = page100.at(-1);
+  const next = new URL(`${ask.origin}/replicate/v1/predictions?${ask.query}`);
+  if (last) next.searchParams.set("cursor", Buffer.from(String(last.at)).toString("base64url"));
+  return json(200, { previous: null, next: found.length > PER_PAGE ? next.href : null, results });
+};
+
+/** Answers a request below `/replicate/v1`; `path` is what follows it, e.g. `/predictions/ID`. */
+export const answerReplicate = async (bench: Bench, ask: Ask, path: string): Promise<Answer> => {
+  const credential = credentialOf(ask, "Bearer");
+  const model = /^\/models\/([\w.-]+\/[\w.-]+)\/predictions$/.exec(path);
+  if (model) {
+    if (ask.method !== "POST")
+      return problem(405, "Method not allowed", `Method "${ask.method}" not allowed.`, {}, { allow: "POST" });
+    return takeIn(bench, words, ask, model[1] ?? "", credential);
+  }
+  if (path === "/predictions" && ask.method === "POST") {
+    const version = bodyObject(ask)?.version;
+    return takeIn(bench, words, ask, typeof version === "string" ? (version.split(":")[0] ?? "") : "", credential);
+  }
+  if (credential === undefined) return refused(makeFault("401"));
+  if (path === "/predictions" && ask.method === "GET") return list(bench, ask);
+  const [, id = "", verb] = /^\/predictions\/([^/]+)(\/cancel)?$/.exec(path) ?? [];
+  const job = bench.jobs.find("replicate", id);
+  if (!job) return notFound();
+  if (verb === undefined)
+    return ask.method === "GET" ? poll(bench, job, ask) : problem(405, "Method not allowed", "Use GET.", {}, { allow: "GET" });
+  if (ask.method !== "POST") return problem(405, "Method not allowed", "Use POST.", {}, { allow: "POST" });
+  if (endsAtMs(job) > bench.clock.nowMs()) await cancelJob(bench, job);
+  return json(200, await prediction(bench, job, ask.origin));
+};

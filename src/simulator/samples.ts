@@ -1,0 +1,42 @@
+// Sample media to point requests at: clips, pictures and voices of any size and length, made on the spot.
+import type { Answer, Ask } from "./door.ts";
+import { ranged, text } from "./door.ts";
+import { type FileFormat, MIME } from "./stamp.ts";
+import type { Studio } from "./studio.ts";
+
+const FORMATS: Readonly<Record<string, FileFormat>> = {
+  mp4: "mp4",
+  png: "png",
+  jpg: "jpeg",
+  jpeg: "jpeg",
+  webp: "webp",
+  mp3: "mp3",
+  wav: "wav",
+};
+const HELP =
+  "clip.mp4?seconds&width&height&audio, picture.png|jpg|webp?width&height, voice.mp3|wav?seconds; clip-6s.mp4 for short\n";
+
+/** `GET /samples/NAME`: the name's extension is the format; `-6s` in it, or `seconds`, is the length (5 s without). */
+export const answerSample = async (studio: Studio, ask: Ask, name: string): Promise<Answer> => {
+  const [, what = "", shortS, extension = ""] = /^(clip|picture|voice)(?:-(\d+(?:\.\d+)?)s)?\.([a-z0-9]+)$/.exec(name) ?? [];
+  const format = FORMATS[extension];
+  const kind = { clip: "video", picture: "image", voice: "audio" }[what];
+  if (format === undefined || kind === undefined || !MIME[format].startsWith(kind))
+    return text(404, `no such sample; there are ${HELP}`);
+  const number = (param: string, byDefault: number, most: number) => {
+    const said = ask.query.get(param);
+    const n = said === null ? byDefault : Number(said);
+    return n > 0 && n <= most ? n : undefined;
+  };
+  const even = (n: number) => Math.max(2, Math.round(n / 2) * 2);
+  const seconds = number("seconds", Number(shortS ?? 5), 600);
+  const width = number("width", 1280, 8192);
+  const height = number("height", 720, 8192);
+  if (!seconds || !width || !height) return text(422, "seconds is at most 600; width and height are at most 8192\n");
+  const size =
+    what === "picture" ? { width: Math.round(width), height: Math.round(height) } : { width: even(width), height: even(height) };
+  const sound = what === "voice" || !["0", "false"].includes(ask.query.get("audio") ?? "0");
+  const seed = Number(ask.query.get("seed") ?? 3) || 0;
+  const bytes = await studio.make({ format, ...size, ms: Math.round(seconds * 1000), sound }, seed, `sample ${name}`);
+  return ranged(ask, { kind: "reply", status: 200, headers: { "content-type": MIME[format] }, body: bytes });
+};

@@ -1,0 +1,168 @@
+// The simulator of providers: a separate HTTP server that speaks the fal and Replicate dialects and delivers real files.
+import { type Clock, systemClock } from "../clock.ts";
+import { type Answer, type Ask, json, openDoor, text } from "./door.ts";
+import { answerFal } from "./fal.ts";
+import { FAULTS } from "./faults.ts";
+import { type Bench, noteOnce } from "./intake.ts";
+import { endsAtMs, type Job, type JobState, openJobs } from "./jobs.ts";
+import { openLog, type Submission } from "./log.ts";
+import { answerReplicate } from "./replicate.ts";
+import { type ActiveRule, openScript, type Rule, readRule } from "./rules.ts";
+import { answerSample } from "./samples.ts";
+import { openStudio } from "./studio.ts";
+import { type KindOf, kindByName } from "./wish.ts";
+import { openWorkshop } from "./workshop.ts";
+
+export type { Submission } from "./log.ts";
+export type { ActiveRule, Rule } from "./rules.ts";
+export type { KindOf } from "./wish.ts";
+
+export type SimulatorOptions = {
+  host?: string;
+  /** 0, the default, takes a free one. */
+  port?: number;
+  /** 1, the default: a picture in about 2 s, a 5 s clip in about 6 s, sound in about 2 s. 100 is a hundred times faster. */
+  speed?: number;
+  /** File of the durable log; null, the default, keeps it in memory. An existing file is continued, its jobs with it. */
+  log?: string | null;
+  /** Decides times, looks and the rolls of rules with a probability. */
+  seed?: number;
+  clock?: Clock;
+  /** What an endpoint makes; where it says undefined, names and fields decide. */
+  kindOf?: KindOf;
+};
+
+/** A job as seen from outside. Times in ms since 1970; `endsAtMs` null while it will never end. */
+export type JobView = Pick<Job, "id" | "provider" | "endpoint" | "ref" | "acceptedAtMs" | "polls" | "fetches" | "faults"> & {
+  state: JobState;
+  endsAtMs: number | null;
+};
+
+export type Simulator = {
+  url: string;
+  /** Base URL for the fal dialect. */
+  falUrl: string;
+  /** Base URL for the Replicate dialect, `/v1` included. */
+  replicateUrl: string;
+  jobs(): JobView[];
+  /** Every submission that arrived, in order; with a log file, those of former processes too. */
+  submissions(): Submission[];
+  /** Adds a rule to the script. */
+  script(rule: Rule): ActiveRule;
+  /** Takes all rules back. */
+  clearScript(): void;
+  stop(): Promise<void>;
+};
+
+const viewOf = (bench: Bench, job: Job): JobView => {
+  const { id, provider, endpoint, ref, acceptedAtMs, polls, fetches, faults } = job;
+  const end = endsAtMs(job);
+  const state = bench.jobs.state(job);
+  return {
+    id,
+    provider,
+    endpoint,
+    ref,
+    acceptedAtMs,
+    polls,
+    fetches,
+    faults,
+    state,
+    endsAtMs: Number.isFinite(end) ? end : null,
+  };
+};
+
+const INDEX = {
+  fal: "/fal (Authorization: Key ANY)",
+  replicate: "/replicate/v1 (Authorization: Bearer ANY)",
+  samples: "/samples/clip-6s.mp4, /samples/picture.png, /samples/voice.mp3",
+  script: "GET, POST or DELETE /script; or [sim:FAULT], [sim:fal:FAULT], [sim:owner/app:FAULT], [sim:FAULT=NUMBER] in a prompt",
+  log: "/log, /jobs",
+  faults: Object.fromEntries(Object.entries(FAULTS).map(([name, { stage, says }]) => [name, `${stage}: ${says}`])),
+};
+
+/** `/script`: rules as JSON, one or a list. */
+const answerScript = (bench: Bench, ask: Ask): Answer => {
+  if (ask.method === "GET") return json(200, { rules: bench.script.list() });
+  if (ask.method === "DELETE") {
+    bench.script.clear();
+    return json(200, { rules: [] });
+  }
+  let said: unknown;
+  try {
+    said = JSON.parse(new TextDecoder().decode(ask.body));
+  } catch {
+    return json(400, { error: "the body is not JSON" });
+  }
+  const rules = (Array.isArray(said) ? said : [said]).map(readRule);
+  const wrong = rules.find((rule) => typeof rule === "string");
+  if (wrong !== undefined) return json(422, { error: wrong });
+  return json(201, { rules: rules.filter((rule) => typeof rule !== "string").map((rule) => bench.script.add(rule)) });
+};
+
+/**
+ * Opens a simulator.
+ * @throws the system's error when the address or the log file cannot be opened.
+ */
+export const openSimulator = async (options: SimulatorOptions = {}): Promise<Simulator> => {
+  const { host = "127.0.0.1", port = 0, speed = 1, seed = 1, kindOf = kindByName } = options;
+  const clock = options.clock ?? systemClock();
+  const log = await openLog(options.log ?? null);
+  const studio = openStudio();
+  let count = log.lines().filter(({ type }) => type === "submission").length;
+  const bench: Bench = {
+    clock,
+    speed,
+    seed,
+    kindOf,
+    log,
+    jobs: openJobs(clock, log.lines()),
+    script: openScript(seed),
+    workshop: openWorkshop(kindOf, studio, clock.nowMs),
+    next: () => ++count,
+  };
+
+  const answerFile = async (ask: Ask, path: string): Promise<Answer> => {
+    const [, id = "", n = ""] = /^\/([\w-]+)\/output-(\d+)\.\w+$/.exec(path) ?? [];
+    const job = bench.jobs.byId(id);
+    const answer = await bench.workshop.deliver(ask, job, Number(n));
+    if (job && answer.kind === "reply" && answer.status === 200 && ask.method === "GET") await noteOnce(bench, job, "fetched");
+    return answer;
+  };
+
+  const answer = async (ask: Ask): Promise<Answer> => {
+    const { path } = ask;
+    if (path.startsWith("/fal/")) return answerFal(bench, ask, path.slice("/fal".length));
+    if (path.startsWith("/replicate/v1/")) return answerReplicate(bench, ask, path.slice("/replicate/v1".length));
+    if (path.startsWith("/files/")) return answerFile(ask, path.slice("/files".length));
+    if (path.startsWith("/samples/")) return answerSample(studio, ask, path.slice("/samples/".length));
+    if (path === "/script") return answerScript(bench, ask);
+    if (path === "/jobs") return json(200, { jobs: bench.jobs.all().map((job) => viewOf(bench, job)) });
+    if (path === "/log")
+      return text(
+        200,
+        log
+          .lines()
+          .map((line) => `${JSON.stringify(line)}\n`)
+          .join(""),
+        "application/x-ndjson",
+      );
+    if (path === "/healthz") return text(200, "ok\n");
+    return path === "/" ? json(200, INDEX) : text(404, "not found; see /\n");
+  };
+
+  const door = await openDoor({ host, port }, answer);
+  return {
+    url: door.url,
+    falUrl: `${door.url}/fal`,
+    replicateUrl: `${door.url}/replicate/v1`,
+    jobs: () => bench.jobs.all().map((job) => viewOf(bench, job)),
+    submissions: () => log.lines().filter((line) => line.type === "submission"),
+    script: (rule) => bench.script.add(rule),
+    clearScript: () => void bench.script.clear(),
+    stop: async () => {
+      await door.close();
+      await log.close();
+    },
+  };
+};
