@@ -1,0 +1,93 @@
+// Answers a request for a result file: whole or a range, streamed from disk, and never shown as a page of ours.
+
+export type ServeOptions = {
+  blob: Blob;
+  /** As sniffed when the file was collected. */
+  mime: string;
+  /** SHA-256 of the content, hex: the strongest of entity tags. */
+  sha256: string;
+  /** File name without path or quotes, e.g. `gen_1abc-1.mp4`. */
+  name: string;
+  request: Request;
+  cacheControl: string;
+};
+
+/** Kinds that a browser only shows or plays; anything else is offered for saving. */
+const SHOWN = /^(image\/(png|jpeg|webp)|video\/mp4|audio\/(mpeg|wav))$/;
+
+type Range = { start: number; end: number };
+
+/**
+ * The single range asked for, `end` exclusive; undefined where the whole file is the answer (no range, several, another
+ * unit, not well formed); `unsatisfiable` where it begins past the end (RFC 9110, 14.1.2).
+ */
+const rangeOf = (header: string | null, size: number): Range | "unsatisfiable" | undefined => {
+  const match = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i.exec(header ?? "");
+  const [from = "", to = ""] = (match ?? []).slice(1);
+  if (from === "" && to === "") return undefined;
+  if (from === "") {
+    const last = Math.min(Number(to), size);
+    return last === 0 ? "unsatisfiable" : { start: size - last, end: size };
+  }
+  if (to !== "" && Number(to) < Number(from)) return undefined;
+  if (Number(from) >= size) return "unsatisfiable";
+  return { start: Number(from), end: to === "" ? size : Math.min(size, Number(to) + 1) };
+};
+
+/** Whether a list of entity tags names this one; weak tags count, as §13.1.2 of RFC 9110 has it. */
+const lists = (header: string | null, etag: string): boolean =>
+  (header?.split(",") ?? []).some((part) => ["*", etag, `W/${etag}`].includes(part.trim()));
+
+/** The same bytes as a stream whose origin the server does not see: of a file it would apply the `Range` header by itself. */
+const opaque = (blob: Blob): ReadableStream<Uint8Array> => {
+  const reader = blob.stream().getReader();
+  return new ReadableStream<Uint8Array>(
+    {
+      pull: async (controller) => {
+        const { done, value } = await reader.read();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
+};
+
+/** Answers 200, 206, 304 or 416 to GET and HEAD. The body is streamed; a slow client costs no memory. */
+export const serveFile = ({ blob, mime, sha256, name, request, cacheControl }: ServeOptions): Response => {
+  const etag = `"${sha256}"`;
+  const headers = new Headers({
+    ETag: etag,
+    "Cache-Control": cacheControl,
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "sandbox",
+  });
+  if (lists(request.headers.get("if-none-match"), etag)) return new Response(null, { status: 304, headers });
+  headers.set("Accept-Ranges", "bytes");
+  headers.set("Content-Type", mime);
+  headers.set("Content-Disposition", `${SHOWN.test(mime) ? "inline" : "attachment"}; filename="${name}"`);
+
+  if (request.method === "HEAD") {
+    headers.set("Content-Length", String(blob.size));
+    return new Response(null, { headers });
+  }
+  const asked = request.headers.get("range");
+  const ifRange = request.headers.get("if-range");
+  // A tag that does not match means the client holds a part of something else; so does a date, since files have none.
+  const range = ifRange === null || ifRange.trim() === etag ? rangeOf(asked, blob.size) : undefined;
+  if (range === "unsatisfiable") {
+    headers.set("Content-Range", `bytes */${blob.size}`);
+    for (const header of ["Content-Type", "Content-Disposition"]) headers.delete(header);
+    return new Response(null, { status: 416, headers });
+  }
+  if (range !== undefined) {
+    headers.set("Content-Range", `bytes ${range.start}-${range.end - 1}/${blob.size}`);
+    return new Response(blob.slice(range.start, range.end), { status: 206, headers });
+  }
+  headers.set("Content-Length", String(blob.size));
+  if (asked !== null) return new Response(opaque(blob), { headers });
+  // The server adds this header to files only when a range was asked for.
+  return new Response(blob, { headers });
+};

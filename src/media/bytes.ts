@@ -1,0 +1,54 @@
+// Bytes of somebody else's file: how they are read, what is said when they cannot be, and bodies read no further than a bound.
+
+/** A file that can be read at any place. `start` and `end` in bytes, `end` exclusive and not past the size. */
+export interface ByteReader {
+  sizeBytes(): Promise<number>;
+  /** Exactly the bytes asked for. @throws Unreadable */
+  read(start: number, end: number): Promise<Uint8Array>;
+}
+
+/** The file cannot be read as what it should be. The message is our own sentence and may be shown to the caller. */
+export class Unreadable extends Error {}
+
+/** Orders reads one after the other, so that each sees what those before it have fetched. */
+export const inTurn = (): (<T>(work: () => Promise<T>) => Promise<T>) => {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const mine = last.then(work, work);
+    last = mine.catch(() => {});
+    return mine;
+  };
+};
+
+/** One buffer of several chunks. */
+export const joined = (chunks: readonly Uint8Array[]): Uint8Array => {
+  const whole = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  return whole;
+};
+
+/** The first `most` bytes of a body; what follows is not waited for and the connection is let go. */
+export const readAtMost = async (response: Response, most: number): Promise<Uint8Array> => {
+  const reader = response.body?.getReader();
+  if (!reader) return new Uint8Array(0);
+  const chunks: Uint8Array[] = [];
+  let seen = 0;
+  try {
+    while (seen < most) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      const wanted = value.subarray(0, most - seen);
+      chunks.push(wanted);
+      seen += wanted.length;
+    }
+  } catch {
+    throw new Unreadable("its connection broke");
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
+  return joined(chunks);
+};

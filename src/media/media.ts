@@ -1,0 +1,50 @@
+// Opens the room: one measure and one collect with their guard, budgets and places.
+import type { Files } from "../files/port.ts";
+import type { AllowsHost } from "./allow.ts";
+import { openCollect } from "./collect.ts";
+import type { Resolve } from "./guard.ts";
+import type { Media } from "./port.ts";
+import { openProbe } from "./probe.ts";
+import { READ_BUDGET, type ReadBudget } from "./remote.ts";
+
+export type MediaOptions = {
+  files: Pick<Files, "receive">;
+  /** Hosts of `media.allow`. */
+  allows: AllowsHost;
+  /** Whether a provider's results may come from a host as if the operator had named it: the host of its base URL. */
+  allowsResult: (provider: string, host: string) => boolean;
+  /** Largest result file, bytes. */
+  resultBytes: number;
+  timeouts?: { measureMs?: number; idleMs?: number };
+  budget?: Partial<ReadBudget>;
+  resolve?: Resolve;
+  /** A certificate authority to trust instead of the machine's, PEM. */
+  ca?: string;
+  /** Only for the control test; see guarded-fetch.ts. */
+  guard?: "off";
+};
+
+/** Links of all requests that are measured at a time, and files of one provider that are fetched at a time. */
+const MEASURING_PLACES = 128;
+const COLLECTING_PLACES = 32;
+
+export const openMedia = (options: MediaOptions): Media => {
+  const { files, allows, allowsResult, resultBytes, timeouts, budget, resolve, ca, guard } = options;
+  const how = { ...(resolve ? { resolve } : {}), ...(ca === undefined ? {} : { ca }), ...(guard ? { guard } : {}) };
+  return {
+    measure: openProbe({
+      fetch: { allows, ...how },
+      files,
+      budget: { ...READ_BUDGET, ...budget },
+      timeoutMs: timeouts?.measureMs ?? 10_000,
+      places: MEASURING_PLACES,
+    }),
+    collect: openCollect({
+      files,
+      fetchFor: (provider) => ({ allows: (host) => allows(host) || allowsResult(provider, host), ...how }),
+      resultBytes,
+      idleMs: timeouts?.idleMs ?? 30_000,
+      placesPerProvider: COLLECTING_PLACES,
+    }),
+  };
+};

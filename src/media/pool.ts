@@ -1,0 +1,45 @@
+// Places for work under way: who comes when all are taken waits in line, so that one slow server cannot take every socket.
+
+export type Pool = {
+  /** Waits for a place; resolves to the function that gives it back, or to undefined when the signal ends the wait. */
+  take(signal: AbortSignal): Promise<(() => void) | undefined>;
+};
+
+export const openPool = (places: number): Pool => {
+  let free = places;
+  const line: (() => void)[] = [];
+  const leave = () => {
+    const next = line.shift();
+    if (next) next();
+    else free++;
+  };
+  const once = (work: () => void) => {
+    let isDone = false;
+    return () => {
+      if (isDone) return;
+      isDone = true;
+      work();
+    };
+  };
+  return {
+    take: (signal) =>
+      new Promise((fulfil) => {
+        if (signal.aborted) return fulfil(undefined);
+        if (free > 0) {
+          free--;
+          return fulfil(once(leave));
+        }
+        const enter = () => {
+          signal.removeEventListener("abort", giveUp);
+          fulfil(once(leave));
+        };
+        const giveUp = () => {
+          const at = line.indexOf(enter);
+          if (at !== -1) line.splice(at, 1);
+          fulfil(undefined);
+        };
+        signal.addEventListener("abort", giveUp, { once: true });
+        line.push(enter);
+      }),
+  };
+};

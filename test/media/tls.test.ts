@@ -1,0 +1,38 @@
+// A pinned connection still proves the name: the certificate is checked against the host of the URL, not against the address.
+import { expect, test } from "bun:test";
+import { readAllowed } from "../../src/media/allow.ts";
+import { guardedFetch } from "../../src/media/guarded-fetch.ts";
+import { AUTHORITY, CERTIFICATE, KEY } from "./certificates.ts";
+
+const visit = async (name: string, ca?: string) => {
+  const hosts: string[] = [];
+  using server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    tls: { cert: CERTIFICATE, key: KEY },
+    fetch: (request) => {
+      hosts.push(request.headers.get("host") ?? "");
+      return new Response("pinned");
+    },
+  });
+  const fetched = await guardedFetch(`https://${name}:${server.port}/`, {
+    signal: AbortSignal.timeout(5000),
+    allows: readAllowed(name),
+    resolve: async () => ["127.0.0.1"],
+    ...(ca === undefined ? {} : { ca }),
+  });
+  const text = fetched.kind === "answered" ? await fetched.response.text() : fetched.why;
+  return { text, hosts: hosts.map((host) => host.replace(/:\d+$/, "")) };
+};
+
+test("the name travels in Host and in the certificate check", async () => {
+  expect(await visit("media.example", AUTHORITY)).toEqual({ text: "pinned", hosts: ["media.example"] });
+});
+
+test("a certificate of another name sends nothing", async () => {
+  expect(await visit("other.example", AUTHORITY)).toEqual({ text: "its server could not be reached", hosts: [] });
+});
+
+test("a certificate that nobody vouches for sends nothing", async () => {
+  expect(await visit("media.example")).toEqual({ text: "its server could not be reached", hosts: [] });
+});
