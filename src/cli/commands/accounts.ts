@@ -1,0 +1,130 @@
+// `genrouter accounts`: make, list, pause and limit the accounts that keys and credits belong to.
+import type { Command } from "commander";
+import type { AccountRow } from "../../store/store.ts";
+import { withOffice } from "../desk.ts";
+import { CommandFault, EXITS } from "../exits.ts";
+import { newReference } from "../reference.ts";
+import { type DirFlag, dirOf, type JsonFlag, parseWhole, type Session, withDir, withExamples, withJson } from "../session.ts";
+import { table } from "../terminal.ts";
+import { parseUsd, showUsd, usdNumber } from "../usd.ts";
+
+type Flags = DirFlag & JsonFlag;
+
+/** An account as `--json` prints it: USD as numbers, limits of null are the service's defaults. */
+export const accountJson = (row: AccountRow) => ({
+  id: row.id,
+  name: row.name,
+  paused: row.paused,
+  balance_usd: usdNumber(row.availableCredits + row.heldCredits),
+  held_usd: usdNumber(row.heldCredits),
+  available_usd: usdNumber(row.availableCredits),
+  charged_usd: usdNumber(row.chargedCredits),
+  owed_usd: usdNumber(row.owedCredits),
+  in_progress: row.inProgress,
+  burst_per_s: row.burstPerS,
+  in_progress_limit: row.inProgressLimit,
+  created_at: new Date(row.createdAtMs).toISOString(),
+});
+
+const accountLines = (rows: readonly AccountRow[]): string[] =>
+  table(
+    ["ID", "NAME", "STATE", "AVAILABLE", "HELD", "CHARGED", "RUNNING", "BURST/S", "IN PROGRESS"],
+    rows.map((row) => [
+      row.id,
+      row.name,
+      row.paused ? "paused" : "active",
+      showUsd(row.availableCredits),
+      showUsd(row.heldCredits),
+      showUsd(row.chargedCredits),
+      String(row.inProgress),
+      row.burstPerS === null ? "default" : String(row.burstPerS),
+      row.inProgressLimit === null ? "default" : String(row.inProgressLimit),
+    ]),
+    [3, 4, 5, 6],
+  );
+
+/** A limit of a flag: a whole number, or `default` for the service's own. */
+const parseLimit = (text: string, flag: string): number | null =>
+  text === "default" ? null : parseWhole(text, flag, 1, 1_000_000);
+
+export const addAccounts = (program: Command, session: Session): void => {
+  const { terminal } = session;
+  const accounts = program.command("accounts").description("make, list, pause and limit accounts");
+
+  const create = accounts
+    .command("create")
+    .description("make an account")
+    .requiredOption("--name <name>", "what to call it")
+    .option("--credit-usd <amount>", "first credit in USD, at most two decimals")
+    .option("--reference <text>", "makes the command safe to repeat: the same reference makes the account once")
+    .option("--simulate", "where the data directory is new: make it for the simulator, not for real providers")
+    .action(async (flags: Flags & { name: string; creditUsd?: string; reference?: string; simulate?: true }) => {
+      const creditCredits = flags.creditUsd === undefined ? 0 : parseUsd(flags.creditUsd, "--credit-usd");
+      const reference = flags.reference ?? newReference("acc");
+      const made = await withOffice(
+        dirOf(session, flags),
+        (office) => office.createAccount({ reference, name: flags.name, creditCredits }),
+        { create: flags.simulate ? "test" : "live", note: terminal.note },
+      );
+      if (flags.json)
+        terminal.print(JSON.stringify({ id: made.id, name: made.name, available_usd: usdNumber(made.availableCredits) }));
+      else terminal.print(`account ${made.id}  ${made.name}  available ${showUsd(made.availableCredits)}`);
+    });
+  withExamples(
+    withJson(withDir(create)),
+    "accounts create --name acme --credit-usd 25",
+    "accounts create --name acme --json | jq -r .id",
+  );
+
+  const list = accounts
+    .command("list")
+    .description("list all accounts")
+    .action(async (flags: Flags) => {
+      const rows = await withOffice(dirOf(session, flags), (office) => office.listAccounts({}));
+      if (flags.json) terminal.print(JSON.stringify(rows.map(accountJson)));
+      else if (rows.length === 0) terminal.note("no accounts; genrouter accounts create --name NAME makes one");
+      else for (const line of accountLines(rows)) terminal.print(line);
+    });
+  withExamples(withJson(withDir(list)), "accounts list", "accounts list --json | jq '.[].available_usd'");
+
+  const change = async (
+    flags: Flags,
+    id: string,
+    what: { paused?: boolean; burstPerS?: number | null; inProgressLimit?: number | null },
+  ) => {
+    const row = await withOffice(dirOf(session, flags), (office) => office.setAccount({ id, ...what }));
+    if (flags.json) terminal.print(JSON.stringify(accountJson(row)));
+    else for (const line of accountLines([row])) terminal.print(line);
+  };
+
+  const pause = accounts
+    .command("pause <id>")
+    .description("refuse every request of its keys; what was accepted goes on and settles")
+    .action((id: string, flags: Flags) => change(flags, id, { paused: true }));
+  withExamples(withJson(withDir(pause)), "accounts pause acc_01k…");
+
+  const resume = accounts
+    .command("resume <id>")
+    .description("let its keys in again")
+    .action((id: string, flags: Flags) => change(flags, id, { paused: false }));
+  withExamples(withJson(withDir(resume)), "accounts resume acc_01k…");
+
+  const set = accounts
+    .command("set <id>")
+    .description("limits of one account; `default` is the service's own again")
+    .option("--burst <n>", "requests in one second over all keyed endpoints")
+    .option("--in-progress <n>", "generations queued or running at a time")
+    .action(async (id: string, flags: Flags & { burst?: string; inProgress?: string }) => {
+      if (flags.burst === undefined && flags.inProgress === undefined)
+        throw new CommandFault(EXITS.usage, "nothing to set; give --burst, --in-progress or both", { code: "bad_flag" });
+      await change(flags, id, {
+        ...(flags.burst === undefined ? {} : { burstPerS: parseLimit(flags.burst, "--burst") }),
+        ...(flags.inProgress === undefined ? {} : { inProgressLimit: parseLimit(flags.inProgress, "--in-progress") }),
+      });
+    });
+  withExamples(
+    withJson(withDir(set)),
+    "accounts set acc_01k… --burst 50 --in-progress 100",
+    "accounts set acc_01k… --burst default",
+  );
+};

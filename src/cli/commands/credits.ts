@@ -1,0 +1,103 @@
+// `genrouter credits`: add, take back and show the prepaid credits of an account.
+import type { Command } from "commander";
+import type { MovementRow } from "../../store/store.ts";
+import { withOffice } from "../desk.ts";
+import { type DirFlag, dirOf, type JsonFlag, parseWhole, type Session, withDir, withExamples, withJson } from "../session.ts";
+import { table } from "../terminal.ts";
+import { parseUsd, showUsd, usdNumber } from "../usd.ts";
+import { accountJson } from "./accounts.ts";
+
+type Flags = DirFlag & JsonFlag & { account: string };
+type MoveFlags = Flags & { usd: string; note: string; reference?: string };
+
+const movementJson = (row: MovementRow) => ({
+  at: new Date(row.atMs).toISOString(),
+  kind: row.kind,
+  usd: usdNumber(row.credits),
+  from: row.from,
+  to: row.to,
+  generation: row.generationId,
+  note: row.note,
+  available_after_usd: usdNumber(row.availableAfter),
+  held_after_usd: usdNumber(row.heldAfter),
+});
+
+const movementLines = (rows: readonly MovementRow[]): string[] =>
+  table(
+    ["TIME", "KIND", "USD", "FROM → TO", "AVAILABLE", "HELD", "FOR"],
+    rows.map((row) => [
+      new Date(row.atMs).toISOString(),
+      row.kind,
+      showUsd(row.credits),
+      `${row.from} → ${row.to}`,
+      showUsd(row.availableAfter),
+      showUsd(row.heldAfter),
+      row.generationId ?? row.note ?? "",
+    ]),
+    [2, 4, 5],
+  );
+
+export const addCredits = (program: Command, session: Session): void => {
+  const { terminal } = session;
+  const credits = program.command("credits").description("add, take back and show prepaid credits");
+
+  const move = (name: "add" | "take", description: string) =>
+    withJson(withDir(credits.command(name).description(description)))
+      .requiredOption("--account <id>", "the account")
+      .requiredOption("--usd <amount>", "USD, at most two decimals")
+      .option("--note <text>", "why, for the ledger", "")
+      .option("--reference <text>", "makes the command safe to repeat: the same reference moves credits once")
+      .action(async (flags: MoveFlags) => {
+        const ask = {
+          reference: flags.reference ?? crypto.randomUUID(),
+          accountId: flags.account,
+          credits: parseUsd(flags.usd, "--usd"),
+          note: flags.note,
+        };
+        const { account, movedCredits } = await withOffice(dirOf(session, flags), (office) =>
+          name === "add" ? office.addCredits(ask) : office.takeCredits(ask),
+        );
+        if (flags.json) return terminal.print(JSON.stringify({ moved_usd: usdNumber(movedCredits), ...accountJson(account) }));
+        if (movedCredits === 0 && flags.reference !== undefined && name === "add")
+          terminal.note(`nothing added: the reference ${JSON.stringify(flags.reference)} has been used before`);
+        const owed = account.owedCredits > 0 ? `  owed ${showUsd(account.owedCredits)}, account paused` : "";
+        terminal.print(
+          `${name === "add" ? "added" : "taken"} ${showUsd(Math.abs(movedCredits))}  balance ${showUsd(account.availableCredits + account.heldCredits)}  available ${showUsd(account.availableCredits)}${owed}`,
+        );
+      });
+  withExamples(
+    move("add", "add credits"),
+    'credits add --account acc_01k… --usd 25 --note "invoice 1042"',
+    "credits add --account acc_01k… --usd 12.50 --reference invoice-1043",
+  );
+  withExamples(
+    move("take", "take back a refunded or disputed purchase: at most what is available; a rest is owed and pauses the account"),
+    'credits take --account acc_01k… --usd 25 --note "dispute of invoice 1042"',
+  );
+
+  const show = credits
+    .command("show")
+    .description("show the balance and the last movements")
+    .requiredOption("--account <id>", "the account")
+    .option("--last <n>", "how many movements, newest last", "10")
+    .action(async (flags: Flags & { last: string }) => {
+      const last = parseWhole(flags.last, "--last", 0, 1000);
+      const { account, movements } = await withOffice(dirOf(session, flags), (office) =>
+        office.showCredits({ accountId: flags.account, last }),
+      );
+      const { balance_usd, held_usd, available_usd, charged_usd, owed_usd } = accountJson(account);
+      if (flags.json)
+        return terminal.print(
+          JSON.stringify({ balance_usd, held_usd, available_usd, charged_usd, owed_usd, movements: movements.map(movementJson) }),
+        );
+      terminal.print(
+        `balance ${showUsd(account.availableCredits + account.heldCredits)}  held ${showUsd(account.heldCredits)}  available ${showUsd(account.availableCredits)}  charged ${showUsd(account.chargedCredits)}${account.owedCredits > 0 ? `  owed ${showUsd(account.owedCredits)}` : ""}`,
+      );
+      if (movements.length > 0) for (const line of movementLines(movements)) terminal.print(line);
+    });
+  withExamples(
+    withJson(withDir(show)),
+    "credits show --account acc_01k…",
+    "credits show --account acc_01k… --json | jq .available_usd",
+  );
+};

@@ -1,0 +1,134 @@
+// `genrouter generate`: submits a generation, shows its way on one line, and downloads every file.
+import { randomUUID } from "node:crypto";
+import type { Command } from "commander";
+import type { JsonObject } from "../../terms.ts";
+import type { Client, GenerationResource } from "../client.ts";
+import { checkPlace, downloadAll, type SavedFile } from "../download.ts";
+import { CommandFault, EXITS } from "../exits.ts";
+import { inputOf, withFields } from "../fields.ts";
+import {
+  type ClientFlags,
+  clientOf,
+  interruptible,
+  type JsonFlag,
+  parseWhole,
+  type Session,
+  withClient,
+  withExamples,
+  withJson,
+} from "../session.ts";
+import { waitForEnd } from "../watch.ts";
+
+type WaitFlags = ClientFlags & JsonFlag & { output?: string; timeout?: string };
+type Flags = WaitFlags & { maxCostUsd?: string; maxWaitS?: string; idempotencyKey?: string; wait: boolean };
+
+const size = (bytes: number): string =>
+  bytes < 1000 ? `${bytes} B` : bytes < 1e6 ? `${(bytes / 1000).toFixed(0)} KB` : `${(bytes / 1e6).toFixed(1)} MB`;
+
+/** `864×496, 4.0 s, 71 KB`: what was delivered, as far as the service measured it. */
+const describe = (generation: GenerationResource, files: readonly SavedFile[]): string => {
+  const { width, height, duration_s } = generation.output ?? {};
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  return [
+    ...(width && height ? [`${width}×${height}`] : []),
+    ...(duration_s === undefined ? [] : [`${duration_s.toFixed(1)} s`]),
+    size(bytes),
+  ].join(", ");
+};
+
+/**
+ * Waits for a generation, then downloads its files; sets the exit code. Shared with `download`, which resumes where
+ * `generate` was stopped.
+ */
+export const finish = async (
+  session: Session,
+  client: Client,
+  first: GenerationResource,
+  flags: WaitFlags,
+  signal: AbortSignal,
+): Promise<void> => {
+  const { terminal } = session;
+  const wanted = flags.output ?? null;
+  const end = await waitForEnd(client, first, {
+    terminal,
+    signal,
+    timeoutMs: flags.timeout === undefined ? null : parseWhole(flags.timeout, "--timeout", 1, 604_800) * 1000,
+    onChange: (generation) => {
+      if (flags.json) terminal.print(JSON.stringify(generation));
+    },
+  });
+  const tookS = end.completed_at === null ? 0 : Math.round((Date.parse(end.completed_at) - Date.parse(end.created_at)) / 1000);
+  if (end.status === "failed") {
+    session.exit = EXITS.generationFailed;
+    const mark = terminal.paint("red", "✘");
+    terminal.warn(
+      `${mark} failed after ${tookS} s  ${end.error?.code}: ${end.error?.message}  nothing charged  attempts ${end.attempts}  ${end.id}`,
+    );
+    return;
+  }
+  const files = await downloadAll(client, end, wanted, (n, bytes) => {
+    if (terminal.isLive) terminal.progress(`downloading file ${n} of ${end.output?.urls.length ?? 0}  ${size(bytes)}`);
+  });
+  terminal.progress(null);
+  const line = `${terminal.paint("green", "✔")} succeeded in ${tookS} s  charged $${(end.cost_usd ?? 0).toFixed(2)}  attempts ${end.attempts}  → ${files.map((file) => file.path).join(", ")} (${describe(end, files)})`;
+  // With --json standard output is the generation, line by line, and nothing else.
+  if (flags.json) terminal.note(line);
+  else terminal.print(line);
+};
+
+/** Says how to go on when the person or the machine stops the command: the generation itself is not stopped. */
+export const explainResume = (session: Session, id: string, flags: WaitFlags): void => {
+  session.terminal.progress(null);
+  session.terminal.warn(
+    `${id} goes on; to see it: genrouter get ${id}\nto wait for it and download: genrouter download ${id}${flags.output === undefined ? "" : ` -o ${flags.output}`}`,
+  );
+};
+
+const bodyOf = (model: string, flags: Flags): JsonObject => {
+  const costUsd = flags.maxCostUsd === undefined ? undefined : Number(flags.maxCostUsd);
+  if (costUsd !== undefined && !(costUsd > 0 && costUsd <= 100))
+    throw new CommandFault(EXITS.usage, `--max-cost-usd: ${flags.maxCostUsd} is not an amount above 0 and at most 100`, {
+      code: "bad_flag",
+    });
+  return {
+    model,
+    input: inputOf(flags),
+    ...(costUsd === undefined ? {} : { max_cost_usd: costUsd }),
+    ...(flags.maxWaitS === undefined ? {} : { max_wait_s: parseWhole(flags.maxWaitS, "--max-wait-s", 1, 86_400) }),
+  };
+};
+
+export const addGenerate = (program: Command, session: Session): void => {
+  const { terminal } = session;
+  const generate = program
+    .command("generate <model>")
+    .description("submit a generation, wait for it and download its files")
+    .option("-o, --output <file>", "where to save it; further files get -2, -3, …; a directory is fine")
+    .option("--max-cost-usd <usd>", "skip routes priced above it")
+    .option("--max-wait-s <seconds>", "skip routes expected to take longer")
+    .option("--idempotency-key <key>", "makes the command safe to repeat: the same key makes one generation")
+    .option("--timeout <seconds>", "stop waiting after this long (exit 8); the generation goes on")
+    .option("--no-wait", "print the generation once it is accepted and leave it at that")
+    .action(async (model: string, flags: Flags) =>
+      interruptible(async (signal) => {
+        const body = bodyOf(model, flags);
+        await checkPlace(flags.output ?? null);
+        const client = await clientOf(session, flags, signal);
+        const first = await client.submit(body, flags.idempotencyKey ?? randomUUID());
+        if (!flags.wait) return terminal.print(flags.json ? JSON.stringify(first) : first.id);
+        terminal.note(`${first.id}  quoted $${first.quoted_usd.toFixed(2)}`);
+        try {
+          await finish(session, client, first, flags, signal);
+        } catch (fault) {
+          if (signal.aborted) explainResume(session, first.id, flags);
+          throw fault;
+        }
+      }),
+    );
+  withExamples(
+    withJson(withClient(withFields(generate))),
+    'generate vidmodel-2.0-fast --prompt "a red kite over dunes" --resolution 480p --duration 4 -o kite.mp4',
+    'generate vidmodel-2.0 --prompt "she turns" --image-url https://example.com/first.jpg -o turn.mp4',
+    `generate vidmodel-2.5 --input '{"prompt":"a tin robot","duration":8}' --json | jq .status`,
+  );
+};

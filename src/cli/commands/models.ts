@@ -1,0 +1,38 @@
+// `genrouter models`: the models a service can generate with at this moment, and what they cost.
+import type { Command } from "commander";
+import type { ModelResource } from "../client.ts";
+import {
+  type ClientFlags,
+  clientOf,
+  interruptible,
+  type JsonFlag,
+  type Session,
+  withClient,
+  withExamples,
+  withJson,
+} from "../session.ts";
+import { table } from "../terminal.ts";
+
+/** `$0.05–0.11 per second`: the span of the published rates. */
+const priceText = (model: ModelResource): string => {
+  const rates = (model.price?.rates ?? []).map((rate) => rate.usd).sort((a, b) => a - b);
+  const [least, most] = [rates[0], rates.at(-1)];
+  if (least === undefined || most === undefined) return "";
+  return `$${least}${most === least ? "" : `–${most}`} per ${(model.price?.unit ?? "generation").replaceAll("_", " ")}`;
+};
+
+export const addModels = (program: Command, session: Session): void => {
+  const { terminal } = session;
+  const models = program
+    .command("models")
+    .description("list the models that can be generated with at this moment")
+    .action(async (flags: ClientFlags & JsonFlag) =>
+      interruptible(async (signal) => {
+        const list = await (await clientOf(session, flags, signal)).models();
+        if (flags.json) return terminal.print(JSON.stringify(list));
+        const rows = list.map((model) => [model.id, model.kind ?? "", priceText(model), (model.tasks ?? []).join(", ")]);
+        for (const line of table(["MODEL", "KIND", "PRICE", "TASKS"], rows)) terminal.print(line);
+      }),
+    );
+  withExamples(withJson(withClient(models)), "models", "models --json | jq -r '.[].id'", "models --url https://api.example.com");
+};

@@ -1,0 +1,56 @@
+// `genrouter get` and `genrouter download`: look at a generation, or wait for it and save its files.
+import type { Command } from "commander";
+import { checkPlace } from "../download.ts";
+import {
+  type ClientFlags,
+  clientOf,
+  interruptible,
+  type JsonFlag,
+  type Session,
+  withClient,
+  withExamples,
+  withJson,
+} from "../session.ts";
+import { progressLine } from "../watch.ts";
+import { explainResume, finish } from "./generate.ts";
+
+type Flags = ClientFlags & JsonFlag;
+
+export const addResults = (program: Command, session: Session): void => {
+  const { terminal } = session;
+  const look = program
+    .command("get <id>")
+    .description("show a generation")
+    .action(async (id: string, flags: Flags) =>
+      interruptible(async (signal) => {
+        const client = await clientOf(session, flags, signal);
+        const generation = await client.generation(id);
+        if (flags.json) return terminal.print(JSON.stringify(generation));
+        const cost = generation.cost_usd === null ? "" : `  charged $${generation.cost_usd.toFixed(2)}`;
+        terminal.print(`${generation.id}  ${generation.model}  ${progressLine(generation, null)}${cost}`);
+        if (generation.error) terminal.print(`${generation.error.code}: ${generation.error.message}`);
+        for (const url of generation.output?.urls ?? []) terminal.print(url);
+      }),
+    );
+  withExamples(withJson(withClient(look)), "get gen_01k…", "get gen_01k… --json | jq .status");
+
+  const download = program
+    .command("download <id>")
+    .description("save the files of a generation; waits until it has finished")
+    .option("-o, --output <file>", "where to save it; further files get -2, -3, …; a directory is fine")
+    .option("--timeout <seconds>", "stop waiting after this long (exit 8); the generation goes on")
+    .action(async (id: string, flags: Flags & { output?: string; timeout?: string }) =>
+      interruptible(async (signal) => {
+        await checkPlace(flags.output ?? null);
+        const client = await clientOf(session, flags, signal);
+        const first = await client.generation(id);
+        try {
+          await finish(session, client, first, flags, signal);
+        } catch (fault) {
+          if (signal.aborted) explainResume(session, first.id, flags);
+          throw fault;
+        }
+      }),
+    );
+  withExamples(withJson(withClient(download)), "download gen_01k… -o kite.mp4", "download gen_01k… -o results/");
+};

@@ -1,0 +1,125 @@
+// `genrouter serve`: opens the service, its control socket and, with the simulator, its demo account; ends it by a drain.
+import { randomBytes } from "node:crypto";
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import { systemClock } from "../../clock.ts";
+import { BadSetting, readSettings, type Settings, WELL_KNOWN_KEYS } from "../../config.ts";
+import { openLog } from "../../events.ts";
+import type { Service } from "../../hall.ts";
+import { openControl } from "../control.ts";
+import { demoKey } from "../demo.ts";
+import { CommandFault, EXITS, type Exit } from "../exits.ts";
+import { openOffice } from "../office.ts";
+import { parseWhole, type Session, withDir, withExamples } from "../session.ts";
+import { firstSignal, type StopSignal } from "../stopping.ts";
+import { VERSION, versionLine } from "../version.ts";
+
+type Flags = { port?: string; host?: string; data?: string; catalogue?: string; simulate?: true };
+
+/** Settings of a start: flags over environment over defaults. @throws BadSetting also when no provider could be used. */
+export const serveSettings = (env: Record<string, string | undefined>, flags: Flags): Settings => {
+  const server = {
+    ...(flags.port === undefined ? {} : { port: parseWhole(flags.port, "--port", 0, 65_535) }),
+    ...(flags.host === undefined ? {} : { host: flags.host }),
+  };
+  const settings = readSettings(env, {
+    server,
+    ...(flags.data === undefined ? {} : { data: { dir: flags.data } }),
+    ...(flags.catalogue === undefined ? {} : { catalogue: { dir: flags.catalogue } }),
+  });
+  const hasKey = Object.values(settings.providers).some((provider) => provider.key !== undefined);
+  if (!flags.simulate && !hasKey)
+    throw new BadSetting(
+      `no provider has a key; set GENROUTER_PROVIDERS__FAL__KEY (or ${Object.values(WELL_KNOWN_KEYS).join(", ")}), or start with --simulate`,
+    );
+  return settings;
+};
+
+const addressTaken = (fault: unknown): boolean => fault instanceof Error && "code" in fault && fault.code === "EADDRINUSE";
+
+const open = async (settings: Settings, simulate: boolean): Promise<Service> => {
+  const { openService } = await import("../../hall.ts");
+  const { port } = settings.server;
+  try {
+    return await openService(settings, { simulate, log: openLog(settings.log) });
+  } catch (fault) {
+    if (!addressTaken(fault)) throw fault;
+    throw new CommandFault(EXITS.failure, `port ${port} is in use; set GENROUTER_SERVER__PORT or --port`, {
+      code: "port_in_use",
+    });
+  }
+};
+
+/** A submission to paste into a shell. Its Idempotency-Key is new with every start, so that the answer is 202. */
+const curlLine = (url: string, key: string): string =>
+  [
+    `curl -si ${url}/v1/generations`,
+    `-H 'Authorization: Bearer ${key}'`,
+    `-H 'Idempotency-Key: demo-${randomBytes(4).toString("hex")}'`,
+    "-H 'Content-Type: application/json'",
+    `-d '{"model":"vidmodel-2.0-fast","input":{"prompt":"a red kite over dunes","resolution":"480p","duration":4}}'`,
+  ].join(" ");
+
+/** Ends the service the way the signals ask for; resolves to the exit code. */
+const runUntilEnd = async (
+  session: Session,
+  service: Service,
+  signal: Promise<StopSignal>,
+  closeControl: () => Promise<void>,
+): Promise<Exit> => {
+  const first = await Promise.race([signal, service.ended]);
+  if (typeof first === "number") return first as Exit;
+  session.terminal.note(`${first}: draining; answers under way finish, new submissions get 503; once more stops at once`);
+  await closeControl();
+  await service.drain();
+  return EXITS.ok;
+};
+
+export const addServe = (program: Command, session: Session): void => {
+  const { terminal } = session;
+  const serve = program
+    .command("serve")
+    .description("run the service")
+    .option("--port <port>", "port to listen on, 0 takes a free one (GENROUTER_SERVER__PORT, else 8080)")
+    .option("--host <address>", "address to listen on (GENROUTER_SERVER__HOST, else 127.0.0.1)")
+    .option("--catalogue <dir>", "directory with models/ to use instead of the built-in catalogue (GENROUTER_CATALOGUE__DIR)")
+    .option("--simulate", "with a built-in simulator of the providers: no provider is called, no money moves")
+    .action(async (flags: Flags) => {
+      const settings = serveSettings(session.env, flags);
+      const simulate = flags.simulate === true;
+      const service = await open(settings, simulate);
+      // A process that is told twice does not wait; what it leaves behind is what a crash leaves, and recovery reads it.
+      const signal = firstSignal((exit) => process.exit(exit));
+      const office = openOffice({
+        reads: service.reads,
+        post: service.post,
+        mode: service.mode,
+        clock: systemClock(await service.reads.lastSeenMs()),
+      });
+      const about = { url: service.url, mode: service.mode, version: VERSION, pid: process.pid };
+      const closeControl = openControl(settings.data.dir, office, about, openLog(settings.log));
+      terminal.note(versionLine());
+      terminal.note(`  data      ${resolve(settings.data.dir)}`);
+      terminal.note(`  catalogue ${settings.catalogue.dir || "built-in"}`);
+      terminal.note(`  API       ${service.url}/v1`);
+      terminal.note(`  models    ${service.url}/v1/models`);
+      terminal.note(`  OpenAPI   ${service.url}/openapi.json`);
+      terminal.note(`  health    ${service.url}/readyz`);
+      if (service.simulatorUrl !== null) terminal.note(`  simulator ${service.simulatorUrl}`);
+      if (simulate) terminal.note("  SIMULATOR MODE: no provider is called and no money moves");
+      for (const fault of service.readiness().faults) terminal.warn(`  not ready: ${fault}`);
+      const key = simulate ? await demoKey(settings.data.dir, office, service.reads) : undefined;
+      terminal.print(`url ${service.url}`);
+      if (key !== undefined) {
+        terminal.print(`key ${key}`);
+        terminal.print(curlLine(service.url, key));
+      }
+      session.exit = await runUntilEnd(session, service, signal, closeControl);
+    });
+  withExamples(
+    withDir(serve),
+    "serve --simulate",
+    "serve --simulate --port 9000 --data /tmp/try",
+    "serve --host 0.0.0.0 --data /var/lib/genrouter --catalogue /etc/genrouter   # with FAL_KEY in the environment",
+  );
+};

@@ -1,0 +1,117 @@
+// `genrouter trace`: the life of one generation from its journal and ledger, one line per event, in the order of time.
+import type { Command } from "commander";
+import type { JournalLine, MovementRow } from "../../store/store.ts";
+import type { Attempt, JsonObject } from "../../terms.ts";
+import { CommandFault, EXITS } from "../exits.ts";
+import { withReads } from "../reads.ts";
+import { type DirFlag, dirOf, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
+import { showUsd, usdNumber } from "../usd.ts";
+
+/** One thing that happened. `rank` orders what happened in the same millisecond: admission, journal, money. */
+type Happening = {
+  atMs: number;
+  rank: number;
+  version: number | null;
+  name: string;
+  state: string;
+  text: string;
+  json: JsonObject;
+};
+
+const LONGEST_TEXT = 160;
+
+/** Members of an event, `n` as `attempt`, as `name=value`; nested ones as JSON. */
+const membersOf = (event: JsonObject): string =>
+  Object.entries(event)
+    .filter(([name, value]) => name !== "type" && name !== "atMs" && name !== "request" && value !== null)
+    .map(([name, value]) => `${name === "n" ? "attempt" : name}=${typeof value === "object" ? JSON.stringify(value) : value}`)
+    .join(" ");
+
+const ofJournal = (line: JournalLine): Happening => ({
+  atMs: line.atMs,
+  rank: 1,
+  version: line.version,
+  name: line.event.type,
+  state: line.stateAfter,
+  text: membersOf(line.event),
+  json: { at: new Date(line.atMs).toISOString(), version: line.version, event: line.event, state: line.stateAfter },
+});
+
+const ofMovement = (row: MovementRow): Happening => ({
+  atMs: row.atMs,
+  rank: row.kind === "hold" ? 0 : 2,
+  version: null,
+  name: `$ ${row.kind}`,
+  state: "",
+  text: `${showUsd(row.credits)}  ${row.from} → ${row.to}  available ${showUsd(row.availableAfter)}  held ${showUsd(row.heldAfter)}`,
+  json: {
+    at: new Date(row.atMs).toISOString(),
+    movement: row.kind,
+    usd: usdNumber(row.credits),
+    from: row.from,
+    to: row.to,
+    attempt: row.attemptN,
+  },
+});
+
+/** Everything that happened to a generation, oldest first. */
+export const happenings = (journal: readonly JournalLine[], movements: readonly MovementRow[]): Happening[] =>
+  [...journal.map(ofJournal), ...movements.map(ofMovement)].sort(
+    (a, b) => a.atMs - b.atMs || a.rank - b.rank || (a.version ?? 0) - (b.version ?? 0),
+  );
+
+/** `+00:00:06.140  running.polling          accepted          attempt=1 …`, every column at its place. */
+const lineOf = (happening: Happening, startMs: number, widths: { name: number; state: number }): string => {
+  const ms = Math.max(0, happening.atMs - startMs);
+  const parts = [Math.floor(ms / 3_600_000), Math.floor(ms / 60_000) % 60, Math.floor(ms / 1000) % 60];
+  const time = `${parts.map((part) => String(part).padStart(2, "0")).join(":")}.${String(ms % 1000).padStart(3, "0")}`;
+  const text = happening.text.length > LONGEST_TEXT ? `${happening.text.slice(0, LONGEST_TEXT - 1)}…` : happening.text;
+  return `+${time}  ${happening.name.padEnd(widths.name)}  ${happening.state.padEnd(widths.state)}  ${text}`.trimEnd();
+};
+
+const attemptLine = (attempt: Attempt): string =>
+  `attempt ${attempt.n}  ${attempt.state.padEnd(10)}  ${attempt.route.routeId}  ${showUsd(attempt.priceCredits)}  ref ${attempt.ref}${attempt.job ? `  job ${attempt.job.jobId}` : ""}${attempt.failure ? `  ${attempt.failure.class}: ${attempt.failure.detail}` : ""}`;
+
+export const addTrace = (program: Command, session: Session): void => {
+  const { terminal } = session;
+  const trace = program
+    .command("trace <id>")
+    .description("show the life of a generation: every event, every movement of money, every attempt (operator)")
+    .action(async (id: string, flags: DirFlag & JsonFlag) =>
+      withReads(dirOf(session, flags), async (reads) => {
+        const record = await reads.findGeneration(id);
+        if (!record)
+          throw new CommandFault(EXITS.notFound, `there is no generation ${id} in this data directory`, {
+            fix: "--data names the directory of the service that has it",
+            code: "not_found",
+          });
+        const [journal, movements, attempts] = await Promise.all([
+          reads.journalOf(record.seq),
+          reads.movementsOf(record.seq),
+          reads.attemptsOf(record.seq),
+        ]);
+        const all = happenings(journal, movements);
+        if (flags.json) {
+          const { reservedCredits, quotedCredits, costCredits, ...rest } = record;
+          const generation = {
+            ...rest,
+            reserved_usd: usdNumber(reservedCredits),
+            quoted_usd: usdNumber(quotedCredits),
+            cost_usd: costCredits === null ? null : usdNumber(costCredits),
+          };
+          return terminal.print(JSON.stringify({ generation, attempts, events: all.map((happening) => happening.json) }));
+        }
+        const cost = record.costCredits === null ? "" : `  charged ${showUsd(record.costCredits)}`;
+        terminal.print(
+          `${record.id}  ${record.model}  ${record.status}  account ${record.accountId}  quoted ${showUsd(record.quotedCredits)}  reserved ${showUsd(record.reservedCredits)}${cost}  ${new Date(record.createdAtMs).toISOString()}`,
+        );
+        const widths = {
+          name: Math.max(0, ...all.map((happening) => happening.name.length)),
+          state: Math.max(0, ...all.map((happening) => happening.state.length)),
+        };
+        for (const happening of all) terminal.print(lineOf(happening, record.createdAtMs, widths));
+        for (const attempt of attempts) terminal.print(attemptLine(attempt));
+      }),
+    );
+  withExamples(withJson(withDir(trace)), "trace gen_01k…", "trace gen_01k… --json | jq '.events[]'");
+};

@@ -1,0 +1,72 @@
+// The other end of the control socket: the office as a command sees it when the service runs.
+import type { About, ControlAnswer } from "./control.ts";
+import { CommandFault, EXITS, type Exit } from "./exits.ts";
+import type { Office } from "./office.ts";
+import { findSocketPath } from "./socket-path.ts";
+
+const LONGEST_ANSWER_MS = 30_000;
+const TRIES = 3;
+
+/** Nobody listens: the service is not running, or not yet. */
+class NobodyThere extends Error {}
+
+const isNobody = (fault: unknown): boolean =>
+  fault instanceof Error && "code" in fault && ["ENOENT", "ECONNREFUSED", "ENOTSOCK", "EACCES"].includes(String(fault.code));
+
+const send = async (path: string, name: string, ask?: unknown): Promise<unknown> => {
+  for (let left = TRIES; ; left--)
+    try {
+      const response = await fetch(`http://control/${name}`, {
+        unix: path,
+        signal: AbortSignal.timeout(LONGEST_ANSWER_MS),
+        ...(ask === undefined ? {} : { method: "POST", body: JSON.stringify(ask) }),
+      });
+      const answer = (await response.json()) as ControlAnswer;
+      if ("ok" in answer) return answer.ok;
+      const { exit, message, fix, code } = answer.fault;
+      throw new CommandFault(exit as Exit, message, { code, ...(fix ? { fix } : {}) });
+    } catch (fault) {
+      if (fault instanceof CommandFault) throw fault;
+      if (isNobody(fault)) throw new NobodyThere();
+      // The connection broke: what was asked may have been done. The reference in it makes asking again safe.
+      if (left <= 1)
+        throw new CommandFault(
+          EXITS.tryAgain,
+          `the running service did not answer (${fault instanceof Error ? fault.message : fault})`,
+          {
+            fix: "look at its log, then try again; a --reference of your own makes sure that credits are added once",
+            code: "no_answer",
+          },
+        );
+    }
+};
+
+/** What the service running in a data directory says of itself; undefined when none does. */
+export const askAbout = async (dir: string): Promise<About | undefined> => {
+  try {
+    return (await send(findSocketPath(dir), "about")) as About;
+  } catch (fault) {
+    if (fault instanceof NobodyThere) return undefined;
+    throw fault;
+  }
+};
+
+/** The office of the service running in a data directory. Each method is one request. */
+export const officeOverSocket = (dir: string): Office => {
+  const path = findSocketPath(dir);
+  const over =
+    <O extends keyof Office>(operation: O) =>
+    (ask: Parameters<Office[O]>[0]) =>
+      send(path, operation, ask) as ReturnType<Office[O]>;
+  return {
+    createAccount: over("createAccount"),
+    listAccounts: over("listAccounts"),
+    setAccount: over("setAccount"),
+    createKey: over("createKey"),
+    listKeys: over("listKeys"),
+    revokeKey: over("revokeKey"),
+    addCredits: over("addCredits"),
+    takeCredits: over("takeCredits"),
+    showCredits: over("showCredits"),
+  };
+};

@@ -1,0 +1,127 @@
+// The control socket: the office of a running service, for commands on the same machine, over HTTP on a unix socket.
+import { chmodSync, rmSync } from "node:fs";
+import { type TSchema, Type } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
+import type { Log } from "../events.ts";
+import type { Json } from "../terms.ts";
+import { CommandFault, EXITS, tell } from "./exits.ts";
+import type { Office } from "./office.ts";
+import { dropSocketPath, makeSocketPath } from "./socket-path.ts";
+
+/** What a running service says of itself to commands in its data directory. */
+export type About = { url: string; mode: "test" | "live"; version: string; pid: number };
+/** Answers over the socket. */
+export type ControlAnswer = { ok: Json } | { fault: { exit: number; message: string; fix?: string; code: string } };
+
+const text = (maxLength: number) => Type.String({ minLength: 1, maxLength });
+const object = <P extends Record<string, TSchema>>(properties: P) => Type.Object(properties, { additionalProperties: false });
+const limit = Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000 }), Type.Null()]));
+const amount = Type.Integer({ minimum: 1, maximum: 1_000_000_000 });
+const movement = object({ reference: text(200), accountId: text(80), credits: amount, note: Type.String({ maxLength: 500 }) });
+
+/** What may be asked, per operation; nothing that does not fit reaches the office. */
+const ASKS = {
+  createAccount: object({
+    reference: text(200),
+    name: text(200),
+    creditCredits: Type.Integer({ minimum: 0, maximum: 1_000_000_000 }),
+  }),
+  listAccounts: object({}),
+  setAccount: object({
+    id: text(80),
+    paused: Type.Optional(Type.Boolean()),
+    burstPerS: limit,
+    inProgressLimit: limit,
+  }),
+  createKey: object({
+    reference: text(200),
+    accountId: text(80),
+    scope: Type.Union([Type.Literal("generate"), Type.Literal("read")]),
+    name: Type.String({ maxLength: 200 }),
+  }),
+  listKeys: object({ accountId: Type.Union([text(80), Type.Null()]) }),
+  revokeKey: object({ id: text(80) }),
+  addCredits: movement,
+  takeCredits: movement,
+  showCredits: object({ accountId: text(80), last: Type.Integer({ minimum: 0, maximum: 1000 }) }),
+} satisfies Record<keyof Office, TSchema>;
+
+/** Checks the parameters of an operation. @throws CommandFault (usage) naming the member. */
+export const checkAsk = (operation: keyof Office, ask: unknown): void => {
+  const fault = Value.Errors(ASKS[operation], ask).First();
+  if (fault)
+    throw new CommandFault(EXITS.usage, `${fault.path.slice(1) || operation}: ${fault.message.toLowerCase()}`, {
+      code: "bad_flag",
+    });
+};
+
+const isOperation = (name: string): name is keyof Office => Object.hasOwn(ASKS, name);
+
+/** Answers remembered by reference, so that a request sent again after a broken connection gets the first one's answer. */
+const MOST_REMEMBERED = 1000;
+
+/**
+ * Starts the control socket. Only the owner of the data directory can connect (mode 600).
+ * The caller owns the directory, so a socket found there is a dead process's.
+ * @returns the function that closes it and takes its files away.
+ */
+export const openControl = (dir: string, office: Office, about: About, log: Log): (() => Promise<void>) => {
+  const path = makeSocketPath(dir);
+  rmSync(path, { force: true });
+  const remembered = new Map<string, Promise<Json>>();
+
+  const perform = async (operation: keyof Office, ask: Json): Promise<Json> => {
+    checkAsk(operation, ask);
+    // What fits the operation's shape is what its method takes.
+    const run = office[operation] as unknown as (ask: Json) => Promise<Json>;
+    const reference = typeof ask === "object" && ask !== null && "reference" in ask ? `${operation} ${ask.reference}` : null;
+    if (reference === null) return run(ask);
+    const known = remembered.get(reference);
+    if (known) return known;
+    const answer = run(ask);
+    remembered.set(reference, answer);
+    for (const oldest of remembered.keys()) {
+      if (remembered.size <= MOST_REMEMBERED) break;
+      remembered.delete(oldest);
+    }
+    // A no may be asked again: only what was done is remembered.
+    answer.catch(() => remembered.delete(reference));
+    return answer;
+  };
+
+  const answer = async (request: Request): Promise<Response> => {
+    const name = new URL(request.url).pathname.slice(1);
+    if (request.method === "GET" && name === "about") return Response.json({ ok: about } satisfies ControlAnswer);
+    try {
+      if (request.method !== "POST" || !isOperation(name))
+        throw new CommandFault(EXITS.usage, `the service (version ${about.version}) knows no operation ${name}`, {
+          fix: "use the genrouter command of the same version",
+          code: "unknown_operation",
+        });
+      const ok = await perform(name, (await request.json()) as Json);
+      log("control request", { event: name });
+      return Response.json({ ok } satisfies ControlAnswer);
+    } catch (fault) {
+      const told = await tell(fault);
+      log("control request", { event: name, error_code: told.code, ...(told.expected ? {} : { reason: told.lines.join(" ") }) });
+      const [message = "", fix] = told.lines;
+      return Response.json({
+        fault: { exit: told.exit, message, ...(fix ? { fix } : {}), code: told.code },
+      } satisfies ControlAnswer);
+    }
+  };
+
+  // The socket is made with the process's mask; with this one nobody else can connect even before the chmod.
+  const mask = process.umask(0o177);
+  let server: ReturnType<typeof Bun.serve>;
+  try {
+    server = Bun.serve({ unix: path, maxRequestBodySize: 65_536, fetch: answer });
+    chmodSync(path, 0o600);
+  } finally {
+    process.umask(mask);
+  }
+  return async () => {
+    await server.stop();
+    dropSocketPath(dir);
+  };
+};

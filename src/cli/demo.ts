@@ -1,0 +1,36 @@
+// The demo account of a simulator directory: made at its first start with 100 USD; its key is kept so that later starts print it again.
+import { chmodSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { hashApiKey } from "../ids.ts";
+import type { StoreReads } from "../store/store.ts";
+import type { Office } from "./office.ts";
+import { newReference } from "./reference.ts";
+import { DEMO_KEY_FILE } from "./session.ts";
+
+const DEMO_NAME = "demo";
+const DEMO_CREDITS = 10_000;
+
+const keptKey = (dir: string): string | undefined => {
+  try {
+    return readFileSync(join(dir, DEMO_KEY_FILE), "utf8").trim();
+  } catch {
+    return undefined;
+  }
+};
+
+/**
+ * The key of the demo account. A key that was kept is used as long as it opens; a new one is made otherwise.
+ * The file has mode 600: it is the one place where a key stands as text, and it opens play money only.
+ */
+export const demoKey = async (dir: string, office: Office, reads: StoreReads): Promise<string> => {
+  const kept = keptKey(dir);
+  if (kept && (await reads.callerByKeyHash(hashApiKey(kept)))) return kept;
+  // A start that was killed half way has made the account already; its reference keeps it from being made twice.
+  const { id } = await office.createAccount({ reference: "demo account", name: DEMO_NAME, creditCredits: DEMO_CREDITS });
+  const { key } = await office.createKey({ reference: newReference("key"), accountId: id, scope: "generate", name: DEMO_NAME });
+  const path = join(dir, DEMO_KEY_FILE);
+  writeFileSync(`${path}.part`, `${key}\n`, { mode: 0o600 });
+  chmodSync(`${path}.part`, 0o600);
+  renameSync(`${path}.part`, path);
+  return key;
+};

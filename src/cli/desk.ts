@@ -1,0 +1,52 @@
+// The desk: reaches the office of a data directory, through the running service or, when none runs, by owning it for a moment.
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { systemClock } from "../clock.ts";
+import type { OfficeDeed } from "../deeds.ts";
+import { DirectoryInUse } from "../store/sqlite/faults.ts";
+import { askAbout, officeOverSocket } from "./control-client.ts";
+import { type Office, openOffice } from "./office.ts";
+
+/** A service that is starting owns the directory before its socket is there; this is how long a command waits for it. */
+const STARTING_MS = 5000;
+const ASK_AGAIN_MS = 100;
+
+/** What may become of a directory without a database: nothing (it is refused), or a new one for money or for the simulator. */
+export type Birth = { create: "live" | "test"; note: (line: string) => void } | null;
+
+/**
+ * Runs work with the office of a data directory.
+ * @throws DirectoryInUse when another process owns it and does not answer, DirectoryUnusable, and what `work` throws.
+ */
+export const withOffice = async <T>(dir: string, work: (office: Office) => Promise<T>, birth: Birth = null): Promise<T> => {
+  const { openSqliteStore } = await import("../store/sqlite/client.ts");
+  const { DATABASE_FILE } = await import("../store/sqlite/open.ts");
+  const endMs = performance.now() + STARTING_MS;
+  for (;;) {
+    if (existsSync(dir) && (await askAbout(dir))) return work(officeOverSocket(dir));
+    const isNew = !existsSync(join(dir, DATABASE_FILE));
+    try {
+      // A directory that exists keeps the mode it was made with.
+      const store = await openSqliteStore({ dir, ...(isNew && birth ? { mode: birth.create } : { requireExisting: true }) });
+      try {
+        if (isNew) birth?.note(`new data directory ${resolve(dir)}`);
+        const office = openOffice({
+          reads: store,
+          post: async (deed: OfficeDeed) => {
+            const [outcome] = await store.commit([deed]);
+            if (outcome?.kind !== "done" && outcome?.kind !== "refused") throw new Error(`a ${deed.deed} deed had no outcome`);
+            return outcome;
+          },
+          mode: await store.mode(),
+          clock: systemClock(await store.lastSeenMs()),
+        });
+        return await work(office);
+      } finally {
+        await store.close();
+      }
+    } catch (fault) {
+      if (!(fault instanceof DirectoryInUse) || performance.now() > endMs) throw fault;
+      await Bun.sleep(ASK_AGAIN_MS);
+    }
+  }
+};

@@ -1,0 +1,89 @@
+// How a command ends: the exit codes, and the one line that a mistake is told in.
+import { BadSetting } from "../config.ts";
+import { Refusal } from "../refusal.ts";
+import { DirectoryInUse, DirectoryUnusable, StoreDamaged, WrongMode, WrongSchema } from "../store/sqlite/faults.ts";
+
+/** Exit codes of every command; the table is part of `--help`. */
+export const EXITS = {
+  ok: 0,
+  failure: 1,
+  usage: 2,
+  unauthorized: 3,
+  notFound: 4,
+  credits: 5,
+  refused: 6,
+  generationFailed: 7,
+  timedOut: 8,
+  tryAgain: 75,
+  unwritable: 78,
+  interrupted: 130,
+  terminated: 143,
+} as const;
+export type Exit = (typeof EXITS)[keyof typeof EXITS] | 70;
+
+/** What `--help` says about exit codes. */
+export const EXIT_TABLE = `Exit codes:
+  0 ok · 1 failure · 2 usage or settings · 3 not authorised (401, 403) · 4 not found · 5 insufficient credits (402)
+  6 refused input (400, 409, 413, 422) · 7 the generation failed · 8 waiting time over · 70 outcome of a write unknown
+  75 try again (429, 503, data in use) · 78 data directory unusable · 130 Ctrl-C · 143 terminated`;
+
+/** A mistake the person at the terminal can put right: one sentence, what to do about it, and the exit code. */
+export class CommandFault extends Error {
+  readonly exit: Exit;
+  /** What to do, when the sentence does not say it already. */
+  readonly fix: string | undefined;
+  /** Code of the refusal or fault for `--json` readers. */
+  readonly code: string;
+
+  constructor(exit: Exit, message: string, more: { fix?: string; code?: string } = {}) {
+    super(message);
+    this.exit = exit;
+    this.fix = more.fix;
+    this.code = more.code ?? "command_failed";
+  }
+}
+
+/** A fault as the terminal shows it. `expected`: an ordinary mistake, told without a stack. */
+export type Told = { exit: Exit; lines: string[]; code: string; expected: boolean };
+
+const codeOf = (fault: unknown): string | undefined =>
+  typeof fault === "object" && fault !== null && "code" in fault && typeof fault.code === "string" ? fault.code : undefined;
+
+/**
+ * Tells a fault in words. The catalogue is imported only now: it is large, most commands never need it, and their start
+ * is what `--help` would wait for.
+ */
+export const tell = async (fault: unknown): Promise<Told> => {
+  if (fault instanceof CommandFault)
+    return { exit: fault.exit, lines: [fault.message, ...(fault.fix ? [fault.fix] : [])], code: fault.code, expected: true };
+  if (fault instanceof BadSetting) return { exit: EXITS.usage, lines: [fault.message], code: "bad_setting", expected: true };
+  const message = fault instanceof Error ? fault.message : String(fault);
+  const told = (exit: Exit, code: string): Told => ({ exit, lines: [message], code, expected: true });
+  if (fault instanceof DirectoryInUse) return told(EXITS.tryAgain, "directory_in_use");
+  if (fault instanceof DirectoryUnusable) return told(EXITS.unwritable, "directory_unusable");
+  if (fault instanceof WrongMode) return told(EXITS.usage, "wrong_mode");
+  if (fault instanceof WrongSchema) return told(EXITS.failure, "wrong_schema");
+  if (fault instanceof StoreDamaged) return told(EXITS.failure, "store_damaged");
+  const { CatalogueFault } = await import("../../catalogue/load.ts");
+  if (fault instanceof CatalogueFault)
+    return { exit: EXITS.usage, lines: [...fault.faults], code: "catalogue_fault", expected: true };
+  if (fault instanceof Refusal) return { exit: exitOfStatus(fault.status), lines: [message], code: fault.code, expected: true };
+  const code = codeOf(fault);
+  // A broken pipe is the reader's choice (`| head`), not a fault.
+  if (code === "EPIPE") return { exit: EXITS.ok, lines: [], code, expected: true };
+  return {
+    exit: EXITS.failure,
+    lines: [message || "something went wrong that has no words; run again with --debug"],
+    code: code ?? "defect",
+    expected: false,
+  };
+};
+
+/** The exit code that goes with a status of the HTTP API. */
+export const exitOfStatus = (status: number): Exit => {
+  if (status === 401 || status === 403) return EXITS.unauthorized;
+  if (status === 404) return EXITS.notFound;
+  if (status === 402) return EXITS.credits;
+  if (status === 429 || status === 503) return EXITS.tryAgain;
+  return status >= 400 && status < 500 ? EXITS.refused : EXITS.failure;
+};

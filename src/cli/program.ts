@@ -1,0 +1,85 @@
+// The command line as a whole: every command, the flags they share, and how a run ends.
+import { Command, CommanderError } from "commander";
+import { addAccounts } from "./commands/accounts.ts";
+import { addCredits } from "./commands/credits.ts";
+import { addGenerate } from "./commands/generate.ts";
+import { addKeys } from "./commands/keys.ts";
+import { addModels } from "./commands/models.ts";
+import { addResults } from "./commands/results.ts";
+import { addServe } from "./commands/serve.ts";
+import { addTrace } from "./commands/trace.ts";
+import { addVerify } from "./commands/verify.ts";
+import { EXIT_TABLE, EXITS, type Exit, tell } from "./exits.ts";
+import type { Session } from "./session.ts";
+import type { Terminal } from "./terminal.ts";
+import { versionLine } from "./version.ts";
+
+const ADDITIONS = [addServe, addAccounts, addKeys, addCredits, addModels, addGenerate, addResults, addTrace, addVerify];
+
+/** Every command of the binary, ready to parse. */
+export const buildProgram = (session: Session): Command => {
+  const { terminal } = session;
+  const program = new Command("genrouter")
+    .description("One key and one request shape for image, video and audio generation; the cheapest route first, charged once.")
+    .version(versionLine(), "-V, --version", "print the version")
+    .helpOption("-h, --help", "print help")
+    .option("--quiet", "no progress, warnings only")
+    .option("--no-color", "no colours (also NO_COLOR)")
+    .option("--debug", "print the stack of what went wrong")
+    .showSuggestionAfterError()
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => terminal.print(text.trimEnd()),
+      writeErr: (text) => terminal.warn(text.trimEnd()),
+      outputError: (text, write) => write(text),
+    })
+    .configureHelp({ showGlobalOptions: true })
+    .hook("preAction", (root) => {
+      const flags = root.opts<{ quiet?: true; color: boolean }>();
+      terminal.quiet = flags.quiet === true;
+      if (!flags.color) terminal.colour = false;
+    });
+  for (const add of ADDITIONS) add(program, session);
+  // Commands made by `command()` take these settings over only at that moment, so they are laid on each one here.
+  const settle = (command: Command): void => {
+    command.exitOverride().copyInheritedSettings(program);
+    for (const child of command.commands) settle(child);
+  };
+  for (const command of program.commands) settle(command);
+  return program.addHelpText(
+    "after",
+    `
+Examples:
+  $ genrouter serve --simulate
+  $ genrouter accounts create --name acme --credit-usd 25
+  $ genrouter generate vidmodel-2.0-fast --prompt "a red kite over dunes" --duration 4 -o kite.mp4
+
+${EXIT_TABLE}`,
+  );
+};
+
+/**
+ * Runs one command line.
+ * @param words the words after the program's name.
+ * @returns the exit code; nothing is thrown, faults are told on standard error.
+ */
+export const run = async (words: readonly string[], terminal: Terminal, env: Session["env"]): Promise<Exit> => {
+  const session: Session = { terminal, env, exit: EXITS.ok };
+  try {
+    await buildProgram(session).parseAsync(words, { from: "user" });
+    return session.exit;
+  } catch (fault) {
+    // Commander has said already what is wrong; help and version that were asked for are no fault.
+    if (fault instanceof CommanderError) return fault.exitCode === 0 ? EXITS.ok : EXITS.usage;
+    const told = await tell(fault);
+    const debug = words.includes("--debug");
+    terminal.progress(null);
+    const [first, ...others] = told.lines;
+    if (first !== undefined && words.includes("--json"))
+      terminal.warn(JSON.stringify({ error: { code: told.code, message: told.lines.join("; ") } }));
+    else if (first !== undefined) terminal.warn([`${terminal.paint("red", "error:")} ${first}`, ...others].join("\n  "));
+    if (debug && fault instanceof Error) terminal.warn(fault.stack ?? "");
+    else if (!told.expected) terminal.warn("  run again with --debug to see where");
+    return told.exit;
+  }
+};

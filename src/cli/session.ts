@@ -1,0 +1,94 @@
+// One run of the command line: its terminal, environment, and what every command does the same way.
+import type { Command } from "commander";
+import { readSettings, type Settings } from "../config.ts";
+import { type Client, openClient } from "./client.ts";
+import { CommandFault, EXITS, type Exit } from "./exits.ts";
+import type { Terminal } from "./terminal.ts";
+
+export type Session = {
+  terminal: Terminal;
+  env: Record<string, string | undefined>;
+  /** How the command ends when it does not throw. */
+  exit: Exit;
+};
+
+export type DirFlag = { data?: string };
+export type JsonFlag = { json?: true };
+export type ClientFlags = DirFlag & { url?: string; key?: string };
+
+/** `--data DIR` */
+export const withDir = (command: Command): Command =>
+  command.option("--data <dir>", "data directory (GENROUTER_DATA__DIR, else ./data)");
+/** `--json` */
+export const withJson = (command: Command): Command => command.option("--json", "print JSON, for scripts");
+/** `--url`, `--key`, `--data`: where the service is and who asks. */
+export const withClient = (command: Command): Command =>
+  withDir(command)
+    .option("--url <url>", "address of the service (GENROUTER_URL, else the one running in the data directory)")
+    .option("--key <key>", "API key (GENROUTER_API_KEY is better: it stays out of the shell's history)");
+
+/** Adds the examples that end each command's help. */
+export const withExamples = (command: Command, ...lines: string[]): Command =>
+  command.addHelpText("after", `\nExamples:\n${lines.map((line) => `  $ genrouter ${line}`).join("\n")}`);
+
+/** Settings as the environment and `--data` have them. @throws BadSetting */
+export const settingsOf = (session: Session, flags: DirFlag): Settings =>
+  readSettings(session.env, flags.data === undefined ? {} : { data: { dir: flags.data } });
+
+export const dirOf = (session: Session, flags: DirFlag): string => settingsOf(session, flags).data.dir;
+
+/** A whole number of a flag. @throws CommandFault (usage) */
+export const parseWhole = (text: string, flag: string, least: number, most: number): number => {
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(value >= least && value <= most))
+    throw new CommandFault(EXITS.usage, `${flag}: ${JSON.stringify(text)} is not a whole number from ${least} to ${most}`, {
+      code: "bad_flag",
+    });
+  return value;
+};
+
+/** Name of the file that keeps the demo account's key of a simulator directory. */
+export const DEMO_KEY_FILE = "demo-key";
+
+const DEFAULT_URL = "http://127.0.0.1:8080";
+
+/**
+ * The client of a command: address and key from flags, environment, or the service running in the data directory
+ * (with the simulator also its demo key), in this order.
+ */
+export const clientOf = async (session: Session, flags: ClientFlags, signal: AbortSignal): Promise<Client & { url: string }> => {
+  let url = flags.url ?? session.env.GENROUTER_URL;
+  let key = flags.key ?? session.env.GENROUTER_API_KEY ?? null;
+  if (!url) {
+    const dir = dirOf(session, flags);
+    const { askAbout } = await import("./control-client.ts");
+    const about = await askAbout(dir);
+    url = about?.url ?? DEFAULT_URL;
+    if (key === null && about?.mode === "test") {
+      const file = Bun.file(`${dir}/${DEMO_KEY_FILE}`);
+      if (await file.exists()) key = (await file.text()).trim();
+    }
+  }
+  if (!/^https?:\/\/[^/]/.test(url))
+    throw new CommandFault(EXITS.usage, `${JSON.stringify(url)} is not an address`, {
+      fix: `--url and GENROUTER_URL look like ${DEFAULT_URL}`,
+      code: "bad_flag",
+    });
+  return { url, ...openClient({ url, key, signal }) };
+};
+
+/** Runs work that Ctrl-C ends: the signal aborts with the CommandFault that carries 130 (SIGTERM: 143). */
+export const interruptible = async <T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+  const controller = new AbortController();
+  const stop = (exit: Exit) => () => controller.abort(new CommandFault(exit, "stopped", { code: "interrupted" }));
+  const onInt = stop(EXITS.interrupted);
+  const onTerm = stop(EXITS.terminated);
+  process.on("SIGINT", onInt);
+  process.on("SIGTERM", onTerm);
+  try {
+    return await work(controller.signal);
+  } finally {
+    process.off("SIGINT", onInt);
+    process.off("SIGTERM", onTerm);
+  }
+};

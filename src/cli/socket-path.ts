@@ -1,0 +1,50 @@
+// Where the control socket of a data directory is: in it, or, when that path is too long for a socket, in a private short one.
+import { lstatSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+
+/** A socket's address holds 108 bytes with the closing zero on Linux, 104 elsewhere. */
+const LONGEST_PATH_BYTES = process.platform === "linux" ? 107 : 103;
+
+const besides = (dir: string) => join(resolve(dir), "control.path");
+
+const noted = (dir: string): string | undefined => {
+  try {
+    return readFileSync(besides(dir), "utf8").trim();
+  } catch {
+    return undefined;
+  }
+};
+
+/** The path to connect to. Where a note names another place, that directory must belong to this user alone. */
+export const findSocketPath = (dir: string): string => {
+  const elsewhere = noted(dir);
+  if (!elsewhere) return join(resolve(dir), "control.sock");
+  try {
+    const place = lstatSync(dirname(elsewhere));
+    const isPrivate = place.isDirectory() && (place.mode & 0o077) === 0 && place.uid === lstatSync(besides(dir)).uid;
+    return isPrivate ? elsewhere : join(resolve(dir), "control.sock");
+  } catch {
+    return elsewhere;
+  }
+};
+
+/** The path to listen at; a short one is noted in `control.path` (mode 600). Only the owner of the directory may call this. */
+export const makeSocketPath = (dir: string): string => {
+  dropSocketPath(dir);
+  const inside = join(resolve(dir), "control.sock");
+  if (Buffer.byteLength(inside) <= LONGEST_PATH_BYTES) return inside;
+  // mkdtemp makes a directory of mode 700 with a name nobody can foresee.
+  const elsewhere = join(mkdtempSync(join(tmpdir(), "genrouter-")), "control.sock");
+  writeFileSync(besides(dir), `${elsewhere}\n`, { mode: 0o600 });
+  return elsewhere;
+};
+
+/** Takes the socket's files away. */
+export const dropSocketPath = (dir: string): void => {
+  const elsewhere = noted(dir);
+  if (elsewhere && /^genrouter-\w+$/.test(dirname(elsewhere).split("/").at(-1) ?? ""))
+    rmSync(dirname(elsewhere), { recursive: true, force: true });
+  rmSync(besides(dir), { force: true });
+  rmSync(join(resolve(dir), "control.sock"), { force: true });
+};

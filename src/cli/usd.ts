@@ -1,0 +1,32 @@
+// US dollars at the terminal: read exactly into whole credits, written back without a float in between.
+import type { Credits } from "../terms.ts";
+import { CommandFault, EXITS } from "./exits.ts";
+
+/** Highest amount of one command: the balance's own bound, 10^9 credits. */
+const MOST_CREDITS = 1_000_000_000;
+
+/**
+ * Reads an amount as digits, never as a float: `12`, `12.5` and `12.50` are 1,250 credits at most two decimals.
+ * @throws CommandFault (usage) naming the flag.
+ */
+export const parseUsd = (text: string, flag: string): Credits => {
+  const match = /^(\d{1,8})(?:\.(\d{1,2}))?$/.exec(text);
+  const credits = match ? Number(match[1]) * 100 + Number((match[2] ?? "").padEnd(2, "0")) : 0;
+  if (credits < 1 || credits > MOST_CREDITS)
+    throw new CommandFault(
+      EXITS.usage,
+      `${flag}: ${JSON.stringify(text)} is not an amount; use 0.01 to 10000000 with at most two decimals, for example 25 or 12.50`,
+      { code: "bad_flag" },
+    );
+  return credits;
+};
+
+/** `1250` → `"$12.50"`; below zero `"-$12.50"`. */
+export const showUsd = (credits: Credits): string => {
+  const cents = Math.abs(credits);
+  const grouped = String(Math.floor(cents / 100)).replace(/\B(?=(\d{3})+$)/g, ",");
+  return `${credits < 0 ? "-" : ""}$${grouped}.${String(cents % 100).padStart(2, "0")}`;
+};
+
+/** `1250` → `12.5`, the JSON number nearest to the amount: prints with at most two decimals. */
+export const usdNumber = (credits: Credits): number => credits / 100;

@@ -1,0 +1,16 @@
+// The entry of the binary and of `bun src/main.ts`: one command line, one exit code.
+import { run } from "./cli/program.ts";
+import { openTerminal } from "./cli/terminal.ts";
+
+// A command waits for threads and sockets that do not hold the process by themselves; without this a wait would end it, as a success.
+setInterval(() => undefined, 3_600_000);
+
+// Every line has been written when `run` resolves, so that ending here loses nothing; sockets that are still open to
+// keep alive do not hold the process.
+run(process.argv.slice(2), openTerminal(process.env), process.env).then(
+  (exit) => process.exit(exit),
+  (fault: unknown) => {
+    process.stderr.write(`${fault instanceof Error ? fault.stack : fault}\n`);
+    process.exit(1);
+  },
+);
