@@ -38,7 +38,8 @@ const narrow = (field: Field, limits: RouteLimits): Field => {
   return { ...field, ...defined(bounds) };
 };
 
-const defined = (bounds: Bounds): Bounds => Object.fromEntries(Object.entries(bounds).filter(([, value]) => value !== undefined));
+const defined = (bounds: Bounds): { [member: string]: number } =>
+  Object.fromEntries(Object.entries(bounds).flatMap(([member, bound]) => (bound === undefined ? [] : [[member, bound]])));
 
 /** A field of a model as one route takes it; undefined when the route lacks it. */
 export const routeField = (route: Pick<Route, "takes">, name: FieldName, field: Field): Field | undefined => {

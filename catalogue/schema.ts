@@ -170,6 +170,10 @@ export const ModelSchema = Type.Object(
   { ...closed, title: "genrouter model file", description: "One model of the catalogue: what it takes, costs and runs on." },
 );
 
+/** The schema as published for editors, the text of `catalogue/catalogue.schema.json`. */
+export const printedSchema = (): string =>
+  `${JSON.stringify({ $schema: "http://json-schema.org/draft-07/schema#", ...ModelSchema }, null, 2)}\n`;
+
 /** What one route can do less than its model, by the members of the field. */
 export type RouteLimits = {
   values?: Scalar[];

@@ -1,0 +1,123 @@
+// The shipped catalogue is the specification's: models, options, routes and the three published price tables (§2.6, §2.8).
+import { describe, expect, test } from "bun:test";
+import { modelEntry } from "../../catalogue/entry.ts";
+import { INPUT_FIELDS } from "../../catalogue/fields.ts";
+import { builtInCatalogue } from "../../catalogue/load.ts";
+import { microUsd } from "../../catalogue/rates.ts";
+
+const catalogue = builtInCatalogue();
+const shipped = (modelId: string) => {
+  const model = catalogue.model(modelId);
+  if (!model) throw new Error(`${modelId} is not shipped`);
+  return model;
+};
+const RATIOS = ["16:9", "9:16", "1:1", "4:3", "3:4", "21:9", "adaptive"];
+const byResolution = (usd: Record<string, number>) =>
+  Object.entries(usd).map(([resolution, amount]) => ({ when: { resolution }, usd: amount }));
+
+describe("the published price tables are exact", () => {
+  const tables: [string, Record<string, number>][] = [
+    ["vidmodel-2.0", { "480p": 0.08, "720p": 0.15, "1080p": 0.4, "4K": 0.83 }],
+    ["vidmodel-2.0-fast", { "480p": 0.05, "720p": 0.11 }],
+    ["vidmodel-2.0-mini", { "480p": 0.03, "720p": 0.05 }],
+  ];
+  test.each(tables)("%s", (modelId, usd) => {
+    const { price } = modelEntry(shipped(modelId), () => true);
+    expect(price.currency).toBe("usd");
+    expect(price.unit).toBe("second");
+    expect(price.rates).toEqual(byResolution(usd));
+    // The cheapest is one and the same route at every resolution.
+    const [cheapest] = shipped(modelId).routes;
+    expect(cheapest?.rates.map(({ when, usd: amount }) => ({ when, usd: Number(amount) }))).toEqual(byResolution(usd));
+  });
+  test("vidmodel-2.0 with a reference clip costs 0.10 USD per second at 720p", () => {
+    const { price } = modelEntry(shipped("vidmodel-2.0"), () => true);
+    expect(price.video_input_rates.find(({ when }) => when.resolution === "720p")?.usd).toBe(0.1);
+  });
+});
+
+describe("the models of the family take what §2.8 says", () => {
+  const facts: [string, number, string[]][] = [
+    ["vidmodel-2.0", 3, ["480p", "720p", "1080p", "4K"]],
+    ["vidmodel-2.0-fast", 4, ["480p", "720p"]],
+    ["vidmodel-2.0-mini", 4, ["480p", "720p"]],
+  ];
+  test.each(facts)("%s has %d routes", (modelId, routes, resolutions) => {
+    const model = shipped(modelId);
+    const { options, tasks } = modelEntry(model, () => true);
+    expect(model.routes).toHaveLength(routes);
+    expect(tasks).toEqual(["text-to-video", "image-to-video", "first-last-frame", "reference-to-video"]);
+    expect(options.resolution).toEqual({ values: resolutions, default: "720p" });
+    expect(options.duration).toEqual({ min: 4, max: 15, default: 5 });
+    expect(options.aspect_ratio).toEqual({ values: RATIOS, default: "16:9" });
+    expect(options.image_urls).toEqual({ max_items: 9, excludes: ["image_url", "end_image_url"] });
+    expect(options.end_image_url).toEqual({
+      max_items: 1,
+      requires: ["image_url"],
+      excludes: ["image_urls", "video_url"],
+    });
+    expect(options.prompt).toEqual({ max_length: 30_000, required: true });
+  });
+
+  test("vidmodel-2.5 takes the whole extended input on at least two routes", () => {
+    const model = shipped("vidmodel-2.5");
+    const { options } = modelEntry(model, () => true);
+    expect(model.input_kind).toBe("extended");
+    expect(model.routes.length).toBeGreaterThanOrEqual(2);
+    expect(Object.keys(options).sort()).toEqual([...INPUT_FIELDS.extended].sort());
+    expect(options.resolution).toEqual({ values: ["480p", "720p", "1080p"], default: "720p" });
+    expect(options.duration).toEqual({ min: 4, max: 30, default: 5, excludes: ["video_url"] });
+    expect(options.aspect_ratio).toEqual({ values: RATIOS, default: "16:9" });
+    expect(options.audio).toEqual({ values: [false, true], default: false });
+    expect(options.image_urls?.max_items).toBe(30);
+    expect(options.video_url).toMatchObject({ min_s: 4, max_s: 30 });
+    expect(options.video_urls).toMatchObject({ max_items: 10, max_total_s: 30 });
+    expect(options.audio_urls).toMatchObject({ max_items: 10, max_total_s: 30 });
+  });
+});
+
+test("only vidmodel-2.5 has the extended input, and every field of the common input is taken by some model", () => {
+  const common = catalogue.models.filter(({ input_kind }) => input_kind === "common");
+  expect(catalogue.models.filter((model) => !common.includes(model)).map(({ id }) => id)).toEqual(["vidmodel-2.5"]);
+  const taken = new Set(common.flatMap(({ fields }) => Object.keys(fields)));
+  expect(INPUT_FIELDS.common.filter((name) => !taken.has(name))).toEqual([]);
+});
+
+test("there is a picture model with several files and tiers, an editor, an upscaler without prompt, speech and lip sync", () => {
+  const withTask = (task: string) => catalogue.models.filter(({ tasks }) => tasks.some((one) => one === task));
+  expect(withTask("text-to-image").some(({ files, fields }) => files > 1 && fields.quality)).toBe(true);
+  expect(withTask("image-to-image").some(({ fields }) => fields.image_url?.required)).toBe(true);
+  expect(withTask("upscale").some(({ fields }) => !fields.prompt)).toBe(true);
+  expect(withTask("text-to-speech").some(({ price }) => price.unit === "1k_characters")).toBe(true);
+  expect(withTask("lip-sync").some(({ fields }) => fields.audio_url?.required)).toBe(true);
+});
+
+test("routes after the first are strictly dearer on every row that they have", () => {
+  for (const { routes } of catalogue.models)
+    for (const table of ["rates", "video_input_rates"] as const)
+      for (const dearer of routes.slice(1))
+        for (const row of dearer[table]) {
+          const cheapest = routes[0]?.[table].find(({ when }) => Bun.deepEquals(when, row.when));
+          expect(cheapest, `${dearer.id} ${JSON.stringify(row.when)}`).toBeDefined();
+          expect(microUsd(row.usd)).toBeGreaterThan(microUsd(cheapest?.usd ?? "0"));
+        }
+});
+
+test("a second of video input is cheaper than one of output", () => {
+  for (const { routes } of catalogue.models)
+    for (const { rates, video_input_rates } of routes)
+      for (const row of video_input_rates) {
+        const output = rates.find(({ when }) => Bun.deepEquals(when, row.when));
+        expect(microUsd(row.usd)).toBeLessThan(microUsd(output?.usd ?? "0"));
+      }
+});
+
+test("models use both providers, most with two routes, and routes are found by id", () => {
+  const routes = catalogue.models.flatMap((model) => model.routes);
+  expect(new Set(routes.map(({ provider }) => provider))).toEqual(new Set(["fal", "replicate"]));
+  expect(catalogue.models.filter((model) => model.routes.length < 2)).toEqual([]);
+  for (const model of catalogue.models)
+    for (const route of model.routes) expect(catalogue.route(route.id)).toEqual({ model, route });
+  expect(catalogue.route("vidmodel-2.0/none")).toBeUndefined();
+  expect(catalogue.model("constructor")).toBeUndefined();
+});
