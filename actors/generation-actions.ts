@@ -67,7 +67,9 @@ export const beginSending = words.enqueueActions(({ context, event, enqueue }) =
   const sentAtMs = context.current.sentAtMs ?? event.atMs;
   const endsAtMs = context.current.endsAtMs ?? event.atMs + route.timeoutMs;
   enqueue.assign({ current: updateCurrent(context, { sentAtMs, endsAtMs, sends: context.current.sends + 1, wakeAtMs: null }) });
-  noteAttempt(enqueue.emit, { n: event.n, state: "sending", request: event.request, sentAtMs, endsAtMs });
+  // A re-send is the same request, byte for byte: it is written once.
+  const request = context.current.sends === 0 ? { request: event.request } : {};
+  noteAttempt(enqueue.emit, { n: event.n, state: "sending", ...request, sentAtMs, endsAtMs });
 });
 
 export const keepJob = words.enqueueActions(({ event, enqueue }) => {

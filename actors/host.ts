@@ -30,6 +30,7 @@ type Living = { actor: Actor<typeof generationMachine>; sayings: Saying[] };
 
 export class Host {
   readonly seq: number;
+  readonly id: string;
   readonly accountSeq: number;
   private readonly parts: HostParts;
   private readonly mailbox: GenerationEvent[] = [];
@@ -38,9 +39,10 @@ export class Host {
   private isBusy = false;
   private isOver = false;
 
-  constructor(seq: number, accountSeq: number, parts: HostParts) {
-    this.seq = seq;
-    this.accountSeq = accountSeq;
+  constructor(of: { seq: number; id: string; accountSeq: number }, parts: HostParts) {
+    this.seq = of.seq;
+    this.id = of.id;
+    this.accountSeq = of.accountSeq;
     this.parts = parts;
   }
 

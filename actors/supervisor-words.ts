@@ -15,8 +15,6 @@ export type SupervisorParts = {
   post: (deed: StepDeed) => Promise<StepOutcome>;
   unfinished: (afterSeq: number, limit: number) => Promise<Unfinished[]>;
   gate: (routeId: string) => Gate;
-  /** Our reference for an attempt. */
-  refOf: (seq: number, n: number) => string;
   /** Carries out an ask; its answer comes back through `report`. */
   perform: (seq: number, ask: Ask) => void;
   /** An answer about a generation that has ended. */
@@ -29,4 +27,4 @@ export type SupervisorParts = {
 };
 
 /** A generation that waits for a route: queued (no actor, no snapshot), or running and about to try its next route. */
-export type Queued = { seq: number; accountSeq: number; plan: readonly PlannedRoute[]; waitEndsAtMs: number };
+export type Queued = { seq: number; id: string; accountSeq: number; plan: readonly PlannedRoute[]; waitEndsAtMs: number };

@@ -157,7 +157,8 @@ export class Supervisor {
       n,
       route: choice.route,
       spec: choice.spec,
-      ref: this.parts.refOf(line.seq, n),
+      // The body of the id and the number: unique, and a person finds it again in a provider's list.
+      ref: `${line.id.slice("gen_".length)}-${n}`,
       watchMs: choice.watchMs,
       passed: choice.passed,
       atMs: this.parts.clock.nowMs(),
@@ -170,7 +171,7 @@ export class Supervisor {
     if (!line) return undefined;
     this.inLine.delete(seq);
     this.seats.leave(seq);
-    const host = new Host(seq, line.accountSeq, this.hostParts);
+    const host = new Host(line, this.hostParts);
     const held: Held = { host, seat: null, isGranted: false, isCounted: false, isSending: false };
     this.held.set(seq, held);
     host.wake({ version: 0, plan: line.plan, waitEndsAtMs: line.waitEndsAtMs, snapshot: null });
@@ -222,7 +223,7 @@ export class Supervisor {
 
   private lineOf(host: Host, snapshot: GenerationSnapshot): InLine {
     const { plan, waitEndsAtMs, nextRoute, tried } = snapshot.context;
-    return { seq: host.seq, accountSeq: host.accountSeq, plan, waitEndsAtMs, nextRoute, tried };
+    return { seq: host.seq, id: host.id, accountSeq: host.accountSeq, plan, waitEndsAtMs, nextRoute, tried };
   }
 
   private freeSeat(held: Held, after: GenerationSnapshot, hasEnded: boolean): void {
@@ -263,10 +264,10 @@ export class Supervisor {
 
   /** Takes a generation up where it was. Returns its place in line when it waits for a route. */
   private restore(found: Unfinished): InLine | null {
-    const { seq, accountSeq, plan, waitEndsAtMs, snapshot } = found;
+    const { seq, id, accountSeq, plan, waitEndsAtMs, snapshot } = found;
     if (snapshot === null) {
       this.deadlines.set(seq, { kind: "start", n: 0, dueAtMs: waitEndsAtMs });
-      return { seq, accountSeq, plan, waitEndsAtMs, nextRoute: 0, tried: 0 };
+      return { seq, id, accountSeq, plan, waitEndsAtMs, nextRoute: 0, tried: 0 };
     }
     let resting: GenerationSnapshot;
     try {
@@ -275,7 +276,7 @@ export class Supervisor {
       this.parts.lost(seq, fault instanceof Error ? fault.message : String(fault));
       return null;
     }
-    const host = new Host(seq, accountSeq, this.hostParts);
+    const host = new Host({ seq, id, accountSeq }, this.hostParts);
     const seat = seatOf(resting);
     const leaf = leafOf(resting);
     const held: Held = { host, seat, isGranted: false, isCounted: leaf !== "running.parked", isSending: false };

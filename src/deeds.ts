@@ -168,6 +168,7 @@ export class StoreUnknown extends Error {}
 /** What recovery reads of a generation that had not ended. */
 export type Unfinished = {
   seq: number;
+  id: string;
   accountSeq: number;
   status: "queued" | "running";
   createdAtMs: number;

@@ -1,0 +1,65 @@
+// The simulator inside `serve --simulate`: a server of its own on loopback that every provider's address leads to.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Catalogue } from "../catalogue/load.ts";
+import type { Settings } from "./config.ts";
+import { openSimulator, type Simulator } from "./simulator/simulator.ts";
+import type { MediaKind } from "./terms.ts";
+
+export type EmbeddedSimulator = {
+  /** Null when every provider has an address of its own and no simulator was needed. */
+  url: string | null;
+  /** The settings with the providers' addresses, keys and the simulator's host filled in. */
+  settings: Settings;
+  stop(): Promise<void>;
+};
+
+/** Jobs keep the simulator's address, so a restart takes the same port again where it is free. */
+const rememberedPort = (path: string): number => {
+  try {
+    return Number(readFileSync(path, "utf8")) || 0;
+  } catch {
+    return 0;
+  }
+};
+
+const kindsOf = (catalogue: Catalogue) => {
+  const kinds = catalogue.models.flatMap((model) => model.routes.map((route) => [route.endpoint, model.kind] as const));
+  return (endpoint: string): MediaKind | undefined =>
+    kinds.find(([base]) => endpoint === base || endpoint.startsWith(`${base}/`))?.[1];
+};
+
+/** Opens the simulator, its log in the data directory, unless the settings lead every provider elsewhere. */
+export const openEmbeddedSimulator = async (settings: Settings, catalogue: Catalogue): Promise<EmbeddedSimulator> => {
+  const wanted = ["fal", "replicate"].filter((id) => settings.providers[id]?.base_url === undefined);
+  let simulator: Simulator | null = null;
+  if (wanted.length > 0) {
+    const portFile = join(settings.data.dir, "simulator.port");
+    const options = {
+      speed: settings.simulator.speed,
+      log: join(settings.data.dir, "simulator.log"),
+      kindOf: kindsOf(catalogue),
+    };
+    const port = rememberedPort(portFile);
+    simulator = await openSimulator({ ...options, port }).catch((fault: unknown) => {
+      if (port === 0) throw fault;
+      return openSimulator(options);
+    });
+    writeFileSync(portFile, new URL(simulator.url).port);
+  }
+  const addresses: Record<string, string | undefined> = { fal: simulator?.falUrl, replicate: simulator?.replicateUrl };
+  const providers = { ...settings.providers };
+  for (const id of ["fal", "replicate"]) {
+    const own = settings.providers[id];
+    const base_url = own?.base_url ?? addresses[id];
+    // In simulator mode a real key is never sent anywhere but to an address the operator gave.
+    const key = own?.base_url === undefined ? "simulator" : (own.key ?? "simulator");
+    providers[id] = { ...(base_url === undefined ? {} : { base_url }), key };
+  }
+  const hosts = [settings.media.allow, simulator ? new URL(simulator.url).host : ""].filter((host) => host !== "");
+  return {
+    url: simulator?.url ?? null,
+    settings: { ...settings, providers, media: { allow: hosts.join(",") } },
+    stop: async () => simulator?.stop(),
+  };
+};

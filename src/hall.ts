@@ -1,0 +1,114 @@
+// The hall: opens the rooms, joins them, and closes them in order; the only place that knows them all.
+import { join } from "node:path";
+import { builtInCatalogue, type Catalogue, loadCatalogue } from "../catalogue/load.ts";
+import { type Clock, systemClock } from "./clock.ts";
+import type { Settings } from "./config.ts";
+import type { Deed, OutcomeOf } from "./deeds.ts";
+import { type EmbeddedSimulator, openEmbeddedSimulator } from "./embedded-simulator.ts";
+import type { Log } from "./events.ts";
+import { openLocalFiles } from "./files/local.ts";
+import { PROVIDER_IDS } from "./providers/providers.ts";
+import { joinRooms, type Rooms } from "./rooms.ts";
+import { openSqliteStore } from "./store/sqlite/client.ts";
+import type { Store } from "./store/store.ts";
+
+export type Service = {
+  /** Where it listens, without a slash at its end. */
+  url: string;
+  mode: "test" | "live";
+  reads: Store;
+  /** Every write of a person or a command goes through here. */
+  post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
+  readiness: () => { ready: boolean; faults: string[] };
+  simulatorUrl: string | null;
+  /** Reads the catalogue again; a bad one is refused with `CatalogueFault` and the old one stays. */
+  reloadCatalogue: () => void;
+  /** 503 `restarting` to submissions; polls and replays are answered until what is under way has ended. */
+  drain: () => Promise<void>;
+  /** Resolves with an exit code when the service stops by itself. */
+  ended: Promise<number>;
+};
+
+/** Exit code after a commit whose outcome is not known: whoever restarts the process lets recovery decide. */
+const EXIT_UNKNOWN_OUTCOME = 70;
+/** How often the highest time seen goes to disk, so that time never runs backwards across a restart. */
+const BEAT_MS = 10_000;
+const SWEEP_MS = 600_000;
+
+const readCatalogue = (settings: Settings): Catalogue =>
+  settings.catalogue.dir === "" ? builtInCatalogue(PROVIDER_IDS) : loadCatalogue(settings.catalogue.dir, PROVIDER_IDS);
+
+/** Calls `work` every so often until told to stop; a turn that fails is told and the next one comes all the same. */
+const repeat = (clock: Clock, everyMs: number, work: () => Promise<void>, failed: (fault: unknown) => void): (() => void) => {
+  let takeBack: () => void;
+  const arm = () => {
+    takeBack = clock.after(everyMs, () => {
+      arm();
+      work().catch(failed);
+    });
+  };
+  arm();
+  return () => takeBack();
+};
+
+/**
+ * Opens the service: polls and replays are answered as soon as it listens, submissions once recovery has read the store.
+ * @throws BadSetting, CatalogueFault, and the faults of src/store/sqlite/faults.ts: one line each; the system's error for a taken port.
+ */
+export const openService = async (settings: Settings, more: { simulate: boolean; log: Log }): Promise<Service> => {
+  const { log, simulate } = more;
+  const catalogue = readCatalogue(settings);
+  const mode = simulate ? "test" : "live";
+  const store = await openSqliteStore({ dir: settings.data.dir, mode });
+  const undo: (() => Promise<unknown>)[] = [() => store.close()];
+  try {
+    const clock = systemClock(await store.lastSeenMs());
+    const simulator: EmbeddedSimulator | null = simulate ? await openEmbeddedSimulator(settings, catalogue) : null;
+    if (simulator) undo.unshift(() => simulator.stop());
+    let end: (code: number) => void = () => undefined;
+    const ended = new Promise<number>((resolve) => {
+      end = resolve;
+    });
+    const rooms: Rooms = await joinRooms({
+      settings: simulator?.settings ?? settings,
+      clock,
+      log,
+      store,
+      files: await openLocalFiles(join(settings.data.dir, "files")),
+      catalogue,
+      pace: simulate ? settings.simulator.speed : 1,
+      unknownOutcome: () => end(EXIT_UNKNOWN_OUTCOME),
+    });
+    undo.unshift(() => rooms.stop());
+    const { url } = await rooms.http.listen(settings.server);
+    rooms.listensAt(url);
+    log("service listening", { url, pid: process.pid });
+    await rooms.recover();
+
+    const failed = (fault: unknown) =>
+      log("effect failed", { event: "upkeep", reason: fault instanceof Error ? fault.message : String(fault) });
+    const beat = repeat(clock, BEAT_MS, async () => void (await rooms.post({ deed: "beat", atMs: clock.nowMs() })), failed);
+    const sweep = repeat(clock, SWEEP_MS, rooms.sweep, failed);
+    return {
+      url,
+      mode,
+      reads: store,
+      post: rooms.post,
+      readiness: rooms.readiness,
+      simulatorUrl: simulator?.url ?? null,
+      reloadCatalogue: () => rooms.replaceCatalogue(readCatalogue(settings)),
+      drain: async () => {
+        log("service draining");
+        beat();
+        sweep();
+        await rooms.drain(settings.server.drain_s * 1000);
+        for (const close of undo) await close();
+        log("service stopped");
+      },
+      ended,
+    };
+  } catch (fault) {
+    for (const close of undo) await close().catch(() => undefined);
+    throw fault;
+  }
+};

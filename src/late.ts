@@ -1,0 +1,41 @@
+// What comes in about a generation that has ended: noted for the operator, nothing changes for the customer.
+import type { GenerationEvent } from "../actors/generation-words.ts";
+import type { AttemptChange, MarkAttemptDeed, OfficeOutcome } from "./deeds.ts";
+import type { Log } from "./events.ts";
+
+export type LateParts = {
+  post: (deed: MarkAttemptDeed) => Promise<OfficeOutcome>;
+  /** Goes on asking about an attempt, now that its job is known. */
+  watch: (seq: number, n: number) => void;
+  log: Log;
+};
+
+/** The change of an attempt that an event means once its generation has ended; null when it means nothing any more. */
+const changeOf = (event: GenerationEvent): AttemptChange | null => {
+  switch (event.type) {
+    case "accepted":
+      return { n: event.n, job: event.job };
+    case "announced":
+      return { n: event.n, state: "late", results: event.results, watchUntilMs: null };
+    case "jobFailed":
+    case "rejected":
+      return { n: event.n, failure: event.failure, watchUntilMs: null };
+    case "provedAbsent":
+    case "meansExhausted":
+      return { n: event.n, watchUntilMs: null };
+    default:
+      return null;
+  }
+};
+
+/** Takes the events of ended generations. */
+export const openLate =
+  (parts: LateParts) =>
+  async (seq: number, event: GenerationEvent): Promise<void> => {
+    const change = changeOf(event);
+    if (!change) return;
+    const outcome = await parts.post({ deed: "mark-attempt", seq, atMs: event.atMs, change });
+    if (outcome.kind !== "done") return;
+    if (event.type === "accepted") parts.watch(seq, event.n);
+    if (event.type === "announced") parts.log("attempt late", { count: seq, attempt: event.n });
+  };

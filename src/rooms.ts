@@ -1,0 +1,268 @@
+// Joins the rooms: what each needs of the others, the life of the whole from recovery to drain.
+import { setImmediate } from "node:timers";
+import { openHealthDesk } from "../actors/health-desk.ts";
+import { type Ledger, openLedger } from "../actors/ledger.ts";
+import { Supervisor } from "../actors/supervisor.ts";
+import type { Catalogue } from "../catalogue/load.ts";
+import type { Clock } from "./clock.ts";
+import type { Settings } from "./config.ts";
+import type { Deed, DeedOutcome, OutcomeOf } from "./deeds.ts";
+import { type Effects, openEffects } from "./effects/effects.ts";
+import type { Log } from "./events.ts";
+import { openLinks } from "./files/links.ts";
+import type { Files } from "./files/port.ts";
+import { sweepFiles } from "./files/retention.ts";
+import { type Http, openHttp } from "./http/app.ts";
+import { openLate } from "./late.ts";
+import { readAllowed } from "./media/allow.ts";
+import { openMedia } from "./media/media.ts";
+import { openProviders } from "./providers/providers.ts";
+import { openRecords } from "./records.ts";
+import { DELIVERIES_KEPT, openRoutes } from "./routes.ts";
+import type { Store } from "./store/store.ts";
+import { type Door, openCorridor, type Submit } from "./submit.ts";
+
+/** What the rooms are joined from. */
+export type RoomsParts = {
+  settings: Settings;
+  clock: Clock;
+  log: Log;
+  store: Store;
+  files: Files;
+  catalogue: Catalogue;
+  /** How many times faster than life the providers are (the simulator's speed). */
+  pace: number;
+  /** Told once, when a commit ended in doubt: the process has to end. */
+  unknownOutcome: () => void;
+};
+
+export type Rooms = {
+  http: Http;
+  submit: Submit;
+  ledger: Ledger;
+  supervisor: Supervisor;
+  effects: Effects;
+  post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
+  readiness: () => { ready: boolean; faults: string[] };
+  /** The address that file links are built from, unless the settings name one. */
+  listensAt: (url: string) => void;
+  /** Reads what had not ended and goes on; submissions are taken from then on. */
+  recover: () => Promise<void>;
+  replaceCatalogue: (next: Catalogue) => void;
+  /** Deletes files past their retention. */
+  sweep: () => Promise<void>;
+  drain: (longestMs: number) => Promise<void>;
+  stop: () => Promise<void>;
+};
+
+/** How often a drain looks whether everything under way has ended. */
+const DRAIN_LOOK_MS = 20;
+/** Attempts of ended generations read at a time at the start. */
+const WATCH_PAGE = 500;
+
+const hostOf = (url: string | undefined): string | null => (url === undefined ? null : new URL(url).host);
+
+export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
+  const { settings, clock, log, store, files } = parts;
+  const { limits } = settings;
+  let life: "starting" | "open" | "draining" | "stopped" = "starting";
+  let baseUrl = settings.server.public_url;
+  const parked = new Map<number, string>();
+
+  const ledger = openLedger({
+    commit: (deeds) => store.commit(deeds),
+    clock,
+    soon: setImmediate,
+    committed: (deed, outcome) => committed(deed, outcome),
+    full: () => log("store full", { reason: "the disk is full: submissions are turned away, everything else waits" }),
+    unknown: (fault) => {
+      log("store outcome unknown", { reason: fault instanceof Error ? fault.message : String(fault) });
+      parts.unknownOutcome();
+    },
+  });
+  const { post } = ledger;
+
+  const providers = openProviders({
+    settings: settings.providers,
+    isOwned: async (provider, jobId) => (await store.jobOwner(provider, jobId)) !== undefined,
+  });
+  const allows = readAllowed(settings.media.allow);
+  const media = openMedia({
+    files,
+    allows,
+    allowsResult: (provider, host) => hostOf(settings.providers[provider]?.base_url) === host,
+    resultBytes: limits.result_bytes,
+  });
+  const records = openRecords(store);
+
+  const health = openHealthDesk(clock, await store.routeHealth(), (routeId, state, snapshot) => {
+    log("route state changed", { route_id: routeId, state });
+    routes.touch();
+    void post({ deed: "save-route-health", routeId, snapshot, atMs: clock.nowMs() });
+    supervisor.routesChanged([routeId]);
+  });
+  const routes = openRoutes({
+    catalogue: parts.catalogue,
+    health,
+    isConfigured: (providerId) => providers.configured(providerId),
+    watchMs: (providerId) => providers.traits(providerId).watchMs,
+    seatsPerRoute: limits.seats_per_route,
+    deliveries: await store.recentDeliveries(DELIVERIES_KEPT),
+  });
+
+  const late = openLate({ post, watch: (seq, n) => effects.perform(seq, { type: "ask.watch", n }), log });
+  const supervisor: Supervisor = new Supervisor({
+    clock,
+    limits: {
+      seats: limits.seats,
+      seatsOf: routes.seatsOf,
+      liveActors: limits.live_actors,
+      collectMs: limits.collect_s * 1000,
+      keepFilesMs: limits.keep_files_s * 1000,
+    },
+    post,
+    unfinished: (afterSeq, limit) => store.unfinished(afterSeq, limit),
+    gate: routes.gate,
+    perform: (seq, ask) => effects.perform(seq, ask),
+    lateReport: (seq, event) => void late(seq, event).catch(() => undefined),
+    stepped: (record, after) => {
+      if (record.completedAtMs !== null)
+        log("generation ended", {
+          generation_id: record.id,
+          state: record.status,
+          ...(record.error ? { error_code: record.error.code } : {}),
+        });
+      else if (after.matches({ running: "parked" })) {
+        parked.set(record.seq, record.id);
+        log("generation parked", { generation_id: record.id });
+      }
+    },
+    lost: (seq, reason) => log("effect failed", { event: "generation lost", count: seq, reason }),
+  });
+  const effects: Effects = openEffects({
+    clock,
+    log,
+    reads: store,
+    providers,
+    media,
+    report: (seq, event) => supervisor.report(seq, event),
+    judge: health.judge,
+    delivered: routes.delivered,
+    pace: parts.pace,
+  });
+
+  /** What follows from a deed on disk: the hook is the only way the supervisor learns of a new generation. */
+  const committed = (deed: Deed, outcome: DeedOutcome): void => {
+    if (outcome.kind === "admitted") records.keep(outcome.record);
+    else if (outcome.kind === "stepped") records.keep(outcome.record);
+    if (deed.deed === "admit" && outcome.kind === "admitted") supervisor.admitted(deed);
+    else if (deed.deed === "expire-files") records.drop(deed.seq);
+    else if (deed.deed === "set-account" || deed.deed === "revoke-key" || deed.deed === "create-key") http.callersChanged();
+    else if (deed.deed === "credit") http.callersChanged();
+  };
+
+  const door = (): Door => {
+    if (life !== "open") return "restarting";
+    const load = ledger.load();
+    const isBusy = load.isFull || load.waiting > limits.waiting_submissions || load.committingForMs > limits.slow_commit_ms;
+    return isBusy ? "busy" : "open";
+  };
+  const submit = openCorridor({
+    reads: store,
+    admit: post,
+    door,
+    catalogue: routes.catalogue,
+    routeState: routes.state,
+    expectedMs: routes.expectedMs,
+    allowsHost: allows,
+    measure: (links) => media.measure(links),
+    limits: { inProgress: limits.in_progress, noWaitMs: limits.no_wait_s * 1000 },
+    clock,
+  });
+  const readiness = () => {
+    const faults: string[] = [];
+    if (life === "starting") faults.push("recovery is reading the store");
+    if (life === "draining" || life === "stopped") faults.push("the service is draining");
+    if (ledger.load().isFull) faults.push("the disk is full");
+    for (const id of parked.values()) faults.push(`${id} is parked: its settlement was refused; genrouter trace ${id}`);
+    return { ready: faults.length === 0, faults };
+  };
+  const links = openLinks({
+    secretHex: await store.secret("links"),
+    baseUrl: () => baseUrl,
+    validS: limits.link_s,
+    clock,
+  });
+  const http: Http = openHttp({
+    settings,
+    clock,
+    log,
+    reads: {
+      callerByKeyHash: (hash) => store.callerByKeyHash(hash),
+      generationById: records.find,
+      generationBySeq: (seq) => store.generationBySeq(seq),
+    },
+    submit,
+    models: routes.models,
+    files,
+    links,
+    readiness,
+    storeOpen: () => life !== "stopped",
+  });
+
+  const stop = async () => {
+    life = "stopped";
+    await http.stop();
+    supervisor.stop();
+    await effects.stop();
+    health.stop();
+    await ledger.idle();
+  };
+  return {
+    http,
+    submit,
+    ledger,
+    supervisor,
+    effects,
+    post,
+    readiness,
+    listensAt: (url) => {
+      if (baseUrl === "") baseUrl = url;
+    },
+    recover: async () => {
+      const startedAtMs = clock.nowMs();
+      const found = await supervisor.recover();
+      for (let afterSeq = 0; ; ) {
+        const page = await store.watchedAttempts(afterSeq, WATCH_PAGE);
+        for (const attempt of page) effects.perform(attempt.seq, { type: "ask.watch", n: attempt.n });
+        const last = page.at(-1);
+        if (!last || page.length < WATCH_PAGE) break;
+        afterSeq = last.seq;
+      }
+      if (life === "starting") life = "open";
+      log("recovery finished", { count: found, dur_ms: clock.nowMs() - startedAtMs });
+    },
+    replaceCatalogue: (next) => {
+      const before = routes.catalogue();
+      routes.replaceCatalogue(next);
+      supervisor.routesChanged(before.models.flatMap((model) => model.routes.map((route) => route.id)));
+      log("catalogue loaded", { count: next.models.length });
+    },
+    sweep: async () => {
+      const count = await sweepFiles({
+        expired: (limit) => store.expiredFiles(clock.nowMs(), limit),
+        remove: (id) => files.remove(id),
+        mark: async (seq) => (await post({ deed: "expire-files", seq, atMs: clock.nowMs() })).kind === "done",
+      });
+      if (count > 0) log("files swept", { count });
+    },
+    drain: async (longestMs) => {
+      life = "draining";
+      supervisor.drain();
+      const endMs = clock.nowMs() + longestMs;
+      while (supervisor.sending() > 0 && clock.nowMs() < endMs)
+        await new Promise<void>((wake) => clock.after(DRAIN_LOOK_MS, wake));
+    },
+    stop,
+  };
+};

@@ -1,0 +1,96 @@
+// Which routes may be used at this moment: known to the catalogue, configured, not down; and how long they usually take.
+import type { HealthDesk } from "../actors/health-desk.ts";
+import type { Gate } from "../actors/supervisor-words.ts";
+import { type ModelEntry, modelEntry } from "../catalogue/entry.ts";
+import type { Catalogue } from "../catalogue/load.ts";
+import type { RouteState } from "./quote/plan.ts";
+import type { JsonObject } from "./terms.ts";
+
+/** Deliveries that an expected time is taken from, and how many must be known before the catalogue's figure is replaced. */
+export const DELIVERIES_KEPT = 50;
+const DELIVERIES_NEEDED = 20;
+
+export type Routes = {
+  catalogue(): Catalogue;
+  /** Takes another catalogue from now on; attempts under way keep what they have. */
+  replaceCatalogue(next: Catalogue): void;
+  state(routeId: string): RouteState;
+  gate(routeId: string): Gate;
+  seatsOf(routeId: string): number;
+  /** The 90th percentile of the last deliveries, ms; undefined while too few are known. */
+  expectedMs(routeId: string): number | undefined;
+  delivered(routeId: string, tookMs: number): void;
+  /** The model list of this moment. `version` changes whenever it may have. */
+  models(): { entries: ModelEntry[]; version: number };
+  /** Health or configuration changed: the model list is made anew. */
+  touch(): void;
+};
+
+export type RoutesParts = {
+  catalogue: Catalogue;
+  health: Pick<HealthDesk, "isDown">;
+  isConfigured: (providerId: string) => boolean;
+  watchMs: (providerId: string) => number;
+  seatsPerRoute: number;
+  deliveries: ReadonlyMap<string, readonly number[]>;
+};
+
+export const openRoutes = (parts: RoutesParts): Routes => {
+  let { catalogue } = parts;
+  let version = 0;
+  let listed: { version: number; entries: ModelEntry[] } | null = null;
+  const deliveries = new Map([...parts.deliveries].map(([routeId, times]) => [routeId, [...times]]));
+
+  const state = (routeId: string): RouteState => {
+    const known = catalogue.route(routeId);
+    if (!known || !parts.isConfigured(known.route.provider)) return "unconfigured";
+    return parts.health.isDown(routeId) ? "down" : "up";
+  };
+
+  return {
+    catalogue: () => catalogue,
+    replaceCatalogue: (next) => {
+      catalogue = next;
+      version += 1;
+    },
+    state,
+    gate: (routeId) => {
+      const known = catalogue.route(routeId);
+      if (!known) return { kind: "closed", reason: "removed" };
+      const { route, model } = known;
+      if (!parts.isConfigured(route.provider)) return { kind: "closed", reason: "no key" };
+      if (parts.health.isDown(routeId)) return { kind: "closed", reason: "down" };
+      // What the route makes is frozen with its options: the model may be gone when its result arrives.
+      const options = { ...route.options, kind: model.kind } as unknown as JsonObject;
+      const spec = { routeId, provider: route.provider, endpoint: route.endpoint, options };
+      return { kind: "open", spec, watchMs: parts.watchMs(route.provider) };
+    },
+    seatsOf: (routeId) => catalogue.route(routeId)?.route.seats ?? parts.seatsPerRoute,
+    expectedMs: (routeId) => {
+      const times = deliveries.get(routeId);
+      if (!times || times.length < DELIVERIES_NEEDED) return undefined;
+      const sorted = [...times].sort((a, b) => a - b);
+      return sorted[Math.ceil(sorted.length * 0.9) - 1];
+    },
+    delivered: (routeId, tookMs) => {
+      const times = deliveries.get(routeId) ?? [];
+      times.push(tookMs);
+      if (times.length > DELIVERIES_KEPT) times.shift();
+      deliveries.set(routeId, times);
+    },
+    models: () => {
+      if (listed?.version !== version) {
+        const isConfigured = (routeId: string) => state(routeId) !== "unconfigured";
+        const isUp = (routeId: string) => state(routeId) === "up";
+        const entries = catalogue.models
+          .filter((model) => model.routes.some((route) => isUp(route.id)))
+          .map((model) => modelEntry(model, isConfigured));
+        listed = { version, entries };
+      }
+      return listed;
+    },
+    touch: () => {
+      version += 1;
+    },
+  };
+};
