@@ -2,11 +2,13 @@
 import { Command, CommanderError } from "commander";
 import { addAccounts } from "./commands/accounts.ts";
 import { addCredits } from "./commands/credits.ts";
+import { addExplain } from "./commands/explain.ts";
 import { addGenerate } from "./commands/generate.ts";
 import { addKeys } from "./commands/keys.ts";
 import { addModels } from "./commands/models.ts";
 import { addResults } from "./commands/results.ts";
 import { addServe } from "./commands/serve.ts";
+import { addSimulator } from "./commands/simulator.ts";
 import { addTrace } from "./commands/trace.ts";
 import { addVerify } from "./commands/verify.ts";
 import { EXIT_TABLE, EXITS, type Exit, tell } from "./exits.ts";
@@ -14,7 +16,19 @@ import type { Session } from "./session.ts";
 import type { Terminal } from "./terminal.ts";
 import { versionLine } from "./version.ts";
 
-const ADDITIONS = [addServe, addAccounts, addKeys, addCredits, addModels, addGenerate, addResults, addTrace, addVerify];
+const ADDITIONS = [
+  addServe,
+  addAccounts,
+  addKeys,
+  addCredits,
+  addModels,
+  addExplain,
+  addGenerate,
+  addResults,
+  addTrace,
+  addVerify,
+  addSimulator,
+];
 
 /** Every command of the binary, ready to parse. */
 export const buildProgram = (session: Session): Command => {

@@ -60,6 +60,16 @@ const curlLine = (url: string, key: string): string =>
     `-d '{"model":"vidmodel-2.0-fast","input":{"prompt":"a red kite over dunes","resolution":"480p","duration":4}}'`,
   ].join(" ");
 
+/** SIGHUP: the catalogue again; a bad one is told and the old one stays. */
+const reload = (session: Session, service: Service): void => {
+  try {
+    service.reloadCatalogue();
+    session.terminal.note("SIGHUP: the catalogue was read again");
+  } catch (fault) {
+    session.terminal.warn(`SIGHUP: the old catalogue stays; ${fault instanceof Error ? fault.message : fault}`);
+  }
+};
+
 /** Ends the service the way the signals ask for; resolves to the exit code. */
 const runUntilEnd = async (
   session: Session,
@@ -114,6 +124,7 @@ export const addServe = (program: Command, session: Session): void => {
         terminal.print(`key ${key}`);
         terminal.print(curlLine(service.url, key));
       }
+      process.on("SIGHUP", () => reload(session, service));
       session.exit = await runUntilEnd(session, service, signal, closeControl);
     });
   withExamples(

@@ -1,0 +1,190 @@
+// `genrouter explain`: the quote and the plan of a request without submitting it: routes, prices, what is skipped and why.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Command } from "commander";
+import { openHealthDesk } from "../../../actors/health-desk.ts";
+import type { Catalogue } from "../../../catalogue/load.ts";
+import { systemClock } from "../../clock.ts";
+import type { Settings } from "../../config.ts";
+import { checkInput, checkMeasured } from "../../quote/input.ts";
+import { type ConsideredRoute, type Explanation, explainPlan } from "../../quote/plan.ts";
+import { priceRoutes } from "../../quote/price.ts";
+import { DELIVERIES_KEPT, openRoutes } from "../../routes.ts";
+import type { JsonObject, Measured, MediaLink } from "../../terms.ts";
+import { CommandFault, EXITS, exitOfStatus } from "../exits.ts";
+import { inputOf, parseObject, withFields } from "../fields.ts";
+import { withReads } from "../reads.ts";
+import {
+  type DirFlag,
+  type JsonFlag,
+  parseWhole,
+  type Session,
+  settingsOf,
+  withDir,
+  withExamples,
+  withJson,
+} from "../session.ts";
+import { table } from "../terminal.ts";
+import { parseUsd, showUsd, usdNumber } from "../usd.ts";
+
+type Flags = DirFlag & JsonFlag & { catalogue?: string; maxCostUsd?: string; maxWaitS?: string };
+
+/** What is known of the routes besides the catalogue: their health, how long they took, whether the simulator stands in. */
+type Known = { health: Map<string, string>; deliveries: Map<string, number[]>; simulated: boolean };
+
+/** §2.5: the default of `max_cost_usd`. */
+const MOST_COST_CREDITS = 10_000;
+
+const NOTHING_KNOWN: Known = { health: new Map(), deliveries: new Map(), simulated: false };
+
+const knownOf = async (dir: string): Promise<Known> => {
+  const { DATABASE_FILE } = await import("../../store/sqlite/open.ts");
+  if (!(await Bun.file(join(dir, DATABASE_FILE)).exists())) return NOTHING_KNOWN;
+  return withReads(dir, async (reads) => ({
+    health: await reads.routeHealth(),
+    deliveries: await reads.recentDeliveries(DELIVERIES_KEPT),
+    simulated: (await reads.mode()) === "test",
+  }));
+};
+
+const loadFor = async (settings: Settings): Promise<Catalogue> => {
+  const { builtInCatalogue, loadCatalogue } = await import("../../../catalogue/load.ts");
+  return settings.catalogue.dir ? loadCatalogue(settings.catalogue.dir) : builtInCatalogue();
+};
+
+/** Measures media the way a submission does, with a private place for what must be spooled. */
+const measure = async (settings: Settings, links: readonly MediaLink[]): Promise<Measured[]> => {
+  if (links.length === 0) return [];
+  const [{ openMedia }, { readAllowed }, { openLocalFiles }] = await Promise.all([
+    import("../../media/media.ts"),
+    import("../../media/allow.ts"),
+    import("../../files/local.ts"),
+  ]);
+  const spool = mkdtempSync(join(tmpdir(), "genrouter-explain-"));
+  try {
+    const media = openMedia({
+      files: await openLocalFiles(spool),
+      allows: readAllowed(settings.media.allow),
+      allowsResult: () => false,
+      resultBytes: settings.limits.result_bytes,
+    });
+    return await media.measure(links);
+  } finally {
+    rmSync(spool, { recursive: true, force: true });
+  }
+};
+
+const explain = async (
+  settings: Settings,
+  modelId: string,
+  input: JsonObject,
+  maxCostCredits: number,
+  maxWaitMs: number | null,
+) => {
+  const catalogue = await loadFor(settings);
+  const model = catalogue.model(modelId);
+  if (!model)
+    throw new CommandFault(EXITS.refused, `there is no model ${modelId} in the catalogue`, {
+      fix: `it has ${catalogue.models.map(({ id }) => id).join(", ")}`,
+      code: "model_not_available",
+    });
+  const { readAllowed } = await import("../../media/allow.ts");
+  const checked = checkInput(model, input, readAllowed(settings.media.allow));
+  const measured = await measure(settings, checked.links);
+  checkMeasured(model, checked, measured);
+
+  const known = await knownOf(settings.data.dir);
+  const hasKeys = Object.values(settings.providers).some(({ key }) => key !== undefined);
+  const simulated = known.simulated || !hasKeys;
+  const health = openHealthDesk(systemClock(), known.health, () => undefined);
+  const routes = openRoutes({
+    catalogue,
+    health,
+    isConfigured: (provider) => simulated || settings.providers[provider]?.key !== undefined,
+    watchMs: () => 0,
+    seatsPerRoute: settings.limits.seats_per_route,
+    deliveries: known.deliveries,
+  });
+  const explanation = explainPlan({
+    model,
+    checked,
+    measured,
+    prices: priceRoutes(model, checked, measured),
+    maxCostCredits,
+    maxWaitMs,
+    routeState: routes.state,
+    expectedMs: routes.expectedMs,
+  });
+  health.stop();
+  return { explanation, filled: checked.filled, measured, simulated };
+};
+
+/** The considered routes, those of the plan first and in its order; `rank` is their place in it. */
+const ranked = (explanation: Explanation): { rank: number | null; route: ConsideredRoute }[] => {
+  const order = "plan" in explanation ? explanation.plan.routes.map(({ routeId }) => routeId) : [];
+  const place = (route: ConsideredRoute) => order.indexOf(route.routeId);
+  const planned = explanation.considered.filter((route) => place(route) >= 0).sort((a, b) => place(a) - place(b));
+  const skipped = explanation.considered.filter((route) => place(route) < 0);
+  return [...planned.map((route, at) => ({ rank: at + 1, route })), ...skipped.map((route) => ({ rank: null, route }))];
+};
+
+export const addExplain = (program: Command, session: Session): void => {
+  const { terminal } = session;
+  const command = program
+    .command("explain <model> [input]")
+    .description("quote and plan of a request, without submitting it: routes, prices, what is skipped and why")
+    .option("--max-cost-usd <usd>", "as in the request")
+    .option("--max-wait-s <seconds>", "as in the request")
+    .option("--catalogue <dir>", "directory with models/ to use instead of the built-in catalogue")
+    .action(async (model: string, json: string | undefined, flags: Flags) => {
+      const settings = settingsOf(session, flags);
+      if (flags.catalogue !== undefined) settings.catalogue.dir = flags.catalogue;
+      const input = { ...(json === undefined ? {} : parseObject(json, "INPUT")), ...inputOf(flags) };
+      const maxCostCredits = flags.maxCostUsd === undefined ? MOST_COST_CREDITS : parseUsd(flags.maxCostUsd, "--max-cost-usd");
+      const maxWaitMs = flags.maxWaitS === undefined ? null : parseWhole(flags.maxWaitS, "--max-wait-s", 1, 86_400) * 1000;
+      const { explanation, filled, measured, simulated } = await explain(settings, model, input, maxCostCredits, maxWaitMs);
+      const refusal = "refusal" in explanation ? explanation.refusal : null;
+      if (refusal) session.exit = exitOfStatus(refusal.status);
+      const rows = ranked(explanation);
+      if (flags.json)
+        return terminal.print(
+          JSON.stringify({
+            model,
+            input: filled,
+            measured,
+            routes: rows.map(({ rank, route }) => ({
+              route: route.routeId,
+              rank,
+              price_usd: route.priceCredits === null ? null : usdNumber(route.priceCredits),
+              expected_s: route.expectedMs / 1000,
+              verdict: route.verdict,
+            })),
+            quoted_usd: "plan" in explanation ? usdNumber(explanation.plan.quotedCredits) : null,
+            reserved_usd: "plan" in explanation ? usdNumber(explanation.plan.reservedCredits) : null,
+            refusal: refusal && { status: refusal.status, code: refusal.code, message: refusal.message },
+          }),
+        );
+      if (simulated) terminal.note("every provider counts as configured, as with the simulator");
+      for (const { field, ms, width, height } of measured)
+        terminal.print(`${field}  ${ms === undefined ? "" : `${ms / 1000} s  `}${width ? `${width}×${height}` : ""}`.trimEnd());
+      const cells = rows.map(({ rank, route }) => [
+        rank === null ? "–" : String(rank),
+        route.routeId,
+        route.priceCredits === null ? "–" : showUsd(route.priceCredits),
+        `${Math.round(route.expectedMs / 1000)} s`,
+        route.verdict,
+      ]);
+      for (const line of table(["TRY", "ROUTE", "PRICE", "EXPECTED", "VERDICT"], cells, [0, 2, 3])) terminal.print(line);
+      if ("plan" in explanation)
+        terminal.print(
+          `quoted ${showUsd(explanation.plan.quotedCredits)} (the first)  held while it runs ${showUsd(explanation.plan.reservedCredits)} (the dearest)`,
+        );
+      if (refusal) terminal.print(`refused ${refusal.status} ${refusal.code}: ${refusal.message}`);
+    });
+  withExamples(
+    withJson(withDir(withFields(command))),
+    `explain vidmodel-2.0 '{"prompt":"a red kite","resolution":"720p","duration":5}'`,
+    "explain vidmodel-2.0-fast --prompt x --duration 4 --max-cost-usd 0.50 --json | jq '.routes[]'",
+  );
+};

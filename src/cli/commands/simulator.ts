@@ -1,0 +1,36 @@
+// `genrouter simulator`: the simulator of upstream providers by itself, for services and tests elsewhere.
+import type { Command } from "commander";
+import type { MediaKind } from "../../terms.ts";
+import type { Exit } from "../exits.ts";
+import { type Session, withExamples } from "../session.ts";
+
+type Flags = { port: string; host: string; speed: string; seed: string; log?: string; catalogue?: string };
+
+/** What each endpoint of a catalogue makes, so that the simulator need not guess it from names. */
+const kindsOf = async (dir: string | undefined): Promise<(endpoint: string) => MediaKind | undefined> => {
+  const { builtInCatalogue, loadCatalogue } = await import("../../../catalogue/load.ts");
+  const { kindByName } = await import("../../simulator/wish.ts");
+  const kinds = new Map<string, MediaKind>();
+  for (const model of (dir === undefined ? builtInCatalogue() : loadCatalogue(dir)).models)
+    for (const route of model.routes) kinds.set(route.endpoint, model.kind);
+  return (endpoint) => kinds.get(endpoint) ?? kindByName(endpoint);
+};
+
+export const addSimulator = (program: Command, session: Session): void => {
+  const command = program
+    .command("simulator")
+    .description("run the simulator of upstream providers by itself; it prints how to point a service at it")
+    .option("--port <port>", "port to listen on, 0 takes a free one", "8090")
+    .option("--host <address>", "address to listen on", "127.0.0.1")
+    .option("--speed <factor>", "1 = a picture in about 2 s, 100 = a hundred times faster (GENROUTER_SIMULATOR__SPEED)")
+    .option("--seed <n>", "decides times and looks", "1")
+    .option("--log <file>", "keep every submission in a file, durable before it is answered; continued after a restart")
+    .option("--catalogue <dir>", "catalogue that says what each endpoint makes, instead of the built-in one")
+    .action(async ({ catalogue, ...flags }: Flags) => {
+      const { runSimulator } = await import("../../simulator/command.ts");
+      const speed = flags.speed ?? session.env.GENROUTER_SIMULATOR__SPEED ?? "1";
+      const words = Object.entries({ ...flags, speed }).flatMap(([name, value]) => [`--${name}`, value]);
+      session.exit = (await runSimulator(words, await kindsOf(catalogue))) as Exit;
+    });
+  withExamples(command, "simulator --port 8090", "simulator --port 0 --speed 100 --log submissions.jsonl");
+};
