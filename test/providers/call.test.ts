@@ -1,0 +1,241 @@
+// What a call proves: every way in which a connection can end, against servers that end it so, byte by byte.
+import { describe, expect, test } from "bun:test";
+import { type Called, type CallRules, callProvider, provesNotSent, readJson } from "../../src/providers/call.ts";
+import type { ProviderRequest } from "../../src/providers/provider.ts";
+import { SELF_SIGNED } from "./certificate.ts";
+import { answerOf, closedPort, openWire } from "./wire.ts";
+
+const SECRET = "Key s3cr3t-s3cr3t";
+const post = (url: string): ProviderRequest => ({
+  method: "POST",
+  url: `${url}/submit?signature=hidden`,
+  headers: { "content-type": "application/json" },
+  body: { prompt: "a fox" },
+});
+const rules = (more: Partial<CallRules> = {}): CallRules => ({
+  headers: { authorization: SECRET },
+  timeoutMs: 5_000,
+  maxBytes: 1_048_576,
+  signal: new AbortController().signal,
+  ...more,
+});
+const expectQuiet = (called: Called) => {
+  const text = JSON.stringify(called);
+  for (const secret of ["s3cr3t", "hidden", "127.0.0.1"]) expect(text).not.toContain(secret);
+};
+
+describe("only these prove that nothing was sent", () => {
+  test("a refused connection", async () => {
+    const called = await callProvider(post(`http://127.0.0.1:${closedPort()}`), rules());
+    expect(called).toEqual({ kind: "not_sent", detail: "ECONNREFUSED" });
+  });
+
+  test("a certificate that is not trusted: the server is sent no request", async () => {
+    let bytes = 0;
+    const server = Bun.listen({
+      hostname: "127.0.0.1",
+      port: 0,
+      tls: SELF_SIGNED,
+      socket: { data: (_, chunk) => void (bytes += chunk.length), error() {} },
+    });
+    const called = await callProvider(post(`https://localhost:${server.port}`), rules());
+    server.stop(true);
+    expect(called).toEqual({ kind: "not_sent", detail: "DEPTH_ZERO_SELF_SIGNED_CERT" });
+    expect(bytes).toBe(0);
+  });
+
+  test("a signal that was given before", async () => {
+    using wire = openWire({});
+    const called = await callProvider(post(wire.url), rules({ signal: AbortSignal.abort() }));
+    expect(called.kind).toBe("not_sent");
+    expect(wire.connections()).toBe(0);
+  });
+
+  for (const [code, proof] of [
+    ["ECONNREFUSED", true],
+    ["ENOTFOUND", true],
+    ["CERT_HAS_EXPIRED", true],
+    ["ERR_TLS_CERT_ALTNAME_INVALID", true],
+    ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", true],
+    ["ECONNRESET", false],
+    ["EPIPE", false],
+    ["ETIMEDOUT", false],
+    ["EAI_AGAIN", false],
+    ["TimeoutError", false],
+    ["Malformed_HTTP_Response", false],
+    ["", false],
+  ] as const)
+    test(`${code || "no code"}: ${proof}`, () => {
+      expect(provesNotSent(code)).toBe(proof);
+    });
+});
+
+describe("these prove nothing", () => {
+  const ROWS: [name: string, script: Parameters<typeof openWire>[0], detail: string, timeoutMs?: number][] = [
+    ["a reset before the request was read", { opened: (s) => s.terminate() }, "ECONNRESET"],
+    ["a close after it was read", { asked: (s) => void s.end() }, "ECONNRESET"],
+    ["a reset after it was read", { asked: (s) => s.terminate() }, "ECONNRESET"],
+    ["silence after it was read", {}, "no whole answer within 150 ms", 150],
+    ["half a head", { asked: (s) => void s.end("HTTP/1.1 200 O") }, "ECONNRESET"],
+    [
+      "half a body, then a close",
+      { asked: (s) => void s.end('HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"id') },
+      "200, then ECONNRESET",
+    ],
+    [
+      "half a body, then silence",
+      { asked: (s) => void s.write('HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"id') },
+      "200, then no whole answer within 150 ms",
+      150,
+    ],
+    ["no HTTP at all", { asked: (s) => void s.end("220 mail.example ESMTP\r\n\r\n") }, "Malformed_HTTP_Response"],
+    [
+      "a chunk whose length is none",
+      { asked: (s) => void s.end("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}") },
+      "200, then ",
+    ],
+  ];
+  for (const [name, script, detail, timeoutMs] of ROWS)
+    test(name, async () => {
+      using wire = openWire(script);
+      const called = await callProvider(post(wire.url), rules(timeoutMs === undefined ? {} : { timeoutMs }));
+      expect(called.kind).toBe("broken");
+      if (called.kind === "broken") expect(called.detail).toStartWith(detail);
+      expectQuiet(called);
+      expect(wire.requests.length).toBeLessThanOrEqual(1);
+    });
+
+  test("a TLS handshake that nobody answers", async () => {
+    using wire = openWire({});
+    const called = await callProvider(post(wire.url.replace("http:", "https:")), rules({ timeoutMs: 150 }));
+    expect(called).toEqual({ kind: "broken", detail: "no whole answer within 150 ms" });
+  });
+
+  test("giving up while the provider holds the request", async () => {
+    using wire = openWire({});
+    const giver = new AbortController();
+    const calling = callProvider(post(wire.url), rules({ signal: giver.signal }));
+    await wire.arrived(1);
+    giver.abort();
+    expect(await calling).toEqual({ kind: "broken", detail: "given up while waiting for the answer" });
+  });
+
+  test("a kept connection that breaks on the second request, which is not sent again", async () => {
+    let asked = 0;
+    using wire = openWire({ asked: (s) => (++asked === 1 ? void s.write(answerOf(200, {})) : s.terminate()) });
+    expect((await callProvider(post(wire.url), rules())).kind).toBe("answered");
+    expect(await callProvider(post(wire.url), rules())).toEqual({ kind: "broken", detail: "ECONNRESET" });
+    expect(wire.requests.length).toBe(2);
+    expect(wire.connections()).toBe(1);
+  });
+});
+
+describe("an answer", () => {
+  test("comes whole: status, headers in lower case, JSON, text", async () => {
+    using wire = openWire({ asked: (s) => void s.write(answerOf(201, { id: "j" }, { "X-Fal-Error-Type": "None" })) });
+    const called = await callProvider(post(wire.url), rules());
+    expect(called).toMatchObject({
+      kind: "answered",
+      response: { status: 201, json: { id: "j" }, text: '{"id":"j"}', headers: { "x-fal-error-type": "None" } },
+    });
+  });
+
+  test("is asked for uncompressed, with the credential and the body as given", async () => {
+    using wire = openWire({ asked: (s) => void s.write(answerOf(200, {})) });
+    await callProvider(post(wire.url), rules());
+    const [request = ""] = wire.requests;
+    expect(request).toContain(SECRET);
+    expect(request.toLowerCase()).toContain("accept-encoding: identity\r\n");
+    expect(request).toEndWith('\r\n\r\n{"prompt":"a fox"}');
+  });
+
+  for (const status of [301, 302, 303, 307, 308])
+    test(`${status} is handed back; nothing is sent on to its target`, async () => {
+      using target = openWire({ asked: (s) => void s.write(answerOf(200, { id: "stolen" })) });
+      using wire = openWire({ asked: (s) => void s.write(answerOf(status, "", { location: `${target.url}/` })) });
+      const called = await callProvider(post(wire.url), rules());
+      expect(called).toMatchObject({ kind: "answered", response: { status } });
+      expect(target.connections()).toBe(0);
+    });
+
+  for (const [name, bytes, kind] of [
+    ["exactly at the bound", 1_000, "answered"],
+    ["one byte over it", 1_001, "broken"],
+  ] as const)
+    test(`${name} is ${kind}`, async () => {
+      using wire = openWire({ asked: (s) => void s.write(answerOf(200, `"${"x".repeat(bytes - 2)}"`)) });
+      expect((await callProvider(post(wire.url), rules({ maxBytes: 1_000 }))).kind).toBe(kind);
+    });
+
+  test("without end is left at the bound, and its connection is closed", async () => {
+    const { promise: closed, resolve } = Promise.withResolvers<void>();
+    const piece = new Uint8Array(65_536).fill(0x78);
+    let sent = 0;
+    const server = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: () =>
+        new Response(
+          new ReadableStream({
+            pull(controller) {
+              sent += piece.length;
+              controller.enqueue(piece);
+            },
+            cancel: () => resolve(),
+          }),
+        ),
+    });
+    const called = await callProvider(post(server.url.origin), rules({ maxBytes: 262_144 }));
+    expect(called).toEqual({ kind: "broken", detail: "200, but over 262144 bytes" });
+    await closed;
+    await server.stop(true);
+    expect(sent).toBeLessThan(64 * 1_048_576);
+  });
+
+  test("that drips a byte at a time ends at the deadline of the whole call", async () => {
+    const timers = new Set<ReturnType<typeof setInterval>>();
+    using wire = openWire({
+      asked: (s) => {
+        s.write("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n");
+        timers.add(setInterval(() => s.write("x"), 10));
+      },
+    });
+    const called = await callProvider(post(wire.url), rules({ timeoutMs: 250 }));
+    for (const timer of timers) clearInterval(timer);
+    expect(called).toEqual({ kind: "broken", detail: "200, then no whole answer within 250 ms" });
+  });
+
+  test("that is compressed all the same is not unpacked", async () => {
+    const packed = Bun.gzipSync(Buffer.from(JSON.stringify({ request_id: "x".repeat(100_000) })));
+    const server = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: () => new Response(packed, { headers: { "content-encoding": "gzip" } }),
+    });
+    const called = await callProvider(post(server.url.origin), rules({ maxBytes: 10_000 }));
+    await server.stop(true);
+    expect(called.kind).toBe("answered");
+    if (called.kind === "answered") expect(called.response.json).toBeUndefined();
+  });
+});
+
+describe("JSON is read", () => {
+  for (const [name, text, expected] of [
+    ["plain", '{"a":[1]}', { a: [1] }],
+    [
+      "with brackets inside text",
+      `{"a":"${"[".repeat(200)}\\"${"{".repeat(200)}"}`,
+      { a: `${"[".repeat(200)}"${"{".repeat(200)}` },
+    ],
+    ["64 levels deep", "[".repeat(64) + "]".repeat(64), "any"],
+  ] as const)
+    test(name, () => {
+      if (expected === "any") expect(readJson(text)).toBeDefined();
+      else expect(readJson(text)).toEqual(expected);
+    });
+
+  for (const text of ["", "<html>", '{"a":', "[".repeat(65) + "]".repeat(65), "[".repeat(500_000)])
+    test(`not from ${text.slice(0, 12)}… of ${text.length} characters`, () => {
+      expect(readJson(text)).toBeUndefined();
+    });
+});

@@ -1,0 +1,129 @@
+// Looking a lost submission up: all pages or nothing, nobody else's job, and no guess between two.
+import { describe, expect, test } from "bun:test";
+import { openProviders } from "../../src/providers/providers.ts";
+import { errandFor } from "./errand.ts";
+import { answerOf, openWire } from "./wire.ts";
+
+const never = new AbortController().signal;
+const SENT = { prompt: "a fox in snow", resolution: "720p", duration: 5, aspect_ratio: "16:9", generate_audio: false };
+const prediction = (id: string, input: object = SENT) => ({ id, input, created_at: "2026-11-21T10:00:01Z", status: "starting" });
+
+/** A list of so many pages; a page that is a number is an HTTP error. */
+type Page = object[] | number;
+const openList = (pages: Page[]) => {
+  let asked = 0;
+  const wire = openWire({
+    asked(socket) {
+      const page = pages[asked++] ?? 404;
+      const next = asked < pages.length ? `${wire.url}/predictions?cursor=${asked}` : null;
+      socket.write(typeof page === "number" ? answerOf(page, {}) : answerOf(200, { results: page, next }));
+    },
+  });
+  return wire;
+};
+const openReplicate = (base_url: string, owned: readonly string[] = []) =>
+  openProviders({
+    settings: { replicate: { base_url, key: "s3cr3t-0123456789" } },
+    isOwned: (_, jobId) => Promise.resolve(owned.includes(jobId)),
+    timeouts: { findMs: 2_000 },
+  });
+const lost = (ref = "a-1") => errandFor({ provider: "replicate", ref });
+
+const found = (jobId: string) => ({ kind: "found", job: { jobId } });
+const ROWS: [name: string, pages: Page[], owned: string[], outcome: object, pagesRead?: number][] = [
+  ["one job with our input is found", [[prediction("a")]], [], found("a")],
+  ["it is found on the last page", [[prediction("x", { prompt: "y" })], [], [prediction("a")]], [], found("a")],
+  ["an empty list is absent", [[]], [], { kind: "absent" }],
+  ["absent needs every page", [[], [], []], [], { kind: "absent" }],
+  ["a page that fails leaves it unclear, whatever was seen before", [[prediction("a")], 500], [], { kind: "unclear" }, 2],
+  [
+    "two with our input are unclear",
+    [[prediction("a"), prediction("b")]],
+    [],
+    { kind: "unclear", detail: "2 jobs with the same input" },
+  ],
+  ["two on different pages too", [[prediction("a")], [prediction("b")]], [], { kind: "unclear" }],
+  ["another attempt's job does not count", [[prediction("a"), prediction("b")]], ["a"], found("b")],
+  ["when all belong to others it is absent", [[prediction("a"), prediction("b")]], ["a", "b"], { kind: "absent" }],
+  ["one that cannot be ruled out is neither found nor absent", [[prediction("a", {})]], [], { kind: "unclear" }],
+  ["unless it belongs to another", [[prediction("a", {})]], ["a"], { kind: "absent" }],
+  ["an equal one is preferred to one that cannot be ruled out", [[prediction("a", {}), prediction("b")]], [], found("b")],
+  [
+    "a list without end is unclear",
+    Array.from({ length: 40 }, () => []),
+    [],
+    { kind: "unclear", detail: "the list has more than 20 pages" },
+    20,
+  ],
+];
+
+describe("a lost submission on a list matched by input", () => {
+  for (const [name, pages, owned, outcome, pagesRead = pages.length] of ROWS)
+    test(name, async () => {
+      using wire = openList(pages);
+      expect(await openReplicate(wire.url, owned).find(lost(), never)).toMatchObject(outcome);
+      expect(wire.requests.length).toBe(pagesRead);
+    });
+
+  test("two lost attempts with the same input do not both take the one job", async () => {
+    using wire = openWire({ asked: (s) => void s.write(answerOf(200, { results: [prediction("a")], next: null })) });
+    const providers = openReplicate(wire.url);
+    expect(await providers.find(lost("a-1"), never)).toEqual({ kind: "found", job: { jobId: "a" } });
+    expect(await providers.find(lost("b-1"), never)).toEqual({ kind: "absent" });
+    expect(await providers.find(lost("a-1"), never)).toEqual({ kind: "found", job: { jobId: "a" } });
+  });
+
+  test("a job just accepted for another attempt is not the lost one, even before the store knows it", async () => {
+    using wire = openWire({
+      asked: (s, request) =>
+        void s.write(request.startsWith("POST") ? answerOf(201, prediction("a")) : answerOf(200, { results: [prediction("a")] })),
+    });
+    const providers = openReplicate(wire.url);
+    const other = errandFor({ provider: "replicate", ref: "b-1" });
+    other.attempt.request = providers.compose(other);
+    expect((await providers.submit(other, never)).kind).toBe("accepted");
+    expect(await providers.find(lost("a-1"), never)).toEqual({ kind: "absent" });
+  });
+
+  test("pages that drip share one deadline", async () => {
+    using wire = openWire({});
+    const outcome = await openReplicate(wire.url).find(lost(), never);
+    expect(outcome).toMatchObject({ kind: "unclear", detail: expect.stringContaining("no whole answer") });
+  });
+});
+
+describe("a lost submission on a list with our reference", () => {
+  const openFal = (base_url: string, isOwned: (id: string, jobId: string) => Promise<boolean>) =>
+    openProviders({ settings: { fal: { base_url, key: "s3cr3t-0123456789" } }, isOwned });
+  const item = (request_id: string, end_user_id: string) => ({
+    request_id,
+    json_input: { prompt: "p", end_user_id },
+    sent_at: null,
+  });
+
+  test("is found at once, without reading on, by the reference alone, with the addresses to ask it at", async () => {
+    using wire = openWire({
+      asked: (s) =>
+        void s.write(answerOf(200, { items: [item("x", "other-1"), item("a", "a-1")], has_more: true, next_cursor: "Mg==" })),
+    });
+    const providers = openFal(wire.url, () => Promise.resolve(true));
+    const request = `${wire.url}/bytedance/seedance-2.0/requests/a`;
+    expect(await providers.find(errandFor({ ref: "a-1" }), never)).toEqual({
+      kind: "found",
+      job: { jobId: "a", urls: { poll: `${request}/status`, result: request, cancel: `${request}/cancel` } },
+    });
+    expect(wire.requests.length).toBe(1);
+  });
+
+  test("is absent when every page lacks it", async () => {
+    let asked = 0;
+    using wire = openWire({
+      asked: (s) =>
+        void s.write(answerOf(200, { items: [item(`x${++asked}`, "other-1")], has_more: asked < 3, next_cursor: String(asked) })),
+    });
+    expect(await openFal(wire.url, () => Promise.resolve(false)).find(errandFor({ ref: "a-1" }), never)).toEqual({
+      kind: "absent",
+    });
+    expect(wire.requests.map((request) => /cursor=(\d)/.exec(request)?.[1])).toEqual([undefined, "1", "2"]);
+  });
+});

@@ -1,0 +1,349 @@
+// The providers over real sockets: what is sent, to whom, what is read back, and what is never given away.
+import { afterAll, describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { openProviders, PROVIDER_IDS, type ProvidersOptions } from "../../src/providers/providers.ts";
+import type { JsonObject } from "../../src/terms.ts";
+import { errandFor, INPUT, SENT_AT_MS } from "./errand.ts";
+import { answerOf, closedPort, openWire } from "./wire.ts";
+
+const KEY = "s3cr3t-0123456789";
+const never = new AbortController().signal;
+const nobodys = () => Promise.resolve(false);
+
+type Route = (request: Request) => unknown;
+/** A healthy HTTP provider: `answers` by "METHOD /path"; whatever else is 404. */
+const openHealthy = (answers: Record<string, Route>) => {
+  const seen: { line: string; body: string; key: string | null }[] = [];
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    async fetch(request) {
+      const line = `${request.method} ${new URL(request.url).pathname}`;
+      seen.push({ line, body: await request.text(), key: request.headers.get("authorization") });
+      const answer = answers[line]?.(request) ?? new Response("{}", { status: 404 });
+      return answer instanceof Response ? answer : Response.json(answer);
+    },
+  });
+  servers.push(server);
+  return { url: server.url.origin, seen };
+};
+const servers: { stop(close: boolean): Promise<void> }[] = [];
+afterAll(() => Promise.all(servers.map((server) => server.stop(true))));
+
+const open = (base: { fal?: string; replicate?: string }, more: Partial<ProvidersOptions> = {}) =>
+  openProviders({
+    settings: Object.fromEntries(Object.entries(base).map(([id, base_url]) => [id, { base_url, key: KEY }])),
+    isOwned: nobodys,
+    timeouts: { submitMs: 3_000, pollMs: 3_000, findMs: 3_000, cancelMs: 3_000 },
+    ...more,
+  });
+/** An errand whose request has been composed and written down. */
+const ready = (providers: ReturnType<typeof open>, wish: Parameters<typeof errandFor>[0]) =>
+  errandFor({ ...wish, request: providers.compose(errandFor(wish)) });
+
+describe("composing", () => {
+  for (const provider of ["fal", "replicate"] as const)
+    test(`for ${provider} makes the same bytes each time, and no credential`, () => {
+      const providers = open({ [provider]: "http://127.0.0.1:9" });
+      const request = providers.compose(errandFor({ provider }));
+      expect(providers.compose(errandFor({ provider }))).toBe(request);
+      expect(request).not.toContain(KEY);
+      expect(request.toLowerCase()).not.toContain("authorization");
+      expect(JSON.parse(request)).toMatchObject({ method: "POST", body: expect.anything() });
+    });
+});
+
+describe("submitting", () => {
+  test("sends the body that was written down, byte for byte", async () => {
+    const { url, seen } = openHealthy({ "POST /bytedance/seedance-2.0": () => ({ request_id: `job-${seen.length}` }) });
+    const providers = open({ fal: url });
+    const json = fc.jsonValue({ maxDepth: 3 }).filter((value) => value !== null) as fc.Arbitrary<JsonObject[string]>;
+    await fc.assert(
+      fc.asyncProperty(fc.dictionary(fc.string({ minLength: 1, unit: "binary" }), json), async (input) => {
+        const errand = ready(providers, { options: {}, input, ref: `ref-${seen.length}` });
+        expect((await providers.submit(errand, never)).kind).toBe("accepted");
+        const { body = "" } = seen.at(-1) ?? {};
+        expect(body.isWellFormed()).toBe(true);
+        expect(errand.attempt.request).toEndWith(`"body":${body}}`);
+      }),
+      { seed: 20261121, numRuns: 60 },
+    );
+  });
+
+  test("sends what was written down, not what the input would make today", async () => {
+    const { url, seen } = openHealthy({ "POST /bytedance/seedance-2.0/text-to-video": () => ({ request_id: "job-1" }) });
+    const providers = open({ fal: url });
+    const request = providers.compose(errandFor());
+    await providers.submit(errandFor({ request, input: { ...INPUT, prompt: "a hare" }, options: {} }), never);
+    expect(seen[0]?.body).toContain("a fox in snow");
+  });
+
+  test("a request that was never written down is a defect, and nothing is sent", async () => {
+    using wire = openWire({});
+    const providers = open({ fal: wire.url });
+    await expect(providers.submit(errandFor(), never)).rejects.toThrow("never written down");
+    await expect(providers.submit(errandFor({ request: '{"method":"GET"}' }), never)).rejects.toThrow("composed here");
+    expect(wire.connections()).toBe(0);
+  });
+
+  const OUTCOMES: [name: string, script: Parameters<typeof openWire>[0], outcome: object][] = [
+    [
+      "accepted",
+      { asked: (s) => void s.write(answerOf(200, { request_id: "job-1" })) },
+      { kind: "accepted", job: { jobId: "job-1" } },
+    ],
+    [
+      "a refusal",
+      { asked: (s) => void s.write(answerOf(422, { detail: "no" })) },
+      { kind: "rejected", failure: { class: "invalid_for_route" } },
+    ],
+    ["a redirect with its body", { asked: (s) => void s.write(answerOf(307, "{}", { location: "/x" })) }, { kind: "ambiguous" }],
+    ["a server error", { asked: (s) => void s.write(answerOf(500, {})) }, { kind: "ambiguous" }],
+    ["rubbish", { asked: (s) => void s.write(answerOf(200, "<html>")) }, { kind: "ambiguous" }],
+    [
+      "a refusal cut short",
+      { asked: (s) => void s.end("HTTP/1.1 422 No\r\nContent-Length: 99\r\n\r\n{") },
+      { kind: "ambiguous" },
+    ],
+    [
+      "an acceptance over a megabyte",
+      { asked: (s) => void s.write(answerOf(200, `{"request_id":"a","x":"${"x".repeat(1_048_576)}"}`)) },
+      { kind: "ambiguous" },
+    ],
+    ["a reset", { asked: (s) => s.terminate() }, { kind: "ambiguous", detail: "ECONNRESET" }],
+    ["silence", {}, { kind: "ambiguous", detail: "no whole answer within 200 ms" }],
+  ];
+  for (const [name, script, outcome] of OUTCOMES)
+    test(`${name} means ${JSON.stringify(outcome)}, and is sent once`, async () => {
+      using wire = openWire(script);
+      const providers = open({ fal: wire.url }, { timeouts: { submitMs: 200 } });
+      expect(await providers.submit(ready(providers, {}), never)).toMatchObject(outcome);
+      expect(wire.requests.length).toBe(1);
+    });
+
+  test("a refused connection proves that nothing was sent", async () => {
+    const providers = open({ fal: `http://127.0.0.1:${closedPort()}` });
+    expect(await providers.submit(ready(providers, {}), never)).toEqual({
+      kind: "rejected",
+      failure: { class: "not_sent", detail: "ECONNREFUSED" },
+    });
+  });
+
+  test("given up while the provider holds it is ambiguous at once", async () => {
+    using wire = openWire({});
+    const providers = open({ fal: wire.url }, { timeouts: { submitMs: 60_000 } });
+    const giver = new AbortController();
+    const submitting = providers.submit(ready(providers, {}), giver.signal);
+    await wire.arrived(1);
+    giver.abort();
+    expect((await submitting).kind).toBe("ambiguous");
+  });
+
+  test("a job that another attempt was given first is not accepted a second time", async () => {
+    const { url } = openHealthy({ "POST /bytedance/seedance-2.0/text-to-video": () => ({ request_id: "job-1" }) });
+    const providers = open({ fal: url });
+    expect((await providers.submit(ready(providers, { ref: "a-1" }), never)).kind).toBe("accepted");
+    expect((await providers.submit(ready(providers, { ref: "b-1" }), never)).kind).toBe("ambiguous");
+    expect((await providers.submit(ready(providers, { ref: "a-1" }), never)).kind).toBe("accepted");
+  });
+});
+
+describe("the credential", () => {
+  test("goes to the provider, in its own word", async () => {
+    const { url, seen } = openHealthy({});
+    const providers = open({ fal: url, replicate: url });
+    for (const provider of ["fal", "replicate"] as const) await providers.submit(ready(providers, { provider }), never);
+    expect(seen.map(({ key }) => key)).toEqual([`Key ${KEY}`, `Bearer ${KEY}`]);
+  });
+
+  test("is not given to an address from an answer that is elsewhere: nobody is even called there", async () => {
+    using foreign = openWire({ asked: (s) => void s.write(answerOf(200, { status: "COMPLETED" })) });
+    const { url, seen } = openHealthy({ "GET /status": () => ({ status: "COMPLETED" }) });
+    const providers = open({ fal: url });
+    const stolen = { poll: `${foreign.url}/status`, result: `${foreign.url}/result`, cancel: `${foreign.url}/cancel` };
+    const errand = errandFor({ job: { jobId: "job-1", urls: stolen } });
+    expect(await providers.poll(errand, never)).toMatchObject({
+      kind: "unclear",
+      detail: expect.stringContaining("not an address"),
+    });
+    expect(await providers.cancel(errand, never)).toBe(false);
+    const half = errandFor({ job: { jobId: "job-1", urls: { poll: `${url}/status`, result: `${foreign.url}/result?sig=1` } } });
+    const outcome = await providers.poll(half, never);
+    expect(outcome).toMatchObject({ kind: "unclear" });
+    expect(JSON.stringify(outcome)).not.toContain("sig=1");
+    expect(seen.map(({ line }) => line)).toEqual(["GET /status"]);
+    expect(foreign.connections()).toBe(0);
+  });
+
+  test("would be seen by that listener if it were the provider", async () => {
+    using home = openWire({ asked: (s) => void s.write(answerOf(202, { status: "IN_QUEUE" })) });
+    const providers = open({ fal: home.url });
+    await providers.poll(errandFor({ job: { jobId: "job-1", urls: { poll: `${home.url}/status` } } }), never);
+    expect(home.received()).toContain(KEY);
+  });
+
+  test("is not carried along by a redirect", async () => {
+    using foreign = openWire({ asked: (s) => void s.write(answerOf(200, { request_id: "stolen" })) });
+    using wire = openWire({ asked: (s) => void s.write(answerOf(307, "", { location: foreign.url })) });
+    const providers = open({ fal: wire.url, replicate: wire.url });
+    for (const provider of ["fal", "replicate"] as const) {
+      await providers.submit(ready(providers, { provider }), never);
+      await providers.poll(errandFor({ provider, job: { jobId: "job-1" } }), never);
+      await providers.find(errandFor({ provider }), never);
+      await providers.cancel(errandFor({ provider, job: { jobId: "job-1" } }), never);
+    }
+    expect(wire.requests.length).toBe(8);
+    expect(foreign.connections()).toBe(0);
+  });
+
+  test("is not given to the next page of a list when that is elsewhere", async () => {
+    using foreign = openWire({});
+    const { url } = openHealthy({ "GET /predictions": () => ({ results: [], next: `${foreign.url}/predictions?cursor=2` }) });
+    const outcome = await open({ replicate: url }).find(errandFor({ provider: "replicate" }), never);
+    expect(outcome.kind).toBe("unclear");
+    expect(foreign.connections()).toBe(0);
+  });
+
+  test("stays here when the settings name another host than the one composed for", async () => {
+    using before = openWire({});
+    const request = open({ fal: before.url }).compose(errandFor());
+    const outcome = await open({ fal: "http://127.0.0.1:9" }).submit(errandFor({ request }), never);
+    expect(outcome).toMatchObject({ kind: "rejected", failure: { class: "config_fault" } });
+    expect(before.connections()).toBe(0);
+  });
+
+  test("that a provider repeats in its words is not in ours", async () => {
+    const { url } = openHealthy({
+      "POST /models/bytedance/seedance-2.0/predictions": () =>
+        Response.json({ detail: `Invalid token ${KEY}, see https://x.example/?token=${KEY}` }, { status: 401 }),
+    });
+    const providers = open({ replicate: url });
+    const outcome = await providers.submit(ready(providers, { provider: "replicate" }), never);
+    expect(outcome).toEqual({
+      kind: "rejected",
+      failure: { class: "config_fault", detail: "401: Invalid token [key], see https://x.example/" },
+    });
+  });
+
+  test("with a line break around it is trimmed; one that cannot be a header is named, not shown", () => {
+    const settings = (key: string) => ({ settings: { fal: { key } }, isOwned: nobodys });
+    expect(openProviders(settings(`${KEY}\n`)).configured("fal")).toBe(true);
+    expect(() => openProviders(settings("two words"))).toThrow(/^providers\.fal\.key: (?!.*two words)/);
+  });
+});
+
+describe("polling", () => {
+  const job = { jobId: "job-1" };
+  const STATUS = "GET /bytedance/seedance-2.0/requests/job-1/status";
+  const RESULT = "GET /bytedance/seedance-2.0/requests/job-1";
+  const done = (more: object = {}) => ({ status: "COMPLETED", request_id: "job-1", ...more });
+  const file = { video: { url: "https://v3b.fal.media/x.mp4" } };
+
+  const ROWS: [name: string, answers: Record<string, Route>, outcome: object][] = [
+    ["a running job", { [STATUS]: () => Response.json({ status: "IN_PROGRESS" }, { status: 202 }) }, { kind: "pending" }],
+    [
+      "a finished one, result in the same call",
+      { [STATUS]: () => done(), [RESULT]: () => file },
+      { kind: "announced", results: [file.video] },
+    ],
+    [
+      "a finished one that failed",
+      { [STATUS]: () => done(), [RESULT]: () => Response.json({ detail: [{ type: "no_media_generated" }] }, { status: 422 }) },
+      { kind: "failed", failure: { class: "job_failed" } },
+    ],
+    [
+      "an error in the status that the result's code confirms",
+      { [STATUS]: () => done({ error: "worker died" }), [RESULT]: () => new Response("oops", { status: 500 }) },
+      { kind: "failed", failure: { class: "job_failed", detail: "500: worker died" } },
+    ],
+    [
+      "an error in the status that the result does not confirm",
+      { [STATUS]: () => done({ error: "worker died" }), [RESULT]: () => new Response("{}", { status: 429 }) },
+      { kind: "unclear" },
+    ],
+    [
+      "a gateway's error in place of a result",
+      { [STATUS]: () => done(), [RESULT]: () => new Response("", { status: 502 }) },
+      { kind: "unclear" },
+    ],
+    ["a result that is gone", { [STATUS]: () => done() }, { kind: "gone" }],
+    ["a job that is gone", {}, { kind: "gone" }],
+  ];
+  for (const [name, answers, outcome] of ROWS)
+    test(`${name} means ${JSON.stringify(outcome)}`, async () => {
+      const { url } = openHealthy(answers);
+      expect(await open({ fal: url }).poll(errandFor({ job }), never)).toMatchObject(outcome);
+    });
+
+  test("a broken connection or a refused one says nothing about the job", async () => {
+    using wire = openWire({ asked: (s) => s.terminate() });
+    expect((await open({ fal: wire.url }).poll(errandFor({ job }), never)).kind).toBe("unclear");
+    const closed = open({ fal: `http://127.0.0.1:${closedPort()}` });
+    expect((await closed.poll(errandFor({ job }), never)).kind).toBe("unclear");
+  });
+
+  test("without a job is a defect", async () => {
+    await expect(open({ fal: "http://127.0.0.1:9" }).poll(errandFor(), never)).rejects.toThrow("no job");
+  });
+});
+
+describe("cancelling", () => {
+  for (const [status, said] of [
+    [202, true],
+    [200, true],
+    [400, false],
+    [404, false],
+    [500, false],
+  ] as const)
+    test(`${status} is ${said}`, async () => {
+      const answer = () => Response.json({ status: "X" }, { status });
+      const { url } = openHealthy({
+        "PUT /bytedance/seedance-2.0/requests/job-1/cancel": answer,
+        "POST /predictions/job-1/cancel": answer,
+      });
+      const providers = open({ fal: url, replicate: url });
+      for (const provider of ["fal", "replicate"] as const)
+        expect(await providers.cancel(errandFor({ provider, job: { jobId: "job-1" } }), never)).toBe(said);
+    });
+
+  test("what has no job is not asked", async () => {
+    expect(await open({ fal: "http://127.0.0.1:9" }).cancel(errandFor(), never)).toBe(false);
+  });
+});
+
+describe("what nobody configured", () => {
+  test("is not configured; a credential alone is enough, a base URL alone is not", () => {
+    expect(PROVIDER_IDS).toEqual(["fal", "replicate"]);
+    const providers = openProviders({
+      settings: { fal: { key: KEY }, replicate: { base_url: "http://x.example" } },
+      isOwned: nobodys,
+    });
+    expect(["fal", "replicate", "kling", "constructor"].map((id) => providers.configured(id))).toEqual([
+      true,
+      false,
+      false,
+      false,
+    ]);
+    expect(() => providers.traits("kling")).toThrow("no provider kling");
+  });
+
+  test("is not called", async () => {
+    using wire = openWire({});
+    const providers = openProviders({ settings: { fal: { base_url: wire.url } }, isOwned: nobodys });
+    const outcome = await providers.submit(ready(providers, {}), never);
+    expect(outcome).toEqual({ kind: "rejected", failure: { class: "config_fault", detail: "no credential" } });
+    expect(wire.connections()).toBe(0);
+  });
+
+  test("traits can be replaced for a provider that is known to settle sooner", () => {
+    const providers = open({ fal: "http://127.0.0.1:9" }, { traits: { fal: { findSettleMs: 10 } } });
+    expect(providers.traits("fal")).toMatchObject({ findSettleMs: 10, recovery: "list_marker" });
+    expect(providers.traits("replicate")).toMatchObject({ findSettleMs: 120_000, recovery: "list_match" });
+  });
+});
+
+test("the time of a sending is part of looking it up", async () => {
+  const providers = open({ fal: "http://127.0.0.1:9" });
+  await expect(providers.find(errandFor({ sentAtMs: null }), never)).rejects.toThrow("never sent");
+  expect(SENT_AT_MS).toBeGreaterThan(0);
+});

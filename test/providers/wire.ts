@@ -1,0 +1,90 @@
+// A raw TCP server on loopback whose every byte is scripted, and that remembers every byte it was sent.
+import type { Socket } from "bun";
+
+export type Wire = {
+  /** `http://127.0.0.1:port` */
+  url: string;
+  /** Whole requests, head and body, in the order in which they arrived. */
+  requests: string[];
+  /** Everything received, whether or not it made a request. */
+  received(): string;
+  connections(): number;
+  /** Resolves when this many requests have arrived whole. */
+  arrived(count: number): Promise<void>;
+  [Symbol.dispose](): void;
+};
+
+type Script = {
+  opened?: (socket: Socket<{ text: string }>) => void;
+  /** Called once per whole request. */
+  asked?: (socket: Socket<{ text: string }>, request: string) => void;
+};
+
+const BODY_LENGTH = /\r\ncontent-length: (\d+)/i;
+
+export const openWire = ({ opened, asked }: Script): Wire => {
+  const requests: string[] = [];
+  const waiting = new Set<() => void>();
+  let all = "";
+  let connections = 0;
+  const server = Bun.listen<{ text: string }>({
+    hostname: "127.0.0.1",
+    port: 0,
+    socket: {
+      open(socket) {
+        connections++;
+        socket.data = { text: "" };
+        opened?.(socket);
+      },
+      data(socket, bytes) {
+        const text = bytes.toString("latin1");
+        all += text;
+        socket.data.text += text;
+        const head = socket.data.text.indexOf("\r\n\r\n");
+        if (head < 0) return;
+        const whole = head + 4 + Number(BODY_LENGTH.exec(socket.data.text)?.[1] ?? 0);
+        if (socket.data.text.length < whole) return;
+        const request = socket.data.text.slice(0, whole);
+        socket.data.text = socket.data.text.slice(whole);
+        requests.push(request);
+        for (const wake of waiting) wake();
+        asked?.(socket, request);
+      },
+      error() {},
+    },
+  });
+  return {
+    url: `http://127.0.0.1:${server.port}`,
+    requests,
+    received: () => all,
+    connections: () => connections,
+    arrived: (count) =>
+      new Promise((resolve) => {
+        const wake = () => {
+          if (requests.length < count) return;
+          waiting.delete(wake);
+          resolve();
+        };
+        waiting.add(wake);
+        wake();
+      }),
+    [Symbol.dispose]: () => server.stop(true),
+  };
+};
+
+/** A whole HTTP answer as bytes on the wire. */
+export const answerOf = (status: number, body: unknown, headers: Record<string, string> = {}): string => {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  const lines = Object.entries({ "content-length": String(Buffer.byteLength(text)), ...headers }).map(
+    ([k, v]) => `${k}: ${v}\r\n`,
+  );
+  return `HTTP/1.1 ${status} Scripted\r\n${lines.join("")}\r\n${text}`;
+};
+
+/** A port of this machine where nobody listens. */
+export const closedPort = (): number => {
+  const server = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  const { port } = server;
+  server.stop(true);
+  return port;
+};
