@@ -60,9 +60,9 @@ export const openRoutes = (parts: RoutesParts): Routes => {
       const { route, model } = known;
       if (!parts.isConfigured(route.provider)) return { kind: "closed", reason: "no key" };
       if (parts.health.isDown(routeId)) return { kind: "closed", reason: "down" };
-      // What the route makes is frozen with its options: the model may be gone when its result arrives.
-      const options = { ...route.options, kind: model.kind } as unknown as JsonObject;
-      const spec = { routeId, provider: route.provider, endpoint: route.endpoint, options };
+      const options = route.options as unknown as JsonObject;
+      // What the route makes is frozen too: the model may be gone when its result arrives.
+      const spec = { routeId, provider: route.provider, endpoint: route.endpoint, options, kind: model.kind };
       return { kind: "open", spec, watchMs: parts.watchMs(route.provider) };
     },
     seatsOf: (routeId) => catalogue.route(routeId)?.route.seats ?? parts.seatsPerRoute,

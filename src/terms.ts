@@ -72,8 +72,8 @@ export type PlannedRoute = {
   onLost: "next" | "hold" | "fail";
 };
 
-/** What a route needs to run, as the catalogue has it; frozen into the attempt row when the attempt begins. */
-export type RouteSpec = { routeId: string; provider: string; endpoint: string; options: JsonObject };
+/** What a route needs to run, as the catalogue has it; frozen into the attempt row when the attempt begins. `kind`: what it makes. */
+export type RouteSpec = { routeId: string; provider: string; endpoint: string; options: JsonObject; kind: MediaKind };
 
 /** The provider's own name for the work it accepted, and the addresses it gave for it. */
 export type Job = { jobId: string; urls?: { poll?: string; result?: string; cancel?: string } };

@@ -1,6 +1,6 @@
 // Collecting results: fetched into our files, asked for again when they cannot be read, and held while our disk is full.
 import type { CollectOutcome } from "../media/port.ts";
-import type { Attempt, MediaKind, ResultFile } from "../terms.ts";
+import type { Attempt, ResultFile } from "../terms.ts";
 import type { Errand, Errands } from "./errands.ts";
 import { type EffectsParts, readWork, spreadMs } from "./parts.ts";
 
@@ -16,7 +16,7 @@ export const openCollecting = (parts: EffectsParts, errands: Errands) => {
       {
         // The reference is the body of the generation's id and the number of the attempt.
         generationId: `gen_${attempt.ref.slice(0, attempt.ref.lastIndexOf("-"))}`,
-        kind: attempt.route.options.kind as MediaKind,
+        kind: attempt.route.kind,
         results,
         provider: attempt.route.provider,
       },

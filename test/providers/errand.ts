@@ -39,6 +39,7 @@ export const errandFor = ({ provider = "fal", options, input = INPUT, ...attempt
       provider,
       endpoint: "bytedance/seedance-2.0",
       options: options ?? (provider === "fal" ? FAL_OPTIONS : REPLICATE_OPTIONS),
+      kind: "video",
     },
     priceCredits: 75,
     state: "sending",

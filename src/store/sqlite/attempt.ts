@@ -7,8 +7,8 @@ const json = (value: unknown): string | null => (value === undefined ? null : JS
 
 export const prepareAttempts = (db: Database) => {
   const insert = db.prepare(
-    `INSERT INTO attempt (seq, n, ref, route_id, provider, endpoint, options, price_credits, state)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'intent')`,
+    `INSERT INTO attempt (seq, n, ref, route_id, provider, endpoint, options, kind, price_credits, state)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'intent')`,
   );
   const insertRequest = db.prepare("INSERT INTO attempt_request VALUES (?1, ?2, ?3)");
   const update = db.prepare(
@@ -37,6 +37,7 @@ export const prepareAttempts = (db: Database) => {
           route.provider,
           route.endpoint,
           JSON.stringify(route.options),
+          route.kind,
           priceCredits,
         );
       }

@@ -1,6 +1,6 @@
 // Reads attempts: one, all of a generation, those still watched, who owns a job, and how long deliveries took.
 import type { Database } from "bun:sqlite";
-import type { Attempt, AttemptState, Failure, Job, JsonObject, ResultFile } from "../../../terms.ts";
+import type { Attempt, AttemptState, Failure, Job, JsonObject, MediaKind, ResultFile } from "../../../terms.ts";
 import type { StoreReads } from "../../store.ts";
 import { parsed } from "./record.ts";
 
@@ -12,6 +12,7 @@ type AttemptRow = {
   provider: string;
   endpoint: string;
   options: string;
+  kind: MediaKind;
   price_credits: number;
   state: AttemptState;
   request: string | null;
@@ -43,6 +44,7 @@ const toAttempt = (row: AttemptRow): Attempt => ({
     provider: row.provider,
     endpoint: row.endpoint,
     options: JSON.parse(row.options) as JsonObject,
+    kind: row.kind,
   },
   priceCredits: row.price_credits,
   state: row.state,

@@ -19,7 +19,9 @@ export const prepareGenerationReads = (db: Database): Reads => {
     `SELECT ${RECORD_COLUMNS}, a.id AS account_id, g.idempotency_key FROM generation g JOIN account a ON a.seq = g.account_seq
      WHERE g.seq = ?1`,
   );
-  const input = db.prepare<{ raw: string; filled: string | null }, [number]>("SELECT raw, filled FROM submission WHERE seq = ?1");
+  const input = db.prepare<{ raw: string; added: string | null; filled: string | null }, [number]>(
+    "SELECT raw, added, filled FROM submission WHERE seq = ?1",
+  );
   const expired = db.prepare<{ seq: number; id: string; files: number }, [number, number]>(
     `SELECT seq, id, json_array_length(output, '$.files') AS files FROM generation
      WHERE files_expire_at_ms IS NOT NULL AND files_expired_at_ms IS NULL AND files_expire_at_ms <= ?1
@@ -50,7 +52,11 @@ export const prepareGenerationReads = (db: Database): Reads => {
       const row = input.get(seq);
       if (!row) return undefined;
       const parse = (text: string) => JSON.parse(text) as JsonObject;
-      return { raw: parse(row.raw), filled: parse(row.filled ?? row.raw) };
+      const raw = parse(row.raw);
+      return {
+        raw,
+        filled: row.filled === null ? { ...raw, ...(row.added === null ? {} : parse(row.added)) } : parse(row.filled),
+      };
     },
     expiredFiles: async (nowMs, limit) => expired.all(nowMs, limit),
   };

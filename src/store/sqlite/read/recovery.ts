@@ -11,6 +11,7 @@ type Reads = Pick<StoreReads, "unfinished" | "journalOf" | "snapshotOf" | "route
 
 type OpenRow = {
   seq: number;
+  id: string;
   account_seq: number;
   status: "queued" | "running";
   created_at_ms: number;
@@ -23,7 +24,7 @@ type OpenRow = {
 export const prepareRecoveryReads = (db: Database): Reads => {
   // The partial index of what has not ended: the cost is that of the page, however much is stored.
   const open = db.prepare<OpenRow, [number, number]>(
-    `SELECT g.seq, g.account_seq, g.status, g.created_at_ms, g.wait_ends_at_ms, p.plan, s.version, s.snapshot
+    `SELECT g.seq, g.id, g.account_seq, g.status, g.created_at_ms, g.wait_ends_at_ms, p.plan, s.version, s.snapshot
      FROM generation g INDEXED BY generation_open JOIN submission p ON p.seq = g.seq LEFT JOIN snapshot s ON s.seq = g.seq
      WHERE g.completed_at_ms IS NULL AND g.seq > ?1 ORDER BY g.seq LIMIT ?2`,
   );
@@ -61,6 +62,7 @@ export const prepareRecoveryReads = (db: Database): Reads => {
       return rows.map(
         (row): Unfinished => ({
           seq: row.seq,
+          id: row.id,
           accountSeq: row.account_seq,
           status: row.status,
           createdAtMs: row.created_at_ms,

@@ -46,24 +46,33 @@ CREATE TABLE generation (
   account_seq INTEGER NOT NULL REFERENCES account (seq),
   id TEXT NOT NULL,
   model TEXT NOT NULL,
-  status TEXT NOT NULL CHECK (status IN ('queued', 'running', 'succeeded', 'failed')),
-  message TEXT CHECK (message IS NULL OR status = 'running'),
-  quoted_credits INTEGER NOT NULL CHECK (quoted_credits BETWEEN 1 AND reserved_credits),
-  reserved_credits INTEGER NOT NULL CHECK (reserved_credits <= 9007199254740991),
+  status TEXT NOT NULL,
+  message TEXT,
+  quoted_credits INTEGER NOT NULL,
+  reserved_credits INTEGER NOT NULL,
   cost_credits INTEGER,
-  attempts INTEGER NOT NULL DEFAULT 0 CHECK (attempts >= 0 AND (attempts = 0 OR status <> 'queued')),
-  error TEXT CHECK ((error IS NOT NULL) = (status = 'failed')),
-  output TEXT CHECK ((output IS NOT NULL) = (status = 'succeeded')),
+  attempts INTEGER NOT NULL DEFAULT 0,
+  error TEXT,
+  output TEXT,
   created_at_ms INTEGER NOT NULL,
   wait_ends_at_ms INTEGER NOT NULL CHECK (wait_ends_at_ms >= created_at_ms),
-  completed_at_ms INTEGER CHECK (completed_at_ms >= created_at_ms),
-  files_expire_at_ms INTEGER CHECK ((files_expire_at_ms IS NOT NULL) = (status = 'succeeded')),
-  files_expired_at_ms INTEGER CHECK (files_expired_at_ms IS NULL OR status = 'succeeded'),
+  completed_at_ms INTEGER,
+  files_expire_at_ms INTEGER,
+  files_expired_at_ms INTEGER,
   body_hash TEXT NOT NULL CHECK (length(body_hash) = 64),
   idempotency_key TEXT,
-  CHECK ((completed_at_ms IS NOT NULL) = (status IN ('succeeded', 'failed'))),
-  CHECK (CASE status WHEN 'succeeded' THEN cost_credits BETWEEN 1 AND reserved_credits AND attempts >= 1
-                     WHEN 'failed' THEN cost_credits IS 0 ELSE cost_credits IS NULL END)
+  CHECK (quoted_credits BETWEEN 1 AND reserved_credits AND reserved_credits <= 9007199254740991),
+  -- What each status has, and has not.
+  CHECK (CASE status
+    WHEN 'queued' THEN attempts = 0
+      AND coalesce(message, cost_credits, error, output, completed_at_ms, files_expire_at_ms, files_expired_at_ms) IS NULL
+    WHEN 'running' THEN attempts >= 0
+      AND coalesce(cost_credits, error, output, completed_at_ms, files_expire_at_ms, files_expired_at_ms) IS NULL
+    WHEN 'succeeded' THEN attempts >= 1 AND cost_credits BETWEEN 1 AND reserved_credits AND output IS NOT NULL
+      AND completed_at_ms >= created_at_ms AND files_expire_at_ms IS NOT NULL AND coalesce(message, error) IS NULL
+    WHEN 'failed' THEN attempts >= 0 AND cost_credits IS 0 AND error IS NOT NULL
+      AND completed_at_ms >= created_at_ms AND coalesce(message, output, files_expire_at_ms, files_expired_at_ms) IS NULL
+    ELSE 0 END)
 ) STRICT;
 CREATE UNIQUE INDEX generation_key ON generation (account_seq, idempotency_key) WHERE idempotency_key IS NOT NULL;
 CREATE INDEX generation_open ON generation (seq) WHERE completed_at_ms IS NULL;
@@ -76,8 +85,9 @@ CREATE TABLE submission (
   max_cost_credits INTEGER NOT NULL CHECK (max_cost_credits >= 1),
   request_id TEXT NOT NULL,
   plan TEXT NOT NULL,
-  -- The checked input with its defaults; null where it is the same as `raw`.
-  filled TEXT,
+  -- The input with its defaults: what they added to `raw`, or the whole where they did more than add; null for nothing.
+  added TEXT,
+  filled TEXT CHECK (filled IS NULL OR added IS NULL),
   raw TEXT NOT NULL
 ) STRICT;
 
@@ -96,6 +106,7 @@ CREATE TABLE attempt (
   provider TEXT NOT NULL,
   endpoint TEXT NOT NULL,
   options TEXT NOT NULL,
+  kind TEXT NOT NULL CHECK (kind IN ('image', 'video', 'audio')),
   price_credits INTEGER NOT NULL CHECK (price_credits BETWEEN 1 AND 9007199254740991),
   state TEXT NOT NULL CHECK (state IN ('intent', 'sending', 'accepted', 'delivered', 'rejected', 'absent', 'failed', 'lost',
     'capped', 'cancelled', 'superseded', 'late')),
@@ -129,7 +140,7 @@ CREATE TABLE journal (
   seq INTEGER NOT NULL REFERENCES generation (seq),
   version INTEGER NOT NULL CHECK (version >= 1),
   at_ms INTEGER NOT NULL,
-  epoch INTEGER NOT NULL REFERENCES owner (epoch),
+  epoch INTEGER NOT NULL,
   state_after TEXT NOT NULL,
   event TEXT NOT NULL,
   PRIMARY KEY (seq, version)
@@ -143,31 +154,31 @@ CREATE TABLE command (
   PRIMARY KEY (seq, kind, n)
 ) STRICT, WITHOUT ROWID;
 
--- The ledger. `hash` chains the rows of an account; the format is in ../money.ts.
+-- The ledger. `hash` chains the rows of an account; the format is in ../money.ts. Its triggers look up the account and the
+-- generation that a row names, so foreign keys would look twice.
 CREATE TABLE movement (
   seq INTEGER PRIMARY KEY,
-  account_seq INTEGER NOT NULL REFERENCES account (seq),
-  chain_seq INTEGER NOT NULL CHECK (chain_seq >= 1),
+  account_seq INTEGER NOT NULL,
+  chain_seq INTEGER NOT NULL,
   kind TEXT NOT NULL,
   credits INTEGER NOT NULL CHECK (credits BETWEEN 1 AND 9007199254740991),
   from_side TEXT NOT NULL,
   to_side TEXT NOT NULL,
-  generation_seq INTEGER REFERENCES generation (seq),
+  generation_seq INTEGER,
   attempt_n INTEGER,
-  available_after INTEGER NOT NULL CHECK (available_after BETWEEN 0 AND 9007199254740991),
-  held_after INTEGER NOT NULL CHECK (held_after BETWEEN 0 AND 9007199254740991),
+  available_after INTEGER NOT NULL,
+  held_after INTEGER NOT NULL,
   at_ms INTEGER NOT NULL,
-  epoch INTEGER NOT NULL REFERENCES owner (epoch),
-  hash TEXT NOT NULL CHECK (length(hash) = 64),
+  epoch INTEGER NOT NULL,
+  hash TEXT NOT NULL,
   note TEXT,
   CHECK (CASE kind
-    WHEN 'hold' THEN from_side = 'available' AND to_side = 'held'
-    WHEN 'capture' THEN from_side = 'held' AND to_side = 'charged'
-    WHEN 'release' THEN from_side = 'held' AND to_side = 'available'
-    WHEN 'topup' THEN from_side = 'funding' AND to_side = 'available'
-    WHEN 'adjust' THEN from_side || to_side IN ('availableadjustments', 'adjustmentsavailable')
-    ELSE 0 END),
-  CHECK ((generation_seq IS NOT NULL) = (kind IN ('hold', 'capture', 'release')))
+    WHEN 'hold' THEN generation_seq IS NOT NULL AND from_side = 'available' AND to_side = 'held'
+    WHEN 'capture' THEN generation_seq IS NOT NULL AND from_side = 'held' AND to_side = 'charged' AND attempt_n IS NOT NULL
+    WHEN 'release' THEN generation_seq IS NOT NULL AND from_side = 'held' AND to_side = 'available'
+    WHEN 'topup' THEN generation_seq IS NULL AND from_side = 'funding' AND to_side = 'available'
+    WHEN 'adjust' THEN generation_seq IS NULL AND from_side || to_side IN ('availableadjustments', 'adjustmentsavailable')
+    ELSE 0 END)
 ) STRICT;
 CREATE UNIQUE INDEX movement_chain ON movement (account_seq, chain_seq);
 CREATE UNIQUE INDEX movement_once ON movement (generation_seq, kind) WHERE generation_seq IS NOT NULL;
@@ -269,7 +280,7 @@ BEGIN SELECT RAISE(ABORT, 'a generation fails with the release of its hold'); EN
 CREATE TRIGGER attempt_begins BEFORE INSERT ON attempt
 WHEN NEW.state <> 'intent' OR NOT EXISTS (SELECT 1 FROM generation WHERE seq = NEW.seq AND completed_at_ms IS NULL)
 BEGIN SELECT RAISE(ABORT, 'an attempt begins as an intent of a generation that has not ended'); END;
-CREATE TRIGGER attempt_frozen BEFORE UPDATE OF seq, n, ref, route_id, provider, endpoint, options, price_credits ON attempt
+CREATE TRIGGER attempt_frozen BEFORE UPDATE OF seq, n, ref, route_id, provider, endpoint, options, kind, price_credits ON attempt
 BEGIN SELECT RAISE(ABORT, 'what an attempt was begun with is never changed'); END;
 CREATE TRIGGER attempt_runs_once BEFORE UPDATE OF ends_at_ms, job_id ON attempt
 WHEN NEW.ends_at_ms IS NOT coalesce(OLD.ends_at_ms, NEW.ends_at_ms) OR NEW.job_id IS NOT coalesce(OLD.job_id, NEW.job_id)

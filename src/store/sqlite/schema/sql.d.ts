@@ -1,5 +1,6 @@
 // Types of SQL files that are imported as text.
 declare module "*.sql" {
   const text: string;
-  export default text;
+
+  export { text as default };
 }
