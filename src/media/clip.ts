@@ -1,5 +1,5 @@
 // Measures clips and sound from a few of their bytes: length, size of the picture, whether there is sound.
-import { ADTS, CustomSource, FLAC, Input, MATROSKA, MP3, MP4, OGG, QTFF, WAVE, WEBM } from "mediabunny";
+import { ADTS, CustomSource, FLAC, Input, Logging, LogLevel, MATROSKA, MP3, MP4, OGG, QTFF, WAVE, WEBM } from "mediabunny";
 import type { MediaKind } from "../terms.ts";
 import { siftFragments, vetIndex } from "./boxes.ts";
 import { type ByteReader, Unreadable } from "./bytes.ts";
@@ -15,6 +15,9 @@ export type Clip = {
 
 /** Playlists are not among them: a playlist would make the library open URLs of its own. */
 const FORMATS = [MP4, QTFF, MATROSKA, WEBM, MP3, WAVE, OGG, FLAC, ADTS];
+
+// The library would print names out of the file to the console, where only our own lines belong.
+Logging.level = LogLevel.Silent;
 
 /** Sound no larger than this is read through; of larger sound the length is what its header says or its bit rate implies. */
 const READ_THROUGH_BYTES = 256 * 1024;

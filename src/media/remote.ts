@@ -129,10 +129,22 @@ const openWhole = async (response: Response, budget: ReadBudget, spool: () => Pr
   const pullTo = async (end: number) => {
     while (!isOver && seenBytes < end) await pull();
   };
+  const seen = async (start: number, end: number): Promise<Uint8Array> =>
+    incoming ? Bun.file(incoming.path).slice(start, end).bytes() : joined(head).slice(start, end);
   const turn = inTurn();
-  await pullTo(FIRST_BYTES);
+  const close = async () => {
+    await reader?.cancel().catch(() => {});
+    // After whatever is still being read: a spool that is only now opened is thrown away too.
+    await turn(async () => incoming?.discard());
+  };
+  try {
+    await pullTo(FIRST_BYTES);
+  } catch (error) {
+    await close();
+    throw error;
+  }
   return {
-    prefix: joined(head).subarray(0, FIRST_BYTES),
+    prefix: await seen(0, Math.min(seenBytes, FIRST_BYTES)),
     sizeBytes: () =>
       turn(async () => {
         if (Number.isSafeInteger(announced)) return announced;
@@ -143,12 +155,9 @@ const openWhole = async (response: Response, budget: ReadBudget, spool: () => Pr
       turn(async () => {
         await pullTo(end);
         if (seenBytes < end) throw new Unreadable("its server sends less than it promises");
-        return incoming ? Bun.file(incoming.path).slice(start, end).bytes() : joined(head).slice(start, end);
+        return seen(start, end);
       }),
-    close: async () => {
-      await reader?.cancel().catch(() => {});
-      await turn(async () => incoming?.discard());
-    },
+    close,
   };
 };
 

@@ -1,7 +1,7 @@
 // What the guard lets out: tables of addresses, spellings, schemes and ports, and a listener that must see nobody.
 import { describe, expect, test } from "bun:test";
 import { BadAllowEntry, readAllowed } from "../../src/media/allow.ts";
-import { isPublicAddress, type Resolve, vetAddresses, vetUrl } from "../../src/media/guard.ts";
+import { type Forbidden, isPublicAddress, type Resolve, vetAddresses, vetUrl } from "../../src/media/guard.ts";
 import { type FetchOptions, guardedFetch } from "../../src/media/guarded-fetch.ts";
 
 const nobody = () => false;
@@ -102,7 +102,7 @@ describe("URLs", () => {
     const vetted = vetUrl("https://example.com/", nobody);
     if (vetted.kind !== "vetted") throw new Error("not vetted");
     const verdict = (addresses: string[]) => vetAddresses(vetted, async () => addresses);
-    const no = { kind: "forbidden", why: "its host has no public address" };
+    const no: Forbidden = { kind: "forbidden", why: "its host has no public address" };
     expect(await verdict(["8.8.8.8", "10.0.0.1"])).toEqual(no);
     expect(await verdict(["2606:4700::1111", "::1"])).toEqual(no);
     expect(await verdict([])).toEqual(no);

@@ -37,11 +37,11 @@ export const wav = (seconds: number): Uint8Array => {
   return file;
 };
 
-/** Silence as MPEG 2 layer III frames of 104 bytes and 26.1 ms (22,050 Hz, 32 kbit/s), without any header. */
+/** Silence as MPEG 2 layer III frames of 96 bytes and 24 ms (24 kHz, 32 kbit/s), without any header. */
 export const mp3 = (seconds: number): Uint8Array => {
-  const frame = new Uint8Array(104);
-  frame.set([0xff, 0xf3, 0x40, 0xc4]);
-  const frames = Math.ceil((seconds * 22_050) / 576);
+  const frame = new Uint8Array(96);
+  frame.set([0xff, 0xf3, 0x44, 0xc4]);
+  const frames = Math.ceil((seconds * 24_000) / 576);
   const file = new Uint8Array(frames * frame.length);
   for (let n = 0; n < frames; n++) file.set(frame, n * frame.length);
   return file;

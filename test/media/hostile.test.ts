@@ -1,0 +1,155 @@
+// Clips made to hurt a parser: a few bytes that ask for endless work or for somebody else's addresses end in a refusal, at once.
+import { describe, expect, test } from "bun:test";
+import { vetIndex } from "../../src/media/boxes.ts";
+import type { ByteReader } from "../../src/media/bytes.ts";
+import { Unreadable } from "../../src/media/bytes.ts";
+import { measureClip } from "../../src/media/clip.ts";
+import { sniff } from "../../src/media/sniff.ts";
+import { mp4 } from "./made.ts";
+
+const inMemory = (bytes: Uint8Array): ByteReader => ({
+  sizeBytes: async () => bytes.length,
+  read: async (start, end) => {
+    if (end > bytes.length) throw new Unreadable("past the end");
+    return bytes.slice(start, end);
+  },
+});
+
+const measure = async (bytes: Uint8Array): Promise<unknown> => {
+  const sniffed = sniff(bytes);
+  if (!sniffed) throw new Error("the file is nothing known");
+  return measureClip(inMemory(bytes), sniffed, AbortSignal.timeout(5000)).catch((error: unknown) => error);
+};
+
+const box = (name: string, ...parts: Uint8Array[]): Uint8Array => {
+  const length = Buffer.alloc(4);
+  const content = Buffer.concat(parts);
+  length.writeUInt32BE(8 + content.length);
+  return Buffer.concat([length, Buffer.from(name, "latin1"), content]);
+};
+const words = (...values: number[]): Uint8Array => {
+  const bytes = Buffer.alloc(values.length * 4);
+  for (const [n, value] of values.entries()) bytes.writeUInt32BE(value, n * 4);
+  return bytes;
+};
+
+/** Replaces the table `name` of the first track, and mends the lengths of the boxes around it. */
+const withTable = (clip: Uint8Array, name: string, ...tables: Uint8Array[]): Uint8Array => {
+  const path = ["moov", "trak", "mdia", "minf", "stbl"];
+  const rebuild = (bytes: Buffer, depth: number): Buffer => {
+    const out: Uint8Array[] = [];
+    let isDone = false;
+    for (let at = 0; at + 8 <= bytes.length; ) {
+      const length = bytes.readUInt32BE(at);
+      const type = bytes.toString("latin1", at + 4, at + 8);
+      const content = bytes.subarray(at + 8, at + length);
+      if (depth < path.length && type === path[depth] && !isDone) {
+        out.push(box(type, rebuild(content, depth + 1)));
+        isDone = true;
+      } else if (depth === path.length && type === name && !isDone) {
+        out.push(...tables);
+        isDone = true;
+      } else out.push(bytes.subarray(at, at + length));
+      at += length;
+    }
+    if (depth === path.length && !isDone) out.push(...tables);
+    return Buffer.concat(out);
+  };
+  return rebuild(Buffer.from(clip), 0);
+};
+
+const MANY = 0xffffffff;
+
+describe("index of a clip", () => {
+  const bombs: [string, (clip: Uint8Array) => Uint8Array][] = [
+    [
+      "4,294,967,295 reordered frames",
+      (clip) => withTable(withTable(clip, "stts", box("stts", words(0, 1, MANY, 1))), "ctts", box("ctts", words(0, 1, 1, 1))),
+    ],
+    [
+      "a thousand rows of a million reordered frames",
+      (clip) =>
+        withTable(
+          withTable(
+            clip,
+            "stts",
+            box("stts", words(0, 1000, ...Array.from({ length: 2000 }, (_, n) => (n % 2 ? 1 : 1_000_000)))),
+          ),
+          "ctts",
+          box("ctts", words(0, 1, 1, 1)),
+        ),
+    ],
+    ["4,294,967,295 samples in one chunk", (clip) => withTable(clip, "stsc", box("stsc", words(0, 1, 1, MANY, 1)))],
+    ["a chunk number of 4,294,967,295", (clip) => withTable(clip, "stsc", box("stsc", words(0, 2, 1, 1, 1, MANY, 1, 1)))],
+    [
+      "a table hidden where tables do not belong",
+      (clip) => withTable(clip, "udta", box("udta", box("stts", words(0, 1, MANY, 1)))),
+    ],
+  ];
+  test.each(bombs)("%s", async (_, make) => {
+    const bomb = make(await mp4({ seconds: 1 }));
+    expect(sniff(bomb)?.container).toBe("movie");
+    const began = performance.now();
+    const said = await measure(bomb);
+    expect(said instanceof Unreadable && said.message).toBe("its index is not one of a real clip");
+    expect(performance.now() - began).toBeLessThan(500);
+  });
+
+  test("the same surgery with honest numbers still measures", async () => {
+    const clip = await mp4({ seconds: 1 });
+    const honest = withTable(clip, "stts", box("stts", words(0, 1, 25, 2304)));
+    await vetIndex(inMemory(honest));
+    expect(await measure(honest)).toMatchObject({ kind: "video", width: 320 });
+  });
+
+  const fragments: [string, Uint8Array][] = [
+    ["4,294,967,295 samples in one run", box("trun", words(0, MANY))],
+    ["a hundred thousand samples, ten times", Buffer.concat(Array.from({ length: 10 }, () => box("trun", words(0, 100_000))))],
+    ["a table of an encrypted clip", box("senc", words(0, MANY))],
+  ];
+  test.each(fragments)("fragments with %s", async (_, run) => {
+    const clip = Buffer.from(await mp4({ seconds: 3, index: "fragments" }));
+    // Without its last box, which lists the fragments: so the parser walks them, the first and its bomb included.
+    const start = clip.indexOf("moof", 0, "latin1") - 4;
+    const track = clip.subarray(clip.indexOf("tfhd", 0, "latin1") - 4);
+    const head = track.subarray(0, track.readUInt32BE(0));
+    const bomb = Buffer.concat([
+      clip.subarray(0, start),
+      box("moof", box("mfhd", words(0, 1)), box("traf", head, run)),
+      box("mdat"),
+    ]);
+    const began = performance.now();
+    const said = await measure(bomb);
+    expect(said instanceof Unreadable && said.message).toBe("its index is not one of a real clip");
+    expect(performance.now() - began).toBeLessThan(500);
+  });
+});
+
+test("a file that names itself a clip and holds nothing is refused", async () => {
+  for (const bytes of [
+    box("ftyp", Buffer.from("isom"), words(0, 0)),
+    Buffer.concat([box("ftyp", Buffer.from("isom"), words(0, 0)), box("moov", box("mvhd", Buffer.alloc(100)))]),
+    Buffer.concat([box("ftyp", Buffer.from("isom"), words(0, 0)), words(MANY), Buffer.from("moov")]),
+    Buffer.concat([box("ftyp", Buffer.from("isom"), words(0, 0)), words(1), Buffer.from("moov"), words(MANY, MANY)]),
+  ])
+    expect(await measure(bytes)).toBeInstanceOf(Unreadable);
+});
+
+test("thousands of mangled clips end in a length or a refusal, never in anything else", async () => {
+  const seed = 20261019;
+  let state = seed;
+  const random = (below: number) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state % below;
+  };
+  const clips = [await mp4({ seconds: 1, audio: true }), await mp4({ seconds: 2, index: "fragments" })];
+  for (let round = 0; round < 1500; round++) {
+    const clip = Buffer.from(clips[round % clips.length] ?? new Uint8Array(0));
+    const where = round % 3 === 0 ? clip.length : 1500;
+    for (let n = 0; n <= random(8); n++)
+      clip[12 + random(Math.min(where, clip.length) - 12)] = [0, 1, 0x7f, 0xff][random(4)] ?? 0;
+    const said = await measure(clip);
+    const isLength = typeof said === "object" && said !== null && "ms" in said;
+    if (!isLength && !(said instanceof Unreadable)) throw new Error(`seed ${seed}, round ${round}: ${String(said)}`);
+  }
+});

@@ -1,0 +1,285 @@
+// Measuring what a request links to: every kind, every way a server can be unhelpful, and bounds in bytes, requests and time.
+import { describe, expect, test } from "bun:test";
+import { Refusal } from "../../src/refusal.ts";
+import type { MediaKind, MediaLink } from "../../src/terms.ts";
+import { bmp, jpeg, mp3, mp4, png, wav, webp } from "./made.ts";
+import { type Answer, honest, inScene, rangeless, type Scene, streaming } from "./scene.ts";
+
+/** The refusal of measuring one link, as `code message`; or what was measured. */
+const measureOne = async (scene: Scene, kind: MediaKind, url: string, field = "input.video_url") => {
+  try {
+    return (await scene.media.measure([{ field, url, kind }]))[0];
+  } catch (error) {
+    if (error instanceof Refusal) return `${error.code} ${error.message}`;
+    throw error;
+  }
+};
+
+const one = async (kind: MediaKind, answer: Answer, options = {}) => {
+  let found: unknown;
+  let requests = 0;
+  await inScene(options, async (scene) => {
+    const { url: _url, field: _field, ...rest } = Object(await measureOne(scene, kind, scene.at("/media", answer)));
+    found = Object.keys(rest).length > 0 && !("0" in rest) ? rest : Object.values(rest).join("");
+    requests = scene.asked.length;
+    expect(await scene.leftovers()).toEqual([]);
+  });
+  return { found, requests };
+};
+
+describe("what is measured", () => {
+  const rows: [string, MediaKind, () => Promise<Uint8Array> | Uint8Array, object][] = [
+    ["png", "image", () => png(64, 48), { width: 64, height: 48 }],
+    ["jpeg", "image", () => jpeg(320, 200), { width: 320, height: 200 }],
+    ["webp", "image", () => webp(33, 17), { width: 33, height: 17 }],
+    ["wav", "audio", () => wav(3.25), { ms: 3250 }],
+    ["long wav", "audio", () => wav(30), { ms: 30_000 }],
+    ["mp3", "audio", () => mp3(5), { ms: 5016 }],
+    ["long mp3 without a header", "audio", () => mp3(120), { ms: 120_000 }],
+    ["clip, index in front", "video", () => mp4({ seconds: 5 }), { ms: 5000, width: 320, height: 176 }],
+    ["clip with sound", "video", () => mp4({ seconds: 5, audio: true }), { ms: 5000, width: 320, height: 176 }],
+    [
+      "large clip, index at the end",
+      "video",
+      () => mp4({ seconds: 30, audio: true, index: "end", frameBytes: 4000, width: 1280, height: 720 }),
+      { ms: 30_000, width: 1280, height: 720 },
+    ],
+    [
+      "clip in fragments",
+      "video",
+      () => mp4({ seconds: 30, index: "fragments", frameBytes: 4000 }),
+      { ms: 30_000, width: 320, height: 176 },
+    ],
+  ];
+  for (const [name, kind, make, expected] of rows) {
+    test(`${name} by ranges`, async () => {
+      const { found, requests } = await one(kind, honest(await make()));
+      expect(found).toEqual({ kind, ...expected });
+      expect(requests).toBeLessThanOrEqual(8);
+    });
+    test(`${name} from a server without ranges`, async () => {
+      const { found, requests } = await one(kind, rangeless(await make()));
+      expect(found).toEqual({ kind, ...expected });
+      expect(requests).toBe(1);
+    });
+    test(`${name} from a server that does not say how long it is`, async () => {
+      const bytes = await make();
+      const { found } = await one(kind, () =>
+        streaming(async (n) => (n * 50_000 < bytes.length ? bytes.slice(n * 50_000, (n + 1) * 50_000) : undefined)),
+      );
+      expect(found).toEqual({ kind, ...expected });
+    });
+  }
+
+  test("a picture whose size comes late in the file", async () => {
+    const plain = await jpeg(40, 30);
+    const note = new Uint8Array(65_000);
+    note.set([0xff, 0xe1, (note.length - 2) >> 8, (note.length - 2) & 255]);
+    const noted = Buffer.concat([plain.subarray(0, 2), note, note, plain.subarray(2)]);
+    expect((await one("image", honest(noted))).found).toEqual({ kind: "image", width: 40, height: 30 });
+  });
+
+  test("the type that a server claims does not matter, the bytes do", async () => {
+    expect((await one("image", honest(await png(), "text/html"))).found).toEqual({ kind: "image", width: 64, height: 48 });
+  });
+});
+
+describe("what is refused, naming the field", () => {
+  const page = new TextEncoder().encode("<!doctype html><title>SECRET of the server</title>".padEnd(500));
+  const svg = new TextEncoder().encode('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"></svg>');
+  const playlist = new TextEncoder().encode(
+    "#EXTM3U\n#EXT-X-TARGETDURATION:5\n#EXTINF:5,\nhttp://127.0.0.1:1/a.ts\n#EXT-X-ENDLIST\n",
+  );
+  const cases: [string, MediaKind, () => Answer | Promise<Answer>, string][] = [
+    ["a page for a picture", "image", () => honest(page), "not a picture"],
+    ["a drawing in text", "image", () => honest(svg), "not a picture"],
+    ["a bitmap, which providers do not take", "image", () => honest(bmp(9, 9)), "not a picture"],
+    ["a playlist for a clip", "video", () => honest(playlist), "not a clip"],
+    ["nothing at all", "video", () => rangeless(new Uint8Array(0)), "not a clip"],
+    ["a picture for a clip", "video", async () => honest(await png()), "not a clip"],
+    ["a clip for a picture", "image", async () => honest(await mp4({ seconds: 1 })), "not a picture"],
+    ["sound for a clip", "video", () => honest(wav(1)), "not a clip"],
+    ["a clip for sound", "audio", async () => honest(await mp4({ seconds: 1, audio: true })), "not sound"],
+    ["half a picture's header", "image", async () => honest((await png()).slice(0, 20)), "not a picture that opens"],
+    ["a clip cut short", "video", async () => honest((await mp4({ seconds: 9, index: "end" })).slice(0, 9000)), "no index"],
+    ["404", "video", () => () => new Response("gone", { status: 404 }), "answers 404"],
+    ["500", "video", () => () => new Response("SECRET", { status: 500 }), "answers 500"],
+    [
+      "a compressed body",
+      "image",
+      async () => {
+        const zipped = Bun.gzipSync(new Uint8Array(20_000_000));
+        return () => new Response(zipped, { headers: { "content-encoding": "gzip" } });
+      },
+      "compressed",
+    ],
+  ];
+  test.each(cases)("%s", async (_, kind, answer, why) => {
+    await inScene({}, async (scene) => {
+      const said = await measureOne(scene, kind, scene.at("/media", await answer()), "input.image_urls[2]");
+      expect(said).toStartWith("invalid_input input.image_urls[2]: ");
+      expect(said).toContain(why);
+      expect(said).not.toContain("SECRET");
+      expect(said).not.toContain("127.0.0.1");
+    });
+  });
+
+  test("an address that is not public, and nobody is connected to", async () => {
+    await inScene({ allows: () => false }, async (scene) => {
+      const url = scene.at("/media", honest(await png())).replace("http:", "https:");
+      expect(await measureOne(scene, "image", url)).toContain("port 443");
+      expect(await measureOne(scene, "image", "https://127.0.0.1/a.png")).toContain("no public address");
+      expect(scene.asked).toEqual([]);
+    });
+  });
+
+  test("of several bad links the first in the order of the request is named", async () => {
+    await inScene({}, async (scene) => {
+      const good = scene.at("/good", honest(await png()));
+      const slow = scene.at("/slow", async () => {
+        await Bun.sleep(50);
+        return new Response("no", { status: 404 });
+      });
+      const links: MediaLink[] = [good, slow, scene.at("/fast", () => new Response("no", { status: 410 }))].map((url, n) => ({
+        field: `input.image_urls[${n}]`,
+        url,
+        kind: "image",
+      }));
+      const refused = await scene.media.measure(links).catch((error: unknown) => error);
+      expect(refused instanceof Refusal && refused.message).toStartWith("input.image_urls[1]: ");
+    });
+  });
+
+  test("the same link in two fields is opened once and reported twice", async () => {
+    await inScene({}, async (scene) => {
+      const url = scene.at("/p", honest(await png()));
+      const measured = await scene.media.measure([
+        { field: "input.image_urls[0]", url, kind: "image" },
+        { field: "input.image_urls[1]", url, kind: "image" },
+      ]);
+      expect(measured.map((each) => [each.field, each.width])).toEqual([
+        ["input.image_urls[0]", 64],
+        ["input.image_urls[1]", 64],
+      ]);
+      expect(scene.asked.length).toBe(1);
+    });
+  });
+});
+
+describe("servers that lie", () => {
+  const big = () => mp4({ seconds: 30, audio: true, index: "end", frameBytes: 4000 });
+
+  test("at most 256 KiB of ranges are read of a clip", async () => {
+    const clip = await mp4({ seconds: 1, index: "end" });
+    // The index is moved behind 400 KiB of itself: a `free` box inside it that a parser has to skip.
+    const moov = Buffer.from(clip).lastIndexOf("moov") - 4;
+    const free = Buffer.alloc(400 * 1024);
+    free.writeUInt32BE(free.length, 0);
+    free.write("free", 4, "latin1");
+    const padded = Buffer.concat([clip, free]);
+    padded.writeUInt32BE(padded.length - moov, moov);
+    let served = 0;
+    const answer = honest(padded);
+    const { found } = await one("video", async (request) => {
+      const response = await answer(request);
+      served += Number(
+        response.headers
+          .get("content-range")
+          ?.match(/(\d+)-(\d+)/)
+          ?.slice(1)
+          .reduce((a, b) => String(Number(b) - Number(a))) ?? 0,
+      );
+      return response;
+    });
+    expect(found).toContain("256 KiB");
+    expect(served).toBeLessThanOrEqual(256 * 1024);
+  });
+
+  test("short answers to ranges end with the budget of requests", async () => {
+    const clip = await big();
+    const { found, requests } = await one("video", (request) => {
+      const [start = 0, last = 0] = (request.headers.get("range") ?? "").match(/\d+/g)?.map(Number) ?? [];
+      const headers = { "content-range": `bytes ${start}-${last}/${clip.length}` };
+      return new Response(clip.slice(start, start + 3), { status: 206, headers });
+    });
+    expect(found).toStartWith("invalid_input");
+    expect(requests).toBeLessThanOrEqual(32);
+  });
+
+  const wrong: [string, Record<string, string>][] = [
+    ["no Content-Range", {}],
+    ["another place", { "content-range": "bytes 5-99/1000" }],
+    ["no size", { "content-range": "bytes 0-99/*" }],
+    ["an end before the start", { "content-range": "bytes 0-0/0" }],
+    ["a size beyond reason", { "content-range": "bytes 0-99/99999999999999999999" }],
+  ];
+  test.each(wrong)("a range with %s is not believed", async (_, headers) => {
+    const clip = await big();
+    const { found, requests } = await one("video", () => new Response(clip.slice(0, 100), { status: 206, headers }));
+    expect(found).toContain("answers ranges wrongly");
+    expect(requests).toBe(1);
+  });
+
+  test("a server that forgets its ranges half way, or changes the size", async () => {
+    const clip = await big();
+    const answer = honest(clip);
+    let n = 0;
+    expect((await one("video", (request) => (n++ === 0 ? answer(request) : new Response(clip)))).found).toContain(
+      "changes its answers",
+    );
+    let m = 0;
+    expect((await one("video", (request) => (m++ === 0 ? answer : honest(clip.slice(0, -1)))(request))).found).toContain(
+      "changes its answers",
+    );
+  });
+
+  test("an endless body without ranges ends at the bound", async () => {
+    const first = (await mp4({ seconds: 1, index: "end" })).slice(0, 600);
+    let sent = 0;
+    const { found } = await one(
+      "video",
+      () =>
+        streaming(async (n) => {
+          sent += 100_000;
+          return n === 0 ? first : new Uint8Array(100_000);
+        }),
+      { budget: { wholeBytes: 2 * 1024 * 1024 } },
+    );
+    expect(found).toContain("larger than 2 MiB");
+    // What the sockets of both sides hold comes on top.
+    expect(sent).toBeLessThan(32 * 1024 * 1024);
+  });
+
+  const slow: [string, Answer][] = [
+    ["never answers", () => new Promise<Response>(() => {})],
+    ["sends a byte now and then", () => streaming(() => Bun.sleep(20).then(() => Uint8Array.of(0)))],
+    [
+      "stops half way",
+      async () => {
+        const bytes = await mp4({ seconds: 5, index: "end", frameBytes: 2000 });
+        return streaming((n) => (n === 0 ? Promise.resolve(bytes.slice(0, 40_000)) : new Promise(() => {})), {
+          "content-length": String(bytes.length),
+        });
+      },
+    ],
+  ];
+  test.each(slow)("one that %s is given up when the time is over", async (_, answer) => {
+    const began = performance.now();
+    const { found } = await one("video", answer, { timeouts: { measureMs: 200 } });
+    expect(found).toContain("not read within 0.2 s");
+    expect(performance.now() - began).toBeLessThan(3000);
+  });
+
+  test("all links together get one time, not one each", async () => {
+    await inScene({ timeouts: { measureMs: 300 } }, async (scene) => {
+      const links: MediaLink[] = Array.from({ length: 30 }, (_, n) => ({
+        field: `input.image_urls[${n}]`,
+        url: scene.at(`/${n}`, () => new Promise<Response>(() => {})),
+        kind: "image",
+      }));
+      const began = performance.now();
+      expect(await scene.media.measure(links).catch((error: unknown) => error instanceof Refusal)).toBe(true);
+      expect(performance.now() - began).toBeLessThan(2000);
+    });
+  });
+});
