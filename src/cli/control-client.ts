@@ -8,7 +8,11 @@ const LONGEST_ANSWER_MS = 30_000;
 const TRIES = 3;
 
 /** Nobody listens: the service is not running, or not yet. */
-class NobodyThere extends Error {}
+class NobodyThere extends CommandFault {
+  constructor() {
+    super(EXITS.tryAgain, "the service stopped just now", { fix: "run the same command again", code: "service_gone" });
+  }
+}
 
 const isNobody = (fault: unknown): boolean =>
   fault instanceof Error && "code" in fault && ["ENOENT", "ECONNREFUSED", "ENOTSOCK", "EACCES"].includes(String(fault.code));

@@ -1,0 +1,19 @@
+// A terminal that keeps what is written, to run command lines inside the test's own process.
+import type { Exit } from "../../src/cli/exits.ts";
+import { run } from "../../src/cli/program.ts";
+import { openTerminal } from "../../src/cli/terminal.ts";
+
+export type Ran = { exit: Exit; out: string; err: string };
+
+/** Runs a command line with nothing of this process's environment in it. `isTty` pretends that a person watches. */
+export const runHere = async (words: readonly string[], env: Record<string, string> = {}, isTty = false): Promise<Ran> => {
+  let out = "";
+  let err = "";
+  const write = (fd: 1 | 2, text: string) => {
+    if (fd === 1) out += text;
+    else err += text;
+  };
+  const terminal = openTerminal(env, write, { out: isTty, err: isTty });
+  const exit = await run(words, terminal, env);
+  return { exit, out, err };
+};

@@ -1,0 +1,167 @@
+// What command lines mean: input fields as flags, mistakes told in one line with their exit code, help with examples.
+import { describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Command } from "commander";
+import { serveSettings } from "../../src/cli/commands/serve.ts";
+import { inputOf, withFields } from "../../src/cli/fields.ts";
+import { buildProgram } from "../../src/cli/program.ts";
+import { openTerminal, wantsColour } from "../../src/cli/terminal.ts";
+import { BadSetting } from "../../src/config.ts";
+import { runHere } from "./captured.ts";
+import { freshDir } from "./fresh-dir.ts";
+
+const inputFrom = (words: string[]) => {
+  const command = withFields(new Command())
+    .exitOverride()
+    .configureOutput({ writeErr: () => undefined });
+  command.parse(words, { from: "user" });
+  return inputOf(command.opts());
+};
+
+describe("input flags", () => {
+  const url = "https://example.com/a";
+  test.each<[string[], object]>([
+    [[], {}],
+    [["--prompt", "a kite"], { prompt: "a kite" }],
+    [["--negative-prompt", "rain", "--seed", "0"], { negative_prompt: "rain", seed: 0 }],
+    [["--image-url", url, "--end-image-url", url], { image_url: url, end_image_url: url }],
+    [["--image-urls", "https://a/1", "--image-urls", "https://a/2"], { image_urls: ["https://a/1", "https://a/2"] }],
+    [["--video-url", url, "--audio-url", url], { video_url: url, audio_url: url }],
+    [["--video-urls", url, "--audio-urls", url], { video_urls: [url], audio_urls: [url] }],
+    [
+      ["--resolution", "720p", "--aspect-ratio", "16:9", "--duration", "5", "--quality", "high"],
+      { resolution: "720p", aspect_ratio: "16:9", duration: 5, quality: "high" },
+    ],
+    [["--audio"], { audio: true }],
+    [["--no-audio"], { audio: false }],
+    [["--input", '{"prompt":"a","x":1}'], { prompt: "a", x: 1 }],
+    [["--input", '{"prompt":"a","duration":9}', "--duration", "4"], { prompt: "a", duration: 4 }],
+    // The service says what is offered; here only what is no number at all is refused.
+    [["--duration", "4.5"], { duration: 4.5 }],
+  ])("%p become the input", (words, input) => {
+    expect(inputFrom(words)).toEqual(input as never);
+  });
+
+  test("--input @FILE reads the file", () => {
+    const path = join(freshDir(), "input.json");
+    writeFileSync(path, '{"prompt":"from a file"}');
+    expect(inputFrom(["--input", `@${path}`])).toEqual({ prompt: "from a file" });
+  });
+
+  test.each([[["--duration", "soon"]], [["--seed", "1e3"]]])("%p are refused", (words) => {
+    expect(() => inputFrom(words)).toThrow();
+  });
+});
+
+describe("a mistake is told in one line, without a stack, with its exit code", () => {
+  const dir = freshDir();
+  test.each<[string[], number, RegExp]>([
+    [["acounts"], 2, /unknown command 'acounts'\n\(Did you mean accounts\?\)/],
+    [["accounts", "list", "--datta", "x"], 2, /unknown option '--datta'/],
+    [["credits", "add", "--usd", "5"], 2, /required option '--account <id>'/],
+    [["credits", "add", "--account", "a", "--usd", "1.005"], 2, /--usd: "1.005" is not an amount/],
+    [["accounts", "create", "--name", "x", "--credit-usd", "-3"], 2, /--credit-usd/],
+    [["accounts", "set", "a"], 2, /nothing to set/],
+    [["accounts", "set", "a", "--burst", "0"], 2, /--burst: "0" is not a whole number from 1/],
+    [["keys", "create", "--account", "a", "--scope", "admin"], 2, /Allowed choices are generate, read/],
+    [["accounts", "list", "--data", dir], 78, /there is no database in it/],
+    [["trace", "gen_x", "--data", dir], 78, /there is no database in it/],
+    [["verify", "--data", dir], 2, /there is no database in it/],
+    [["serve", "--port", "70000", "--simulate"], 2, /--port: "70000" is not a whole number from 0 to 65535/],
+    [["serve", "--data", dir], 2, /no provider has a key; set GENROUTER_PROVIDERS__FAL__KEY .*--simulate/],
+    [["generate", "m", "--input", "[1]", "--url", "http://127.0.0.1:9"], 2, /--input: not a JSON object/],
+    [["generate", "m", "--input", "{", "--url", "http://127.0.0.1:9"], 2, /--input: not JSON/],
+    [["generate", "m", "--max-cost-usd", "101", "--url", "http://127.0.0.1:9"], 2, /--max-cost-usd/],
+    [["generate", "m", "-o", `${dir}/no/such/x.png`, "--url", "http://127.0.0.1:9"], 2, /there is no directory/],
+    [["generate", "m", "--url", "http://127.0.0.1:9"], 3, /no API key/],
+    [["get", "gen_x", "--url", "nonsense", "--key", "k"], 2, /is not an address/],
+    [["models", "--url", "http://127.0.0.1:9"], 1, /cannot be reached/],
+    [["explain", "vidmodel-9", "{}", "--data", dir], 6, /there is no model vidmodel-9/],
+    [["explain", "vidmodel-2.0", '{"prompt":"x","duration":99}', "--data", dir], 6, /input\.duration: 99 is not offered/],
+  ])("%p → exit %d", async (words, exit, message) => {
+    const ran = await runHere(words);
+    expect(ran.err).toMatch(message);
+    expect(ran.exit as number).toBe(exit);
+    expect(ran.out).toBe("");
+    expect(ran.err).not.toMatch(/^\s+at /m);
+  });
+
+  test("with --json the mistake is JSON, still on standard error", async () => {
+    const ran = await runHere(["accounts", "list", "--json", "--data", dir]);
+    expect(ran.out).toBe("");
+    expect(JSON.parse(ran.err)).toEqual({
+      error: { code: "directory_unusable", message: expect.stringContaining("no database") },
+    });
+  });
+
+  test("--debug shows where", async () => {
+    expect((await runHere(["accounts", "list", "--debug", "--data", dir])).err).toMatch(/^\s+at /m);
+  });
+});
+
+describe("help", () => {
+  test("every command that does something has an example, and --help ends with 0", async () => {
+    const program = buildProgram({ terminal: openTerminal({}, () => undefined), env: {}, exit: 0 });
+    const paths: string[][] = [];
+    const walk = (command: Command, path: string[]): void => {
+      for (const child of command.commands) {
+        const at = [...path, child.name()];
+        if (child.commands.length > 0) walk(child, at);
+        else paths.push(at);
+      }
+    };
+    walk(program, []);
+    expect(paths.length).toBeGreaterThanOrEqual(20);
+    for (const path of paths) {
+      const { exit, out } = await runHere([...path, "--help"]);
+      expect([path, exit]).toEqual([path, 0]);
+      expect(out).toContain(`\nExamples:\n  $ genrouter ${path.join(" ")}`);
+    }
+  });
+
+  test("--help lists the exit codes; --version says what it runs on", async () => {
+    expect((await runHere(["--help"])).out).toContain("75 try again");
+    expect((await runHere(["--version"])).out).toMatch(
+      /^genrouter \d+\.\d+\.\d+ \(interface 2026-10-19, bun \d+\.\d+\.\d+, \w+-\w+\)\n$/,
+    );
+  });
+
+  test("no command at all is a mistake", async () => {
+    const { exit, err } = await runHere([]);
+    expect(exit).toBe(2);
+    expect(err).toContain("Usage: genrouter");
+  });
+});
+
+describe("settings of a start", () => {
+  const keyed = { FAL_KEY: "k" };
+  test("flags win over the environment, the environment over defaults", () => {
+    const env = { ...keyed, GENROUTER_SERVER__PORT: "9001", GENROUTER_SERVER__HOST: "::1" };
+    expect(serveSettings(env, {}).server).toMatchObject({ port: 9001, host: "::1" });
+    expect(serveSettings(env, { port: "0" }).server).toMatchObject({ port: 0, host: "::1" });
+    expect(serveSettings(keyed, {}).server).toMatchObject({ port: 8080, host: "127.0.0.1" });
+    expect(serveSettings(keyed, { data: "/d", catalogue: "/c" })).toMatchObject({
+      data: { dir: "/d" },
+      catalogue: { dir: "/c" },
+    });
+  });
+
+  test("without a provider's key only the simulator starts", () => {
+    expect(() => serveSettings({}, {})).toThrow(BadSetting);
+    expect(serveSettings({}, { simulate: true }).providers).toEqual({});
+    expect(serveSettings({ GENROUTER_PROVIDERS__FAL__KEY: "k" }, {}).providers).toEqual({ fal: { key: "k" } });
+  });
+});
+
+test.each<[Record<string, string>, boolean, boolean]>([
+  [{}, true, true],
+  [{}, false, false],
+  [{ NO_COLOR: "1" }, true, false],
+  [{ FORCE_COLOR: "1" }, false, true],
+  [{ FORCE_COLOR: "0" }, false, false],
+  [{ NO_COLOR: "1", FORCE_COLOR: "1" }, true, false],
+  [{ TERM: "dumb" }, true, false],
+])("environment %p on a terminal (%p) wants colour: %p", (env, isTty, wanted) => {
+  expect(wantsColour(env, isTty)).toBe(wanted);
+});
