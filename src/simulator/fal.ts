@@ -92,7 +92,8 @@ export const answerFal = async (bench: Bench, ask: Ask, path: string): Promise<A
     return verb === "/status" ? status(bench, known, ask) : result(bench, known, ask);
   }
   const endpoint = path.slice(1).replace(/\/+$/, "");
-  if (!/^[\w.-]+\/[\w.-]+(\/[\w.-]+)*$/.test(endpoint)) return requestError(404, "not_found", "Application not found");
+  if (!/^[\w.-]+\/[\w.-]+(\/[\w.-]+)*$/.test(endpoint) || endpoint.includes("/requests/"))
+    return requestError(404, "not_found", "Application not found");
   if (ask.method !== "POST") return json(405, { detail: "Method Not Allowed" }, { allow: "POST" });
   return takeIn(bench, words, ask, endpoint, credential);
 };

@@ -1,0 +1,206 @@
+// What arrived is on disk before anyone is answered, whatever happens to the process; its jobs go on after a restart.
+import { afterAll, afterEach, expect, test } from "bun:test";
+import { createHash } from "node:crypto";
+import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openLog, type Submission } from "../../src/simulator/log.ts";
+import { openSimulator } from "../../src/simulator/simulator.ts";
+import { call, movableClock } from "./bed.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "simulator-"));
+let files = 0;
+const freshPath = () => join(directory, `log-${++files}.ndjson`);
+const linesOf = (path: string) =>
+  readFileSync(path, "utf8")
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as Submission);
+
+const children: { kill(signal: string): void }[] = [];
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill("SIGKILL");
+});
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+/** Starts the command in a process of its own and waits for its address. */
+const start = async (...flags: string[]) => {
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, "child.ts"), "--port", "0", ...flags], {
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  children.push({ kill: (signal) => child.kill(signal as NodeJS.Signals) });
+  const reader = child.stdout.getReader();
+  let said = "";
+  while (!said.includes("MEDIA__ALLOW")) {
+    const { value, done } = await reader.read();
+    if (done) throw new Error(`the simulator ended: ${await new Response(child.stderr).text()}`);
+    said += new TextDecoder().decode(value);
+  }
+  return { child, said, url: /^simulator (\S+)/.exec(said)?.[1] ?? "" };
+};
+
+test("a submission's line says who sent what, as what it was taken, and nothing of the credential itself", async () => {
+  const path = freshPath();
+  const clock = movableClock();
+  const simulator = await openSimulator({ log: path, clock });
+  const input = { prompt: "a fox", end_user_id: "g7-1" };
+  const { body } = await call(`${simulator.falUrl}/maker/video/text`, "POST", input, "Key very-secret");
+  expect(linesOf(path)).toEqual([
+    {
+      type: "submission",
+      at: "2026-11-21T10:00:00.000Z",
+      provider: "fal",
+      endpoint: "maker/video/text",
+      job_id: String(body.request_id),
+      ref: "g7-1",
+      body_sha256: createHash("sha256").update(JSON.stringify(input)).digest("hex"),
+      accepted: true,
+      key_hash: createHash("sha256").update("very-secret").digest("hex").slice(0, 16),
+      input,
+      faults: {},
+      answer: 200,
+      plan: { queued_ms: expect.any(Number), total_ms: expect.any(Number), seed: expect.any(Number) },
+    },
+  ]);
+  expect(readFileSync(path, "utf8")).not.toContain("very-secret");
+  expect(simulator.submissions()).toEqual(linesOf(path));
+  expect(await (await fetch(`${simulator.url}/log`)).text()).toBe(readFileSync(path, "utf8"));
+  await simulator.stop();
+});
+
+test("a marker in a header is taken where the body has none", async () => {
+  const simulator = await openSimulator();
+  const headers = { authorization: "Bearer k", "x-request-id": "g8-2" };
+  await fetch(`${simulator.replicateUrl}/models/a/b/predictions`, { method: "POST", headers, body: '{"input":{"prompt":"p"}}' });
+  expect(simulator.submissions()[0]?.ref).toBe("g8-2");
+  await simulator.stop();
+});
+
+test("refused and unauthorised submissions are in the log, as not accepted", async () => {
+  const simulator = await openSimulator();
+  await call(`${simulator.falUrl}/a/b`, "POST", { prompt: "[sim:429]" });
+  await call(`${simulator.falUrl}/a/b`, "POST", { prompt: "p" }, "");
+  await call(`${simulator.replicateUrl}/models/a/b/predictions`, "POST", {});
+  expect(simulator.submissions().map(({ accepted, job_id, answer }) => [accepted, job_id, answer])).toEqual([
+    [false, null, 429],
+    [false, null, 401],
+    [false, null, 422],
+  ]);
+  await simulator.stop();
+});
+
+test("deliveries, downloads and cancels leave one line each", async () => {
+  const clock = movableClock();
+  const path = freshPath();
+  const simulator = await openSimulator({ log: path, clock });
+  const submit = async () => (await call(`${simulator.falUrl}/maker/picture`, "POST", { prompt: "p" })).body;
+  const [first, second] = [await submit(), await submit()];
+  await call(String(second.cancel_url), "PUT");
+  clock.pass(5000);
+  for (let n = 0; n < 2; n++) {
+    const { body } = await call(String(first.response_url));
+    await (await fetch((body.images as { url: string }[])[0]?.url ?? "")).bytes();
+  }
+  expect(linesOf(path).slice(2)).toEqual([
+    { type: "cancelled", at: "2026-11-21T10:00:00.000Z", provider: "fal", job_id: second.request_id },
+    { type: "announced", at: "2026-11-21T10:00:05.000Z", provider: "fal", job_id: first.request_id },
+    { type: "fetched", at: "2026-11-21T10:00:05.000Z", provider: "fal", job_id: first.request_id },
+  ] as never);
+  await simulator.stop();
+});
+
+test("appending resolves only after the line is in the file, and lines that come together stay whole and in order", async () => {
+  const path = freshPath();
+  const log = await openLog(path);
+  const at = "2026-11-21T10:00:00.000Z";
+  await Promise.all(
+    Array.from({ length: 500 }, async (_, n) => {
+      await log.append({ type: "fetched", at, provider: "fal", job_id: `j${n}` });
+      expect(readFileSync(path, "utf8")).toContain(`"j${n}"`);
+    }),
+  );
+  expect(linesOf(path).map(({ job_id }) => job_id)).toEqual(Array.from({ length: 500 }, (_, n) => `j${n}`));
+  await log.close();
+});
+
+test("a killed simulator has every answered and every dropped submission on disk, and carries on with its jobs", async () => {
+  const path = freshPath();
+  const first = await start("--log", path, "--speed", "20");
+  const answered = await Promise.all(
+    Array.from({ length: 24 }, (_, n) =>
+      call(`${first.url}/fal/maker/picture`, "POST", { prompt: `p${n}`, end_user_id: `r${n}` }),
+    ),
+  );
+  const dropped = await Promise.allSettled(
+    Array.from({ length: 8 }, (_, n) =>
+      call(`${first.url}/fal/maker/picture`, "POST", { prompt: "[sim:drop-after]", end_user_id: `d${n}` }),
+    ),
+  );
+  first.child.kill("SIGKILL");
+  await first.child.exited;
+  expect(dropped.map(({ status }) => status)).toEqual(dropped.map(() => "rejected"));
+  const lines = linesOf(path).filter(({ type }) => type === "submission");
+  const ids = answered.map(({ body }) => String(body.request_id));
+  expect(lines.map(({ job_id }) => job_id)).toEqual(expect.arrayContaining(ids));
+  expect(lines.filter(({ ref, accepted }) => ref?.startsWith("d") && accepted)).toHaveLength(8);
+
+  appendFileSync(path, '{"type":"submission","at":"2026-'); // a line that the kill cut short
+  const second = await start("--log", path, "--speed", "20");
+  const known = ((await call(`${second.url}/jobs`)).body.jobs as { id: string; ref: string }[]).map(({ id }) => id);
+  expect(known.sort()).toEqual(lines.map(({ job_id }) => String(job_id)).sort());
+  const statusPath = new URL(String(answered[0]?.body.status_url)).pathname;
+  let status: unknown;
+  const giveUpMs = performance.now() + 4000;
+  while (status !== "COMPLETED" && performance.now() < giveUpMs) status = (await call(`${second.url}${statusPath}`)).body.status;
+  expect(status).toBe("COMPLETED");
+  const { body } = await call(`${second.url}${statusPath.replace("/status", "")}`);
+  expect((await fetch((body.images as { url: string }[])[0]?.url ?? "")).status).toBe(200);
+  await call(`${second.url}/fal/maker/picture`, "POST", { prompt: "after" });
+  expect(linesOf(path).filter(({ type }) => type === "submission")).toHaveLength(33);
+});
+
+test("cancelled jobs stay cancelled and times go on over a restart", async () => {
+  const path = freshPath();
+  const clock = movableClock();
+  const before = await openSimulator({ log: path, clock });
+  const submit = async () => (await call(`${before.falUrl}/maker/video`, "POST", { prompt: "p", duration: 5 })).body;
+  const [first, second] = [await submit(), await submit()];
+  await call(String(second.cancel_url), "PUT");
+  await before.stop();
+  clock.pass(3000);
+  const after = await openSimulator({ log: path, clock });
+  const status = async ({ request_id }: Record<string, unknown>) =>
+    (await call(`${after.falUrl}/maker/video/requests/${request_id}/status`)).body;
+  expect((await status(first)).status).toBe("IN_PROGRESS");
+  expect(await status(second)).toMatchObject({ status: "COMPLETED", error_type: "client_cancelled" });
+  clock.pass(4000);
+  expect((await status(first)).status).toBe("COMPLETED");
+  await after.stop();
+});
+
+test("the command prints how to point a service at it, and SIGTERM ends it with 0", async () => {
+  const { child, said, url } = await start();
+  expect(said).toContain(`GENROUTER_PROVIDERS__FAL__BASE_URL=${url}/fal\n`);
+  expect(said).toContain(`GENROUTER_PROVIDERS__REPLICATE__BASE_URL=${url}/replicate/v1\n`);
+  const hanging = call(`${url}/fal/a/b`, "POST", { prompt: "[sim:hang]" }).catch(() => "broken");
+  expect((await call(`${url}/fal/a/b`, "POST", { prompt: "p" })).status).toBe(200);
+  child.kill("SIGTERM");
+  expect(await child.exited).toBe(0);
+  expect(await hanging).toBe("broken");
+});
+
+test.each([
+  ["--port", "70000"],
+  ["--speed", "0"],
+  ["--speed", "fast"],
+  ["--colour", "red"],
+  ["--seed", "-1"],
+])("flags %s %s are refused with 2", async (flag, value) => {
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, "child.ts"), `${flag}=${value}`], {
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  expect(await child.exited).toBe(2);
+  expect(await new Response(child.stderr).text()).toContain(flag);
+});
