@@ -14,7 +14,7 @@ export const prepareAdmit = (db: Database, money: Money) => {
     `INSERT INTO generation (seq, account_seq, id, model, status, quoted_credits, reserved_credits, created_at_ms,
        wait_ends_at_ms, body_hash, idempotency_key) VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, ?7, ?8, ?9, ?10)`,
   );
-  const insertSubmission = db.prepare("INSERT INTO submission VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)");
+  const insertSubmission = db.prepare("INSERT INTO submission VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
   const insertStart = db.prepare("INSERT INTO command (seq, kind, n, due_at_ms) VALUES (?1, 'start', 0, ?2)");
 
   return (deed: PackedAdmit): AdmitOutcome => {
@@ -65,6 +65,7 @@ export const prepareAdmit = (db: Database, money: Money) => {
       deed.maxCostCredits,
       deed.requestId,
       deed.planJson,
+      deed.addedJson,
       deed.filledJson,
       deed.rawJson,
     );

@@ -1,7 +1,10 @@
 // Writes the rows of attempts.
 import type { Database } from "bun:sqlite";
 import type { AttemptChange } from "../../deeds.ts";
+import type { AttemptState } from "../../terms.ts";
 import { DeedRefused } from "./refused.ts";
+
+const UNDER_WAY: ReadonlySet<AttemptState> = new Set(["intent", "sending", "accepted"]);
 
 const json = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value));
 
@@ -14,11 +17,11 @@ export const prepareAttempts = (db: Database) => {
   const update = db.prepare(
     `UPDATE attempt SET state = coalesce(?3, state), sent_at_ms = coalesce(?4, sent_at_ms), ends_at_ms = coalesce(?5, ends_at_ms),
        job_id = coalesce(?6, job_id), job_urls = coalesce(?7, job_urls), results = coalesce(?8, results),
-       failure = coalesce(?9, failure), watch_until_ms = iif(?10, ?11, watch_until_ms), ended_at_ms = coalesce(?12, ended_at_ms)
+       failure = coalesce(?9, failure), watch_until_ms = iif(?10, ?11, watch_until_ms), ended_at_ms = coalesce(?12, iif(?13, ?14, ended_at_ms))
      WHERE seq = ?1 AND n = ?2`,
   );
   const deliver = db.prepare(
-    `UPDATE attempt SET state = 'delivered', watch_until_ms = NULL, ended_at_ms = coalesce(ended_at_ms, ?3)
+    `UPDATE attempt SET state = 'delivered', watch_until_ms = NULL, ended_at_ms = ?3
      WHERE seq = ?1 AND n = ?2 AND state <> 'delivered'`,
   );
   const selectPrice = db.prepare<{ price: number }, [number, number]>(
@@ -26,7 +29,8 @@ export const prepareAttempts = (db: Database) => {
   );
 
   return {
-    change: (seq: number, change: AttemptChange): void => {
+    /** Writes a change. The time of an end is `atMs` where the change does not say it. */
+    change: (seq: number, change: AttemptChange, atMs: number): void => {
       if (change.begin) {
         const { ref, route, priceCredits } = change.begin;
         insert.run(
@@ -56,6 +60,8 @@ export const prepareAttempts = (db: Database) => {
           rest.watchUntilMs === undefined ? 0 : 1,
           rest.watchUntilMs ?? null,
           rest.endedAtMs ?? null,
+          rest.state && !UNDER_WAY.has(rest.state) ? 1 : 0,
+          atMs,
         );
         if (changes === 0) throw new DeedRefused(`generation ${seq} has no attempt ${n}`);
       } else if (!begin && request === undefined) throw new DeedRefused(`the change of attempt ${n} changes nothing`);

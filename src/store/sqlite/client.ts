@@ -32,7 +32,11 @@ const startWriter = (): Writer => {
     broken ??= new StoreUnknown(`the writing thread stopped: ${why}`);
     for (const { lost } of waiting.splice(0)) lost(broken);
   };
-  worker.onmessage = ({ data }: MessageEvent<FromWriter>) => waiting.shift()?.done(data);
+  worker.onmessage = ({ data }: MessageEvent<FromWriter>) => {
+    const asked = waiting.shift();
+    if (waiting.length === 0) worker.unref();
+    asked?.done(data);
+  };
   worker.onerror = (event) => fail(event.message);
   worker.addEventListener("close", () => fail("it ended"));
   // An idle thread does not keep the process; one that is asked something does until it has answered.
@@ -41,7 +45,7 @@ const startWriter = (): Writer => {
     ask: (message) =>
       new Promise((done, lost) => {
         if (broken) return lost(broken);
-        waiting.push({ done, lost });
+        if (waiting.push({ done, lost }) === 1) worker.ref();
         worker.postMessage(message);
       }),
     end: () => {

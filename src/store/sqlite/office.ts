@@ -89,7 +89,7 @@ export const prepareOffice = (db: Database, money: Money, attempts: Attempts) =>
       case "mark-attempt": {
         if (deed.change.begin || selectEnded.get(deed.seq)?.ended !== 1)
           throw new DeedRefused("only attempts of a generation that has ended are marked; others change with a step");
-        attempts.change(deed.seq, deed.change);
+        attempts.change(deed.seq, deed.change, deed.atMs);
         return DONE;
       }
       case "credit":

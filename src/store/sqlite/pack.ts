@@ -1,11 +1,12 @@
 // Deeds and outcomes as text: how a batch crosses to the writing thread, with every large part made into JSON once.
 import type { AdmitDeed, Deed, DeedOutcome, OfficeDeed, StepDeed } from "../../deeds.ts";
-import type { GenerationRecord } from "../../terms.ts";
+import type { GenerationRecord, Json, JsonObject } from "../../terms.ts";
 
 /** An admission whose large parts are JSON already: they go into their columns as they are and are never parsed. */
 export type PackedAdmit = Omit<AdmitDeed, "input" | "plan"> & {
   rawJson: string;
-  /** Null where the input with defaults is the input as sent. */
+  /** What the defaults added to the input, null when nothing; or the whole input with defaults where they did more. */
+  addedJson: string | null;
   filledJson: string | null;
   planJson: string;
 };
@@ -14,10 +15,28 @@ export type PackedDeed = PackedAdmit | StepDeed | OfficeDeed;
 export const pack = (deed: Deed): PackedDeed => {
   if (deed.deed !== "admit") return deed;
   const { input, plan, ...rest } = deed;
-  const rawJson = JSON.stringify(input.raw);
-  const filledJson = input.filled === input.raw ? rawJson : JSON.stringify(input.filled);
-  return { ...rest, rawJson, filledJson: filledJson === rawJson ? null : filledJson, planJson: JSON.stringify(plan) };
+  const added = addedTo(input.raw, input.filled);
+  return {
+    ...rest,
+    rawJson: JSON.stringify(input.raw),
+    addedJson: added && Object.keys(added).length > 0 ? JSON.stringify(added) : null,
+    filledJson: added ? null : JSON.stringify(input.filled),
+    planJson: JSON.stringify(plan),
+  };
 };
+
+/**
+ * What `filled` has after the members of `raw`, when it begins with exactly those, in their order; undefined otherwise.
+ * A prompt of 30,000 characters is then stored once, and `{ ...raw, ...added }` gives `filled` back byte for byte.
+ */
+const addedTo = (raw: JsonObject, filled: JsonObject): JsonObject | undefined => {
+  const names = Object.keys(raw);
+  const all = Object.keys(filled);
+  for (const [i, name] of names.entries()) if (all[i] !== name || !isSame(raw[name], filled[name])) return undefined;
+  return Object.fromEntries(all.slice(names.length).map((name) => [name, filled[name] ?? null]));
+};
+const isSame = (a: Json | undefined, b: Json | undefined): boolean =>
+  a === b || (typeof a === "object" && JSON.stringify(a) === JSON.stringify(b));
 
 /** What polls will read of a generation that was just admitted. */
 export const admittedRecord = (deed: AdmitDeed | PackedAdmit): GenerationRecord => ({
@@ -56,7 +75,7 @@ type AdmitLine = [
   requestId: string,
 ];
 
-/** JSON never holds a raw line feed, so lines need no escaping: an admission is four lines (`[…`), any other deed one (`{…`). */
+/** JSON never holds a raw line feed, so lines need no escaping: an admission is five lines (`[…`), any other deed one (`{…`). */
 export const toLines = (deeds: readonly Deed[]): string => {
   let text = "";
   for (const deed of deeds) {
@@ -81,12 +100,12 @@ export const toLines = (deeds: readonly Deed[]): string => {
       d.waitEndsAtMs,
       d.requestId,
     ];
-    text += `${JSON.stringify(line)}\n${d.planJson}\n${d.rawJson}\n${d.filledJson ?? ""}\n`;
+    text += `${JSON.stringify(line)}\n${d.planJson}\n${d.rawJson}\n${d.addedJson ?? ""}\n${d.filledJson ?? ""}\n`;
   }
   return text;
 };
 
-const toAdmit = (line: AdmitLine, planJson: string, rawJson: string, filled: string): PackedAdmit => ({
+const toAdmit = (line: AdmitLine, planJson: string, rawJson: string, added: string, filled: string): PackedAdmit => ({
   deed: "admit",
   seq: line[0],
   id: line[1],
@@ -104,6 +123,7 @@ const toAdmit = (line: AdmitLine, planJson: string, rawJson: string, filled: str
   requestId: line[13],
   planJson,
   rawJson,
+  addedJson: added === "" ? null : added,
   filledJson: filled === "" ? null : filled,
 });
 
@@ -116,8 +136,9 @@ export const fromLines = (text: string): PackedDeed[] => {
       deeds.push(JSON.parse(line) as StepDeed | OfficeDeed);
       continue;
     }
-    deeds.push(toAdmit(JSON.parse(line) as AdmitLine, lines[i + 1] ?? "", lines[i + 2] ?? "", lines[i + 3] ?? ""));
-    i += 3;
+    const part = (n: number): string => lines[i + n] ?? "";
+    deeds.push(toAdmit(JSON.parse(line) as AdmitLine, part(1), part(2), part(3), part(4)));
+    i += 4;
   }
   return deeds;
 };

@@ -92,7 +92,7 @@ export const prepareStep = (db: Database, epoch: number, money: Money, attempts:
       throw new DeedRefused(settlement ? "an ended generation keeps no snapshot" : "a generation that goes on needs a snapshot");
 
     insertJournal.run(seq, version, deed.atMs, deed.stateAfter, JSON.stringify(deed.event));
-    for (const change of deed.attemptChanges) attempts.change(seq, change);
+    for (const change of deed.attemptChanges) attempts.change(seq, change, deed.atMs);
     const tried = deed.attempts ?? row.attempts;
     if (settlement) {
       if (settlement.kind === "capture") {
