@@ -52,14 +52,17 @@ const repeat = (clock: Clock, everyMs: number, work: () => Promise<void>, failed
 };
 
 /**
- * Opens the service: polls and replays are answered as soon as it listens, submissions once recovery has read the store.
+ * Opens the service (`around`: what the crash tests put around the store, to end the process there): polls and replays are answered as soon as it listens, submissions once recovery has read the store.
  * @throws BadSetting, CatalogueFault, and the faults of src/store/sqlite/faults.ts: one line each; the system's error for a taken port.
  */
-export const openService = async (settings: Settings, more: { simulate: boolean; log: Log }): Promise<Service> => {
-  const { log, simulate } = more;
+export const openService = async (
+  settings: Settings,
+  more: { simulate: boolean; log: Log; around?: (store: Store) => Store },
+): Promise<Service> => {
+  const { log, simulate, around = (store) => store } = more;
   const catalogue = readCatalogue(settings);
   const mode = simulate ? "test" : "live";
-  const store = await openSqliteStore({ dir: settings.data.dir, mode });
+  const store = around(await openSqliteStore({ dir: settings.data.dir, mode }));
   const undo: (() => Promise<unknown>)[] = [() => store.close()];
   try {
     const clock = systemClock(await store.lastSeenMs());

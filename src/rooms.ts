@@ -16,7 +16,7 @@ import { type Http, openHttp } from "./http/app.ts";
 import { openLate } from "./late.ts";
 import { readAllowed } from "./media/allow.ts";
 import { openMedia } from "./media/media.ts";
-import { openProviders } from "./providers/providers.ts";
+import { type CallTimes, openProviders } from "./providers/providers.ts";
 import { openRecords } from "./records.ts";
 import { DELIVERIES_KEPT, openRoutes } from "./routes.ts";
 import type { Store } from "./store/store.ts";
@@ -34,6 +34,8 @@ export type RoomsParts = {
   pace: number;
   /** Told once, when a commit ended in doubt: the process has to end. */
   unknownOutcome: () => void;
+  /** Deadlines of calls to providers, where they are to differ. */
+  callTimes?: Partial<CallTimes>;
 };
 
 export type Rooms = {
@@ -85,6 +87,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
   const providers = openProviders({
     settings: settings.providers,
     isOwned: async (provider, jobId) => (await store.jobOwner(provider, jobId)) !== undefined,
+    ...(parts.callTimes ? { timeouts: parts.callTimes } : {}),
   });
   const allows = readAllowed(settings.media.allow);
   const media = openMedia({

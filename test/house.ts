@@ -1,0 +1,227 @@
+// The whole service in one call: real rooms, real HTTP, the simulator behind real sockets, time that runs fast.
+import { expect } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { builtInCatalogue, type Catalogue } from "../catalogue/load.ts";
+import { readSettings } from "../src/config.ts";
+import type { EventFields, EventName, Log } from "../src/events.ts";
+import { openLocalFiles } from "../src/files/local.ts";
+import { hashApiKey, newApiKey, newId } from "../src/ids.ts";
+import { joinRooms, type Rooms } from "../src/rooms.ts";
+import { openSimulator, type Simulator, type SimulatorOptions } from "../src/simulator/simulator.ts";
+import { openSqliteHere } from "../src/store/sqlite/here.ts";
+import type { Store } from "../src/store/store.ts";
+import type { Json, JsonObject, KeyScope } from "../src/terms.ts";
+import { type TestClock, testClock } from "./clock.ts";
+
+export type Tenant = { accountId: string; accountSeq: number; key: string; keyId: string };
+export type Answered = { status: number; headers: Headers; body: JsonObject & { [key: string]: Json }; text: string };
+/** A generation as the API shows it. */
+export type Shown = {
+  id: string;
+  status: string;
+  message?: string;
+  output: { urls: string[]; width?: number; height?: number; duration_s?: number; has_audio?: boolean } | null;
+  quoted_usd: number;
+  reserved_usd: number | null;
+  cost_usd: number | null;
+  attempts: number;
+  error: { code: string; message: string } | null;
+  created_at: string;
+  completed_at: string | null;
+};
+
+export type HouseOptions = {
+  /** Settings as environment names, e.g. `{ GENROUTER_LIMITS__SEATS: "1" }`. */
+  env?: Record<string, string>;
+  catalogue?: Catalogue;
+  /** How many times faster than life; 0 stands still until `clock.skip`. */
+  factor?: number;
+  /** Keeps everything in this directory instead of in memory, so that the house can be opened again. */
+  dir?: string;
+  /** A simulator that outlives the house. */
+  simulator?: Simulator;
+  simulate?: SimulatorOptions;
+  clock?: TestClock;
+  callTimes?: { submitMs?: number; pollMs?: number; findMs?: number; cancelMs?: number };
+  /** Stops before recovery, so that the service is still `restarting`. */
+  unrecovered?: true;
+};
+
+export type House = {
+  url: string;
+  clock: TestClock;
+  simulator: Simulator;
+  rooms: Rooms;
+  store: Store;
+  tenant: Tenant;
+  lines: { event: EventName; fields: EventFields }[];
+  /** A new account with credits and a key. */
+  newTenant(credits?: number, scope?: KeyScope): Promise<Tenant>;
+  /** A request as it is, with the tenant's key unless another is given. */
+  ask(
+    method: string,
+    path: string,
+    more?: { body?: unknown; key?: string | null; headers?: Record<string, string> },
+  ): Promise<Answered>;
+  /** Submits and expects 202. */
+  submit(model: string, input: JsonObject, more?: JsonObject): Promise<Shown>;
+  show(id: string, key?: string): Promise<Shown>;
+  /** Polls until the generation has ended, or `reached` holds. */
+  until(id: string, reached?: (shown: Shown) => boolean): Promise<Shown>;
+  /** Calls again and again, letting everything else go on, until it returns something. */
+  eventually<T>(look: () => Promise<T | undefined | false | null> | T | undefined | false | null, what?: string): Promise<T>;
+  balance(tenant?: Tenant): Promise<{ available: number; held: number; charged: number; inProgress: number }>;
+  /** The twelve invariants hold. */
+  verify(): Promise<void>;
+  /** Stops as a crash would: nothing is finished, nothing is told. */
+  crash(): Promise<void>;
+  /** Verifies, then closes everything. */
+  close(): Promise<void>;
+};
+
+const quiet: Record<string, string> = { GENROUTER_LIMITS__BURST_PER_S: "100000", GENROUTER_LIMITS__IN_PROGRESS: "1000" };
+/** Real milliseconds after which an expectation that never comes true fails its test. */
+const PATIENCE_MS = 8000;
+
+export const openHouse = async (options: HouseOptions = {}): Promise<House> => {
+  const clock = options.clock ?? testClock(options.factor ?? 100);
+  const catalogue = options.catalogue ?? builtInCatalogue();
+  const kinds = catalogue.models.flatMap((model) => model.routes.map((route) => [route.endpoint, model.kind] as const));
+  const kindOf = (endpoint: string) => kinds.find(([base]) => endpoint === base || endpoint.startsWith(`${base}/`))?.[1];
+  const simulator = options.simulator ?? (await openSimulator({ clock, kindOf, ...options.simulate }));
+  const host = new URL(simulator.url).host;
+  const settings = readSettings({
+    ...quiet,
+    GENROUTER_PROVIDERS__FAL__BASE_URL: simulator.falUrl,
+    GENROUTER_PROVIDERS__FAL__KEY: "fal-key",
+    GENROUTER_PROVIDERS__REPLICATE__BASE_URL: simulator.replicateUrl,
+    GENROUTER_PROVIDERS__REPLICATE__KEY: "replicate-key",
+    GENROUTER_MEDIA__ALLOW: host,
+    ...options.env,
+  });
+  const dir = options.dir ?? mkdtempSync(join(tmpdir(), "house-"));
+  const path = options.dir ? join(dir, "genrouter.db") : ":memory:";
+  const store = await openSqliteHere({ path, mode: "test", nowMs: clock.nowMs() });
+  const lines: House["lines"] = [];
+  const log: Log = (event, fields = {}) => void lines.push({ event, fields });
+  const rooms = await joinRooms({
+    settings,
+    clock,
+    log,
+    store,
+    files: await openLocalFiles(join(dir, "files")),
+    catalogue,
+    pace: 1,
+    unknownOutcome: () => lines.push({ event: "store outcome unknown", fields: {} }),
+    ...(options.callTimes ? { callTimes: options.callTimes } : {}),
+  });
+  const { url } = await rooms.http.listen({ host: "127.0.0.1", port: 0 });
+  rooms.listensAt(url);
+  if (!options.unrecovered) await rooms.recover();
+
+  const newTenant = async (credits = 100_000, scope: KeyScope = "generate"): Promise<Tenant> => {
+    const atMs = clock.nowMs();
+    const accountId = newId("acc");
+    await rooms.post({ deed: "create-account", id: accountId, name: "tenant", atMs });
+    const accountSeq = (await store.account(accountId))?.seq ?? 0;
+    if (credits > 0)
+      await rooms.post({ deed: "credit", accountSeq, kind: "topup", credits, note: "test", reference: null, atMs });
+    const key = newApiKey("test");
+    const keyId = newId("key");
+    await rooms.post({
+      deed: "create-key",
+      id: keyId,
+      accountSeq,
+      scope,
+      name: "",
+      hash: hashApiKey(key),
+      start: key.slice(0, 12),
+      atMs,
+    });
+    return { accountId, accountSeq, key, keyId };
+  };
+  const tenant = await newTenant();
+
+  const ask: House["ask"] = async (method, path, { body, key = tenant.key, headers = {} } = {}) => {
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: { ...(key === null ? {} : { authorization: `Bearer ${key}` }), ...headers },
+      ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+      redirect: "manual",
+    });
+    const text = await response.text();
+    let parsed: JsonObject = {};
+    try {
+      parsed = JSON.parse(text) as JsonObject;
+    } catch {
+      parsed = {};
+    }
+    return { status: response.status, headers: response.headers, body: parsed, text };
+  };
+  const show = async (id: string, key = tenant.key): Promise<Shown> => {
+    const answered = await ask("GET", `/v1/generations/${id}`, { key });
+    expect(answered.status).toBe(200);
+    return answered.body as unknown as Shown;
+  };
+  const eventually: House["eventually"] = async (look, what = "what was expected") => {
+    const endMono = performance.now() + PATIENCE_MS;
+    for (;;) {
+      const seen = await look();
+      if (seen) return seen;
+      if (performance.now() > endMono) throw new Error(`${what} did not come about`);
+      await new Promise((wake) => setTimeout(wake, 2));
+    }
+  };
+
+  let isClosed = false;
+  const closeAll = async () => {
+    if (isClosed) return;
+    isClosed = true;
+    await rooms.stop();
+    if (!options.simulator) await simulator.stop();
+    if (!options.clock) clock.stop();
+    await store.close();
+    if (!options.dir) rmSync(dir, { recursive: true, force: true });
+  };
+  const verify = async () => {
+    const broken = (await store.verify(clock.nowMs())).filter((check) => !check.ok);
+    expect(broken).toEqual([]);
+  };
+  return {
+    url,
+    clock,
+    simulator,
+    rooms,
+    store,
+    tenant,
+    lines,
+    newTenant,
+    ask,
+    submit: async (model, input, more = {}) => {
+      const answered = await ask("POST", "/v1/generations", { body: { model, input, ...more } });
+      if (answered.status !== 202) throw new Error(`submission answered ${answered.status} ${answered.text}`);
+      return answered.body as unknown as Shown;
+    },
+    show,
+    eventually,
+    until: (id, reached = (shown) => shown.status === "succeeded" || shown.status === "failed") =>
+      eventually(async () => {
+        const shown = await show(id);
+        return reached(shown) && shown;
+      }, `generation ${id}`),
+    balance: async (of = tenant) => {
+      const account = await store.account(of.accountId);
+      if (!account) throw new Error(`no account ${of.accountId}`);
+      const { availableCredits, heldCredits, chargedCredits, inProgress } = account;
+      return { available: availableCredits, held: heldCredits, charged: chargedCredits, inProgress };
+    },
+    verify,
+    crash: closeAll,
+    close: async () => {
+      if (!isClosed) await verify();
+      await closeAll();
+    },
+  };
+};
