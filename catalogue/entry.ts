@@ -64,10 +64,10 @@ const optionsOf = (model: Model, routes: readonly Route[]): ModelEntry["options"
     const widest = widestField(routes, name, field);
     if (widest) reached.set(name, widest);
   }
+  // A field is of no use without those that it needs beside it.
+  for (const [name, { requires = [] }] of reached) if (!requires.every((other) => reached.has(other))) reached.delete(name);
   const options: ModelEntry["options"] = {};
-  for (const [name, field] of reached)
-    if ((field.requires ?? []).every((other) => reached.has(other)))
-      options[name] = optionOf(field, (other) => reached.has(other));
+  for (const [name, field] of reached) options[name] = optionOf(field, (other) => reached.has(other));
   return options;
 };
 

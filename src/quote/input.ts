@@ -54,10 +54,9 @@ const checkNames = (model: Model, input: JsonObject): void => {
 
 const checkLinks = (name: FieldName, value: Json, allowsHost: AllowsHost): MediaLink[] => {
   if (!isMediaField(name)) return [];
-  const { kind } = MEDIA_FIELDS[name];
-  const urls: [field: string, url: Json][] = Array.isArray(value)
-    ? value.map((url, at) => [`input.${name}[${at}]`, url])
-    : [[`input.${name}`, value]];
+  const { kind, isList } = MEDIA_FIELDS[name];
+  const urls: [field: string, url: Json][] =
+    isList && Array.isArray(value) ? value.map((url, at) => [`input.${name}[${at}]`, url]) : [[`input.${name}`, value]];
   return urls.map(([field, url]) => {
     const fault = linkFault(url, allowsHost);
     return fault || typeof url !== "string" ? refuse("invalid_input", `${field}: ${fault}`) : { field, url, kind };

@@ -1,0 +1,70 @@
+// What the tests of the quote share: shipped models, inputs generated from published options, a seed that can be set.
+import fc from "fast-check";
+import type { EntryOption, ModelEntry } from "../../catalogue/entry.ts";
+import { CLIP_FIELDS, FIELD_NAMES, type FieldName, isMediaField, MEDIA_FIELDS } from "../../catalogue/fields.ts";
+import { builtInCatalogue } from "../../catalogue/load.ts";
+import type { Model } from "../../catalogue/schema.ts";
+import { type CheckedInput, checkInput } from "../../src/quote/input.ts";
+import { Refusal } from "../../src/refusal.ts";
+import type { Json, JsonObject, Measured } from "../../src/terms.ts";
+
+export const catalogue = builtInCatalogue();
+
+export const shipped = (modelId: string): Model => {
+  const model = catalogue.model(modelId);
+  if (!model) throw new Error(`${modelId} is not shipped`);
+  return model;
+};
+
+export const noHost = () => false;
+export const check = (model: Model, input: unknown): CheckedInput => checkInput(model, input as JsonObject, noHost);
+
+/** The refusal that a call ends in, as `code message`; "accepted" when it does not. */
+export const answerOf = (call: () => unknown): string => {
+  try {
+    call();
+    return "accepted";
+  } catch (fault) {
+    if (fault instanceof Refusal) return `${fault.code} ${fault.message}`;
+    throw fault;
+  }
+};
+
+/** Settings of every property: fixed unless FC_SEED says otherwise, and printed on failure. */
+export const runs = (numRuns: number) => ({ numRuns, seed: Number(process.env.FC_SEED ?? 20_261_019), verbose: 1 }) as const;
+
+/** Lengths for every clip of an input, in the order of its links. */
+export const lengthsFor = (checked: CheckedInput, lengthsMs: readonly number[]): Measured[] =>
+  checked.links.map(({ field, url, kind }, at) =>
+    kind === "image"
+      ? { field, url, kind, width: 640, height: 360 }
+      : { field, url, kind, ms: lengthsMs[at % lengthsMs.length] ?? 1 },
+  );
+
+const valuesOf = (name: FieldName, option: EntryOption): fc.Arbitrary<Json> => {
+  if (option.values) return fc.constantFrom(...option.values);
+  if (option.min !== undefined) return fc.integer({ min: option.min, max: option.max ?? option.min });
+  if (option.max_length !== undefined)
+    return fc.string({ unit: "binary", minLength: 1, maxLength: Math.min(option.max_length, 2_500), size: "max" });
+  const link = fc.webUrl({ validSchemes: ["https"], withQueryParameters: true });
+  if (!isMediaField(name) || !MEDIA_FIELDS[name].isList) return link;
+  return fc.array(link, { minLength: 1, maxLength: option.max_items ?? 1 });
+};
+
+/** Inputs built from nothing but a model entry's `options`: some fields, with what they require and without what they exclude. */
+export const inputsFrom = ({ options }: ModelEntry): fc.Arbitrary<JsonObject> => {
+  const names = FIELD_NAMES.filter((name) => options[name]);
+  const member = (name: FieldName) => valuesOf(name, options[name] ?? {}).map((value): [FieldName, Json] => [name, value]);
+  return fc.tuple(fc.subarray(names), fc.tuple(...names.map(member))).map(([wished, members]) => {
+    const chosen = new Set<FieldName>(names.filter((name) => options[name]?.required));
+    for (const name of wished) {
+      const { requires = [], excludes = [] } = options[name] ?? {};
+      const isFree = [name, ...requires].every((one) => !options[one]?.excludes?.some((other) => chosen.has(other)));
+      if (isFree && !excludes.some((other) => chosen.has(other))) for (const one of [name, ...requires]) chosen.add(one);
+    }
+    return Object.fromEntries(members.filter(([name]) => chosen.has(name)));
+  });
+};
+
+/** Whether an input holds a clip whose length matters. */
+export const hasClip = (input: JsonObject): boolean => CLIP_FIELDS.some((name) => Object.hasOwn(input, name));

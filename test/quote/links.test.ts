@@ -1,0 +1,77 @@
+// How media URLs may be written: https, port 443, no user info, nothing that parsing would rewrite; allowed hosts are freer.
+import { describe, expect, test } from "bun:test";
+import { linkFault } from "../../src/quote/links.ts";
+
+const noHost = () => false;
+
+describe("any caller", () => {
+  const rows: [link: string, fault: string | undefined][] = [
+    ["https://media.example/a.png", undefined],
+    ["HTTPS://MEDIA.EXAMPLE/a.png", undefined],
+    ["https://media.example:443/a.png?x=1#y", undefined],
+    ["https://bücher.example/ä.png", undefined],
+    ["https://media.example", undefined],
+    ["https://media.example:8443/a.png", "must use port 443, not 8443"],
+    ["https://media.example:22/", "must use port 443, not 22"],
+    ["https://media.example:80/", "must use port 443, not 80"],
+    ["http://media.example/a.png", "must be a public https URL, not http"],
+    ["http://media.example:443/a.png", "must be a public https URL, not http"],
+    ["https://user@media.example/", "must hold no user name or password"],
+    ["https://user:pass@media.example/", "must hold no user name or password"],
+    ["https://:pass@media.example/", "must hold no user name or password"],
+    ["https://media.example./a.png", "must name its host without a dot at the end"],
+    ["https://a\\@b.example/", "must hold no white space, control character or backslash"],
+    ["https://media.example\\a.png", "must hold no white space, control character or backslash"],
+    [" https://media.example/", "must hold no white space, control character or backslash"],
+    ["https://media.example/a b", "must hold no white space, control character or backslash"],
+    ["https://media.example/\n", "must hold no white space, control character or backslash"],
+    ["ht\ttps://media.example/", "must hold no white space, control character or backslash"],
+    ["https://media.example/\u0000", "must hold no white space, control character or backslash"],
+    ["https://media.example/\u00a0", "must hold no white space, control character or backslash"],
+    ["https://media.example/\udc00", "is not well-formed Unicode: it holds half of a surrogate pair"],
+    ["https:media.example/a.png", "must be a public https URL"],
+    ["https:///media.example/a.png", "must be a public https URL"],
+    ["//media.example/a.png", "must be a public https URL"],
+    ["media.example/a.png", "must be a public https URL"],
+    ["https://", "must be a public https URL"],
+    ["https://[::1", "must be a public https URL"],
+    ["https://a:99999/", "must be a public https URL"],
+    ["file:///etc/passwd", "must be a public https URL"],
+    ["data:image/png;base64,AAAA", "must be a public https URL"],
+    ["javascript:alert(1)", "must be a public https URL"],
+    ["ftp://media.example/a.png", "must be a public https URL"],
+    ["blob:https://media.example/1", "must be a public https URL"],
+    ["", "must not be empty; leave the field out"],
+  ];
+  test.each(rows)("%j", (link, fault) => expect(linkFault(link, noHost)).toBe(fault));
+});
+
+describe("hosts that the operator allows", () => {
+  const asked: string[] = [];
+  const allowed = (host: string) => {
+    asked.push(host);
+    return ["localhost:80", "127.0.0.1:9000", "[::1]:9000", "files.local:8443"].includes(host);
+  };
+  const rows: [link: string, host: string, isAllowed: boolean][] = [
+    ["http://localhost/a.png", "localhost:80", true],
+    ["http://127.0.0.1:9000/a.png", "127.0.0.1:9000", true],
+    ["http://[::1]:9000/a.png", "[::1]:9000", true],
+    ["https://files.local:8443/a.png", "files.local:8443", true],
+    ["http://files.local:8444/a.png", "files.local:8444", false],
+    ["http://localhost:81/", "localhost:81", false],
+  ];
+  test.each(rows)("%s is asked for as %s", (link, host, isAllowed) => {
+    asked.length = 0;
+    expect(linkFault(link, allowed) === undefined).toBe(isAllowed);
+    expect(asked).toEqual([host]);
+  });
+  test("user info and other schemes are refused there too", () => {
+    expect(linkFault("http://u:p@localhost/a.png", allowed)).toBe("must hold no user name or password");
+    expect(linkFault("ftp://localhost:80/a.png", allowed)).toBe("must be a public https URL");
+  });
+  test("a plain https URL asks nobody", () => {
+    asked.length = 0;
+    expect(linkFault("https://files.local/a.png", allowed)).toBeUndefined();
+    expect(asked).toEqual([]);
+  });
+});

@@ -1,0 +1,266 @@
+// Which routes are planned, in which order, and which refusal answers when a filter leaves none.
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { modelEntry } from "../../catalogue/entry.ts";
+import { explainPlan, makePlan, type PlanRequest, type RouteState } from "../../src/quote/plan.ts";
+import { priceRoutes } from "../../src/quote/price.ts";
+import { Refusal } from "../../src/refusal.ts";
+import { answerOf, catalogue, check, inputsFrom, lengthsFor, runs, shipped } from "./inputs.ts";
+
+type Changes = Omit<Partial<PlanRequest>, "routeState" | "expectedMs"> & {
+  states?: Record<string, RouteState>;
+  expected?: Record<string, number>;
+};
+
+/** A request to plan: everything up, no limit reached, unless the changes say otherwise. */
+const request = (modelId: string, input: Record<string, unknown>, changes: Changes = {}, lengthsMs = [10_000]): PlanRequest => {
+  const model = changes.model ?? shipped(modelId);
+  const checked = check(model, { prompt: "a fox", ...input });
+  const measured = lengthsFor(checked, lengthsMs);
+  const { states = {}, expected = {}, ...rest } = changes;
+  return {
+    model,
+    checked,
+    measured,
+    prices: priceRoutes(model, checked, measured),
+    maxCostCredits: 10_000,
+    maxWaitMs: null,
+    routeState: (routeId) => states[routeId.replace(`${modelId}/`, "")] ?? "up",
+    expectedMs: (routeId) => expected[routeId.replace(`${modelId}/`, "")],
+    ...rest,
+  };
+};
+const verdicts = (of: PlanRequest) => explainPlan(of).considered.map(({ verdict }) => verdict);
+const order = (of: PlanRequest) => makePlan(of).routes.map(({ routeId }) => routeId.split("/")[1]);
+
+test("routes are planned cheapest first; the quote is the cheapest, the reserve the dearest", () => {
+  const plan = makePlan(request("vidmodel-2.0", {}));
+  expect(plan.quotedCredits).toBe(75);
+  expect(plan.reservedCredits).toBe(90);
+  expect(plan.routes).toEqual([
+    {
+      routeId: "vidmodel-2.0/fal",
+      priceCredits: 75,
+      expectedMs: 110_000,
+      timeoutMs: 1_800_000,
+      onRefusal: "fail",
+      onLost: "next",
+    },
+    {
+      routeId: "vidmodel-2.0/replicate",
+      priceCredits: 83,
+      expectedMs: 130_000,
+      timeoutMs: 2_400_000,
+      onRefusal: "fail",
+      onLost: "next",
+    },
+    {
+      routeId: "vidmodel-2.0/fal-us",
+      priceCredits: 90,
+      expectedMs: 100_000,
+      timeoutMs: 1_800_000,
+      onRefusal: "fail",
+      onLost: "next",
+    },
+  ]);
+  expect(plan.considered.map(({ verdict }) => verdict)).toEqual(["planned", "planned", "planned"]);
+});
+
+test("a tie in price goes by expected time, then by the catalogue's order", () => {
+  const prices = ["fal", "replicate", "fal-us"].map((route) => ({ routeId: `vidmodel-2.0/${route}`, credits: 75 }));
+  expect(order(request("vidmodel-2.0", {}, { prices }))).toEqual(["fal-us", "fal", "replicate"]);
+  const expected = { fal: 5_000, replicate: 5_000, "fal-us": 5_000 };
+  expect(order(request("vidmodel-2.0", {}, { prices, expected }))).toEqual(["fal", "replicate", "fal-us"]);
+  const dearer = [...prices.slice(1), { routeId: "vidmodel-2.0/fal", credits: 76 }];
+  expect(order(request("vidmodel-2.0", {}, { prices: dearer, expected }))).toEqual(["replicate", "fal-us", "fal"]);
+});
+
+test("a learnt time stands in for the catalogue's", () => {
+  const { considered, routes } = makePlan(request("vidmodel-2.0", {}, { expected: { fal: 42_000 } }));
+  expect(considered[0]?.expectedMs).toBe(42_000);
+  expect(routes[0]?.expectedMs).toBe(42_000);
+});
+
+describe("each filter takes its routes out, and alone answers when none is left", () => {
+  const rows: [name: string, of: PlanRequest, verdicts: string[], answer: string][] = [
+    [
+      "cannot do the resolution",
+      request("vidmodel-2.5", { resolution: "1080p" }),
+      [
+        "planned",
+        "cannot do this input: input.resolution: 1080p is not offered with the rest of this input; choose 480p or 720p",
+        "planned",
+      ],
+      "accepted",
+    ],
+    [
+      "cannot do the prompt",
+      request("vidmodel-2.5", { prompt: "x".repeat(2_001) }, { states: { fal: "unconfigured", "fal-us": "unconfigured" } }),
+      ["not configured", "cannot do this input: input.prompt: 2001 characters are too many; at most 2000", "not configured"],
+      "invalid_input input.prompt: 2001 characters are too many; at most 2000",
+    ],
+    [
+      "can do the longest prompt of the route",
+      request("vidmodel-2.5", { prompt: "x".repeat(2_000) }, { states: { fal: "unconfigured", "fal-us": "unconfigured" } }),
+      ["not configured", "planned", "not configured"],
+      "accepted",
+    ],
+    [
+      "lacks a field",
+      request("sim-edit-1", { image_url: "https://m.example/a", negative_prompt: "x" }, { states: { fal: "unconfigured" } }),
+      ["cannot do this input: input.negative_prompt: cannot be used with the rest of this input", "not configured"],
+      "invalid_input input.negative_prompt: cannot be used with the rest of this input",
+    ],
+    [
+      "a clip too long for the route",
+      request(
+        "sim-lipsync-1",
+        { image_url: "https://m.example/a", audio_url: "https://m.example/b" },
+        { states: { fal: "down" } },
+        [120_001],
+      ),
+      ["down", "cannot do this input: input.audio_url: is 120.001 s long; it must be at most 120 s"],
+      "model_unavailable model: every route of sim-lipsync-1 is down at the moment; try again shortly.",
+    ],
+    [
+      "at max_cost_usd",
+      request("vidmodel-2.0", {}, { maxCostCredits: 83 }),
+      ["planned", "planned", "over max_cost_usd"],
+      "accepted",
+    ],
+    [
+      "under the cheapest by a credit",
+      request("vidmodel-2.0", {}, { maxCostCredits: 74 }),
+      ["over max_cost_usd", "over max_cost_usd", "over max_cost_usd"],
+      "max_cost_exceeded max_cost_usd: 0.74 is too low; the cheapest route costs 0.75 USD",
+    ],
+    [
+      "floored to nothing",
+      request("vidmodel-2.0", {}, { maxCostCredits: 0 }),
+      ["over max_cost_usd", "over max_cost_usd", "over max_cost_usd"],
+      "max_cost_exceeded max_cost_usd: 0.00 is too low; the cheapest route costs 0.75 USD",
+    ],
+    [
+      "at max_wait_s",
+      request("vidmodel-2.0", {}, { maxWaitMs: 110_000 }),
+      ["planned", "too slow: expected to take 130 s", "planned"],
+      "accepted",
+    ],
+    [
+      "under the quickest",
+      request("vidmodel-2.0", {}, { maxWaitMs: 99_000 }),
+      ["too slow: expected to take 110 s", "too slow: expected to take 130 s", "too slow: expected to take 100 s"],
+      "invalid_input max_wait_s: 99 is too short; the quickest route is expected to take 100 s",
+    ],
+    ["one down", request("vidmodel-2.0", {}, { states: { fal: "down" } }), ["down", "planned", "planned"], "accepted"],
+    [
+      "all down",
+      request("vidmodel-2.0", {}, { states: { fal: "down", replicate: "down", "fal-us": "down" } }),
+      ["down", "down", "down"],
+      "model_unavailable model: every route of vidmodel-2.0 is down at the moment; try again shortly.",
+    ],
+    [
+      "none configured",
+      request("vidmodel-2.0", {}, { states: { fal: "unconfigured", replicate: "unconfigured", "fal-us": "unconfigured" } }),
+      ["not configured", "not configured", "not configured"],
+      "model_not_available model: vidmodel-2.0 is not available; no route of it is configured.",
+    ],
+    // Several filters at once: the verdict is that of the first, the answer that of the one that empties the list.
+    [
+      "input before cost",
+      request("vidmodel-2.5", { resolution: "1080p" }, { maxCostCredits: 1 }),
+      [
+        "over max_cost_usd",
+        "cannot do this input: input.resolution: 1080p is not offered with the rest of this input; choose 480p or 720p",
+        "over max_cost_usd",
+      ],
+      "max_cost_exceeded max_cost_usd: 0.01 is too low; the cheapest route costs 2.40 USD",
+    ],
+    [
+      "cost before wait before health",
+      request(
+        "vidmodel-2.0",
+        {},
+        { maxCostCredits: 83, maxWaitMs: 120_000, states: { fal: "down", replicate: "down", "fal-us": "down" } },
+      ),
+      ["down", "too slow: expected to take 130 s", "over max_cost_usd"],
+      "model_unavailable model: every route of vidmodel-2.0 is down at the moment; try again shortly.",
+    ],
+    [
+      "the shortest expected time is one of those within the cost",
+      request("vidmodel-2.0", {}, { maxCostCredits: 83, maxWaitMs: 105_000 }),
+      ["too slow: expected to take 110 s", "too slow: expected to take 130 s", "over max_cost_usd"],
+      "invalid_input max_wait_s: 105 is too short; the quickest route is expected to take 110 s",
+    ],
+  ];
+  test.each(rows)("%s", (_name, of, expected, answer) => {
+    expect(verdicts(of)).toEqual(expected);
+    expect(answerOf(() => makePlan(of))).toBe(answer);
+  });
+});
+
+test("a field that a route lacks may still hold the model's default", () => {
+  const model = shipped("vidmodel-2.0");
+  const silent = { ...model, routes: model.routes.map((route) => ({ ...route, takes: { audio: null } })) };
+  expect(order(request("vidmodel-2.0", { audio: false }, { model: silent }))).toHaveLength(3);
+  expect(answerOf(() => makePlan(request("vidmodel-2.0", { audio: true }, { model: silent })))).toStartWith(
+    "invalid_input input.audio:",
+  );
+});
+
+test("reasons that differ are all told when no route can do the input", () => {
+  const model = shipped("vidmodel-2.0");
+  const takes = [{ duration: { max: 8 } }, { image_urls: null }, { duration: { values: [5, 10] } }];
+  const narrow = { ...model, routes: model.routes.map((route, at) => ({ ...route, takes: takes[at] ?? {} })) };
+  const of = request("vidmodel-2.0", { duration: 9, image_urls: ["https://m.example/a"] }, { model: narrow });
+  expect(answerOf(() => makePlan(of))).toBe(
+    "invalid_input input.duration: 9 is not offered; choose 4 to 8; " +
+      "or input.image_urls: cannot be used with the rest of this input; " +
+      "or input.duration: 9 is not offered with the rest of this input; choose 5 or 10",
+  );
+});
+
+test("an explanation never throws and agrees with the plan", () => {
+  const state = fc.constantFrom<RouteState>("up", "up", "down", "unconfigured");
+  const settings = fc.record({
+    states: fc.array(state, { minLength: 4, maxLength: 4 }),
+    maxCostCredits: fc.oneof(fc.integer({ min: 0, max: 10_000 }), fc.constant(10_000)),
+    maxWaitMs: fc.option(fc.integer({ min: 1, max: 200 }).map((s) => s * 1_000)),
+    lengthsMs: fc.array(fc.integer({ min: 4_000, max: 30_000 }), { minLength: 1, maxLength: 3 }),
+  });
+  for (const model of catalogue.models)
+    fc.assert(
+      fc.property(
+        inputsFrom(modelEntry(model, () => true)),
+        settings,
+        (input, { states, maxCostCredits, maxWaitMs, lengthsMs }) => {
+          const checked = check(model, input);
+          const measured = lengthsFor(checked, lengthsMs);
+          const prices = priceRoutes(model, checked, measured);
+          const routeState = (routeId: string) => states[model.routes.findIndex(({ id }) => id === routeId)] ?? "up";
+          const of = { model, checked, measured, prices, maxCostCredits, maxWaitMs, routeState, expectedMs: () => undefined };
+          const explained = explainPlan(of);
+          expect(explained.considered.map(({ routeId }) => routeId)).toEqual(model.routes.map(({ id }) => id));
+          const planned = explained.considered.filter(({ verdict }) => verdict === "planned");
+          if ("refusal" in explained) {
+            expect(explained.refusal).toBeInstanceOf(Refusal);
+            expect(planned).toEqual([]);
+            return;
+          }
+          const { routes, quotedCredits, reservedCredits } = explained.plan;
+          const credits = routes.map(({ priceCredits }) => priceCredits);
+          expect(routes.map(({ routeId }) => routeId).sort()).toEqual(planned.map(({ routeId }) => routeId).sort());
+          expect(credits).toEqual(credits.toSorted((a, b) => a - b));
+          expect(quotedCredits).toBe(Math.min(...credits));
+          expect(reservedCredits).toBe(Math.max(...credits));
+          expect(reservedCredits).toBeLessThanOrEqual(maxCostCredits);
+          for (const { routeId, expectedMs, timeoutMs } of routes) {
+            expect(routeState(routeId)).toBe("up");
+            expect(maxWaitMs === null || expectedMs <= maxWaitMs).toBe(true);
+            expect(timeoutMs).toBeLessThanOrEqual(2_400_000);
+          }
+        },
+      ),
+      runs(60),
+    );
+});
