@@ -18,7 +18,7 @@ export const detailOf = (...parts: readonly (string | number | undefined)[]): st
   const line = parts
     .filter((part) => part !== undefined && part !== "")
     .join(": ")
-    .replace(/\p{C}+|\s+/gu, " ")
+    .replace(/[\p{C}\s]+/gu, " ")
     .replace(/(https?:\/\/[^\s?#"'<>]*)[?#][^\s"'<>]*/gi, "$1")
     .replace(/\b(https?:\/\/)[^\s/@]*@/gi, "$1")
     .trim();

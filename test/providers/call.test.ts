@@ -36,7 +36,12 @@ describe("only these prove that nothing was sent", () => {
       hostname: "127.0.0.1",
       port: 0,
       tls: SELF_SIGNED,
-      socket: { data: (_, chunk) => void (bytes += chunk.length), error() {} },
+      socket: {
+        data(_, chunk) {
+          bytes += chunk.length;
+        },
+        error() {},
+      },
     });
     const called = await callProvider(post(`https://localhost:${server.port}`), rules());
     server.stop(true);
@@ -127,6 +132,42 @@ describe("these prove nothing", () => {
     expect(await callProvider(post(wire.url), rules())).toEqual({ kind: "broken", detail: "ECONNRESET" });
     expect(wire.requests.length).toBe(2);
     expect(wire.connections()).toBe(1);
+  });
+});
+
+describe("behind a proxy of the operator's", () => {
+  const NAMES = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"] as const;
+  const behind = async (proxy: string, call: () => Promise<Called>): Promise<Called> => {
+    const before = NAMES.map((name) => [name, process.env[name]] as const);
+    Object.assign(process.env, { HTTP_PROXY: proxy, HTTPS_PROXY: proxy, NO_PROXY: "" });
+    try {
+      return await call();
+    } finally {
+      for (const [name, value] of before)
+        if (value === undefined) delete process.env[name];
+        else process.env[name] = value;
+    }
+  };
+
+  test("that is down, nothing was sent: to the proxy or to the provider", async () => {
+    const called = await behind(`http://127.0.0.1:${closedPort()}`, () =>
+      callProvider(post("https://provider.example"), rules()),
+    );
+    expect(called).toEqual({ kind: "not_sent", detail: "ECONNREFUSED" });
+  });
+
+  test("that cannot reach the provider, its answer proves nothing", async () => {
+    using proxy = openWire({ asked: (s) => void s.end("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n") });
+    const called = await behind(proxy.url, () => callProvider(post("https://provider.example"), rules()));
+    expect(called.kind).toBe("broken");
+    expect(proxy.received()).not.toContain("s3cr3t");
+  });
+
+  test("a provider on this machine is asked directly", async () => {
+    using proxy = openWire({});
+    using wire = openWire({ asked: (s) => void s.write(answerOf(200, {})) });
+    expect((await behind(proxy.url, () => callProvider(post(wire.url), rules()))).kind).toBe("answered");
+    expect(proxy.connections()).toBe(0);
   });
 });
 

@@ -1,5 +1,6 @@
-// Builds an errand (attempt and input) for the provider tests, with only what a test says being different.
-import type { Errand } from "../../src/providers/provider.ts";
+// Builds errands (attempt and input) and answers for the provider tests, with only what a test says being different.
+import { readJson } from "../../src/providers/call.ts";
+import type { Errand, ProviderResponse } from "../../src/providers/provider.ts";
 import type { Attempt, JsonObject } from "../../src/terms.ts";
 
 export const SENT_AT_MS = Date.parse("2026-11-21T10:00:00.000Z");
@@ -55,3 +56,9 @@ export const errandFor = ({ provider = "fal", options, input = INPUT, ...attempt
   },
   input: { raw: input, filled: input },
 });
+
+/** A whole answer, as a call hands it to an adapter. */
+export const answer = (status: number, body: unknown, headers: Record<string, string> = {}): ProviderResponse => {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  return { status, headers, text, json: readJson(text) };
+};

@@ -21,11 +21,11 @@ const openList = (pages: Page[]) => {
   });
   return wire;
 };
-const openReplicate = (base_url: string, owned: readonly string[] = []) =>
+const openReplicate = (base_url: string, owned: readonly string[] = [], findMs = 3_000) =>
   openProviders({
     settings: { replicate: { base_url, key: "s3cr3t-0123456789" } },
     isOwned: (_, jobId) => Promise.resolve(owned.includes(jobId)),
-    timeouts: { findMs: 2_000 },
+    timeouts: { findMs },
   });
 const lost = (ref = "a-1") => errandFor({ provider: "replicate", ref });
 
@@ -85,10 +85,14 @@ describe("a lost submission on a list matched by input", () => {
     expect(await providers.find(lost("a-1"), never)).toEqual({ kind: "absent" });
   });
 
-  test("pages that drip share one deadline", async () => {
-    using wire = openWire({});
-    const outcome = await openReplicate(wire.url).find(lost(), never);
+  test("all pages share one deadline: a list whose pages come slowly is unclear", async () => {
+    // Each page on its own would be in time.
+    using wire = openWire({
+      asked: (s) => void setTimeout(() => s.write(answerOf(200, { results: [], next: `${wire.url}/predictions?cursor=1` })), 100),
+    });
+    const outcome = await openReplicate(wire.url, [], 250).find(lost(), never);
     expect(outcome).toMatchObject({ kind: "unclear", detail: expect.stringContaining("no whole answer") });
+    expect(wire.requests.length).toBeLessThanOrEqual(3);
   });
 });
 

@@ -27,11 +27,15 @@ test("a newcomer does not overtake the one who waited", async () => {
   const pool = openPool(1);
   const held = await pool.take(never);
   const served: string[] = [];
-  const waited = pool.take(never).then((release) => (served.push("waited"), release));
+  const serve = async (name: string) => {
+    const release = await pool.take(never);
+    served.push(name);
+    release();
+  };
+  const waited = serve("waited");
   held();
-  const newcomer = pool.take(never).then((release) => (served.push("newcomer"), release));
-  (await waited)();
-  (await newcomer)();
+  const newcomer = serve("newcomer");
+  await Promise.all([waited, newcomer]);
   expect(served).toEqual(["waited", "newcomer"]);
   expect(pool.inUse).toBe(0);
 });

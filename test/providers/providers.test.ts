@@ -1,45 +1,14 @@
-// The providers over real sockets: what is sent, to whom, what is read back, and what is never given away.
-import { afterAll, describe, expect, test } from "bun:test";
+// The providers over real sockets: what is composed, sent, read back, polled and cancelled.
+import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { openProviders, PROVIDER_IDS, type ProvidersOptions } from "../../src/providers/providers.ts";
+import { openProviders, PROVIDER_IDS } from "../../src/providers/providers.ts";
 import type { JsonObject } from "../../src/terms.ts";
-import { errandFor, INPUT, SENT_AT_MS } from "./errand.ts";
-import { answerOf, closedPort, openWire } from "./wire.ts";
+import { errandFor, INPUT } from "./errand.ts";
+import { KEY, never, open, ready } from "./opened.ts";
+import { answerOf, closedPort, openHealthy, openWire } from "./wire.ts";
 
-const KEY = "s3cr3t-0123456789";
-const never = new AbortController().signal;
 const nobodys = () => Promise.resolve(false);
-
 type Route = (request: Request) => unknown;
-/** A healthy HTTP provider: `answers` by "METHOD /path"; whatever else is 404. */
-const openHealthy = (answers: Record<string, Route>) => {
-  const seen: { line: string; body: string; key: string | null }[] = [];
-  const server = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    async fetch(request) {
-      const line = `${request.method} ${new URL(request.url).pathname}`;
-      seen.push({ line, body: await request.text(), key: request.headers.get("authorization") });
-      const answer = answers[line]?.(request) ?? new Response("{}", { status: 404 });
-      return answer instanceof Response ? answer : Response.json(answer);
-    },
-  });
-  servers.push(server);
-  return { url: server.url.origin, seen };
-};
-const servers: { stop(close: boolean): Promise<void> }[] = [];
-afterAll(() => Promise.all(servers.map((server) => server.stop(true))));
-
-const open = (base: { fal?: string; replicate?: string }, more: Partial<ProvidersOptions> = {}) =>
-  openProviders({
-    settings: Object.fromEntries(Object.entries(base).map(([id, base_url]) => [id, { base_url, key: KEY }])),
-    isOwned: nobodys,
-    timeouts: { submitMs: 3_000, pollMs: 3_000, findMs: 3_000, cancelMs: 3_000 },
-    ...more,
-  });
-/** An errand whose request has been composed and written down. */
-const ready = (providers: ReturnType<typeof open>, wish: Parameters<typeof errandFor>[0]) =>
-  errandFor({ ...wish, request: providers.compose(errandFor(wish)) });
 
 describe("composing", () => {
   for (const provider of ["fal", "replicate"] as const)
@@ -55,7 +24,8 @@ describe("composing", () => {
 
 describe("submitting", () => {
   test("sends the body that was written down, byte for byte", async () => {
-    const { url, seen } = openHealthy({ "POST /bytedance/seedance-2.0": () => ({ request_id: `job-${seen.length}` }) });
+    using healthy = openHealthy({ "POST /bytedance/seedance-2.0": () => ({ request_id: `job-${healthy.seen.length}` }) });
+    const { url, seen } = healthy;
     const providers = open({ fal: url });
     const json = fc.jsonValue({ maxDepth: 3 }).filter((value) => value !== null) as fc.Arbitrary<JsonObject[string]>;
     await fc.assert(
@@ -71,7 +41,8 @@ describe("submitting", () => {
   });
 
   test("sends what was written down, not what the input would make today", async () => {
-    const { url, seen } = openHealthy({ "POST /bytedance/seedance-2.0/text-to-video": () => ({ request_id: "job-1" }) });
+    using healthy = openHealthy({ "POST /bytedance/seedance-2.0/text-to-video": () => ({ request_id: "job-1" }) });
+    const { url, seen } = healthy;
     const providers = open({ fal: url });
     const request = providers.compose(errandFor());
     await providers.submit(errandFor({ request, input: { ...INPUT, prompt: "a hare" }, options: {} }), never);
@@ -140,95 +111,12 @@ describe("submitting", () => {
   });
 
   test("a job that another attempt was given first is not accepted a second time", async () => {
-    const { url } = openHealthy({ "POST /bytedance/seedance-2.0/text-to-video": () => ({ request_id: "job-1" }) });
+    using healthy = openHealthy({ "POST /bytedance/seedance-2.0/text-to-video": () => ({ request_id: "job-1" }) });
+    const { url } = healthy;
     const providers = open({ fal: url });
     expect((await providers.submit(ready(providers, { ref: "a-1" }), never)).kind).toBe("accepted");
     expect((await providers.submit(ready(providers, { ref: "b-1" }), never)).kind).toBe("ambiguous");
     expect((await providers.submit(ready(providers, { ref: "a-1" }), never)).kind).toBe("accepted");
-  });
-});
-
-describe("the credential", () => {
-  test("goes to the provider, in its own word", async () => {
-    const { url, seen } = openHealthy({});
-    const providers = open({ fal: url, replicate: url });
-    for (const provider of ["fal", "replicate"] as const) await providers.submit(ready(providers, { provider }), never);
-    expect(seen.map(({ key }) => key)).toEqual([`Key ${KEY}`, `Bearer ${KEY}`]);
-  });
-
-  test("is not given to an address from an answer that is elsewhere: nobody is even called there", async () => {
-    using foreign = openWire({ asked: (s) => void s.write(answerOf(200, { status: "COMPLETED" })) });
-    const { url, seen } = openHealthy({ "GET /status": () => ({ status: "COMPLETED" }) });
-    const providers = open({ fal: url });
-    const stolen = { poll: `${foreign.url}/status`, result: `${foreign.url}/result`, cancel: `${foreign.url}/cancel` };
-    const errand = errandFor({ job: { jobId: "job-1", urls: stolen } });
-    expect(await providers.poll(errand, never)).toMatchObject({
-      kind: "unclear",
-      detail: expect.stringContaining("not an address"),
-    });
-    expect(await providers.cancel(errand, never)).toBe(false);
-    const half = errandFor({ job: { jobId: "job-1", urls: { poll: `${url}/status`, result: `${foreign.url}/result?sig=1` } } });
-    const outcome = await providers.poll(half, never);
-    expect(outcome).toMatchObject({ kind: "unclear" });
-    expect(JSON.stringify(outcome)).not.toContain("sig=1");
-    expect(seen.map(({ line }) => line)).toEqual(["GET /status"]);
-    expect(foreign.connections()).toBe(0);
-  });
-
-  test("would be seen by that listener if it were the provider", async () => {
-    using home = openWire({ asked: (s) => void s.write(answerOf(202, { status: "IN_QUEUE" })) });
-    const providers = open({ fal: home.url });
-    await providers.poll(errandFor({ job: { jobId: "job-1", urls: { poll: `${home.url}/status` } } }), never);
-    expect(home.received()).toContain(KEY);
-  });
-
-  test("is not carried along by a redirect", async () => {
-    using foreign = openWire({ asked: (s) => void s.write(answerOf(200, { request_id: "stolen" })) });
-    using wire = openWire({ asked: (s) => void s.write(answerOf(307, "", { location: foreign.url })) });
-    const providers = open({ fal: wire.url, replicate: wire.url });
-    for (const provider of ["fal", "replicate"] as const) {
-      await providers.submit(ready(providers, { provider }), never);
-      await providers.poll(errandFor({ provider, job: { jobId: "job-1" } }), never);
-      await providers.find(errandFor({ provider }), never);
-      await providers.cancel(errandFor({ provider, job: { jobId: "job-1" } }), never);
-    }
-    expect(wire.requests.length).toBe(8);
-    expect(foreign.connections()).toBe(0);
-  });
-
-  test("is not given to the next page of a list when that is elsewhere", async () => {
-    using foreign = openWire({});
-    const { url } = openHealthy({ "GET /predictions": () => ({ results: [], next: `${foreign.url}/predictions?cursor=2` }) });
-    const outcome = await open({ replicate: url }).find(errandFor({ provider: "replicate" }), never);
-    expect(outcome.kind).toBe("unclear");
-    expect(foreign.connections()).toBe(0);
-  });
-
-  test("stays here when the settings name another host than the one composed for", async () => {
-    using before = openWire({});
-    const request = open({ fal: before.url }).compose(errandFor());
-    const outcome = await open({ fal: "http://127.0.0.1:9" }).submit(errandFor({ request }), never);
-    expect(outcome).toMatchObject({ kind: "rejected", failure: { class: "config_fault" } });
-    expect(before.connections()).toBe(0);
-  });
-
-  test("that a provider repeats in its words is not in ours", async () => {
-    const { url } = openHealthy({
-      "POST /models/bytedance/seedance-2.0/predictions": () =>
-        Response.json({ detail: `Invalid token ${KEY}, see https://x.example/?token=${KEY}` }, { status: 401 }),
-    });
-    const providers = open({ replicate: url });
-    const outcome = await providers.submit(ready(providers, { provider: "replicate" }), never);
-    expect(outcome).toEqual({
-      kind: "rejected",
-      failure: { class: "config_fault", detail: "401: Invalid token [key], see https://x.example/" },
-    });
-  });
-
-  test("with a line break around it is trimmed; one that cannot be a header is named, not shown", () => {
-    const settings = (key: string) => ({ settings: { fal: { key } }, isOwned: nobodys });
-    expect(openProviders(settings(`${KEY}\n`)).configured("fal")).toBe(true);
-    expect(() => openProviders(settings("two words"))).toThrow(/^providers\.fal\.key: (?!.*two words)/);
   });
 });
 
@@ -271,7 +159,8 @@ describe("polling", () => {
   ];
   for (const [name, answers, outcome] of ROWS)
     test(`${name} means ${JSON.stringify(outcome)}`, async () => {
-      const { url } = openHealthy(answers);
+      using healthy = openHealthy(answers);
+      const { url } = healthy;
       expect(await open({ fal: url }).poll(errandFor({ job }), never)).toMatchObject(outcome);
     });
 
@@ -297,10 +186,11 @@ describe("cancelling", () => {
   ] as const)
     test(`${status} is ${said}`, async () => {
       const answer = () => Response.json({ status: "X" }, { status });
-      const { url } = openHealthy({
+      using healthy = openHealthy({
         "PUT /bytedance/seedance-2.0/requests/job-1/cancel": answer,
         "POST /predictions/job-1/cancel": answer,
       });
+      const { url } = healthy;
       const providers = open({ fal: url, replicate: url });
       for (const provider of ["fal", "replicate"] as const)
         expect(await providers.cancel(errandFor({ provider, job: { jobId: "job-1" } }), never)).toBe(said);
@@ -342,8 +232,7 @@ describe("what nobody configured", () => {
   });
 });
 
-test("the time of a sending is part of looking it up", async () => {
+test("looking up what was never sent is a defect", async () => {
   const providers = open({ fal: "http://127.0.0.1:9" });
   await expect(providers.find(errandFor({ sentAtMs: null }), never)).rejects.toThrow("never sent");
-  expect(SENT_AT_MS).toBeGreaterThan(0);
 });

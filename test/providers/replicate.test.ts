@@ -1,10 +1,9 @@
 // Replicate's documented bodies and the outcomes they mean, one row per status and error.
 import { describe, expect, test } from "bun:test";
-import { readJson } from "../../src/providers/call.ts";
 import type { AdapterContext, ProviderResponse } from "../../src/providers/provider.ts";
 import { REPLICATE_BASE_URL, replicate } from "../../src/providers/replicate.ts";
 import type { FailureClass } from "../../src/terms.ts";
-import { errandFor, INPUT, REPLICATE_OPTIONS, SENT_AT_MS } from "./errand.ts";
+import { answer, errandFor, INPUT, REPLICATE_OPTIONS, SENT_AT_MS } from "./errand.ts";
 
 const { attempt } = errandFor({ provider: "replicate" });
 const C: AdapterContext = {
@@ -13,10 +12,6 @@ const C: AdapterContext = {
   options: REPLICATE_OPTIONS,
   baseUrl: REPLICATE_BASE_URL,
   input: { raw: INPUT, filled: INPUT },
-};
-const answer = (status: number, body: unknown, headers: Record<string, string> = {}): ProviderResponse => {
-  const text = typeof body === "string" ? body : JSON.stringify(body);
-  return { status, headers, text, json: readJson(text) };
 };
 
 const ID = "gm3qorzdhgbfurvjtvhg6dckhu";

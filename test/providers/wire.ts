@@ -1,4 +1,4 @@
-// A raw TCP server on loopback whose every byte is scripted, and that remembers every byte it was sent.
+// Providers on loopback: a raw TCP server whose every byte is scripted, and one that works; both remember what they were sent.
 import type { Socket } from "bun";
 
 export type Wire = {
@@ -87,4 +87,20 @@ export const closedPort = (): number => {
   const { port } = server;
   server.stop(true);
   return port;
+};
+
+/** An HTTP provider that works: `answers` by "METHOD /path"; whatever else is 404. `seen` is what it was asked. */
+export const openHealthy = (answers: Record<string, (request: Request) => unknown>) => {
+  const seen: { line: string; body: string; key: string | null }[] = [];
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    async fetch(request) {
+      const line = `${request.method} ${new URL(request.url).pathname}`;
+      seen.push({ line, body: await request.text(), key: request.headers.get("authorization") });
+      const answer = answers[line]?.(request) ?? new Response("{}", { status: 404 });
+      return answer instanceof Response ? answer : Response.json(answer);
+    },
+  });
+  return { url: server.url.origin, seen, [Symbol.dispose]: () => void server.stop(true) };
 };

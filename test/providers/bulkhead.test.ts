@@ -1,0 +1,123 @@
+// One provider that hangs beside a healthy one: whatever it holds, the others are served, within the runtime's own bound.
+import { expect, test } from "bun:test";
+import { openProviders } from "../../src/providers/providers.ts";
+import { errandFor } from "./errand.ts";
+import { answerOf, openWire } from "./wire.ts";
+
+const KEY = "s3cr3t-0123456789";
+const isOwned = () => Promise.resolve(false);
+
+/** A hanging fal beside a healthy Replicate. */
+const openBoth = (fal: string, replicate: string) =>
+  openProviders({
+    settings: { fal: { base_url: fal, key: KEY }, replicate: { base_url: replicate, key: KEY } },
+    isOwned,
+    timeouts: { submitMs: 60_000, pollMs: 60_000, findMs: 60_000, cancelMs: 60_000 },
+  });
+const openHealthyWire = () =>
+  openWire({
+    asked: (s, request) => void s.write(answerOf(request.startsWith("POST") ? 201 : 200, { id: "job-1", status: "processing" })),
+  });
+
+test("400 submissions and 400 polls hung at one provider stop no call to another, and stay inside their slots", async () => {
+  using hanging = openWire({});
+  using healthy = openHealthyWire();
+  const providers = openBoth(hanging.url, healthy.url);
+  const stop = new AbortController();
+  const request = providers.compose(errandFor());
+  const hung = Array.from({ length: 400 }, async () => {
+    const release = await providers.slot("fal", stop.signal);
+    await providers.submit(errandFor({ request }), stop.signal);
+    release();
+  });
+  const polls = Array.from({ length: 400 }, () => providers.poll(errandFor({ job: { jobId: "job-1" } }), stop.signal));
+  // 64 submissions and 32 questions: all that may be in flight with one provider.
+  await hanging.arrived(96);
+
+  const errand = errandFor({ provider: "replicate" });
+  errand.attempt.request = providers.compose(errand);
+  const release = await providers.slot("replicate", AbortSignal.timeout(2_000));
+  expect((await providers.submit(errand, AbortSignal.timeout(2_000))).kind).toBe("accepted");
+  release();
+  const job = errandFor({ provider: "replicate", job: { jobId: "job-1" } });
+  expect((await providers.poll(job, AbortSignal.timeout(2_000))).kind).toBe("pending");
+  expect(hanging.requests.length).toBe(96);
+
+  stop.abort();
+  await Promise.allSettled([...hung, ...polls]);
+  // Everything was given back.
+  const releases = await Promise.all(Array.from({ length: 64 }, () => providers.slot("fal", AbortSignal.timeout(2_000))));
+  expect(releases.length).toBe(64);
+});
+
+test("hung submissions do not stop the polls of the same provider", async () => {
+  using wire = openWire({
+    asked: (s, request) => void (request.startsWith("GET") && s.write(answerOf(202, { status: "IN_QUEUE" }))),
+  });
+  const providers = openBoth(wire.url, wire.url);
+  const stop = new AbortController();
+  const request = providers.compose(errandFor());
+  const hung = Array.from({ length: 100 }, async () => {
+    await providers.slot("fal", stop.signal);
+    await providers.submit(errandFor({ request }), stop.signal);
+  });
+  await wire.arrived(64);
+  expect((await providers.poll(errandFor({ job: { jobId: "job-1" } }), AbortSignal.timeout(2_000))).kind).toBe("pending");
+  stop.abort();
+  await Promise.allSettled(hung);
+});
+
+test("a question that finds no free connection in its time says nothing about the job", async () => {
+  using hanging = openWire({});
+  const providers = openProviders({
+    settings: { fal: { base_url: hanging.url, key: KEY } },
+    isOwned,
+    slots: { questions: 1 },
+    timeouts: { pollMs: 5_000, findMs: 50, cancelMs: 50 },
+  });
+  const stop = new AbortController();
+  const errand = errandFor({ job: { jobId: "job-1" } });
+  const first = providers.poll(errand, stop.signal);
+  await hanging.arrived(1);
+  expect(await providers.find(errand, stop.signal)).toEqual({ kind: "unclear", detail: "no free connection" });
+  expect(await providers.cancel(errand, stop.signal)).toBe(false);
+  stop.abort();
+  expect((await first).kind).toBe("unclear");
+  expect(hanging.requests.length).toBe(1);
+});
+
+/** Starts the process, waits until its requests hang at `expected` connections, and reads what it then says. */
+const runChild = async (mode: string, expected: number, env: Record<string, string> = {}) => {
+  using hanging = openWire({});
+  const child = Bun.spawn([process.execPath, `${import.meta.dir}/request-limit.ts`, mode, hanging.url], {
+    stdin: "pipe",
+    stdout: "pipe",
+    stderr: "inherit",
+    env: { PATH: process.env.PATH ?? "", ...env },
+  });
+  await hanging.arrived(expected);
+  child.stdin.write("go\n");
+  await child.stdin.end();
+  const said: unknown = JSON.parse(await new Response(child.stdout).text());
+  return { said, pid: child.pid, arrived: hanging.requests.length };
+};
+
+test("the runtime lets 256 requests out, so without more room one host's 300 stop another's", async () => {
+  const { said, arrived } = await runChild("plain", 256);
+  expect(said).toMatchObject({ raised: false, answered: false });
+  expect(arrived).toBe(256);
+});
+
+test("with the limit raised in place, by the same process, they do not", async () => {
+  const { said, pid, arrived } = await runChild("raise", 300);
+  expect(said).toMatchObject({ raised: true, answered: true, pid, verbose: null });
+  expect(said).toHaveProperty("args.0", "raise");
+  expect(arrived).toBe(300);
+});
+
+test("a limit that the operator set is kept, and the variable that prints credentials is dropped", async () => {
+  const env = { BUN_CONFIG_MAX_HTTP_REQUESTS: "256", BUN_CONFIG_VERBOSE_FETCH: "curl" };
+  const { said, arrived } = await runChild("raise", 256, env);
+  expect(said).toMatchObject({ raised: true, answered: false, verbose: null });
+  expect(arrived).toBe(256);
+});
