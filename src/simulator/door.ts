@@ -121,10 +121,12 @@ export const openDoor = async (
 
   const server = createServer((request, response) => {
     serve(request, response).catch((cause: unknown) => {
-      if (!response.headersSent) send(request, response, text(500, `the simulator failed: ${cause}\n`));
+      if (!response.headersSent) send(request, response, text(500, `the simulator failed: ${String(cause)}\n`));
     });
   });
+  // A pooled connection closed just as a client sends on it would look like a dropped submission; scripts decide those.
   server.requestTimeout = 0;
+  server.keepAliveTimeout = 600_000;
   await new Promise<void>((listening, failed) => {
     server.once("error", failed);
     server.listen(where.port, where.host, () => listening());

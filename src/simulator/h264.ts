@@ -116,8 +116,19 @@ export const frameWriter = (width: number, height: number): FrameWriter => {
   const pps = unit(0x68, p.done());
 
   const description = Uint8Array.from([
-    ...[1, 66, 0xc0, level, 0xff, 0xe1, sps.length >> 8, sps.length & 255, ...sps],
-    ...[1, pps.length >> 8, pps.length & 255, ...pps],
+    1,
+    66,
+    0xc0,
+    level,
+    0xff,
+    0xe1,
+    sps.length >> 8,
+    sps.length & 255,
+    ...sps,
+    1,
+    pps.length >> 8,
+    pps.length & 255,
+    ...pps,
   ]);
 
   let idr = 0;

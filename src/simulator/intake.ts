@@ -56,13 +56,15 @@ const markOf = (ask: Ask, input: JsonObject | undefined): string | null => {
 };
 
 const LINKS = ["image_url", "end_image_url", "video_url", "audio_url", "image", "last_frame_image", "video"];
+/** Fields that link to media: `image`, `video_url`, `reference_images`, `image_urls`; not `image_size`. */
+const MEDIA = /(^|_)(image|video|audio)s?(_urls?)?$/;
 const WORDS = ["prompt", "text", "negative_prompt", "resolution", "aspect_ratio"];
 
 /** What a model server would say about an input whose own schema is not known here: missing text, wrong types, bad numbers. */
 export const problemsOf = (input: JsonObject): Problem[] => {
   const problems: Problem[] = [];
   const media = Object.entries(input).some(
-    ([name, value]) => /image|video|audio/.test(name) && (typeof value === "string" || Array.isArray(value)),
+    ([name, value]) => MEDIA.test(name) && (typeof value === "string" || Array.isArray(value)),
   );
   if (input.prompt === undefined && input.text === undefined && !media)
     problems.push({ field: "prompt", message: "Field required", type: "missing" });
@@ -127,7 +129,11 @@ export const takeIn = async (
   if (credential === undefined) return turnDown(words.refused(makeFault("401")));
   if (!input)
     return turnDown(words.invalid([{ field: null, message: "Input should be a valid dictionary", type: "json_invalid" }], {}));
-  const request = { provider: words.provider, endpoint, prompt: String(input.prompt ?? input.text ?? "") };
+  const request = {
+    provider: words.provider,
+    endpoint,
+    prompt: [input.prompt, input.text].filter((words) => typeof words === "string").join("\n"),
+  };
   const faults = bench.script.choose(request, ["submit"]);
   const { submit } = faults;
   if (submit && !ruleOf(submit.name).accepts) {

@@ -2,6 +2,7 @@
 
 import { existsSync, readFileSync, truncateSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
+import { dirname } from "node:path";
 import type { JsonObject } from "../terms.ts";
 import type { Faults } from "./faults.ts";
 
@@ -63,6 +64,10 @@ export const openLog = async (path: string | null): Promise<Log> => {
   }
   const lines = readLines(path);
   const file: FileHandle = await open(path, "a");
+  // A new file's name is safe only once its directory is.
+  const folder = await open(dirname(path), "r");
+  await folder.sync();
+  await folder.close();
   let waiting: { line: LogLine; done: () => void; failed: (cause: unknown) => void }[] = [];
   let writing: Promise<void> | undefined;
 

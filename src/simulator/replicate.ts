@@ -178,7 +178,7 @@ const list = async (bench: Bench, ask: Ask): Promise<Answer> => {
   const results: JsonObject[] = [];
   for (const { job } of page100) results.push(await prediction(bench, job, ask.origin));
   const last = page100.at(-1);
-  const next = new URL(`${ask.origin}/replicate/v1/predictions?${ask.query}`);
+  const next = new URL(`${ask.origin}/replicate/v1/predictions?${ask.query.toString()}`);
   if (last) next.searchParams.set("cursor", Buffer.from(String(last.at)).toString("base64url"));
   return json(200, { previous: null, next: found.length > PER_PAGE ? next.href : null, results });
 };

@@ -118,7 +118,7 @@ export const openSimulator = async (options: SimulatorOptions = {}): Promise<Sim
     log,
     jobs: openJobs(clock, log.lines()),
     script: openScript(seed),
-    workshop: openWorkshop(kindOf, studio, clock.nowMs),
+    workshop: openWorkshop(kindOf, studio, () => clock.nowMs()),
     next: () => ++count,
   };
 

@@ -30,7 +30,7 @@ const kindByFields = (input: JsonObject): MediaKind => {
 
 const first = (input: JsonObject, ...names: string[]) => names.map((name) => input[name]).find((value) => value != null);
 
-/** The first link under any of these names; of a list, its first. */
+/** The first text under any of these names, a link mostly; of a list, its first. */
 const link = (input: JsonObject, ...names: string[]): string | undefined => {
   const found = first(input, ...names);
   const one = Array.isArray(found) ? found[0] : found;
@@ -49,7 +49,7 @@ const positive = (value: unknown): number | undefined => {
 
 const formatOf = (kind: MediaKind, said: unknown): FileFormat => {
   if (kind === "video") return "mp4";
-  const name = String(said ?? "").toLowerCase();
+  const name = typeof said === "string" ? said.toLowerCase() : "";
   if (kind === "audio") return name.startsWith("wav") || name.startsWith("pcm") ? "wav" : "mp3";
   if (name === "webp") return "webp";
   return name === "jpeg" || name === "jpg" ? "jpeg" : "png";
@@ -69,11 +69,10 @@ export const glance = (endpoint: string, input: JsonObject, kindOf: KindOf) => (
 /** The shape asked for; `auto`, `adaptive` and silence follow the input's shape, else 16:9 for clips and 1:1 for pictures. */
 const shapeOf = async (input: JsonObject, kind: MediaKind, source: Partial<Size> | undefined): Promise<number> => {
   const said = first(input, "aspect_ratio", "ratio");
-  const follows = said === undefined ? kind === "image" || clipOf(input) !== undefined : true;
   const shown = ratioOf(said);
   if (shown !== undefined) return shown;
   if (source?.width && source.height) return source.width / source.height;
-  const picture = follows || pictureOf(input) ? pictureOf(input) : undefined;
+  const picture = pictureOf(input);
   const shape = picture === undefined ? undefined : await pictureShape(picture);
   if (shape) return shape.width / shape.height;
   return kind === "image" && said === undefined ? 1 : 16 / 9;
@@ -105,11 +104,12 @@ export const readWish = async (endpoint: string, input: JsonObject, kindOf: Kind
     return { kind, count, sketch: { format, ...size, ms: 0, sound: false } };
   }
   if (kind === "audio") {
-    const text = String(first(input, "text", "prompt", "input") ?? "");
+    const text = link(input, "text", "prompt", "input") ?? "";
     const ms = saidS === undefined ? Math.min(120_000, Math.max(1000, text.length * MS_PER_CHARACTER)) : saidS * 1000;
     return { kind, count: 1, sketch: { format, width: 0, height: 0, ms: Math.min(LONGEST_MS, Math.round(ms)), sound: true } };
   }
-  const clip = clipOf(input);
+  // Without a length of its own, a request with a single clip is an edit of it.
+  const clip = clipOf(input) ?? (saidS === undefined ? link(input, "video_urls", "reference_videos") : undefined);
   const voice = soundOf(input);
   const source = clip === undefined ? undefined : await clipFacts(clip);
   const spoken = source === undefined && voice !== undefined ? await clipFacts(voice) : undefined;

@@ -1,7 +1,7 @@
 // What jobs deliver: their files as asked for, announced under addresses of this server, and spoiled where the script says so.
 import type { Answer, Ask, Reply } from "./door.ts";
 import { page, ranged, text } from "./door.ts";
-import { isFault, numberOf } from "./faults.ts";
+import { type Fault, isFault, numberOf } from "./faults.ts";
 import { endsAtMs, type Job, RESULT_KEPT_MS, stateAt } from "./jobs.ts";
 import { MIME } from "./stamp.ts";
 import type { Studio } from "./studio.ts";
@@ -43,7 +43,7 @@ export const openWorkshop = (kindOf: KindOf, studio: Studio, nowMs: () => number
     for (let n = 1; n <= count; n++) {
       const { bytes, mime } = await make(job, n);
       const name = `output-${n}.${sketch.format === "jpeg" ? "jpg" : sketch.format}`;
-      const url = isFault(fault, "elsewhere") ? String(fault.url ?? "") : `${origin}/files/${job.id}/${name}`;
+      const url = isFault(fault, "elsewhere") ? addressOf(fault) : `${origin}/files/${job.id}/${name}`;
       files.push({ url, name, mime, bytes: bytes.length, width: sketch.width, height: sketch.height });
     }
     return files;
@@ -65,7 +65,7 @@ export const openWorkshop = (kindOf: KindOf, studio: Studio, nowMs: () => number
     }
     if (isFault(fault, "html")) return page(200, "Something went wrong");
     if (isFault(fault, "file-5xx") && job.fetches <= numberOf(fault, "fetches")) return page(503, "Service Unavailable");
-    if (isFault(fault, "redirect")) return { ...text(302, ""), headers: { location: String(fault.url ?? "") } };
+    if (isFault(fault, "redirect")) return { ...text(302, ""), headers: { location: addressOf(fault) } };
     const { bytes, mime } = await make(job, n);
     const whole: Reply = { kind: "reply", status: 200, headers: { "content-type": mime }, body: bytes };
     if (isFault(fault, "empty")) return { ...whole, body: "" };
@@ -79,6 +79,8 @@ export const openWorkshop = (kindOf: KindOf, studio: Studio, nowMs: () => number
   return { wishOf, announce, deliver };
 };
 export type Workshop = ReturnType<typeof openWorkshop>;
+
+const addressOf = (fault: Fault): string => (typeof fault.url === "string" ? fault.url : "");
 
 /** Bytes that are no file of any kind, the same for the same seed. */
 const noise = (length: number, seed: number): Uint8Array => {

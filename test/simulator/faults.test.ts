@@ -1,8 +1,7 @@
-// Each fault does what its name says, seen by a client that looks at the bytes; every fault in the table has a row here.
+// Faults of submission, work and polling do what their names say, seen by a client that looks at the bytes.
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
-import { FAULTS, type FaultName } from "../../src/simulator/faults.ts";
-import { type Bed, type Body, call, type Ending, openBed, raw } from "./bed.ts";
-import { typeOf } from "./magic.ts";
+import type { FaultName } from "../../src/simulator/faults.ts";
+import { type Bed, type Body, call, type Ending, namesOf, openBed, raw } from "./bed.ts";
 
 const MODEL = "maker/video";
 let bed: Bed;
@@ -250,79 +249,8 @@ faultTest("result-5xx", "says done, and gives the result at the third time of as
   }
 });
 
-const finishedFile = async (provider: Provider, endpoint: string, input: Body = INPUT) =>
-  (await bed.files(provider, endpoint, input))[0] ?? "";
-
-/** File faults of a clip: status, and what the bytes are. */
-const FILE: [FaultName, Body, number, string][] = [
-  ["missing", {}, 404, "none"],
-  ["expired", {}, 403, "none"],
-  ["expired", { status: 410 }, 410, "none"],
-  ["unreadable", {}, 200, "none"],
-  ["html", {}, 200, "none"],
-  ["empty", {}, 200, "none"],
-  ["wrong-kind", {}, 200, "png"],
-  ["truncated", {}, 200, "mp4"],
-];
-test.each(FILE)("%s %p at the file: %d, bytes of type %s", async (fault, params, status, type) => {
-  const whole = (await (await fetch(await finishedFile("fal", MODEL))).bytes()).length;
-  script(fault, params);
-  for (const provider of PROVIDERS) {
-    const answer = await fetch(await finishedFile(provider, MODEL));
-    const bytes = await answer.bytes();
-    expect([answer.status, typeOf(bytes)]).toEqual([status, type]);
-    if (fault === "truncated") expect(bytes.length).toBeLessThan(whole * 0.8);
-    if (fault === "empty") expect(bytes.length).toBe(0);
-    if (fault === "unreadable") expect(bytes.length).toBeGreaterThan(1000);
-    if (fault === "html") expect(answer.headers.get("content-type")).toStartWith("text/html");
-    if (fault === "wrong-kind") expect(answer.headers.get("content-type")).toBe("video/mp4");
-  }
-});
-
-test("a clip is the wrong kind for a picture", async () => {
-  script("wrong-kind");
-  expect(typeOf(await (await fetch(await finishedFile("fal", "maker/picture", { prompt: "p" }))).bytes())).toBe("mp4");
-});
-
-faultTest("file-cut", "breaks off in the middle, as often as asked", async () => {
-  script("file-cut", { fetches: 1 });
-  const { pathname } = new URL(await finishedFile("fal", MODEL));
-  const broken = await raw(bed.simulator, "GET", pathname);
-  expect([broken.how, broken.text.slice(9, 12)]).toEqual(["closed", "200"]);
-  expect((await raw(bed.simulator, "GET", pathname)).how).toBe("answered");
-});
-
-faultTest("file-5xx", "gives the file at the third time of asking", async () => {
-  script("file-5xx");
-  const url = await finishedFile("replicate", MODEL);
-  expect([(await fetch(url)).status, (await fetch(url)).status, (await fetch(url)).status]).toEqual([503, 503, 200]);
-});
-
-faultTest("elsewhere", "and redirect lead to the address of the rule", async () => {
-  script("elsewhere", { url: "http://10.0.0.1/x.mp4", times: 1 });
-  expect(await finishedFile("fal", MODEL)).toBe("http://10.0.0.1/x.mp4");
-  script("redirect", { url: "http://10.0.0.1/y.mp4" });
-  const answer = await fetch(await finishedFile("fal", MODEL), { redirect: "manual" });
-  expect([answer.status, answer.headers.get("location")]).toEqual([302, "http://10.0.0.1/y.mp4"]);
-});
-
-faultTest("no-file", "announces success without a file", async () => {
-  script("no-file");
-  expect(await bed.files("fal", MODEL, INPUT)).toEqual([]);
-  expect(await bed.files("replicate", MODEL, INPUT)).toEqual([]);
-});
-
-faultTest("list-5xx", "and list-hang spoil the listing only", async () => {
-  script("list-5xx", { times: 2 });
-  script("list-hang");
-  const lists = [`/fal/v1/models/requests/by-endpoint?endpoint_id=${MODEL}`, "/replicate/v1/predictions"];
-  for (const path of lists) statusIs(503)(await raw(bed.simulator, "GET", path));
-  for (const path of lists) expect((await raw(bed.simulator, "GET", path, undefined, 60)).how).toBe("silence");
-  expect((await poll(await submit("fal"))).status).toBe(202);
-});
-
-test("every fault has a row or a test", () => {
-  const rows = [SUBMIT, RUN, TIMES, POLL, FILE].flatMap((table): FaultName[] => table.map(([fault]) => fault));
-  const seen = new Set<FaultName>([...rows, ...singles, "redirect", "list-hang"]);
-  expect([...seen].sort()).toEqual((Object.keys(FAULTS) as FaultName[]).sort());
+test("every such fault has a row or a test", () => {
+  const rows = [SUBMIT, RUN, TIMES, POLL].flatMap((table): FaultName[] => table.map(([fault]) => fault));
+  const seen = new Set<FaultName>([...rows, ...singles]);
+  expect([...seen].sort()).toEqual(namesOf("submit", "run", "poll"));
 });

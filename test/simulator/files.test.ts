@@ -2,8 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { BufferSource, Input, MP3, MP4, WAVE } from "mediabunny";
-import { type Bed, type Body, openBed } from "./bed.ts";
-import { FILE_TYPES } from "./magic.ts";
+import { type Bed, type Body, FILE_TYPES, openBed } from "./bed.ts";
 
 let bed: Bed;
 beforeAll(async () => {
@@ -140,13 +139,19 @@ test("adaptive follows the shape of an input picture on this machine, and is 16:
 });
 
 test("an edit keeps the clip's length, shape and sound; without the clip it is five seconds", async () => {
-  const edit = async (video_url: string) => {
-    const [url = ""] = await bed.files("fal", "maker/video-edit-video", { prompt: "p", video_url });
+  const edit = async (video_url: string, input: Body = { video_url }) => {
+    const [url = ""] = await bed.files("fal", "maker/video-edit-video", { prompt: "p", ...input });
     const { width, height, ms, sound } = await measureClip(await bring(url));
     return { width, height, ms, sound };
   };
   const clip = sample("clip.mp4?seconds=7.3&width=640&height=360&audio=1");
   expect(await edit(clip)).toEqual({ width: 640, height: 360, ms: 7300, sound: "aac" });
+  expect(await edit(clip, { video_urls: [clip], duration: "auto", resolution: "480p" })).toMatchObject({
+    width: 864,
+    height: 480,
+    ms: 7300,
+  });
+  expect(await edit(clip, { video_urls: [clip], duration: "5" })).toMatchObject({ width: 1280, height: 720, ms: 5000 });
   expect(await edit("https://clips.example/a.mp4")).toMatchObject({ ms: 5000 });
 });
 

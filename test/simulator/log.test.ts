@@ -10,6 +10,8 @@ import { call, movableClock } from "./bed.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "simulator-"));
 let files = 0;
+/** The command as a process of its own, so that it can be killed. */
+const COMMAND = [process.execPath, join(import.meta.dir, "child.ts")];
 const freshPath = () => join(directory, `log-${++files}.ndjson`);
 const linesOf = (path: string) =>
   readFileSync(path, "utf8")
@@ -25,7 +27,7 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 /** Starts the command in a process of its own and waits for its address. */
 const start = async (...flags: string[]) => {
-  const child = Bun.spawn([process.execPath, join(import.meta.dir, "child.ts"), "--port", "0", ...flags], {
+  const child = Bun.spawn([...COMMAND, "--port", "0", ...flags], {
     stdout: "pipe",
     stderr: "pipe",
   });
@@ -197,7 +199,7 @@ test.each([
   ["--colour", "red"],
   ["--seed", "-1"],
 ])("flags %s %s are refused with 2", async (flag, value) => {
-  const child = Bun.spawn([process.execPath, join(import.meta.dir, "child.ts"), `${flag}=${value}`], {
+  const child = Bun.spawn([...COMMAND, `${flag}=${value}`], {
     stdout: "pipe",
     stderr: "pipe",
   });
