@@ -1,0 +1,38 @@
+// The pages say what the code says: every printed part is current, and every name a page gives exists.
+import { expect, test } from "bun:test";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { PRINTED } from "./printed.ts";
+
+const root = resolve(import.meta.dir, "../..");
+const PAGES = ["README.md", "src/README.md", "actors/README.md", "catalogue/README.md", "CHANGELOG.md"];
+const MARK = /<!-- printed: ([\w -]+) -->\n[\s\S]*?<!-- \/printed -->/g;
+
+const printInto = (text: string): string =>
+  text.replace(MARK, (_, name: string) => {
+    const print = PRINTED[name];
+    if (!print) throw new Error(`nothing prints ${name}; one of ${Object.keys(PRINTED).join(", ")}`);
+    return `<!-- printed: ${name} -->\n${print()}\n<!-- /printed -->`;
+  });
+
+for (const page of PAGES)
+  test(`${page} is current (UPDATE=1 prints it anew)`, () => {
+    const path = join(root, page);
+    const text = readFileSync(path, "utf8");
+    const current = printInto(text);
+    if (process.env.UPDATE === "1" && current !== text) writeFileSync(path, current);
+    else expect(current).toBe(text);
+  });
+
+test("every part that can be printed is printed somewhere", () => {
+  const used = PAGES.flatMap((page) => [...readFileSync(join(root, page), "utf8").matchAll(MARK)].map((match) => match[1]));
+  expect(Object.keys(PRINTED).filter((name) => !used.includes(name))).toEqual([]);
+});
+
+test("every file a page links to is there", () => {
+  const broken: string[] = [];
+  for (const page of PAGES)
+    for (const match of readFileSync(join(root, page), "utf8").matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g))
+      if (!existsSync(join(root, dirname(page), match[1] ?? ""))) broken.push(`${page}: ${match[1]}`);
+  expect(broken).toEqual([]);
+});

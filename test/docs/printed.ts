@@ -1,0 +1,183 @@
+// Prints from the code what the pages say of it: rooms, statecharts, refusals, settings, models and the glossary.
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { type TObject, type TSchema } from "@sinclair/typebox";
+import { Glob } from "bun";
+import { generationMachine, STANDING } from "../../actors/generation.ts";
+import { ledgerMachine } from "../../actors/ledger.ts";
+import { routeHealthMachine } from "../../actors/route-health.ts";
+import { modelEntry } from "../../catalogue/entry.ts";
+import { builtInCatalogue } from "../../catalogue/load.ts";
+import { SettingsSchema } from "../../src/config.ts";
+import { EVENTS } from "../../src/events.ts";
+import { REFUSALS } from "../../src/refusal.ts";
+import { EXITS } from "../../src/cli/exits.ts";
+
+const root = resolve(import.meta.dir, "../..");
+const table = (head: string[], rows: string[][]) =>
+  [head, head.map(() => "---"), ...rows].map((row) => `| ${row.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`).join("\n");
+
+/** Every file with its first sentence, by room. */
+const rooms = (pattern: string): string => {
+  const files = [...new Glob(pattern).scanSync({ cwd: root })].filter((path) => !path.endsWith(".d.ts")).sort();
+  const row = (path: string) => {
+    const [first = "", second = ""] = readFileSync(join(root, path), "utf8").split("\n");
+    const more = second.startsWith("// ") ? ` ${second.slice(3)}` : "";
+    return [`[${path}](${path.startsWith("src/") ? path.slice(4) : `../${path}`})`, first.replace(/^\/\/ /, "") + more];
+  };
+  return table(["file", "what it is for"], files.map(row));
+};
+
+type Node = {
+  key: string;
+  path: string[];
+  states: Record<string, Node>;
+  description?: string;
+  type: string;
+  initial: { target: Node[] };
+  transitions: Map<string, { eventType: string; target?: Node[]; guard?: unknown }[]>;
+};
+type Machine = { root: unknown };
+const nodeOf = (machine: Machine) => machine.root as Node;
+const nameOf = (node: Node) => node.path.join("_") || "root";
+
+const guardName = (guard: unknown): string => {
+  if (typeof guard === "string") return guard;
+  if (typeof guard === "function" && "guards" in guard) return (guard.guards as unknown[]).map(guardName).join(" and ");
+  return guard === undefined ? "" : "guarded";
+};
+
+/** A statechart as a Mermaid state diagram, drawn from the machine itself. */
+const diagram = (machine: Machine): string => {
+  const lines = ["```mermaid", "stateDiagram-v2"];
+  const edges: string[] = [];
+  const walk = (node: Node, indent: string) => {
+    for (const child of Object.values(node.states)) {
+      const inner = Object.values(child.states);
+      if (inner.length > 0) {
+        lines.push(`${indent}state "${child.key}" as ${nameOf(child)} {`);
+        walk(child, `${indent}  `);
+        lines.push(`${indent}}`);
+      } else lines.push(`${indent}state "${child.key}" as ${nameOf(child)}`);
+      for (const transition of [...child.transitions.values()].flat())
+        for (const target of transition.target ?? []) {
+          const edge = `  ${nameOf(child)} --> ${nameOf(target)} : ${transition.eventType}`;
+          if (!edges.includes(edge)) edges.push(edge);
+        }
+      if (child.type === "final") edges.push(`  ${nameOf(child)} --> [*]`);
+    }
+    const first = node.initial?.target[0];
+    if (first) lines.push(`${indent}[*] --> ${nameOf(first)}`);
+  };
+  walk(nodeOf(machine), "  ");
+  return [...lines, ...edges, "```"].join("\n");
+};
+
+/** Every state with what it means, and every event it answers to. */
+const states = (machine: Machine): string => {
+  const rows: string[][] = [];
+  const walk = (node: Node) => {
+    for (const child of Object.values(node.states)) {
+      const answers = [...child.transitions.values()].flat().map((transition) => {
+        const guard = guardName(transition.guard);
+        const target = transition.target?.[0]?.path.join(".") ?? "stays";
+        return `${transition.eventType}${guard ? ` [${guard}]` : ""} → ${target}`;
+      });
+      rows.push([`\`${child.path.join(".")}\``, child.description ?? "", answers.join("<br>")]);
+      walk(child);
+    }
+  };
+  walk(nodeOf(machine));
+  return table(["state", "meaning", "event [guard] → state"], rows);
+};
+
+const standing = (): string => {
+  const ask = (make: unknown): string => {
+    const source = String(make);
+    return /ask\.\w+/.exec(source)?.[0] ?? "";
+  };
+  return table(
+    ["state", "asks for"],
+    Object.entries(STANDING).map(([leaf, make]) => {
+      const asked = (make as (context: unknown) => { type: string } | null)({ current: { n: 1 }, watched: [] });
+      return [`\`${leaf}\``, asked ? `\`${asked.type.replace("ask.", "")}\`` : ask(make) || "nothing: a person has to look"];
+    }),
+  );
+};
+
+const refusals = (): string =>
+  table(
+    ["HTTP", "code", "when", "Retry-After, s"],
+    Object.entries(REFUSALS).map(([code, rule]) => [
+      String(rule.status),
+      `\`${code}\``,
+      rule.when,
+      "retryAfterS" in rule ? String(rule.retryAfterS) : "",
+    ]),
+  );
+
+const settings = (): string => {
+  const rows: string[][] = [];
+  for (const [section, schema] of Object.entries(SettingsSchema.properties as Record<string, TSchema>)) {
+    const keys = (schema as TObject).properties as Record<string, TSchema> | undefined;
+    if (!keys) rows.push([`\`GENROUTER_${section.toUpperCase()}__<ID>__BASE_URL\`, \`…__KEY\``, "", String(schema.description)]);
+    else
+      for (const [key, value] of Object.entries(keys))
+        rows.push([
+          `\`GENROUTER_${section.toUpperCase()}__${key.toUpperCase()}\``,
+          `\`${JSON.stringify(value.default)}\``,
+          String(value.description ?? ""),
+        ]);
+  }
+  return table(["setting", "default", "what it is"], rows);
+};
+
+const models = (): string =>
+  table(
+    ["model", "kind", "tasks", "routes", "takes", "from USD"],
+    builtInCatalogue().models.map((model) => {
+      const entry = modelEntry(model, () => true);
+      const cheapest = Math.min(...entry.price.rates.map((rate) => rate.usd));
+      return [
+        `\`${model.id}\``,
+        model.kind,
+        model.tasks.join(", "),
+        model.routes.map((route) => route.id).join(", "),
+        Object.keys(entry.options).join(", "),
+        `${cheapest} per ${entry.price.unit}`,
+      ];
+    }),
+  );
+
+const events = (): string => table(["line", "level"], Object.entries(EVENTS).map(([name, level]) => [name, level]));
+const exits = (): string => table(["exit code", "meaning"], Object.entries(EXITS).map(([name, code]) => [String(code), name]));
+
+/** The words of src/terms.ts that are types or constants, with the first sentence of what is said of each. */
+const glossary = (): string => {
+  const text = readFileSync(join(root, "src/terms.ts"), "utf8");
+  const rows = [...text.matchAll(/\/\*\*([\s\S]*?)\*\/\nexport (?:type|const) (\w+)/g)].map((match) => {
+    const said = (match[1] ?? "").replace(/\n \*/g, " ").replace(/\s+/g, " ").trim();
+    return [`\`${match[2]}\``, said];
+  });
+  return table(["word", "meaning"], rows);
+};
+
+/** What a page can have printed into it, by the name in its `<!-- printed: name -->` mark. */
+export const PRINTED: Readonly<Record<string, () => string>> = {
+  "rooms src": () => rooms("src/**/*.ts"),
+  "rooms actors": () => rooms("actors/*.ts"),
+  "rooms catalogue": () => rooms("catalogue/*.ts"),
+  "generation diagram": () => diagram(generationMachine),
+  "generation states": () => states(generationMachine),
+  "generation standing": standing,
+  "route-health diagram": () => diagram(routeHealthMachine),
+  "route-health states": () => states(routeHealthMachine),
+  "ledger diagram": () => diagram(ledgerMachine),
+  "ledger states": () => states(ledgerMachine),
+  refusals,
+  settings,
+  models,
+  events,
+  exits,
+  glossary,
+};

@@ -1,0 +1,176 @@
+// The house keeps its own rules: who may import whom, how long a file is, how it begins, and which words it avoids.
+import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { Glob } from "bun";
+
+const root = resolve(import.meta.dir, "..");
+const list = (pattern: string) => [...new Glob(pattern).scanSync({ cwd: root })].sort();
+const SOURCES = [...list("src/**/*.ts"), ...list("actors/**/*.ts"), ...list("catalogue/**/*.ts")];
+const TESTS = list("test/**/*.ts");
+const read = (path: string) => readFileSync(join(root, path), "utf8");
+
+/** Rooms: what a path belongs to, the longest prefix first. */
+const ROOMS = [
+  "src/store",
+  "src/http",
+  "src/quote",
+  "src/providers",
+  "src/media",
+  "src/files",
+  "src/effects",
+  "src/simulator",
+  "src/cli",
+  "actors",
+  "catalogue",
+];
+/** The words everybody may use. */
+const WORDS = ["src/terms.ts", "src/deeds.ts", "src/refusal.ts", "src/clock.ts", "src/ids.ts"];
+/** The hall: the only files that know every room. */
+const HALL = [
+  "src/hall.ts",
+  "src/rooms.ts",
+  "src/routes.ts",
+  "src/records.ts",
+  "src/late.ts",
+  "src/embedded-simulator.ts",
+  "src/main.ts",
+];
+
+/** Doors: what a room may import besides the words and itself. `type:` means its types only. */
+const DOORS: Record<string, string[]> = {
+  "src/terms.ts": [],
+  "src/deeds.ts": [],
+  "src/refusal.ts": [],
+  "src/clock.ts": [],
+  "src/ids.ts": [],
+  "src/config.ts": [],
+  "src/events.ts": ["src/config.ts"],
+  catalogue: [],
+  actors: [],
+  "src/quote": ["catalogue"],
+  "src/providers": [],
+  "src/media": ["type:src/files", "src/files/port.ts"],
+  "src/files": [],
+  "src/store": [],
+  "src/simulator": [],
+  "src/effects": [
+    "type:src/store",
+    "type:src/providers",
+    "type:src/media",
+    "type:src/files",
+    "type:actors",
+    "actors/route-health.ts",
+    "type:src/events.ts",
+  ],
+  "src/submit.ts": ["catalogue", "src/quote", "type:src/store"],
+  "src/http": [
+    "src/submit.ts",
+    "catalogue",
+    "src/events.ts",
+    "src/config.ts",
+    "type:src/store",
+    "type:src/files",
+    "src/files/serve.ts",
+  ],
+  "src/cli": ["*"],
+};
+
+const roomOf = (path: string) => ROOMS.find((room) => path.startsWith(`${room}/`)) ?? path;
+
+type Import = { from: string; to: string; isType: boolean };
+const importsOf = (path: string): Import[] =>
+  [...read(path).matchAll(/^\s*(?:import|export)\s(type\s)?[^;]*?from\s+"(\.[^"]+)"|import\("(\.[^"]+)"\)/gm)].map((match) => ({
+    from: path,
+    to: relative(root, resolve(root, dirname(path), match[2] ?? match[3] ?? "")),
+    isType: match[1] !== undefined,
+  }));
+
+const mayImport = ({ from, to, isType }: Import): boolean => {
+  const room = roomOf(from);
+  if (HALL.includes(from) || WORDS.includes(to) || roomOf(to) === room) return true;
+  return (DOORS[room] ?? []).some((door) => {
+    const path = door.replace(/^type:/, "");
+    const fits = path === "*" || to === path || to.startsWith(`${path}/`);
+    return fits && (isType || !door.startsWith("type:"));
+  });
+};
+
+test("rooms open onto each other only through the doors", () => {
+  expect(SOURCES.length).toBeGreaterThan(80);
+  const all = SOURCES.flatMap(importsOf);
+  expect(all.length).toBeGreaterThan(200);
+  expect(
+    all.filter((each) => !mayImport(each)).map(({ from, to, isType }) => `${from} → ${to}${isType ? " (type)" : ""}`),
+  ).toEqual([]);
+});
+
+test("a package lives in one room, and sockets open in few", () => {
+  const usersOf = (pattern: RegExp) => [...new Set(SOURCES.filter((path) => pattern.test(read(path))).map(roomOf))].sort();
+  expect(usersOf(/from "elysia"/)).toEqual(["src/http"]);
+  expect(usersOf(/from "xstate(\/.*)?"/)).toEqual(["actors"]);
+  expect(usersOf(/from "bun:sqlite"/)).toEqual(["src/store"]);
+  expect(usersOf(/from "mediabunny"/)).toEqual(["src/media", "src/simulator"]);
+  // The client verbs of the command line and the simulator are ends of their own.
+  expect(usersOf(/(?<![.\w])fetch\(/).filter((room) => room !== "src/cli" && room !== "src/simulator")).toEqual([
+    "src/media",
+    "src/providers",
+  ]);
+});
+
+test("the statecharts know no clock, no network, no database and no Bun", () => {
+  const impure = /\bDate\b|\bMath\.random\b|\bsetTimeout\b|\bfetch\(|\bBun\.|\bprocess\.|from "node:|bun:sqlite/;
+  expect(list("actors/**/*.ts").filter((path) => impure.test(read(path).replace(/^\s*(\/\/|\*|\/\*).*$/gm, "")))).toEqual([]);
+});
+
+test("SQL is written only in the store", () => {
+  const sql = /\b(SELECT|INSERT INTO|DELETE FROM)\b[^"'`]*\b(FROM|INTO|VALUES|WHERE)\b/;
+  expect(SOURCES.filter((path) => !path.startsWith("src/store/") && sql.test(read(path)))).toEqual([]);
+});
+
+test("a file is at most 300 lines and begins with one sentence that says what it is for", () => {
+  const faults: string[] = [];
+  for (const path of [...SOURCES, ...TESTS, ...list("scripts/*.{ts,mjs}")]) {
+    const text = read(path);
+    const lines = text.split("\n").length - 1;
+    if (lines > 300) faults.push(`${path}: ${lines} lines`);
+    if (path.endsWith(".d.ts")) continue;
+    const [first = "", second = ""] = text.split("\n");
+    const sentence = second.startsWith("// ") ? `${first} ${second.slice(3)}` : first;
+    if (!/^\/\/ [A-Za-z`"].{15,}[.)`]$/.test(sentence)) faults.push(`${path}: begins with ${JSON.stringify(first)}`);
+  }
+  expect(faults).toEqual([]);
+});
+
+test("half of the files are short", () => {
+  const lengths = SOURCES.map((path) => read(path).split("\n").length).sort((a, b) => a - b);
+  expect(lengths[Math.floor(lengths.length / 2)]).toBeLessThanOrEqual(150);
+});
+
+/** Words that say nothing, in the names that we give: declarations, parameters excepted where a library names them. */
+const BANNED = /^(get|handle|process|manage|data|info|util)(?=[A-Z]|$)|(Handler|Manager|Data|Info|Util|Utils|Helper|Helpers)$/;
+test("names avoid the words that say nothing", () => {
+  const faults: string[] = [];
+  for (const path of SOURCES)
+    for (const match of read(path).matchAll(/\b(?:const|let|function|class|type|interface|enum)\s+([A-Za-z_$][\w$]*)/g))
+      if (BANNED.test(match[1] ?? "")) faults.push(`${path}: ${match[1]}`);
+  expect(faults).toEqual([]);
+  const folders = SOURCES.filter((path) => /\/(utils?|helpers?|lib|common|services?|core)(\/|\.ts$)/.test(path));
+  expect(folders).toEqual([]);
+  expect(SOURCES.filter((path) => /\/index\.ts$/.test(path))).toEqual([]);
+});
+
+test("nothing is exported by default, typed `any`, or left to do", () => {
+  const faults: string[] = [];
+  for (const path of [...SOURCES, ...TESTS]) {
+    if (path.endsWith(".d.ts") || path === "test/tidy.test.ts") continue;
+    const text = read(path);
+    if (/^export default\b/m.test(text)) faults.push(`${path}: default export`);
+    if (
+      /[:<(|]\s*any\b(?!\s+[a-z])|\bas any\b/.test(text.replace(/^\s*(\/\/|\*|\/\*).*$/gm, "").replace(/`[^`]*`|"[^"]*"/g, '""'))
+    )
+      faults.push(`${path}: any`);
+    if (/\b(TODO|FIXME|XXX)\b/.test(text)) faults.push(`${path}: something left to do`);
+  }
+  expect(faults).toEqual([]);
+});
