@@ -13,6 +13,7 @@ import type { Size } from "./sizes.ts";
 import { AAC, AAC_FRAME_S, aacFrame } from "./sound.ts";
 
 const FRAMES_PER_S = 24;
+const FRAMES_BETWEEN_BREATHS = 120;
 
 /** BT.601, the range that video uses. */
 const asVideoColour = ([r, g, b]: [number, number, number]): Colour => ({
@@ -44,6 +45,8 @@ export const makeClip = async (size: Size, ms: number, sound: boolean, seed: num
     description: writer.description,
   };
   for (let n = 0; n < frames; n++) {
+    // A long clip takes a while: others are answered in between.
+    if (n % FRAMES_BETWEEN_BREATHS === FRAMES_BETWEEN_BREATHS - 1) await new Promise((resume) => setImmediate(resume));
     const startS = n / FRAMES_PER_S;
     const ofGroup = n % FRAMES_PER_S;
     const data = ofGroup === 0 ? writer.keyFrame(asVideoColour(hue(seed + n / FRAMES_PER_S))) : writer.still(ofGroup);

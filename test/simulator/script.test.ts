@@ -115,3 +115,28 @@ test("the index names every fault", async () => {
   const { body } = await call(`${bed.simulator.url}/`);
   expect(Object.keys(body.faults as object)).toContain("drop-after");
 });
+
+test.each([
+  [1, "maker/picture", { prompt: "p" }, 2000],
+  [1, "maker/video", { prompt: "p", duration: "5" }, 6000],
+  [1, "maker/video", { prompt: "p", duration: 30 }, 21_000],
+  [1, "maker/speech", { text: "p" }, 2000],
+  [100, "maker/video", { prompt: "p", duration: "5" }, 60],
+  [0.5, "maker/picture", { prompt: "p" }, 4000],
+])("at speed %p a job of %s for %p takes about %d ms, a little different each time", async (speed, endpoint, input, usualMs) => {
+  const own = await openBed({ speed });
+  for (let n = 0; n < 8; n++) await own.fal(endpoint, input);
+  const times = own.simulator.jobs().map(({ acceptedAtMs, endsAtMs }) => (endsAtMs ?? 0) - acceptedAtMs);
+  for (const ms of times) expect(Math.abs(ms - usualMs)).toBeLessThanOrEqual(usualMs * 0.13);
+  expect(new Set(times).size).toBeGreaterThan(1);
+  await own.simulator.stop();
+});
+
+test("the kind of an endpoint is what the caller of the simulator says it is", async () => {
+  const own = await openBed({ kindOf: (endpoint) => (endpoint === "maker/mystery" ? "audio" : undefined) });
+  expect((await own.files("fal", "maker/mystery", { prompt: "p" }))[0]).toEndWith(".mp3");
+  expect((await own.files("fal", "maker/video", { prompt: "p" }))[0]).toEndWith(".mp4");
+  expect((await own.files("fal", "maker/unknown", { prompt: "p", duration: 4 }))[0]).toEndWith(".mp4");
+  expect((await own.files("fal", "maker/unknown", { prompt: "p" }))[0]).toEndWith(".png");
+  await own.simulator.stop();
+});
