@@ -49,10 +49,10 @@ export const makeClip = async (size: Size, ms: number, sound: boolean, seed: num
     if (n % FRAMES_BETWEEN_BREATHS === FRAMES_BETWEEN_BREATHS - 1) await new Promise((resume) => setImmediate(resume));
     const startS = n / FRAMES_PER_S;
     const ofGroup = n % FRAMES_PER_S;
-    const data = ofGroup === 0 ? writer.keyFrame(asVideoColour(hue(seed + n / FRAMES_PER_S))) : writer.still(ofGroup);
+    const frame = ofGroup === 0 ? writer.keyFrame(asVideoColour(hue(seed + n / FRAMES_PER_S))) : writer.still(ofGroup);
     const durationS = Math.min(1 / FRAMES_PER_S, lengthS - startS);
     await video.add(
-      new EncodedPacket(data, ofGroup === 0 ? "key" : "delta", startS, durationS),
+      new EncodedPacket(frame, ofGroup === 0 ? "key" : "delta", startS, durationS),
       n === 0 ? { decoderConfig } : undefined,
     );
   }

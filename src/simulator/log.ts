@@ -31,18 +31,21 @@ export type Submission = {
 export type Incident = { type: "announced" | "fetched" | "cancelled"; at: string; provider: string; job_id: string };
 export type LogLine = Submission | Incident;
 
-/** Lines written by a former process; a last line that was cut short is taken off. */
+const readLine = (line: string): LogLine[] => {
+  try {
+    return [JSON.parse(line) as LogLine];
+  } catch {
+    return [];
+  }
+};
+
+/** Lines written by a former process. A last line that was cut short is taken off; one that cannot be read is passed over. */
 const readLines = (path: string): LogLine[] => {
   if (!existsSync(path)) return [];
   const bytes = readFileSync(path);
   const whole = bytes.lastIndexOf(10) + 1;
   if (whole < bytes.length) truncateSync(path, whole);
-  return bytes
-    .subarray(0, whole)
-    .toString("utf8")
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line) => JSON.parse(line) as LogLine);
+  return bytes.subarray(0, whole).toString("utf8").split("\n").flatMap(readLine);
 };
 
 export type Log = {

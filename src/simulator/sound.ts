@@ -1,7 +1,5 @@
 // Makes simulated sound: quiet tones as MP3, WAV or the AAC inside a clip, of the length asked for.
 
-export type SoundFormat = "mp3" | "wav";
-
 /**
  * One MP3 frame per tone: MPEG-1 layer III, 48 kHz mono, 32 kbit/s, no bit reservoir, 96 bytes once padded with zeros. Each
  * holds a whole number of waves in its 1152 samples, so repeating it gives a steady tone of any length.
