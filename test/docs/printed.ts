@@ -1,21 +1,23 @@
 // Prints from the code what the pages say of it: rooms, statecharts, refusals, settings, models and the glossary.
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { type TObject, type TSchema } from "@sinclair/typebox";
+import type { TObject, TSchema } from "@sinclair/typebox";
 import { Glob } from "bun";
 import { generationMachine, STANDING } from "../../actors/generation.ts";
 import { ledgerMachine } from "../../actors/ledger.ts";
 import { routeHealthMachine } from "../../actors/route-health.ts";
 import { modelEntry } from "../../catalogue/entry.ts";
 import { builtInCatalogue } from "../../catalogue/load.ts";
+import { EXITS } from "../../src/cli/exits.ts";
 import { SettingsSchema } from "../../src/config.ts";
 import { EVENTS } from "../../src/events.ts";
 import { REFUSALS } from "../../src/refusal.ts";
-import { EXITS } from "../../src/cli/exits.ts";
 
 const root = resolve(import.meta.dir, "../..");
 const table = (head: string[], rows: string[][]) =>
-  [head, head.map(() => "---"), ...rows].map((row) => `| ${row.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`).join("\n");
+  [head, head.map(() => "---"), ...rows]
+    .map((row) => `| ${row.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`)
+    .join("\n");
 
 /** Every file with its first sentence, by room. */
 const rooms = (pattern: string): string => {
@@ -149,8 +151,16 @@ const models = (): string =>
     }),
   );
 
-const events = (): string => table(["line", "level"], Object.entries(EVENTS).map(([name, level]) => [name, level]));
-const exits = (): string => table(["exit code", "meaning"], Object.entries(EXITS).map(([name, code]) => [String(code), name]));
+const events = (): string =>
+  table(
+    ["line", "level"],
+    Object.entries(EVENTS).map(([name, level]) => [name, level]),
+  );
+const exits = (): string =>
+  table(
+    ["exit code", "meaning"],
+    Object.entries(EXITS).map(([name, code]) => [String(code), name]),
+  );
 
 /** The words of src/terms.ts that are types or constants, with the first sentence of what is said of each. */
 const glossary = (): string => {
