@@ -2,7 +2,7 @@
 import type { Database } from "bun:sqlite";
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
-import { faultCode, StoreDamaged, WrongMode } from "./faults.ts";
+import { WrongMode } from "./faults.ts";
 import { migrate } from "./migrate.ts";
 
 export type Mode = "test" | "live";
@@ -12,33 +12,27 @@ const SPOKEN = { test: "for the simulator (--simulate)", live: "for real provide
 /**
  * Makes a database ready for its owner: migrates it, fixes or compares its mode, seeds its secret, opens an epoch.
  * Without a `mode` an existing database keeps its own, and a new one is made for real providers.
- * @returns the epoch of this opening. @throws WrongMode, WrongSchema, StoreDamaged.
+ * @returns the epoch of this opening. @throws WrongMode, WrongSchema.
  */
 export const ownDatabase = (db: Database, path: string, mode: Mode | undefined, nowMs: number): number => {
-  try {
-    migrate(db, path, nowMs);
-    db.run("BEGIN IMMEDIATE");
-    const put = db.prepare("INSERT INTO meta VALUES (?, ?) ON CONFLICT DO NOTHING");
-    put.run("mode", mode ?? "live");
-    // Every secret is derived from this one by name, so that reading a new one never writes.
-    put.run("secret", randomBytes(32).toString("hex"));
-    put.run("created_at_ms", String(nowMs));
-    put.run("last_seen_ms", "0");
-    const made = db.query<{ value: Mode }, []>("SELECT value FROM meta WHERE name = 'mode'").get()?.value;
-    if (made && mode && made !== mode) {
-      db.run("ROLLBACK");
-      throw new WrongMode(`the data directory was made ${SPOKEN[made]} and cannot be used ${SPOKEN[mode]}; use another one`);
-    }
-    const { lastInsertRowid } = db.run("INSERT INTO owner (pid, host, opened_at_ms) VALUES (?, ?, ?)", [
-      process.pid,
-      hostname(),
-      nowMs,
-    ]);
-    db.run("COMMIT");
-    return Number(lastInsertRowid);
-  } catch (fault) {
-    if (/^SQLITE_(CORRUPT|NOTADB)/.test(faultCode(fault)))
-      throw new StoreDamaged(`${path} is damaged (${faultCode(fault)}): restore a backup; nothing was changed`);
-    throw fault;
+  migrate(db, path, nowMs);
+  db.run("BEGIN IMMEDIATE");
+  const put = db.prepare("INSERT INTO meta VALUES (?, ?) ON CONFLICT DO NOTHING");
+  put.run("mode", mode ?? "live");
+  // Every secret is derived from this one by name, so that reading a new one never writes.
+  put.run("secret", randomBytes(32).toString("hex"));
+  put.run("created_at_ms", String(nowMs));
+  put.run("last_seen_ms", "0");
+  const made = db.query<{ value: Mode }, []>("SELECT value FROM meta WHERE name = 'mode'").get()?.value;
+  if (made && mode && made !== mode) {
+    db.run("ROLLBACK");
+    throw new WrongMode(`the data directory was made ${SPOKEN[made]} and cannot be used ${SPOKEN[mode]}; use another one`);
   }
+  const { lastInsertRowid } = db.run("INSERT INTO owner (pid, host, opened_at_ms) VALUES (?, ?, ?)", [
+    process.pid,
+    hostname(),
+    nowMs,
+  ]);
+  db.run("COMMIT");
+  return Number(lastInsertRowid);
 };

@@ -4,6 +4,7 @@ import { type Deed, type DeedOutcome, StoreFull, StoreUnknown } from "../../deed
 import { continueGenerationSeqAfter } from "../../ids.ts";
 import type { Store } from "../store.ts";
 import { type Mode, ownDatabase } from "./birth.ts";
+import { tellingDamage } from "./faults.ts";
 import { DATABASE_FILE, DEFAULT_PRAGMAS, openReader, openWriter, type Pragmas } from "./open.ts";
 import { claimDirectory } from "./owner.ts";
 import { outcomesFromText, toLines } from "./pack.ts";
@@ -64,6 +65,19 @@ const commitThrough =
     throw new StoreUnknown("unknown" in answer ? answer.unknown : "the writing thread answered something else");
   };
 
+/** Readies the file for its owner before the writing thread opens it, so that what is wrong is told here. @returns the epoch. */
+const beginEpoch = (path: string, mode: Mode | undefined, pragmas: Pragmas): number => {
+  const db = openWriter(path, pragmas);
+  try {
+    const epoch = ownDatabase(db, path, mode, Date.now());
+    const newest = db.query<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM generation").get()?.seq;
+    if (typeof newest === "number") continueGenerationSeqAfter(newest);
+    return epoch;
+  } finally {
+    db.close();
+  }
+};
+
 /**
  * Opens a data directory as its one owner, making it where it is new.
  * @throws DirectoryInUse, DirectoryUnusable, WrongMode, WrongSchema, StoreDamaged (faults.ts): one line each.
@@ -76,15 +90,7 @@ export const openSqliteStore = async (options: StoreOptions): Promise<Store> => 
     creation: !options.requireExisting,
   });
   try {
-    const birth = openWriter(path, pragmas);
-    let epoch: number;
-    try {
-      epoch = ownDatabase(birth, path, options.mode, Date.now());
-      const newest = birth.query<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM generation").get()?.seq;
-      if (typeof newest === "number") continueGenerationSeqAfter(newest);
-    } finally {
-      birth.close();
-    }
+    const epoch = tellingDamage(path, () => beginEpoch(path, options.mode, pragmas));
     const writer = startWriter();
     await writer.ask({ open: { path, epoch, pragmas } });
     const reads = readsOver(openReader(path));

@@ -27,3 +27,15 @@ export const faultCode = (fault: unknown): string =>
 
 /** What a fault says, for a message. */
 export const faultText = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));
+
+/** Runs work on the file at `path`. @throws StoreDamaged when SQLite finds that it is not sound. */
+export const tellingDamage = <T>(path: string, work: () => T): T => {
+  try {
+    return work();
+  } catch (fault) {
+    const code = faultCode(fault);
+    if (/^SQLITE_(CORRUPT|NOTADB)/.test(code))
+      throw new StoreDamaged(`${path} is damaged (${code}): restore a backup; nothing was changed`);
+    throw fault;
+  }
+};

@@ -37,7 +37,7 @@ const prepareCredit = (db: Database, money: Money) => {
     const head = money.head(accountSeq);
     if (!head) throw new DeedRefused(`there is no account ${accountSeq}`);
     // A balance never goes below its holds: at most what is available is taken, the rest is owed.
-    const moved = Math.max(credits, -head.availableCredits);
+    const moved = Math.max(credits, 0 - head.availableCredits);
     let seq: number | undefined;
     if (moved !== 0) {
       const outside = kind === "topup" ? "funding" : "adjustments";

@@ -3,7 +3,7 @@ import type { Database } from "bun:sqlite";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { StoreReads } from "../store.ts";
-import { DirectoryUnusable, faultCode, faultText, StoreDamaged } from "./faults.ts";
+import { DirectoryUnusable, faultCode, faultText, tellingDamage } from "./faults.ts";
 import { checkSchema, schemaVersion } from "./migrate.ts";
 import { DATABASE_FILE, openReader } from "./open.ts";
 import { prepareAccountReads } from "./read/accounts.ts";
@@ -34,15 +34,15 @@ export const openSqliteReads = async (dir: string): Promise<StoreReads> => {
     );
   let db: Database | undefined;
   try {
-    db = openReader(path);
-    if (schemaVersion(db) === 0)
-      throw new DirectoryUnusable(`data directory ${dir}: its database is still empty; start the service once`);
-    checkSchema(db);
-    return readsOver(db);
+    return tellingDamage(path, () => {
+      db = openReader(path);
+      if (schemaVersion(db) === 0)
+        throw new DirectoryUnusable(`data directory ${dir}: its database is still empty; start the service once`);
+      checkSchema(db);
+      return readsOver(db);
+    });
   } catch (fault) {
     db?.close();
-    if (/^SQLITE_(CORRUPT|NOTADB)/.test(faultCode(fault)))
-      throw new StoreDamaged(`${path} is damaged (${faultCode(fault)}): restore a backup`);
     if (faultCode(fault).startsWith("SQLITE_"))
       throw new DirectoryUnusable(`data directory ${dir}: its database cannot be read (${faultText(fault)})`);
     throw fault;

@@ -1,0 +1,282 @@
+// A data directory: one owner, readers beside it, its mode, restarts, a full disk, and schemas of other releases.
+
+import { Database } from "bun:sqlite";
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { StoreFull, StoreUnknown } from "../../src/deeds.ts";
+import { newGenerationSeq } from "../../src/ids.ts";
+import { openSqliteStore } from "../../src/store/sqlite/client.ts";
+import { DirectoryInUse, DirectoryUnusable, StoreDamaged, WrongMode, WrongSchema } from "../../src/store/sqlite/faults.ts";
+import { checkSchema, MIGRATIONS, migrate } from "../../src/store/sqlite/migrate.ts";
+import { openWriter, pragma } from "../../src/store/sqlite/open.ts";
+import { openSqliteReads } from "../../src/store/sqlite/reads.ts";
+import { admit, admitDeed, commitOne, NOW_MS, openAccount, startedDeed, succeed, violations } from "./scene.ts";
+
+let dir: string;
+const file = () => join(dir, "genrouter.db");
+const open = (more: object = {}) => openSqliteStore({ dir, mode: "test", ...more });
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "store-"));
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+/** What a promise is rejected with. */
+const faultOf = async (promise: Promise<unknown>): Promise<Error> => {
+  try {
+    await promise;
+  } catch (fault) {
+    if (fault instanceof Error) return fault;
+  }
+  throw new Error("nothing was thrown");
+};
+
+const STORE = JSON.stringify(join(import.meta.dir, "../../src/store/sqlite/client.ts"));
+const SCENE = JSON.stringify(join(import.meta.dir, "scene.ts"));
+/** Runs a script in a process of its own, in a shell that first does `before`. */
+const runApart = async (script: string, before = "true"): Promise<string> => {
+  const child = Bun.spawn(["sh", "-c", `${before}; exec "$0" -e "$1"`, process.execPath, script], {
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  return `${out}${err}`.trim();
+};
+
+test("a second owner is refused with the pid of the first, in this process and in another", async () => {
+  const store = await open();
+  const fault = await faultOf(open());
+  expect(fault).toBeInstanceOf(DirectoryInUse);
+  expect(fault.message).toContain(`already running as pid ${process.pid}`);
+  const said = await runApart(
+    `import { openSqliteStore } from ${STORE};
+     await openSqliteStore({ dir: ${JSON.stringify(dir)}, mode: "test" }).catch((fault) => console.log(fault.name, fault.message));`,
+  );
+  expect(said).toStartWith(`DirectoryInUse data directory ${dir}: already running as pid ${process.pid}`);
+  await openAccount(store, 5);
+  await store.close();
+  await (await open()).close();
+});
+
+test("the lock outlives the garbage collector and ends with its process", async () => {
+  const child = Bun.spawn(
+    [
+      process.execPath,
+      "-e",
+      `import { openSqliteStore } from ${STORE};
+       await openSqliteStore({ dir: ${JSON.stringify(dir)}, mode: "test" });
+       for (let i = 0; i < 5; i++) Bun.gc(true);
+       console.log("owned"); setInterval(() => Bun.gc(true), 50);`,
+    ],
+    { stdout: "pipe" },
+  );
+  await child.stdout.getReader().read();
+  const fault = await faultOf(open());
+  expect(fault.message).toContain(`already running as pid ${child.pid}`);
+  child.kill("SIGKILL");
+  await child.exited;
+  await (await open()).close();
+});
+
+test("readers see what is committed while the owner has the directory, and cannot write", async () => {
+  const store = await open();
+  const account = await openAccount(store, 1000);
+  const deed = await admit(store, account);
+  const reads = await openSqliteReads(dir);
+  expect(await reads.findGeneration(deed.id)).toMatchObject({ status: "queued" });
+  await store.commit([startedDeed(deed)]);
+  expect(await reads.findGeneration(deed.id)).toMatchObject({ status: "running" });
+  expect(await violations(reads)).toEqual([]);
+  await reads.close();
+  const raw = new Database(file(), { readonly: true });
+  expect(() => raw.run("DELETE FROM command")).toThrow(/readonly/);
+  raw.close();
+  await store.close();
+  // A directory whose owner is gone is read as well.
+  const later = await openSqliteReads(dir);
+  expect(await later.accounts()).toMatchObject([{ id: account.id, heldCredits: 110 }]);
+  await later.close();
+});
+
+test("a restart finds everything that was acknowledged, and row numbers go on", async () => {
+  let store = await open();
+  const account = await openAccount(store, 1000);
+  const done = await succeed(store, account, { idempotencyKey: "done" });
+  const under = await admit(store, account, { idempotencyKey: "under" });
+  await store.commit([startedDeed(under)]);
+  const before = [await store.unfinished(0, 9), await store.movements(account.id, 0, 99), await store.secret("links")];
+  await store.close();
+  store = await open({ requireExisting: true });
+  expect([await store.unfinished(0, 9), await store.movements(account.id, 0, 99), await store.secret("links")]).toEqual(before);
+  expect(await commitOne(store, admitDeed(account, { idempotencyKey: "done" }))).toMatchObject({
+    kind: "replayed",
+    record: { id: done.id },
+  });
+  expect(newGenerationSeq(0)).toBeGreaterThan(under.seq);
+  await admit(store, account);
+  expect(await violations(store)).toEqual([]);
+  await store.close();
+});
+
+test("what a killed process was answered is there, once, and the invariants hold", async () => {
+  const child = Bun.spawn(
+    [
+      process.execPath,
+      "-e",
+      `import { openSqliteStore } from ${STORE}; import { admit, openAccount, succeed } from ${SCENE};
+       const store = await openSqliteStore({ dir: ${JSON.stringify(dir)}, mode: "test" });
+       const account = await openAccount(store, 1e9);
+       for (;;) { await succeed(store, account); console.log((await admit(store, account)).id); }`,
+    ],
+    { stdout: "pipe" },
+  );
+  let told = "";
+  for await (const chunk of child.stdout) {
+    told += new TextDecoder().decode(chunk);
+    if (told.length > 26 * 60) child.kill("SIGKILL");
+  }
+  const store = await open();
+  const ids = told.split("\n").slice(0, -1);
+  expect(ids.length).toBeGreaterThan(50);
+  for (const id of ids) expect(await store.findGeneration(id)).toMatchObject({ status: "queued" });
+  expect(await violations(store)).toEqual([]);
+  await store.close();
+});
+
+test("the mode is fixed when the directory is made; without one named it keeps its own", async () => {
+  await (await open()).close();
+  const fault = await faultOf(openSqliteStore({ dir, mode: "live" }));
+  expect(fault).toBeInstanceOf(WrongMode);
+  const store = await openSqliteStore({ dir });
+  expect(await store.mode()).toBe("test");
+  await store.close();
+});
+
+test.each([
+  ["a file in its place", () => writeFileSync(join(dir, "x"), ""), () => join(dir, "x")],
+  ["a directory below a file", () => writeFileSync(join(dir, "x"), ""), () => join(dir, "x", "y")],
+  ["no database where one must be", () => undefined, () => join(dir, "none")],
+])("an unusable directory is told in one line: %s", async (_name, arrange, where) => {
+  arrange();
+  const fault = await faultOf(openSqliteStore({ dir: where(), mode: "test", requireExisting: _name.startsWith("no ") }));
+  expect(fault).toBeInstanceOf(DirectoryUnusable);
+  expect(fault.message).toMatch(/^data directory [^\n]+$/);
+});
+
+test.skipIf(process.getuid?.() === 0)("a directory that cannot be written is told in one line", async () => {
+  chmodSync(dir, 0o500);
+  const fault = await faultOf(open());
+  chmodSync(dir, 0o700);
+  expect(fault).toBeInstanceOf(DirectoryUnusable);
+});
+
+test("reading a directory without a database, or with rubbish in its place, is told in one line", async () => {
+  expect(await faultOf(openSqliteReads(dir))).toBeInstanceOf(DirectoryUnusable);
+  writeFileSync(file(), "not a database at all, but long enough to have a header ".repeat(100));
+  expect(await faultOf(openSqliteReads(dir))).toBeInstanceOf(StoreDamaged);
+  expect(await faultOf(open())).toBeInstanceOf(StoreDamaged);
+});
+
+test("on a full disk the whole batch is undone, told as full, and goes through once there is room", async () => {
+  const store = await open({ pragmas: { maxPages: 100 } });
+  const account = await openAccount(store, 1_000_000);
+  const big = (n: number) =>
+    Array.from({ length: n }, () =>
+      admitDeed(account, { input: { raw: { prompt: "x".repeat(2000) }, filled: { prompt: "x".repeat(2000) } } }),
+    );
+  let fault: unknown;
+  let accepted = 0;
+  let refused = big(20);
+  while (!fault && accepted < 1000) {
+    refused = big(20);
+    await store.commit(refused).then(
+      (outcomes) => {
+        accepted += outcomes.length;
+      },
+      (thrown: unknown) => {
+        fault = thrown;
+      },
+    );
+  }
+  expect(fault).toBeInstanceOf(StoreFull);
+  expect(await store.unfinished(0, 1000)).toHaveLength(accepted);
+  expect(await store.account(account.id)).toMatchObject({ heldCredits: 110 * accepted, inProgress: accepted });
+  for (const deed of refused) expect(await store.generationBySeq(deed.seq)).toBeUndefined();
+  expect(await violations(store)).toEqual([]);
+  await store.close();
+  const roomy = await open();
+  expect((await roomy.commit(refused)).every(({ kind }) => kind === "admitted")).toBe(true);
+  await roomy.close();
+});
+
+test("a write that fails in another way is an unknown outcome, and nothing is written after it", async () => {
+  // 300 blocks of 512 bytes: the log cannot grow past them, which SQLite reports as an I/O error.
+  const said = await runApart(
+    `process.on("SIGXFSZ", () => {});
+     import { openSqliteStore } from ${STORE}; import { admitDeed, openAccount } from ${SCENE};
+     const store = await openSqliteStore({ dir: ${JSON.stringify(dir)}, mode: "test" });
+     const account = await openAccount(store, 1e9);
+     const names = [];
+     for (let i = 0; i < 400 && names.length < 2; i++)
+       await store.commit([admitDeed(account)]).catch((fault) => names.push(fault.constructor.name));
+     console.log(names.join(" ")); process.exit(0);`,
+    "ulimit -f 2000",
+  );
+  expect(said).toBe(`${StoreUnknown.name} ${StoreUnknown.name}`);
+  const store = await open();
+  expect(await violations(store)).toEqual([]);
+  await store.close();
+});
+
+test("the writing connection has every pragma that safety rests on", () => {
+  const db = openWriter(file());
+  expect(["journal_mode", "synchronous", "foreign_keys", "busy_timeout", "temp_store"].map((name) => pragma(db, name))).toEqual([
+    "wal",
+    "2",
+    "1",
+    "5000",
+    "2",
+  ]);
+  db.close();
+});
+
+test("a migration that is not the one that was run is refused", async () => {
+  await (await open()).close();
+  const db = openWriter(file());
+  const changed = MIGRATIONS.map((one) => ({ ...one, sql: `${one.sql}\n-- changed` }));
+  expect(() => checkSchema(db, changed)).toThrow(WrongSchema);
+  db.run("UPDATE migration SET checksum = 'x'");
+  db.close();
+  expect(await faultOf(open())).toBeInstanceOf(WrongSchema);
+  expect(await faultOf(openSqliteReads(dir))).toBeInstanceOf(WrongSchema);
+});
+
+test("a database of a newer release is refused with what to do", async () => {
+  await (await open()).close();
+  const db = openWriter(file());
+  db.run("PRAGMA user_version = 99");
+  db.close();
+  const fault = await faultOf(open());
+  expect(fault).toBeInstanceOf(WrongSchema);
+  expect(fault.message).toMatch(/schema 99 .* start the newer release/);
+});
+
+test("a further migration runs after a copy was made; one that fails leaves the file as it was", async () => {
+  const store = await open();
+  await openAccount(store, 7);
+  await store.close();
+  const db = openWriter(file());
+  const second = [...MIGRATIONS, { n: 2, sql: "ALTER TABLE account ADD COLUMN country TEXT" }];
+  expect(() => migrate(db, file(), NOW_MS, [...MIGRATIONS, { n: 2, sql: "CREATE TABLE t (x); SELECT nonsense" }])).toThrow();
+  expect(pragma(db, "user_version")).toBe("1");
+  expect(db.query("SELECT name FROM sqlite_schema WHERE name = 't'").all()).toEqual([]);
+  migrate(db, file(), NOW_MS, second);
+  expect(pragma(db, "user_version")).toBe("2");
+  expect(db.query("SELECT available_credits, country FROM account").all()).toEqual([{ available_credits: 7, country: null }]);
+  db.close();
+  expect(existsSync(`${file()}.before-2`)).toBe(true);
+  const copy = new Database(`${file()}.before-2`, { readonly: true });
+  expect(pragma(copy, "user_version")).toBe("1");
+  copy.close();
+});

@@ -1,0 +1,120 @@
+// What the schema refuses by itself: direct SQL that would break an invariant.
+
+import type { Database } from "bun:sqlite";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openSqliteHere } from "../../src/store/sqlite/here.ts";
+import { openWriter } from "../../src/store/sqlite/open.ts";
+import { admit, openAccount, startedDeed, succeed } from "./scene.ts";
+
+const dir = mkdtempSync(join(tmpdir(), "store-"));
+const path = join(dir, "genrouter.db");
+let db: Database;
+beforeAll(async () => {
+  const store = await openSqliteHere({ path, mode: "test" });
+  const account = await openAccount(store, 1000);
+  await succeed(store, account, { idempotencyKey: "k" });
+  await store.commit([startedDeed(await admit(store, account))]);
+  await admit(store, account);
+  await store.close();
+});
+beforeEach(() => {
+  db = openWriter(path);
+  db.run("BEGIN");
+});
+afterEach(() => {
+  db.run("ROLLBACK");
+  db.close();
+});
+afterAll(() => rmSync(dir, { recursive: true }));
+
+const MOVEMENT =
+  "account_seq, chain_seq, kind, credits, from_side, to_side, generation_seq, attempt_n, available_after, held_after, at_ms, epoch, hash";
+const RUNNING = "(SELECT seq FROM generation WHERE status = 'running')";
+const ENDED = "(SELECT seq FROM generation WHERE status = 'succeeded')";
+const STEP_ACCOUNT = "UPDATE account SET chain_seq = chain_seq + 1, chain_hash = printf('%064d', 1)";
+
+test.each([
+  ["a movement is never changed", "UPDATE movement SET credits = credits + 1"],
+  ["a movement is never deleted", "DELETE FROM movement WHERE kind = 'topup'"],
+  ["a journal line is never changed", "UPDATE journal SET at_ms = 0"],
+  ["a journal line is never deleted", "DELETE FROM journal"],
+  ["a submission is never changed", "UPDATE submission SET raw = '{}'"],
+  ["a submission is never deleted", "DELETE FROM submission"],
+  ["a request is never changed", "UPDATE attempt_request SET request = ''"],
+  ["a request is never deleted", "DELETE FROM attempt_request"],
+  ["a credit is never changed", "UPDATE credit SET asked_credits = 1, moved_credits = 1"],
+  ["a credit is never deleted", "DELETE FROM credit"],
+  ["a generation is never deleted", `DELETE FROM generation WHERE seq = ${ENDED}`],
+  ["an attempt is never deleted", "DELETE FROM attempt"],
+  ["a balance changes only with the next movement of its chain", "UPDATE account SET available_credits = available_credits + 1"],
+  ["a balance changes only with the next movement of its chain", "UPDATE account SET charged_credits = 0"],
+  [
+    "a movement agrees with its account",
+    `INSERT INTO movement (${MOVEMENT}) VALUES (1, 99, 'topup', 5, 'funding', 'available', NULL, NULL, 5, 0, 0, 1, printf('%064d', 0))`,
+  ],
+  [
+    "a movement follows from the one before it",
+    `${STEP_ACCOUNT}, available_credits = available_credits + 7; INSERT INTO movement (${MOVEMENT}) SELECT seq, chain_seq, 'topup', 5,
+     'funding', 'available', NULL, NULL, available_credits, held_credits, 0, 1, chain_hash FROM account`,
+  ],
+  [
+    "a hold is the reserve of its generation",
+    `${STEP_ACCOUNT}, available_credits = available_credits - 5, held_credits = held_credits + 5; INSERT INTO movement (${MOVEMENT})
+     SELECT seq, chain_seq, 'hold', 5, 'available', 'held', ${RUNNING}, NULL, available_credits, held_credits, 0, 1, chain_hash FROM account`,
+  ],
+  [
+    "a settlement takes at most what is held",
+    `${STEP_ACCOUNT}, held_credits = held_credits - 111, charged_credits = charged_credits + 111; INSERT INTO movement (${MOVEMENT})
+     SELECT seq, chain_seq, 'capture', 111, 'held', 'charged', ${RUNNING}, 1, available_credits, held_credits, 0, 1, chain_hash FROM account`,
+  ],
+  [
+    "a settlement takes at most what is held",
+    `${STEP_ACCOUNT}, held_credits = held_credits - 1, charged_credits = charged_credits + 1; INSERT INTO movement (${MOVEMENT})
+     SELECT seq, chain_seq, 'capture', 1, 'held', 'charged', ${ENDED}, 1, available_credits, held_credits, 0, 1, chain_hash FROM account`,
+  ],
+  ["a generation that has ended is never changed", `UPDATE generation SET cost_credits = 1 WHERE seq = ${ENDED}`],
+  ["a generation that has ended is never changed", `UPDATE generation SET output = '{}' WHERE seq = ${ENDED}`],
+  [
+    "a generation that has ended is never changed",
+    `UPDATE generation SET status = 'running', cost_credits = NULL, output = NULL, completed_at_ms = NULL, files_expire_at_ms = NULL WHERE seq = ${ENDED}`,
+  ],
+  ["what was agreed at submission is never changed", `UPDATE generation SET reserved_credits = 200 WHERE seq = ${RUNNING}`],
+  [
+    "a generation goes from queued to running to its end",
+    `UPDATE generation SET status = 'queued', attempts = 0 WHERE seq = ${RUNNING}`,
+  ],
+  [
+    "a generation succeeds with the capture of its cost",
+    `UPDATE generation SET status = 'succeeded', cost_credits = 75, output = '{}', completed_at_ms = created_at_ms + 1, files_expire_at_ms = 9 WHERE seq = ${RUNNING}`,
+  ],
+  [
+    "a generation fails with the release of its hold",
+    `UPDATE generation SET status = 'failed', cost_credits = 0, error = '{}', completed_at_ms = created_at_ms + 1 WHERE seq = ${RUNNING}`,
+  ],
+  ["what an attempt was begun with is never changed", "UPDATE attempt SET price_credits = 1"],
+  ["the route time of an attempt is never restarted", `UPDATE attempt SET ends_at_ms = ends_at_ms + 1 WHERE seq = ${RUNNING}`],
+  ["after the end an attempt is not sent and not charged", `UPDATE attempt SET state = 'failed' WHERE seq = ${ENDED}`],
+  [
+    "an attempt begins as an intent of a generation that has not ended",
+    `INSERT INTO attempt (seq, n, ref, route_id, provider, endpoint, options, kind, price_credits, state) VALUES (${ENDED}, 2, 'r', 'b', 'p', 'e', '{}', 'image', 1, 'intent')`,
+  ],
+  [
+    "UNIQUE constraint failed: movement.generation_seq, movement.kind",
+    `DROP TRIGGER movement_follows; ${STEP_ACCOUNT}, available_credits = available_credits - 110, held_credits = held_credits + 110;
+     INSERT INTO movement (${MOVEMENT}) SELECT seq, chain_seq, 'hold', 110, 'available', 'held', ${RUNNING}, NULL, available_credits, held_credits, 0, 1, chain_hash FROM account`,
+  ],
+  ["CHECK constraint failed", `UPDATE generation SET message = 'x' WHERE status = 'queued'`],
+  ["CHECK constraint failed", `UPDATE generation SET cost_credits = 75 WHERE seq = ${RUNNING}`],
+  ["CHECK constraint failed", `${STEP_ACCOUNT}, available_credits = -1`],
+  ["CHECK constraint failed", `${STEP_ACCOUNT}, available_credits = 9007199254740992`],
+  [
+    "UNIQUE constraint failed: attempt.ref",
+    `INSERT INTO attempt (seq, n, ref, route_id, provider, endpoint, options, kind, price_credits, state)
+     SELECT seq, 2, ref, 'b', 'p', 'e', '{}', 'image', 1, 'intent' FROM attempt WHERE seq = ${RUNNING}`,
+  ],
+])("%s (%#)", (fault, sql) => {
+  expect(() => db.run(sql)).toThrow(fault);
+});

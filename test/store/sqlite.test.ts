@@ -1,0 +1,21 @@
+// The conformance suite over both drivers of SQLite: one thread in memory, and a directory with its writing thread.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openSqliteStore } from "../../src/store/sqlite/client.ts";
+import { openSqliteHere } from "../../src/store/sqlite/here.ts";
+import { conformance } from "./conformance.ts";
+
+conformance("SQLite in memory", () => openSqliteHere({ path: ":memory:", mode: "test" }));
+
+conformance("SQLite in a directory", async () => {
+  const dir = mkdtempSync(join(tmpdir(), "store-"));
+  const store = await openSqliteStore({ dir, mode: "test" });
+  return {
+    ...store,
+    close: async () => {
+      await store.close();
+      rmSync(dir, { recursive: true });
+    },
+  };
+});
