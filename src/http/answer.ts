@@ -7,7 +7,7 @@ export type PathParams = Readonly<Record<string, string>>;
 export type Answer = (request: Request, requestId: string, params: PathParams) => Response | Promise<Response>;
 
 const ACCEPTED_ID = /^[\w-]{1,80}$/;
-const startedAs = crypto.randomUUID().replaceAll("-", "").slice(0, 12);
+const startedAs = `${crypto.randomUUID().replaceAll("-", "").slice(0, 12)}_`;
 let made = 0;
 
 /** The caller's `X-Request-Id` where it is usable, else a new one: unique over restarts, not secret. */
@@ -15,21 +15,21 @@ export const requestIdOf = (request: Request): string => {
   const sent = request.headers.get("x-request-id");
   if (sent !== null && ACCEPTED_ID.test(sent)) return sent;
   made += 1;
-  return `req_${startedAs}${made.toString(36)}`;
+  return `req_${startedAs}${made}`;
 };
 
-/** A JSON answer that nobody may keep. One literal: building headers piece by piece costs more than all the rest. */
+/** Headers of a JSON answer that nobody may keep. Given whole: adding to them afterwards costs as much again. */
+export const headersOf = (requestId: string) => ({
+  "content-type": "application/json",
+  "cache-control": "no-store",
+  "genrouter-version": INTERFACE_VERSION,
+  "x-content-type-options": "nosniff",
+  "x-request-id": requestId,
+});
+
+/** A JSON answer that nobody may keep. */
 export const answerJson = (status: number, json: string, requestId: string): Response =>
-  new Response(json, {
-    status,
-    headers: {
-      "content-type": "application/json",
-      "cache-control": "no-store",
-      "genrouter-version": INTERFACE_VERSION,
-      "x-content-type-options": "nosniff",
-      "x-request-id": requestId,
-    },
-  });
+  new Response(json, { status, headers: headersOf(requestId) });
 
 /** Adds the headers of every answer to one that was made elsewhere (a file). */
 export const signAnswer = (response: Response, requestId: string): Response => {

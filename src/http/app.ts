@@ -101,26 +101,26 @@ const wrongMethod = (route: Route): Answer => {
   };
 };
 
-/** Puts around an answer what all have: request id, errors, a log line. Made once per route, never per request. */
-const entrance = (parts: HttpParts, route: string, answer: Answer) => {
+/**
+ * Puts around an answer what all have: request id, errors, a log line. Made once per route, never per request. Polls are
+ * most of all requests and a line for each would cost more than the answer: only submissions have one below `debug`.
+ */
+const entrance = (parts: HttpParts, route: string, answer: Answer, event: "request answered" | "read answered") => {
   const { log } = parts;
-  const seesReads = parts.settings.log.level === "debug";
+  const isLogged = event === "request answered" || parts.settings.log.level === "debug";
   return async (request: Request, params: PathParams): Promise<Response> => {
-    const startedMs = performance.now();
+    const startedMs = isLogged ? performance.now() : 0;
     const requestId = requestIdOf(request);
-    const method = request.method;
     let response: Response;
     try {
       response = await answer(request, requestId, params);
     } catch (fault) {
-      response = answerFault(fault, requestId, log, method, route);
+      response = answerFault(fault, requestId, log, request.method, route);
     }
-    // Polls are most of all requests: a line for each would cost more than the answer.
-    const event = method === "POST" ? "request answered" : "read answered";
-    if (seesReads || method === "POST")
+    if (isLogged)
       log(event, {
         request_id: requestId,
-        method,
+        method: request.method,
         route,
         status: response.status,
         dur_ms: Math.round((performance.now() - startedMs) * 1000) / 1000,
@@ -147,7 +147,7 @@ export const openHttp = (parts: HttpParts): Http => {
     astray(code === "NOT_FOUND" ? new Refusal("not_found", "No such path.") : error, request),
   );
   const add = (method: string, path: string, answer: Answer) => {
-    const enter = entrance(parts, path, answer);
+    const enter = entrance(parts, path, answer, method === "POST" ? "request answered" : "read answered");
     app.route(method, path, ({ request, params }) => enter(request, params ?? NO_PARAMS), { parse: "none" });
   };
   for (const route of routesOf(parts, guard)) {

@@ -31,7 +31,7 @@ export type GuardParts = {
   storeOpen: () => boolean;
 };
 
-/** The keyed door. Only hashes of keys are remembered, never keys; unknown keys are not remembered at all. */
+/** The keyed door. Callers are remembered by a digest of their header, never by their key; unknown keys not at all. */
 export class KeyGuard {
   private readonly known = new Map<string, Known>();
   private epoch = 0;
@@ -52,40 +52,41 @@ export class KeyGuard {
    * @param scope `generate` where the key must be allowed to submit.
    */
   keyed(scope: "generate" | "read", work: KeyedAnswer): Answer {
-    return async (request, requestId, params) => {
-      if (!this.parts.storeOpen()) refuse("restarting", "The service is starting; send the same request again.");
-      const nowMs = this.parts.clock.nowMs();
-      const key = keyOf(request);
-      const keyHash = hashApiKey(key);
-      const known = this.known.get(keyHash);
-      const caller = known !== undefined && nowMs < known.untilMs ? known.caller : await this.ask(key, keyHash, nowMs);
+    const enter = (request: Request, requestId: string, params: PathParams, caller: Caller, nowMs: number) => {
       if (caller.paused) refuse("account_disabled", "The account is paused.");
       if (scope === "generate" && caller.scope !== "generate")
         refuse("generation_not_enabled", "This key can read prices and generations but cannot generate.");
       this.parts.burst.take(caller, nowMs);
       return work(request, requestId, caller, params);
     };
+    // Not async: a known caller is let in without a turn of the event loop.
+    return (request, requestId, params) => {
+      if (!this.parts.storeOpen()) refuse("restarting", "The service is starting; send the same request again.");
+      const header = request.headers.get("authorization");
+      if (header === null) return refuse("unauthorized", "Authorization: missing; send Bearer and an API key.");
+      const nowMs = this.parts.clock.nowMs();
+      const digest = Bun.SHA256.hash(header, "base64");
+      const known = this.known.get(digest);
+      if (known !== undefined && nowMs < known.untilMs) return enter(request, requestId, params, known.caller, nowMs);
+      return this.ask(header, digest, nowMs).then((caller) => enter(request, requestId, params, caller, nowMs));
+    };
   }
 
-  private async ask(key: string, keyHash: string, nowMs: number): Promise<Caller> {
+  private async ask(header: string, digest: string, nowMs: number): Promise<Caller> {
+    const key = BEARER.exec(header)?.[1];
+    if (key === undefined)
+      return refuse("unauthorized", "Authorization: must be the word Bearer, a space and one API key, given once.");
     const epoch = this.epoch;
     // A text that no key can be does not reach the store: a flood of guesses costs it nothing.
-    const caller = isWellFormedApiKey(key) ? await this.parts.reads.callerByKeyHash(keyHash) : undefined;
-    this.known.delete(keyHash);
+    const caller = isWellFormedApiKey(key) ? await this.parts.reads.callerByKeyHash(hashApiKey(key)) : undefined;
+    this.known.delete(digest);
     if (caller === undefined) return refuse("unauthorized", "Authorization: this API key is not valid.");
     // A change that came while the store was read must not be undone by what was read before it.
     if (epoch === this.epoch) {
       const oldest = this.known.size >= CALLERS_AT_MOST ? this.known.keys().next().value : undefined;
       if (oldest !== undefined) this.known.delete(oldest);
-      this.known.set(keyHash, { caller, untilMs: nowMs + BELIEVED_MS });
+      this.known.set(digest, { caller, untilMs: nowMs + BELIEVED_MS });
     }
     return caller;
   }
 }
-
-const keyOf = (request: Request): string => {
-  const header = request.headers.get("authorization");
-  if (header === null) return refuse("unauthorized", "Authorization: missing; send Bearer and an API key.");
-  const key = BEARER.exec(header)?.[1];
-  return key ?? refuse("unauthorized", "Authorization: must be the word Bearer, a space and one API key, given once.");
-};

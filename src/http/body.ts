@@ -50,31 +50,23 @@ export const readBody = async (request: Request): Promise<Uint8Array> => {
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-const OPENING = new Set([0x5b, 0x7b]);
-const CLOSING = new Set([0x5d, 0x7d]);
 
-/** Position of the quote that ends the string begun at `from`; the text's length when none does. */
-const endOfString = (text: string, from: number): number => {
-  let at = text.indexOf('"', from + 1);
-  while (at !== -1) {
-    let before = at - 1;
-    while (text.charCodeAt(before) === BACKSLASH) before -= 1;
-    if ((at - before) % 2 === 1) return at;
-    at = text.indexOf('"', at + 1);
-  }
-  return text.length;
-};
-
-/** Whether the JSON is nested deeper than allowed; looked at before parsing, so that nothing recurses into it. */
-export const isTooDeep = (text: string): boolean => {
+/**
+ * Whether JSON is nested deeper than allowed; looked at before parsing, so that nothing recurses into it. Bytes rather
+ * than text, and no table: this loop sees every byte of every submission.
+ */
+export const isTooDeep = (json: Uint8Array): boolean => {
+  const end = json.length;
   let depth = 0;
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at);
-    if (unit === QUOTE) at = endOfString(text, at);
-    else if (OPENING.has(unit)) {
+  for (let at = 0; at < end; at++) {
+    const byte = json[at];
+    if (byte === QUOTE) {
+      // To the quote that ends the string; a backslash takes the byte after it along.
+      for (at++; at < end && json[at] !== QUOTE; at++) if (json[at] === BACKSLASH) at++;
+    } else if (byte === 0x5b || byte === 0x7b) {
       depth += 1;
       if (depth > DEPTH_AT_MOST) return true;
-    } else if (CLOSING.has(unit)) depth -= 1;
+    } else if (byte === 0x5d || byte === 0x7d) depth -= 1;
   }
   return false;
 };
@@ -89,7 +81,7 @@ export const parseJson = (bytes: Uint8Array): { text: string; value: Json } => {
   } catch {
     return refuse("invalid_request", "The body is not JSON in UTF-8; compressed bodies are not read.");
   }
-  if (isTooDeep(text)) refuse("invalid_request", `The body is nested deeper than ${DEPTH_AT_MOST} levels.`);
+  if (isTooDeep(bytes)) refuse("invalid_request", `The body is nested deeper than ${DEPTH_AT_MOST} levels.`);
   try {
     return { text, value: JSON.parse(text) as Json };
   } catch {

@@ -3,7 +3,7 @@ import { refuse } from "../refusal.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { Submit } from "../submit.ts";
 import type { Caller, GenerationRecord } from "../terms.ts";
-import { answerJson } from "./answer.ts";
+import { answerJson, headersOf } from "./answer.ts";
 import type { KeyedAnswer } from "./auth.ts";
 import { readOrder } from "./envelope.ts";
 import { type LinkTo, resourceJson } from "./resource.ts";
@@ -15,11 +15,19 @@ const FIRST_POLL_S = "2";
 
 type Reads = Pick<StoreReads, "generationById">;
 
+const unknown = () => refuse("not_found", "No generation with this id on the account.");
+
 /** The caller's generation. @throws Refusal `not_found`, the same for an unknown id, a foreign one and one that is no id. */
 export const findGeneration = async (reads: Reads, id: string | undefined, caller: Caller): Promise<GenerationRecord> => {
-  const record = id !== undefined && ID.test(id) ? await reads.generationById(id, caller.accountSeq) : undefined;
-  return record ?? refuse("not_found", "No generation with this id on the account.");
+  if (id === undefined || !ID.test(id)) return unknown();
+  return (await reads.generationById(id, caller.accountSeq)) ?? unknown();
 };
+
+const answerAccepted = (json: string, id: string, requestId: string): Response =>
+  new Response(json, {
+    status: 202,
+    headers: { ...headersOf(requestId), location: `/v1/generations/${id}`, "retry-after": FIRST_POLL_S },
+  });
 
 /** §4.1: 202 for a new generation, 200 for the one that the Idempotency-Key had made. */
 export const submission =
@@ -27,12 +35,8 @@ export const submission =
   async (request, requestId, caller) => {
     const order = await readOrder(request, requestId, caller);
     const { record, replayed } = await submit(order);
-    const response = answerJson(replayed ? 200 : 202, resourceJson(record, linkTo), requestId);
-    if (!replayed) {
-      response.headers.set("location", `/v1/generations/${record.id}`);
-      response.headers.set("retry-after", FIRST_POLL_S);
-    }
-    return response;
+    const json = resourceJson(record, linkTo);
+    return replayed ? answerJson(200, json, requestId) : answerAccepted(json, record.id, requestId);
   };
 
 /** §4.2. Reads the record and writes nothing. */

@@ -83,7 +83,14 @@ const preflight = (operationId: string, summary: string): JsonObject => ({
   },
 });
 
-const FILE_HEADERS = ["Cache-Control", "ETag", "Accept-Ranges", "Content-Disposition", "Content-Security-Policy", "Referrer-Policy"];
+const FILE_HEADERS = [
+  "Cache-Control",
+  "ETag",
+  "Accept-Ranges",
+  "Content-Disposition",
+  "Content-Security-Policy",
+  "Referrer-Policy",
+];
 const FILE_TYPES = ["video/mp4", "image/png", "image/jpeg", "image/webp", "audio/mpeg", "audio/wav"];
 const file = (more: string[], ...list: No[]): JsonObject => {
   const content = Object.fromEntries(FILE_TYPES.map((type) => [type, { schema: { type: "string", format: "binary" } }]));
