@@ -38,17 +38,20 @@ const rangeOf = (header: string | null, size: number): Range | "unsatisfiable" |
 const lists = (header: string | null, etag: string): boolean =>
   (header?.split(",") ?? []).some((part) => ["*", etag, `W/${etag}`].includes(part.trim()));
 
-/** The same bytes as a stream whose origin the server does not see: of a file it would apply the `Range` header by itself. */
+/** What one client of a stream of our own holds in memory. */
+const PIECE_BYTES = 64 * 1024;
+
+/** The same bytes as a stream whose origin the server does not see: to a file it would apply the `Range` header by itself. */
 const opaque = (blob: Blob): ReadableStream<Uint8Array> => {
-  const reader = blob.stream().getReader();
+  let at = 0;
   return new ReadableStream<Uint8Array>(
     {
       pull: async (controller) => {
-        const { done, value } = await reader.read();
-        if (done) controller.close();
-        else controller.enqueue(value);
+        const piece = await blob.slice(at, at + PIECE_BYTES).bytes();
+        at += piece.length;
+        if (piece.length > 0) controller.enqueue(piece);
+        if (at >= blob.size || piece.length === 0) controller.close();
       },
-      cancel: (reason) => reader.cancel(reason),
     },
     { highWaterMark: 0 },
   );

@@ -1,0 +1,230 @@
+// Files on local disk: nothing is seen before it is whole and durable, and no name leads anywhere else.
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { spawnSync } from "node:child_process";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openLocalFiles } from "../../src/files/local.ts";
+import { type Files, StorageRefused } from "../../src/files/port.ts";
+import { sweepFiles } from "../../src/files/retention.ts";
+
+let dir = "";
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), "files-"));
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+const bytesOf = (text: string) => new TextEncoder().encode(text);
+const put = async (files: Files, id: string, n: number, ...parts: string[]) => {
+  const incoming = await files.receive(id, n);
+  for (const part of parts) await incoming.write(bytesOf(part));
+  await incoming.keep();
+};
+const textOf = async (files: Files, id: string, n: number) => (await files.open(id, n))?.text();
+const everything = async () =>
+  (await readdir(dir, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile()).map((entry) => entry.name);
+
+test("a file is not there before it is kept, and whole afterwards", async () => {
+  const files = await openLocalFiles(dir);
+  const incoming = await files.receive("gen_1a", 1);
+  await incoming.write(bytesOf("one "));
+  await incoming.write(bytesOf("two"));
+  expect(await files.open("gen_1a", 1)).toBeUndefined();
+  expect(await readFile(incoming.path, "utf8")).toBe("one two");
+  await incoming.keep();
+  await incoming.discard();
+  expect(await textOf(files, "gen_1a", 1)).toBe("one two");
+  expect(await textOf(await openLocalFiles(dir), "gen_1a", 1)).toBe("one two");
+});
+
+test("a file that is discarded leaves nothing", async () => {
+  const files = await openLocalFiles(dir);
+  const incoming = await files.receive("gen_1a", 1);
+  await incoming.write(bytesOf("half"));
+  await incoming.discard();
+  await incoming.discard();
+  expect(await files.open("gen_1a", 1)).toBeUndefined();
+  expect(await everything()).toEqual([]);
+});
+
+test("the same file twice at once: whichever is kept last is there, whole", async () => {
+  const files = await openLocalFiles(dir);
+  const [a, b] = [await files.receive("gen_1a", 1), await files.receive("gen_1a", 1)];
+  await a.write(bytesOf("aaaa"));
+  await b.write(bytesOf("bb"));
+  await a.keep();
+  const reading = await files.open("gen_1a", 1);
+  await b.keep();
+  expect(await textOf(files, "gen_1a", 1)).toBe("bb");
+  expect(reading).toBeDefined();
+});
+
+test("what a former process was receiving is removed when the directory is opened", async () => {
+  const files = await openLocalFiles(dir);
+  await put(files, "gen_1a", 1, "kept");
+  const half = await files.receive("gen_1a", 2);
+  await half.write(bytesOf("half"));
+  expect((await everything()).length).toBe(2);
+  await openLocalFiles(dir);
+  expect(await everything()).toEqual(["1"]);
+  await half.discard();
+});
+
+test("removing takes every file of one generation and of no other, and twice is fine", async () => {
+  const files = await openLocalFiles(dir);
+  for (const n of [1, 2, 3]) await put(files, "gen_1a", n, "x");
+  await put(files, "gen_1b", 1, "y");
+  await files.remove("gen_1a");
+  await files.remove("gen_1a");
+  expect(await files.open("gen_1a", 2)).toBeUndefined();
+  expect(await textOf(files, "gen_1b", 1)).toBe("y");
+});
+
+test("generations are spread over many directories", async () => {
+  const files = await openLocalFiles(dir);
+  for (let n = 0; n < 200; n++) await put(files, `gen_${n.toString(36)}`, 1, "x");
+  const shards = (await readdir(dir)).filter((name) => name !== "incoming");
+  expect(shards.length).toBeGreaterThan(50);
+  expect(shards.every((name) => /^[0-9a-f]{2}$/.test(name))).toBe(true);
+});
+
+describe("names that are none", () => {
+  const names = [
+    "",
+    "gen_",
+    "gen_../../etc/passwd",
+    "../x",
+    "gen_A",
+    "gen_a/b",
+    "gen_a\0",
+    "gen_%2e",
+    "/etc/passwd",
+    `gen_${"a".repeat(77)}`,
+  ];
+  test.each(names)("%p", async (id) => {
+    const files = await openLocalFiles(join(dir, "inner"));
+    await writeFile(join(dir, "1"), "secret");
+    expect(await files.open(id, 1)).toBeUndefined();
+    expect(await files.receive(id, 1).catch((error: unknown) => error)).toBeInstanceOf(StorageRefused);
+    await files.remove(id);
+    expect(await readFile(join(dir, "1"), "utf8")).toBe("secret");
+    expect(await readdir(join(dir, "inner"))).toEqual(["incoming"]);
+  });
+  test.each([0, -1, 1.5, Number.NaN])("position %p", async (n) => {
+    expect(await (await openLocalFiles(dir)).open("gen_1a", n)).toBeUndefined();
+  });
+});
+
+describe("a disk that refuses", () => {
+  const refusal = (work: Promise<unknown>) =>
+    work.then(
+      () => "nothing",
+      (error: unknown) => (error instanceof StorageRefused ? error.message : error),
+    );
+
+  test("a link laid where a file will be received is not followed", async () => {
+    const files = await openLocalFiles(dir);
+    const probe = await files.receive("gen_1a", 1);
+    const next = probe.path.replace(/\.(\d+)\.part$/, (_, count) => `.${Number(count) + 1}.part`);
+    await symlink("/dev/full", next);
+    expect(await refusal(files.receive("gen_1a", 1))).toBe("the disk refused: EEXIST");
+    await probe.discard();
+  });
+
+  const isRoot = process.getuid?.() === 0;
+  test.skipIf(!isRoot)(
+    "a file system without room refuses the write, keeps what it has and works again when there is room",
+    async () => {
+      const small = join(dir, "small");
+      await mkdir(small);
+      if (spawnSync("mount", ["-t", "tmpfs", "-o", "size=256k", "tmpfs", small]).status !== 0) return;
+      try {
+        const files = await openLocalFiles(small);
+        await put(files, "gen_1a", 1, "kept");
+        const incoming = await files.receive("gen_1a", 2);
+        expect(await refusal(incoming.write(new Uint8Array(1024 * 1024)))).toBe("the disk refused: ENOSPC");
+        await incoming.discard();
+        expect(await textOf(files, "gen_1a", 1)).toBe("kept");
+        await put(files, "gen_1a", 2, "room again");
+        expect(await textOf(files, "gen_1a", 2)).toBe("room again");
+      } finally {
+        spawnSync("umount", [small]);
+      }
+    },
+  );
+
+  test("a directory that cannot be made, and one that vanishes", async () => {
+    await writeFile(join(dir, "file"), "");
+    expect(await refusal(openLocalFiles(join(dir, "file", "x")))).toBe("the disk refused: ENOTDIR");
+    const files = await openLocalFiles(join(dir, "gone"));
+    const incoming = await files.receive("gen_1a", 1);
+    await rm(join(dir, "gone"), { recursive: true });
+    expect(await refusal(incoming.keep())).toBe("the disk refused: ENOENT");
+    await incoming.discard();
+    expect(await refusal(files.receive("gen_1a", 1))).toBe("the disk refused: ENOENT");
+  });
+
+  test("messages never hold a path", async () => {
+    const said = String(await refusal(openLocalFiles("/dev/null/x")));
+    expect(said).not.toContain("/");
+  });
+});
+
+test("kept files are for the owner's eyes", async () => {
+  const files = await openLocalFiles(dir);
+  const incoming = await files.receive("gen_1a", 1);
+  expect((await stat(incoming.path)).mode & 0o077).toBe(0);
+  await incoming.discard();
+});
+
+describe("retention", () => {
+  const world = async (count: number) => {
+    const files = await openLocalFiles(dir);
+    const rows = Array.from({ length: count }, (_, seq) => ({ seq, id: `gen_${seq.toString(36)}`, isMarked: false }));
+    for (const row of rows) await put(files, row.id, 1, "x");
+    const expired = async (limit: number) => rows.filter((row) => !row.isMarked).slice(0, limit);
+    const mark = async (seq: number) => {
+      const row = rows[seq];
+      if (row) row.isMarked = true;
+      return true;
+    };
+    const left = async () => (await everything()).length;
+    return { files, rows, expired, mark, left };
+  };
+
+  test("everything past its time goes, batch by batch, and a second sweep finds nothing", async () => {
+    const { files, expired, mark, left } = await world(25);
+    expect(await sweepFiles({ expired, remove: files.remove, mark, batch: 10 })).toBe(25);
+    expect(await left()).toBe(0);
+    expect(await sweepFiles({ expired, remove: files.remove, mark, batch: 10 })).toBe(0);
+  });
+
+  test("a crash between the file and its row leaves no file, and the next sweep marks the row", async () => {
+    const { files, rows, expired, mark, left } = await world(3);
+    const crashing = sweepFiles({ expired, remove: files.remove, mark: () => Promise.reject(new Error("killed")) });
+    expect(await crashing.catch((error: unknown) => String(error))).toContain("killed");
+    expect([await left(), rows.filter((row) => row.isMarked).length]).toEqual([2, 0]);
+    expect(await sweepFiles({ expired, remove: files.remove, mark })).toBe(3);
+    expect([await left(), rows.filter((row) => row.isMarked).length]).toEqual([0, 3]);
+  });
+
+  test("a row that cannot be written now ends the sweep instead of turning round for ever", async () => {
+    const { files, expired } = await world(3);
+    expect(await sweepFiles({ expired, remove: files.remove, mark: async () => false, batch: 1 })).toBe(0);
+  });
+
+  test("a drain stops the sweep between two generations", async () => {
+    const { files, expired, mark, left } = await world(5);
+    const stop = new AbortController();
+    const swept = await sweepFiles({
+      expired,
+      remove: files.remove,
+      mark: async (seq) => {
+        if (seq === 1) stop.abort();
+        return mark(seq);
+      },
+      signal: stop.signal,
+    });
+    expect([swept, await left()]).toEqual([2, 3]);
+  });
+});

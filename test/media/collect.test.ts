@@ -1,0 +1,369 @@
+// Bringing results home: every outcome, what is measured, and that nothing half-done is ever seen.
+import { describe, expect, test } from "bun:test";
+import { openSync } from "node:fs";
+import { open } from "node:fs/promises";
+import { type Files, StorageRefused } from "../../src/files/port.ts";
+import type { CollectOutcome } from "../../src/media/port.ts";
+import type { MediaKind, Output } from "../../src/terms.ts";
+import { bmp, jpeg, mp3, mp4, png, wav, webp } from "./made.ts";
+import { type Answer, honest, inScene, rangeless, type Scene, streaming } from "./scene.ts";
+
+const ID = "gen_1abc";
+const sha256 = (bytes: Uint8Array) => new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
+
+const collect = (scene: Scene, kind: MediaKind, urls: string[], signal = AbortSignal.timeout(10_000)): Promise<CollectOutcome> =>
+  scene.media.collect({ generationId: ID, kind, results: urls.map((url) => ({ url })), provider: "fal" }, signal);
+
+const keptHash = async (scene: Scene, n = 1): Promise<string> => {
+  const blob = await scene.files.open(ID, n);
+  return blob ? sha256(await blob.bytes()) : "not there";
+};
+
+const nothingKept = async (scene: Scene) => {
+  expect(await scene.leftovers()).toEqual([]);
+  expect(await scene.files.open(ID, 1)).toBeUndefined();
+};
+
+describe("collected", () => {
+  const rows: [string, MediaKind, () => Promise<Uint8Array> | Uint8Array, string, Partial<Output>][] = [
+    ["png", "image", () => png(64, 48), "image/png", { width: 64, height: 48 }],
+    ["jpeg", "image", () => jpeg(640, 360), "image/jpeg", { width: 640, height: 360 }],
+    ["webp", "image", () => webp(48, 64), "image/webp", { width: 48, height: 64 }],
+    [
+      "silent clip",
+      "video",
+      () => mp4({ seconds: 5 }),
+      "video/mp4",
+      { width: 320, height: 176, durationMs: 5000, hasAudio: false },
+    ],
+    [
+      "clip with sound",
+      "video",
+      () => mp4({ seconds: 6, audio: true, width: 1280, height: 720, frameBytes: 5000, index: "end" }),
+      "video/mp4",
+      { width: 1280, height: 720, durationMs: 6000, hasAudio: true },
+    ],
+    [
+      "clip in fragments",
+      "video",
+      () => mp4({ seconds: 4, index: "fragments" }),
+      "video/mp4",
+      { width: 320, height: 176, durationMs: 4000, hasAudio: false },
+    ],
+    ["mp3", "audio", () => mp3(4), "audio/mpeg", {}],
+    ["wav", "audio", () => wav(2), "audio/wav", {}],
+  ];
+  test.each(rows)("%s, measured from the file and hashed", async (_, kind, make, mime, measured) => {
+    const bytes = await make();
+    await inScene({}, async (scene) => {
+      const outcome = await collect(scene, kind, [scene.at("/r", honest(bytes, "text/html"))]);
+      expect(outcome).toEqual({
+        kind: "collected",
+        output: { kind, files: [{ n: 1, sha256: sha256(bytes), bytes: bytes.length, mime }], ...measured },
+      });
+      expect(await keptHash(scene)).toBe(sha256(bytes));
+      expect(await scene.leftovers()).toEqual([]);
+    });
+  });
+
+  test("several pictures keep their order", async () => {
+    const pictures = [await png(10, 20), await jpeg(30, 40), await webp(50, 60)];
+    await inScene({}, async (scene) => {
+      const urls = pictures.map((bytes, n) => scene.at(`/${n}`, rangeless(bytes)));
+      const outcome = await collect(scene, "image", urls);
+      const output = outcome.kind === "collected" ? outcome.output : undefined;
+      expect(output?.files.map((file) => `${file.n} ${file.sha256}`)).toEqual(
+        pictures.map((bytes, n) => `${n + 1} ${sha256(bytes)}`),
+      );
+      expect([output?.width, output?.height]).toEqual([10, 20]);
+    });
+  });
+
+  test("twice is the same as once, and the later bytes count", async () => {
+    const [first, second] = [await png(10, 10), await png(20, 20)];
+    await inScene({}, async (scene) => {
+      let bytes = first;
+      const url = scene.at("/r", (request) => honest(bytes)(request));
+      const once = await collect(scene, "image", [url]);
+      expect(await collect(scene, "image", [url])).toEqual(once);
+      bytes = second;
+      await collect(scene, "image", [url]);
+      expect(await keptHash(scene)).toBe(sha256(second));
+      expect(await scene.files.open(ID, 2)).toBeUndefined();
+    });
+  });
+
+  test("two deliveries of one generation at once do not mix their files", async () => {
+    const [small, large] = [await png(10, 10), await png(20, 20)];
+    await inScene({}, async (scene) => {
+      const all = (bytes: Uint8Array, path: string) => [1, 2, 3].map((n) => scene.at(`${path}/${n}`, rangeless(bytes)));
+      const [a, b] = await Promise.all([collect(scene, "image", all(small, "/a")), collect(scene, "image", all(large, "/b"))]);
+      expect([a.kind, b.kind]).toEqual(["collected", "collected"]);
+      const kept = await Promise.all([1, 2, 3].map((n) => keptHash(scene, n)));
+      expect(kept).toEqual(Array(3).fill(sha256(large)));
+    });
+  });
+});
+
+describe("unreadable, and nothing is kept", () => {
+  const page = new TextEncoder().encode("<!doctype html><title>An error occurred</title>".padEnd(600));
+  const cases: [string, MediaKind, () => Answer | Promise<Answer>, string][] = [
+    ["a page with 200", "video", () => rangeless(page), "nothing known"],
+    ["zero bytes", "image", () => rangeless(new Uint8Array(0)), "empty"],
+    ["three bytes", "image", () => rangeless(Uint8Array.of(0x89, 0x50, 0x4e)), "nothing known"],
+    ["a picture instead of a clip", "video", async () => rangeless(await png()), "image/png, not video"],
+    ["a clip instead of a picture", "image", async () => rangeless(await mp4({ seconds: 1 })), "video/mp4, not image"],
+    ["sound instead of a clip", "video", () => rangeless(wav(1)), "audio/wav, not video"],
+    ["a kind that the interface does not promise", "image", () => rangeless(bmp(9, 9)), "not image"],
+    [
+      "a QuickTime film",
+      "video",
+      async () => {
+        const film = Buffer.from(await mp4({ seconds: 1 }));
+        film.write("qt  ", 8, "latin1");
+        return rangeless(film);
+      },
+      "video/quicktime, not video",
+    ],
+    ["a picture cut short", "image", async () => rangeless((await png(800, 600)).slice(0, -20)), "cut short"],
+    ["a photo cut short", "image", async () => rangeless((await jpeg(800, 600)).slice(0, -2)), "cut short"],
+    ["a webp cut short", "image", async () => rangeless((await webp(800, 600)).slice(0, -10)), "cut short"],
+    [
+      "a clip cut short",
+      "video",
+      async () => rangeless((await mp4({ seconds: 5, frameBytes: 500 })).slice(0, -700)),
+      "cut short",
+    ],
+    ["sound cut short", "audio", () => rangeless(wav(3).slice(0, -100)), "cut short"],
+    [
+      "a clip without pictures in it",
+      "video",
+      () => rangeless(Buffer.from("00000010667479706d70343200000000".padEnd(160, "0"), "hex")),
+      "no index",
+    ],
+    ["500", "image", () => () => new Response("no", { status: 500 }), "answers 500"],
+    ["429", "image", () => () => new Response("no", { status: 429 }), "answers 429"],
+    [
+      "206 that nobody asked for",
+      "image",
+      async () => {
+        const bytes = await png();
+        return () =>
+          new Response(bytes.slice(0, 50), { status: 206, headers: { "content-range": `bytes 0-49/${bytes.length}` } });
+      },
+      "answers 206",
+    ],
+    [
+      "a compressed body",
+      "image",
+      async () => {
+        const zipped = Bun.gzipSync(Uint8Array.from(await png()));
+        return () => new Response(zipped, { headers: { "content-encoding": "gzip" } });
+      },
+      "compressed",
+    ],
+    ["a file larger than the setting, announced", "image", () => rangeless(new Uint8Array(70_000)), "larger than 65536 bytes"],
+    [
+      "a file larger than the setting, not announced",
+      "video",
+      async () => {
+        const first = await mp4({ seconds: 1 });
+        return () => streaming(async (n) => (n === 0 ? first : new Uint8Array(10_000)));
+      },
+      "larger than 65536 bytes",
+    ],
+    [
+      "a redirect to an address that is not public",
+      "image",
+      () => () => Response.redirect("https://169.254.169.254/x.png", 302),
+      "no public address",
+    ],
+  ];
+  test.each(cases)("%s", async (_, kind, answer, why) => {
+    await inScene({ resultBytes: 65_536 }, async (scene) => {
+      const outcome = await collect(scene, kind, [scene.at("/r", await answer())]);
+      expect(outcome.kind).toBe("unreadable");
+      expect(outcome.kind === "unreadable" && outcome.detail).toContain(why);
+      await nothingKept(scene);
+    });
+  });
+
+  /** A server below HTTP: sends the head and the bytes as they are, then hangs up. */
+  const raw = async (head: string, bytes: Uint8Array): Promise<CollectOutcome> => {
+    let outcome: CollectOutcome = { kind: "unreadable", detail: "not run" };
+    await inScene({}, async (scene) => {
+      const listener = Bun.listen({
+        hostname: "127.0.0.1",
+        port: 0,
+        socket: {
+          data: (socket) => {
+            socket.write(`HTTP/1.1 200 OK\r\n${head}\r\n\r\n`);
+            socket.write(bytes);
+            socket.end();
+          },
+        },
+      });
+      outcome = await collect(scene, "image", [`http://127.0.0.1:${listener.port}/r.png`]);
+      listener.stop(true);
+      if (outcome.kind !== "collected") await nothingKept(scene);
+    });
+    return outcome;
+  };
+
+  test("fewer bytes than were announced", async () => {
+    const bytes = await png();
+    expect((await raw(`Content-Length: ${bytes.length + 1}`, bytes)).kind).toBe("unreadable");
+    expect((await raw(`Content-Length: ${bytes.length}`, bytes)).kind).toBe("collected");
+  });
+
+  test("a body in chunks whose end never came", async () => {
+    const bytes = await png();
+    const chunk = Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from("\r\n")]);
+    expect((await raw("Transfer-Encoding: chunked", chunk)).kind).toBe("unreadable");
+    expect((await raw("Transfer-Encoding: chunked", Buffer.concat([chunk, Buffer.from("0\r\n\r\n")]))).kind).toBe("collected");
+  });
+
+  test("a server that cannot be reached", async () => {
+    await inScene({}, async (scene) => {
+      const listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data: () => {} } });
+      const { port } = listener;
+      listener.stop(true);
+      expect(await collect(scene, "image", [`http://127.0.0.1:${port}/`])).toEqual({
+        kind: "unreadable",
+        detail: "file 1: its server could not be reached",
+      });
+    });
+  });
+
+  test("the second of three files is bad: the first is not kept either", async () => {
+    await inScene({}, async (scene) => {
+      const good = scene.at("/good", rangeless(await png()));
+      const outcome = await collect(scene, "image", [good, scene.at("/bad", rangeless(page)), good]);
+      expect(outcome.kind === "unreadable" && outcome.detail).toStartWith("file 2: ");
+      await nothingKept(scene);
+    });
+  });
+
+  test("no files at all", async () => {
+    await inScene({}, async (scene) => expect((await collect(scene, "image", [])).kind).toBe("unreadable"));
+  });
+
+  test("a server that falls silent is given up", async () => {
+    const bytes = await png(400, 400);
+    await inScene({ timeouts: { idleMs: 100 } }, async (scene) => {
+      const url = scene.at("/r", () =>
+        streaming((n) => (n === 0 ? Promise.resolve(bytes.slice(0, 100)) : new Promise(() => {}))),
+      );
+      const began = performance.now();
+      expect((await collect(scene, "image", [url])).kind).toBe("unreadable");
+      expect(performance.now() - began).toBeLessThan(3000);
+      await nothingKept(scene);
+    });
+  });
+
+  test("the deadline ends a drip that never falls silent, and a collecting that was called off keeps nothing", async () => {
+    await inScene({}, async (scene) => {
+      const first = (await png(400, 400)).slice(0, 100);
+      const url = scene.at("/r", () => streaming((n) => Bun.sleep(10).then(() => (n === 0 ? first : Uint8Array.of(0)))));
+      const outcome = await collect(scene, "image", [url], AbortSignal.timeout(200));
+      expect(outcome).toEqual({ kind: "unreadable", detail: "file 1: the time was over" });
+      await nothingKept(scene);
+      expect((await collect(scene, "image", [url], AbortSignal.abort())).kind).toBe("unreadable");
+    });
+  });
+});
+
+test.each([403, 404, 410])("%d means that the link is over", async (status) => {
+  await inScene({}, async (scene) => {
+    const outcome = await collect(scene, "video", [scene.at("/r", () => new Response("over", { status }))]);
+    expect(outcome).toEqual({ kind: "expired", detail: `file 1: its server answers ${status}` });
+    await nothingKept(scene);
+  });
+});
+
+describe("whose hosts may deliver", () => {
+  test("the host of the provider's base URL, for that provider only", async () => {
+    const allowsResult = (provider: string, host: string) => provider === "fal" && host.startsWith("127.0.0.1:");
+    await inScene({ allows: () => false, allowsResult }, async (scene) => {
+      const results = [{ url: scene.at("/r", rangeless(await png())) }];
+      const from = (provider: string) =>
+        scene.media.collect({ generationId: ID, kind: "image", results, provider }, AbortSignal.timeout(5000));
+      expect((await from("replicate")).kind).toBe("unreadable");
+      expect(scene.asked).toEqual([]);
+      expect((await from("fal")).kind).toBe("collected");
+    });
+  });
+
+  test("a provider whose server hangs does not keep another's files waiting", async () => {
+    await inScene({}, async (scene) => {
+      const hanging = scene.at("/hang", () => new Promise<Response>(() => {}));
+      const stop = new AbortController();
+      const stuck = Array.from({ length: 40 }, (_, n) =>
+        scene.media.collect(
+          { generationId: `gen_0${n}`, kind: "image", results: [{ url: hanging }], provider: "slow" },
+          stop.signal,
+        ),
+      );
+      expect((await collect(scene, "image", [scene.at("/r", rangeless(await png()))])).kind).toBe("collected");
+      stop.abort();
+      expect((await Promise.all(stuck)).every((outcome) => outcome.kind === "unreadable")).toBe(true);
+    });
+  });
+});
+
+describe("our own storage refuses", () => {
+  test("the disk is full: the result waits, the route is not to blame", async () => {
+    // A file system that is always full, so the refusal is the system's own ENOSPC.
+    const full: Pick<Files, "receive"> = {
+      receive: async () => {
+        const handle = await open("/dev/full", "w");
+        return {
+          path: "/dev/full",
+          write: async (chunk) => {
+            await handle.write(chunk).catch((error: NodeJS.ErrnoException) => {
+              throw new StorageRefused(`the disk refused: ${error.code}`);
+            });
+          },
+          keep: async () => {},
+          discard: () => handle.close(),
+        };
+      },
+    };
+    await inScene({ files: full }, async (scene) => {
+      const outcome = await collect(scene, "image", [scene.at("/r", rangeless(await png()))]);
+      expect(outcome).toEqual({ kind: "storage-refused", detail: "the disk refused: ENOSPC" });
+    });
+  });
+});
+
+test("a large result is streamed: memory does not grow with it", async () => {
+  const clip = await mp4({ seconds: 1 });
+  const piece = new Uint8Array(65_536);
+  const pieces = 2000;
+  // A box of filling at the end, announced as long as all the pieces together.
+  const filling = Buffer.alloc(8);
+  filling.writeUInt32BE(8 + pieces * piece.length);
+  filling.write("free", 4, "latin1");
+  await inScene({ resultBytes: 200_000_000 }, async (scene) => {
+    const url = scene.at("/r", () =>
+      streaming(async (n) => (n === 0 ? Buffer.concat([clip, filling]) : n <= pieces ? piece : undefined)),
+    );
+    Bun.gc(true);
+    const before = process.memoryUsage().rss;
+    const outcome = await collect(scene, "video", [url]);
+    expect(outcome.kind === "collected" && outcome.output.files[0]?.bytes).toBe(clip.length + 8 + pieces * piece.length);
+    expect(process.memoryUsage().rss - before).toBeLessThan(80 * 1024 * 1024);
+  });
+});
+
+test("no file stays open", async () => {
+  await inScene({}, async (scene) => {
+    const good = scene.at("/good", rangeless(await png()));
+    const bad = scene.at("/bad", rangeless(new Uint8Array(100)));
+    const lowestFree = () => openSync("/dev/null", "r");
+    await collect(scene, "image", [good, bad]);
+    const before = lowestFree();
+    for (let n = 0; n < 20; n++) await collect(scene, "image", [good, n % 2 ? bad : good]);
+    expect(lowestFree() - before).toBeLessThan(10);
+  });
+});
