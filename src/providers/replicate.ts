@@ -47,14 +47,15 @@ const listPage = TypeCompiler.Compile(
 );
 const url = TypeCompiler.Compile(GivenUrl);
 
-/** Refusals are only told as text. The first pattern that fits decides; a text that names both sides counts as the input. */
-const REFUSAL_TEXTS: readonly (readonly [RegExp, FailureClass])[] = [
+/** Why a prediction failed is only told as text. The first pattern that fits decides; a text that names both sides counts as the input. */
+const FAILURE_TEXTS: readonly (readonly [RegExp, FailureClass])[] = [
   [/\(E005\)|flagged as sensitive/i, "refused_input"],
   [/\b(input|prompt|image)s? (was|were|is|are|has been|have been) (flagged|rejected|blocked|moderated)/i, "refused_input"],
+  [/failed to (download|fetch|load)\b.*\b(input|image|video|audio|file|url)/i, "input_unreachable"],
   [/nsfw|\boutputs? (was|were|is|are|has been|have been) (flagged|rejected|blocked|moderated)/i, "refused_output"],
 ];
 
-const classOfText = (text: string): FailureClass => REFUSAL_TEXTS.find(([pattern]) => pattern.test(text))?.[1] ?? "job_failed";
+const classOfText = (text: string): FailureClass => FAILURE_TEXTS.find(([pattern]) => pattern.test(text))?.[1] ?? "job_failed";
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : value == null ? "" : JSON.stringify(value));
 

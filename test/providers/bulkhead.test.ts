@@ -96,7 +96,7 @@ const runChild = async (mode: string, expected: number, env: Record<string, stri
     env: { PATH: process.env.PATH ?? "", ...env },
   });
   await hanging.arrived(expected);
-  child.stdin.write("go\n");
+  await child.stdin.write("go\n");
   await child.stdin.end();
   const said: unknown = JSON.parse(await new Response(child.stdout).text());
   return { said, pid: child.pid, arrived: hanging.requests.length };

@@ -28,9 +28,20 @@ export const REPLICATE_OPTIONS: JsonObject = {
 
 export const INPUT: JsonObject = { prompt: "a fox in snow", resolution: "720p", duration: 5, aspect_ratio: "16:9", audio: false };
 
-type Wish = Partial<Omit<Attempt, "route">> & { provider?: "fal" | "replicate"; options?: JsonObject; input?: JsonObject };
+type Wish = Partial<Omit<Attempt, "route">> & {
+  provider?: "fal" | "replicate";
+  options?: JsonObject;
+  input?: JsonObject;
+  endpoint?: string;
+};
 
-export const errandFor = ({ provider = "fal", options, input = INPUT, ...attempt }: Wish = {}): Errand => ({
+export const errandFor = ({
+  provider = "fal",
+  options,
+  input = INPUT,
+  endpoint = "bytedance/seedance-2.0",
+  ...attempt
+}: Wish = {}): Errand => ({
   attempt: {
     seq: 1,
     n: 1,
@@ -38,7 +49,7 @@ export const errandFor = ({ provider = "fal", options, input = INPUT, ...attempt
     route: {
       routeId: `vidmodel-2.0:${provider}`,
       provider,
-      endpoint: "bytedance/seedance-2.0",
+      endpoint,
       options: options ?? (provider === "fal" ? FAL_OPTIONS : REPLICATE_OPTIONS),
       kind: "video",
     },

@@ -162,6 +162,11 @@ describe("a prediction at Replicate", () => {
       answer(200, prediction({ status: "failed", error: "NSFW content detected. Try running it again." })),
       failed("refused_output"),
     ],
+    [
+      "input that they could not fetch",
+      answer(200, prediction({ status: "failed", error: "Failed to download the input file: 404 Client Error" })),
+      failed("input_unreachable"),
+    ],
     ["canceled", answer(200, prediction({ status: "canceled" })), failed("job_failed")],
     ["aborted, the status that came later", answer(200, prediction({ status: "aborted" })), failed("job_failed")],
     [

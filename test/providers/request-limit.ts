@@ -5,8 +5,7 @@ const [mode = "", hanging = ""] = process.argv.slice(2);
 const raised = mode === "raise" ? raiseRequestLimit(1024) : false;
 
 const healthy = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("ok") });
-const stop = new AbortController();
-const hung = Array.from({ length: 300 }, () => fetch(hanging, { signal: stop.signal }).catch(() => undefined));
+for (let n = 0; n < 300; n++) void fetch(hanging);
 // The parent says when as many have arrived there as ever will.
 for await (const _ of console) break;
 const answered = await fetch(healthy.url, { signal: AbortSignal.timeout(600) }).then(
@@ -17,6 +16,5 @@ const { pid, env } = process;
 console.log(
   JSON.stringify({ raised, answered, pid, verbose: env.BUN_CONFIG_VERBOSE_FETCH ?? null, args: process.argv.slice(2) }),
 );
-stop.abort();
-await Promise.all(hung);
+// Without aborting them: each that ended would let another one out.
 process.exit(0);
