@@ -1,5 +1,5 @@
 // Result files on local disk: written aside, made durable, then moved into place in one step.
-import { type FileHandle, mkdir, open, readdir, rename, rm, unlink } from "node:fs/promises";
+import { mkdir, open, readdir, rename, rm, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { type Files, type Incoming, StorageRefused } from "./port.ts";
 
@@ -22,17 +22,19 @@ const onDisk = async <T>(work: () => Promise<T>): Promise<T> => {
 
 /** Makes the names in a directory durable. */
 const syncDirectory = async (path: string): Promise<void> => {
-  const handle = await open(path, "r");
+  const directory = await open(path, "r");
   try {
-    await handle.sync();
+    await directory.sync();
   } finally {
-    await handle.close();
+    await directory.close();
   }
 };
 
-const writeAll = async (handle: FileHandle, chunk: Uint8Array): Promise<void> => {
+type OpenFile = Awaited<ReturnType<typeof open>>;
+
+const writeAll = async (file: OpenFile, chunk: Uint8Array): Promise<void> => {
   for (let done = 0; done < chunk.length; ) {
-    const { bytesWritten } = await handle.write(chunk, done, chunk.length - done);
+    const { bytesWritten } = await file.write(chunk, done, chunk.length - done);
     done += bytesWritten;
   }
 };
@@ -59,19 +61,19 @@ export const openLocalFiles = async (dir: string): Promise<Files> => {
     onDisk(async () => {
       if (!isName(id, n)) throw new StorageRefused("that is not the name of a result file");
       const path = join(aside, `${id}.${n}.${++received}.part`);
-      const handle = await open(path, "wx", 0o600);
+      const part = await open(path, "wx", 0o600);
       let isOpen = true;
       const close = async () => {
         if (!isOpen) return;
         isOpen = false;
-        await handle.close();
+        await part.close();
       };
       return {
         path,
-        write: (chunk) => onDisk(() => writeAll(handle, chunk)),
+        write: (chunk) => onDisk(() => writeAll(part, chunk)),
         keep: () =>
           onDisk(async () => {
-            await handle.sync();
+            await part.sync();
             await close();
             // In this order: bytes, then the name, then the directories the name hangs from. A crash in between leaves
             // either the former file or the whole new one.

@@ -1,8 +1,5 @@
 // Bringing results home: every outcome, what is measured, and that nothing half-done is ever seen.
 import { describe, expect, test } from "bun:test";
-import { openSync } from "node:fs";
-import { open } from "node:fs/promises";
-import { type Files, StorageRefused } from "../../src/files/port.ts";
 import type { CollectOutcome } from "../../src/media/port.ts";
 import type { MediaKind, Output } from "../../src/terms.ts";
 import { bmp, jpeg, mp3, mp4, png, wav, webp } from "./made.ts";
@@ -278,92 +275,5 @@ test.each([403, 404, 410])("%d means that the link is over", async (status) => {
     const outcome = await collect(scene, "video", [scene.at("/r", () => new Response("over", { status }))]);
     expect(outcome).toEqual({ kind: "expired", detail: `file 1: its server answers ${status}` });
     await nothingKept(scene);
-  });
-});
-
-describe("whose hosts may deliver", () => {
-  test("the host of the provider's base URL, for that provider only", async () => {
-    const allowsResult = (provider: string, host: string) => provider === "fal" && host.startsWith("127.0.0.1:");
-    await inScene({ allows: () => false, allowsResult }, async (scene) => {
-      const results = [{ url: scene.at("/r", rangeless(await png())) }];
-      const from = (provider: string) =>
-        scene.media.collect({ generationId: ID, kind: "image", results, provider }, AbortSignal.timeout(5000));
-      expect((await from("replicate")).kind).toBe("unreadable");
-      expect(scene.asked).toEqual([]);
-      expect((await from("fal")).kind).toBe("collected");
-    });
-  });
-
-  test("a provider whose server hangs does not keep another's files waiting", async () => {
-    await inScene({}, async (scene) => {
-      const hanging = scene.at("/hang", () => new Promise<Response>(() => {}));
-      const stop = new AbortController();
-      const stuck = Array.from({ length: 40 }, (_, n) =>
-        scene.media.collect(
-          { generationId: `gen_0${n}`, kind: "image", results: [{ url: hanging }], provider: "slow" },
-          stop.signal,
-        ),
-      );
-      expect((await collect(scene, "image", [scene.at("/r", rangeless(await png()))])).kind).toBe("collected");
-      stop.abort();
-      expect((await Promise.all(stuck)).every((outcome) => outcome.kind === "unreadable")).toBe(true);
-    });
-  });
-});
-
-describe("our own storage refuses", () => {
-  test("the disk is full: the result waits, the route is not to blame", async () => {
-    // A file system that is always full, so the refusal is the system's own ENOSPC.
-    const full: Pick<Files, "receive"> = {
-      receive: async () => {
-        const handle = await open("/dev/full", "w");
-        return {
-          path: "/dev/full",
-          write: async (chunk) => {
-            await handle.write(chunk).catch((error: NodeJS.ErrnoException) => {
-              throw new StorageRefused(`the disk refused: ${error.code}`);
-            });
-          },
-          keep: async () => {},
-          discard: () => handle.close(),
-        };
-      },
-    };
-    await inScene({ files: full }, async (scene) => {
-      const outcome = await collect(scene, "image", [scene.at("/r", rangeless(await png()))]);
-      expect(outcome).toEqual({ kind: "storage-refused", detail: "the disk refused: ENOSPC" });
-    });
-  });
-});
-
-test("a large result is streamed: memory does not grow with it", async () => {
-  const clip = await mp4({ seconds: 1 });
-  const piece = new Uint8Array(65_536);
-  const pieces = 2000;
-  // A box of filling at the end, announced as long as all the pieces together.
-  const filling = Buffer.alloc(8);
-  filling.writeUInt32BE(8 + pieces * piece.length);
-  filling.write("free", 4, "latin1");
-  await inScene({ resultBytes: 200_000_000 }, async (scene) => {
-    const url = scene.at("/r", () =>
-      streaming(async (n) => (n === 0 ? Buffer.concat([clip, filling]) : n <= pieces ? piece : undefined)),
-    );
-    Bun.gc(true);
-    const before = process.memoryUsage().rss;
-    const outcome = await collect(scene, "video", [url]);
-    expect(outcome.kind === "collected" && outcome.output.files[0]?.bytes).toBe(clip.length + 8 + pieces * piece.length);
-    expect(process.memoryUsage().rss - before).toBeLessThan(80 * 1024 * 1024);
-  });
-});
-
-test("no file stays open", async () => {
-  await inScene({}, async (scene) => {
-    const good = scene.at("/good", rangeless(await png()));
-    const bad = scene.at("/bad", rangeless(new Uint8Array(100)));
-    const lowestFree = () => openSync("/dev/null", "r");
-    await collect(scene, "image", [good, bad]);
-    const before = lowestFree();
-    for (let n = 0; n < 20; n++) await collect(scene, "image", [good, n % 2 ? bad : good]);
-    expect(lowestFree() - before).toBeLessThan(10);
   });
 });
