@@ -223,6 +223,12 @@ rows("names that are not fields", [
   ["vidmodel-2.0", { Prompt: "a fox" }, "input.Prompt: not a known field"],
 ]);
 
+test("a member that is only inherited is not part of an input", () => {
+  expect(answerOf(() => check(shipped("sim-speech-1"), Object.create({ prompt: "a fox" })))).toBe(
+    "invalid_input input.prompt: is missing; sim-speech-1 needs it",
+  );
+});
+
 test("of several faults the same one is told, whatever the order of the members", () => {
   const input = { duration: 99, zebra: 1, image_url: "ftp://x", apple: 1, prompt: "" };
   const first = "invalid_input input.apple: not a known field";

@@ -88,6 +88,12 @@ test("a price is rounded up once, not per part", () => {
   expect(pricesOf({ ...model, routes: [cheap] }, { video_urls: [CLIP] }, [5_000])).toEqual([{ routeId: route.id, credits: 1 }]);
 });
 
+test("even nothing to bill costs a credit", () => {
+  const model = shipped("sim-lipsync-1");
+  const checked = check(model, { image_url: CLIP, audio_url: CLIP });
+  expect(priceRoutes(model, checked, []).map(({ credits }) => credits)).toEqual([1, 1]);
+});
+
 test("a fraction of a millisecond counts as a whole one", () => {
   expect(cheapest("vidmodel-2.0", { video_url: CLIP }, [3_200.4])).toBe(83);
 });
