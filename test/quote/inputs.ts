@@ -1,7 +1,7 @@
 // What the tests of the quote share: shipped models, inputs generated from published options, a seed that can be set.
 import fc from "fast-check";
 import type { EntryOption, ModelEntry } from "../../catalogue/entry.ts";
-import { CLIP_FIELDS, FIELD_NAMES, type FieldName, isMediaField, MEDIA_FIELDS } from "../../catalogue/fields.ts";
+import { FIELD_NAMES, type FieldName, isMediaField, MEDIA_FIELDS } from "../../catalogue/fields.ts";
 import { builtInCatalogue } from "../../catalogue/load.ts";
 import type { Model } from "../../catalogue/schema.ts";
 import { type CheckedInput, checkInput } from "../../src/quote/input.ts";
@@ -65,6 +65,3 @@ export const inputsFrom = ({ options }: ModelEntry): fc.Arbitrary<JsonObject> =>
     return Object.fromEntries(members.filter(([name]) => chosen.has(name)));
   });
 };
-
-/** Whether an input holds a clip whose length matters. */
-export const hasClip = (input: JsonObject): boolean => CLIP_FIELDS.some((name) => Object.hasOwn(input, name));
