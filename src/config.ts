@@ -1,6 +1,6 @@
 // Every setting of the service: its place, unit, default and what it means; read from flags, environment and defaults.
 import { type Static, Type } from "@sinclair/typebox";
-import { Value } from "@sinclair/typebox/value";
+import { Value, type ValueError, ValueErrorType } from "@sinclair/typebox/value";
 
 const positive = (byDefault: number, description: string, maximum = Number.MAX_SAFE_INTEGER) =>
   Type.Integer({ minimum: 1, maximum, default: byDefault, description });
@@ -142,6 +142,25 @@ const fromEnvironment = (env: Record<string, string | undefined>): Tree => {
 
 const nameOf = (path: string) => PREFIX + path.slice(1).replaceAll("/", "__").toUpperCase();
 
+/** The line that tells a fault. Values below `providers` may be credentials and are never repeated. */
+const faultLine = ({ path, schema, value, message, type }: ValueError): string => {
+  const name = nameOf(path);
+  if (type === ValueErrorType.ObjectAdditionalProperties) {
+    const known = Object.keys(parentOf(path)?.properties ?? {});
+    return `${name} is not a setting; ${known.length > 0 ? `known here: ${known.map((key) => key.toUpperCase()).join(", ")}` : "see the settings table"}`;
+  }
+  const shown = path.startsWith("/providers") ? "" : `, not ${JSON.stringify(value)}`;
+  const meaning = typeof schema.description === "string" ? ` (${schema.description})` : "";
+  return `${name}: ${message.toLowerCase()}${shown}${meaning}`;
+};
+
+/** The schema of the section that a path is in. */
+const parentOf = (path: string): { properties?: Record<string, unknown> } | undefined => {
+  const [section = ""] = path.slice(1).split("/");
+  if (section === "providers") return ProviderSettings;
+  return (SettingsSchema.properties as Record<string, { properties?: Record<string, unknown> }>)[section];
+};
+
 /**
  * Settings from flags (highest), environment, defaults.
  * @param flags a tree of what the command line set, e.g. `{ server: { port: 9000 } }`.
@@ -155,6 +174,6 @@ export const readSettings = (env: Record<string, string | undefined>, flags: Tre
   }
   const settings = Value.Default(SettingsSchema, Value.Convert(SettingsSchema, tree));
   const fault = Value.Errors(SettingsSchema, settings).First();
-  if (fault) throw new BadSetting(`${nameOf(fault.path)}: ${fault.message.toLowerCase()}, not ${JSON.stringify(fault.value)}`);
+  if (fault) throw new BadSetting(faultLine(fault));
   return settings as Settings;
 };

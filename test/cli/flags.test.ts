@@ -1,5 +1,5 @@
 // What command lines mean: input fields as flags, mistakes told in one line with their exit code, help with examples.
-import { describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
@@ -9,7 +9,9 @@ import { buildProgram } from "../../src/cli/program.ts";
 import { openTerminal, wantsColour } from "../../src/cli/terminal.ts";
 import { BadSetting } from "../../src/config.ts";
 import { runHere } from "./captured.ts";
-import { freshDir } from "./fresh-dir.ts";
+import { dropDirs, freshDir } from "./fresh-dir.ts";
+
+afterAll(dropDirs);
 
 const inputFrom = (words: string[]) => {
   const command = withFields(new Command())

@@ -13,7 +13,9 @@ import type { OfficeDeed } from "../../src/deeds.ts";
 import { hashApiKey, isWellFormedApiKey } from "../../src/ids.ts";
 import { openSqliteStore } from "../../src/store/sqlite/client.ts";
 import type { Store } from "../../src/store/store.ts";
-import { freshDir } from "./fresh-dir.ts";
+import { dropDirs, freshDir } from "./fresh-dir.ts";
+
+afterAll(dropDirs);
 
 type Way = { store: Store; office: Office; dir: string; posts: OfficeDeed[]; close: () => Promise<void> };
 

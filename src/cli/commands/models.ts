@@ -13,12 +13,15 @@ import {
 } from "../session.ts";
 import { table } from "../terminal.ts";
 
+/** At least two decimals; rates may have more. */
+const dollars = (usd: number): string => (Number.isInteger(Math.round(usd * 1e6) / 1e4) ? usd.toFixed(2) : String(usd));
+
 /** `$0.05–0.11 per second`: the span of the published rates. */
 const priceText = (model: ModelResource): string => {
   const rates = (model.price?.rates ?? []).map((rate) => rate.usd).sort((a, b) => a - b);
   const [least, most] = [rates[0], rates.at(-1)];
   if (least === undefined || most === undefined) return "";
-  return `$${least}${most === least ? "" : `–${most}`} per ${(model.price?.unit ?? "generation").replaceAll("_", " ")}`;
+  return `$${dollars(least)}${most === least ? "" : `–${dollars(most)}`} per ${(model.price?.unit ?? "generation").replaceAll("_", " ")}`;
 };
 
 export const addModels = (program: Command, session: Session): void => {

@@ -39,8 +39,10 @@ const addressTaken = (fault: unknown): boolean => fault instanceof Error && "cod
 
 const open = async (settings: Settings, simulate: boolean): Promise<Service> => {
   const { openService } = await import("../../hall.ts");
-  const { port } = settings.server;
+  const { host: hostname, port } = settings.server;
   try {
+    // Sockets that share a port would let two services take turns at the same callers: this bind shares with nobody.
+    if (port !== 0) await Bun.serve({ hostname, port, reusePort: false, fetch: () => new Response() }).stop(true);
     return await openService(settings, { simulate, log: openLog(settings.log) });
   } catch (fault) {
     if (!addressTaken(fault)) throw fault;
