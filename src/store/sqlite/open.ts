@@ -1,5 +1,5 @@
 // Opens connections to the database file, with every pragma that safety rests on set and asserted.
-import { Database } from "bun:sqlite";
+import { Database, type SQLQueryBindings } from "bun:sqlite";
 
 export type Pragmas = {
   /** Page cache of the connection, KiB. */
@@ -14,6 +14,27 @@ export const DEFAULT_PRAGMAS: Pragmas = { cacheKib: 65_536, checkpointPages: 8_0
 
 /** The database file inside a data directory. */
 export const DATABASE_FILE = "genrouter.db";
+
+/**
+ * Makes a connection close when it is told to: SQLite keeps one open, and its log with it, as long as it has a statement,
+ * and Bun leaves ending those to the garbage collector.
+ */
+const closing = (db: Database): Database => {
+  const statements = new Set<{ finalize(): void }>();
+  const prepare = db.prepare.bind(db);
+  const close = db.close.bind(db);
+  db.prepare = <Row, Params extends SQLQueryBindings | SQLQueryBindings[]>(sql: string, params?: Params) => {
+    const statement = prepare<Row, Params>(sql, params);
+    statements.add(statement);
+    return statement;
+  };
+  db.close = (throwOnError) => {
+    for (const statement of statements) statement.finalize();
+    statements.clear();
+    close(throwOnError);
+  };
+  return db;
+};
 
 /** What a pragma answers, as text. */
 export const pragma = (db: Database, name: string): string => {
@@ -32,7 +53,7 @@ const insist = (db: Database, settings: Readonly<Record<string, string>>): void 
 
 /** The one connection that writes. `:memory:` has no log on disk and is otherwise the same. */
 export const openWriter = (path: string, pragmas: Pragmas = DEFAULT_PRAGMAS): Database => {
-  const db = new Database(path, { readwrite: true, create: true, strict: true });
+  const db = closing(new Database(path, { readwrite: true, create: true, strict: true }));
   insist(db, {
     busy_timeout: "5000",
     journal_mode: path === ":memory:" ? "memory" : "wal",
@@ -50,7 +71,7 @@ export const openWriter = (path: string, pragmas: Pragmas = DEFAULT_PRAGMAS): Da
 
 /** A connection that can only read; any number may be open while another process writes. */
 export const openReader = (path: string): Database => {
-  const db = new Database(path, { readonly: true, strict: true });
+  const db = closing(new Database(path, { readonly: true, strict: true }));
   insist(db, { busy_timeout: "5000", foreign_keys: "1", temp_store: "2", query_only: "1", cache_size: "-32768" });
   return db;
 };

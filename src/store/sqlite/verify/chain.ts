@@ -29,8 +29,8 @@ type Account = {
 
 /** Recomputes hashes and running balances; yields each movement that does not follow, and each account whose end differs. */
 export const brokenChains = function* ({ db }: Seen): Generator<JsonObject> {
-  const movements = db.prepare<Row, [number]>("SELECT * FROM movement WHERE account_seq = ?1 ORDER BY chain_seq");
-  for (const account of db.prepare<Account, []>("SELECT * FROM account").iterate()) {
+  const movements = db.query<Row, [number]>("SELECT * FROM movement WHERE account_seq = ?1 ORDER BY chain_seq");
+  for (const account of db.query<Account, []>("SELECT * FROM account").iterate()) {
     let [hash, chainSeq, available, held] = [chainStart(account.id), 0, 0, 0];
     let isWhole = true;
     for (const row of movements.iterate(account.seq)) {

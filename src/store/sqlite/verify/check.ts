@@ -14,7 +14,8 @@ export type Check = { invariant: number; name: string; offending(seen: Seen): It
  * them by. `$now` in it is the time.
  */
 export const rowsOf = function* (seen: Seen, fault: string, sql: string): Generator<JsonObject> {
-  const statement = seen.db.prepare<JsonObject, { now: number }[]>(sql);
+  // Cached by its text: every connection has the same few dozen checks.
+  const statement = seen.db.query<JsonObject, { now: number }[]>(sql);
   const rows = sql.includes("$now") ? statement.iterate({ now: seen.nowMs ?? 0 }) : statement.iterate();
   for (const row of rows) yield { fault, ...row };
 };

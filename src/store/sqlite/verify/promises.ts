@@ -25,7 +25,7 @@ const nothingLost: Check = {
        UNION ALL SELECT g.id, g.status, NULL FROM generation g WHERE g.status <> 'queued'
          AND NOT EXISTS (SELECT 1 FROM journal WHERE seq = g.seq)`,
     );
-    for (const { id, seq } of seen.db.prepare<{ id: string; seq: number }, []>("SELECT id, seq FROM generation").iterate())
+    for (const { id, seq } of seen.db.query<{ id: string; seq: number }, []>("SELECT id, seq FROM generation").iterate())
       if (seqOfGenerationId(id) !== seq) yield { fault: "the id does not carry the row number", generation: id, seq };
   },
 };

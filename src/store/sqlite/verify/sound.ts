@@ -29,17 +29,18 @@ const ownRows = check(11, "own data only", [
 ]);
 
 /**
- * 12. `synchronous` belongs to the writer's connection and is asserted when it opens; a file shows its journal mode, its
+ * 12. Over a connection that only reads, SQLite's own check leaves CHECK constraints out; the shapes they hold are in 10.
+ * `synchronous` belongs to the writer's connection and is asserted when it opens; a file shows its journal mode, its
  * version, and the epochs that wrote into it: none that never opened it, none after its successor's first write.
  */
 const soundStore: Check = {
   invariant: 12,
   name: "sound store, one owner",
   *offending(seen) {
-    for (const row of seen.db.prepare<{ integrity_check: string }, []>(`PRAGMA integrity_check(${MOST_ROWS})`).iterate())
+    for (const row of seen.db.query<{ integrity_check: string }, []>(`PRAGMA integrity_check(${MOST_ROWS})`).iterate())
       if (row.integrity_check !== "ok") yield { fault: "the file is damaged", detail: row.integrity_check };
     for (const row of seen.db
-      .prepare<{ table: string; rowid: number | null; parent: string }, []>("PRAGMA foreign_key_check")
+      .query<{ table: string; rowid: number | null; parent: string }, []>("PRAGMA foreign_key_check")
       .iterate())
       yield { fault: "the row refers to one that is not there", table: row.table, rowid: row.rowid, parent: row.parent };
     yield* wrongSettings(seen.db);
