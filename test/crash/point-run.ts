@@ -1,0 +1,253 @@
+// Plays one named point: the kill, what it left on disk, the restart, the end, and the audit of both sides.
+import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { CONFIRMING_MESSAGE } from "../../actors/generation-words.ts";
+import type { StoreReads } from "../../src/store/store.ts";
+import type { JsonObject } from "../../src/terms.ts";
+import type { Found, Point } from "./points.ts";
+import { type Genrouter, until } from "./processes.ts";
+import {
+  ask,
+  endow,
+  reading,
+  type ServicePlace,
+  type ServiceProcess,
+  type SimulatorProcess,
+  spawnService,
+  startService,
+  type Tenant,
+} from "./world.ts";
+
+export type PointWorld = { simulator: SimulatorProcess; speed: number; genrouter: Genrouter };
+
+const CREDITS = 10_000;
+const INPUTS = {
+  "vidmodel-2.0-fast": { resolution: "480p", duration: 4 },
+  "sim-speech-1": {},
+} as const;
+let count = 0;
+
+/** A data directory with one account, and one submission that is sent as often as needed. */
+const openStage = async (world: PointWorld, point: Pick<Point, "model" | "script">) => {
+  const dir = mkdtempSync(join(tmpdir(), "crash-"));
+  const [tenant] = (await endow(dir, [CREDITS])) as [Tenant];
+  // Jobs are looked for by their input, so no two submissions of the tests are alike.
+  const tag = `crash point ${process.pid}-${++count}.`;
+  const model = point.model ?? "vidmodel-2.0-fast";
+  const body = JSON.stringify({ model, input: { prompt: `${tag} ${point.script ?? ""}`, ...INPUTS[model] } });
+  const place: ServicePlace = { dir, simulatorUrl: world.simulator.url, speed: world.speed };
+  const hitFile = join(dir, "hit");
+  return {
+    dir,
+    tenant,
+    tag,
+    place,
+    submit: (url: string) => ask(url, tenant.key, { path: "/v1/generations", body, idempotencyKey: tag }),
+    submissions: () => world.simulator.submissions(tag),
+    /** Starts the entry that dies at `at`, and gives back what it died with. */
+    startToDie: (at: string, more: Record<string, string> = {}) => {
+      rmSync(hitFile, { force: true });
+      return spawnService("hooked", { ...place, env: { CRASH_AT: at, CRASH_HIT: hitFile, ...more } });
+    },
+    hit: () => (existsSync(hitFile) ? readFileSync(hitFile, "utf8") : "the point was never reached"),
+    close: () => rmSync(dir, { recursive: true, force: true }),
+  };
+};
+export type Stage = Awaited<ReturnType<typeof openStage>>;
+
+/** The one generation of the stage as it lies on disk. */
+const generationOf = async (reads: StoreReads, stage: Stage) => {
+  const known = await reads.generationByKey(stage.tenant.accountSeq, stage.tag);
+  if (!known) return null;
+  const [open] = await reads.unfinished(known.record.seq - 1, 1);
+  const attempts = await reads.attemptsOf(known.record.seq);
+  return { record: known.record, attempts, commands: (open?.commands ?? []).map(({ kind }) => kind) };
+};
+
+const seenOnDisk = (stage: Stage): Promise<{ found: Found; attempt: JsonObject | null; id: string | null }> =>
+  reading(stage.dir, async (reads) => {
+    const generation = await generationOf(reads, stage);
+    if (!generation) return { found: null, attempt: null, id: null };
+    const { record, attempts, commands } = generation;
+    const last = attempts.at(-1) ?? null;
+    const found = { status: record.status, attempt: last?.state ?? null, commands, message: record.message };
+    return { found, attempt: last as unknown as JsonObject | null, id: record.id };
+  });
+
+/** Dies at each of the places in turn; the submission is sent to the first service only. */
+const dieAt = async (stage: Stage, places: readonly string[]): Promise<void> => {
+  for (const [turn, at] of places.entries()) {
+    const child = stage.startToDie(at);
+    if (turn === 0) await stage.submit((await child.hears(/^url (\S+)$/m))[1] ?? "");
+    deepStrictEqual(await child.ended, { code: null, signal: "SIGKILL" }, child.said());
+    ok(stage.hit().startsWith(at), `${at}: ${stage.hit()}`);
+  }
+};
+
+/** Killed from outside once the simulator has the submission, or in the drain that follows. */
+const killWhenSubmitted = async (world: PointWorld, stage: Stage, isDraining: boolean): Promise<void> => {
+  const { child, url } = await startService(world.genrouter, stage.place);
+  const accepted = await stage.submit(url);
+  strictEqual(accepted?.status, 202);
+  await until("a submission on the simulator's log", async () => (await stage.submissions()).length > 0);
+  if (isDraining) {
+    child.kill("SIGTERM");
+    await child.hears(/service draining/);
+    strictEqual((await stage.submit(url))?.status, 200, "a replay is answered during the drain");
+    const fresh = await ask(url, stage.tenant.key, {
+      path: "/v1/generations",
+      body: '{"model":"sim-speech-1","input":{"prompt":"x"}}',
+    });
+    strictEqual(fresh?.status, 503);
+    deepStrictEqual((fresh.body.error as JsonObject).code, "restarting");
+  }
+  child.kill("SIGKILL");
+  deepStrictEqual(await child.ended, { code: null, signal: "SIGKILL" }, child.said());
+};
+
+/** Follows the generation to its end over HTTP; tells whether the message of a confirmation was seen on the way. */
+const follow = async (stage: Stage, { url }: ServiceProcess, id: string) => {
+  let hasConfirmed = false;
+  const ended = await until(`the end of ${id}`, async () => {
+    const shown = await ask(url, stage.tenant.key, { path: `/v1/generations/${id}` });
+    hasConfirmed ||= shown?.body.status === "running" && shown.body.message === CONFIRMING_MESSAGE;
+    return shown && shown.body.completed_at !== null && shown.body;
+  });
+  return { ended, hasConfirmed };
+};
+
+/** The end of a stage: money moved once, both sides agree, the invariants hold, the service stops in peace. */
+const auditEnd = async (stage: Stage, service: ServiceProcess, ended: JsonObject, ends: Point["ends"]): Promise<void> => {
+  strictEqual(ended.status, "succeeded", JSON.stringify(ended));
+  strictEqual(ended.attempts, ends.attempts);
+  service.child.kill("SIGTERM");
+  deepStrictEqual(await service.child.ended, { code: 0, signal: null }, service.child.said());
+  const lines = await stage.submissions();
+  strictEqual(lines.length, ends.submissions, JSON.stringify(lines));
+  await reading(stage.dir, async (reads) => {
+    const generation = await generationOf(reads, stage);
+    const account = await reads.account(stage.tenant.accountId);
+    ok(generation && account);
+    const { record, attempts } = generation;
+    const delivered = attempts.filter(({ state }) => state === "delivered");
+    strictEqual(delivered.length, 1);
+    strictEqual(Math.round(Number(ended.cost_usd) * 100), delivered[0]?.priceCredits);
+    strictEqual(record.costCredits, delivered[0]?.priceCredits);
+    const { availableCredits, heldCredits, chargedCredits } = account;
+    deepStrictEqual(
+      { availableCredits, heldCredits, chargedCredits },
+      { availableCredits: CREDITS - (record.costCredits ?? 0), heldCredits: 0, chargedCredits: record.costCredits },
+    );
+    const kinds = (await reads.movementsOf(record.seq)).map(({ kind }) => kind);
+    strictEqual(kinds.filter((kind) => kind === "capture").length, 1);
+    strictEqual((await reads.movements(stage.tenant.accountId, 0, 100)).filter(({ kind }) => kind === "hold").length, 1);
+    // Every job the provider made is one attempt's, and every attempt's job is on the provider's log.
+    deepStrictEqual(lines.flatMap(({ job_id }) => job_id ?? []).sort(), attempts.flatMap(({ job }) => job?.jobId ?? []).sort());
+    deepStrictEqual(
+      (await reads.verify(null)).filter((check) => !check.ok),
+      [],
+    );
+  });
+};
+
+/** Plays a point from beginning to end. @throws AssertionError where the promise is broken. */
+export const playPoint = async (world: PointWorld, point: Point): Promise<void> => {
+  const stage = await openStage(world, point);
+  if (typeof point.dies !== "string") await dieAt(stage, point.dies);
+  else await killWhenSubmitted(world, stage, point.dies === "draining");
+
+  const seen = await seenOnDisk(stage);
+  deepStrictEqual(seen.found, point.found);
+  if (point.also) ok(seen.attempt && point.also(seen.attempt as never), JSON.stringify(seen.attempt));
+  const before = await stage.submissions();
+  strictEqual(before.length, point.submittedBefore);
+  if (point.polls) {
+    const job = (await world.simulator.jobs()).find(({ id }) => id === before[0]?.job_id);
+    ok(job && point.polls(job.polls), JSON.stringify(job));
+  }
+
+  const service = await startService(world.genrouter, stage.place);
+  // Until recovery has read the store, new submissions are turned away; a replay never is.
+  const retried = await until("an answer that is not 503", async () => {
+    const answer = await stage.submit(service.url);
+    return answer?.status !== 503 && answer;
+  });
+  strictEqual(retried.status, point.retried, JSON.stringify(retried.body));
+  if (seen.id !== null) strictEqual(retried.body.id, seen.id);
+  const { ended, hasConfirmed } = await follow(stage, service, String(retried.body.id));
+  if (point.confirms) ok(hasConfirmed, "the message of a confirmation was never shown");
+  await auditEnd(stage, service, ended, point.ends);
+  stage.close();
+};
+
+/** Inside E, as near as it gets: dies while the writing thread is at the batch; all of it is there afterwards, or nothing. */
+export const playInsideSettlement = async (world: PointWorld): Promise<"all" | "nothing"> => {
+  const stage = await openStage(world, {});
+  await dieAt(stage, ["inside:step/collected"]);
+  const { found } = await seenOnDisk(stage);
+  const isAll = found?.status === "succeeded";
+  const whole = isAll
+    ? { status: "succeeded", attempt: "delivered", commands: [], message: null }
+    : { status: "running", attempt: "accepted", commands: ["collect"], message: null };
+  deepStrictEqual(found, whole);
+  await reading(stage.dir, async (reads) => {
+    const account = await reads.account(stage.tenant.accountId);
+    strictEqual(account?.chargedCredits, isAll ? 20 : 0);
+    deepStrictEqual(
+      (await reads.verify(null)).filter((check) => !check.ok),
+      [],
+    );
+  });
+  const service = await startService(world.genrouter, stage.place);
+  const retried = await stage.submit(service.url);
+  strictEqual(retried?.status, 200);
+  const { ended } = await follow(stage, service, String(retried.body.id));
+  await auditEnd(stage, service, ended, { attempts: 1, submissions: 1 });
+  stage.close();
+  return isAll ? "all" : "nothing";
+};
+
+/** During the migration that makes a new directory: nothing of it is there, and the next start makes it whole. */
+export const playBirth = async (world: PointWorld): Promise<void> => {
+  const dir = mkdtempSync(join(tmpdir(), "crash-"));
+  const place = { dir, simulatorUrl: world.simulator.url, speed: world.speed };
+  const hitFile = join(dir, "hit");
+  const child = spawnService("hooked", { ...place, env: { CRASH_AT: "migration:user_version", CRASH_HIT: hitFile } });
+  deepStrictEqual(await child.ended, { code: null, signal: "SIGKILL" }, child.said());
+  ok(readFileSync(hitFile, "utf8").endsWith("PRAGMA user_version = 1"));
+  await reading(dir, async () => undefined).then(
+    () => ok(false, "half a schema was there"),
+    (fault: Error) => ok(/still empty/.test(fault.message), fault.message),
+  );
+  const service = await startService(world.genrouter, place);
+  service.child.kill("SIGTERM");
+  strictEqual((await service.child.ended).code, 0);
+  deepStrictEqual(await reading(dir, async (reads) => (await reads.verify(null)).filter((check) => !check.ok)), []);
+  rmSync(dir, { recursive: true, force: true });
+};
+
+/** During the migration of a directory in use: it is of the old schema, a copy lies beside it, and both releases go on from it. */
+export const playUpgrade = async (world: PointWorld): Promise<void> => {
+  const stage = await openStage(world, { script: "[sim:slow-answer=9000]" });
+  await killWhenSubmitted(world, stage, false);
+  const next = { CRASH_NEXT_SCHEMA: "1" };
+  const dying = stage.startToDie("migration:user_version", next);
+  deepStrictEqual(await dying.ended, { code: null, signal: "SIGKILL" }, dying.said());
+  ok(stage.hit().endsWith("PRAGMA user_version = 2"), stage.hit());
+  ok(existsSync(join(stage.dir, "genrouter.db.before-2")), "no copy was made before the migration");
+  deepStrictEqual((await seenOnDisk(stage)).found?.attempt, "sending");
+  // This release finds its own schema untouched and ends what was under way.
+  const service = await startService(world.genrouter, stage.place);
+  const retried = await stage.submit(service.url);
+  strictEqual(retried?.status, 200);
+  const { ended } = await follow(stage, service, String(retried.body.id));
+  await auditEnd(stage, service, ended, { attempts: 1, submissions: 1 });
+  // The next release brings the step to its end, over the copy that the killed one left.
+  const newer = await startService("hooked", { ...stage.place, env: next });
+  strictEqual((await ask(newer.url, stage.tenant.key, { path: `/v1/generations/${retried.body.id}` }))?.body.status, "succeeded");
+  newer.child.kill("SIGTERM");
+  strictEqual((await newer.child.ended).code, 0, newer.child.said());
+  stage.close();
+};

@@ -1,0 +1,123 @@
+// Starts the processes of the crash tests, hears what they say, and kills them; none outlives the tests.
+import { createServer } from "node:net";
+import { join } from "node:path";
+
+const root = join(import.meta.dir, "../..");
+
+/** How `genrouter` is started: the words before its own arguments. */
+export type Genrouter = readonly string[];
+export const FROM_SOURCES: Genrouter = [process.execPath, join(root, "src/main.ts")];
+export const BINARY: Genrouter = [join(root, "dist/genrouter")];
+/** A file of this folder as a process of its own. */
+export const entry = (file: string): string[] => [process.execPath, join(import.meta.dir, file)];
+
+export type Ended = { code: number | null; signal: string | null };
+export type Child = {
+  pid: number;
+  /** Everything it has said so far, both streams. */
+  said(): string;
+  /** Waits until it says something. @throws when it ends, or `PATIENCE_MS` pass, without that. */
+  hears(pattern: RegExp): Promise<RegExpExecArray>;
+  kill(signal: "SIGKILL" | "SIGTERM"): void;
+  ended: Promise<Ended>;
+};
+
+const PATIENCE_MS = 15_000;
+const alive = new Set<{ kill(signal: "SIGKILL"): void }>();
+process.on("exit", () => {
+  for (const child of alive) child.kill("SIGKILL");
+});
+
+export const start = (command: readonly string[], env: Record<string, string> = {}): Child => {
+  const { PATH = "", HOME = "", TMPDIR = "/tmp" } = process.env;
+  const child = Bun.spawn([...command], {
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+    env: { PATH, HOME, TMPDIR, ...env },
+  });
+  alive.add(child);
+  let said = "";
+  let isOver = false;
+  const listeners = new Set<() => void>();
+  const tell = () => {
+    for (const listener of listeners) listener();
+  };
+  const hear = async (stream: ReadableStream<Uint8Array>) => {
+    const decoder = new TextDecoder();
+    for await (const chunk of stream) {
+      said += decoder.decode(chunk, { stream: true });
+      tell();
+    }
+  };
+  const heard = [hear(child.stdout), hear(child.stderr)];
+  const ended = child.exited.then(async () => {
+    alive.delete(child);
+    await Promise.all(heard);
+    isOver = true;
+    tell();
+    return { code: child.exitCode, signal: child.signalCode === null ? null : String(child.signalCode) };
+  });
+  const name = command.slice(1, 4).join(" ");
+  return {
+    pid: child.pid,
+    said: () => said,
+    hears: (pattern) =>
+      new Promise((found, failed) => {
+        const give = (settle: () => void) => {
+          listeners.delete(look);
+          clearTimeout(timer);
+          settle();
+        };
+        const look = () => {
+          const match = pattern.exec(said);
+          if (match) give(() => found(match));
+          else if (isOver) give(() => failed(new Error(`${name} ended without saying ${pattern}:\n${said.slice(-2000)}`)));
+        };
+        const timer = setTimeout(
+          () => give(() => failed(new Error(`${name} did not say ${pattern}:\n${said.slice(-2000)}`))),
+          PATIENCE_MS,
+        );
+        listeners.add(look);
+        look();
+      }),
+    kill: (signal) => child.kill(signal),
+    ended,
+  };
+};
+
+/** Runs a command to its end. */
+export const run = async (command: readonly string[], env: Record<string, string> = {}): Promise<Ended & { said: string }> => {
+  const child = start(command, env);
+  return { ...(await child.ended), said: child.said() };
+};
+
+const isFree = (port: number) =>
+  new Promise<boolean>((tell) => {
+    const server = createServer();
+    server.once("error", () => tell(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => tell(true)));
+  });
+
+/** A port that can be taken again after a kill: below the range that outgoing connections are given theirs from. */
+export const freePort = async (): Promise<number> => {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    if (await isFree(port)) return port;
+  }
+};
+
+/** Asks `look` again and again until it says something true. @throws after `patienceMs`. */
+export const until = async <T>(
+  what: string,
+  look: () => Promise<T | false | undefined> | T | false | undefined,
+  patienceMs = PATIENCE_MS,
+): Promise<T> => {
+  const endMono = performance.now() + patienceMs;
+  for (;;) {
+    const seen = await look();
+    if (seen) return seen;
+    if (performance.now() > endMono) throw new Error(`${what} did not come about within ${patienceMs} ms`);
+    await Bun.sleep(10);
+  }
+};

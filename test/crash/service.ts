@@ -1,0 +1,81 @@
+// The service as a process that dies at a named point: `CRASH_AT` says before, after or inside which write, read or migration.
+import { Database } from "bun:sqlite";
+import { statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { readSettings } from "../../src/config.ts";
+import type { Deed } from "../../src/deeds.ts";
+import { openLog } from "../../src/events.ts";
+import { openService } from "../../src/hall.ts";
+import { MIGRATIONS, type Migration } from "../../src/store/sqlite/migrate.ts";
+import type { Store } from "../../src/store/store.ts";
+
+/** `before:step/slotTaken`, `after:admit`, `inside:step/collected`, `read:unfinished`, `migration:user_version`. */
+const [when = "", what = ""] = (process.env.CRASH_AT ?? "").split(":");
+/** Where it notes that it has come to the point; what was written lives on, only the process ends. */
+const hitFile = process.env.CRASH_HIT ?? "";
+
+const note = (how = "") => writeFileSync(hitFile, `${when}:${what} ${how}`.trim());
+const endHere = (): never => {
+  process.kill(process.pid, "SIGKILL");
+  throw new Error("still alive after SIGKILL");
+};
+const die = (how = ""): never => {
+  note(how);
+  return endHere();
+};
+
+const settings = readSettings(Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("CRASH_"))));
+const nameOf = (deed: Deed) => (deed.deed === "step" ? `step/${deed.event.type}` : deed.deed);
+const logBytes = () => statSync(join(settings.data.dir, "genrouter.db-wal")).size;
+
+/** Dies while the writing thread is at it: its log has begun to grow, the answer is not there yet. Between the two there is time for nothing. */
+const dieInside = (bytesBefore: number): never => {
+  const endMono = performance.now() + 2000;
+  while (performance.now() < endMono) if (logBytes() !== bytesBefore) endHere();
+  return process.exit(99);
+};
+
+const around = (store: Store): Store => ({
+  ...store,
+  unfinished: async (afterSeq, limit) => {
+    const found = await store.unfinished(afterSeq, limit);
+    return when === "read" && what === "unfinished" ? die(`${found.length} found`) : found;
+  },
+  commit: async (deeds) => {
+    const isHere = deeds.some((deed) => nameOf(deed) === what);
+    if (isHere && when === "before") die();
+    const isInside = isHere && when === "inside";
+    if (isInside) note();
+    const bytesBefore = isInside ? logBytes() : 0;
+    const outcomes = store.commit(deeds);
+    if (isInside) dieInside(bytesBefore);
+    await outcomes;
+    return isHere && when === "after" ? die() : outcomes;
+  },
+});
+
+/** A release whose schema is one step ahead of this one. */
+if (process.env.CRASH_NEXT_SCHEMA)
+  (MIGRATIONS as Migration[]).push({ n: 2, sql: "ALTER TABLE account ADD COLUMN of_the_next_release INTEGER" });
+
+if (when === "migration") {
+  const run = Database.prototype.run;
+  Database.prototype.run = function (this: Database, ...words: Parameters<typeof run>) {
+    // Foreign to the transaction's beginning and its end: the tables are there, the version and the commit are not.
+    if (/^PRAGMA user_version = \d+$/.test(words[0]) && this.inTransaction) die(words[0]);
+    return run.apply(this, words);
+  } as typeof run;
+}
+
+const service = await openService(settings, { simulate: true, log: openLog(settings.log), around });
+process.stdout.write(`url ${service.url}\n`);
+process.once("SIGTERM", () => {
+  service.drain().then(
+    () => process.exit(0),
+    () => process.exit(1),
+  );
+});
+service.ended.then(
+  (code) => process.exit(code),
+  () => process.exit(1),
+);

@@ -1,0 +1,142 @@
+// The world of a crash test: the simulator with its durable log, the service on a data directory, accounts with credits.
+import { hashApiKey, newApiKey, newId } from "../../src/ids.ts";
+import type { LogLine, Submission } from "../../src/simulator/log.ts";
+import type { Rule } from "../../src/simulator/rules.ts";
+import type { JobView } from "../../src/simulator/simulator.ts";
+import { openSqliteStore } from "../../src/store/sqlite/client.ts";
+import { openSqliteReads } from "../../src/store/sqlite/reads.ts";
+import type { StoreReads } from "../../src/store/store.ts";
+import type { JsonObject } from "../../src/terms.ts";
+import { type Child, entry, type Genrouter, start } from "./processes.ts";
+
+/** `credits`: what it was given, which it is held against at the end. */
+export type Tenant = { accountId: string; accountSeq: number; key: string; credits: number };
+
+/** Makes accounts while no service runs: through the store itself, as its owner. */
+export const endow = async (dir: string, credits: readonly number[]): Promise<Tenant[]> => {
+  const store = await openSqliteStore({ dir, mode: "test" });
+  const tenants: Tenant[] = [];
+  const atMs = Date.now();
+  for (const amount of credits) {
+    const accountId = newId("acc");
+    const key = newApiKey("test");
+    await store.commit([{ deed: "create-account", id: accountId, name: "crash", atMs }]);
+    const accountSeq = (await store.account(accountId))?.seq ?? 0;
+    const hash = hashApiKey(key);
+    await store.commit([
+      { deed: "credit", accountSeq, kind: "topup", credits: amount, note: "crash", reference: null, atMs },
+      { deed: "create-key", id: newId("key"), accountSeq, scope: "generate", name: "", hash, start: key.slice(0, 12), atMs },
+    ]);
+    tenants.push({ accountId, accountSeq, key, credits: amount });
+  }
+  await store.close();
+  return tenants;
+};
+
+/** Reads a data directory, whether its service runs or lies dead. */
+export const reading = async <T>(dir: string, work: (reads: StoreReads) => Promise<T>): Promise<T> => {
+  const reads = await openSqliteReads(dir);
+  try {
+    return await work(reads);
+  } finally {
+    await reads.close();
+  }
+};
+
+export type SimulatorProcess = {
+  child: Child;
+  url: string;
+  rule(...rules: Rule[]): Promise<void>;
+  clearRules(): Promise<void>;
+  lines(): Promise<LogLine[]>;
+  submissions(containing: string): Promise<Submission[]>;
+  jobs(): Promise<JobView[]>;
+};
+
+export const startSimulator = async (
+  genrouter: Genrouter,
+  at: { port: number; speed: number; log: string; seed?: number },
+): Promise<SimulatorProcess> => {
+  const flags = { port: at.port, speed: at.speed, log: at.log, seed: at.seed ?? 1 };
+  const words = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  const child = start([...genrouter, "simulator", ...words]);
+  const url = (await child.hears(/^simulator (\S+)$/m))[1] ?? "";
+  const lines = async () => {
+    const text = await (await fetch(`${url}/log`)).text();
+    return text
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => JSON.parse(line) as LogLine);
+  };
+  return {
+    child,
+    url,
+    rule: async (...rules) => {
+      const answer = await fetch(`${url}/script`, { method: "POST", body: JSON.stringify(rules) });
+      if (answer.status !== 201) throw new Error(`the simulator refused a rule: ${await answer.text()}`);
+    },
+    clearRules: async () => void (await fetch(`${url}/script`, { method: "DELETE" })),
+    lines,
+    submissions: async (containing) =>
+      (await lines()).filter(
+        (line): line is Submission => line.type === "submission" && JSON.stringify(line.input).includes(containing),
+      ),
+    jobs: async () => ((await (await fetch(`${url}/jobs`)).json()) as { jobs: JobView[] }).jobs,
+  };
+};
+
+export type ServiceProcess = { child: Child; url: string };
+export type ServicePlace = {
+  dir: string;
+  simulatorUrl: string;
+  speed: number;
+  /** 0 takes a free one. */
+  port?: number;
+  /** More settings, and the variables of `service.ts`. */
+  env?: Record<string, string>;
+};
+
+const serviceEnv = ({ dir, simulatorUrl, speed, port = 0, env = {} }: ServicePlace): Record<string, string> => ({
+  GENROUTER_DATA__DIR: dir,
+  GENROUTER_SERVER__PORT: String(port),
+  GENROUTER_SIMULATOR__SPEED: String(speed),
+  GENROUTER_PROVIDERS__FAL__BASE_URL: `${simulatorUrl}/fal`,
+  GENROUTER_PROVIDERS__REPLICATE__BASE_URL: `${simulatorUrl}/replicate/v1`,
+  GENROUTER_MEDIA__ALLOW: new URL(simulatorUrl).host,
+  GENROUTER_LIMITS__BURST_PER_S: "100000",
+  ...env,
+});
+
+/** Starts `genrouter serve`, or this folder's own entry, which can be told where to die. Does not wait. */
+export const spawnService = (command: Genrouter | "hooked", place: ServicePlace): Child =>
+  start(command === "hooked" ? entry("service.ts") : [...command, "serve", "--simulate"], serviceEnv(place));
+
+/** The same, and waits until it listens. */
+export const startService = async (command: Genrouter | "hooked", place: ServicePlace): Promise<ServiceProcess> => {
+  const child = spawnService(command, place);
+  return { child, url: (await child.hears(/^url (\S+)$/m))[1] ?? "" };
+};
+
+export type Answer = { status: number; body: JsonObject };
+/** One request, on a connection of its own. Undefined when the service was not there or died before it answered. */
+export const ask = async (
+  url: string,
+  key: string,
+  about: { path: string; body?: string; idempotencyKey?: string },
+): Promise<Answer | undefined> => {
+  try {
+    const response = await fetch(`${url}${about.path}`, {
+      method: about.body === undefined ? "GET" : "POST",
+      headers: {
+        authorization: `Bearer ${key}`,
+        connection: "close",
+        ...(about.idempotencyKey === undefined ? {} : { "idempotency-key": about.idempotencyKey }),
+      },
+      ...(about.body === undefined ? {} : { body: about.body }),
+      signal: AbortSignal.timeout(10_000),
+    });
+    return { status: response.status, body: (await response.json()) as JsonObject };
+  } catch {
+    return undefined;
+  }
+};
