@@ -1,0 +1,86 @@
+// Promises of the size limit (§8): exactly 1 MiB passes, one byte more does not, and the connection outlives both.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { connect } from "node:net";
+import { BODY_AT_MOST_BYTES } from "../../src/http/body.ts";
+import { errorOf, type House, openHouse } from "./house.ts";
+import { talk } from "./raw.ts";
+
+let house: House;
+beforeAll(async () => {
+  house = await openHouse();
+});
+afterAll(() => house[Symbol.asyncDispose]());
+
+const ofBytes = (bytes: number): Uint8Array => {
+  const frame = '{"model":"m","input":{"prompt":""}}';
+  return Buffer.from(`{"model":"m","input":{"prompt":"${"x".repeat(bytes - frame.length)}"}}`);
+};
+const chunked = (bytes: Uint8Array): ReadableStream<Uint8Array> => {
+  let at = 0;
+  return new ReadableStream({
+    pull(controller) {
+      if (at >= bytes.length) return controller.close();
+      controller.enqueue(bytes.subarray(at, at + 65_536));
+      at += 65_536;
+    },
+  });
+};
+
+for (const [way, send] of [
+  ["with Content-Length", (bytes: Uint8Array) => bytes],
+  ["in chunks", chunked],
+] as const) {
+  test(`exactly 1,048,576 bytes pass ${way}`, async () => {
+    expect((await house.submit(send(ofBytes(BODY_AT_MOST_BYTES)))).status).toBe(202);
+  });
+  test.each([BODY_AT_MOST_BYTES + 1, 3_000_000])(`%d bytes are 413 ${way}`, async (bytes) => {
+    const error = await errorOf(await house.submit(send(ofBytes(bytes))));
+    expect(error).toMatchObject({ status: 413, code: "body_too_large" });
+  });
+}
+
+test("an endless body in chunks is cut off, and nothing of it is kept", async () => {
+  let sent = 0;
+  const endless = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      sent += 65_536;
+      if (sent > 64 * 1_048_576) return controller.close();
+      controller.enqueue(new Uint8Array(65_536));
+    },
+  });
+  expect((await errorOf(await house.submit(endless))).status).toBe(413);
+});
+
+test("a connection stays usable after a body that was too large, by length and in chunks", async () => {
+  const over = "x".repeat(BODY_AT_MOST_BYTES + 1);
+  const head = `POST /v1/generations HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${house.key}\r\n`;
+  const last = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+  const byLength = await talk(house.url, [`${head}Content-Length: ${over.length}\r\n\r\n${over}`, last]);
+  expect(byLength.statuses).toEqual([413, 200]);
+  const inChunks = await talk(house.url, [
+    `${head}Transfer-Encoding: chunked\r\n\r\n${over.length.toString(16)}\r\n${over}\r\n0\r\n\r\n`,
+    last,
+  ]);
+  expect(inChunks.statuses).toEqual([413, 200]);
+});
+
+test("who has no key is told so before the body is looked at", async () => {
+  const response = await house.call("/v1/generations", { method: "POST", body: chunked(ofBytes(3_000_000)), key: null });
+  expect((await errorOf(response)).status).toBe(401);
+});
+
+test("a caller that hangs up half-way leaves no defect in the log", async () => {
+  const { hostname, port } = new URL(house.url);
+  const before = house.lines.filter((line) => line.event === "request answered").length;
+  const socket = connect(Number(port), hostname);
+  await new Promise<void>((resolve) => socket.once("connect", () => resolve()));
+  const head = `POST /v1/generations HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${house.key}\r\n`;
+  await new Promise<void>((resolve) => socket.write(`${head}Content-Length: 100\r\n\r\n{"model"`, () => resolve()));
+  // The door has begun to read when it has answered somebody who came later.
+  await house.call("/healthz");
+  socket.destroy();
+  const isOver = () => house.lines.filter((line) => line.event === "request answered").length > before;
+  for (let turn = 0; turn < 200 && !isOver(); turn++) await Bun.sleep(10);
+  expect(isOver()).toBe(true);
+  expect(house.lines.filter((line) => line.event === "request failed")).toEqual([]);
+});
