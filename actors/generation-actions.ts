@@ -142,8 +142,14 @@ export const adoptArriving = words.enqueueActions(({ context, event, enqueue }) 
   noteAttempt(enqueue.emit, { n: arriving.n, state: "accepted", watchUntilMs: null });
 });
 
+/** The generation ends: what was given up is stopped where that is possible, and watched on for the operator's books. */
 const cancelWatched = (context: GenerationContext, say: Say, except: number | null) => {
-  for (const attempt of context.watched) if (attempt.n !== except) say({ type: "ask.cancel", n: attempt.n });
+  for (const attempt of context.watched) {
+    if (attempt.n === except) continue;
+    say({ type: "ask.cancel", n: attempt.n });
+    // Also lets go of a collecting under way: these files are not wanted any more.
+    if (attempt.arriving) say({ type: "ask.watch", n: attempt.n });
+  }
 };
 
 /** Ends the generation failed: the whole hold goes back. */

@@ -21,6 +21,10 @@ export const isCurrent = ({ context, event }: Asked): boolean => "n" in event &&
 export const isWatched = ({ context, event }: Asked): boolean =>
   "n" in event && context.current?.n !== event.n && context.watched.some((attempt) => attempt.n === event.n);
 
+/** A watched attempt whose result was announced: only such a one can be collected. */
+export const isArriving = ({ context, event }: Asked): boolean =>
+  isWatched({ context, event }) && context.watched.some((attempt) => "n" in event && attempt.n === event.n && attempt.arriving);
+
 /** §2.5: once max_wait has passed no new route is tried. */
 export const mayTryNextRoute = ({ context, event }: Asked): boolean =>
   context.nextRoute < context.plan.length && event.atMs < context.waitEndsAtMs;

@@ -29,6 +29,7 @@ const machine = act.words.extend({
   guards: {
     isCurrent: rule.isCurrent,
     isWatched: rule.isWatched,
+    isArriving: rule.isArriving,
     mayTryNextRoute: rule.mayTryNextRoute,
     lateResultArriving: rule.lateResultArriving,
     inputRefusedForGood: rule.inputRefusedForGood,
@@ -64,7 +65,7 @@ const machine = act.words.extend({
   },
 });
 
-type Close = "closeRejected" | "closeAbsent" | "closeFailed" | "closeLost" | "closeCapped";
+type Close = "closeCancelled" | "closeRejected" | "closeAbsent" | "closeFailed" | "closeLost" | "closeCapped";
 
 /** After an attempt of ours has ended: files that are arriving, else the next route, else the end. */
 const moveOn = <C extends Close>(close: C) =>
@@ -116,11 +117,11 @@ export const generationMachine = machine.createMachine({
       on: {
         accepted: { guard: "isWatched", actions: ["keepWatchedJob"] },
         announced: { guard: "isWatched", actions: ["collectWatched"] },
-        storageReturned: { guard: "isWatched", actions: ["collectWatched"] },
-        storageRefused: { guard: "isWatched", actions: ["awaitStorageForWatched"] },
-        collected: { guard: "isWatched", target: "succeeded", actions: ["capture"] },
-        resultUnreadable: { guard: "isWatched", actions: ["dropWatched"] },
-        resultLost: { guard: "isWatched", actions: ["dropWatched"] },
+        storageReturned: { guard: "isArriving", actions: ["collectWatched"] },
+        storageRefused: { guard: "isArriving", actions: ["awaitStorageForWatched"] },
+        collected: { guard: "isArriving", target: "succeeded", actions: ["capture"] },
+        resultUnreadable: { guard: "isArriving", actions: ["dropWatched"] },
+        resultLost: { guard: "isArriving", actions: ["dropWatched"] },
         jobFailed: { guard: "isWatched", actions: ["dropWatched"] },
         rejected: { guard: "isWatched", actions: ["dropWatched"] },
         provedAbsent: { guard: "isWatched", actions: ["dropWatched"] },
@@ -151,8 +152,7 @@ export const generationMachine = machine.createMachine({
               entry: act.askFor(STANDING["running.submitting.intent"]),
               on: {
                 slotTaken: { guard: "isCurrent", target: "sending", actions: ["beginSending"] },
-                rejected: failOrMoveOn("closeRejected"),
-                attemptTimeEnded: moveOn("closeRejected"),
+                attemptTimeEnded: moveOn("closeCancelled"),
                 waitEnded: [
                   {
                     guard: "lateResultArriving",

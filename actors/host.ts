@@ -37,6 +37,7 @@ export class Host {
   private living: Living | null = null;
   private version = 0;
   private isBusy = false;
+  private working: Promise<void> = Promise.resolve();
   private isOver = false;
 
   constructor(of: { seq: number; id: string; accountSeq: number }, parts: HostParts) {
@@ -83,7 +84,12 @@ export class Host {
   tell(event: GenerationEvent): void {
     if (this.isOver) return;
     this.mailbox.push(event);
-    if (!this.isBusy) void this.work();
+    if (!this.isBusy) this.working = this.work();
+  }
+
+  /** Resolves when every event told so far has been dealt with. */
+  async idle(): Promise<void> {
+    await this.working;
   }
 
   end(): void {

@@ -129,13 +129,16 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     perform: (seq, ask) => effects.perform(seq, ask),
     lateReport: (seq, event) => void late(seq, event).catch(() => undefined),
     stepped: (record, after) => {
-      if (record.completedAtMs !== null)
+      if (record.completedAtMs !== null) {
+        effects.ended(record.seq);
+        // Files of a generation that failed belong to nobody; a disk that refuses now is swept by hand.
+        if (record.status === "failed" && record.attempts > 0) void files.remove(record.id).catch(() => undefined);
         log("generation ended", {
           generation_id: record.id,
           state: record.status,
           ...(record.error ? { error_code: record.error.code } : {}),
         });
-      else if (after.matches({ running: "parked" })) {
+      } else if (after.matches({ running: "parked" })) {
         parked.set(record.seq, record.id);
         log("generation parked", { generation_id: record.id });
       }

@@ -11,7 +11,25 @@ const LONGEST_PAUSE_MS = 60_000;
 const STORAGE_PAUSE_MS = 5_000;
 
 export const openCollecting = (parts: EffectsParts, errands: Errands) => {
-  const fetchFiles = (attempt: Attempt, results: readonly ResultFile[], signal: AbortSignal): Promise<CollectOutcome> =>
+  /** Generations whose files are in, and by which attempt: no other attempt may write over them before the end. */
+  const keptBy = new Map<number, number>();
+  const turns = new Map<number, Promise<unknown>>();
+
+  const fetchFiles = async (attempt: Attempt, results: readonly ResultFile[], signal: AbortSignal): Promise<CollectOutcome> => {
+    const before = turns.get(attempt.seq);
+    const turn = (async () => {
+      await before?.catch(() => undefined);
+      const owner = keptBy.get(attempt.seq);
+      if (owner !== undefined && owner !== attempt.n)
+        return { kind: "unreadable", detail: "another attempt has delivered" } as const;
+      const outcome = await collectNow(attempt, results, signal);
+      if (outcome.kind === "collected") keptBy.set(attempt.seq, attempt.n);
+      return outcome;
+    })();
+    turns.set(attempt.seq, turn);
+    return turn;
+  };
+  const collectNow = (attempt: Attempt, results: readonly ResultFile[], signal: AbortSignal): Promise<CollectOutcome> =>
     parts.media.collect(
       {
         // The reference is the body of the generation's id and the number of the attempt.
@@ -73,6 +91,11 @@ export const openCollecting = (parts: EffectsParts, errands: Errands) => {
   };
 
   return {
+    /** The generation has ended: nothing is collected for it any more. */
+    ended: (seq: number) => {
+      keptBy.delete(seq);
+      turns.delete(seq);
+    },
     collect: (seq: number, n: number) => errands.run(seq, n, "collect", collect),
     collectAgain: (seq: number, n: number) => errands.run(seq, n, "collect", collectAgain),
     awaitStorage: (seq: number, n: number) => errands.run(seq, n, "storage", awaitStorage),

@@ -8,6 +8,8 @@ import { openSubmitting } from "./submitting.ts";
 
 export type Effects = {
   perform(seq: number, ask: Ask): void;
+  /** The generation has ended. */
+  ended(seq: number): void;
   /** Attempts with something under way. */
   size(): number;
   /** Lets everything go and waits until it is gone. */
@@ -61,6 +63,7 @@ export const openEffects = (parts: EffectsParts): Effects => {
           return;
       }
     },
+    ended: collecting.ended,
     size: errands.size,
     stop: errands.stopAll,
   };

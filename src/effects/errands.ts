@@ -56,9 +56,8 @@ export const openErrands = (
       })
       .finally(() => {
         const kinds = running.get(key);
-        if (kinds?.get(kind)?.abort !== abort) return;
-        kinds.delete(kind);
-        if (kinds.size === 0) running.delete(key);
+        if (kinds?.get(kind)?.abort === abort) kinds.delete(kind);
+        if (kinds?.size === 0) running.delete(key);
       });
     return { abort, done };
   };
@@ -72,7 +71,13 @@ export const openErrands = (
       kinds.set(kind, begin(key, seq, n, kind, work));
     },
     letGo: (seq, n, except = []) => {
-      for (const [kind, errand] of running.get(`${seq}:${n}`) ?? []) if (!except.includes(kind)) errand.abort.abort();
+      const kinds = running.get(`${seq}:${n}`);
+      for (const [kind, errand] of kinds ?? [])
+        if (!except.includes(kind)) {
+          // Forgotten at once, so that the same kind may begin anew; the old one ends by itself.
+          kinds?.delete(kind);
+          errand.abort.abort();
+        }
     },
     stopAll: async () => {
       const all = [...running.values()].flatMap((kinds) => [...kinds.values()]);

@@ -1,0 +1,168 @@
+// Finds every situation the generation machine can be in, and what each event does there, by walking it breadth first.
+import { createActor } from "xstate";
+import { generationMachine } from "../../actors/generation.ts";
+import { type GenerationSnapshot, leafOf } from "../../actors/generation-snapshot.ts";
+import type { GenerationEvent, GenerationEventType } from "../../actors/generation-words.ts";
+import type { Failure, PlannedRoute } from "../../src/terms.ts";
+
+export const STARTED_AT_MS = Date.UTC(2026, 9, 19, 12);
+export const WAIT_MS = 1_000_000;
+export const COLLECT_MS = 600_000;
+
+const route = (routeId: string, priceCredits: number, more: Partial<PlannedRoute> = {}): PlannedRoute => ({
+  routeId,
+  priceCredits,
+  expectedMs: 1000,
+  timeoutMs: 60_000,
+  onRefusal: "fail",
+  onLost: "next",
+  ...more,
+});
+/** Plans that between them hold every policy a route can have. */
+export const PLANS: readonly PlannedRoute[][] = [
+  [route("a", 20), route("b", 22, { onRefusal: "next" })],
+  [route("c", 20, { onLost: "hold", onRefusal: "next" }), route("d", 30, { onLost: "fail" })],
+  [route("e", 7)],
+];
+
+/** How an event is told: to the attempt in hand, to a watched one, to one long gone; in time or after the wait. */
+export type Variant = {
+  type: GenerationEventType;
+  of: "current" | "watched" | "stranger" | "none";
+  failure?: Failure["class"];
+  late?: true;
+};
+
+const NS = ["current", "watched", "stranger"] as const;
+const FAILURES = ["refused_input", "rate_limited", "not_sent", "job_failed"] as const;
+const ABOUT_AN_ATTEMPT: readonly GenerationEventType[] = [
+  "slotTaken",
+  "accepted",
+  "announced",
+  "answerLost",
+  "interrupted",
+  "provedAbsent",
+  "meansExhausted",
+  "collected",
+  "resultUnreadable",
+  "storageRefused",
+  "storageReturned",
+  "woken",
+  "attemptTimeEnded",
+  "collectTimeEnded",
+];
+const WITH_FAILURE: readonly GenerationEventType[] = ["rejected", "jobFailed", "resultLost"];
+
+export const VARIANTS: readonly Variant[] = [
+  ...ABOUT_AN_ATTEMPT.flatMap((type) => NS.map((of): Variant => ({ type, of }))),
+  ...WITH_FAILURE.flatMap((type) => FAILURES.flatMap((failure) => NS.map((of): Variant => ({ type, of, failure })))),
+  // After the waiting time no new route is tried: the same ends of an attempt, late.
+  { type: "jobFailed", of: "current", failure: "job_failed", late: true },
+  { type: "rejected", of: "current", failure: "rate_limited", late: true },
+  { type: "attemptTimeEnded", of: "current", late: true },
+  { type: "begun", of: "none" },
+  { type: "skipped", of: "none" },
+  { type: "waitEnded", of: "none" },
+  { type: "parked", of: "none" },
+];
+export const nameOf = (variant: Variant) =>
+  [variant.type, variant.of === "none" ? "" : variant.of, variant.failure ?? "", variant.late ? "late" : ""]
+    .filter(Boolean)
+    .join(":");
+
+/** The event a variant means in a situation; null where there is no such attempt to speak of. */
+export const eventFor = (variant: Variant, snapshot: GenerationSnapshot, step: number): GenerationEvent | null => {
+  const { current, watched, tried, nextRoute, plan } = snapshot.context;
+  const atMs = STARTED_AT_MS + (variant.late ? WAIT_MS : 0) + step;
+  const n = { current: current?.n, watched: watched[0]?.n, stranger: 99, none: 0 }[variant.of];
+  if (n === undefined) return null;
+  const failure: Failure = { class: variant.failure ?? "job_failed", detail: "as told" };
+  switch (variant.type) {
+    case "begun": {
+      const index = Math.min(nextRoute, plan.length - 1);
+      const routeId = plan[index]?.routeId ?? "";
+      const spec = { routeId, provider: "fal", endpoint: "x/y", options: {}, kind: "image" } as const;
+      return { type: "begun", n: tried + 1, route: index, spec, ref: `ref-${tried + 1}`, watchMs: 3_600_000, passed: [], atMs };
+    }
+    case "skipped":
+      return { type: "skipped", passed: [], atMs };
+    case "waitEnded":
+      return { type: "waitEnded", atMs };
+    case "parked":
+      return { type: "parked", reason: "as told", atMs };
+    case "slotTaken":
+      return { type: "slotTaken", n, request: '{"method":"POST"}', atMs };
+    case "accepted":
+      return { type: "accepted", n, job: { jobId: `job-${n}` }, atMs };
+    case "announced":
+      return { type: "announced", n, job: { jobId: `job-${n}` }, results: [{ url: "https://files.example/1" }], atMs };
+    case "collected":
+      return {
+        type: "collected",
+        n,
+        output: { kind: "image", files: [{ n: 1, sha256: "0".repeat(64), bytes: 1, mime: "image/png" }], width: 1, height: 1 },
+        atMs,
+      };
+    case "rejected":
+    case "jobFailed":
+    case "resultLost":
+      return { type: variant.type, n, failure, atMs };
+    case "answerLost":
+    case "resultUnreadable":
+    case "storageRefused":
+      return { type: variant.type, n, detail: "as told", atMs };
+    default:
+      return { type: variant.type, n, atMs };
+  }
+};
+
+/** What tells two situations apart as far as the machine's answers go. */
+export const situationOf = (snapshot: GenerationSnapshot): string => {
+  const { current, watched, nextRoute, plan, tried, inputRefusals } = snapshot.context;
+  return [
+    leafOf(snapshot),
+    `next ${nextRoute}/${plan.length}`,
+    current
+      ? `route ${current.route} sends ${Math.min(current.sends, 2)} ${current.endsAtMs === null ? "open" : "capped"}`
+      : "none",
+    `watched ${watched.map((attempt) => `${attempt.route}${attempt.arriving ? "!" : ""}`).join(",")}`,
+    inputRefusals === 0 ? "" : inputRefusals === tried ? "all refused" : "some refused",
+  ].join(" | ");
+};
+
+export type Path = Variant[];
+export type Situation = { plan: readonly PlannedRoute[]; path: Path; snapshot: GenerationSnapshot };
+
+/** An actor brought to the end of a path. */
+export const walk = (plan: readonly PlannedRoute[], path: Path) => {
+  const actor = createActor(generationMachine, {
+    input: { plan, waitEndsAtMs: STARTED_AT_MS + WAIT_MS, collectMs: COLLECT_MS },
+  });
+  actor.subscribe({ error: () => undefined });
+  actor.start();
+  path.forEach((variant, step) => {
+    const event = eventFor(variant, actor.getSnapshot(), step);
+    if (event) actor.send(event);
+  });
+  return actor;
+};
+
+/** Every situation that can be reached under a plan, each with a shortest path to it. */
+export const explore = (plan: readonly PlannedRoute[]): Map<string, Situation> => {
+  const found = new Map<string, Situation>();
+  const first = walk(plan, []).getSnapshot();
+  found.set(situationOf(first), { plan, path: [], snapshot: first });
+  for (const { path, snapshot } of found.values()) {
+    if (snapshot.status !== "active") continue;
+    for (const variant of VARIANTS) {
+      const event = eventFor(variant, snapshot, path.length);
+      // Only the supervisor begins, and only while a route is left.
+      if (!event || (variant.type === "begun" && snapshot.context.nextRoute >= plan.length)) continue;
+      const after = walk(plan, [...path, variant]).getSnapshot();
+      if (after.status === "error") throw after.error;
+      const key = situationOf(after);
+      if (!found.has(key)) found.set(key, { plan, path: [...path, variant], snapshot: after });
+    }
+  }
+  return found;
+};

@@ -1,0 +1,266 @@
+// Every reachable pair of situation and event, run through the real host and the real store, the money checked after each step.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { STANDING } from "../../actors/generation.ts";
+import { leafOf } from "../../actors/generation-snapshot.ts";
+import type { GenerationEvent } from "../../actors/generation-words.ts";
+import { Host, type HostParts, type Resting } from "../../actors/host.ts";
+import type { StepOutcome } from "../../src/deeds.ts";
+import { generationId, newGenerationSeq } from "../../src/ids.ts";
+import { openSqliteHere } from "../../src/store/sqlite/here.ts";
+import type { Store } from "../../src/store/store.ts";
+import type { GenerationRecord, PlannedRoute } from "../../src/terms.ts";
+import {
+  COLLECT_MS,
+  eventFor,
+  explore,
+  nameOf,
+  type Path,
+  PLANS,
+  type Situation,
+  STARTED_AT_MS,
+  VARIANTS,
+  type Variant,
+  WAIT_MS,
+  walk,
+} from "./explore.ts";
+
+const CREDITS = 1_000_000;
+let store: Store;
+const accountOf = async () => {
+  const account = await store.account("acc_pairs");
+  if (!account) throw new Error("no account");
+  return account;
+};
+
+beforeAll(async () => {
+  store = await openSqliteHere({ path: ":memory:", mode: "test", nowMs: STARTED_AT_MS });
+  const [account] = await store.commit([{ deed: "create-account", id: "acc_pairs", name: "pairs", atMs: STARTED_AT_MS }]);
+  if (account?.kind !== "done") throw new Error("no account");
+  const accountSeq = (await accountOf()).seq;
+  await store.commit([
+    { deed: "credit", accountSeq, kind: "topup", credits: CREDITS, note: "", reference: null, atMs: STARTED_AT_MS },
+    {
+      deed: "create-key",
+      id: "key_pairs",
+      accountSeq,
+      scope: "generate",
+      name: "",
+      hash: "0".repeat(64),
+      start: "gr",
+      atMs: STARTED_AT_MS,
+    },
+  ]);
+});
+afterAll(() => store.close());
+
+/** A generation in the store with its host, told events one by one. */
+const openSubject = async (plan: readonly PlannedRoute[], serial: number) => {
+  const seq = newGenerationSeq(STARTED_AT_MS);
+  const id = generationId(seq);
+  const prices = plan.map((route) => route.priceCredits);
+  const { seq: accountSeq } = await accountOf();
+  // Jobs and references are the provider's and ours alone: each subject has its own.
+  const own = (event: GenerationEvent): GenerationEvent => {
+    if (event.type === "accepted" || event.type === "announced")
+      return event.job ? { ...event, job: { jobId: `${serial}-${event.job.jobId}` } } : event;
+    return event.type === "begun" ? { ...event, ref: `${id.slice("gen_".length)}-${event.n}` } : event;
+  };
+  const [admitted] = await store.commit([
+    {
+      deed: "admit",
+      seq,
+      id,
+      accountSeq,
+      keySeq: 1,
+      model: "m",
+      idempotencyKey: null,
+      bodyHash: "0".repeat(64),
+      input: { raw: {}, filled: {} },
+      plan: [...plan],
+      quotedCredits: Math.min(...prices),
+      reservedCredits: Math.max(...prices),
+      maxCostCredits: 10_000,
+      inProgressLimit: 1_000_000,
+      createdAtMs: STARTED_AT_MS,
+      waitEndsAtMs: STARTED_AT_MS + WAIT_MS,
+      requestId: "req",
+    },
+  ]);
+  if (admitted?.kind !== "admitted") throw new Error(`not admitted: ${admitted?.kind}`);
+  let record: GenerationRecord = admitted.record;
+  let stepped = 0;
+  let lost: string | null = null;
+  let leaf = "queued";
+  const reread = async (): Promise<Resting | undefined> => (await store.unfinished(seq - 1, 1))[0];
+  const parts: HostParts = {
+    collectMs: COLLECT_MS,
+    keepFilesMs: 1000,
+    post: async (deed) => (await store.commit([deed]))[0] as StepOutcome,
+    reread,
+    woke: () => undefined,
+    stepped: (_, __, after, ___, next) => {
+      stepped += 1;
+      record = next;
+      leaf = leafOf(after);
+    },
+    lost: (_, reason) => {
+      lost = reason;
+    },
+  };
+  const host = new Host({ seq, id, accountSeq }, parts);
+  host.wake({ version: 0, plan, waitEndsAtMs: STARTED_AT_MS + WAIT_MS, snapshot: null });
+  return {
+    seq,
+    /** Tells an event, waits until it is on disk or known to mean nothing; whether it made a step. */
+    tell: async (event: GenerationEvent): Promise<boolean> => {
+      const before = stepped;
+      host.tell(own(event));
+      await host.idle();
+      return stepped > before;
+    },
+    record: () => record,
+    leaf: () => leaf,
+    lost: () => lost,
+    /** Ends it in a lawful way, so that thousands of subjects do not pile up. */
+    end: () => host.end(),
+  };
+};
+type Subject = Awaited<ReturnType<typeof openSubject>>;
+
+/** What must hold of the money and the record after each step, whatever the step was. */
+const checkMoney = async (subject: Subject, heldBefore: number): Promise<string[]> => {
+  const faults: string[] = [];
+  const account = await accountOf();
+  const record = subject.record();
+  const movements = await store.movementsOf(subject.seq);
+  const moved = (kind: string) => movements.filter((each) => each.kind === kind).map((each) => each.credits);
+  const sum = (kind: string) => moved(kind).reduce((total, credits) => total + credits, 0);
+  if (account.availableCredits + account.heldCredits + account.chargedCredits !== CREDITS)
+    faults.push("credits are not conserved");
+  if (moved("hold").length !== 1 || sum("hold") !== record.reservedCredits) faults.push("not exactly one hold");
+  const hasEnded = record.completedAtMs !== null;
+  if (account.heldCredits !== heldBefore + (hasEnded ? 0 : record.reservedCredits)) faults.push("held is not the reserve");
+  if (record.status === "succeeded" && (sum("capture") !== record.costCredits || moved("capture").length !== 1))
+    faults.push("capture is not the cost");
+  if (record.status !== "succeeded" && sum("capture") !== 0) faults.push("captured without success");
+  if (hasEnded && sum("capture") + sum("release") !== record.reservedCredits) faults.push("settlement is not the hold");
+  if (!hasEnded && sum("release") !== 0) faults.push("released before the end");
+  const delivered = (await store.attemptsOf(subject.seq)).filter((attempt) => attempt.state === "delivered");
+  if (delivered.length !== (record.status === "succeeded" ? 1 : 0)) faults.push(`${delivered.length} attempts delivered`);
+  if (record.status === "succeeded" && delivered[0]?.priceCredits !== record.costCredits)
+    faults.push("cost is not the quote of the route that delivered");
+  return faults;
+};
+
+let serial = 0;
+const bring = async (plan: readonly PlannedRoute[], path: Path, situation: Situation): Promise<Subject> => {
+  serial += 1;
+  const subject = await openSubject(plan, serial);
+  for (const [step, variant] of path.entries()) {
+    const before = situationsOnPath(plan, path.slice(0, step));
+    const event = eventFor(variant, before, step);
+    if (!event) throw new Error(`the path to ${situation.path.map(nameOf).join(" ")} breaks at ${nameOf(variant)}`);
+    await subject.tell(event);
+  }
+  return subject;
+};
+/** Ends a subject that is left over, so that it neither holds credits nor counts as stuck. */
+const settle = async (subject: Subject): Promise<void> => {
+  const found = (await store.unfinished(subject.seq - 1, 1))[0];
+  subject.end();
+  if (found?.seq !== subject.seq) return;
+  const open = (await store.attemptsOf(subject.seq)).filter(({ state }) => ["intent", "sending", "accepted"].includes(state));
+  const [outcome] = await store.commit([
+    {
+      deed: "step",
+      seq: subject.seq,
+      version: found.version + 1,
+      atMs: STARTED_AT_MS + WAIT_MS,
+      event: { type: "waitEnded" },
+      stateAfter: "failed",
+      snapshot: null,
+      status: "failed",
+      message: null,
+      attemptChanges: open.map(({ n, state }) => ({
+        n,
+        state: state === "intent" ? ("cancelled" as const) : ("lost" as const),
+        endedAtMs: STARTED_AT_MS + WAIT_MS,
+      })),
+      settlement: { kind: "release", error: { code: "timed_out", message: "the test is over" } },
+    },
+  ]);
+  if (outcome?.kind !== "stepped") throw new Error(`a left-over subject could not be ended: ${JSON.stringify(outcome)}`);
+};
+const situationAfter = (situation: Situation, variant: Variant): string =>
+  leafOf(situationsOnPath(situation.plan, [...situation.path, variant]));
+const snapshots = new Map<string, Situation["snapshot"]>();
+const situationsOnPath = (plan: readonly PlannedRoute[], path: Path): Situation["snapshot"] => {
+  const key = `${PLANS.indexOf(plan as PlannedRoute[])}:${path.map(nameOf).join(" ")}`;
+  const known = snapshots.get(key) ?? walk(plan, path).getSnapshot();
+  snapshots.set(key, known);
+  return known;
+};
+
+const explored = new Map(PLANS.map((plan) => [plan, explore(plan)]));
+for (const [at, plan] of PLANS.entries())
+  test(`plan ${at + 1}: in every situation every event keeps the books right and does what the machine says`, async () => {
+    const situations = explored.get(plan) ?? new Map<string, Situation>();
+    let pairs = 0;
+    let steps = 0;
+    const seen = new Set<string>();
+    const faults: string[] = [];
+    for (const [name, situation] of situations) {
+      const possible = VARIANTS.flatMap((variant) => {
+        const event = eventFor(variant, situation.snapshot, situation.path.length);
+        const mayBegin = variant.type !== "begun" || situation.snapshot.context.nextRoute < plan.length;
+        return event && mayBegin ? [{ variant, event }] : [];
+      });
+      let subject: Subject | null = null;
+      let heldBefore = 0;
+      for (const { variant, event } of possible) {
+        if (!subject) {
+          heldBefore = (await accountOf()).heldCredits;
+          subject = await bring(plan, situation.path, situation);
+        }
+        const expected = situationAfter(situation, variant);
+        const hasStepped = await subject.tell(event);
+        pairs += 1;
+        seen.add(`${leafOf(situation.snapshot)} ${variant.type}`);
+        const where = `${name} + ${nameOf(variant)}`;
+        faults.push(...(await checkMoney(subject, heldBefore)).map((fault) => `${where}: ${fault}`));
+        if (subject.lost() !== null) faults.push(`${where}: lost: ${subject.lost()}`);
+        if (subject.leaf() !== expected) faults.push(`${where}: is ${subject.leaf()}, not ${expected}`);
+        if (hasStepped) {
+          steps += 1;
+          await settle(subject);
+          subject = null;
+        }
+      }
+      if (subject) await settle(subject);
+      if (faults.length > 20) break;
+    }
+    expect(faults).toEqual([]);
+    const leaves = [...new Set([...situations.values()].map(({ snapshot }) => leafOf(snapshot)))];
+    const reachable = [...situations.values()].flatMap(({ snapshot, path }) =>
+      VARIANTS.filter(
+        (variant) =>
+          eventFor(variant, snapshot, path.length) !== null &&
+          (variant.type !== "begun" || snapshot.context.nextRoute < plan.length),
+      ).map((variant) => `${leafOf(snapshot)} ${variant.type}`),
+    );
+    const all = new Set(reachable);
+    process.stdout.write(
+      `plan ${at + 1}: ${situations.size} situations in ${leaves.length} states, ${pairs} pairs run, ${steps} steps, ` +
+        `coverage of reachable (state, event) pairs ${Math.floor((100 * seen.size) / all.size)}% (${seen.size} of ${all.size})\n`,
+    );
+    expect(seen.size).toBe(all.size);
+    const broken = (await store.verify(STARTED_AT_MS)).filter((check) => !check.ok);
+    expect(broken).toEqual([]);
+  }, 60_000);
+
+test("together the plans reach every state of the machine", () => {
+  const reached = new Set(
+    [...explored.values()].flatMap((plan) => [...plan.values()].map(({ snapshot }) => leafOf(snapshot) as string)),
+  );
+  expect([...reached].sort()).toEqual([...Object.keys(STANDING), "succeeded", "failed"].sort());
+});
