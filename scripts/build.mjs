@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -18,6 +18,9 @@ const stop = (why) => {
   process.stderr.write(`build failed: ${why}\n`);
   process.exit(1);
 };
+
+const names = workers.map((path) => basename(path));
+if (new Set(names).size < names.length) stop(`two workers have one name: ${names.join(", ")}`);
 
 mkdirSync(dirname(target), { recursive: true });
 const built = spawnSync(
@@ -35,8 +38,8 @@ const built = spawnSync(
     // A binary must not read a stray .env or bunfig.toml of the directory it is started in.
     "--no-compile-autoload-dotenv",
     "--no-compile-autoload-bunfig",
-    // The binary's own paths mirror the checkout's, so that `new URL("./worker.ts", import.meta.url)` finds its entry point.
-    `--root=${root}`,
+    // All code ends up in one file beside the entry points, so `new URL("./worker.ts", import.meta.url)` looks there for a worker.
+    "--entry-naming=[name].[ext]",
     `--outfile=${target}`,
     join(root, "src", "main.ts"),
     ...workers,
@@ -47,8 +50,11 @@ if (built.status !== 0) stop(`the compiler ended with ${built.status ?? built.si
 
 // Started from an empty directory: nothing of the checkout may be needed.
 const empty = mkdtempSync(join(tmpdir(), "genrouter-build-"));
-const started = spawnSync(target, ["--version"], { cwd: empty, encoding: "utf8", env: { PATH: process.env.PATH ?? "" } });
+const start = (...words) => spawnSync(target, words, { cwd: empty, encoding: "utf8", env: { PATH: process.env.PATH ?? "" } });
+const said = start("--version");
+// Writes through the store's worker, which a build can lose without a word.
+const wrote = start("accounts", "create", "--name", "build", "--data", "proof", "--json");
 rmSync(empty, { recursive: true, force: true });
-if (started.status !== 0 || !started.stdout.startsWith("genrouter "))
-  stop(`${target} --version said: ${started.stdout}${started.stderr}`);
-process.stdout.write(`${target}  ${Math.round(statSync(target).size / 1e6)} MB  ${started.stdout}`);
+if (said.status !== 0 || !said.stdout.startsWith("genrouter ")) stop(`${target} --version said: ${said.stdout}${said.stderr}`);
+if (wrote.status !== 0 || !wrote.stdout.startsWith('{"id":"acc_')) stop(`${target} cannot write: ${wrote.stdout}${wrote.stderr}`);
+process.stdout.write(`${target}  ${Math.round(statSync(target).size / 1e6)} MB  ${said.stdout}`);

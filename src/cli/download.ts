@@ -79,7 +79,11 @@ export const downloadAll = async (
     } catch (fault) {
       await file.close().catch(() => undefined);
       await rm(part, { force: true });
-      throw fault;
+      if (fault instanceof CommandFault) throw fault;
+      throw new CommandFault(EXITS.failure, `${path}: ${fault instanceof Error ? fault.message : fault}`, {
+        fix: `the generation is safe; genrouter download ${generation.id} -o ${path} tries again`,
+        code: "download_failed",
+      });
     }
   }
   return saved;

@@ -7,6 +7,8 @@ const FIRST_PAUSE_MS = 300;
 const LONGEST_PAUSE_MS = 5000;
 const SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏";
 const REDRAW_MS = 120;
+/** A service that restarts is back well within this; one that is silent for longer is gone. */
+const LONGEST_SILENCE_MS = 120_000;
 
 export const clock = (ms: number): string => {
   const seconds = Math.floor(ms / 1000);
@@ -44,6 +46,7 @@ export const waitForEnd = async (
   const startMs = performance.now();
   let current = first;
   let shown = "";
+  let heardAtMs = startMs;
   let frame = 0;
   const draw = () => {
     const spinner = more.terminal.isLive ? `${SPINNER[frame++ % SPINNER.length]} ` : "";
@@ -78,12 +81,13 @@ export const waitForEnd = async (
       pauseMs = Math.min(pauseMs * 1.3, LONGEST_PAUSE_MS);
       try {
         see(await client.generation(current.id));
+        heardAtMs = performance.now();
       } catch (fault) {
         const passes =
           fault instanceof ApiFault
             ? fault.status >= 500 || fault.status === 429
             : fault instanceof CommandFault && fault.code === "unreachable";
-        if (!passes) throw fault;
+        if (!passes || performance.now() - heardAtMs > LONGEST_SILENCE_MS) throw fault;
         const line = fault instanceof ApiFault ? fault.message : "the service does not answer; trying again";
         if (more.terminal.isLive) more.terminal.progress(line);
         pauseMs = (fault instanceof ApiFault ? fault.retryAfterMs : undefined) ?? Math.max(pauseMs, 1000);

@@ -1,0 +1,172 @@
+// The client of the command line against answers that a healthy service gives only now and then.
+import { afterAll, describe, expect, test } from "bun:test";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { runHere } from "./captured.ts";
+import { dropDirs, freshDir } from "./fresh-dir.ts";
+
+afterAll(dropDirs);
+
+const ID = "gen_0123456789abcdefghijk";
+const generation = (status: string, files = 1) => ({
+  id: ID,
+  object: "generation",
+  model: "m",
+  status,
+  output: status === "succeeded" ? { urls: Array.from({ length: files }, (_, n) => `http://unused/${n}`) } : null,
+  quoted_usd: 0.2,
+  reserved_usd: status === "succeeded" ? null : 0.28,
+  cost_usd: status === "succeeded" ? 0.2 : null,
+  attempts: 1,
+  error: null,
+  created_at: "2026-11-21T12:00:00.000Z",
+  completed_at: status === "succeeded" ? "2026-11-21T12:00:09.000Z" : null,
+});
+const no = (status: number, code: string, headers = {}) =>
+  Response.json({ error: { code, message: "later" } }, { status, headers: { "x-request-id": "req_1", ...headers } });
+
+type Seen = { path: string; key: string | null; idempotencyKey: string | null };
+
+/** A server that gives the answers in turn, the last one for ever, and keeps what it was asked. */
+const serve = (answers: Record<string, (() => Response)[]>) => {
+  const seen: Seen[] = [];
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: (request) => {
+      const path = `${request.method} ${new URL(request.url).pathname}`;
+      seen.push({ path, key: request.headers.get("authorization"), idempotencyKey: request.headers.get("idempotency-key") });
+      const left = answers[path] ?? [() => no(404, "not_found")];
+      return (left.length > 1 ? left.shift() : left[0])?.() ?? no(500, "server_error");
+    },
+  });
+  return { seen, url: server.url.href, stop: () => server.stop(true) };
+};
+const SUBMIT = "POST /v1/generations";
+const POLL = `GET /v1/generations/${ID}`;
+const FILE = `${POLL}/content`;
+
+const generate = (url: string, place: string, ...more: string[]) =>
+  runHere(["generate", "m", "--prompt", "x", "-o", place, "--url", url, "--key", "secret", ...more]);
+
+describe("generate", () => {
+  test("a submission refused for the moment is sent again with the same Idempotency-Key, after Retry-After", async () => {
+    const busy = () => no(503, "busy", { "retry-after": "0" });
+    const { seen, url, stop } = serve({
+      [SUBMIT]: [
+        busy,
+        () => no(500, "server_error", { "retry-after": "0" }),
+        () => Response.json(generation("succeeded"), { status: 202 }),
+      ],
+      [FILE]: [() => new Response("bytes", { headers: { "content-type": "image/png" } })],
+    });
+    const place = join(freshDir(), "a.png");
+    expect((await generate(url, place)).exit as number).toBe(0);
+    const keys = seen.filter(({ path }) => path === SUBMIT).map(({ idempotencyKey }) => idempotencyKey);
+    expect(keys).toHaveLength(3);
+    expect(new Set(keys).size).toBe(1);
+    expect(await Bun.file(place).text()).toBe("bytes");
+    await stop();
+  });
+
+  test.each<[string, () => Response, number]>([
+    ["a limit of generations in progress", () => no(429, "concurrency_limit", { "retry-after": "0" }), 75],
+    ["every route down, again and again", () => no(503, "model_unavailable", { "retry-after": "0" }), 75],
+    ["not enough credits", () => no(402, "insufficient_credits"), 5],
+    ["a conflict of keys", () => no(409, "idempotency_conflict"), 6],
+    ["a page of a proxy", () => new Response("<html>bad gateway</html>", { status: 502, headers: { "retry-after": "0" } }), 1],
+  ])("%s ends the command and tells the request id", async (_, answer, exit) => {
+    const { url, stop } = serve({ [SUBMIT]: [answer] });
+    const ran = await generate(url, join(freshDir(), "a.png"));
+    expect(ran.exit as number).toBe(exit);
+    expect(ran.err).toMatch(/^error: /);
+    expect(ran.out).toBe("");
+    await stop();
+  });
+
+  test("polls that fail for a moment are waited out", async () => {
+    const { url, stop } = serve({
+      [SUBMIT]: [() => Response.json(generation("queued"), { status: 202 })],
+      [POLL]: [
+        () => no(429, "rate_limited", { "retry-after": "0" }),
+        () => no(503, "restarting", { "retry-after": "0" }),
+        () => Response.json(generation("succeeded")),
+      ],
+      [FILE]: [() => new Response("bytes")],
+    });
+    expect((await generate(url, join(freshDir(), "a.png"))).exit as number).toBe(0);
+    await stop();
+  });
+
+  test("a redirect to a signed link is followed without the key", async () => {
+    const place = freshDir();
+    const link = serve({ "GET /signed": [() => new Response("far bytes")] });
+    const { seen, url, stop } = serve({
+      [SUBMIT]: [() => Response.json(generation("succeeded"), { status: 202 })],
+      [FILE]: [() => new Response(null, { status: 302, headers: { location: `${link.url}signed` } })],
+    });
+    expect((await generate(url, join(place, "a.png"))).exit as number).toBe(0);
+    expect(await Bun.file(join(place, "a.png")).text()).toBe("far bytes");
+    expect(seen.at(-1)?.key).toBe("Bearer secret");
+    expect(link.seen).toEqual([{ path: "GET /signed", key: null, idempotencyKey: null }]);
+    await Promise.all([stop(), link.stop()]);
+  });
+
+  test("files are named by their place; a later one that is missing leaves the whole ones only", async () => {
+    const place = freshDir();
+    const { url, stop } = serve({
+      [SUBMIT]: [() => Response.json(generation("succeeded", 3), { status: 202 })],
+      [FILE]: [() => new Response("1")],
+      [`${FILE}/2`]: [() => new Response("2")],
+      [`${FILE}/3`]: [() => no(404, "not_found")],
+    });
+    expect((await generate(url, join(place, "a.b.png"))).exit as number).toBe(4);
+    expect(readdirSync(place).sort()).toEqual(["a.b-2.png", "a.b.png"]);
+    await stop();
+  });
+
+  test("a file whose connection breaks half way is not left under its name", async () => {
+    const place = freshDir();
+    const breaking = Bun.listen({
+      hostname: "127.0.0.1",
+      port: 0,
+      socket: {
+        data: (socket) => {
+          socket.end("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf");
+        },
+      },
+    });
+    const { url, stop } = serve({
+      [SUBMIT]: [() => Response.json(generation("succeeded"), { status: 202 })],
+      [FILE]: [() => Response.redirect(`http://127.0.0.1:${breaking.port}/x`, 302)],
+    });
+    const ran = await generate(url, join(place, "a.png"));
+    expect(ran.exit as number).toBe(1);
+    expect(ran.err).toMatch(/genrouter download gen_\w+ -o .*a\.png tries again/);
+    expect(readdirSync(place)).toEqual([]);
+    breaking.stop(true);
+    await stop();
+  });
+});
+
+test("on a terminal the progress is one line that is redrawn; without one a line per change", async () => {
+  const answers = () => ({
+    [SUBMIT]: [() => Response.json(generation("queued"), { status: 202 })],
+    [POLL]: [() => Response.json(generation("running")), () => Response.json(generation("succeeded"))],
+    [FILE]: [() => new Response("bytes")],
+  });
+  const watched = serve(answers());
+  const place = freshDir();
+  const words = ["generate", "m", "--prompt", "x", "-o", join(place, "a.png"), "--key", "k", "--url"];
+  const live = await runHere([...words, watched.url], {}, true);
+  expect(live.err).toContain("\r\u001b[2K");
+  expect(live.err).toMatch(/running {2}attempt 1 {2}00:00 {2}held \$0\.28/);
+  expect(live.out).toContain("\u001b[32m✔");
+  const piped = serve(answers());
+  const plain = await runHere([...words, piped.url]);
+  expect(plain.err).toBe(`${ID}  quoted $0.20\nqueued  attempt 1  held $0.28\nrunning  attempt 1  held $0.28\n`);
+  expect(plain.out + plain.err).not.toContain("\u001b");
+  const quiet = serve(answers());
+  expect((await runHere([...words, quiet.url, "--quiet"])).err).toBe("");
+  await Promise.all([watched.stop(), piped.stop(), quiet.stop()]);
+});
