@@ -56,11 +56,6 @@ test.each([
     `INSERT INTO movement (${MOVEMENT}) VALUES (1, 99, 'topup', 5, 'funding', 'available', NULL, NULL, 5, 0, 0, 1, printf('%064d', 0))`,
   ],
   [
-    "a movement follows from the one before it",
-    `${STEP_ACCOUNT}, available_credits = available_credits + 7; INSERT INTO movement (${MOVEMENT}) SELECT seq, chain_seq, 'topup', 5,
-     'funding', 'available', NULL, NULL, available_credits, held_credits, 0, 1, chain_hash FROM account`,
-  ],
-  [
     "a hold is the reserve of its generation",
     `${STEP_ACCOUNT}, available_credits = available_credits - 5, held_credits = held_credits + 5; INSERT INTO movement (${MOVEMENT})
      SELECT seq, chain_seq, 'hold', 5, 'available', 'held', ${RUNNING}, NULL, available_credits, held_credits, 0, 1, chain_hash FROM account`,
@@ -71,7 +66,7 @@ test.each([
      SELECT seq, chain_seq, 'capture', 111, 'held', 'charged', ${RUNNING}, 1, available_credits, held_credits, 0, 1, chain_hash FROM account`,
   ],
   [
-    "a settlement takes at most what is held",
+    "a settlement comes before its end",
     `${STEP_ACCOUNT}, held_credits = held_credits - 1, charged_credits = charged_credits + 1; INSERT INTO movement (${MOVEMENT})
      SELECT seq, chain_seq, 'capture', 1, 'held', 'charged', ${ENDED}, 1, available_credits, held_credits, 0, 1, chain_hash FROM account`,
   ],
@@ -103,7 +98,7 @@ test.each([
   ],
   [
     "UNIQUE constraint failed: movement.generation_seq, movement.kind",
-    `DROP TRIGGER movement_follows; ${STEP_ACCOUNT}, available_credits = available_credits - 110, held_credits = held_credits + 110;
+    `${STEP_ACCOUNT}, available_credits = available_credits - 110, held_credits = held_credits + 110;
      INSERT INTO movement (${MOVEMENT}) SELECT seq, chain_seq, 'hold', 110, 'available', 'held', ${RUNNING}, NULL, available_credits, held_credits, 0, 1, chain_hash FROM account`,
   ],
   ["CHECK constraint failed", `UPDATE generation SET message = 'x' WHERE status = 'queued'`],

@@ -224,31 +224,21 @@ CREATE TRIGGER account_moves BEFORE UPDATE OF available_credits, held_credits, c
 WHEN NEW.chain_seq <> OLD.chain_seq + 1
 BEGIN SELECT RAISE(ABORT, 'a balance changes only with the next movement of its chain'); END;
 CREATE TRIGGER movement_agrees BEFORE INSERT ON movement
-WHEN NOT EXISTS (SELECT 1 FROM account a WHERE a.seq = NEW.account_seq AND a.chain_seq = NEW.chain_seq AND a.chain_hash = NEW.hash
-  AND a.available_credits = NEW.available_after AND a.held_credits = NEW.held_after)
-BEGIN SELECT RAISE(ABORT, 'a movement agrees with its account'); END;
-CREATE TRIGGER movement_follows BEFORE INSERT ON movement
-WHEN (NEW.available_after, NEW.held_after) IS NOT (
-  (NEW.to_side = 'available') * NEW.credits - (NEW.from_side = 'available') * NEW.credits + coalesce((SELECT available_after
-    FROM movement WHERE account_seq = NEW.account_seq AND chain_seq = NEW.chain_seq - 1), 0),
-  (NEW.to_side = 'held') * NEW.credits - (NEW.from_side = 'held') * NEW.credits + coalesce((SELECT held_after
-    FROM movement WHERE account_seq = NEW.account_seq AND chain_seq = NEW.chain_seq - 1), 0))
-BEGIN SELECT RAISE(ABORT, 'a movement follows from the one before it'); END;
-CREATE TRIGGER movement_holds BEFORE INSERT ON movement
-WHEN NEW.kind = 'hold' AND NOT EXISTS (SELECT 1 FROM generation g WHERE g.seq = NEW.generation_seq
-  AND g.account_seq = NEW.account_seq AND g.reserved_credits = NEW.credits AND g.completed_at_ms IS NULL)
-BEGIN SELECT RAISE(ABORT, 'a hold is the reserve of its generation'); END;
-CREATE TRIGGER movement_settles BEFORE INSERT ON movement
-WHEN NEW.kind IN ('capture', 'release') AND (
-  NOT EXISTS (SELECT 1 FROM generation g WHERE g.seq = NEW.generation_seq AND g.account_seq = NEW.account_seq
-    AND g.completed_at_ms IS NULL)
-  OR NEW.credits > (SELECT coalesce(sum(CASE kind WHEN 'hold' THEN credits ELSE -credits END), 0) FROM movement
-    WHERE generation_seq = NEW.generation_seq))
-BEGIN SELECT RAISE(ABORT, 'a settlement takes at most what is held, before its generation has ended'); END;
+BEGIN SELECT CASE
+  WHEN NOT EXISTS (SELECT 1 FROM account a WHERE a.seq = NEW.account_seq AND a.chain_seq = NEW.chain_seq
+    AND a.chain_hash = NEW.hash AND a.available_credits = NEW.available_after AND a.held_credits = NEW.held_after)
+  THEN RAISE(ABORT, 'a movement agrees with its account')
+  WHEN NEW.generation_seq IS NULL THEN NULL
+  WHEN NOT EXISTS (SELECT 1 FROM generation g WHERE g.seq = NEW.generation_seq AND g.account_seq = NEW.account_seq
+    AND g.completed_at_ms IS NULL AND (NEW.kind <> 'hold' OR g.reserved_credits = NEW.credits))
+  THEN RAISE(ABORT, 'a hold is the reserve of its generation, and a settlement comes before its end')
+  WHEN NEW.kind <> 'hold' AND NEW.credits > (SELECT coalesce(sum(CASE kind WHEN 'hold' THEN credits ELSE -credits END), 0)
+    FROM movement WHERE generation_seq = NEW.generation_seq)
+  THEN RAISE(ABORT, 'a settlement takes at most what is held')
+  END;
+END;
 
 -- The row that ends the generation needs the rows that moved its money.
-CREATE TRIGGER generation_begins BEFORE INSERT ON generation WHEN NEW.status <> 'queued'
-BEGIN SELECT RAISE(ABORT, 'a generation begins queued'); END;
 CREATE TRIGGER generation_frozen BEFORE UPDATE OF seq, account_seq, id, model, quoted_credits, reserved_credits, created_at_ms,
   wait_ends_at_ms, body_hash, idempotency_key ON generation
 BEGIN SELECT RAISE(ABORT, 'what was agreed at submission is never changed'); END;
