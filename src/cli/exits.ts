@@ -1,5 +1,7 @@
 // How a command ends: the exit codes, and the one line that a mistake is told in.
 import { BadSetting } from "../config.ts";
+import { StoreFull, StoreUnknown } from "../deeds.ts";
+import { BadAllowEntry } from "../media/allow.ts";
 import { Refusal } from "../refusal.ts";
 import { DirectoryInUse, DirectoryUnusable, StoreDamaged, WrongMode, WrongSchema } from "../store/sqlite/faults.ts";
 
@@ -64,6 +66,9 @@ export const tell = async (fault: unknown): Promise<Told> => {
   if (fault instanceof WrongMode) return told(EXITS.usage, "wrong_mode");
   if (fault instanceof WrongSchema) return told(EXITS.failure, "wrong_schema");
   if (fault instanceof StoreDamaged) return told(EXITS.failure, "store_damaged");
+  if (fault instanceof StoreUnknown) return told(70, "outcome_unknown");
+  if (fault instanceof StoreFull) return told(EXITS.tryAgain, "disk_full");
+  if (fault instanceof BadAllowEntry) return told(EXITS.usage, "bad_setting");
   const { CatalogueFault } = await import("../../catalogue/load.ts");
   if (fault instanceof CatalogueFault)
     return { exit: EXITS.usage, lines: [...fault.faults], code: "catalogue_fault", expected: true };

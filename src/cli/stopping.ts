@@ -13,17 +13,21 @@ const ONE_BURST_MS = 700;
  * Waits for the first SIGINT or SIGTERM.
  * @param atOnce is called with 130 or 143 when, after a pause, another one comes.
  */
-export const firstSignal = (atOnce: (exit: 130 | 143) => void): Promise<StopSignal> =>
+export const firstSignal = (
+  atOnce: (exit: 130 | 143) => void,
+  from: { on(signal: StopSignal, seen: () => void): unknown } = process,
+  nowMs: () => number = () => performance.now(),
+): Promise<StopSignal> =>
   new Promise((resolve) => {
     let lastMs = Number.NEGATIVE_INFINITY;
     const seen = (signal: StopSignal) => {
-      const nowMs = performance.now();
+      const atMs = nowMs();
       const isFirst = lastMs === Number.NEGATIVE_INFINITY;
-      const isAnother = !isFirst && nowMs - lastMs > ONE_BURST_MS;
-      lastMs = nowMs;
+      const isAnother = !isFirst && atMs - lastMs > ONE_BURST_MS;
+      lastMs = atMs;
       if (isFirst) resolve(signal);
       else if (isAnother) atOnce(signal === "SIGINT" ? EXITS.interrupted : EXITS.terminated);
     };
-    process.on("SIGINT", () => seen("SIGINT"));
-    process.on("SIGTERM", () => seen("SIGTERM"));
+    from.on("SIGINT", () => seen("SIGINT"));
+    from.on("SIGTERM", () => seen("SIGTERM"));
   });

@@ -72,6 +72,11 @@ describe("a mistake is told in one line, without a stack, with its exit code", (
     [["verify", "--data", dir], 2, /there is no database in it/],
     [["serve", "--port", "70000", "--simulate"], 2, /--port: "70000" is not a whole number from 0 to 65535/],
     [["serve", "--data", dir], 2, /no provider has a key; set GENROUTER_PROVIDERS__FAL__KEY .*--simulate/],
+    [
+      ["serve", "--simulate", "--host", "192.0.2.1", "--port", "0", "--data", dir],
+      1,
+      /cannot listen at 192\.0\.2\.1 port 0 \(EADDRNOTAVAIL\)/,
+    ],
     [["generate", "m", "--input", "[1]", "--url", "http://127.0.0.1:9"], 2, /--input: not a JSON object/],
     [["generate", "m", "--input", "{", "--url", "http://127.0.0.1:9"], 2, /--input: not JSON/],
     [["generate", "m", "--max-cost-usd", "101", "--url", "http://127.0.0.1:9"], 2, /--max-cost-usd/],

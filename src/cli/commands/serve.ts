@@ -35,20 +35,36 @@ export const serveSettings = (env: Record<string, string | undefined>, flags: Fl
   return settings;
 };
 
-const addressTaken = (fault: unknown): boolean => fault instanceof Error && "code" in fault && fault.code === "EADDRINUSE";
+/** Why an address cannot be listened at; undefined for any other fault. */
+const addressFault = (fault: unknown, { host, port }: Settings["server"]): CommandFault | undefined => {
+  const code = fault instanceof Error && "code" in fault ? fault.code : undefined;
+  if (code === "EADDRINUSE")
+    return new CommandFault(EXITS.failure, `port ${port} is in use; set GENROUTER_SERVER__PORT or --port`, {
+      code: "port_in_use",
+    });
+  if (typeof code !== "string" || !["EADDRNOTAVAIL", "EACCES", "ENOTCONN", "EINVAL", "EAFNOSUPPORT"].includes(code))
+    return undefined;
+  return new CommandFault(
+    EXITS.failure,
+    `cannot listen at ${host} port ${port} (${code}); set GENROUTER_SERVER__HOST and GENROUTER_SERVER__PORT, or --host and --port`,
+    { code: "address_unusable" },
+  );
+};
 
 const open = async (settings: Settings, simulate: boolean): Promise<Service> => {
   const { openService } = await import("../../hall.ts");
   const { host: hostname, port } = settings.server;
   try {
     // Sockets that share a port would let two services take turns at the same callers: this bind shares with nobody.
-    if (port !== 0) await Bun.serve({ hostname, port, reusePort: false, fetch: () => new Response() }).stop(true);
+    await Bun.serve({ hostname, port, reusePort: false, fetch: () => new Response() }).stop(true);
+  } catch (fault) {
+    throw addressFault(fault, settings.server) ?? fault;
+  }
+  try {
     return await openService(settings, { simulate, log: openLog(settings.log) });
   } catch (fault) {
-    if (!addressTaken(fault)) throw fault;
-    throw new CommandFault(EXITS.failure, `port ${port} is in use; set GENROUTER_SERVER__PORT or --port`, {
-      code: "port_in_use",
-    });
+    const code = fault instanceof Error && "code" in fault ? fault.code : undefined;
+    throw (code === "EADDRINUSE" ? addressFault(fault, settings.server) : undefined) ?? fault;
   }
 };
 
