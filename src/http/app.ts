@@ -159,7 +159,8 @@ export const openHttp = (parts: HttpParts): Http => {
 
   return {
     listen: async ({ host, port }) => {
-      app.listen({ hostname: host, port });
+      // Elysia would share the port with whoever else listens on it: requests would go to one or the other.
+      app.listen({ hostname: host, port, reusePort: false });
       return { url: originOf(host, app.server?.port ?? port) };
     },
     stop: async () => {

@@ -39,8 +39,19 @@ const COMMON = ["X-Request-Id", "Genrouter-Version", "X-Content-Type-Options"];
 export const headers = (...names: string[]): JsonObject =>
   Object.fromEntries([...COMMON, ...names].map((name) => [name, ref("headers", name)]));
 
-/** Schemas are made of plain JSON and a few symbols; the document has only the JSON. */
-export const plain = (schema: unknown): JsonObject => JSON.parse(JSON.stringify(schema)) as JsonObject;
+const isConst = (schema: Json): schema is { const: Json } =>
+  typeof schema === "object" && schema !== null && !Array.isArray(schema) && schema.const !== undefined;
+
+/** A choice between constants, as TypeBox has it, in the words that readers and generators know best. */
+const asEnum = (_name: string, value: Json): Json => {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  const { anyOf, ...rest } = value;
+  if (!Array.isArray(anyOf) || !anyOf.every(isConst)) return value;
+  return { type: "string", enum: anyOf.map((each) => each.const), ...rest };
+};
+
+/** A schema as the plain JSON of the document, without the symbols that TypeBox adds. */
+export const plain = (schema: unknown): JsonObject => JSON.parse(JSON.stringify(schema), asEnum) as JsonObject;
 
 /** A JSON answer. */
 export const jsonAnswer = (
@@ -58,38 +69,27 @@ export const jsonAnswer = (
 const HEADERS_OF: Readonly<Record<number, string[]>> = {
   401: ["WWW-Authenticate"],
   405: ["Allow"],
-  416: ["Accept-Ranges", "Content-Range", "Content-Security-Policy", "ETag", "Referrer-Policy"],
   429: ["Retry-After"],
   503: ["Retry-After"],
 };
 
 /** A no: its status (where it is not the usual one of the code) and its codes. */
-export type No = RefusalCode | { code: RefusalCode; status: number; when: string };
+export type No = RefusalCode | { code: RefusalCode; status: number; when: string; headers?: string[] };
 
-/** The error responses of an operation, one per status, each with its codes. */
+/** The error responses of an operation, one per status, each with its codes as examples. */
 export const noes = (...list: No[]): JsonObject => {
-  const byStatus = new Map<number, { code: RefusalCode; when: string }[]>();
+  const byStatus = new Map<number, { code: RefusalCode; when: string; headers?: string[] }[]>();
   for (const no of list) {
-    const { code, status, when } =
-      typeof no === "string" ? { code: no, status: REFUSALS[no].status, when: REFUSALS[no].when } : no;
-    byStatus.set(status, [...(byStatus.get(status) ?? []), { code, when }]);
+    const { status, ...one } = typeof no === "string" ? { code: no, ...REFUSALS[no] } : no;
+    byStatus.set(status, [...(byStatus.get(status) ?? []), one]);
   }
   const responses: JsonObject = {};
   for (const [status, codes] of [...byStatus].sort(([a], [b]) => a - b)) {
-    const schema: JsonObject = {
-      allOf: [
-        schemaRef("Error"),
-        {
-          type: "object",
-          properties: { error: { type: "object", properties: { code: { enum: codes.map(({ code }) => code) } } } },
-        },
-      ],
-    };
-    const examples = Object.fromEntries(
-      codes.map(({ code, when }) => [code, { value: { error: { code, message: when } } }]),
-    ) as JsonObject;
+    const examples: JsonObject = {};
+    for (const { code, when } of codes) examples[code] = { summary: when, value: { error: { code, message: when } } };
     const description = codes.map(({ code, when }) => `\`${code}\`: ${when}`).join(" ");
-    responses[status] = jsonAnswer(description, schema, ["Cache-Control", ...(HEADERS_OF[status] ?? [])], examples);
+    const more = new Set([...(HEADERS_OF[status] ?? []), ...codes.flatMap((one) => one.headers ?? [])]);
+    responses[status] = jsonAnswer(description, schemaRef("Error"), ["Cache-Control", ...more], examples);
   }
   return responses;
 };

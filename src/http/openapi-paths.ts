@@ -99,7 +99,10 @@ const file = (more: string[], ...list: No[]): JsonObject => {
     "200": { description: "The file.", headers: headers(...names), content },
     "206": { description: "The part that `Range` asked for.", headers: headers(...names, "Content-Range"), content },
     "304": { description: "The caller has the file already.", headers: headers(...names) },
-    ...noes({ code: "invalid_request", status: 416, when: "The file has no such part." }, ...list),
+    ...noes(
+      { code: "invalid_request", status: 416, when: "The file has no such part.", headers: [...names, "Content-Range"] },
+      ...list,
+    ),
   };
 };
 const redirect = {

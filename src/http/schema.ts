@@ -1,10 +1,13 @@
 // The shapes that cross the wire, as schemas: what a submission must be, and what every answer is.
 import { type TSchema, Type } from "@sinclair/typebox";
+import { REFUSALS } from "../refusal.ts";
 import { GENERATION_ERROR_CODES, GENERATION_STATUSES } from "../terms.ts";
 
 const oneOf = (values: readonly string[], description: string) =>
-  Type.Unsafe<string>({ type: "string", enum: values, description });
-/** JSON Schema 2020-12 says "or null" in the type; TypeBox alone would say anyOf. */
+  Type.Union(
+    values.map((value) => Type.Literal(value)),
+    { description },
+  );
 const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const dateTime = (description: string) => Type.String({ format: "date-time", description });
 const dollars = (description: string) => Type.Number({ minimum: 0, description });
@@ -84,7 +87,10 @@ export const Generation = Type.Object(
 
 /** §2.3. */
 export const ErrorBody = Type.Object({
-  error: Type.Object({ code: Type.String(), message: Type.String() }, { additionalProperties: false }),
+  error: Type.Object({
+    code: oneOf(Object.keys(REFUSALS), "For programs; the statuses it comes with are at each operation."),
+    message: Type.String({ description: "For people: the field, and what is allowed." }),
+  }),
 });
 
 const usdPerUnit = Type.Array(

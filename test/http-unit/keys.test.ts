@@ -1,0 +1,200 @@
+// Promises of the keyed door (§5, §8): who is let in, in which order the noes come, and how bursts are held back.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { BurstGuard } from "../../src/http/burst.ts";
+import { newApiKey } from "../../src/ids.ts";
+import type { Caller } from "../../src/terms.ts";
+import { errorOf, type House, openHouse } from "./house.ts";
+
+let house: House;
+beforeAll(async () => {
+  house = await openHouse();
+});
+afterAll(() => house[Symbol.asyncDispose]());
+
+const KEYED: [method: string, path: string][] = [
+  ["POST", "/v1/generations"],
+  ["GET", "/v1/generations/gen_x"],
+  ["GET", "/v1/generations/gen_x/content"],
+  ["GET", "/v1/generations/gen_x/content/2"],
+];
+
+describe("401 unauthorized", () => {
+  const typo = (key: string) => key.slice(0, -1) + (key.endsWith("A") ? "B" : "A");
+  const HEADERS: [name: string, of: (key: string) => string | null][] = [
+    ["no header", () => null],
+    ["an empty header", () => ""],
+    ["the scheme alone", () => "Bearer"],
+    ["the scheme and a blank", () => "Bearer "],
+    ["another scheme", (key) => `Basic ${key}`],
+    ["the key alone", (key) => key],
+    ["two keys in one header", (key) => `Bearer ${key}, Bearer ${key}`],
+    ["two keys after one scheme", (key) => `Bearer ${key} ${key}`],
+    ["something after the key", (key) => `Bearer ${key};x`],
+    ["a key that nobody has", () => `Bearer ${newApiKey("test")}`],
+    ["a key with a typing error", (key) => `Bearer ${typo(key)}`],
+    ["a key of 10 kB", (key) => `Bearer ${key}${"a".repeat(10_000)}`],
+  ];
+  test.each(HEADERS)("for %s, on every keyed path", async (_name, of) => {
+    for (const [method, path] of KEYED) {
+      const authorization = of(house.key);
+      const headers: Record<string, string> = authorization === null ? {} : { authorization };
+      const response = await house.call(path, { method, headers, key: null });
+      expect(response.headers.get("www-authenticate")).toBe('Bearer realm="genrouter"');
+      expect(await errorOf(response)).toMatchObject({ status: 401, code: "unauthorized" });
+    }
+  });
+
+  test("for a key in the query", async () => {
+    const response = await house.call(`/v1/generations/gen_x?key=${house.key}&authorization=Bearer%20${house.key}`, {
+      key: null,
+    });
+    expect((await errorOf(response)).status).toBe(401);
+  });
+
+  test("and what no key can be is never asked of the store", async () => {
+    const before = house.keyReads();
+    await house.call("/v1/generations/gen_x", { key: typo(house.key) });
+    expect(house.keyReads()).toBe(before);
+  });
+});
+
+test.each(["bearer", "BEARER", "bEaReR", "Bearer  "])("the scheme may be written %p", async (scheme) => {
+  const response = await house.call("/v1/generations/gen_x", { headers: { authorization: `${scheme} ${house.key}` }, key: null });
+  expect(response.status).toBe(404);
+});
+
+describe("the order of the noes", () => {
+  const over = "x".repeat(1_048_577);
+
+  test("401 before everything else", async () => {
+    expect((await house.call("/v1/generations", { method: "POST", body: over, key: null })).status).toBe(401);
+  });
+
+  test("403 account_disabled before 403 generation_not_enabled, and both before the burst guard and 413", async () => {
+    const key = house.addCaller({ paused: true, scope: "read", burstPerS: 1 });
+    for (let i = 0; i < 3; i++)
+      expect(await errorOf(await house.call("/v1/generations", { method: "POST", body: over, key }))).toMatchObject({
+        status: 403,
+        code: "account_disabled",
+      });
+    expect((await errorOf(await house.call("/v1/generations/gen_x", { key }))).code).toBe("account_disabled");
+    const reader = house.addCaller({ scope: "read", burstPerS: 1 });
+    for (let i = 0; i < 3; i++)
+      expect((await errorOf(await house.call("/v1/generations", { method: "POST", body: over, key: reader }))).code).toBe(
+        "generation_not_enabled",
+      );
+  });
+
+  test("a key that may only read polls and downloads", async () => {
+    const key = house.addCaller({ scope: "read", accountSeq: 4242 });
+    const record = house.addRecord({ accountSeq: 4242 });
+    expect((await house.call(`/v1/generations/${record.id}`, { key })).status).toBe(200);
+    expect((await errorOf(await house.call(`/v1/generations/${record.id}/content`, { key }))).code).toBe("not_ready");
+  });
+
+  test("429 before 413, 413 before 400, 400 of the key before that of the body", async () => {
+    const key = house.addCaller({ burstPerS: 2 });
+    const post = (body: string, headers = {}) => house.call("/v1/generations", { method: "POST", body, key, headers });
+    expect((await errorOf(await post(over, { "idempotency-key": "" }))).status).toBe(413);
+    expect((await errorOf(await post("{", { "idempotency-key": "" }))).message).toStartWith("Idempotency-Key");
+    expect((await errorOf(await post(over))).code).toBe("rate_limited");
+  });
+
+  test("503 restarting before all of it while the store is not open; the public paths answer", async () => {
+    house.setStoreOpen(false);
+    for (const [method, path] of [...KEYED, ["GET", "/files/gen_00000000000000000000a/1"] as const]) {
+      const response = await house.call(path, { method, key: null });
+      expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0);
+      expect(await errorOf(response)).toMatchObject({ status: 503, code: "restarting" });
+    }
+    for (const path of ["/v1/models", "/models.json", "/healthz", "/openapi.json"])
+      expect((await house.call(path, { key: null })).status).toBe(200);
+    house.setStoreOpen(true);
+  });
+});
+
+describe("what is remembered of a key", () => {
+  test("saves the store a look-up for five seconds, and not longer", async () => {
+    const key = house.addCaller();
+    const before = house.keyReads();
+    for (let i = 0; i < 5; i++) await house.call("/v1/generations/gen_x", { key });
+    expect(house.keyReads()).toBe(before + 1);
+    house.advance(5_000);
+    await house.call("/v1/generations/gen_x", { key });
+    expect(house.keyReads()).toBe(before + 2);
+  });
+
+  test("is dropped at once when told of a change", async () => {
+    const key = house.addCaller();
+    expect((await house.call("/v1/generations/gen_x", { key })).status).toBe(404);
+    house.changeCaller(key, { paused: true });
+    house.http.callersChanged();
+    expect((await house.call("/v1/generations/gen_x", { key })).status).toBe(403);
+  });
+
+  test("never holds a key back that was made after it had been refused", async () => {
+    const key = newApiKey("test");
+    expect((await house.call("/v1/generations/gen_x", { key })).status).toBe(401);
+    expect((await house.call("/v1/generations/gen_x", { key: house.addCaller() })).status).toBe(404);
+  });
+});
+
+describe("the burst guard", () => {
+  test("lets 20 requests of an account through in a second, over all keyed paths, and says when to come back", async () => {
+    await using small = await openHouse({ GENROUTER_LIMITS__BURST_PER_S: "20" });
+    const record = small.addRecord();
+    const paths = [`/v1/generations/${record.id}`, `/v1/generations/${record.id}/content`, "/v1/generations/nobody"];
+    for (let i = 0; i < 20; i++) expect((await small.call(paths[i % 3] ?? "")).status).not.toBe(429);
+    const refused = await small.submit('{"model":"m","input":{}}');
+    expect(refused.headers.get("retry-after")).toBe("1");
+    expect(await errorOf(refused)).toMatchObject({ status: 429, code: "rate_limited" });
+    expect(small.orders).toEqual([]);
+    expect((await small.call(paths[0] ?? "", { key: small.addCaller() })).status).toBe(404);
+    expect((await small.call("/v1/models", { key: null })).status).toBe(200);
+    small.advance(999);
+    expect((await small.call(paths[0] ?? "")).status).toBe(429);
+    small.advance(1);
+    expect((await small.call(paths[0] ?? "")).status).toBe(200);
+  });
+
+  const caller = (accountSeq: number, burstPerS: number | null = null): Caller => ({
+    keySeq: 1,
+    keyId: "key_1",
+    scope: "generate",
+    accountSeq,
+    accountId: "acc_1",
+    paused: false,
+    burstPerS,
+    inProgressLimit: null,
+  });
+  const passes = (guard: BurstGuard, who: Caller, atMs: number): boolean => {
+    try {
+      guard.take(who, atMs);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+
+  test("takes an account's own limit, higher or lower", () => {
+    const guard = new BurstGuard(20);
+    expect(Array.from({ length: 5 }, () => passes(guard, caller(1, 3), 0)).filter(Boolean).length).toBe(3);
+    expect(Array.from({ length: 50 }, () => passes(guard, caller(2, 40), 0)).filter(Boolean).length).toBe(40);
+  });
+
+  test("remembers only the accounts of the last second, however many there have been", () => {
+    const guard = new BurstGuard(20);
+    for (let i = 0; i < 200_000; i++) guard.take(caller(i), Math.floor(i / 10));
+    expect(guard.size).toBeLessThanOrEqual(10_000);
+  });
+
+  test("does not forget an account that keeps coming while others come and go", () => {
+    const guard = new BurstGuard(1);
+    let taken = 0;
+    for (let atMs = 0; atMs < 10_000; atMs += 10) {
+      guard.take(caller(1000 + atMs), atMs);
+      if (passes(guard, caller(1), atMs)) taken += 1;
+    }
+    expect(taken).toBe(10);
+  });
+});

@@ -1,0 +1,162 @@
+// Promises of the interface description: it is valid, committed, complete, and says what the door really does.
+import { expect, test } from "bun:test";
+import { spawnSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { FormatRegistry } from "@sinclair/typebox";
+import { type openHttp, type Route, routesOf } from "../../src/http/app.ts";
+import { openApiDocument } from "../../src/http/openapi.ts";
+import { REFUSALS } from "../../src/refusal.ts";
+import type { JsonObject } from "../../src/terms.ts";
+import { type House, keepFile, openHouse } from "./house.ts";
+
+FormatRegistry.Set("uri", (text) => URL.canParse(text));
+const ROOT = join(import.meta.dir, "../..");
+const FILE = join(ROOT, "openapi.json");
+const document = openApiDocument();
+
+type Operation = {
+  responses: Record<string, { headers?: JsonObject; content?: Record<string, JsonObject> }>;
+  "x-extension"?: boolean;
+};
+const paths = document.paths as unknown as Record<string, Record<string, Operation>>;
+
+test("the committed openapi.json is the one the service serves (UPDATE=1 rewrites it)", async () => {
+  const printed = `${JSON.stringify(document, null, 2)}\n`;
+  if (process.env.UPDATE === "1") writeFileSync(FILE, printed);
+  expect(readFileSync(FILE, "utf8")).toBe(printed);
+  await using house = await openHouse();
+  const served = await house.call("/openapi.json", { key: null });
+  expect(await served.json()).toEqual(JSON.parse(printed));
+  expect((document.info as JsonObject).version).toBe("2026-10-19");
+});
+
+test("a linter with the recommended rules finds nothing", () => {
+  const { stdout, stderr } = spawnSync(
+    join(ROOT, "node_modules/.bin/redocly"),
+    ["lint", FILE, "--config", join(import.meta.dir, "redocly.yaml"), "--format", "json"],
+    { encoding: "utf8", env: { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true", CI: "1" } },
+  );
+  const start = stdout.indexOf("{");
+  if (start === -1) throw new Error(`the linter said nothing: ${stdout}${stderr}`);
+  const { totals, problems } = JSON.parse(stdout.slice(start)) as {
+    totals: { errors: number; warnings: number };
+    problems: object[];
+  };
+  expect(problems).toEqual([]);
+  expect(totals).toMatchObject({ errors: 0, warnings: 0 });
+}, 60_000);
+
+test("every route of the door is described, and nothing else is", async () => {
+  const routes: Route[] = routesOf({} as Parameters<typeof openHttp>[0], { keyed: () => () => new Response() } as never);
+  const asPath = (path: string) => path.replace(/:(\w+)/g, "{$1}");
+  const open = routes.map(({ path, answers }) => [
+    asPath(path),
+    Object.keys(answers)
+      .map((method) => method.toLowerCase())
+      .sort(),
+  ]);
+  const described = Object.entries(paths).map(([path, item]) => [path, Object.keys(item).sort()]);
+  expect(described.sort()).toEqual(open.sort());
+});
+
+test("what goes beyond the specification is marked, and what does not is not", () => {
+  for (const [path, item] of Object.entries(paths))
+    for (const [method, operation] of Object.entries(item))
+      expect([path, method, operation["x-extension"] === true]).toEqual([
+        path,
+        method,
+        !path.startsWith("/v1/") || method === "options",
+      ]);
+});
+
+test("every code of the error table is described on a path, with its status", () => {
+  const described = new Set<string>();
+  for (const item of Object.values(paths))
+    for (const operation of Object.values(item))
+      for (const [status, response] of Object.entries(operation.responses)) {
+        const examples = (response.content?.["application/json"]?.examples ?? {}) as JsonObject;
+        for (const code of Object.keys(examples)) described.add(`${status} ${code}`);
+      }
+  for (const [code, { status }] of Object.entries(REFUSALS)) expect(described).toContain(`${status} ${code}`);
+});
+
+/** Headers that the runtime adds by itself and that mean nothing to a caller. */
+const BY_THE_RUNTIME = ["date", "content-length", "content-type", "transfer-encoding", "connection", "keep-alive"];
+
+const seen = async (house: House): Promise<[path: string, method: string, response: Response][]> => {
+  const file = { n: 1, sha256: "ab", bytes: 5, mime: "video/mp4" };
+  const done = house.addRecord({
+    status: "succeeded",
+    costCredits: 1,
+    completedAtMs: 1,
+    output: { kind: "video", files: [file, { ...file, n: 2 }], width: 2, height: 2, durationMs: 4000, hasAudio: true },
+  });
+  for (const n of [1, 2]) await keepFile(house.files, done.id, n, Buffer.from("hello"));
+  const queued = house.addRecord();
+  const paused = house.addCaller({ paused: true });
+  const burst = house.addCaller({ burstPerS: 1 });
+  const list: [string, string, Response][] = [];
+  const see = async (path: string, at: string, init: Parameters<House["call"]>[1] = {}) => {
+    list.push([path, (init.method ?? "GET").toLowerCase(), await house.call(at, init)]);
+  };
+  const link = house.links.sign(done.id, 1).slice(house.url.length);
+  const gen = "/v1/generations/{id}";
+  for (const [path, at] of [
+    [gen, `/v1/generations/${done.id}`],
+    [`${gen}/content`, `/v1/generations/${done.id}/content`],
+    [`${gen}/content/{n}`, `/v1/generations/${done.id}/content/2`],
+    ["/files/{id}/{n}", link],
+    ["/v1/models", "/v1/models"],
+    ["/models.json", "/models.json"],
+    ["/openapi.json", "/openapi.json"],
+    ["/healthz", "/healthz"],
+    ["/readyz", "/readyz"],
+  ] as const) {
+    await see(path, at);
+    const etag = list.at(-1)?.[2].headers.get("etag");
+    if (etag) await see(path, at, { headers: { "if-none-match": etag } });
+    if (path.includes("content") || path.startsWith("/files")) {
+      await see(path, at, { headers: { range: "bytes=0-1" } });
+      await see(path, at, { headers: { range: "bytes=9-" } });
+      await see(path, at.replace(done.id, "gen_00000000000000000000z"));
+      await see(path, at.replace(done.id, queued.id));
+    }
+    if (path.startsWith(gen)) for (const key of [null, paused, burst, burst]) await see(path, at, { key });
+  }
+  for (const path of ["/v1/models", "/models.json", "/openapi.json"]) await see(path, path, { method: "OPTIONS" });
+  const post = (body: string, key: string | null = house.key) =>
+    see("/v1/generations", "/v1/generations", { method: "POST", body, key });
+  for (const body of ['{"model":"m","input":{}}', '{"model":"unknown","input":{}}', "{", "x".repeat(1_048_577)]) await post(body);
+  for (const key of [null, paused, house.addCaller({ scope: "read" }), burst]) await post("{}", key);
+  house.setReadiness({ ready: false, faults: ["x"] });
+  await see("/readyz", "/readyz");
+  house.setStoreOpen(false);
+  await post("{}");
+  await see("/files/{id}/{n}", link);
+  return list;
+};
+
+test("every status, type, code and header that the door answers is described", async () => {
+  await using house = await openHouse();
+  const list = await seen(house);
+  for (const [path, method, response] of list) {
+    const place = `${method} ${path} ${response.status}`;
+    const described = paths[path]?.[method]?.responses[String(response.status)];
+    if (described === undefined) throw new Error(`${place} is not described`);
+    const headers = Object.keys(described.headers ?? {}).map((name) => name.toLowerCase());
+    for (const [name] of response.headers)
+      if (!BY_THE_RUNTIME.includes(name) && !headers.includes(name)) throw new Error(`${place}: header ${name} is not described`);
+    const text = await response.text();
+    const type = response.headers.get("content-type");
+    if (text === "" || type === null) continue;
+    if (described.content?.[type] === undefined) throw new Error(`${place}: ${type} is not described`);
+    if (response.status < 400) continue;
+    const { error } = JSON.parse(text) as { error: { code: string } };
+    if ((described.content[type]?.examples as JsonObject)?.[error.code] === undefined)
+      throw new Error(`${place}: code ${error.code} is not described`);
+  }
+  expect(new Set(list.map(([, , response]) => response.status))).toEqual(
+    new Set([200, 202, 204, 206, 304, 400, 401, 403, 404, 409, 413, 416, 422, 429, 503]),
+  );
+});

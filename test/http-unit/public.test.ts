@@ -1,0 +1,298 @@
+// Promises of the public paths and of every answer: the model list, health, methods, request ids, faults of the framework.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { ModelEntry } from "../../catalogue/entry.ts";
+import { StoreFull } from "../../src/deeds.ts";
+import { REFUSALS, Refusal } from "../../src/refusal.ts";
+import { errorOf, type House, openHouse } from "./house.ts";
+
+let house: House;
+beforeAll(async () => {
+  house = await openHouse();
+});
+afterAll(() => house[Symbol.asyncDispose]());
+
+const entry = (id: string): ModelEntry => ({
+  id,
+  object: "model",
+  name: id,
+  maker: null,
+  kind: "image",
+  tasks: ["text-to-image"],
+  options: { prompt: { max_length: 30_000, required: true } },
+  price: { currency: "usd", unit: "image", rates: [{ when: {}, usd: 0.04 }], video_input_rates: [] },
+});
+const open = (path: string, init: RequestInit = {}) => house.call(path, { ...init, key: null });
+
+describe.each(["/v1/models", "/models.json"])("%s", (path) => {
+  test("lists the models for anybody, with or without a key, also a wrong one", async () => {
+    house.setModels([entry("a"), entry("b")]);
+    for (const headers of [{}, { authorization: `Bearer ${house.key}` }, { authorization: "Bearer nonsense" }]) {
+      const response = await open(path, { headers: headers as Record<string, string> });
+      expect(response.status).toBe(200);
+      expect(response.headers.get("content-type")).toBe("application/json");
+      expect(response.headers.get("access-control-allow-origin")).toBe("*");
+      expect(response.headers.get("cache-control")).toBe("public, max-age=15");
+      expect(await response.json()).toEqual({ object: "list", data: [entry("a"), entry("b")] });
+    }
+  });
+
+  test("answers 304 to who has it, and the new list with a new tag once it has changed", async () => {
+    house.setModels([entry("a")]);
+    const etag = (await open(path)).headers.get("etag") ?? "";
+    for (const tags of [etag, `W/${etag}`, `"x", ${etag}`, "*"]) {
+      const known = await open(path, { headers: { "if-none-match": tags } });
+      expect([known.status, await known.text(), known.headers.get("etag")]).toEqual([304, "", etag]);
+    }
+    house.setModels([entry("a")]);
+    expect((await open(path, { headers: { "if-none-match": etag } })).status).toBe(304);
+    house.setModels([entry("c")]);
+    const changed = await open(path, { headers: { "if-none-match": etag } });
+    expect(changed.status).toBe(200);
+    expect(((await changed.json()) as { data: ModelEntry[] }).data[0]?.id).toBe("c");
+    expect(changed.headers.get("etag")).not.toBe(etag);
+  });
+
+  test("lets pages of any site ask first", async () => {
+    const response = await open(path, { method: "OPTIONS", headers: { origin: "https://x.example" } });
+    expect([response.status, await response.text()]).toEqual([204, ""]);
+    expect(response.headers.get("access-control-allow-origin")).toBe("*");
+    expect(response.headers.get("access-control-allow-methods")).toBe("GET, HEAD, OPTIONS");
+  });
+});
+
+describe("health", () => {
+  test("/healthz is 200 as long as the process answers", async () => {
+    house.setReadiness({ ready: false, faults: ["x"] });
+    expect((await open("/healthz")).status).toBe(200);
+  });
+  test("/readyz is 200 when ready and 503 with the faults when not", async () => {
+    house.setReadiness({ ready: true, faults: [] });
+    expect(await (await open("/readyz")).json()).toEqual({ status: "ready", faults: [] });
+    house.setReadiness({ ready: false, faults: ["a generation is parked"] });
+    const response = await open("/readyz");
+    expect([response.status, response.headers.get("retry-after")]).toEqual([503, "5"]);
+    expect(await response.json()).toMatchObject({
+      error: { code: "restarting", message: "Not ready: a generation is parked." },
+      faults: ["a generation is parked"],
+    });
+  });
+});
+
+describe("paths and methods", () => {
+  const ALLOWED: [path: string, allow: string][] = [
+    ["/v1/generations", "POST"],
+    ["/v1/generations/gen_x", "GET, HEAD"],
+    ["/v1/generations/gen_x/content", "GET, HEAD"],
+    ["/v1/generations/gen_x/content/2", "GET, HEAD"],
+    ["/v1/models", "GET, HEAD, OPTIONS"],
+    ["/models.json", "GET, HEAD, OPTIONS"],
+    ["/openapi.json", "GET, HEAD, OPTIONS"],
+    ["/files/gen_x/1", "GET, HEAD"],
+    ["/healthz", "GET, HEAD"],
+    ["/readyz", "GET, HEAD"],
+  ];
+  test.each(ALLOWED)("%s answers 405 to every method but %s", async (path, allow) => {
+    for (const method of ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"]) {
+      if (allow.split(", ").includes(method)) continue;
+      const response = await open(path, { method });
+      expect(response.status).toBe(405);
+      expect(response.headers.get("allow")).toBe(allow);
+      if (method !== "HEAD") expect((await errorOf(response)).code).toBe("invalid_request");
+    }
+  });
+
+  test.each([
+    "/",
+    "/v1",
+    "/v1/",
+    "/v1/models/",
+    "/V1/models",
+    "/v2/models",
+    "/v1/generations/",
+    "/v1/generations/gen_x/",
+    "/v1/generations/gen_x/contents",
+    "/v1/generations/gen_x/content/2/3",
+    "/metrics",
+    "/admin",
+    "/files",
+    "/%",
+    "/?debug",
+    "/v1/generations%2Fgen_x",
+  ])("an unknown path is 404 with the spec's error body: %s", async (path) => {
+    expect(await errorOf(await open(path))).toMatchObject({ status: 404, code: "not_found" });
+  });
+
+  test("HEAD answers what GET would, without the body", async () => {
+    const record = house.addRecord();
+    for (const path of ["/v1/models", "/openapi.json", "/healthz", `/v1/generations/${record.id}`, "/v1/generations/gen_x"]) {
+      const [get, head] = await Promise.all([house.call(path), house.call(path, { method: "HEAD" })]);
+      const body = await get.text();
+      expect(head.status).toBe(get.status);
+      expect(await head.text()).toBe("");
+      expect(head.headers.get("content-length")).toBe(String(Buffer.byteLength(body)));
+      expect(head.headers.get("etag")).toBe(get.headers.get("etag"));
+    }
+  });
+
+  test("keyed paths allow no page to read them", async () => {
+    const record = house.addRecord();
+    const response = await house.call(`/v1/generations/${record.id}`, { headers: { origin: "https://x.example" } });
+    expect(response.headers.get("access-control-allow-origin")).toBeNull();
+  });
+});
+
+describe("headers of every answer", () => {
+  const PATHS = ["/v1/models", "/healthz", "/nowhere", "/v1/generations/gen_x", "/files/x/1"];
+  test("carry the request's id: the caller's when it is usable, a new one otherwise", async () => {
+    for (const path of PATHS) {
+      for (const id of ["a", "A-b_9", "x".repeat(80)])
+        expect((await house.call(path, { headers: { "x-request-id": id } })).headers.get("x-request-id")).toBe(id);
+      for (const id of ["", "x".repeat(81), "a b", "a,b", "é", 'a"b', "<x>"])
+        expect((await house.call(path, { headers: { "x-request-id": id } })).headers.get("x-request-id")).toMatch(
+          /^req_\w{8,40}$/,
+        );
+    }
+    const ids = await Promise.all(Array.from({ length: 100 }, async () => (await open("/healthz")).headers.get("x-request-id")));
+    expect(new Set(ids).size).toBe(100);
+  });
+
+  test("carry the version of the interface and forbid guessing of types", async () => {
+    for (const path of PATHS) {
+      const { headers } = await house.call(path);
+      expect(headers.get("genrouter-version")).toBe("2026-10-19");
+      expect(headers.get("x-content-type-options")).toBe("nosniff");
+    }
+  });
+
+  test("the request's id reaches the corridor and the log", async () => {
+    await house.submit('{"model":"m","input":{}}', { "x-request-id": "mine-1" });
+    expect(house.orders.at(-1)?.requestId).toBe("mine-1");
+    expect(house.lines.at(-1)).toMatchObject({
+      event: "request answered",
+      fields: { request_id: "mine-1", method: "POST", route: "/v1/generations", status: 202 },
+    });
+  });
+});
+
+describe("a submission", () => {
+  const body = '{"model":"m","input":{}}';
+  test("is 202 with where and when to poll, and may be kept by nobody", async () => {
+    const response = await house.submit(body);
+    const { id } = (await response.json()) as { id: string };
+    expect(response.status).toBe(202);
+    expect(response.headers.get("location")).toBe(`/v1/generations/${id}`);
+    expect(response.headers.get("retry-after")).toBe("2");
+    expect(response.headers.get("cache-control")).toBe("no-store");
+  });
+
+  test("that is a replay is 200", async () => {
+    const record = house.addRecord();
+    house.onSubmit(async () => ({ record, replayed: true }));
+    const response = await house.submit(body);
+    expect(response.status).toBe(200);
+    expect(((await response.json()) as { id: string }).id).toBe(record.id);
+    house.onSubmit(null);
+  });
+
+  const codes = Object.entries(REFUSALS) as [keyof typeof REFUSALS, { status: number; retryAfterS?: number }][];
+  test.each(codes)("refused with %s answers its status, its message and whether to come back", async (code, rule) => {
+    house.onSubmit(async () => {
+      throw new Refusal(code, "input.x: half a pair \ud800 and more");
+    });
+    const response = await house.submit(body);
+    house.onSubmit(null);
+    expect(response.headers.get("retry-after")).toBe(rule.retryAfterS === undefined ? null : String(rule.retryAfterS));
+    expect(await errorOf(response)).toEqual({ status: rule.status, code, message: "input.x: half a pair \ufffd and more" });
+  });
+});
+
+describe("a defect", () => {
+  const secret = "a red kite gr_live_secret https://media.example/x.png";
+  const FAULTS: [name: string, fault: unknown][] = [
+    ["an Error", new Error(secret)],
+    ["an Error with a code that a framework knows", Object.assign(new Error(secret), { code: "NOT_FOUND", status: 404 })],
+    ["null", null],
+    ["undefined", undefined],
+    ["a string", secret],
+    ["a StoreFull that the corridor let through", new StoreFull(secret)],
+  ];
+  test.each(FAULTS)(
+    "thrown as %s is 500 server_error and one logged line, and neither says what was asked",
+    async (_name, fault) => {
+      house.onSubmit(() => {
+        throw fault;
+      });
+      const from = house.lines.length;
+      const response = await house.submit('{"model":"m","input":{}}');
+      house.onSubmit(null);
+      const error = await errorOf(response);
+      expect(error).toMatchObject({ status: 500, code: "server_error" });
+      const failed = house.lines.slice(from).filter((line) => line.event === "request failed");
+      expect(failed.length).toBe(1);
+      expect(failed[0]?.fields.request_id).toBe(response.headers.get("x-request-id") ?? "");
+      expect(error.message + JSON.stringify(house.lines.slice(from))).not.toMatch(/kite|gr_live|media\.example/);
+    },
+  );
+
+  test("of a read is the same", async () => {
+    await using other = await openHouse();
+    const record = other.addRecord();
+    other.breakReads(new TypeError("x"));
+    for (const path of ["", "/content", "/content/2"])
+      expect((await errorOf(await other.call(`/v1/generations/${record.id}${path}`))).status).toBe(500);
+  });
+});
+
+test("without debug a poll leaves no line and a submission leaves one", async () => {
+  await using quiet = await openHouse({ GENROUTER_LOG__LEVEL: "info" });
+  const record = quiet.addRecord();
+  await quiet.call(`/v1/generations/${record.id}`);
+  await quiet.call("/v1/models");
+  expect(quiet.lines).toEqual([]);
+  await quiet.submit('{"model":"m","input":{}}');
+  expect(quiet.lines.map((line) => line.event)).toEqual(["request answered"]);
+});
+
+describe("stopping", () => {
+  test("lets answers under way finish and refuses new connections", async () => {
+    const other = await openHouse();
+    const { promise: mayFinish, resolve: finish } = Promise.withResolvers<void>();
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+    other.onSubmit(async () => {
+      begin();
+      await mayFinish;
+      return { record: other.addRecord(), replayed: false };
+    });
+    const underWay = other.submit('{"model":"m","input":{}}');
+    await begun;
+    const stopped = other.http.stop();
+    const refused = await fetch(`${other.url}/healthz`, { headers: { connection: "close" } }).then(
+      () => "answered",
+      () => "refused",
+    );
+    expect(refused).toBe("refused");
+    finish();
+    expect((await underWay).status).toBe(202);
+    await stopped;
+    await other[Symbol.asyncDispose]();
+  });
+
+  test("an address that is taken is a rejection, not a crash", async () => {
+    const other = await openHouse();
+    await expect(other.http.listen({ host: "127.0.0.1", port: Number(new URL(house.url).port) })).rejects.toThrow();
+    await other[Symbol.asyncDispose]();
+  });
+});
+
+test("a request can be answered without a socket", async () => {
+  const response = await house.http.handle(new Request("http://localhost/healthz"));
+  expect(response.status).toBe(200);
+  const posted = await house.http.handle(
+    new Request("http://localhost/v1/generations", {
+      method: "POST",
+      headers: { authorization: `Bearer ${house.key}` },
+      body: '{"model":"m","input":{}}',
+    }),
+  );
+  expect(posted.status).toBe(202);
+});

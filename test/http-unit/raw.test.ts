@@ -1,0 +1,96 @@
+// Promises against requests that no client sends: smuggling is refused and the connection closed, headers have a bound.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { type House, openHouse } from "./house.ts";
+import { talk } from "./raw.ts";
+
+let house: House;
+beforeAll(async () => {
+  house = await openHouse();
+});
+afterAll(() => house[Symbol.asyncDispose]());
+
+const body = '{"model":"m","input":{}}';
+const post = (...headers: string[]) =>
+  `POST /v1/generations HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${house.key}\r\n${headers.map((line) => `${line}\r\n`).join("")}\r\n`;
+const SMUGGLED = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+const CASES: [name: string, request: () => string][] = [
+  ["a length and chunks", () => `${post("Content-Length: 5", "Transfer-Encoding: chunked")}0\r\n\r\n${SMUGGLED}`],
+  ["an unknown transfer encoding", () => `${post("Transfer-Encoding: xchunked")}${body}${SMUGGLED}`],
+  ["two lengths", () => `${post(`Content-Length: ${body.length}`, "Content-Length: 0")}${body}${SMUGGLED}`],
+  ["a length with a sign", () => `${post(`Content-Length: +${body.length}`)}${body}${SMUGGLED}`],
+  ["a negative length", () => `${post("Content-Length: -1")}${SMUGGLED}`],
+  ["a length that is no number", () => `${post("Content-Length: 0x10")}${SMUGGLED}`],
+  ["lines that end in LF alone", () => `${post(`Content-Length: ${body.length}`).replaceAll("\r\n", "\n")}${body}`],
+  ["no Host", () => `GET /v1/generations/gen_x HTTP/1.1\r\nAuthorization: Bearer ${house.key}\r\n\r\n${SMUGGLED}`],
+  ["a folded header", () => `${post("X-A: 1", " folded: 2")}${SMUGGLED}`],
+  ["a blank before the colon", () => `${post(`Content-Length : ${body.length}`)}${body}${SMUGGLED}`],
+  ["a chunk whose size is no number", () => `${post("Transfer-Encoding: chunked")}zz\r\n${body}\r\n0\r\n\r\n${SMUGGLED}`],
+  ["a version that there is none of", () => `GET /healthz HTTP/9.9\r\nHost: localhost\r\n\r\n${SMUGGLED}`],
+  ["a request line that is none", () => `HELLO\r\n\r\n${SMUGGLED}`],
+];
+
+describe("a request that could mean two things is refused, closed, and nothing after it is answered:", () => {
+  test.each(CASES)("%s", async (_name, request) => {
+    const before = house.orders.length;
+    const { statuses, closed } = await talk(house.url, [request()]);
+    expect(statuses.length).toBeLessThanOrEqual(1);
+    for (const status of statuses) expect(status === 505 || (status >= 400 && status < 500)).toBe(true);
+    expect(closed).toBe(true);
+    expect(house.orders.length).toBe(before);
+  });
+});
+
+describe("headers", () => {
+  test("of 15 kB are read, of 20 kB are refused by the runtime with 431", async () => {
+    const of = (bytes: number) =>
+      `GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-Long: ${"x".repeat(bytes)}\r\n\r\n`;
+    expect((await talk(house.url, [of(15_000)])).statuses).toEqual([200]);
+    expect((await talk(house.url, [of(20_000)])).statuses).toEqual([431]);
+  });
+
+  test("300 of them are refused", async () => {
+    const many = Array.from({ length: 300 }, (_, i) => `X-${i}: 1\r\n`).join("");
+    const { statuses, closed } = await talk(house.url, [`GET /healthz HTTP/1.1\r\nHost: localhost\r\n${many}\r\n`]);
+    expect([statuses, closed]).toEqual([[431], true]);
+  });
+
+  test("a second Authorization is nobody's key", async () => {
+    const twice = `GET /v1/generations/gen_x HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${house.key}\r\nAuthorization: Bearer ${house.key}\r\nConnection: close\r\n\r\n`;
+    expect((await talk(house.url, [twice])).statuses).toEqual([401]);
+  });
+
+  test("a Host of one letter, a foreign Host and none at all in HTTP/1.0 reach the same paths and change no link", async () => {
+    const record = house.addRecord({
+      status: "succeeded",
+      costCredits: 1,
+      completedAtMs: 1,
+      output: { kind: "audio", files: [{ n: 1, sha256: "00", bytes: 1, mime: "audio/wav" }] },
+    });
+    const head = (host: string, version: string) =>
+      `GET /v1/generations/${record.id} HTTP/${version}\r\n${host}Authorization: Bearer ${house.key}\r\nConnection: close\r\n\r\n`;
+    for (const [host, version] of [
+      ["Host: x\r\n", "1.1"],
+      ["Host: evil.example\r\n", "1.1"],
+      ["", "1.0"],
+    ] as const) {
+      const { statuses, text } = await talk(house.url, [head(host, version)]);
+      expect(statuses).toEqual([200]);
+      expect(text).toContain(`"urls":["${house.url}/files/`);
+      expect(text).not.toContain("evil");
+    }
+    const link = house.links.sign(record.id, 1).slice(house.url.length);
+    const { statuses } = await talk(house.url, [`GET ${link.replace(/sig=.*/, "sig=x")} HTTP/1.0\r\n\r\n`]);
+    expect(statuses).toEqual([403]);
+  });
+});
+
+test.each([
+  ["TRACE /v1/models", 405],
+  ["PROPFIND /v1/generations", 405],
+  ["GET //nowhere", 404],
+] as const)("%s, which only a socket can send, gets the spec's error body too", async (line, status) => {
+  const { statuses, text } = await talk(house.url, [`${line} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`]);
+  expect(statuses).toEqual([status]);
+  expect(text).toContain('{"error":{"code":"');
+});
