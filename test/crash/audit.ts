@@ -1,0 +1,180 @@
+// The audit of a crash run: the client's log, the provider's log and the store must tell one story, whichever way it is read.
+import { isDeepStrictEqual } from "node:util";
+import type { Submission } from "../../src/simulator/log.ts";
+import type { AttemptState, JsonObject } from "../../src/terms.ts";
+import type { ClientLine } from "./client-log.ts";
+import { originOf } from "./orders.ts";
+import { attemptBehind, type Stored } from "./stored.ts";
+import type { Tenant } from "./world.ts";
+
+/** A promise and what broke it; none: it was kept. */
+export type Check = { name: string; faults: string[] };
+
+/** What is compared. `shown`: every generation as the API shows it at the end. `balances`: in credits, by tenant. */
+export type Evidence = {
+  tenants: readonly Tenant[];
+  client: readonly ClientLine[];
+  submissions: readonly Submission[];
+  stored: readonly Stored[];
+  shown: ReadonlyMap<string, JsonObject>;
+  balances: readonly { available: number; held: number; charged: number }[];
+};
+
+type Audit = (evidence: Evidence, fault: (text: string) => void) => void;
+
+const nameOf = ({ account, key }: { account: number; key: string | null }) => `account ${account} key ${key}`;
+const acksOf = (client: readonly ClientLine[]) => client.filter((line) => line.type === "ack");
+
+/** States in which an attempt is given up while the provider may have a job of it: on the operator's list of losses. */
+const GIVEN_UP: ReadonlySet<AttemptState> = new Set(["lost", "capped", "superseded", "late"]);
+
+const acknowledgedExist: Audit = ({ client, stored }, fault) => {
+  const byId = new Map(stored.map((one) => [one.id, one]));
+  const models = new Map(client.flatMap((line) => (line.type === "intent" ? [[line.hash, line.body.model] as const] : [])));
+  for (const ack of acksOf(client)) {
+    if (ack.id === null) continue;
+    const one = byId.get(ack.id);
+    if (!one) fault(`${ack.id}: acknowledged with ${ack.status}, not there`);
+    else if (
+      one.account !== ack.account ||
+      one.key !== ack.key ||
+      one.bodyHash !== ack.hash ||
+      one.model !== models.get(ack.hash)
+    )
+      fault(`${ack.id}: acknowledged for ${nameOf(ack)}, stored for ${nameOf(one)} or with another body`);
+  }
+};
+
+const oneIdPerKey: Audit = ({ client, stored }, fault) => {
+  const byKey = new Map<string, Stored>();
+  for (const one of stored) {
+    if (byKey.has(nameOf(one))) fault(`${nameOf(one)}: two generations`);
+    byKey.set(nameOf(one), one);
+  }
+  for (const ack of acksOf(client)) {
+    const one = byKey.get(nameOf(ack));
+    if (ack.id !== null && one?.id !== ack.id) fault(`${nameOf(ack)}: answered ${ack.id}, stored ${one?.id}`);
+    if (ack.status === 409 && (!one || one.bodyHash === ack.hash)) fault(`${nameOf(ack)}: a conflict with its own body`);
+  }
+};
+
+const nothingUnasked: Audit = ({ client, stored }, fault) => {
+  const asked = new Set(client.flatMap((line) => (line.type === "intent" ? [`${nameOf(line)} ${line.hash}`] : [])));
+  for (const one of stored) if (!asked.has(`${nameOf(one)} ${one.bodyHash}`)) fault(`${one.id}: nobody asked for it`);
+};
+
+const allEnded: Audit = ({ stored, shown }, fault) => {
+  for (const { id, status } of stored) {
+    if (status !== "succeeded" && status !== "failed") fault(`${id}: still ${status}`);
+    if (shown.get(id)?.status !== status) fault(`${id}: stored ${status}, shown ${JSON.stringify(shown.get(id)?.status)}`);
+  }
+};
+
+const endsStay: Audit = ({ client, shown }, fault) => {
+  for (const line of client)
+    if (line.type === "seen" && !isDeepStrictEqual(line.resource, shown.get(line.id)))
+      fault(`${line.id}: seen as ${JSON.stringify(line.resource)}, now ${JSON.stringify(shown.get(line.id))}`);
+};
+
+const chargedOnce: Audit = ({ stored, shown }, fault) => {
+  for (const one of stored) {
+    const delivered = one.tries.filter(({ state }) => state === "delivered");
+    const isDelivered = one.status === "succeeded";
+    const costCredits = isDelivered ? (delivered[0]?.priceCredits ?? -1) : 0;
+    const captures = one.movements.filter((kind) => kind === "capture").length;
+    if (delivered.length !== (isDelivered ? 1 : 0) || captures !== delivered.length)
+      fault(`${one.id}: ${one.status} with ${delivered.length} deliveries and ${captures} captures`);
+    if (one.costCredits !== costCredits || Math.round(Number(shown.get(one.id)?.cost_usd) * 100) !== costCredits)
+      fault(`${one.id}: cost ${one.costCredits}, shown ${shown.get(one.id)?.cost_usd} USD, delivered at ${costCredits}`);
+  }
+};
+
+/** From what callers were shown, not from what the ledger says of itself. */
+const conserved: Audit = ({ tenants, stored, shown, balances }, fault) => {
+  for (const [account, tenant] of tenants.entries()) {
+    const { available, held, charged } = balances[account] ?? { available: 0, held: 0, charged: 0 };
+    const costs = stored.filter((one) => one.account === account).map(({ id }) => Number(shown.get(id)?.cost_usd ?? 0));
+    const spent = costs.reduce((sum, usd) => sum + Math.round(usd * 100), 0);
+    if (available + held + charged !== tenant.credits || held !== 0 || charged !== spent)
+      fault(
+        `account ${account}: given ${tenant.credits}, available ${available}, held ${held}, charged ${charged}, shown ${spent}`,
+      );
+  }
+};
+
+/** Submissions with the attempts they are of; faults for those that are of none. */
+const matched = ({ submissions, stored }: Evidence, fault: (text: string) => void) => {
+  const byKey = new Map(stored.map((one) => [nameOf(one), one]));
+  return submissions.flatMap((line) => {
+    const origin = originOf(line.input);
+    const one = origin && byKey.get(nameOf(origin));
+    const attempt = one && attemptBehind(one.tries, line);
+    if (one && attempt) return [{ line, one, attempt }];
+    fault(
+      `${line.provider} ${line.endpoint} ${line.job_id ?? line.answer}: a submission of no attempt (${JSON.stringify(origin)})`,
+    );
+    return [];
+  });
+};
+
+const jobsAreOwned: Audit = (evidence, fault) => {
+  for (const { line, one, attempt } of matched(evidence, fault)) {
+    if (line.ref !== null && line.ref !== attempt.ref) fault(`${one.id} ${attempt.n}: sent as ${line.ref}`);
+    const begun = one.journal.find(({ event }) => event.type === "slotTaken" && event.n === attempt.n);
+    if (!begun) fault(`${one.id} ${attempt.n}: submitted, and the journal never says sending`);
+    if (line.job_id !== null && attempt.job?.jobId !== line.job_id && !GIVEN_UP.has(attempt.state))
+      fault(
+        `${one.id} ${attempt.n}: job ${line.job_id} exists, the attempt is ${attempt.state} with ${attempt.job?.jobId ?? "none"}`,
+      );
+  }
+};
+
+/** A second submission only after an answer that proved the first was not accepted; one refused at the door leaves no line. */
+const neverTwice: Audit = (evidence, fault) => {
+  const byAttempt = new Map<string, Submission[]>();
+  for (const { line, attempt } of matched(evidence, () => undefined))
+    byAttempt.set(attempt.ref, [...(byAttempt.get(attempt.ref) ?? []), line]);
+  for (const [ref, lines] of byAttempt) {
+    const jobs = lines.filter(({ accepted }) => accepted).length;
+    if (jobs > 1) fault(`${ref}: ${jobs} jobs`);
+    for (const line of lines.slice(0, -1))
+      if (line.accepted || line.answer !== 429)
+        fault(`${ref}: sent again after ${line.accepted ? "an acceptance" : line.answer}`);
+  }
+};
+
+const jobsExist: Audit = ({ submissions, stored }, fault) => {
+  const byJob = new Map<string, Submission>(
+    submissions.flatMap((line) => (line.job_id === null ? [] : [[`${line.provider} ${line.job_id}`, line] as const])),
+  );
+  const owners = new Map<string, string>();
+  for (const one of stored)
+    for (const attempt of one.tries) {
+      if (attempt.job === null) continue;
+      const name = `${attempt.route.provider} ${attempt.job.jobId}`;
+      const line = byJob.get(name);
+      if (!line || attemptBehind([attempt], line) !== attempt) fault(`${attempt.ref}: owns ${name}, which is not of its request`);
+      if (owners.has(name)) fault(`${name}: owned by ${owners.get(name)} and ${attempt.ref}`);
+      owners.set(name, attempt.ref);
+    }
+};
+
+const AUDITS: readonly (readonly [string, Audit])[] = [
+  ["every acknowledged generation exists, with its account, model, key and body", acknowledgedExist],
+  ["a key has one generation over all answers, and only another body is a conflict", oneIdPerKey],
+  ["nothing was made that nobody asked for", nothingUnasked],
+  ["every generation ended, and is shown as it is stored", allEnded],
+  ["an end that was seen never changed", endsStay],
+  ["a generation is charged at most once, at the price of the attempt that delivered", chargedOnce],
+  ["credits are conserved: given = available + charged, and charged is what callers were shown", conserved],
+  ["a job of the provider is one attempt's, sent after its journal said so, or given up and listed", jobsAreOwned],
+  ["an attempt has at most one job, and is sent again only after proof that nothing was accepted", neverTwice],
+  ["a job that an attempt owns is on the provider's log, made by the attempt's own request", jobsExist],
+];
+
+export const auditAll = (evidence: Evidence): Check[] =>
+  AUDITS.map(([name, audit]) => {
+    const faults: string[] = [];
+    audit(evidence, (text) => faults.push(text));
+    return { name, faults };
+  });

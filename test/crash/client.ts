@@ -1,0 +1,71 @@
+// The client of the random crashes, a process of its own: many workers that submit, repeat, change and poll until SIGTERM.
+import { readFileSync } from "node:fs";
+import { chance } from "../../src/simulator/rules.ts";
+import type { JsonObject } from "../../src/terms.ts";
+import { type ClientLog, openClientLog, withoutLinks } from "./client-log.ts";
+import { type Order, orderOf } from "./orders.ts";
+import { ask } from "./world.ts";
+
+export type ClientPlan = { url: string; log: string; seed: number; workers: number; keys: string[] };
+
+/** Shares of the requests. A repeat takes one of the last orders of any worker, which may be under way at that moment. */
+const REPEATED = 0.3;
+const CHANGED = 0.05;
+const POLLED = 0.25;
+const LAST_ORDERS = 4;
+const PAUSE_MS = [50, 250] as const;
+
+const acknowledge = (log: ClientLog, order: Order, answer: { status: number; body: JsonObject }): string | null => {
+  const { key, account, hash } = order;
+  const id = answer.status === 200 || answer.status === 202 ? String(answer.body.id) : null;
+  const code = id === null ? String((answer.body.error as JsonObject | undefined)?.code) : null;
+  log.write({ type: "ack", key, account, hash, status: answer.status, id, code });
+  return id;
+};
+
+/** Sends an order once, between its two lines in the log. Undefined when no answer came. */
+export const sendOrder = async (plan: ClientPlan, log: ClientLog, order: Order): Promise<string | null | undefined> => {
+  const { key, account, hash, body } = order;
+  log.write({ type: "intent", key, account, hash, body });
+  const about = { path: "/v1/generations", body: JSON.stringify(body), idempotencyKey: key };
+  const answer = await ask(plan.url, plan.keys[account] ?? "", about);
+  return answer && acknowledge(log, order, answer);
+};
+
+/** Looks at a generation; what has ended is noted as it was shown. */
+const poll = async (plan: ClientPlan, log: ClientLog, { id, account }: { id: string; account: number }): Promise<void> => {
+  const shown = await ask(plan.url, plan.keys[account] ?? "", { path: `/v1/generations/${id}` });
+  if (shown?.status === 200 && shown.body.completed_at !== null)
+    log.write({ type: "seen", account, id, resource: withoutLinks(shown.body) });
+};
+
+const runWorker = async (plan: ClientPlan, log: ClientLog, worker: number, isStopping: () => boolean): Promise<void> => {
+  const roll = chance(plan.seed * 131 + worker);
+  const known: { id: string; account: number }[] = [];
+  for (let n = 0; !isStopping(); ) {
+    const chosen = roll();
+    const isRepeated = chosen < REPEATED;
+    const back = Math.floor(roll() * LAST_ORDERS);
+    const whose = isRepeated ? Math.floor(roll() * plan.workers) : worker;
+    const order = orderOf(plan.seed, plan.keys.length, whose, isRepeated ? Math.max(0, n - back) : n, chosen < CHANGED);
+    if (!isRepeated) n += 1;
+    const id = await sendOrder(plan, log, order);
+    if (id) known.push({ id, account: order.account });
+    const one = known[Math.floor(roll() * known.length)];
+    if (one && roll() < POLLED) await poll(plan, log, one);
+    await Bun.sleep(PAUSE_MS[0] + roll() * (PAUSE_MS[1] - PAUSE_MS[0]));
+  }
+};
+
+if (import.meta.main) {
+  const plan = JSON.parse(readFileSync(process.argv[2] ?? "", "utf8")) as ClientPlan;
+  const log = openClientLog(plan.log);
+  let isStopping = false;
+  process.on("SIGTERM", () => {
+    isStopping = true;
+  });
+  process.stdout.write(`client of ${plan.workers} workers\n`);
+  await Promise.all(Array.from({ length: plan.workers }, (_, worker) => runWorker(plan, log, worker, () => isStopping)));
+  log.close();
+  process.exit(0);
+}

@@ -1,0 +1,59 @@
+// What goes wrong besides the kills: the simulator's script for both providers, and a catalogue with one impatient model.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { BUILT_IN_MODELS } from "../../catalogue/built-in.ts";
+import type { FaultName } from "../../src/simulator/faults.ts";
+import type { Rule } from "../../src/simulator/rules.ts";
+import type { JsonObject } from "../../src/terms.ts";
+
+/** Slow answers come first: they are what keeps attempts in `sending` for a kill to fall upon. */
+const SHARES: readonly (readonly [FaultName, number, JsonObject?])[] = [
+  ["slow-answer", 0.2, { ms: 150 }],
+  ["slow-answer", 0.06, { ms: 700 }],
+  ["drop-after", 0.03],
+  ["drop", 0.02],
+  ["5xx-after", 0.02],
+  ["5xx", 0.02],
+  ["429", 0.04, { retry_after_s: 1 }],
+  ["rubbish", 0.02],
+  ["no-id", 0.01],
+  ["cut", 0.02],
+  ["fail-later", 0.05],
+  ["fail", 0.01],
+  ["refuse", 0.01],
+  ["slow", 0.15, { factor: 8 }],
+  ["poll-5xx", 0.03],
+  ["poll-drop", 0.03],
+  ["poll-rubbish", 0.02],
+  ["early-done", 0.02],
+  ["forget", 0.01],
+  ["missing", 0.01],
+  ["truncated", 0.01],
+  ["file-5xx", 0.02],
+  ["list-5xx", 0.1],
+];
+
+/** The model whose routes have little time: its attempts are lost and capped, and some of their jobs deliver late. */
+const IMPATIENT_MODEL = "vidmodel-2.0-mini";
+const IMPATIENT_S = 3;
+
+export const MISCHIEF: readonly Rule[] = [
+  { fault: "late-ms", endpoint: "/mini/", probability: 0.08, ms: (IMPATIENT_S + 1) * 1000 },
+  ...(["fal", "replicate"] as const).flatMap((provider) =>
+    SHARES.map(([fault, probability, more]): Rule => ({ fault, provider, probability, ...more })),
+  ),
+];
+
+/** Writes the shipped catalogue to a directory, with the times of the impatient model cut. */
+export const writeCatalogue = (dir: string): string => {
+  mkdirSync(join(dir, "models"), { recursive: true });
+  for (const [file, shipped] of Object.entries(BUILT_IN_MODELS)) {
+    const model = shipped as { id: string; routes: JsonObject[] };
+    const routes =
+      model.id === IMPATIENT_MODEL
+        ? model.routes.map((route) => ({ ...route, expected_s: 1, timeout_s: IMPATIENT_S }))
+        : model.routes;
+    writeFileSync(join(dir, "models", file), JSON.stringify({ ...model, routes }));
+  }
+  return dir;
+};

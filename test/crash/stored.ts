@@ -1,0 +1,64 @@
+// What the store holds at the end of a crash run, found by way of the ledger: every hold names a generation.
+import { createHash } from "node:crypto";
+import type { JournalLine, StoreReads } from "../../src/store/store.ts";
+import type { Attempt, GenerationRecord, JsonObject, MovementKind } from "../../src/terms.ts";
+import type { Tenant } from "./world.ts";
+
+export type Stored = GenerationRecord & {
+  account: number;
+  key: string | null;
+  bodyHash: string | null;
+  tries: Attempt[];
+  journal: JournalLine[];
+  movements: MovementKind[];
+};
+
+const PAGE = 1000;
+
+/** Every generation of the tenants. `account` is the position in their list. */
+export const readStored = async (reads: StoreReads, tenants: readonly Tenant[]): Promise<Stored[]> => {
+  const stored: Stored[] = [];
+  for (const [account, tenant] of tenants.entries()) {
+    for (let afterSeq = 0; ; ) {
+      const page = await reads.movements(tenant.accountId, afterSeq, PAGE);
+      for (const { kind, generationId } of page) {
+        if (kind !== "hold" || generationId === null) continue;
+        const record = await reads.findGeneration(generationId);
+        if (!record) throw new Error(`the hold of ${generationId} is without its generation`);
+        const { idempotencyKey: key } = record;
+        stored.push({
+          ...record,
+          account,
+          key,
+          bodyHash: key === null ? null : ((await reads.generationByKey(tenant.accountSeq, key))?.bodyHash ?? null),
+          tries: await reads.attemptsOf(record.seq),
+          journal: await reads.journalOf(record.seq),
+          movements: (await reads.movementsOf(record.seq)).map((movement) => movement.kind),
+        });
+      }
+      const last = page.at(-1);
+      if (!last || page.length < PAGE) break;
+      afterSeq = last.seq;
+    }
+  }
+  return stored;
+};
+
+/** What a provider sees of an attempt's request: where it goes and the digest of its bytes. Null before it was written down. */
+export const sentForm = (attempt: Attempt): { endpoint: string; bodySha256: string } | null => {
+  if (attempt.request === null) return null;
+  const { url, body } = JSON.parse(attempt.request) as { url: string; body: JsonObject };
+  const { pathname } = new URL(url);
+  const endpoint = pathname.replace(/^\/fal\//, "").replace(/^\/replicate\/v1\/models\/(.*)\/predictions$/, "$1");
+  return { endpoint, bodySha256: createHash("sha256").update(JSON.stringify(body)).digest("hex") };
+};
+
+/** The attempt that a line of the provider's log is a submission of. */
+export const attemptBehind = (
+  tries: readonly Attempt[],
+  line: { provider: string; endpoint: string; body_sha256: string },
+): Attempt | undefined =>
+  tries.find((attempt) => {
+    const form = sentForm(attempt);
+    return attempt.route.provider === line.provider && form?.endpoint === line.endpoint && form.bodySha256 === line.body_sha256;
+  });
