@@ -3,24 +3,24 @@ import { type Actor, createActor, setup } from "xstate";
 import type { Clock } from "../src/clock.ts";
 import { type Deed, type DeedOutcome, type OutcomeOf, StoreFull } from "../src/deeds.ts";
 
-/** The ledger's own chart: what its mailbox is doing. One event per batch, never one per deed. */
+/**
+ * The ledger's own chart. A transition costs as much as writing a few deeds, so it follows the stretches of writing and not each
+ * commit: the ledger is idle again when nothing came for a while.
+ */
 export const ledgerMachine = setup({
-  types: {
-    events: {} as { type: "deedsArrived" | "begun" | "committed" | "emptied" | "disk full" | "outcomeUnknown" | "retried" },
-  },
+  types: { events: {} as { type: "deedsArrived" | "emptied" | "diskFilled" | "retried" | "outcomeUnknown" } },
 }).createMachine({
   id: "ledger",
   initial: "idle",
   states: {
-    idle: { description: "Nothing to write.", on: { deedsArrived: "gathering" } },
-    gathering: { description: "Deeds of this turn are gathered into one batch.", on: { begun: "committing" } },
+    idle: { description: "Nothing to write.", on: { deedsArrived: "committing" } },
     committing: {
-      description: "One transaction is under way; what arrives meanwhile waits for the next.",
-      on: { committed: "gathering", emptied: "idle", "disk full": "full", outcomeUnknown: "stopped" },
+      description: "One transaction after another; what arrives during one is the next.",
+      on: { emptied: "idle", diskFilled: "full", outcomeUnknown: "stopped" },
     },
     full: {
       description: "The disk is full: submissions are turned away, everything else waits and is tried again.",
-      on: { retried: "gathering" },
+      on: { retried: "committing" },
     },
     stopped: { type: "final", description: "A commit's outcome is unknown: nothing more is written, the process ends." },
   },
@@ -45,6 +45,8 @@ export type LedgerParts = {
   /** Told once, when a commit ended in doubt: the process must stop. */
   unknown: (fault: unknown) => void;
   full: () => void;
+  /** What follows a commit threw: a bug to be looked at, not a doubt about the commit. */
+  defect: (fault: unknown) => void;
 };
 
 type Letter = { deed: Deed; resolve: (outcome: DeedOutcome) => void; reject: (fault: unknown) => void };
@@ -53,6 +55,8 @@ type Letter = { deed: Deed; resolve: (outcome: DeedOutcome) => void; reject: (fa
 const BATCH_LIMIT = 1000;
 const FIRST_RETRY_MS = 250;
 const LONGEST_RETRY_MS = 10_000;
+/** Nothing to write for this long is what the chart calls idle. */
+const IDLE_AFTER_MS = 50;
 
 export const openLedger = (parts: LedgerParts): Ledger => {
   const actor = createActor(ledgerMachine).start();
@@ -62,26 +66,54 @@ export const openLedger = (parts: LedgerParts): Ledger => {
   let retryMs = FIRST_RETRY_MS;
   let isFull = false;
   let stoppedBy: unknown = null;
+  /** A batch is being gathered, written, or waits for space. */
+  let isBusy = false;
+  let isShownIdle = true;
+  let isIdleDue = false;
+
+  const show = (type: Parameters<typeof actor.send>[0]["type"]) => actor.send({ type });
+  const showIdle = () => {
+    if (isIdleDue) return;
+    isIdleDue = true;
+    parts.clock.after(IDLE_AFTER_MS, () => {
+      isIdleDue = false;
+      if (isBusy || isShownIdle || stoppedBy !== null) return;
+      isShownIdle = true;
+      show("emptied");
+    });
+  };
+
+  const rest = () => {
+    isBusy = false;
+    const waiters = idlers;
+    idlers = [];
+    for (const wake of waiters) wake();
+  };
 
   const settle = async (batch: Letter[]): Promise<void> => {
     if (batch.length === 0) return;
     const outcomes = await parts.commit(batch.map((letter) => letter.deed));
     retryMs = FIRST_RETRY_MS;
-    isFull = false;
     batch.forEach((letter, at) => {
       const outcome = outcomes[at];
       if (!outcome) throw new Error("the store answered fewer deeds than it was given");
-      parts.committed(letter.deed, outcome);
+      try {
+        parts.committed(letter.deed, outcome);
+      } catch (fault) {
+        // A defect of what follows; the deed itself is on disk and its poster has to know.
+        parts.defect(fault);
+      }
       letter.resolve(outcome);
     });
   };
 
   const stop = (fault: unknown, batch: Letter[]) => {
     stoppedBy = fault;
-    actor.send({ type: "outcomeUnknown" });
+    show("outcomeUnknown");
     parts.unknown(fault);
     for (const letter of [...batch, ...mailbox]) letter.reject(fault);
     mailbox = [];
+    rest();
   };
 
   const waitForSpace = (batch: Letter[]) => {
@@ -91,9 +123,11 @@ export const openLedger = (parts: LedgerParts): Ledger => {
     const kept = batch.filter((letter) => letter.deed.deed !== "admit");
     for (const letter of batch) if (letter.deed.deed === "admit") letter.reject(new StoreFull("the disk is full"));
     mailbox = [...kept, ...mailbox];
-    actor.send({ type: "disk full" });
+    show("diskFilled");
     parts.clock.after(retryMs, () => {
-      actor.send({ type: "retried" });
+      show("retried");
+      // Submissions are let in again: the next commit tells whether there is space.
+      isFull = false;
       parts.soon(flush);
     });
     retryMs = Math.min(LONGEST_RETRY_MS, retryMs * 2);
@@ -101,18 +135,14 @@ export const openLedger = (parts: LedgerParts): Ledger => {
 
   const next = () => {
     if (mailbox.length > 0) {
-      actor.send({ type: "committed" });
       parts.soon(flush);
       return;
     }
-    actor.send({ type: "emptied" });
-    const waiters = idlers;
-    idlers = [];
-    for (const wake of waiters) wake();
+    rest();
+    showIdle();
   };
 
   const flush = () => {
-    actor.send({ type: "begun" });
     const batch = mailbox.splice(0, BATCH_LIMIT);
     committingSinceMs = parts.clock.nowMs();
     settle(batch).then(
@@ -135,10 +165,11 @@ export const openLedger = (parts: LedgerParts): Ledger => {
       if (isFull && deed.deed === "admit") return Promise.reject(new StoreFull("the disk is full"));
       return new Promise<OutcomeOf<D>>((resolve, reject) => {
         mailbox.push({ deed, resolve: resolve as (outcome: DeedOutcome) => void, reject });
-        if (actor.getSnapshot().value === "idle") {
-          actor.send({ type: "deedsArrived" });
-          parts.soon(flush);
-        }
+        if (isBusy) return;
+        isBusy = true;
+        if (isShownIdle) show("deedsArrived");
+        isShownIdle = false;
+        parts.soon(flush);
       });
     },
     load: () => ({
@@ -146,9 +177,6 @@ export const openLedger = (parts: LedgerParts): Ledger => {
       committingForMs: committingSinceMs === null ? 0 : parts.clock.nowMs() - committingSinceMs,
       isFull,
     }),
-    idle: () =>
-      mailbox.length === 0 && committingSinceMs === null && actor.getSnapshot().value === "idle"
-        ? Promise.resolve()
-        : new Promise((wake) => idlers.push(wake)),
+    idle: () => (!isBusy ? Promise.resolve() : new Promise((wake) => idlers.push(wake))),
   };
 };

@@ -76,6 +76,8 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     clock,
     soon: setImmediate,
     committed: (deed, outcome) => committed(deed, outcome),
+    defect: (fault) =>
+      log("effect failed", { event: "committed", reason: fault instanceof Error ? fault.message : String(fault) }),
     full: () => log("store full", { reason: "the disk is full: submissions are turned away, everything else waits" }),
     unknown: (fault) => {
       log("store outcome unknown", { reason: fault instanceof Error ? fault.message : String(fault) });
