@@ -38,11 +38,11 @@ export const serveSettings = (env: Record<string, string | undefined>, flags: Fl
 /** Why an address cannot be listened at; undefined for any other fault. */
 const addressFault = (fault: unknown, { host, port }: Settings["server"]): CommandFault | undefined => {
   const code = fault instanceof Error && "code" in fault ? fault.code : undefined;
-  if (code === "EADDRINUSE")
+  if (code === "EADDRINUSE" && port !== 0)
     return new CommandFault(EXITS.failure, `port ${port} is in use; set GENROUTER_SERVER__PORT or --port`, {
       code: "port_in_use",
     });
-  if (typeof code !== "string" || !["EADDRNOTAVAIL", "EACCES", "ENOTCONN", "EINVAL", "EAFNOSUPPORT"].includes(code))
+  if (typeof code !== "string" || !["EADDRINUSE", "EADDRNOTAVAIL", "EACCES", "ENOTCONN", "EINVAL", "EAFNOSUPPORT"].includes(code))
     return undefined;
   return new CommandFault(
     EXITS.failure,
