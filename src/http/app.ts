@@ -108,23 +108,36 @@ const wrongMethod = (route: Route): Answer => {
 const entrance = (parts: HttpParts, route: string, answer: Answer, event: "request answered" | "read answered") => {
   const { log } = parts;
   const isLogged = event === "request answered" || parts.settings.log.level === "debug";
-  return async (request: Request, params: PathParams): Promise<Response> => {
-    const startedMs = isLogged ? performance.now() : 0;
-    const requestId = requestIdOf(request);
-    let response: Response;
+  const failed = (fault: unknown, request: Request, requestId: string): Response =>
+    answerFault(fault, requestId, log, request.method, route);
+  const settled = async (answering: Promise<Response>, request: Request, requestId: string): Promise<Response> => {
     try {
-      response = await answer(request, requestId, params);
+      return await answering;
     } catch (fault) {
-      response = answerFault(fault, requestId, log, request.method, route);
+      return failed(fault, request, requestId);
     }
-    if (isLogged)
-      log(event, {
-        request_id: requestId,
-        method: request.method,
-        route,
-        status: response.status,
-        dur_ms: Math.round((performance.now() - startedMs) * 1000) / 1000,
-      });
+  };
+  // Not async: an answer that is ready, as the model list is, leaves without a turn of the event loop.
+  const answered = (request: Request, params: PathParams, requestId: string): Response | Promise<Response> => {
+    try {
+      const response = answer(request, requestId, params);
+      return response instanceof Promise ? settled(response, request, requestId) : response;
+    } catch (fault) {
+      return failed(fault, request, requestId);
+    }
+  };
+  if (!isLogged) return (request: Request, params: PathParams) => answered(request, params, requestIdOf(request));
+  return async (request: Request, params: PathParams): Promise<Response> => {
+    const startedMs = performance.now();
+    const requestId = requestIdOf(request);
+    const response = await answered(request, params, requestId);
+    log(event, {
+      request_id: requestId,
+      method: request.method,
+      route,
+      status: response.status,
+      dur_ms: Math.round((performance.now() - startedMs) * 1000) / 1000,
+    });
     return response;
   };
 };
