@@ -15,7 +15,7 @@ import { sweepFiles } from "./files/retention.ts";
 import { type Http, openHttp } from "./http/app.ts";
 import { openLate } from "./late.ts";
 import { readAllowed } from "./media/allow.ts";
-import { openMedia } from "./media/media.ts";
+import { type MediaOptions, openMedia } from "./media/media.ts";
 import { type CallTimes, openProviders } from "./providers/providers.ts";
 import { openRecords } from "./records.ts";
 import { DELIVERIES_KEPT, openRoutes } from "./routes.ts";
@@ -36,6 +36,8 @@ export type RoomsParts = {
   unknownOutcome: () => void;
   /** Deadlines of calls to providers, where they are to differ. */
   callTimes?: Partial<CallTimes>;
+  /** Where tests let media be found, and the control of the guard's test. */
+  media?: Pick<MediaOptions, "resolve" | "guard">;
 };
 
 export type Rooms = {
@@ -91,12 +93,14 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     isOwned: async (provider, jobId) => (await store.jobOwner(provider, jobId)) !== undefined,
     ...(parts.callTimes ? { timeouts: parts.callTimes } : {}),
   });
-  const allows = readAllowed(settings.media.allow);
+  const named = readAllowed(settings.media.allow);
+  const allows: typeof named = parts.media?.guard === "off" ? () => true : named;
   const media = openMedia({
     files,
     allows,
     allowsResult: (provider, host) => hostOf(settings.providers[provider]?.base_url) === host,
     resultBytes: limits.result_bytes,
+    ...parts.media,
   });
   const records = openRecords(store);
 

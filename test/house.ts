@@ -8,9 +8,10 @@ import { readSettings } from "../src/config.ts";
 import type { EventFields, EventName, Log } from "../src/events.ts";
 import { openLocalFiles } from "../src/files/local.ts";
 import { hashApiKey, newApiKey, newId } from "../src/ids.ts";
-import { joinRooms, type Rooms } from "../src/rooms.ts";
+import { joinRooms, type Rooms, type RoomsParts } from "../src/rooms.ts";
 import { openSimulator, type Simulator, type SimulatorOptions } from "../src/simulator/simulator.ts";
 import { openSqliteHere } from "../src/store/sqlite/here.ts";
+import type { Pragmas } from "../src/store/sqlite/open.ts";
 import type { Store } from "../src/store/store.ts";
 import type { Json, JsonObject, KeyScope } from "../src/terms.ts";
 import { type TestClock, testClock } from "./clock.ts";
@@ -32,6 +33,9 @@ export type Shown = {
   completed_at: string | null;
 };
 
+/** An answer and what it was the answer to. */
+export type Heard = { method: string; path: string; status: number; headers: Headers; text: string };
+
 export type HouseOptions = {
   /** Settings as environment names, e.g. `{ GENROUTER_LIMITS__SEATS: "1" }`. */
   env?: Record<string, string>;
@@ -47,6 +51,14 @@ export type HouseOptions = {
   callTimes?: { submitMs?: number; pollMs?: number; findMs?: number; cancelMs?: number };
   /** Stops before recovery, so that the service is still `restarting`. */
   unrecovered?: true;
+  /** Put around the store, e.g. to hold its commits back. */
+  around?: (store: Store) => Store;
+  /** Settings of the database, e.g. `{ maxPages: 200 }` for a disk that fills. */
+  pragmas?: Partial<Pragmas>;
+  /** Where media is found. */
+  media?: RoomsParts["media"];
+  /** Told of every answer. */
+  heard?: (answer: Heard) => void;
 };
 
 export type House = {
@@ -103,7 +115,8 @@ export const openHouse = async (options: HouseOptions = {}): Promise<House> => {
   });
   const dir = options.dir ?? mkdtempSync(join(tmpdir(), "house-"));
   const path = options.dir ? join(dir, "genrouter.db") : ":memory:";
-  const store = await openSqliteHere({ path, mode: "test", nowMs: clock.nowMs() });
+  const { around = (inner) => inner, pragmas = {}, media } = options;
+  const store = around(await openSqliteHere({ path, mode: "test", nowMs: clock.nowMs(), pragmas }));
   const lines: House["lines"] = [];
   const log: Log = (event, fields = {}) => void lines.push({ event, fields });
   const rooms = await joinRooms({
@@ -116,6 +129,7 @@ export const openHouse = async (options: HouseOptions = {}): Promise<House> => {
     pace: 1,
     unknownOutcome: () => lines.push({ event: "store outcome unknown", fields: {} }),
     ...(options.callTimes ? { callTimes: options.callTimes } : {}),
+    ...(media ? { media } : {}),
   });
   const { url } = await rooms.http.listen({ host: "127.0.0.1", port: 0 });
   rooms.listensAt(url);
@@ -152,6 +166,7 @@ export const openHouse = async (options: HouseOptions = {}): Promise<House> => {
       redirect: "manual",
     });
     const text = await response.text();
+    options.heard?.({ method, path, status: response.status, headers: response.headers, text });
     let parsed: JsonObject = {};
     try {
       parsed = JSON.parse(text) as JsonObject;
