@@ -45,11 +45,16 @@ if (!bun) {
   writeFileSync(stamp, lockHash);
 }
 
-const child = spawn(bun, process.argv.slice(2), { stdio: "inherit", cwd: process.cwd() });
+// Read once, when Bun starts: requests in flight over all hosts (256 without it).
+const env = { BUN_CONFIG_MAX_HTTP_REQUESTS: "4096", ...process.env };
+const child = spawn(bun, process.argv.slice(2), { stdio: "inherit", cwd: process.cwd(), env });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 const parent = process.ppid;
+// A package manager that is told to end does not tell its child; without it nobody is left to wait for.
 const watch = setInterval(() => {
-  if (process.ppid !== parent) child.kill("SIGTERM");
+  if (process.ppid === parent) return;
+  clearInterval(watch);
+  child.kill("SIGTERM");
 }, 500);
 child.on("exit", (code, signal) => {
   clearInterval(watch);

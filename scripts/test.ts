@@ -1,9 +1,12 @@
 // `npm test`: the checks (types, lint, dead code), then every test in random order; ends with `N passed, N failed`.
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 
 const root = join(import.meta.dir, "..");
 const bin = (name: string) => join(root, "node_modules", ".bin", name);
-const args = process.argv.slice(2);
+/** `--checks`: the checks alone. Anything else is passed on to the test runner, which then runs without the checks. */
+const onlyChecks = process.argv.includes("--checks");
+const args = process.argv.slice(2).filter((word) => word !== "--checks");
 
 /** Checks that need no running service: name and command. */
 const CHECKS: [string, string[]][] = [
@@ -29,9 +32,9 @@ const check = async (name: string, command: string[]): Promise<void> => {
   say(`(fail) ${name}\n${out}${err}`);
 };
 
-/** Runs the tests, shows what they print, and reads their figures from the closing lines. */
+/** Runs the tests, each file in a world of its own, as many at a time as there are cores; shows what they print, and reads their figures from the closing lines. */
 const runTests = async (): Promise<void> => {
-  const run = Bun.spawn([process.execPath, "test", "--randomize", ...args], {
+  const run = Bun.spawn([process.execPath, "test", "--randomize", `--parallel=${availableParallelism()}`, ...args], {
     cwd: root,
     stdout: "inherit",
     stderr: "pipe",
@@ -52,6 +55,6 @@ const runTests = async (): Promise<void> => {
 };
 
 if (args.length === 0) for (const [name, command] of CHECKS) await check(name, command);
-await runTests();
+if (!onlyChecks) await runTests();
 say(`${passed} passed, ${failed} failed`);
 process.exit(failed === 0 ? 0 : 1);

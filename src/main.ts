@@ -1,6 +1,10 @@
 // The entry of the binary and of `bun src/main.ts`: one command line, one exit code.
 import { run } from "./cli/program.ts";
 import { openTerminal } from "./cli/terminal.ts";
+import { raiseRequestLimit } from "./providers/request-limit.ts";
+
+// The service talks to many providers at a time; the runtime's bound on requests can only be set before anything else.
+if (process.argv[2] === "serve") raiseRequestLimit();
 
 // A command waits for threads and sockets that do not hold the process by themselves; without this a wait would end it, as a success.
 setInterval(() => undefined, 3_600_000);
