@@ -1,0 +1,153 @@
+// A row for every line of §2.7, the input of every other model, of §2.8, and of §8 where it bounds them.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Json, JsonObject } from "../../src/terms.ts";
+import { openStillHouse, type Row, type StillHouse, WIDEST, wideCatalogue } from "./house.ts";
+import { NO_LINKS, NO_TEXT, type Samples, samplesOf, URL_AT_MOST } from "./samples.ts";
+
+let house: StillHouse;
+let media: Samples;
+beforeAll(async () => {
+  house = await openStillHouse({ catalogue: wideCatalogue() });
+  media = samplesOf(house);
+});
+afterAll(() => house.close());
+
+const no = (field: string, ...says: string[]) => [422, "invalid_input", `input.${field}`, ...says] as const;
+type InputRow = [name: string, input: JsonObject | ((of: Samples) => JsonObject), to: Row["to"]];
+const meets = (model: string, [name, input, to]: InputRow) =>
+  house.meets({ name, to, body: { model, input: typeof input === "function" ? input(media) : input } });
+
+const said = { prompt: "x" };
+const FIELDS: [field: string, offered: Json[], not: Json[]][] = [
+  ["duration", [1, 300], [0, 301, -1, 1.5, "5", null]],
+  ["seed", [0, 4_294_967_295], [-1, 4_294_967_296, 0.5, "1", null]],
+  ["resolution", ["720p", "1080p", "1K", "2K", "4K"], ["480p", "4k", "", 720, null]],
+  ["aspect_ratio", ["16:9", "9:16", "1:1"], ["4:3", "adaptive", null]],
+  ["audio", [true, false], ["yes", 1, null]],
+  ["quality", ["low", "medium", "high"], ["best", "LOW", 1, null]],
+];
+const LINK_FIELDS = ["image_url", "end_image_url", "image_urls[0]", "video_url", "audio_url"];
+const at = (path: string, url: unknown, of: Samples): JsonObject => {
+  const name = path.replace("[0]", "");
+  return {
+    ...said,
+    ...(name === "end_image_url" ? { image_url: of.picture } : {}),
+    [name]: (name === path ? url : [url]) as Json,
+  };
+};
+
+const WIDE_ROWS: InputRow[] = [
+  ["prompt: missing", {}, no("prompt", "missing")],
+  ["prompt: empty", { prompt: "" }, no("prompt", "1 to 30000")],
+  ["prompt: 1 character", said, 202],
+  ["prompt: 30000 characters", { prompt: "é".repeat(30_000) }, 202],
+  ["prompt: 30001 characters", { prompt: "é".repeat(30_001) }, no("prompt", "30000")],
+  ...NO_TEXT.map((value): InputRow => [`prompt: ${JSON.stringify(value)}`, { prompt: value as Json }, no("prompt")]),
+  ["negative_prompt: 5000 characters", { ...said, negative_prompt: "x".repeat(5000) }, 202],
+  ["negative_prompt: 5001 characters", { ...said, negative_prompt: "x".repeat(5001) }, no("negative_prompt", "5000")],
+  ["negative_prompt: empty", { ...said, negative_prompt: "" }, 202],
+  ...NO_TEXT.map(
+    (value): InputRow => [
+      `negative_prompt: ${JSON.stringify(value)}`,
+      { ...said, negative_prompt: value as Json },
+      no("negative_prompt"),
+    ],
+  ),
+  ...FIELDS.flatMap(([field, offered, not]): InputRow[] => [
+    ...offered.map((value): InputRow => [`${field}: ${value}`, { ...said, [field]: value }, 202]),
+    ...not.map((value): InputRow => [`${field}: ${JSON.stringify(value)}`, { ...said, [field]: value }, no(field)]),
+  ]),
+  ["image_urls: 30 items", (of) => ({ ...said, image_urls: Array.from({ length: 30 }, () => of.picture) }), 202],
+  [
+    "image_urls: 31 items",
+    (of) => ({ ...said, image_urls: Array.from({ length: 31 }, () => of.picture) }),
+    no("image_urls", "30"),
+  ],
+  ["image_urls: no item", { ...said, image_urls: [] }, no("image_urls", "1 to 30")],
+  ["end_image_url: with image_url", (of) => ({ ...said, image_url: of.picture, end_image_url: of.picture }), 202],
+  ["end_image_url: alone", (of) => ({ ...said, end_image_url: of.picture }), no("end_image_url", "image_url")],
+  ["video_url: a clip", (of) => ({ ...said, video_url: of.clip(1) }), 202],
+  ["audio_url: sound", (of) => ({ ...said, audio_url: of.voice }), 202],
+  ["video_url: a picture", (of) => ({ ...said, video_url: of.picture }), no("video_url")],
+  ["audio_url: a picture", (of) => ({ ...said, audio_url: of.picture }), no("audio_url")],
+  ["image_url: sound", (of) => ({ ...said, image_url: of.voice }), no("image_url")],
+  ...["video_urls", "audio_urls", "fps", "__proto__x", "Duration", "constructor"].map(
+    (field): InputRow => [`unknown field: ${field}`, { ...said, [field]: "x" }, no(field)],
+  ),
+  ...LINK_FIELDS.flatMap((path) =>
+    NO_LINKS.map(([what, url, says]): InputRow => [`${path}: ${what}`, (of) => at(path, url, of), no(path, says)]),
+  ),
+  ...["image_url", "end_image_url", "image_urls[0]"].flatMap((path): InputRow[] => [
+    [`${path}: ${URL_AT_MOST} characters`, (of) => at(path, of.long(URL_AT_MOST), of), 202],
+    [`${path}: ${URL_AT_MOST + 1} characters`, (of) => at(path, of.long(URL_AT_MOST + 1), of), no(path, "4096")],
+  ]),
+];
+test.each(WIDE_ROWS)("§2.7 %s", (name, input, to) => meets(WIDEST, [name, input, to]));
+
+/** What single models take and refuse: §2.7 "fields the model does not take", §2.8. */
+const MODEL_ROWS: [model: string, ...InputRow][] = [
+  ["sim-upscale-1", "an upscaler takes no prompt", (of) => ({ ...said, image_url: of.picture }), no("prompt", "not taken")],
+  ["sim-upscale-1", "and needs none", (of) => ({ image_url: of.picture }), 202],
+  ["sim-upscale-1", "but its picture", {}, no("image_url", "missing")],
+  ["sim-edit-1", "an edit needs a prompt", (of) => ({ image_url: of.picture }), no("prompt", "missing")],
+  ["sim-edit-1", "4 pictures, its max_input_images", (of) => edit(of, 4), 202],
+  ["sim-edit-1", "5 pictures", (of) => edit(of, 5), no("image_urls", "4")],
+  ["sim-image-1", "pictures take no duration", { ...said, duration: 5 }, no("duration", "not taken")],
+  ["sim-image-1", "pictures take no audio", { ...said, audio: true }, no("audio", "not taken")],
+  ["sim-image-1", "a quality tier", { ...said, quality: "high" }, 202],
+  ["sim-speech-1", "speech takes no seed", { ...said, seed: 1 }, no("seed", "not taken")],
+  ["sim-lipsync-1", "needs its sound", (of) => ({ image_url: of.picture }), no("audio_url", "missing")],
+  ["sim-lipsync-1", "picture and sound without a prompt", (of) => ({ image_url: of.picture, audio_url: of.voice }), 202],
+  ...["vidmodel-2.0", "vidmodel-2.0-fast", "vidmodel-2.0-mini"].flatMap((model): [string, ...InputRow][] => [
+    [model, "duration: 3", { ...said, duration: 3 }, no("duration", "4 to 15")],
+    [model, "duration: 4", { ...said, duration: 4 }, 202],
+    [model, "duration: 15", { ...said, duration: 15 }, 202],
+    [model, "duration: 16", { ...said, duration: 16 }, no("duration", "4 to 15")],
+    [model, "9 references", (of) => ({ ...said, image_urls: Array.from({ length: 9 }, () => of.picture) }), 202],
+    [
+      model,
+      "10 references",
+      (of) => ({ ...said, image_urls: Array.from({ length: 10 }, () => of.picture) }),
+      no("image_urls", "9"),
+    ],
+    [model, "frames and references", (of) => ({ ...said, image_url: of.picture, image_urls: [of.picture] }), no("image_url")],
+    [model, "first and last frame", (of) => ({ ...said, image_url: of.picture, end_image_url: of.picture }), 202],
+    [model, "adaptive", (of) => ({ ...said, image_url: of.picture, aspect_ratio: "adaptive" }), 202],
+    [model, "negative_prompt", { ...said, negative_prompt: "x" }, no("negative_prompt", "not taken")],
+    [model, "seed", { ...said, seed: 1 }, no("seed", "not taken")],
+    [model, "480p", { ...said, resolution: "480p" }, 202],
+    [model, "720p", { ...said, resolution: "720p" }, 202],
+    [model, "1080p", { ...said, resolution: "1080p" }, model === "vidmodel-2.0" ? 202 : no("resolution", "480p or 720p")],
+    [model, "4K", { ...said, resolution: "4K" }, model === "vidmodel-2.0" ? 202 : no("resolution", "480p or 720p")],
+  ]),
+];
+const edit = (of: Samples, n: number): JsonObject => ({
+  ...said,
+  image_url: of.picture,
+  image_urls: Array.from({ length: n }, () => of.picture),
+});
+test.each(MODEL_ROWS)("§2.7 §2.8 %s: %s", (model, name, input, to) => meets(model, [name, input, to]));
+
+/** §2.8: USD per second on the cheapest route; "the same with audio on or off". */
+const PRICES: [model: string, resolution: string, usd: number][] = [
+  ["vidmodel-2.0", "480p", 0.08],
+  ["vidmodel-2.0", "720p", 0.15],
+  ["vidmodel-2.0", "1080p", 0.4],
+  ["vidmodel-2.0", "4K", 0.83],
+  ["vidmodel-2.0-fast", "480p", 0.05],
+  ["vidmodel-2.0-fast", "720p", 0.11],
+  ["vidmodel-2.0-mini", "480p", 0.03],
+  ["vidmodel-2.0-mini", "720p", 0.05],
+];
+test.each(PRICES)("§2.8 %s at %s costs %p USD a second, with sound or without", async (model, resolution, usd) => {
+  for (const audio of [true, false]) {
+    const body = { model, input: { ...said, resolution, audio, duration: 10 } };
+    const { body: shown } = await house.ask("POST", "/v1/generations", { body, key: house.rich.key });
+    expect(shown.quoted_usd).toBe(Number((usd * 10).toFixed(2)));
+  }
+});
+test("§2.8 a reference clip is billed with the output at the with-video-input rate", async () => {
+  const body = { model: "vidmodel-2.0", input: { ...said, resolution: "720p", duration: 5, video_url: media.clip(7) } };
+  const { body: shown } = await house.ask("POST", "/v1/generations", { body, key: house.rich.key });
+  expect(shown.quoted_usd).toBe(1.2);
+});

@@ -1,0 +1,110 @@
+// Holds one answer of the service against the interface description: its path, status, code, headers and body.
+import { FormatRegistry, type TSchema } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
+import { openApiDocument } from "../../src/http/openapi.ts";
+import { ErrorBody, Generation, ModelList } from "../../src/http/schema.ts";
+import type { Json, JsonObject } from "../../src/terms.ts";
+import type { Heard } from "../house.ts";
+
+FormatRegistry.Set(
+  "date-time",
+  (text) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(text) && !Number.isNaN(Date.parse(text)),
+);
+FormatRegistry.Set("uri", (text) => URL.canParse(text));
+
+/** The schemas behind the document's names. */
+const SCHEMAS: Readonly<Record<string, TSchema>> = { Generation, ModelList, Error: ErrorBody };
+
+/** What HTTP itself puts on an answer; no description of an interface lists it. */
+const OF_HTTP = new Set(["content-type", "content-length", "date", "connection", "keep-alive", "transfer-encoding"]);
+/** Headers that every answer has, on any path. */
+const OF_ALL = ["x-request-id", "genrouter-version", "x-content-type-options"];
+
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+const member = (value: JsonObject, name: string): JsonObject => {
+  const found = value[name];
+  return isObject(found) ? found : {};
+};
+const lower = (value: JsonObject): Set<string> => new Set(Object.keys(value).map((name) => name.toLowerCase()));
+
+/** The template of the document that a path belongs to; undefined for a path that there is not. */
+const templateOf = (paths: JsonObject, path: string): string | undefined => {
+  const [plain = ""] = path.split("?");
+  return Object.keys(paths).find((template) => new RegExp(`^${template.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(plain));
+};
+
+/** The codes that a description's response may carry; undefined where it is no error. */
+const codesOf = (schema: JsonObject): readonly Json[] | undefined => {
+  const parts = Array.isArray(schema.allOf) ? schema.allOf : [];
+  for (const part of parts) {
+    if (!isObject(part)) continue;
+    const codes = member(member(member(member(part, "properties"), "error"), "properties"), "code").enum;
+    if (Array.isArray(codes)) return codes;
+  }
+  return undefined;
+};
+
+/** The operation that describes a method; HEAD is GET without a body, and what a path does not take is its own 405. */
+const operationOf = (item: JsonObject, method: string, status: number): JsonObject | undefined => {
+  const own = item[method === "HEAD" ? "get" : method.toLowerCase()];
+  if (isObject(own)) return own;
+  return status === 405 ? Object.values(item).find(isObject) : undefined;
+};
+
+const bodyFaults = (body: Json | undefined, name: string): string[] => {
+  const schema = SCHEMAS[name];
+  if (!schema || body === undefined) return [];
+  return [...Value.Errors(schema, body)].slice(0, 3).map(({ path, message }) => `body${path}: ${message}`);
+};
+
+const jsonOf = (text: string): Json | undefined => {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+};
+
+/**
+ * Everything about an answer that the document does not say. Empty when it says it all.
+ * @param document by default the one that the service hands out.
+ */
+export const undescribed = (answer: Heard, document: JsonObject = openApiDocument()): string[] => {
+  const { method, path, status, headers, text } = answer;
+  const told = (faults: string[]) => faults.map((fault) => `${method} ${path} ${status}: ${fault}`);
+  const seen = [...headers.keys()].filter((name) => !OF_HTTP.has(name));
+  const lacking = OF_ALL.filter((name) => !headers.has(name)).map((name) => `lacks the header ${name}`);
+  const type = headers.get("content-type")?.split(";")[0] ?? "";
+  const body = type === "application/json" && method !== "HEAD" ? jsonOf(text) : undefined;
+  if (type === "application/json" && method !== "HEAD" && body === undefined) return told(["its body is not JSON"]);
+
+  const template = templateOf(member(document, "paths"), path);
+  if (template === undefined) {
+    const extra = seen.filter((name) => !OF_ALL.includes(name) && name !== "cache-control");
+    return told([...lacking, ...extra.map((name) => `carries ${name}`), ...bodyFaults(body, "Error")]);
+  }
+  const operation = operationOf(member(member(document, "paths"), template), method, status);
+  if (!operation) return told(["the method is not described"]);
+  const response = member(operation, "responses")[String(status)];
+  if (!isObject(response)) return told(["the status is not described"]);
+
+  const described = lower(member(response, "headers"));
+  const faults = [
+    ...lacking,
+    ...seen.filter((name) => !described.has(name)).map((name) => `the header ${name} is not described`),
+  ];
+  const content = member(response, "content");
+  if (body === undefined) {
+    if (text !== "" && !Object.hasOwn(content, type)) faults.push(`the type ${type} is not described`);
+    return told(faults);
+  }
+  const schema = member(member(content, "application/json"), "schema");
+  const codes = codesOf(schema);
+  const name = typeof schema.$ref === "string" ? (schema.$ref.split("/").at(-1) ?? "") : codes ? "Error" : "";
+  if (Object.keys(schema).length === 0) faults.push("the body is not described");
+  faults.push(...bodyFaults(body, name));
+  const code = isObject(body) ? member(body, "error").code : undefined;
+  if (codes && !codes.includes(code ?? null)) faults.push(`the code ${JSON.stringify(code)} is not described`);
+  return told(faults);
+};

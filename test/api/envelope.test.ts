@@ -1,0 +1,144 @@
+// A row for every line of §2.5 and §4.1, and of §8 where it bounds the envelope: both sides of each boundary.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { DEAR, openStillHouse, type Row, type StillHouse, wideCatalogue } from "./house.ts";
+
+let house: StillHouse;
+beforeAll(async () => {
+  house = await openStillHouse({ catalogue: wideCatalogue() });
+});
+afterAll(() => house.close());
+
+const MODEL = "vidmodel-2.0-mini";
+const input = { prompt: "a kite", resolution: "480p", duration: 4 };
+const order = { model: MODEL, input };
+const text = JSON.stringify(order);
+/** The order as text, with white space up to so many bytes. */
+const padded = (bytes: number) => text.padEnd(bytes, " ");
+/** Arrays within each other inside `input`; the body and `input` are two levels more. */
+const nested = (levels: number) => `{"model":"${MODEL}","input":{"x":${"[".repeat(levels - 2)}${"]".repeat(levels - 2)}}}`;
+const bad = (...named: string[]) => [400, "invalid_request", ...named] as const;
+const no = (...named: string[]) => [422, "invalid_input", ...named] as const;
+
+/** The quickest and the cheapest of the model's routes (catalogue/models). */
+const QUICKEST_S = 30;
+const dear = (duration: number, more: object = {}) => ({ model: DEAR, input: { prompt: "x", duration }, ...more });
+
+const ROWS: Row[] = [
+  { name: "a request with only what is required", body: order, to: 202 },
+  { name: "model: missing", body: { input }, to: bad("model", "required") },
+  ...[5, null, true, [], {}].map((model) => ({
+    name: `model: ${JSON.stringify(model)}`,
+    body: { model, input },
+    to: bad("model"),
+  })),
+  { name: "model: empty", body: { model: "", input }, to: [422, "model_not_available", "model"] },
+  { name: "model: unknown", body: { model: "vidmodel-9", input }, to: [422, "model_not_available", "vidmodel-9"] },
+  { name: "model: other case", body: { model: "VIDMODEL-2.0-mini", input }, to: [422, "model_not_available"] },
+  { name: "input: missing", body: { model: MODEL }, to: bad("input", "required") },
+  ...[5, null, true, [], "x"].map((value) => ({
+    name: `input: ${JSON.stringify(value)}`,
+    body: { model: MODEL, input: value },
+    to: bad("input"),
+  })),
+  { name: "input: an object without fields", body: { model: MODEL, input: {} }, to: no("input.prompt") },
+  { name: "an unknown top-level field", body: { ...order, webhook: "https://x.example" }, to: bad("webhook") },
+  { name: "an input field at the top level", body: { ...order, prompt: "x" }, to: bad("prompt") },
+  { name: "a top-level __proto__", body: `${text.slice(0, -1)},"__proto__":{"a":1}}`, to: bad("__proto__") },
+
+  { name: "max_cost_usd: 0", body: { ...order, max_cost_usd: 0 }, to: bad("max_cost_usd", "greater than 0") },
+  { name: "max_cost_usd: just above 0", body: { ...order, max_cost_usd: 0.004 }, to: [422, "max_cost_exceeded", "max_cost_usd"] },
+  { name: "max_cost_usd: below 0", body: { ...order, max_cost_usd: -1 }, to: bad("max_cost_usd") },
+  { name: "max_cost_usd: 100", body: { ...order, max_cost_usd: 100 }, to: 202 },
+  { name: "max_cost_usd: 100.01", body: { ...order, max_cost_usd: 100.01 }, to: bad("max_cost_usd", "at most 100") },
+  { name: "max_cost_usd: beyond numbers", body: `${text.slice(0, -1)},"max_cost_usd":1e999}`, to: bad("max_cost_usd") },
+  ...[null, "5", true, [], {}].map((value) => ({
+    name: `max_cost_usd: ${JSON.stringify(value)}`,
+    body: { ...order, max_cost_usd: value },
+    to: bad("max_cost_usd"),
+  })),
+  { name: "max_cost_usd: exactly the cheapest route", body: { ...order, max_cost_usd: 0.12 }, to: 202 },
+  { name: "max_cost_usd: a cent less", body: { ...order, max_cost_usd: 0.11 }, to: [422, "max_cost_exceeded", "0.12"] },
+  { name: "max_cost_usd: floored to credits, enough", body: { ...order, max_cost_usd: 0.129 }, to: 202 },
+  {
+    name: "max_cost_usd: floored to credits, too little",
+    body: { ...order, max_cost_usd: 0.119 },
+    to: [422, "max_cost_exceeded"],
+  },
+  { name: "max_cost_usd absent: 100 USD runs", body: dear(100), to: 202 },
+  { name: "max_cost_usd absent: 101 USD does not", body: dear(101), to: [422, "max_cost_exceeded", "max_cost_usd"] },
+
+  { name: "max_wait_s: 0", body: { ...order, max_wait_s: 0 }, to: bad("max_wait_s", "1 to 86400") },
+  { name: "max_wait_s: 1, which no route keeps", body: { ...order, max_wait_s: 1 }, to: no("max_wait_s", String(QUICKEST_S)) },
+  { name: "max_wait_s: just short", body: { ...order, max_wait_s: QUICKEST_S - 1 }, to: no("max_wait_s", String(QUICKEST_S)) },
+  { name: "max_wait_s: just enough", body: { ...order, max_wait_s: QUICKEST_S }, to: 202 },
+  { name: "max_wait_s: 86400", body: { ...order, max_wait_s: 86_400 }, to: 202 },
+  { name: "max_wait_s: 86401", body: { ...order, max_wait_s: 86_401 }, to: bad("max_wait_s") },
+  { name: "max_wait_s: a whole number written with a fraction", body: `${text.slice(0, -1)},"max_wait_s":60.0}`, to: 202 },
+  ...[null, 60.5, "60", true, -1, []].map((value) => ({
+    name: `max_wait_s: ${JSON.stringify(value)}`,
+    body: { ...order, max_wait_s: value },
+    to: bad("max_wait_s"),
+  })),
+
+  { name: "Idempotency-Key: 1 character", body: order, headers: { "idempotency-key": "k" }, to: 202 },
+  { name: "Idempotency-Key: 200 characters", body: order, headers: { "idempotency-key": "k".repeat(200) }, to: 202 },
+  {
+    name: "Idempotency-Key: 201",
+    body: order,
+    headers: { "idempotency-key": "k".repeat(201) },
+    to: bad("Idempotency-Key", "200"),
+  },
+  { name: "Idempotency-Key: empty", body: order, headers: { "idempotency-key": "" }, to: bad("Idempotency-Key") },
+
+  { name: "a body of exactly 1 MB", body: padded(1_048_576), to: 202 },
+  { name: "a body of 1 MB and a byte", body: padded(1_048_577), to: [413, "body_too_large", "1 MB"] },
+  { name: "a body that is not JSON", body: "model=x", to: bad("JSON") },
+  { name: "a body cut short", body: text.slice(0, -1), to: bad("JSON") },
+  { name: "an empty body", body: "", to: bad("empty") },
+  ...["null", "[]", '"x"', "5", "true"].map((body) => ({ name: `a body that is ${body}`, body, to: bad("object") })),
+  { name: "64 levels", body: nested(64), to: no("input.x") },
+  { name: "65 levels", body: nested(65), to: bad("64 levels") },
+  { name: "half a surrogate pair in the model", body: { model: "\ud800", input }, to: bad("model") },
+  { name: "the last of two equal keys counts", body: `{"model":"vidmodel-9",${text.slice(1)}`, to: 202 },
+  ...["text/plain", "application/x-www-form-urlencoded", "application/json; charset=utf-8", "nonsense"].map(
+    (type): Row => ({ name: `JSON called ${type}`, body: text, headers: { "content-type": type }, to: 202 }),
+  ),
+];
+
+test.each(ROWS)("§2.5 $name", (row) => house.meets(row));
+
+describe("what is accepted", () => {
+  test("is a generation that is queued, quoted at the cheapest and reserved at the dearest route", async () => {
+    const { body, headers, status } = await house.ask("POST", "/v1/generations", { body: dear(10), key: house.rich.key });
+    expect(status).toBe(202);
+    expect(body).toMatchObject({ object: "generation", model: DEAR, status: "queued", quoted_usd: 10, reserved_usd: 15 });
+    expect(body).toMatchObject({ output: null, cost_usd: null, attempts: 0, error: null, completed_at: null });
+    expect(body).not.toHaveProperty("message");
+    expect(headers.get("location")).toBe(`/v1/generations/${body.id}`);
+  });
+
+  test("moves the figures that refusals are held against", async () => {
+    const before = await house.standing();
+    await house.ask("POST", "/v1/generations", { body: order, key: house.rich.key });
+    const after = await house.standing();
+    const moved = Object.keys(after).filter((name) => after[name] !== before[name]);
+    expect(moved).toEqual(expect.arrayContaining(["available", "held", "inProgress", "generation", "movement"]));
+  });
+
+  test("holds its reserve and nothing else", async () => {
+    const tenant = await house.newTenant(1500);
+    await house.ask("POST", "/v1/generations", { body: dear(10), key: tenant.key });
+    expect(await house.balance(tenant)).toEqual({ available: 0, held: 1500, charged: 0, inProgress: 1 });
+  });
+
+  test("skips routes above max_cost_usd, in the reserve too", async () => {
+    for (const [max_cost_usd, reserved] of [
+      [15, 15],
+      [14.99, 10],
+      [10, 10],
+    ]) {
+      const { body } = await house.ask("POST", "/v1/generations", { body: dear(10, { max_cost_usd }), key: house.rich.key });
+      expect(body.reserved_usd).toBe(reserved ?? 0);
+    }
+  });
+});
