@@ -13,6 +13,9 @@ const REPEATED = 0.3;
 const CHANGED = 0.05;
 const POLLED = 0.25;
 const LAST_ORDERS = 4;
+/** How many of the orders without an answer are sent again once the service is back; the rest are left for the end. */
+const SENT_AGAIN = 0.75;
+const LOOK_MS = 40;
 const PAUSE_MS = [50, 250] as const;
 
 const acknowledge = (log: ClientLog, order: Order, answer: { status: number; body: JsonObject }): string | null => {
@@ -39,6 +42,11 @@ const poll = async (plan: ClientPlan, log: ClientLog, { id, account }: { id: str
     log.write({ type: "seen", account, id, resource: withoutLinks(shown.body) });
 };
 
+/** Waits until the service listens again. */
+const comesBack = async (plan: ClientPlan, isStopping: () => boolean): Promise<void> => {
+  while (!isStopping() && !(await ask(plan.url, "", { path: "/healthz" }))) await Bun.sleep(LOOK_MS);
+};
+
 const runWorker = async (plan: ClientPlan, log: ClientLog, worker: number, isStopping: () => boolean): Promise<void> => {
   const roll = chance(plan.seed * 131 + worker);
   const known: { id: string; account: number }[] = [];
@@ -49,7 +57,12 @@ const runWorker = async (plan: ClientPlan, log: ClientLog, worker: number, isSto
     const whose = isRepeated ? Math.floor(roll() * plan.workers) : worker;
     const order = orderOf(plan.seed, plan.keys.length, whose, isRepeated ? Math.max(0, n - back) : n, chosen < CHANGED);
     if (!isRepeated) n += 1;
-    const id = await sendOrder(plan, log, order);
+    let id = await sendOrder(plan, log, order);
+    while (id === undefined && !isStopping()) {
+      await comesBack(plan, isStopping);
+      if (roll() >= SENT_AGAIN) break;
+      id = await sendOrder(plan, log, order);
+    }
     if (id) known.push({ id, account: order.account });
     const one = known[Math.floor(roll() * known.length)];
     if (one && roll() < POLLED) await poll(plan, log, one);

@@ -25,6 +25,10 @@ if (values.binary && !existsSync(BINARY[0] ?? "")) {
   process.exit(2);
 }
 
+// An exit takes the processes of the tests with it; a signal alone would not.
+process.on("SIGINT", () => process.exit(130));
+process.on("SIGTERM", () => process.exit(143));
+
 let passed = 0;
 let failed = 0;
 const judge = (name: string, faults: readonly string[]) => {

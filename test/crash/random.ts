@@ -5,7 +5,7 @@ import type { JsonObject } from "../../src/terms.ts";
 import { auditAll, type Check, type Evidence } from "./audit.ts";
 import type { ClientPlan } from "./client.ts";
 import { sendOrder } from "./client.ts";
-import { openClientLog, readClientLog, withoutLinks } from "./client-log.ts";
+import { type ClientLine, openClientLog, readClientLog, withoutLinks } from "./client-log.ts";
 import { type Figures, runCycles, submissionsIn } from "./cycles.ts";
 import { MISCHIEF, writeCatalogue } from "./mischief.ts";
 import type { Order } from "./orders.ts";
@@ -24,7 +24,7 @@ export type RandomPlan = {
 export type RandomEnd = { checks: Check[]; evidence: Evidence; figures: Record<string, number> };
 
 /** Credits of the accounts: most have plenty, two run dry. */
-const CREDITS = [1_000_000, 1_000_000, 1_000_000, 1_000_000, 1_000_000, 1_000_000, 400, 150] as const;
+const CREDITS = [...Array<number>(12).fill(1_000_000), 2000, 500];
 /** Times faster than life under the kills, and once peace is made: quiet confirmations then take a second, not twelve. */
 const SPEED = 200;
 const PEACE_SPEED = 2000;
@@ -46,13 +46,17 @@ const retry = async (plan: ClientPlan): Promise<Check & { retried: number }> => 
   const ids = new Map<string, string>();
   const log = openClientLog(plan.log);
   const orders = unanswered(plan.log);
-  for (const order of [...orders, ...orders]) {
-    const id = await sendOrder(plan, log, order);
-    if (id === undefined) faults.push(`${order.key}: no answer in peace`);
-    if (!id) continue;
-    if ((ids.get(order.key) ?? id) !== id) faults.push(`${order.key}: ${ids.get(order.key)} and ${id}`);
-    ids.set(order.key, id);
-  }
+  const again = [...orders, ...orders];
+  const worker = async () => {
+    for (let order = again.shift(); order; order = again.shift()) {
+      const id = await sendOrder(plan, log, order);
+      if (id === undefined) faults.push(`${order.key}: no answer in peace`);
+      if (!id) continue;
+      if ((ids.get(order.key) ?? id) !== id) faults.push(`${order.key}: ${ids.get(order.key)} and ${id}`);
+      ids.set(order.key, id);
+    }
+  };
+  await Promise.all(Array.from({ length: plan.workers }, worker));
   log.close();
   return {
     name: "a key without an answer, sent again, has exactly one generation",
@@ -86,6 +90,13 @@ const verify = async (genrouter: Genrouter, dir: string): Promise<Check> => {
   };
 };
 
+/** Answers that took nothing, by their codes. */
+const turnedAway = (client: readonly ClientLine[]): Record<string, number> => {
+  const codes: Record<string, number> = {};
+  for (const line of client) if (line.type === "ack" && line.code !== null) codes[line.code] = (codes[line.code] ?? 0) + 1;
+  return codes;
+};
+
 const tell = (figures: Figures, evidence: Evidence, more: Record<string, number>): Record<string, number> => {
   const tries = evidence.stored.flatMap((one) => one.tries);
   const told = (type: string) => evidence.stored.flatMap((one) => one.journal).filter(({ event }) => event.type === type).length;
@@ -95,8 +106,7 @@ const tell = (figures: Figures, evidence: Evidence, more: Record<string, number>
     ...figures,
     acknowledged: evidence.client.filter((line) => line.type === "ack" && line.status === 202).length,
     replayed: evidence.client.filter((line) => line.type === "ack" && line.status === 200).length,
-    conflicts: evidence.client.filter((line) => line.type === "ack" && line.status === 409).length,
-    turnedAway: evidence.client.filter((line) => line.type === "ack" && ![200, 202, 409].includes(line.status)).length,
+    ...turnedAway(evidence.client),
     generations: evidence.stored.length,
     succeeded: evidence.stored.filter(({ status }) => status === "succeeded").length,
     submissions: evidence.submissions.length,
@@ -146,9 +156,9 @@ export const runRandom = async (plan: RandomPlan): Promise<RandomEnd> => {
   const service = await startService(genrouter, { ...place, speed: PEACE_SPEED });
   const beganMono = performance.now();
   await settled(dir);
+  const settleMs = Math.round(performance.now() - beganMono);
   const { retried, ...retries } = await retry(client);
   await settled(dir);
-  const settleMs = Math.round(performance.now() - beganMono);
 
   const stored = await reading(dir, (reads) => readStored(reads, tenants));
   const shown = await showAll(service.url, client, stored);

@@ -1,0 +1,184 @@
+// The crash programme in small: a kill at every named point, a few random ones under load, and an audit that can fail.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Submission } from "../../src/simulator/log.ts";
+import { auditAll, type Evidence } from "./audit.ts";
+import { type PointWorld, playBirth, playInsideSettlement, playPoint, playUpgrade } from "./point-run.ts";
+import { POINTS } from "./points.ts";
+import { FROM_SOURCES, freePort } from "./processes.ts";
+import { type RandomEnd, runRandom } from "./random.ts";
+import type { Stored } from "./stored.ts";
+import { type SimulatorProcess, startSimulator } from "./world.ts";
+
+const SPEED = 5000;
+const POINT_MS = 60_000;
+const RANDOM_MS = 90_000;
+const dir = mkdtempSync(join(tmpdir(), "crash-tests-"));
+let simulator: SimulatorProcess;
+
+/** Two at a time: each is three processes, and the machine of the tests may have two cores. */
+const places = [Promise.resolve(), Promise.resolve()];
+const inTurn = (play: (world: PointWorld) => Promise<unknown>) => async () => {
+  const before = places.shift() ?? Promise.resolve();
+  const done = Promise.withResolvers<void>();
+  places.push(done.promise);
+  await before;
+  try {
+    await play({ simulator, speed: SPEED, genrouter: FROM_SOURCES });
+  } finally {
+    done.resolve();
+  }
+};
+
+beforeAll(async () => {
+  simulator = await startSimulator(FROM_SOURCES, { port: await freePort(), speed: SPEED, log: join(dir, "simulator.log") });
+});
+afterAll(async () => {
+  simulator.child.kill("SIGKILL");
+  await simulator.child.ended;
+  rmSync(dir, { recursive: true, force: true });
+});
+
+describe("killed", () => {
+  for (const point of POINTS)
+    test.concurrent(
+      point.name,
+      inTurn((world) => playPoint(world, point)),
+      POINT_MS,
+    );
+  for (const turn of ["once", "and once more"])
+    test.concurrent(
+      `inside E, ${turn}: all of it is there or nothing`,
+      inTurn((world) => playInsideSettlement(world)),
+      POINT_MS,
+    );
+  test.concurrent("during the migration of a new directory: the next start makes it whole", inTurn(playBirth), POINT_MS);
+  test.concurrent(
+    "during the migration of one in use: the old release goes on, the next one ends it",
+    inTurn(playUpgrade),
+    POINT_MS,
+  );
+});
+
+describe("after random kills under load", () => {
+  const seed = Date.now() % 1_000_000;
+  let end: RandomEnd;
+  beforeAll(async () => {
+    const say = (line: string) => process.stdout.write(`  seed ${seed}: ${line}\n`);
+    end = await runRandom({ dir: join(dir, "random"), cycles: 7, seed, workers: 16, genrouter: FROM_SOURCES, say });
+  }, RANDOM_MS);
+
+  test("the client's log, the provider's log and the store tell one story", () => {
+    expect(end.checks.filter(({ faults }) => faults.length > 0)).toEqual([]);
+    expect(end.checks.length).toBeGreaterThanOrEqual(15);
+    expect(end.figures.acknowledged).toBeGreaterThan(50);
+  });
+
+  /** Each changes the evidence as a fault of the service would; `broken` is the promise that the audit must find broken. */
+  const TAMPERINGS: readonly { what: string; broken: RegExp; tamper: (evidence: Evidence) => Evidence }[] = [
+    {
+      what: "an acknowledged generation that is gone",
+      broken: /^every acknowledged generation exists/,
+      tamper: (evidence) => ({ ...evidence, stored: evidence.stored.slice(1) }),
+    },
+    {
+      what: "a second generation for a key",
+      broken: /^a key has one generation/,
+      tamper: (evidence) => ({ ...evidence, stored: [...evidence.stored, { ...first(evidence), id: "gen_another" }] }),
+    },
+    {
+      what: "a conflict answered to the body that made it",
+      broken: /^a key has one generation/,
+      tamper: (evidence) => ({
+        ...evidence,
+        client: evidence.client.map((line) =>
+          line.type === "ack" && line.status === 202 ? { ...line, status: 409, id: null } : line,
+        ),
+      }),
+    },
+    {
+      what: "a generation that nobody asked for",
+      broken: /^nothing was made/,
+      tamper: (evidence) => withFirst(evidence, { bodyHash: "0".repeat(64) }),
+    },
+    {
+      what: "a generation that never ended",
+      broken: /^every generation ended/,
+      tamper: (evidence) => withFirst(evidence, { status: "running" }),
+    },
+    {
+      what: "an end that was taken back",
+      broken: /^an end that was seen/,
+      tamper: (evidence) => {
+        const { id, account } = first(evidence);
+        return { ...evidence, client: [...evidence.client, { type: "seen", account, id, resource: { id, status: "failed" } }] };
+      },
+    },
+    {
+      what: "a second capture",
+      broken: /^a generation is charged at most once/,
+      tamper: (evidence) => withFirst(evidence, { movements: ["hold", "capture", "capture"] }),
+    },
+    {
+      what: "a credit that is missing",
+      broken: /^credits are conserved/,
+      tamper: (evidence) => ({
+        ...evidence,
+        balances: evidence.balances.map((one, at) => (at === 0 ? { ...one, available: one.available - 1 } : one)),
+      }),
+    },
+    {
+      what: "a job that no attempt knows of",
+      broken: /^a job of the provider is one attempt's/,
+      tamper: (evidence) =>
+        withFirst(evidence, { tries: first(evidence).tries.map((attempt) => ({ ...attempt, state: "absent", job: null })) }),
+    },
+    {
+      what: "a submission that the journal does not know of",
+      broken: /^a job of the provider is one attempt's/,
+      tamper: (evidence) => withFirst(evidence, { journal: [] }),
+    },
+    {
+      what: "a second job of an attempt",
+      broken: /^an attempt has at most one job/,
+      tamper: (evidence) => ({ ...evidence, submissions: [...evidence.submissions, { ...jobOf(evidence), job_id: "another" }] }),
+    },
+    {
+      what: "a second submission after an answer that proves nothing",
+      broken: /^an attempt has at most one job/,
+      tamper: (evidence) => {
+        const lost: Submission = { ...jobOf(evidence), job_id: null, accepted: false, answer: "drop" };
+        return { ...evidence, submissions: [lost, ...evidence.submissions] };
+      },
+    },
+    {
+      what: "an attempt with a job that the provider does not know",
+      broken: /^a job that an attempt owns/,
+      tamper: (evidence) => ({ ...evidence, submissions: evidence.submissions.filter((line) => line !== jobOf(evidence)) }),
+    },
+  ];
+
+  /** One that succeeded at the first try. */
+  const first = ({ stored }: Evidence): Stored => {
+    const found = stored.find(({ status, attempts }) => status === "succeeded" && attempts === 1);
+    if (!found) throw new Error("nothing succeeded at the first try");
+    return found;
+  };
+  const withFirst = (evidence: Evidence, change: Partial<Stored>): Evidence => {
+    const one = first(evidence);
+    return { ...evidence, stored: evidence.stored.map((each) => (each === one ? { ...one, ...change } : each)) };
+  };
+  const jobOf = (evidence: Evidence): Submission => {
+    const found = evidence.submissions.find(({ job_id }) => job_id !== null && job_id === first(evidence).tries[0]?.job?.jobId);
+    if (!found) throw new Error("the first generation has no job");
+    return found;
+  };
+
+  for (const { what, broken, tamper } of TAMPERINGS)
+    test(`the audit finds ${what}`, () => {
+      const found = auditAll(tamper(end.evidence)).filter(({ faults }) => faults.length > 0);
+      expect(found.map(({ name }) => name)).toContainEqual(expect.stringMatching(broken));
+    });
+});
