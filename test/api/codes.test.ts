@@ -1,0 +1,254 @@
+// Every code of §7 from its real cause: keys, accounts, bodies, balances, limits, files and defects; load is in load.test.ts.
+import { afterEach, describe, expect, test } from "bun:test";
+import { REFUSALS, type RefusalCode } from "../../src/refusal.ts";
+import type { Answered, House, HouseOptions, Tenant } from "../house.ts";
+import { codeOf, messageOf, openApiHouse } from "./house.ts";
+
+let house: House;
+const open = async (options: HouseOptions = {}) => {
+  house = await openApiHouse({ factor: 0, ...options });
+  return house;
+};
+afterEach(() => house.close());
+
+const ORDER = { model: "vidmodel-2.0-mini", input: { prompt: "a kite", resolution: "480p", duration: 4 } };
+/** What the order reserves: the dearest of its routes. */
+const RESERVE = 16;
+const post = (more: Parameters<House["ask"]>[2] = {}) => house.ask("POST", "/v1/generations", { body: ORDER, ...more });
+
+/** The answer has the code, its status, the spec's body and `Retry-After` exactly where waiting helps. */
+const expectNo = (answered: Answered, code: RefusalCode) => {
+  const rule: { status: number; retryAfterS?: number } = REFUSALS[code];
+  expect([answered.status, codeOf(answered)]).toEqual([rule.status, code]);
+  expect(Object.keys(answered.body)).toEqual(["error"]);
+  expect(messageOf(answered)).not.toBe("");
+  expect(answered.headers.get("retry-after")).toBe(rule.retryAfterS === undefined ? null : String(rule.retryAfterS));
+};
+const pause = (tenant: Tenant, paused: boolean) =>
+  house.rooms.post({ deed: "set-account", accountSeq: tenant.accountSeq, paused });
+
+describe("who asks (§5)", () => {
+  /** Keyed paths, each with its method. */
+  const KEYED = [
+    ["POST", "/v1/generations"],
+    ["GET", "/v1/generations/gen_x"],
+    ["GET", "/v1/generations/gen_x/content"],
+    ["GET", "/v1/generations/gen_x/content/2"],
+  ] as const;
+
+  test("unauthorized: a key that is missing, written wrong, unknown or revoked, on every keyed path", async () => {
+    const { ask, tenant, newTenant, rooms } = await open();
+    const revoked = await newTenant();
+    expect((await post({ key: revoked.key })).status).toBe(202);
+    await rooms.post({ deed: "revoke-key", keyId: revoked.keyId, atMs: house.clock.nowMs() });
+    const { key } = tenant;
+    const last = key.endsWith("0") ? "1" : "0";
+    const headers = [
+      {},
+      ...[
+        key,
+        `Basic ${key}`,
+        "Bearer",
+        `Bearer ${key}x`,
+        `Bearer ${key.slice(0, -1)}${last}`,
+        `Bearer ${key}, Bearer ${key}`,
+      ].map((authorization) => ({ authorization })),
+      { authorization: `Bearer ${revoked.key}` },
+      { "x-api-key": key },
+    ];
+    for (const [method, path] of KEYED)
+      for (const each of headers) {
+        const answered = await ask(method, path, { key: null, headers: each as Record<string, string>, body: undefined });
+        expectNo(answered, "unauthorized");
+        expect(answered.headers.get("www-authenticate")).toContain("Bearer");
+      }
+    for (const path of ["/v1/models", "/models.json"]) expect((await ask("GET", path, { key: null })).status).toBe(200);
+  });
+
+  test("account_disabled: every keyed request of a paused account, until it is resumed", async () => {
+    const { ask, tenant } = await open();
+    await pause(tenant, true);
+    for (const [method, path] of KEYED) expectNo(await ask(method, path), "account_disabled");
+    await pause(tenant, false);
+    expect((await post()).status).toBe(202);
+  });
+
+  test("generation_not_enabled: a key that may read prices and generations may not submit", async () => {
+    const { ask, newTenant } = await open();
+    const reader = await newTenant(1000, "read");
+    expectNo(await post({ key: reader.key }), "generation_not_enabled");
+    expectNo(await ask("GET", "/v1/generations/gen_x", { key: reader.key }), "not_found");
+    expect((await ask("GET", "/v1/models", { key: reader.key })).status).toBe(200);
+    expect(await house.balance(reader)).toEqual({ available: 1000, held: 0, charged: 0, inProgress: 0 });
+  });
+});
+
+describe("how much (§8)", () => {
+  test("rate_limited: the burst guard stops one account for the rest of the second, and no other", async () => {
+    const { ask, newTenant, clock } = await open({ env: { GENROUTER_LIMITS__BURST_PER_S: "3" } });
+    const [busy, other] = [await newTenant(), await newTenant()];
+    for (const [method, path] of [
+      ["GET", "/v1/generations/gen_x"],
+      ["GET", "/v1/generations/gen_x/content"],
+    ] as const)
+      expectNo(await ask(method, path, { key: busy.key }), "not_found");
+    expect((await post({ key: busy.key })).status).toBe(202);
+    expectNo(await post({ key: busy.key }), "rate_limited");
+    expectNo(await ask("GET", "/v1/generations/gen_x/content/2", { key: busy.key }), "rate_limited");
+    expect((await post({ key: other.key })).status).toBe(202);
+    expect((await ask("GET", "/v1/models", { key: busy.key })).status).toBe(200);
+    clock.skip(1000);
+    expect((await post({ key: busy.key })).status).toBe(202);
+  });
+
+  test("concurrency_limit: as many as the account may have, queued or running, and room again when one has ended", async () => {
+    const { newTenant, rooms, clock } = await open({ env: { GENROUTER_LIMITS__IN_PROGRESS: "2", GENROUTER_LIMITS__SEATS: "1" } });
+    const [tenant, other] = [await newTenant(), await newTenant()];
+    for (const _ of [1, 2]) expect((await post({ key: tenant.key })).status).toBe(202);
+    const before = await house.balance(tenant);
+    expect(before.inProgress).toBe(2);
+    expectNo(await post({ key: tenant.key }), "concurrency_limit");
+    expect(await house.balance(tenant)).toEqual(before);
+    expect((await post({ key: other.key })).status).toBe(202);
+    await rooms.post({ deed: "set-account", accountSeq: other.accountSeq, inProgressLimit: 1 });
+    expectNo(await post({ key: other.key }), "concurrency_limit");
+    await house.eventually(async () => {
+      clock.skip(1000);
+      return (await house.balance(tenant)).inProgress < 2;
+    }, "the end of one");
+    expect((await post({ key: tenant.key })).status).toBe(202);
+  });
+
+  test("insufficient_credits: a credit short of the reserve; and the same key is accepted after a top-up", async () => {
+    const { newTenant, rooms, store } = await open();
+    const tenant = await newTenant(RESERVE - 1);
+    const headers = { "idempotency-key": "once" };
+    const refused = await post({ key: tenant.key, headers });
+    expectNo(refused, "insufficient_credits");
+    expect(messageOf(refused)).toContain("0.16");
+    expect(await house.balance(tenant)).toEqual({ available: RESERVE - 1, held: 0, charged: 0, inProgress: 0 });
+    const { accountSeq } = tenant;
+    await rooms.post({ deed: "credit", accountSeq, kind: "topup", credits: 1, note: "", reference: null, atMs: 0 });
+    const accepted = await post({ key: tenant.key, headers });
+    expect([accepted.status, accepted.body.reserved_usd]).toEqual([202, RESERVE / 100]);
+    expect(await house.balance(tenant)).toEqual({ available: 0, held: RESERVE, charged: 0, inProgress: 1 });
+    expect((await store.unfinished(0, 10)).length).toBe(1);
+  });
+});
+
+describe("what was asked (§4)", () => {
+  const keyed = (key: string, body: unknown = ORDER) => post({ headers: { "idempotency-key": key }, body });
+
+  test("idempotency_conflict: the key of an accepted submission with another body, and nothing else conflicts", async () => {
+    await open();
+    const first = await keyed("once");
+    expect(first.status).toBe(202);
+    const again = await keyed("once", { input: { duration: 4, resolution: "480p", prompt: "a kite" }, model: ORDER.model });
+    expect([again.status, again.body.id]).toEqual([200, first.body.id]);
+    for (const body of [
+      { ...ORDER, max_wait_s: 86_400 },
+      { ...ORDER, max_cost_usd: 100 },
+      { ...ORDER, input: { ...ORDER.input, duration: 5 } },
+      { ...ORDER, model: "vidmodel-2.0" },
+      { ...ORDER, model: "no such model" },
+      { ...ORDER, input: { nonsense: 1 } },
+    ])
+      expectNo(await keyed("once", body), "idempotency_conflict");
+    expect((await keyed("twice", { ...ORDER, max_wait_s: 86_400 })).status).toBe(202);
+    const other = await house.newTenant();
+    const theirs = await post({ key: other.key, headers: { "idempotency-key": "once" } });
+    expect(theirs.status).toBe(202);
+    expect(theirs.body.id).not.toBe(first.body.id ?? "");
+  });
+
+  test("max_cost_exceeded, model_not_available, invalid_input, invalid_request and body_too_large bind no key", async () => {
+    await open();
+    const FAULTY: [unknown, RefusalCode][] = [
+      [{ ...ORDER, max_cost_usd: 0.01 }, "max_cost_exceeded"],
+      [{ ...ORDER, model: "vidmodel-9" }, "model_not_available"],
+      [{ ...ORDER, input: { ...ORDER.input, duration: 3 } }, "invalid_input"],
+      [{ ...ORDER, nonsense: 1 }, "invalid_request"],
+      [JSON.stringify(ORDER).padEnd(1_048_577), "body_too_large"],
+    ];
+    for (const [at, [body, code]] of FAULTY.entries()) {
+      expectNo(await keyed(`key-${at}`, body), code);
+      expect((await keyed(`key-${at}`)).status).toBe(202);
+    }
+  });
+
+  test("not_found: an unknown id, another account's id and what is no id are answered alike, byte for byte", async () => {
+    const { ask, newTenant } = await open();
+    const stranger = await newTenant();
+    const { id } = (await post()).body as { id: string };
+    const flipped = id.slice(0, -1) + (id.endsWith("0") ? "1" : "0");
+    const ids = [
+      id,
+      flipped,
+      "gen_x",
+      "x",
+      `gen_${"0".repeat(76)}`,
+      "a".repeat(80),
+      "a".repeat(81),
+      "%00",
+      "a%20b",
+      "é",
+      "..%2f",
+    ];
+    for (const path of ["", "/content", "/content/2"]) {
+      const texts = new Set<string>();
+      for (const each of ids) {
+        const answered = await ask("GET", `/v1/generations/${each}${path}`, { key: stranger.key });
+        expectNo(answered, "not_found");
+        texts.add(answered.text);
+      }
+      expect([...texts]).toHaveLength(1);
+    }
+    expect((await ask("GET", `/v1/generations/${id}`)).status).toBe(200);
+  });
+
+  test("an unknown path is 404 and a wrong method 405, with the specification's body", async () => {
+    const { ask } = await open();
+    for (const path of ["/", "/v1", "/v1/generations/", "/v2/models", "/v1/generations/x/content/2/3"])
+      expectNo(await ask("GET", path), "not_found");
+    for (const [method, path, allow] of [
+      ["GET", "/v1/generations", "POST"],
+      ["DELETE", "/v1/generations/gen_x", "GET, HEAD"],
+      ["POST", "/v1/models", "GET, HEAD, OPTIONS"],
+    ] as const) {
+      const answered = await ask(method, path);
+      expect([answered.status, codeOf(answered), answered.headers.get("allow")]).toEqual([405, "invalid_request", allow]);
+    }
+  });
+});
+
+describe("a defect", () => {
+  test("server_error: a read that breaks tells nothing, changes nothing, and the same key is accepted afterwards", async () => {
+    let isBroken = false;
+    const { ask, balance, lines } = await open({
+      around: (store) => ({
+        ...store,
+        generationByKey: async (...asked) => {
+          if (isBroken) throw new TypeError("the row of gr_live_secret");
+          return store.generationByKey(...asked);
+        },
+        generationById: async (...asked) => {
+          if (isBroken) throw new TypeError("the row of gr_live_secret");
+          return store.generationById(...asked);
+        },
+      }),
+    });
+    const before = await balance();
+    isBroken = true;
+    const headers = { "idempotency-key": "once" };
+    for (const answered of [await post({ headers }), await ask("GET", "/v1/generations/gen_x")]) {
+      expectNo(answered, "server_error");
+      expect(answered.text).not.toContain("secret");
+    }
+    expect(lines.filter((line) => line.event === "request failed")).toHaveLength(2);
+    isBroken = false;
+    expect(await balance()).toEqual(before);
+    const accepted = await post({ headers });
+    const replayed = await post({ headers });
+    expect([accepted.status, replayed.status, replayed.body.id]).toEqual([202, 200, accepted.body.id]);
+  });
+});
