@@ -46,7 +46,7 @@ export type HttpParts = {
 export type Http = {
   /** Starts listening. Rejects when the address cannot be had. `url` has no slash at its end. */
   listen(at: { host: string; port: number }): Promise<{ url: string }>;
-  /** Refuses new connections and resolves when the answers under way have left. */
+  /** Refuses new connections, lets the answers under way leave (for `server.drain_s` at most), then closes what is idle. */
   stop(): Promise<void>;
   /** Answers a request without a socket. */
   handle(request: Request): Promise<Response>;
@@ -61,6 +61,7 @@ export type Route = { path: string; answers: Partial<Record<Method, Answer>> };
 /** Bun's own limit answers without a body, so it stands far above ours (body.ts), which does not. */
 const RUNTIME_BODY_BYTES = 2 ** 34;
 const OPENAPI_MAX_AGE_S = 300;
+const STOP_STEP_MS = 5;
 
 /** The whole table of paths. Parameters are written `:name`. */
 export const routesOf = (parts: HttpParts, guard: KeyGuard): Route[] => {
@@ -177,7 +178,13 @@ export const openHttp = (parts: HttpParts): Http => {
       return { url: originOf(host, app.server?.port ?? port) };
     },
     stop: async () => {
-      await app.server?.stop(false);
+      const { server } = app;
+      if (!server) return;
+      // The runtime would wait for idle connections too, and for ever for one whose body was never read to its end.
+      void server.stop(false);
+      const untilMs = performance.now() + settings.server.drain_s * 1000;
+      while (server.pendingRequests > 0 && performance.now() < untilMs) await Bun.sleep(STOP_STEP_MS);
+      await server.stop(true);
     },
     handle: async (request) => app.handle(request),
     callersChanged: () => guard.forget(),

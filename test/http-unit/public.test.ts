@@ -253,37 +253,6 @@ test("without debug a poll leaves no line and a submission leaves one", async ()
   expect(quiet.lines.map((line) => line.event)).toEqual(["request answered"]);
 });
 
-describe("stopping", () => {
-  test("lets answers under way finish and refuses new connections", async () => {
-    const other = await openHouse();
-    const { promise: mayFinish, resolve: finish } = Promise.withResolvers<void>();
-    const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
-    other.onSubmit(async () => {
-      begin();
-      await mayFinish;
-      return { record: other.addRecord(), replayed: false };
-    });
-    const underWay = other.submit('{"model":"m","input":{}}');
-    await begun;
-    const stopped = other.http.stop();
-    const refused = await fetch(`${other.url}/healthz`, { headers: { connection: "close" } }).then(
-      () => "answered",
-      () => "refused",
-    );
-    expect(refused).toBe("refused");
-    finish();
-    expect((await underWay).status).toBe(202);
-    await stopped;
-    await other[Symbol.asyncDispose]();
-  });
-
-  test("an address that is taken is a rejection, not a crash", async () => {
-    const other = await openHouse();
-    await expect(other.http.listen({ host: "127.0.0.1", port: Number(new URL(house.url).port) })).rejects.toThrow();
-    await other[Symbol.asyncDispose]();
-  });
-});
-
 test("a request can be answered without a socket", async () => {
   const response = await house.http.handle(new Request("http://localhost/healthz"));
   expect(response.status).toBe(200);
