@@ -46,7 +46,9 @@ export type AdmitOutcome =
   | { kind: "replayed"; record: GenerationRecord }
   | { kind: "idempotency_conflict" }
   | { kind: "concurrency_limit" }
-  | { kind: "insufficient_credits"; availableCredits: Credits };
+  | { kind: "insufficient_credits"; availableCredits: Credits }
+  /** A constraint said no: a defect. Nothing was written. */
+  | { kind: "refused"; reason: string };
 
 /** A change of one attempt row. `begin` inserts it in state `intent`; otherwise only the members present change. */
 export type AttemptChange = {

@@ -130,6 +130,8 @@ const answer = (outcome: AdmitOutcome, reservedCredits: Credits): Accepted => {
         "concurrency_limit",
         "The account has its maximum number of generations in progress; try again when one has finished.",
       );
+    case "refused":
+      throw new Error(`the store refused a submission: ${outcome.reason}`);
     case "insufficient_credits":
       return refuse(
         "insufficient_credits",
