@@ -1,0 +1,70 @@
+// Snapshots that were once written can be continued for ever: one of each state of each released version is kept here.
+import { expect, test } from "bun:test";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createActor } from "xstate";
+import { generationMachine, STANDING } from "../../actors/generation.ts";
+import { deadlineOf, freeze, leafOf, SNAPSHOT_VERSION, standingAsks, thaw } from "../../actors/generation-snapshot.ts";
+import { explore, PLANS } from "./explore.ts";
+
+/** What was frozen, and what a restored generation must wait for. */
+type Golden = { leaf: string; plan: number; frozen: string; asks: unknown; deadline: unknown };
+
+const fileOf = (version: number) => join(import.meta.dir, `golden-v${version}.json`);
+
+const firstOfEachLeaf = (): Golden[] => {
+  const found = new Map<string, Golden>();
+  for (const [at, plan] of PLANS.entries())
+    for (const { snapshot } of explore(plan).values()) {
+      const leaf = leafOf(snapshot);
+      if (snapshot.status !== "active" || found.has(leaf)) continue;
+      found.set(leaf, { leaf, plan: at, frozen: freeze(snapshot), asks: standingAsks(snapshot), deadline: deadlineOf(snapshot) });
+    }
+  return [...found.values()].sort((a, b) => (a.leaf < b.leaf ? -1 : 1));
+};
+
+if (process.env.UPDATE === "1" && !existsSync(fileOf(SNAPSHOT_VERSION)))
+  writeFileSync(fileOf(SNAPSHOT_VERSION), `${JSON.stringify(firstOfEachLeaf(), null, 1)}\n`);
+
+for (let version = 1; version <= SNAPSHOT_VERSION; version += 1) {
+  const golden = JSON.parse(readFileSync(fileOf(version), "utf8")) as Golden[];
+
+  test(`version ${version} has a snapshot of every resting state`, () => {
+    expect(golden.map(({ leaf }) => leaf)).toEqual(Object.keys(STANDING).sort());
+  });
+
+  test.each(golden)(
+    `version ${version}: a generation in $leaf goes on where it was`,
+    ({ leaf, plan, frozen, asks, deadline }) => {
+      const snapshot = thaw(frozen, PLANS[plan] ?? []);
+      const actor = createActor(generationMachine, {
+        input: { plan: PLANS[plan] ?? [], waitEndsAtMs: 0, collectMs: 0 },
+        snapshot,
+      }).start();
+      const restored = actor.getSnapshot();
+      expect(leafOf(restored) as string).toBe(leaf);
+      expect(standingAsks(restored)).toEqual(asks as never);
+      expect(deadlineOf(restored)).toEqual(deadline as never);
+      expect(freeze(restored)).toBe(frozen);
+    },
+  );
+}
+
+test("a snapshot of an unknown version or state is refused, not guessed at", () => {
+  const [plan = []] = PLANS;
+  expect(() => thaw(JSON.stringify({ v: SNAPSHOT_VERSION + 1, value: "queued", memory: {} }), plan)).toThrow("version");
+  expect(() => thaw(JSON.stringify({ v: SNAPSHOT_VERSION, value: { running: "nowhere" }, memory: {} }), plan)).toThrow();
+});
+
+test("the statecharts are whole in a browser: they bundle without anything of node or Bun", async () => {
+  const built = await Bun.build({
+    entrypoints: [
+      join(import.meta.dir, "../../actors/generation-snapshot.ts"),
+      join(import.meta.dir, "../../actors/supervisor.ts"),
+    ],
+    target: "browser",
+  });
+  expect(built.success).toBe(true);
+  for (const output of built.outputs)
+    expect(await output.text()).not.toMatch(/from\s*"(node|bun):|require\("(node|bun):|\bBun\./);
+});
