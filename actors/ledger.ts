@@ -29,8 +29,9 @@ export const ledgerMachine = setup({
 export type Ledger = {
   /** Resolves after the commit. @throws StoreFull for submissions when the disk is full. @throws when the outcome is unknown. */
   post<D extends Deed>(deed: D): Promise<OutcomeOf<D>>;
+  /** `waiting`: submissions whose commit has not begun. */
   load(): { waiting: number; committingForMs: number; isFull: boolean };
-  /** Resolves when nothing waits and nothing is under way. */
+  /** Resolves when nothing waits and nothing is under way, or when what waits cannot be written: a stop must not wait for space. */
   idle(): Promise<void>;
   actor: Actor<typeof ledgerMachine>;
 };
@@ -61,6 +62,7 @@ const IDLE_AFTER_MS = 50;
 export const openLedger = (parts: LedgerParts): Ledger => {
   const actor = createActor(ledgerMachine).start();
   let mailbox: Letter[] = [];
+  let submissions = 0;
   let idlers: (() => void)[] = [];
   let committingSinceMs: number | null = null;
   let retryMs = FIRST_RETRY_MS;
@@ -83,11 +85,14 @@ export const openLedger = (parts: LedgerParts): Ledger => {
     });
   };
 
-  const rest = () => {
-    isBusy = false;
+  const wakeIdlers = () => {
     const waiters = idlers;
     idlers = [];
     for (const wake of waiters) wake();
+  };
+  const rest = () => {
+    isBusy = false;
+    wakeIdlers();
   };
 
   const settle = async (batch: Letter[]): Promise<void> => {
@@ -113,6 +118,7 @@ export const openLedger = (parts: LedgerParts): Ledger => {
     parts.unknown(fault);
     for (const letter of [...batch, ...mailbox]) letter.reject(fault);
     mailbox = [];
+    submissions = 0;
     rest();
   };
 
@@ -131,6 +137,7 @@ export const openLedger = (parts: LedgerParts): Ledger => {
       parts.soon(flush);
     });
     retryMs = Math.min(LONGEST_RETRY_MS, retryMs * 2);
+    wakeIdlers();
   };
 
   const next = () => {
@@ -144,6 +151,7 @@ export const openLedger = (parts: LedgerParts): Ledger => {
 
   const flush = () => {
     const batch = mailbox.splice(0, BATCH_LIMIT);
+    for (const letter of batch) if (letter.deed.deed === "admit") submissions -= 1;
     committingSinceMs = parts.clock.nowMs();
     settle(batch).then(
       () => {
@@ -165,6 +173,7 @@ export const openLedger = (parts: LedgerParts): Ledger => {
       if (isFull && deed.deed === "admit") return Promise.reject(new StoreFull("the disk is full"));
       return new Promise<OutcomeOf<D>>((resolve, reject) => {
         mailbox.push({ deed, resolve: resolve as (outcome: DeedOutcome) => void, reject });
+        if (deed.deed === "admit") submissions += 1;
         if (isBusy) return;
         isBusy = true;
         if (isShownIdle) show("deedsArrived");
@@ -173,10 +182,10 @@ export const openLedger = (parts: LedgerParts): Ledger => {
       });
     },
     load: () => ({
-      waiting: mailbox.length,
+      waiting: submissions,
       committingForMs: committingSinceMs === null ? 0 : parts.clock.nowMs() - committingSinceMs,
       isFull,
     }),
-    idle: () => (!isBusy ? Promise.resolve() : new Promise((wake) => idlers.push(wake))),
+    idle: () => (!isBusy || isFull ? Promise.resolve() : new Promise((wake) => idlers.push(wake))),
   };
 };

@@ -1,0 +1,183 @@
+// The 503 of §7 from their real causes: a start, a drain, a full queue, a slow commit, a full disk, breakers that opened.
+import { afterEach, describe, expect, test } from "bun:test";
+import type { JsonObject } from "../../src/terms.ts";
+import type { Answered, House, HouseOptions } from "../house.ts";
+import { openGate } from "./gate.ts";
+import { codeOf, openApiHouse } from "./house.ts";
+
+let house: House;
+const open = async (options: HouseOptions = {}) => {
+  house = await openApiHouse({ factor: 0, ...options });
+  return house;
+};
+afterEach(() => house.close());
+
+const ORDER = { model: "vidmodel-2.0-mini", input: { prompt: "a kite", resolution: "480p", duration: 4 } };
+const post = (more: Parameters<House["ask"]>[2] = {}) => house.ask("POST", "/v1/generations", { body: ORDER, ...more });
+const keyed = (key: string) => post({ headers: { "idempotency-key": key } });
+const outcome = (answered: Answered) => `${answered.status} ${codeOf(answered)}`.trim();
+const expectLater = (answered: Answered, code: string) => {
+  expect(outcome(answered)).toBe(`503 ${code}`);
+  expect(Number(answered.headers.get("retry-after"))).toBeGreaterThan(0);
+};
+/** Lets time pass, a second at a time, until something has come about. */
+const passing = <T>(look: () => Promise<T | undefined | false>, what: string) =>
+  house.eventually(() => {
+    house.clock.skip(1000);
+    return look();
+  }, what);
+
+describe("restarting", () => {
+  test("until recovery has read the store: new submissions wait, polls and replays are answered", async () => {
+    const { ask, rooms } = await open({ unrecovered: true });
+    expectLater(await keyed("once"), "restarting");
+    expect(outcome(await ask("GET", "/v1/generations/gen_x"))).toBe("404 not_found");
+    expect((await ask("GET", "/readyz")).status).toBe(503);
+    expect((await ask("GET", "/v1/models")).status).toBe(200);
+    await rooms.recover();
+    expect((await ask("GET", "/readyz")).status).toBe(200);
+    expect(outcome(await keyed("once"))).toBe("202");
+  });
+
+  test("while a drain waits for a provider that does not answer: polls, files and replays go on", async () => {
+    const { ask, rooms, simulator, store, submit, balance } = await open();
+    const done = await submit("sim-image-1", { prompt: "two pictures", quality: "low" });
+    await passing(async () => (await house.show(done.id)).status === "succeeded", "the first generation");
+    simulator.script({ fault: "hang" });
+    const first = await keyed("once");
+    expect(first.status).toBe(202);
+    const seq = (await store.findGeneration(String(first.body.id)))?.seq ?? 0;
+    await house.eventually(async () => (await store.attempt(seq, 1))?.state === "sending", "the attempt under way");
+    await house.eventually(() => simulator.submissions().length === 2, "the submission at the provider");
+
+    const before = await balance();
+    let isOver = false;
+    const drained = rooms.drain(25_000).then(() => {
+      isOver = true;
+    });
+    expectLater(await keyed("twice"), "restarting");
+    expectLater(await post(), "restarting");
+    const replay = await keyed("once");
+    expect([replay.status, replay.body.id]).toEqual([200, first.body.id]);
+    const shown = await ask("GET", `/v1/generations/${first.body.id}`);
+    expect(shown.body).toMatchObject({ status: "running", attempts: 1 });
+    expect((await ask("GET", `/v1/generations/${done.id}/content`)).status).toBe(200);
+    expect((await ask("GET", "/readyz")).status).toBe(503);
+    expect(await balance()).toEqual(before);
+    expect(isOver).toBe(false);
+    house.clock.skip(25_000);
+    await drained;
+    expect(simulator.submissions()).toHaveLength(2);
+  });
+});
+
+describe("busy", () => {
+  test("more submissions wait for the ledger than the setting allows; those that wait are accepted all the same", async () => {
+    const gate = openGate();
+    const { balance } = await open({ around: gate.around, env: { GENROUTER_LIMITS__WAITING_SUBMISSIONS: "3" } });
+    const load = () => house.rooms.ledger.load().waiting;
+    gate.shut();
+    const waiting = [keyed("key-0")];
+    await house.eventually(() => gate.waiting() === 1, "a commit before the gate");
+    for (let n = 1; n <= 4; n += 1) {
+      waiting.push(keyed(`key-${n}`));
+      await house.eventually(() => load() === n, `${n} waiting`);
+    }
+    expectLater(await keyed("key-5"), "busy");
+    expectLater(await post(), "busy");
+    expect(load()).toBe(4);
+    expect((await house.ask("GET", "/v1/generations/gen_x")).status).toBe(404);
+    gate.open();
+    expect((await Promise.all(waiting)).map(outcome)).toEqual(Array.from({ length: 5 }, () => "202"));
+    expect((await balance()).inProgress).toBe(5);
+    expect(outcome(await keyed("key-5"))).toBe("202");
+  });
+
+  test("a commit is under way for more than 2 s", async () => {
+    const gate = openGate();
+    const { clock } = await open({ around: gate.around });
+    gate.shut();
+    const slow = keyed("slow");
+    await house.eventually(() => gate.waiting() === 1, "a commit before the gate");
+    clock.skip(2000);
+    const beside = keyed("beside");
+    await house.eventually(() => house.rooms.ledger.load().waiting === 1, "another that waits");
+    clock.skip(1);
+    expectLater(await keyed("late"), "busy");
+    gate.open();
+    expect([outcome(await slow), outcome(await beside), outcome(await keyed("late"))]).toEqual(["202", "202", "202"]);
+  });
+
+  test("the disk is full: submissions are turned away, nothing is held, reads go on", async () => {
+    const { balance, ask, clock } = await open({ pragmas: { maxPages: 150 } });
+    const prompt = "x".repeat(30_000);
+    const accepted: string[] = [];
+    const fill = async (): Promise<Answered> => {
+      for (let n = 0; n < 100; n += 1) {
+        const answered = await post({
+          body: { ...ORDER, input: { ...ORDER.input, prompt } },
+          headers: { "idempotency-key": `k${n}` },
+        });
+        if (answered.status !== 202) return answered;
+        accepted.push(String(answered.body.id));
+      }
+      throw new Error("the disk did not fill");
+    };
+    expectLater(await fill(), "busy");
+    const before = await balance();
+    expect(before.inProgress).toBe(accepted.length);
+    expectLater(await post(), "busy");
+    expect(await balance()).toEqual(before);
+    expect((await ask("GET", `/v1/generations/${accepted[0]}`)).status).toBe(200);
+    const replay = await post({ body: { ...ORDER, input: { ...ORDER.input, prompt } }, headers: { "idempotency-key": "k0" } });
+    expect([replay.status, replay.body.id]).toEqual([200, accepted[0] ?? ""]);
+    expect((await ask("GET", "/readyz")).body).toMatchObject({ faults: ["the disk is full"] });
+    void clock;
+  });
+});
+
+describe("model_unavailable", () => {
+  const listed = async () => {
+    const { body } = await house.ask("GET", "/v1/models", { key: null });
+    return (body.data as JsonObject[]).map((entry) => entry.id);
+  };
+  const ended = (id: unknown) => passing(async () => (await house.show(String(id))).status === "failed", "the end");
+
+  test("every provider says that the balance is used up: the breakers open at once, and close again after their pause", async () => {
+    const { simulator, balance, clock } = await open();
+    simulator.script({ fault: "402" });
+    const first = await post();
+    await ended(first.body.id);
+    expect(await house.show(String(first.body.id))).toMatchObject({
+      error: { code: "provider_failed" },
+      cost_usd: 0,
+      attempts: 4,
+    });
+    const before = await balance();
+    expectLater(await keyed("once"), "model_unavailable");
+    expect(await balance()).toEqual(before);
+    expect(await listed()).not.toContain(ORDER.model);
+    expect(await listed()).toContain("vidmodel-2.0");
+    expect(outcome(await post({ body: { ...ORDER, model: "vidmodel-2.0" } }))).toBe("202");
+    expect(outcome(await keyed("once"))).toBe("503 model_unavailable");
+    simulator.clearScript();
+    clock.skip(600_000);
+    expect(await listed()).toContain(ORDER.model);
+    expect(outcome(await keyed("once"))).toBe("202");
+  });
+
+  test("five failures in a row open a route: jobs that fail on every route, one after the other", async () => {
+    const { simulator } = await open();
+    simulator.script({ fault: "fail" });
+    const model = "sim-upscale-1";
+    const body = { model, input: { image_url: `${simulator.url}/samples/picture.png?width=16&height=16` } };
+    for (let n = 0; n < 5; n += 1) {
+      const answered = await post({ body });
+      expect(outcome(answered)).toBe("202");
+      expect(await listed()).toContain(model);
+      await ended(answered.body.id);
+    }
+    expectLater(await post({ body }), "model_unavailable");
+    expect(await listed()).not.toContain(model);
+  });
+});
