@@ -1,0 +1,255 @@
+// Of two causes at once the one of higher precedence is answered: every pair, each cause real, in the order of the decisions.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { hashApiKey, newApiKey, newId } from "../../src/ids.ts";
+import type { RefusalCode } from "../../src/refusal.ts";
+import type { JsonObject } from "../../src/terms.ts";
+import type { House, Tenant } from "../house.ts";
+import { openGate } from "./gate.ts";
+import { codeOf, openApiHouse } from "./house.ts";
+
+const MODEL = "vidmodel-2.0-mini";
+/** Its breakers are open from the beginning. */
+const DOWN = "vidmodel-2.0-fast";
+/** What the first submission of a tenant reserves. */
+const FIRST_RESERVE = 16;
+const FIRST = { model: MODEL, input: { prompt: "first", resolution: "480p", duration: 4 } };
+const KEY = "the key of the first";
+
+type Asked = { key: string | null; body: JsonObject & { input: JsonObject }; padding: number; headers: Record<string, string> };
+type Scene = { tenant: Tenant; asked: Asked };
+/** A cause changes the account first, then the request. */
+type Cause = { account?: (scene: Scene) => Promise<unknown>; request?: (asked: Asked) => void };
+
+let house: House;
+const set = ({ tenant }: Scene, change: { paused?: boolean; burstPerS?: number; inProgressLimit?: number }) =>
+  house.rooms.post({ deed: "set-account", accountSeq: tenant.accountSeq, ...change });
+const spend = async (scene: Scene) => {
+  await set(scene, { burstPerS: 1 });
+  const read = await house.ask("GET", "/v1/generations/gen_x", { key: scene.tenant.key });
+  expect([404, 429]).toContain(read.status);
+};
+const emptyAccount = async ({ tenant }: Scene) => {
+  const { available } = await house.balance(tenant);
+  const credits = -available;
+  await house.rooms.post({
+    deed: "credit",
+    accountSeq: tenant.accountSeq,
+    kind: "adjust",
+    credits,
+    note: "",
+    reference: null,
+    atMs: 0,
+  });
+};
+/** A second key of the account, which may only read. */
+const readKey = async ({ tenant, asked }: Scene) => {
+  asked.key = newApiKey("test");
+  await house.rooms.post({
+    deed: "create-key",
+    id: newId("key"),
+    accountSeq: tenant.accountSeq,
+    scope: "read",
+    name: "",
+    hash: hashApiKey(asked.key),
+    start: asked.key.slice(0, 12),
+    atMs: 0,
+  });
+};
+
+/** In the order in which they are answered (decisions, "Order of checks"). */
+const CAUSES: readonly [code: RefusalCode, cause: Cause][] = [
+  [
+    "unauthorized",
+    {
+      request: (asked) => {
+        asked.key = null;
+      },
+    },
+  ],
+  ["account_disabled", { account: (scene) => set(scene, { paused: true }) }],
+  ["generation_not_enabled", { account: readKey }],
+  ["rate_limited", { account: spend }],
+  [
+    "body_too_large",
+    {
+      request: (asked) => {
+        asked.padding = 1_048_577;
+      },
+    },
+  ],
+  [
+    "invalid_request",
+    {
+      request: ({ body }) => {
+        body.nonsense = 1;
+      },
+    },
+  ],
+  [
+    "idempotency_conflict",
+    {
+      request: ({ headers }) => {
+        headers["idempotency-key"] = KEY;
+      },
+    },
+  ],
+  [
+    "model_not_available",
+    {
+      request: ({ body }) => {
+        body.model = "vidmodel-9";
+      },
+    },
+  ],
+  [
+    "invalid_input",
+    {
+      request: ({ body }) => {
+        body.input.duration = 3;
+      },
+    },
+  ],
+  [
+    "max_cost_exceeded",
+    {
+      request: ({ body }) => {
+        body.max_cost_usd = 0.01;
+      },
+    },
+  ],
+  [
+    "model_unavailable",
+    {
+      request: ({ body }) => {
+        body.model = DOWN;
+      },
+    },
+  ],
+  ["concurrency_limit", { account: (scene) => set(scene, { inProgressLimit: 1 }) }],
+  ["insufficient_credits", { account: emptyAccount }],
+];
+/** Both say which model: only one of them can be asked for. */
+const APART: readonly string[] = ["model_not_available", "model_unavailable"];
+const PAIRS = CAUSES.flatMap(([first, one], at) =>
+  CAUSES.slice(at).flatMap(([second, other]): [RefusalCode, RefusalCode, Cause[]][] =>
+    first !== second && APART.includes(first) && APART.includes(second) ? [] : [[first, second, [one, other]]],
+  ),
+);
+
+/** An account with one generation in progress, under `KEY`, and an order that would be accepted. */
+const openScene = async (): Promise<Scene> => {
+  const tenant = await house.newTenant(FIRST_RESERVE + 10_000);
+  const headers = { "idempotency-key": KEY };
+  expect((await house.ask("POST", "/v1/generations", { key: tenant.key, headers, body: FIRST })).status).toBe(202);
+  const body = { ...FIRST, input: { ...FIRST.input, prompt: "second" } };
+  return { tenant, asked: { key: tenant.key, body, padding: 0, headers: {} } };
+};
+/** The account's own causes from the last to the first: a pause closes it to what the others ask. */
+const apply = async (scene: Scene, causes: readonly Cause[]) => {
+  for (const { account } of [...causes].reverse()) await account?.(scene);
+  for (const { request } of causes) request?.(scene.asked);
+};
+const send = ({ asked }: Scene) =>
+  house.ask("POST", "/v1/generations", {
+    key: asked.key,
+    headers: asked.headers,
+    body: JSON.stringify(asked.body).padEnd(asked.padding, " "),
+  });
+
+beforeAll(async () => {
+  // One seat that is never free again: accepted generations stay where they are.
+  house = await openApiHouse({ factor: 0, env: { GENROUTER_LIMITS__SEATS: "1" } });
+  house.simulator.script({ fault: "402" });
+  const failing = await house.submit(DOWN, { prompt: "opens the breakers" });
+  await house.eventually(async () => {
+    house.clock.skip(1000);
+    return (await house.show(failing.id)).status === "failed";
+  }, "the breakers");
+  house.simulator.clearScript();
+  house.simulator.script({ fault: "stuck" });
+  const stuck = await house.submit(MODEL, { prompt: "takes the seat" });
+  await house.until(stuck.id, (shown) => shown.status === "running");
+});
+afterAll(() => house.close());
+
+test.each(PAIRS)("%s before %s", async (first, _second, causes) => {
+  const scene = await openScene();
+  await apply(scene, causes);
+  const before = await house.balance(scene.tenant);
+  const answered = await send(scene);
+  expect(codeOf(answered)).toBe(first);
+  expect(await house.balance(scene.tenant)).toEqual(before);
+});
+
+test("the order that the causes start from is accepted", async () => {
+  expect((await send(await openScene())).status).toBe(202);
+});
+
+/** What a replay comes before: nothing that has changed since the first submission can take it away (§4.1). */
+test("a replay is answered before balance, limit, catalogue, breakers and drain", async () => {
+  const scene = await openScene();
+  await apply(scene, [{ account: emptyAccount }, { account: (each) => set(each, { inProgressLimit: 1 }) }]);
+  const headers = { "idempotency-key": KEY };
+  const replay = () => house.ask("POST", "/v1/generations", { key: scene.tenant.key, headers, body: FIRST });
+  const first = await replay();
+  expect(first.status).toBe(200);
+
+  const other = await openApiHouse({ factor: 0 });
+  try {
+    const key = other.tenant.key;
+    const ask = (more: object = {}) => other.ask("POST", "/v1/generations", { key, body: FIRST, ...more });
+    const accepted = await ask({ headers });
+    const catalogue = { models: [], model: () => undefined, route: () => undefined };
+    other.rooms.replaceCatalogue(catalogue);
+    expect(codeOf(await ask())).toBe("model_not_available");
+    expect((await ask({ headers })).body.id).toBe(accepted.body.id ?? "");
+    await other.rooms.drain(0);
+    expect(codeOf(await ask())).toBe("restarting");
+    expect((await ask({ headers })).body.id).toBe(accepted.body.id ?? "");
+    expect(codeOf(await ask({ headers, body: { ...FIRST, max_wait_s: 60 } }))).toBe("idempotency_conflict");
+  } finally {
+    await other.close();
+  }
+});
+
+/** What closes the door to new submissions; a commit that hangs takes longer than a burst lasts. */
+const CLOSED: [code: RefusalCode, lost: RefusalCode[], close: (gate: ReturnType<typeof openGate>) => Promise<unknown>][] = [
+  ["restarting", [], () => house.rooms.drain(0)],
+  [
+    "busy",
+    ["rate_limited"],
+    async (gate) => {
+      gate.shut();
+      void house.rooms.post({ deed: "beat", atMs: 0 });
+      await house.eventually(() => gate.waiting() === 1, "a commit that hangs");
+      house.clock.skip(2001);
+    },
+  ],
+];
+test.each(CLOSED)(
+  "%s comes behind the envelope and the key, and before model, input and account",
+  async (closed, lost, close) => {
+    const other = house;
+    const gate = openGate();
+    house = await openApiHouse({ factor: 0, around: gate.around });
+    try {
+      const scenes: [RefusalCode, Scene][] = [];
+      for (const [code, cause] of CAUSES) {
+        if (lost.includes(code)) continue;
+        const scene = await openScene();
+        await apply(scene, [cause]);
+        scenes.push([code, scene]);
+      }
+      await close(gate);
+      const last = CAUSES.findIndex(([code]) => code === "idempotency_conflict");
+      for (const [code, scene] of scenes) {
+        const isBefore = CAUSES.findIndex(([each]) => each === code) <= last;
+        expect(codeOf(await send(scene))).toBe(isBefore ? code : closed);
+      }
+      gate.open();
+    } finally {
+      await house.close();
+      house = other;
+    }
+  },
+);
