@@ -7,6 +7,7 @@ import { builtInCatalogue, type Catalogue } from "../catalogue/load.ts";
 import { readSettings } from "../src/config.ts";
 import type { EventFields, EventName, Log } from "../src/events.ts";
 import { openLocalFiles } from "../src/files/local.ts";
+import type { Files } from "../src/files/port.ts";
 import { hashApiKey, newApiKey, newId } from "../src/ids.ts";
 import { joinRooms, type Rooms, type RoomsParts } from "../src/rooms.ts";
 import { openSimulator, type Simulator, type SimulatorOptions } from "../src/simulator/simulator.ts";
@@ -53,6 +54,8 @@ export type HouseOptions = {
   unrecovered?: true;
   /** Put around the store, e.g. to hold its commits back. */
   around?: (store: Store) => Store;
+  /** Put around the result files, e.g. for a disk that refuses. */
+  aroundFiles?: (files: Files) => Files;
   /** Settings of the database, e.g. `{ maxPages: 200 }` for a disk that fills. */
   pragmas?: Partial<Pragmas>;
   /** Where media is found. */
@@ -115,7 +118,7 @@ export const openHouse = async (options: HouseOptions = {}): Promise<House> => {
   });
   const dir = options.dir ?? mkdtempSync(join(tmpdir(), "house-"));
   const path = options.dir ? join(dir, "genrouter.db") : ":memory:";
-  const { around = (inner) => inner, pragmas = {}, media } = options;
+  const { around = (inner) => inner, aroundFiles = (inner) => inner, pragmas = {}, media } = options;
   const store = around(await openSqliteHere({ path, mode: "test", nowMs: clock.nowMs(), pragmas }));
   const lines: House["lines"] = [];
   const log: Log = (event, fields = {}) => void lines.push({ event, fields });
@@ -124,7 +127,7 @@ export const openHouse = async (options: HouseOptions = {}): Promise<House> => {
     clock,
     log,
     store,
-    files: await openLocalFiles(join(dir, "files")),
+    files: aroundFiles(await openLocalFiles(join(dir, "files"))),
     catalogue,
     pace: 1,
     unknownOutcome: () => lines.push({ event: "store outcome unknown", fields: {} }),

@@ -27,11 +27,14 @@ export const openAsking = (parts: EffectsParts, errands: Errands) => {
       if (seen.kind !== "gone") gone = 0;
       switch (seen.kind) {
         case "announced":
-          parts.judge(routeId, "delivered");
-          parts.delivered(routeId, atMs - (work.attempt.sentAtMs ?? atMs));
           parts.report(seq, { type: "announced", n, results: seen.results, atMs });
           return;
         case "failed": {
+          // Done, but without a file that could be read: its result is confirmed before it counts as a failure.
+          if (seen.failure.class === "result_unreadable") {
+            parts.report(seq, { type: "announced", n, results: [], atMs });
+            return;
+          }
           const verdict = verdictOf(seen.failure.class);
           if (verdict) parts.judge(routeId, verdict);
           parts.report(seq, { type: "jobFailed", n, failure: seen.failure, atMs });

@@ -1,6 +1,6 @@
 // Collecting results: fetched into our files, asked for again when they cannot be read, and held while our disk is full.
 import type { CollectOutcome } from "../media/port.ts";
-import type { Attempt, ResultFile } from "../terms.ts";
+import type { Attempt, Output, ResultFile } from "../terms.ts";
 import type { Errand, Errands } from "./errands.ts";
 import { type EffectsParts, readWork, spreadMs } from "./parts.ts";
 
@@ -23,7 +23,7 @@ export const openCollecting = (parts: EffectsParts, errands: Errands) => {
       if (owner !== undefined && owner !== attempt.n)
         return { kind: "unreadable", detail: "another attempt has delivered" } as const;
       const outcome = await collectNow(attempt, results, signal);
-      if (outcome.kind === "collected") keptBy.set(attempt.seq, attempt.n);
+      if (outcome.kind === "collected" && !signal.aborted) keptBy.set(attempt.seq, attempt.n);
       return outcome;
     })();
     turns.set(attempt.seq, turn);
@@ -41,12 +41,19 @@ export const openCollecting = (parts: EffectsParts, errands: Errands) => {
       signal,
     );
 
+  /** Only a result that is in our files is a delivery; an announcement may be empty. */
+  const deliver = ({ seq, n, route: { routeId }, sentAtMs }: Attempt, output: Output, atMs: number) => {
+    parts.judge(routeId, "delivered");
+    parts.delivered(routeId, atMs - (sentAtMs ?? atMs));
+    parts.report(seq, { type: "collected", n, output, atMs });
+  };
+
   const collect = async ({ seq, n, signal }: Errand) => {
     const { attempt } = await readWork(parts, seq, n);
     const outcome = await fetchFiles(attempt, attempt.results ?? [], signal);
     const atMs = parts.clock.nowMs();
     if (signal.aborted) return;
-    if (outcome.kind === "collected") parts.report(seq, { type: "collected", n, output: outcome.output, atMs });
+    if (outcome.kind === "collected") deliver(attempt, outcome.output, atMs);
     else if (outcome.kind === "storage-refused") parts.report(seq, { type: "storageRefused", n, detail: outcome.detail, atMs });
     else parts.report(seq, { type: "resultUnreadable", n, detail: outcome.detail, atMs });
   };
@@ -63,7 +70,7 @@ export const openCollecting = (parts: EffectsParts, errands: Errands) => {
       await errand.pause(turn === 0 ? 0 : spreadMs(parts, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, turn * 2, 10));
       const seen = work.attempt.job ? await parts.providers.poll(work, signal) : null;
       if (signal.aborted) return;
-      if (seen?.kind === "failed") {
+      if (seen?.kind === "failed" && seen.failure.class !== "result_unreadable") {
         parts.report(seq, { type: "jobFailed", n, failure: seen.failure, atMs: parts.clock.nowMs() });
         return;
       }
@@ -72,7 +79,7 @@ export const openCollecting = (parts: EffectsParts, errands: Errands) => {
       const atMs = parts.clock.nowMs();
       if (signal.aborted) return;
       if (outcome.kind === "collected") {
-        parts.report(seq, { type: "collected", n, output: outcome.output, atMs });
+        deliver(work.attempt, outcome.output, atMs);
         return;
       }
       if (outcome.kind === "storage-refused") {
@@ -91,6 +98,10 @@ export const openCollecting = (parts: EffectsParts, errands: Errands) => {
   };
 
   return {
+    /** The attempt is given up: what it may have kept is no obstacle to another. */
+    letGo: (seq: number, n: number) => {
+      if (keptBy.get(seq) === n) keptBy.delete(seq);
+    },
     /** The generation has ended: nothing is collected for it any more. */
     ended: (seq: number) => {
       keptBy.delete(seq);

@@ -53,11 +53,13 @@ export const openEffects = (parts: EffectsParts): Effects => {
         case "ask.watch":
           // What was asked for it as the current attempt is over; its answer to a submission still under way is not.
           errands.letGo(seq, ask.n, ["send", "watch", "cancel"]);
+          collecting.letGo(seq, ask.n);
           return asking.watch(seq, ask.n);
         case "ask.cancel":
           return asking.cancel(seq, ask.n);
         case "ask.letGo":
           submitting.letGo(seq, ask.n);
+          collecting.letGo(seq, ask.n);
           return errands.letGo(seq, ask.n, ["cancel"]);
         case "ask.beginAttempt":
           return;

@@ -12,6 +12,12 @@ export type Errand = {
   pause(ms: number): Promise<void>;
 };
 
+/** Never run twice: the request may be out, or nothing depends on it. */
+const ONCE: ReadonlySet<ErrandKind> = new Set(["send", "cancel"]);
+/** An errand that broke on a fault of ours (a read that failed, for example) is run again, so that no generation is stranded. */
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 60_000;
+
 /** Thrown inside an errand that was let go; never seen outside. */
 class LetGo extends Error {}
 
@@ -50,10 +56,22 @@ export const openErrands = (
         });
         signal.addEventListener("abort", stop, { once: true });
       });
-    const done = work({ seq, n, signal, pause })
-      .catch((fault: unknown) => {
-        if (!(fault instanceof LetGo) && !signal.aborted) failed(seq, n, kind, fault);
-      })
+    const untilDone = async () => {
+      for (let turn = 0; ; turn += 1) {
+        try {
+          await work({ seq, n, signal, pause });
+          return;
+        } catch (fault) {
+          if (fault instanceof LetGo || signal.aborted) return;
+          failed(seq, n, kind, fault);
+          if (ONCE.has(kind)) return;
+          await pause(Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** turn));
+        }
+      }
+    };
+    const done = untilDone()
+      // Let go while it waited for its next try.
+      .catch(() => undefined)
       .finally(() => {
         const kinds = running.get(key);
         if (kinds?.get(kind)?.abort === abort) kinds.delete(kind);

@@ -19,7 +19,7 @@ export type EffectsParts = {
   report: (seq: number, event: GenerationEvent) => void;
   /** What an attempt says about its route's health. */
   judge: (routeId: string, verdict: RouteVerdict) => void;
-  /** A delivery took this long, from sending to announcement. */
+  /** A delivery took this long, from sending to having its files. */
   delivered: (routeId: string, tookMs: number) => void;
   /** How many times faster than life providers are (the simulator's speed); 1 for real ones. */
   pace: number;

@@ -13,13 +13,14 @@ export const openSubmitting = (parts: EffectsParts, errands: Errands) => {
 
   const takeSlot = async ({ seq, n, signal }: Errand): Promise<void> => {
     const work = await readWork(parts, seq, n);
+    const request = parts.providers.compose(work);
     const release = await parts.providers.slot(work.attempt.route.provider, signal);
     if (signal.aborted) {
       release();
       return;
     }
     slots.set(`${seq}:${n}`, release);
-    parts.report(seq, { type: "slotTaken", n, request: parts.providers.compose(work), atMs: parts.clock.nowMs() });
+    parts.report(seq, { type: "slotTaken", n, request, atMs: parts.clock.nowMs() });
   };
 
   const send = async ({ seq, n, signal }: Errand): Promise<void> => {
@@ -27,6 +28,8 @@ export const openSubmitting = (parts: EffectsParts, errands: Errands) => {
       const work = await readWork(parts, seq, n);
       const { routeId } = work.attempt.route;
       const outcome = await parts.providers.submit(work, signal);
+      // Broken off by us: it says nothing about the route, and a restart finds the attempt `sending`.
+      if (signal.aborted) return;
       const atMs = parts.clock.nowMs();
       switch (outcome.kind) {
         case "accepted":
@@ -46,6 +49,10 @@ export const openSubmitting = (parts: EffectsParts, errands: Errands) => {
           parts.report(seq, { type: "answerLost", n, detail: outcome.detail, atMs });
           break;
       }
+    } catch (fault) {
+      // A defect of ours, with the request perhaps out: confirmed like any lost answer, and told.
+      parts.report(seq, { type: "answerLost", n, detail: "the sending broke off", atMs: parts.clock.nowMs() });
+      throw fault;
     } finally {
       giveBack(seq, n);
     }

@@ -1,0 +1,45 @@
+// A disk for result files that refuses or takes its time when a test says so.
+import { type Files, StorageRefused } from "../../src/files/port.ts";
+
+export type TestDisk = {
+  aroundFiles: (files: Files) => Files;
+  /** From now on every file is refused, until `accept`. */
+  refuse(): void;
+  /** From now on files wait, until `accept`. */
+  hold(): void;
+  accept(): void;
+  /** Files that came while it refused or held. */
+  turnedAway(): number;
+};
+
+export const testDisk = (): TestDisk => {
+  let mood: "accepts" | "refuses" | "holds" = "accepts";
+  let turnedAway = 0;
+  const waiting: (() => void)[] = [];
+  const answer = async () => {
+    if (mood === "accepts") return;
+    turnedAway += 1;
+    if (mood === "refuses") throw new StorageRefused("the disk refused: ENOSPC");
+    await new Promise<void>((wake) => waiting.push(wake));
+  };
+  return {
+    aroundFiles: (files) => ({
+      ...files,
+      receive: async (generationId, n) => {
+        await answer();
+        return files.receive(generationId, n);
+      },
+    }),
+    refuse: () => {
+      mood = "refuses";
+    },
+    hold: () => {
+      mood = "holds";
+    },
+    accept: () => {
+      mood = "accepts";
+      for (const wake of waiting.splice(0)) wake();
+    },
+    turnedAway: () => turnedAway,
+  };
+};

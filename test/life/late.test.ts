@@ -1,0 +1,141 @@
+// Results that come after their attempt was given up: wanted as long as the generation runs, the operator's loss after its end.
+import { expect, test } from "bun:test";
+import { FAL, REPLICATE, SPARE } from "./catalogue.ts";
+import { testDisk } from "./disk.ts";
+import { expectEnd, openScene, type Scene } from "./scene.ts";
+
+const stateOf = (scene: Scene, name: string) => scene.simulator.jobs().find(({ endpoint }) => endpoint === `life/${name}`)?.state;
+
+/** The first route accepts, its answer is lost, and its job ends after the route's time; the second never ends. */
+const loseFirst = async (scene: Scene, more: { max_wait_s?: number } = {}) => {
+  scene.simulator.script({ fault: "drop-after", endpoint: "life/fal" });
+  scene.simulator.script({ fault: "late-ms", ms: 700_000, endpoint: "life/fal" });
+  const { id } = await scene.begin(more);
+  await scene.until(id, ({ message }) => message !== undefined);
+  scene.clock.skip(600_000);
+  return id;
+};
+/** The first route's job goes on after the route's time is over. */
+const capFirst = async (scene: Scene) => {
+  scene.simulator.script({ fault: "late-ms", ms: 700_000, endpoint: "life/fal" });
+  const { id } = await scene.begin();
+  await scene.untilAttempts(id, "accepted");
+  scene.clock.skip(600_000);
+  return id;
+};
+
+for (const [what, begin, given] of [
+  ["a lost attempt", loseFirst, "lost"],
+  ["an attempt whose time was over", capFirst, "capped"],
+] as const)
+  test(`${what} that delivers while the next route runs is charged at its own price, and the other job is cancelled`, async () => {
+    const scene = await openScene();
+    scene.simulator.script({ fault: "stuck", provider: "replicate" });
+    const id = await begin(scene);
+    await scene.untilAttempts(id, given, "accepted");
+    const meanwhile = await scene.show(id);
+    expect(meanwhile).toMatchObject({ status: "running", attempts: 2, cost_usd: null });
+    expect(meanwhile.message).toBeUndefined();
+    scene.clock.skip(150_000);
+    await expectEnd(scene, id, { ends: 20, attempts: ["delivered", "superseded"], received: ["fal", "replicate"] });
+    await scene.eventually(() => stateOf(scene, "replicate") === "cancelled", "the cancelling of the other job");
+    // Once the provider has said so, nobody asks about it any more.
+    await scene.eventually(async () => (await scene.attempts(id))[1]?.watchUntilMs === null, "the end of the watch");
+  });
+
+test("a lost attempt that delivers after the end is marked late, and nothing changes for the customer", async () => {
+  const scene = await openScene();
+  const id = await loseFirst(scene);
+  const ended = await expectEnd(scene, id, { ends: 25, attempts: ["lost", "delivered"], received: ["fal", "replicate"] });
+  scene.clock.skip(150_000);
+  await scene.untilAttempts(id, "late", "delivered");
+  const after = await scene.show(id);
+  expect({ ...after, output: { ...after.output, urls: [] } }).toEqual({ ...ended, output: { ...ended.output, urls: [] } } as never);
+  await expectEnd(scene, id, { ends: 25, attempts: ["late", "delivered"], received: ["fal", "replicate"] });
+  expect(scene.lines.map(({ event }) => event)).toContain("attempt late");
+  expect(stateOf(scene, "fal")).toBe("done");
+});
+
+test("a result that comes after the generation has failed is marked late and charged to nobody", async () => {
+  const scene = await openScene();
+  const id = await loseFirst(scene, { max_wait_s: 300 });
+  await expectEnd(scene, id, { ends: "timed_out", attempts: ["lost"], received: ["fal"] });
+  scene.clock.skip(150_000);
+  await scene.untilAttempts(id, "late");
+  await expectEnd(scene, id, { ends: "timed_out", attempts: ["late"], received: ["fal"] });
+});
+
+test("what was given up is cancelled when another route has delivered", async () => {
+  const scene = await openScene();
+  const id = await capFirst(scene);
+  await expectEnd(scene, id, { ends: 25, attempts: ["capped", "delivered"], received: ["fal", "replicate"] });
+  await scene.eventually(() => stateOf(scene, "fal") === "cancelled", "the cancelling of the first job");
+  await scene.eventually(async () => (await scene.attempts(id))[0]?.watchUntilMs === null, "the end of the watch");
+});
+
+test("every route has failed while a late result is being fetched: the late result wins", async () => {
+  const disk = testDisk();
+  const scene = await openScene({ routes: [FAL, { ...REPLICATE, timeoutS: 300 }], aroundFiles: disk.aroundFiles });
+  scene.simulator.script({ fault: "stuck", provider: "replicate" });
+  const id = await capFirst(scene);
+  await scene.untilAttempts(id, "capped", "accepted");
+  disk.hold();
+  scene.clock.skip(150_000);
+  await scene.eventually(() => disk.turnedAway() > 0, "the fetching of the late result");
+  scene.clock.skip(150_000);
+  await scene.untilAttempts(id, "accepted", "capped");
+  expect(await scene.show(id)).toMatchObject({ status: "running", attempts: 2, cost_usd: null });
+  disk.accept();
+  await expectEnd(scene, id, { ends: 20, attempts: ["delivered", "capped"], received: ["fal", "replicate"] });
+});
+
+test("a late result that turns out to be no result gives way to the next route", async () => {
+  const disk = testDisk();
+  const scene = await openScene({ routes: [FAL, { ...REPLICATE, timeoutS: 300 }, SPARE], aroundFiles: disk.aroundFiles });
+  scene.simulator.script({ fault: "stuck", provider: "replicate" });
+  scene.simulator.script({ fault: "unreadable", endpoint: "life/fal" });
+  const id = await capFirst(scene);
+  await scene.untilAttempts(id, "capped", "accepted");
+  disk.hold();
+  scene.clock.skip(150_000);
+  await scene.eventually(() => disk.turnedAway() > 0, "the fetching of the late result");
+  scene.clock.skip(150_000);
+  await scene.untilAttempts(id, "accepted", "capped");
+  disk.accept();
+  await expectEnd(scene, id, {
+    ends: 30,
+    attempts: ["failed", "capped", "delivered"],
+    received: ["fal", "replicate", "spare"],
+  });
+});
+
+test("a late result that turns out to be no result does not disturb the route that runs", async () => {
+  const scene = await openScene();
+  scene.simulator.script({ fault: "unreadable", endpoint: "life/fal" });
+  scene.simulator.script({ fault: "late-ms", ms: 400_000, provider: "replicate" });
+  const id = await capFirst(scene);
+  await scene.untilAttempts(id, "capped", "accepted");
+  scene.clock.skip(110_000);
+  await scene.eventually(async () => (await scene.attempts(id))[0]?.failure?.class === "result_unreadable");
+  scene.clock.skip(290_000);
+  await expectEnd(scene, id, { ends: 25, attempts: ["capped", "delivered"], received: ["fal", "replicate"] });
+});
+
+test("two attempts deliver at the same moment: one of them is charged, once", async () => {
+  const disk = testDisk();
+  const scene = await openScene({ aroundFiles: disk.aroundFiles });
+  scene.simulator.script({ fault: "late-ms", ms: 150_000, provider: "replicate" });
+  const id = await capFirst(scene);
+  await scene.untilAttempts(id, "capped", "accepted");
+  disk.hold();
+  scene.clock.skip(150_000);
+  const seq = await scene.seqOf(id);
+  const announced = async () => (await scene.store.journalOf(seq)).filter(({ event }) => event.type === "announced").length;
+  await scene.eventually(async () => (await announced()) === 2, "both announcements");
+  disk.accept();
+  const ended = await scene.until(id);
+  expect([0.2, 0.25]).toContain(Number(ended.cost_usd));
+  const delivered = (await scene.attempts(id)).filter(({ state }) => state === "delivered");
+  expect(delivered.map(({ priceCredits }) => priceCredits / 100)).toEqual([Number(ended.cost_usd)]);
+  expect((await scene.store.movementsOf(seq)).map(({ kind }) => kind)).toEqual(["hold", "capture", "release"]);
+});
