@@ -76,8 +76,8 @@ export const undescribed = (answer: Heard, document: JsonObject = openApiDocumen
   const seen = [...headers.keys()].filter((name) => !OF_HTTP.has(name));
   const lacking = OF_ALL.filter((name) => !headers.has(name)).map((name) => `lacks the header ${name}`);
   const type = headers.get("content-type")?.split(";")[0] ?? "";
-  const body = type === "application/json" && method !== "HEAD" ? jsonOf(text) : undefined;
-  if (type === "application/json" && method !== "HEAD" && body === undefined) return told(["its body is not JSON"]);
+  const body = type === "application/json" && text !== "" ? jsonOf(text) : undefined;
+  if (type === "application/json" && text !== "" && body === undefined) return told(["its body is not JSON"]);
 
   const template = templateOf(member(document, "paths"), path);
   if (template === undefined) {
@@ -97,6 +97,8 @@ export const undescribed = (answer: Heard, document: JsonObject = openApiDocumen
   const content = member(response, "content");
   if (body === undefined) {
     if (text !== "" && !Object.hasOwn(content, type)) faults.push(`the type ${type} is not described`);
+    if (text === "" && method !== "HEAD" && Object.keys(content).length > 0)
+      faults.push("the body that is described is not there");
     return told(faults);
   }
   const schema = member(member(content, "application/json"), "schema");

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BUILT_IN_MODELS } from "../../catalogue/built-in.ts";
 import { type Catalogue, loadCatalogue } from "../../catalogue/load.ts";
+import { PROVIDER_IDS } from "../../src/providers/providers.ts";
 import type { JsonObject } from "../../src/terms.ts";
 import { type Answered, type House, type HouseOptions, openHouse, type Tenant } from "../house.ts";
 import { undescribed } from "./described.ts";
@@ -105,7 +106,21 @@ export const WIDEST = "widest-common";
 /** 1 USD a second, so that `duration` decides on which side of `max_cost_usd` a request falls. */
 export const DEAR = "a-dollar-a-second";
 
+/** Runs only at a provider that the operator has no credential for. */
+export const KEYLESS = "nobody-runs-it";
+
 const MODELS: Record<string, JsonObject> = {
+  [KEYLESS]: {
+    id: KEYLESS,
+    name: "Keyless",
+    maker: null,
+    kind: "image",
+    tasks: ["text-to-image"],
+    input_kind: "common",
+    fields: { prompt: { max_length: 100, required: true } },
+    price: { unit: "image" },
+    routes: [{ id: `${KEYLESS}/nobody`, provider: "nobody", endpoint: "test/nobody", ...RATES }],
+  },
   [WIDEST]: {
     id: WIDEST,
     name: "Widest",
@@ -147,14 +162,14 @@ const MODELS: Record<string, JsonObject> = {
   },
 };
 
-/** The shipped models and two more, whose bounds are the specification's own. */
+/** The shipped models, two whose bounds are the specification's own, and one that nobody runs. */
 export const wideCatalogue = (): Catalogue => {
   const dir = mkdtempSync(join(tmpdir(), "models-"));
   try {
     mkdirSync(join(dir, "models"));
     for (const [name, model] of Object.entries(BUILT_IN_MODELS)) writeFileSync(join(dir, "models", name), JSON.stringify(model));
     for (const [id, model] of Object.entries(MODELS)) writeFileSync(join(dir, "models", `${id}.json`), JSON.stringify(model));
-    return loadCatalogue(dir);
+    return loadCatalogue(dir, [...PROVIDER_IDS, "nobody"]);
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
