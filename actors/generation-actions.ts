@@ -119,7 +119,8 @@ export const closeAttempt = (as: ClosedAs) =>
       ...(failure ? { failure } : {}),
       ...(isWatched ? { watchUntilMs: (attempt.sentAtMs ?? event.atMs) + attempt.watchMs } : {}),
     });
-    enqueue.emit({ type: isWatched ? "ask.watch" : "ask.letGo", n: attempt.n });
+    if (!isWatched) enqueue.emit({ type: "ask.letGo", n: attempt.n });
+    else enqueue.emit({ type: "ask.watch", n: attempt.n, ...(as === "capped" ? { outOfTime: true } : {}) });
   });
 
 /** No route is left but an earlier attempt's files are arriving: that one becomes the current attempt again. */

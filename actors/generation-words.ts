@@ -58,8 +58,8 @@ export type Ask =
   /** Ask the provider for the result again, then collect. */
   | { type: "ask.collectAgain"; n: number }
   | { type: "ask.awaitStorage"; n: number }
-  /** Keep asking about an attempt that is no longer the current one. */
-  | { type: "ask.watch"; n: number }
+  /** Keep asking about an attempt that is no longer the current one. `outOfTime`: its route had its time and did not deliver. */
+  | { type: "ask.watch"; n: number; outOfTime?: true }
   | { type: "ask.cancel"; n: number }
   /** Nothing of this attempt is wanted any more. */
   | { type: "ask.letGo"; n: number };

@@ -109,6 +109,7 @@ export const generationMachine = machine.createMachine({
         begun: { target: "running.submitting", actions: ["beginAttempt"] },
         skipped: { target: "failed", actions: ["passAll", "release"] },
         waitEnded: { target: "failed", actions: ["releaseTimedOut"] },
+        parked: { target: "running.parked" },
       },
     },
     running: {
@@ -247,6 +248,8 @@ export const generationMachine = machine.createMachine({
                 collected,
                 resultUnreadable: { guard: "isCurrent", target: "#generation.running.confirming.result" },
                 resultLost: moveOn("closeFailed"),
+                // Of a late result that was adopted: its provider is asked again before each try.
+                jobFailed: failOrMoveOn("closeFailed"),
                 storageRefused: stalled,
                 collectTimeEnded: moveOn("closeFailed"),
               },

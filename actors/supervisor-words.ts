@@ -21,6 +21,8 @@ export type SupervisorParts = {
   lateReport: (seq: number, event: GenerationEvent) => void;
   /** A step is on disk. */
   stepped: (record: GenerationRecord, after: GenerationSnapshot) => void;
+  /** A generation was parked by a former process. */
+  foundParked: (seq: number, id: string) => void;
   /** A generation cannot be continued by this process. */
   lost: (seq: number, reason: string) => void;
   inspect?: (event: InspectionEvent) => void;

@@ -148,6 +148,8 @@ export class Supervisor {
     const held = this.held.get(line.seq) ?? this.hostQueued(line.seq);
     if (!held) return;
     this.inLine.delete(line.seq);
+    // A grant that found its generation busy with a late result was never used.
+    if (held.seat !== null) this.seats.giveBack(held.seat);
     held.seat = routeId;
     held.isGranted = true;
     held.isCounted = true;
@@ -227,11 +229,12 @@ export class Supervisor {
   }
 
   private freeSeat(held: Held, after: GenerationSnapshot, hasEnded: boolean): void {
-    if (held.seat !== null && (hasEnded || (!held.isGranted && seatOf(after) !== held.seat))) {
+    const isOver = hasEnded || leafOf(after) === "running.parked";
+    if (held.seat !== null && (isOver || (!held.isGranted && seatOf(after) !== held.seat))) {
       this.seats.giveBack(held.seat);
       held.seat = null;
     }
-    if (held.isCounted && (hasEnded || leafOf(after) === "running.parked")) {
+    if (held.isCounted && isOver) {
       this.seats.endRunning();
       held.isCounted = false;
     }
@@ -279,8 +282,10 @@ export class Supervisor {
     const host = new Host({ seq, id, accountSeq }, this.hostParts);
     const seat = seatOf(resting);
     const leaf = leafOf(resting);
-    const held: Held = { host, seat, isGranted: false, isCounted: leaf !== "running.parked", isSending: false };
+    const isParked = leaf === "running.parked";
+    const held: Held = { host, seat, isGranted: false, isCounted: !isParked, isSending: false };
     this.held.set(seq, held);
+    if (isParked) this.parts.foundParked(seq, id);
     if (seat !== null) this.seats.take(seat, false);
     else if (held.isCounted) this.seats.enter();
     this.deadlines.set(seq, deadlineOf(resting));

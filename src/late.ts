@@ -16,7 +16,9 @@ const changeOf = (event: GenerationEvent): AttemptChange | null => {
     case "accepted":
       return { n: event.n, job: event.job };
     case "announced":
-      return { n: event.n, state: "late", results: event.results, watchUntilMs: null };
+      // Done, but without a file: nothing was delivered.
+      if (event.results.length === 0) return { n: event.n, watchUntilMs: null };
+      return { n: event.n, state: "late", results: event.results, watchUntilMs: null, ...(event.job ? { job: event.job } : {}) };
     case "jobFailed":
     case "rejected":
       return { n: event.n, failure: event.failure, watchUntilMs: null };
@@ -37,5 +39,5 @@ export const openLate =
     const outcome = await parts.post({ deed: "mark-attempt", seq, atMs: event.atMs, change });
     if (outcome.kind !== "done") return;
     if (event.type === "accepted") parts.watch(seq, event.n);
-    if (event.type === "announced") parts.log("attempt late", { count: seq, attempt: event.n });
+    if (change.state === "late") parts.log("attempt late", { count: seq, attempt: change.n });
   };

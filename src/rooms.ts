@@ -107,7 +107,8 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
   const health = openHealthDesk(clock, await store.routeHealth(), (routeId, state, snapshot) => {
     log("route state changed", { route_id: routeId, state });
     routes.touch();
-    void post({ deed: "save-route-health", routeId, snapshot, atMs: clock.nowMs() });
+    // Only a ledger that has stopped says no, and then the process ends.
+    void post({ deed: "save-route-health", routeId, snapshot, atMs: clock.nowMs() }).catch(() => undefined);
     supervisor.routesChanged([routeId]);
   });
   const routes = openRoutes({
@@ -149,6 +150,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
         log("generation parked", { generation_id: record.id });
       }
     },
+    foundParked: (seq, id) => void parked.set(seq, id),
     lost: (seq, reason) => log("effect failed", { event: "generation lost", count: seq, reason }),
   });
   const effects: Effects = openEffects({

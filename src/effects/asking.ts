@@ -131,6 +131,12 @@ export const openAsking = (parts: EffectsParts, errands: Errands) => {
     poll: (seq: number, n: number) => errands.run(seq, n, "poll", poll),
     confirm: (seq: number, n: number) => errands.run(seq, n, "confirm", confirm),
     watch: (seq: number, n: number) => errands.run(seq, n, "watch", watch),
+    /** A route whose jobs do not end within its time is failing, however politely it answers. */
+    blame: (seq: number, n: number) =>
+      errands.run(seq, n, "blame", async () => {
+        const { attempt } = await readWork(parts, seq, n);
+        parts.judge(attempt.route.routeId, "failed");
+      }),
     cancel: (seq: number, n: number) =>
       errands.run(seq, n, "cancel", async (errand) => {
         const work = await readWork(parts, seq, n);

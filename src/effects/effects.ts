@@ -54,6 +54,7 @@ export const openEffects = (parts: EffectsParts): Effects => {
           // What was asked for it as the current attempt is over; its answer to a submission still under way is not.
           errands.letGo(seq, ask.n, ["send", "watch", "cancel"]);
           collecting.letGo(seq, ask.n);
+          if (ask.outOfTime) asking.blame(seq, ask.n);
           return asking.watch(seq, ask.n);
         case "ask.cancel":
           return asking.cancel(seq, ask.n);

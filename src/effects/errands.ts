@@ -2,7 +2,7 @@
 import type { Clock } from "../clock.ts";
 
 /** What an errand is about. One of each kind per attempt at a time. */
-export type ErrandKind = "submit" | "send" | "confirm" | "poll" | "wake" | "collect" | "storage" | "watch" | "cancel";
+export type ErrandKind = "submit" | "send" | "confirm" | "poll" | "wake" | "collect" | "storage" | "watch" | "cancel" | "blame";
 
 export type Errand = {
   readonly seq: number;

@@ -29,7 +29,17 @@ export const FAL: TestRoute = { name: "fal", usd: "0.20" };
 export const REPLICATE: TestRoute = { name: "replicate", usd: "0.25", provider: "replicate" };
 export const SPARE: TestRoute = { name: "spare", usd: "0.30" };
 
-const routeOf = ({ name, usd, provider = "fal", expectedS = 10, timeoutS = 600, seats, onRefusal, onLost, unmarked }: TestRoute) => ({
+const routeOf = ({
+  name,
+  usd,
+  provider = "fal",
+  expectedS = 10,
+  timeoutS = 600,
+  seats,
+  onRefusal,
+  onLost,
+  unmarked,
+}: TestRoute) => ({
   id: `${MODEL}/${name}`,
   provider,
   endpoint: `${MODEL}/${name}`,

@@ -12,7 +12,14 @@ const HASTY: HouseOptions = { callTimes: { submitMs: 150 } };
 /** Waits until the generation is being confirmed, and holds what the API shows meanwhile against the promise. */
 const confirming = async (scene: Scene, id: string) => {
   const shown = await scene.until(id, ({ message }) => message !== undefined);
-  expect(shown).toMatchObject({ status: "running", message: CONFIRMING, output: null, cost_usd: null, error: null, completed_at: null });
+  expect(shown).toMatchObject({
+    status: "running",
+    message: CONFIRMING,
+    output: null,
+    cost_usd: null,
+    error: null,
+    completed_at: null,
+  });
   expect((await scene.balance()).held).toBeGreaterThan(0);
   return shown;
 };
@@ -132,7 +139,12 @@ test("two generations with the same input, both answers lost: neither takes the 
   expect((await scene.until(first.id)).status).toBe("succeeded");
   const jobs = [...(await scene.attempts(first.id)), ...(await scene.attempts(second.id))].map(({ job }) => job?.jobId);
   expect(new Set(jobs).size).toBe(2);
-  expect(scene.simulator.jobs().map(({ id }) => id).sort()).toEqual(jobs.map(String).sort());
+  expect(
+    scene.simulator
+      .jobs()
+      .map(({ id }) => id)
+      .sort(),
+  ).toEqual(jobs.map(String).sort());
   expect(await scene.balance()).toEqual({ available: INITIAL_CREDITS - 50, held: 0, charged: 50, inProgress: 0 });
 });
 

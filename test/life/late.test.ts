@@ -50,7 +50,10 @@ test("a lost attempt that delivers after the end is marked late, and nothing cha
   scene.clock.skip(150_000);
   await scene.untilAttempts(id, "late", "delivered");
   const after = await scene.show(id);
-  expect({ ...after, output: { ...after.output, urls: [] } }).toEqual({ ...ended, output: { ...ended.output, urls: [] } } as never);
+  expect({ ...after, output: { ...after.output, urls: [] } }).toEqual({
+    ...ended,
+    output: { ...ended.output, urls: [] },
+  } as never);
   await expectEnd(scene, id, { ends: 25, attempts: ["late", "delivered"], received: ["fal", "replicate"] });
   expect(scene.lines.map(({ event }) => event)).toContain("attempt late");
   expect(stateOf(scene, "fal")).toBe("done");

@@ -30,13 +30,21 @@ const REFUSED: End = { ends: "input_refused", attempts: ["failed"], received: ["
 const CHEAP_REPLICATE: TestRoute = { ...REPLICATE, usd: "0.20" };
 
 const ROWS: Row[] = [
-  { promise: "a job that fails at once is followed by the next route, and only that one is charged", rules: [on("fal", "fail")], end: FAILED_OVER },
+  {
+    promise: "a job that fails at once is followed by the next route, and only that one is charged",
+    rules: [on("fal", "fail")],
+    end: FAILED_OVER,
+  },
   {
     promise: "a job that fails at the end of its time is followed by the next route, and only that one is charged",
     rules: [on("fal", "fail-later")],
     end: FAILED_OVER,
   },
-  { promise: "a job that the provider stops half way is followed by the next route", rules: [on("fal", "aborted")], end: FAILED_OVER },
+  {
+    promise: "a job that the provider stops half way is followed by the next route",
+    rules: [on("fal", "aborted")],
+    end: FAILED_OVER,
+  },
   { promise: "an output that is refused is followed by the next route", rules: [on("fal", "refuse-output")], end: FAILED_OVER },
   {
     promise: "an output that is refused, told in words only, is followed by the next route",
@@ -44,8 +52,16 @@ const ROWS: Row[] = [
     routes: [CHEAP_REPLICATE, SPARE],
     end: { ends: 30, attempts: ["failed", "delivered"], received: ["replicate", "spare"] },
   },
-  { promise: "input media that the provider could not fetch are left to the next route", rules: [on("fal", "input-unreachable")], end: FAILED_OVER },
-  { promise: "an input that is refused ends the generation, and nobody else is asked", rules: [on("fal", "refuse")], end: REFUSED },
+  {
+    promise: "input media that the provider could not fetch are left to the next route",
+    rules: [on("fal", "input-unreachable")],
+    end: FAILED_OVER,
+  },
+  {
+    promise: "an input that is refused ends the generation, and nobody else is asked",
+    rules: [on("fal", "refuse")],
+    end: REFUSED,
+  },
   {
     promise: "an input that is refused, told in words only, ends the generation, and nobody else is asked",
     rules: [on("replicate", "refuse")],

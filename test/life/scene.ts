@@ -23,7 +23,11 @@ afterEach(async () => {
 });
 
 /** Opens a house that is verified and closed at the end of the test. */
-export const openScene = async ({ routes = [FAL, REPLICATE, SPARE], files = 1, ...options }: SceneOptions = {}): Promise<Scene> => {
+export const openScene = async ({
+  routes = [FAL, REPLICATE, SPARE],
+  files = 1,
+  ...options
+}: SceneOptions = {}): Promise<Scene> => {
   const house = await openHouse({ catalogue: catalogueOf(routes, files), ...options });
   open.push(house);
   const seqOf = async (id: string) => (await house.store.findGeneration(id))?.seq ?? 0;
@@ -33,10 +37,13 @@ export const openScene = async ({ routes = [FAL, REPLICATE, SPARE], files = 1, .
     begin: (more) => house.submit(MODEL, INPUT, more),
     attempts,
     untilAttempts: (id, ...states) =>
-      house.eventually(async () => {
-        const all = await attempts(id);
-        return all.map(({ state }) => state).join() === states.join() && all;
-      }, `attempts ${states.join(", ")}`),
+      house.eventually(
+        async () => {
+          const all = await attempts(id);
+          return all.map(({ state }) => state).join() === states.join() && all;
+        },
+        `attempts ${states.join(", ")}`,
+      ),
     received: () => house.simulator.submissions().map(({ endpoint }) => endpoint.slice(`${MODEL}/`.length)),
     seqOf,
   };

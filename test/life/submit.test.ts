@@ -115,7 +115,8 @@ for (const { promise, rules, routes = [FAL, REPLICATE, SPARE], order, house, end
 
 test("a route without credit at its provider leaves the model list while it is the only one, and comes back", async () => {
   const scene = await openScene({ routes: [FAL] });
-  const listed = async () => ((await scene.ask("GET", "/v1/models", { key: null })).body.data as { id: string }[]).map(({ id }) => id);
+  const listed = async () =>
+    ((await scene.ask("GET", "/v1/models", { key: null })).body.data as { id: string }[]).map(({ id }) => id);
   expect(await listed()).toEqual(["life"]);
   scene.simulator.script({ fault: "402", times: 1 });
   const { id } = await scene.begin();
