@@ -10,6 +10,8 @@ export type Scene = House & {
   attempts(id: string): Promise<Attempt[]>;
   /** Waits until the attempts are in these states, in order. */
   untilAttempts(id: string, ...states: string[]): Promise<Attempt[]>;
+  /** The same as `eventually`, with time moved on by `ms` at every look: for what waits for pauses, not for deadlines. */
+  hurry<T>(look: () => Promise<T | undefined | false | null> | T | undefined | false | null, ms?: number): Promise<T>;
   /** Names of the routes whose provider received a submission, in order. */
   received(): string[];
   seqOf(id: string): Promise<number>;
@@ -44,6 +46,11 @@ export const openScene = async ({
         },
         `attempts ${states.join(", ")}`,
       ),
+    hurry: (look, ms = 1000) =>
+      house.eventually(() => {
+        house.clock.skip(ms);
+        return look();
+      }),
     received: () => house.simulator.submissions().map(({ endpoint }) => endpoint.slice(`${MODEL}/`.length)),
     seqOf,
   };
