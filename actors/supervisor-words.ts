@@ -15,6 +15,8 @@ export type SupervisorParts = {
   post: (deed: StepDeed) => Promise<StepOutcome>;
   unfinished: (afterSeq: number, limit: number) => Promise<Unfinished[]>;
   gate: (routeId: string) => Gate;
+  /** Lets everything else have its turn; between pages of recovery, so that polls are answered meanwhile. */
+  breathe: () => Promise<void>;
   /** Carries out an ask; its answer comes back through `report`. */
   perform: (seq: number, ask: Ask) => void;
   /** An answer about a generation that has ended. */

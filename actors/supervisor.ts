@@ -14,7 +14,7 @@ type InLine = Queued & { nextRoute: number; tried: number };
 /** A hosted generation. `isGranted`: it was given `seat`, and its `begun` is not on disk yet. `isCounted`: it has a place in the process. */
 type Held = { host: Host; seat: string | null; isGranted: boolean; isCounted: boolean; isSending: boolean };
 
-const PAGE = 1000;
+const PAGE = 200;
 
 export class Supervisor {
   private readonly parts: SupervisorParts;
@@ -83,6 +83,7 @@ export class Supervisor {
       const last = page.at(-1);
       if (!last || page.length < PAGE) break;
       afterSeq = last.seq;
+      await this.parts.breathe();
     }
     // Those that run already hold their seats before anybody new gets one.
     for (const line of toPlace) this.place(line);

@@ -133,6 +133,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     post,
     unfinished: (afterSeq, limit) => store.unfinished(afterSeq, limit),
     gate: routes.gate,
+    breathe: () => new Promise((turn) => setImmediate(turn)),
     perform: (seq, ask) => effects.perform(seq, ask),
     lateReport: (seq, event) => void late(seq, event).catch(() => undefined),
     stepped: (record, after) => {
