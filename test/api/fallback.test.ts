@@ -1,0 +1,174 @@
+// A generation whose first route fails, and one that outlives its waiting time: what is shown and what is paid at every poll.
+import { afterEach, describe, expect, test } from "bun:test";
+import type { House, Shown } from "../house.ts";
+import { openApiHouse } from "./house.ts";
+
+let house: House;
+const open = async () => {
+  house = await openApiHouse({ factor: 0 });
+  return house;
+};
+afterEach(() => house.close());
+
+const MODEL = "vidmodel-2.0-fast";
+const INPUT = { prompt: "a kite", resolution: "480p", duration: 4 };
+/** The plan of that input, credits per route in the order of trying. */
+const PRICES = [20, 22, 24, 28];
+const RESERVE = 28;
+
+/** Polls through the whole life, a quarter of a second at a time at first, then in longer steps. @returns what was shown and the balances beside it. */
+const watch = async (id: string) => {
+  const seen: { shown: Shown; available: number; held: number; charged: number }[] = [];
+  await house.eventually(async () => {
+    house.clock.skip(seen.length < 60 ? 250 : 5000);
+    const shown = await house.show(id);
+    seen.push({ shown, ...(await house.balance()) });
+    return shown.completed_at !== null;
+  }, "the end");
+  return seen;
+};
+/** What holds at every poll: no credit comes or goes, the reserve is held until the end, and nothing goes backwards. */
+const expectSound = (seen: Awaited<ReturnType<typeof watch>>, total: number) => {
+  let attempts = 0;
+  for (const { shown, available, held, charged } of seen) {
+    expect(available + held + charged).toBe(total);
+    expect(shown.attempts).toBeGreaterThanOrEqual(attempts);
+    ({ attempts } = shown);
+    const isOver = shown.completed_at !== null;
+    expect(["succeeded", "failed"].includes(shown.status)).toBe(isOver);
+    expect(shown.reserved_usd === null).toBe(isOver);
+    expect(shown.cost_usd !== null).toBe(isOver);
+    expect(shown.output !== null).toBe(shown.status === "succeeded");
+    if (!isOver) expect(shown.error).toBeNull();
+    if (shown.message !== undefined) expect(shown.status).toBe("running");
+  }
+  const running = seen.filter(({ shown }) => shown.completed_at === null);
+  expect(running.length).toBeGreaterThan(2);
+  for (const { held, charged } of running) expect([held, charged]).toEqual([RESERVE, 0]);
+};
+
+describe("a first route that fails (§1, §3)", () => {
+  const FAULTS = [
+    "5xx",
+    "429",
+    "invalid",
+    "403",
+    "fail",
+    "fail-later",
+    "refuse-output",
+    "no-file",
+    "unreadable",
+    "html",
+  ] as const;
+  test.each(FAULTS)("%s: two attempts, the second route's price, the same sum at every poll", async (fault) => {
+    const { simulator, submit, balance } = await open();
+    simulator.script({ fault, provider: "fal" });
+    const total = (await balance()).available;
+    const queued = await submit(MODEL, INPUT);
+    expect(queued).toMatchObject({ quoted_usd: 0.2, reserved_usd: RESERVE / 100, attempts: 0 });
+    const seen = await watch(queued.id);
+    expectSound(seen, total);
+    // The answer to the submission was lost: whether a job exists is asked first, and said meanwhile.
+    if (fault === "5xx") expect(seen.some(({ shown }) => /confirm/i.test(shown.message ?? ""))).toBe(true);
+    const last = seen.at(-1);
+    expect(last?.shown).toMatchObject({ status: "succeeded", attempts: 2, cost_usd: 0.22, quoted_usd: 0.2, error: null });
+    expect(last).toMatchObject({ held: 0, charged: PRICES[1] ?? 0, available: total - (PRICES[1] ?? 0) });
+  });
+
+  test("every route fails: nothing is charged, and the whole reserve is free again", async () => {
+    const { simulator, submit, balance } = await open();
+    simulator.script({ fault: "fail" });
+    const total = (await balance()).available;
+    const seen = await watch((await submit(MODEL, INPUT)).id);
+    expectSound(seen, total);
+    expect(seen.at(-1)?.shown).toMatchObject({ status: "failed", attempts: 4, cost_usd: 0, error: { code: "provider_failed" } });
+    expect(seen.at(-1)).toMatchObject({ held: 0, charged: 0, available: total });
+  });
+
+  test("the input is refused: it fails at once, no other route is tried, nothing is charged", async () => {
+    const { simulator, submit, balance } = await open();
+    simulator.script({ fault: "refuse", provider: "replicate" });
+    simulator.script({ fault: "402", endpoint: "bytedance/seedance-2.0/fast" });
+    const total = (await balance()).available;
+    const seen = await watch((await submit(MODEL, INPUT)).id);
+    expect(seen.at(-1)?.shown).toMatchObject({ status: "failed", cost_usd: 0 });
+    expect(seen.at(-1)).toMatchObject({ held: 0, charged: 0, available: total });
+  });
+
+  test("a result at a forbidden address is not fetched, and the next route delivers", async () => {
+    const { simulator, submit } = await open();
+    let connections = 0;
+    const forbidden = Bun.serve({
+      hostname: "127.0.0.1",
+      port: 0,
+      fetch: () => {
+        connections += 1;
+        return new Response("secret");
+      },
+    });
+    try {
+      for (const fault of ["elsewhere", "redirect"] as const)
+        simulator.script({ fault, provider: "fal", url: `${forbidden.url.origin}/clip.mp4` });
+      const seen = await watch((await submit(MODEL, INPUT)).id);
+      expect(seen.at(-1)?.shown).toMatchObject({ status: "succeeded", attempts: 2, cost_usd: 0.22 });
+      expect(connections).toBe(0);
+    } finally {
+      await forbidden.stop(true);
+    }
+  });
+});
+
+describe("max_wait_s (§2.5, §8)", () => {
+  const WAIT_S = 60;
+  /** Moves time on in steps of a few seconds until the generation has ended. @returns it and the seconds it took. */
+  const outlive = async (id: string) => {
+    const startMs = house.clock.nowMs();
+    const shown = await house.eventually(async () => {
+      house.clock.skip(10_000);
+      const now = await house.show(id);
+      return now.completed_at !== null && now;
+    }, "the end");
+    return { shown, tookS: (house.clock.nowMs() - startMs) / 1000 };
+  };
+
+  test("once it has passed no new route is tried: the one that runs fails and nothing is charged", async () => {
+    const { simulator, submit } = await open();
+    simulator.script({ fault: "late-ms", ms: (WAIT_S + 60) * 1000 });
+    simulator.script({ fault: "no-file" });
+    const { id } = await submit(MODEL, INPUT, { max_wait_s: WAIT_S });
+    const { shown, tookS } = await outlive(id);
+    expect(shown).toMatchObject({ status: "failed", attempts: 1, cost_usd: 0, error: { code: "timed_out" } });
+    expect(tookS).toBeGreaterThan(WAIT_S);
+  });
+
+  test("a route already running may finish and is charged", async () => {
+    const { simulator, submit } = await open();
+    simulator.script({ fault: "late-ms", ms: 900_000 });
+    const { id } = await submit(MODEL, INPUT, { max_wait_s: WAIT_S });
+    const { shown, tookS } = await outlive(id);
+    expect(shown).toMatchObject({ status: "succeeded", attempts: 1, cost_usd: 0.2 });
+    expect(tookS).toBeGreaterThan(890);
+  });
+
+  test("but no longer than its route time, which no catalogue sets above 40 minutes", async () => {
+    const { simulator, submit } = await open();
+    simulator.script({ fault: "stuck" });
+    // vidmodel-2.5's routes have the longest time there is.
+    const { id } = await submit("vidmodel-2.5", { prompt: "x", duration: 4 }, { max_wait_s: 150 });
+    const { shown, tookS } = await outlive(id);
+    expect(shown).toMatchObject({ status: "failed", attempts: 1, cost_usd: 0, error: { code: "timed_out" } });
+    expect(tookS).toBeGreaterThanOrEqual(2400);
+    expect(tookS).toBeLessThan(2460);
+  });
+
+  test("a generation that is still queued when it has passed fails, and was never tried", async () => {
+    house = await openApiHouse({ factor: 0, env: { GENROUTER_LIMITS__SEATS: "1" } });
+    house.simulator.script({ fault: "stuck" });
+    await house.submit(MODEL, INPUT);
+    const { id } = await house.submit(MODEL, INPUT, { max_wait_s: WAIT_S });
+    const { shown, tookS } = await outlive(id);
+    expect(shown).toMatchObject({ status: "failed", attempts: 0, cost_usd: 0, error: { code: "timed_out" } });
+    expect(tookS).toBeGreaterThanOrEqual(WAIT_S);
+    expect(tookS).toBeLessThan(WAIT_S + 30);
+  });
+});
