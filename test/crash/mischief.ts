@@ -35,10 +35,12 @@ const SHARES: readonly (readonly [FaultName, number, JsonObject?])[] = [
 
 /** The model whose routes have little time: its attempts are lost and capped, and some of their jobs deliver late. */
 const IMPATIENT_MODEL = "vidmodel-2.0-mini";
-const IMPATIENT_S = 3;
+const IMPATIENT_S = 2;
+/** Longer than such a route has, and shorter than what proves a job absent. */
+const LATE_MS = 2600;
 
 export const MISCHIEF: readonly Rule[] = [
-  { fault: "late-ms", endpoint: "/mini/", probability: 0.08, ms: (IMPATIENT_S + 1) * 1000 },
+  { fault: "late-ms", endpoint: "/mini/", probability: 0.08, ms: LATE_MS },
   ...(["fal", "replicate"] as const).flatMap((provider) =>
     SHARES.map(([fault, probability, more]): Rule => ({ fault, provider, probability, ...more })),
   ),

@@ -25,9 +25,13 @@ export type RandomEnd = { checks: Check[]; evidence: Evidence; figures: Record<s
 
 /** Credits of the accounts: most have plenty, two run dry. */
 const CREDITS = [...Array<number>(12).fill(1_000_000), 2000, 500];
-/** Times faster than life under the kills, and once peace is made: quiet confirmations then take a second, not twelve. */
-const SPEED = 200;
-const PEACE_SPEED = 2000;
+/**
+ * Times faster than life under the kills, and once peace is made. A look-up proves an absence after 40 min of life at fal
+ * and 2 min at Replicate: 24 s and 1.2 s, then 4 s and 0.2 s. The simulator's slowest job (mischief.ts) and its slowest
+ * moment have to stay below that, or the proof proves nothing.
+ */
+const SPEED = 100;
+const PEACE_SPEED = 600;
 const SETTLE_MS = 120_000;
 
 /** Keys that no answer ever came for, each with the bodies it was sent with. */
