@@ -11,6 +11,7 @@ import type { Files } from "../src/files/port.ts";
 import { hashApiKey, newApiKey, newId } from "../src/ids.ts";
 import { joinRooms, type Rooms, type RoomsParts } from "../src/rooms.ts";
 import { openSimulator, type Simulator, type SimulatorOptions } from "../src/simulator/simulator.ts";
+import { openSqliteStore } from "../src/store/sqlite/client.ts";
 import { openSqliteHere } from "../src/store/sqlite/here.ts";
 import type { Pragmas } from "../src/store/sqlite/open.ts";
 import type { Store } from "../src/store/store.ts";
@@ -56,6 +57,8 @@ export type HouseOptions = {
   around?: (store: Store) => Store;
   /** Put around the result files, e.g. for a disk that refuses. */
   aroundFiles?: (files: Files) => Files;
+  /** `thread`: the store as the service has it, on disk and written by a thread of its own. */
+  writer?: "thread";
   /** Settings of the database, e.g. `{ maxPages: 200 }` for a disk that fills. */
   pragmas?: Partial<Pragmas>;
   /** Where media is found. */
@@ -119,7 +122,11 @@ export const openHouse = async (options: HouseOptions = {}): Promise<House> => {
   const dir = options.dir ?? mkdtempSync(join(tmpdir(), "house-"));
   const path = options.dir ? join(dir, "genrouter.db") : ":memory:";
   const { around = (inner) => inner, aroundFiles = (inner) => inner, pragmas = {}, media } = options;
-  const store = around(await openSqliteHere({ path, mode: "test", nowMs: clock.nowMs(), pragmas }));
+  const store = around(
+    options.writer === "thread"
+      ? await openSqliteStore({ dir, mode: "test", pragmas })
+      : await openSqliteHere({ path, mode: "test", nowMs: clock.nowMs(), pragmas }),
+  );
   const lines: House["lines"] = [];
   const log: Log = (event, fields = {}) => void lines.push({ event, fields });
   const rooms = await joinRooms({
