@@ -7,6 +7,8 @@ import { catalogueOf, FAL, INPUT, MODEL, REPLICATE, SPARE, type TestRoute } from
 export type Scene = House & {
   /** Submits the model of the scene. */
   begin(more?: Parameters<House["submit"]>[2]): Promise<Shown>;
+  /** Another account's generation, whose job on a route (the first) never ends, or ends after `ms`; resolves when it is there. */
+  occupy(more?: { on?: string; ms?: number }): Promise<string>;
   attempts(id: string): Promise<Attempt[]>;
   /** Waits until the attempts are in these states, in order. */
   untilAttempts(id: string, ...states: string[]): Promise<Attempt[]>;
@@ -37,6 +39,21 @@ export const openScene = async ({
   return {
     ...house,
     begin: (more) => house.submit(MODEL, INPUT, more),
+    occupy: async ({ on = routes[0]?.name, ms } = {}) => {
+      const about = { endpoint: `${MODEL}/${on}`, prompt: "takes the seat" };
+      house.simulator.script(ms === undefined ? { fault: "stuck", ...about } : { fault: "late-ms", ms, ...about });
+      house.simulator.script({ fault: "fail", prompt: about.prompt });
+      const { key } = await house.newTenant();
+      const body = { model: MODEL, input: { prompt: about.prompt } };
+      const answered = await house.ask("POST", "/v1/generations", { key, body });
+      expect(answered.status).toBe(202);
+      const id = String(answered.body.id);
+      await house.eventually(async () => {
+        const last = (await attempts(id)).at(-1);
+        return last?.state === "accepted" && last.route.endpoint === about.endpoint;
+      }, "the job that takes the seat");
+      return id;
+    },
     attempts,
     untilAttempts: (id, ...states) =>
       house.eventually(

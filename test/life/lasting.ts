@@ -1,0 +1,100 @@
+// A scene that outlives its house: the same directory, simulator and clock, before and after the process has died.
+import { afterEach } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type StepDeed, StoreUnknown } from "../../src/deeds.ts";
+import { openSimulator } from "../../src/simulator/simulator.ts";
+import type { Store } from "../../src/store/store.ts";
+import { testClock } from "../clock.ts";
+import type { Tenant } from "../house.ts";
+import type { TestRoute } from "./catalogue.ts";
+import { testDisk } from "./disk.ts";
+import { openScene, type Scene } from "./scene.ts";
+
+/** Where the process dies: before or after the first event of this type is written. */
+export type Death = { at: "before" | "after"; event: string };
+
+export type Lasting = {
+  first: Scene;
+  /** The account of the first house; its key opens the second one too. */
+  tenant: Tenant;
+  /** Resolves when the process has come to the place where it dies. */
+  reached: Promise<void>;
+  /** The process dies. Nothing is finished, nothing is told. */
+  die(): Promise<void>;
+  /** Opens the house again, and shows it with the first one's account. */
+  reopen(): Promise<Scene>;
+};
+
+const undo: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const step of undo.splice(0)) await step();
+});
+
+export const openLasting = async (
+  routes: readonly TestRoute[],
+  options: { death?: Death; env?: Record<string, string>; diskRefuses?: true } = {},
+): Promise<Lasting> => {
+  const { death, env, diskRefuses } = options;
+  const disk = testDisk();
+  if (diskRefuses) disk.refuse();
+  const dir = mkdtempSync(join(tmpdir(), "lasting-"));
+  const clock = testClock(100);
+  const simulator = await openSimulator({ clock, kindOf: () => "image" });
+  let arrive: () => void = () => undefined;
+  const reached = new Promise<void>((resolve) => {
+    arrive = resolve;
+  });
+  let fall: (fault: unknown) => void = () => undefined;
+  const fallen = new Promise<never>((_, reject) => {
+    fall = reject;
+  });
+  fallen.catch(() => undefined);
+  const isHere = (deeds: Parameters<Store["commit"]>[0]) =>
+    deeds.some((deed) => deed.deed === "step" && (deed as StepDeed).event.type === death?.event);
+  let isDead = false;
+  const around = (store: Store): Store => ({
+    ...store,
+    commit: async (deeds) => {
+      if (isDead) return fallen;
+      if (!isHere(deeds)) return store.commit(deeds);
+      isDead = true;
+      if (death?.at === "after") await store.commit(deeds);
+      arrive();
+      return fallen;
+    },
+  });
+  const shared = { routes, dir, clock, simulator, ...(env ? { env } : {}) };
+  const first = await openScene({ ...shared, aroundFiles: disk.aroundFiles, ...(death ? { around } : {}) });
+  undo.push(
+    () => first.crash(),
+    () => simulator.stop(),
+    () => clock.stop(),
+    () => rmSync(dir, { recursive: true, force: true }),
+  );
+  return {
+    first,
+    tenant: first.tenant,
+    reached,
+    die: async () => {
+      const crashed = first.crash();
+      fall(new StoreUnknown("the process has died"));
+      await crashed;
+    },
+    reopen: async () => {
+      const again = await openScene(shared);
+      const { tenant } = first;
+      return {
+        ...again,
+        show: (id, key = tenant.key) => again.show(id, key),
+        until: (id, reached = ({ status }) => status === "succeeded" || status === "failed") =>
+          again.eventually(async () => {
+            const shown = await again.show(id, tenant.key);
+            return reached(shown) && shown;
+          }, `generation ${id}`),
+        balance: (of = tenant) => again.balance(of),
+      };
+    },
+  };
+};
