@@ -125,10 +125,11 @@ export const openLedger = (parts: LedgerParts): Ledger => {
   const waitForSpace = (batch: Letter[]) => {
     isFull = true;
     parts.full();
-    // A submission can be turned away safely; an event of a running generation cannot.
-    const kept = batch.filter((letter) => letter.deed.deed !== "admit");
-    for (const letter of batch) if (letter.deed.deed === "admit") letter.reject(new StoreFull("the disk is full"));
-    mailbox = [...kept, ...mailbox];
+    // A submission can be turned away safely, those that arrived meanwhile too; an event of a running generation cannot.
+    const all = [...batch, ...mailbox];
+    mailbox = all.filter((letter) => letter.deed.deed !== "admit");
+    submissions = 0;
+    for (const letter of all) if (letter.deed.deed === "admit") letter.reject(new StoreFull("the disk is full"));
     show("diskFilled");
     parts.clock.after(retryMs, () => {
       show("retried");
