@@ -170,7 +170,8 @@ export const capture = words.enqueueActions(({ context, event, enqueue }) => {
   if (!route) throw new Error(`attempt ${event.n} has no route`);
   noteAttempt(enqueue.emit, { n: event.n, state: "delivered", watchUntilMs: null, endedAtMs: event.atMs });
   if (current && current.n !== event.n) {
-    const wasSent = current.sends > 0;
+    // Backing off, or about to send again: what was sent was refused, so nothing of it exists.
+    const wasSent = current.sends > 0 && current.wakeAtMs === null;
     const state: AttemptState = wasSent ? "superseded" : "cancelled";
     const watchUntilMs = wasSent ? (current.sentAtMs ?? event.atMs) + current.watchMs : null;
     noteAttempt(enqueue.emit, { n: current.n, state, watchUntilMs, endedAtMs: event.atMs });
@@ -213,4 +214,9 @@ export const dropWatched = words.enqueueActions(({ context, event, enqueue }) =>
   enqueue.assign({ watched: context.watched.filter((attempt) => attempt.n !== event.n) });
   noteAttempt(enqueue.emit, { n: event.n, watchUntilMs: null, ...("failure" in event ? { failure: event.failure } : {}) });
   enqueue.emit({ type: "ask.letGo", n: event.n });
+});
+
+/** A person has to look: nothing more is done for the attempt in hand. */
+export const letGoCurrent = words.enqueueActions(({ context, enqueue }) => {
+  if (context.current) enqueue.emit({ type: "ask.letGo", n: context.current.n });
 });

@@ -29,6 +29,13 @@ export const isArriving = ({ context, event }: Asked): boolean =>
 export const mayTryNextRoute = ({ context, event }: Asked): boolean =>
   context.nextRoute < context.plan.length && event.atMs < context.waitEndsAtMs;
 
+/** The waiting time is not over: a new attempt may begin. */
+export const isInTime = ({ context, event }: Asked): boolean => event.atMs < context.waitEndsAtMs;
+
+/** Nothing has been sent for this attempt yet and the waiting time is over: then nothing is. A re-send is the same attempt. */
+export const maySend = ({ context, event }: Asked): boolean =>
+  (context.current?.sends ?? 0) > 0 || event.atMs < context.waitEndsAtMs;
+
 /** An earlier attempt's files are on their way: nothing else is begun or ended until they are in or gone. */
 export const lateResultArriving = ({ context }: Asked): boolean => context.watched.some((attempt) => attempt.arriving);
 

@@ -59,6 +59,9 @@ export const deadlineOf = (snapshot: GenerationSnapshot): Command | null => {
   return { kind: "attempt", n: current.n, dueAtMs: current.endsAtMs };
 };
 
+export const isSameCommand = (a: Command | null, b: Command | null): boolean =>
+  a?.kind === b?.kind && a?.n === b?.n && a?.dueAtMs === b?.dueAtMs;
+
 /** The event that a deadline brings when it is due. */
 export const eventOf = (command: Command, atMs: number) => {
   switch (command.kind) {

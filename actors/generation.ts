@@ -30,6 +30,8 @@ const machine = act.words.extend({
     isCurrent: rule.isCurrent,
     isWatched: rule.isWatched,
     isArriving: rule.isArriving,
+    isInTime: rule.isInTime,
+    maySend: rule.maySend,
     mayTryNextRoute: rule.mayTryNextRoute,
     lateResultArriving: rule.lateResultArriving,
     inputRefusedForGood: rule.inputRefusedForGood,
@@ -62,6 +64,7 @@ const machine = act.words.extend({
     collectWatched: act.collectWatched,
     awaitStorageForWatched: act.awaitStorageForWatched,
     dropWatched: act.dropWatched,
+    letGoCurrent: act.letGoCurrent,
   },
 });
 
@@ -97,6 +100,22 @@ const unlearnt = {
   actions: ["closeLost", "releaseFailed"],
 } as const;
 
+/** The waiting time is over between two attempts: files that are arriving, else the end. */
+const waitOver = [
+  { guard: "lateResultArriving", target: "#generation.running.collecting", actions: ["adoptArriving"] },
+  { target: "#generation.failed", actions: ["releaseTimedOut"] },
+] as const;
+/** The same for an attempt that was never sent. */
+const unsentInTime = (about?: "isCurrent") =>
+  [
+    {
+      guard: about ? and([about, "lateResultArriving"]) : "lateResultArriving",
+      target: "#generation.running.collecting",
+      actions: ["closeCancelled", "adoptArriving"],
+    },
+    { ...(about ? { guard: about } : {}), target: "#generation.failed", actions: ["closeCancelled", "releaseTimedOut"] },
+  ] as const;
+
 export const generationMachine = machine.createMachine({
   id: "generation",
   context: ({ input }) => ({ ...input, nextRoute: 0, tried: 0, inputRefusals: 0, current: null, watched: [] }),
@@ -106,7 +125,10 @@ export const generationMachine = machine.createMachine({
       description: "Accepted, its credits held; waits for a seat on its first route.",
       entry: act.askFor(STANDING.queued),
       on: {
-        begun: { target: "running.submitting", actions: ["beginAttempt"] },
+        begun: [
+          { guard: "isInTime", target: "running.submitting", actions: ["beginAttempt"] },
+          { target: "failed", actions: ["releaseTimedOut"] },
+        ],
         skipped: { target: "failed", actions: ["passAll", "release"] },
         waitEnded: { target: "failed", actions: ["releaseTimedOut"] },
         parked: { target: "running.parked" },
@@ -127,22 +149,19 @@ export const generationMachine = machine.createMachine({
         rejected: { guard: "isWatched", actions: ["dropWatched"] },
         provedAbsent: { guard: "isWatched", actions: ["dropWatched"] },
         meansExhausted: { guard: "isWatched", actions: ["dropWatched"] },
-        parked: { target: ".parked" },
+        parked: { target: ".parked", actions: ["letGoCurrent"] },
       },
       states: {
         awaitingSeat: {
           description: "The next route is full; the generation keeps its place and never goes back to queued.",
           entry: act.askFor(STANDING["running.awaitingSeat"]),
           on: {
-            begun: { target: "submitting", actions: ["beginAttempt"] },
+            begun: [{ guard: "isInTime", target: "submitting", actions: ["beginAttempt"] }, ...waitOver],
             skipped: [
               { guard: "lateResultArriving", target: "collecting", actions: ["passAll", "adoptArriving"] },
               { target: "#generation.failed", actions: ["passAll", "release"] },
             ],
-            waitEnded: [
-              { guard: "lateResultArriving", target: "collecting", actions: ["adoptArriving"] },
-              { target: "#generation.failed", actions: ["releaseTimedOut"] },
-            ],
+            waitEnded: waitOver,
           },
         },
         submitting: {
@@ -152,16 +171,12 @@ export const generationMachine = machine.createMachine({
               description: "The attempt is on disk; nothing has been sent. It waits for a connection of the provider's pool.",
               entry: act.askFor(STANDING["running.submitting.intent"]),
               on: {
-                slotTaken: { guard: "isCurrent", target: "sending", actions: ["beginSending"] },
-                attemptTimeEnded: moveOn("closeCancelled"),
-                waitEnded: [
-                  {
-                    guard: "lateResultArriving",
-                    target: "#generation.running.collecting",
-                    actions: ["closeCancelled", "adoptArriving"],
-                  },
-                  { target: "#generation.failed", actions: ["closeCancelled", "releaseTimedOut"] },
+                slotTaken: [
+                  { guard: and(["isCurrent", "maySend"]), target: "sending", actions: ["beginSending"] },
+                  ...unsentInTime("isCurrent"),
                 ],
+                attemptTimeEnded: moveOn("closeCancelled"),
+                waitEnded: unsentInTime(),
               },
             },
             sending: {
@@ -258,7 +273,7 @@ export const generationMachine = machine.createMachine({
               description: "Our own storage refuses: wait; the route is not to blame.",
               entry: act.askFor(STANDING["running.collecting.stalled"]),
               on: {
-                storageReturned: { guard: "isCurrent", target: "fetching" },
+                storageReturned: { guard: "isCurrent", target: "fetching", actions: ["extendCollecting"] },
                 collectTimeEnded: { guard: "isCurrent", actions: ["extendCollecting"] },
               },
             },

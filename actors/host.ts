@@ -19,10 +19,14 @@ export type HostParts = {
   reread: (seq: number) => Promise<Resting | undefined>;
   /** The actor is in memory from now on. */
   woke: (host: Host) => void;
+  /** It has dealt with everything it was told: it may be put away. */
+  rested: (host: Host) => void;
   /** After the commit: the new state, what it asks for. `before` is the state the event found. */
   stepped: (host: Host, before: GenerationSnapshot, after: GenerationSnapshot, asks: Ask[], record: GenerationRecord) => void;
-  /** The generation has ended elsewhere or cannot be continued here. */
-  lost: (host: Host, reason: string) => void;
+  /** It cannot be continued here; `reason` null: it has ended. */
+  lost: (host: Host, reason: string | null) => void;
+  /** What came in after the end. */
+  late: (seq: number, event: GenerationEvent) => void;
   inspect?: (event: InspectionEvent) => void;
 };
 
@@ -110,10 +114,14 @@ export class Host {
     } finally {
       this.isBusy = false;
     }
+    if (this.living) this.parts.rested(this);
   }
 
   private async take(event: GenerationEvent): Promise<void> {
-    if (!this.living && !(await this.rewake())) return;
+    if (!this.living && !(await this.rewake())) {
+      this.parts.late(this.seq, event);
+      return;
+    }
     const living = this.living;
     if (!living) return;
     const before = living.actor.getSnapshot();
@@ -127,8 +135,8 @@ export class Host {
     switch (outcome.kind) {
       case "stepped":
         this.version = step.deed.version;
-        if (step.hasEnded) this.end();
-        this.parts.stepped(this, before, after, step.asks, outcome.record);
+        if (step.hasEnded) this.finish(() => this.parts.stepped(this, before, after, step.asks, outcome.record));
+        else this.parts.stepped(this, before, after, step.asks, outcome.record);
         return;
       case "refused":
         // The deed was rolled back: back to what is on disk, and there to a person.
@@ -145,11 +153,18 @@ export class Host {
     }
   }
 
+  /** Ends the host; what still waits in the mailbox is about a generation that has ended. */
+  private finish(tell: () => void): void {
+    const left = this.mailbox.splice(0);
+    this.end();
+    tell();
+    for (const event of left) this.parts.late(this.seq, event);
+  }
+
   private async rewake(): Promise<boolean> {
     const resting = await this.parts.reread(this.seq);
     if (!resting) {
-      this.end();
-      this.parts.lost(this, "the generation has ended");
+      this.finish(() => this.parts.lost(this, null));
       return false;
     }
     this.wake(resting);

@@ -1,7 +1,7 @@
 // One event of one generation turned into one deed: what the machine noted, what changed, and what it asked for.
 import type { AttemptChange, Settlement, StepDeed } from "../src/deeds.ts";
 import type { GenerationStatus, Json } from "../src/terms.ts";
-import { deadlineOf, freeze, type GenerationSnapshot, leafOf, messageOf } from "./generation-snapshot.ts";
+import { deadlineOf, freeze, type GenerationSnapshot, isSameCommand, leafOf, messageOf } from "./generation-snapshot.ts";
 import type { Ask, GenerationEvent, Saying } from "./generation-words.ts";
 
 /** A deed ready to be posted, and what to do once it is on disk. */
@@ -59,9 +59,7 @@ export const makeStep = (
   const stateAfter = leafOf(after);
   const message = messageOf(stateAfter);
   const deadline = deadlineOf(after);
-  const deadlineBefore = deadlineOf(before);
-  const keepsDeadline =
-    deadline?.kind === deadlineBefore?.kind && deadline?.n === deadlineBefore?.n && deadline?.dueAtMs === deadlineBefore?.dueAtMs;
+  const keepsDeadline = isSameCommand(deadline, deadlineOf(before));
   return {
     deed: {
       deed: "step",

@@ -9,8 +9,6 @@ import { Host, type HostParts, type Resting } from "./host.ts";
 import { openSeats, type Seats } from "./seats.ts";
 import type { Queued, SupervisorParts } from "./supervisor-words.ts";
 
-type InLine = Queued & { nextRoute: number; tried: number };
-
 /** A hosted generation. `isGranted`: it was given `seat`, and its `begun` is not on disk yet. `isCounted`: it has a place in the process. */
 type Held = { host: Host; seat: string | null; isGranted: boolean; isCounted: boolean; isSending: boolean };
 
@@ -26,6 +24,8 @@ export class Supervisor {
   private readonly awake: Awake;
   private isDraining = false;
   private sendingCount = 0;
+  /** Generations whose attempt is about to be `sending`. */
+  private readonly readying = new Set<number>();
 
   constructor(parts: SupervisorParts) {
     this.parts = parts;
@@ -38,23 +38,33 @@ export class Supervisor {
       post: parts.post,
       reread: (seq) => this.reread(seq),
       woke: (host) => this.awake.add(host),
+      rested: (host) => this.awake.rested(host),
       stepped: (host, before, after, asks, record) => this.stepped(host, before, after, asks, record),
       lost: (host, reason) => this.lose(host, reason),
+      late: parts.lateReport,
       ...(parts.inspect ? { inspect: parts.inspect } : {}),
     };
   }
 
   /** A generation was accepted, durably. */
-  admitted(queued: Queued): void {
-    this.deadlines.set(queued.seq, { kind: "start", n: 0, dueAtMs: queued.waitEndsAtMs });
-    this.place({ ...queued, nextRoute: 0, tried: 0 });
+  admitted({ seq, id, accountSeq, plan, waitEndsAtMs }: Queued): void {
+    this.deadlines.set(seq, { kind: "start", n: 0, dueAtMs: waitEndsAtMs });
+    // Only what is needed: the deed it comes from holds the whole input.
+    this.place({ seq, id, accountSeq, plan, waitEndsAtMs, nextRoute: 0, tried: 0 });
   }
 
   /** What happened to a generation outside: the answer to an ask, or a deadline. */
   report(seq: number, event: GenerationEvent): void {
     const held = this.held.get(seq) ?? this.hostQueued(seq);
-    if (held) held.host.tell(event);
-    else this.parts.lateReport(seq, event);
+    if (!held) this.parts.lateReport(seq, event);
+    else if (event.type !== "slotTaken") held.host.tell(event);
+    // Nothing is sent any more: the attempt stays an intent, which a restart may send.
+    else if (this.isDraining) this.parts.perform(seq, { type: "ask.letGo", n: event.n });
+    else {
+      this.readying.add(seq);
+      held.host.tell(event);
+      void held.host.idle().then(() => this.readying.delete(seq));
+    }
   }
 
   /** Routes went up or down, or the catalogue was replaced: those in line for a closed route are placed anew. */
@@ -96,15 +106,11 @@ export class Supervisor {
   }
   /** Attempts whose request may be out at this moment. */
   sending(): number {
-    return this.sendingCount;
+    return this.sendingCount + this.readying.size;
   }
   counts(): { queued: number; running: number; awake: number; deadlines: number } {
-    return {
-      queued: this.inLine.size,
-      running: this.held.size,
-      awake: this.awake.size(),
-      deadlines: this.deadlines.size(),
-    };
+    const { inLine, held, awake, deadlines } = this;
+    return { queued: inLine.size, running: held.size, awake: awake.size(), deadlines: deadlines.size() };
   }
   stop(): void {
     this.isDraining = true;
@@ -114,24 +120,14 @@ export class Supervisor {
     this.inLine.clear();
   }
 
-  /** First route from `nextRoute` on that may be used; the ones before it are passed over. */
-  private choose(line: InLine) {
-    const passed: Passed[] = [];
-    for (let route = line.nextRoute; route < line.plan.length; route += 1) {
-      const routeId = line.plan[route]?.routeId;
-      if (routeId === undefined) continue;
-      const gate = this.parts.gate(routeId);
-      if (gate.kind === "open") return { route, routeId, spec: gate.spec, watchMs: gate.watchMs, passed };
-      passed.push({ routeId, reason: gate.reason });
-    }
-    return { route: null, passed };
-  }
-
   private place(line: InLine): void {
     this.inLine.set(line.seq, line);
     const isRunning = this.held.has(line.seq);
-    const choice = this.choose(line);
-    if (choice.route === null) this.report(line.seq, { type: "skipped", passed: choice.passed, atMs: this.parts.clock.nowMs() });
+    const choice = choose(line, this.parts.gate);
+    const atMs = this.parts.clock.nowMs();
+    // §2.5: the deadline may be overdue without having fired yet, after a restart for example.
+    if (atMs >= line.waitEndsAtMs) this.report(line.seq, { type: "waitEnded", atMs });
+    else if (choice.route === null) this.report(line.seq, { type: "skipped", passed: choice.passed, atMs });
     else if (!this.isDraining && this.seats.tryTake(choice.routeId, isRunning)) this.begin(line, choice.routeId);
     else this.seats.wait({ seq: line.seq, accountSeq: line.accountSeq, routeId: choice.routeId, isRunning });
   }
@@ -139,8 +135,8 @@ export class Supervisor {
   /** A seat on `routeId` is taken for the generation: its next attempt begins, unless the route closed meanwhile. */
   private begin(line: InLine, routeId: string): void {
     const wasRunning = this.held.has(line.seq);
-    const choice = this.choose(line);
-    if (choice.route === null || choice.routeId !== routeId) {
+    const choice = choose(line, this.parts.gate);
+    if (choice.route === null || choice.routeId !== routeId || this.parts.clock.nowMs() >= line.waitEndsAtMs) {
       this.seats.giveBack(routeId);
       if (!wasRunning) this.seats.endRunning();
       this.place(line);
@@ -205,7 +201,7 @@ export class Supervisor {
     const leaf = leafOf(after);
     if (after.context.tried !== before.context.tried) held.isGranted = false;
     this.countSending(held, leaf === "running.submitting.sending");
-    this.deadlines.set(host.seq, deadlineOf(after));
+    if (!isSameCommand(deadlineOf(before), deadlineOf(after))) this.deadlines.set(host.seq, deadlineOf(after));
     const hasEnded = after.status === "done";
     if (leaf !== "running.awaitingSeat") {
       this.inLine.delete(host.seq);
@@ -246,7 +242,7 @@ export class Supervisor {
     held.isSending = isSending;
   }
 
-  private lose(host: Host, reason: string): void {
+  private lose(host: Host, reason: string | null): void {
     const held = this.held.get(host.seq);
     if (!held) return;
     this.held.delete(host.seq);
@@ -257,7 +253,7 @@ export class Supervisor {
     this.countSending(held, false);
     if (held.seat !== null) this.seats.giveBack(held.seat);
     if (held.isCounted) this.seats.endRunning();
-    this.parts.lost(host.seq, reason);
+    if (reason !== null) this.parts.lost(host.seq, reason);
     this.seatAll();
   }
 
@@ -273,28 +269,26 @@ export class Supervisor {
       this.deadlines.set(seq, { kind: "start", n: 0, dueAtMs: waitEndsAtMs });
       return { seq, id, accountSeq, plan, waitEndsAtMs, nextRoute: 0, tried: 0 };
     }
-    let resting: GenerationSnapshot;
+    let taken: TakenUp;
     try {
-      resting = thaw(snapshot, plan);
+      taken = takeUp(found, snapshot, this.parts.clock.nowMs());
     } catch (fault) {
       this.parts.lost(seq, fault instanceof Error ? fault.message : String(fault));
       return null;
     }
+    const { leaf, seat } = taken;
     const host = new Host({ seq, id, accountSeq }, this.hostParts);
-    const seat = seatOf(resting);
-    const leaf = leafOf(resting);
     const isParked = leaf === "running.parked";
     const held: Held = { host, seat, isGranted: false, isCounted: !isParked, isSending: false };
     this.held.set(seq, held);
     if (isParked) this.parts.foundParked(seq, id);
     if (seat !== null) this.seats.take(seat, false);
     else if (held.isCounted) this.seats.enter();
-    this.deadlines.set(seq, deadlineOf(resting));
+    this.deadlines.set(seq, taken.deadline);
     // The request may have been out when the process ended: never again without asking first.
     if (leaf === "running.submitting.sending")
-      host.tell({ type: "interrupted", n: resting.context.tried, atMs: this.parts.clock.nowMs() });
-    for (const ask of standingAsks(resting))
-      if (ask.type !== "ask.beginAttempt" && ask.type !== "ask.send") this.parts.perform(seq, ask);
-    return leaf === "running.awaitingSeat" ? this.lineOf(host, resting) : null;
+      host.tell({ type: "interrupted", n: taken.snapshot.context.tried, atMs: this.parts.clock.nowMs() });
+    for (const ask of taken.asks) this.parts.perform(seq, ask);
+    return leaf === "running.awaitingSeat" ? this.lineOf(host, taken.snapshot) : null;
   }
 }

@@ -98,6 +98,7 @@ const openSubject = async (plan: readonly PlannedRoute[], serial: number) => {
     post: async (deed) => (await store.commit([deed]))[0] as StepOutcome,
     reread,
     woke: () => undefined,
+    rested: () => undefined,
     stepped: (_, __, after, ___, next) => {
       stepped += 1;
       record = next;

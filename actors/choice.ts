@@ -1,0 +1,23 @@
+// Which route comes next for a generation in line: the first that may be used; the ones before it are passed over.
+import type { Passed } from "./generation-words.ts";
+import type { Gate, Queued } from "./supervisor-words.ts";
+
+/** A generation that waits for a route, and where in its plan it stands. */
+export type InLine = Queued & { nextRoute: number; tried: number };
+
+/** `route` is an index into the plan, null when none may be used. */
+export type Choice =
+  | ({ route: number; routeId: string; passed: Passed[] } & Pick<Extract<Gate, { kind: "open" }>, "spec" | "watchMs">)
+  | { route: null; passed: Passed[] };
+
+export const choose = (line: InLine, gateOf: (routeId: string) => Gate): Choice => {
+  const passed: Passed[] = [];
+  for (let route = line.nextRoute; route < line.plan.length; route += 1) {
+    const routeId = line.plan[route]?.routeId;
+    if (routeId === undefined) continue;
+    const gate = gateOf(routeId);
+    if (gate.kind === "open") return { route, routeId, spec: gate.spec, watchMs: gate.watchMs, passed };
+    passed.push({ routeId, reason: gate.reason });
+  }
+  return { route: null, passed };
+};

@@ -1,0 +1,26 @@
+// Machines put away while nothing happens to them: fewer in memory than generations that run, and nobody notices.
+import { expect, test } from "bun:test";
+import { FAL, REPLICATE } from "./catalogue.ts";
+import { INITIAL_CREDITS, openScene } from "./scene.ts";
+
+test("ten generations run with two machines in memory, fail over, and all end well", async () => {
+  const scene = await openScene({ routes: [FAL, REPLICATE], env: { GENROUTER_LIMITS__LIVE_ACTORS: "2" } });
+  scene.simulator.script({ fault: "late-ms", ms: 400_000 });
+  const ids = await Promise.all(Array.from({ length: 10 }, async () => (await scene.begin()).id));
+  for (const id of ids) await scene.untilAttempts(id, "accepted");
+  await scene.eventually(() => scene.rooms.supervisor.counts().awake <= 2, "that the machines are put away");
+  expect(scene.rooms.supervisor.counts()).toMatchObject({ running: 10, deadlines: 10 });
+  expect(scene.rooms.supervisor.counts().awake).toBeLessThanOrEqual(2);
+  // Half of the jobs are forgotten: their generations wake, and move on.
+  scene.simulator.jobs().forEach((job, at) => {
+    if (at % 2 === 0) job.faults.poll = { name: "forget", after_polls: 0 };
+  });
+  await scene.hurry(async () =>
+    (await Promise.all(ids.map((id) => scene.show(id)))).every(({ completed_at }) => completed_at !== null),
+  );
+  const ended = await Promise.all(ids.map((id) => scene.show(id)));
+  expect(ended.map(({ status }) => status)).toEqual(ids.map(() => "succeeded"));
+  expect(ended.map(({ cost_usd }) => cost_usd).sort()).toEqual([...Array<number>(5).fill(0.2), ...Array<number>(5).fill(0.25)]);
+  expect(await scene.balance()).toEqual({ available: INITIAL_CREDITS - 225, held: 0, charged: 225, inProgress: 0 });
+  expect(scene.rooms.supervisor.counts()).toEqual({ queued: 0, running: 0, awake: 0, deadlines: 0 });
+});
