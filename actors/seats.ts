@@ -74,15 +74,20 @@ export const openSeats = (limits: { all: number; of: (routeId: string) => number
   const taken = new Map<string, number>();
   /** Per route: those already running go before those still queued, for they hold a place in the process. */
   const rings = new Map<string, { running: Ring; queued: Ring }>();
+  /** The routes that somebody waited for, in order of turn. */
+  const routeIds: string[] = [];
   const inLine = new Map<number, Waiting>();
   let running = 0;
   let turn = 0;
 
   const isFree = (routeId: string) => (taken.get(routeId) ?? 0) < limits.of(routeId);
   const ringsOf = (routeId: string) => {
-    const known = rings.get(routeId) ?? { running: new Ring(), queued: new Ring() };
-    rings.set(routeId, known);
-    return known;
+    const known = rings.get(routeId);
+    if (known) return known;
+    const made = { running: new Ring(), queued: new Ring() };
+    rings.set(routeId, made);
+    routeIds.push(routeId);
+    return made;
   };
   const isLive = (waiting: Waiting) => inLine.get(waiting.seq) === waiting;
   const take = (routeId: string, isRunning: boolean) => {
@@ -114,7 +119,6 @@ export const openSeats = (limits: { all: number; of: (routeId: string) => number
       running += 1;
     },
     nextSeated: () => {
-      const routeIds = [...rings.keys()];
       for (let step = 0; step < routeIds.length; step += 1) {
         const routeId = routeIds[(turn + step) % routeIds.length];
         const ring = routeId === undefined ? undefined : rings.get(routeId);
@@ -130,7 +134,10 @@ export const openSeats = (limits: { all: number; of: (routeId: string) => number
     },
     drainRoute: (routeId) => {
       const ring = rings.get(routeId);
-      rings.delete(routeId);
+      if (ring) {
+        rings.delete(routeId);
+        routeIds.splice(routeIds.indexOf(routeId), 1);
+      }
       const all: Waiting[] = [];
       for (const each of ring ? [ring.running, ring.queued] : [])
         for (let next = each.next(isLive); next; next = each.next(isLive)) all.push(next);

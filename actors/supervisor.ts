@@ -2,10 +2,12 @@
 import type { Unfinished } from "../src/deeds.ts";
 import type { GenerationRecord } from "../src/terms.ts";
 import { type Awake, openAwake } from "./awake.ts";
+import { choose, type InLine } from "./choice.ts";
 import { type Deadlines, openDeadlines } from "./deadlines.ts";
-import { deadlineOf, eventOf, type GenerationSnapshot, leafOf, seatOf, standingAsks, thaw } from "./generation-snapshot.ts";
-import type { Ask, GenerationEvent, Passed } from "./generation-words.ts";
+import { deadlineOf, eventOf, type GenerationSnapshot, isSameCommand, leafOf, seatOf } from "./generation-snapshot.ts";
+import type { Ask, GenerationEvent } from "./generation-words.ts";
 import { Host, type HostParts, type Resting } from "./host.ts";
+import { type TakenUp, takeUp } from "./restore.ts";
 import { openSeats, type Seats } from "./seats.ts";
 import type { Queued, SupervisorParts } from "./supervisor-words.ts";
 
@@ -87,7 +89,10 @@ export class Supervisor {
       const page = await this.parts.unfinished(afterSeq, PAGE);
       for (const unfinished of page) {
         const line = this.restore(unfinished);
-        if (line) toPlace.push(line);
+        if (!line) continue;
+        // In line from now on, so that a deadline that fires meanwhile finds it.
+        this.inLine.set(line.seq, line);
+        toPlace.push(line);
       }
       found += page.length;
       const last = page.at(-1);
@@ -96,7 +101,7 @@ export class Supervisor {
       await this.parts.breathe();
     }
     // Those that run already hold their seats before anybody new gets one.
-    for (const line of toPlace) this.place(line);
+    for (const line of toPlace) if (this.inLine.get(line.seq) === line) this.place(line);
     return found;
   }
 

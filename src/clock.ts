@@ -5,6 +5,8 @@ export interface Clock {
   nowMs(): number;
   /** Calls `then` once after `ms` (at least 0); the function returned takes it back. */
   after(ms: number, then: () => void): () => void;
+  /** How far `nowMs` is ahead of the machine's wall clock, ms; negative when behind. Absent where there is no other clock. */
+  aheadMs?(): number;
 }
 
 /** Bun fires timers above 2^31-1 ms at once, so a long wait is armed in steps. */
@@ -19,6 +21,7 @@ export const systemClock = (notBeforeMs = 0): Clock => {
   const startMono = performance.now();
   return {
     nowMs: () => Math.floor(startMs + (performance.now() - startMono)),
+    aheadMs: () => startMs + (performance.now() - startMono) - Date.now(),
     after: (ms, then) => {
       let leftMs = Math.max(0, ms);
       let timer: ReturnType<typeof setTimeout>;

@@ -23,14 +23,16 @@ const rememberedPort = (path: string): number => {
   }
 };
 
-const kindsOf = (catalogue: Catalogue) => {
-  const kinds = catalogue.models.flatMap((model) => model.routes.map((route) => [route.endpoint, model.kind] as const));
-  return (endpoint: string): MediaKind | undefined =>
-    kinds.find(([base]) => endpoint === base || endpoint.startsWith(`${base}/`))?.[1];
-};
+/** What an endpoint makes, by the catalogue of the moment. */
+const kindsOf =
+  (catalogue: () => Catalogue) =>
+  (endpoint: string): MediaKind | undefined =>
+    catalogue().models.find((model) =>
+      model.routes.some((route) => endpoint === route.endpoint || endpoint.startsWith(`${route.endpoint}/`)),
+    )?.kind;
 
 /** Opens the simulator, its log in the data directory, unless the settings lead every provider elsewhere. */
-export const openEmbeddedSimulator = async (settings: Settings, catalogue: Catalogue): Promise<EmbeddedSimulator> => {
+export const openEmbeddedSimulator = async (settings: Settings, catalogue: () => Catalogue): Promise<EmbeddedSimulator> => {
   const wanted = ["fal", "replicate"].filter((id) => settings.providers[id]?.base_url === undefined);
   let simulator: Simulator | null = null;
   if (wanted.length > 0) {

@@ -34,6 +34,8 @@ const EXIT_UNKNOWN_OUTCOME = 70;
 /** How often the highest time seen goes to disk, so that time never runs backwards across a restart. */
 const BEAT_MS = 10_000;
 const SWEEP_MS = 600_000;
+/** A difference between the service's clock and the machine's that somebody should know of. */
+const CLOCK_JUMP_MS = 5_000;
 
 const readCatalogue = (settings: Settings): Catalogue =>
   settings.catalogue.dir === "" ? builtInCatalogue(PROVIDER_IDS) : loadCatalogue(settings.catalogue.dir, PROVIDER_IDS);
@@ -60,13 +62,13 @@ export const openService = async (
   more: { simulate: boolean; log: Log; around?: (store: Store) => Store },
 ): Promise<Service> => {
   const { log, simulate, around = (store) => store } = more;
-  const catalogue = readCatalogue(settings);
+  let catalogue = readCatalogue(settings);
   const mode = simulate ? "test" : "live";
   const store = around(await openSqliteStore({ dir: settings.data.dir, mode }));
   const undo: (() => Promise<unknown>)[] = [() => store.close()];
   try {
     const clock = systemClock(await store.lastSeenMs());
-    const simulator: EmbeddedSimulator | null = simulate ? await openEmbeddedSimulator(settings, catalogue) : null;
+    const simulator: EmbeddedSimulator | null = simulate ? await openEmbeddedSimulator(settings, () => catalogue) : null;
     if (simulator) undo.unshift(() => simulator.stop());
     let end: (code: number) => void = () => undefined;
     const ended = new Promise<number>((resolve) => {
@@ -90,7 +92,17 @@ export const openService = async (
 
     const failed = (fault: unknown) =>
       log("effect failed", { event: "upkeep", reason: fault instanceof Error ? fault.message : String(fault) });
-    const beat = repeat(clock, BEAT_MS, async () => void (await rooms.post({ deed: "beat", atMs: clock.nowMs() })), failed);
+    const beat = repeat(
+      clock,
+      BEAT_MS,
+      async () => {
+        const aheadMs = clock.aheadMs?.() ?? 0;
+        if (Math.abs(aheadMs) > CLOCK_JUMP_MS)
+          log("clock jumped", { reason: `the service's clock is ${aheadMs} ms ahead of the machine's` });
+        await rooms.post({ deed: "beat", atMs: clock.nowMs() });
+      },
+      failed,
+    );
     const sweep = repeat(clock, SWEEP_MS, rooms.sweep, failed);
     return {
       url,
@@ -99,7 +111,10 @@ export const openService = async (
       post: rooms.post,
       readiness: rooms.readiness,
       simulatorUrl: simulator?.url ?? null,
-      reloadCatalogue: () => rooms.replaceCatalogue(readCatalogue(settings)),
+      reloadCatalogue: () => {
+        catalogue = readCatalogue(settings);
+        rooms.replaceCatalogue(catalogue);
+      },
       drain: async () => {
         log("service draining");
         beat();

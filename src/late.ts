@@ -5,8 +5,8 @@ import type { Log } from "./events.ts";
 
 export type LateParts = {
   post: (deed: MarkAttemptDeed) => Promise<OfficeOutcome>;
-  /** Goes on asking about an attempt, now that its job is known. */
-  watch: (seq: number, n: number) => void;
+  /** Its job is known now and nobody wants it: it is stopped where that is possible, and asked about until its end. */
+  abandon: (seq: number, n: number) => void;
   log: Log;
 };
 
@@ -38,6 +38,6 @@ export const openLate =
     if (!change) return;
     const outcome = await parts.post({ deed: "mark-attempt", seq, atMs: event.atMs, change });
     if (outcome.kind !== "done") return;
-    if (event.type === "accepted") parts.watch(seq, event.n);
+    if (event.type === "accepted") parts.abandon(seq, event.n);
     if (change.state === "late") parts.log("attempt late", { count: seq, attempt: change.n });
   };

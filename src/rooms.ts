@@ -61,6 +61,8 @@ export type Rooms = {
 
 /** How often a drain looks whether everything under way has ended. */
 const DRAIN_LOOK_MS = 20;
+/** Answers under way have at least this long to leave when the service stops. */
+const MIN_CLOSING_MS = 1000;
 /** Attempts of ended generations read at a time at the start. */
 const WATCH_PAGE = 500;
 
@@ -120,7 +122,11 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     deliveries: await store.recentDeliveries(DELIVERIES_KEPT),
   });
 
-  const late = openLate({ post, watch: (seq, n) => effects.perform(seq, { type: "ask.watch", n }), log });
+  const abandon = (seq: number, n: number) => {
+    effects.perform(seq, { type: "ask.cancel", n });
+    effects.perform(seq, { type: "ask.watch", n });
+  };
+  const late = openLate({ post, abandon, log });
   const supervisor: Supervisor = new Supervisor({
     clock,
     limits: {
@@ -152,7 +158,10 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
       }
     },
     foundParked: (seq, id) => void parked.set(seq, id),
-    lost: (seq, reason) => log("effect failed", { event: "generation lost", count: seq, reason }),
+    lost: (seq, reason) => {
+      parked.set(seq, `generation ${seq}`);
+      log("effect failed", { event: "generation lost", count: seq, reason });
+    },
   });
   const effects: Effects = openEffects({
     clock,
@@ -199,7 +208,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     if (life === "starting") faults.push("recovery is reading the store");
     if (life === "draining" || life === "stopped") faults.push("the service is draining");
     if (ledger.load().isFull) faults.push("the disk is full");
-    for (const id of parked.values()) faults.push(`${id} is parked: its settlement was refused; genrouter trace ${id}`);
+    for (const id of parked.values()) faults.push(`${id} cannot go on and waits for a person; genrouter trace ${id}`);
     return { ready: faults.length === 0, faults };
   };
   const links = openLinks({
@@ -225,9 +234,11 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     storeOpen: () => life !== "stopped",
   });
 
+  /** A drain's answers and its attempts share one end. */
+  let drainEndsAtMs = 0;
   const stop = async () => {
     life = "stopped";
-    await http.stop();
+    await http.stop(Math.max(MIN_CLOSING_MS, drainEndsAtMs - clock.nowMs()));
     supervisor.stop();
     await effects.stop();
     health.stop();
@@ -274,8 +285,8 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     drain: async (longestMs) => {
       life = "draining";
       supervisor.drain();
-      const endMs = clock.nowMs() + longestMs;
-      while (supervisor.sending() > 0 && clock.nowMs() < endMs)
+      drainEndsAtMs = clock.nowMs() + longestMs;
+      while (supervisor.sending() > 0 && clock.nowMs() < drainEndsAtMs)
         await new Promise<void>((wake) => clock.after(DRAIN_LOOK_MS, wake));
     },
     stop,

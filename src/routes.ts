@@ -40,6 +40,14 @@ export const openRoutes = (parts: RoutesParts): Routes => {
   let version = 0;
   let listed: { version: number; entries: ModelEntry[] } | null = null;
   const deliveries = new Map([...parts.deliveries].map(([routeId, times]) => [routeId, [...times]]));
+  /** Worked out when a delivery comes in, not when a submission asks. */
+  const expected = new Map<string, number>();
+  const expect = (routeId: string) => {
+    const sorted = [...(deliveries.get(routeId) ?? [])].sort((a, b) => a - b);
+    const percentile = sorted[Math.ceil(sorted.length * 0.9) - 1];
+    if (percentile !== undefined && sorted.length >= DELIVERIES_NEEDED) expected.set(routeId, percentile);
+  };
+  for (const routeId of deliveries.keys()) expect(routeId);
 
   const state = (routeId: string): RouteState => {
     const known = catalogue.route(routeId);
@@ -66,17 +74,13 @@ export const openRoutes = (parts: RoutesParts): Routes => {
       return { kind: "open", spec, watchMs: parts.watchMs(route.provider) };
     },
     seatsOf: (routeId) => catalogue.route(routeId)?.route.seats ?? parts.seatsPerRoute,
-    expectedMs: (routeId) => {
-      const times = deliveries.get(routeId);
-      if (!times || times.length < DELIVERIES_NEEDED) return undefined;
-      const sorted = [...times].sort((a, b) => a - b);
-      return sorted[Math.ceil(sorted.length * 0.9) - 1];
-    },
+    expectedMs: (routeId) => expected.get(routeId),
     delivered: (routeId, tookMs) => {
       const times = deliveries.get(routeId) ?? [];
       times.push(tookMs);
       if (times.length > DELIVERIES_KEPT) times.shift();
       deliveries.set(routeId, times);
+      expect(routeId);
     },
     models: () => {
       if (listed?.version !== version) {

@@ -10,6 +10,8 @@ const GONE_MS = 60_000;
 /** Look-ups of a lost submission: first and longest pause. */
 const FIND_FIRST_MS = 3_000;
 const FIND_LONGEST_MS = 30_000;
+/** Difference between the service's clock and the machine's above which a list asked for by time proves nothing. */
+const CLOCK_SLACK_MS = 60_000;
 
 export const openAsking = (parts: EffectsParts, errands: Errands) => {
   /** Asks until there is something to tell. `slower` stretches the pauses of a watch. */
@@ -89,7 +91,9 @@ export const openAsking = (parts: EffectsParts, errands: Errands) => {
       const atMs = parts.clock.nowMs();
       if (errand.signal.aborted) return;
       if (seen.kind === "found") return parts.report(seq, { type: "accepted", n, job: seen.job, atMs });
-      absences = seen.kind === "absent" ? absences + 1 : 0;
+      // A list is asked for by time: with a clock that is off, "not in it" says nothing.
+      const isClockRight = Math.abs(parts.clock.aheadMs?.() ?? 0) < CLOCK_SLACK_MS;
+      absences = seen.kind === "absent" && isClockRight ? absences + 1 : 0;
       // Absence proves something only when the list has had time to show the job, and says it twice.
       if (absences >= 2 && atMs - sentAtMs >= traits.findSettleMs / parts.pace)
         return parts.report(seq, { type: "provedAbsent", n, atMs });

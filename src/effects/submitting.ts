@@ -1,7 +1,7 @@
 // Submitting an attempt: a connection of the provider's pool first, the journal next, the socket last.
 import { verdictOf } from "../../actors/route-health.ts";
 import type { Errand, Errands } from "./errands.ts";
-import { type EffectsParts, readWork } from "./parts.ts";
+import { type EffectsParts, readWork, type Work } from "./parts.ts";
 
 /** The two halves of a submission; the slot is held from the first to the end of the second. */
 export const openSubmitting = (parts: EffectsParts, errands: Errands) => {
@@ -23,6 +23,12 @@ export const openSubmitting = (parts: EffectsParts, errands: Errands) => {
     parts.report(seq, { type: "slotTaken", n, request, atMs: parts.clock.nowMs() });
   };
 
+  /** A job belongs to one attempt; a provider that says otherwise has not said which job is ours. */
+  const isOwnedElsewhere = async (seq: number, n: number, work: Work, jobId: string): Promise<boolean> => {
+    const owner = await parts.reads.jobOwner(work.attempt.route.provider, jobId);
+    return owner !== undefined && !(owner.seq === seq && owner.n === n);
+  };
+
   const send = async ({ seq, n, signal }: Errand): Promise<void> => {
     try {
       const work = await readWork(parts, seq, n);
@@ -31,6 +37,13 @@ export const openSubmitting = (parts: EffectsParts, errands: Errands) => {
       // Broken off by us: it says nothing about the route, and a restart finds the attempt `sending`.
       if (signal.aborted) return;
       const atMs = parts.clock.nowMs();
+      if (
+        (outcome.kind === "accepted" || outcome.kind === "announced") &&
+        (await isOwnedElsewhere(seq, n, work, outcome.job.jobId))
+      ) {
+        parts.report(seq, { type: "answerLost", n, detail: "the provider named a job of another attempt", atMs });
+        return;
+      }
       switch (outcome.kind) {
         case "accepted":
           parts.report(seq, { type: "accepted", n, job: outcome.job, atMs });

@@ -47,7 +47,7 @@ export type Http = {
   /** Starts listening. Rejects when the address cannot be had. `url` has no slash at its end. */
   listen(at: { host: string; port: number }): Promise<{ url: string }>;
   /** Refuses new connections, lets the answers under way leave (for `server.drain_s` at most), then closes what is idle. */
-  stop(): Promise<void>;
+  stop(atMostMs?: number): Promise<void>;
   /** Answers a request without a socket. */
   handle(request: Request): Promise<Response>;
   /** Must be called when a key or an account has changed: what is remembered of callers is dropped. */
@@ -177,12 +177,12 @@ export const openHttp = (parts: HttpParts): Http => {
       app.listen({ hostname: host, port, reusePort: false });
       return { url: originOf(host, app.server?.port ?? port) };
     },
-    stop: async () => {
+    stop: async (atMostMs = settings.server.drain_s * 1000) => {
       const { server } = app;
       if (!server) return;
       // The runtime would wait for idle connections too, and for ever for one whose body was never read to its end.
       void server.stop(false);
-      const untilMs = performance.now() + settings.server.drain_s * 1000;
+      const untilMs = performance.now() + atMostMs;
       while (server.pendingRequests > 0 && performance.now() < untilMs) await Bun.sleep(STOP_STEP_MS);
       await server.stop(true);
     },

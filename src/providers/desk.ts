@@ -10,8 +10,11 @@ const LARGEST_ANSWER = 1_048_576;
 /** A shorter credential is a test's; hiding it would hide ordinary words. */
 const SHORTEST_SECRET = 8;
 
-/** Calls in flight per provider: submissions, and questions (poll, find, cancel), which hung submissions must not stop. */
-export type Slots = { submits: number; questions: number };
+/**
+ * Calls in flight per provider: submissions; questions (poll, cancel), which hung submissions must not stop; and look-ups of lost
+ * submissions, of which an outage leaves many and which must not stop the polls of live ones.
+ */
+export type Slots = { submits: number; questions: number; finds: number };
 
 export type DeskPlan = {
   adapter: Adapter;
@@ -33,8 +36,8 @@ export interface Desk {
   barred(address: string): string | undefined;
   /** One call with the credential; an address that is barred is never connected to. */
   ask(request: ProviderRequest, timeoutMs: number, signal: AbortSignal): Promise<Called>;
-  /** Runs a question in the allowance for questions; `late` when no slot came free within `timeoutMs`. */
-  inTurn<T>(timeoutMs: number, signal: AbortSignal, late: T, question: () => Promise<T>): Promise<T>;
+  /** Runs a question or a look-up in its allowance; `late` when no slot came free within `timeoutMs`. */
+  inTurn<T>(what: "questions" | "finds", timeoutMs: number, signal: AbortSignal, late: T, question: () => Promise<T>): Promise<T>;
 }
 
 /** Providers repeat a credential they do not like; from here on nobody sees it. */
@@ -52,7 +55,7 @@ export const openDesk = ({ adapter, publicUrl, origins, settings, slots, traits 
   const baseUrl = (settings.base_url ?? publicUrl).replace(/\/+$/, "");
   const home = new Set([baseUrl, ...(settings.base_url === undefined ? origins : [])].map((url) => new URL(url).origin));
   const submits = openPool(slots.submits);
-  const questions = openPool(slots.questions);
+  const pools = { questions: openPool(slots.questions), finds: openPool(slots.finds) };
   const { recovery, findWindowMs, findSettleMs, pollEveryMs, watchMs, resultTtlMs } = adapter;
 
   const barred = (address: string): string | undefined => {
@@ -78,10 +81,10 @@ export const openDesk = ({ adapter, publicUrl, origins, settings, slots, traits 
       return called.kind === "answered" ? { kind: "answered", response: withoutKey(called.response, key) } : called;
     },
 
-    async inTurn(timeoutMs, signal, late, question) {
+    async inTurn(what, timeoutMs, signal, late, question) {
       let release: Release;
       try {
-        release = await questions.take(signal, timeoutMs);
+        release = await pools[what].take(signal, timeoutMs);
       } catch {
         return late;
       }

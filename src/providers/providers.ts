@@ -16,7 +16,7 @@ export type CallTimes = { submitMs: number; pollMs: number; findMs: number; canc
 const CALL_TIMES: CallTimes = { submitMs: 30_000, pollMs: 15_000, findMs: 15_000, cancelMs: 10_000 };
 
 /** Per provider; all providers together stay below the runtime's bound of 256 requests, which every host shares. */
-const SLOTS: Slots = { submits: 64, questions: 32 };
+const SLOTS: Slots = { submits: 64, questions: 32, finds: 8 };
 
 const DIALECTS: Readonly<Record<string, { adapter: Adapter; publicUrl: string; origins: readonly string[] }>> = {
   fal: { adapter: fal, publicUrl: FAL_BASE_URL, origins: FAL_ORIGINS },
@@ -132,7 +132,7 @@ export const openProviders = (options: ProvidersOptions): Providers => {
       const late: FindOutcome = { kind: "unclear", detail: "no free connection" };
       const context = contextOf(desk, errand);
       const lookup = { context, sentAtMs, timeoutMs: times.findMs, claims, isOwned: options.isOwned };
-      return await desk.inTurn(times.findMs, signal, late, () => lookUp(desk, lookup, signal));
+      return await desk.inTurn("finds", times.findMs, signal, late, () => lookUp(desk, lookup, signal));
     },
 
     async poll(errand, signal) {
@@ -140,7 +140,9 @@ export const openProviders = (options: ProvidersOptions): Providers => {
       const desk = deskOf(route.provider);
       ok(job, `attempt ${ref} is polled but has no job`);
       const late: PollOutcome = { kind: "unclear", detail: "no free connection" };
-      return await desk.inTurn(times.pollMs, signal, late, () => pollJob(desk, job, contextOf(desk, errand), signal));
+      return await desk.inTurn("questions", times.pollMs, signal, late, () =>
+        pollJob(desk, job, contextOf(desk, errand), signal),
+      );
     },
 
     async cancel(errand, signal) {
@@ -148,7 +150,7 @@ export const openProviders = (options: ProvidersOptions): Providers => {
       const desk = deskOf(route.provider);
       if (job === null || desk.adapter.cancel === undefined) return false;
       const request = desk.adapter.cancel(job, contextOf(desk, errand));
-      return await desk.inTurn(times.cancelMs, signal, false, async () => {
+      return await desk.inTurn("questions", times.cancelMs, signal, false, async () => {
         const called = await desk.ask(request, times.cancelMs, signal);
         return called.kind === "answered" && called.response.status >= 200 && called.response.status < 300;
       });

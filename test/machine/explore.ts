@@ -60,6 +60,8 @@ export const VARIANTS: readonly Variant[] = [
   { type: "jobFailed", of: "current", failure: "job_failed", late: true },
   { type: "rejected", of: "current", failure: "rate_limited", late: true },
   { type: "attemptTimeEnded", of: "current", late: true },
+  { type: "begun", of: "none", late: true },
+  { type: "slotTaken", of: "current", late: true },
   { type: "begun", of: "none" },
   { type: "skipped", of: "none" },
   { type: "waitEnded", of: "none" },

@@ -99,6 +99,7 @@ const openSubject = async (plan: readonly PlannedRoute[], serial: number) => {
     reread,
     woke: () => undefined,
     rested: () => undefined,
+    late: () => undefined,
     stepped: (_, __, after, ___, next) => {
       stepped += 1;
       record = next;

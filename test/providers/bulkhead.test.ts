@@ -72,18 +72,22 @@ test("a question that finds no free connection in its time says nothing about th
   const providers = openProviders({
     settings: { fal: { base_url: hanging.url, key: KEY } },
     isOwned,
-    slots: { questions: 1 },
-    timeouts: { pollMs: 5_000, findMs: 50, cancelMs: 50 },
+    slots: { questions: 1, finds: 1 },
+    timeouts: { pollMs: 5_000, findMs: 300, cancelMs: 50 },
   });
   const stop = new AbortController();
   const errand = errandFor({ job: { jobId: "job-1" } });
   const first = providers.poll(errand, stop.signal);
   await hanging.arrived(1);
-  expect(await providers.find(errand, stop.signal)).toEqual({ kind: "unclear", detail: "no free connection" });
   expect(await providers.cancel(errand, stop.signal)).toBe(false);
+  // Look-ups have an allowance of their own: the hanging poll does not stop the first, the first stops the second.
+  const finding = providers.find(errand, stop.signal);
+  await hanging.arrived(2);
+  expect(await providers.find(errand, AbortSignal.timeout(100))).toEqual({ kind: "unclear", detail: "no free connection" });
+  await finding;
   stop.abort();
   expect((await first).kind).toBe("unclear");
-  expect(hanging.requests.length).toBe(1);
+  expect(hanging.requests.length).toBe(2);
 });
 
 /** Starts the process, waits until its requests hang at `expected` connections, and reads what it then says. */

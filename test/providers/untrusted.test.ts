@@ -16,7 +16,7 @@ const deskFor = (adapter: Adapter, base_url?: string) =>
     publicUrl: adapter === fal ? FAL_BASE_URL : REPLICATE_BASE_URL,
     origins: adapter === fal ? FAL_ORIGINS : [],
     settings: { key: "s3cr3t-0123456789", ...(base_url === undefined ? {} : { base_url }) },
-    slots: { submits: 1, questions: 1 },
+    slots: { submits: 1, questions: 1, finds: 1 },
     traits: {},
   });
 
