@@ -7,7 +7,7 @@ import { type StepDeed, StoreUnknown } from "../../src/deeds.ts";
 import { openSimulator } from "../../src/simulator/simulator.ts";
 import type { Store } from "../../src/store/store.ts";
 import { testClock } from "../clock.ts";
-import type { Tenant } from "../house.ts";
+import type { HouseOptions, Tenant } from "../house.ts";
 import type { TestRoute } from "./catalogue.ts";
 import { testDisk } from "./disk.ts";
 import { openScene, type Scene } from "./scene.ts";
@@ -34,9 +34,16 @@ afterEach(async () => {
 
 export const openLasting = async (
   routes: readonly TestRoute[],
-  options: { death?: Death; env?: Record<string, string>; diskRefuses?: true } = {},
+  /** `pragmas`, `around` and `diskRefuses` are of the first house only. */
+  options: {
+    death?: Death;
+    env?: Record<string, string>;
+    diskRefuses?: true;
+    pragmas?: HouseOptions["pragmas"];
+    around?: HouseOptions["around"];
+  } = {},
 ): Promise<Lasting> => {
-  const { death, env, diskRefuses } = options;
+  const { death, env, diskRefuses, pragmas } = options;
   const disk = testDisk();
   if (diskRefuses) disk.refuse();
   const dir = mkdtempSync(join(tmpdir(), "lasting-"));
@@ -66,7 +73,12 @@ export const openLasting = async (
     },
   });
   const shared = { routes, dir, clock, simulator, ...(env ? { env } : {}) };
-  const first = await openScene({ ...shared, aroundFiles: disk.aroundFiles, ...(death ? { around } : {}) });
+  const first = await openScene({
+    ...shared,
+    aroundFiles: disk.aroundFiles,
+    around: options.around ?? around,
+    ...(pragmas ? { pragmas } : {}),
+  });
   undo.push(
     () => first.crash(),
     () => simulator.stop(),
