@@ -21,9 +21,12 @@ const watch = async (id: string) => {
   const seen: { shown: Shown; available: number; held: number; charged: number }[] = [];
   await house.eventually(async () => {
     house.clock.skip(seen.length < 60 ? 250 : 5000);
+    // Read before the poll: a settlement between the two belongs to the next.
+    const before = await house.balance();
     const shown = await house.show(id);
-    seen.push({ shown, ...(await house.balance()) });
-    return shown.completed_at !== null;
+    const isOver = shown.completed_at !== null;
+    seen.push({ shown, ...(isOver ? await house.balance() : before) });
+    return isOver;
   }, "the end");
   return seen;
 };
