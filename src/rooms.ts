@@ -5,7 +5,7 @@ import { type Ledger, openLedger } from "../actors/ledger.ts";
 import { Supervisor } from "../actors/supervisor.ts";
 import type { Catalogue } from "../catalogue/load.ts";
 import type { Clock } from "./clock.ts";
-import type { Settings } from "./config.ts";
+import { BadSetting, type Settings } from "./config.ts";
 import type { Deed, DeedOutcome, OutcomeOf } from "./deeds.ts";
 import { type Effects, openEffects } from "./effects/effects.ts";
 import type { Log } from "./events.ts";
@@ -68,6 +68,16 @@ const WATCH_PAGE = 500;
 
 const hostOf = (url: string | undefined): string | null => (url === undefined ? null : new URL(url).host);
 
+/** The providers, as the settings have them. @throws BadSetting for a credential that cannot be sent. */
+const openDesks = ({ settings, store, callTimes }: RoomsParts) => {
+  const isOwned = async (provider: string, jobId: string) => (await store.jobOwner(provider, jobId)) !== undefined;
+  try {
+    return openProviders({ settings: settings.providers, isOwned, ...(callTimes ? { timeouts: callTimes } : {}) });
+  } catch (fault) {
+    throw new BadSetting(fault instanceof Error ? fault.message : String(fault));
+  }
+};
+
 export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
   const { settings, clock, log, store, files } = parts;
   const { limits } = settings;
@@ -90,11 +100,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
   });
   const { post } = ledger;
 
-  const providers = openProviders({
-    settings: settings.providers,
-    isOwned: async (provider, jobId) => (await store.jobOwner(provider, jobId)) !== undefined,
-    ...(parts.callTimes ? { timeouts: parts.callTimes } : {}),
-  });
+  const providers = openDesks(parts);
   const named = readAllowed(settings.media.allow);
   const allows: typeof named = parts.media?.guard === "off" ? () => true : named;
   const media = openMedia({
