@@ -1,0 +1,203 @@
+// The ledger's promises: what arrives together is one commit, nobody is answered before it, a full disk waits, a doubt stops.
+import { expect, test } from "bun:test";
+import { setImmediate } from "node:timers";
+import { openLedger } from "../../actors/ledger.ts";
+import { type Deed, type DeedOutcome, StoreFull, StoreUnknown } from "../../src/deeds.ts";
+import { testClock } from "../clock.ts";
+
+const beat = (atMs: number): Deed => ({ deed: "beat", atMs });
+const admit = (seq: number) => ({ deed: "admit", seq }) as unknown as Extract<Deed, { deed: "admit" }>;
+const admitted = { kind: "admitted" } as unknown as DeedOutcome;
+
+/** A ledger over commits that a test answers by hand. */
+const scene = () => {
+  const clock = testClock(0);
+  type Commit = { deeds: readonly Deed[]; answer(): void; fail(fault: unknown): void };
+  const commits: Commit[] = [];
+  const told: string[] = [];
+  const outcomeOf = (deed: Deed): DeedOutcome =>
+    deed.deed === "admit" ? admitted : { kind: "done", seq: deed.deed === "beat" ? deed.atMs : 0 };
+  const ledger = openLedger({
+    clock,
+    soon: setImmediate,
+    commit: (deeds) =>
+      new Promise((resolve, reject) => {
+        commits.push({ deeds, answer: () => resolve(deeds.map(outcomeOf)), fail: reject });
+      }),
+    committed: (deed) => told.push(`committed ${deed.deed}`),
+    unknown: () => told.push("unknown"),
+    full: () => told.push("full"),
+    defect: () => told.push("defect"),
+  });
+  /** A few turns of the event loop. */
+  const turns = async () => {
+    for (let turn = 0; turn < 5; turn += 1) await new Promise((wake) => setImmediate(wake));
+  };
+  return { clock, ledger, commits, told, turns };
+};
+/** How a promise stands at this moment. */
+const standing = <T>(promise: Promise<T>) => {
+  const seen: { state: "open" | "kept" | "broken"; fault?: unknown } = { state: "open" };
+  promise.then(
+    () => {
+      seen.state = "kept";
+    },
+    (fault: unknown) => {
+      seen.state = "broken";
+      seen.fault = fault;
+    },
+  );
+  return seen;
+};
+
+test("a thousand posts of one turn are one commit, in their order, and nobody is answered before it", async () => {
+  const { ledger, commits, turns, told } = scene();
+  const posts = Array.from({ length: 1000 }, (_, at) => ledger.post(beat(at)));
+  const seen = posts.map(standing);
+  await turns();
+  expect(commits).toHaveLength(1);
+  expect(commits[0]?.deeds.map((deed) => (deed.deed === "beat" ? deed.atMs : -1))).toEqual(posts.map((_, at) => at));
+  expect(seen.every(({ state }) => state === "open")).toBe(true);
+  expect(told).toEqual([]);
+  commits[0]?.answer();
+  expect(await Promise.all(posts)).toEqual(posts.map((_, at) => ({ kind: "done", seq: at })));
+  expect(told).toHaveLength(1000);
+});
+
+test("more than a thousand are several commits, one after the other", async () => {
+  const { ledger, commits, turns } = scene();
+  const posts = Array.from({ length: 2500 }, (_, at) => ledger.post(beat(at)));
+  for (const size of [1000, 1000, 500]) {
+    await turns();
+    expect(commits.at(-1)?.deeds).toHaveLength(size);
+    commits.at(-1)?.answer();
+  }
+  await Promise.all(posts);
+  expect(commits).toHaveLength(3);
+});
+
+test("what arrives during a commit is the next one, however much it is", async () => {
+  const { ledger, commits, turns } = scene();
+  const first = ledger.post(beat(1));
+  await turns();
+  const later: Promise<unknown>[] = [];
+  for (let turn = 0; turn < 5; turn += 1) {
+    later.push(ledger.post(beat(turn)));
+    await turns();
+  }
+  expect(commits).toHaveLength(1);
+  commits[0]?.answer();
+  await first;
+  await turns();
+  expect(commits).toHaveLength(2);
+  expect(commits[1]?.deeds).toHaveLength(5);
+  commits[1]?.answer();
+  await Promise.all(later);
+});
+
+test("the supervisor hears of a deed before its poster does, and what it breaks concerns nobody else", async () => {
+  const clock = testClock(0);
+  const order: string[] = [];
+  const ledger = openLedger({
+    clock,
+    soon: setImmediate,
+    commit: async (deeds) => deeds.map(() => ({ kind: "done" })),
+    committed: (deed) => {
+      order.push("hook");
+      if (deed.deed === "beat" && deed.atMs === 1) throw new Error("a bug");
+    },
+    unknown: () => order.push("unknown"),
+    full: () => order.push("full"),
+    defect: () => order.push("defect"),
+  });
+  const posts = [1, 2].map((atMs) => ledger.post(beat(atMs)).then(() => order.push(`poster ${atMs}`)));
+  await Promise.all(posts);
+  expect(order).toEqual(["hook", "defect", "hook", "poster 1", "poster 2"]);
+});
+
+test("a full disk turns submissions away and keeps the rest, which is tried again at growing pauses until there is space", async () => {
+  const { clock, ledger, commits, turns, told } = scene();
+  const step = standing(ledger.post(beat(1)));
+  const submission = standing(ledger.post(admit(1)));
+  await turns();
+  commits[0]?.fail(new StoreFull("full"));
+  await turns();
+  expect(submission.state).toBe("broken");
+  expect(submission.fault).toBeInstanceOf(StoreFull);
+  expect(step.state).toBe("open");
+  expect(ledger.load().isFull).toBe(true);
+  expect(told).toEqual(["full"]);
+  // While it waits a submission is turned away at once, anything else joins the line.
+  await expect(ledger.post(admit(2))).rejects.toBeInstanceOf(StoreFull);
+  const joined = standing(ledger.post(beat(2)));
+  for (const [at, pauseMs] of [250, 500, 1000, 2000, 4000, 8000, 10_000, 10_000].entries()) {
+    clock.skip(pauseMs - 1);
+    await turns();
+    expect(commits).toHaveLength(at + 1);
+    clock.skip(1);
+    await turns();
+    expect(commits).toHaveLength(at + 2);
+    expect(commits[at + 1]?.deeds).toEqual([beat(1), beat(2)]);
+    commits[at + 1]?.fail(new StoreFull("full"));
+    await turns();
+  }
+  clock.skip(10_000);
+  await turns();
+  commits.at(-1)?.answer();
+  await turns();
+  expect([step.state, joined.state]).toEqual(["kept", "kept"]);
+  expect(ledger.load().isFull).toBe(false);
+});
+
+test("a full disk with nothing but submissions lets the next one in after a pause", async () => {
+  const { clock, ledger, commits, turns } = scene();
+  const first = standing(ledger.post(admit(1)));
+  await turns();
+  commits[0]?.fail(new StoreFull("full"));
+  await turns();
+  expect(first.state).toBe("broken");
+  clock.skip(250);
+  await turns();
+  expect(ledger.load()).toMatchObject({ isFull: false, waiting: 0 });
+  const second = ledger.post(admit(2));
+  await turns();
+  commits.at(-1)?.answer();
+  expect(await second).toEqual(admitted as never);
+});
+
+test("a commit in doubt: everybody in it and behind it is refused, the process is told once, nothing more is written", async () => {
+  const { clock, ledger, commits, turns, told } = scene();
+  const inside = standing(ledger.post(beat(1)));
+  await turns();
+  const behind = standing(ledger.post(beat(2)));
+  commits[0]?.fail(new StoreUnknown("fsync failed"));
+  await turns();
+  const after = standing(ledger.post(beat(3)));
+  await turns();
+  clock.skip(60_000);
+  await turns();
+  expect([inside.state, behind.state, after.state]).toEqual(["broken", "broken", "broken"]);
+  expect(told).toEqual(["unknown"]);
+  expect(commits).toHaveLength(1);
+  expect(ledger.actor.getSnapshot().value).toBe("stopped");
+  await ledger.idle();
+});
+
+test("idle waits for everything that was posted, and for no space on a disk", async () => {
+  const { ledger, commits, turns } = scene();
+  await ledger.idle();
+  const post = ledger.post(beat(1));
+  const idle = standing(ledger.idle());
+  await turns();
+  expect(idle.state).toBe("open");
+  commits[0]?.answer();
+  await post;
+  await turns();
+  expect(idle.state).toBe("kept");
+  void ledger.post(beat(2));
+  const stuck = standing(ledger.idle());
+  await turns();
+  commits[1]?.fail(new StoreFull("full"));
+  await turns();
+  expect(stuck.state).toBe("kept");
+});
