@@ -107,6 +107,28 @@ const ROWS: Row[] = [
 
 test.each(ROWS)("§2.5 $name", (row) => house.meets(row));
 
+test.each([
+  [1_048_576, 202],
+  [1_048_577, 413],
+])("§8 a body of %i bytes in chunks, its length not announced, answers %i", async (bytes, status) => {
+  const before = await house.standing();
+  const whole = new TextEncoder().encode(padded(bytes));
+  let sent = 0;
+  const body = new ReadableStream<Uint8Array>({
+    pull: (controller) => {
+      if (sent < whole.length) controller.enqueue(whole.subarray(sent, sent + 65_536));
+      else controller.close();
+      sent += 65_536;
+    },
+  });
+  const headers = { authorization: `Bearer ${house.rich.key}` };
+  const answered = await fetch(`${house.url}/v1/generations`, { method: "POST", headers, body });
+  expect(answered.status).toBe(status);
+  const { error } = (await answered.json()) as { error: { code: string } | null };
+  expect(error?.code).toBe(status === 202 ? undefined : "body_too_large");
+  if (status !== 202) expect(await house.standing()).toEqual(before);
+});
+
 describe("what is accepted", () => {
   test("is a generation that is queued, quoted at the cheapest and reserved at the dearest route", async () => {
     const { body, headers, status } = await house.ask("POST", "/v1/generations", { body: dear(10), key: house.rich.key });
