@@ -44,6 +44,9 @@ const SIMULATOR_KILLED = 0.05;
 const LOAD_MS = [20, 1000] as const;
 const DRAIN_MS = [0, 200] as const;
 const BOOT_MS = [10, 300] as const;
+/** Every tenth life is long enough for the route time of the impatient model to run out; a restart puts that off. */
+const LONG_LIFE_MS = 3500;
+const isLongLife = (cycle: number) => cycle % 10 === 5;
 
 export const submissionsIn = (logPath: string): Submission[] => {
   const text = readFileSync(logPath, "utf8");
@@ -112,7 +115,7 @@ export const runCycles = async (
 
   for (let cycle = 1; cycle <= plan.cycles; cycle += 1) {
     const { child } = await startService(genrouter, place);
-    await Bun.sleep(between(LOAD_MS));
+    await Bun.sleep(between(LOAD_MS) + (isLongLife(cycle) ? LONG_LIFE_MS : 0));
     if (roll() < SIMULATOR_KILLED) await killSimulator();
     if (roll() < DRAINED) {
       child.kill("SIGTERM");

@@ -41,6 +41,7 @@ const LATE_MS = 2600;
 
 export const MISCHIEF: readonly Rule[] = [
   { fault: "late-ms", endpoint: "/mini/", probability: 0.08, ms: LATE_MS },
+  { fault: "drop", endpoint: "/mini/", probability: 0.12 },
   ...(["fal", "replicate"] as const).flatMap((provider) =>
     SHARES.map(([fault, probability, more]): Rule => ({ fault, provider, probability, ...more })),
   ),
