@@ -1,5 +1,5 @@
 // Asking providers: polls of accepted jobs, look-ups of lost submissions, and the long watch over what was given up.
-import { verdictOf } from "../../actors/route-health.ts";
+import { type RouteVerdict, verdictOf } from "../../actors/route-health.ts";
 import type { FindOutcome, PollOutcome } from "../providers/provider.ts";
 import type { Errand, Errands } from "./errands.ts";
 import { type EffectsParts, readWork, spreadMs, type Work } from "./parts.ts";
@@ -14,8 +14,14 @@ const FIND_LONGEST_MS = 30_000;
 const CLOCK_SLACK_MS = 60_000;
 
 export const openAsking = (parts: EffectsParts, errands: Errands) => {
-  /** Asks until there is something to tell. `slower` stretches the pauses of a watch. */
+  /**
+   * Asks until there is something to tell. `slower` stretches the pauses of a watch. What was given up was judged then;
+   * that it fails now, cancelled by us as like as not, says nothing more about its route.
+   */
   const pollUntilKnown = async (errand: Errand, work: Work, slower: number): Promise<void> => {
+    const blame = (verdict: RouteVerdict | null) => {
+      if (verdict && slower === 1) parts.judge(routeId, verdict);
+    };
     const { seq, n } = errand;
     const { routeId, provider } = work.attempt.route;
     const [firstMs, longestMs] = parts.providers.traits(provider).pollEveryMs;
@@ -37,8 +43,7 @@ export const openAsking = (parts: EffectsParts, errands: Errands) => {
             parts.report(seq, { type: "announced", n, results: [], atMs });
             return;
           }
-          const verdict = verdictOf(seen.failure.class);
-          if (verdict) parts.judge(routeId, verdict);
+          blame(verdictOf(seen.failure.class));
           parts.report(seq, { type: "jobFailed", n, failure: seen.failure, atMs });
           return;
         }
@@ -46,7 +51,7 @@ export const openAsking = (parts: EffectsParts, errands: Errands) => {
           gone += 1;
           if (gone === 1) goneSinceMs = atMs;
           if (gone >= GONE_TIMES && atMs - goneSinceMs >= GONE_MS / parts.pace) {
-            parts.judge(routeId, "failed");
+            blame("failed");
             parts.report(seq, {
               type: "jobFailed",
               n,

@@ -49,6 +49,17 @@ test("those who run already go before those still queued, and need no place in t
   expect(seats.nextSeated()?.seq).toBe(1);
 });
 
+test("of a route's two lines the one of running generations is served first, however late they came", () => {
+  const seats = openSeats({ all: 10, of: () => 1 });
+  seats.take("a", false);
+  seats.wait({ seq: 1, accountSeq: 1, routeId: "a", isRunning: false });
+  seats.wait({ seq: 2, accountSeq: 2, routeId: "a", isRunning: true });
+  seats.giveBack("a");
+  expect(seats.nextSeated()?.seq).toBe(2);
+  seats.giveBack("a");
+  expect(seats.nextSeated()?.seq).toBe(1);
+});
+
 test("nobody slips past a line: with somebody waiting, a newcomer takes its place behind", () => {
   const seats = openSeats({ all: 10, of: () => 2 });
   seats.take("a", false);

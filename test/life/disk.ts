@@ -10,11 +10,14 @@ export type TestDisk = {
   accept(): void;
   /** Files that came while it refused or held. */
   turnedAway(): number;
+  /** Files that were kept. */
+  kept(): number;
 };
 
 export const testDisk = (): TestDisk => {
   let mood: "accepts" | "refuses" | "holds" = "accepts";
   let turnedAway = 0;
+  let kept = 0;
   const waiting: (() => void)[] = [];
   const answer = async () => {
     if (mood === "accepts") return;
@@ -27,7 +30,12 @@ export const testDisk = (): TestDisk => {
       ...files,
       receive: async (generationId, n) => {
         await answer();
-        return files.receive(generationId, n);
+        const incoming = await files.receive(generationId, n);
+        const keep = async () => {
+          await incoming.keep();
+          kept += 1;
+        };
+        return { ...incoming, keep };
       },
     }),
     refuse: () => {
@@ -41,5 +49,6 @@ export const testDisk = (): TestDisk => {
       for (const wake of waiting.splice(0)) wake();
     },
     turnedAway: () => turnedAway,
+    kept: () => kept,
   };
 };

@@ -72,7 +72,6 @@ for (const rule of SAYS_NOTHING)
   });
 
 const COUNTS: [promise: string, rules: Rule[]][] = [
-  ["results that cannot be read, however often they are announced", [{ fault: "html" }]],
   ["answers that get lost", [{ fault: "drop" }]],
   ["jobs that never end", [{ fault: "stuck" }]],
   ["jobs that are forgotten", [{ fault: "stuck" }, { fault: "forget" }]],
@@ -89,6 +88,23 @@ for (const [what, rules] of COUNTS)
       scene.lines.some(({ event, fields }) => event === "route state changed" && fields.state === "open"),
     );
   });
+
+test("results that cannot be read, however often they are announced: five in a row open the route", async () => {
+  const scene = await openScene({ routes: [FAL, REPLICATE] });
+  scene.simulator.script({ fault: "html", endpoint: "life/fal" });
+  expect(await run(scene, 5)).toEqual([25, 25, 25, 25, 25]);
+  await scene.eventually(async () => (await stateOf(scene)) === "open");
+});
+
+test("a job that we cancelled ourselves says nothing about its route", async () => {
+  const scene = await openScene({ routes: [{ ...FAL, timeoutS: 100 }, REPLICATE] });
+  scene.simulator.script({ fault: "stuck", endpoint: "life/fal" });
+  expect(await run(scene, 4)).toEqual([25, 25, 25, 25]);
+  await scene.hurry(() => scene.simulator.jobs().filter(({ state }) => state === "cancelled").length === 4);
+  const watched = () => scene.rooms.effects.size();
+  await scene.hurry(() => watched() === 0);
+  expect(await stateOf(scene)).toBe("never judged");
+});
 
 test("a route that is down stays down over a restart, until its pause is over", async () => {
   const lasting = await openLasting([FAL, REPLICATE]);

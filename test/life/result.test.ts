@@ -1,6 +1,7 @@
 // Results that cannot be had at once, or at all: fetched again with fresh links, never charged before every file is safe.
 import { afterEach, expect, test } from "bun:test";
 import type { Rule } from "../../src/simulator/simulator.ts";
+import type { Store } from "../../src/store/store.ts";
 import { FAL, REPLICATE, SPARE, type TestRoute } from "./catalogue.ts";
 import { testDisk } from "./disk.ts";
 import { expectEnd, openScene, type Scene } from "./scene.ts";
@@ -147,6 +148,36 @@ test("a file that never stops coming is given up after ten minutes, and the next
   await scene.untilAttempts(id, "accepted");
   expect(await scene.show(id)).toMatchObject({ status: "running", attempts: 1 });
   scene.clock.skip(200_000);
+  await expectEnd(scene, id, { ends: 25, attempts: ["failed", "delivered"], received: ["fal", "replicate"] });
+});
+
+test("a result that comes in the moment its time is over does not stand in the way of the next route", async () => {
+  const disk = testDisk();
+  let isHeld = false;
+  let goOn: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  // The end of collecting is being written, slowly, while the files come in after all.
+  const around = (store: Store): Store => ({
+    ...store,
+    commit: async (deeds) => {
+      if (deeds.some((deed) => deed.deed === "step" && deed.event.type === "collectTimeEnded")) {
+        isHeld = true;
+        await held;
+      }
+      return store.commit(deeds);
+    },
+  });
+  const scene = await openScene({ routes: [FAL, REPLICATE], aroundFiles: disk.aroundFiles, around });
+  disk.hold();
+  const { id } = await scene.begin();
+  await scene.eventually(() => disk.turnedAway() === 1);
+  scene.clock.skip(600_000);
+  await scene.eventually(() => isHeld, "the end of the collecting");
+  disk.accept();
+  await scene.eventually(() => disk.kept() === 1, "the files");
+  goOn();
   await expectEnd(scene, id, { ends: 25, attempts: ["failed", "delivered"], received: ["fal", "replicate"] });
 });
 

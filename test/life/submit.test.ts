@@ -155,3 +155,12 @@ test("while a provider makes us wait the generation is running, without a messag
   scene.clock.skip(300_000);
   await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal", "fal"] });
 });
+
+test("a hundred refused submissions leave every connection of the provider's pool free", async () => {
+  const scene = await openScene({ routes: [FAL], env: { GENROUTER_LIMITS__SEATS_PER_ROUTE: "1000" } });
+  scene.simulator.script({ fault: "invalid", times: 100 });
+  await Promise.all(Array.from({ length: 100 }, () => scene.begin()));
+  await scene.hurry(async () => (await scene.balance()).inProgress === 0);
+  const { id } = await scene.begin();
+  expect((await scene.until(id)).status).toBe("succeeded");
+});
