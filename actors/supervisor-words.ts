@@ -11,6 +11,8 @@ export type Gate = { kind: "open"; spec: RouteSpec; watchMs: number } | { kind: 
 
 export type SupervisorParts = {
   clock: Clock;
+  /** When a process was last known to live before this one. */
+  lastAliveMs: number;
   limits: { seats: number; seatsOf: (routeId: string) => number; liveActors: number; collectMs: number; keepFilesMs: number };
   post: (deed: StepDeed) => Promise<StepOutcome>;
   unfinished: (afterSeq: number, limit: number) => Promise<Unfinished[]>;

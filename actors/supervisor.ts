@@ -276,7 +276,7 @@ export class Supervisor {
     }
     let taken: TakenUp;
     try {
-      taken = takeUp(found, snapshot, this.parts.clock.nowMs());
+      taken = takeUp(found, snapshot, this.parts.clock.nowMs(), this.parts.lastAliveMs);
     } catch (fault) {
       this.parts.lost(seq, fault instanceof Error ? fault.message : String(fault));
       return null;

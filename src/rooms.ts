@@ -17,6 +17,7 @@ import { openLate } from "./late.ts";
 import { readAllowed } from "./media/allow.ts";
 import { type MediaOptions, openMedia } from "./media/media.ts";
 import { type CallTimes, openProviders } from "./providers/providers.ts";
+import { type Life, openReadiness } from "./readiness.ts";
 import { openRecords } from "./records.ts";
 import { DELIVERIES_KEPT, openRoutes } from "./routes.ts";
 import type { Store } from "./store/store.ts";
@@ -81,9 +82,8 @@ const openDesks = ({ settings, store, callTimes }: RoomsParts) => {
 export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
   const { settings, clock, log, store, files } = parts;
   const { limits } = settings;
-  let life: "starting" | "open" | "draining" | "stopped" = "starting";
+  let life: Life = "starting";
   let baseUrl = settings.server.public_url;
-  const parked = new Map<number, string>();
 
   const ledger = openLedger({
     commit: (deeds) => store.commit(deeds),
@@ -99,6 +99,10 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     },
   });
   const { post } = ledger;
+  const readiness = openReadiness(
+    () => life,
+    () => ledger.load().isFull,
+  );
 
   const providers = openDesks(parts);
   const named = readAllowed(settings.media.allow);
@@ -135,6 +139,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
   const late = openLate({ post, abandon, log });
   const supervisor: Supervisor = new Supervisor({
     clock,
+    lastAliveMs: await store.lastSeenMs(),
     limits: {
       seats: limits.seats,
       seatsOf: routes.seatsOf,
@@ -159,13 +164,13 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
           ...(record.error ? { error_code: record.error.code } : {}),
         });
       } else if (after.matches({ running: "parked" })) {
-        parked.set(record.seq, record.id);
+        readiness.parked(record.seq, record.id);
         log("generation parked", { generation_id: record.id });
       }
     },
-    foundParked: (seq, id) => void parked.set(seq, id),
+    foundParked: readiness.parked,
     lost: (seq, reason) => {
-      parked.set(seq, `generation ${seq}`);
+      readiness.parked(seq, `generation ${seq}`);
       log("effect failed", { event: "generation lost", count: seq, reason });
     },
   });
@@ -209,14 +214,6 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     limits: { inProgress: limits.in_progress, noWaitMs: limits.no_wait_s * 1000 },
     clock,
   });
-  const readiness = () => {
-    const faults: string[] = [];
-    if (life === "starting") faults.push("recovery is reading the store");
-    if (life === "draining" || life === "stopped") faults.push("the service is draining");
-    if (ledger.load().isFull) faults.push("the disk is full");
-    for (const id of parked.values()) faults.push(`${id} cannot go on and waits for a person; genrouter trace ${id}`);
-    return { ready: faults.length === 0, faults };
-  };
   const links = openLinks({
     secretHex: await store.secret("links"),
     baseUrl: () => baseUrl,
@@ -236,7 +233,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     models: routes.models,
     files,
     links,
-    readiness,
+    readiness: readiness.answer,
     storeOpen: () => life !== "stopped",
   });
 
@@ -257,12 +254,14 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     supervisor,
     effects,
     post,
-    readiness,
+    readiness: readiness.answer,
     listensAt: (url) => {
       if (baseUrl === "") baseUrl = url;
     },
     recover: async () => {
       const startedAtMs = clock.nowMs();
+      // The next process has to know that this one lived; a full disk must not hold up recovery.
+      void post({ deed: "beat", atMs: startedAtMs }).catch(() => undefined);
       const found = await supervisor.recover();
       for (let afterSeq = 0; ; ) {
         const page = await store.watchedAttempts(afterSeq, WATCH_PAGE);

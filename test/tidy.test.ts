@@ -33,6 +33,7 @@ const HALL = [
   "src/routes.ts",
   "src/records.ts",
   "src/late.ts",
+  "src/readiness.ts",
   "src/embedded-simulator.ts",
   "src/main.ts",
 ];
