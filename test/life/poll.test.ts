@@ -23,7 +23,7 @@ for (const [what, rule] of UNDISTURBED)
     test(`${what}: ${route.name} is asked again, its job delivers, and it is the only one`, async () => {
       const scene = await openScene({ routes: [route, SPARE], callTimes: { pollMs: 150 } });
       scene.simulator.script(rule);
-      scene.simulator.script({ fault: "late-ms", ms: 30_000 });
+      scene.simulator.script({ fault: "late-ms", ms: 20_000 });
       const { id } = await scene.begin();
       await expectEnd(scene, id, { ...DELIVERED, received: [route.name] });
       expect(scene.simulator.jobs()).toHaveLength(1);
