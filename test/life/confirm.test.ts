@@ -36,8 +36,11 @@ for (const fault of ACCEPTED)
     test(`${fault}: the job is found again by ${by}, and it is the only one`, async () => {
       const scene = await openScene({ routes: [{ ...route, usd: "0.20" }, SPARE] });
       scene.simulator.script({ fault, times: 1 });
+      // Until the caller has seen it being confirmed, the list says nothing.
+      scene.simulator.script({ fault: "list-5xx" });
       const { id } = await scene.begin();
       await confirming(scene, id);
+      scene.simulator.clearScript();
       await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: [route.name] });
       expect(scene.simulator.jobs()).toHaveLength(1);
       const journal = (await scene.store.journalOf(await scene.seqOf(id))).map(({ event }) => event.type);
@@ -47,8 +50,10 @@ for (const fault of ACCEPTED)
 test("an answer that never comes is given up at its deadline, and the job it was about is found", async () => {
   const scene = await openScene(HASTY);
   scene.simulator.script({ fault: "hang-after", times: 1 });
+  scene.simulator.script({ fault: "list-5xx" });
   const { id } = await scene.begin();
   await confirming(scene, id);
+  scene.simulator.clearScript();
   await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
 });
 
@@ -132,10 +137,12 @@ test("`on_lost: hold`: a job that is found before the cap is continued", async (
 test("two generations with the same input, both answers lost: neither takes the other's job, and each job is charged once", async () => {
   const scene = await openScene({ routes: [REPLICATE, SPARE] });
   scene.simulator.script({ fault: "drop-after", times: 1 });
+  scene.simulator.script({ fault: "list-5xx" });
   const first = await scene.begin();
   await confirming(scene, first.id);
   const second = await scene.begin();
   await scene.until(second.id);
+  scene.simulator.clearScript();
   // The second one's job is owned, so the first one's is the only candidate left.
   expect((await scene.until(first.id)).status).toBe("succeeded");
   const jobs = [...(await scene.attempts(first.id)), ...(await scene.attempts(second.id))].map(({ job }) => job?.jobId);

@@ -4,12 +4,16 @@ import { FAL, REPLICATE, SPARE } from "./catalogue.ts";
 import { testDisk } from "./disk.ts";
 import { expectEnd, openScene, type Scene } from "./scene.ts";
 
+/** When the first route's job ends, well after its route's time of 600 s; and from the end of that time to the job's, and more. */
+const LATE_MS = 900_000;
+const REST_MS = 320_000;
+
 const stateOf = (scene: Scene, name: string) => scene.simulator.jobs().find(({ endpoint }) => endpoint === `life/${name}`)?.state;
 
 /** The first route accepts, its answer is lost, and its job ends after the route's time; the second never ends. */
 const loseFirst = async (scene: Scene, more: { max_wait_s?: number } = {}) => {
   scene.simulator.script({ fault: "drop-after", endpoint: "life/fal" });
-  scene.simulator.script({ fault: "late-ms", ms: 700_000, endpoint: "life/fal" });
+  scene.simulator.script({ fault: "late-ms", ms: LATE_MS, endpoint: "life/fal" });
   const { id } = await scene.begin(more);
   await scene.until(id, ({ message }) => message !== undefined);
   scene.clock.skip(600_000);
@@ -17,7 +21,7 @@ const loseFirst = async (scene: Scene, more: { max_wait_s?: number } = {}) => {
 };
 /** The first route's job goes on after the route's time is over. */
 const capFirst = async (scene: Scene) => {
-  scene.simulator.script({ fault: "late-ms", ms: 700_000, endpoint: "life/fal" });
+  scene.simulator.script({ fault: "late-ms", ms: LATE_MS, endpoint: "life/fal" });
   const { id } = await scene.begin();
   await scene.untilAttempts(id, "accepted");
   scene.clock.skip(600_000);
@@ -36,7 +40,7 @@ for (const [what, begin, given] of [
     const meanwhile = await scene.show(id);
     expect(meanwhile).toMatchObject({ status: "running", attempts: 2, cost_usd: null });
     expect(meanwhile.message).toBeUndefined();
-    scene.clock.skip(150_000);
+    scene.clock.skip(REST_MS);
     await expectEnd(scene, id, { ends: 20, attempts: ["delivered", "superseded"], received: ["fal", "replicate"] });
     await scene.eventually(() => stateOf(scene, "replicate") === "cancelled", "the cancelling of the other job");
     // Once the provider has said so, nobody asks about it any more.
@@ -47,7 +51,7 @@ test("a lost attempt that delivers after the end is marked late, and nothing cha
   const scene = await openScene();
   const id = await loseFirst(scene);
   const ended = await expectEnd(scene, id, { ends: 25, attempts: ["lost", "delivered"], received: ["fal", "replicate"] });
-  scene.clock.skip(150_000);
+  scene.clock.skip(REST_MS);
   await scene.untilAttempts(id, "late", "delivered");
   const after = await scene.show(id);
   expect({ ...after, output: { ...after.output, urls: [] } }).toEqual({
@@ -63,7 +67,7 @@ test("a result that comes after the generation has failed is marked late and cha
   const scene = await openScene();
   const id = await loseFirst(scene, { max_wait_s: 300 });
   await expectEnd(scene, id, { ends: "timed_out", attempts: ["lost"], received: ["fal"] });
-  scene.clock.skip(150_000);
+  scene.clock.skip(REST_MS);
   await scene.untilAttempts(id, "late");
   await expectEnd(scene, id, { ends: "timed_out", attempts: ["late"], received: ["fal"] });
 });
@@ -78,14 +82,14 @@ test("what was given up is cancelled when another route has delivered", async ()
 
 test("every route has failed while a late result is being fetched: the late result wins", async () => {
   const disk = testDisk();
-  const scene = await openScene({ routes: [FAL, { ...REPLICATE, timeoutS: 300 }], aroundFiles: disk.aroundFiles });
+  const scene = await openScene({ routes: [FAL, { ...REPLICATE, timeoutS: 640 }], aroundFiles: disk.aroundFiles });
   scene.simulator.script({ fault: "stuck", provider: "replicate" });
   const id = await capFirst(scene);
   await scene.untilAttempts(id, "capped", "accepted");
   disk.hold();
-  scene.clock.skip(150_000);
+  scene.clock.skip(REST_MS);
   await scene.eventually(() => disk.turnedAway() > 0, "the fetching of the late result");
-  scene.clock.skip(150_000);
+  scene.clock.skip(REST_MS);
   await scene.untilAttempts(id, "accepted", "capped");
   expect(await scene.show(id)).toMatchObject({ status: "running", attempts: 2, cost_usd: null });
   disk.accept();
@@ -94,15 +98,15 @@ test("every route has failed while a late result is being fetched: the late resu
 
 test("a late result that turns out to be no result gives way to the next route", async () => {
   const disk = testDisk();
-  const scene = await openScene({ routes: [FAL, { ...REPLICATE, timeoutS: 300 }, SPARE], aroundFiles: disk.aroundFiles });
+  const scene = await openScene({ routes: [FAL, { ...REPLICATE, timeoutS: 640 }, SPARE], aroundFiles: disk.aroundFiles });
   scene.simulator.script({ fault: "stuck", provider: "replicate" });
   scene.simulator.script({ fault: "unreadable", endpoint: "life/fal" });
   const id = await capFirst(scene);
   await scene.untilAttempts(id, "capped", "accepted");
   disk.hold();
-  scene.clock.skip(150_000);
+  scene.clock.skip(REST_MS);
   await scene.eventually(() => disk.turnedAway() > 0, "the fetching of the late result");
-  scene.clock.skip(150_000);
+  scene.clock.skip(REST_MS);
   await scene.untilAttempts(id, "accepted", "capped");
   disk.accept();
   await expectEnd(scene, id, {
@@ -113,25 +117,25 @@ test("a late result that turns out to be no result gives way to the next route",
 });
 
 test("a late result that turns out to be no result does not disturb the route that runs", async () => {
-  const scene = await openScene();
+  const scene = await openScene({ routes: [FAL, { ...REPLICATE, timeoutS: 2000 }] });
   scene.simulator.script({ fault: "unreadable", endpoint: "life/fal" });
-  scene.simulator.script({ fault: "late-ms", ms: 400_000, provider: "replicate" });
+  scene.simulator.script({ fault: "late-ms", ms: 900_000, provider: "replicate" });
   const id = await capFirst(scene);
   await scene.untilAttempts(id, "capped", "accepted");
-  scene.clock.skip(110_000);
+  scene.clock.skip(REST_MS);
   await scene.eventually(async () => (await scene.attempts(id))[0]?.failure?.class === "result_unreadable");
-  scene.clock.skip(290_000);
+  scene.clock.skip(580_000);
   await expectEnd(scene, id, { ends: 25, attempts: ["capped", "delivered"], received: ["fal", "replicate"] });
 });
 
 test("two attempts deliver at the same moment: one of them is charged, once", async () => {
   const disk = testDisk();
   const scene = await openScene({ aroundFiles: disk.aroundFiles });
-  scene.simulator.script({ fault: "late-ms", ms: 150_000, provider: "replicate" });
+  scene.simulator.script({ fault: "late-ms", ms: REST_MS, provider: "replicate" });
   const id = await capFirst(scene);
   await scene.untilAttempts(id, "capped", "accepted");
   disk.hold();
-  scene.clock.skip(150_000);
+  scene.clock.skip(REST_MS);
   const seq = await scene.seqOf(id);
   const announced = async () => (await scene.store.journalOf(seq)).filter(({ event }) => event.type === "announced").length;
   await scene.eventually(async () => (await announced()) === 2, "both announcements");

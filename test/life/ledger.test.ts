@@ -41,7 +41,7 @@ test("the disk is full: submissions are busy, reads go on, what runs waits, and 
 test("a database that may not grow says busy, keeps its books, and goes on in a larger one", async () => {
   const lasting = await openLasting([{ ...FAL, seats: 1 }], { pragmas: { maxPages: 160 } });
   const { first } = lasting;
-  first.simulator.script({ fault: "late-ms", ms: 60_000, times: 1 });
+  first.simulator.script({ fault: "late-ms", ms: 500_000, times: 1 });
   const ids = [(await first.begin()).id];
   await first.untilAttempts(ids[0] ?? "", "accepted");
   const long = "x".repeat(9000);

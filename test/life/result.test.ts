@@ -63,8 +63,8 @@ for (const [what, rule] of PASSING)
       const scene = await openScene({ routes: [route, SPARE] });
       scene.simulator.script(rule);
       const { id } = await scene.begin();
-      await scene.until(id, ({ message }) => message === CONFIRMING);
       await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: [route.name] });
+      expect(await scene.states(id)).toContain("running.confirming.result");
       const [job] = scene.simulator.jobs();
       expect(job?.fetches).toBe(3);
     });
@@ -74,8 +74,8 @@ test("success that is announced before there is a file is confirmed, and the fil
   scene.simulator.script({ fault: "early-done", polls: 2 });
   scene.simulator.script({ fault: "late-ms", ms: 15_000 });
   const { id } = await scene.begin();
-  await scene.until(id, ({ message }) => message === CONFIRMING);
   await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["replicate"] });
+  expect(await scene.states(id)).toContain("running.confirming.result");
 });
 
 test("a link that has expired is replaced by a fresh one, asked for at the provider", async () => {

@@ -1,5 +1,5 @@
 // A scene of the life of a generation: a house with a small catalogue, and how everything is looked at when it has ended.
-import { afterEach, expect } from "bun:test";
+import { afterEach, expect, setDefaultTimeout } from "bun:test";
 import type { Attempt } from "../../src/terms.ts";
 import { type House, type HouseOptions, openHouse, type Shown, type Tenant } from "../house.ts";
 import { catalogueOf, FAL, INPUT, MODEL, REPLICATE, SPARE, type TestRoute } from "./catalogue.ts";
@@ -9,6 +9,8 @@ export type Scene = House & {
   begin(more?: Parameters<House["submit"]>[2]): Promise<Shown>;
   /** Another account's generation, whose job on a route (the first) never ends, or ends after `ms`; resolves when it is there. */
   occupy(more?: { on?: string; ms?: number }): Promise<string>;
+  /** The states it has rested in, in order. */
+  states(id: string): Promise<string[]>;
   attempts(id: string): Promise<Attempt[]>;
   /** Waits until the attempts are in these states, in order. */
   untilAttempts(id: string, ...states: string[]): Promise<Attempt[]>;
@@ -20,6 +22,9 @@ export type Scene = House & {
 };
 
 export type SceneOptions = HouseOptions & { routes?: readonly TestRoute[]; files?: number };
+
+// What does not come about is told by the house itself, before the runner gives up.
+setDefaultTimeout(20_000);
 
 const open: House[] = [];
 afterEach(async () => {
@@ -54,6 +59,7 @@ export const openScene = async ({
       }, "the job that takes the seat");
       return id;
     },
+    states: async (id) => (await house.store.journalOf(await seqOf(id))).map(({ stateAfter }) => stateAfter),
     attempts,
     untilAttempts: (id, ...states) =>
       house.eventually(

@@ -6,16 +6,22 @@ import { expectEnd, INITIAL_CREDITS, openScene } from "./scene.ts";
 const ONE_SEAT = { GENROUTER_LIMITS__SEATS: "1" };
 
 test("queued until the waiting time is over: timed out, never tried, the whole hold released", async () => {
-  const scene = await openScene({ env: ONE_SEAT });
+  const scene = await openScene({
+    routes: [
+      { ...FAL, timeoutS: 2400 },
+      { name: "spare", usd: "0.30" },
+    ],
+    env: ONE_SEAT,
+  });
   await scene.occupy();
-  const { id } = await scene.begin({ max_wait_s: 60 });
-  scene.clock.skip(30_000);
+  const { id } = await scene.begin({ max_wait_s: 600 });
+  scene.clock.skip(300_000);
   expect(await scene.show(id)).toMatchObject({ status: "queued", attempts: 0, reserved_usd: 0.3 });
   expect(await scene.balance()).toEqual({ available: INITIAL_CREDITS - 30, held: 30, charged: 0, inProgress: 1 });
-  scene.clock.skip(30_000);
+  scene.clock.skip(300_000);
   const ended = await expectEnd(scene, id, { ends: "timed_out", attempts: [], received: ["fal"] });
   const waitedMs = Date.parse(ended.completed_at ?? "") - Date.parse(ended.created_at);
-  expect(waitedMs).toBeGreaterThanOrEqual(60_000);
+  expect(waitedMs).toBeGreaterThanOrEqual(600_000);
 });
 
 test("without `max_wait_s` no attempt begins after the time that is set for that", async () => {
@@ -25,9 +31,9 @@ test("without `max_wait_s` no attempt begins after the time that is set for that
   });
   await scene.occupy();
   const { id } = await scene.begin();
-  scene.clock.skip(299_000);
+  scene.clock.skip(150_000);
   expect((await scene.show(id)).status).toBe("queued");
-  scene.clock.skip(1000);
+  scene.clock.skip(150_000);
   await expectEnd(scene, id, { ends: "timed_out", attempts: [], received: ["fal"] });
 });
 
