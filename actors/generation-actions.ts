@@ -1,7 +1,7 @@
 // What the generation machine does on its way: it notes what goes to disk and asks for what comes after, nothing else.
 import { setup } from "xstate";
 import type { AttemptChange } from "../src/deeds.ts";
-import type { AttemptState, GenerationErrorCode } from "../src/terms.ts";
+import type { AttemptState, Failure, GenerationErrorCode } from "../src/terms.ts";
 import { backOffUntilMs, currentRoute, endCode } from "./generation-rules.ts";
 import {
   type Ask,
@@ -99,12 +99,15 @@ export const beginBackingOff = words.enqueueActions(({ context, event, enqueue }
   noteAttempt(enqueue.emit, { n: event.n, state: "intent", failure: event.failure });
 });
 
+const UNFETCHED: Failure = { class: "result_unreadable", detail: "its files did not come within the time for collecting" };
+
 /** Ends the current attempt; a lost or capped one stays watched, in case it delivers after all. */
 export const closeAttempt = (as: ClosedAs) =>
   words.enqueueActions(({ context, event, enqueue }) => {
     const attempt = context.current;
     if (!attempt) return;
-    const failure = "failure" in event ? event.failure : null;
+    const isUnfetched = event.type === "collectTimeEnded";
+    const failure = "failure" in event ? event.failure : isUnfetched ? UNFETCHED : null;
     const isWatched = as === "lost" || as === "capped";
     const refused = failure?.class === "refused_input" ? 1 : 0;
     enqueue.assign({
@@ -119,8 +122,8 @@ export const closeAttempt = (as: ClosedAs) =>
       ...(failure ? { failure } : {}),
       ...(isWatched ? { watchUntilMs: (attempt.sentAtMs ?? event.atMs) + attempt.watchMs } : {}),
     });
-    if (!isWatched) enqueue.emit({ type: "ask.letGo", n: attempt.n });
-    else enqueue.emit({ type: "ask.watch", n: attempt.n, ...(as === "capped" ? { outOfTime: true } : {}) });
+    const outOfTime = as === "capped" || isUnfetched ? ({ outOfTime: true } as const) : {};
+    enqueue.emit({ type: isWatched ? "ask.watch" : "ask.letGo", n: attempt.n, ...outOfTime });
   });
 
 /** No route is left but an earlier attempt's files are arriving: that one becomes the current attempt again. */

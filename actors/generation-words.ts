@@ -62,7 +62,7 @@ export type Ask =
   | { type: "ask.watch"; n: number; outOfTime?: true }
   | { type: "ask.cancel"; n: number }
   /** Nothing of this attempt is wanted any more. */
-  | { type: "ask.letGo"; n: number };
+  | { type: "ask.letGo"; n: number; outOfTime?: true };
 
 /** What goes to disk with the step. */
 export type Note =

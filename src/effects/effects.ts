@@ -61,7 +61,9 @@ export const openEffects = (parts: EffectsParts): Effects => {
         case "ask.letGo":
           submitting.letGo(seq, ask.n);
           collecting.letGo(seq, ask.n);
-          return errands.letGo(seq, ask.n, ["cancel"]);
+          errands.letGo(seq, ask.n, ["cancel"]);
+          if (ask.outOfTime) asking.blame(seq, ask.n);
+          return;
         case "ask.beginAttempt":
           return;
       }

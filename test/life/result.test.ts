@@ -149,6 +149,7 @@ test("a file that never stops coming is given up after ten minutes, and the next
   expect(await scene.show(id)).toMatchObject({ status: "running", attempts: 1 });
   scene.clock.skip(200_000);
   await expectEnd(scene, id, { ends: 25, attempts: ["failed", "delivered"], received: ["fal", "replicate"] });
+  expect((await scene.attempts(id))[0]?.failure?.class).toBe("result_unreadable");
 });
 
 test("a result that comes in the moment its time is over does not stand in the way of the next route", async () => {
