@@ -33,7 +33,8 @@ export type Service = {
 const EXIT_UNKNOWN_OUTCOME = 70;
 /** How often the highest time seen goes to disk, so that time never runs backwards across a restart. */
 const BEAT_MS = 10_000;
-const SWEEP_MS = 600_000;
+/** Files are at most this long past their retention. */
+const SWEEP_MS = 60_000;
 /** A difference between the service's clock and the machine's that somebody should know of. */
 const CLOCK_JUMP_MS = 5_000;
 

@@ -74,7 +74,9 @@ export const openControl = (dir: string, office: Office, about: About, log: Log)
     checkAsk(operation, ask);
     // What fits the operation's shape is what its method takes.
     const run = office[operation] as unknown as (ask: Json) => Promise<Json>;
-    const reference = typeof ask === "object" && ask !== null && "reference" in ask ? `${operation} ${ask.reference}` : null;
+    // The same request in full: a reference that comes back with another account or amount is for the office to refuse.
+    const reference =
+      typeof ask === "object" && ask !== null && "reference" in ask ? `${operation} ${JSON.stringify(ask)}` : null;
     if (reference === null) return run(ask);
     const known = remembered.get(reference);
     if (known) return known;

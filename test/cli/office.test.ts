@@ -93,6 +93,11 @@ describe.each([
     await way.office.addCredits({ ...ask, note: "again" });
     expect((await way.office.showCredits({ accountId: id, last: 10 })).account.availableCredits).toBe(1230);
     const other = await way.office.createAccount({ reference: "r-3b", name: "d", creditCredits: 0 });
+    for (const clash of [
+      { ...ask, accountId: other.id },
+      { ...ask, credits: 1231 },
+    ])
+      expect((await faultOf(way.office.addCredits(clash))).message).toContain("invoice 1");
     const direct = openOffice({
       reads: way.store,
       post: async (deed) => (await way.store.commit([deed]))[0] as never,

@@ -159,13 +159,13 @@ const events = (): string =>
 const exits = (): string =>
   table(
     ["exit code", "meaning"],
-    Object.entries(EXITS).map(([name, code]) => [String(code), name]),
+    [...Object.entries(EXITS), ["the outcome of a write is not known", 70] as const].map(([name, code]) => [String(code), name]),
   );
 
 /** The words of src/terms.ts that are types or constants, with the first sentence of what is said of each. */
 const glossary = (): string => {
   const text = readFileSync(join(root, "src/terms.ts"), "utf8");
-  const rows = [...text.matchAll(/\/\*\*([\s\S]*?)\*\/\nexport (?:type|const) (\w+)/g)].map((match) => {
+  const rows = [...text.matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\nexport (?:type|const) (\w+)/g)].map((match) => {
     const said = (match[1] ?? "").replace(/\n \*/g, " ").replace(/\s+/g, " ").trim();
     return [`\`${match[2]}\``, said];
   });

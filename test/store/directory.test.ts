@@ -2,7 +2,7 @@
 
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { StoreFull, StoreUnknown } from "../../src/deeds.ts";
@@ -142,6 +142,19 @@ test("what a killed process was answered is there, once, and the invariants hold
   for (const id of ids) expect(await store.findGeneration(id)).toMatchObject({ status: "queued" });
   expect(await violations(store)).toEqual([]);
   await store.close();
+});
+
+test("in a directory that others may read, the database and its log are for the owner alone", async () => {
+  chmodSync(dir, 0o755);
+  const before = process.umask(0o022);
+  try {
+    const store = await open();
+    const modes = ["genrouter.db", "genrouter.db-wal", "lock.db"].map((name) => statSync(join(dir, name)).mode & 0o777);
+    expect(modes).toEqual([0o600, 0o600, 0o600]);
+    await store.close();
+  } finally {
+    process.umask(before);
+  }
 });
 
 test("the mode is fixed when the directory is made; without one named it keeps its own", async () => {

@@ -1,5 +1,6 @@
 // Opens connections to the database file, with every pragma that safety rests on set and asserted.
 import { Database, type SQLQueryBindings } from "bun:sqlite";
+import { chmodSync } from "node:fs";
 
 export type Pragmas = {
   /** Page cache of the connection, KiB. */
@@ -54,6 +55,8 @@ const insist = (db: Database, settings: Readonly<Record<string, string>>): void 
 /** The one connection that writes. `:memory:` has no log on disk and is otherwise the same. */
 export const openWriter = (path: string, pragmas: Pragmas = DEFAULT_PRAGMAS): Database => {
   const db = closing(new Database(path, { readwrite: true, create: true, strict: true }));
+  // Prompts and the secret that signs links are in it: for nobody else, whatever the mask. Its log takes the same mode.
+  if (path !== ":memory:") chmodSync(path, 0o600);
   insist(db, {
     busy_timeout: "5000",
     journal_mode: path === ":memory:" ? "memory" : "wal",

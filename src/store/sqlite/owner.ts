@@ -1,6 +1,17 @@
 // One owner per data directory: the lock, the pid of who holds it, and the checks that the directory can be trusted.
 import { Database } from "bun:sqlite";
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, rmSync, statfsSync, writeSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  writeSync,
+} from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { DirectoryInUse, DirectoryUnusable, faultCode, faultText } from "./faults.ts";
@@ -74,6 +85,7 @@ export const claimDirectory = (dir: string, allows: { networkDisk: boolean; crea
   const inUse = () => new DirectoryInUse(`data directory ${dir}: ${ownerText(dir)}; stop it first, or use another directory`);
   if (held().has(path)) throw inUse();
   const lock = new Database(path, { readwrite: true, create: true });
+  chmodSync(path, 0o600);
   try {
     lock.run("PRAGMA busy_timeout = 0");
     lock.run("PRAGMA locking_mode = EXCLUSIVE");
