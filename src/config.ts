@@ -15,6 +15,9 @@ const ProviderSettings = Type.Object(
   { additionalProperties: false },
 );
 
+/** Every provider that can have settings; the providers' own list is tested to be the same. */
+export const KNOWN_PROVIDERS: readonly string[] = ["fal", "replicate"];
+
 export const SettingsSchema = Type.Object(
   {
     server: Type.Object(
@@ -76,8 +79,9 @@ export const SettingsSchema = Type.Object(
       },
       { default: {}, additionalProperties: false },
     ),
-    providers: Type.Record(Type.String({ pattern: "^[a-z][a-z0-9_-]*$" }), ProviderSettings, {
+    providers: Type.Record(Type.String({ pattern: `^(${KNOWN_PROVIDERS.join("|")})$` }), ProviderSettings, {
       default: {},
+      additionalProperties: false,
       description: "per provider: base_url and key",
     }),
     log: Type.Object(
@@ -146,12 +150,14 @@ const nameOf = (path: string) => PREFIX + path.slice(1).replaceAll("/", "__").to
 const faultLine = ({ path, schema, value, message, type }: ValueError): string => {
   const name = nameOf(path);
   if (type === ValueErrorType.ObjectAdditionalProperties) {
-    const known = Object.keys(parentOf(path)?.properties ?? {});
+    const known = /^\/providers\/[^/]*$/.test(path) ? KNOWN_PROVIDERS : Object.keys(parentOf(path)?.properties ?? {});
     return `${name} is not a setting; ${known.length > 0 ? `known here: ${known.map((key) => key.toUpperCase()).join(", ")}` : "see the settings table"}`;
   }
   const shown = path.startsWith("/providers") ? "" : `, not ${JSON.stringify(value)}`;
   const meaning = typeof schema.description === "string" ? ` (${schema.description})` : "";
-  return `${name}: ${message.toLowerCase()}${shown}${meaning}`;
+  const choices = Array.isArray(schema.anyOf) ? schema.anyOf.map((choice: { const?: unknown }) => choice.const) : [];
+  const expected = choices.length > 0 ? `expected one of ${choices.join(", ")}` : message.toLowerCase();
+  return `${name}: ${expected}${shown}${meaning}`;
 };
 
 /** The schema of the section that a path is in. */

@@ -15,7 +15,9 @@ class NobodyThere extends CommandFault {
 }
 
 const isNobody = (fault: unknown): boolean =>
-  fault instanceof Error && "code" in fault && ["ENOENT", "ECONNREFUSED", "ENOTSOCK", "EACCES"].includes(String(fault.code));
+  fault instanceof Error &&
+  "code" in fault &&
+  ["ENOENT", "ECONNREFUSED", "ENOTSOCK", "ENOTDIR", "EACCES"].includes(String(fault.code));
 
 const send = async (path: string, name: string, ask?: unknown): Promise<unknown> => {
   for (let left = TRIES; ; left--)

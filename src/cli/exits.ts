@@ -25,7 +25,7 @@ export type Exit = (typeof EXITS)[keyof typeof EXITS] | 70;
 
 /** What `--help` says about exit codes. */
 export const EXIT_TABLE = `Exit codes:
-  0 ok · 1 failure · 2 usage or settings · 3 not authorised (401, 403) · 4 not found · 5 insufficient credits (402)
+  0 ok · 1 failure · 2 usage, settings or a damaged database · 3 not authorised (401, 403) · 4 not found · 5 insufficient credits (402)
   6 refused input (400, 409, 413, 422) · 7 the generation failed · 8 waiting time over · 70 outcome of a write unknown
   75 try again (429, 503, data in use) · 78 data directory unusable · 130 Ctrl-C · 143 terminated`;
 
@@ -65,7 +65,7 @@ export const tell = async (fault: unknown): Promise<Told> => {
   if (fault instanceof DirectoryUnusable) return told(EXITS.unwritable, "directory_unusable");
   if (fault instanceof WrongMode) return told(EXITS.usage, "wrong_mode");
   if (fault instanceof WrongSchema) return told(EXITS.failure, "wrong_schema");
-  if (fault instanceof StoreDamaged) return told(EXITS.failure, "store_damaged");
+  if (fault instanceof StoreDamaged) return told(EXITS.usage, "store_damaged");
   if (fault instanceof StoreUnknown) return told(70, "outcome_unknown");
   if (fault instanceof StoreFull) return told(EXITS.tryAgain, "disk_full");
   if (fault instanceof BadAllowEntry) return told(EXITS.usage, "bad_setting");

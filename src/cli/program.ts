@@ -30,8 +30,8 @@ const ADDITIONS = [
   addSimulator,
 ];
 
-/** Every command of the binary, ready to parse. */
-export const buildProgram = (session: Session): Command => {
+/** Every command of the binary, ready to parse. `isJson`: mistakes are left to the caller to tell. */
+export const buildProgram = (session: Session, isJson = false): Command => {
   const { terminal } = session;
   const program = new Command("genrouter")
     .description("One key and one request shape for image, video and audio generation; the cheapest route first, charged once.")
@@ -44,7 +44,9 @@ export const buildProgram = (session: Session): Command => {
     .exitOverride()
     .configureOutput({
       writeOut: (text) => terminal.print(text.trimEnd()),
-      writeErr: (text) => terminal.warn(text.trimEnd()),
+      writeErr: (text) => {
+        if (!isJson) terminal.warn(text.trimEnd());
+      },
       outputError: (text, write) => write(text),
     })
     .configureHelp({ showGlobalOptions: true })
@@ -72,6 +74,12 @@ ${EXIT_TABLE}`,
   );
 };
 
+/** A mistake in the words of a command line, as one line. */
+const usageText = (fault: CommanderError): string =>
+  fault.code === "commander.help"
+    ? "a command is missing; --help lists them"
+    : fault.message.replace(/^error: /, "").replaceAll("\n", " ");
+
 /**
  * Runs one command line.
  * @param words the words after the program's name.
@@ -79,17 +87,22 @@ ${EXIT_TABLE}`,
  */
 export const run = async (words: readonly string[], terminal: Terminal, env: Session["env"]): Promise<Exit> => {
   const session: Session = { terminal, env, exit: EXITS.ok };
+  const isJson = words.includes("--json");
   try {
-    await buildProgram(session).parseAsync(words, { from: "user" });
+    await buildProgram(session, isJson).parseAsync(words, { from: "user" });
     return session.exit;
   } catch (fault) {
-    // Commander has said already what is wrong; help and version that were asked for are no fault.
-    if (fault instanceof CommanderError) return fault.exitCode === 0 ? EXITS.ok : EXITS.usage;
+    // Commander has said already in plain words what is wrong; help and version that were asked for are no fault.
+    if (fault instanceof CommanderError) {
+      if (fault.exitCode === 0) return EXITS.ok;
+      if (isJson) terminal.warn(JSON.stringify({ error: { code: "usage", message: usageText(fault) } }));
+      return EXITS.usage;
+    }
     const told = await tell(fault);
     const debug = words.includes("--debug");
     terminal.progress(null);
     const [first, ...others] = told.lines;
-    if (first !== undefined && words.includes("--json"))
+    if (first !== undefined && isJson)
       terminal.warn(JSON.stringify({ error: { code: told.code, message: told.lines.join("; ") } }));
     else if (first !== undefined) terminal.warn([`${terminal.paint("red", "error:")} ${first}`, ...others].join("\n  "));
     if (debug && fault instanceof Error) terminal.warn(fault.stack ?? "");

@@ -47,9 +47,15 @@ const accountLines = (rows: readonly AccountRow[]): string[] =>
 const parseLimit = (text: string, flag: string): number | null =>
   text === "default" ? null : parseWhole(text, flag, 1, 1_000_000);
 
+const LONGEST_NAME_CHARS = 200;
+
 export const addAccounts = (program: Command, session: Session): void => {
   const { terminal } = session;
-  const accounts = program.command("accounts").description("make, list, pause and limit accounts");
+  const accounts = withExamples(
+    program.command("accounts").description("make, list, pause and limit accounts"),
+    "accounts create --name acme --credit-usd 25",
+    "accounts list",
+  );
 
   const create = accounts
     .command("create")
@@ -59,6 +65,10 @@ export const addAccounts = (program: Command, session: Session): void => {
     .option("--reference <text>", "makes the command safe to repeat: the same reference makes the account once")
     .option("--simulate", "where the data directory is new: make it for the simulator, not for real providers")
     .action(async (flags: Flags & { name: string; creditUsd?: string; reference?: string; simulate?: true }) => {
+      if (flags.name.trim() === "" || flags.name.length > LONGEST_NAME_CHARS)
+        throw new CommandFault(EXITS.usage, `--name: give the account a name of 1 to ${LONGEST_NAME_CHARS} characters`, {
+          code: "bad_flag",
+        });
       const creditCredits = flags.creditUsd === undefined ? 0 : parseUsd(flags.creditUsd, "--credit-usd");
       const reference = flags.reference ?? newReference("acc");
       const made = await withOffice(

@@ -39,7 +39,11 @@ const movementLines = (rows: readonly MovementRow[]): string[] =>
 
 export const addCredits = (program: Command, session: Session): void => {
   const { terminal } = session;
-  const credits = program.command("credits").description("add, take back and show prepaid credits");
+  const credits = withExamples(
+    program.command("credits").description("add, take back and show prepaid credits"),
+    "credits add --account acc_01k… --usd 25",
+    "credits show --account acc_01k…",
+  );
 
   const move = (name: "add" | "take", description: string) =>
     withJson(withDir(credits.command(name).description(description)))
@@ -60,13 +64,14 @@ export const addCredits = (program: Command, session: Session): void => {
         if (flags.json) return terminal.print(JSON.stringify({ moved_usd: usdNumber(movedCredits), ...accountJson(account) }));
         if (movedCredits === 0 && flags.reference !== undefined && name === "add")
           terminal.note(`nothing added: the reference ${JSON.stringify(flags.reference)} has been used before`);
-        const owed = account.owedCredits > 0 ? `  owed ${showUsd(account.owedCredits)}, account paused` : "";
+        const owed = account.owedCredits > 0 ? `  owed ${showUsd(account.owedCredits)}` : "";
+        const paused = account.paused ? "  account paused" : "";
         terminal.print(
-          `${name === "add" ? "added" : "taken"} ${showUsd(Math.abs(movedCredits))}  balance ${showUsd(account.availableCredits + account.heldCredits)}  available ${showUsd(account.availableCredits)}${owed}`,
+          `${name === "add" ? "added" : "taken"} ${showUsd(Math.abs(movedCredits))}  balance ${showUsd(account.availableCredits + account.heldCredits)}  available ${showUsd(account.availableCredits)}${owed}${paused}`,
         );
       });
   withExamples(
-    move("add", "add credits"),
+    move("add", "add credits: an operator may grant any amount; packs of 10 to 5,000 USD are what customers buy"),
     'credits add --account acc_01k… --usd 25 --note "invoice 1042"',
     "credits add --account acc_01k… --usd 12.50 --reference invoice-1043",
   );

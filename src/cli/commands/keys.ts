@@ -37,7 +37,11 @@ const keyLines = (rows: readonly KeyRow[]): string[] =>
 
 export const addKeys = (program: Command, session: Session): void => {
   const { terminal } = session;
-  const keys = program.command("keys").description("make, list and revoke API keys");
+  const keys = withExamples(
+    program.command("keys").description("make, list and revoke API keys"),
+    "keys create --account acc_01k…",
+    "keys list",
+  );
 
   const create = keys
     .command("create")

@@ -1,9 +1,10 @@
 // `genrouter serve`: opens the service, its control socket and, with the simulator, its demo account; ends it by a drain.
 import { randomBytes } from "node:crypto";
+import { lookup } from "node:dns/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { systemClock } from "../../clock.ts";
-import { BadSetting, readSettings, type Settings, WELL_KNOWN_KEYS } from "../../config.ts";
+import { BadSetting, KNOWN_PROVIDERS, readSettings, type Settings, WELL_KNOWN_KEYS } from "../../config.ts";
 import { openLog } from "../../events.ts";
 import type { Service } from "../../hall.ts";
 import { openControl } from "../control.ts";
@@ -27,7 +28,7 @@ export const serveSettings = (env: Record<string, string | undefined>, flags: Fl
     ...(flags.data === undefined ? {} : { data: { dir: flags.data } }),
     ...(flags.catalogue === undefined ? {} : { catalogue: { dir: flags.catalogue } }),
   });
-  const hasKey = Object.values(settings.providers).some((provider) => provider.key !== undefined);
+  const hasKey = KNOWN_PROVIDERS.some((id) => settings.providers[id]?.key !== undefined);
   if (!flags.simulate && !hasKey)
     throw new BadSetting(
       `no provider has a key; set GENROUTER_PROVIDERS__FAL__KEY (or ${Object.values(WELL_KNOWN_KEYS).join(", ")}), or start with --simulate`,
@@ -35,9 +36,22 @@ export const serveSettings = (env: Record<string, string | undefined>, flags: Fl
   return settings;
 };
 
+const isResolvable = (host: string): Promise<boolean> =>
+  lookup(host.replace(/^\[(.*)\]$/, "$1")).then(
+    () => true,
+    () => false,
+  );
+
 /** Why an address cannot be listened at; undefined for any other fault. */
-const addressFault = (fault: unknown, { host, port }: Settings["server"]): CommandFault | undefined => {
+const addressFault = async (fault: unknown, { host, port }: Settings["server"]): Promise<CommandFault | undefined> => {
   const code = fault instanceof Error && "code" in fault ? fault.code : undefined;
+  // A name without an address fails with the code of a port in use, or of a bad argument: the name is asked for itself.
+  if (typeof code === "string" && !(await isResolvable(host)))
+    return new CommandFault(
+      EXITS.usage,
+      `cannot listen at ${host}: there is no address of that name; set GENROUTER_SERVER__HOST or --host to one of this machine's`,
+      { code: "address_unusable" },
+    );
   if (code === "EADDRINUSE" && port !== 0)
     return new CommandFault(EXITS.failure, `port ${port} is in use; set GENROUTER_SERVER__PORT or --port`, {
       code: "port_in_use",
@@ -58,13 +72,13 @@ const open = async (settings: Settings, simulate: boolean): Promise<Service> => 
     // Sockets that share a port would let two services take turns at the same callers: this bind shares with nobody.
     await Bun.serve({ hostname, port, reusePort: false, fetch: () => new Response() }).stop(true);
   } catch (fault) {
-    throw addressFault(fault, settings.server) ?? fault;
+    throw (await addressFault(fault, settings.server)) ?? fault;
   }
   try {
     return await openService(settings, { simulate, log: openLog(settings.log) });
   } catch (fault) {
     const code = fault instanceof Error && "code" in fault ? fault.code : undefined;
-    throw (code === "EADDRINUSE" ? addressFault(fault, settings.server) : undefined) ?? fault;
+    throw (code === "EADDRINUSE" ? await addressFault(fault, settings.server) : undefined) ?? fault;
   }
 };
 

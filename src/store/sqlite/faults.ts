@@ -28,7 +28,16 @@ export const faultCode = (fault: unknown): string =>
 /** What a fault says, for a message. */
 export const faultText = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));
 
-/** Runs work on the file at `path`. @throws StoreDamaged when SQLite finds that it is not sound. */
+/** The line of a disk that is full while a directory is opened; undefined for any other fault. */
+const fullDisk = (path: string, code: string): DirectoryUnusable | undefined =>
+  /^(SQLITE_FULL|SQLITE_IOERR_SHMSIZE|ENOSPC|EDQUOT)$/.test(code)
+    ? new DirectoryUnusable(`${path}: the disk is full (${code}); free some space and start again, or choose another with --data`)
+    : undefined;
+
+/**
+ * Opens the file at `path`.
+ * @throws StoreDamaged when SQLite finds that it is not sound. @throws DirectoryUnusable when the disk is full.
+ */
 export const tellingDamage = <T>(path: string, work: () => T): T => {
   try {
     return work();
@@ -36,6 +45,6 @@ export const tellingDamage = <T>(path: string, work: () => T): T => {
     const code = faultCode(fault);
     if (/^SQLITE_(CORRUPT|NOTADB)/.test(code))
       throw new StoreDamaged(`${path} is damaged (${code}): restore a backup; nothing was changed`);
-    throw fault;
+    throw fullDisk(path, code) ?? fault;
   }
 };
