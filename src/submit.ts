@@ -23,6 +23,8 @@ export type Order = {
   idempotencyKey: string | null;
   /** SHA-256 of the canonical request as sent, hex. */
   bodyHash: string;
+  /** Asked once, right before the admission: whether the caller's connection is known to be gone. Absent: it is not. */
+  isGone?: () => Promise<boolean>;
 };
 /** `replayed`: the Idempotency-Key had already made this generation (200 instead of 202). */
 export type Accepted = { record: GenerationRecord; replayed: boolean };
@@ -85,6 +87,9 @@ export const openCorridor =
       routeState: parts.routeState,
       expectedMs: parts.expectedMs,
     });
+
+    // Last, so that a replay and every refusal above are answered without it: nobody is to be charged who cannot be told.
+    if (await order.isGone?.()) refuse("invalid_request", "The connection closed before the generation was admitted.");
 
     const nowMs = parts.clock.nowMs();
     const seq = newGenerationSeq(nowMs);

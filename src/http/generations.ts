@@ -29,12 +29,23 @@ const answerAccepted = (json: string, id: string, requestId: string): Response =
     headers: { ...headersOf(requestId), location: `/v1/generations/${id}`, "retry-after": FIRST_POLL_S },
   });
 
+/**
+ * Whether nobody is there to be answered any more. The runtime closes a connection on which anything follows a request
+ * that is still being worked on: a line break (it writes a bare 400), a further request, the end of a half-closed stream.
+ * One turn of the event loop lets it meet what came in one piece with the body; what comes during the commit cannot be
+ * foreseen, and the caller finds out by sending the same request with the same Idempotency-Key again.
+ */
+const isGone = async (request: Request): Promise<boolean> => {
+  await new Promise<void>((turn) => setImmediate(turn));
+  return request.signal.aborted;
+};
+
 /** §4.1: 202 for a new generation, 200 for the one that the Idempotency-Key had made. */
 export const submission =
   (submit: Submit, linkTo: LinkTo): KeyedAnswer =>
   async (request, requestId, caller) => {
     const order = await readOrder(request, requestId, caller);
-    const { record, replayed } = await submit(order);
+    const { record, replayed } = await submit({ ...order, isGone: () => isGone(request) });
     const json = resourceJson(record, linkTo);
     return replayed ? answerJson(200, json, requestId) : answerAccepted(json, record.id, requestId);
   };

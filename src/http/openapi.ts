@@ -40,7 +40,7 @@ const PARAMETERS: JsonObject = {
   FilePosition: path("n", "Position in `output.urls`.", { type: "integer", minimum: 1, maximum: 99 }),
   IdempotencyKey: header(
     "Idempotency-Key",
-    "Sending the same key with the same body again answers the generation that it made (200); with another body, 409. One key per account and request.",
+    "Sending the same key with the same body again answers the generation that it made (200); with another body, 409. One key per account and request. Send nothing after the body, and leave the sending side of the connection open, until the answer has come: otherwise the connection may end without an answer or with a 400 that has no body. After that, as after any lost connection, repeat the request with the same key.",
     { type: "string", minLength: 1, maxLength: 200 },
   ),
   RequestId: header("X-Request-Id", "An id for the request; it comes back with the answer and stands in the service's log.", {

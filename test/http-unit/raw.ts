@@ -3,8 +3,11 @@ import { connect } from "node:net";
 
 export type Talk = { statuses: number[]; text: string; closed: boolean };
 
-/** Sends each part once the answer to the one before has begun, then reads to the end; gives up waiting after `waitMs`. */
-export const talk = (url: string, parts: readonly string[], waitMs = 3000): Promise<Talk> => {
+/**
+ * Sends each part once the answer to the one before has begun, then reads to the end; gives up waiting after `waitMs`.
+ * With `isHalfClosed` the sending side ends with the last part.
+ */
+export const talk = (url: string, parts: readonly string[], waitMs = 3000, isHalfClosed = false): Promise<Talk> => {
   const { hostname, port } = new URL(url);
   return new Promise((resolve) => {
     let text = "";
@@ -19,7 +22,9 @@ export const talk = (url: string, parts: readonly string[], waitMs = 3000): Prom
     const timer = setTimeout(() => finish(false), waitMs);
     const sendNext = () => {
       const part = parts[sent++];
-      if (part !== undefined) socket.write(part, "latin1");
+      if (part === undefined) return;
+      if (isHalfClosed && sent === parts.length) socket.end(part, "latin1");
+      else socket.write(part, "latin1");
     };
     socket.on("connect", sendNext);
     socket.on("data", (chunk) => {

@@ -1,0 +1,97 @@
+// Promises about connections that the runtime ends while a submission is worked on: no charge where that can be known.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { openHouse as openService, type House as Service } from "../house.ts";
+import { openHouse } from "./house.ts";
+import { talk } from "./raw.ts";
+
+let service: Service;
+beforeAll(async () => {
+  service = await openService({ factor: 0 });
+});
+afterAll(() => service.close());
+
+const post = (key: string, idempotencyKey: string, input = '{"prompt":"a hill"}') => {
+  const body = `{"model":"sim-image-1","input":${input}}`;
+  return `POST /v1/generations HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\nIdempotency-Key: ${idempotencyKey}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+};
+const NEXT = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+// What the runtime says is its own: when it learns to wait with such bytes, these expectations are the ones to turn round.
+const FOLLOWED: [what: string, tail: string, statuses: number[]][] = [
+  ["a line break", "\r\n", [400]],
+  ["a further request", NEXT, []],
+];
+
+describe("a submission followed, before its answer, by", () => {
+  test.each(FOLLOWED)("%s is not admitted and holds nothing, however often it is sent", async (what, tail, statuses) => {
+    const { accountSeq, key, ...tenant } = await service.newTenant();
+    for (let time = 0; time < 2; time++) {
+      const said = await talk(service.url, [post(key, what) + tail]);
+      expect([said.statuses, said.closed]).toEqual([statuses, true]);
+    }
+    // A submission of its own is a fence: what was posted to the store before it has been written when it is answered.
+    await service.ask("POST", "/v1/generations", { body: { model: "sim-image-1", input: { prompt: "after" } } });
+    expect(await service.store.generationByKey(accountSeq, what)).toBeUndefined();
+    expect(await service.balance({ accountSeq, key, ...tenant })).toMatchObject({ held: 0, charged: 0, inProgress: 0 });
+    // The same request sent as it should be is the first one.
+    const right = await talk(service.url, [post(key, what), NEXT.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n")]);
+    expect(right.statuses).toEqual([202, 200]);
+  });
+
+  test.each(FOLLOWED)("%s is still answered when nothing had to be written: a replay, a refusal", async (what, tail) => {
+    const { key } = await service.newTenant();
+    const known = await service.ask("POST", "/v1/generations", {
+      key,
+      headers: { "idempotency-key": what },
+      body: { model: "sim-image-1", input: { prompt: "a hill" } },
+    });
+    expect(known.status).toBe(202);
+    const replay = await talk(service.url, [post(key, what) + tail], 300);
+    expect(replay.statuses[0]).toBe(200);
+    expect(replay.text).toContain(`"id":"${known.body.id}"`);
+    const refusal = await talk(service.url, [post(key, "other", '{"nonsense":1}') + tail], 300);
+    expect(refusal.statuses[0]).toBe(422);
+  });
+});
+
+test("a caller that closed its sending side and heard nothing learns what became of it by sending the same key again", async () => {
+  const { key, accountSeq } = await service.newTenant();
+  await talk(service.url, [post(key, "half")], 3000, true);
+  const again = await service.ask("POST", "/v1/generations", {
+    key,
+    headers: { "idempotency-key": "half" },
+    body: { model: "sim-image-1", input: { prompt: "a hill" } },
+  });
+  // 202 where the end was noticed in time and nothing had been made, 200 where the generation was there.
+  expect([200, 202]).toContain(again.status);
+  const made = await service.store.generationByKey(accountSeq, "half");
+  expect(made?.record.id).toBe(String(again.body.id));
+});
+
+describe("the corridor is told right before the admission", () => {
+  test("that the caller is gone, when the connection ended while media was looked at", async () => {
+    await using house = await openHouse();
+    const ended = Promise.withResolvers<void>();
+    const told = Promise.withResolvers<boolean | undefined>();
+    house.onSubmit(async (order) => {
+      await ended.promise;
+      told.resolve(await order.isGone?.());
+      return { record: house.addRecord(), replayed: false };
+    });
+    const said = await talk(house.url, [post(house.key, "slow")], 3000, true);
+    expect([said.statuses, said.closed]).toEqual([[], true]);
+    ended.resolve();
+    expect(await told.promise).toBe(true);
+  });
+
+  test("that the caller is there, when it only waits", async () => {
+    await using house = await openHouse();
+    const told: (boolean | undefined)[] = [];
+    house.onSubmit(async (order) => {
+      told.push(await order.isGone?.());
+      return { record: house.addRecord(), replayed: false };
+    });
+    expect((await house.submit('{"model":"sim-image-1","input":{}}')).status).toBe(202);
+    expect(told).toEqual([false]);
+  });
+});
