@@ -67,13 +67,20 @@ export const tell = async (fault: unknown): Promise<Told> => {
   if (fault instanceof WrongSchema) return told(EXITS.failure, "wrong_schema");
   if (fault instanceof StoreDamaged) return told(EXITS.usage, "store_damaged");
   if (fault instanceof StoreUnknown) return told(70, "outcome_unknown");
-  if (fault instanceof StoreFull) return told(EXITS.tryAgain, "disk_full");
+  if (fault instanceof StoreFull)
+    return { ...told(EXITS.tryAgain, "disk_full"), lines: [message, "free some space, then run the same command again"] };
   if (fault instanceof BadAllowEntry) return told(EXITS.usage, "bad_setting");
   const { CatalogueFault } = await import("../../catalogue/load.ts");
   if (fault instanceof CatalogueFault)
     return { exit: EXITS.usage, lines: [...fault.faults], code: "catalogue_fault", expected: true };
   if (fault instanceof Refusal) return { exit: exitOfStatus(fault.status), lines: [message], code: fault.code, expected: true };
   const code = codeOf(fault);
+  // Damage deeper in the file than the opening looks.
+  if (code !== undefined && /^SQLITE_(CORRUPT|NOTADB)/.test(code))
+    return {
+      ...told(EXITS.usage, "store_damaged"),
+      lines: [`the database is damaged (${code}): restore a backup; nothing was repaired`],
+    };
   // A broken pipe is the reader's choice (`| head`), not a fault.
   if (code === "EPIPE") return { exit: EXITS.ok, lines: [], code, expected: true };
   return {

@@ -1,6 +1,7 @@
 // Settings that cannot be used are told by name in one line, and credentials are never repeated.
 import { expect, test } from "bun:test";
-import { BadSetting, readSettings } from "../../src/config.ts";
+import { BadSetting, KNOWN_PROVIDERS, readSettings } from "../../src/config.ts";
+import { PROVIDER_IDS } from "../../src/providers/providers.ts";
 
 const lineOf = (env: Record<string, string>): string => {
   try {
@@ -22,6 +23,8 @@ test.each<[Record<string, string>, RegExp]>([
   [{ GENROUTER_SIMULATOR__SPEED: "0" }, /^GENROUTER_SIMULATOR__SPEED: /],
   [{ GENROUTER_PROVIDERS__FAL__BASE_URL: "ftp://canary" }, /^GENROUTER_PROVIDERS__FAL__BASE_URL: /],
   [{ GENROUTER_PROVIDERS__FAL__KEYS: "canary" }, /^GENROUTER_PROVIDERS__FAL__KEYS is not a setting; known here: BASE_URL, KEY/],
+  [{ GENROUTER_PROVIDERS__NOPE__KEY: "canary" }, /^GENROUTER_PROVIDERS__NOPE is not a setting; known here: FAL, REPLICATE$/],
+  [{ GENROUTER_LOG__LEVEL: "loud" }, /^GENROUTER_LOG__LEVEL: expected one of debug, info, warn, error, silent, not "loud"/],
   [{ GENROUTER_PROVIDERS__FAL__KEY: "" }, /^GENROUTER_PROVIDERS__FAL__KEY: /],
 ])("%p", (env, line) => {
   const told = lineOf(env);
@@ -34,4 +37,8 @@ test("variables of clients and of other programs are no settings", () => {
   const env = { GENROUTER_URL: "http://x", GENROUTER_API_KEY: "k", PATH: "/bin", FAL_KEY: "a" };
   expect(readSettings(env).providers).toEqual({ fal: { key: "a" } });
   expect(readSettings({ ...env, GENROUTER_PROVIDERS__FAL__KEY: "b" }).providers).toEqual({ fal: { key: "b" } });
+});
+
+test("the providers that can have settings are those whose dialect is spoken", () => {
+  expect([...KNOWN_PROVIDERS].sort()).toEqual([...PROVIDER_IDS].sort());
 });

@@ -108,23 +108,30 @@ describe("a mistake is told in one line, without a stack, with its exit code", (
 });
 
 describe("help", () => {
-  test("every command that does something has an example, and --help ends with 0", async () => {
+  test("every command and every group of commands has an example, and --help ends with 0", async () => {
     const program = buildProgram({ terminal: openTerminal({}, () => undefined), env: {}, exit: 0 });
     const paths: string[][] = [];
     const walk = (command: Command, path: string[]): void => {
       for (const child of command.commands) {
         const at = [...path, child.name()];
-        if (child.commands.length > 0) walk(child, at);
-        else paths.push(at);
+        paths.push(at);
+        walk(child, at);
       }
     };
     walk(program, []);
-    expect(paths.length).toBeGreaterThanOrEqual(20);
+    expect(paths.length).toBeGreaterThanOrEqual(23);
     for (const path of paths) {
       const { exit, out } = await runHere([...path, "--help"]);
       expect([path, exit]).toEqual([path, 0]);
       expect(out).toContain(`\nExamples:\n  $ genrouter ${path.join(" ")}`);
     }
+  });
+
+  test("credits add says what an operator may grant, and what customers buy", async () => {
+    const { out } = await runHere(["credits", "add", "--help"]);
+    expect(out.replace(/\s+/g, " ")).toContain(
+      "an operator may grant any amount; packs of 10 to 5,000 USD are what customers buy",
+    );
   });
 
   test("--help lists the exit codes; --version says what it runs on", async () => {

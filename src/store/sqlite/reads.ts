@@ -43,8 +43,12 @@ export const openSqliteReads = async (dir: string): Promise<StoreReads> => {
     });
   } catch (fault) {
     db?.close();
-    if (faultCode(fault).startsWith("SQLITE_"))
-      throw new DirectoryUnusable(`data directory ${dir}: its database cannot be read (${faultText(fault)})`);
-    throw fault;
+    const code = faultCode(fault);
+    if (!code.startsWith("SQLITE_")) throw fault;
+    // Even a reader shares an index of the log with the owner, a file that SQLite makes beside the database.
+    const fix = /^SQLITE_(CANTOPEN|READONLY|PERM)/.test(code)
+      ? "; reading needs to write beside it: where the disk is read-only, copy the directory to another and name the copy with --data"
+      : "";
+    throw new DirectoryUnusable(`data directory ${dir}: its database cannot be read (${faultText(fault)})${fix}`);
   }
 };

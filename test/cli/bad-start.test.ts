@@ -1,0 +1,126 @@
+// What stands in the way of a command from outside: hosts, disks, damaged files, names; each told with what to do and its exit code.
+import { afterAll, describe, expect, test } from "bun:test";
+import { closeSync, openSync, symlinkSync, truncateSync, writeFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { tell } from "../../src/cli/exits.ts";
+import { StoreFull } from "../../src/deeds.ts";
+import { openSqliteStore } from "../../src/store/sqlite/client.ts";
+import { runHere } from "./captured.ts";
+import { dropDirs, freshDir } from "./fresh-dir.ts";
+
+afterAll(dropDirs);
+
+const mistakeOf = (err: string): { code: string; message: string } => {
+  expect(err.trimEnd()).not.toContain("\n");
+  return (JSON.parse(err) as { error: { code: string; message: string } }).error;
+};
+
+test.each(["0", "8080"])("a host that does not resolve is told as such, not as port %s in use", async (port) => {
+  const words = ["serve", "--simulate", "--host", "no.such.host.invalid", "--port", port, "--data", freshDir()];
+  const { exit, err } = await runHere(words);
+  expect(exit as number).toBe(2);
+  expect(err).toMatch(/^error: cannot listen at no\.such\.host\.invalid: there is no address of that name; set .*--host.*\n$/);
+});
+
+test("a provider that nobody speaks is refused with those there are, and its key is no reason to start", async () => {
+  const { exit, err } = await runHere(["serve", "--data", freshDir()], { GENROUTER_PROVIDERS__NOPE__KEY: "canary" });
+  expect(exit as number).toBe(2);
+  expect(err).toBe("error: GENROUTER_PROVIDERS__NOPE is not a setting; known here: FAL, REPLICATE\n");
+});
+
+test.each([4, 20])("a disk that is full while a directory is made (%d pages) is told with what to do", async (maxPages) => {
+  const fault = await openSqliteStore({ dir: freshDir(), mode: "test", pragmas: { maxPages } }).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  const told = await tell(fault);
+  expect(told).toMatchObject({ exit: 78, code: "directory_unusable", expected: true });
+  expect(told.lines).toEqual([expect.stringMatching(/: the disk is full \(SQLITE_FULL\); free some space/)]);
+});
+
+test("a disk that is full at a write is told with what to do", async () => {
+  expect(await tell(new StoreFull("the disk is full"))).toMatchObject({
+    exit: 75,
+    lines: ["the disk is full", expect.stringContaining("free some space")],
+  });
+});
+
+describe("a damaged database ends every command with 2", () => {
+  const damage: Record<string, (file: string) => void> = {
+    "rubbish at its head": (file) => {
+      const fd = openSync(file, "r+");
+      writeSync(fd, "rubbish where a header was", 0);
+      closeSync(fd);
+    },
+    "its end cut off": (file) => truncateSync(file, 20_000),
+  };
+  test.each(Object.keys(damage))("%s", async (name) => {
+    const dir = freshDir();
+    await (await openSqliteStore({ dir, mode: "test" })).close();
+    damage[name]?.(join(dir, "genrouter.db"));
+    for (const words of [["serve", "--simulate", "--port", "0"], ["accounts", "list"], ["trace", "gen_x"], ["verify"]]) {
+      const { exit, err } = await runHere([...words, "--data", dir]);
+      expect([words, exit as number, err]).toEqual([words, 2, expect.stringMatching(/^error: .*damaged.*restore a backup/)]);
+    }
+  });
+
+  test("damage that only a read finds is told the same way", async () => {
+    const fault = Object.assign(new Error("database disk image is malformed"), { code: "SQLITE_CORRUPT_INDEX" });
+    expect(await tell(fault)).toMatchObject({ exit: 2, code: "store_damaged", expected: true });
+  });
+});
+
+test.each<[string[]]>([
+  [["accounts", "list"]],
+  [["accounts", "create", "--name", "x"]],
+  [["trace", "gen_x"]],
+  [["serve", "--simulate", "--port", "0"]],
+])("--data that names a file is unusable, never something to try again: %p", async (words) => {
+  const file = join(freshDir(), "file");
+  writeFileSync(file, "");
+  const { exit, err } = await runHere([...words, "--data", file]);
+  expect([exit as number, err]).toEqual([78, expect.stringContaining(file)]);
+});
+
+test.each([["trace", "gen_x", 78] as const, ["verify", "", 2] as const])(
+  "%s where nothing can be written beside the database says what to do",
+  async (command, id, code) => {
+    const dir = freshDir();
+    await (await openSqliteStore({ dir, mode: "test" })).close();
+    // The log's index cannot be made: SQLite fails as it does on a read-only disk, also for root.
+    symlinkSync(join(dir, "no such directory", "x"), join(dir, "genrouter.db-shm"));
+    const { exit, err } = await runHere([command, ...(id ? [id] : []), "--data", dir]);
+    expect([exit as number, err]).toEqual([code, expect.stringMatching(/cannot be read .*copy the directory .*--data\n$/)]);
+  },
+);
+
+describe("with --json mistakes in the words are JSON as well", () => {
+  test.each<[string[], string, RegExp]>([
+    [["acounts", "--json"], "usage", /^unknown command 'acounts' \(Did you mean accounts\?\)$/],
+    [["accounts", "create", "--json"], "usage", /^required option '--name <name>' not specified$/],
+    [["accounts", "create", "--name", "", "--json"], "bad_flag", /^--name: give the account a name/],
+    [["accounts", "create", "--name", "  ", "--json"], "bad_flag", /^--name: give the account a name/],
+    [["keys", "create", "--account", "a", "--scope", "admin", "--json"], "usage", /Allowed choices are generate, read/],
+  ])("%p", async (words, code, message) => {
+    const { exit, out, err } = await runHere(words);
+    expect([exit as number, out]).toEqual([2, ""]);
+    expect(mistakeOf(err)).toEqual({ code, message: expect.stringMatching(message) as unknown as string });
+  });
+});
+
+test("what is owed and whether the account is paused are told apart", async () => {
+  const dir = freshDir();
+  const at = ["--data", dir];
+  const made = await runHere(["accounts", "create", "--name", "a", "--credit-usd", "10", "--json", ...at]);
+  const { id } = JSON.parse(made.out) as { id: string };
+  const move = async (...words: string[]) => (await runHere(["credits", ...words, "--account", id, ...at])).out;
+  expect(await move("take", "--usd", "4")).toBe("taken $4.00  balance $6.00  available $6.00\n");
+  expect(await move("take", "--usd", "8")).toMatch(/ {2}owed \$2\.00 {2}account paused\n$/);
+  await runHere(["accounts", "resume", id, ...at]);
+  expect(await move("take", "--usd", "1", "--reference", "r")).toContain("  owed $");
+  await runHere(["accounts", "resume", id, ...at]);
+  // The same reference moves nothing, so it pauses nothing either.
+  const again = await move("take", "--usd", "1", "--reference", "r");
+  expect(again).toContain("  owed $");
+  expect(again).not.toContain("paused");
+});
