@@ -85,15 +85,13 @@ const beginEpoch = (path: string, mode: Mode | undefined, pragmas: Pragmas): num
 export const openSqliteStore = async (options: StoreOptions): Promise<Store> => {
   const path = join(options.dir, DATABASE_FILE);
   const pragmas = { ...DEFAULT_PRAGMAS, ...options.pragmas };
-  const claim = claimDirectory(options.dir, {
-    networkDisk: options.allowNetworkDisk ?? false,
-    creation: !options.requireExisting,
-  });
+  const allows = { networkDisk: options.allowNetworkDisk ?? false, creation: !options.requireExisting };
+  const claim = tellingDamage(path, () => claimDirectory(options.dir, allows));
   try {
     const epoch = tellingDamage(path, () => beginEpoch(path, options.mode, pragmas));
     const writer = startWriter();
     await writer.ask({ open: { path, epoch, pragmas } });
-    const reads = readsOver(openReader(path));
+    const reads = tellingDamage(path, () => readsOver(openReader(path)));
     return {
       ...reads,
       commit: commitThrough(writer),
