@@ -150,7 +150,9 @@ export const addServe = (program: Command, session: Session): void => {
       if (service.simulatorUrl !== null) terminal.note(`  simulator ${service.simulatorUrl}`);
       if (simulate) terminal.note("  SIMULATOR MODE: no provider is called and no money moves");
       for (const fault of service.readiness().faults) terminal.warn(`  not ready: ${fault}`);
-      const key = simulate ? await demoKey(settings.data.dir, office, service.reads) : undefined;
+      // On a full disk the demo account waits for space; whoever tells the service to stop does not.
+      const isTold = Promise.race([signal, service.ended]).then(() => undefined);
+      const key = simulate ? await Promise.race([demoKey(settings.data.dir, office, service.reads), isTold]) : undefined;
       terminal.print(`url ${service.url}`);
       if (key !== undefined) {
         terminal.print(`key ${key}`);

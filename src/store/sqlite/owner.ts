@@ -59,7 +59,8 @@ const prepare = (dir: string, allows: { networkDisk: boolean; creation: boolean 
     const code = faultCode(fault);
     const why =
       code === "ENOTDIR" || code === "EEXIST" ? "it is not a directory" : `it cannot be written (${code || faultText(fault)})`;
-    unusable(dir, `${why}; choose another with --data, or give this user the right to write it`);
+    const remedy = code === "ENOSPC" || code === "EDQUOT" ? "make room on its disk" : "give this user the right to write it";
+    unusable(dir, `${why}; choose another with --data, or ${remedy}`);
   }
   const disk = NETWORK_DISKS.get(Number(statfsSync(dir).type) >>> 0);
   if (disk && !allows.networkDisk)
