@@ -80,10 +80,6 @@ export class Host {
     return true;
   }
 
-  get isAwake(): boolean {
-    return this.living !== null;
-  }
-
   /** Takes an event; events of one generation are handled one by one, in order of arrival. */
   tell(event: GenerationEvent): void {
     if (this.isOver) return;

@@ -9,20 +9,14 @@ export const EVENTS = {
   "service stopped": "info",
   "recovery finished": "info",
   "catalogue loaded": "info",
-  "catalogue refused": "error",
   "request answered": "info",
   "read answered": "debug",
   "request failed": "error",
-  "generation admitted": "debug",
-  "generation stepped": "debug",
   "generation ended": "info",
   "generation parked": "error",
-  "attempt lost": "warn",
   "attempt late": "warn",
-  "provider faulty": "error",
   "provider unclear": "debug",
   "route state changed": "warn",
-  "route fault": "error",
   "store full": "error",
   "store outcome unknown": "fatal",
   "effect failed": "error",
@@ -40,7 +34,6 @@ export type EventFields = Partial<{
   status: number;
   dur_ms: number;
   account_id: string;
-  key_id: string;
   generation_id: string;
   attempt: number;
   route_id: string;
