@@ -55,7 +55,8 @@ const repeat = (clock: Clock, everyMs: number, work: () => Promise<void>, failed
 };
 
 /**
- * Opens the service (`around`: what the crash tests put around the store, to end the process there): polls and replays are answered as soon as it listens, submissions once recovery has read the store.
+ * Opens the service: polls and replays are answered as soon as it listens, submissions once recovery has read the store.
+ * @param more `around`: what the crash tests put around the store, to end the process there.
  * @throws BadSetting, CatalogueFault, and the faults of src/store/sqlite/faults.ts: one line each; the system's error for a taken port.
  */
 export const openService = async (

@@ -60,6 +60,8 @@ export type Rooms = {
   stop: () => Promise<void>;
 };
 
+/** Deeds that change what a key opens: limits, pauses (a dispute pauses too), keys. */
+const CHANGES_CALLERS: ReadonlySet<Deed["deed"]> = new Set(["set-account", "create-key", "revoke-key", "credit"]);
 /** How often a drain looks whether everything under way has ended. */
 const DRAIN_LOOK_MS = 20;
 /** Answers under way have at least this long to leave when the service stops. */
@@ -188,12 +190,10 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
 
   /** What follows from a deed on disk: the hook is the only way the supervisor learns of a new generation. */
   const committed = (deed: Deed, outcome: DeedOutcome): void => {
-    if (outcome.kind === "admitted") records.keep(outcome.record);
-    else if (outcome.kind === "stepped") records.keep(outcome.record);
+    if (outcome.kind === "admitted" || outcome.kind === "stepped") records.keep(outcome.record);
     if (deed.deed === "admit" && outcome.kind === "admitted") supervisor.admitted(deed);
     else if (deed.deed === "expire-files") records.drop(deed.seq);
-    else if (deed.deed === "set-account" || deed.deed === "revoke-key" || deed.deed === "create-key") http.callersChanged();
-    else if (deed.deed === "credit") http.callersChanged();
+    else if (CHANGES_CALLERS.has(deed.deed)) http.callersChanged();
   };
 
   const door = (): Door => {

@@ -1,8 +1,8 @@
 // Asking providers: polls of accepted jobs, look-ups of lost submissions, and the long watch over what was given up.
 import { type RouteVerdict, verdictOf } from "../../actors/route-health.ts";
-import type { FindOutcome, PollOutcome } from "../providers/provider.ts";
+import type { FindOutcome, PollOutcome, Work } from "../providers/provider.ts";
 import type { Errand, Errands } from "./errands.ts";
-import { type EffectsParts, readWork, spreadMs, type Work } from "./parts.ts";
+import { type EffectsParts, readAttempt, readWork, spreadMs } from "./parts.ts";
 
 /** A provider that says "no such job" is believed after this many times in a row, over at least this long. */
 const GONE_TIMES = 3;
@@ -143,8 +143,8 @@ export const openAsking = (parts: EffectsParts, errands: Errands) => {
     /** A route whose jobs do not end within its time is failing, however politely it answers. */
     blame: (seq: number, n: number) =>
       errands.run(seq, n, "blame", async () => {
-        const { attempt } = await readWork(parts, seq, n);
-        parts.judge(attempt.route.routeId, "failed");
+        const { route } = await readAttempt(parts, seq, n);
+        parts.judge(route.routeId, "failed");
       }),
     cancel: (seq: number, n: number) =>
       errands.run(seq, n, "cancel", async (errand) => {

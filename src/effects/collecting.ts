@@ -2,7 +2,7 @@
 import type { CollectOutcome } from "../media/port.ts";
 import type { Attempt, Output, ResultFile } from "../terms.ts";
 import type { Errand, Errands } from "./errands.ts";
-import { type EffectsParts, readWork, spreadMs } from "./parts.ts";
+import { type EffectsParts, readAttempt, readWork, spreadMs } from "./parts.ts";
 
 /** Tries at a result that could not be read, each with fresh links from the provider. */
 const TRIES = 5;
@@ -49,7 +49,7 @@ export const openCollecting = (parts: EffectsParts, errands: Errands) => {
   };
 
   const collect = async ({ seq, n, signal }: Errand) => {
-    const { attempt } = await readWork(parts, seq, n);
+    const attempt = await readAttempt(parts, seq, n);
     const outcome = await fetchFiles(attempt, attempt.results ?? [], signal);
     const atMs = parts.clock.nowMs();
     if (signal.aborted) return;

@@ -5,9 +5,9 @@ import type { RouteVerdict } from "../../actors/route-health.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../events.ts";
 import type { Media } from "../media/port.ts";
-import type { Providers } from "../providers/provider.ts";
+import type { Providers, Work } from "../providers/provider.ts";
 import type { StoreReads } from "../store/store.ts";
-import type { Attempt, JsonObject } from "../terms.ts";
+import type { Attempt } from "../terms.ts";
 
 export type EffectsParts = {
   clock: Clock;
@@ -25,13 +25,17 @@ export type EffectsParts = {
   pace: number;
 };
 
-/** Where a colleague of the simulator shows up: an attempt with the input it runs on. */
-export type Work = { attempt: Attempt; input: { raw: JsonObject; filled: JsonObject } };
+/** Reads an attempt. @throws when it is not in the store: a defect. */
+export const readAttempt = async (parts: EffectsParts, seq: number, n: number): Promise<Attempt> => {
+  const attempt = await parts.reads.attempt(seq, n);
+  if (!attempt) throw new Error(`attempt ${n} of generation ${seq} is not in the store`);
+  return attempt;
+};
 
-/** Reads what an errand is about. @throws when there is no such attempt: a defect. */
+/** Reads an attempt with the input it runs on, which may be large. @throws when one is not in the store: a defect. */
 export const readWork = async (parts: EffectsParts, seq: number, n: number): Promise<Work> => {
-  const [attempt, input] = await Promise.all([parts.reads.attempt(seq, n), parts.reads.inputOf(seq)]);
-  if (!attempt || !input) throw new Error(`attempt ${n} of generation ${seq} is not in the store`);
+  const [attempt, input] = await Promise.all([readAttempt(parts, seq, n), parts.reads.inputOf(seq)]);
+  if (!input) throw new Error(`the input of generation ${seq} is not in the store`);
   return { attempt, input };
 };
 

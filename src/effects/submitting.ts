@@ -1,7 +1,8 @@
 // Submitting an attempt: a connection of the provider's pool first, the journal next, the socket last.
 import { verdictOf } from "../../actors/route-health.ts";
+import type { Work } from "../providers/provider.ts";
 import type { Errand, Errands } from "./errands.ts";
-import { type EffectsParts, readWork, type Work } from "./parts.ts";
+import { type EffectsParts, readWork } from "./parts.ts";
 
 /** The two halves of a submission; the slot is held from the first to the end of the second. */
 export const openSubmitting = (parts: EffectsParts, errands: Errands) => {

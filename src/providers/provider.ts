@@ -96,24 +96,24 @@ export interface Adapter {
 }
 
 /** An attempt together with the input it runs on. */
-export type Errand = { attempt: Attempt; input: { raw: JsonObject; filled: JsonObject } };
+export type Work = { attempt: Attempt; input: { raw: JsonObject; filled: JsonObject } };
 
 /** What the service asks of a provider about one attempt. Every call has a total deadline and never throws for the outside's faults. */
 export interface Providers {
   /** Provider ids that have a base URL and a credential. */
   configured(providerId: string): boolean;
   /** The exact request of an attempt as JSON, without credentials: goes to disk before it is sent. */
-  compose(errand: Errand): string;
+  compose(errand: Work): string;
   /** Waits for a free connection of the provider's pool; resolves to the function that gives it back. */
   slot(providerId: string, signal: AbortSignal): Promise<() => void>;
   /** Sends the composed request of the attempt, byte for byte. The caller holds a slot. */
-  submit(errand: Errand, signal: AbortSignal): Promise<SubmitOutcome>;
+  submit(errand: Work, signal: AbortSignal): Promise<SubmitOutcome>;
   /** Asks once, by the route's own means, whether a submission was accepted. `unclear` for means that do not exist. */
-  find(errand: Errand, signal: AbortSignal): Promise<FindOutcome>;
+  find(errand: Work, signal: AbortSignal): Promise<FindOutcome>;
   /** Asks once how the job is doing; follows to the result when that is at another address. */
-  poll(errand: Errand, signal: AbortSignal): Promise<PollOutcome>;
+  poll(errand: Work, signal: AbortSignal): Promise<PollOutcome>;
   /** Asks the provider to stop; true when it said yes. Never more than a courtesy. */
-  cancel(errand: Errand, signal: AbortSignal): Promise<boolean>;
+  cancel(errand: Work, signal: AbortSignal): Promise<boolean>;
   traits(providerId: string): ProviderTraits;
 }
 

@@ -8,7 +8,7 @@ import { openClaims } from "./claims.ts";
 import { type Desk, openDesk, type Slots } from "./desk.ts";
 import { FAL_BASE_URL, FAL_ORIGINS, fal } from "./fal.ts";
 import { lookUp } from "./lookup.ts";
-import type { Adapter, AdapterContext, Errand, FindOutcome, PollOutcome, Providers, ProviderTraits } from "./provider.ts";
+import type { Adapter, AdapterContext, FindOutcome, PollOutcome, Providers, ProviderTraits, Work } from "./provider.ts";
 import { REPLICATE_BASE_URL, replicate } from "./replicate.ts";
 
 /** Total time per call, ms. A look-up has its time for all its pages together. */
@@ -74,7 +74,7 @@ export const openProviders = (options: ProvidersOptions): Providers => {
     ok(desk, `no provider ${id}`);
     return desk;
   };
-  const contextOf = (desk: Desk, { attempt, input }: Errand): AdapterContext => ({
+  const contextOf = (desk: Desk, { attempt, input }: Work): AdapterContext => ({
     ref: attempt.ref,
     endpoint: attempt.route.endpoint,
     options: attempt.route.options,

@@ -1,6 +1,6 @@
 // Builds errands (attempt and input) and answers for the provider tests, with only what a test says being different.
 import { readJson } from "../../src/providers/call.ts";
-import type { Errand, ProviderResponse } from "../../src/providers/provider.ts";
+import type { ProviderResponse, Work } from "../../src/providers/provider.ts";
 import type { Attempt, JsonObject } from "../../src/terms.ts";
 
 export const SENT_AT_MS = Date.parse("2026-11-21T10:00:00.000Z");
@@ -41,7 +41,7 @@ export const errandFor = ({
   input = INPUT,
   endpoint = "bytedance/seedance-2.0",
   ...attempt
-}: Wish = {}): Errand => ({
+}: Wish = {}): Work => ({
   attempt: {
     seq: 1,
     n: 1,

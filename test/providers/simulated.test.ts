@@ -1,6 +1,6 @@
 // The adapters against the simulator, over HTTP: each fault of a submission, a run and a poll, as the service will see it.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Errand, FindOutcome, PollOutcome, Providers } from "../../src/providers/provider.ts";
+import type { FindOutcome, PollOutcome, Providers, Work } from "../../src/providers/provider.ts";
 import { openSimulator, type Simulator } from "../../src/simulator/simulator.ts";
 import { never, open, ready } from "./opened.ts";
 
@@ -20,7 +20,7 @@ afterAll(() => simulator.stop());
 
 let attempts = 0;
 /** An attempt on a picture, with a magic word that makes the simulator misbehave. */
-const begin = (provider: (typeof PROVIDERS)[number], fault: string): Errand => {
+const begin = (provider: (typeof PROVIDERS)[number], fault: string): Work => {
   attempts += 1;
   return ready(providers, {
     provider,
@@ -31,17 +31,17 @@ const begin = (provider: (typeof PROVIDERS)[number], fault: string): Errand => {
     endpoint: ENDPOINT,
   });
 };
-const withJob = (errand: Errand, job: Errand["attempt"]["job"]): Errand => ({ ...errand, attempt: { ...errand.attempt, job } });
+const withJob = (errand: Work, job: Work["attempt"]["job"]): Work => ({ ...errand, attempt: { ...errand.attempt, job } });
 
 /** Polls until something other than "not yet" is said. */
-const pollOut = async (errand: Errand): Promise<PollOutcome> => {
+const pollOut = async (errand: Work): Promise<PollOutcome> => {
   for (;;) {
     const outcome = await providers.poll(errand, never);
     if (outcome.kind !== "pending" && outcome.kind !== "unclear") return outcome;
   }
 };
 /** Looks up until a finished job can be on the list. */
-const findOut = async (errand: Errand, turns = 20): Promise<FindOutcome> => {
+const findOut = async (errand: Work, turns = 20): Promise<FindOutcome> => {
   const outcome = await providers.find(errand, never);
   return outcome.kind === "found" || turns === 0 ? outcome : findOut(errand, turns - 1);
 };
