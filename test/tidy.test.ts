@@ -6,7 +6,7 @@ import { Glob } from "bun";
 
 const root = resolve(import.meta.dir, "..");
 const list = (pattern: string) => [...new Glob(pattern).scanSync({ cwd: root })].sort();
-const SOURCES = [...list("src/**/*.ts"), ...list("actors/**/*.ts"), ...list("catalogue/**/*.ts")];
+const SOURCES = [...list("src/**/*.ts"), ...list("actors/**/*.ts"), ...list("catalogue/**/*.ts"), ...list("proof/**/*.ts")];
 const TESTS = list("test/**/*.ts");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
 
@@ -23,6 +23,7 @@ const ROOMS = [
   "src/cli",
   "actors",
   "catalogue",
+  "proof",
 ];
 /** The words everybody may use. */
 const WORDS = ["src/terms.ts", "src/deeds.ts", "src/refusal.ts", "src/clock.ts", "src/ids.ts"];
@@ -75,6 +76,7 @@ const DOORS: Record<string, string[]> = {
     "src/files/serve.ts",
   ],
   "src/cli": ["*"],
+  proof: ["*"],
 };
 
 const roomOf = (path: string) => ROOMS.find((room) => path.startsWith(`${room}/`)) ?? path;
