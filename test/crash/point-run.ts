@@ -4,10 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CONFIRMING_MESSAGE } from "../../actors/generation-words.ts";
-import type { StoreReads } from "../../src/store/store.ts";
-import type { JsonObject } from "../../src/terms.ts";
-import type { Found, Point } from "./points.ts";
-import { type Genrouter, until } from "./processes.ts";
+import { type Genrouter, until } from "../../proof/crash/processes.ts";
 import {
   ask,
   endow,
@@ -15,10 +12,13 @@ import {
   type ServicePlace,
   type ServiceProcess,
   type SimulatorProcess,
-  spawnService,
   startService,
   type Tenant,
-} from "./world.ts";
+} from "../../proof/crash/world.ts";
+import type { StoreReads } from "../../src/store/store.ts";
+import type { JsonObject } from "../../src/terms.ts";
+import { spawnHooked, startHooked } from "./hooked.ts";
+import type { Found, Point } from "./points.ts";
 
 export type PointWorld = { simulator: SimulatorProcess; speed: number; genrouter: Genrouter };
 
@@ -49,7 +49,7 @@ const openStage = async (world: PointWorld, point: Pick<Point, "model" | "script
     /** Starts the entry that dies at `at`, and gives back what it died with. */
     startToDie: (at: string, more: Record<string, string> = {}) => {
       rmSync(hitFile, { force: true });
-      return spawnService("hooked", { ...place, env: { CRASH_AT: at, CRASH_HIT: hitFile, ...more } });
+      return spawnHooked({ ...place, env: { CRASH_AT: at, CRASH_HIT: hitFile, ...more } });
     },
     hit: () => (existsSync(hitFile) ? readFileSync(hitFile, "utf8") : "the point was never reached"),
     close: () => rmSync(dir, { recursive: true, force: true }),
@@ -214,7 +214,7 @@ export const playBirth = async (world: PointWorld): Promise<void> => {
   const dir = mkdtempSync(join(tmpdir(), "crash-"));
   const place = { dir, simulatorUrl: world.simulator.url, speed: world.speed };
   const hitFile = join(dir, "hit");
-  const child = spawnService("hooked", { ...place, env: { CRASH_AT: "migration:user_version", CRASH_HIT: hitFile } });
+  const child = spawnHooked({ ...place, env: { CRASH_AT: "migration:user_version", CRASH_HIT: hitFile } });
   deepStrictEqual(await child.ended, { code: null, signal: "SIGKILL" }, child.said());
   ok(readFileSync(hitFile, "utf8").endsWith("PRAGMA user_version = 1"));
   await reading(dir, async () => undefined).then(
@@ -245,7 +245,7 @@ export const playUpgrade = async (world: PointWorld): Promise<void> => {
   const { ended } = await follow(stage, service, String(retried.body.id));
   await auditEnd(stage, service, ended, { attempts: 1, submissions: 1 });
   // The next release brings the step to its end, over the copy that the killed one left.
-  const newer = await startService("hooked", { ...stage.place, env: next });
+  const newer = await startHooked({ ...stage.place, env: next });
   strictEqual((await ask(newer.url, stage.tenant.key, { path: `/v1/generations/${retried.body.id}` }))?.body.status, "succeeded");
   newer.child.kill("SIGTERM");
   strictEqual((await newer.child.ended).code, 0, newer.child.said());

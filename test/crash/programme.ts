@@ -3,11 +3,11 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { BINARY, FROM_SOURCES, freePort } from "../../proof/crash/processes.ts";
+import { runRandom } from "../../proof/crash/random.ts";
+import { startSimulator } from "../../proof/crash/world.ts";
 import { type PointWorld, playBirth, playInsideSettlement, playPoint, playUpgrade } from "./point-run.ts";
 import { POINTS } from "./points.ts";
-import { BINARY, FROM_SOURCES, freePort } from "./processes.ts";
-import { runRandom } from "./random.ts";
-import { startSimulator } from "./world.ts";
 
 const { values } = parseArgs({
   options: {

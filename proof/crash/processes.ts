@@ -8,8 +8,8 @@ const root = join(import.meta.dir, "../..");
 export type Genrouter = readonly string[];
 export const FROM_SOURCES: Genrouter = [process.execPath, join(root, "src/main.ts")];
 export const BINARY: Genrouter = [join(root, "dist/genrouter")];
-/** A file of this folder as a process of its own. */
-export const entry = (file: string): string[] => [process.execPath, join(import.meta.dir, file)];
+/** A file as a process of its own. */
+export const entry = (path: string): Genrouter => [process.execPath, path];
 
 export type Ended = { code: number | null; signal: string | null };
 export type Child = {

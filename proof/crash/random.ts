@@ -146,7 +146,7 @@ export const runRandom = async (plan: RandomPlan): Promise<RandomEnd> => {
   };
   const clientFile = join(plan.dir, "client.json");
   writeFileSync(clientFile, JSON.stringify(client));
-  const clientProcess = start([...entry("client.ts"), clientFile]);
+  const clientProcess = start([...entry(join(import.meta.dir, "client.ts")), clientFile]);
   await clientProcess.hears(/client of/);
 
   const { figures, unwritten, simulator } = await runCycles({ ...plan, place, simulatorPlace, tenants }, first);

@@ -7,7 +7,7 @@ import { openSqliteStore } from "../../src/store/sqlite/client.ts";
 import { openSqliteReads } from "../../src/store/sqlite/reads.ts";
 import type { StoreReads } from "../../src/store/store.ts";
 import type { JsonObject } from "../../src/terms.ts";
-import { type Child, entry, type Genrouter, start } from "./processes.ts";
+import { type Child, type Genrouter, start } from "./processes.ts";
 
 /** `credits`: what it was given, which it is held against at the end. */
 export type Tenant = { accountId: string; accountSeq: number; key: string; credits: number };
@@ -92,7 +92,7 @@ export type ServicePlace = {
   speed: number;
   /** 0 takes a free one. */
   port?: number;
-  /** More settings, and the variables of `service.ts`. */
+  /** More settings. */
   env?: Record<string, string>;
 };
 
@@ -107,15 +107,22 @@ const serviceEnv = ({ dir, simulatorUrl, speed, port = 0, env = {} }: ServicePla
   ...env,
 });
 
-/** Starts `genrouter serve`, or this folder's own entry, which can be told where to die. Does not wait. */
-export const spawnService = (command: Genrouter | "hooked", place: ServicePlace): Child =>
-  start(command === "hooked" ? entry("service.ts") : [...command, "serve", "--simulate"], serviceEnv(place));
+/** Starts a service by the words of its command line. Does not wait. */
+export const spawnServing = (command: readonly string[], place: ServicePlace): Child => start(command, serviceEnv(place));
 
-/** The same, and waits until it listens. */
-export const startService = async (command: Genrouter | "hooked", place: ServicePlace): Promise<ServiceProcess> => {
-  const child = spawnService(command, place);
-  return { child, url: (await child.hears(/^url (\S+)$/m))[1] ?? "" };
-};
+/** Starts `genrouter serve`. Does not wait. */
+export const spawnService = (genrouter: Genrouter, place: ServicePlace): Child =>
+  spawnServing([...genrouter, "serve", "--simulate"], place);
+
+/** Waits until a service listens. */
+export const listening = async (child: Child): Promise<ServiceProcess> => ({
+  child,
+  url: (await child.hears(/^url (\S+)$/m))[1] ?? "",
+});
+
+/** Starts `genrouter serve`, and waits until it listens. */
+export const startService = (genrouter: Genrouter, place: ServicePlace): Promise<ServiceProcess> =>
+  listening(spawnService(genrouter, place));
 
 export type Answer = { status: number; body: JsonObject };
 /** One request, on a connection of its own. Undefined when the service was not there or died before it answered. */
