@@ -55,6 +55,12 @@ export const generationId = (seq: number): string => {
   return id;
 };
 
+/** Names a new generation of this process. */
+export const newGeneration = (nowMs: number): { seq: number; id: string } => {
+  const seq = newGenerationSeq(nowMs);
+  return { seq, id: generationId(seq) };
+};
+
 const GENERATION_ID = new RegExp(`^gen_[${BASE32}]{${SEQ_CHARS + RANDOM_CHARS}}$`);
 
 /** The row number inside a generation's id; undefined for what is not one. Whether the id exists is for the row to say. */

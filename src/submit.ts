@@ -2,7 +2,6 @@
 import type { Catalogue } from "../catalogue/load.ts";
 import type { Clock } from "./clock.ts";
 import { type AdmitDeed, type AdmitOutcome, StoreFull } from "./deeds.ts";
-import { generationId, newGenerationSeq } from "./ids.ts";
 import { checkInput, checkMeasured } from "./quote/input.ts";
 import { makePlan, type RouteState } from "./quote/plan.ts";
 import { priceRoutes } from "./quote/price.ts";
@@ -43,6 +42,8 @@ export type CorridorParts = {
   allowsHost: (host: string) => boolean;
   measure: (links: readonly MediaLink[]) => Promise<Measured[]>;
   limits: { inProgress: number; noWaitMs: number };
+  /** Names a new generation: its row number, which always rises, and its id. */
+  nameGeneration: (nowMs: number) => { seq: number; id: string };
   clock: Clock;
 };
 
@@ -92,12 +93,12 @@ export const openCorridor =
     if (await order.isGone?.()) refuse("invalid_request", "The connection closed before the generation was admitted.");
 
     const nowMs = parts.clock.nowMs();
-    const seq = newGenerationSeq(nowMs);
+    const { seq, id } = parts.nameGeneration(nowMs);
     const outcome = await parts
       .admit({
         deed: "admit",
         seq,
-        id: generationId(seq),
+        id,
         accountSeq: order.caller.accountSeq,
         keySeq: order.caller.keySeq,
         model: model.id,

@@ -30,6 +30,7 @@ const WORDS = ["src/terms.ts", "src/deeds.ts", "src/refusal.ts", "src/clock.ts",
 /** The hall: the only files that know every room. */
 const HALL = [
   "src/hall.ts",
+  "src/engine.ts",
   "src/rooms.ts",
   "src/routes.ts",
   "src/records.ts",
@@ -114,8 +115,8 @@ test("a package lives in one room, and sockets open in few", () => {
   expect(usersOf(/from "xstate(\/.*)?"/)).toEqual(["actors"]);
   expect(usersOf(/from "bun:sqlite"/)).toEqual(["src/store"]);
   expect(usersOf(/from "mediabunny"/)).toEqual(["src/media", "src/simulator"]);
-  // The client verbs of the command line and the simulator are ends of their own.
-  expect(usersOf(/(?<![.\w])fetch\(/).filter((room) => room !== "src/cli" && room !== "src/simulator")).toEqual([
+  // The client verbs of the command line, the simulator and the clients of the proof are ends of their own.
+  expect(usersOf(/(?<![.\w])fetch\(/).filter((room) => !["src/cli", "src/simulator", "proof"].includes(room))).toEqual([
     "src/media",
     "src/providers",
   ]);

@@ -23,6 +23,8 @@ export type EffectsParts = {
   delivered: (routeId: string, tookMs: number) => void;
   /** How many times faster than life providers are (the simulator's speed); 1 for real ones. */
   pace: number;
+  /** A number in [0, 1). */
+  chance: () => number;
 };
 
 /** Reads an attempt. @throws when it is not in the store: a defect. */
@@ -42,5 +44,5 @@ export const readWork = async (parts: EffectsParts, seq: number, n: number): Pro
 /** A pause that grows with each turn, spread so that many that began together do not stay together. */
 export const spreadMs = (parts: EffectsParts, firstMs: number, longestMs: number, turn: number, atLeastMs = 0): number => {
   const pauseMs = Math.min(longestMs, firstMs * 1.5 ** turn);
-  return Math.max(atLeastMs, (pauseMs * (0.85 + 0.3 * Math.random())) / parts.pace);
+  return Math.max(atLeastMs, (pauseMs * (0.85 + 0.3 * parts.chance())) / parts.pace);
 };

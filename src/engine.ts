@@ -1,0 +1,247 @@
+// The engine: ledger, supervisor, effects, routes and corridor joined into one whole that knows no sockets and no clock of its own.
+import { openHealthDesk } from "../actors/health-desk.ts";
+import { type Ledger, openLedger } from "../actors/ledger.ts";
+import { Supervisor } from "../actors/supervisor.ts";
+import type { Catalogue } from "../catalogue/load.ts";
+import type { Clock } from "./clock.ts";
+import type { Settings } from "./config.ts";
+import type { Deed, DeedOutcome, OutcomeOf } from "./deeds.ts";
+import { type Effects, openEffects } from "./effects/effects.ts";
+import type { Log } from "./events.ts";
+import type { Files } from "./files/port.ts";
+import { openLate } from "./late.ts";
+import type { Media } from "./media/port.ts";
+import type { Providers } from "./providers/provider.ts";
+import { type Life, openReadiness } from "./readiness.ts";
+import { openRecords, type Records } from "./records.ts";
+import { DELIVERIES_KEPT, openRoutes, type Routes } from "./routes.ts";
+import type { Store } from "./store/store.ts";
+import { type CorridorParts, type Door, openCorridor, type Submit } from "./submit.ts";
+
+/** What the engine is joined from: the service gives it the world, the simulation a world of its own. */
+export type EngineParts = {
+  limits: Settings["limits"];
+  clock: Clock;
+  log: Log;
+  store: Store;
+  files: Pick<Files, "remove">;
+  providers: Providers;
+  media: Media;
+  allowsHost: (host: string) => boolean;
+  catalogue: Catalogue;
+  /** How many times faster than life the providers are (the simulator's speed). */
+  pace: number;
+  /** A number in [0, 1), to spread what began together. */
+  chance: () => number;
+  /** Calls back at the end of this turn of the event loop. */
+  soon: (then: () => void) => void;
+  /** Names a new generation: its row number, which always rises, and its id. */
+  nameGeneration: CorridorParts["nameGeneration"];
+  /** Told once, when a commit ended in doubt: the process has to end. */
+  unknownOutcome: () => void;
+  /** What a key opens may have changed. */
+  callersChanged: () => void;
+};
+
+export type Engine = {
+  submit: Submit;
+  ledger: Ledger;
+  supervisor: Supervisor;
+  effects: Effects;
+  routes: Routes;
+  records: Records;
+  post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
+  readiness: () => { ready: boolean; faults: string[] };
+  life: () => Life;
+  /** Reads what had not ended and goes on; submissions are taken from then on. */
+  recover: () => Promise<void>;
+  replaceCatalogue: (next: Catalogue) => void;
+  /** Begins nothing more, and resolves when nothing is being sent or `longestMs` are over. */
+  drain: (longestMs: number) => Promise<void>;
+  /** Nothing is taken from now on. */
+  close: () => void;
+  /** Lets everything go and waits for what is being written. */
+  stop: () => Promise<void>;
+};
+
+/** Deeds that change what a key opens: limits, pauses (a dispute pauses too), keys. */
+const CHANGES_CALLERS: ReadonlySet<Deed["deed"]> = new Set(["set-account", "create-key", "revoke-key", "credit"]);
+/** How often a drain looks whether everything under way has ended. */
+const DRAIN_LOOK_MS = 20;
+/** Attempts of ended generations read at a time at the start. */
+const WATCH_PAGE = 500;
+
+const reasonOf = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));
+
+export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
+  const { limits, clock, log, store, files, providers, media, soon } = parts;
+  let life: Life = "starting";
+
+  const ledger = openLedger({
+    commit: (deeds) => store.commit(deeds),
+    clock,
+    soon,
+    committed: (deed, outcome) => committed(deed, outcome),
+    defect: (fault) => log("effect failed", { event: "committed", reason: reasonOf(fault) }),
+    full: () => log("store full", { reason: "the disk is full: submissions are turned away, everything else waits" }),
+    unknown: (fault) => {
+      log("store outcome unknown", { reason: reasonOf(fault) });
+      parts.unknownOutcome();
+    },
+  });
+  const { post } = ledger;
+  const readiness = openReadiness(
+    () => life,
+    () => ledger.load().isFull,
+  );
+  const records = openRecords(store);
+
+  const health = openHealthDesk(clock, await store.routeHealth(), (routeId, state, snapshot) => {
+    log("route state changed", { route_id: routeId, state });
+    routes.touch();
+    // Only a ledger that has stopped says no, and then the process ends.
+    void post({ deed: "save-route-health", routeId, snapshot, atMs: clock.nowMs() }).catch(() => undefined);
+    supervisor.routesChanged([routeId]);
+  });
+  const routes = openRoutes({
+    catalogue: parts.catalogue,
+    health,
+    isConfigured: (providerId) => providers.configured(providerId),
+    watchMs: (providerId) => providers.traits(providerId).watchMs,
+    seatsPerRoute: limits.seats_per_route,
+    deliveries: await store.recentDeliveries(DELIVERIES_KEPT),
+  });
+
+  const abandon = (seq: number, n: number) => {
+    effects.perform(seq, { type: "ask.cancel", n });
+    effects.perform(seq, { type: "ask.watch", n });
+  };
+  const late = openLate({ post, abandon, log });
+  const supervisor: Supervisor = new Supervisor({
+    clock,
+    lastAliveMs: await store.lastSeenMs(),
+    limits: {
+      seats: limits.seats,
+      seatsOf: routes.seatsOf,
+      liveActors: limits.live_actors,
+      collectMs: limits.collect_s * 1000,
+      keepFilesMs: limits.keep_files_s * 1000,
+    },
+    post,
+    unfinished: (afterSeq, limit) => store.unfinished(afterSeq, limit),
+    gate: routes.gate,
+    breathe: () => new Promise((turn) => soon(turn)),
+    perform: (seq, ask) => effects.perform(seq, ask),
+    lateReport: (seq, event) => void late(seq, event).catch(() => undefined),
+    stepped: (record, after) => {
+      if (record.completedAtMs !== null) {
+        effects.ended(record.seq);
+        // Files of a generation that failed belong to nobody; a disk that refuses now is swept by hand.
+        if (record.status === "failed" && record.attempts > 0) void files.remove(record.id).catch(() => undefined);
+        log("generation ended", {
+          generation_id: record.id,
+          state: record.status,
+          ...(record.error ? { error_code: record.error.code } : {}),
+        });
+      } else if (after.matches({ running: "parked" })) {
+        readiness.parked(record.seq, record.id);
+        log("generation parked", { generation_id: record.id });
+      }
+    },
+    foundParked: readiness.parked,
+    lost: (seq, reason) => {
+      readiness.parked(seq, `generation ${seq}`);
+      log("effect failed", { event: "generation lost", count: seq, reason });
+    },
+  });
+  const effects: Effects = openEffects({
+    clock,
+    log,
+    reads: store,
+    providers,
+    media,
+    report: (seq, event) => supervisor.report(seq, event),
+    judge: health.judge,
+    delivered: routes.delivered,
+    pace: parts.pace,
+    chance: parts.chance,
+  });
+
+  /** What follows from a deed on disk: the hook is the only way the supervisor learns of a new generation. */
+  const committed = (deed: Deed, outcome: DeedOutcome): void => {
+    if (outcome.kind === "admitted" || outcome.kind === "stepped") records.keep(outcome.record);
+    if (deed.deed === "admit" && outcome.kind === "admitted") supervisor.admitted(deed);
+    else if (deed.deed === "expire-files") records.drop(deed.seq);
+    else if (CHANGES_CALLERS.has(deed.deed)) parts.callersChanged();
+  };
+
+  const door = (): Door => {
+    if (life !== "open") return "restarting";
+    const load = ledger.load();
+    const isBusy = load.isFull || load.waiting > limits.waiting_submissions || load.committingForMs > limits.slow_commit_ms;
+    return isBusy ? "busy" : "open";
+  };
+  const submit = openCorridor({
+    reads: store,
+    admit: post,
+    door,
+    catalogue: routes.catalogue,
+    routeState: routes.state,
+    expectedMs: routes.expectedMs,
+    allowsHost: parts.allowsHost,
+    measure: (links) => media.measure(links),
+    limits: { inProgress: limits.in_progress, noWaitMs: limits.no_wait_s * 1000 },
+    nameGeneration: parts.nameGeneration,
+    clock,
+  });
+
+  return {
+    submit,
+    ledger,
+    supervisor,
+    effects,
+    routes,
+    records,
+    post,
+    readiness: readiness.answer,
+    life: () => life,
+    recover: async () => {
+      const startedAtMs = clock.nowMs();
+      // The next process has to know that this one lived; a full disk must not hold up recovery.
+      void post({ deed: "beat", atMs: startedAtMs }).catch(() => undefined);
+      const found = await supervisor.recover();
+      for (let afterSeq = 0; ; ) {
+        const page = await store.watchedAttempts(afterSeq, WATCH_PAGE);
+        for (const attempt of page) effects.perform(attempt.seq, { type: "ask.watch", n: attempt.n });
+        const last = page.at(-1);
+        if (!last || page.length < WATCH_PAGE) break;
+        afterSeq = last.seq;
+      }
+      if (life === "starting") life = "open";
+      log("recovery finished", { count: found, dur_ms: clock.nowMs() - startedAtMs });
+    },
+    replaceCatalogue: (next) => {
+      const before = routes.catalogue();
+      routes.replaceCatalogue(next);
+      supervisor.routesChanged(before.models.flatMap((model) => model.routes.map((route) => route.id)));
+      log("catalogue loaded", { count: next.models.length });
+    },
+    drain: async (longestMs) => {
+      life = "draining";
+      supervisor.drain();
+      const endsAtMs = clock.nowMs() + longestMs;
+      while (supervisor.sending() > 0 && clock.nowMs() < endsAtMs)
+        await new Promise<void>((wake) => clock.after(DRAIN_LOOK_MS, wake));
+    },
+    close: () => {
+      life = "stopped";
+    },
+    stop: async () => {
+      life = "stopped";
+      supervisor.stop();
+      await effects.stop();
+      health.stop();
+      await ledger.idle();
+    },
+  };
+};
