@@ -6,6 +6,7 @@ import type { Settings } from "./config.ts";
 import type { Deed, OutcomeOf } from "./deeds.ts";
 import { type EmbeddedSimulator, openEmbeddedSimulator } from "./embedded-simulator.ts";
 import type { Log } from "./events.ts";
+import { type Ask, type Figures, openFigures } from "./figures.ts";
 import { openLocalFiles } from "./files/local.ts";
 import { PROVIDER_IDS } from "./providers/providers.ts";
 import { joinRooms, type Rooms } from "./rooms.ts";
@@ -20,6 +21,8 @@ export type Service = {
   /** Every write of a person or a command goes through here. */
   post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
   readiness: () => { ready: boolean; faults: string[] };
+  /** What is going on inside, for the operator; each question tells of the time since the one before. */
+  figures: (ask: Ask) => Figures;
   simulatorUrl: string | null;
   /** Reads the catalogue again; a bad one is refused with `CatalogueFault` and the old one stays. */
   reloadCatalogue: () => void;
@@ -112,6 +115,11 @@ export const openService = async (
       reads: store,
       post: rooms.post,
       readiness: rooms.readiness,
+      figures: openFigures(() => ({
+        ...rooms.supervisor.counts(),
+        errands: rooms.effects.size(),
+        writes: rooms.ledger.load().waiting,
+      })),
       simulatorUrl: simulator?.url ?? null,
       reloadCatalogue: () => {
         catalogue = readCatalogue(settings);

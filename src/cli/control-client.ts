@@ -1,4 +1,6 @@
 // The other end of the control socket: the office as a command sees it when the service runs.
+
+import type { Ask, Figures } from "../figures.ts";
 import type { About, ControlAnswer } from "./control.ts";
 import { CommandFault, EXITS, type Exit } from "./exits.ts";
 import type { Office } from "./office.ts";
@@ -56,6 +58,10 @@ export const askAbout = async (dir: string): Promise<About | undefined> => {
     throw fault;
   }
 };
+
+/** The figures of the service running in a data directory. @throws CommandFault when none does. */
+export const askFigures = async (dir: string, { collect }: Ask): Promise<Figures> =>
+  (await send(findSocketPath(dir), collect ? "figures?collect" : "figures")) as Figures;
 
 /** The office of the service running in a data directory. Each method is one request. */
 export const officeOverSocket = (dir: string): Office => {

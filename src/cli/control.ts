@@ -3,6 +3,7 @@ import { chmodSync, rmSync } from "node:fs";
 import { type TSchema, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import type { Log } from "../events.ts";
+import type { Ask, Figures } from "../figures.ts";
 import type { Json } from "../terms.ts";
 import { CommandFault, EXITS, tell } from "./exits.ts";
 import type { Office } from "./office.ts";
@@ -65,7 +66,13 @@ const MOST_REMEMBERED = 1000;
  * The caller owns the directory, so a socket found there is a dead process's.
  * @returns the function that closes it and takes its files away.
  */
-export const openControl = (dir: string, office: Office, about: About, log: Log): (() => Promise<void>) => {
+export const openControl = (
+  dir: string,
+  office: Office,
+  about: About,
+  log: Log,
+  figures: (ask: Ask) => Figures,
+): (() => Promise<void>) => {
   const path = makeSocketPath(dir);
   rmSync(path, { force: true });
   const remembered = new Map<string, Promise<Json>>();
@@ -92,8 +99,11 @@ export const openControl = (dir: string, office: Office, about: About, log: Log)
   };
 
   const answer = async (request: Request): Promise<Response> => {
-    const name = new URL(request.url).pathname.slice(1);
+    const { pathname, searchParams } = new URL(request.url);
+    const name = pathname.slice(1);
     if (request.method === "GET" && name === "about") return Response.json({ ok: about } satisfies ControlAnswer);
+    if (request.method === "GET" && name === "figures")
+      return Response.json({ ok: figures({ collect: searchParams.has("collect") }) } satisfies ControlAnswer);
     try {
       if (request.method !== "POST" || !isOperation(name))
         throw new CommandFault(EXITS.usage, `the service (version ${about.version}) knows no operation ${name}`, {

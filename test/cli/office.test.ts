@@ -10,6 +10,7 @@ import { lastMovements, type Office, openOffice } from "../../src/cli/office.ts"
 import { findSocketPath } from "../../src/cli/socket-path.ts";
 import { systemClock } from "../../src/clock.ts";
 import type { OfficeDeed } from "../../src/deeds.ts";
+import { openFigures } from "../../src/figures.ts";
 import { hashApiKey, isWellFormedApiKey } from "../../src/ids.ts";
 import { openSqliteStore } from "../../src/store/sqlite/client.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -19,6 +20,7 @@ afterAll(dropDirs);
 
 type Way = { store: Store; office: Office; dir: string; posts: OfficeDeed[]; close: () => Promise<void> };
 
+const COUNTS = { queued: 0, running: 0, awake: 0, deadlines: 0, errands: 0, writes: 0 };
 const ABOUT = { url: "http://127.0.0.1:1", mode: "test", version: "0.0.0", pid: process.pid } as const;
 
 const openWay = async (dir: string, overSocket: boolean): Promise<Way> => {
@@ -36,7 +38,13 @@ const openWay = async (dir: string, overSocket: boolean): Promise<Way> => {
     clock: systemClock(),
   });
   if (!overSocket) return { store, office: here, dir, posts, close: () => store.close() };
-  const closeControl = openControl(dir, here, ABOUT, () => undefined);
+  const closeControl = openControl(
+    dir,
+    here,
+    ABOUT,
+    () => undefined,
+    openFigures(() => COUNTS),
+  );
   const close = async () => {
     await closeControl();
     await store.close();

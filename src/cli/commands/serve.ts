@@ -139,7 +139,7 @@ export const addServe = (program: Command, session: Session): void => {
         clock: systemClock(await service.reads.lastSeenMs()),
       });
       const about = { url: service.url, mode: service.mode, version: VERSION, pid: process.pid };
-      const closeControl = openControl(settings.data.dir, office, about, openLog(settings.log));
+      const closeControl = openControl(settings.data.dir, office, about, openLog(settings.log), service.figures);
       terminal.note(versionLine());
       terminal.note(`  data      ${resolve(settings.data.dir)}`);
       terminal.note(`  catalogue ${settings.catalogue.dir || "built-in"}`);
