@@ -11,8 +11,11 @@ export type Records = {
   drop(seq: number): void;
 };
 
-/** @param most records kept; the least lately used go first. A record is about 1 kB. */
-export const openRecords = (reads: Pick<StoreReads, "generationById">, most = 20_000): Records => {
+/** Enough for what is in flight and what ended within minutes; all others are one read of the store away. A record is 1 to 2 kB. */
+const MOST_RECORDS = 8_000;
+
+/** @param most records kept; the least lately used go first. */
+export const openRecords = (reads: Pick<StoreReads, "generationById">, most = MOST_RECORDS): Records => {
   const bySeq = new Map<number, GenerationRecord>();
   const keep = (record: GenerationRecord) => {
     bySeq.delete(record.seq);
@@ -28,7 +31,11 @@ export const openRecords = (reads: Pick<StoreReads, "generationById">, most = 20
     find: async (id, accountSeq) => {
       const seq = seqOfGenerationId(id);
       const known = seq === undefined ? undefined : bySeq.get(seq);
-      if (known) return known.id === id && known.accountSeq === accountSeq ? known : undefined;
+      if (known) {
+        if (known.id !== id || known.accountSeq !== accountSeq) return undefined;
+        keep(known);
+        return known;
+      }
       const read = await reads.generationById(id, accountSeq);
       // A step that was committed meanwhile is newer than what was read.
       if (read && !bySeq.has(read.seq)) keep(read);

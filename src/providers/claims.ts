@@ -1,7 +1,7 @@
 // Which attempt a job was first given to, kept in memory for the moments until the store knows it.
 
 /** Enough for every job of the time between an answer and its commit, many times over. */
-const MOST_CLAIMS = 20_000;
+const MOST_CLAIMS = 5_000;
 
 /**
  * Two attempts with the same input cannot be told apart on a provider's list. Without this, a look-up for one could take

@@ -1,0 +1,63 @@
+// What is kept in memory of ended generations is full within ten minutes of a steady load, and grows no further.
+import { expect, test } from "bun:test";
+import { newGeneration } from "../../src/ids.ts";
+import { openClaims } from "../../src/providers/claims.ts";
+import { openRecords } from "../../src/records.ts";
+import type { GenerationRecord } from "../../src/terms.ts";
+
+/** Submissions of ten minutes at 20 per second. */
+const TEN_MINUTES = 12_000;
+const ACCOUNT = 1;
+
+const recordOf = ({ seq, id }: { seq: number; id: string }): GenerationRecord => ({
+  seq,
+  id,
+  accountSeq: ACCOUNT,
+  model: "sim-image-1",
+  status: "succeeded",
+  message: null,
+  quotedCredits: 1,
+  reservedCredits: 1,
+  costCredits: 1,
+  attempts: 1,
+  error: null,
+  output: null,
+  createdAtMs: 0,
+  completedAtMs: 1,
+  filesExpiredAtMs: null,
+});
+
+test("records: memory stops growing within ten minutes, and what is asked for stays in it", async () => {
+  let reads = 0;
+  const generationById = async () => {
+    reads += 1;
+    return undefined;
+  };
+  const records = openRecords({ generationById });
+  const named = Array.from({ length: 3 * TEN_MINUTES }, (_, n) => newGeneration(n));
+  const inMemory = async (ids: readonly { id: string }[]) => {
+    reads = 0;
+    for (const { id } of ids) await records.find(id, ACCOUNT);
+    return ids.length - reads;
+  };
+  const polled = named[0];
+  for (const one of named.slice(0, TEN_MINUTES)) {
+    records.keep(recordOf(one));
+    if (polled) expect(await records.find(polled.id, ACCOUNT)).toBeDefined();
+  }
+  const kept = await inMemory(named.slice(0, TEN_MINUTES));
+  for (const one of named.slice(TEN_MINUTES)) records.keep(recordOf(one));
+  expect(await inMemory(named)).toBe(kept);
+  expect(kept).toBeLessThan(TEN_MINUTES);
+});
+
+test("claims: memory stops growing within ten minutes", () => {
+  const claims = openClaims();
+  const held = (upTo: number) =>
+    Array.from({ length: upTo }, (_, n) => claims.holder("fal", `job-${n}`)).filter((holder) => holder !== undefined).length;
+  for (let n = 0; n < TEN_MINUTES; n += 1) claims.take("fal", `job-${n}`, `ref-${n}`);
+  const kept = held(TEN_MINUTES);
+  for (let n = TEN_MINUTES; n < 3 * TEN_MINUTES; n += 1) claims.take("fal", `job-${n}`, `ref-${n}`);
+  expect(held(3 * TEN_MINUTES)).toBe(kept);
+  expect(kept).toBeLessThan(TEN_MINUTES);
+});

@@ -1,0 +1,50 @@
+// What a soak leaves behind, read when all is still: the invariants, the provider's log and what callers were told.
+import { Database } from "bun:sqlite";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { run } from "../../proof/crash/processes.ts";
+import type { Submission } from "../../src/simulator/log.ts";
+
+/** `genrouter verify`, as an operator would run it. */
+export const invariantsOf = async (genrouter: readonly string[], dir: string): Promise<{ ok: boolean; told: string }> => {
+  const { code, said } = await run([...genrouter, "verify", "--data", dir, "--json"]);
+  if (code !== 0) return { ok: false, told: `verify ended with ${code}: ${said.slice(0, 500)}` };
+  const { checks } = JSON.parse(said) as { checks: { ok: boolean }[] };
+  return {
+    ok: checks.length === 12 && checks.every(({ ok }) => ok),
+    told: `${checks.filter(({ ok }) => ok).length} of ${checks.length}`,
+  };
+};
+
+/** References whose request reached the provider twice; only an answer that proves that nothing was taken allows a second. */
+export const submittedTwice = (providerLog: string): { submissions: number; twice: string[] } => {
+  const byRef = new Map<string, Submission[]>();
+  let submissions = 0;
+  for (const line of readFileSync(providerLog, "utf8").split("\n")) {
+    if (!line.startsWith('{"type":"submission"')) continue;
+    const one = JSON.parse(line) as Submission;
+    submissions += 1;
+    // A provider that is given no mark of ours is told apart by the input: no two prompts of a soak are alike.
+    const ref = JSON.stringify(one.input?.prompt ?? one.input?.text ?? null);
+    byRef.set(ref, [...(byRef.get(ref) ?? []), one]);
+  }
+  const twice = [...byRef].filter(([, lines]) => lines.slice(0, -1).some(({ accepted, answer }) => accepted || answer !== 429));
+  return { submissions, twice: twice.map(([ref, lines]) => `${ref} ${lines.map(({ endpoint }) => endpoint).join(" and ")}`) };
+};
+
+/** Acknowledged ids that the database does not know. */
+export const lostIds = (dir: string, acknowledged: readonly string[]): string[] => {
+  const db = new Database(join(dir, "genrouter.db"), { readonly: true });
+  const known = new Set(
+    db
+      .query<{ id: string }, []>("SELECT id FROM generation")
+      .all()
+      .map(({ id }) => id),
+  );
+  db.close();
+  return acknowledged.filter((id) => !known.has(id));
+};
+
+/** Lines of the service's log that tell of a fault of its own. */
+export const faultsIn = (logs: string): string[] =>
+  logs.split("\n").filter((line) => /"level":"(error|fatal)"/.test(line) || /^\w*Error: /.test(line));

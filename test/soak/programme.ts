@@ -1,0 +1,180 @@
+// The soak: `npm run soak -- [--minutes N]` keeps thousands of generations in flight, kills the service once, and judges its memory and times.
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { askFigures } from "../../src/cli/control-client.ts";
+import { chartOf } from "./chart.ts";
+import { faultsIn, invariantsOf, lostIds, submittedTwice } from "./evidence.ts";
+import { openLoad } from "./load.ts";
+import { BINARY, FROM_SOURCES, openPlace } from "./place.ts";
+import { HEAD, lineOf, openSampler, type Sample } from "./sample.ts";
+import { openRunTimes } from "./times.ts";
+import { type Facts, type Row, verdictOf, WARM_S } from "./verdict.ts";
+
+const HELP = `Usage: npm run soak -- [--minutes N] [--rate N] [--in-flight N] [--clients N] [--seed N] [--out DIR] [--sources] [--strict]
+
+Runs the service and the simulator as processes of their own under a steady load, kills the service after a third of the
+time (kill -9), starts it again, and prints one line of figures every 10 s and a verdict at the end. Exit code 0: nothing failed.
+
+  --minutes N     how long the load lasts (default 30)
+  --rate N        submissions per second (default 20; 10 below 5 minutes)
+  --in-flight N   generations in flight, from the first minute on (default 2000; 200 below 5 minutes)
+  --clients N     callers, each of which polls every 2 s (default 500; 50 below 5 minutes)
+  --seed N        decides run times and orders (default random, printed)
+  --out DIR       keeps the samples, the logs and a chart of the memory there
+  --sources       runs the service from its sources; default: dist/genrouter where it is there (npm run build)
+  --strict        timing figures fail the soak too
+
+What fails: an invariant, a job submitted twice, an acknowledged generation that is lost or fails, an error in the service's
+log, memory that grows (judged per life of the service, from its tenth minute on, by least squares), open files that
+grow, machines in memory that are not the generations in flight, a write-ahead log above 64 MB.
+What is only measured, because a shared machine decides it as well: readiness after the kill, lag of the event loop, times of
+POST and GET. --strict makes these fail.
+
+Examples:
+  npm run soak -- --minutes 1
+  npm run soak -- --minutes 60 --out soak-out --seed 7
+`;
+
+const SMALL_MINUTES = 5;
+const LOOK_EVERY_MS = 10_000;
+const MB = 1024 * 1024;
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: "string", default: "30" },
+    rate: { type: "string" },
+    "in-flight": { type: "string" },
+    clients: { type: "string" },
+    seed: { type: "string", default: String(Date.now() % 1_000_000) },
+    out: { type: "string" },
+    sources: { type: "boolean", default: false },
+    strict: { type: "boolean", default: false },
+    help: { type: "boolean", default: false, short: "h" },
+  },
+});
+const say = (line: string) => process.stdout.write(`${line}\n`);
+if (values.help) {
+  say(HELP);
+  process.exit(0);
+}
+
+/** A flag's number. */
+const numberOf = (name: string, said: string): number => {
+  const n = Number(said);
+  if (Number.isFinite(n) && n > 0) return n;
+  say(`--${name}: ${JSON.stringify(said)} is not a number above 0`);
+  process.exit(2);
+};
+const minutes = numberOf("minutes", values.minutes);
+const isSmall = minutes < SMALL_MINUTES;
+const rate = numberOf("rate", values.rate ?? (isSmall ? "10" : "20"));
+const inFlight = numberOf("in-flight", values["in-flight"] ?? (isSmall ? "200" : "2000"));
+const clients = numberOf("clients", values.clients ?? (isSmall ? "50" : "500"));
+const seed = numberOf("seed", values.seed);
+process.on("SIGINT", () => process.exit(130));
+process.on("SIGTERM", () => process.exit(143));
+
+const soak = async (genrouter: readonly string[], home: string): Promise<{ samples: Sample[]; rows: Row[]; extra: object }> => {
+  const place = await openPlace(genrouter, home, seed);
+  const times = openRunTimes(inFlight / rate, seed);
+  say(
+    `run times: log-normal, median ${times.medianS.toFixed(1)} s, sigma ${times.sigma.toFixed(2)}, mean ${times.meanS.toFixed(1)} s`,
+  );
+  let running = await place.startService();
+  say(`ready after ${running.readyMs.toFixed(0)} ms with nothing in flight`);
+  const { url, tenants, dir } = place;
+  const load = openLoad({ url, tenants, rate, inFlight, clients, seed, times });
+  const fillMono = performance.now();
+  await load.fill();
+  say(`${load.tally.submitted} submitted in ${((performance.now() - fillMono) / 1000).toFixed(1)} s; the load begins`);
+  load.takeTimes();
+  const sampler = openSampler(dir, load);
+  const samples: Sample[] = [];
+  const kept: { life: number; atS: number; heapMb: number; objects: Record<string, number> | null }[] = [];
+  let life = 1;
+  let facts = { readyMs: 0, inFlightAtKill: 0 };
+  const fromMono = performance.now();
+  const elapsedS = () => (performance.now() - fromMono) / 1000;
+  let lifeFromS = 0;
+  /** What is really kept, all garbage gone. It costs a moment, so it is asked when a life's memory begins to be judged and at its end. */
+  const keep = async () => {
+    const { heapBytes, objects } = await askFigures(dir, { collect: true });
+    kept.push({ life, atS: elapsedS(), heapMb: heapBytes / MB, objects });
+    say(`heap after a full collection: ${(heapBytes / MB).toFixed(1)} MB`);
+  };
+  const crash = async () => {
+    const before = samples.at(-1)?.inFlight ?? 0;
+    await running.kill();
+    running = await place.startService();
+    life += 1;
+    lifeFromS = elapsedS();
+    facts = { readyMs: running.readyMs, inFlightAtKill: before };
+    say(`killed with ${before} in flight; ready again after ${running.readyMs.toFixed(0)} ms`);
+    load.takeTimes();
+  };
+
+  await askFigures(dir, { collect: false });
+  load.begin();
+  say(HEAD);
+  let isWarm = false;
+  for (let look = 1; look * LOOK_EVERY_MS <= minutes * 60_000; look += 1) {
+    await Bun.sleep(Math.max(0, look * LOOK_EVERY_MS - (performance.now() - fromMono)));
+    const sample = await sampler.look(running.pid, life, elapsedS());
+    samples.push(sample);
+    say(lineOf(sample));
+    if (life === 1 && elapsedS() >= (minutes * 60) / 3) {
+      await keep();
+      await crash();
+      await askFigures(dir, { collect: false });
+      isWarm = false;
+    } else if (!isWarm && elapsedS() - lifeFromS >= WARM_S) {
+      isWarm = true;
+      await keep();
+    }
+  }
+  await keep();
+  await load.stop();
+  sampler.close();
+  const exit = await running.stop();
+  await place.close();
+  const { submissions, twice } = submittedTwice(place.providerLog);
+  const faults = [...faultsIn(place.serviceLogs()), ...(exit === 0 ? [] : [`the service ended with ${exit}`])];
+  const told: Facts = {
+    ...facts,
+    invariants: await invariantsOf(genrouter, dir),
+    twice,
+    lost: lostIds(dir, load.acknowledged),
+    strange: load.tally.strange,
+    faults,
+  };
+  const { strange: _, ...tally } = load.tally;
+  return { samples, rows: verdictOf(samples, told), extra: { ...tally, submissions, kept } };
+};
+
+const home = values.out ?? mkdtempSync(join(tmpdir(), "soak-"));
+mkdirSync(home, { recursive: true });
+const isBinary = !values.sources && existsSync(BINARY);
+say(
+  `seed ${seed}; ${minutes} min, ${rate} submissions/s, ${inFlight} in flight, ${clients} clients, ${isBinary ? "dist/genrouter" : "from the sources"}`,
+);
+const { samples, rows, extra } = await soak(isBinary ? [BINARY] : FROM_SOURCES, home);
+if (values.out !== undefined) {
+  writeFileSync(join(home, "samples.json"), JSON.stringify({ samples, rows, extra }));
+  writeFileSync(join(home, "memory.svg"), chartOf(samples));
+} else rmSync(home, { recursive: true, force: true });
+
+let passed = 0;
+let failed = 0;
+for (const { name, measured, bound, isMet, kind } of rows) {
+  const counts = kind === "hard" || (kind === "timing" && values.strict);
+  if (isMet) passed += 1;
+  else if (counts) failed += 1;
+  const mark = isMet ? "(pass)" : counts ? "(fail)" : "(over)";
+  say(`${mark} ${name}: ${measured} (bound ${bound}${!isMet && !counts ? ", measured only" : ""})`);
+}
+const figures = Object.fromEntries(rows.map(({ name, measured }) => [name, measured]));
+say(`figures ${JSON.stringify({ seed, minutes, rate, inFlight, clients, ...figures, ...extra, kept: undefined })}`);
+say(`${passed} passed, ${failed} failed`);
+process.exit(failed === 0 ? 0 : 1);

@@ -1,0 +1,161 @@
+// What a soak's figures are held against, and the straight line through a series.
+import type { Sample } from "./sample.ts";
+
+export type Point = readonly [x: number, y: number];
+/** A line through points by least squares; `error` is the standard error of its slope. */
+export type Fit = { slope: number; error: number };
+
+export const fitLine = (points: readonly Point[]): Fit => {
+  const n = points.length;
+  const meanX = points.reduce((sum, [x]) => sum + x, 0) / n;
+  const meanY = points.reduce((sum, [, y]) => sum + y, 0) / n;
+  const spread = points.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0);
+  const slope = points.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0) / spread;
+  const rest = points.reduce((sum, [x, y]) => sum + (y - meanY - slope * (x - meanX)) ** 2, 0);
+  return { slope, error: Math.sqrt(rest / (n - 2) / spread) };
+};
+
+/** `kind`: timing figures depend on who else uses the machine and fail a soak only when it is told to be strict. */
+export type Row = { name: string; measured: string; bound: string; isMet: boolean; kind: "hard" | "timing" | "note" };
+
+/** What happened beside the samples. */
+export type Facts = {
+  invariants: { ok: boolean; told: string };
+  twice: readonly string[];
+  lost: readonly string[];
+  strange: readonly string[];
+  faults: readonly string[];
+  readyMs: number;
+  inFlightAtKill: number;
+};
+
+/** A life's memory is judged from its tenth minute on: until then its caches fill. */
+export const WARM_S = 600;
+/** Less than this after the warm-up is too short for a slope to mean anything. */
+const JUDGED_S = 300;
+const TEN_MINUTES_S = 600;
+/** Sockets of callers come and go; these many more at the end than after the first minute are still flat. */
+const SPARE_FILES = 64;
+/** The two counts of one moment are taken some ms apart, in which some begin and end. */
+const SPARE_ACTORS = 3;
+const FIRST_S = 60;
+
+const median = (values: readonly number[]) => [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0;
+const largest = (values: readonly number[]) => values.reduce((most, value) => Math.max(most, value), 0);
+
+/** The samples of each life, with the time since its beginning. */
+const livesOf = (samples: readonly Sample[]): Sample[][] => {
+  const lives = [...new Set(samples.map(({ life }) => life))];
+  return lives.map((life) => {
+    const own = samples.filter((one) => one.life === life);
+    const fromS = own[0]?.atS ?? 0;
+    return own.map((one) => ({ ...one, atS: one.atS - fromS }));
+  });
+};
+
+const memoryRows = (samples: readonly Sample[], life: number): Row[] => {
+  const name = `life ${life}`;
+  const warm = samples.filter(({ atS }) => atS >= WARM_S);
+  const [first, last] = [warm[0], warm.at(-1)];
+  const isJudged = first !== undefined && last !== undefined && last.atS - first.atS >= JUDGED_S;
+  const series = isJudged ? warm : samples.slice(Math.floor(samples.length / 2));
+  if (series.length < 4) return [];
+  const { slope, error } = fitLine(series.map(({ atS, rssMb }) => [atS / TEN_MINUTES_S, rssMb] as const));
+  const [from, to] = [series[0]?.atS ?? 0, series.at(-1)?.atS ?? 0];
+  const kind = isJudged ? "hard" : "note";
+  const span = `${name}, ${Math.round(from / 60)} to ${Math.round(to / 60)} min${isJudged ? "" : ", too short to judge"}`;
+  const ends = median(series.slice(-6).map(({ rssMb }) => rssMb));
+  const begins = median(series.slice(0, 6).map(({ rssMb }) => rssMb));
+  return [
+    {
+      name: `RSS slope per 10 min (${span})`,
+      measured: `${slope.toFixed(2)} MB ± ${(2 * error).toFixed(2)}`,
+      bound: "< 1 MB",
+      // Growth is what is left of the slope when twice its own uncertainty is taken off.
+      isMet: slope - 2 * error < 1,
+      kind,
+    },
+    {
+      name: `RSS at the end against its beginning (${span})`,
+      measured: `${ends.toFixed(0)} / ${begins.toFixed(0)} MB = ${(ends / begins).toFixed(3)}`,
+      bound: "<= 1.15",
+      isMet: ends <= begins * 1.15,
+      kind,
+    },
+  ];
+};
+
+const filesRow = (samples: readonly Sample[], life: number): Row[] => {
+  const settled = samples.filter(({ atS }) => atS >= FIRST_S);
+  if (settled.length < 12) return [];
+  const part = Math.floor(settled.length / 4);
+  const before = median(settled.slice(0, part).map(({ files }) => files));
+  const after = median(settled.slice(-part).map(({ files }) => files));
+  return [
+    {
+      name: `open files and sockets (life ${life})`,
+      measured: `${before} at first, ${after} at the end, most ${largest(settled.map(({ files }) => files))}`,
+      bound: `<= ${before + SPARE_FILES}`,
+      isMet: after <= before + SPARE_FILES,
+      kind: "hard",
+    },
+  ];
+};
+
+const timing = (name: string, value: number, bound: number, unit = "ms"): Row => ({
+  name,
+  measured: `${value.toFixed(1)} ${unit}`,
+  bound: `< ${bound} ${unit}`,
+  isMet: value < bound,
+  kind: "timing",
+});
+
+const none = (name: string, faults: readonly string[]): Row => ({
+  name,
+  measured: faults.length === 0 ? "none" : `${faults.length}: ${faults.slice(0, 3).join("; ")}`,
+  bound: "none",
+  isMet: faults.length === 0,
+  kind: "hard",
+});
+
+/** All figures of a soak with their bounds. The timings are medians over the looks of ten seconds each, of their 99th percentile. */
+export const verdictOf = (samples: readonly Sample[], facts: Facts): Row[] => {
+  const lives = livesOf(samples);
+  const apart = samples.map(
+    ({ awake, inFlight }) => Math.max(0, Math.abs(awake - inFlight) - SPARE_ACTORS) / Math.max(1, inFlight),
+  );
+  const over = (name: "lagMs" | "postMs" | "readMs") => median(samples.map((one) => one[name]));
+  return [
+    {
+      name: "the twelve invariants hold",
+      measured: facts.invariants.told,
+      bound: "12 of 12",
+      isMet: facts.invariants.ok,
+      kind: "hard",
+    },
+    none("no job was submitted twice", facts.twice),
+    none("nothing that was acknowledged is lost", facts.lost),
+    none("no generation failed and no answer was strange", facts.strange),
+    none("the service logged no error", facts.faults),
+    ...lives.flatMap((own, index) => memoryRows(own, index + 1)),
+    ...lives.flatMap((own, index) => filesRow(own, index + 1)),
+    {
+      name: "generations hosted and actors in memory against generations in flight",
+      measured: `${(largest(apart) * 100).toFixed(2)} % apart at most`,
+      bound: "<= 1 %",
+      isMet: largest(apart) <= 0.01,
+      kind: "hard",
+    },
+    {
+      name: "write-ahead log",
+      measured: `${largest(samples.map(({ walMb }) => walMb)).toFixed(1)} MB at most`,
+      bound: "< 64 MB",
+      isMet: largest(samples.map(({ walMb }) => walMb)) < 64,
+      kind: "hard",
+    },
+    timing(`ready after the kill with ${facts.inFlightAtKill} in flight`, facts.readyMs / 1000, 2, "s"),
+    timing("event loop lag, p99", over("lagMs"), 50),
+    timing("POST, p99", over("postMs"), 100),
+    timing("GET, p99", over("readMs"), 30),
+  ];
+};
