@@ -1,7 +1,7 @@
 // The audit of a crash run: the client's log, the provider's log and the store must tell one story, whichever way it is read.
 import { isDeepStrictEqual } from "node:util";
 import type { Submission } from "../../src/simulator/log.ts";
-import type { AttemptState, JsonObject } from "../../src/terms.ts";
+import type { AttemptState, JsonObject, MovementKind } from "../../src/terms.ts";
 import type { ClientLine } from "./client-log.ts";
 import { originOf } from "./orders.ts";
 import { attemptBehind, type Stored } from "./stored.ts";
@@ -71,8 +71,9 @@ const allEnded: Audit = ({ stored, shown }, fault) => {
 };
 
 const endsStay: Audit = ({ client, shown }, fault) => {
+  // Byte for byte: the order of the fields counts as well.
   for (const line of client)
-    if (line.type === "seen" && !isDeepStrictEqual(line.resource, shown.get(line.id)))
+    if (line.type === "seen" && JSON.stringify(line.resource) !== JSON.stringify(shown.get(line.id)))
       fault(`${line.id}: seen as ${JSON.stringify(line.resource)}, now ${JSON.stringify(shown.get(line.id))}`);
 };
 
@@ -81,11 +82,25 @@ const chargedOnce: Audit = ({ stored, shown }, fault) => {
     const delivered = one.tries.filter(({ state }) => state === "delivered");
     const isDelivered = one.status === "succeeded";
     const costCredits = isDelivered ? (delivered[0]?.priceCredits ?? -1) : 0;
-    const captures = one.movements.filter((kind) => kind === "capture").length;
+    const captures = one.movements.filter(({ kind }) => kind === "capture").length;
     if (delivered.length !== (isDelivered ? 1 : 0) || captures !== delivered.length)
       fault(`${one.id}: ${one.status} with ${delivered.length} deliveries and ${captures} captures`);
     if (one.costCredits !== costCredits || Math.round(Number(shown.get(one.id)?.cost_usd) * 100) !== costCredits)
       fault(`${one.id}: cost ${one.costCredits}, shown ${shown.get(one.id)?.cost_usd} USD, delivered at ${costCredits}`);
+  }
+};
+
+const settledOnce: Audit = ({ stored }, fault) => {
+  for (const { id, status, reservedCredits, costCredits, movements } of stored) {
+    const of = (wanted: MovementKind) => movements.filter(({ kind }) => kind === wanted).map(({ credits }) => credits);
+    const rest = reservedCredits - (costCredits ?? 0);
+    const due = {
+      hold: [reservedCredits],
+      capture: status === "succeeded" ? [costCredits] : [],
+      release: status === "succeeded" && rest === 0 ? [] : [rest],
+    };
+    const moved = { hold: of("hold"), capture: of("capture"), release: of("release") };
+    if (!isDeepStrictEqual(moved, due)) fault(`${id}: moved ${JSON.stringify(moved)}, due was ${JSON.stringify(due)}`);
   }
 };
 
@@ -166,6 +181,7 @@ const AUDITS: readonly (readonly [string, Audit])[] = [
   ["every generation ended, and is shown as it is stored", allEnded],
   ["an end that was seen never changed", endsStay],
   ["a generation is charged at most once, at the price of the attempt that delivered", chargedOnce],
+  ["a hold is placed once and settled once: captured at the cost, the rest released", settledOnce],
   ["credits are conserved: given = available + charged, and charged is what callers were shown", conserved],
   ["a job of the provider is one attempt's, sent after its journal said so, or given up and listed", jobsAreOwned],
   ["an attempt has at most one job, and is sent again only after proof that nothing was accepted", neverTwice],

@@ -1,5 +1,6 @@
 // The crash client's own log: what it is about to ask and what it was answered, each on disk before it goes on.
-import { closeSync, fdatasyncSync, openSync, readFileSync, writeSync } from "node:fs";
+import { closeSync, fdatasyncSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
 import type { JsonObject } from "../../src/terms.ts";
 
 export type ClientLine =
@@ -12,6 +13,10 @@ export type ClientLine =
 
 export const openClientLog = (path: string) => {
   const file = openSync(path, "a");
+  // A new file's name is safe only once its directory is.
+  const folder = openSync(dirname(path), "r");
+  fsyncSync(folder);
+  closeSync(folder);
   return {
     write: (line: ClientLine): void => {
       writeSync(file, `${JSON.stringify(line)}\n`);

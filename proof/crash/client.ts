@@ -6,13 +6,25 @@ import { type ClientLog, openClientLog, withoutLinks } from "./client-log.ts";
 import { type Order, orderOf } from "./orders.ts";
 import { ask } from "./world.ts";
 
-export type ClientPlan = { url: string; log: string; seed: number; workers: number; keys: string[] };
+export type ClientPlan = {
+  url: string;
+  log: string;
+  seed: number;
+  workers: number;
+  keys: string[];
+  /** Rounds before this one; each has order numbers of its own. */
+  round: number;
+};
 
 /** Shares of the requests. A repeat takes one of the last orders of any worker, which may be under way at that moment. */
 const REPEATED = 0.3;
 const CHANGED = 0.05;
 const POLLED = 0.25;
 const LAST_ORDERS = 4;
+/** Share of the repeats that go back to any earlier round instead, and how far into it. */
+const LONG_AGO = 0.1;
+const EARLY_ORDERS = 20;
+const ORDERS_OF_ROUND = 100_000;
 /** How many of the orders without an answer are sent again once the service is back; the rest are left for the end. */
 const SENT_AGAIN = 0.75;
 const LOOK_MS = 40;
@@ -48,14 +60,17 @@ const comesBack = async (plan: ClientPlan, isStopping: () => boolean): Promise<v
 };
 
 const runWorker = async (plan: ClientPlan, log: ClientLog, worker: number, isStopping: () => boolean): Promise<void> => {
-  const roll = chance(plan.seed * 131 + worker);
+  const roll = chance(plan.seed * 131 + plan.round * 10_007 + worker);
   const known: { id: string; account: number }[] = [];
-  for (let n = 0; !isStopping(); ) {
+  const first = plan.round * ORDERS_OF_ROUND;
+  for (let n = first; !isStopping(); ) {
     const chosen = roll();
     const isRepeated = chosen < REPEATED;
     const back = Math.floor(roll() * LAST_ORDERS);
+    const longAgo = Math.floor(roll() * (plan.round + 1)) * ORDERS_OF_ROUND + Math.floor(roll() * EARLY_ORDERS);
+    const repeated = roll() < LONG_AGO ? longAgo : Math.max(first, n - back);
     const whose = isRepeated ? Math.floor(roll() * plan.workers) : worker;
-    const order = orderOf(plan.seed, plan.keys.length, whose, isRepeated ? Math.max(0, n - back) : n, chosen < CHANGED);
+    const order = orderOf(plan.seed, plan.keys.length, whose, isRepeated ? repeated : n, chosen < CHANGED);
     if (!isRepeated) n += 1;
     let id = await sendOrder(plan, log, order);
     while (id === undefined && !isStopping()) {
@@ -70,15 +85,17 @@ const runWorker = async (plan: ClientPlan, log: ClientLog, worker: number, isSto
   }
 };
 
-if (import.meta.main) {
-  const plan = JSON.parse(readFileSync(process.argv[2] ?? "", "utf8")) as ClientPlan;
+/** The whole life of the client process: until SIGTERM, or until its parent is gone. */
+export const runClient = async (planPath: string): Promise<void> => {
+  const plan = JSON.parse(readFileSync(planPath, "utf8")) as ClientPlan;
   const log = openClientLog(plan.log);
-  let isStopping = false;
-  process.on("SIGTERM", () => {
-    isStopping = true;
+  const parent = process.ppid;
+  let isToldToStop = false;
+  process.once("SIGTERM", () => {
+    isToldToStop = true;
   });
+  const isStopping = () => isToldToStop || process.ppid !== parent;
   process.stdout.write(`client of ${plan.workers} workers\n`);
-  await Promise.all(Array.from({ length: plan.workers }, (_, worker) => runWorker(plan, log, worker, () => isStopping)));
+  await Promise.all(Array.from({ length: plan.workers }, (_, worker) => runWorker(plan, log, worker, isStopping)));
   log.close();
-  process.exit(0);
-}
+};

@@ -1,14 +1,14 @@
 // The random crashes: load from a client, kills at any moment, and after each a look at what lies on disk.
-import { readFileSync } from "node:fs";
-import type { Submission } from "../../src/simulator/log.ts";
 import { chance } from "../../src/simulator/rules.ts";
 import { MISCHIEF } from "./mischief.ts";
 import { originOf } from "./orders.ts";
 import type { Child, Genrouter } from "./processes.ts";
 import { attemptBehind } from "./stored.ts";
+import { openSubmissions } from "./submissions.ts";
 import {
   reading,
   type ServicePlace,
+  type SimulatorPlace,
   type SimulatorProcess,
   spawnService,
   startService,
@@ -17,23 +17,26 @@ import {
 } from "./world.ts";
 
 export type Figures = {
+  cycles: number;
   kills: number;
   /** Kills that found an attempt in `sending`, and how many attempts they found so. */
   killsInSending: number;
   attemptsInSending: number;
+  /** Told to stop, then killed a moment later. */
   drains: number;
+  /** Told to stop under load, and left to end by themselves. */
+  wholeDrains: number;
+  longestDrainMs: number;
   bootKills: number;
   simulatorKills: number;
 };
 
 export type CyclesPlan = {
-  cycles: number;
   seed: number;
   genrouter: Genrouter;
   place: ServicePlace;
-  simulatorPlace: { port: number; speed: number; log: string };
+  simulatorPlace: SimulatorPlace;
   tenants: readonly Tenant[];
-  say: (line: string) => void;
 };
 
 /** Shares of the cycles. */
@@ -41,66 +44,61 @@ const DRAINED = 0.2;
 const BOOT_KILLED = 0.1;
 const SIMULATOR_KILLED = 0.05;
 /** From the first moment of the load to the kill; from the signal of a drain; from the start of a process. */
-const LOAD_MS = [20, 1000] as const;
+const LOAD_MS = [20, 2000] as const;
 const DRAIN_MS = [0, 200] as const;
 const BOOT_MS = [10, 300] as const;
-/** Every tenth life is long enough for the route time of the impatient model to run out; a restart puts that off. */
-const LONG_LIFE_MS = 3500;
-const isLongLife = (cycle: number) => cycle % 10 === 5;
+/** Nothing of a whole drain takes longer than this under the faults of these tests; the service's own bound is 25 s. */
+const WHOLE_DRAIN_MS = 20_000;
+const PAGE = 1000;
 
-export const submissionsIn = (logPath: string): Submission[] => {
-  const text = readFileSync(logPath, "utf8");
-  return text
-    .slice(0, text.lastIndexOf("\n") + 1)
-    .split("\n")
-    .flatMap((line) => (line.startsWith('{"type":"submission"') ? [JSON.parse(line) as Submission] : []));
-};
-
-export const runCycles = async (
-  plan: CyclesPlan,
-  first: SimulatorProcess,
-): Promise<{ figures: Figures; unwritten: string[]; simulator: SimulatorProcess }> => {
+export const openCycles = (plan: CyclesPlan) => {
   const { place, tenants, genrouter } = plan;
   const roll = chance(plan.seed);
   const between = ([from, to]: readonly [number, number]) => from + roll() * (to - from);
-  const figures: Figures = { kills: 0, killsInSending: 0, attemptsInSending: 0, drains: 0, bootKills: 0, simulatorKills: 0 };
-  const unwritten: string[] = [];
-  let simulator = first;
-  let checked = 0;
+  const figures: Figures = {
+    cycles: 0,
+    kills: 0,
+    killsInSending: 0,
+    attemptsInSending: 0,
+    drains: 0,
+    wholeDrains: 0,
+    longestDrainMs: 0,
+    bootKills: 0,
+    simulatorKills: 0,
+  };
+  const faults: { unwritten: string[]; drains: string[] } = { unwritten: [], drains: [] };
+  const submissions = openSubmissions(plan.simulatorPlace.log);
 
   /** With the service dead: how many attempts were out, and that every submission the provider has was on disk before. */
-  const look = async () => {
-    const fresh = submissionsIn(plan.simulatorPlace.log).slice(checked);
-    checked += fresh.length;
-    await reading(place.dir, async (reads) => {
+  const look = (): Promise<number> =>
+    reading(place.dir, async (reads) => {
       let inSending = 0;
       for (let afterSeq = 0; ; ) {
-        const page = await reads.unfinished(afterSeq, 1000);
+        const page = await reads.unfinished(afterSeq, PAGE);
         // The row of an attempt that is being confirmed says `sending` too; its machine's state does not.
         inSending += page.filter(({ snapshot }) => snapshot?.includes('{"submitting":"sending"}')).length;
         const last = page.at(-1);
-        if (!last || page.length < 1000) break;
+        if (!last || page.length < PAGE) break;
         afterSeq = last.seq;
       }
-      figures.killsInSending += inSending > 0 ? 1 : 0;
-      figures.attemptsInSending += inSending;
-      for (const line of fresh) {
+      for (const line of submissions.fresh()) {
         const origin = originOf(line.input);
         const accountSeq = tenants[origin?.account ?? -1]?.accountSeq ?? -1;
         const known = origin && (await reads.generationByKey(accountSeq, origin.key));
         const attempt = known && attemptBehind(await reads.attemptsOf(known.record.seq), line);
         if (!attempt || attempt.sentAtMs === null)
-          unwritten.push(`${JSON.stringify(origin)} ${line.at}: not on disk when it arrived`);
+          faults.unwritten.push(`${JSON.stringify(origin)} ${line.at}: not on disk when it arrived`);
       }
+      return inSending;
     });
-  };
 
-  const killSimulator = async () => {
+  const killSimulator = async (simulator: SimulatorProcess): Promise<SimulatorProcess> => {
     simulator.child.kill("SIGKILL");
     await simulator.child.ended;
-    simulator = await startSimulator(genrouter, plan.simulatorPlace);
-    await simulator.rule(...MISCHIEF);
+    const next = await startSimulator(genrouter, plan.simulatorPlace);
+    await next.rule(...MISCHIEF);
     figures.simulatorKills += 1;
+    return next;
   };
 
   const kill = async (child: Child) => {
@@ -110,13 +108,16 @@ export const runCycles = async (
     if (signal !== "SIGKILL" && code !== 0)
       throw new Error(`the service ended by itself with ${code}:\n${child.said().slice(-3000)}`);
     figures.kills += 1;
-    await look();
+    const inSending = await look();
+    figures.killsInSending += inSending > 0 ? 1 : 0;
+    figures.attemptsInSending += inSending;
   };
 
-  for (let cycle = 1; cycle <= plan.cycles; cycle += 1) {
+  /** One life of the service, to its kill. Gives back the simulator that runs afterwards. */
+  const play = async (before: SimulatorProcess): Promise<SimulatorProcess> => {
     const { child } = await startService(genrouter, place);
-    await Bun.sleep(between(LOAD_MS) + (isLongLife(cycle) ? LONG_LIFE_MS : 0));
-    if (roll() < SIMULATOR_KILLED) await killSimulator();
+    await Bun.sleep(between(LOAD_MS));
+    const simulator = roll() < SIMULATOR_KILLED ? await killSimulator(before) : before;
     if (roll() < DRAINED) {
       child.kill("SIGTERM");
       figures.drains += 1;
@@ -129,8 +130,25 @@ export const runCycles = async (
       await kill(booting);
       figures.bootKills += 1;
     }
-    if (cycle % 10 === 0 || cycle === plan.cycles)
-      plan.say(`cycle ${cycle}: ${figures.kills} kills, ${figures.killsInSending} of them into sending, ${checked} submissions`);
-  }
-  return { figures, unwritten, simulator };
+    figures.cycles += 1;
+    return simulator;
+  };
+
+  /** One life that is told to stop under load and left to end: with 0, in time, and no submission is left in the air. */
+  const drain = async (): Promise<void> => {
+    const { child } = await startService(genrouter, place);
+    await Bun.sleep(between(LOAD_MS));
+    const beganMono = performance.now();
+    child.kill("SIGTERM");
+    const tooLate = setTimeout(() => child.kill("SIGKILL"), WHOLE_DRAIN_MS);
+    const { code, signal } = await child.ended;
+    clearTimeout(tooLate);
+    figures.wholeDrains += 1;
+    figures.longestDrainMs = Math.max(figures.longestDrainMs, Math.round(performance.now() - beganMono));
+    if (code !== 0) faults.drains.push(`ended with ${signal ?? code}: ${child.said().slice(-1000)}`);
+    const inSending = await look();
+    if (inSending > 0) faults.drains.push(`${inSending} submissions were left in the air`);
+  };
+
+  return { figures, faults, submissions, play, drain };
 };

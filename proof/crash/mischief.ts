@@ -35,9 +35,9 @@ const SHARES: readonly (readonly [FaultName, number, JsonObject?])[] = [
 
 /** The model whose routes have little time: its attempts are lost and capped, and some of their jobs deliver late. */
 const IMPATIENT_MODEL = "vidmodel-2.0-mini";
-const IMPATIENT_S = 2;
+const IMPATIENT_S = 1;
 /** Longer than such a route has, and shorter than what proves a job absent. */
-const LATE_MS = 2600;
+const LATE_MS = 1400;
 
 export const MISCHIEF: readonly Rule[] = [
   { fault: "late-ms", endpoint: "/mini/", probability: 0.08, ms: LATE_MS },

@@ -8,6 +8,8 @@ const root = join(import.meta.dir, "../..");
 export type Genrouter = readonly string[];
 export const FROM_SOURCES: Genrouter = [process.execPath, join(root, "src/main.ts")];
 export const BINARY: Genrouter = [join(root, "dist/genrouter")];
+/** What runs this very code: the compiled binary itself, or its sources. */
+export const SELF: Genrouter = /^(\/\$bunfs|[a-z]:[\\/]~bun)/i.test(import.meta.dir) ? [process.execPath] : FROM_SOURCES;
 /** A file as a process of its own. */
 export const entry = (path: string): Genrouter => [process.execPath, path];
 
@@ -24,9 +26,11 @@ export type Child = {
 
 const PATIENCE_MS = 15_000;
 const alive = new Set<{ kill(signal: "SIGKILL"): void }>();
-process.on("exit", () => {
+/** Kills what is still running; also done when this process ends. */
+export const killAll = (): void => {
   for (const child of alive) child.kill("SIGKILL");
-});
+};
+process.on("exit", killAll);
 
 export const start = (command: readonly string[], env: Record<string, string> = {}): Child => {
   const { PATH = "", HOME = "", TMPDIR = "/tmp" } = process.env;
@@ -35,6 +39,8 @@ export const start = (command: readonly string[], env: Record<string, string> = 
     stdout: "pipe",
     stderr: "pipe",
     env: { PATH, HOME, TMPDIR, ...env },
+    // A Ctrl-C is for the parent alone: who dies, and when, is what the tests decide.
+    detached: true,
   });
   alive.add(child);
   let said = "";

@@ -4,13 +4,16 @@ import type { JournalLine, StoreReads } from "../../src/store/store.ts";
 import type { Attempt, GenerationRecord, JsonObject, MovementKind } from "../../src/terms.ts";
 import type { Tenant } from "./world.ts";
 
+/** A posting of the ledger about a generation. */
+export type Movement = { kind: MovementKind; credits: number };
+
 export type Stored = GenerationRecord & {
   account: number;
   key: string | null;
   bodyHash: string | null;
   tries: Attempt[];
   journal: JournalLine[];
-  movements: MovementKind[];
+  movements: Movement[];
 };
 
 const PAGE = 1000;
@@ -33,7 +36,7 @@ export const readStored = async (reads: StoreReads, tenants: readonly Tenant[]):
           bodyHash: key === null ? null : ((await reads.generationByKey(tenant.accountSeq, key))?.bodyHash ?? null),
           tries: await reads.attemptsOf(record.seq),
           journal: await reads.journalOf(record.seq),
-          movements: (await reads.movementsOf(record.seq)).map((movement) => movement.kind),
+          movements: (await reads.movementsOf(record.seq)).map(({ kind, credits }) => ({ kind, credits })),
         });
       }
       const last = page.at(-1);

@@ -33,6 +33,19 @@ export const endow = async (dir: string, credits: readonly number[]): Promise<Te
   return tenants;
 };
 
+/** Gives some of the accounts more, while no service runs; what they were given in all is kept up to date. */
+export const topUp = async (dir: string, tenants: readonly Tenant[], credits: number): Promise<void> => {
+  const store = await openSqliteStore({ dir, mode: "test" });
+  for (const tenant of tenants) {
+    const { accountSeq } = tenant;
+    await store.commit([
+      { deed: "credit", accountSeq, kind: "topup", credits, note: "crash", reference: null, atMs: Date.now() },
+    ]);
+    tenant.credits += credits;
+  }
+  await store.close();
+};
+
 /** Reads a data directory, whether its service runs or lies dead. */
 export const reading = async <T>(dir: string, work: (reads: StoreReads) => Promise<T>): Promise<T> => {
   const reads = await openSqliteReads(dir);
@@ -53,10 +66,9 @@ export type SimulatorProcess = {
   jobs(): Promise<JobView[]>;
 };
 
-export const startSimulator = async (
-  genrouter: Genrouter,
-  at: { port: number; speed: number; log: string; seed?: number },
-): Promise<SimulatorProcess> => {
+export type SimulatorPlace = { port: number; speed: number; log: string; seed?: number };
+
+export const startSimulator = async (genrouter: Genrouter, at: SimulatorPlace): Promise<SimulatorProcess> => {
   const flags = { port: at.port, speed: at.speed, log: at.log, seed: at.seed ?? 1 };
   const words = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, String(value)]);
   const child = start([...genrouter, "simulator", ...words]);
@@ -104,6 +116,8 @@ const serviceEnv = ({ dir, simulatorUrl, speed, port = 0, env = {} }: ServicePla
   GENROUTER_PROVIDERS__REPLICATE__BASE_URL: `${simulatorUrl}/replicate/v1`,
   GENROUTER_MEDIA__ALLOW: new URL(simulatorUrl).host,
   GENROUTER_LIMITS__BURST_PER_S: "100000",
+  // Without it a service starts over in place to set it, and half of every life here would be its start.
+  BUN_CONFIG_MAX_HTTP_REQUESTS: "4096",
   ...env,
 });
 

@@ -9,6 +9,7 @@ import { addModels } from "./commands/models.ts";
 import { addResults } from "./commands/results.ts";
 import { addServe } from "./commands/serve.ts";
 import { addSimulator } from "./commands/simulator.ts";
+import { addTorture } from "./commands/torture.ts";
 import { addTrace } from "./commands/trace.ts";
 import { addVerify } from "./commands/verify.ts";
 import { EXIT_TABLE, EXITS, type Exit, tell } from "./exits.ts";
@@ -28,6 +29,7 @@ const ADDITIONS = [
   addTrace,
   addVerify,
   addSimulator,
+  addTorture,
 ];
 
 /** Every command of the binary, ready to parse. `isJson`: mistakes are left to the caller to tell. */

@@ -119,7 +119,7 @@ describe("after random kills under load", () => {
     {
       what: "a second capture",
       broken: /^a generation is charged at most once/,
-      tamper: (evidence) => withFirst(evidence, { movements: ["hold", "capture", "capture"] }),
+      tamper: (evidence) => withFirst(evidence, { movements: [...first(evidence).movements, { kind: "capture", credits: 1 }] }),
     },
     {
       what: "a credit that is missing",

@@ -1,27 +1,68 @@
-// The crash programme: `npm run crash -- [--cycles N] [--seed N] [--only points|random] [--binary]`; ends with `N passed, N failed`.
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+// The crash programme: `npm run crash -- [--cycles N] [--seed N] [--only points|random] [--sources]`; ends with `N passed, N failed`.
+import { mkdtempSync, rmSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { BINARY, FROM_SOURCES, freePort } from "../../proof/crash/processes.ts";
-import { runRandom } from "../../proof/crash/random.ts";
+import { runLanes } from "../../proof/crash/lanes.ts";
+import { FROM_SOURCES, freePort, type Genrouter } from "../../proof/crash/processes.ts";
 import { startSimulator } from "../../proof/crash/world.ts";
+import { builtBinary } from "./built.ts";
 import { type PointWorld, playBirth, playInsideSettlement, playPoint, playUpgrade } from "./point-run.ts";
 import { POINTS } from "./points.ts";
 
-const { values } = parseArgs({
-  options: {
-    cycles: { type: "string", default: "100" },
-    seed: { type: "string", default: String(Date.now() % 1_000_000) },
-    only: { type: "string" },
-    workers: { type: "string", default: "16" },
-    binary: { type: "boolean", default: false },
-  },
-});
+const HELP = `Usage: npm run crash -- [--cycles N] [--seed N] [--only points|random] [--lanes N] [--workers N] [--sources]
+
+Kills the service at every named point of a generation's life, then at random moments under load, and audits what is left
+against the logs of its clients and of the simulated providers.
+  --cycles N    lives that end with a random kill (default 100); an audit every 50 of a world, and at its end
+  --seed N      decides loads, faults and kills (default: another each time, printed)
+  --only PART   points or random
+  --lanes N     worlds side by side, which share the cycles (default: one for each core, at most 2)
+  --workers N   concurrent callers of a world (default: 16 to 32, by the seed)
+  --binary      the random kills fall on dist/genrouter, which is built when it is older than the sources (the default)
+  --sources     they fall on the sources
+
+Examples:
+  $ npm run crash
+  $ npm run crash -- --cycles 2000 --only random
+  $ npm run crash -- --cycles 50 --seed 7 --lanes 1
+`;
+
 const say = (line: string) => process.stdout.write(`${line}\n`);
-const genrouter = values.binary ? BINARY : FROM_SOURCES;
-if (values.binary && !existsSync(BINARY[0] ?? "")) {
-  say("dist/genrouter is not there; make it with: npm run build");
+const readWords = () =>
+  parseArgs({
+    options: {
+      cycles: { type: "string", default: "100" },
+      seed: { type: "string", default: String(Date.now() % 1_000_000) },
+      only: { type: "string" },
+      lanes: { type: "string", default: String(Math.min(2, availableParallelism())) },
+      workers: { type: "string" },
+      binary: { type: "boolean", default: true },
+      sources: { type: "boolean", default: false },
+      help: { type: "boolean", default: false, short: "h" },
+    },
+  }).values;
+const readFlags = () => {
+  try {
+    return readWords();
+  } catch (fault) {
+    say(`${fault instanceof Error ? fault.message : fault}\n\n${HELP}`);
+    return process.exit(2);
+  }
+};
+const flags = readFlags();
+if (flags.help) {
+  say(HELP);
+  process.exit(0);
+}
+const whole = (name: "cycles" | "seed" | "lanes" | "workers"): number => {
+  const text = flags[name] ?? "";
+  if (/^\d{1,9}$/.test(text) && (name === "seed" || Number(text) > 0)) return Number(text);
+  say(`--${name}: ${JSON.stringify(text)} is not a whole number${name === "seed" ? "" : " above 0"}`);
+  return process.exit(2);
+};
+if (flags.only !== undefined && flags.only !== "points" && flags.only !== "random") {
+  say(`--only: ${JSON.stringify(flags.only)} is neither points nor random`);
   process.exit(2);
 }
 
@@ -49,34 +90,54 @@ const attempt = async (name: string, play: () => Promise<unknown>) => {
 /** What waits for minutes in life waits for half a second here. */
 const POINTS_SPEED = 5000;
 const INSIDE_TIMES = 6;
+/** Points played side by side: each waits most of the time. */
+const POINTS_AT_A_TIME = 2;
 
 const playPoints = async () => {
   const dir = mkdtempSync(join(tmpdir(), "crash-points-"));
-  const simulator = await startSimulator(genrouter, { port: await freePort(), speed: POINTS_SPEED, log: join(dir, "log") });
-  const world: PointWorld = { simulator, speed: POINTS_SPEED, genrouter };
-  for (const point of POINTS) await attempt(point.name, () => playPoint(world, point));
-  for (let n = 1; n <= INSIDE_TIMES; n += 1)
-    await attempt(`inside E, ${n}: all of it or nothing`, () => playInsideSettlement(world));
-  await attempt("during the migration of a new directory: the next start makes it whole", () => playBirth(world));
-  await attempt("during the migration of a directory in use: old schema, old release goes on", () => playUpgrade(world));
+  const place = { port: await freePort(), speed: POINTS_SPEED, log: join(dir, "log") };
+  const simulator = await startSimulator(FROM_SOURCES, place);
+  const world: PointWorld = { simulator, speed: POINTS_SPEED, genrouter: FROM_SOURCES };
+  const plays: [string, () => Promise<unknown>][] = [
+    ...POINTS.map((point): [string, () => Promise<unknown>] => [point.name, () => playPoint(world, point)]),
+    ...Array.from({ length: INSIDE_TIMES }, (_, n): [string, () => Promise<unknown>] => [
+      `inside E, ${n + 1}: all of it or nothing`,
+      () => playInsideSettlement(world),
+    ]),
+    ["during the migration of a new directory: the next start makes it whole", () => playBirth(world)],
+    ["during the migration of a directory in use: old schema, old release goes on", () => playUpgrade(world)],
+  ];
+  const total = plays.length;
+  const worker = async () => {
+    for (let next = plays.shift(); next; next = plays.shift()) await attempt(...next);
+  };
+  await Promise.all(Array.from({ length: POINTS_AT_A_TIME }, worker));
   simulator.child.kill("SIGTERM");
   await simulator.child.ended;
   rmSync(dir, { recursive: true, force: true });
+  return total;
 };
 
-const playRandom = async () => {
+const playRandom = async (genrouter: Genrouter) => {
+  const beganMono = performance.now();
+  const workers = flags.workers === undefined ? {} : { workers: whole("workers") };
   const dir = mkdtempSync(join(tmpdir(), "crash-random-"));
-  const plan = { dir, cycles: Number(values.cycles), seed: Number(values.seed), workers: Number(values.workers), genrouter, say };
-  const { checks, figures } = await runRandom(plan);
+  const plan = { dir, cycles: whole("cycles"), seed: whole("seed"), lanes: whole("lanes"), genrouter, say, ...workers };
+  const { checks, figures } = await runLanes(plan);
   for (const { name, faults } of checks) judge(name, faults);
-  for (const [name, figure] of Object.entries(figures)) say(`  ${name.padEnd(20)} ${figure}`);
+  if (checks.every(({ faults }) => faults.length === 0)) rmSync(dir, { recursive: true, force: true });
+  const minutes = (performance.now() - beganMono) / 60_000;
+  return { ...figures, cyclesPerMin: Math.round(((figures.cycles ?? 0) / minutes) * 10) / 10 };
 };
 
-say(`seed ${values.seed}`);
-if (values.only !== "random") await playPoints();
-if (values.only !== "points")
-  await playRandom().catch((fault: unknown) =>
-    judge("the random crashes", [fault instanceof Error ? (fault.stack ?? "") : String(fault)]),
-  );
+say(`seed ${whole("seed")}`);
+let figures: Record<string, number> = { points: 0 };
+if (flags.only !== "random") figures.points = await playPoints();
+if (flags.only !== "points") {
+  const genrouter = flags.sources ? FROM_SOURCES : await builtBinary(say);
+  say(`random kills on ${genrouter.join(" ")}`);
+  figures = { ...figures, ...(await playRandom(genrouter)) };
+}
+say(`figures ${JSON.stringify(figures)}`);
 say(`${passed} passed, ${failed} failed`);
 process.exit(failed === 0 ? 0 : 1);

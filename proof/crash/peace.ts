@@ -1,0 +1,141 @@
+// Peace after the crashes: no faults, nothing is killed, everything comes to its end; then both sides are laid open.
+import type { JsonObject } from "../../src/terms.ts";
+import type { Check, Evidence } from "./audit.ts";
+import { type ClientPlan, sendOrder } from "./client.ts";
+import { type ClientLine, openClientLog, readClientLog, withoutLinks } from "./client-log.ts";
+import type { Order } from "./orders.ts";
+import { type Genrouter, run } from "./processes.ts";
+import { readStored, type Stored } from "./stored.ts";
+import { ask, reading, type ServicePlace, type SimulatorPlace, startService, startSimulator, type Tenant } from "./world.ts";
+
+/**
+ * How many times faster than life peace is. A look-up proves an absence after 40 min of life at fal and 2 min at
+ * Replicate: 2 s and 0.1 s. Nothing is in doubt any more that a slow moment could prove absent too early: what was sent
+ * before arrived before, or never, and what is sent in peace is answered.
+ */
+const PEACE_SPEED = 1200;
+const SETTLE_MS = 60_000;
+const LOOK_MS = 25;
+const AT_A_TIME = 16;
+
+export type PeacePlan = {
+  genrouter: Genrouter;
+  place: ServicePlace;
+  simulatorPlace: SimulatorPlace;
+  tenants: readonly Tenant[];
+  client: ClientPlan;
+};
+export type Peace = {
+  stored: Stored[];
+  shown: Map<string, JsonObject>;
+  balances: Evidence["balances"];
+  client: ClientLine[];
+  checks: Check[];
+  retried: number;
+  settleMs: number;
+};
+
+const inParallel = async <T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> => {
+  const left = [...items].reverse();
+  const worker = async () => {
+    for (let item = left.pop(); item !== undefined; item = left.pop()) await work(item);
+  };
+  await Promise.all(Array.from({ length: AT_A_TIME }, worker));
+};
+
+/** Keys that no answer ever came for, each with the bodies it was sent with. */
+const unanswered = (lines: readonly ClientLine[]): Order[] => {
+  const answered = new Set(lines.flatMap((line) => (line.type === "ack" ? [line.key] : [])));
+  const orders = new Map<string, Order>();
+  for (const line of lines)
+    if (line.type === "intent" && !answered.has(line.key)) {
+      const { key, account, body, hash } = line;
+      orders.set(`${key} ${hash}`, { key, account, body: body as Order["body"], hash });
+    }
+  return [...orders.values()];
+};
+
+/** Sends every unanswered key again, twice: all answers that carry an id carry the same one. */
+const retry = async (plan: ClientPlan): Promise<Check & { retried: number }> => {
+  const faults: string[] = [];
+  const ids = new Map<string, string>();
+  const orders = unanswered(readClientLog(plan.log));
+  const log = openClientLog(plan.log);
+  await inParallel([...orders, ...orders], async (order) => {
+    const id = await sendOrder(plan, log, order);
+    if (id === undefined) faults.push(`${order.key}: no answer in peace`);
+    if (!id) return;
+    if ((ids.get(order.key) ?? id) !== id) faults.push(`${order.key}: ${ids.get(order.key)} and ${id}`);
+    ids.set(order.key, id);
+  });
+  log.close();
+  const retried = new Set(orders.map(({ key }) => key)).size;
+  return { name: "a key without an answer, sent again, has exactly one generation", faults, retried };
+};
+
+/** Waits for the end of every generation; one that never comes is the audit's to tell, with all the rest. */
+const settle = (dir: string): Promise<void> =>
+  reading(dir, async (reads) => {
+    const endMono = performance.now() + SETTLE_MS;
+    while ((await reads.unfinished(0, 1)).length > 0 && performance.now() < endMono) await Bun.sleep(LOOK_MS);
+  });
+
+const showAll = async (url: string, keys: readonly string[], stored: readonly Stored[]): Promise<Map<string, JsonObject>> => {
+  const shown = new Map<string, JsonObject>();
+  await inParallel(stored, async ({ id, account }) => {
+    const answer = await ask(url, keys[account] ?? "", { path: `/v1/generations/${id}` });
+    if (answer?.status === 200) shown.set(id, withoutLinks(answer.body));
+  });
+  return shown;
+};
+
+const balancesOf = (dir: string, tenants: readonly Tenant[]): Promise<Evidence["balances"]> =>
+  reading(dir, (reads) =>
+    Promise.all(
+      tenants.map(async ({ accountId }) => {
+        const account = await reads.account(accountId);
+        return {
+          available: account?.availableCredits ?? 0,
+          held: account?.heldCredits ?? 0,
+          charged: account?.chargedCredits ?? 0,
+        };
+      }),
+    ),
+  );
+
+/** `genrouter verify`, as an operator runs it. */
+const verify = async (genrouter: Genrouter, dir: string): Promise<Check> => {
+  const { code, said } = await run([...genrouter, "verify", "--data", dir, "--json"]);
+  return {
+    name: "genrouter verify says that the twelve invariants hold",
+    faults: code === 0 ? [] : [`exit ${code}: ${said.slice(0, 3000)}`],
+  };
+};
+
+/** From the last kill to the two sides of the audit. Nothing of the world runs before it, nor after it. */
+export const makePeace = async ({ genrouter, place, simulatorPlace, tenants, client }: PeacePlan): Promise<Peace> => {
+  const { dir } = place;
+  const calm = await startSimulator(genrouter, { ...simulatorPlace, speed: PEACE_SPEED });
+  const service = await startService(genrouter, { ...place, speed: PEACE_SPEED });
+  const beganMono = performance.now();
+  await settle(dir);
+  const settleMs = Math.round(performance.now() - beganMono);
+  const { retried, ...retries } = await retry(client);
+  await settle(dir);
+  const stored = await reading(dir, (reads) => readStored(reads, tenants));
+  const shown = await showAll(service.url, client.keys, stored);
+  service.child.kill("SIGTERM");
+  const { code } = await service.child.ended;
+  calm.child.kill("SIGTERM");
+  await calm.child.ended;
+  const stopped = { name: "the service stops in peace", faults: code === 0 ? [] : [`exit ${code}: ${service.child.said()}`] };
+  return {
+    stored,
+    shown,
+    balances: await balancesOf(dir, tenants),
+    client: readClientLog(client.log),
+    checks: [retries, stopped, await verify(genrouter, dir)],
+    retried,
+    settleMs,
+  };
+};

@@ -1,0 +1,58 @@
+// What crash runs found, told together: checks of several audits or worlds merged by name, figures counted and added up.
+import type { Check, Evidence } from "./audit.ts";
+import type { ClientLine } from "./client-log.ts";
+
+export type End = { checks: Check[]; figures: Record<string, number> };
+
+/** One check of each name, with the faults of all. */
+export const mergeChecks = (checks: readonly Check[]): Check[] => {
+  const byName = new Map<string, Set<string>>();
+  for (const { name, faults } of checks) byName.set(name, new Set([...(byName.get(name) ?? []), ...faults]));
+  return [...byName].map(([name, faults]) => ({ name, faults: [...faults] }));
+};
+
+/** Figures that say how bad it got, or how long it took: of several runs side by side the worst is told, not the sum. */
+const isWorst = (name: string) => name.endsWith("Ms");
+
+export const mergeEnds = (ends: readonly End[]): End => {
+  const figures: Record<string, number> = {};
+  for (const end of ends)
+    for (const [name, figure] of Object.entries(end.figures))
+      figures[name] = isWorst(name) ? Math.max(figures[name] ?? 0, figure) : (figures[name] ?? 0) + figure;
+  return { checks: mergeChecks(ends.flatMap(({ checks }) => checks)), figures };
+};
+
+/** Answers that took nothing, by their codes. */
+const turnedAway = (client: readonly ClientLine[]): Record<string, number> => {
+  const codes: Record<string, number> = {};
+  for (const line of client) if (line.type === "ack" && line.code !== null) codes[line.code] = (codes[line.code] ?? 0) + 1;
+  return codes;
+};
+
+/** `counted`, and what the evidence of the last audit says. */
+export const figuresOf = (counted: Record<string, number>, evidence: Evidence): Record<string, number> => {
+  const tries = evidence.stored.flatMap((one) => one.tries);
+  const told = (type: string) => evidence.stored.flatMap((one) => one.journal).filter(({ event }) => event.type === type).length;
+  const inState = (state: string) => tries.filter((attempt) => attempt.state === state).length;
+  const acked = (status: number) => evidence.client.filter((line) => line.type === "ack" && line.status === status).length;
+  return {
+    ...counted,
+    acknowledged: acked(202),
+    replayed: acked(200),
+    ...turnedAway(evidence.client),
+    endsSeen: evidence.client.filter((line) => line.type === "seen").length,
+    generations: evidence.stored.length,
+    succeeded: evidence.stored.filter(({ status }) => status === "succeeded").length,
+    credits: evidence.stored.reduce((sum, { costCredits }) => sum + (costCredits ?? 0), 0),
+    submissions: evidence.submissions.length,
+    jobs: evidence.submissions.filter(({ accepted }) => accepted).length,
+    interrupted: told("interrupted"),
+    confirmations: told("interrupted") + told("answerLost"),
+    provedAbsent: inState("absent"),
+    lost: inState("lost"),
+    capped: inState("capped"),
+    superseded: inState("superseded"),
+    late: inState("late"),
+    fallbacks: evidence.stored.filter(({ attempts }) => attempts > 1).length,
+  };
+};

@@ -1,0 +1,26 @@
+// The binary that the random crashes run on: built when it is missing or older than what it is built from.
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { Glob } from "bun";
+import { BINARY, type Genrouter, start } from "../../proof/crash/processes.ts";
+
+const root = join(import.meta.dir, "../..");
+const SOURCES = ["{src,actors,catalogue,proof}/**/*.{ts,json}", "scripts/build.mjs", "package-lock.json"];
+
+const newestMs = (): number =>
+  Math.max(
+    ...SOURCES.flatMap((pattern) => [...new Glob(pattern).scanSync(root)]).map((path) => statSync(join(root, path)).mtimeMs),
+  );
+
+/** @throws Error with what the build said, when it fails. */
+export const builtBinary = async (say: (line: string) => void): Promise<Genrouter> => {
+  const path = BINARY[0] ?? "";
+  const isThere = existsSync(path);
+  if (isThere && statSync(path).mtimeMs >= newestMs()) return BINARY;
+  say(`${isThere ? "dist/genrouter is older than the sources" : "dist/genrouter is not there"}: building it …`);
+  // The build is the package's own, which runs on Node and finds its Bun by itself.
+  const building = start(["node", join(root, "scripts/build.mjs")]);
+  const { code } = await building.ended;
+  if (code !== 0) throw new Error(`the build failed:\n${building.said()}`);
+  return BINARY;
+};
