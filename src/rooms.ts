@@ -52,10 +52,11 @@ const MIN_CLOSING_MS = 1000;
 const hostOf = (url: string | undefined): string | null => (url === undefined ? null : new URL(url).host);
 
 /** The providers, as the settings have them. @throws BadSetting for a credential that cannot be sent. */
-const openDesks = ({ settings, store, callTimes }: RoomsParts) => {
+const openDesks = ({ settings, clock, store, callTimes }: RoomsParts) => {
   const isOwned = async (provider: string, jobId: string) => (await store.jobOwner(provider, jobId)) !== undefined;
   try {
-    return openProviders({ settings: settings.providers, isOwned, ...(callTimes ? { timeouts: callTimes } : {}) });
+    const more = callTimes ? { timeouts: callTimes } : {};
+    return openProviders({ settings: settings.providers, nowMs: clock.nowMs, isOwned, ...more });
   } catch (fault) {
     throw new BadSetting(fault instanceof Error ? fault.message : String(fault));
   }

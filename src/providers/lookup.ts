@@ -2,8 +2,8 @@
 import { ok } from "node:assert/strict";
 import type { Claims } from "./claims.ts";
 import type { Desk } from "./desk.ts";
-import { concludeFind } from "./listing.ts";
-import type { AdapterContext, Candidate, FindOutcome } from "./provider.ts";
+import { CLOCK_SLACK_MS, concludeFind } from "./listing.ts";
+import type { AdapterContext, Candidate, FindOutcome, ProviderResponse } from "./provider.ts";
 
 /** A list that is still not at its end says nothing. */
 const MOST_PAGES = 20;
@@ -15,6 +15,14 @@ export type Lookup = {
   timeoutMs: number;
   claims: Claims;
   isOwned: (providerId: string, jobId: string) => Promise<boolean>;
+  /** The service's clock, by which `sentAtMs` was taken. */
+  nowMs: () => number;
+};
+
+/** Whether the provider's clock, as its answer tells it, is so far from ours that "not since then" means nothing. */
+const isClockApart = (response: ProviderResponse, nowMs: number): boolean => {
+  const providerMs = Date.parse(response.headers["date"] ?? "");
+  return !Number.isNaN(providerMs) && Math.abs(providerMs - nowMs) > CLOCK_SLACK_MS / 2;
 };
 
 /** Asks once. `absent` only when every page was read and nothing on them could be ours. */
@@ -35,6 +43,7 @@ export const lookUp = async (desk: Desk, lookup: Lookup, signal: AbortSignal): P
     const leftMs = Math.max(1, Math.ceil(endsAt - performance.now()));
     const called = await desk.ask(adapter.find(context, sentAtMs, page), leftMs, signal);
     if (called.kind !== "answered") return { kind: "unclear", detail: called.detail };
+    if (isClockApart(called.response, lookup.nowMs())) return { kind: "unclear", detail: "the clocks are too far apart" };
     const sifted = adapter.readFindPage(called.response, context, sentAtMs);
     if (sifted.kind === "unclear") return sifted;
     // Our reference on it makes it ours whatever else is said; the others may belong to somebody.

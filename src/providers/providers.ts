@@ -30,6 +30,8 @@ export type ProvidersOptions = {
   settings: Readonly<Record<string, { base_url?: string; key?: string }>>;
   /** Whether a job already belongs to an attempt; it is then not the lost one that is looked for. */
   isOwned: (providerId: string, jobId: string) => Promise<boolean>;
+  /** The service's clock, which a look-up compares with the provider's; the machine's when absent. */
+  nowMs?: () => number;
   timeouts?: Partial<CallTimes>;
   slots?: Partial<Slots>;
   /** Replaces traits of a provider, for one that is known to settle sooner (the simulator). */
@@ -131,7 +133,7 @@ export const openProviders = (options: ProvidersOptions): Providers => {
       ok(sentAtMs !== null, `attempt ${ref} is looked for but was never sent`);
       const late: FindOutcome = { kind: "unclear", detail: "no free connection" };
       const context = contextOf(desk, errand);
-      const lookup = { context, sentAtMs, timeoutMs: times.findMs, claims, isOwned: options.isOwned };
+      const lookup = { context, sentAtMs, timeoutMs: times.findMs, claims, isOwned: options.isOwned, nowMs: options.nowMs ?? Date.now };
       return await desk.inTurn("finds", times.findMs, signal, late, () => lookUp(desk, lookup, signal));
     },
 

@@ -1,11 +1,22 @@
 // The store in one thread: the same deeds and reads over one connection, for tests and simulated worlds.
 
+import type { Database } from "bun:sqlite";
 import type { Store } from "../store.ts";
 import { openBatch } from "./batch.ts";
 import { type Mode, ownDatabase } from "./birth.ts";
 import { DEFAULT_PRAGMAS, openWriter, type Pragmas } from "./open.ts";
 import { pack } from "./pack.ts";
 import { readsOver } from "./reads.ts";
+
+/**
+ * Opens a store over a connection of `openWriter` to a database in memory. Opened again over the same connection, it is what the
+ * next process finds after the last one ended: everything that was committed, and a new epoch.
+ */
+export const openSqliteOver = async (db: Database, options: { mode: Mode; nowMs: number }): Promise<Store> => {
+  const epoch = ownDatabase(db, ":memory:", options.mode, options.nowMs);
+  const batch = openBatch(db, epoch);
+  return { ...readsOver(db), commit: async (deeds) => batch(deeds.map(pack)) };
+};
 
 /** Opens `path` (or `:memory:`) for reading and writing in this thread. It takes no lock: the caller is alone with the file. */
 export const openSqliteHere = async (options: {

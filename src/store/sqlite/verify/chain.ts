@@ -1,7 +1,7 @@
 // Walks the hash chain of every account from its first movement to the end that the account row names.
 import type { JsonObject, LedgerSide, MovementKind } from "../../../terms.ts";
 import { chainStart, linkHash } from "../money.ts";
-import type { Seen } from "./check.ts";
+import type { Clause, Seen } from "./check.ts";
 
 type Row = {
   account_seq: number;
@@ -27,8 +27,11 @@ type Account = {
   held_credits: number;
 };
 
+const UNFOLLOWING = "the movement does not follow from the one before it";
+const ELSEWHERE = "the account row is not where its movements lead";
+
 /** Recomputes hashes and running balances; yields each movement that does not follow, and each account whose end differs. */
-export const brokenChains = function* ({ db }: Seen): Generator<JsonObject> {
+const brokenChains = function* ({ db }: Seen): Generator<JsonObject & { fault: string }> {
   const movements = db.query<Row, [number]>("SELECT * FROM movement WHERE account_seq = ?1 ORDER BY chain_seq");
   for (const account of db.query<Account, []>("SELECT * FROM account").iterate()) {
     let [hash, chainSeq, available, held] = [chainStart(account.id), 0, 0, 0];
@@ -52,7 +55,7 @@ export const brokenChains = function* ({ db }: Seen): Generator<JsonObject> {
         note: row.note,
       });
       if (row.hash !== hash || row.chain_seq !== chainSeq || row.available_after !== available || row.held_after !== held) {
-        yield { fault: "the movement does not follow from the one before it", account: account.id, chain_seq: row.chain_seq };
+        yield { fault: UNFOLLOWING, account: account.id, chain_seq: row.chain_seq };
         isWhole = false;
         break;
       }
@@ -62,7 +65,8 @@ export const brokenChains = function* ({ db }: Seen): Generator<JsonObject> {
       account.chain_hash === hash &&
       account.available_credits === available &&
       account.held_credits === held;
-    if (isWhole && !isEnd)
-      yield { fault: "the account row is not where its movements lead", account: account.id, chain_seq: account.chain_seq };
+    if (isWhole && !isEnd) yield { fault: ELSEWHERE, account: account.id, chain_seq: account.chain_seq };
   }
 };
+
+export const chainClause: Clause = { faults: [UNFOLLOWING, ELSEWHERE], offending: brokenChains };

@@ -1,4 +1,4 @@
-// What a check of an invariant is: a name, and queries whose rows offend.
+// What a check of an invariant is: a name and its clauses, each a query whose rows offend.
 import type { Database } from "bun:sqlite";
 import type { JsonObject } from "../../../terms.ts";
 
@@ -7,24 +7,27 @@ export const MOST_ROWS = 20;
 
 /** `nowMs` null: the service is not running, so what is overdue does not count. */
 export type Seen = { db: Database; nowMs: number | null };
-export type Check = { invariant: number; name: string; offending(seen: Seen): Iterable<JsonObject> };
 
-/**
- * The rows a query finds, each with what is wrong with it. A query selects offenders only, and selects names enough to find
- * them by. `$now` in it is the time.
- */
-export const rowsOf = function* (seen: Seen, fault: string, sql: string): Generator<JsonObject> {
+/** One thing that may not be: the sentences its rows are told with, and the rows of which they are true. */
+export type Clause = { faults: readonly string[]; offending(seen: Seen): Iterable<JsonObject & { fault: string }> };
+export type Check = { invariant: number; name: string; clauses: readonly Clause[] };
+
+/** The rows a query finds. It selects offenders only, and names enough to find them by. `$now` in it is the time. */
+const rowsOf = function* (seen: Seen, fault: string, sql: string): Generator<JsonObject & { fault: string }> {
   // Cached by its text: every connection has the same few dozen checks.
   const statement = seen.db.query<JsonObject, { now: number }[]>(sql);
   const rows = sql.includes("$now") ? statement.iterate({ now: seen.nowMs ?? 0 }) : statement.iterate();
   for (const row of rows) yield { fault, ...row };
 };
 
-/** An invariant that is a list of queries. */
-export const check = (invariant: number, name: string, queries: readonly (readonly [fault: string, sql: string])[]): Check => ({
-  invariant,
-  name,
-  *offending(seen) {
-    for (const [fault, sql] of queries) yield* rowsOf(seen, fault, sql);
-  },
+/** A clause that is one query. */
+export const clause = (fault: string, sql: string): Clause => ({
+  faults: [fault],
+  offending: (seen) => rowsOf(seen, fault, sql),
+});
+
+/** A clause that means something only while a service runs that should have seen to it. */
+export const whileRunning = (fault: string, sql: string): Clause => ({
+  faults: [fault],
+  offending: (seen) => (seen.nowMs === null ? [] : rowsOf(seen, fault, sql)),
 });

@@ -1,5 +1,5 @@
 // Invariants 9 and 10: nothing is stuck, and every history is lawful.
-import { type Check, check, rowsOf } from "./check.ts";
+import { type Check, clause, whileRunning } from "./check.ts";
 
 /** Longest route time, collecting included: §2.5 and the limits of the service, ms. */
 const ATTEMPT_MS = 2_400_000 + 600_000;
@@ -10,85 +10,107 @@ const OVERDUE_MS = 60_000;
 const nothingStuck: Check = {
   invariant: 9,
   name: "nothing is stuck",
-  *offending(seen) {
-    yield* rowsOf(
-      seen,
-      "parked: a settlement was refused; its hold is kept until an operator decides",
+  clauses: [
+    clause(
+      "parked: it could not go on; its hold is kept until an operator decides",
       `SELECT g.id AS generation, s.version FROM generation g JOIN snapshot s ON s.seq = g.seq
        WHERE g.completed_at_ms IS NULL AND s.state = 'running.parked'`,
-    );
-    yield* rowsOf(
-      seen,
+    ),
+    clause(
       "nothing will ever happen to the generation: it has no command",
       `SELECT g.id AS generation, g.status FROM generation g INDEXED BY generation_open LEFT JOIN snapshot s ON s.seq = g.seq
        WHERE g.completed_at_ms IS NULL AND s.state IS NOT 'running.parked' AND NOT EXISTS (SELECT 1 FROM command WHERE seq = g.seq)`,
-    );
-    yield* rowsOf(
-      seen,
+    ),
+    clause(
+      "the command comes after the deadline it stands for",
+      `SELECT g.id AS generation, c.kind, c.n AS attempt, c.due_at_ms FROM command c JOIN generation g ON g.seq = c.seq
+       LEFT JOIN attempt a ON a.seq = c.seq AND a.n = c.n
+       WHERE (c.kind IN ('start', 'seat', 'submit') AND c.due_at_ms > g.wait_ends_at_ms)
+         OR (c.kind = 'attempt' AND c.due_at_ms > coalesce(a.ends_at_ms, 0))`,
+    ),
+    clause(
       "the first command comes after everything that could still be running",
       `SELECT g.id AS generation, c.due_at_ms FROM generation g JOIN (SELECT seq, min(due_at_ms) AS due_at_ms FROM command GROUP BY seq) c
          ON c.seq = g.seq
        WHERE c.due_at_ms > ${SLACK_MS} + max(g.wait_ends_at_ms, coalesce((SELECT max(ends_at_ms) FROM attempt WHERE seq = g.seq), 0)
          + ${ATTEMPT_MS})`,
-    );
-    yield* rowsOf(
-      seen,
+    ),
+    clause(
       "the command is for a generation that has ended or is not there",
       `SELECT c.seq, c.kind FROM command c LEFT JOIN generation g ON g.seq = c.seq WHERE g.seq IS NULL OR g.completed_at_ms IS NOT NULL`,
-    );
-    if (seen.nowMs === null) return;
-    yield* rowsOf(
-      seen,
+    ),
+    whileRunning(
       "the command is overdue",
       `SELECT g.id AS generation, c.kind, c.due_at_ms FROM command c JOIN generation g ON g.seq = c.seq
        LEFT JOIN snapshot s ON s.seq = c.seq
        WHERE c.due_at_ms < $now - ${OVERDUE_MS} AND s.state IS NOT 'running.parked'
          AND NOT (g.status = 'queued' AND c.kind = 'start' AND g.wait_ends_at_ms >= $now - ${OVERDUE_MS})`,
-    );
-    yield* rowsOf(
-      seen,
+    ),
+    whileRunning(
       "the generation is older than its waiting time and its attempts can explain",
       `SELECT g.id AS generation, g.created_at_ms FROM generation g INDEXED BY generation_open LEFT JOIN snapshot s ON s.seq = g.seq
        WHERE g.completed_at_ms IS NULL AND s.state IS NOT 'running.parked'
          AND $now > g.wait_ends_at_ms + ${ATTEMPT_MS} * (SELECT count(*) FROM attempt WHERE seq = g.seq) + ${SLACK_MS}`,
-    );
-  },
+    ),
+  ],
 };
 
 /** 10. The journal's versions are the steps; attempts marked superseded or late are not counted as running. */
-const lawfulHistory = check(10, "lawful history", [
-  [
-    "the versions of the journal have a gap, or the snapshot is not of the last one",
-    `SELECT j.seq, j.versions, j.last, s.version AS snapshot FROM (SELECT seq, count(*) AS versions, max(version) AS last FROM journal
-       GROUP BY seq) j LEFT JOIN snapshot s ON s.seq = j.seq LEFT JOIN generation g ON g.seq = j.seq
-     WHERE j.versions <> j.last OR iif(g.completed_at_ms IS NULL, s.version IS NOT j.last, s.version IS NOT NULL)
-     UNION ALL SELECT s.seq, 0, 0, s.version FROM snapshot s WHERE NOT EXISTS (SELECT 1 FROM journal WHERE seq = s.seq)`,
+const lawfulHistory: Check = {
+  invariant: 10,
+  name: "lawful history",
+  clauses: [
+    clause(
+      "the versions of the journal have a gap, or the snapshot is not of the last one",
+      `SELECT j.seq, j.versions, j.last, s.version AS snapshot FROM (SELECT seq, count(*) AS versions, max(version) AS last FROM journal
+         GROUP BY seq) j LEFT JOIN snapshot s ON s.seq = j.seq LEFT JOIN generation g ON g.seq = j.seq
+       WHERE j.versions <> j.last OR iif(g.completed_at_ms IS NULL, s.version IS NOT j.last, s.version IS NOT NULL)
+       UNION ALL SELECT s.seq, 0, 0, s.version FROM snapshot s WHERE NOT EXISTS (SELECT 1 FROM journal WHERE seq = s.seq)`,
+    ),
+    clause(
+      "the snapshot rests in another state than its journal line led to",
+      `SELECT s.seq, s.state, j.state_after FROM snapshot s JOIN journal j ON j.seq = s.seq AND j.version = s.version
+       WHERE s.state <> j.state_after`,
+    ),
+    clause(
+      "the journal goes back to an earlier status, on after an end, or to success without running",
+      `SELECT DISTINCT a.seq, a.version, a.state_after FROM journal a JOIN journal b ON b.seq = a.seq AND b.version = a.version + 1
+       WHERE a.state_after IN ('succeeded', 'failed') OR (a.state_after LIKE 'running%' AND b.state_after LIKE 'queued%')
+         OR (a.state_after LIKE 'queued%' AND b.state_after = 'succeeded')
+       UNION ALL SELECT seq, version, state_after FROM journal WHERE version = 1 AND state_after = 'succeeded'`,
+    ),
+    clause(
+      "the attempts are not numbered from 1, or are more than the routes tried can explain",
+      `SELECT g.id AS generation, g.attempts, a.rows, a.last, a.routes FROM generation g
+       LEFT JOIN (SELECT seq, count(*) AS rows, max(n) AS last, count(DISTINCT route_id) AS routes FROM attempt GROUP BY seq) a
+         ON a.seq = g.seq
+       WHERE coalesce(a.rows, 0) <> coalesce(a.last, 0) OR coalesce(a.routes, 0) <> g.attempts
+         OR g.attempts > (SELECT json_array_length(plan) FROM submission WHERE seq = g.seq)`,
+    ),
+    clause(
+      "the attempt ran on a route that was not planned",
+      `SELECT a.ref AS attempt, a.route_id AS route FROM attempt a JOIN submission s ON s.seq = a.seq
+       WHERE NOT EXISTS (SELECT 1 FROM json_each(s.plan) p WHERE p.value ->> 'routeId' = a.route_id)`,
+    ),
+    clause(
+      "more than one attempt is under way",
+      `SELECT seq, count(*) AS attempts FROM attempt WHERE state IN ('intent', 'sending', 'accepted') GROUP BY seq HAVING count(*) > 1`,
+    ),
+    clause(
+      "the shape of the generation is not that of its status",
+      `SELECT id AS generation, status FROM generation
+       WHERE status NOT IN ('queued', 'running', 'succeeded', 'failed')
+         OR (completed_at_ms IS NOT NULL) <> (status IN ('succeeded', 'failed')) OR completed_at_ms < created_at_ms
+         OR (output IS NOT NULL) <> (status = 'succeeded') OR (error IS NOT NULL) <> (status = 'failed')
+         OR (message IS NOT NULL AND status <> 'running') OR (files_expired_at_ms IS NOT NULL AND status <> 'succeeded')`,
+    ),
+    clause(
+      "a message without anything being confirmed, or none while something is",
+      `SELECT g.id AS generation, s.state, g.message FROM generation g INDEXED BY generation_open JOIN snapshot s ON s.seq = g.seq
+       WHERE g.completed_at_ms IS NULL
+         AND (g.message IS NOT NULL) <> (s.state LIKE 'running.confirming.%' OR s.state = 'running.parked')`,
+    ),
   ],
-  [
-    "the journal goes back to an earlier status",
-    `SELECT DISTINCT a.seq, a.version, a.state_after FROM journal a JOIN journal b ON b.seq = a.seq AND b.version = a.version + 1
-     WHERE a.state_after IN ('succeeded', 'failed') OR (a.state_after LIKE 'running%' AND b.state_after LIKE 'queued%')`,
-  ],
-  [
-    "the attempts are not numbered from 1, or are more than the routes tried can explain",
-    `SELECT g.id AS generation, g.attempts, a.rows, a.last, a.routes FROM generation g
-     LEFT JOIN (SELECT seq, count(*) AS rows, max(n) AS last, count(DISTINCT route_id) AS routes FROM attempt GROUP BY seq) a
-       ON a.seq = g.seq
-     WHERE coalesce(a.rows, 0) <> coalesce(a.last, 0) OR coalesce(a.routes, 0) <> g.attempts
-       OR g.attempts > (SELECT json_array_length(plan) FROM submission WHERE seq = g.seq)`,
-  ],
-  [
-    "more than one attempt is under way",
-    `SELECT seq, count(*) AS attempts FROM attempt WHERE state IN ('intent', 'sending', 'accepted') GROUP BY seq HAVING count(*) > 1`,
-  ],
-  [
-    "the shape of the generation is not that of its status",
-    `SELECT id AS generation, status FROM generation
-     WHERE status NOT IN ('queued', 'running', 'succeeded', 'failed')
-       OR (completed_at_ms IS NOT NULL) <> (status IN ('succeeded', 'failed')) OR completed_at_ms < created_at_ms
-       OR (output IS NOT NULL) <> (status = 'succeeded') OR (error IS NOT NULL) <> (status = 'failed')
-       OR (message IS NOT NULL AND status <> 'running') OR (files_expired_at_ms IS NOT NULL AND status <> 'succeeded')`,
-  ],
-]);
+};
 
 export const LIFE_CHECKS = [nothingStuck, lawfulHistory] as const;

@@ -1,75 +1,134 @@
 // Invariants 11 and 12: everything is its own account's, the file is sound, and owners followed each other.
-import type { Database } from "bun:sqlite";
-import { MIGRATIONS, schemaVersion } from "../migrate.ts";
+import { Database } from "bun:sqlite";
+import { MIGRATIONS, migrate, schemaVersion } from "../migrate.ts";
 import { pragma } from "../open.ts";
-import { type Check, check, MOST_ROWS, rowsOf } from "./check.ts";
+import { type Check, type Clause, clause, MOST_ROWS } from "./check.ts";
 
 /** 11. What answers, logs and links held is for tests to show; here: rows that belong together belong to one account. */
-const ownRows = check(11, "own data only", [
-  [
-    "the movement is not of its generation's account",
-    `SELECT m.seq AS movement, g.id AS generation FROM movement m LEFT JOIN generation g ON g.seq = m.generation_seq
-     WHERE m.generation_seq IS NOT NULL AND g.account_seq IS NOT m.account_seq`,
+const ownRows: Check = {
+  invariant: 11,
+  name: "own data only",
+  clauses: [
+    clause(
+      "the movement is not of its generation's account",
+      `SELECT m.seq AS movement, g.id AS generation FROM movement m LEFT JOIN generation g ON g.seq = m.generation_seq
+       WHERE m.generation_seq IS NOT NULL AND g.account_seq IS NOT m.account_seq`,
+    ),
+    clause(
+      "the key it was submitted with is not of its account",
+      `SELECT g.id AS generation, k.id AS key FROM submission s JOIN generation g ON g.seq = s.seq LEFT JOIN api_key k ON k.seq = s.key_seq
+       WHERE k.account_seq IS NOT g.account_seq`,
+    ),
+    clause(
+      "the row is of a generation that is not there",
+      `SELECT 'attempt' AS row, seq FROM attempt WHERE seq NOT IN (SELECT seq FROM generation)
+       UNION ALL SELECT 'journal', seq FROM journal WHERE seq NOT IN (SELECT seq FROM generation)
+       UNION ALL SELECT 'snapshot', seq FROM snapshot WHERE seq NOT IN (SELECT seq FROM generation)`,
+    ),
+    clause(
+      "more of an API key is stored than its hash and its first characters",
+      `SELECT id AS key FROM api_key WHERE length(start) > 20 OR length(hash) <> 64 OR hash GLOB '*[^0-9a-f]*'`,
+    ),
   ],
-  [
-    "the key it was submitted with is not of its account",
-    `SELECT g.id AS generation, k.id AS key FROM submission s JOIN generation g ON g.seq = s.seq LEFT JOIN api_key k ON k.seq = s.key_seq
-     WHERE k.account_seq IS NOT g.account_seq`,
-  ],
-  [
-    "the row is of a generation that is not there",
-    `SELECT 'attempt' AS row, seq FROM attempt WHERE seq NOT IN (SELECT seq FROM generation)
-     UNION ALL SELECT 'journal', seq FROM journal WHERE seq NOT IN (SELECT seq FROM generation)
-     UNION ALL SELECT 'snapshot', seq FROM snapshot WHERE seq NOT IN (SELECT seq FROM generation)`,
-  ],
-  [
-    "more of an API key is stored than its hash and its first characters",
-    `SELECT id AS key FROM api_key WHERE length(start) > 20 OR length(hash) <> 64 OR hash GLOB '*[^0-9a-f]*'`,
-  ],
-]);
+};
+
+const DAMAGED = "the file is damaged";
+const integrity: Clause = {
+  faults: [DAMAGED],
+  *offending({ db }) {
+    for (const row of db.query<{ integrity_check: string }, []>(`PRAGMA integrity_check(${MOST_ROWS})`).iterate())
+      if (row.integrity_check !== "ok") yield { fault: DAMAGED, detail: row.integrity_check };
+  },
+};
+
+const REFERS = "the row refers to one that is not there";
+const references: Clause = {
+  faults: [REFERS],
+  *offending({ db }) {
+    const rows = db.query<{ table: string; rowid: number | null; parent: string }, []>("PRAGMA foreign_key_check");
+    for (const row of rows.iterate()) yield { fault: REFERS, table: row.table, rowid: row.rowid, parent: row.parent };
+  },
+};
+
+const NOT_WAL = "the journal mode is not WAL";
+const NO_KEYS = "foreign keys are off";
+const NO_SYNC = "the writer does not sync each commit";
+/** `synchronous` belongs to a connection: it is looked at where the one that checks is the one that writes. */
+const settings: Clause = {
+  faults: [NOT_WAL, NO_KEYS, NO_SYNC],
+  *offending({ db }) {
+    const mode = pragma(db, "journal_mode");
+    if (mode !== "wal" && mode !== "memory") yield { fault: NOT_WAL, journal_mode: mode };
+    if (pragma(db, "foreign_keys") !== "1") yield { fault: NO_KEYS };
+    const sync = pragma(db, "synchronous");
+    if (pragma(db, "query_only") === "0" && sync !== "2") yield { fault: NO_SYNC, synchronous: sync };
+  },
+};
+
+const UNKNOWN_SCHEMA = "the schema is of no known version";
+const OTHER_SCHEMA = "the schema is not the one of its version: a guard is missing, changed or foreign";
+
+type Part = { type: string; name: string; sql: string };
+const partsOf = (db: Database): Map<string, string> =>
+  new Map(
+    db
+      .query<Part, []>("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'")
+      .all()
+      .map(({ type, name, sql }) => [`${type} ${name}`, sql]),
+  );
+
+/** Holds the tables, indexes, views and triggers of the file against those that its steps make in an empty database. */
+const schema: Clause = {
+  faults: [UNKNOWN_SCHEMA, OTHER_SCHEMA],
+  *offending({ db }) {
+    const version = schemaVersion(db);
+    if (!MIGRATIONS.some(({ n }) => n === version)) {
+      yield { fault: UNKNOWN_SCHEMA, user_version: version };
+      return;
+    }
+    using made = new Database(":memory:");
+    migrate(
+      made,
+      ":memory:",
+      0,
+      MIGRATIONS.filter(({ n }) => n <= version),
+    );
+    const expected = partsOf(made);
+    const found = partsOf(db);
+    for (const part of new Set([...expected.keys(), ...found.keys()]))
+      if (expected.get(part) !== found.get(part))
+        yield { fault: OTHER_SCHEMA, part, found: found.has(part) ? (expected.has(part) ? "changed" : "foreign") : "missing" };
+  },
+};
 
 /**
  * 12. Over a connection that only reads, SQLite's own check leaves CHECK constraints out; the shapes they hold are in 10.
- * `synchronous` belongs to the writer's connection and is asserted when it opens; a file shows its journal mode, its
- * version, and the epochs that wrote into it: none that never opened it, none after its successor's first write.
+ * A file shows its journal mode, its version, and the epochs that wrote into it: none that never opened it, none after its
+ * successor's first write.
  */
 const soundStore: Check = {
   invariant: 12,
   name: "sound store, one owner",
-  *offending(seen) {
-    for (const row of seen.db.query<{ integrity_check: string }, []>(`PRAGMA integrity_check(${MOST_ROWS})`).iterate())
-      if (row.integrity_check !== "ok") yield { fault: "the file is damaged", detail: row.integrity_check };
-    for (const row of seen.db
-      .query<{ table: string; rowid: number | null; parent: string }, []>("PRAGMA foreign_key_check")
-      .iterate())
-      yield { fault: "the row refers to one that is not there", table: row.table, rowid: row.rowid, parent: row.parent };
-    yield* wrongSettings(seen.db);
-    yield* rowsOf(
-      seen,
+  clauses: [
+    integrity,
+    references,
+    settings,
+    schema,
+    clause(
       "the row was written by an epoch that never opened the file",
       `SELECT 'movement' AS row, seq, epoch FROM movement WHERE epoch NOT IN (SELECT epoch FROM owner)
        UNION ALL SELECT 'journal', seq, epoch FROM journal WHERE epoch NOT IN (SELECT epoch FROM owner)`,
-    );
-    yield* rowsOf(
-      seen,
+    ),
+    clause(
       "an epoch wrote after its successor had begun to",
       `SELECT seq AS movement, epoch FROM (SELECT seq, epoch, max(epoch) OVER (ORDER BY seq) AS newest FROM movement) WHERE epoch < newest
        UNION ALL SELECT b.seq, b.epoch FROM journal a JOIN journal b ON b.seq = a.seq AND b.version = a.version + 1 WHERE b.epoch < a.epoch`,
-    );
-    yield* rowsOf(
-      seen,
+    ),
+    clause(
       "the epochs do not follow each other",
-      "SELECT count(*) AS openings, max(epoch) AS last FROM owner HAVING count(*) <> max(epoch) OR count(*) = 0",
-    );
-  },
-};
-
-const wrongSettings = function* (db: Database) {
-  const mode = pragma(db, "journal_mode");
-  if (mode !== "wal" && mode !== "memory") yield { fault: "the journal mode is not WAL", journal_mode: mode };
-  if (pragma(db, "foreign_keys") !== "1") yield { fault: "foreign keys are off" };
-  const version = schemaVersion(db);
-  if (!MIGRATIONS.some(({ n }) => n === version)) yield { fault: "the schema is of no known version", user_version: version };
+      "SELECT count(*) AS openings, max(epoch) AS last FROM owner HAVING count(*) IS NOT max(epoch) OR count(*) = 0",
+    ),
+  ],
 };
 
 export const SOUND_CHECKS = [ownRows, soundStore] as const;

@@ -1,0 +1,23 @@
+// What a submission must find when it arrives at its provider: its own row on disk, written before, and no rival under way.
+import { seqOfGenerationId } from "../../src/ids.ts";
+import type { StoreReads } from "../../src/store/store.ts";
+import type { Arrival } from "./upstream.ts";
+
+const UNDER_WAY: ReadonlySet<string> = new Set(["intent", "sending", "accepted"]);
+
+/** Reads the disk at the moment of the arrival, past every node. Returns what is wrong. */
+export const judgeArrival = async (reads: StoreReads, { ref }: Arrival): Promise<string[]> => {
+  const seq = seqOfGenerationId(`gen_${ref.slice(0, ref.lastIndexOf("-"))}`) ?? -1;
+  const n = Number(ref.slice(ref.lastIndexOf("-") + 1));
+  const attempts = await reads.attemptsOf(seq);
+  const mine = attempts.find((attempt) => attempt.n === n);
+  if (!mine || mine.request === null || mine.sentAtMs === null) return [`${ref}: arrived at its provider before it was on disk`];
+  const faults: string[] = [];
+  const [unfinished] = await reads.unfinished(seq - 1, 1);
+  if (unfinished?.seq === seq && mine.sentAtMs > unfinished.waitEndsAtMs) faults.push(`${ref}: first sent after max_wait_s was over`);
+  if (mine.priceCredits !== unfinished?.plan.find(({ routeId }) => routeId === mine.route.routeId)?.priceCredits && unfinished?.seq === seq)
+    faults.push(`${ref}: its price is not the one it was planned at`);
+  for (const other of attempts)
+    if (other.n < n && UNDER_WAY.has(other.state)) faults.push(`${ref}: sent while attempt ${other.n} was still ${other.state}`);
+  return faults;
+};

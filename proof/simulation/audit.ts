@@ -1,0 +1,144 @@
+// The auditor: compares what clients were told with what the providers did and what the database says; it trusts none of them.
+import type { StoreReads } from "../../src/store/store.ts";
+import type { AttemptState, GenerationRecord } from "../../src/terms.ts";
+import type { Heard, Notebook } from "./clients.ts";
+import { PROVIDERS, priceIn } from "./market.ts";
+import { fileNameOf } from "./shelf.ts";
+import type { Upstream, UpstreamJob } from "./upstream.ts";
+
+export type Evidence = { notebook: Notebook; upstream: Upstream; reads: StoreReads; accountSeqs: readonly number[] };
+
+const RANK = { queued: 0, running: 1, succeeded: 2, failed: 2 } as const;
+/** States in which `orphans` lists an attempt: its job may cost money that nobody was charged for. */
+const LISTED: ReadonlySet<AttemptState> = new Set(["lost", "capped", "superseded", "late"]);
+
+/** What one client saw of one generation, in order. */
+const auditViews = (id: string, views: readonly GenerationRecord[]): string[] => {
+  const faults: string[] = [];
+  views.forEach((view, at) => {
+    const before = views[at - 1];
+    if (view.status === "succeeded" ? view.costCredits === null || !view.output || view.error : view.output)
+      faults.push(`${id}: ${view.status} does not fit its output, cost or error`);
+    if (view.status === "failed" && (view.costCredits !== 0 || !view.error)) faults.push(`${id}: failed at a cost, or without an error`);
+    if (!before) return;
+    if (RANK[view.status] < RANK[before.status]) faults.push(`${id}: went from ${before.status} back to ${view.status}`);
+    if (view.attempts < before.attempts) faults.push(`${id}: attempts fell from ${before.attempts} to ${view.attempts}`);
+    if (before.completedAtMs !== null && JSON.stringify(view) !== JSON.stringify(before)) faults.push(`${id}: changed after its end`);
+    if (view.quotedCredits !== before.quotedCredits || view.reservedCredits !== before.reservedCredits)
+      faults.push(`${id}: its quote or its reserve changed`);
+  });
+  return faults;
+};
+
+/** Every answer with an id under one key has the same id and the same body. */
+const auditKeys = (heard: readonly Heard[]): string[] => {
+  const faults: string[] = [];
+  const byKey = new Map<string, Heard>();
+  const byId = new Map<string, Heard>();
+  for (const one of heard) {
+    if (!one.accepted) continue;
+    const first = byId.get(one.accepted.id);
+    if (first && (first.bodyHash !== one.bodyHash || first.wish.account !== one.wish.account))
+      faults.push(`${one.accepted.id}: answered to two different requests`);
+    byId.set(one.accepted.id, first ?? one);
+    if (one.replayed && one.wish.key === null) faults.push(`${one.accepted.id}: replayed without a key`);
+    if (one.wish.key === null) {
+      if (first) faults.push(`${one.accepted.id}: one generation for two requests without a key`);
+      continue;
+    }
+    const key = `${one.wish.account} ${one.wish.key}`;
+    const known = byKey.get(key);
+    if (known?.accepted && known.accepted.id !== one.accepted.id)
+      faults.push(`key ${key}: made ${known.accepted.id} and ${one.accepted.id}`);
+    if (known && known.bodyHash !== one.bodyHash) faults.push(`key ${key}: accepted with two bodies`);
+    byKey.set(key, known ?? one);
+  }
+  for (const one of heard) {
+    const known = byKey.get(`${one.wish.account} ${one.wish.key}`);
+    if (one.refused === "idempotency_conflict" && (!known || known.bodyHash === one.bodyHash))
+      faults.push(`${one.wish.name}: a conflict over key ${one.wish.key}, which made nothing with another body`);
+  }
+  return faults;
+};
+
+/** Quote, reserve and cost are prices of the catalogue that was in force when the client asked. */
+const auditPrice = (heard: Heard, end: GenerationRecord, jobs: ReadonlyMap<string, UpstreamJob>): string[] => {
+  const { wish } = heard;
+  const pricesOf = (routeId: string) => heard.catalogues.map((catalogue) => priceIn(catalogue, routeId));
+  const offered = heard.catalogues.flatMap((catalogue) => (catalogue.model(wish.model)?.routes ?? []).map((route) => priceIn(catalogue, route.id)));
+  const faults: string[] = [];
+  if (!offered.includes(end.quotedCredits)) faults.push(`${end.id}: quoted ${end.quotedCredits}, which no route cost`);
+  if (!offered.includes(end.reservedCredits)) faults.push(`${end.id}: reserved ${end.reservedCredits}, which no route cost`);
+  if (end.reservedCredits > wish.maxCostCredits) faults.push(`${end.id}: reserved more than max_cost_usd`);
+  if (end.status !== "succeeded") return faults;
+  const job = jobs.get(end.output?.files[0]?.sha256 ?? "");
+  if (!job) return [...faults, `${end.id}: delivered a file that no provider made`];
+  const isOwn = job.ref.startsWith(`${end.id.slice("gen_".length)}-`);
+  // Equal inputs on a list cannot be told apart; then one generation may have the job of another.
+  const isTwin = PROVIDERS[job.provider]?.recovery === "list_match" && job.input === JSON.stringify(wish.prompt);
+  if (!isOwn && !isTwin) faults.push(`${end.id}: delivered the file of ${job.ref}`);
+  if (!pricesOf(`${wish.model}/${job.provider}`).includes(end.costCredits ?? -1))
+    faults.push(`${end.id}: charged ${end.costCredits} for ${job.provider}, which cost ${pricesOf(`${wish.model}/${job.provider}`).join(" or ")}`);
+  return faults;
+};
+
+/** Every job that a provider took is one attempt's, or its attempt is listed for the operator. */
+const auditJobs = async ({ upstream, reads }: Evidence): Promise<string[]> => {
+  const faults: string[] = [];
+  const taken = new Map<string, number>();
+  for (const job of upstream.jobs) {
+    const owner = await reads.jobOwner(job.provider, job.jobId);
+    const id = `gen_${job.ref.slice(0, job.ref.lastIndexOf("-"))}`;
+    const n = Number(job.ref.slice(job.ref.lastIndexOf("-") + 1));
+    const generation = await reads.findGeneration(id);
+    const attempt = generation && (await reads.attempt(generation.seq, n));
+    taken.set(job.ref, (taken.get(job.ref) ?? 0) + 1);
+    if (!generation || !attempt) faults.push(`${job.jobId}: taken for ${job.ref}, which is not on disk`);
+    else if (owner && (owner.seq !== generation.seq || owner.n !== n)) {
+      if (PROVIDERS[job.provider]?.recovery !== "list_match") faults.push(`${job.jobId}: ${job.ref}'s, but kept by attempt ${owner.n} of ${owner.seq}`);
+    } else if (!owner && !LISTED.has(attempt.state)) faults.push(`${job.jobId}: nobody's; its attempt ${job.ref} is ${attempt.state}`);
+  }
+  for (const [ref, jobs] of taken) if (jobs > 1) faults.push(`${ref}: bought ${jobs} jobs`);
+  return faults;
+};
+
+/** Balances from what clients were told alone, against the database. */
+const auditMoney = async ({ notebook, reads, accountSeqs }: Evidence, ends: ReadonlyMap<string, GenerationRecord>): Promise<string[]> => {
+  const faults: string[] = [];
+  const accounts = new Map((await reads.accounts()).map((account) => [account.seq, account]));
+  for (const [at, seq] of accountSeqs.entries()) {
+    const account = accounts.get(seq);
+    if (!account) {
+      faults.push(`account ${at}: gone`);
+      continue;
+    }
+    let charged = 0;
+    for (const end of ends.values()) if (end.accountSeq === seq) charged += end.costCredits ?? 0;
+    const given = notebook.given[at] ?? 0;
+    const { availableCredits, heldCredits, chargedCredits, inProgress } = account;
+    if (chargedCredits !== charged) faults.push(`account ${at}: charged ${chargedCredits}, its generations cost ${charged}`);
+    if (availableCredits + heldCredits + chargedCredits !== given)
+      faults.push(`account ${at}: ${availableCredits} + ${heldCredits} + ${chargedCredits} is not the ${given} it was given`);
+    if (heldCredits !== 0 || inProgress !== 0) faults.push(`account ${at}: ${heldCredits} credits held and ${inProgress} in progress at the end`);
+  }
+  return faults;
+};
+
+/** @param ends every generation of the database as the API shows it at the end, by id. */
+export const audit = async (evidence: Evidence, ends: ReadonlyMap<string, GenerationRecord>): Promise<string[]> => {
+  const { notebook, upstream } = evidence;
+  const faults = auditKeys(notebook.heard);
+  const jobs = new Map(upstream.jobs.map((job) => [fileNameOf(job.provider, job.jobId), job]));
+  for (const [id, seen] of notebook.seen) {
+    const end = ends.get(id);
+    if (!end) faults.push(`${id}: acknowledged, and not there`);
+    else faults.push(...auditViews(id, [...seen.map(({ record }) => record), end]));
+  }
+  for (const heard of notebook.heard) {
+    const end = heard.accepted && ends.get(heard.accepted.id);
+    if (end) faults.push(...(heard.replayed ? [] : auditPrice(heard, end, jobs)));
+  }
+  for (const end of ends.values()) if (end.completedAtMs === null) faults.push(`${end.id}: still ${end.status} long after peace`);
+  faults.push(...(await auditJobs(evidence)), ...(await auditMoney(evidence, ends)));
+  return faults;
+};

@@ -1,0 +1,179 @@
+// The clients of a simulated world: they submit, send again when no answer comes, poll, and remember everything they were told.
+import type { Refusal } from "../../src/refusal.ts";
+import type { Accepted } from "../../src/submit.ts";
+import type { GenerationRecord } from "../../src/terms.ts";
+import type { Catalogue } from "../../catalogue/load.ts";
+import type { Dice } from "./dice.ts";
+import type { Node } from "./node.ts";
+import type { Timeline } from "./timeline.ts";
+import type { Trace } from "./trace.ts";
+
+/** What a client wants made. */
+export type Wish = {
+  name: string;
+  account: number;
+  key: string | null;
+  model: string;
+  prompt: string;
+  maxCostCredits: number;
+  maxWaitMs: number | null;
+};
+/** An answer to a submission, as its client saw it. */
+export type Heard = {
+  wish: Wish;
+  bodyHash: string;
+  sentAtMs: number;
+  heardAtMs: number;
+  /** Catalogues that may have been in force between the two. */
+  catalogues: Catalogue[];
+  accepted: GenerationRecord | null;
+  replayed: boolean;
+  /** The code of a refusal. */
+  refused: string | null;
+};
+/** A generation as a client saw it. */
+export type Seen = { atMs: number; record: GenerationRecord };
+
+export type Notebook = {
+  heard: Heard[];
+  seen: Map<string, Seen[]>;
+  /** Credits that an account was given, by account. */
+  given: number[];
+};
+
+export type ClientParts = {
+  world: Timeline;
+  trace: Trace;
+  dice: Dice;
+  nodes: readonly Node[];
+  accountSeqs: readonly number[];
+  /** Every catalogue that was ever in force, with the time it came. */
+  catalogues: readonly { fromMs: number; catalogue: Catalogue }[];
+  notebook: Notebook;
+};
+
+const LONGEST_ANSWER_MS = 20_000;
+/** Refusals that pass: the same request is sent again later. */
+const PASSING: ReadonlySet<string> = new Set(["restarting", "busy", "concurrency_limit", "model_unavailable"]);
+const MOST_TRIES = 40;
+
+export const hashOfWish = (wish: Wish): string =>
+  Bun.CryptoHasher.hash("sha256", JSON.stringify([wish.model, wish.prompt, wish.maxCostCredits, wish.maxWaitMs]), "hex");
+
+export const openClients = (parts: ClientParts) => {
+  const { world, trace, dice, notebook, nodes } = parts;
+  const sleep = (ms: number) => new Promise<void>((wake) => world.after(ms, wake));
+  const reach = () => dice.pick(nodes).engine();
+
+  /** One request to whichever node answers; undefined when no answer came. */
+  const ask = async <T>(request: (engine: NonNullable<ReturnType<Node["engine"]>>) => Promise<T>): Promise<T | undefined> => {
+    const engine = reach();
+    if (!engine) return undefined;
+    const answer = await Promise.race([request(engine), sleep(LONGEST_ANSWER_MS)]);
+    return answer ?? undefined;
+  };
+
+  const submitOnce = async (wish: Wish): Promise<Heard | undefined> => {
+    const sentAtMs = world.nowMs();
+    const bodyHash = hashOfWish(wish);
+    const answer = await ask((engine) =>
+      engine
+        .submit({
+          caller: {
+            ...{ keySeq: wish.account + 1, keyId: `key_${wish.account}`, scope: "generate", paused: false },
+            accountSeq: parts.accountSeqs[wish.account] ?? 0,
+            accountId: `acc_${wish.account}`,
+            burstPerS: null,
+            inProgressLimit: null,
+          },
+          requestId: `req_${wish.name}`,
+          model: wish.model,
+          input: { prompt: wish.prompt },
+          maxCostCredits: wish.maxCostCredits,
+          maxWaitMs: wish.maxWaitMs,
+          idempotencyKey: wish.key,
+          bodyHash,
+        })
+        .catch((fault: unknown) => fault as Refusal),
+    );
+    if (!answer) return undefined;
+    const accepted = "record" in answer ? (answer as Accepted) : null;
+    const code = accepted ? null : ((answer as Refusal).code ?? null);
+    // An answer without a code is the 500 of a process that is ending.
+    if (!accepted && code === null) return undefined;
+    const heardAtMs = world.nowMs();
+    const catalogues = parts.catalogues.filter(
+      ({ fromMs }, at) => fromMs <= heardAtMs && (parts.catalogues[at + 1]?.fromMs ?? Number.POSITIVE_INFINITY) >= sentAtMs,
+    );
+    const heard: Heard = {
+      ...{ wish, bodyHash, sentAtMs, heardAtMs, catalogues: catalogues.map(({ catalogue }) => catalogue) },
+      accepted: accepted?.record ?? null,
+      replayed: accepted?.replayed ?? false,
+      refused: code,
+    };
+    notebook.heard.push(heard);
+    if (accepted) keep(accepted.record);
+    trace.tell(`c${wish.account}`, "answer", wish.name, accepted ? `${accepted.replayed ? 200 : 202} ${accepted.record.id}` : String(code));
+    return heard;
+  };
+  const keep = (record: GenerationRecord) => {
+    const seen = notebook.seen.get(record.id) ?? [];
+    seen.push({ atMs: world.nowMs(), record: structuredClone(record) });
+    notebook.seen.set(record.id, seen);
+  };
+  const poll = async (id: string, account: number): Promise<GenerationRecord | undefined> => {
+    const record = await ask((engine) => engine.records.find(id, parts.accountSeqs[account] ?? 0));
+    if (record) keep(record);
+    return record;
+  };
+
+  const giveCredits = async (account: number, credits: number, reference: string): Promise<void> => {
+    for (;;) {
+      const done = await ask((engine) =>
+        engine
+          .post({
+            ...{ deed: "credit", kind: "topup", credits, note: "", reference },
+            accountSeq: parts.accountSeqs[account] ?? 0,
+            atMs: world.nowMs(),
+          })
+          .catch(() => undefined),
+      );
+      // Sent again under the same reference until it is answered: it counts once.
+      if (done) break;
+      await sleep(dice.between(500, 5_000));
+    }
+    notebook.given[account] = (notebook.given[account] ?? 0) + credits;
+    trace.tell(`c${account}`, "topped up", reference, String(credits));
+  };
+
+  /** Sees a wish through: submit until there is an answer that stays, then poll to the end. */
+  const fulfil = async (wish: Wish): Promise<void> => {
+    for (let turn = 0; turn < MOST_TRIES; turn += 1) {
+      const heard = await submitOnce(wish);
+      if (heard?.accepted) {
+        await follow(heard.accepted.id, wish.account);
+        return;
+      }
+      if (heard?.refused === "insufficient_credits" && turn < 3 && dice.chance(0.7))
+        await giveCredits(wish.account, dice.whole(20, 200), `${wish.name}-${turn}`);
+      else if (heard && !PASSING.has(heard.refused ?? "")) return;
+      // Without a key a second try may be a second generation: the client cannot know, and takes the risk now and then.
+      if (!heard && wish.key === null && dice.chance(0.5)) return;
+      await sleep(dice.between(200, 30_000));
+    }
+  };
+  const follow = async (id: string, account: number): Promise<void> => {
+    for (let later = 0; later < 2; ) {
+      await sleep(dice.between(1_000, 60_000));
+      const record = await poll(id, account);
+      if (record && record.completedAtMs !== null) later += 1;
+    }
+  };
+
+  return {
+    fulfil,
+    submitOnce,
+    poll,
+    giveCredits,
+  };
+};

@@ -1,0 +1,86 @@
+// The disk of a node: the real store in memory, which outlives the node, behind commits that may be slow, refused, or in doubt.
+import type { Database } from "bun:sqlite";
+import { type Deed, type DeedOutcome, StoreFull, StoreUnknown } from "../../src/deeds.ts";
+import { openSqliteOver } from "../../src/store/sqlite/here.ts";
+import type { Store, StoreReads } from "../../src/store/store.ts";
+import type { Dice } from "./dice.ts";
+import type { Faults } from "./faults.ts";
+import type { Crossing, NodeLife } from "./node-life.ts";
+import type { Trace } from "./trace.ts";
+
+export type DiskParts = {
+  database: Database;
+  life: NodeLife;
+  dice: Dice;
+  faults: () => Faults;
+  isFull: () => boolean;
+  trace: Trace;
+};
+
+/** What a commit is for, by the deed in it that matters most. */
+const crossingOf = (deeds: readonly Deed[]): Crossing => {
+  const isStepTo = (state: string) => deeds.some((deed) => deed.deed === "step" && deed.stateAfter === state);
+  if (deeds.some((deed) => deed.deed === "step" && deed.settlement)) return "commit: settled";
+  if (isStepTo("running.submitting.sending")) return "commit: sending";
+  if (isStepTo("running.polling")) return "commit: accepted";
+  if (isStepTo("running.submitting.intent")) return "commit: attempt begun";
+  return deeds.some((deed) => deed.deed === "admit") ? "commit: admitted, not told" : "commit: other";
+};
+
+/** One line for the trace: what the deed was about and what became of it. */
+const tellDeed = (trace: Trace, who: string, deed: Deed, outcome: DeedOutcome): void => {
+  if (deed.deed === "step") {
+    const n = "n" in deed.event ? String(deed.event["n"]) : "";
+    trace.tell(who, deed.event.type, `${deed.seq} ${n}`, `${deed.stateAfter} v${deed.version} ${outcome.kind}`);
+  } else if (deed.deed === "admit") trace.tell(who, "admit", deed.id, `${deed.idempotencyKey ?? "no key"} ${outcome.kind}`);
+  else if (deed.deed === "mark-attempt")
+    trace.tell(who, "mark-attempt", `${deed.seq} ${deed.change.n}`, `${deed.change.state ?? ""} ${outcome.kind}`);
+  else if (deed.deed !== "beat") trace.tell(who, deed.deed, "", outcome.kind);
+};
+
+type ReadsAsked = "generationByKey" | "inputOf" | "attempt" | "unfinished" | "watchedAttempts" | "jobOwner" | "generationById";
+const ASKED: readonly ReadsAsked[] = [
+  "generationByKey",
+  "inputOf",
+  "attempt",
+  "unfinished",
+  "watchedAttempts",
+  "jobOwner",
+  "generationById",
+];
+
+export const openDisk = async (parts: DiskParts): Promise<Store> => {
+  const { life, dice, trace } = parts;
+  const inner = await openSqliteOver(parts.database, { mode: "test", nowMs: life.clock.nowMs() });
+
+  const commit = async (deeds: readonly Deed[]): Promise<DeedOutcome[]> => {
+    const faults = parts.faults();
+    await life.cross("commit: before");
+    await life.sleep(dice.chance(faults.slowCommit) ? dice.between(100, 4_000) : dice.between(0, 4));
+    await life.cross("commit: before");
+    if (parts.isFull()) throw new StoreFull("the disk is full");
+    const isUnknown = dice.chance(faults.unknownCommit);
+    if (isUnknown && dice.chance(0.5)) throw new StoreUnknown("a sync failed, and nothing was written");
+    const outcomes = await inner.commit(deeds);
+    deeds.forEach((deed, at) => {
+      const outcome = outcomes[at];
+      if (outcome) tellDeed(trace, life.name, deed, outcome);
+    });
+    if (isUnknown) throw new StoreUnknown("a sync failed, and all was written");
+    await life.cross(crossingOf(deeds));
+    return outcomes;
+  };
+
+  const slowed = <K extends ReadsAsked>(name: K): StoreReads[K] => {
+    const read = inner[name] as (...words: unknown[]) => Promise<unknown>;
+    const late = async (...words: unknown[]): Promise<unknown> => {
+      if (dice.chance(parts.faults().slowRead)) await life.sleep(dice.between(0, 50));
+      await life.cross("read");
+      const answer = await read(...words);
+      if (dice.chance(parts.faults().slowRead)) await life.sleep(dice.between(0, 50));
+      return answer;
+    };
+    return late as unknown as StoreReads[K];
+  };
+  return { ...inner, ...Object.fromEntries(ASKED.map((name) => [name, slowed(name)])), commit };
+};

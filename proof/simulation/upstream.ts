@@ -1,0 +1,105 @@
+// The providers of a simulated world as they really are: what arrived, which jobs they took, how each goes; the auditor's evidence.
+import type { FailureClass, Json } from "../../src/terms.ts";
+import type { Dice } from "./dice.ts";
+import type { Faults } from "./faults.ts";
+import { LATEST_LISTING_MS, PROVIDERS } from "./market.ts";
+
+/** A job that a provider took, whether or not anybody was told. */
+export type UpstreamJob = {
+  provider: string;
+  jobId: string;
+  ref: string;
+  /** Its input, as canonical text: what a list shows of it. */
+  input: string;
+  takenAtMs: number;
+  /** When it shows on the provider's list. */
+  listedAtMs: number;
+  /** When it ends; infinite for one that never does. */
+  endsAtMs: number;
+  fails: FailureClass | null;
+  forgottenAtMs: number;
+  /** Nobody gets an answer about it between these. */
+  deafFromMs: number;
+  deafUntilMs: number;
+  cancelled: boolean;
+  /** Its file can never be read. */
+  fileIsLost: boolean;
+};
+/** What a submission met when it arrived. */
+export type Arrival = {
+  provider: string;
+  ref: string;
+  atMs: number;
+  verdict: "accepted" | "again" | "rateLimited" | "refused" | "broken";
+  job: UpstreamJob | null;
+};
+
+export type Upstream = {
+  /** A submission arrives. One that carries a key which was seen before is the same job. */
+  arrive(submission: { provider: string; ref: string; input: Json }): Arrival;
+  job(provider: string, jobId: string): UpstreamJob | undefined;
+  byRef(provider: string, ref: string): UpstreamJob | undefined;
+  listed(provider: string): UpstreamJob[];
+  arrivals: readonly Arrival[];
+  jobs: readonly UpstreamJob[];
+};
+
+export const openUpstream = (
+  parts: { nowMs: () => number; dice: Dice; faults: () => Faults; arrived: (arrival: Arrival) => void },
+): Upstream => {
+  const { nowMs, dice } = parts;
+  const arrivals: Arrival[] = [];
+  const jobs: UpstreamJob[] = [];
+  const byId = new Map<string, UpstreamJob>();
+
+  const take = (provider: string, ref: string, input: string): UpstreamJob => {
+    const faults = parts.faults();
+    const atMs = nowMs();
+    const runMs = dice.chance(faults.slowJob) ? dice.between(60_000, 2_600_000) : dice.between(1_000, 60_000) * dice.roll() + 500;
+    const isDeaf = dice.chance(faults.deadPolls);
+    const deafFromMs = atMs + (isDeaf ? dice.between(0, runMs) : 0);
+    const job: UpstreamJob = {
+      provider,
+      jobId: `${provider}-${jobs.length + 1}`,
+      ref,
+      input,
+      takenAtMs: atMs,
+      listedAtMs: atMs + (dice.chance(faults.lateList) ? dice.between(0, LATEST_LISTING_MS) : 0),
+      endsAtMs: dice.chance(faults.jobHangs) ? Number.POSITIVE_INFINITY : atMs + runMs,
+      fails: dice.chance(faults.jobFails) ? dice.pick(["job_failed", "refused_output", "overloaded", "refused_input"]) : null,
+      forgottenAtMs: dice.chance(faults.forgottenJob) ? atMs + dice.between(0, 2 * runMs) : Number.POSITIVE_INFINITY,
+      deafFromMs,
+      deafUntilMs: isDeaf ? deafFromMs + dice.between(10_000, 600_000) : deafFromMs,
+      cancelled: false,
+      fileIsLost: dice.chance(faults.lostFile),
+    };
+    jobs.push(job);
+    byId.set(`${provider} ${job.jobId}`, job);
+    return job;
+  };
+
+  const judge = (provider: string, ref: string, input: string): Pick<Arrival, "verdict" | "job"> => {
+    const faults = parts.faults();
+    // A limiter stands before everything else, the memory of keys included.
+    if (dice.chance(faults.rateLimited)) return { verdict: "rateLimited", job: null };
+    const known = jobs.find((job) => job.provider === provider && job.ref === ref);
+    if (known && PROVIDERS[provider]?.recovery === "key") return { verdict: "again", job: known };
+    if (dice.chance(faults.refused)) return { verdict: "refused", job: null };
+    if (dice.chance(faults.brokenRoute)) return { verdict: "broken", job: null };
+    return { verdict: "accepted", job: take(provider, ref, input) };
+  };
+
+  return {
+    arrive: ({ provider, ref, input }) => {
+      const arrival: Arrival = { provider, ref, atMs: nowMs(), ...judge(provider, ref, JSON.stringify(input)) };
+      arrivals.push(arrival);
+      parts.arrived(arrival);
+      return arrival;
+    },
+    job: (provider, jobId) => byId.get(`${provider} ${jobId}`),
+    byRef: (provider, ref) => jobs.find((job) => job.provider === provider && job.ref === ref),
+    listed: (provider) => jobs.filter((job) => job.provider === provider && job.listedAtMs <= nowMs()),
+    arrivals,
+    jobs,
+  };
+};

@@ -1,0 +1,246 @@
+// One simulated world from its seed to its verdict: first faults, then peace, then everything has to have come right.
+import { drainMicrotasks } from "bun:jsc";
+import type { Catalogue } from "../../catalogue/load.ts";
+import { openWriter } from "../../src/store/sqlite/open.ts";
+import { readsOver } from "../../src/store/sqlite/reads.ts";
+import type { StoreReads } from "../../src/store/store.ts";
+import type { GenerationRecord } from "../../src/terms.ts";
+import { judgeArrival } from "./arrivals.ts";
+import { audit } from "./audit.ts";
+import { type Notebook, openClients } from "./clients.ts";
+import { type Dice, openDice } from "./dice.ts";
+import { drawFaults, FAULT_NAMES, type FaultName, type Faults } from "./faults.ts";
+import { endow, openNames } from "./founding.ts";
+import { drawCatalogue, PROVIDERS, redrawCatalogue } from "./market.ts";
+import { type Node, openNode, type Surroundings } from "./node.ts";
+import type { Crossing } from "./node-life.ts";
+import { openTimeline, type Timeline, WORLD_BEGINS_MS } from "./timeline.ts";
+import { openTrace } from "./trace.ts";
+import { openUpstream } from "./upstream.ts";
+import { drawErrands } from "./wishes.ts";
+
+export type WorldOptions = {
+  /** Faults that do not happen, whatever the seed drew. */
+  without?: readonly FaultName[];
+  /** At most this many wishes. */
+  wishes?: number;
+  /** Nodes over the one database; more than one needs a store that several may own. */
+  nodes?: number;
+  /** Keeps every line of the trace. */
+  keepsTrace?: boolean;
+};
+export type WorldEnd = {
+  seed: number;
+  /** What was found; empty when everything held. */
+  faults: string[];
+  trace: string[];
+  /** Equal for two runs of the same seed and options. */
+  fingerprint: string;
+  figures: Record<string, number>;
+  /** Places at which processes ended, and how often. */
+  struck: ReadonlyMap<Crossing, number>;
+  drawn: Faults;
+};
+
+const MINUTE_MS = 60_000;
+const NO_FAULTS = Object.fromEntries(FAULT_NAMES.map((name) => [name, 0])) as Record<FaultName, number>;
+/** The first credits are there before the first wish. */
+const FIRST_WISH_MS = 5_000;
+/** Faults go on for this long after the last wish, unless every client has what it wanted before. */
+const TROUBLE_MS = 10 * MINUTE_MS;
+/** After this long in peace every generation has to have ended. */
+const LONGEST_PEACE_MS = 24 * 60 * MINUTE_MS;
+/** After the last end the world goes on for a while: what has ended must stay as it is. */
+const AFTERMATH_MS = 5 * MINUTE_MS;
+/** A world with more happenings than this goes round in circles. */
+const MOST_HAPPENINGS = 300_000;
+/** A node that has been open for this long has nothing overdue. */
+const HEALTHY_AFTER_MS = 2 * MINUTE_MS;
+
+/** What happens now and then: the disk fills up, the wall clock jumps, the catalogue is replaced, a node is retired. */
+const makeWeather = (of: {
+  world: Timeline;
+  dice: Dice;
+  faults: () => Faults;
+  fillDisk: (ms: number) => void;
+  turnClock: (ms: number) => void;
+  reload: () => void;
+  retire: () => void;
+}) => {
+  const { world, dice, faults } = of;
+  const every = (ms: number, look: () => void) => {
+    const turn = () => {
+      look();
+      world.after(ms, turn);
+    };
+    world.after(ms, turn);
+  };
+  every(MINUTE_MS, () => {
+    if (dice.chance(faults().diskFull)) of.fillDisk(dice.between(1_000, 120_000));
+  });
+  every(10 * MINUTE_MS * dice.between(0.2, 1), () => {
+    if (dice.chance(faults().clockJump)) of.turnClock(dice.between(-15, 15) * MINUTE_MS);
+    if (dice.chance(faults().reload)) of.reload();
+    if (dice.chance(faults().drain)) of.retire();
+  });
+};
+
+/** Every generation of the database, as a poll would show it. */
+const readEnds = async (reads: StoreReads): Promise<Map<string, GenerationRecord>> => {
+  const ends = new Map<string, GenerationRecord>();
+  for (const account of await reads.accounts())
+    for (const { kind, generationId } of await reads.movements(account.id, 0, 1_000_000)) {
+      const record = kind === "hold" && generationId !== null ? await reads.generationById(generationId, account.seq) : undefined;
+      if (record) ends.set(record.id, record);
+    }
+  return ends;
+};
+
+/** Lets a world live until `isOver`, or something is found. */
+const live = (world: Timeline, found: readonly string[], isOver: () => boolean): void => {
+  while (found.length === 0 && !isOver()) {
+    if (!world.step()) throw new Error("nothing is left to happen");
+    if (world.happened() > MOST_HAPPENINGS) throw new Error(`more than ${MOST_HAPPENINGS} happenings: it goes round in circles`);
+  }
+};
+
+export const runWorld = async (seed: number, options: WorldOptions = {}): Promise<WorldEnd> => {
+  const dice = openDice(seed);
+  const world = openTimeline();
+  const trace = openTrace(world.nowMs, options.keepsTrace ?? false);
+  const drawn = drawFaults(dice.fork("faults"), new Set(options.without));
+  let faults = drawn;
+  let wallOffsetMs = 0;
+  let diskFullUntilMs = 0;
+  const found: string[] = [];
+  const fault = (text: string) => {
+    trace.tell("auditor", "FINDING", "", text);
+    found.push(text);
+  };
+
+  const catalogues: { fromMs: number; catalogue: Catalogue }[] = [];
+  const replace = (catalogue: Catalogue) => void catalogues.push({ fromMs: world.nowMs(), catalogue });
+  const first = drawCatalogue(dice.fork("market"));
+  replace(first);
+  const catalogue = () => catalogues.at(-1)?.catalogue ?? first;
+  const { credits, errands, spanMs } = drawErrands(dice.fork("wishes"), first, drawn.sameInput, options.wishes);
+
+  const database = openWriter(":memory:");
+  const accountNames = credits.map((_, at) => `acc_${at}`);
+  const accountSeqs = await endow(database, world.nowMs(), accountNames);
+  const reads = readsOver(database);
+  const struck = new Map<Crossing, number>();
+  const unanswered = new Set<string>();
+  const upstream = openUpstream({
+    ...{ nowMs: world.nowMs, dice: dice.fork("upstream"), faults: () => faults },
+    arrived: (arrival) => {
+      trace.tell(arrival.provider, arrival.verdict, arrival.ref, arrival.job?.jobId ?? "");
+      void judgeArrival(reads, arrival).then((all) => all.forEach(fault));
+    },
+  });
+  const around: Surroundings = {
+    ...{ world, trace, dice, database, reads, upstream, catalogue, fault, nameGeneration: openNames() },
+    faults: () => faults,
+    wallMs: () => world.nowMs() + wallOffsetMs,
+    isDiskFull: () => world.nowMs() < diskFullUntilMs,
+    left: (provider, ref) => {
+      if (unanswered.has(ref) && PROVIDERS[provider]?.recovery !== "key") fault(`${ref}: sent again while its first answer was unknown`);
+      unanswered.add(ref);
+    },
+    refusedFor: (ref) => void unanswered.delete(ref),
+    struck: (crossing) => void struck.set(crossing, (struck.get(crossing) ?? 0) + 1),
+  };
+  const nodes: Node[] = Array.from({ length: options.nodes ?? 1 }, (_, at) => openNode(`n${at + 1}`, around));
+  const notebook: Notebook = { heard: [], seen: new Map(), given: [] };
+  const clients = openClients({
+    ...{ world, trace, dice: dice.fork("clients"), nodes, accountSeqs, catalogues, notebook },
+  });
+  const weather = dice.fork("weather");
+  makeWeather({
+    ...{ world, dice: weather, faults: () => faults },
+    fillDisk: (ms) => {
+      diskFullUntilMs = world.nowMs() + ms;
+      trace.tell("disk", "full", "", `${Math.round(ms / 1000)} s`);
+    },
+    turnClock: (ms) => {
+      wallOffsetMs = weather.chance(0.4) ? 0 : ms;
+      trace.tell("wall", "clock turned", "", `${Math.round(wallOffsetMs / 1000)} s off`);
+    },
+    reload: () => {
+      replace(redrawCatalogue(weather, catalogue()));
+      trace.tell("operator", "catalogue replaced");
+      for (const node of nodes) node.engine()?.replaceCatalogue(catalogue());
+    },
+    retire: () => weather.pick(nodes).retire(),
+  });
+
+  for (const node of nodes) node.boot();
+  drainMicrotasks();
+  let errandsLeft = errands.reduce((sum, { senders }) => sum + senders, credits.length);
+  const isDone = () => {
+    errandsLeft -= 1;
+  };
+  credits.forEach((amount, account) => void clients.giveCredits(account, amount, `start-${account}`).then(isDone));
+  for (const { wish, atMs, senders } of errands)
+    for (let sender = 0; sender < senders; sender += 1)
+      world.after(FIRST_WISH_MS + atMs + sender * weather.between(0, 30), () => void clients.fulfil(wish).then(isDone));
+
+  /** The twelve invariants, on the disk as it is. */
+  const verify = async (nowMs: number | null) => {
+    for (const { ok, invariant, name, offending } of await reads.verify(nowMs))
+      if (!ok) fault(`invariant ${invariant}, ${name}: ${JSON.stringify(offending[0])}`);
+  };
+  try {
+    const beganMs = world.nowMs();
+    const middleMs = beganMs + spanMs * weather.between(0.3, 1.2);
+    live(world, found, () => world.nowMs() >= middleMs);
+    await verify(null);
+    live(world, found, () => errandsLeft === 0 || world.nowMs() >= beganMs + spanMs + TROUBLE_MS);
+
+    faults = NO_FAULTS;
+    [wallOffsetMs, diskFullUntilMs] = [0, 0];
+    trace.tell("world", "peace");
+    const peaceMs = world.nowMs();
+    let unfinished = 1;
+    while ((unfinished > 0 || errandsLeft > 0) && found.length === 0 && world.nowMs() < peaceMs + LONGEST_PEACE_MS) {
+      const untilMs = world.nowMs() + MINUTE_MS;
+      live(world, found, () => world.nowMs() >= untilMs);
+      unfinished = (await reads.unfinished(0, 1)).length;
+      const [node] = nodes;
+      const clock = node?.engine() && node.life()?.clock;
+      if (node && clock && world.nowMs() > node.openSinceMs() + HEALTHY_AFTER_MS) await verifyOverdue(reads, clock.nowMs(), fault);
+    }
+    const endMs = world.nowMs() + AFTERMATH_MS;
+    live(world, found, () => world.nowMs() >= endMs);
+    if (found.length === 0) {
+      await verify(nodes[0]?.life()?.clock.nowMs() ?? null);
+      (await audit({ notebook, upstream, reads, accountSeqs }, await readEnds(reads))).forEach(fault);
+    }
+  } catch (thrown) {
+    fault(thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown));
+  }
+  const generations = [...(await readEnds(reads)).values()];
+  database.close();
+  const count = (of: Iterable<number>) => [...of].reduce((sum, one) => sum + one, 0);
+  return {
+    ...{ seed, faults: found, drawn, struck, trace: trace.lines(), fingerprint: trace.fingerprint() },
+    figures: {
+      happenings: world.happened(),
+      simulatedMinutes: Math.round((world.nowMs() - WORLD_BEGINS_MS) / MINUTE_MS),
+      lives: count(nodes.map((node) => node.lives())),
+      crashes: count(struck.values()),
+      generations: generations.length,
+      succeeded: generations.filter(({ status }) => status === "succeeded").length,
+      fallbacks: generations.filter(({ attempts }) => attempts > 1).length,
+      answers: notebook.heard.length,
+      arrivals: upstream.arrivals.length,
+      jobs: upstream.jobs.length,
+    },
+  };
+};
+
+/** On a healthy node nothing is overdue. Only this invariant is asked each minute. */
+const verifyOverdue = async (reads: StoreReads, nowMs: number, fault: (text: string) => void): Promise<void> => {
+  const overdue = (await reads.unfinished(0, 1000)).filter(({ commands }) => commands.some(({ dueAtMs }) => dueAtMs < nowMs - MINUTE_MS));
+  for (const { id, commands } of overdue) fault(`${id}: overdue since ${nowMs - (commands[0]?.dueAtMs ?? 0)} ms (${commands[0]?.kind})`);
+};
