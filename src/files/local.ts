@@ -1,6 +1,6 @@
 // Result files on local disk: written aside, made durable, then moved into place in one step.
 import { mkdir, open, readdir, rename, rm, unlink } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type Files, type Incoming, StorageRefused } from "./port.ts";
 
 /** The only names that become part of a path; §4.2 lets a caller ask for any word, which never reaches this room. */
@@ -49,6 +49,8 @@ export const openLocalFiles = async (dir: string): Promise<Files> => {
   await onDisk(async () => {
     await mkdir(aside, { recursive: true });
     for (const name of await readdir(aside)) if (name.endsWith(".part")) await rm(join(aside, name), { force: true });
+    // A file is as durable as every name on the way to it, and this one may be new, or left unsynced by a kill.
+    await syncDirectory(dirname(dir));
   });
 
   // Ids are made in order; their hash spreads them, so that no directory grows without bound.
@@ -56,6 +58,13 @@ export const openLocalFiles = async (dir: string): Promise<Files> => {
   const homeOf = (id: string) => join(shardOf(id), id);
   const isName = (id: string, n: number) => ID.test(id) && Number.isSafeInteger(n) && n >= 1;
   let received = 0;
+  /** Shards whose names are known to be durable. Who made a directory does not say that it was synced: another may still be at it. */
+  const durable = new Set<string>();
+  const syncShard = async (shard: string): Promise<void> => {
+    if (durable.has(shard)) return;
+    await syncDirectory(dir);
+    durable.add(shard);
+  };
 
   const receive = (id: string, n: number): Promise<Incoming> =>
     onDisk(async () => {
@@ -78,12 +87,11 @@ export const openLocalFiles = async (dir: string): Promise<Files> => {
             // In this order: bytes, then the name, then the directories the name hangs from. A crash in between leaves
             // either the former file or the whole new one.
             const home = homeOf(id);
-            const made = await mkdir(home, { recursive: true });
+            await mkdir(home, { recursive: true });
             await rename(path, join(home, String(n)));
             await syncDirectory(home);
-            if (made === undefined) return;
             await syncDirectory(shardOf(id));
-            if (made !== home) await syncDirectory(dir);
+            await syncShard(shardOf(id));
           }),
         discard: async () => {
           // Best effort: what stays behind is removed at the next start.

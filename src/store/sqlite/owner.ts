@@ -13,7 +13,7 @@ import {
   writeSync,
 } from "node:fs";
 import { hostname } from "node:os";
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { DirectoryInUse, DirectoryUnusable, faultCode, faultText } from "./faults.ts";
 import { DATABASE_FILE } from "./open.ts";
 
@@ -43,12 +43,27 @@ const unusable = (dir: string, why: string): never => {
   throw new DirectoryUnusable(`data directory ${dir}: ${why}`);
 };
 
+/** Makes the names on the way to a new directory durable: what is synced inside it is gone with it. */
+const syncAbove = (dir: string, firstMade: string): void => {
+  for (let made = resolve(dir); ; made = dirname(made)) {
+    try {
+      const above = openSync(dirname(made), "r");
+      fsyncSync(above);
+      closeSync(above);
+    } catch {
+      // A directory that may be passed but not read cannot be synced; what it holds is its owner's.
+    }
+    if (made === resolve(firstMade) || made === dirname(made)) return;
+  }
+};
+
 /** Makes the directory where it is missing and proves that a file in it can be written and synced. */
 const prepare = (dir: string, allows: { networkDisk: boolean; creation: boolean }): void => {
   if (!allows.creation && !existsSync(join(dir, DATABASE_FILE)))
     unusable(dir, "there is no database in it; name the directory the service was started with");
   try {
-    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    const firstMade = mkdirSync(dir, { recursive: true, mode: 0o700 });
+    if (firstMade !== undefined) syncAbove(dir, firstMade);
     const probe = join(dir, `.probe-${process.pid}`);
     const file = openSync(probe, "w", 0o600);
     writeSync(file, "probe");
