@@ -87,7 +87,7 @@ export const runRandom = async (plan: RandomPlan): Promise<RandomEnd> => {
     await simulator.rule(...MISCHIEF);
     const load = await startClient(genrouter, join(plan.dir, "client.json"), clientPlan);
     const last = Math.min(plan.cycles, figures.cycles + ROUND);
-    while (figures.cycles < last && !isOver()) {
+    while (figures.cycles < last && (figures.cycles === 0 || !isOver())) {
       simulator = await cycles.play(simulator);
       plan.onCycle?.(figures.kills);
       if (figures.cycles % 10 === 0)

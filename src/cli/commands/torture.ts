@@ -1,8 +1,173 @@
 // `genrouter torture`: crash cycles of this very program on the operator's own disk, and its hidden client process.
+import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
-import { type Session, withExamples } from "../session.ts";
+import type { Progress } from "../../../proof/torture/torture.ts";
+import { CommandFault, EXITS, type Exit } from "../exits.ts";
+import { dirOf, type JsonFlag, parseWhole, type Session, withExamples, withJson } from "../session.ts";
+import { firstSignal, type StopSignal } from "../stopping.ts";
+
+export type TortureFlags = JsonFlag & { minutes: string; dir?: string; seed?: string };
+
+const LONGEST_MIN = 10_080;
+const MOST_SEED = 999_999_999;
+const DATABASE_FILE = "genrouter.db";
+/** How often the progress is told: redrawn for a person, a line each for a file. */
+const LIVE_MS = 1000;
+const PLAIN_MS = 10_000;
+/** Findings printed with `--json`, of each check. */
+const FAULTS_TOLD = 20;
+
+const badFlag = (text: string, fix?: string) =>
+  new CommandFault(EXITS.usage, text, { code: "bad_flag", ...(fix === undefined ? {} : { fix }) });
+
+const minutesOf = (text: string): number => {
+  const minutes = /^\d{1,5}(\.\d{1,3})?$/.test(text) ? Number(text) : 0;
+  if (minutes > 0 && minutes <= LONGEST_MIN) return minutes;
+  throw badFlag(`--minutes: ${JSON.stringify(text)} is not a number above 0, at most ${LONGEST_MIN}`);
+};
+
+const deviceOf = (dir: string): number | undefined => (existsSync(dir) ? statSync(dir).dev : undefined);
+
+/** Where the scratch is made: what `--dir` says, else beside the data directory when that is on another disk than this one. */
+const placeOf = (session: Session, flags: TortureFlags): string => {
+  const { terminal } = session;
+  const dataDir = resolve(dirOf(session, {}));
+  const beside = dirname(dataDir);
+  const isElsewhere = deviceOf(dataDir) !== undefined && deviceOf(dataDir) !== deviceOf(".");
+  if (flags.dir === undefined && isElsewhere && deviceOf(beside) !== deviceOf(dataDir))
+    terminal.warn(
+      `the data directory ${dataDir} is on a disk of its own; name an empty directory on it with --dir to try that one`,
+    );
+  const place = resolve(flags.dir ?? (isElsewhere && deviceOf(beside) === deviceOf(dataDir) ? beside : "."));
+  if (!existsSync(place) || !statSync(place).isDirectory())
+    throw badFlag(`--dir: there is no directory ${place}`, "name one that exists, on the disk to be tried");
+  if (existsSync(join(place, DATABASE_FILE)))
+    throw badFlag(`--dir: ${place} is a data directory, which is left alone`, "name another directory on the same disk");
+  return place;
+};
+
+/** An empty directory on the disk to be tried. @throws CommandFault 78 when it cannot be made. */
+const makeScratch = (place: string): string => {
+  try {
+    return mkdtempSync(join(place, "genrouter-torture-"));
+  } catch (fault) {
+    const why = fault instanceof Error ? fault.message : String(fault);
+    throw new CommandFault(EXITS.unwritable, `no scratch directory can be made in ${place} (${why})`, {
+      fix: "name one that may be written with --dir",
+      code: "directory_unusable",
+    });
+  }
+};
+
+/** Signals as `firstSignal` wants them, which can be let go of again. */
+const hearSignals = () => {
+  const heard: [StopSignal, () => void][] = [];
+  return {
+    on: (signal: StopSignal, seen: () => void) => {
+      process.on(signal, seen);
+      heard.push([signal, seen]);
+    },
+    letGo: () => {
+      for (const [signal, seen] of heard) process.off(signal, seen);
+    },
+  };
+};
+
+/**
+ * Runs the torture and prints its verdict.
+ * @param genrouter what is tortured: the words that start it; absent: this very program.
+ * @throws CommandFault for a bad flag or place; what the store says of a directory it refuses.
+ */
+export const torture = async (session: Session, flags: TortureFlags, genrouter?: readonly string[]): Promise<Exit> => {
+  const { terminal } = session;
+  const longestMs = minutesOf(flags.minutes) * 60_000;
+  const seed = flags.seed === undefined ? Date.now() % 1_000_000 : parseWhole(flags.seed, "--seed", 0, MOST_SEED);
+  const place = placeOf(session, flags);
+  const [{ torture: run }, { progressLine, verdictLines }, { killAll, SELF }] = await Promise.all([
+    import("../../../proof/torture/torture.ts"),
+    import("../../../proof/torture/verdict.ts"),
+    import("../../../proof/crash/processes.ts"),
+  ]);
+  const scratch = makeScratch(place);
+  const drop = () => rmSync(scratch, { recursive: true, force: true });
+  let isStopped = false;
+  const signals = hearSignals();
+  const atOnce = (exit: 130 | 143) => {
+    killAll();
+    drop();
+    process.exit(exit);
+  };
+  let latest: Progress | undefined;
+  const tell = () => {
+    if (latest) terminal.progress(progressLine(latest, longestMs) + (isStopped ? " · stopping" : ""));
+  };
+  const stop = () => {
+    isStopped = true;
+    tell();
+  };
+  firstSignal(atOnce, signals).then(stop, stop);
+  const ticking = setInterval(tell, terminal.isLive ? LIVE_MS : PLAIN_MS);
+  terminal.note(`torture of ${(genrouter ?? SELF).join(" ")} in ${scratch}, seed ${seed}; Ctrl-C ends it early, with a verdict`);
+  try {
+    const lanes = Math.min(2, availableParallelism());
+    const plan = { scratch, seed, longestMs, lanes, genrouter: genrouter ?? SELF, isStopped: () => isStopped };
+    const end = await run(plan, (progress) => {
+      const isNew = latest === undefined;
+      latest = progress;
+      if (isNew) tell();
+    });
+    terminal.progress(null);
+    const ok = end.findings.length === 0;
+    if (ok) drop();
+    const again = end.findings.map((finding) => `genrouter torture --seed ${finding.seed} --minutes ${flags.minutes}`);
+    if (flags.json)
+      terminal.print(
+        JSON.stringify({
+          ok,
+          seed,
+          took_s: Math.round(end.tookMs / 1000),
+          stopped_early: isStopped,
+          disk: end.disk,
+          figures: end.figures,
+          findings: end.findings.map(({ faults, ...finding }) => ({ ...finding, faults: faults.slice(0, FAULTS_TOLD) })),
+          kept: ok ? null : scratch,
+          again: [...new Set(again)],
+        }),
+      );
+    else {
+      const { headline, lines } = verdictLines(end);
+      terminal.print(ok ? `${terminal.paint("green", "✔")} ${headline}` : `${terminal.paint("red", "✘")} ${headline}`);
+      for (const line of lines) terminal.print(`  ${line}`);
+      if (!ok) {
+        terminal.print(`  what was left lies in ${scratch}`);
+        for (const line of new Set(again)) terminal.print(`  run it again with: ${line}`);
+      }
+    }
+    for (const warning of end.disk.warnings) terminal.warn(`${terminal.paint("yellow", "warning:")} ${warning}`);
+    return ok ? EXITS.ok : EXITS.failure;
+  } catch (fault) {
+    drop();
+    throw fault;
+  } finally {
+    clearInterval(ticking);
+    signals.letGo();
+    killAll();
+  }
+};
 
 export const addTorture = (program: Command, session: Session): void => {
+  const command = program
+    .command("torture")
+    .description("kill this program again and again on your disk, in a scratch directory, and prove that nothing is lost")
+    .option("--minutes <n>", "how long, about", "5")
+    .option("--dir <dir>", "where to make the scratch directory: on the disk to be tried (default: this directory's)")
+    .option("--seed <n>", "decides loads, faults and kills (default: another each time)")
+    .action(async (flags: TortureFlags) => {
+      session.exit = await torture(session, flags);
+    });
+  withExamples(withJson(command), "torture", "torture --minutes 60 --dir /var/lib", "torture --seed 7 --json | jq .ok");
   const client = program
     .command("torture-client", { hidden: true })
     .description("the load of the torture, as a process of its own")
@@ -10,7 +175,7 @@ export const addTorture = (program: Command, session: Session): void => {
     .action(async (plan: string) => {
       const { runClient } = await import("../../../proof/crash/client.ts");
       await runClient(plan);
-      session.exit = 0;
+      session.exit = EXITS.ok;
     });
   withExamples(client, "torture-client plan.json");
 };

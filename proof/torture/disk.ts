@@ -1,0 +1,82 @@
+// What an operator wants to know of a disk before credits lie on it: what it is, how much is free, and how long a sync takes.
+import { closeSync, fdatasyncSync, openSync, rmSync, statfsSync, writeSync } from "node:fs";
+import { join } from "node:path";
+
+export type Disk = {
+  /** The file system's name, or its number where it has none here. */
+  kind: string;
+  freeBytes: number;
+  /** Of a page written and synced, ms. */
+  syncMs: { p50: number; p99: number; longest: number; syncs: number };
+  /** What to know before trusting it. */
+  warnings: string[];
+};
+
+/** Names of what Linux says with statfs. Network file systems are missing: the store refuses them, by the same number. */
+const KINDS = new Map([
+  [0xef53, "ext4"],
+  [0x58465342, "xfs"],
+  [0x9123683e, "btrfs"],
+  [0x2fc12fc1, "zfs"],
+  [0xf2f52010, "f2fs"],
+  [0x794c7630, "overlayfs"],
+  [0x01021994, "tmpfs"],
+  [0x858458f6, "ramfs"],
+  [0x65735546, "fuse"],
+  [0x01021997, "9p"],
+  [0x6a656a63, "virtiofs"],
+]);
+const ABOUT: Record<string, string> = {
+  tmpfs: "it is memory: everything on it is gone after a power cut; choose a directory on a disk",
+  ramfs: "it is memory: everything on it is gone after a power cut; choose a directory on a disk",
+  overlayfs: "it is the layer of a container: what is on it goes with the container; choose a volume",
+  fuse: "a program answers for it: whether a sync is one is for that program to say",
+  "9p": "another machine or the host answers for it: whether a sync is one is for them to say",
+};
+
+const PAGE_BYTES = 4096;
+const MOST_SYNCS = 500;
+const LONGEST_MS = 1500;
+const SCARCE_BYTES = 1e9;
+/** Faster than anything that keeps what it was given. */
+const TOO_FAST_MS = 0.004;
+/** A submission waits for a few of these before it is answered. */
+const SLOW_MS = 20;
+
+const measureSyncs = (dir: string): Disk["syncMs"] => {
+  const path = join(dir, "sync");
+  const page = Buffer.alloc(PAGE_BYTES, 7);
+  const file = openSync(path, "a");
+  const took: number[] = [];
+  const endMono = performance.now() + LONGEST_MS;
+  while (took.length < MOST_SYNCS && performance.now() < endMono) {
+    writeSync(file, page);
+    const beganMono = performance.now();
+    fdatasyncSync(file);
+    took.push(performance.now() - beganMono);
+  }
+  closeSync(file);
+  rmSync(path);
+  took.sort((a, b) => a - b);
+  const at = (share: number) => Math.round((took[Math.floor((took.length - 1) * share)] ?? 0) * 1000) / 1000;
+  return { p50: at(0.5), p99: at(0.99), longest: at(1), syncs: took.length };
+};
+
+/** Looks at the disk of a directory that may be written, for at most two seconds. */
+export const measureDisk = (dir: string): Disk => {
+  const { type, bavail, bsize } = statfsSync(dir);
+  const number = Number(type) >>> 0;
+  const kind = (process.platform === "linux" ? KINDS.get(number) : undefined) ?? `file system 0x${number.toString(16)}`;
+  const freeBytes = bavail * bsize;
+  const syncMs = measureSyncs(dir);
+  const warnings: string[] = [];
+  if (ABOUT[kind]) warnings.push(`${kind}: ${ABOUT[kind]}`);
+  else if (syncMs.p50 < TOO_FAST_MS)
+    warnings.push(
+      `a sync takes ${syncMs.p50} ms, which no disk can: something in between says done too early, and a power cut will show it`,
+    );
+  if (syncMs.p50 > SLOW_MS)
+    warnings.push(`a sync takes ${syncMs.p50} ms: every submission waits for that; a faster disk helps most`);
+  if (freeBytes < SCARCE_BYTES) warnings.push(`only ${Math.round(freeBytes / 1e6)} MB are free`);
+  return { kind, freeBytes, syncMs, warnings };
+};

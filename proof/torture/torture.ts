@@ -1,0 +1,111 @@
+// The torture of a program on the disk it is to run on: crash cycles in scratch directories and simulated worlds, by turns.
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { runLanes } from "../crash/lanes.ts";
+import type { Genrouter } from "../crash/processes.ts";
+import { type End, mergeEnds } from "../crash/tally.ts";
+import { endow } from "../crash/world.ts";
+import { runWorld } from "../simulation/world.ts";
+import { type Disk, measureDisk } from "./disk.ts";
+
+export type TorturePlan = {
+  /** An empty directory that may be filled. */
+  scratch: string;
+  seed: number;
+  longestMs: number;
+  lanes: number;
+  genrouter: Genrouter;
+  /** Ends it early: what is under way is brought to its audit. */
+  isStopped: () => boolean;
+};
+
+/** How far it is. `doing`: in a few words. */
+export type Progress = { doing: string; tookMs: number; kills: number; audited: number; worlds: number };
+
+/** A promise that was broken. `seed`: begins with what broke it. */
+export type Finding = { check: string; faults: string[]; seed: number };
+export type TortureEnd = {
+  findings: Finding[];
+  disk: Disk;
+  figures: Record<string, number>;
+  tookMs: number;
+};
+
+/** One turn: kills, with peace and audit after them, and then simulated worlds. */
+const KILLS_MS = 45_000;
+const WORLDS_MS = 18_000;
+/** Kills have at most this share of what is left, for peace, audit and worlds come after them. */
+const KILLS_SHARE = 0.5;
+/** What peace and audit take, about: a turn that has less than twice that left has worlds only. */
+const PEACE_MS = 8000;
+const MOST_CYCLES = 1_000_000;
+/** Seeds of the turns; worlds have the seeds in between. */
+const TURN_SEEDS = 1009;
+
+export const torture = async (plan: TorturePlan, tell: (progress: Progress) => void): Promise<TortureEnd> => {
+  const { scratch, genrouter, lanes, isStopped } = plan;
+  const beganMono = performance.now();
+  const tookMs = () => Math.round(performance.now() - beganMono);
+  const leftMs = () => plan.longestMs - tookMs();
+  const findings: Finding[] = [];
+  const progress: Omit<Progress, "tookMs"> = { doing: "measuring the disk", kills: 0, audited: 0, worlds: 0 };
+  const show = () => tell({ ...progress, tookMs: tookMs() });
+  show();
+  // What the service refuses (a network file system, a read-only one) is refused here, in its own words.
+  const probe = join(scratch, "probe");
+  await endow(probe, []);
+  rmSync(probe, { recursive: true });
+  const disk = measureDisk(scratch);
+
+  const killForAWhile = async (turn: number): Promise<End> => {
+    const seed = plan.seed + turn * TURN_SEEDS;
+    const overMono = performance.now() + Math.min(KILLS_MS, leftMs() * KILLS_SHARE);
+    const isOver = () => isStopped() || performance.now() > overMono;
+    const killsBefore = progress.kills;
+    progress.doing = "killing the service under load";
+    const end = await runLanes({
+      dir: join(scratch, `crashes-${seed}`),
+      cycles: MOST_CYCLES,
+      seed,
+      lanes,
+      genrouter,
+      isOver,
+      say: (line) => {
+        if (/peace/.test(line)) progress.doing = "letting everything end, then the audit";
+        show();
+      },
+      onCycle: (kills) => {
+        progress.kills = killsBefore + kills;
+        show();
+      },
+    });
+    progress.audited += end.figures.acknowledged ?? 0;
+    for (const { name, faults } of end.checks) if (faults.length > 0) findings.push({ check: name, faults, seed });
+    if (findings.length === 0) rmSync(join(scratch, `crashes-${seed}`), { recursive: true, force: true });
+    return end;
+  };
+
+  const simulateForAWhile = async (turn: number, longestMs: number): Promise<void> => {
+    const overMono = performance.now() + longestMs;
+    progress.doing = "simulating worlds";
+    for (let n = 0; findings.length === 0 && !isStopped() && (n === 0 || performance.now() < overMono); n += 1) {
+      const seed = plan.seed + turn * TURN_SEEDS + n;
+      const { faults, trace } = await runWorld(seed);
+      progress.worlds += 1;
+      show();
+      if (faults.length === 0) continue;
+      mkdirSync(scratch, { recursive: true });
+      writeFileSync(join(scratch, `world-${seed}.txt`), `${[...faults, "", ...trace].join("\n")}\n`);
+      findings.push({ check: `a simulated world (seed ${seed}) keeps every promise`, faults, seed });
+    }
+  };
+
+  const ends: End[] = [];
+  for (let turn = 0; turn === 0 || (leftMs() > 0 && findings.length === 0 && !isStopped()); turn += 1) {
+    const hasTime = turn === 0 || leftMs() > 2 * PEACE_MS;
+    if (hasTime) ends.push(await killForAWhile(turn));
+    await simulateForAWhile(turn, leftMs() > 2 * PEACE_MS ? Math.min(WORLDS_MS, leftMs()) : leftMs());
+  }
+  const { figures } = mergeEnds(ends);
+  return { findings, disk, figures: { ...figures, worlds: progress.worlds }, tookMs: tookMs() };
+};
