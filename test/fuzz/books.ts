@@ -1,0 +1,65 @@
+// The account books as the database has them, read beside the running service: what an answer may and may not have moved.
+import { Database } from "bun:sqlite";
+
+export type Standing = { available: number; held: number; charged: number; inProgress: number; chain: number };
+export type Moved = { chain: number; kind: string; credits: number; generation: string | null };
+
+export type Books = {
+  standing(accountSeq: number): Standing;
+  /** The movements of an account behind a position of its chain. */
+  since(accountSeq: number, chain: number): Moved[];
+  generations(): number;
+  close(): void;
+};
+
+export const openBooks = (path: string): Books => {
+  const db = new Database(path, { readonly: true });
+  const standing = db.query<Standing, [number]>(
+    `SELECT available_credits AS available, held_credits AS held, charged_credits AS charged, in_progress AS inProgress,
+            chain_seq AS chain FROM account WHERE seq = ?`,
+  );
+  const since = db.query<Moved, [number, number]>(
+    `SELECT chain_seq AS chain, kind, credits, (SELECT id FROM generation g WHERE g.seq = m.generation_seq) AS generation
+     FROM movement m WHERE account_seq = ? AND chain_seq > ? ORDER BY chain_seq`,
+  );
+  const count = db.query<{ n: number }, []>("SELECT count(*) AS n FROM generation");
+  return {
+    standing: (accountSeq) => {
+      const found = standing.get(accountSeq);
+      if (!found) throw new Error(`no account ${accountSeq}`);
+      return found;
+    },
+    since: (accountSeq, chain) => since.all(accountSeq, chain),
+    generations: () => count.get()?.n ?? 0,
+    close: () => db.close(),
+  };
+};
+
+/**
+ * What of the books does not go with an answer. Generations that were accepted before may settle at any time; new holds are
+ * made by a 202 and by nothing else, exactly one, as large as it says.
+ */
+export const moneyFaults = (
+  before: Standing,
+  after: Standing,
+  moved: readonly Moved[],
+  accepted: { id: string; reservedUsd: number } | null,
+): string[] => {
+  const faults: string[] = [];
+  const total = ({ available, held, charged }: Standing) => available + held + charged;
+  if (total(before) !== total(after)) faults.push(`available + held + charged was ${total(before)} and is ${total(after)}`);
+  if (Math.min(after.available, after.held, after.charged) < 0) faults.push(`a balance below zero: ${JSON.stringify(after)}`);
+  const holds = moved.filter(({ kind }) => kind === "hold");
+  const foreign = moved.filter(({ kind }) => kind !== "hold" && kind !== "capture" && kind !== "release");
+  if (foreign.length > 0) faults.push(`nobody asked for ${foreign.map(({ kind, credits }) => `${kind} ${credits}`).join(", ")}`);
+  if (accepted === null) {
+    if (holds.length > 0) faults.push(`held ${holds.map(({ credits }) => credits).join(", ")} credits without a 202`);
+    return faults;
+  }
+  const [hold] = holds;
+  if (holds.length !== 1 || hold?.generation !== accepted.id)
+    faults.push(`a 202 for ${accepted.id} made the holds ${JSON.stringify(holds)}`);
+  else if (hold.credits !== Math.round(accepted.reservedUsd * 100))
+    faults.push(`reserved_usd ${accepted.reservedUsd} but held ${hold.credits}`);
+  return faults;
+};

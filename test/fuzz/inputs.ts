@@ -1,0 +1,91 @@
+// Submissions that the model list promises to accept, built from each model's published options and nothing else.
+import fc from "fast-check";
+import type { EntryOption, ModelEntry } from "../../catalogue/entry.ts";
+import { MEDIA, PROMPT_CANARY, textOf } from "./values.ts";
+
+/** A JSON object as its members' names and texts, so that a member may be given twice, be `__proto__`, or hold `1e999`. */
+export type Members = [name: string, text: string][];
+/** A submission before it is written: the envelope without `input`, and the input. */
+export type Draft = { entry: ModelEntry; envelope: Members; input: Members };
+
+export const write = (members: Members): string =>
+  `{${members.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(",")}}`;
+export const writeDraft = ({ envelope, input }: Omit<Draft, "entry">): string => write([...envelope, ["input", write(input)]]);
+
+/** Words in a prompt that make the simulator's part cheap or go wrong; most generations need not run to their end. */
+const WISHES = [...Array<string>(16).fill("[sim:invalid]"), "[sim:refuse]", "[sim:refuse]", "[sim:fal:invalid]", ""];
+
+const promptOf = (most: number, wishes: readonly string[]): fc.Arbitrary<string> =>
+  fc.tuple(fc.constantFrom(...wishes), textOf(0, Math.max(0, most - 60))).map(([wish, text]) =>
+    // A model whose prompts are short gets a short one; the canary is in all others.
+    most < 60 ? "x" : `${PROMPT_CANARY}${wish} ${text}`.slice(0, most).toWellFormed(),
+  );
+
+const mediaOf = (name: string): string =>
+  name.startsWith("image") || name === "end_image_url" ? MEDIA.picture : name.startsWith("video") ? MEDIA.clip : MEDIA.sound;
+
+const optionValue = (name: string, option: EntryOption, wishes: readonly string[]): fc.Arbitrary<unknown> => {
+  if (option.values) return fc.constantFrom(...option.values);
+  if (option.min !== undefined && option.max !== undefined) {
+    const { min, max } = option;
+    return fc.oneof(fc.constantFrom(min, max), fc.integer({ min, max }));
+  }
+  if (option.max_items !== undefined) {
+    if (!name.endsWith("_urls")) return fc.constant(mediaOf(name));
+    // Clips count by their length in all: three of five seconds fit everywhere, thirty pictures only where they are pictures.
+    const most = name === "image_urls" ? option.max_items : Math.min(3, option.max_items);
+    return fc.oneof(
+      { weight: 6, arbitrary: fc.constant([mediaOf(name)]) },
+      { weight: 1, arbitrary: fc.integer({ min: 1, max: most }).map((count) => Array(count).fill(mediaOf(name))) },
+    );
+  }
+  return name === "prompt" ? promptOf(option.max_length ?? 100, wishes) : textOf(0, option.max_length ?? 100);
+};
+
+/** Of the fields that exclude each other the first drawn stays; what lacks its companion goes. */
+const settle = (entry: ModelEntry, drawn: Members): Members => {
+  const optionOf = (name: string) => (entry.options as Record<string, EntryOption>)[name] ?? {};
+  const kept: Members = [];
+  const has = (name: string) => kept.some(([other]) => other === name);
+  const excludes = (a: string, b: string) => optionOf(a).excludes?.some((name) => name === b) ?? false;
+  for (const member of drawn.toSorted(
+    ([a], [b]) => Number(optionOf(b).required ?? false) - Number(optionOf(a).required ?? false),
+  ))
+    if (!kept.some(([other]) => excludes(other, member[0]) || excludes(member[0], other))) kept.push(member);
+  const lacking = ([name]: Members[number]) => optionOf(name).requires?.some((other) => !has(other)) ?? false;
+  return kept.filter((member) => !lacking(member));
+};
+
+const inputOf = (entry: ModelEntry, wishes: readonly string[]): fc.Arbitrary<Members> => {
+  const fields = Object.entries(entry.options).map(([name, option]) => {
+    const value = optionValue(name, option, wishes).map((drawn): Members[number] | null => [name, JSON.stringify(drawn)]);
+    // Media is fetched and measured with every submission: a little of it goes a long way.
+    const weight = option.max_items === undefined ? 3 : 1;
+    return option.required ? value : fc.oneof({ weight: 7 - weight, arbitrary: fc.constant(null) }, { weight, arbitrary: value });
+  });
+  return fc.tuple(...fields).map((members) =>
+    settle(
+      entry,
+      members.filter((member) => member !== null),
+    ),
+  );
+};
+
+/** A submission for one of the models. */
+export const draftOf = (models: readonly ModelEntry[], wishes: readonly string[] = WISHES): fc.Arbitrary<Draft> =>
+  fc.oneof(
+    ...models.map((entry) =>
+      fc
+        .tuple(
+          inputOf(entry, wishes),
+          fc.option(fc.constantFrom("100", "99.99", "50.005"), { freq: 5 }),
+          fc.option(fc.constantFrom("86400", "7200"), { freq: 5 }),
+        )
+        .map(([input, cost, wait]): Draft => {
+          const envelope: Members = [["model", JSON.stringify(entry.id)]];
+          if (cost !== null) envelope.push(["max_cost_usd", cost]);
+          if (wait !== null) envelope.push(["max_wait_s", wait]);
+          return { entry, envelope, input };
+        }),
+    ),
+  );

@@ -1,0 +1,98 @@
+// Runs cases: several lanes side by side, each a property with a seed of its own, so that what fails is made small and can be replayed.
+import fc from "fast-check";
+import { rawRequests } from "./bytes.ts";
+import type { Case } from "./case.ts";
+import { lives } from "./lives.ts";
+import { lineOf, play } from "./play.ts";
+import { mutatedCalls, validCalls } from "./requests.ts";
+import { type Lane, openLane, type World } from "./world.ts";
+
+export type Finding = { seed: number; path: string; faults: string[]; case: Case; line: string };
+
+/** In which shares cases are drawn: valid by the schemas, with one part made wrong, raw bytes, lives. */
+const SHARES = { valid: 50, mutated: 30, raw: 10, lives: 10 } as const;
+/** A lane that finds this much has found enough. */
+const FINDINGS_PER_LANE = 2;
+/** Smaller and smaller requests are tried for so long. */
+const SHRINK_MS = 15_000;
+
+const casesOf = ({ document, models }: World): fc.Arbitrary<Case> =>
+  fc.oneof(
+    { weight: SHARES.valid, arbitrary: validCalls(document, models) },
+    { weight: SHARES.mutated, arbitrary: mutatedCalls(document, models) },
+    { weight: SHARES.raw, arbitrary: rawRequests },
+    { weight: SHARES.lives, arbitrary: lives(models) },
+  );
+
+class Wrong extends Error {
+  readonly faults: string[];
+  constructor(faults: string[]) {
+    super(faults.join("\n"));
+    this.faults = faults;
+  }
+}
+
+/** The seed of one lane: different for every lane and part, and a whole number that can be typed. */
+const seedOf = (seed: number, lane: number): number => (Math.imul(seed ^ (lane * 0x9e3779b1), 0x85ebca6b) >>> 1) ^ lane;
+
+type Check = { seed: number; runs: number; path?: string; played: (kind: Case["kind"]) => void };
+
+/** Plays `runs` cases of one seed, or until one fails. */
+const check = async (lane: Lane, { seed, runs, path, played }: Check): Promise<{ done: number; finding: Finding | null }> => {
+  let done = 0;
+  let last: string[] = [];
+  let shrinkEndsMono = Number.POSITIVE_INFINITY;
+  const property = fc.asyncProperty(casesOf(lane.world), async (one) => {
+    // What is not tried any more counts as right, so that shrinking stops at the smallest that failed.
+    if (performance.now() > shrinkEndsMono) return;
+    done += 1;
+    played(one.kind);
+    const faults = await play(lane, one);
+    if (faults.length === 0) return;
+    if (shrinkEndsMono === Number.POSITIVE_INFINITY) shrinkEndsMono = performance.now() + SHRINK_MS;
+    last = faults;
+    throw new Wrong(faults);
+  });
+  const told = await fc.check(property, { seed, numRuns: runs, ...(path === undefined ? {} : { path }) });
+  if (!told.failed) return { done, finding: null };
+  if (told.errorInstance instanceof Error && !(told.errorInstance instanceof Wrong)) throw told.errorInstance;
+  const [smallest] = told.counterexample ?? [];
+  if (smallest === undefined) throw new Error("a failed check without a case");
+  const faults = told.errorInstance instanceof Wrong ? told.errorInstance.faults : last;
+  const line = await lineOf(lane, smallest);
+  return { done, finding: { seed, path: told.counterexamplePath ?? "", faults, case: smallest, line } };
+};
+
+/** One case again, by what its failure printed. */
+export const replay = async (world: World, seed: number, path: string): Promise<Finding | null> =>
+  (await check(await openLane(world), { seed, runs: 1_000_000, path, played: () => undefined })).finding;
+
+/** A case that was kept. */
+export const playKept = async (world: World, kept: Case): Promise<string[]> => play(await openLane(world), kept);
+
+/**
+ * Plays so many cases on so many lanes at a time.
+ * @param played called before every case.
+ */
+export const runCases = async (
+  world: World,
+  plan: { cases: number; lanes: number; seed: number; played?: (kind: Case["kind"]) => void },
+): Promise<{ done: number; findings: Finding[] }> => {
+  const { cases, lanes, seed, played = () => undefined } = plan;
+  const share = Math.ceil(cases / lanes);
+  const findings: Finding[] = [];
+  const counts = await Promise.all(
+    Array.from({ length: lanes }, async (_, n) => {
+      const lane = await openLane(world);
+      let done = 0;
+      for (let turn = 0; done < share && turn < FINDINGS_PER_LANE; turn++) {
+        const told = await check(lane, { seed: seedOf(seed + turn * 7_919, n), runs: share - done, played });
+        done += told.done;
+        if (told.finding === null) break;
+        findings.push(told.finding);
+      }
+      return done;
+    }),
+  );
+  return { done: counts.reduce((sum, count) => sum + count, 0), findings };
+};

@@ -1,0 +1,137 @@
+// The service that is fuzzed: the whole of it in a process of its own, its store on disk behind the writer's thread, time that runs fast.
+import { join } from "node:path";
+import type { KeyScope } from "../../src/terms.ts";
+import { type House, openHouse, type Tenant } from "../house.ts";
+
+/** Credentials that must never come back from anywhere. */
+const PROVIDER_KEYS = {
+  GENROUTER_PROVIDERS__FAL__KEY: "provider-canary-fal-92d1",
+  GENROUTER_PROVIDERS__REPLICATE__KEY: "provider-canary-replicate-92d1",
+};
+/** Seconds pass in milliseconds here, so a commit that takes real time would look slow. */
+const NEVER_BUSY = { GENROUTER_LIMITS__SLOW_COMMIT_MS: "100000000", GENROUTER_LIMITS__WAITING_SUBMISSIONS: "100000" };
+const TIMES_LIFE = 100;
+const HALF_AN_HOUR_MS = 1_800_000;
+
+/** `cpuS`: what the process has worked since it began. */
+export type Rested = { faults: string[]; rssMb: number; cpuS: number };
+export type Served = {
+  url: string;
+  simulatorUrl: string;
+  database: string;
+  tenant(credits: number, scope: KeyScope): Promise<Tenant>;
+  pause(tenant: Tenant): Promise<void>;
+  revoke(keyId: string): Promise<void>;
+  /** Moves time on until every generation has ended, verifies the store, and tells the memory. */
+  rest(): Promise<Rested>;
+  close(): Promise<void>;
+};
+
+const restOf = async (house: House): Promise<Rested> => {
+  const faults: string[] = [];
+  for (let turn = 0; (await house.store.unfinished(0, 1)).length > 0; turn++) {
+    if (turn === 2_000) return { faults: ["generations do not end"], rssMb: 0, cpuS: 0 };
+    house.clock.skip(HALF_AN_HOUR_MS);
+    await Bun.sleep(10);
+  }
+  for (const { invariant, name, ok, offending } of await house.store.verify(house.clock.nowMs()))
+    if (!ok) faults.push(`invariant ${invariant} ${name}: ${JSON.stringify(offending.slice(0, 3))}`);
+  for (const { event, fields } of house.lines)
+    if (event === "request failed" || event === "generation parked") faults.push(`logged: ${event} ${JSON.stringify(fields)}`);
+  house.lines.length = 0;
+  Bun.gc(true);
+  const { user, system } = process.cpuUsage();
+  return { faults, rssMb: process.memoryUsage.rss() / 1_048_576, cpuS: (user + system) / 1e6 };
+};
+
+/** Opens the service on a directory, in this process. */
+export const openServed = async (dir: string): Promise<Served> => {
+  const env = { ...PROVIDER_KEYS, ...NEVER_BUSY, GENROUTER_LIMITS__IN_PROGRESS: "1000000", GENROUTER_LIMITS__SEATS: "32" };
+  const house = await openHouse({ dir, writer: "thread", factor: TIMES_LIFE, env });
+  return {
+    url: house.url,
+    simulatorUrl: house.simulator.url,
+    database: join(dir, "genrouter.db"),
+    tenant: (credits, scope) => house.newTenant(credits, scope),
+    pause: async ({ accountSeq }) => {
+      await house.rooms.post({ deed: "set-account", accountSeq, paused: true });
+    },
+    revoke: async (keyId) => {
+      await house.rooms.post({ deed: "revoke-key", keyId, atMs: house.clock.nowMs() });
+    },
+    rest: () => restOf(house),
+    close: () => house.crash(),
+  };
+};
+
+type Ask = { n: number; verb: "tenant" | "pause" | "revoke" | "rest" | "close"; words: unknown[] };
+type Told = { n: number; answer?: unknown; fault?: string };
+
+/** The other side of `spawnServed`: opens the service and does what the parent asks for. */
+export const serveOverIpc = async (dir: string): Promise<void> => {
+  const served = await openServed(dir);
+  const tell = (told: Told) => process.send?.(told);
+  process.on("message", (message) => {
+    const { n, verb, words } = message as Ask;
+    const work = served[verb] as (...words: unknown[]) => Promise<unknown>;
+    work(...words).then(
+      (answer) => tell({ n, answer }),
+      (fault: unknown) => tell({ n, fault: String(fault) }),
+    );
+  });
+  // Whoever started it has gone.
+  process.on("disconnect", () => process.exit(0));
+  const { url, simulatorUrl, database } = served;
+  tell({ n: 0, answer: { url, simulatorUrl, database } });
+};
+
+/** Starts the service in a process of its own; `fell` is called when it ends unasked. */
+export const spawnServed = async (dir: string, fell: (code: number | null) => void): Promise<Served> => {
+  const waiting = new Map<number, PromiseWithResolvers<unknown>>();
+  let asked = 0;
+  let isClosing = false;
+  const expect = (n: number) => {
+    const promise = Promise.withResolvers<unknown>();
+    waiting.set(n, promise);
+    return promise.promise;
+  };
+  const opened = expect(0);
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, "programme.ts"), "--serve", dir], {
+    stdin: "ignore",
+    stdout: "inherit",
+    stderr: "inherit",
+    serialization: "json",
+    ipc: (message) => {
+      const { n, answer, fault } = message as Told;
+      const promise = waiting.get(n);
+      waiting.delete(n);
+      if (fault === undefined) promise?.resolve(answer);
+      else promise?.reject(new Error(fault));
+    },
+    onExit: (_child, code) => {
+      for (const promise of waiting.values()) promise.reject(new Error(`the service ended with ${code}`));
+      if (!isClosing) fell(code);
+    },
+  });
+  process.on("exit", () => child.kill("SIGKILL"));
+  const ask = async <T>(verb: Ask["verb"], ...words: unknown[]): Promise<T> => {
+    asked += 1;
+    const answer = expect(asked);
+    child.send({ n: asked, verb, words } satisfies Ask);
+    return (await answer) as T;
+  };
+  const facts = (await opened) as Pick<Served, "url" | "simulatorUrl" | "database">;
+  return {
+    ...facts,
+    tenant: (credits, scope) => ask("tenant", credits, scope),
+    pause: (tenant) => ask("pause", tenant),
+    revoke: (keyId) => ask("revoke", keyId),
+    rest: () => ask("rest"),
+    close: async () => {
+      isClosing = true;
+      await ask("close");
+      child.kill("SIGKILL");
+      await child.exited;
+    },
+  };
+};
