@@ -11,12 +11,11 @@ import type { Files } from "../src/files/port.ts";
 import { hashApiKey, newApiKey, newId } from "../src/ids.ts";
 import { joinRooms, type Rooms, type RoomsParts } from "../src/rooms.ts";
 import { openSimulator, type Simulator, type SimulatorOptions } from "../src/simulator/simulator.ts";
-import { openSqliteStore } from "../src/store/sqlite/client.ts";
-import { openSqliteHere } from "../src/store/sqlite/here.ts";
 import type { Pragmas } from "../src/store/sqlite/open.ts";
 import type { Store } from "../src/store/store.ts";
 import type { Json, JsonObject, KeyScope } from "../src/terms.ts";
 import { type TestClock, testClock } from "./clock.ts";
+import { openDirectory, openHere } from "./store/opened.ts";
 
 export type Tenant = { accountId: string; accountSeq: number; key: string; keyId: string };
 export type Answered = { status: number; headers: Headers; body: JsonObject & { [key: string]: Json }; text: string };
@@ -124,8 +123,8 @@ export const openHouse = async (options: HouseOptions = {}): Promise<House> => {
   const { around = (inner) => inner, aroundFiles = (inner) => inner, pragmas = {}, media } = options;
   const store = around(
     options.writer === "thread"
-      ? await openSqliteStore({ dir, mode: "test", pragmas })
-      : await openSqliteHere({ path, mode: "test", nowMs: clock.nowMs(), pragmas }),
+      ? await openDirectory({ dir, mode: "test", pragmas })
+      : await openHere({ path, mode: "test", nowMs: clock.nowMs(), pragmas }),
   );
   const lines: House["lines"] = [];
   const log: Log = (event, fields = {}) => void lines.push({ event, fields });

@@ -4,7 +4,7 @@ import { closeSync, openSync, symlinkSync, truncateSync, writeFileSync, writeSyn
 import { join } from "node:path";
 import { tell } from "../../src/cli/exits.ts";
 import { StoreFull } from "../../src/deeds.ts";
-import { openSqliteStore } from "../../src/store/sqlite/client.ts";
+import { openDirectory } from "../store/opened.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 
@@ -29,7 +29,7 @@ test("a provider that nobody speaks is refused with those there are, and its key
 });
 
 test.each([4, 20])("a disk that is full while a directory is made (%d pages) is told with what to do", async (maxPages) => {
-  const fault = await openSqliteStore({ dir: freshDir(), mode: "test", pragmas: { maxPages } }).then(
+  const fault = await openDirectory({ dir: freshDir(), mode: "test", pragmas: { maxPages } }).then(
     () => undefined,
     (reason: unknown) => reason,
   );
@@ -56,7 +56,7 @@ describe("a damaged database ends every command with 2", () => {
   };
   test.each(Object.keys(damage))("%s", async (name) => {
     const dir = freshDir();
-    await (await openSqliteStore({ dir, mode: "test" })).close();
+    await (await openDirectory({ dir, mode: "test" })).close();
     damage[name]?.(join(dir, "genrouter.db"));
     for (const words of [["serve", "--simulate", "--port", "0"], ["accounts", "list"], ["trace", "gen_x"], ["verify"]]) {
       const { exit, err } = await runHere([...words, "--data", dir]);
@@ -86,7 +86,7 @@ test.each([["trace", "gen_x", 78] as const, ["verify", "", 2] as const])(
   "%s where nothing can be written beside the database says what to do",
   async (command, id, code) => {
     const dir = freshDir();
-    await (await openSqliteStore({ dir, mode: "test" })).close();
+    await (await openDirectory({ dir, mode: "test" })).close();
     // The log's index cannot be made: SQLite fails as it does on a read-only disk, also for root.
     symlinkSync(join(dir, "no such directory", "x"), join(dir, "genrouter.db-shm"));
     const { exit, err } = await runHere([command, ...(id ? [id] : []), "--data", dir]);

@@ -12,8 +12,8 @@ import { systemClock } from "../../src/clock.ts";
 import type { OfficeDeed } from "../../src/deeds.ts";
 import { openFigures } from "../../src/figures.ts";
 import { hashApiKey, isWellFormedApiKey } from "../../src/ids.ts";
-import { openSqliteStore } from "../../src/store/sqlite/client.ts";
 import type { Store } from "../../src/store/store.ts";
+import { openDirectory } from "../store/opened.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 
 afterAll(dropDirs);
@@ -24,7 +24,7 @@ const COUNTS = { queued: 0, running: 0, awake: 0, deadlines: 0, errands: 0, writ
 const ABOUT = { url: "http://127.0.0.1:1", mode: "test", version: "0.0.0", pid: process.pid } as const;
 
 const openWay = async (dir: string, overSocket: boolean): Promise<Way> => {
-  const store = await openSqliteStore({ dir, mode: "test" });
+  const store = await openDirectory({ dir, mode: "test" });
   const posts: OfficeDeed[] = [];
   const here = openOffice({
     reads: store,

@@ -6,9 +6,9 @@ import type { GenerationEvent } from "../../actors/generation-words.ts";
 import { Host, type HostParts, type Resting } from "../../actors/host.ts";
 import type { StepOutcome } from "../../src/deeds.ts";
 import { generationId, newGenerationSeq } from "../../src/ids.ts";
-import { openSqliteHere } from "../../src/store/sqlite/here.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { GenerationRecord, PlannedRoute } from "../../src/terms.ts";
+import { openHere } from "../store/opened.ts";
 import {
   COLLECT_MS,
   eventFor,
@@ -33,7 +33,7 @@ const accountOf = async () => {
 };
 
 beforeAll(async () => {
-  store = await openSqliteHere({ path: ":memory:", mode: "test", nowMs: STARTED_AT_MS });
+  store = await openHere({ path: ":memory:", mode: "test", nowMs: STARTED_AT_MS });
   const [account] = await store.commit([{ deed: "create-account", id: "acc_pairs", name: "pairs", atMs: STARTED_AT_MS }]);
   if (account?.kind !== "done") throw new Error("no account");
   const accountSeq = (await accountOf()).seq;

@@ -7,16 +7,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { StoreFull, StoreUnknown } from "../../src/deeds.ts";
 import { newGenerationSeq } from "../../src/ids.ts";
-import { openSqliteStore } from "../../src/store/sqlite/client.ts";
 import { DirectoryInUse, DirectoryUnusable, StoreDamaged, WrongMode, WrongSchema } from "../../src/store/sqlite/faults.ts";
 import { checkSchema, MIGRATIONS, migrate } from "../../src/store/sqlite/migrate.ts";
 import { openWriter, pragma } from "../../src/store/sqlite/open.ts";
 import { openSqliteReads } from "../../src/store/sqlite/reads.ts";
+import { openDirectory } from "./opened.ts";
 import { admit, admitDeed, commitOne, NOW_MS, openAccount, startedDeed, succeed, violations } from "./scene.ts";
 
 let dir: string;
 const file = () => join(dir, "genrouter.db");
-const open = (more: object = {}) => openSqliteStore({ dir, mode: "test", ...more });
+const open = (more: object = {}) => openDirectory({ dir, mode: "test", ...more });
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), "store-"));
 });
@@ -159,9 +159,9 @@ test("in a directory that others may read, the database and its log are for the 
 
 test("the mode is fixed when the directory is made; without one named it keeps its own", async () => {
   await (await open()).close();
-  const fault = await faultOf(openSqliteStore({ dir, mode: "live" }));
+  const fault = await faultOf(openDirectory({ dir, mode: "live" }));
   expect(fault).toBeInstanceOf(WrongMode);
-  const store = await openSqliteStore({ dir });
+  const store = await openDirectory({ dir });
   expect(await store.mode()).toBe("test");
   await store.close();
 });
@@ -172,13 +172,13 @@ test.each([
   ["no database where one must be", () => undefined, () => join(dir, "none")],
 ])("an unusable directory is told in one line: %s", async (_name, arrange, where) => {
   arrange();
-  const fault = await faultOf(openSqliteStore({ dir: where(), mode: "test", requireExisting: _name.startsWith("no ") }));
+  const fault = await faultOf(openDirectory({ dir: where(), mode: "test", requireExisting: _name.startsWith("no ") }));
   expect(fault).toBeInstanceOf(DirectoryUnusable);
   expect(fault.message).toMatch(/^data directory [^\n]+$/);
 });
 
 test.skipIf(process.platform !== "linux")("a directory that cannot be made, even by root, is told in one line", async () => {
-  const fault = await faultOf(openSqliteStore({ dir: "/proc/genrouter", mode: "test" }));
+  const fault = await faultOf(openDirectory({ dir: "/proc/genrouter", mode: "test" }));
   expect(fault).toBeInstanceOf(DirectoryUnusable);
   expect(fault.message).toMatch(/^data directory \/proc\/genrouter: it cannot be written [^\n]+$/);
 });

@@ -2,8 +2,8 @@
 import { afterAll, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { AdmitDeed } from "../../src/deeds.ts";
-import { openSqliteHere } from "../../src/store/sqlite/here.ts";
 import type { Store } from "../../src/store/store.ts";
+import { openHere } from "./opened.ts";
 import {
   type Account,
   admitDeed,
@@ -128,7 +128,7 @@ const play = async (move: Move, model: Model, { store, account }: Real): Promise
   }
 };
 
-const store = await openSqliteHere({ path: ":memory:", mode: "test", nowMs: NOW_MS });
+const store = await openHere({ path: ":memory:", mode: "test", nowMs: NOW_MS });
 afterAll(() => store.close());
 
 test("balances are those of the model after every move, and the books balance at the end", async () => {

@@ -5,15 +5,15 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:te
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openSqliteHere } from "../../src/store/sqlite/here.ts";
 import { openWriter } from "../../src/store/sqlite/open.ts";
+import { openHere } from "./opened.ts";
 import { admit, openAccount, startedDeed, succeed } from "./scene.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "store-"));
 const path = join(dir, "genrouter.db");
 let db: Database;
 beforeAll(async () => {
-  const store = await openSqliteHere({ path, mode: "test" });
+  const store = await openHere({ path, mode: "test" });
   const account = await openAccount(store, 1000);
   await succeed(store, account, { idempotencyKey: "k" });
   await store.commit([startedDeed(await admit(store, account))]);

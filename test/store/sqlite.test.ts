@@ -2,15 +2,14 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openSqliteStore } from "../../src/store/sqlite/client.ts";
-import { openSqliteHere } from "../../src/store/sqlite/here.ts";
 import { conformance } from "./conformance.ts";
+import { openDirectory, openHere } from "./opened.ts";
 
-conformance("SQLite in memory", () => openSqliteHere({ path: ":memory:", mode: "test" }));
+conformance("SQLite in memory", () => openHere({ path: ":memory:", mode: "test" }));
 
 conformance("SQLite in a directory", async () => {
   const dir = mkdtempSync(join(tmpdir(), "store-"));
-  const store = await openSqliteStore({ dir, mode: "test" });
+  const store = await openDirectory({ dir, mode: "test" });
   return {
     ...store,
     close: async () => {

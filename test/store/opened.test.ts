@@ -1,0 +1,36 @@
+// The checker is called at the end of every test that has a store: stores are opened in one way, and that way verifies.
+import { Database } from "bun:sqlite";
+import { afterAll, expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { Glob } from "bun";
+import { openDirectory, openHere } from "./opened.ts";
+import { openAccount } from "./scene.ts";
+
+const root = resolve(import.meta.dir, "../..");
+const dir = mkdtempSync(join(tmpdir(), "store-"));
+afterAll(() => rmSync(dir, { recursive: true }));
+
+/** Opens a store without verifying it: scripts that run in processes of their own, which end by a kill or a full disk. */
+const APART = /^\s+[`]?import \{ openSqliteStore \} from \$\{STORE\}/;
+
+test("no test opens a store that is not verified when it is closed", () => {
+  const openers: string[] = [];
+  for (const path of new Glob("test/**/*.ts").scanSync({ cwd: root }))
+    for (const line of readFileSync(join(root, path), "utf8").split("\n"))
+      if (/\bopenSqlite(Store|Here)\b.*\bfrom\b/.test(line) && !APART.test(line)) openers.push(path);
+  expect([...new Set(openers)]).toEqual(["test/store/opened.ts"]);
+});
+
+test.each(["a file", "a directory"])("a store on %s whose books are wrong fails its test at the end", async (where) => {
+  const path = join(dir, "genrouter.db");
+  const store = await (where === "a file" ? openHere({ path, mode: "test" }) : openDirectory({ dir, mode: "test" }));
+  const { seq } = await openAccount(store, 100);
+  const raw = new Database(path);
+  raw.run("DROP TRIGGER account_moves");
+  raw.run("UPDATE account SET available_credits = 101 WHERE seq = ?", [seq]);
+  raw.close();
+  await expect(store.close()).rejects.toThrow(/conservation/);
+  rmSync(path);
+});

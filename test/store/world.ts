@@ -1,0 +1,82 @@
+// A world for the checker: every kind of generation, attempt and movement there is, written by deeds over two openings.
+import { expect } from "bun:test";
+import type { StepDeed } from "../../src/deeds.ts";
+import type { Store } from "../../src/store/store.ts";
+import { openHere } from "./opened.ts";
+import {
+  type Account,
+  admit,
+  capturedDeed,
+  NOW_MS,
+  openAccount,
+  PRICES,
+  releasedDeed,
+  startedDeed,
+  stepDeed,
+  succeed,
+  violations,
+} from "./scene.ts";
+
+const commitAll = async (store: Store, ...deeds: StepDeed[]): Promise<void> => {
+  for (const outcome of await store.commit(deeds))
+    if (outcome.kind !== "stepped") throw new Error(`a step of the world was ${JSON.stringify(outcome)}`);
+};
+
+/** Route a was lost and delivered late, route b was charged; what c was doing when b delivered became superseded. */
+const eventful = async (store: Store, account: Account): Promise<void> => {
+  const deed = await admit(store, account);
+  const watchUntilMs = NOW_MS + 900_000;
+  await commitAll(
+    store,
+    { ...startedDeed(deed), event: { type: "slotTaken", n: 1 } },
+    stepDeed(deed.seq, 2, { attemptChanges: [{ n: 1, state: "lost", watchUntilMs }] }),
+    startedDeed(deed, 3, 2, "b"),
+    stepDeed(deed.seq, 4, { attemptChanges: [{ n: 2, state: "capped", watchUntilMs }] }),
+    startedDeed(deed, 5, 3, "c"),
+    {
+      ...capturedDeed(deed.seq, 6, 2, PRICES.b),
+      attemptChanges: [
+        { n: 2, state: "delivered", watchUntilMs: null },
+        { n: 3, state: "superseded", watchUntilMs },
+      ],
+    },
+  );
+  const change = { n: 1, state: "late", watchUntilMs: null } as const;
+  await store.commit([{ deed: "mark-attempt", seq: deed.seq, atMs: NOW_MS + 9000, change }]);
+};
+
+/** Makes the world in a new file: accounts 1 (most of it) and 2 (one success, and a debt). */
+export const makeWorld = async (path: string): Promise<void> => {
+  const store = await openHere({ path, mode: "test", nowMs: NOW_MS });
+  const account = await openAccount(store, 5000);
+  const other = await openAccount(store, 500);
+  await succeed(store, account, { idempotencyKey: "k1" });
+  await succeed(store, other, { idempotencyKey: "k1" });
+  const failed = await admit(store, account);
+  await commitAll(
+    store,
+    startedDeed(failed),
+    stepDeed(failed.seq, 2, { attemptChanges: [{ n: 1, state: "failed" }] }),
+    startedDeed(failed, 3, 2, "b"),
+    releasedDeed(failed.seq, 4, { attemptChanges: [{ n: 2, state: "capped" }] }),
+  );
+  await eventful(store, account);
+  const confirming = await admit(store, account);
+  await commitAll(
+    store,
+    startedDeed(confirming),
+    stepDeed(confirming.seq, 2, { stateAfter: "running.confirming.acceptance", message: "Confirming." }),
+  );
+  await commitAll(store, startedDeed(await admit(store, account, { idempotencyKey: "k2" })));
+  const queued = await admit(store, account);
+  expect(queued.seq).toBeGreaterThan(confirming.seq);
+  await store.commit([
+    { deed: "credit", accountSeq: 2, kind: "adjust", credits: -900, note: "dispute", reference: "d", atMs: NOW_MS },
+  ]);
+  expect(await violations(store)).toEqual([]);
+  await store.close();
+  // A second opening, so that there are two epochs to confuse.
+  const again = await openHere({ path, mode: "test", nowMs: NOW_MS });
+  await succeed(again, account);
+  await again.close();
+};
