@@ -1,6 +1,7 @@
 // A world whose power fails: lives under load that end with a cut, after each a look at the disk, at last peace and the audit.
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Glob } from "bun";
 import { auditAll, type Check } from "../../proof/crash/audit.ts";
 import type { ClientPlan } from "../../proof/crash/client.ts";
 import { readClientLog } from "../../proof/crash/client-log.ts";
@@ -53,10 +54,16 @@ export type CutsEnd = { missing: Missing; checks: Check[]; figures: CutsFigures 
 const TENANTS = [...Array<number>(18).fill(1_000_000), 2000, 500];
 const WORKERS = 24;
 const SPEED = 100;
-const LOAD_MS = [20, 1200] as const;
+/** What a life gets done before its cut, so that a slow machine cuts into no other moments than a fast one; and then a little more. */
+const LOGGED_BYTES = [200, 30_000] as const;
+const KEPT_FILES = [1, 12] as const;
+const LONGEST_LIFE_MS = 5000;
+const AFTER_MS = [0, 60] as const;
+const LOOK_MS = 10;
 const DRAIN_MS = [0, 300] as const;
 const BOOT_MS = [10, 400] as const;
 /** Shares of the cuts. */
+const UNTIL_FILES = 0.5;
 const IN_DRAIN = 0.2;
 const AT_START = 0.1;
 const WITH_LATE_BLOCKS = 0.4;
@@ -67,6 +74,9 @@ const startClient = async (path: string, plan: ClientPlan): Promise<Child> => {
   await child.hears(/client of/);
   return child;
 };
+
+/** Generations with a directory of files; some of the files may still be on their way. */
+const keptFiles = (dir: string): number => [...new Glob("files/??/*").scanSync({ cwd: dir, onlyFiles: false })].length;
 
 export const runCuts = async (plan: CutsPlan): Promise<CutsEnd> => {
   const { genrouter, serves = genrouter, seed, say } = plan;
@@ -113,6 +123,16 @@ export const runCuts = async (plan: CutsPlan): Promise<CutsEnd> => {
     figures.files += seen.checked.files;
   };
 
+  /** Waits until the clients were told enough, or enough files were kept. */
+  const live = async (): Promise<void> => {
+    const isForFiles = roll() < UNTIL_FILES;
+    const count = () => (isForFiles ? keptFiles(dir) : statSync(client.log).size);
+    const wanted = count() + between(isForFiles ? KEPT_FILES : LOGGED_BYTES);
+    const endMono = performance.now() + LONGEST_LIFE_MS;
+    while (count() < wanted && performance.now() < endMono) await Bun.sleep(LOOK_MS);
+    await Bun.sleep(between(AFTER_MS));
+  };
+
   const load = await startClient(join(plan.dir, "client.json"), client);
   const isWhole = () => Object.values(missing).every((faults) => faults.length === 0);
   while (figures.cuts < plan.cuts && isWhole()) {
@@ -124,7 +144,7 @@ export const runCuts = async (plan: CutsPlan): Promise<CutsEnd> => {
       continue;
     }
     const { child } = await startService(serves, plugged());
-    await Bun.sleep(between(LOAD_MS));
+    await live();
     if (roll() < IN_DRAIN) {
       child.kill("SIGTERM");
       figures.cutsInDrain += 1;
