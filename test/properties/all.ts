@@ -1,0 +1,18 @@
+// The properties, in the order they are checked.
+import { lastCreditProperty } from "./last-credit.ts";
+import { ledgerProperty } from "./ledger.ts";
+import { machineProperty } from "./machine.ts";
+import { priceProperty } from "./prices.ts";
+import { checkProperty, type Outcome } from "./property.ts";
+import { wireProperty } from "./wire.ts";
+
+type Asked = { runs: number; seed: number; keeps: boolean };
+export type Named = { name: string; says: string; check: (asked: Asked) => Promise<Outcome> };
+
+export const PROPERTIES: readonly Named[] = [
+  { ...ledgerProperty, check: (asked) => checkProperty(ledgerProperty, asked) },
+  { ...lastCreditProperty, check: (asked) => checkProperty(lastCreditProperty, asked) },
+  { ...machineProperty, check: (asked) => checkProperty(machineProperty, asked) },
+  { ...priceProperty, check: (asked) => checkProperty(priceProperty, asked) },
+  { ...wireProperty, check: (asked) => checkProperty(wireProperty, asked) },
+];

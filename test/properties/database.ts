@@ -1,0 +1,142 @@
+// The real store over one connection in memory, opened from an image, with commits that can be made to fail at any statement.
+import { Database, type SQLQueryBindings } from "bun:sqlite";
+import { type Deed, type DeedOutcome, StoreFull, StoreUnknown } from "../../src/deeds.ts";
+import { type Batch, openBatch } from "../../src/store/sqlite/batch.ts";
+import { ownDatabase } from "../../src/store/sqlite/birth.ts";
+import { openWriter } from "../../src/store/sqlite/open.ts";
+import { pack } from "../../src/store/sqlite/pack.ts";
+import { verifyAll } from "../../src/store/sqlite/verify/all.ts";
+import type { CheckResult } from "../../src/store/store.ts";
+
+/**
+ * How a commit is made to fail. `written`: the disk says that the commit failed, and it is there (F1). `lost`: the same, and it
+ * is not. `torn`: a statement fails in the middle. `full`: no space. `defect`: one deed throws, once.
+ */
+export type FaultKind = "written" | "lost" | "torn" | "full" | "defect";
+export type Fault = { kind: FaultKind; at: number };
+
+const sqliteFault = (code: string): Error => Object.assign(new Error(`planted: ${code}`), { code });
+
+/** Whether a statement does a deed's work, rather than open or close a transaction. */
+const isWork = (sql: string): boolean => /^\s*(SELECT|INSERT|UPDATE|DELETE)\b/.test(sql);
+
+/** Counts the statements of a connection and makes the one that is wanted fail. */
+const failing = (db: Database) => {
+  let planned: Fault | null = null;
+  let count = 0;
+  let hasStruck = false;
+  const strike = (fault: Error): never => {
+    hasStruck = true;
+    throw fault;
+  };
+  const before = (sql: string): void => {
+    if (planned === null) return;
+    if (isWork(sql)) {
+      if (count++ !== planned.at) return;
+      const { kind } = planned;
+      if (kind === "torn") strike(sqliteFault("SQLITE_IOERR_WRITE"));
+      if (kind === "full") strike(sqliteFault("SQLITE_FULL"));
+      if (kind === "defect") {
+        planned = null;
+        strike(new Error("planted: a defect in a deed"));
+      }
+    } else if (sql === "COMMIT" && planned.kind !== "defect" && planned.kind !== "written")
+      strike(sqliteFault(planned.kind === "full" ? "SQLITE_FULL" : "SQLITE_IOERR_FSYNC"));
+  };
+  const prepare = db.prepare.bind(db);
+  db.prepare = <Row, Params extends SQLQueryBindings | SQLQueryBindings[]>(sql: string, params?: Params) => {
+    const statement = prepare<Row, Params>(sql, params);
+    const run = statement.run.bind(statement);
+    const get = statement.get.bind(statement);
+    statement.run = (...values) => {
+      before(sql);
+      const changes = run(...values);
+      if (sql === "COMMIT" && planned?.kind === "written") strike(sqliteFault("SQLITE_IOERR_FSYNC"));
+      return changes;
+    };
+    statement.get = (...values) => {
+      before(sql);
+      return get(...values);
+    };
+    return statement;
+  };
+  return {
+    plan: (fault: Fault | null) => {
+      planned = fault;
+      count = 0;
+      hasStruck = false;
+    },
+    /** Whether it came to the fault: a deed that is refused alone reaches no commit, for example. */
+    hasStruck: () => hasStruck,
+  };
+};
+
+/** An empty database as its owner leaves it, made once; every run starts from a copy of it. */
+export const prepareImage = (fill: (commit: (deed: Deed) => DeedOutcome) => void): Uint8Array => {
+  const db = openWriter(":memory:");
+  const batch = openBatch(db, ownDatabase(db, ":memory:", "test", 0));
+  fill((deed) => batch([pack(deed)])[0] ?? { kind: "refused", reason: "no outcome" });
+  const image = db.serialize();
+  db.close();
+  return image;
+};
+
+/** What a commit came to: outcomes, or what the store threw; and whether the fault came into it. */
+export type Committed = { struck: boolean; outcomes: DeedOutcome[] | "full" | "unknown" };
+
+export class PropertyStore {
+  db: Database;
+  private batch: Batch;
+  private faults: ReturnType<typeof failing>;
+
+  constructor(image: Uint8Array) {
+    const opened = this.open(image);
+    this.db = opened.db;
+    this.batch = opened.batch;
+    this.faults = opened.faults;
+  }
+
+  commit(deeds: readonly Deed[], fault: Fault | null = null): Committed {
+    this.faults.plan(fault);
+    const outcomes = this.outcomesOf(deeds);
+    const struck = this.faults.hasStruck();
+    this.faults.plan(null);
+    return { struck, outcomes };
+  }
+
+  /** What a new process does: nothing of the old connection but the bytes is left. */
+  reopen(): void {
+    if (this.db.inTransaction) this.db.run("ROLLBACK");
+    const image = this.db.serialize();
+    this.db.close();
+    Object.assign(this, this.open(image));
+  }
+
+  /** The invariants that do not hold. */
+  violations(nowMs: number | null): CheckResult[] {
+    return verifyAll(this.db, nowMs).filter(({ ok }) => !ok);
+  }
+
+  close(): void {
+    this.db.close();
+  }
+
+  private outcomesOf(deeds: readonly Deed[]): Committed["outcomes"] {
+    try {
+      return this.batch(deeds.map(pack));
+    } catch (thrown) {
+      if (thrown instanceof StoreFull) return "full";
+      if (thrown instanceof StoreUnknown) return "unknown";
+      throw thrown;
+    }
+  }
+
+  private open(image: Uint8Array) {
+    const db = Database.deserialize(image, { strict: true });
+    db.run("PRAGMA journal_mode = memory");
+    db.run("PRAGMA foreign_keys = 1");
+    const epoch = ownDatabase(db, ":memory:", "test", 0);
+    const faults = failing(db);
+    return { db, batch: openBatch(db, epoch), faults };
+  }
+}

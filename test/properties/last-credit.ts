@@ -1,0 +1,190 @@
+// The race for the last credit: submissions at once through the real corridor and ledger, every wait between them scheduled.
+import fc from "fast-check";
+import { openLedger } from "../../actors/ledger.ts";
+import { builtInCatalogue } from "../../catalogue/load.ts";
+import { newGeneration, newId } from "../../src/ids.ts";
+import { Refusal } from "../../src/refusal.ts";
+import { openSqliteHere } from "../../src/store/sqlite/here.ts";
+import type { Store } from "../../src/store/store.ts";
+import { type Accepted, openCorridor } from "../../src/submit.ts";
+import type { Caller } from "../../src/terms.ts";
+import { testClock } from "../clock.ts";
+import { NOW_MS, openAccount, topUp, violations } from "../store/scene.ts";
+import type { Property } from "./property.ts";
+
+type Race = {
+  /** Per submission: its key, none for null, and which of two bodies. */
+  submissions: { key: number | null; body: number }[];
+  /** Reserves that the balance covers, and credits left over that cover nothing. */
+  covers: number;
+  rest: number;
+  limit: number;
+  scheduler: fc.Scheduler;
+};
+/** What sim-image-1 reserves for an input without wishes: the dearest of its routes. */
+const MODEL = "sim-image-1";
+const catalogue = builtInCatalogue();
+const INPUTS = [{ prompt: "a fox" }, { prompt: "an owl" }] as const;
+
+const races: fc.Arbitrary<Race> = fc.record({
+  submissions: fc.array(fc.record({ key: fc.option(fc.nat(2), { freq: 2 }), body: fc.constantFrom(0, 0, 1) }), {
+    minLength: 1,
+    maxLength: 8,
+  }),
+  covers: fc.nat(8),
+  rest: fc.nat(5),
+  limit: fc.constantFrom(1, 2, 3, 5, 100, 100, 100),
+  scheduler: fc.scheduler(),
+});
+
+/** The corridor and the ledger over a store, with every wait in the hands of the scheduler. */
+const openRace = (store: Store, scheduler: fc.Scheduler) => {
+  const clock = testClock(0, NOW_MS);
+  const turn = (label: string) => scheduler.schedule(Promise.resolve(), label);
+  const faults: unknown[] = [];
+  const ledger = openLedger({
+    clock,
+    soon: (then) => void turn("soon").then(then),
+    commit: async (deeds) => {
+      await turn(`commit of ${deeds.length}`);
+      const outcomes = await store.commit(deeds);
+      await turn("committed");
+      return outcomes;
+    },
+    committed: () => undefined,
+    unknown: (fault) => faults.push(fault),
+    full: () => faults.push("full"),
+    defect: (fault) => faults.push(fault),
+  });
+  const submit = openCorridor({
+    reads: {
+      generationByKey: async (accountSeq, key) => {
+        const found = await store.generationByKey(accountSeq, key);
+        await turn("read of the key");
+        return found;
+      },
+    },
+    admit: (deed) => ledger.post(deed),
+    door: () => "open",
+    catalogue: () => catalogue,
+    routeState: () => "up",
+    expectedMs: () => undefined,
+    allowsHost: () => false,
+    measure: async () => [],
+    nameGeneration: newGeneration,
+    limits: { inProgress: 1000, noWaitMs: 86_400_000 },
+    clock,
+  });
+  return { submit, faults };
+};
+
+type Answer = { key: number | null; body: number } & ({ accepted: Accepted } | { code: string });
+
+const answersOf = async ({ submissions, scheduler, limit }: Race, store: Store, caller: Caller) => {
+  const { submit, faults } = openRace(store, scheduler);
+  const answers = submissions.map(async ({ key, body }): Promise<Answer> => {
+    const order = {
+      ...{
+        caller: { ...caller, inProgressLimit: limit },
+        requestId: newId("req"),
+        model: MODEL,
+        input: INPUTS[body] ?? INPUTS[0],
+      },
+      ...{ maxCostCredits: 10_000, maxWaitMs: null, idempotencyKey: key === null ? null : `key-${key}` },
+      bodyHash: String(body).repeat(64),
+    };
+    return submit(order).then(
+      (accepted): Answer => ({ key, body, accepted }),
+      (fault: unknown): Answer => {
+        if (fault instanceof Refusal) return { key, body, code: fault.code };
+        throw fault;
+      },
+    );
+  });
+  await scheduler.waitFor(Promise.all(answers));
+  if (faults.length > 0) throw new Error(`the ledger stumbled: ${faults.join("; ")}`);
+  return Promise.all(answers);
+};
+
+const insist = (what: string, seen: unknown, wanted: unknown): void => {
+  if (seen !== wanted) throw new Error(`${what}: ${seen}, not ${wanted}`);
+};
+
+/** One generation per key, and as many as balance and limit allow: the rest is told why. */
+const judge = (race: Race, answers: readonly Answer[]): number => {
+  const keys = new Set(race.submissions.flatMap(({ key }) => (key === null ? [] : [key])));
+  const demands = keys.size + race.submissions.filter(({ key }) => key === null).length;
+  const most = Math.min(demands, race.covers, race.limit);
+  const made = answers.flatMap((answer) => ("accepted" in answer && !answer.accepted.replayed ? [answer.accepted.record] : []));
+  insist("generations made", made.length, most);
+  insist("ids of them", new Set(made.map(({ id }) => id)).size, most);
+  const shortage = race.limit <= race.covers ? "concurrency_limit" : "insufficient_credits";
+  for (const answer of answers) {
+    const bound = answers.find((other) => answer.key !== null && other.key === answer.key && "accepted" in other);
+    if ("accepted" in answer) {
+      if (bound && "accepted" in bound) {
+        insist("the id of a key", answer.accepted.record.id, bound.accepted.record.id);
+        insist("the body of a key", answer.body, bound.body);
+      } else insist("a replay without a key", answer.accepted.replayed, false);
+    } else if (answer.code === "idempotency_conflict")
+      insist("a conflict's key is bound to the other body", bound?.body, 1 - answer.body);
+    else insist("a refusal", answer.code, shortage);
+  }
+  return made.length;
+};
+
+const openRaces = () => {
+  let opening: Promise<{ store: Store; reserve: number }> | null = null;
+  /** One store for all races, an account for each; what a generation reserves is asked of the corridor once. */
+  const open = async () => {
+    const store = await openSqliteHere({ path: ":memory:", mode: "test", nowMs: NOW_MS });
+    const account = await openAccount(store, 10_000);
+    const caller = await store.callerByKeyHash(account.keyHash);
+    if (!caller) throw new Error("no caller");
+    const race: Race = {
+      submissions: [{ key: null, body: 0 }],
+      covers: 1,
+      rest: 0,
+      limit: 9,
+      scheduler: fc.schedulerFor([1, 2, 3]),
+    };
+    const [answer] = await answersOf(race, store, caller);
+    if (!answer || !("accepted" in answer)) throw new Error("the first submission was refused");
+    return { store, reserve: answer.accepted.record.reservedCredits };
+  };
+  let submissions = 0;
+  return {
+    figures: () => ({ submissions }),
+    play: async (race: Race): Promise<void> => {
+      opening ??= open();
+      const { store, reserve } = await opening;
+      const account = await openAccount(store, 0);
+      const credits = race.covers * reserve + Math.min(race.rest, reserve - 1);
+      if (credits > 0) await topUp(store, account.seq, credits);
+      const caller = await store.callerByKeyHash(account.keyHash);
+      if (!caller) throw new Error("no caller");
+      const made = judge(race, await answersOf(race, store, caller));
+      submissions += race.submissions.length;
+      const row = await store.account(account.id);
+      insist("held", row?.heldCredits, made * reserve);
+      insist("available", row?.availableCredits, credits - made * reserve);
+      insist("in progress", row?.inProgress, made);
+    },
+    finish: async (): Promise<void> => {
+      if (opening === null) return;
+      const { store } = await opening;
+      const broken = await violations(store, null);
+      await store.close();
+      insist("what verify finds", JSON.stringify(broken), "[]");
+    },
+  };
+};
+
+export const lastCreditProperty: Property<Race> = {
+  name: "last-credit",
+  says: "of submissions at once for the last credits exactly those are accepted that the balance covers, one per key",
+  runsOf: (runs) => Math.min(runs, Math.max(100, Math.floor(runs / 5))),
+  arbitrary: races,
+  isReplayedBySeed: true,
+  open: openRaces,
+};

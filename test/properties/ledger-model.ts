@@ -1,0 +1,247 @@
+// A model of the books: two maps and big integers. It says what the store must answer to a move, and what is then in the tables.
+import type { Deed } from "../../src/deeds.ts";
+import type { AttemptState } from "../../src/terms.ts";
+import { capturedDeed, NOW_MS, PRICES, releasedDeed, startedDeed, stepDeed } from "../store/scene.ts";
+import { MOST_CREDITS, type Move } from "./ledger-moves.ts";
+import { accountsOf, submissionOf } from "./ledger-scene.ts";
+
+const ROUTES = ["a", "b", "c"] as const;
+
+/** `put`: everything that ever came in, less what was taken out. */
+export type AccountModel = Record<"available" | "held" | "charged" | "owed" | "inProgress" | "put", bigint> & {
+  isPaused: boolean;
+};
+export type GenerationModel = {
+  seq: number;
+  id: string;
+  accountSeq: number;
+  /** Number of routes of its plan: the reserve is the price of the last one. */
+  routes: number;
+  reserved: bigint;
+  key: number | null;
+  body: number;
+  version: number;
+  status: "queued" | "running" | "succeeded" | "failed";
+  cost: bigint | null;
+  attempts: AttemptState[];
+};
+type Credit = { accountSeq: number; kind: "topup" | "adjust"; credits: number };
+
+export type Model = {
+  /** Which of the lives on one database this is: it has its own accounts and references. */
+  round: number;
+  /** By row number. */
+  accounts: Map<number, AccountModel>;
+  generations: Map<number, GenerationModel>;
+  /** What each reference was used for. */
+  references: Map<number, Credit>;
+};
+
+const NEW_ACCOUNT: AccountModel = { available: 0n, held: 0n, charged: 0n, owed: 0n, inProgress: 0n, put: 0n, isPaused: false };
+
+export const emptyModel = (round: number): Model => ({
+  round,
+  accounts: new Map(accountsOf(round).map((seq) => [seq, { ...NEW_ACCOUNT }])),
+  generations: new Map(),
+  references: new Map(),
+});
+
+/** A deed, and what the store must answer: the kind, and how much a credit moved. `touched` is the generation to look at. */
+export type Predicted = { deed: Deed; kind: string; credits?: number; touched?: number };
+
+const priceOf = (n: number): number => PRICES[ROUTES[n - 1] ?? "a"];
+const UNDER_WAY: readonly AttemptState[] = ["intent", "sending", "accepted"];
+const hasEnded = (one: GenerationModel): boolean => one.status === "succeeded" || one.status === "failed";
+
+const pick = (model: Model, at: number): GenerationModel | undefined => {
+  const all = [...model.generations.values()];
+  return all[at % Math.max(1, all.length)];
+};
+const balanceOf = (model: Model, accountSeq: number): AccountModel => {
+  const found = model.accounts.get(accountSeq);
+  if (!found) throw new Error(`the model has no account ${accountSeq}`);
+  return found;
+};
+/** Row number of the account a move names. */
+const seqOf = (model: Model, account: number): number => [...model.accounts.keys()][account] ?? 0;
+
+const predictCredit = (model: Model, asked: Extract<Move, { move: "topUp" | "adjust" }>): Predicted => {
+  const { credits, reference } = asked;
+  const accountSeq = seqOf(model, asked.account);
+  const kind = asked.move === "topUp" ? "topup" : "adjust";
+  const deed: Deed = {
+    deed: "credit",
+    accountSeq,
+    kind,
+    credits,
+    note: "",
+    reference: reference === null ? null : `ref-${model.round}-${reference}`,
+    atMs: NOW_MS,
+  };
+  const isAmount = Number.isSafeInteger(credits) && credits !== 0 && (kind === "adjust" || credits > 0);
+  if (!isAmount) return { deed, kind: "refused" };
+  const known = reference === null ? undefined : model.references.get(reference);
+  if (known) {
+    const isSame = known.accountSeq === accountSeq && known.kind === kind && known.credits === credits;
+    return isSame ? { deed, kind: "done", credits: 0 } : { deed, kind: "refused" };
+  }
+  const balance = balanceOf(model, accountSeq);
+  const moved = BigInt(credits) < -balance.available ? -balance.available : BigInt(credits);
+  if (balance.available + balance.held + balance.charged + moved > MOST_CREDITS) return { deed, kind: "refused" };
+  balance.available += moved;
+  balance.put += moved;
+  balance.owed += moved - BigInt(credits);
+  if (moved !== BigInt(credits)) balance.isPaused = true;
+  if (reference !== null) model.references.set(reference, { accountSeq, kind, credits });
+  return { deed, kind: "done", credits: Number(moved) };
+};
+
+const predictAdmit = (model: Model, asked: Extract<Move, { move: "admit" }>): Predicted => {
+  const { routes, key, body, limit } = asked;
+  const accountSeq = seqOf(model, asked.account);
+  const deed = submissionOf({ accountSeq, routes, key, body, limit });
+  const isKnown = (one: GenerationModel) => one.accountSeq === accountSeq && one.key === key;
+  const known = key === null ? undefined : [...model.generations.values()].find(isKnown);
+  if (known) return { deed, kind: known.body === body ? "replayed" : "idempotency_conflict", touched: known.seq };
+  const balance = balanceOf(model, accountSeq);
+  const reserved = BigInt(priceOf(routes));
+  if (balance.inProgress >= BigInt(limit)) return { deed, kind: "concurrency_limit" };
+  if (balance.available < reserved) return { deed, kind: "insufficient_credits" };
+  balance.available -= reserved;
+  balance.held += reserved;
+  balance.inProgress += 1n;
+  const { seq, id } = deed;
+  model.generations.set(seq, {
+    ...{ seq, id, accountSeq, routes, reserved, key, body, version: 0, status: "queued", cost: null, attempts: [] },
+  });
+  return { deed, kind: "admitted", touched: seq };
+};
+
+/** The same row number once more: what is there stays as it is. */
+const predictAdmitAgain = (model: Model, asked: Extract<Move, { move: "admitAgain" }>): Predicted | null => {
+  const one = pick(model, asked.at);
+  if (!one) return null;
+  const deed = submissionOf({ ...one, routes: asked.routes, key: null, body: 0, limit: 1000 }, one);
+  const covers = balanceOf(model, one.accountSeq).available >= BigInt(priceOf(asked.routes));
+  return { deed, kind: covers ? "refused" : "insufficient_credits", touched: one.seq };
+};
+
+/** How the attempts under way are closed by a step that ends or goes on. */
+const closing = (one: GenerationModel, except: number): { n: number; state: AttemptState }[] =>
+  one.attempts.flatMap((state, index) => {
+    if (!UNDER_WAY.includes(state) || index + 1 === except) return [];
+    return [{ n: index + 1, state: state === "intent" ? ("cancelled" as const) : ("failed" as const) }];
+  });
+const close = (one: GenerationModel, changes: { n: number; state: AttemptState }[]): void => {
+  for (const { n, state } of changes) one.attempts[n - 1] = state;
+};
+
+const predictBegin = (one: GenerationModel, isSent: boolean): Predicted => {
+  const n = one.attempts.length + 1;
+  const closed = closing(one, n);
+  const whole = startedDeed(submissionOf({ ...one, limit: 1000 }, one), one.version + 1, n, ROUTES[n - 1] ?? "a");
+  const [begin, ...sent] = whole.attemptChanges;
+  const job = sent.map((change) => (change.job ? { ...change, job: { jobId: `job-${one.id}-${n}` } } : change));
+  const changes = [...closed, ...(begin ? [begin] : []), ...(isSent ? job : [])];
+  // What was not sent has no time of its own yet: it waits as long as the generation may.
+  const waits = { kind: "submit", n, dueAtMs: NOW_MS + 3_600_000 } as const;
+  const deed = { ...whole, attemptChanges: changes, ...(isSent ? {} : { commands: [waits] }) };
+  if (hasEnded(one)) return { deed, kind: "stale", touched: one.seq };
+  close(one, closed);
+  one.attempts.push(isSent ? "accepted" : "intent");
+  one.version += 1;
+  one.status = "running";
+  return { deed, kind: "stepped", touched: one.seq };
+};
+
+const predictCapture = (model: Model, one: GenerationModel, asked: Extract<Move, { move: "capture" }>): Predicted => {
+  const { n, price } = asked;
+  const own = priceOf(n);
+  const credits = {
+    "its own": own,
+    "another route's": priceOf((n % 3) + 1),
+    "more than the hold": Number(one.reserved) + 1,
+    less: 1,
+  }[price];
+  const closed = closing(one, n);
+  const deed = capturedDeed(one.seq, one.version + 1, n, credits);
+  deed.attemptChanges = [...closed, { n, state: "delivered" }];
+  if (hasEnded(one)) return { deed, kind: "stale", touched: one.seq };
+  const state = one.attempts[n - 1];
+  // Charged is an attempt that has a job, at the price it was begun with.
+  const isBought = state !== undefined && state !== "intent" && state !== "cancelled";
+  if (!isBought || credits !== own) return { deed, kind: "refused", touched: one.seq };
+  close(one, [...closed, { n, state: "delivered" }]);
+  const balance = balanceOf(model, one.accountSeq);
+  balance.held -= one.reserved;
+  balance.charged += BigInt(own);
+  balance.available += one.reserved - BigInt(own);
+  balance.inProgress -= 1n;
+  Object.assign(one, { status: "succeeded", cost: BigInt(own), version: one.version + 1 });
+  return { deed, kind: "stepped", touched: one.seq };
+};
+
+const predictRelease = (model: Model, one: GenerationModel): Predicted => {
+  const closed = closing(one, 0);
+  const deed = releasedDeed(one.seq, one.version + 1, { attemptChanges: closed });
+  if (hasEnded(one)) return { deed, kind: "stale", touched: one.seq };
+  close(one, closed);
+  const balance = balanceOf(model, one.accountSeq);
+  balance.held -= one.reserved;
+  balance.available += one.reserved;
+  balance.inProgress -= 1n;
+  Object.assign(one, { status: "failed", cost: 0n, version: one.version + 1 });
+  return { deed, kind: "stepped", touched: one.seq };
+};
+
+const predictMark = (one: GenerationModel, asked: Extract<Move, { move: "mark" }>): Predicted => {
+  const { n, as } = asked;
+  const change = as === "over" ? { n, watchUntilMs: null } : { n, state: as };
+  const deed: Deed = { deed: "mark-attempt", seq: one.seq, atMs: NOW_MS + 900_000, change };
+  const state = one.attempts[n - 1];
+  const hasJob = state !== undefined && state !== "intent" && state !== "cancelled";
+  const mayBe = as === "over" ? state !== undefined : as === "late" ? hasJob && state !== "delivered" : state === "delivered";
+  if (!hasEnded(one) || !mayBe) return { deed, kind: "refused", touched: one.seq };
+  if (as === "late") one.attempts[n - 1] = "late";
+  return { deed, kind: "done", touched: one.seq };
+};
+
+/** What the store must do with a move; the model is moved on with it. Null where there is nothing to do it to. */
+export const predict = (model: Model, asked: Move): Predicted | null => {
+  switch (asked.move) {
+    case "topUp":
+    case "adjust":
+      return predictCredit(model, asked);
+    case "admit":
+      return predictAdmit(model, asked);
+    case "admitAgain":
+      return predictAdmitAgain(model, asked);
+    default:
+  }
+  const one = pick(model, asked.at);
+  if (!one) return null;
+  switch (asked.move) {
+    case "begin":
+      return one.attempts.length < one.routes ? predictBegin(one, asked.isSent) : null;
+    case "note": {
+      const deed = stepDeed(one.seq, one.version + 1, { stateAfter: one.status === "queued" ? "queued" : "running.polling" });
+      if (hasEnded(one)) return { deed, kind: "stale", touched: one.seq };
+      one.version += 1;
+      return { deed, kind: "stepped", touched: one.seq };
+    }
+    case "capture":
+      return predictCapture(model, one, asked);
+    case "release":
+      return predictRelease(model, one);
+    case "halfAnEnd": {
+      const whole = releasedDeed(one.seq, one.version + 1, { attemptChanges: closing(one, 0) });
+      const { settlement: _, ...unsettled } = whole;
+      const deed = asked.lacks === "settlement" ? unsettled : { ...whole, snapshot: "{}" };
+      return { deed, kind: hasEnded(one) ? "stale" : "refused", touched: one.seq };
+    }
+    case "mark":
+      return predictMark(one, asked);
+    case "stale":
+      return { deed: stepDeed(one.seq, one.version + 1 + asked.by), kind: "stale", touched: one.seq };
+  }
+};

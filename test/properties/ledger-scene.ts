@@ -1,0 +1,55 @@
+// What the ledger's property is played on: an image with accounts for several rounds, and the deeds that submissions become.
+import type { AdmitDeed } from "../../src/deeds.ts";
+import { generationId, newGenerationSeq } from "../../src/ids.ts";
+import { NOW_MS, PRICES } from "../store/scene.ts";
+import { prepareImage } from "./database.ts";
+
+/** Lives played on one database, each with two accounts of its own: opening one costs as much as a hundred moves. */
+export const ROUNDS = 10;
+export const ACCOUNTS_OF_A_ROUND = 2;
+
+/** Row numbers of the accounts of a round; the key of each has the same number. */
+export const accountsOf = (round: number): number[] =>
+  Array.from({ length: ACCOUNTS_OF_A_ROUND }, (_, account) => round * ACCOUNTS_OF_A_ROUND + account + 1);
+
+export const ledgerImage = (): Uint8Array =>
+  prepareImage((commit) => {
+    for (let seq = 1; seq <= ROUNDS * ACCOUNTS_OF_A_ROUND; seq += 1) {
+      commit({ deed: "create-account", id: `acc_${seq}`, name: "Ada", atMs: NOW_MS });
+      const key = { id: `key_${seq}`, accountSeq: seq, name: "", hash: String(seq).padStart(64, "0"), start: "gr", atMs: NOW_MS };
+      commit({ deed: "create-key", scope: "generate", ...key });
+    }
+  });
+
+/** Two bodies: the same key with the other one is a conflict. */
+const HASHES = ["b".repeat(64), "c".repeat(64)] as const;
+
+export type Wish = { accountSeq: number; routes: number; key: number | null; body: number; limit: number };
+
+/** The deed of a submission that may run on the first `routes` routes; `again` names an existing row. */
+export const submissionOf = (wish: Wish, again?: { seq: number; id: string }): AdmitDeed => {
+  const seq = again?.seq ?? newGenerationSeq(NOW_MS);
+  const prices = Object.entries(PRICES).slice(0, wish.routes);
+  const raw = { prompt: "a fox in the snow" };
+  return {
+    deed: "admit",
+    seq,
+    id: again?.id ?? generationId(seq),
+    accountSeq: wish.accountSeq,
+    keySeq: wish.accountSeq,
+    model: "vidmodel-2.0",
+    idempotencyKey: wish.key === null ? null : `key-${wish.key}`,
+    bodyHash: HASHES[wish.body] ?? HASHES[0],
+    input: { raw, filled: raw },
+    plan: prices.map(([routeId, priceCredits]) => ({
+      ...{ routeId, priceCredits, expectedMs: 60_000, timeoutMs: 600_000, onRefusal: "fail", onLost: "next" },
+    })),
+    quotedCredits: PRICES.a,
+    reservedCredits: prices.at(-1)?.[1] ?? PRICES.a,
+    maxCostCredits: 10_000,
+    inProgressLimit: wish.limit,
+    createdAtMs: NOW_MS,
+    waitEndsAtMs: NOW_MS + 3_600_000,
+    requestId: "req_1",
+  };
+};

@@ -1,0 +1,201 @@
+// The ledger's property: after every commit the tables are the model's, whatever was asked, refused, failed or restarted.
+import type { Statement } from "bun:sqlite";
+import { isDeepStrictEqual } from "node:util";
+import type { DeedOutcome } from "../../src/deeds.ts";
+import { type Fault, PropertyStore } from "./database.ts";
+import { type AccountModel, emptyModel, type GenerationModel, type Model, type Predicted, predict } from "./ledger-model.ts";
+import { type Commit, lives, type Move } from "./ledger-moves.ts";
+import { ledgerImage, ROUNDS } from "./ledger-scene.ts";
+import type { Property } from "./property.ts";
+
+type AccountRow = Record<"available" | "held" | "charged" | "owed" | "in_progress" | "paused", number>;
+type GenerationRow = {
+  status: string;
+  cost: number | null;
+  version: number | null;
+  attempts: string | null;
+  moved: string | null;
+  commands: number;
+};
+
+const ACCOUNT_SQL = `SELECT available_credits AS available, held_credits AS held, charged_credits AS charged,
+  owed_credits AS owed, in_progress, paused FROM account WHERE seq = ?1`;
+const GENERATION_SQL = `SELECT g.status, g.cost_credits AS cost, (SELECT max(version) FROM journal WHERE seq = g.seq) AS version,
+  (SELECT group_concat(state) FROM (SELECT state FROM attempt WHERE seq = g.seq ORDER BY n)) AS attempts,
+  (SELECT group_concat(kind || ' ' || credits) FROM (SELECT kind, credits FROM movement WHERE generation_seq = g.seq ORDER BY seq)) AS moved,
+  (SELECT count(*) FROM command WHERE seq = g.seq) AS commands FROM generation g WHERE g.seq = ?1`;
+
+const accountRow = (one: AccountModel): AccountRow => ({
+  available: Number(one.available),
+  held: Number(one.held),
+  charged: Number(one.charged),
+  owed: Number(one.owed),
+  in_progress: Number(one.inProgress),
+  paused: Number(one.isPaused),
+});
+
+const generationRow = (one: GenerationModel): GenerationRow => {
+  const isOpen = one.status === "queued" || one.status === "running";
+  const rest = one.reserved - (one.cost ?? 0n);
+  const settled = isOpen ? [] : [one.cost ? `capture ${one.cost}` : "", rest > 0n ? `release ${rest}` : ""];
+  return {
+    status: one.status,
+    cost: one.cost === null ? null : Number(one.cost),
+    version: one.version === 0 ? null : one.version,
+    attempts: one.attempts.length === 0 ? null : one.attempts.join(","),
+    moved: [`hold ${one.reserved}`, ...settled].filter(Boolean).join(","),
+    commands: isOpen ? 1 : 0,
+  };
+};
+
+const agree = (what: string, seen: unknown, wanted: unknown): void => {
+  if (!isDeepStrictEqual(seen, wanted))
+    throw new Error(`${what} is ${JSON.stringify(seen)} and the model has ${JSON.stringify(wanted)}`);
+};
+
+/** One database, and the statements the comparison reads it with. */
+const openTables = (image: Uint8Array) => {
+  const store = new PropertyStore(image);
+  let accounts: Statement<AccountRow, [number]>;
+  let generations: Statement<GenerationRow, [number]>;
+  const prepare = () => {
+    accounts = store.db.prepare(ACCOUNT_SQL);
+    generations = store.db.prepare(GENERATION_SQL);
+  };
+  prepare();
+  return {
+    store,
+    reopen: () => {
+      store.reopen();
+      prepare();
+    },
+    /** Compares both accounts and the generations touched. */
+    compare: (model: Model, touched: Iterable<number>): void => {
+      for (const [seq, one] of model.accounts) agree(`account ${seq}`, accounts.get(seq), accountRow(one));
+      for (const seq of touched) {
+        const one = model.generations.get(seq);
+        agree(`generation ${seq}`, generations.get(seq), one ? generationRow(one) : null);
+      }
+    },
+  };
+};
+type Tables = ReturnType<typeof openTables>;
+
+const agreeOutcomes = (moves: readonly Move[], predicted: readonly Predicted[], outcomes: readonly DeedOutcome[]): void => {
+  for (const [index, { kind, credits, touched }] of predicted.entries()) {
+    const outcome = outcomes[index];
+    const about = `the answer to ${JSON.stringify(moves[index])}`;
+    agree(about, outcome?.kind, kind);
+    if (outcome?.kind === "done" && credits !== undefined) agree(about, outcome.credits, credits);
+    if (outcome && "record" in outcome) agree(about, outcome.record.seq, touched);
+  }
+};
+
+/** Plays one commit on both sides. @returns the model as it is afterwards. */
+const play = (tables: Tables, model: Model, moves: readonly Move[], wished: Fault | null): Model => {
+  const after = wished === null ? model : structuredClone(model);
+  const pairs = moves.flatMap((move) => {
+    const one = predict(after, move);
+    return one ? [{ move, one }] : [];
+  });
+  if (pairs.length === 0) return model;
+  const predicted = pairs.map(({ one }) => one);
+  // A refusal has every deed tried by itself, and a defect would then take out one that others build on.
+  const fault = wished?.kind === "defect" && predicted.some(({ kind }) => kind === "refused") ? null : wished;
+  const touched = new Set(predicted.flatMap((one) => one.touched ?? []));
+  const { struck, outcomes } = tables.store.commit(
+    predicted.map(({ deed }) => deed),
+    fault,
+  );
+  if (tables.store.db.inTransaction) throw new Error("a transaction is left open");
+
+  if (fault && struck && fault.kind === "full") {
+    // Certain: nothing was written, and the same connection goes on.
+    agree("a commit without space", outcomes, "full");
+    tables.compare(model, touched);
+    return model;
+  }
+  if (fault && struck && fault.kind !== "defect") {
+    agree("a commit that failed", outcomes, "unknown");
+    tables.reopen();
+    const standing = fault.kind === "written" ? after : model;
+    tables.compare(standing, touched);
+    return standing;
+  }
+  if (typeof outcomes === "string") throw new Error(`a commit without a fault ended ${outcomes}`);
+  if (struck && predicted.length === 1) {
+    // A deed that throws is refused alone; among others it is tried again by itself, and this one throws only once.
+    agree("a deed that throws", outcomes[0]?.kind, "refused");
+    tables.compare(model, touched);
+    return model;
+  }
+  agreeOutcomes(
+    pairs.map(({ move }) => move),
+    predicted,
+    outcomes,
+  );
+  tables.compare(after, touched);
+  return after;
+};
+
+const playLife = (tables: Tables, round: number, life: readonly Commit[]): void => {
+  let model = emptyModel(round);
+  for (const commit of life) {
+    if (commit === "restart") tables.reopen();
+    else model = play(tables, model, commit.moves, commit.fault);
+    for (const [seq, { available, held, charged, put }] of model.accounts)
+      if (available + held + charged !== put) throw new Error(`the model itself loses credits of account ${seq}`);
+  }
+  tables.compare(model, model.generations.keys());
+};
+
+/** Whole verify of a database that lives were played on; when it finds something, each life is looked at alone. */
+const verifyLives = (tables: Tables, lives: readonly (readonly Commit[])[], image: Uint8Array): void => {
+  const found = tables.store.violations(null);
+  tables.store.close();
+  if (found.length === 0) return;
+  for (const life of lives) {
+    const alone = openTables(image);
+    playLife(alone, 0, life);
+    agree(`what verify finds after ${JSON.stringify(life)}`, alone.store.violations(null), []);
+  }
+  agree(`what verify finds after ${lives.length} lives on one database`, found, []);
+};
+
+/** Plays lives one after the other; a database serves several, and is verified as a whole after the last. */
+const openPlayer = () => {
+  const image = ledgerImage();
+  let tables: Tables | null = null;
+  let played: (readonly Commit[])[] = [];
+  let commands = 0;
+  const finish = () => {
+    const ended = tables;
+    tables = null;
+    if (ended) verifyLives(ended, played, image);
+    played = [];
+  };
+  return {
+    figures: () => ({ commands }),
+    play: (life: readonly Commit[]): void => {
+      if (played.length >= ROUNDS) finish();
+      const here = tables ?? openTables(image);
+      const before = played;
+      // What fails leaves a database that nothing more is played on.
+      tables = null;
+      played = [];
+      playLife(here, before.length, life);
+      commands += life.length;
+      tables = here;
+      played = [...before, life];
+    },
+    finish,
+  };
+};
+
+export const ledgerProperty: Property<Commit[]> = {
+  name: "ledger",
+  says: "after every commit the tables are those of the model, and in the end verify finds nothing",
+  runsOf: (runs) => runs,
+  arbitrary: lives,
+  open: openPlayer,
+};

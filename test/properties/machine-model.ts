@@ -1,0 +1,106 @@
+// What must hold of a generation after every event, said without the machine: its money, its attempts, its one deadline.
+import type { Command, GenerationRecord, PlannedRoute } from "../../src/terms.ts";
+import { COLLECT_MS, STARTED_AT_MS, WAIT_MS } from "../machine/explore.ts";
+
+export const CREDITS = 10_000;
+const WAIT_ENDS_AT_MS = STARTED_AT_MS + WAIT_MS;
+
+/** What an attempt may become, from what it is. An attempt that was lost or capped may still deliver. */
+const BECOMES: Readonly<Record<string, readonly string[]>> = {
+  none: ["intent"],
+  // Also what waits after a refusal, to be sent again.
+  intent: ["sending", "cancelled", "rejected"],
+  sending: ["intent", "accepted", "rejected", "absent", "failed", "lost", "capped", "superseded", "cancelled"],
+  accepted: ["delivered", "failed", "lost", "capped", "superseded"],
+  lost: ["accepted", "delivered"],
+  capped: ["accepted", "delivered"],
+};
+
+/** What the store has of a generation. */
+export type Seen = {
+  record: Pick<GenerationRecord, "status" | "quotedCredits" | "reservedCredits" | "costCredits" | "attempts" | "completedAtMs">;
+  commands: readonly Command[];
+  attempts: readonly { n: number; state: string; price: number; route: string }[];
+  movements: readonly { kind: string; credits: number }[];
+  account: { available: number; held: number; charged: number; inProgress: number };
+};
+
+/** The model's memory of one generation. */
+export const openMachineModel = (plan: readonly PlannedRoute[]) => {
+  const sentAtMs = new Map<number, number>();
+  const states = new Map<number, string>();
+  let collectEndsAtMs = 0;
+  let leaf = "queued";
+  let attempts = 0;
+  const prices = plan.map(({ priceCredits }) => priceCredits);
+  const reserved = Math.max(...prices);
+
+  const isFetching = (state: string) => state.startsWith("running.collecting") || state === "running.confirming.result";
+  /** The one deadline: until something was sent the waiting time, then the route's time from its first sending, then collecting's. */
+  const deadlineOf = (n: number): Command | null => {
+    if (leaf === "queued") return { kind: "start", n: 0, dueAtMs: WAIT_ENDS_AT_MS };
+    if (leaf === "running.awaitingSeat") return { kind: "seat", n: 0, dueAtMs: WAIT_ENDS_AT_MS };
+    if (leaf === "running.parked" || leaf === "succeeded" || leaf === "failed") return null;
+    if (isFetching(leaf)) return { kind: "collect", n, dueAtMs: collectEndsAtMs };
+    const sent = sentAtMs.get(n);
+    if (sent === undefined) return { kind: "submit", n, dueAtMs: WAIT_ENDS_AT_MS };
+    return { kind: "attempt", n, dueAtMs: sent + (plan[n - 1]?.timeoutMs ?? 0) };
+  };
+
+  const moneyFaults = ({ record, movements, attempts: rows, account }: Seen): string[] => {
+    const faults: string[] = [];
+    const text = movements.map(({ kind, credits }) => `${kind} ${credits}`).join(", ");
+    const cost = record.costCredits ?? 0;
+    const rest = reserved - cost;
+    const settled = [cost > 0 ? `capture ${cost}` : "", rest > 0 ? `release ${rest}` : ""].filter(Boolean);
+    const isOver = record.completedAtMs !== null;
+    const wanted = [`hold ${reserved}`, ...(isOver ? settled : [])].join(", ");
+    if (text !== wanted) faults.push(`moved ${text}, not ${wanted}`);
+    const balance = [account.available, account.held, account.charged, account.inProgress].join(" ");
+    const due = isOver ? [CREDITS - cost, 0, cost, 0] : [CREDITS - reserved, reserved, 0, 1];
+    if (balance !== due.join(" ")) faults.push(`the account has ${balance}, not ${due.join(" ")}`);
+    const delivered = rows.filter(({ state }) => state === "delivered");
+    const quotes = delivered.map(({ price }) => price).join(",");
+    if (quotes !== (record.status === "succeeded" ? String(cost) : "")) faults.push(`delivered at ${quotes}, charged ${cost}`);
+    if (record.reservedCredits !== reserved || record.quotedCredits !== Math.min(...prices))
+      faults.push("quote or reserve changed");
+    return faults;
+  };
+
+  const attemptFaults = ({ attempts: rows, record }: Seen): string[] => {
+    const faults: string[] = [];
+    for (const { n, state, price, route } of rows) {
+      const before = states.get(n) ?? "none";
+      if (before !== state && !BECOMES[before]?.includes(state)) faults.push(`attempt ${n} went from ${before} to ${state}`);
+      states.set(n, state);
+      if (plan[n - 1]?.routeId !== route || plan[n - 1]?.priceCredits !== price) faults.push(`attempt ${n} is of another route`);
+    }
+    if (rows.filter(({ state }) => ["intent", "sending", "accepted"].includes(state)).length > 1)
+      faults.push("two attempts are under way");
+    if (rows.length !== record.attempts || record.attempts < attempts || record.attempts > plan.length)
+      faults.push(`${record.attempts} attempts after ${attempts}, ${rows.length} rows, ${plan.length} routes`);
+    attempts = record.attempts;
+    return faults;
+  };
+
+  return {
+    hasEnded: () => leaf === "succeeded" || leaf === "failed",
+    /** Checks what an event led to. `n` is the attempt in hand afterwards, 0 for none. */
+    stepped: (event: { type: string; atMs: number; n?: number }, leafAfter: string, n: number, seen: Seen): string[] => {
+      const faults: string[] = [];
+      if (leaf === "succeeded" || leaf === "failed") faults.push(`${leaf} became ${leafAfter}`);
+      const wasFetching = isFetching(leaf);
+      const isExtended = leaf === "running.collecting.stalled" && ["storageReturned", "collectTimeEnded"].includes(event.type);
+      if (isFetching(leafAfter) && (!wasFetching || (isExtended && event.n === n))) collectEndsAtMs = event.atMs + COLLECT_MS;
+      if (leafAfter === "running.submitting.sending" && !sentAtMs.has(n)) sentAtMs.set(n, event.atMs);
+      leaf = leafAfter;
+      const status = leaf.split(".")[0];
+      if (seen.record.status !== status) faults.push(`the status is ${seen.record.status} in ${leaf}`);
+      const wanted = deadlineOf(n);
+      const deadlines = JSON.stringify(seen.commands);
+      if (deadlines !== JSON.stringify(wanted ? [wanted] : []))
+        faults.push(`waits for ${deadlines}, not ${JSON.stringify(wanted)}`);
+      return [...faults, ...moneyFaults(seen), ...attemptFaults(seen)];
+    },
+  };
+};

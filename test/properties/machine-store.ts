@@ -1,0 +1,106 @@
+// The store of the machine's property: an account for each life, and everything of a generation read in one go.
+
+import type { Resting } from "../../actors/host.ts";
+import type { StepDeed, StepOutcome } from "../../src/deeds.ts";
+import { prepareRecoveryReads } from "../../src/store/sqlite/read/recovery.ts";
+import type { Command, PlannedRoute } from "../../src/terms.ts";
+import { STARTED_AT_MS, WAIT_MS } from "../machine/explore.ts";
+import { PropertyStore, prepareImage } from "./database.ts";
+import { CREDITS, type Seen } from "./machine-model.ts";
+
+/** Lives played on one database. */
+export const ROUNDS = 25;
+
+export const machineImage = (): Uint8Array =>
+  prepareImage((commit) => {
+    for (let seq = 1; seq <= ROUNDS; seq += 1) {
+      commit({ deed: "create-account", id: `acc_${seq}`, name: "", atMs: STARTED_AT_MS });
+      const hash = String(seq).padStart(64, "0");
+      const key = {
+        id: `key_${seq}`,
+        accountSeq: seq,
+        scope: "generate",
+        name: "",
+        hash,
+        start: "gr",
+        atMs: STARTED_AT_MS,
+      } as const;
+      commit({ deed: "create-key", ...key });
+      const credit = {
+        accountSeq: seq,
+        kind: "topup",
+        credits: CREDITS,
+        note: "",
+        reference: null,
+        atMs: STARTED_AT_MS,
+      } as const;
+      commit({ deed: "credit", ...credit });
+    }
+  });
+
+type Born = { seq: number; id: string; accountSeq: number; plan: readonly PlannedRoute[] };
+
+/** A life may be parked; and hours may pass in it without the deadlines that would have ended it. */
+const ON_PURPOSE = ["parked:", "the first command comes after everything that could still be running"];
+
+export const openMachineStore = (image: Uint8Array) => {
+  const store = new PropertyStore(image);
+  const { db } = store;
+  const { unfinished } = prepareRecoveryReads(db);
+  const record = db.prepare<Seen["record"], [number]>(
+    `SELECT status, quoted_credits AS quotedCredits, reserved_credits AS reservedCredits, cost_credits AS costCredits, attempts,
+       completed_at_ms AS completedAtMs FROM generation WHERE seq = ?1`,
+  );
+  const commands = db.prepare<Command, [number]>("SELECT kind, n, due_at_ms AS dueAtMs FROM command WHERE seq = ?1");
+  const attempts = db.prepare<Seen["attempts"][number], [number]>(
+    "SELECT n, state, price_credits AS price, route_id AS route FROM attempt WHERE seq = ?1 ORDER BY n",
+  );
+  const movements = db.prepare<Seen["movements"][number], [number]>(
+    "SELECT kind, credits FROM movement WHERE generation_seq = ?1 ORDER BY seq",
+  );
+  const account = db.prepare<Seen["account"], [number]>(
+    `SELECT available_credits AS available, held_credits AS held, charged_credits AS charged, in_progress AS inProgress
+     FROM account WHERE seq = ?1`,
+  );
+  const changes = db.prepare<{ n: number }, []>("SELECT total_changes() AS n");
+  const one = (deed: Parameters<typeof store.commit>[0][number]) => {
+    const { outcomes } = store.commit([deed]);
+    if (typeof outcomes === "string" || !outcomes[0]) throw new Error(`a commit without a fault ended ${outcomes}`);
+    return outcomes[0];
+  };
+  return {
+    admit: ({ seq, id, accountSeq, plan }: Born): void => {
+      const prices = plan.map(({ priceCredits }) => priceCredits);
+      const admitted = one({
+        ...{ deed: "admit", seq, id, accountSeq, keySeq: accountSeq, model: "m", idempotencyKey: null, requestId: "req" },
+        ...{ bodyHash: "0".repeat(64), input: { raw: {}, filled: {} }, plan: [...plan], maxCostCredits: CREDITS },
+        ...{ quotedCredits: Math.min(...prices), reservedCredits: Math.max(...prices), inProgressLimit: 1 },
+        ...{ createdAtMs: STARTED_AT_MS, waitEndsAtMs: STARTED_AT_MS + WAIT_MS },
+      });
+      if (admitted.kind !== "admitted") throw new Error(`not admitted: ${JSON.stringify(admitted)}`);
+    },
+    step: (deed: StepDeed): StepOutcome => one(deed) as StepOutcome,
+    resting: async (seq: number): Promise<Resting | undefined> => {
+      const [found] = await unfinished(seq - 1, 1);
+      return found?.seq === seq ? found : undefined;
+    },
+    seen: (seq: number, accountSeq: number): Seen => {
+      const [row, balance] = [record.get(seq), account.get(accountSeq)];
+      if (!row || !balance) throw new Error(`generation ${seq} or its account is gone`);
+      return {
+        ...{ record: row, account: balance },
+        ...{ commands: commands.all(seq), attempts: attempts.all(seq), movements: movements.all(seq) },
+      };
+    },
+    /** Rows written by this connection so far. */
+    changes: (): number => changes.get()?.n ?? 0,
+    /** Whatever verify finds is a fault, but for what a life may hold on purpose. */
+    verifyAndClose: (): void => {
+      const found = store.violations(null).flatMap(({ invariant, offending }) => offending.map((row) => ({ invariant, ...row })));
+      store.close();
+      const faults = found.filter((row) => !("fault" in row && ON_PURPOSE.some((fault) => String(row.fault).startsWith(fault))));
+      if (faults.length > 0) throw new Error(`verify finds ${JSON.stringify(faults)}`);
+    },
+  };
+};
+export type MachineStore = ReturnType<typeof openMachineStore>;

@@ -1,0 +1,201 @@
+// The machine's property: whatever it is told, through the real host and store, its books, history and deadline stay lawful.
+import { type Actor, createActor } from "xstate";
+import { generationMachine } from "../../actors/generation.ts";
+import { deadlineOf, freeze, type GenerationSnapshot, leafOf, standingAsks, thaw } from "../../actors/generation-snapshot.ts";
+import type { GenerationEvent, Saying } from "../../actors/generation-words.ts";
+import { Host, type HostParts } from "../../actors/host.ts";
+import { makeStep } from "../../actors/step.ts";
+import { type StepDeed, StoreUnknown } from "../../src/deeds.ts";
+import { generationId, newGenerationSeq } from "../../src/ids.ts";
+import type { PlannedRoute } from "../../src/terms.ts";
+import { COLLECT_MS, STARTED_AT_MS, WAIT_MS } from "../machine/explore.ts";
+import { eventOfMove, type MachineLife, type MachineMove, machineLives, PLANS } from "./machine-lives.ts";
+import { openMachineModel } from "./machine-model.ts";
+import { type MachineStore, machineImage, openMachineStore, ROUNDS } from "./machine-store.ts";
+import type { Property } from "./property.ts";
+
+const KEEP_FILES_MS = 1000;
+const same = (what: string, seen: unknown, wanted: unknown): void => {
+  const [a, b] = [JSON.stringify(seen), JSON.stringify(wanted)];
+  if (a !== b) throw new Error(`${what}: ${a}, not ${b}`);
+};
+
+/** The same machine, told the same, that was never frozen, put away or restored. */
+const openTwin = (seq: number, plan: readonly PlannedRoute[]) => {
+  const sayings: Saying[] = [];
+  const input = { plan, waitEndsAtMs: STARTED_AT_MS + WAIT_MS, collectMs: COLLECT_MS };
+  const actor: Actor<typeof generationMachine> = createActor(generationMachine, { input });
+  actor.start();
+  actor.on("*", (saying) => sayings.push(saying));
+  let version = 0;
+  return {
+    snapshot: (): GenerationSnapshot => actor.getSnapshot(),
+    tell: (event: GenerationEvent) => {
+      const before = actor.getSnapshot();
+      actor.send(event);
+      const step = makeStep(seq, version + 1, event, before, actor.getSnapshot(), sayings.splice(0), KEEP_FILES_MS);
+      if (step) version += 1;
+      return step;
+    },
+  };
+};
+
+/** A generation with its host, which may be dropped at any moment and woken from what is on disk. */
+const openSubject = async (store: MachineStore, accountSeq: number, plan: readonly PlannedRoute[]) => {
+  const seq = newGenerationSeq(STARTED_AT_MS);
+  const id = generationId(seq);
+  store.admit({ seq, id, accountSeq, plan });
+  let posted: StepDeed | null = null;
+  let asks: unknown = [];
+  let end: "lost" | "written" | null = null;
+  let lost: string | null = null;
+  const parts: HostParts = {
+    collectMs: COLLECT_MS,
+    keepFilesMs: KEEP_FILES_MS,
+    post: async (deed) => {
+      if (end === "lost") throw new StoreUnknown("planted: never written");
+      posted = deed;
+      const outcome = store.step(deed);
+      if (end === "written") throw new StoreUnknown("planted: written all the same");
+      return outcome;
+    },
+    reread: store.resting,
+    woke: () => undefined,
+    rested: () => undefined,
+    late: () => undefined,
+    stepped: (_, __, ___, wanted) => {
+      asks = wanted;
+    },
+    lost: (_, reason) => {
+      lost = reason;
+    },
+  };
+  const wake = async () => {
+    const resting = await store.resting(seq);
+    const woken = new Host({ seq, id, accountSeq }, parts);
+    if (resting) woken.wake(resting);
+    else woken.end();
+    return woken;
+  };
+  let host = await wake();
+  return {
+    seq,
+    id,
+    /** Tells an event. @returns the deed that reached the disk, and what was asked for once it was there. */
+    tell: async (event: GenerationEvent, how: "lost" | "written" | null) => {
+      posted = null;
+      asks = null;
+      end = how;
+      host.tell(event);
+      await host.idle();
+      end = null;
+      if (lost?.startsWith("planted")) host = await wake();
+      else if (lost !== null) throw new Error(`the host gave up: ${lost}`);
+      lost = null;
+      return { posted, asks };
+    },
+    crash: async () => {
+      host.end();
+      host = await wake();
+    },
+    putAway: () => void host.putAway(),
+  };
+};
+
+/** Jobs and references are the provider's and ours alone: each generation has its own. */
+const own = (event: GenerationEvent, id: string): GenerationEvent => {
+  if (event.type === "accepted" || event.type === "announced")
+    return event.job ? { ...event, job: { jobId: `job-${id}-${event.n}` } } : event;
+  return event.type === "begun" ? { ...event, ref: `${id.slice("gen_".length)}-${event.n}` } : event;
+};
+
+/** Attempts that an event can be about: the one in hand and those that are watched. */
+const isKnown = ({ context }: GenerationSnapshot, n: number): boolean =>
+  context.current?.n === n || context.watched.some((attempt) => attempt.n === n);
+
+const checkRestorable = (frozen: string, plan: readonly PlannedRoute[], wanted: GenerationSnapshot): void => {
+  const restored = thaw(frozen, plan);
+  same("a snapshot through JSON", freeze(restored), frozen);
+  same("where it is", leafOf(restored), leafOf(wanted));
+  same("what it asks for again", standingAsks(restored), standingAsks(wanted));
+  same("its deadline", deadlineOf(restored), deadlineOf(wanted));
+};
+
+const playLife = async (store: MachineStore, round: number, { plan: index, moves }: MachineLife): Promise<number> => {
+  const plan = PLANS[index] ?? [];
+  const subject = await openSubject(store, round + 1, plan);
+  const model = openMachineModel(plan);
+  const twin = openTwin(subject.seq, plan);
+  const told: GenerationEvent[] = [];
+  let nowMs = STARTED_AT_MS;
+  let events = 0;
+
+  const tell = async (move: Extract<MachineMove, { pick: number }>) => {
+    nowMs += move.waitMs;
+    const before = twin.snapshot();
+    const event = eventOfMove(move, index, before, told, nowMs);
+    if (!event) return;
+    const mine = own(event, subject.id);
+    told.push(mine);
+    events += 1;
+    const changes = store.changes();
+    const { posted, asks } = await subject.tell(mine, move.end);
+    // Once it has ended, the twin has stopped as well and says nothing any more.
+    const step = move.end === "lost" || before.status !== "active" ? null : twin.tell(mine);
+    same(`what ${mine.type} wrote`, posted, step?.deed ?? null);
+    if (!posted || !step) {
+      same(`rows touched by ${mine.type} without a step`, store.changes(), changes);
+      return;
+    }
+    if ("n" in mine && mine.type !== "begun" && !isKnown(before, mine.n))
+      throw new Error(`${mine.type} of attempt ${mine.n}, which nobody knows, made a step`);
+    if (move.end === null) same(`what ${mine.type} asked for`, asks, step.asks);
+    const after = twin.snapshot();
+    const n = after.context.current?.n ?? 0;
+    const faults = model.stepped(mine, step.deed.stateAfter, n, store.seen(subject.seq, round + 1));
+    if (faults.length > 0) throw new Error(`after ${JSON.stringify(mine)}: ${faults.join("; ")}`);
+    if (step.deed.snapshot !== null) checkRestorable(step.deed.snapshot, plan, after);
+  };
+
+  for (const move of moves) {
+    if (move.move === "crash") await subject.crash();
+    else if (move.move === "putAway") subject.putAway();
+    else if ("pick" in move) await tell(move);
+  }
+  return events;
+};
+
+const openPlayer = () => {
+  const image = machineImage();
+  let store: MachineStore | null = null;
+  let round = 0;
+  let events = 0;
+  const finish = () => {
+    const ended = store;
+    store = null;
+    round = 0;
+    ended?.verifyAndClose();
+  };
+  return {
+    figures: () => ({ events }),
+    play: async (life: MachineLife): Promise<void> => {
+      if (round >= ROUNDS) finish();
+      const here = store ?? openMachineStore(image);
+      const before = store === null ? 0 : round;
+      // What fails leaves a database that nothing more is played on.
+      store = null;
+      events += await playLife(here, before, life);
+      store = here;
+      round = before + 1;
+    },
+    finish,
+  };
+};
+
+export const machineProperty: Property<MachineLife> = {
+  name: "machine",
+  says: "told anything in any order, a generation keeps its books, its history and its one deadline, also over restarts",
+  runsOf: (runs) => runs,
+  arbitrary: machineLives,
+  open: openPlayer,
+};
