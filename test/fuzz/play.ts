@@ -77,7 +77,7 @@ const isOutsideHttp = (bytes: string): boolean => {
     // The runtime closes the connection on a method that it has never heard of.
     !METHODS.includes(line.split(" ")[0] ?? "") ||
     !/^[A-Z-]+ \//.test(line) ||
-    /[\x00-\x08\x0a-\x1f\x7f-\xff]/.test(lines.join("")) ||
+    /[^\t\x20-\x7e]/.test(lines.join("")) ||
     lines.some((each) => !/^[A-Za-z0-9!#$%&'*+.^_`|~-]+:/.test(each)) ||
     head.length > HEADERS_AT_MOST.bytes ||
     lines.length > HEADERS_AT_MOST.lines
@@ -88,7 +88,7 @@ const playBytes = async (lane: Lane, { bytes: template, framed }: Bytes): Promis
   const { world, own } = lane;
   const bytes = await fill(lane, template);
   const before = world.books.standing(own.accountSeq);
-  const { answers, rest, closed } = await sendBytes(world.url, bytes, framed ? FRAMED_MS : BROKEN_MS);
+  const { answers, rest, closed } = await sendBytes(world.served.url, bytes, framed ? FRAMED_MS : BROKEN_MS);
   const faults: string[] = [];
   const [method = "", path = ""] = bytes.split(/\r\n| HTTP\//)[0]?.split(" ") ?? [];
   const isOutside = !framed || isOutsideHttp(bytes);
@@ -125,7 +125,7 @@ export const play = async (lane: Lane, one: Case): Promise<string[]> => {
 
 /** A case as a line for a shell, as it would be sent now. */
 export const lineOf = async (lane: Lane, one: Case): Promise<string> => {
-  if (one.kind === "bytes") return printfOf(lane.world.url, await fill(lane, one.bytes));
+  if (one.kind === "bytes") return printfOf(lane.world.served.url, await fill(lane, one.bytes));
   const key = one.kind === "life" ? lane.lives.key : keyOf(lane, one.as);
   const call = one.kind === "life" ? { method: "POST", path: "/v1/generations", headers: [], body: one.body } : one;
   const headers: [string, string][] = [

@@ -13,6 +13,8 @@ export type Finding = { seed: number; path: string; faults: string[]; case: Case
 const SHARES = { valid: 50, mutated: 30, raw: 10, lives: 10 } as const;
 /** A lane that finds this much has found enough. */
 const FINDINGS_PER_LANE = 2;
+/** And all of them together with this much: what follows is mostly the same. */
+const ENOUGH = 10;
 /** Smaller and smaller requests are tried for so long. */
 const SHRINK_MS = 15_000;
 
@@ -35,21 +37,31 @@ class Wrong extends Error {
 /** The seed of one lane: different for every lane and part, and a whole number that can be typed. */
 const seedOf = (seed: number, lane: number): number => (Math.imul(seed ^ (lane * 0x9e3779b1), 0x85ebca6b) >>> 1) ^ lane;
 
-type Check = { seed: number; runs: number; path?: string; played: (kind: Case["kind"]) => void };
+type Check = {
+  seed: number;
+  runs: number;
+  path?: string;
+  shrinkMs: number;
+  isEnough: () => boolean;
+  played: (kind: Case["kind"]) => void;
+};
 
 /** Plays `runs` cases of one seed, or until one fails. */
-const check = async (lane: Lane, { seed, runs, path, played }: Check): Promise<{ done: number; finding: Finding | null }> => {
+const check = async (
+  lane: Lane,
+  { seed, runs, path, shrinkMs, isEnough, played }: Check,
+): Promise<{ done: number; finding: Finding | null }> => {
   let done = 0;
   let last: string[] = [];
   let shrinkEndsMono = Number.POSITIVE_INFINITY;
   const property = fc.asyncProperty(casesOf(lane.world), async (one) => {
     // What is not tried any more counts as right, so that shrinking stops at the smallest that failed.
-    if (performance.now() > shrinkEndsMono) return;
+    if (performance.now() > shrinkEndsMono || (isEnough() && shrinkEndsMono === Number.POSITIVE_INFINITY)) return;
     done += 1;
     played(one.kind);
     const faults = await play(lane, one);
     if (faults.length === 0) return;
-    if (shrinkEndsMono === Number.POSITIVE_INFINITY) shrinkEndsMono = performance.now() + SHRINK_MS;
+    if (shrinkEndsMono === Number.POSITIVE_INFINITY) shrinkEndsMono = performance.now() + shrinkMs;
     last = faults;
     throw new Wrong(faults);
   });
@@ -65,7 +77,16 @@ const check = async (lane: Lane, { seed, runs, path, played }: Check): Promise<{
 
 /** One case again, by what its failure printed. */
 export const replay = async (world: World, seed: number, path: string): Promise<Finding | null> =>
-  (await check(await openLane(world), { seed, runs: 1_000_000, path, played: () => undefined })).finding;
+  (
+    await check(await openLane(world), {
+      seed,
+      runs: 1_000_000,
+      path,
+      shrinkMs: SHRINK_MS,
+      isEnough: () => false,
+      played: () => undefined,
+    })
+  ).finding;
 
 /** A case that was kept. */
 export const playKept = async (world: World, kept: Case): Promise<string[]> => play(await openLane(world), kept);
@@ -76,17 +97,18 @@ export const playKept = async (world: World, kept: Case): Promise<string[]> => p
  */
 export const runCases = async (
   world: World,
-  plan: { cases: number; lanes: number; seed: number; played?: (kind: Case["kind"]) => void },
+  plan: { cases: number; lanes: number; seed: number; shrinkMs?: number; enough?: number; played?: (kind: Case["kind"]) => void },
 ): Promise<{ done: number; findings: Finding[] }> => {
-  const { cases, lanes, seed, played = () => undefined } = plan;
+  const { cases, lanes, seed, shrinkMs = SHRINK_MS, enough = ENOUGH, played = () => undefined } = plan;
   const share = Math.ceil(cases / lanes);
   const findings: Finding[] = [];
+  const isEnough = () => findings.length >= enough;
   const counts = await Promise.all(
     Array.from({ length: lanes }, async (_, n) => {
       const lane = await openLane(world);
       let done = 0;
-      for (let turn = 0; done < share && turn < FINDINGS_PER_LANE; turn++) {
-        const told = await check(lane, { seed: seedOf(seed + turn * 7_919, n), runs: share - done, played });
+      for (let turn = 0; done < share && turn < FINDINGS_PER_LANE && !isEnough(); turn++) {
+        const told = await check(lane, { seed: seedOf(seed + turn * 7_919, n), runs: share - done, shrinkMs, isEnough, played });
         done += told.done;
         if (told.finding === null) break;
         findings.push(told.finding);

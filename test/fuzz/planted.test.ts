@@ -1,0 +1,257 @@
+// The fuzzer can fail: behind a front that spoils answers or does more than it says, each defect is found; without one nothing is.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { JsonObject } from "../../src/terms.ts";
+import { runCases } from "./run.ts";
+import { openServed, type Served } from "./served.ts";
+import { openWorld, type World } from "./world.ts";
+
+type Passing = { request: Request; body: string | undefined; answer: Response; text: string };
+/** What the front does with an exchange; undefined lets it pass. */
+type Plant = (passing: Passing) => Response | undefined | Promise<Response | undefined>;
+/** What the front does with a request before it passes it on. */
+type Twist = (headers: Headers, request: Request) => void;
+
+let plant: Plant = () => undefined;
+let twist: Twist = () => undefined;
+let served: Served;
+let world: World;
+const dir = mkdtempSync(join(tmpdir(), "planted-"));
+
+const front = Bun.serve({
+  port: 0,
+  hostname: "127.0.0.1",
+  development: false,
+  maxRequestBodySize: 2 ** 30,
+  fetch: async (request) => {
+    const body = request.body === null ? undefined : await request.text();
+    const { pathname, search } = new URL(request.url);
+    const headers = new Headers(request.headers);
+    headers.delete("host");
+    twist(headers, request);
+    const answer = await fetch(served.url + pathname + search, {
+      method: request.method,
+      headers,
+      redirect: "manual",
+      ...(body === undefined ? {} : { body }),
+    });
+    const text = await answer.clone().text();
+    const spoiled = await plant({ request, body, answer, text });
+    return spoiled ?? (request.method === "HEAD" ? new Response(null, answer) : answer);
+  },
+});
+
+beforeAll(async () => {
+  served = await openServed(dir);
+  world = await openWorld(served, front.url.origin);
+});
+afterAll(async () => {
+  world.books.close();
+  await front.stop(true);
+  await served.close();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+/** Plays until something is found, or as many cases as a defect of this kind may need. */
+const found = async (): Promise<string> => {
+  for (let seed = 1; seed <= 6; seed++) {
+    const { findings } = await runCases(world, { cases: 80, lanes: 4, seed, shrinkMs: 0, enough: 1 });
+    if (findings.length > 0) return findings.flatMap(({ faults }) => faults).join("\n");
+  }
+  return "";
+};
+
+/** An answer with another body, and the headers and status as they were unless given. */
+const made = (
+  answer: Response,
+  text: string,
+  more: { status?: number; headers?: Record<string, string | null> } = {},
+): Response => {
+  const headers = new Headers(answer.headers);
+  headers.delete("content-length");
+  for (const [name, value] of Object.entries(more.headers ?? {})) {
+    if (value === null) headers.delete(name);
+    else headers.set(name, value);
+  }
+  return new Response(text, { status: more.status ?? answer.status, headers });
+};
+const jsonOf = (text: string): JsonObject => JSON.parse(text) as JsonObject;
+const isGeneration = (text: string) => text.includes('"object":"generation"');
+/** An error whose message says something else. */
+const saying = (answer: Response, text: string, message: string) => {
+  const { error } = jsonOf(text) as { error: JsonObject };
+  return made(answer, JSON.stringify({ error: { ...error, message } }));
+};
+const onError =
+  (code: string, then: (passing: Passing) => Response | Promise<Response>): Plant =>
+  (passing) =>
+    passing.request.method !== "HEAD" && passing.text.includes(`"code":"${code}"`) ? then(passing) : undefined;
+const keyOf = (request: Request) => request.headers.get("authorization") ?? "";
+const order = (authorization: string) =>
+  fetch(`${served.url}/v1/generations`, {
+    method: "POST",
+    headers: { authorization },
+    body: '{"model":"sim-image-1","input":{"prompt":"[sim:invalid]"}}',
+  });
+
+test("without a defect nothing is found", async () => {
+  plant = () => undefined;
+  const { findings, done } = await runCases(world, { cases: 120, lanes: 4, seed: 1, shrinkMs: 0 });
+  expect(findings).toEqual([]);
+  expect(done).toBe(120);
+});
+
+const SPOILED: [defect: string, spoil: Plant, says: RegExp][] = [
+  ["a status that is not described", onError("not_found", ({ answer, text }) => made(answer, text, { status: 410 })), /410/],
+  [
+    "a 404 where it is 403 with a code of its own",
+    onError("account_disabled", ({ answer, text }) => made(answer, text, { status: 404 })),
+    /not go with 404|is not described/,
+  ],
+  [
+    "a 500",
+    onError("invalid_input", ({ answer }) => made(answer, '{"error":{"code":"server_error","message":"x"}}', { status: 500 })),
+    /^500/m,
+  ],
+  [
+    "a code that is another status's",
+    onError("invalid_input", ({ answer, text }) => made(answer, text.replace("invalid_input", "invalid_request"))),
+    /invalid_request/,
+  ],
+  [
+    "a field too many",
+    ({ answer, text }) =>
+      isGeneration(text) ? made(answer, JSON.stringify({ ...jsonOf(text), account_id: "acc_1" })) : undefined,
+    /additional properties/,
+  ],
+  [
+    "a field too few",
+    ({ answer, text }) => (isGeneration(text) ? made(answer, text.replace(/"attempts":\d+,/, "")) : undefined),
+    /attempts/,
+  ],
+  [
+    "a number as text",
+    ({ answer, text }) =>
+      isGeneration(text) ? made(answer, text.replace(/"quoted_usd":([\d.]+)/, '"quoted_usd":"$1"')) : undefined,
+    /quoted_usd must be number/,
+  ],
+  ["half a body", ({ answer, text }) => (isGeneration(text) ? made(answer, text.slice(0, -5)) : undefined), /no JSON/],
+  [
+    "a page instead of JSON",
+    onError("not_found", ({ answer }) => made(answer, "<h1>Not Found</h1>", { headers: { "content-type": "text/html" } })),
+    /text\/html/,
+  ],
+  ["an empty error", onError("invalid_request", ({ answer }) => made(answer, "")), /no JSON/],
+  ["a message that says nothing", onError("invalid_input", ({ answer, text }) => saying(answer, text, " ")), /says nothing/],
+  [
+    "a stack frame",
+    onError("invalid_input", ({ answer, text }) => saying(answer, text, "x\n    at checkInput (input.js:1:2)")),
+    /stack frame/,
+  ],
+  [
+    "a path of the machine",
+    onError("invalid_input", ({ answer, text }) => saying(answer, text, "ENOENT: /tmp/house-1/genrouter.db")),
+    /path of the machine/,
+  ],
+  [
+    "the database's own words",
+    onError("insufficient_credits", ({ answer, text }) => saying(answer, text, "CHECK constraint failed: account")),
+    /the database/,
+  ],
+  [
+    "a prompt in a message",
+    onError("invalid_input", ({ answer, text, body }) => saying(answer, text, `bad: ${body}`)),
+    /a canary/,
+  ],
+  [
+    "a credential in a header",
+    ({ answer, text, request }) =>
+      keyOf(request) && request.method !== "HEAD" ? made(answer, text, { headers: { "x-debug": keyOf(request) } }) : undefined,
+    /x-debug/,
+  ],
+  [
+    "a header that is missing",
+    onError("not_found", ({ answer, text }) => made(answer, text, { headers: { "x-request-id": null } })),
+    /lacks the header x-request-id/,
+  ],
+  [
+    "a 429 that does not say when",
+    onError("invalid_input", ({ answer }) => made(answer, '{"error":{"code":"rate_limited","message":"x"}}', { status: 429 })),
+    /lacks the header retry-after/,
+  ],
+  [
+    "a refusal of what is offered",
+    ({ answer }) =>
+      answer.status === 202
+        ? made(answer, '{"error":{"code":"invalid_input","message":"no"}}', {
+            status: 422,
+            headers: { location: null, "retry-after": null },
+          })
+        : undefined,
+    /what the model list offers|without a 202|first submission/,
+  ],
+  [
+    "an acceptance of what must be refused",
+    onError("invalid_input", async ({ request }) => order(keyOf(request))),
+    /had to be refused|made the holds|\b202\b/,
+  ],
+  [
+    "credits that a refusal holds",
+    onError("invalid_input", async ({ request, answer, text }) => {
+      await order(keyOf(request));
+      return made(answer, text);
+    }),
+    /without a 202/,
+  ],
+  [
+    "a 202 that holds other credits than it says",
+    ({ answer, text }) =>
+      answer.status === 202 ? made(answer, text.replace(/"reserved_usd":([\d.]+)/, '"reserved_usd":77')) : undefined,
+    /reserved_usd 77|held/,
+  ],
+  [
+    "a charge that is not what was taken",
+    ({ answer, text }) => (isGeneration(text) ? made(answer, text.replace(/"cost_usd":[\d.]+/, '"cost_usd":0.01')) : undefined),
+    /charged|cost/,
+  ],
+  [
+    "an end that changes",
+    ({ answer, text }) =>
+      text.includes('"succeeded"') && Math.random() < 0.5 ? made(answer, text.replace('"succeeded"', '"running"')) : undefined,
+    /became|changed|still/,
+  ],
+];
+
+test.each(SPOILED)("%s is found", async (_defect, spoil, says) => {
+  plant = spoil;
+  expect(await found()).toMatch(says);
+});
+
+const TWISTED: [defect: string, turn: Twist, says: RegExp][] = [
+  [
+    "an Idempotency-Key that is forgotten",
+    (headers) => headers.delete("idempotency-key"),
+    /the same key and request|with another request/,
+  ],
+  [
+    "a generation that a stranger may see",
+    (headers, { method, url }) => {
+      if (method === "GET" && owners.has(url)) headers.set("authorization", owners.get(url) ?? "");
+    },
+    /a stranger was told/,
+  ],
+];
+/** Who asked for a generation first. */
+const owners = new Map<string, string>();
+
+test.each(TWISTED)("%s is found", async (_defect, turn, says) => {
+  plant = ({ request, answer, text }) => {
+    if (answer.status === 202) owners.set(`${new URL(request.url).origin}/v1/generations/${jsonOf(text).id}`, keyOf(request));
+    return undefined;
+  };
+  twist = turn;
+  expect(await found()).toMatch(says);
+  twist = () => undefined;
+});
