@@ -13,6 +13,8 @@ export type TortureFlags = JsonFlag & { minutes: string; dir?: string; seed?: st
 const LONGEST_MIN = 10_080;
 const MOST_SEED = 999_999_999;
 const DATABASE_FILE = "genrouter.db";
+/** A shorter run has one world at a time: a second one would only begin and end. */
+const LANES_FROM_MS = 30_000;
 /** How often the progress is told: redrawn for a person, a line each for a file. */
 const LIVE_MS = 1000;
 const PLAIN_MS = 10_000;
@@ -111,7 +113,7 @@ export const torture = async (session: Session, flags: TortureFlags, genrouter?:
   const ticking = setInterval(tell, terminal.isLive ? LIVE_MS : PLAIN_MS);
   terminal.note(`torture of ${(genrouter ?? SELF).join(" ")} in ${scratch}, seed ${seed}; Ctrl-C ends it early, with a verdict`);
   try {
-    const lanes = Math.min(2, availableParallelism());
+    const lanes = longestMs < LANES_FROM_MS ? 1 : Math.min(2, availableParallelism());
     const plan = { scratch, seed, longestMs, lanes, genrouter: genrouter ?? SELF, isStopped: () => isStopped };
     const end = await run(plan, (progress) => {
       const isNew = latest === undefined;

@@ -1,0 +1,109 @@
+// `genrouter torture` with real processes: the verdict, what it leaves behind, a disk that loses credits, and Ctrl-C.
+import { afterAll, describe, expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { torture } from "../../src/cli/commands/torture.ts";
+import { openTerminal } from "../../src/cli/terminal.ts";
+import { runHere } from "./captured.ts";
+import { dropDirs, freshDir } from "./fresh-dir.ts";
+
+const MAIN = join(import.meta.dir, "../../src/main.ts");
+const FORGETFUL = join(import.meta.dir, "../crash/forgetful.ts");
+/** Services, simulators and clients start many times over, on whatever machine this is. */
+const LONG_MS = 150_000;
+
+/** Processes whose command line or environment names a directory; Linux only. */
+const runningIn = (dir: string): string[] =>
+  (existsSync("/proc/self/environ") ? readdirSync("/proc") : []).filter((pid) => {
+    try {
+      return (
+        /^\d+$/.test(pid) && ["cmdline", "environ"].some((file) => readFileSync(`/proc/${pid}/${file}`, "utf8").includes(dir))
+      );
+    } catch {
+      // It has ended meanwhile, or belongs to somebody else.
+      return false;
+    }
+  });
+
+afterAll(dropDirs);
+
+describe("torture", () => {
+  test(
+    "ends with a verdict a person understands and leaves nothing behind",
+    async () => {
+      const dir = freshDir();
+      const { exit, out, err } = await runHere(["torture", "--minutes", "0.05", "--dir", dir, "--seed", "11"]);
+      expect([exit as number, out]).toEqual([0, expect.stringMatching(/^✔ Nothing was lost\.\n/)]);
+      expect(out).toMatch(/ {2}\d+ acknowledged submissions? over \d+ crash(es)?: 0 missing/);
+      expect(out).toMatch(/ {2}[\d,]+ credits charged: 0 missing, 0 charged twice, 0 still held/);
+      expect(out).toMatch(/ {2}\d+ simulated worlds? with .*: 0 findings/);
+      expect(out).toMatch(/ {2}disk: .*; a sync takes [\d.]+ ms \(p50\), [\d.]+ ms \(p99\)/);
+      expect(err).toMatch(/^torture of .*, seed 11; Ctrl-C ends it early/);
+      expect(err).toMatch(/0:00 of 0:03 · measuring the disk/);
+      expect(readdirSync(dir)).toEqual([]);
+    },
+    LONG_MS,
+  );
+
+  test(
+    "on a disk that forgets what it has synced it says what was lost, how to see it again, and keeps what was left",
+    async () => {
+      const dir = freshDir();
+      let out = "";
+      const terminal = openTerminal({}, (fd, text) => {
+        if (fd === 1) out += text;
+      });
+      const session = { terminal, env: {}, exit: 0 as const };
+      const exit = await torture(session, { minutes: "0.05", dir, seed: "11" }, [process.execPath, FORGETFUL]);
+      expect([exit as number, out]).toEqual([1, expect.stringMatching(/^✘ \d+ promises? (was|were) broken\.\n/)]);
+      expect(out).toMatch(/broken: every acknowledged generation exists.*\n {6}gen_\w+: acknowledged with 202, not there\n/);
+      expect(out).toContain("run it again with: genrouter torture --seed 11 --minutes 0.05\n");
+      const [scratch = ""] = readdirSync(dir);
+      expect(out).toContain(`what was left lies in ${join(dir, scratch)}\n`);
+      expect(readdirSync(join(dir, scratch))).not.toEqual([]);
+    },
+    LONG_MS,
+  );
+
+  test(
+    "Ctrl-C ends it early with the verdict so far, and nothing is left behind or running",
+    async () => {
+      const dir = freshDir();
+      const child = Bun.spawn([process.execPath, MAIN, "torture", "--minutes", "60", "--dir", dir, "--json"], {
+        env: { PATH: process.env.PATH ?? "" },
+        stdout: "pipe",
+        stderr: "pipe",
+      });
+      const reader = child.stderr.getReader();
+      let err = "";
+      while (!err.includes("measuring the disk")) err += new TextDecoder().decode((await reader.read()).value);
+      reader.releaseLock();
+      child.kill("SIGINT");
+      const verdict = JSON.parse(await new Response(child.stdout).text());
+      expect(await child.exited).toBe(0);
+      expect(verdict).toMatchObject({ ok: true, stopped_early: true, findings: [], kept: null });
+      expect(verdict.figures.kills).toBeGreaterThan(0);
+      expect(verdict.disk.syncMs.syncs).toBeGreaterThan(0);
+      expect(readdirSync(dir)).toEqual([]);
+      expect(runningIn(dir)).toEqual([]);
+    },
+    LONG_MS,
+  );
+
+  test("a data directory is left alone, and bad flags are told", async () => {
+    const dir = freshDir();
+    writeFileSync(join(dir, "genrouter.db"), "");
+    const wrong: [string[], RegExp][] = [
+      [["--dir", dir], /is a data directory, which is left alone\n {2}name another directory on the same disk/],
+      [["--dir", join(dir, "nowhere")], /there is no directory/],
+      [["--minutes", "0"], /--minutes: "0" is not a number above 0/],
+      [["--minutes", "long"], /--minutes: "long" is not a number/],
+      [["--seed", "x"], /--seed: "x" is not a whole number/],
+    ];
+    for (const [words, message] of wrong) {
+      const { exit, out, err } = await runHere(["torture", ...words]);
+      expect([exit as number, out, err]).toEqual([2, "", expect.stringMatching(message)]);
+    }
+    expect(readdirSync(dir)).toEqual(["genrouter.db"]);
+  });
+});
