@@ -6,6 +6,7 @@ import { addExplain } from "./commands/explain.ts";
 import { addGenerate } from "./commands/generate.ts";
 import { addKeys } from "./commands/keys.ts";
 import { addModels } from "./commands/models.ts";
+import { addOrphans } from "./commands/orphans.ts";
 import { addResults } from "./commands/results.ts";
 import { addServe } from "./commands/serve.ts";
 import { addSimulator } from "./commands/simulator.ts";
@@ -28,6 +29,7 @@ const ADDITIONS = [
   addResults,
   addTrace,
   addVerify,
+  addOrphans,
   addSimulator,
   addTorture,
 ];

@@ -1,6 +1,17 @@
 // The store port: deeds in, facts out; each deed is all or nothing, and every driver passes one conformance suite.
 import type { Deed, DeedOutcome, Unfinished } from "../deeds.ts";
-import type { Attempt, Caller, Credits, GenerationRecord, JsonObject, LedgerSide, MovementKind } from "../terms.ts";
+import type {
+  Attempt,
+  AttemptState,
+  Caller,
+  Credits,
+  Failure,
+  GenerationRecord,
+  GenerationStatus,
+  JsonObject,
+  LedgerSide,
+  MovementKind,
+} from "../terms.ts";
 
 export type AccountRow = {
   seq: number;
@@ -45,6 +56,32 @@ export type MovementRow = {
   atMs: number;
 };
 export type JournalLine = { version: number; atMs: number; event: JsonObject & { type: string }; stateAfter: string };
+/**
+ * An attempt that may have been paid and that nobody was charged for. `late`: it delivered when it was no longer wanted;
+ * `unusable`: it delivered what could not be had or read; `unknown`: what became of it was never learnt.
+ */
+export type OrphanRow = {
+  generationId: string;
+  n: number;
+  accountId: string;
+  routeId: string;
+  provider: string;
+  endpoint: string;
+  /** What the provider was sent as our reference; an operator finds the job by it where it has no id here. */
+  ref: string;
+  jobId: string | null;
+  fate: "late" | "unusable" | "unknown";
+  state: AttemptState;
+  priceCredits: Credits;
+  sentAtMs: number;
+  endedAtMs: number | null;
+  /** The provider is still asked about it, until then. */
+  isWatched: boolean;
+  watchUntilMs: number | null;
+  /** Of its generation. */
+  status: GenerationStatus;
+  failure: Failure | null;
+};
 /** One of the twelve invariants, checked: the rows that offend, at most 20, as JSON. */
 export type CheckResult = { invariant: number; name: string; ok: boolean; offending: JsonObject[] };
 
@@ -67,6 +104,8 @@ export interface StoreReads {
   unfinished(afterSeq: number, limit: number): Promise<Unfinished[]>;
   /** Attempts of ended generations that are still asked about. */
   watchedAttempts(afterSeq: number, limit: number): Promise<Attempt[]>;
+  /** Orphans sent at or after a time, newest first. */
+  orphans(sinceMs: number): Promise<OrphanRow[]>;
   /** Times from sending to delivery of the last deliveries of each route, newest last, at most `limit` per route, ms. */
   recentDeliveries(limit: number): Promise<Map<string, number[]>>;
   routeHealth(): Promise<Map<string, string>>;

@@ -9,6 +9,7 @@ import { DATABASE_FILE, openReader } from "./open.ts";
 import { prepareAccountReads } from "./read/accounts.ts";
 import { prepareAttemptReads } from "./read/attempts.ts";
 import { prepareGenerationReads } from "./read/generations.ts";
+import { prepareOrphanReads } from "./read/orphans.ts";
 import { prepareRecoveryReads } from "./read/recovery.ts";
 import { verifyAll } from "./verify/all.ts";
 
@@ -17,6 +18,7 @@ export const readsOver = (db: Database): StoreReads => ({
   ...prepareGenerationReads(db),
   ...prepareAttemptReads(db),
   ...prepareAccountReads(db),
+  ...prepareOrphanReads(db),
   ...prepareRecoveryReads(db),
   verify: async (nowMs) => verifyAll(db, nowMs),
   close: async () => db.close(),

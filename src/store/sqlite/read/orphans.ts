@@ -1,0 +1,43 @@
+// Reads the orphans: attempts that may have been paid and that nobody was charged for.
+import type { Database } from "bun:sqlite";
+import type { AttemptState, Failure } from "../../../terms.ts";
+import type { OrphanRow, StoreReads } from "../../store.ts";
+import { parsed } from "./record.ts";
+
+/**
+ * What a failure says of the provider's work. A refusal that allowed another try stays on the row of the attempt that was
+ * then sent again, so these two classes prove nothing.
+ */
+const PROVED_UNPAID = `('refused_input', 'refused_output', 'invalid_for_route', 'input_unreachable', 'overloaded', 'config_fault',
+  'balance', 'job_failed')`;
+const UNREAD = "('result_unreadable', 'result_expired')";
+
+/** Its result came, after it was wanted or in no shape to be used; or nobody knows what became of it. */
+const FATE = `CASE WHEN a.state = 'late' THEN 'late' WHEN a.failure ->> 'class' IN ${UNREAD} THEN 'unusable' ELSE 'unknown' END`;
+
+type Stored = Omit<OrphanRow, "isWatched" | "failure"> & { isWatched: number; failure: string | null };
+
+export const prepareOrphanReads = (db: Database): Pick<StoreReads, "orphans"> => {
+  const select = db.prepare<Stored, [number]>(
+    `SELECT g.id AS generationId, a.n, c.id AS accountId, a.route_id AS routeId, a.provider, a.endpoint, a.ref, a.job_id AS jobId,
+       ${FATE} AS fate, a.state, a.price_credits AS priceCredits, a.sent_at_ms AS sentAtMs, a.ended_at_ms AS endedAtMs,
+       a.watch_until_ms AS watchUntilMs, g.status, a.failure,
+       a.watch_until_ms IS NOT NULL AS isWatched
+     FROM attempt a JOIN generation g ON g.seq = a.seq JOIN account c ON c.seq = g.account_seq
+     WHERE a.sent_at_ms >= ?1 AND (
+       a.state = 'late'
+       OR (a.state IN ('lost', 'capped', 'superseded') AND (a.failure IS NULL OR a.failure ->> 'class' NOT IN ${PROVED_UNPAID}))
+       OR (a.state = 'failed' AND a.failure ->> 'class' IN ('result_unreadable', 'result_expired', 'gone'))
+       OR (a.state IN ('sending', 'accepted') AND g.completed_at_ms IS NOT NULL))
+     ORDER BY a.sent_at_ms DESC, a.seq DESC, a.n DESC`,
+  );
+  return {
+    orphans: async (sinceMs) =>
+      select.all(sinceMs).map((row) => ({
+        ...row,
+        state: row.state as AttemptState,
+        isWatched: row.isWatched === 1,
+        failure: parsed<Failure>(row.failure),
+      })),
+  };
+};

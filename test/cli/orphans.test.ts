@@ -1,0 +1,178 @@
+// The command that lists what may have been paid for nothing: which attempts, in which order, with what to do, and the total.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Store } from "../../src/store/store.ts";
+import type { AttemptState, Failure } from "../../src/terms.ts";
+import { openDirectory } from "../store/opened.ts";
+import {
+  type Account,
+  admit,
+  capturedDeed,
+  NOW_MS,
+  openAccount,
+  PRICES,
+  releasedDeed,
+  startedDeed,
+  stepDeed,
+} from "../store/scene.ts";
+import { runHere } from "./captured.ts";
+import { dropDirs, freshDir } from "./fresh-dir.ts";
+
+const dir = freshDir();
+let store: Store;
+let account: Account;
+/** Ids of generations by what happened to their first attempt. */
+const ids: Record<string, string> = {};
+
+type Close = { state: AttemptState; failure?: Failure; watchUntilMs?: number };
+
+/** A generation whose first attempt on `route` was closed so, and which then failed, or goes on with route c. */
+const closed = async (name: string, close: Close, more: { route?: "a" | "b"; ends?: boolean; job?: boolean } = {}) => {
+  const { route = "a", ends = true, job = true } = more;
+  const deed = await admit(store, account);
+  const started = startedDeed(deed, 1, 1, route);
+  await store.commit([
+    job ? started : { ...started, attemptChanges: started.attemptChanges.slice(0, 2) },
+    stepDeed(deed.seq, 2, { attemptChanges: [{ n: 1, ...close }] }),
+    ends ? releasedDeed(deed.seq, 3) : startedDeed(deed, 3, 2, "c"),
+  ]);
+  ids[name] = deed.id;
+  return deed;
+};
+
+beforeAll(async () => {
+  store = await openDirectory({ dir, mode: "test" });
+  account = await openAccount(store, 100_000);
+  expect(await store.orphans(0)).toEqual([]);
+});
+afterAll(async () => {
+  await store.close();
+  dropDirs();
+});
+
+const orphans = (...words: string[]) => runHere(["orphans", "--data", dir, ...words]);
+const listed = async (...words: string[]) => JSON.parse((await orphans("--json", ...words)).out);
+
+test("with nothing to list it says none and ends with 0, also for scripts", async () => {
+  const { exit, out } = await orphans();
+  expect([exit as number, out]).toEqual([0, "none\n"]);
+  expect(await listed()).toEqual({ count: 0, at_most_lost_usd: 0, orphans: [] });
+});
+
+describe("when attempts were lost, late and unusable", () => {
+  beforeAll(async () => {
+    await closed("watched", { state: "lost", watchUntilMs: NOW_MS + 900_000 }, { job: false, ends: false });
+    await closed("lost", { state: "lost" }, { job: false, route: "b" });
+    await closed("capped", { state: "capped" });
+    await closed("gone", { state: "failed", failure: { class: "gone", detail: "404" } });
+    await closed("unreadable", { state: "failed", failure: { class: "result_unreadable", detail: "no picture" } });
+    await closed("resent", { state: "lost", failure: { class: "rate_limited", detail: "earlier" } }, { job: false });
+    // Known to have cost nothing, or charged.
+    await closed("cancelled by us", { state: "capped", failure: { class: "job_failed", detail: "canceled" } });
+    await closed("failed", { state: "failed", failure: { class: "job_failed", detail: "no" } });
+    await closed("refused", { state: "rejected", failure: { class: "refused_input", detail: "no" } }, { job: false });
+    const late = await closed("late", { state: "capped", watchUntilMs: NOW_MS + 900_000 }, { route: "b" });
+    const change = { n: 1, state: "late", watchUntilMs: null } as const;
+    await store.commit([{ deed: "mark-attempt", seq: late.seq, atMs: NOW_MS + 9000, change }]);
+    const beaten = await admit(store, account);
+    const delivered = capturedDeed(beaten.seq, 4, 1, PRICES.a);
+    await store.commit([
+      startedDeed(beaten),
+      stepDeed(beaten.seq, 2, { attemptChanges: [{ n: 1, state: "capped" }] }),
+      startedDeed(beaten, 3, 2, "c"),
+      {
+        ...delivered,
+        attemptChanges: [
+          { n: 1, state: "delivered" },
+          { n: 2, state: "superseded", watchUntilMs: NOW_MS + 900_000 },
+        ],
+      },
+    ]);
+    ids.superseded = beaten.id;
+  });
+
+  test("each of them is listed, with its fate, where the provider knows it, its price and its age; nothing else is", async () => {
+    const { count, at_most_lost_usd, orphans: all } = await listed();
+    const short = all.map((row: Record<string, unknown>) => [row.generation_id, row.attempt, row.fate, row.state, row.price_usd]);
+    expect(short).toEqual([
+      [ids.superseded, 2, "unknown", "superseded", 1.1],
+      [ids.late, 1, "late", "late", 0.9],
+      [ids.resent, 1, "unknown", "lost", 0.75],
+      [ids.unreadable, 1, "unusable", "failed", 0.75],
+      [ids.gone, 1, "unknown", "failed", 0.75],
+      [ids.capped, 1, "unknown", "capped", 0.75],
+      [ids.lost, 1, "unknown", "lost", 0.9],
+      [ids.watched, 1, "unknown", "lost", 0.75],
+    ]);
+    expect([count, at_most_lost_usd]).toEqual([8, 6.65]);
+    const [seen] = all.filter((row: { generation_id: string }) => row.generation_id === ids.late);
+    expect(seen).toEqual({
+      generation_id: ids.late,
+      attempt: 1,
+      account_id: account.id,
+      fate: "late",
+      state: "late",
+      provider: "fal",
+      route_id: "b",
+      endpoint: "video/fast",
+      job_id: expect.stringMatching(/^job-\d+-1$/),
+      ref: `${ids.late?.slice(4)}-1`,
+      price_usd: 0.9,
+      sent_at: new Date(NOW_MS + 500).toISOString(),
+      ended_at: expect.any(String),
+      age_s: expect.any(Number),
+      watched_until: null,
+      failure: null,
+      known: "it delivered when its result was no longer wanted",
+      to_do: "it was paid: ask fal for it back, or book it as a loss",
+    });
+    expect(Math.abs(seen.age_s * 1000 - Math.max(0, Date.now() - NOW_MS - 500))).toBeLessThan(60_000);
+  });
+
+  test("it says what is to be done about each", async () => {
+    const all: { generation_id: string; known: string; to_do: string }[] = (await listed()).orphans;
+    const of = (name: string) => {
+      const row = all.find(({ generation_id }) => generation_id === ids[name]);
+      return `${row?.known}; ${row?.to_do}`;
+    };
+    const until = new Date(NOW_MS + 900_000).toISOString();
+    expect(of("watched")).toBe(
+      `its request was sent and its answer lost; no job was found; nothing yet: it is asked about until ${until}; if it delivers in time it is used and charged`,
+    );
+    expect(of("superseded")).toContain(`asked about until ${until}; if it delivers it is marked late`);
+    expect(of("lost")).toContain(`look for a job of ${ids.lost?.slice(4)}-1 in the list of fal: if it is there, cancel it`);
+    expect(of("capped")).toMatch(/^its job was not seen to end; look for job job-\d+-1 at fal/);
+    expect(of("gone")).toContain("no longer knows its job");
+    expect(of("unreadable")).toContain("it was paid: ask fal for it back");
+  });
+
+  test("for a person it is a table with the total at its end, by price where that is asked for", async () => {
+    const { exit, out, err } = await orphans("--sort", "price");
+    expect([exit as number, err]).toEqual([0, ""]);
+    const lines = out.trimEnd().split("\n");
+    expect(lines[0]).toMatch(/^GENERATION +N +FATE +USD +AGE +PROVIDER +ROUTE +JOB OR REFERENCE +KNOWN; TO DO$/);
+    expect(lines[1]).toMatch(new RegExp(`^${ids.superseded} +2 +unknown +\\$1\\.10 `));
+    expect(lines).toHaveLength(10);
+    expect(lines.at(-1)).toBe("8 orphans, at most $6.65 lost at route prices");
+    expect(out).not.toContain("http");
+  });
+
+  test("--since leaves out what was sent before", async () => {
+    expect((await listed("--since", new Date(NOW_MS + 400).toISOString())).count).toBe(8);
+    expect((await listed("--since", new Date(NOW_MS + 501).toISOString())).count).toBe(0);
+    expect((await listed("--since", "900000d")).count).toBe(8);
+  });
+
+  test.each([
+    [["--since", "yesterday"], "--since"],
+    [["--sort", "age"], "--sort"],
+  ])("%p is a mistake that is told with what is allowed", async (words, flag) => {
+    const { exit, err } = await orphans(...words);
+    expect([exit as number, err]).toEqual([2, expect.stringMatching(new RegExp(`^error: ${flag}: .* use `))]);
+  });
+});
+
+test("its help has examples, and without a database it says what is missing", async () => {
+  expect((await runHere(["orphans", "--help"])).out).toContain("Examples:\n  $ genrouter orphans --data");
+  const { exit, err } = await runHere(["orphans", "--data", freshDir()]);
+  expect([exit as number, err]).toEqual([78, expect.stringContaining("there is no database in it")]);
+});
