@@ -14,8 +14,12 @@ export const judgeArrival = async (reads: StoreReads, { ref }: Arrival): Promise
   if (!mine || mine.request === null || mine.sentAtMs === null) return [`${ref}: arrived at its provider before it was on disk`];
   const faults: string[] = [];
   const [unfinished] = await reads.unfinished(seq - 1, 1);
-  if (unfinished?.seq === seq && mine.sentAtMs > unfinished.waitEndsAtMs) faults.push(`${ref}: first sent after max_wait_s was over`);
-  if (mine.priceCredits !== unfinished?.plan.find(({ routeId }) => routeId === mine.route.routeId)?.priceCredits && unfinished?.seq === seq)
+  if (unfinished?.seq === seq && mine.sentAtMs > unfinished.waitEndsAtMs)
+    faults.push(`${ref}: first sent after max_wait_s was over`);
+  if (
+    mine.priceCredits !== unfinished?.plan.find(({ routeId }) => routeId === mine.route.routeId)?.priceCredits &&
+    unfinished?.seq === seq
+  )
     faults.push(`${ref}: its price is not the one it was planned at`);
   for (const other of attempts)
     if (other.n < n && UNDER_WAY.has(other.state)) faults.push(`${ref}: sent while attempt ${other.n} was still ${other.state}`);

@@ -19,11 +19,13 @@ const auditViews = (id: string, views: readonly GenerationRecord[]): string[] =>
     const before = views[at - 1];
     if (view.status === "succeeded" ? view.costCredits === null || !view.output || view.error : view.output)
       faults.push(`${id}: ${view.status} does not fit its output, cost or error`);
-    if (view.status === "failed" && (view.costCredits !== 0 || !view.error)) faults.push(`${id}: failed at a cost, or without an error`);
+    if (view.status === "failed" && (view.costCredits !== 0 || !view.error))
+      faults.push(`${id}: failed at a cost, or without an error`);
     if (!before) return;
     if (RANK[view.status] < RANK[before.status]) faults.push(`${id}: went from ${before.status} back to ${view.status}`);
     if (view.attempts < before.attempts) faults.push(`${id}: attempts fell from ${before.attempts} to ${view.attempts}`);
-    if (before.completedAtMs !== null && JSON.stringify(view) !== JSON.stringify(before)) faults.push(`${id}: changed after its end`);
+    if (before.completedAtMs !== null && JSON.stringify(view) !== JSON.stringify(before))
+      faults.push(`${id}: changed after its end`);
     if (view.quotedCredits !== before.quotedCredits || view.reservedCredits !== before.reservedCredits)
       faults.push(`${id}: its quote or its reserve changed`);
   });
@@ -65,7 +67,9 @@ const auditKeys = (heard: readonly Heard[]): string[] => {
 const auditPrice = (heard: Heard, end: GenerationRecord, jobs: ReadonlyMap<string, UpstreamJob>): string[] => {
   const { wish } = heard;
   const pricesOf = (routeId: string) => heard.catalogues.map((catalogue) => priceIn(catalogue, routeId));
-  const offered = heard.catalogues.flatMap((catalogue) => (catalogue.model(wish.model)?.routes ?? []).map((route) => priceIn(catalogue, route.id)));
+  const offered = heard.catalogues.flatMap((catalogue) =>
+    (catalogue.model(wish.model)?.routes ?? []).map((route) => priceIn(catalogue, route.id)),
+  );
   const faults: string[] = [];
   if (!offered.includes(end.quotedCredits)) faults.push(`${end.id}: quoted ${end.quotedCredits}, which no route cost`);
   if (!offered.includes(end.reservedCredits)) faults.push(`${end.id}: reserved ${end.reservedCredits}, which no route cost`);
@@ -78,7 +82,9 @@ const auditPrice = (heard: Heard, end: GenerationRecord, jobs: ReadonlyMap<strin
   const isTwin = PROVIDERS[job.provider]?.recovery === "list_match" && job.input === JSON.stringify(wish.prompt);
   if (!isOwn && !isTwin) faults.push(`${end.id}: delivered the file of ${job.ref}`);
   if (!pricesOf(`${wish.model}/${job.provider}`).includes(end.costCredits ?? -1))
-    faults.push(`${end.id}: charged ${end.costCredits} for ${job.provider}, which cost ${pricesOf(`${wish.model}/${job.provider}`).join(" or ")}`);
+    faults.push(
+      `${end.id}: charged ${end.costCredits} for ${job.provider}, which cost ${pricesOf(`${wish.model}/${job.provider}`).join(" or ")}`,
+    );
   return faults;
 };
 
@@ -95,15 +101,20 @@ const auditJobs = async ({ upstream, reads }: Evidence): Promise<string[]> => {
     taken.set(job.ref, (taken.get(job.ref) ?? 0) + 1);
     if (!generation || !attempt) faults.push(`${job.jobId}: taken for ${job.ref}, which is not on disk`);
     else if (owner && (owner.seq !== generation.seq || owner.n !== n)) {
-      if (PROVIDERS[job.provider]?.recovery !== "list_match") faults.push(`${job.jobId}: ${job.ref}'s, but kept by attempt ${owner.n} of ${owner.seq}`);
-    } else if (!owner && !LISTED.has(attempt.state)) faults.push(`${job.jobId}: nobody's; its attempt ${job.ref} is ${attempt.state}`);
+      if (PROVIDERS[job.provider]?.recovery !== "list_match")
+        faults.push(`${job.jobId}: ${job.ref}'s, but kept by attempt ${owner.n} of ${owner.seq}`);
+    } else if (!owner && !LISTED.has(attempt.state))
+      faults.push(`${job.jobId}: nobody's; its attempt ${job.ref} is ${attempt.state}`);
   }
   for (const [ref, jobs] of taken) if (jobs > 1) faults.push(`${ref}: bought ${jobs} jobs`);
   return faults;
 };
 
 /** Balances from what clients were told alone, against the database. */
-const auditMoney = async ({ notebook, reads, accountSeqs }: Evidence, ends: ReadonlyMap<string, GenerationRecord>): Promise<string[]> => {
+const auditMoney = async (
+  { notebook, reads, accountSeqs }: Evidence,
+  ends: ReadonlyMap<string, GenerationRecord>,
+): Promise<string[]> => {
   const faults: string[] = [];
   const accounts = new Map((await reads.accounts()).map((account) => [account.seq, account]));
   for (const [at, seq] of accountSeqs.entries()) {
@@ -119,7 +130,8 @@ const auditMoney = async ({ notebook, reads, accountSeqs }: Evidence, ends: Read
     if (chargedCredits !== charged) faults.push(`account ${at}: charged ${chargedCredits}, its generations cost ${charged}`);
     if (availableCredits + heldCredits + chargedCredits !== given)
       faults.push(`account ${at}: ${availableCredits} + ${heldCredits} + ${chargedCredits} is not the ${given} it was given`);
-    if (heldCredits !== 0 || inProgress !== 0) faults.push(`account ${at}: ${heldCredits} credits held and ${inProgress} in progress at the end`);
+    if (heldCredits !== 0 || inProgress !== 0)
+      faults.push(`account ${at}: ${heldCredits} credits held and ${inProgress} in progress at the end`);
   }
   return faults;
 };

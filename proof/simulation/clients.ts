@@ -1,8 +1,9 @@
 // The clients of a simulated world: they submit, send again when no answer comes, poll, and remember everything they were told.
+
+import type { Catalogue } from "../../catalogue/load.ts";
 import type { Refusal } from "../../src/refusal.ts";
 import type { Accepted } from "../../src/submit.ts";
 import type { GenerationRecord } from "../../src/terms.ts";
-import type { Catalogue } from "../../catalogue/load.ts";
 import type { Dice } from "./dice.ts";
 import type { Node } from "./node.ts";
 import type { Timeline } from "./timeline.ts";
@@ -63,6 +64,7 @@ export const hashOfWish = (wish: Wish): string =>
 export const openClients = (parts: ClientParts) => {
   const { world, trace, dice, notebook, nodes } = parts;
   const sleep = (ms: number) => new Promise<void>((wake) => world.after(ms, wake));
+  let references = 0;
   const reach = () => dice.pick(nodes).engine();
 
   /** One request to whichever node answers; undefined when no answer came. */
@@ -113,7 +115,12 @@ export const openClients = (parts: ClientParts) => {
     };
     notebook.heard.push(heard);
     if (accepted) keep(accepted.record);
-    trace.tell(`c${wish.account}`, "answer", wish.name, accepted ? `${accepted.replayed ? 200 : 202} ${accepted.record.id}` : String(code));
+    trace.tell(
+      `c${wish.account}`,
+      "answer",
+      wish.name,
+      accepted ? `${accepted.replayed ? 200 : 202} ${accepted.record.id}` : String(code),
+    );
     return heard;
   };
   const keep = (record: GenerationRecord) => {
@@ -155,7 +162,7 @@ export const openClients = (parts: ClientParts) => {
         return;
       }
       if (heard?.refused === "insufficient_credits" && turn < 3 && dice.chance(0.7))
-        await giveCredits(wish.account, dice.whole(20, 200), `${wish.name}-${turn}`);
+        await giveCredits(wish.account, dice.whole(20, 200), `${wish.name}-${references++}`);
       else if (heard && !PASSING.has(heard.refused ?? "")) return;
       // Without a key a second try may be a second generation: the client cannot know, and takes the risk now and then.
       if (!heard && wish.key === null && dice.chance(0.5)) return;

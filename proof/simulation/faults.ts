@@ -3,8 +3,8 @@ import type { Dice } from "./dice.ts";
 
 /** Name → what it means, and the highest probability per occasion that a seed may draw. */
 export const FAULTS = {
-  crash: { most: 0.02, means: "the process ends at an await or between two commits, per crossing" },
-  bootCrash: { most: 0.03, means: "the process ends while it recovers, per crossing" },
+  crash: { most: 0.06, means: "the process ends at an await or between two commits, per crossing" },
+  bootCrash: { most: 0.1, means: "the process ends while it recovers, per crossing" },
   drain: { most: 0.5, means: "an end that is asked for first, per end" },
   slowCommit: { most: 0.05, means: "a commit takes seconds" },
   diskFull: { most: 0.5, means: "the disk is full for a while, per minute" },
@@ -49,8 +49,7 @@ export const drawFaults = (dice: Dice, without: ReadonlySet<FaultName>): Faults 
   const share = dice.between(0.1, 0.7);
   const drawn = FAULT_NAMES.map((name): [FaultName, number] => {
     const isKnown = dice.chance(share);
-    // Small probabilities as often as large ones.
-    const probability = FAULTS[name].most * dice.roll() ** 2;
+    const probability = FAULTS[name].most * dice.roll();
     return [name, isKnown && !isQuiet && !without.has(name) ? probability : 0];
   });
   return Object.fromEntries(drawn) as Record<FaultName, number>;

@@ -55,7 +55,7 @@ export const beginLife = (of: {
   strikes: (crossing: Crossing) => boolean;
 }): NodeLife => {
   const { name, world } = of;
-  const startMs = Math.max(of.wallMs(), of.notBeforeMs);
+  const startMs = Math.max(Math.floor(of.wallMs()), of.notBeforeMs);
   const bornMs = world.nowMs();
   let isAlive = true;
   const never = new Promise<never>(() => undefined);

@@ -15,7 +15,7 @@ export type Timeline = {
 /** A fixed day, so that a world does not depend on that of its run. */
 export const WORLD_BEGINS_MS = Date.UTC(2026, 9, 19);
 
-type Happening = { atMs: number; order: number; then: (() => void) | null };
+type Happening = { atMs: number; order: number; run: (() => void) | null };
 
 const isBefore = (a: Happening, b: Happening) => a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);
 
@@ -61,20 +61,20 @@ export const openTimeline = (): Timeline => {
     nowMs: () => nowMs,
     happened: () => happened,
     after: (ms, then) => {
-      const happening: Happening = { atMs: nowMs + Math.max(0, Math.floor(ms)), order: order++, then };
+      const happening: Happening = { atMs: nowMs + Math.max(0, Math.floor(ms)), order: order++, run: then };
       put(happening);
       return () => {
-        happening.then = null;
+        happening.run = null;
       };
     },
     step: () => {
       for (;;) {
         const first = takeFirst();
         if (!first) return false;
-        if (first.then === null) continue;
+        if (first.run === null) continue;
         nowMs = first.atMs;
         happened += 1;
-        first.then();
+        first.run();
         drainMicrotasks();
         return true;
       }

@@ -44,9 +44,12 @@ export type Upstream = {
   jobs: readonly UpstreamJob[];
 };
 
-export const openUpstream = (
-  parts: { nowMs: () => number; dice: Dice; faults: () => Faults; arrived: (arrival: Arrival) => void },
-): Upstream => {
+export const openUpstream = (parts: {
+  nowMs: () => number;
+  dice: Dice;
+  faults: () => Faults;
+  arrived: (arrival: Arrival) => void;
+}): Upstream => {
   const { nowMs, dice } = parts;
   const arrivals: Arrival[] = [];
   const jobs: UpstreamJob[] = [];

@@ -106,7 +106,8 @@ export const openWire = (parts: WireParts): Providers => {
   const statusOf = (job: UpstreamJob | undefined): PollOutcome => {
     const faults = parts.faults();
     const now = life.world.nowMs();
-    if (dice.chance(faults.unclearPoll)) return { kind: "unclear", detail: "502", ...(dice.chance(0.2) ? { retryAfterMs: 5_000 } : {}) };
+    if (dice.chance(faults.unclearPoll))
+      return { kind: "unclear", detail: "502", ...(dice.chance(0.2) ? { retryAfterMs: 5_000 } : {}) };
     if (!job || now >= job.forgottenAtMs || dice.chance(faults.forgottenPoll)) return { kind: "gone" };
     if (now >= job.deafFromMs && now < job.deafUntilMs) return { kind: "unclear", detail: "no answer" };
     if (job.cancelled) return { kind: "failed", failure: { class: "job_failed", detail: "cancelled" } };

@@ -33,7 +33,11 @@ export const drawErrands = (
     errands.push({ wish, atMs, senders: dice.chance(0.2) ? dice.whole(2, 4) : 1 });
     // The same key with another body: a conflict, or the first to come makes it.
     if (wish.key !== null && dice.chance(0.1))
-      errands.push({ wish: { ...wish, name: `w${at}b`, prompt: `another ${at}` }, atMs: atMs + dice.between(-2_000, 60_000), senders: 1 });
+      errands.push({
+        wish: { ...wish, name: `w${at}b`, prompt: `another ${at}` },
+        atMs: atMs + dice.between(-2_000, 60_000),
+        senders: 1,
+      });
   }
   return { credits, errands, spanMs };
 };
