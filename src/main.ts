@@ -3,8 +3,10 @@ import { run } from "./cli/program.ts";
 import { openTerminal } from "./cli/terminal.ts";
 import { raiseRequestLimit } from "./providers/request-limit.ts";
 
-// The service talks to many providers at a time; the runtime's bound on requests can only be set before anything else.
-if (process.argv[2] === "serve") raiseRequestLimit();
+// The service talks to many providers at a time; the runtime's bound on requests can only be set before anything else. The
+// start also drops the variable that prints credentials; a live start says so instead, and refuses (src/cli/commands/serve.ts).
+const isLiveAndPrinting = !process.argv.includes("--simulate") && Boolean(process.env.BUN_CONFIG_VERBOSE_FETCH);
+if (process.argv[2] === "serve" && !isLiveAndPrinting) raiseRequestLimit();
 
 // A command waits for threads and sockets that do not hold the process by themselves; without this a wait would end it, as a success.
 setInterval(() => undefined, 3_600_000);

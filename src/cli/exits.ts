@@ -27,7 +27,7 @@ export type Exit = (typeof EXITS)[keyof typeof EXITS] | 70;
 export const EXIT_TABLE = `Exit codes:
   0 ok · 1 failure · 2 usage, settings or a damaged database · 3 not authorised (401, 403) · 4 not found · 5 insufficient credits (402)
   6 refused input (400, 409, 413, 422) · 7 the generation failed · 8 waiting time over · 70 outcome of a write unknown
-  75 try again (429, 503, data in use) · 78 data directory unusable · 130 Ctrl-C · 143 terminated`;
+  75 try again (429, 503, data in use) · 78 data directory or environment unusable · 130 Ctrl-C · 143 terminated`;
 
 /** A mistake the person at the terminal can put right: one sentence, what to do about it, and the exit code. */
 export class CommandFault extends Error {

@@ -17,6 +17,9 @@ import { VERSION, versionLine } from "../version.ts";
 
 type Flags = { port?: string; host?: string; data?: string; catalogue?: string; simulate?: true };
 
+/** Set, it makes the runtime print every request of its client, the provider's credential in clear included. */
+const PRINTS_CREDENTIALS = "BUN_CONFIG_VERBOSE_FETCH";
+
 /** Settings of a start: flags over environment over defaults. @throws BadSetting also when no provider could be used. */
 export const serveSettings = (env: Record<string, string | undefined>, flags: Flags): Settings => {
   const server = {
@@ -129,6 +132,13 @@ export const addServe = (program: Command, session: Session): void => {
     .action(async (flags: Flags) => {
       const settings = serveSettings(session.env, flags);
       const simulate = flags.simulate === true;
+      // With the simulator the entry starts the process over without it.
+      if (!simulate && session.env[PRINTS_CREDENTIALS])
+        throw new CommandFault(
+          EXITS.unwritable,
+          `${PRINTS_CREDENTIALS} is set: it would print the providers' credentials with every request; unset it and start again`,
+          { code: "credentials_printed" },
+        );
       const service = await open(settings, simulate);
       // A process that is told twice does not wait; what it leaves behind is what a crash leaves, and recovery reads it.
       const signal = firstSignal((exit) => process.exit(exit));

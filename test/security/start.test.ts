@@ -1,0 +1,59 @@
+// A live start that would print the providers' credentials is refused, with one line and exit code 78; nothing is written.
+import { afterAll, expect, test } from "bun:test";
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const MAIN = join(import.meta.dir, "../../src/main.ts");
+const KEY = "provider-canary-0b7e";
+const dirs: string[] = [];
+afterAll(() => {
+  for (const dir of dirs) rmSync(dir, { recursive: true, force: true });
+});
+
+/** Starts the program as a person would, and hears it to its end or until it listens. */
+const start = async (env: Record<string, string>, ...words: string[]) => {
+  const dir = mkdtempSync(join(tmpdir(), "start-"));
+  dirs.push(dir);
+  const data = join(dir, "data");
+  const child = Bun.spawn([process.execPath, MAIN, "serve", "--port", "0", "--data", data, ...words], {
+    env: { PATH: process.env.PATH ?? "", GENROUTER_PROVIDERS__FAL__KEY: KEY, ...env },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  let out = "";
+  let isTold = false;
+  const decoder = new TextDecoder();
+  for await (const chunk of child.stdout) {
+    out += decoder.decode(chunk, { stream: true });
+    if (!isTold && /^url /m.test(out)) {
+      isTold = true;
+      child.kill("SIGTERM");
+    }
+  }
+  return {
+    exit: await child.exited,
+    out,
+    err: await new Response(child.stderr).text(),
+    written: existsSync(data) ? readdirSync(data) : [],
+  };
+};
+
+test.each(["curl", "true", "1"])(
+  "BUN_CONFIG_VERBOSE_FETCH=%s ends a live start with 78 before anything is opened",
+  async (value) => {
+    const { exit, out, err, written } = await start({ BUN_CONFIG_VERBOSE_FETCH: value });
+    expect([exit, out, written]).toEqual([78, "", []]);
+    expect(err).toMatch(/^error: BUN_CONFIG_VERBOSE_FETCH is set: .*credentials.*unset it.*\n$/);
+    expect(err).not.toContain(KEY);
+  },
+);
+
+test("without it the same start listens; with the simulator the variable is dropped and prints nothing", async () => {
+  const live = await start({});
+  expect([live.exit, live.out]).toEqual([0, expect.stringMatching(/^url http/m)]);
+  const simulated = await start({ BUN_CONFIG_VERBOSE_FETCH: "curl" }, "--simulate");
+  expect([simulated.exit, simulated.out]).toEqual([0, expect.stringMatching(/^url http/m)]);
+  for (const { out, err } of [live, simulated]) expect(out + err).not.toMatch(/provider-canary|\[fetch\]|curl --http/);
+});
