@@ -144,6 +144,16 @@ const jobsAreOwned: Audit = (evidence, fault) => {
   }
 };
 
+/** Whoever has to ask a provider for credits back finds every job of an attempt that was given up without a proof. */
+const lossesAreListed: Audit = (evidence, fault) => {
+  for (const { line, one, attempt } of matched(evidence, () => undefined))
+    if (line.accepted && GIVEN_UP.has(attempt.state) && attempt.failure === null && !one.orphans.includes(attempt.n))
+      fault(`${one.id} ${attempt.n}: ${attempt.state}, and job ${line.job_id} is not listed`);
+  for (const one of evidence.stored)
+    for (const { n, state } of one.tries)
+      if (state === "delivered" && one.orphans.includes(n)) fault(`${one.id} ${n}: delivered and charged, and listed as a loss`);
+};
+
 /** A second submission only after an answer that proved the first was not accepted; one refused at the door leaves no line. */
 const neverTwice: Audit = (evidence, fault) => {
   const byAttempt = new Map<string, Submission[]>();
@@ -183,7 +193,8 @@ const AUDITS: readonly (readonly [string, Audit])[] = [
   ["a generation is charged at most once, at the price of the attempt that delivered", chargedOnce],
   ["a hold is placed once and settled once: captured at the cost, the rest released", settledOnce],
   ["credits are conserved: given = available + charged, and charged is what callers were shown", conserved],
-  ["a job of the provider is one attempt's, sent after its journal said so, or given up and listed", jobsAreOwned],
+  ["a job of the provider is one attempt's, sent after its journal said so, or given up", jobsAreOwned],
+  ["a job of an attempt that was given up is on the operator's list of losses", lossesAreListed],
   ["an attempt has at most one job, and is sent again only after proof that nothing was accepted", neverTwice],
   ["a job that an attempt owns is on the provider's log, made by the attempt's own request", jobsExist],
 ];

@@ -14,6 +14,8 @@ export type Stored = GenerationRecord & {
   tries: Attempt[];
   journal: JournalLine[];
   movements: Movement[];
+  /** Attempts of it on the operator's list of losses, by their numbers. */
+  orphans: number[];
 };
 
 const PAGE = 1000;
@@ -21,6 +23,7 @@ const PAGE = 1000;
 /** Every generation of the tenants. `account` is the position in their list. */
 export const readStored = async (reads: StoreReads, tenants: readonly Tenant[]): Promise<Stored[]> => {
   const stored: Stored[] = [];
+  const orphans = Map.groupBy(await reads.orphans(0), ({ generationId }) => generationId);
   for (const [account, tenant] of tenants.entries()) {
     for (let afterSeq = 0; ; ) {
       const page = await reads.movements(tenant.accountId, afterSeq, PAGE);
@@ -36,6 +39,7 @@ export const readStored = async (reads: StoreReads, tenants: readonly Tenant[]):
           bodyHash: key === null ? null : ((await reads.generationByKey(tenant.accountSeq, key))?.bodyHash ?? null),
           tries: await reads.attemptsOf(record.seq),
           journal: await reads.journalOf(record.seq),
+          orphans: (orphans.get(record.id) ?? []).map(({ n }) => n),
           movements: (await reads.movementsOf(record.seq)).map(({ kind, credits }) => ({ kind, credits })),
         });
       }

@@ -3,6 +3,7 @@ import type { Disk } from "./disk.ts";
 import type { Progress, TortureEnd } from "./torture.ts";
 
 const FAULTS_SHOWN = 5;
+const LONGEST_FAULT = 600;
 
 const count = (n: number | undefined, one: string, many = `${one}s`): string =>
   `${(n ?? 0).toLocaleString("en-US")} ${n === 1 ? one : many}`;
@@ -26,33 +27,28 @@ const diskLine = ({ kind, freeBytes, syncMs }: Disk): string =>
   `disk: ${kind}, ${(freeBytes / 1e9).toFixed(1)} GB free; a sync takes ${syncMs.p50} ms (p50), ${syncMs.p99} ms (p99), ` +
   `${syncMs.longest} ms (longest of ${syncMs.syncs})`;
 
+const number = (n: number | undefined): string => (n ?? 0).toLocaleString("en-US");
+
 /** One line per fact; the first says how it ended. */
-export const verdictLines = ({ findings, disk, figures, tookMs }: TortureEnd): { headline: string; lines: string[] } => {
-  const { killsInSending = 0, credits = 0, jobs = 0, worlds = 0 } = figures;
+export const verdictLines = (end: TortureEnd): { headline: string; lines: string[] } => {
+  const { findings, disk, figures } = end;
+  const ok = findings.length === 0;
+  /** What is promised of a figure, once every audit has said so. */
+  const promised = (text: string) => (ok ? `: ${text}` : "");
   const tried = [
-    `${count(figures.kills, "crash", "crashes")} in ${clockOf(tookMs)} min, ${killsInSending.toLocaleString("en-US")} of them while a submission was on its way to a provider`,
-    `${count(figures.acknowledged, "acknowledged submission")}, ${figures.replayed?.toLocaleString("en-US") ?? 0} answered again to the same key`,
-    `${count(jobs, "job")} at the simulated providers, ${count(credits, "credit")} charged`,
-    count(worlds, "simulated world"),
+    `${count(figures.acknowledged, "acknowledged submission")} over ${count(figures.kills, "crash", "crashes")} ` +
+      `in ${clockOf(end.tookMs)} min${promised("0 missing, 0 changed after their end, 0 stuck")}`,
+    `${count(figures.credits, "credit")} charged${promised("0 missing, 0 charged twice, 0 still held")}`,
+    `${count(figures.jobs, "job")} at the simulated providers${promised("0 bought twice, 0 that no record knows of")}`,
+    `${count(figures.replayed, "repeated submission")} answered${promised("0 with another generation than the first time")}`,
+    `${number(figures.killsInSending)} of the crashes fell while a submission was on its way to a provider`,
+    `${count(figures.worlds, "simulated world")} with failing disks, providers and clocks${promised("0 findings")}`,
     diskLine(disk),
   ];
-  if (findings.length === 0)
-    return {
-      headline: "Nothing was lost.",
-      lines: [
-        `${count(figures.acknowledged, "acknowledged submission")} over ${count(figures.kills, "crash", "crashes")}: ` +
-          "0 missing, 0 changed after their end, 0 stuck",
-        `${count(credits, "credit")} charged: 0 missing, 0 charged twice, 0 still held`,
-        `${count(jobs, "job")} at the simulated providers: 0 bought twice, 0 that no record knows of`,
-        `${killsInSending.toLocaleString("en-US")} of the crashes fell while a submission was on its way to a provider; ` +
-          `${(figures.replayed ?? 0).toLocaleString("en-US")} repeated submissions were answered with the same generation`,
-        `${count(worlds, "simulated world")} with failing disks, providers and clocks: 0 findings`,
-        diskLine(disk),
-      ],
-    };
+  if (ok) return { headline: "Nothing was lost.", lines: tried };
   const told = findings.flatMap(({ check, faults }) => [
     `broken: ${check}`,
-    ...faults.slice(0, FAULTS_SHOWN).map((fault) => `    ${fault.slice(0, 600)}`),
+    ...faults.slice(0, FAULTS_SHOWN).map((fault) => `    ${fault.slice(0, LONGEST_FAULT)}`),
     ...(faults.length > FAULTS_SHOWN ? [`    and ${faults.length - FAULTS_SHOWN} more`] : []),
   ]);
   return { headline: `${count(findings.length, "promise was", "promises were")} broken.`, lines: [...told, ...tried] };

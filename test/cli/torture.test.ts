@@ -34,7 +34,7 @@ describe("torture", () => {
       const dir = freshDir();
       const { exit, out, err } = await runHere(["torture", "--minutes", "0.05", "--dir", dir, "--seed", "11"]);
       expect([exit as number, out]).toEqual([0, expect.stringMatching(/^✔ Nothing was lost\.\n/)]);
-      expect(out).toMatch(/ {2}\d+ acknowledged submissions? over \d+ crash(es)?: 0 missing/);
+      expect(out).toMatch(/ {2}\d+ acknowledged submissions? over \d+ crash(es)? in \d+:\d\d min: 0 missing/);
       expect(out).toMatch(/ {2}[\d,]+ credits charged: 0 missing, 0 charged twice, 0 still held/);
       expect(out).toMatch(/ {2}\d+ simulated worlds? with .*: 0 findings/);
       expect(out).toMatch(/ {2}disk: .*; a sync takes [\d.]+ ms \(p50\), [\d.]+ ms \(p99\)/);

@@ -141,6 +141,17 @@ describe("after random kills under load", () => {
       tamper: (evidence) => withFirst(evidence, { journal: [] }),
     },
     {
+      what: "a lost job that nobody is told of",
+      broken: /^a job of an attempt that was given up/,
+      tamper: (evidence) =>
+        withFirst(evidence, { tries: first(evidence).tries.map((attempt) => ({ ...attempt, state: "lost" })), orphans: [] }),
+    },
+    {
+      what: "a hold that was never given back",
+      broken: /^a hold is placed once and settled once/,
+      tamper: (evidence) => withFirst(evidence, { movements: first(evidence).movements.filter(({ kind }) => kind === "hold") }),
+    },
+    {
       what: "a second job of an attempt",
       broken: /^an attempt has at most one job/,
       tamper: (evidence) => ({ ...evidence, submissions: [...evidence.submissions, { ...jobOf(evidence), job_id: "another" }] }),

@@ -35,14 +35,14 @@ const deviceOf = (dir: string): number | undefined => (existsSync(dir) ? statSyn
 /** Where the scratch is made: what `--dir` says, else beside the data directory when that is on another disk than this one. */
 const placeOf = (session: Session, flags: TortureFlags): string => {
   const { terminal } = session;
-  const dataDir = resolve(dirOf(session, {}));
-  const beside = dirname(dataDir);
-  const isElsewhere = deviceOf(dataDir) !== undefined && deviceOf(dataDir) !== deviceOf(".");
-  if (flags.dir === undefined && isElsewhere && deviceOf(beside) !== deviceOf(dataDir))
+  const owned = resolve(dirOf(session, {}));
+  const beside = dirname(owned);
+  const isElsewhere = deviceOf(owned) !== undefined && deviceOf(owned) !== deviceOf(".");
+  if (flags.dir === undefined && isElsewhere && deviceOf(beside) !== deviceOf(owned))
     terminal.warn(
-      `the data directory ${dataDir} is on a disk of its own; name an empty directory on it with --dir to try that one`,
+      `the data directory ${owned} is on a disk of its own; name an empty directory on it with --dir to try that one`,
     );
-  const place = resolve(flags.dir ?? (isElsewhere && deviceOf(beside) === deviceOf(dataDir) ? beside : "."));
+  const place = resolve(flags.dir ?? (isElsewhere && deviceOf(beside) === deviceOf(owned) ? beside : "."));
   if (!existsSync(place) || !statSync(place).isDirectory())
     throw badFlag(`--dir: there is no directory ${place}`, "name one that exists, on the disk to be tried");
   if (existsSync(join(place, DATABASE_FILE)))
