@@ -39,6 +39,8 @@ export const serveSettings = (env: Record<string, string | undefined>, flags: Fl
   return settings;
 };
 
+const FIRST_REQUEST_MS = 1000;
+
 const isResolvable = (host: string): Promise<boolean> =>
   lookup(host.replace(/^\[(.*)\]$/, "$1")).then(
     () => true,
@@ -73,7 +75,11 @@ const open = async (settings: Settings, simulate: boolean): Promise<Service> => 
   const { host: hostname, port } = settings.server;
   try {
     // Sockets that share a port would let two services take turns at the same callers: this bind shares with nobody.
-    await Bun.serve({ hostname, port, reusePort: false, fetch: () => new Response() }).stop(true);
+    const alone = Bun.serve({ hostname, port, reusePort: false, fetch: () => new Response() });
+    // The runtime's client opens its descriptors at its first request and ends the process when callers have taken them
+    // all: it has them before the first caller comes.
+    await fetch(alone.url, { signal: AbortSignal.timeout(FIRST_REQUEST_MS) }).catch(() => undefined);
+    await alone.stop(true);
   } catch (fault) {
     throw (await addressFault(fault, settings.server)) ?? fault;
   }
