@@ -1,7 +1,10 @@
 // The simulation: `npm run simulate -- [--seed N] [--seeds K]`; ends with `N passed, N failed`.
+
+import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
+import { runOnCores, type ShareEnd } from "./cores.ts";
 import { FAULT_NAMES, FAULTS, type FaultName } from "./faults.ts";
-import { runSeed, runSeeds, unstruck, type WorldEnd, type WorldOptions } from "./run.ts";
+import { runSeed, runSeeds, unstruck, type WorldOptions } from "./run.ts";
 import { replayCommand, shrink } from "./shrink.ts";
 
 const HELP = `Simulated worlds: the real engine, ledger, machines and store in virtual time, under faults drawn from a seed.
@@ -17,6 +20,7 @@ const HELP = `Simulated worlds: the real engine, ledger, machines and store in v
   --wishes N       at most this many submissions per world
   --without A,B    faults that do not happen
   --trace          print the trace (one seed)
+  --cores N        processes at a time (all cores when absent)
   --json           the end as one JSON line
 
 Faults: ${FAULT_NAMES.map((name) => `\n  ${name.padEnd(18)} ${FAULTS[name].means}`).join("")}
@@ -42,7 +46,13 @@ const readWords = () => {
     return parseArgs({
       options: {
         ...{ seed: { type: "string" }, seeds: { type: "string" }, seconds: { type: "string" }, wishes: { type: "string" } },
-        ...{ without: { type: "string" }, trace: { type: "boolean" }, json: { type: "boolean" }, help: { type: "boolean" } },
+        ...{
+          without: { type: "string" },
+          trace: { type: "boolean" },
+          json: { type: "boolean" },
+          cores: { type: "string" },
+          help: { type: "boolean" },
+        },
       },
     }).values;
   } catch (fault) {
@@ -50,9 +60,10 @@ const readWords = () => {
   }
 };
 
-const tellFailure = async (failure: WorldEnd, options: WorldOptions): Promise<void> => {
-  say(`(fail) seed ${failure.seed}`);
-  const again = await runSeed(failure.seed, options);
+const tellFailure = async (seed: number, options: WorldOptions): Promise<void> => {
+  say(`(fail) seed ${seed}`);
+  const failure = await runSeed(seed, options);
+  const again = await runSeed(seed, options);
   if (again.fingerprint !== failure.fingerprint) say("       its second run went another way: something in it is left to chance");
   const small = await shrink(failure, options);
   for (const line of small.end.trace) say(`  ${line}`);
@@ -75,6 +86,9 @@ const options: WorldOptions = {
 const first = countOf("seed", words.seed) ?? Math.floor(Math.random() * 1_000_000_000);
 const count = countOf("seeds", words.seeds) ?? (words.seed === undefined ? 1_000 : 1);
 const seconds = countOf("seconds", words.seconds);
+/** Below this a second process costs more than it gains. */
+const WORTH_CORES = 50;
+const cores = count < WORTH_CORES ? 1 : (countOf("cores", words.cores) ?? availableParallelism());
 
 if (words.trace) {
   const end = await runSeed(first, { ...options, keepsTrace: true });
@@ -88,23 +102,46 @@ if (words.trace) {
 const beganMono = performance.now();
 const elapsedS = () => (performance.now() - beganMono) / 1000;
 let saidMono = beganMono;
-say(`seed ${first}, ${count} seeds`);
-const end = await runSeeds(first, count, {
-  options,
-  isOver: () => seconds !== undefined && elapsedS() >= seconds,
-  told: (done) => {
-    if (performance.now() - saidMono < PROGRESS_MS) return;
-    saidMono = performance.now();
-    say(`  ${done} of ${count} seeds, ${Math.round((done / elapsedS()) * 60)} a minute`);
-  },
-});
-if (end.failure) await tellFailure(end.failure, options);
-const missed = end.seeds >= ENOUGH_FOR_ALL_CROSSINGS && !words.without && !end.failure ? unstruck(end.struck) : [];
+const progress = (done: number) => {
+  if (performance.now() - saidMono < PROGRESS_MS) return;
+  saidMono = performance.now();
+  say(`  ${done} of ${count} seeds, ${Math.round((done / elapsedS()) * 60)} a minute`);
+};
+const sumInto = (sums: Record<string, number>, more: Record<string, number>) => {
+  for (const [name, figure] of Object.entries(more)) sums[name] = (sums[name] ?? 0) + figure;
+};
+
+const runHere = async (): Promise<ShareEnd[]> => {
+  const isOver = () => seconds !== undefined && elapsedS() >= seconds;
+  const end = await runSeeds(first, count, { options, isOver, told: progress });
+  const { seeds, figures, failure } = end;
+  const struck = Object.fromEntries(end.struck);
+  return [{ firstSeed: first, seeds, failed: failure?.seed ?? null, faults: failure?.faults ?? [], struck, figures }];
+};
+const passedOn = [
+  ...(seconds === undefined ? [] : ["--seconds", String(seconds)]),
+  ...(wishes === undefined ? [] : ["--wishes", String(wishes)]),
+  ...(words.without ? ["--without", words.without] : []),
+];
+if (!words.json) say(`seed ${first}, ${count} seeds`);
+const shares = cores > 1 ? await runOnCores({ first, count, cores, words: passedOn, told: progress }) : await runHere();
+
+const seeds = shares.reduce((sum, share) => sum + share.seeds, 0);
+const figures: Record<string, number> = {};
+const struck: Record<string, number> = {};
+for (const share of shares) {
+  sumInto(figures, share.figures);
+  sumInto(struck, share.struck);
+}
+if (words.json) {
+  say(JSON.stringify(shares[0]));
+  process.exit(0);
+}
+const failures = shares.flatMap(({ failed }) => (failed === null ? [] : [failed]));
+for (const seed of failures) await tellFailure(seed, options);
+const judgesCrossings = seeds >= ENOUGH_FOR_ALL_CROSSINGS && !words.without && failures.length === 0;
+const missed = judgesCrossings ? unstruck(new Map(Object.entries(struck))) : [];
 for (const crossing of missed) say(`(fail) no process ended at: ${crossing}`);
-const perMinute = Math.round((end.seeds / elapsedS()) * 60);
-const figures = { firstSeed: first, seeds: end.seeds, perMinute, ...end.figures };
-say(`figures ${JSON.stringify(figures)}`);
-if (words.json) say(JSON.stringify({ ...figures, failed: end.failure?.seed ?? null, faults: end.failure?.faults ?? [], missed }));
-const failed = (end.failure ? 1 : 0) + missed.length;
-say(`${end.seeds - (end.failure ? 1 : 0)} passed, ${failed} failed`);
-process.exit(failed === 0 ? 0 : 1);
+say(`figures ${JSON.stringify({ firstSeed: first, seeds, perMinute: Math.round((seeds / elapsedS()) * 60), ...figures })}`);
+say(`${seeds - failures.length} passed, ${failures.length + missed.length} failed`);
+process.exit(failures.length + missed.length === 0 ? 0 : 1);

@@ -37,5 +37,5 @@ export const runSeeds = async (
 };
 
 /** Places at which no process ended: after many seeds there should be none. */
-export const unstruck = (struck: ReadonlyMap<Crossing, number>): Crossing[] =>
+export const unstruck = (struck: ReadonlyMap<string, number>): Crossing[] =>
   CROSSINGS.filter((crossing) => !struck.get(crossing));
