@@ -24,6 +24,8 @@ export type Tally = {
   /** Requests that broke or were told to come again, most of them around a restart. */
   again: number;
   downloads: number;
+  /** Submissions that were left out because too many were in flight: the machine is too busy with other things for this load. */
+  heldBack: number;
   /** Answers that nothing explains; each is a finding. */
   strange: string[];
 };
@@ -46,6 +48,8 @@ const FILL_AT_A_TIME = 16;
 /** One success in so many is downloaded by its link. */
 const DOWNLOAD_EACH = 20;
 const MOST_STRANGE = 50;
+/** Above so many times what is to be in flight no more is submitted: the load is steady, or it says nothing. */
+const MOST_IN_FLIGHT = 1.2;
 
 /** Shares of the load, with what is asked for: clips, pictures and sound, of both providers. */
 const ORDERS: readonly (readonly [upTo: number, model: string, input: JsonObject])[] = [
@@ -57,7 +61,7 @@ const ORDERS: readonly (readonly [upTo: number, model: string, input: JsonObject
 export const openLoad = (plan: LoadPlan): Load => {
   const { url, tenants, clients, times } = plan;
   const roll = chance(plan.seed + 1);
-  const tally: Tally = { submitted: 0, succeeded: 0, failed: 0, again: 0, downloads: 0, strange: [] };
+  const tally: Tally = { submitted: 0, succeeded: 0, failed: 0, again: 0, downloads: 0, heldBack: 0, strange: [] };
   const acknowledged: string[] = [];
   /** Per client what it waits for, the one that waited longest first. */
   const waiting: string[][] = Array.from({ length: clients }, () => []);
@@ -176,7 +180,9 @@ export const openLoad = (plan: LoadPlan): Load => {
       const submitDue = () => {
         // By the time that has passed: a late timer makes up for what it missed.
         const due = Math.floor(((performance.now() - fromMono) / 1000) * plan.rate);
-        for (; begun < due; begun += 1) track(submit(times.fresh()));
+        for (; begun < due; begun += 1)
+          if (waiting.reduce((sum, line) => sum + line.length, 0) > plan.inFlight * MOST_IN_FLIGHT) tally.heldBack += 1;
+          else track(submit(times.fresh()));
       };
       timers.push(setInterval(submitDue, Math.max(5, 1000 / plan.rate / 2)));
       for (let client = 0; client < clients; client += 1)

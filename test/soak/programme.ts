@@ -14,13 +14,14 @@ import { type Facts, type Row, verdictOf, WARM_S } from "./verdict.ts";
 
 const HELP = `Usage: npm run soak -- [--minutes N] [--rate N] [--in-flight N] [--clients N] [--seed N] [--out DIR] [--sources] [--strict]
 
-Runs the service and the simulator as processes of their own under a steady load, kills the service after a third of the
-time (kill -9), starts it again, and prints one line of figures every 10 s and a verdict at the end. Exit code 0: nothing failed.
+Runs the service and the simulator as processes of their own under a steady load, kills the service (kill -9) after a third of the
+time, starts it again, and prints one line of figures every 10 s and a verdict at the end. Exit code 0: nothing failed.
 
   --minutes N     how long the load lasts (default 30)
   --rate N        submissions per second (default 20; 10 below 5 minutes)
   --in-flight N   generations in flight, from the first minute on (default 2000; 200 below 5 minutes)
   --clients N     callers, each of which polls every 2 s (default 500; 50 below 5 minutes)
+  --kill-at N     minute of the kill (default a third of the time)
   --seed N        decides run times and orders (default random, printed)
   --out DIR       keeps the samples, the logs and a chart of the memory there
   --sources       runs the service from its sources; default: dist/genrouter where it is there (npm run build)
@@ -47,6 +48,7 @@ const { values } = parseArgs({
     rate: { type: "string" },
     "in-flight": { type: "string" },
     clients: { type: "string" },
+    "kill-at": { type: "string" },
     seed: { type: "string", default: String(Date.now() % 1_000_000) },
     out: { type: "string" },
     sources: { type: "boolean", default: false },
@@ -72,6 +74,7 @@ const isSmall = minutes < SMALL_MINUTES;
 const rate = numberOf("rate", values.rate ?? (isSmall ? "10" : "20"));
 const inFlight = numberOf("in-flight", values["in-flight"] ?? (isSmall ? "200" : "2000"));
 const clients = numberOf("clients", values.clients ?? (isSmall ? "50" : "500"));
+const killAtS = numberOf("kill-at", values["kill-at"] ?? String(minutes / 3)) * 60;
 const seed = numberOf("seed", values.seed);
 process.on("SIGINT", () => process.exit(130));
 process.on("SIGTERM", () => process.exit(143));
@@ -100,7 +103,9 @@ const soak = async (genrouter: readonly string[], home: string): Promise<{ sampl
   let lifeFromS = 0;
   /** What is really kept, all garbage gone. It costs a moment, so it is asked when a life's memory begins to be judged and at its end. */
   const keep = async () => {
-    const { heapBytes, objects } = await askFigures(dir, { collect: true });
+    const told = await askFigures(dir, { collect: true }).catch(() => undefined);
+    if (!told) return;
+    const { heapBytes, objects } = told;
     kept.push({ life, atS: elapsedS(), heapMb: heapBytes / MB, objects });
     say(`heap after a full collection: ${(heapBytes / MB).toFixed(1)} MB`);
   };
@@ -121,10 +126,14 @@ const soak = async (genrouter: readonly string[], home: string): Promise<{ sampl
   let isWarm = false;
   for (let look = 1; look * LOOK_EVERY_MS <= minutes * 60_000; look += 1) {
     await Bun.sleep(Math.max(0, look * LOOK_EVERY_MS - (performance.now() - fromMono)));
-    const sample = await sampler.look(running.pid, life, elapsedS());
+    const sample = await sampler.look(running.pid, life, elapsedS()).catch((fault: unknown) => {
+      say(`${Math.round(elapsedS())} s: not told (${fault instanceof Error ? fault.message : fault})`);
+      return undefined;
+    });
+    if (!sample) continue;
     samples.push(sample);
     say(lineOf(sample));
-    if (life === 1 && elapsedS() >= (minutes * 60) / 3) {
+    if (life === 1 && elapsedS() >= killAtS) {
       await keep();
       await crash();
       await askFigures(dir, { collect: false });
