@@ -1,4 +1,4 @@
-// The properties, in the order they are checked.
+// The properties, the long ones first.
 import { lastCreditProperty } from "./last-credit.ts";
 import { ledgerProperty } from "./ledger.ts";
 import { machineProperty } from "./machine.ts";
@@ -11,8 +11,8 @@ export type Named = { name: string; says: string; check: (asked: Asked) => Promi
 
 export const PROPERTIES: readonly Named[] = [
   { ...ledgerProperty, check: (asked) => checkProperty(ledgerProperty, asked) },
-  { ...lastCreditProperty, check: (asked) => checkProperty(lastCreditProperty, asked) },
   { ...machineProperty, check: (asked) => checkProperty(machineProperty, asked) },
+  { ...lastCreditProperty, check: (asked) => checkProperty(lastCreditProperty, asked) },
   { ...priceProperty, check: (asked) => checkProperty(priceProperty, asked) },
   { ...wireProperty, check: (asked) => checkProperty(wireProperty, asked) },
 ];

@@ -133,6 +133,24 @@ const judge = (race: Race, answers: readonly Answer[]): number => {
   return made.length;
 };
 
+/** After a top-up everything that was refused is asked again: a refusal has bound no key. */
+const judgeRetry = (answers: readonly Answer[], again: readonly Answer[]): number => {
+  let made = 0;
+  for (const [at, answer] of again.entries()) {
+    const first = answers[at];
+    if ("accepted" in answer && !answer.accepted.replayed) made += 1;
+    if (first && "accepted" in first && first.key !== null)
+      insist(
+        "the id of a key asked again",
+        "accepted" in answer ? answer.accepted.record.id : answer.code,
+        first.accepted.record.id,
+      );
+    // With credits for everybody only the other body of a key is turned away.
+    if ("code" in answer) insist("a refusal with credits for all", answer.code, "idempotency_conflict");
+  }
+  return made;
+};
+
 const openRaces = () => {
   let opening: Promise<{ store: Store; reserve: number }> | null = null;
   /** One store for all races, an account for each; what a generation reserves is asked of the corridor once. */
@@ -163,12 +181,17 @@ const openRaces = () => {
       if (credits > 0) await topUp(store, account.seq, credits);
       const caller = await store.callerByKeyHash(account.keyHash);
       if (!caller) throw new Error("no caller");
-      const made = judge(race, await answersOf(race, store, caller));
+      const answers = await answersOf(race, store, caller);
+      const made = judge(race, answers);
       submissions += race.submissions.length;
       const row = await store.account(account.id);
       insist("held", row?.heldCredits, made * reserve);
       insist("available", row?.availableCredits, credits - made * reserve);
       insist("in progress", row?.inProgress, made);
+      await topUp(store, account.seq, answers.length * reserve);
+      const retry: Race = { ...race, limit: 100 };
+      const more = judgeRetry(answers, await answersOf(retry, store, caller));
+      insist("held after the retries", (await store.account(account.id))?.heldCredits, (made + more) * reserve);
     },
     finish: async (): Promise<void> => {
       if (opening === null) return;

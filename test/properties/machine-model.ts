@@ -16,14 +16,27 @@ const BECOMES: Readonly<Record<string, readonly string[]>> = {
   capped: ["accepted", "delivered"],
 };
 
+/** Only these events may make of an attempt what it becomes: what was sent is never given up on a mere suspicion. */
+const BY: Readonly<Record<string, readonly string[]>> = {
+  delivered: ["collected"],
+  absent: ["provedAbsent"],
+  lost: ["meansExhausted", "attemptTimeEnded"],
+  capped: ["attemptTimeEnded"],
+  rejected: ["rejected", "attemptTimeEnded"],
+  failed: ["jobFailed", "resultLost", "collectTimeEnded"],
+  superseded: ["collected"],
+};
+
 /** What the store has of a generation. */
 export type Seen = {
   record: Pick<GenerationRecord, "status" | "quotedCredits" | "reservedCredits" | "costCredits" | "attempts" | "completedAtMs">;
   commands: readonly Command[];
-  attempts: readonly { n: number; state: string; price: number; route: string }[];
+  attempts: readonly { n: number; state: string; price: number; route: string; watchUntilMs: number | null }[];
   movements: readonly { kind: string; credits: number }[];
   account: { available: number; held: number; charged: number; inProgress: number };
 };
+
+type Told = { type: string; atMs: number; n?: number };
 
 /** The model's memory of one generation. */
 export const openMachineModel = (plan: readonly PlannedRoute[]) => {
@@ -67,10 +80,14 @@ export const openMachineModel = (plan: readonly PlannedRoute[]) => {
     return faults;
   };
 
-  const attemptFaults = ({ attempts: rows, record }: Seen): string[] => {
+  const attemptFaults = ({ attempts: rows, record }: Seen, event: Told): string[] => {
     const faults: string[] = [];
     for (const { n, state, price, route } of rows) {
       const before = states.get(n) ?? "none";
+      if (before !== state && BY[state]?.includes(event.type) === false) faults.push(`attempt ${n} is ${state} by ${event.type}`);
+      // Once the waiting time is over no attempt begins, and none is sent for the first time.
+      const isFirst = before === "none" || (state === "sending" && sentAtMs.get(n) === event.atMs);
+      if (isFirst && event.atMs >= WAIT_ENDS_AT_MS) faults.push(`attempt ${n} is ${state} after the waiting time`);
       if (before !== state && !BECOMES[before]?.includes(state)) faults.push(`attempt ${n} went from ${before} to ${state}`);
       states.set(n, state);
       if (plan[n - 1]?.routeId !== route || plan[n - 1]?.priceCredits !== price) faults.push(`attempt ${n} is of another route`);
@@ -86,7 +103,7 @@ export const openMachineModel = (plan: readonly PlannedRoute[]) => {
   return {
     hasEnded: () => leaf === "succeeded" || leaf === "failed",
     /** Checks what an event led to. `n` is the attempt in hand afterwards, 0 for none. */
-    stepped: (event: { type: string; atMs: number; n?: number }, leafAfter: string, n: number, seen: Seen): string[] => {
+    stepped: (event: Told, leafAfter: string, n: number, seen: Seen): string[] => {
       const faults: string[] = [];
       if (leaf === "succeeded" || leaf === "failed") faults.push(`${leaf} became ${leafAfter}`);
       const wasFetching = isFetching(leaf);
@@ -100,7 +117,7 @@ export const openMachineModel = (plan: readonly PlannedRoute[]) => {
       const deadlines = JSON.stringify(seen.commands);
       if (deadlines !== JSON.stringify(wanted ? [wanted] : []))
         faults.push(`waits for ${deadlines}, not ${JSON.stringify(wanted)}`);
-      return [...faults, ...moneyFaults(seen), ...attemptFaults(seen)];
+      return [...faults, ...moneyFaults(seen), ...attemptFaults(seen, event)];
     },
   };
 };

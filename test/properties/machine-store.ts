@@ -1,7 +1,6 @@
 // The store of the machine's property: an account for each life, and everything of a generation read in one go.
 
-import type { Resting } from "../../actors/host.ts";
-import type { StepDeed, StepOutcome } from "../../src/deeds.ts";
+import type { StepDeed, StepOutcome, Unfinished } from "../../src/deeds.ts";
 import { prepareRecoveryReads } from "../../src/store/sqlite/read/recovery.ts";
 import type { Command, PlannedRoute } from "../../src/terms.ts";
 import { STARTED_AT_MS, WAIT_MS } from "../machine/explore.ts";
@@ -53,7 +52,7 @@ export const openMachineStore = (image: Uint8Array) => {
   );
   const commands = db.prepare<Command, [number]>("SELECT kind, n, due_at_ms AS dueAtMs FROM command WHERE seq = ?1");
   const attempts = db.prepare<Seen["attempts"][number], [number]>(
-    "SELECT n, state, price_credits AS price, route_id AS route FROM attempt WHERE seq = ?1 ORDER BY n",
+    "SELECT n, state, price_credits AS price, route_id AS route, watch_until_ms AS watchUntilMs FROM attempt WHERE seq = ?1 ORDER BY n",
   );
   const movements = db.prepare<Seen["movements"][number], [number]>(
     "SELECT kind, credits FROM movement WHERE generation_seq = ?1 ORDER BY seq",
@@ -80,7 +79,7 @@ export const openMachineStore = (image: Uint8Array) => {
       if (admitted.kind !== "admitted") throw new Error(`not admitted: ${JSON.stringify(admitted)}`);
     },
     step: (deed: StepDeed): StepOutcome => one(deed) as StepOutcome,
-    resting: async (seq: number): Promise<Resting | undefined> => {
+    resting: async (seq: number): Promise<Unfinished | undefined> => {
       const [found] = await unfinished(seq - 1, 1);
       return found?.seq === seq ? found : undefined;
     },

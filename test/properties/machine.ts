@@ -4,8 +4,9 @@ import { generationMachine } from "../../actors/generation.ts";
 import { deadlineOf, freeze, type GenerationSnapshot, leafOf, standingAsks, thaw } from "../../actors/generation-snapshot.ts";
 import type { GenerationEvent, Saying } from "../../actors/generation-words.ts";
 import { Host, type HostParts } from "../../actors/host.ts";
+import { takeUp } from "../../actors/restore.ts";
 import { makeStep } from "../../actors/step.ts";
-import { type StepDeed, StoreUnknown } from "../../src/deeds.ts";
+import { type StepDeed, StoreUnknown, type Unfinished } from "../../src/deeds.ts";
 import { generationId, newGenerationSeq } from "../../src/ids.ts";
 import type { PlannedRoute } from "../../src/terms.ts";
 import { COLLECT_MS, STARTED_AT_MS, WAIT_MS } from "../machine/explore.ts";
@@ -40,6 +41,13 @@ const openTwin = (seq: number, plan: readonly PlannedRoute[]) => {
   };
 };
 
+/** A process that takes it up restarts no deadline: only one that passed while nobody lived leaves one last look. */
+const checkTakenUp = (found: Unfinished, nowMs: number): void => {
+  if (found.snapshot === null) return;
+  const { deadline } = takeUp(found, found.snapshot, nowMs, nowMs);
+  same("the deadline taken up", deadline ? [deadline] : [], found.commands);
+};
+
 /** A generation with its host, which may be dropped at any moment and woken from what is on disk. */
 const openSubject = async (store: MachineStore, accountSeq: number, plan: readonly PlannedRoute[]) => {
   const seq = newGenerationSeq(STARTED_AT_MS);
@@ -70,14 +78,15 @@ const openSubject = async (store: MachineStore, accountSeq: number, plan: readon
       lost = reason;
     },
   };
-  const wake = async () => {
+  const wake = async (nowMs: number) => {
     const resting = await store.resting(seq);
+    if (resting) checkTakenUp(resting, nowMs);
     const woken = new Host({ seq, id, accountSeq }, parts);
     if (resting) woken.wake(resting);
     else woken.end();
     return woken;
   };
-  let host = await wake();
+  let host = await wake(STARTED_AT_MS);
   return {
     seq,
     id,
@@ -89,14 +98,14 @@ const openSubject = async (store: MachineStore, accountSeq: number, plan: readon
       host.tell(event);
       await host.idle();
       end = null;
-      if (lost?.startsWith("planted")) host = await wake();
+      if (lost?.startsWith("planted")) host = await wake(event.atMs);
       else if (lost !== null) throw new Error(`the host gave up: ${lost}`);
       lost = null;
       return { posted, asks };
     },
-    crash: async () => {
+    crash: async (nowMs: number) => {
       host.end();
-      host = await wake();
+      host = await wake(nowMs);
     },
     putAway: () => void host.putAway(),
   };
@@ -152,13 +161,19 @@ const playLife = async (store: MachineStore, round: number, { plan: index, moves
     if (move.end === null) same(`what ${mine.type} asked for`, asks, step.asks);
     const after = twin.snapshot();
     const n = after.context.current?.n ?? 0;
-    const faults = model.stepped(mine, step.deed.stateAfter, n, store.seen(subject.seq, round + 1));
+    const seen = store.seen(subject.seq, round + 1);
+    const faults = model.stepped(mine, step.deed.stateAfter, n, seen);
     if (faults.length > 0) throw new Error(`after ${JSON.stringify(mine)}: ${faults.join("; ")}`);
-    if (step.deed.snapshot !== null) checkRestorable(step.deed.snapshot, plan, after);
+    if (step.deed.snapshot === null) return;
+    checkRestorable(step.deed.snapshot, plan, after);
+    // What may still deliver is asked about again after every restart.
+    const asked = standingAsks(after).flatMap((ask) => ("n" in ask ? [ask.n] : []));
+    const unasked = seen.attempts.filter(({ n: watched, watchUntilMs }) => watchUntilMs !== null && !asked.includes(watched));
+    same("attempts watched and not asked about after a restart", unasked, []);
   };
 
   for (const move of moves) {
-    if (move.move === "crash") await subject.crash();
+    if (move.move === "crash") await subject.crash(nowMs);
     else if (move.move === "putAway") subject.putAway();
     else if ("pick" in move) await tell(move);
   }

@@ -1,12 +1,14 @@
 // The properties in their full counts: `npm run properties -- [--runs N] [--seed N] [--only NAME]`; ends with `N passed, N failed`.
+import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { PROPERTIES } from "./all.ts";
 
-const USAGE = `npm run properties -- [--runs N] [--seed N] [--only NAME[,NAME]]
+const USAGE = `npm run properties -- [--runs N] [--seed N] [--only NAME[,NAME]] [--jobs N]
 
   --runs N      random runs of each property (5000); the race for the last credit makes a fifth of them
   --seed N      where the random values begin; the same seed makes the same values (random)
   --only NAME   ${PROPERTIES.map(({ name }) => name).join(", ")}
+  --jobs N      properties checked at a time, each in a process of its own (one for each core)
 
 Counterexamples of former days (test/regressions/properties-*.json) are played first. A new one becomes such a file.
 
@@ -20,6 +22,7 @@ const { values } = parseArgs({
     runs: { type: "string", default: "5000" },
     seed: { type: "string", default: String(Date.now() % 1_000_000) },
     only: { type: "string" },
+    jobs: { type: "string", default: String(availableParallelism()) },
     help: { type: "boolean", default: false },
   },
 });
@@ -37,19 +40,42 @@ if (!Number.isInteger(runs) || runs < 1 || !Number.isInteger(seed) || chosen.len
   process.exit(2);
 }
 
-say(`seed ${seed}, ${runs} runs`);
-let passed = 0;
-const figures: Record<string, unknown> = { seed };
-for (const { name, says, check } of chosen) {
+type Result = { name: string; lines: string[]; held: boolean; figures: unknown };
+
+const checkHere = async ({ name, says, check }: (typeof PROPERTIES)[number]): Promise<Result> => {
   // With a bug planted a counterexample says nothing about the product: it is not kept, and nobody waits for it to shrink.
-  const outcome = await check({ runs, seed, keeps: process.env.MUTANT === undefined });
-  const perSecond = Math.round(outcome.runs / (outcome.ms / 1000));
-  if (outcome.fault === null) passed += 1;
-  say(`${outcome.fault === null ? "(pass)" : "(fail)"} ${name}: ${says} (${outcome.runs} runs, ${perSecond}/s)`);
-  if (outcome.fault !== null) say(outcome.fault.replace(/^/gm, "       ").slice(0, 6000));
-  const { fault: _, ms, ...counts } = outcome;
-  figures[name] = { ...counts, ms: Math.round(ms), perSecond };
-}
-say(`figures ${JSON.stringify(figures)}`);
-say(`${passed} passed, ${chosen.length - passed} failed`);
-process.exit(passed === chosen.length ? 0 : 1);
+  const { fault, ms, ...counts } = await check({ runs, seed, keeps: process.env.MUTANT === undefined });
+  const perSecond = Math.round(counts.runs / (ms / 1000));
+  const head = `${fault === null ? "(pass)" : "(fail)"} ${name}: ${says} (${counts.runs} runs, ${perSecond}/s)`;
+  const lines = fault === null ? [head] : [head, fault.replace(/^/gm, "       ").slice(0, 6000)];
+  return { name, lines, held: fault === null, figures: { ...counts, ms: Math.round(ms), perSecond } };
+};
+
+/** The same in a process of its own; what it printed is handed on. */
+const checkApart = async ({ name }: (typeof PROPERTIES)[number]): Promise<Result> => {
+  const args = ["--runs", String(runs), "--seed", String(seed), "--only", name, "--jobs", "1"];
+  const child = Bun.spawn([process.execPath, import.meta.path, ...args], { stdout: "pipe", stderr: "inherit" });
+  const said = (await new Response(child.stdout).text()).trimEnd().split("\n");
+  const held = (await child.exited) === 0;
+  const figures = said.find((line) => line.startsWith("figures "))?.slice("figures ".length);
+  const own = figures === undefined ? undefined : (JSON.parse(figures) as Record<string, unknown>)[name];
+  // Without the first line (seed) and the last two (figures, count); a process that broke down is shown whole.
+  return { name, lines: own === undefined ? [`(fail) ${name}`, ...said] : said.slice(1, -2), held, figures: own };
+};
+
+say(`seed ${seed}, ${runs} runs`);
+const jobs = Math.min(chosen.length, Math.max(1, Number(values.jobs)));
+const results: Result[] = [];
+const waiting = [...chosen];
+const worker = async () => {
+  for (let next = waiting.shift(); next; next = waiting.shift()) {
+    const result = await (jobs === 1 ? checkHere(next) : checkApart(next));
+    results.push(result);
+    for (const line of result.lines) say(line);
+  }
+};
+await Promise.all(Array.from({ length: jobs }, worker));
+const failed = results.filter(({ held }) => !held).length;
+say(`figures ${JSON.stringify({ seed, ...Object.fromEntries(results.map(({ name, figures }) => [name, figures])) })}`);
+say(`${results.length - failed} passed, ${failed} failed`);
+process.exit(failed === 0 ? 0 : 1);
