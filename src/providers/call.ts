@@ -20,6 +20,9 @@ export type CallRules = {
   signal: AbortSignal;
 };
 
+/** Makes one call; never throws for what the outside does. */
+export type CallProvider = (request: ProviderRequest, rules: CallRules) => Promise<Called>;
+
 /** Answers nested deeper are rubbish; walking them could exhaust the stack. */
 const DEEPEST_JSON = 64;
 
@@ -101,7 +104,7 @@ const readBounded = async (body: ReadableStream<Uint8Array>, maxBytes: number): 
  * Makes one call; never throws for what the outside does. Redirects are handed back, not followed: a followed 307 would
  * send the body a second time, to somebody else. Nothing is ever sent again by itself.
  */
-export const callProvider = async (request: ProviderRequest, rules: CallRules): Promise<Called> => {
+export const callProvider: CallProvider = async (request, rules) => {
   if (rules.signal.aborted) return { kind: "not_sent", detail: "given up before it was sent" };
   const stop = new AbortController();
   let stopped = "";

@@ -1,7 +1,7 @@
 // One provider, opened: where it is, who may be given its key, its bulkheads, and the one way to call it.
 
 import { detailOf } from "./answer.ts";
-import { type Called, callProvider, readJson } from "./call.ts";
+import { type Called, type CallProvider, callProvider, readJson } from "./call.ts";
 import { openPool, type Pool, type Release } from "./pool.ts";
 import type { Adapter, ProviderRequest, ProviderResponse, ProviderTraits } from "./provider.ts";
 
@@ -23,6 +23,8 @@ export type DeskPlan = {
   origins: readonly string[];
   settings: { base_url?: string; key?: string };
   slots: Slots;
+  /** The socket, unless a world has one of its own. */
+  call?: CallProvider;
   traits: Partial<ProviderTraits>;
 };
 
@@ -36,8 +38,14 @@ export interface Desk {
   barred(address: string): string | undefined;
   /** One call with the credential; an address that is barred is never connected to. */
   ask(request: ProviderRequest, timeoutMs: number, signal: AbortSignal): Promise<Called>;
-  /** Runs a question or a look-up in its allowance; `late` when no slot came free within `timeoutMs`. */
-  inTurn<T>(what: "questions" | "finds", timeoutMs: number, signal: AbortSignal, late: T, question: () => Promise<T>): Promise<T>;
+  /** Runs a question or a look-up in its allowance; `late` when no slot came free within `patienceMs`, or it was given up. */
+  inTurn<T>(
+    what: "questions" | "finds",
+    patienceMs: number | undefined,
+    signal: AbortSignal,
+    late: T,
+    question: () => Promise<T>,
+  ): Promise<T>;
 }
 
 /** Providers repeat a credential they do not like; from here on nobody sees it. */
@@ -48,7 +56,7 @@ const withoutKey = (response: ProviderResponse, key: string): ProviderResponse =
 };
 
 /** @throws Error one line, for a credential that cannot be sent. */
-export const openDesk = ({ adapter, publicUrl, origins, settings, slots, traits }: DeskPlan): Desk => {
+export const openDesk = ({ adapter, publicUrl, origins, settings, slots, traits, call = callProvider }: DeskPlan): Desk => {
   const key = settings.key?.trim() || undefined;
   if (key !== undefined && !/^[\x21-\x7e]+$/.test(key))
     throw new Error(`providers.${adapter.id}.key: a credential is one word of printable ASCII; this one cannot be sent`);
@@ -77,14 +85,14 @@ export const openDesk = ({ adapter, publicUrl, origins, settings, slots, traits 
       const bar = barred(request.url);
       if (bar !== undefined || key === undefined) return { kind: "not_sent", detail: bar ?? "no credential" };
       const headers = adapter.auth(key);
-      const called = await callProvider(request, { headers, timeoutMs, maxBytes: LARGEST_ANSWER, signal });
+      const called = await call(request, { headers, timeoutMs, maxBytes: LARGEST_ANSWER, signal });
       return called.kind === "answered" ? { kind: "answered", response: withoutKey(called.response, key) } : called;
     },
 
-    async inTurn(what, timeoutMs, signal, late, question) {
+    async inTurn(what, patienceMs, signal, late, question) {
       let release: Release;
       try {
-        release = await pools[what].take(signal, timeoutMs);
+        release = await pools[what].take(signal, patienceMs);
       } catch {
         return late;
       }

@@ -4,19 +4,27 @@ import { type Static, Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import type { Job, JsonObject } from "../terms.ts";
 import { detailOf } from "./answer.ts";
+import type { CallProvider } from "./call.ts";
 import { openClaims } from "./claims.ts";
 import { type Desk, openDesk, type Slots } from "./desk.ts";
 import { FAL_BASE_URL, FAL_ORIGINS, fal } from "./fal.ts";
 import { lookUp } from "./lookup.ts";
 import type { Adapter, AdapterContext, FindOutcome, PollOutcome, Providers, ProviderTraits, Work } from "./provider.ts";
 import { REPLICATE_BASE_URL, replicate } from "./replicate.ts";
+import { requestLimit } from "./request-limit.ts";
 
 /** Total time per call, ms. A look-up has its time for all its pages together. */
 export type CallTimes = { submitMs: number; pollMs: number; findMs: number; cancelMs: number };
 const CALL_TIMES: CallTimes = { submitMs: 30_000, pollMs: 15_000, findMs: 15_000, cancelMs: 10_000 };
 
-/** Per provider; all providers together stay below the runtime's bound of 256 requests, which every host shares. */
+/** Per provider; all providers together stay below the runtime's bound on requests, which every host shares. */
 const SLOTS: Slots = { submits: 64, questions: 32, finds: 8 };
+/** With room for more: thousands of jobs are asked about every 5 s, and each answer takes a tenth of a second or two. */
+const MANY_QUESTIONS = 256;
+const ROOMY = 2_048;
+
+/** The slots of one provider, where the process may have so many requests in flight. */
+export const slotsWithin = (limit: number): Slots => (limit >= ROOMY ? { ...SLOTS, questions: MANY_QUESTIONS } : SLOTS);
 
 const DIALECTS: Readonly<Record<string, { adapter: Adapter; publicUrl: string; origins: readonly string[] }>> = {
   fal: { adapter: fal, publicUrl: FAL_BASE_URL, origins: FAL_ORIGINS },
@@ -34,6 +42,8 @@ export type ProvidersOptions = {
   nowMs?: () => number;
   timeouts?: Partial<CallTimes>;
   slots?: Partial<Slots>;
+  /** The socket; a world in virtual time has one of its own. */
+  call?: CallProvider;
   /** Replaces traits of a provider, for one that is known to settle sooner (the simulator). */
   traits?: Readonly<Record<string, Partial<ProviderTraits>>>;
 };
@@ -63,11 +73,12 @@ const readComposed = (text: string | null, ref: string): Static<typeof composedR
  */
 export const openProviders = (options: ProvidersOptions): Providers => {
   const times = { ...CALL_TIMES, ...options.timeouts };
-  const slots = { ...SLOTS, ...options.slots };
+  const slots = { ...slotsWithin(requestLimit()), ...options.slots };
   const claims = openClaims();
   const desks = new Map(
     Object.entries(DIALECTS).map(([id, dialect]) => {
-      const plan = { ...dialect, settings: options.settings[id] ?? {}, slots, traits: options.traits?.[id] ?? {} };
+      const { settings, traits, call } = options;
+      const plan = { ...dialect, settings: settings[id] ?? {}, slots, traits: traits?.[id] ?? {}, ...(call ? { call } : {}) };
       return [id, openDesk(plan)] as const;
     }),
   );
@@ -133,7 +144,14 @@ export const openProviders = (options: ProvidersOptions): Providers => {
       ok(sentAtMs !== null, `attempt ${ref} is looked for but was never sent`);
       const late: FindOutcome = { kind: "unclear", detail: "no free connection" };
       const context = contextOf(desk, errand);
-      const lookup = { context, sentAtMs, timeoutMs: times.findMs, claims, isOwned: options.isOwned, nowMs: options.nowMs ?? Date.now };
+      const lookup = {
+        context,
+        sentAtMs,
+        timeoutMs: times.findMs,
+        claims,
+        isOwned: options.isOwned,
+        nowMs: options.nowMs ?? Date.now,
+      };
       return await desk.inTurn("finds", times.findMs, signal, late, () => lookUp(desk, lookup, signal));
     },
 
@@ -142,9 +160,8 @@ export const openProviders = (options: ProvidersOptions): Providers => {
       const desk = deskOf(route.provider);
       ok(job, `attempt ${ref} is polled but has no job`);
       const late: PollOutcome = { kind: "unclear", detail: "no free connection" };
-      return await desk.inTurn("questions", times.pollMs, signal, late, () =>
-        pollJob(desk, job, contextOf(desk, errand), signal),
-      );
+      // However long the line is, a poll keeps its place: whoever left would have to begin at its end again.
+      return await desk.inTurn("questions", undefined, signal, late, () => pollJob(desk, job, contextOf(desk, errand), signal));
     },
 
     async cancel(errand, signal) {

@@ -1,6 +1,11 @@
 // Raises the runtime's bound on requests in flight, which is shared by every host and can only be set when a process starts.
 
 const VARIABLE = "BUN_CONFIG_MAX_HTTP_REQUESTS";
+/** What the runtime allows when nobody says otherwise. */
+const UNRAISED = 256;
+
+/** How many requests this process may have in flight, to all hosts together. */
+export const requestLimit = (): number => Number(process.env[VARIABLE]) || UNRAISED;
 
 /**
  * Starts this process over in place (same pid, same streams) with room for `limit` requests in flight, unless the
