@@ -1,0 +1,147 @@
+// The long setting of every programme, in parts that may be interrupted: `npm run long`; each part done is remembered for its commit.
+import { appendFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+
+const root = join(import.meta.dir, "..");
+
+/** A programme in its long setting: `total` of `unit`, `part` at a time. `words` makes the command of one part. */
+type Long = {
+  name: string;
+  unit: string;
+  total: number;
+  part: number;
+  words: (count: number, seed: number) => string[];
+};
+const LONG: readonly Long[] = [
+  {
+    ...{ name: "simulate", unit: "seeds", total: 200_000, part: 5_000 },
+    words: (count, seed) => ["proof/simulation/programme.ts", "--seed", String(seed), "--seeds", String(count)],
+  },
+  {
+    ...{ name: "properties", unit: "runs", total: 200_000, part: 20_000 },
+    words: (count, seed) => ["test/properties/programme.ts", "--runs", String(count), "--seed", String(seed)],
+  },
+  {
+    ...{ name: "crash", unit: "cycles", total: 2_000, part: 100 },
+    words: (count, seed) => ["test/crash/programme.ts", "--cycles", String(count), "--seed", String(seed)],
+  },
+  {
+    ...{ name: "power", unit: "cuts", total: 500, part: 50 },
+    words: (count, seed) => ["test/power/programme.ts", "--cuts", String(count), "--seed", String(seed)],
+  },
+  {
+    ...{ name: "fuzz", unit: "cases", total: 300_000, part: 30_000 },
+    words: (count, seed) => ["test/fuzz/programme.ts", "--cases", String(count), "--seed", String(seed)],
+  },
+  {
+    ...{ name: "faults", unit: "indices", total: 500, part: 500 },
+    words: (count) => ["test/faults/programme.ts", "--sweep", String(count)],
+  },
+  {
+    ...{ name: "soak", unit: "minutes", total: 30, part: 30 },
+    words: (count, seed) => ["test/soak/programme.ts", "--minutes", String(count), "--seed", String(seed)],
+  },
+];
+
+type Part = {
+  name: string;
+  seed: number;
+  count: number;
+  seconds: number;
+  passed: number;
+  failed: number;
+  figures: Record<string, unknown>;
+  at: string;
+};
+
+const HELP = `The long setting of every programme, in parts of some minutes. What is done is kept in .long/<commit>.jsonl and not done again.
+
+  npm run long                          everything that is left, one programme after the other
+  npm run long -- --only simulate,fuzz  these
+  npm run long -- --minutes 90          begins no part after 90 minutes
+  npm run long -- --show                what is done so far, as a table
+`;
+const { values } = parseArgs({
+  options: { only: { type: "string" }, minutes: { type: "string" }, show: { type: "boolean" }, help: { type: "boolean" } },
+});
+const say = (line: string) => process.stdout.write(`${line}\n`);
+if (values.help) {
+  say(HELP);
+  process.exit(0);
+}
+
+const git = (...words: string[]) =>
+  Bun.spawnSync(["git", ...words], { cwd: root })
+    .stdout.toString()
+    .trim();
+const commit = git("rev-parse", "--short=12", "HEAD");
+if (git("status", "--porcelain", "--untracked-files=no") !== "") {
+  say("there are changes that are not committed: figures belong to a commit");
+  process.exit(2);
+}
+mkdirSync(join(root, ".long"), { recursive: true });
+const file = join(root, ".long", `${commit}.jsonl`);
+const read = (): Part[] =>
+  existsSync(file)
+    ? readFileSync(file, "utf8")
+        .split("\n")
+        .flatMap((line) => (line === "" ? [] : [JSON.parse(line) as Part]))
+    : [];
+const doneOf = (name: string) => read().reduce((sum, part) => sum + (part.name === name ? part.count : 0), 0);
+
+const runPart = async (long: Long, count: number, seed: number): Promise<Part> => {
+  const beganMono = performance.now();
+  const child = Bun.spawn([process.execPath, ...long.words(count, seed)], { cwd: root, stdout: "pipe", stderr: "inherit" });
+  let said = "";
+  const decoder = new TextDecoder();
+  for await (const chunk of child.stdout) {
+    process.stdout.write(chunk);
+    said += decoder.decode(chunk, { stream: true });
+  }
+  const code = await child.exited;
+  const verdict = /^(\d+) passed, (\d+) failed$/m.exec(said.split("\n").slice(-3).join("\n"));
+  const figures = [...said.matchAll(/^figures (\{.*\})$/gm)].at(-1)?.[1];
+  return {
+    ...{ name: long.name, seed, count, seconds: Math.round((performance.now() - beganMono) / 1000) },
+    passed: Number(verdict?.[1] ?? 0),
+    failed: Math.max(Number(verdict?.[2] ?? 1), code === 0 ? 0 : 1),
+    figures: figures ? (JSON.parse(figures) as Part["figures"]) : {},
+    at: new Date().toISOString().slice(0, 10),
+  };
+};
+
+const show = () => {
+  say(`commit ${commit}`);
+  for (const long of LONG) {
+    const parts = read().filter((part) => part.name === long.name);
+    const sum = (of: (part: Part) => number) => parts.reduce((total, part) => total + of(part), 0);
+    const count = sum((part) => part.count);
+    const figures: Record<string, number> = {};
+    for (const part of parts)
+      for (const [name, figure] of Object.entries(part.figures))
+        if (typeof figure === "number" && !/seed/i.test(name)) figures[name] = (figures[name] ?? 0) + figure;
+    say(
+      `${long.name.padEnd(11)} ${String(count).padStart(7)} of ${String(long.total).padEnd(7)} ${long.unit.padEnd(8)} ` +
+        `${String(sum((part) => part.failed)).padStart(3)} findings  ${String(Math.round(sum((part) => part.seconds) / 60)).padStart(4)} min  ${parts.at(-1)?.at ?? ""}`,
+    );
+    if (parts.length > 0) say(`            ${JSON.stringify(figures)}`);
+  }
+};
+
+const beganMono = performance.now();
+const isTimeUp = () => values.minutes !== undefined && performance.now() - beganMono > Number(values.minutes) * 60_000;
+const wanted = values.only?.split(",");
+let failed = 0;
+if (!values.show)
+  for (const long of LONG)
+    while (!isTimeUp() && (wanted?.includes(long.name) ?? true) && doneOf(long.name) < long.total && failed === 0) {
+      const done = doneOf(long.name);
+      say(`== ${long.name}: ${done} of ${long.total} ${long.unit} done`);
+      // Every part has seeds of its own, the same on every machine.
+      const part = await runPart(long, Math.min(long.part, long.total - done), 1_000_000 + done);
+      appendFileSync(file, `${JSON.stringify(part)}\n`);
+      failed += part.failed;
+    }
+show();
+process.exit(failed === 0 ? 0 : 1);
