@@ -6,7 +6,7 @@ import type { Arrival } from "./upstream.ts";
 const UNDER_WAY: ReadonlySet<string> = new Set(["intent", "sending", "accepted"]);
 
 /** Reads the disk at the moment of the arrival, past every node. Returns what is wrong. */
-export const judgeArrival = async (reads: StoreReads, { ref }: Arrival): Promise<string[]> => {
+export const judgeArrival = async (reads: StoreReads, { ref, isQuestion, verdict }: Arrival): Promise<string[]> => {
   const seq = seqOfGenerationId(`gen_${ref.slice(0, ref.lastIndexOf("-"))}`) ?? -1;
   const n = Number(ref.slice(ref.lastIndexOf("-") + 1));
   const attempts = await reads.attemptsOf(seq);
@@ -21,6 +21,8 @@ export const judgeArrival = async (reads: StoreReads, { ref }: Arrival): Promise
     unfinished?.seq === seq
   )
     faults.push(`${ref}: its price is not the one it was planned at`);
+  if (isQuestion && verdict === "accepted" && mine.state !== "sending")
+    faults.push(`${ref}: asking about it bought a job when it was ${mine.state}`);
   for (const other of attempts)
     if (other.n < n && UNDER_WAY.has(other.state)) faults.push(`${ref}: sent while attempt ${other.n} was still ${other.state}`);
   return faults;

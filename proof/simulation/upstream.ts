@@ -30,13 +30,15 @@ export type Arrival = {
   provider: string;
   ref: string;
   atMs: number;
+  /** It is a question by way of the key, not the submission itself. */
+  isQuestion: boolean;
   verdict: "accepted" | "again" | "rateLimited" | "refused" | "broken";
   job: UpstreamJob | null;
 };
 
 export type Upstream = {
   /** A submission arrives. One that carries a key which was seen before is the same job. */
-  arrive(submission: { provider: string; ref: string; input: Json }): Arrival;
+  arrive(submission: { provider: string; ref: string; input: Json; isQuestion: boolean }): Arrival;
   job(provider: string, jobId: string): UpstreamJob | undefined;
   byRef(provider: string, ref: string): UpstreamJob | undefined;
   listed(provider: string): UpstreamJob[];
@@ -93,8 +95,8 @@ export const openUpstream = (parts: {
   };
 
   return {
-    arrive: ({ provider, ref, input }) => {
-      const arrival: Arrival = { provider, ref, atMs: nowMs(), ...judge(provider, ref, JSON.stringify(input)) };
+    arrive: ({ provider, ref, input, isQuestion }) => {
+      const arrival: Arrival = { provider, ref, atMs: nowMs(), isQuestion, ...judge(provider, ref, JSON.stringify(input)) };
       arrivals.push(arrival);
       parts.arrived(arrival);
       return arrival;

@@ -54,10 +54,11 @@ export const openWire = (parts: WireParts): Providers => {
     return known;
   };
   const travelMs = () => dice.between(5, 400) * dice.roll();
-  const arriveWith = (work: Work) =>
+  const arriveWith = (work: Work, isQuestion: boolean) =>
     upstream.arrive({
       provider: work.attempt.route.provider,
       ref: work.attempt.ref,
+      isQuestion,
       input: (JSON.parse(work.attempt.request ?? "null") as { input: string }).input,
     });
 
@@ -88,7 +89,7 @@ export const openWire = (parts: WireParts): Providers => {
     let arrival: Arrival | null = null;
     if (!isLost)
       life.world.after(arrivalMs, () => {
-        arrival = arriveWith(work);
+        arrival = arriveWith(work, false);
       });
     const isTold = !isLost && !isAnswerLost && arrivalMs + backMs < SUBMIT_MS;
     await life.sleep(isTold ? arrivalMs + backMs : dice.chance(0.5) ? SUBMIT_MS : dice.between(50, SUBMIT_MS), signal);
@@ -150,7 +151,7 @@ export const openWire = (parts: WireParts): Providers => {
         await life.cross("find: before");
         await life.sleep(travelMs(), signal);
         if (signal.aborted) return { kind: "unclear", detail: "given up" };
-        const arrival = arriveWith(work);
+        const arrival = arriveWith(work, false);
         await life.cross("find: answered");
         // A refusal of the second request says nothing about the first.
         return arrival.job ? { kind: "found", job: { jobId: arrival.job.jobId } } : { kind: "unclear", detail: arrival.verdict };
