@@ -1,7 +1,7 @@
 // Random crashes in several worlds side by side: each waits most of the time, so two use the machine better than one.
 import { join } from "node:path";
 import { killAll } from "./processes.ts";
-import { type RandomPlan, runRandom } from "./random.ts";
+import { type Far, type RandomPlan, runRandom } from "./random.ts";
 import { type End, mergeEnds } from "./tally.ts";
 
 export type LanesPlan = Omit<RandomPlan, "workers"> & {
@@ -26,7 +26,7 @@ const runLane = (plan: RandomPlan): Promise<End> =>
 /** Splits the cycles among the lanes; the checks of all are judged as one. */
 export const runLanes = async ({ lanes, ...plan }: LanesPlan): Promise<End> => {
   const isOne = lanes === 1;
-  const kills = Array<number>(lanes).fill(0);
+  const far: Far[] = Array<Far>(lanes).fill({ kills: 0, submissions: 0 });
   const ends = await Promise.all(
     Array.from({ length: lanes }, (_, lane) => {
       const seed = plan.seed + lane * LANE_SEEDS;
@@ -37,9 +37,10 @@ export const runLanes = async ({ lanes, ...plan }: LanesPlan): Promise<End> => {
         cycles: Math.floor((plan.cycles + lane) / lanes),
         workers: plan.workers ?? FEWEST_WORKERS + (seed % (MOST_WORKERS - FEWEST_WORKERS + 1)),
         say: (line) => plan.say(isOne ? line : `world ${lane + 1}, ${line}`),
-        onCycle: (count) => {
-          kills[lane] = count;
-          plan.onCycle?.(kills.reduce((sum, n) => sum + n, 0));
+        onCycle: (one) => {
+          far[lane] = one;
+          const sumOf = (name: keyof Far) => far.reduce((sum, each) => sum + each[name], 0);
+          plan.onCycle?.({ kills: sumOf("kills"), submissions: sumOf("submissions") });
         },
       });
     }),

@@ -14,7 +14,7 @@ import { ask, reading, type ServicePlace, type SimulatorPlace, startService, sta
  * before arrived before, or never, and what is sent in peace is answered.
  */
 const PEACE_SPEED = 1200;
-const SETTLE_MS = 60_000;
+const SETTLE_MS = 120_000;
 const LOOK_MS = 25;
 const AT_A_TIME = 16;
 

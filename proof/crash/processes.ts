@@ -1,6 +1,7 @@
 // Starts the processes of the crash tests, hears what they say, and kills them; none outlives the tests.
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { warden } from "./warden.ts";
 
 const root = join(import.meta.dir, "../..");
 
@@ -43,6 +44,7 @@ export const start = (command: readonly string[], env: Record<string, string> = 
     detached: true,
   });
   alive.add(child);
+  warden.began(child.pid);
   let said = "";
   let isOver = false;
   const listeners = new Set<() => void>();
@@ -59,6 +61,7 @@ export const start = (command: readonly string[], env: Record<string, string> = 
   const heard = [hear(child.stdout), hear(child.stderr)];
   const ended = child.exited.then(async () => {
     alive.delete(child);
+    warden.ended(child.pid);
     await Promise.all(heard);
     isOver = true;
     tell();

@@ -11,6 +11,9 @@ import { freePort, type Genrouter, start } from "./processes.ts";
 import { type End, figuresOf, mergeChecks } from "./tally.ts";
 import { endow, type ServicePlace, type SimulatorPlace, startSimulator, topUp } from "./world.ts";
 
+/** How far a run is; `submissions`: those that reached a provider. */
+export type Far = { kills: number; submissions: number };
+
 export type RandomPlan = {
   dir: string;
   cycles: number;
@@ -21,7 +24,7 @@ export type RandomPlan = {
   /** Ends the kills early; peace and the audit come all the same. */
   isOver?: () => boolean;
   /** Told after each cycle. */
-  onCycle?: (kills: number) => void;
+  onCycle?: (far: Far) => void;
 };
 /** `evidence`: what the last audit compared. */
 export type RandomEnd = End & { evidence: Evidence };
@@ -30,7 +33,7 @@ export type RandomEnd = End & { evidence: Evidence };
 const ROUND = 50;
 /** Credits of the accounts: every tenth has little and runs dry; between the rounds it gets a little more. */
 const PLENTY = 1_000_000;
-const LITTLE = [2000, 500] as const;
+const LITTLE = [300, 100] as const;
 const TENANTS = [...Array<number>(18).fill(PLENTY), ...LITTLE];
 /**
  * Times faster than life under the kills. A look-up proves an absence after 40 min of life at fal and 2 min at Replicate:
@@ -89,7 +92,7 @@ export const runRandom = async (plan: RandomPlan): Promise<RandomEnd> => {
     const last = Math.min(plan.cycles, figures.cycles + ROUND);
     while (figures.cycles < last && (figures.cycles === 0 || !isOver())) {
       simulator = await cycles.play(simulator);
-      plan.onCycle?.(figures.kills);
+      plan.onCycle?.({ kills: figures.kills, submissions: cycles.submissions.count() });
       if (figures.cycles % 10 === 0)
         say(`cycle ${figures.cycles}: ${figures.kills} kills, ${figures.killsInSending} of them into sending`);
     }

@@ -29,6 +29,8 @@ export const openSubmissions = (path: string) => {
   };
   return {
     fresh,
+    /** How many were read so far. */
+    count: (): number => all.length,
     /** Every one, those that came since the last look as well. */
     all: (): readonly Submission[] => {
       fresh();

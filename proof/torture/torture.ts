@@ -19,8 +19,8 @@ export type TorturePlan = {
   isStopped: () => boolean;
 };
 
-/** How far it is. `doing`: in a few words. */
-export type Progress = { doing: string; tookMs: number; kills: number; audited: number; worlds: number };
+/** How far it is. `doing`: in a few words. `submissions`: those that reached a provider. */
+export type Progress = { doing: string; kills: number; submissions: number; worlds: number };
 
 /** A promise that was broken. `seed`: begins with what broke it. */
 export type Finding = { check: string; faults: string[]; seed: number };
@@ -48,8 +48,8 @@ export const torture = async (plan: TorturePlan, tell: (progress: Progress) => v
   const tookMs = () => Math.round(performance.now() - beganMono);
   const leftMs = () => plan.longestMs - tookMs();
   const findings: Finding[] = [];
-  const progress: Omit<Progress, "tookMs"> = { doing: "measuring the disk", kills: 0, audited: 0, worlds: 0 };
-  const show = () => tell({ ...progress, tookMs: tookMs() });
+  const progress: Progress = { doing: "measuring the disk", kills: 0, submissions: 0, worlds: 0 };
+  const show = () => tell({ ...progress });
   show();
   // What the service refuses (a network file system, a read-only one) is refused here, in its own words.
   const probe = join(scratch, "probe");
@@ -61,7 +61,7 @@ export const torture = async (plan: TorturePlan, tell: (progress: Progress) => v
     const seed = plan.seed + turn * TURN_SEEDS;
     const overMono = performance.now() + Math.min(KILLS_MS, leftMs() * KILLS_SHARE);
     const isOver = () => isStopped() || performance.now() > overMono;
-    const killsBefore = progress.kills;
+    const before = { ...progress };
     progress.doing = "killing the service under load";
     const end = await runLanes({
       dir: join(scratch, `crashes-${seed}`),
@@ -74,12 +74,12 @@ export const torture = async (plan: TorturePlan, tell: (progress: Progress) => v
         if (/peace/.test(line)) progress.doing = "letting everything end, then the audit";
         show();
       },
-      onCycle: (kills) => {
-        progress.kills = killsBefore + kills;
+      onCycle: ({ kills, submissions }) => {
+        progress.kills = before.kills + kills;
+        progress.submissions = before.submissions + submissions;
         show();
       },
     });
-    progress.audited += end.figures.acknowledged ?? 0;
     for (const { name, faults } of end.checks) if (faults.length > 0) findings.push({ check: name, faults, seed });
     if (findings.length === 0) rmSync(join(scratch, `crashes-${seed}`), { recursive: true, force: true });
     return end;

@@ -14,14 +14,12 @@ export const clockOf = (ms: number): string => {
   return `${Math.floor(wholeS / 60)}:${String(wholeS % 60).padStart(2, "0")}`;
 };
 
-export const progressLine = ({ doing, tookMs, kills, audited, worlds }: Progress, longestMs: number): string =>
-  [
-    `${clockOf(tookMs)} of ${clockOf(longestMs)}`,
-    doing,
-    count(kills, "crash", "crashes"),
-    `${count(audited, "submission")} accounted for`,
-    ...(worlds > 0 ? [count(worlds, "simulated world")] : []),
-  ].join(" · ");
+export const progressLine = (progress: Progress, tookMs: number, longestMs: number): string => {
+  const { doing, kills, submissions, worlds } = progress;
+  const done = [count(kills, "crash", "crashes"), count(submissions, "submission")];
+  if (worlds > 0) done.push(count(worlds, "simulated world"));
+  return `${clockOf(tookMs)} of ${clockOf(longestMs)} · ${done.join(", ")} · ${doing}`;
+};
 
 const diskLine = ({ kind, freeBytes, syncMs }: Disk): string =>
   `disk: ${kind}, ${(freeBytes / 1e9).toFixed(1)} GB free; a sync takes ${syncMs.p50} ms (p50), ${syncMs.p99} ms (p99), ` +
@@ -42,7 +40,9 @@ export const verdictLines = (end: TortureEnd): { headline: string; lines: string
     `${count(figures.jobs, "job")} at the simulated providers${promised("0 bought twice, 0 that no record knows of")}`,
     `${count(figures.replayed, "repeated submission")} answered${promised("0 with another generation than the first time")}`,
     `${number(figures.killsInSending)} of the crashes fell while a submission was on its way to a provider`,
-    `${count(figures.worlds, "simulated world")} with failing disks, providers and clocks${promised("0 findings")}`,
+    ...(figures.worlds
+      ? [`${count(figures.worlds, "simulated world")} with failing disks, providers and clocks${promised("0 findings")}`]
+      : []),
     diskLine(disk),
   ];
   if (ok) return { headline: "Nothing was lost.", lines: tried };

@@ -101,9 +101,15 @@ export const torture = async (session: Session, flags: TortureFlags, genrouter?:
     drop();
     process.exit(exit);
   };
+  // The terminal is gone, and nobody will read a verdict.
+  const onHangup = () => atOnce(EXITS.terminated);
+  process.once("SIGHUP", onHangup);
+  const beganMono = performance.now();
   let latest: Progress | undefined;
   const tell = () => {
-    if (latest) terminal.progress(progressLine(latest, longestMs) + (isStopped ? " · stopping" : ""));
+    if (!latest) return;
+    const doing = isStopped ? `ending: ${latest.doing}` : latest.doing;
+    terminal.progress(progressLine({ ...latest, doing }, performance.now() - beganMono, longestMs));
   };
   const stop = () => {
     isStopped = true;
@@ -155,6 +161,7 @@ export const torture = async (session: Session, flags: TortureFlags, genrouter?:
   } finally {
     clearInterval(ticking);
     signals.letGo();
+    process.off("SIGHUP", onHangup);
     killAll();
   }
 };
