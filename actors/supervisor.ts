@@ -9,7 +9,7 @@ import type { Ask, GenerationEvent } from "./generation-words.ts";
 import { Host, type HostParts, type Resting } from "./host.ts";
 import { type TakenUp, takeUp } from "./restore.ts";
 import { openSeats, type Seats } from "./seats.ts";
-import type { Queued, SupervisorParts } from "./supervisor-words.ts";
+import type { Queued, SupervisorParts, TakingUp } from "./supervisor-words.ts";
 
 /** A hosted generation. `isGranted`: it was given `seat`, and its `begun` is not on disk yet. `isCounted`: it has a place in the process. */
 type Held = { host: Host; seat: string | null; isGranted: boolean; isCounted: boolean; isSending: boolean };
@@ -85,15 +85,16 @@ export class Supervisor {
   async recover(): Promise<number> {
     let found = 0;
     const toPlace: InLine[] = [];
+    const takingUp: TakingUp = this.parts.takingUp ?? (async (_, goOn) => goOn());
     for (let afterSeq = 0; ; ) {
       const page = await this.parts.unfinished(afterSeq, PAGE);
-      for (const unfinished of page) {
-        const line = this.restore(unfinished);
-        if (!line) continue;
-        // In line from now on, so that a deadline that fires meanwhile finds it.
-        this.inLine.set(line.seq, line);
-        toPlace.push(line);
-      }
+      for (const unfinished of page)
+        await takingUp(unfinished, () => {
+          const line = this.restore(unfinished);
+          // In line from now on, so that a deadline that fires meanwhile finds it.
+          if (line) this.inLine.set(line.seq, line);
+          if (line) toPlace.push(line);
+        });
       found += page.length;
       const last = page.at(-1);
       if (!last || page.length < PAGE) break;

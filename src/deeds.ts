@@ -140,6 +140,8 @@ export type ExpireFilesDeed = { deed: "expire-files"; seq: number; atMs: number 
 export type SaveRouteHealthDeed = { deed: "save-route-health"; routeId: string; snapshot: string; atMs: number };
 /** Keeps the highest time ever seen, so that time never runs backwards across a restart. */
 export type BeatDeed = { deed: "beat"; atMs: number };
+/** Notes how far a recovery came, for the next one to read if this one does not survive. */
+export type NoteRecoveryDeed = { deed: "note-recovery"; text: string };
 
 export type OfficeDeed =
   | MarkAttemptDeed
@@ -150,7 +152,8 @@ export type OfficeDeed =
   | RevokeKeyDeed
   | ExpireFilesDeed
   | SaveRouteHealthDeed
-  | BeatDeed;
+  | BeatDeed
+  | NoteRecoveryDeed;
 export type OfficeOutcome =
   /** `credits`: what a credit deed really moved. */
   | { kind: "done"; seq?: number; credits?: Credits }

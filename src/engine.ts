@@ -2,6 +2,7 @@
 import { openHealthDesk } from "../actors/health-desk.ts";
 import { type Ledger, openLedger } from "../actors/ledger.ts";
 import { Supervisor } from "../actors/supervisor.ts";
+import type { TakingUp } from "../actors/supervisor-words.ts";
 import type { Catalogue } from "../catalogue/load.ts";
 import type { Clock } from "./clock.ts";
 import type { Settings } from "./config.ts";
@@ -37,6 +38,8 @@ export type EngineParts = {
   soon: (then: () => void) => void;
   /** Names a new generation: its row number, which always rises, and its id. */
   nameGeneration: CorridorParts["nameGeneration"];
+  /** Put around the taking up of each generation at a start. */
+  takingUp?: TakingUp;
   /** Told once, when a commit ended in doubt: the process has to end. */
   unknownOutcome: () => void;
   /** What a key opens may have changed. */
@@ -131,6 +134,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     unfinished: (afterSeq, limit) => store.unfinished(afterSeq, limit),
     gate: routes.gate,
     breathe: () => new Promise((turn) => soon(turn)),
+    ...(parts.takingUp ? { takingUp: parts.takingUp } : {}),
     perform: (seq, ask) => effects.perform(seq, ask),
     lateReport: (seq, event) => void late(seq, event).catch(() => undefined),
     stepped: (record, after) => {

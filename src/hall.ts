@@ -1,8 +1,10 @@
 // The hall: opens the rooms, joins them, and closes them in order; the only place that knows them all.
 import { join } from "node:path";
+import { parkingOf } from "../actors/parking.ts";
 import { builtInCatalogue, type Catalogue, loadCatalogue } from "../catalogue/load.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { Settings } from "./config.ts";
+import { openCrashLoop } from "./crash-loop.ts";
 import type { Deed, OutcomeOf } from "./deeds.ts";
 import { type EmbeddedSimulator, openEmbeddedSimulator } from "./embedded-simulator.ts";
 import type { Log } from "./events.ts";
@@ -79,6 +81,14 @@ export const openService = async (
     const ended = new Promise<number>((resolve) => {
       end = resolve;
     });
+    const crashLoop = openCrashLoop({
+      clock,
+      noted: () => store.recoveryNote(),
+      commit: (deeds) => store.commit(deeds),
+      unfinished: (afterSeq, limit) => store.unfinished(afterSeq, limit),
+      snapshotOf: (seq) => store.snapshotOf(seq),
+      parkingOf,
+    });
     const rooms: Rooms = await joinRooms({
       settings: simulator?.settings ?? settings,
       clock,
@@ -87,13 +97,16 @@ export const openService = async (
       files: await openLocalFiles(join(settings.data.dir, "files")),
       catalogue,
       pace: simulate ? settings.simulator.speed : 1,
+      takingUp: crashLoop.takingUp,
       unknownOutcome: () => end(EXIT_UNKNOWN_OUTCOME),
     });
     undo.unshift(() => rooms.stop());
     const { url } = await rooms.http.listen(settings.server);
     rooms.listensAt(url);
     log("service listening", { url, pid: process.pid });
+    await crashLoop.begin();
     await rooms.recover();
+    await crashLoop.recovered();
 
     const failed = (fault: unknown) =>
       log("effect failed", { event: "upkeep", reason: fault instanceof Error ? fault.message : String(fault) });
@@ -130,6 +143,8 @@ export const openService = async (
         beat();
         sweep();
         await rooms.drain(settings.server.drain_s * 1000);
+        // A disk that is full keeps the count: the next start is a little slower, nothing else.
+        await crashLoop.stopped().catch(() => undefined);
         for (const close of undo) await close();
         log("service stopped");
       },

@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers";
 import type { Catalogue } from "../catalogue/load.ts";
 import type { Clock } from "./clock.ts";
 import { BadSetting, type Settings } from "./config.ts";
-import { type Engine, joinEngine } from "./engine.ts";
+import { type Engine, type EngineParts, joinEngine } from "./engine.ts";
 import type { Log } from "./events.ts";
 import { openLinks } from "./files/links.ts";
 import type { Files } from "./files/port.ts";
@@ -25,6 +25,8 @@ export type RoomsParts = {
   catalogue: Catalogue;
   /** How many times faster than life the providers are (the simulator's speed). */
   pace: number;
+  /** Put around the taking up of each generation at a start. */
+  takingUp?: EngineParts["takingUp"];
   /** Told once, when a commit ended in doubt: the process has to end. */
   unknownOutcome: () => void;
   /** Deadlines of calls to providers, where they are to differ. */
@@ -89,6 +91,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     soon: setImmediate,
     nameGeneration: newGeneration,
     unknownOutcome: parts.unknownOutcome,
+    ...(parts.takingUp ? { takingUp: parts.takingUp } : {}),
     callersChanged: () => http.callersChanged(),
   });
   const links = openLinks({

@@ -122,6 +122,8 @@ export interface StoreReads {
   findGeneration(id: string): Promise<(GenerationRecord & { accountId: string; idempotencyKey: string | null }) | undefined>;
   /** Highest time any process has stored. */
   lastSeenMs(): Promise<number>;
+  /** What the last recovery noted of itself; null where none ever did. */
+  recoveryNote(): Promise<string | null>;
   /** Persistent random bytes by name (signing links, for example), hex. */
   secret(name: string): Promise<string>;
   /** Whether the data directory was made for the simulator (`test`) or for money (`live`). */

@@ -4,11 +4,11 @@ import { openLedger } from "../../actors/ledger.ts";
 import { builtInCatalogue } from "../../catalogue/load.ts";
 import { newGeneration, newId } from "../../src/ids.ts";
 import { Refusal } from "../../src/refusal.ts";
-import { openSqliteHere } from "../../src/store/sqlite/here.ts";
 import type { Store } from "../../src/store/store.ts";
 import { type Accepted, openCorridor } from "../../src/submit.ts";
 import type { Caller } from "../../src/terms.ts";
 import { testClock } from "../clock.ts";
+import { openHere } from "../store/opened.ts";
 import { NOW_MS, openAccount, topUp, violations } from "../store/scene.ts";
 import type { Property } from "./property.ts";
 
@@ -155,7 +155,7 @@ const openRaces = () => {
   let opening: Promise<{ store: Store; reserve: number }> | null = null;
   /** One store for all races, an account for each; what a generation reserves is asked of the corridor once. */
   const open = async () => {
-    const store = await openSqliteHere({ path: ":memory:", mode: "test", nowMs: NOW_MS });
+    const store = await openHere({ path: ":memory:", mode: "test", nowMs: NOW_MS });
     const account = await openAccount(store, 10_000);
     const caller = await store.callerByKeyHash(account.keyHash);
     if (!caller) throw new Error("no caller");

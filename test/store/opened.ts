@@ -9,7 +9,10 @@ import { violations } from "./scene.ts";
 const verifying = (store: Store): Store => ({
   ...store,
   close: async () => {
-    const broken = await violations(store, null);
+    // What is parked is told to a person and waits for one: tests that park say so themselves.
+    const broken = (await violations(store, null))
+      .map((result) => ({ ...result, offending: result.offending.filter(({ fault }) => !String(fault).startsWith("parked:")) }))
+      .filter(({ offending }) => offending.length > 0);
     await store.close();
     expect(broken).toEqual([]);
   },

@@ -84,6 +84,10 @@ export const prepareOffice = (db: Database, money: Money, attempts: Attempts) =>
   );
   const beat = db.prepare("UPDATE meta SET value = CAST(?1 AS TEXT) WHERE name = 'last_seen_ms' AND CAST(value AS INTEGER) < ?1");
 
+  const noteRecovery = db.prepare(
+    "INSERT INTO meta VALUES ('recovery', ?1) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+  );
+
   return (deed: OfficeDeed): OfficeOutcome => {
     switch (deed.deed) {
       case "mark-attempt": {
@@ -129,6 +133,9 @@ export const prepareOffice = (db: Database, money: Money, attempts: Attempts) =>
         return DONE;
       case "beat":
         beat.run(deed.atMs);
+        return DONE;
+      case "note-recovery":
+        noteRecovery.run(deed.text);
         return DONE;
     }
   };

@@ -7,7 +7,10 @@ import type { Command, PlannedRoute } from "../../../terms.ts";
 import type { JournalLine, StoreReads } from "../../store.ts";
 import { prepareLatestAttempt } from "./attempts.ts";
 
-type Reads = Pick<StoreReads, "unfinished" | "journalOf" | "snapshotOf" | "routeHealth" | "lastSeenMs" | "secret" | "mode">;
+type Reads = Pick<
+  StoreReads,
+  "unfinished" | "journalOf" | "snapshotOf" | "routeHealth" | "lastSeenMs" | "recoveryNote" | "secret" | "mode"
+>;
 
 type OpenRow = {
   seq: number;
@@ -89,6 +92,7 @@ export const prepareRecoveryReads = (db: Database): Reads => {
       const newestSeq = newest.get()?.seq;
       return Math.max(Number(metaValue("last_seen_ms")), typeof newestSeq === "number" ? msOfGenerationSeq(newestSeq) : 0);
     },
+    recoveryNote: async () => meta.get("recovery")?.value ?? null,
     secret: async (name) =>
       createHmac("sha256", Buffer.from(metaValue("secret"), "hex"))
         .update(name)

@@ -1,0 +1,206 @@
+// A generation that takes the service down at every start is parked after five deaths; nothing else ever is.
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parkingOf } from "../../actors/parking.ts";
+import { readSettings } from "../../src/config.ts";
+import { openCrashLoop } from "../../src/crash-loop.ts";
+import type { Unfinished } from "../../src/deeds.ts";
+import { openService } from "../../src/hall.ts";
+import type { Store } from "../../src/store/store.ts";
+import { type TestClock, testClock } from "../clock.ts";
+import { type House, openHouse } from "../house.ts";
+import { catalogueOf, FAL, INPUT, MODEL } from "../life/catalogue.ts";
+import { openHere } from "./opened.ts";
+import { stepDeed, violations } from "./scene.ts";
+
+let dir: string;
+let clock: TestClock;
+/** Row numbers of generations that poll jobs which never end, in order. */
+let running: number[];
+
+const open = (): Promise<House> => openHouse({ dir, catalogue: catalogueOf([FAL]) });
+
+beforeEach(async () => {
+  dir = mkdtempSync(join(tmpdir(), "loop-"));
+  clock = testClock(1000);
+  const house = await open();
+  house.simulator.script({ fault: "stuck" });
+  running = [];
+  for (let i = 0; i < 4; i += 1) {
+    const { id } = await house.submit(MODEL, INPUT);
+    const seq = (await house.store.findGeneration(id))?.seq ?? 0;
+    await house.eventually(async () => (await house.store.attempt(seq, 1))?.state === "accepted");
+    running.push(seq);
+  }
+  await house.crash();
+});
+afterEach(() => {
+  clock.stop();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+class Died extends Error {}
+const isParked = ({ snapshot }: Unfinished) => snapshot?.includes('"parked"') ?? false;
+const withStore = async <T>(work: (store: Store) => Promise<T>): Promise<T> => {
+  const store = await openHere({ path: join(dir, "genrouter.db"), mode: "test" });
+  const answer = await work(store);
+  await store.close();
+  return answer;
+};
+const parked = () =>
+  withStore(async (store) => (await store.unfinished(0, 100)).filter(isParked).map(({ seq }) => running.indexOf(seq)));
+
+/** One life of the process. It dies where a generation of `deadly` is taken up, or `after` recovery, or is stopped. */
+const live = async (deadly: readonly number[], end: "dies after recovery" | "stops" = "stops"): Promise<number[]> =>
+  withStore(async (store) => {
+    const loop = openCrashLoop({
+      clock,
+      noted: store.recoveryNote,
+      commit: store.commit,
+      unfinished: store.unfinished,
+      snapshotOf: store.snapshotOf,
+      parkingOf,
+    });
+    const taken: number[] = [];
+    try {
+      await loop.begin();
+      for (const found of await store.unfinished(0, 100))
+        await loop.takingUp(found, () => {
+          taken.push(running.indexOf(found.seq));
+          if (!isParked(found) && deadly.includes(running.indexOf(found.seq))) throw new Died();
+        });
+      await loop.recovered();
+      if (end === "stops") await loop.stopped();
+    } catch (fault) {
+      if (!(fault instanceof Died)) throw fault;
+    }
+    return taken;
+  });
+const lives = async (times: number, ...how: Parameters<typeof live>): Promise<void> => {
+  for (let i = 0; i < times; i += 1) await live(...how);
+};
+
+test("four starts that die of a generation park nothing; the fifth is the last it takes down", async () => {
+  await lives(4, [2]);
+  expect(await live([2])).toEqual([0, 1, 2]);
+  expect(await parked()).toEqual([]);
+  expect(await live([2])).toEqual([0, 1, 2, 3]);
+  expect(await parked()).toEqual([2]);
+});
+
+test("a second cause is found after the first, and nothing else is accused", async () => {
+  await lives(5, [0, 3]);
+  await lives(3, [0, 3]);
+  expect(await live([0, 3])).toEqual([0, 1, 2, 3]);
+  expect(await parked()).toEqual([0, 3]);
+});
+
+test("a start that is survived, or stopped cleanly, begins the count anew", async () => {
+  await lives(4, [1]);
+  await live([]);
+  await lives(4, [1]);
+  await live([], "stops");
+  await lives(4, [1]);
+  expect(await parked()).toEqual([]);
+});
+
+test("any number of clean restarts parks nothing, and neither do deaths after recovery", async () => {
+  await lives(12, []);
+  await lives(12, [], "dies after recovery");
+  expect(await live([])).toEqual([0, 1, 2, 3]);
+  expect(await parked()).toEqual([]);
+});
+
+test("deaths at different generations accuse none of them", async () => {
+  for (let i = 0; i < 12; i += 1) await live([i % 4]);
+  expect(await parked()).toEqual([]);
+});
+
+/** Makes a generation rest where a result is being fetched. */
+const fetching = (index: number) =>
+  withStore(async (store) => {
+    const [found] = await store.unfinished((running[index] ?? 0) - 1, 1);
+    if (!found?.snapshot) throw new Error("no snapshot");
+    const snapshot = found.snapshot.replace('"polling"', '{"collecting":"fetching"}');
+    const step = stepDeed(found.seq, found.version + 1, { stateAfter: "running.collecting.fetching", snapshot });
+    expect(await store.commit([step])).toMatchObject([{ kind: "stepped" }]);
+  });
+
+test("a result that kills a moment after its generation was taken up is found out too", async () => {
+  await fetching(1);
+  // Two seconds of the service are long enough here for a busy machine to look once.
+  clock.stop();
+  clock = testClock(20);
+  // The process dies while the fetched bytes are read: after recovery as long as all are taken up at once.
+  const liveAndDie = async () =>
+    withStore(async (store) => {
+      let dies = false;
+      const ticking: Store["snapshotOf"] = async (seq) => {
+        if (dies) throw new Died();
+        return store.snapshotOf(seq);
+      };
+      const { recoveryNote: noted, commit, unfinished } = store;
+      const loop = openCrashLoop({ clock, noted, commit, unfinished, snapshotOf: ticking, parkingOf });
+      await loop.begin();
+      try {
+        for (const found of await store.unfinished(0, 100))
+          await loop.takingUp(found, () => {
+            dies ||= found.seq === running[1] && !isParked(found);
+          });
+        // Before the moment is over that a recovery with such a result has to live.
+        if (!dies) await loop.recovered();
+      } catch (fault) {
+        if (!(fault instanceof Died)) throw fault;
+      }
+    });
+  for (let i = 0; i < 5; i += 1) await liveAndDie();
+  expect(await parked()).toEqual([]);
+  await liveAndDie();
+  expect(await parked()).toEqual([1]);
+});
+
+test("what is parked keeps its hold, is told by readiness and verify, and the others go on", async () => {
+  await lives(6, [1]);
+  const house = await open();
+  const [row] = (await violations(house.store, house.clock.nowMs())).flatMap(({ offending }) => offending);
+  expect(row).toMatchObject({ fault: expect.stringContaining("parked: it could not go on") });
+  const id = String(row?.generation);
+  expect(house.rooms.readiness()).toEqual({ ready: false, faults: [expect.stringContaining(`${id} cannot go on`)] });
+  const record = await house.store.findGeneration(id);
+  expect(record).toMatchObject({
+    seq: running[1],
+    status: "running",
+    message: expect.stringContaining("operator"),
+    costCredits: null,
+  });
+  const accounts = await house.store.accounts();
+  expect(accounts.map(({ heldCredits, inProgress }) => [heldCredits, inProgress])).toContainEqual([80, 4]);
+  const last = (await house.store.journalOf(running[1] ?? 0)).at(-1);
+  expect(last?.event).toEqual({
+    type: "parked",
+    reason: expect.stringMatching(/^\d starts in a row ended while it was taken up$/),
+  });
+  expect(house.rooms.supervisor.counts().deadlines).toBe(3);
+  await house.crash();
+});
+
+test("the service notes its recovery, and forgets it when it is stopped", async () => {
+  const settings = readSettings({ GENROUTER_DATA__DIR: dir, GENROUTER_SERVER__PORT: "0", GENROUTER_CATALOGUE__DIR: "" });
+  const notes: string[] = [];
+  const service = await openService(settings, {
+    simulate: true,
+    log: () => undefined,
+    around: (store) => ({
+      ...store,
+      commit: (deeds) => {
+        for (const deed of deeds) if (deed.deed === "note-recovery") notes.push(deed.text);
+        return store.commit(deeds);
+      },
+    }),
+  });
+  expect(notes).toEqual(['{"deaths":1,"seq":null,"times":0}', '{"deaths":0,"seq":null,"times":0}']);
+  await service.drain();
+  expect(await withStore((store) => store.recoveryNote())).toBe('{"deaths":0,"seq":null,"times":0}');
+});
