@@ -1,8 +1,12 @@
 // What is kept in memory of ended generations is full within ten minutes of a steady load, and grows no further.
 import { expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { newGeneration } from "../../src/ids.ts";
 import { openClaims } from "../../src/providers/claims.ts";
 import { openRecords } from "../../src/records.ts";
+import { openReader, openWriter, pragma } from "../../src/store/sqlite/open.ts";
 import type { GenerationRecord } from "../../src/terms.ts";
 
 /** Submissions of ten minutes at 20 per second. */
@@ -60,4 +64,20 @@ test("claims: memory stops growing within ten minutes", () => {
   for (let n = TEN_MINUTES; n < 3 * TEN_MINUTES; n += 1) claims.take("fal", `job-${n}`, `ref-${n}`);
   expect(held(3 * TEN_MINUTES)).toBe(kept);
   expect(kept).toBeLessThan(TEN_MINUTES);
+});
+
+test("the page caches of both connections together are full within ten minutes, at 6 kB of database per generation", () => {
+  const dir = mkdtempSync(join(tmpdir(), "bounds-"));
+  const path = join(dir, "genrouter.db");
+  const writer = openWriter(path);
+  const reader = openReader(path);
+  try {
+    const kib = [writer, reader].map((db) => -Number(pragma(db, "cache_size")));
+    expect(Math.min(...kib)).toBeGreaterThan(0);
+    expect(kib.reduce((sum, one) => sum + one, 0)).toBeLessThan((TEN_MINUTES * 6 * 1000) / 1024);
+  } finally {
+    reader.close();
+    writer.close();
+    rmSync(dir, { recursive: true, force: true });
+  }
 });

@@ -10,8 +10,13 @@ export type Pragmas = {
   /** Largest size of the file, in pages of 4 KiB; 0 for no bound. Tests use it for a full disk. */
   maxPages: number;
 };
-/** 8,000 pages are 32 MiB of log: few enough to stay small, many enough that a checkpoint is rare. */
-export const DEFAULT_PRAGMAS: Pragmas = { cacheKib: 65_536, checkpointPages: 8_000, maxPages: 0 };
+/**
+ * 8,000 pages are 32 MiB of log: few enough to stay small, many enough that a checkpoint is rare. The caches hold what thousands
+ * of generations in flight touch; what has ended is read from the kernel's cache, and larger ones only fill with it.
+ */
+export const DEFAULT_PRAGMAS: Pragmas = { cacheKib: 24_576, checkpointPages: 8_000, maxPages: 0 };
+/** Page cache of a connection that only reads, KiB. */
+const READER_CACHE_KIB = 12_288;
 
 /** The database file inside a data directory. */
 export const DATABASE_FILE = "genrouter.db";
@@ -75,6 +80,12 @@ export const openWriter = (path: string, pragmas: Pragmas = DEFAULT_PRAGMAS): Da
 /** A connection that can only read; any number may be open while another process writes. */
 export const openReader = (path: string): Database => {
   const db = closing(new Database(path, { readonly: true, strict: true }));
-  insist(db, { busy_timeout: "5000", foreign_keys: "1", temp_store: "2", query_only: "1", cache_size: "-32768" });
+  insist(db, {
+    busy_timeout: "5000",
+    foreign_keys: "1",
+    temp_store: "2",
+    query_only: "1",
+    cache_size: String(-READER_CACHE_KIB),
+  });
   return db;
 };
