@@ -20,22 +20,34 @@ type Happening = {
 
 const LONGEST_TEXT = 160;
 
+/** What an operator may be shown of a row: no request, which holds the customer's prompt, and no query of a link, which opens it. */
+const tellable = <T>(row: T): T =>
+  JSON.parse(
+    JSON.stringify(row, (name, value) => {
+      if (name === "request") return undefined;
+      return typeof value === "string" && /^https?:/i.test(value) ? value.replace(/[?#].*$/s, "?…") : value;
+    }),
+  ) as T;
+
 /** Members of an event, `n` as `attempt`, as `name=value`; nested ones as JSON. */
 const membersOf = (event: JsonObject): string =>
   Object.entries(event)
-    .filter(([name, value]) => name !== "type" && name !== "atMs" && name !== "request" && value !== null)
+    .filter(([name, value]) => name !== "type" && name !== "atMs" && value !== null)
     .map(([name, value]) => `${name === "n" ? "attempt" : name}=${typeof value === "object" ? JSON.stringify(value) : value}`)
     .join(" ");
 
-const ofJournal = (line: JournalLine): Happening => ({
-  atMs: line.atMs,
-  rank: 1,
-  version: line.version,
-  name: line.event.type,
-  state: line.stateAfter,
-  text: membersOf(line.event),
-  json: { at: new Date(line.atMs).toISOString(), version: line.version, event: line.event, state: line.stateAfter },
-});
+const ofJournal = ({ atMs, version, stateAfter, event: full }: JournalLine): Happening => {
+  const event = tellable(full);
+  return {
+    atMs,
+    rank: 1,
+    version,
+    name: event.type,
+    state: stateAfter,
+    text: membersOf(event),
+    json: { at: new Date(atMs).toISOString(), version, event, state: stateAfter },
+  };
+};
 
 const ofMovement = (row: MovementRow): Happening => ({
   atMs: row.atMs,
@@ -99,7 +111,9 @@ export const addTrace = (program: Command, session: Session): void => {
             quoted_usd: usdNumber(quotedCredits),
             cost_usd: costCredits === null ? null : usdNumber(costCredits),
           };
-          return terminal.print(JSON.stringify({ generation, attempts, events: all.map((happening) => happening.json) }));
+          return terminal.print(
+            JSON.stringify({ generation, attempts: attempts.map(tellable), events: all.map((happening) => happening.json) }),
+          );
         }
         const cost = record.costCredits === null ? "" : `  charged ${showUsd(record.costCredits)}`;
         terminal.print(

@@ -1,0 +1,234 @@
+// Sends secrets through every endpoint, error and provider fault of a real service process, and keeps all that it says.
+import { expect } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { FAULTS, type FaultName } from "../../src/simulator/faults.ts";
+import type { JsonObject } from "../../src/terms.ts";
+import { runHere } from "../cli/captured.ts";
+import { type Echo, openEcho, signed } from "./echo.ts";
+
+const MAIN = join(import.meta.dir, "../../src/main.ts");
+const SPEED = 100;
+/** Each is looked for everywhere; the key is made by the service, the rest are sent to it. */
+export const SECRETS = {
+  fal: "provider-canary-fal-4c11",
+  replicate: "provider-canary-replicate-4c11",
+  prompt: "prompt-canary-8d02 a hill in the rain",
+  negative: "negative-canary-8d02",
+  media: "media-canary-3e77",
+  result: "result-canary-3e77",
+  webhook: "webhook-canary-61aa",
+  guess: "guess-canary-61aa",
+};
+/** Faults that only make the service wait; none of them has words of its own. */
+const SILENT: readonly FaultName[] = [
+  "hang",
+  "hang-after",
+  "poll-hang",
+  "list-hang",
+  "stuck",
+  "late",
+  "late-ms",
+  "slow",
+  "slow-answer",
+  "poll-huge",
+];
+/** After these a route is not tried for a while, so they come last. */
+const CLOSING: readonly FaultName[] = ["401", "402", "403", "404", "5xx", "drop"];
+const LOUD = [
+  ...(Object.keys(FAULTS) as FaultName[]).filter((name) => !SILENT.includes(name) && !CLOSING.includes(name)),
+  ...CLOSING,
+];
+/** Models with routes at both providers; a route that has had enough of failures makes way for another model's. */
+const MODELS = ["sim-image-1", "sim-edit-1", "sim-speech-1", "vidmodel-2.0-mini", "vidmodel-2.0-fast", "vidmodel-2.0"];
+/** What was heard and made. */
+export const scene = {
+  dir: mkdtempSync(join(tmpdir(), "canary-")),
+  url: "",
+  key: "",
+  otherKey: "",
+  account: "",
+  ids: [] as string[],
+  out: "",
+  err: "",
+  /** Every answer of the service: method, status, headers and, where it is JSON, the body. */
+  answers: [] as string[],
+  /** Links of files, which are secrets of their own. */
+  links: [] as string[],
+  /** Credentials that the providers were sent. */
+  credentials: new Set<string>() as ReadonlySet<string>,
+};
+let echo: Echo;
+let child: Bun.Subprocess<"ignore", "pipe", "pipe">;
+
+const hear = async (stream: ReadableStream<Uint8Array>, take: (text: string) => void) => {
+  const decoder = new TextDecoder();
+  for await (const chunk of stream) take(decoder.decode(chunk, { stream: true }));
+};
+const eventually = async <T>(look: () => Promise<T | false | undefined> | T | false | undefined): Promise<T> => {
+  for (const endMono = performance.now() + 60_000; performance.now() < endMono; ) {
+    const seen = await look();
+    if (seen) return seen;
+    await new Promise((wake) => setTimeout(wake, 100));
+  }
+  throw new Error(`it did not come about; the process said ${(scene.out + scene.err).slice(-1000)}`);
+};
+
+const ask = async (
+  method: string,
+  path: string,
+  more: { body?: unknown; headers?: Record<string, string>; as?: string | null } = {},
+) => {
+  const { body, headers = {}, as = scene.key } = more;
+  const answer = await fetch(scene.url + path, {
+    method,
+    redirect: "manual",
+    headers: { ...(as === null ? {} : { authorization: `Bearer ${as}` }), ...headers },
+    ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+  });
+  const text = await answer.text();
+  const headed = [...answer.headers].map(([name, value]) => `${name}: ${value}`).join("\n");
+  // Files are what the customer came for; everything else is looked through.
+  if (/json/.test(answer.headers.get("content-type") ?? "")) scene.answers.push(`${method} ${answer.status}\n${headed}\n${text}`);
+  else scene.answers.push(`${method} ${answer.status}\n${headed}`);
+  return { status: answer.status, text };
+};
+const submit = async (model: string, input: JsonObject, more: JsonObject = {}) => {
+  const { status, text } = await ask("POST", "/v1/generations", { body: { model, input, ...more } });
+  if (status === 202) scene.ids.push((JSON.parse(text) as { id: string }).id);
+  return status;
+};
+const office = async (...words: string[]): Promise<JsonObject> =>
+  JSON.parse((await runHere([...words, "--json", "--data", scene.dir])).out) as JsonObject;
+
+const media = (path: string) => signed(`${echo.url}/samples/${path}`, SECRETS.media);
+
+/** Every fault of a provider that says something, on models of both dialects, with a prompt and a signed link. */
+const generateThroughFaults = async () => {
+  for (const fault of LOUD)
+    for (const provider of ["fal", "replicate"]) {
+      const accepted: number[] = [];
+      // From another end of the list each time, so that a run of failures does not wear out one model.
+      const first = scene.ids.length % MODELS.length;
+      for (const model of [...MODELS.slice(first), ...MODELS.slice(0, first)]) {
+        const prompt = `${SECRETS.prompt} [sim:${provider}:${fault}]`;
+        const more: JsonObject =
+          model === "sim-edit-1"
+            ? { image_url: media("picture.png?width=8&height=8") }
+            : model === "sim-image-1"
+              ? { negative_prompt: SECRETS.negative }
+              : {};
+        const quick: JsonObject = model.startsWith("vidmodel") ? { duration: 4, resolution: "480p" } : {};
+        const status = await submit(model, { prompt, ...more, ...quick });
+        if (status === 202) accepted.push(status);
+        if (accepted.length === 1) break;
+      }
+      expect([fault, provider, accepted.length > 0]).toEqual([fault, provider, true]);
+    }
+  // Refused as against the rules of content: every provider says so, with what it was sent.
+  expect(await submit("sim-image-1", { prompt: `${SECRETS.prompt} [sim:refuse]` })).toBe(202);
+  const refused = scene.ids.at(-1) ?? "";
+  // What is confirmed with a provider may take minutes; the others say enough.
+  const open = new Set(scene.ids);
+  await eventually(async () => {
+    for (const id of open) {
+      const { text } = await ask("GET", `/v1/generations/${id}`);
+      const { status, output } = JSON.parse(text) as { status: string; output: { urls: string[] } | null };
+      scene.links.push(...(output?.urls ?? []));
+      if (status === "succeeded" || status === "failed") open.delete(id);
+    }
+    return open.size < scene.ids.length / 4 && !open.has(refused);
+  });
+};
+
+/** Every no that can be had, with secrets in every place a caller can put one. */
+const askForEveryNo = async () => {
+  const { prompt, guess, webhook } = SECRETS;
+  const bodies: unknown[] = [
+    { model: "sim-image-1", input: { prompt }, webhook: `https://hooks.example/${webhook}` },
+    { model: "sim-image-1", input: { prompt, webhook_url: `https://hooks.example/${webhook}` } },
+    { model: guess, input: { prompt } },
+    { model: "sim-image-1", input: { prompt: { text: prompt } } },
+    { model: "sim-image-1", input: { prompt: prompt.padEnd(30_001, "x") } },
+    { model: "sim-image-1", input: { prompt, resolution: 5 } },
+    { model: "sim-image-1", input: { prompt }, max_cost_usd: 0.001 },
+    { model: "sim-image-1", input: { prompt }, max_wait_s: prompt },
+    { model: "sim-image-1", input: prompt },
+    `{"model":"sim-image-1","input":{"prompt":"${prompt}"`,
+    JSON.stringify({ model: "sim-image-1", input: { prompt } }).padEnd(1_048_577),
+    ...["picture.html", "clip.mp4?seconds=1", "nothing"].map((path) => ({
+      model: "sim-edit-1",
+      input: { prompt, image_url: media(path) },
+    })),
+    ...["http://127.0.0.1:1/a", "https://127.0.0.1/a", "https://no.such.host.invalid/a", "https://[::1]/a"].map((link) => ({
+      model: "sim-edit-1",
+      input: { prompt, image_url: signed(link, SECRETS.media) },
+    })),
+  ];
+  for (const body of bodies) {
+    expect((await ask("POST", "/v1/generations", { body })).status).toBeGreaterThanOrEqual(400);
+    await ask("POST", "/v1/generations", { body, as: scene.otherKey });
+    await ask("POST", "/v1/generations", { body, as: `gr_test_${guess}` });
+  }
+  await ask("POST", "/v1/generations", { body: { model: "sim-image-1", input: { prompt } }, as: scene.otherKey });
+  const link = scene.links.at(-1)?.slice(scene.url.length) ?? "";
+  for (const as of [scene.key, scene.otherKey, guess, null])
+    for (const path of ["", "/content", "/content/2", "/content/99"])
+      for (const id of [scene.ids[0], scene.ids.at(-1), guess, `%00${guess}`])
+        await ask("GET", `/v1/generations/${id}${path}`, { as });
+  for (const path of [
+    link,
+    `${link}x`,
+    `/files/${guess}/1?sig=${guess}`,
+    `/v1/models?key=${scene.key}`,
+    `/v1/generations/x?key=${scene.key}`,
+    `/${guess}`,
+    `/admin/${scene.key}`,
+  ])
+    for (const method of ["GET", "POST", "DELETE"]) await ask(method, path, { as: null });
+  await ask("GET", "/readyz", { as: null, headers: { "x-request-id": `${guess} ${scene.key}` } });
+};
+
+/** Starts the service, and sends and asks everything. */
+export const openScene = async (): Promise<void> => {
+  echo = await openEcho(SECRETS.result, SPEED);
+  child = Bun.spawn([process.execPath, MAIN, "serve", "--simulate", "--port", "0", "--data", scene.dir], {
+    env: {
+      PATH: process.env.PATH ?? "",
+      GENROUTER_LOG__LEVEL: "debug",
+      GENROUTER_SIMULATOR__SPEED: String(SPEED),
+      GENROUTER_LIMITS__BURST_PER_S: "100000",
+      GENROUTER_LIMITS__IN_PROGRESS: "1000",
+      GENROUTER_MEDIA__ALLOW: new URL(echo.url).host,
+      GENROUTER_PROVIDERS__FAL__BASE_URL: `${echo.url}/fal`,
+      GENROUTER_PROVIDERS__FAL__KEY: SECRETS.fal,
+      GENROUTER_PROVIDERS__REPLICATE__BASE_URL: `${echo.url}/replicate/v1`,
+      GENROUTER_PROVIDERS__REPLICATE__KEY: SECRETS.replicate,
+    },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  void hear(child.stdout, (text) => {
+    scene.out += text;
+  });
+  void hear(child.stderr, (text) => {
+    scene.err += text;
+  });
+  scene.url = await eventually(() => scene.out.includes("curl ") && /^url (\S+)$/m.exec(scene.out)?.[1]);
+  scene.account = String((await office("accounts", "create", "--name", "canary", "--credit-usd", "1000")).id);
+  scene.key = String((await office("keys", "create", "--account", scene.account)).key);
+  const other = String((await office("accounts", "create", "--name", "other")).id);
+  scene.otherKey = String((await office("keys", "create", "--account", other)).key);
+  await generateThroughFaults();
+  await askForEveryNo();
+  scene.credentials = echo.credentials;
+};
+
+export const closeScene = async (): Promise<void> => {
+  child.kill("SIGKILL");
+  await child.exited;
+  await echo.stop();
+  rmSync(scene.dir, { recursive: true, force: true });
+};

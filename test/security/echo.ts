@@ -1,0 +1,74 @@
+// A provider that cannot keep a secret: the simulator behind a front that puts the caller's credential into everything it says.
+import { openSimulator } from "../../src/simulator/simulator.ts";
+import type { Json } from "../../src/terms.ts";
+
+export type Echo = {
+  /** Its origin; the dialects are below `/fal` and `/replicate/v1`. */
+  url: string;
+  /** Credentials that came with requests. */
+  credentials: ReadonlySet<string>;
+  stop(): Promise<void>;
+};
+
+/** Signed links of media and results look like this; what is in the query opens the file. */
+export const signed = (url: string, secret: string) => `${url}${url.includes("?") ? "&" : "?"}X-Signature=${secret}`;
+
+/** Says a credential in every text that is there to be read, and signs every link. */
+const spoilt = (value: Json, credential: string, secret: string): Json => {
+  if (typeof value === "string") return /\/files\/[\w-]+\/output-/.test(value) ? signed(value, secret) : value;
+  if (Array.isArray(value)) return value.map((each) => spoilt(each, credential, secret));
+  if (typeof value !== "object" || value === null) return value;
+  const members = Object.entries(value).map(([name, each]): [string, Json] => {
+    const isWords = ["detail", "error", "title", "msg", "message", "logs"].includes(name) && typeof each === "string";
+    return [name, isWords ? `${each} (you sent ${credential})` : spoilt(each, credential, secret)];
+  });
+  return { ...Object.fromEntries(members), debug: `authorization: ${credential}` };
+};
+
+/** @param secret stands in the query of every result link. */
+export const openEcho = async (secret: string, speed: number): Promise<Echo> => {
+  const credentials = new Set<string>();
+  const simulator = await openSimulator({ speed });
+  const front: Bun.Server<undefined> = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    idleTimeout: 60,
+    fetch: async (request): Promise<Response> => {
+      const { pathname, search } = new URL(request.url);
+      const credential = request.headers.get("authorization") ?? "";
+      if (credential !== "") credentials.add(credential);
+      const headers = new Headers(request.headers);
+      headers.delete("host");
+      const body = request.method === "POST" || request.method === "PUT" ? await request.arrayBuffer() : undefined;
+      const passed = { method: request.method, headers, redirect: "manual" as const, ...(body === undefined ? {} : { body }) };
+      const broken = () =>
+        new Response(`bad gateway ${credential}`, { status: 502, headers: { "x-your-credential": credential } });
+      const answer = await fetch(simulator.url + pathname + search, passed).catch(broken);
+      const own = new Headers(answer.headers);
+      own.delete("content-length");
+      own.set("x-your-credential", credential);
+      own.set("set-cookie", `credential=${encodeURIComponent(credential)}`);
+      const type = answer.headers.get("content-type") ?? "";
+      if (!/json|text/.test(type)) {
+        const bytes = await answer.bytes().catch(() => undefined);
+        return bytes === undefined ? broken() : new Response(bytes, { status: answer.status, headers: own });
+      }
+      const text = (await answer.text().catch(() => "cut")).replaceAll(simulator.url, front.url.origin);
+      let said = `${text}<!-- ${credential} -->`;
+      try {
+        said = JSON.stringify(spoilt(JSON.parse(text) as Json, credential, secret));
+      } catch {
+        // A page, or half an answer: the credential stands at its end.
+      }
+      return new Response(said, { status: answer.status, headers: own });
+    },
+  });
+  return {
+    url: front.url.origin,
+    credentials,
+    stop: async () => {
+      await front.stop(true);
+      await simulator.stop();
+    },
+  };
+};
