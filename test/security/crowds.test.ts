@@ -1,0 +1,56 @@
+// Crowds at the door: connections that say nothing, and keys that nobody has, cost the others nothing and leave nothing behind.
+import { heapStats } from "bun:jsc";
+import { expect, test } from "bun:test";
+import { connect, type Socket } from "node:net";
+import { newApiKey } from "../../src/ids.ts";
+import { openHouse } from "../http-unit/house.ts";
+
+const CROWD = 2_000;
+
+test("2,000 connections that say nothing, or half of something, keep nobody from being answered", async () => {
+  await using house = await openHouse();
+  const { hostname, port } = new URL(house.url);
+  const sockets: Socket[] = [];
+  const said = [
+    "",
+    "GET /healthz HTTP/1.1\r\nHost: x\r\n",
+    `POST /v1/generations HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${house.key}\r\nContent-Length: 99\r\n\r\n{`,
+  ];
+  try {
+    await Promise.all(
+      Array.from({ length: CROWD }, (_, n) => {
+        const socket = connect(Number(port), hostname);
+        sockets.push(socket);
+        socket.on("error", () => undefined);
+        return new Promise<void>((resolve, reject) => {
+          socket.once("connect", () => socket.write(said[n % said.length] || "\r\n", () => resolve()));
+          socket.once("error", reject);
+        });
+      }),
+    );
+    const record = house.addRecord();
+    for (const path of ["/healthz", "/v1/models", `/v1/generations/${record.id}`])
+      expect((await house.call(path)).status).toBe(200);
+    expect((await house.submit('{"model":"m","input":{}}')).status).toBe(202);
+    expect(house.lines.filter(({ event }) => event === "request failed")).toEqual([]);
+  } finally {
+    for (const socket of sockets) socket.destroy();
+  }
+});
+
+test("a flood of keys that nobody has leaves nothing in memory, well formed or not", async () => {
+  await using house = await openHouse({ GENROUTER_LOG__LEVEL: "error" });
+  const flood = async (count: number) => {
+    for (let n = 0; n < count; n++) {
+      const key = n % 2 === 0 ? newApiKey("test") : `gr_test_${String(n).padStart(49, "x")}`;
+      const request = new Request(`${house.url}/v1/generations/x`, { headers: { authorization: `Bearer ${key}` } });
+      expect((await house.http.handle(request)).status).toBe(401);
+    }
+    Bun.gc(true);
+    return heapStats().objectCount;
+  };
+  // The first thousand warm up what is compiled and cached once.
+  const before = await flood(1_000);
+  const after = await flood(10_000);
+  expect(after - before).toBeLessThan(2_000);
+});

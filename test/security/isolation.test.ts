@@ -1,0 +1,105 @@
+// What is another's cannot be told from what there is not: in the answer, in the way it is looked up, and whatever is tried.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { generationId, newGenerationSeq } from "../../src/ids.ts";
+import type { Store } from "../../src/store/store.ts";
+import { openApiHouse } from "../api/house.ts";
+import type { House, Tenant } from "../house.ts";
+
+/** Reads of generations that the store was asked for, in order. */
+const asked: string[] = [];
+const counting = (store: Store): Store =>
+  new Proxy(store, {
+    get: (target, name: keyof Store) => {
+      const member: unknown = target[name];
+      if (typeof member !== "function") return member;
+      if (!/^(generation|find|attempt|input|journal)/.test(name)) return member.bind(target) as unknown;
+      return (...words: unknown[]) => {
+        asked.push(name);
+        return (member as (...words: unknown[]) => unknown).apply(target, words);
+      };
+    },
+  });
+
+const SEED = 20_261_121;
+/** Repeatable: the same 1,000 ids each time. */
+const randomIds = (count: number): string[] => {
+  const letters = "0123456789abcdefghjkmnpqrstvwxyz";
+  let state = SEED;
+  const letter = () => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
+    return letters.charAt((state >>> 16) & 31);
+  };
+  return Array.from({ length: count }, () => `gen_${Array.from({ length: 21 }, letter).join("")}`);
+};
+
+let house: House;
+let stranger: Tenant;
+let id = "";
+beforeAll(async () => {
+  house = await openApiHouse({ around: counting });
+  stranger = await house.newTenant();
+  id = (await house.submit("sim-image-1", { prompt: "mine" })).id;
+  await house.until(id);
+});
+afterAll(() => house.close());
+
+const AT = ["", "/content", "/content/2"];
+const see = async (of: string, at: string, key: string) => {
+  asked.length = 0;
+  const { status, text, headers } = await house.ask("GET", `/v1/generations/${of}${at}`, { key });
+  const told = [...headers].filter(([name]) => name !== "x-request-id" && name !== "date");
+  return { status, text, told, asked: [...asked] };
+};
+
+test("1,000 ids that nobody has, half of them next to one that there is, are answered alike, byte for byte", async () => {
+  const near = randomIds(500).map((other) => id.slice(0, -10) + other.slice(-10));
+  const texts = new Set<string>();
+  for (const of of [...randomIds(500), ...near, id]) {
+    const { status, text } = await see(of, "", stranger.key);
+    expect(status).toBe(404);
+    texts.add(text);
+  }
+  expect([...texts]).toHaveLength(1);
+  expect((await see(id, "", house.tenant.key)).status).toBe(200);
+});
+
+describe("a stranger's look takes the same way, and so the same time, for", () => {
+  const IDS: [what: string, of: () => string][] = [
+    ["a generation of another account, which is in memory", () => id],
+    ["its row number with other letters behind it", () => id.slice(0, -10) + (id.endsWith("0") ? "1" : "0").repeat(10)],
+    ["a row number that nobody has yet", () => generationId(newGenerationSeq(house.clock.nowMs() + 86_400_000))],
+  ];
+  test.each(IDS)("%s: one read of the store by row number, and nothing of it in any header", async (_what, of) => {
+    for (const at of AT) {
+      const none = await see("gen_00000000000000000000z", at, stranger.key);
+      const seen = await see(of(), at, stranger.key);
+      expect(seen).toEqual(none);
+      expect(seen.asked).toEqual(["generationById"]);
+    }
+  });
+});
+
+test("its owner is answered from memory, which is where the two ways would part", async () => {
+  expect((await see(id, "", house.tenant.key)).asked).toEqual([]);
+});
+
+test("no method, header or word of the path opens another account's generation", async () => {
+  const headers: Record<string, string>[] = [
+    { "x-account-id": house.tenant.accountId },
+    { "x-forwarded-user": house.tenant.accountId },
+    { "x-original-url": `/v1/generations/${id}` },
+    { "x-http-method-override": "GET" },
+    { cookie: `key=${house.tenant.key}` },
+    { "x-api-key": house.tenant.key },
+    { "proxy-authorization": `Bearer ${house.tenant.key}` },
+  ];
+  for (const more of headers)
+    for (const at of AT) {
+      const { status } = await house.ask("GET", `/v1/generations/${id}${at}`, { key: stranger.key, headers: more });
+      expect(status).toBe(404);
+    }
+  for (const path of [`/v1/generations/${id}?account=${house.tenant.accountId}`, `/v1/generations/${id}?key=${house.tenant.key}`])
+    expect((await house.ask("GET", path, { key: stranger.key })).status).toBe(404);
+  for (const method of ["PUT", "PATCH", "DELETE", "POST"])
+    expect((await house.ask(method, `/v1/generations/${id}`, { key: stranger.key })).status).toBe(405);
+});

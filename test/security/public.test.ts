@@ -1,0 +1,107 @@
+// The public port has what the interface description lists and nothing else; what is in the repository opens no door.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { Glob } from "bun";
+import { isWellFormedApiKey, newApiKey } from "../../src/ids.ts";
+import { codeOf, openApiHouse } from "../api/house.ts";
+import type { House } from "../house.ts";
+
+let house: House;
+beforeAll(async () => {
+  house = await openApiHouse({ factor: 0 });
+});
+afterAll(() => house.close());
+
+const INSIDE = [
+  "/metrics",
+  "/admin",
+  "/debug",
+  "/debug/pprof",
+  "/console",
+  "/inspector",
+  "/internal",
+  "/status",
+  "/stats",
+  "/health",
+  "/config",
+  "/settings",
+  "/env",
+  "/script",
+  "/jobs",
+  "/log",
+  "/samples/picture.png",
+  "/fal",
+  "/replicate/v1",
+  "/v1/accounts",
+  "/v1/keys",
+  "/v1/credits",
+  "/v1/admin",
+  "/v1/webhooks",
+  "/webhooks/stripe",
+  "/callback",
+  "/v1/generations/../accounts",
+  "/genrouter.db",
+  "/files",
+  "/files/genrouter.db",
+  "/control.sock",
+  "/data",
+  "/src/main.ts",
+  "/package.json",
+  "/.env",
+  "/.git/HEAD",
+  "/node_modules",
+];
+
+describe("paths from inside are not there, with or without a key, by any method", () => {
+  test.each(INSIDE)("%s", async (path) => {
+    for (const key of [null, house.tenant.key])
+      for (const method of ["GET", "POST", "PUT", "DELETE"]) {
+        const answered = await house.ask(method, path, { key });
+        expect([answered.status, codeOf(answered)]).toEqual([404, "not_found"]);
+      }
+  });
+});
+
+test("words in the query, and headers that some frameworks obey, change no answer", async () => {
+  for (const path of ["/v1/models", "/healthz", "/readyz", "/openapi.json"]) {
+    const plain = await house.ask("GET", path, { key: null });
+    for (const words of ["?debug", "?debug=1", "?trace=true", "?format=xml", "?callback=x", "?__proto__[x]=1"])
+      expect((await house.ask("GET", path + words, { key: null })).text).toBe(plain.text);
+    for (const headers of [
+      { "x-debug": "1" },
+      { "x-forwarded-host": "evil.example" },
+      { "x-original-url": "/admin" },
+      { accept: "text/html" },
+    ])
+      expect((await house.ask("GET", path, { key: null, headers: headers as Record<string, string> })).text).toBe(plain.text);
+  }
+});
+
+test("a GET, HEAD or OPTIONS writes nothing, whatever its path", async () => {
+  const before = await house.balance();
+  for (const path of [...INSIDE, "/v1/models", "/v1/generations", "/v1/generations/x"])
+    for (const method of ["GET", "HEAD", "OPTIONS"]) await house.ask(method, path, { body: undefined });
+  expect(await house.balance()).toEqual(before);
+});
+
+test("no API key, and no credential in a provider's own form, is written anywhere in the repository", async () => {
+  const root = join(import.meta.dir, "../..");
+  const files = [
+    ...new Glob("{src,actors,catalogue,proof,test,scripts,deploy}/**/*.{ts,mjs,json,md,sql}").scanSync({ cwd: root }),
+  ];
+  expect(files.length).toBeGreaterThan(200);
+  /** fal: an id and 32 hexadecimal digits; Replicate: `r8_` and 37 characters. */
+  const foreign = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}:[0-9a-f]{32}\b|\br8_[A-Za-z0-9]{37}\b/;
+  const found: string[] = [];
+  const search = (name: string, text: string) => {
+    for (const [word] of text.matchAll(/gr_(?:live|test)_[0-9A-Za-z]{49}/g)) if (isWellFormedApiKey(word)) found.push(name);
+    if (foreign.test(text)) found.push(name);
+  };
+  for (const file of [...files, "openapi.json", "README.md", "package.json"])
+    search(file, await Bun.file(join(root, file)).text());
+  expect(found).toEqual([]);
+  // It would be found.
+  search("planted", `key = "${newApiKey("live")}"`);
+  search("planted", `r8_${"a".repeat(37)}`);
+  expect(found).toEqual(["planted", "planted"]);
+});
