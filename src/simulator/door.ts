@@ -78,9 +78,11 @@ const readBody = async (request: IncomingMessage): Promise<Uint8Array | undefine
   return new Uint8Array(Buffer.concat(parts));
 };
 
-const send = (request: IncomingMessage, response: ServerResponse, reply: Reply) => {
+const send = (request: IncomingMessage, response: ServerResponse, reply: Reply, nowMs: number) => {
   const body = typeof reply.body === "string" ? Buffer.from(reply.body) : reply.body;
-  response.writeHead(reply.status, { ...reply.headers, "content-length": String(body.length) });
+  // A provider's answers carry the time of its jobs: here that of the simulator's clock, which need not be the machine's.
+  const date = new Date(nowMs).toUTCString();
+  response.writeHead(reply.status, { date, ...reply.headers, "content-length": String(body.length) });
   if (reply.cutAt !== undefined) {
     // A head that promises the whole, part of it, and then the line goes dead.
     response.write(body.subarray(0, reply.cutAt), () => setTimeout(() => request.socket.destroy(), 20));
@@ -96,6 +98,7 @@ const send = (request: IncomingMessage, response: ServerResponse, reply: Reply) 
 export const openDoor = async (
   where: { host: string; port: number },
   answer: (ask: Ask) => Promise<Answer>,
+  nowMs: () => number,
 ): Promise<{ url: string; close(): Promise<void> }> => {
   const serve = async (request: IncomingMessage, response: ServerResponse) => {
     const url = new URL(request.url ?? "/", "http://simulator");
@@ -103,7 +106,7 @@ export const openDoor = async (
     for (const [name, value] of Object.entries(request.headers))
       headers[name] = Array.isArray(value) ? value.join(", ") : (value ?? "");
     const body = await readBody(request);
-    if (!body) return send(request, response, text(413, "body too large\n"));
+    if (!body) return send(request, response, text(413, "body too large\n"), nowMs());
     const origin = `http://${headers.host ?? new URL(address).host}`;
     const given = await answer({
       method: request.method ?? "GET",
@@ -116,12 +119,12 @@ export const openDoor = async (
     if (given.kind === "hang") return;
     if (given.kind === "drop") return void request.socket.resetAndDestroy();
     if (given.delayMs !== undefined) await Bun.sleep(given.delayMs);
-    send(request, response, given);
+    send(request, response, given, nowMs());
   };
 
   const server = createServer((request, response) => {
     serve(request, response).catch((cause: unknown) => {
-      if (!response.headersSent) send(request, response, text(500, `the simulator failed: ${String(cause)}\n`));
+      if (!response.headersSent) send(request, response, text(500, `the simulator failed: ${String(cause)}\n`), nowMs());
     });
   });
   // A pooled connection closed just as a client sends on it would look like a dropped submission; scripts decide those.

@@ -151,7 +151,7 @@ export const openSimulator = async (options: SimulatorOptions = {}): Promise<Sim
     return path === "/" ? json(200, INDEX) : text(404, "not found; see /\n");
   };
 
-  const door = await openDoor({ host, port }, answer);
+  const door = await openDoor({ host, port }, answer, () => clock.nowMs());
   return {
     url: door.url,
     falUrl: `${door.url}/fal`,
