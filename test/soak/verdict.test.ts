@@ -1,0 +1,107 @@
+// The verdict of a soak sees what it is there for: a leak, files left open, machines nobody needs; and passes what only trembles.
+import { expect, test } from "bun:test";
+import { chance } from "../../src/simulator/rules.ts";
+import type { Sample } from "./sample.ts";
+import { openRunTimes } from "./times.ts";
+import { type Facts, fitLine, verdictOf } from "./verdict.ts";
+
+const SEED = 11;
+const FACTS: Facts = {
+  invariants: { ok: true, told: "12 of 12" },
+  twice: [],
+  lost: [],
+  strange: [],
+  faults: [],
+  readyMs: 500,
+  inFlightAtKill: 2000,
+};
+
+/** Forty minutes, killed after ten, whose memory and counts tremble; `more` changes what is looked at. */
+const series = (more: (atS: number) => Partial<Sample> = () => ({})): Sample[] => {
+  const roll = chance(SEED);
+  return Array.from({ length: 240 }, (_, n) => {
+    const atS = (n + 1) * 10;
+    const inFlight = 2000 + Math.round((roll() - 0.5) * 40);
+    return {
+      atS,
+      life: atS <= 600 ? 1 : 2,
+      submitted: n * 200,
+      succeeded: n * 200,
+      failed: 0,
+      inFlight,
+      hosted: inFlight,
+      awake: inFlight - 5,
+      rssMb: 250 + (roll() - 0.5) * 20,
+      heapMb: 50,
+      files: 120 + Math.round(roll() * 20),
+      walMb: 31.5,
+      lagMs: 5,
+      postMs: 20,
+      readMs: 5,
+      ...more(atS),
+    };
+  });
+};
+const unmet = (samples: readonly Sample[], facts: Partial<Facts> = {}) =>
+  verdictOf(samples, { ...FACTS, ...facts })
+    .filter(({ isMet, kind }) => !isMet && kind === "hard")
+    .map(({ name }) => name.replace(/ \(.*/, ""));
+
+test("what only trembles passes, and every figure has its row", () => {
+  expect(unmet(series())).toEqual([]);
+  expect(verdictOf(series(), FACTS).filter(({ kind }) => kind === "timing")).toHaveLength(4);
+});
+
+test("a leak of 3 MB in ten minutes is seen through a tremble of 20 MB", () => {
+  const roll = chance(SEED);
+  expect(unmet(series((atS) => ({ rssMb: 250 + (atS / 600) * 3 + (roll() - 0.5) * 4 })))).toEqual(["RSS slope per 10 min"]);
+  expect(unmet(series((atS) => ({ rssMb: 250 + (atS / 600) * 30 + (roll() - 0.5) * 20 })))).toEqual([
+    "RSS slope per 10 min",
+    "RSS at the end against its beginning",
+  ]);
+});
+
+test("growth in the first ten minutes of a life is its caches filling, and a kill begins them anew", () => {
+  const warming = (atS: number) => 150 + Math.min(100, (atS > 600 ? atS - 600 : atS) / 5);
+  expect(unmet(series((atS) => ({ rssMb: warming(atS) })))).toEqual([]);
+});
+
+test("files left open, machines that nobody needs and a log that is never folded are seen", () => {
+  expect(unmet(series((atS) => ({ files: 120 + Math.round(atS / 10) })))).toEqual(["open files and sockets"]);
+  const [actors] = unmet(series(() => ({ awake: 2100 })));
+  expect(actors).toStartWith("generations hosted and actors in memory");
+  expect(unmet(series((atS) => ({ walMb: atS / 10 })))).toEqual(["write-ahead log"]);
+});
+
+test("a job submitted twice, an acknowledged id that is gone and a broken invariant fail a soak", () => {
+  const facts = { twice: ["a"], lost: ["gen_1"], invariants: { ok: false, told: "11 of 12" } };
+  expect(unmet(series(), facts)).toHaveLength(3);
+});
+
+test("a line through points has their slope, and says how sure it is", () => {
+  expect(fitLine([0, 1, 2, 3].map((x) => [x, 2 * x + 1] as const))).toEqual({ slope: 2, error: 0 });
+  expect(
+    fitLine([
+      [0, 0],
+      [1, 3],
+      [2, 1],
+      [3, 4],
+    ]).error,
+  ).toBeGreaterThan(0.3);
+});
+
+test("run times have the mean that keeps the load steady, a median of 20 s and a tail; what is left of jobs under way has the mean it must", () => {
+  const times = openRunTimes(100, SEED);
+  expect(times.medianS).toBe(20);
+  expect(Math.abs(times.meanS - 100)).toBeLessThan(1);
+  const draws = 50_000;
+  const fresh = Array.from({ length: draws }, times.fresh);
+  const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+  expect(Math.abs(mean(fresh) - 100)).toBeLessThan(8);
+  expect(fresh.toSorted((a, b) => a - b)[draws >> 1]).toBeWithin(18, 22);
+  expect(Math.max(...fresh)).toBeGreaterThan(1_500);
+  // Renewal theory: half the mean of the squares over the mean.
+  const left = mean(fresh.map((time) => time * time)) / mean(fresh) / 2;
+  const caught = mean(Array.from({ length: draws }, times.caught));
+  expect(Math.abs(caught - left) / left).toBeLessThan(0.1);
+});
