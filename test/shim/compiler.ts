@@ -1,6 +1,7 @@
 // Finds a C compiler for the shims, and brings one where the machine has none: from the npm registry, else from Debian's packages.
 import { spawnSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /** A compiler: the words before its arguments, and what it needs in its environment. */
@@ -17,11 +18,17 @@ const ZIG = {
 /** The oldest glibc that the runtime itself can be run with. */
 const ZIG_TARGET = "x86_64-linux-gnu.2.17";
 
-const works = (compiler: Compiler): boolean =>
-  spawnSync(compiler.words[0] ?? "", [...compiler.words.slice(1), "-x", "c", "-shared", "-fPIC", "-o", "/dev/null", "-"], {
+const works = ({ words, env }: Compiler): boolean => {
+  const place = mkdtempSync(join(tmpdir(), "compiler-"));
+  const flags = ["-x", "c", "-shared", "-fPIC", "-o", join(place, "one.so"), "-"];
+  const { status } = spawnSync(words[0] ?? "", [...words.slice(1), ...flags], {
     input: '#include <stdio.h>\nint one(void) { return puts("one"); }\n',
-    env: { ...process.env, ...compiler.env },
-  }).status === 0;
+    env: { ...process.env, ...env },
+    cwd: place,
+  });
+  rmSync(place, { recursive: true });
+  return status === 0;
+};
 
 /** What of a failed command is worth showing. */
 const endOf = (text: string): string => text.trim().split("\n").slice(-3).join(" ").slice(0, 400);

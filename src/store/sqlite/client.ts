@@ -4,7 +4,9 @@ import { type Deed, type DeedOutcome, StoreFull, StoreUnknown } from "../../deed
 import { continueGenerationSeqAfter } from "../../ids.ts";
 import type { Store } from "../store.ts";
 import { type Mode, ownDatabase } from "./birth.ts";
+import { insistOnSoundness } from "./damage.ts";
 import { tellingDamage } from "./faults.ts";
+import { markLog, missLog, unmarkLog } from "./log-mark.ts";
 import { DATABASE_FILE, DEFAULT_PRAGMAS, openReader, openWriter, type Pragmas } from "./open.ts";
 import { claimDirectory } from "./owner.ts";
 import { outcomesFromText, toLines } from "./pack.ts";
@@ -69,6 +71,7 @@ const commitThrough =
 const beginEpoch = (path: string, mode: Mode | undefined, pragmas: Pragmas): number => {
   const db = openWriter(path, pragmas);
   try {
+    insistOnSoundness(db, path);
     const epoch = ownDatabase(db, path, mode, Date.now());
     const newest = db.query<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM generation").get()?.seq;
     if (typeof newest === "number") continueGenerationSeqAfter(newest);
@@ -88,14 +91,20 @@ export const openSqliteStore = async (options: StoreOptions): Promise<Store> => 
   const allows = { networkDisk: options.allowNetworkDisk ?? false, creation: !options.requireExisting };
   const claim = tellingDamage(path, () => claimDirectory(options.dir, allows));
   try {
-    const epoch = tellingDamage(path, () => beginEpoch(path, options.mode, pragmas));
+    const epoch = tellingDamage(path, () => {
+      missLog(options.dir);
+      unmarkLog(options.dir);
+      return beginEpoch(path, options.mode, pragmas);
+    });
     const writer = startWriter();
     await writer.ask({ open: { path, epoch, pragmas } });
+    markLog(options.dir);
     const reads = tellingDamage(path, () => readsOver(openReader(path)));
     return {
       ...reads,
       commit: commitThrough(writer),
       close: async () => {
+        unmarkLog(options.dir);
         await reads.close();
         await writer.ask({ close: true }).catch(() => undefined);
         writer.end();

@@ -1,4 +1,5 @@
 // Why a data directory cannot be opened: each fault is one line that says what is wrong and what to do.
+import { StoreUnknown } from "../../deeds.ts";
 
 /** Another process owns the directory. */
 export class DirectoryInUse extends Error {
@@ -37,6 +38,7 @@ const fullDisk = (path: string, code: string): DirectoryUnusable | undefined =>
 /**
  * Opens the file at `path`.
  * @throws StoreDamaged when SQLite finds that it is not sound. @throws DirectoryUnusable when the disk is full.
+ * @throws StoreUnknown when the disk fails: what opening writes may be there or not.
  */
 export const tellingDamage = <T>(path: string, work: () => T): T => {
   try {
@@ -45,6 +47,10 @@ export const tellingDamage = <T>(path: string, work: () => T): T => {
     const code = faultCode(fault);
     if (/^SQLITE_(CORRUPT|NOTADB)/.test(code))
       throw new StoreDamaged(`${path} is damaged (${code}): restore a backup; nothing was changed`);
-    throw fullDisk(path, code) ?? fault;
+    const full = fullDisk(path, code);
+    if (full) throw full;
+    if (code.startsWith("SQLITE_IOERR"))
+      throw new StoreUnknown(`${path}: the disk failed while it was opened (${code}); look after the disk, then start again`);
+    throw fault;
   }
 };

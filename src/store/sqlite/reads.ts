@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { StoreReads } from "../store.ts";
 import { DirectoryUnusable, faultCode, faultText, tellingDamage } from "./faults.ts";
+import { missLog } from "./log-mark.ts";
 import { checkSchema, schemaVersion } from "./migrate.ts";
 import { DATABASE_FILE, openReader } from "./open.ts";
 import { prepareAccountReads } from "./read/accounts.ts";
@@ -34,6 +35,7 @@ export const openSqliteReads = async (dir: string): Promise<StoreReads> => {
     throw new DirectoryUnusable(
       `data directory ${dir}: there is no database in it; name the directory the service was started with`,
     );
+  missLog(dir);
   let db: Database | undefined;
   try {
     return tellingDamage(path, () => {
