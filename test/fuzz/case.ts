@@ -1,6 +1,4 @@
 // What the fuzzer sends: cases as plain JSON, so that one that failed can be kept, and the words to send it again by hand.
-import type { JsonObject } from "../../src/terms.ts";
-
 /** Whose key a call carries; `none` sends no Authorization, `nobody` a key that was never made. */
 export const CALLERS = ["own", "none", "nobody", "reader", "paused", "poor", "revoked"] as const;
 export type CallerName = (typeof CALLERS)[number];
@@ -54,14 +52,4 @@ export const printfOf = (url: string, bytes: string): string => {
     return code >= 0x20 && code < 0x7f && !"\\%'".includes(byte) ? byte : `\\${code.toString(8).padStart(3, "0")}`;
   });
   return `printf '${escaped.join("")}' | nc -w 2 ${hostname} ${port}`;
-};
-
-/** A case that failed, as it is kept. */
-export type Kept = { name: string; faults: string[]; case: Case };
-
-export const readKept = (json: unknown): Kept => {
-  const { name, faults, case: kept } = json as JsonObject & { case: Case };
-  if (typeof name !== "string" || !Array.isArray(faults) || !["call", "bytes", "life"].includes(kept.kind))
-    throw new Error(`no kept case: ${JSON.stringify(json).slice(0, 200)}`);
-  return { name, faults: faults.map(String), case: kept };
 };

@@ -1,14 +1,14 @@
 // Plays the fuzzer in parts, each with a service of its own: kept cases first, then new ones; judges, keeps and tells.
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Kept, readKept } from "./case.ts";
+import { KEPT, type Kept, keptCases } from "./kept.ts";
+import { openLingering } from "./lingering.ts";
 import { type Finding, playKept, replay, runCases } from "./run.ts";
 import { spawnServed } from "./served.ts";
 import { openWorld, type World } from "./world.ts";
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
-const KEPT = join(import.meta.dir, "../regressions");
 /** Memory that a service may have gained when all that was asked of it has ended, MB: caches have bounds, and are not full at first. */
 const GAIN_MB = 160;
 /** The memory of a service is measured anew after so many cases, when its caches are warm. */
@@ -65,6 +65,7 @@ const statuses = new Map<number, number>();
 
 const playPart = async (seed: number, cases: number, lanes: number, from: number) =>
   inWorld(async (world) => {
+    const lingering = from === 0 ? openLingering(world.url, world.owner.key) : null;
     const startedMs = performance.now();
     let played = 0;
     const how = {
@@ -97,6 +98,7 @@ const playPart = async (seed: number, cases: number, lanes: number, from: number
       .filter(({ id }) => !world.accepted.has(id))
       .map(({ id }) => `no submission for ${id} was accepted`);
     judge(`${about}: every model accepted what its options offer`, cases < WARM ? [] : missed);
+    if (lingering) judge("connections that never finish are closed", await lingering.left());
     figures.cases += warm.done + rest.done;
     figures.requests += world.requests;
     figures.service_cpu_s += Math.round(end.cpuS);
@@ -107,15 +109,9 @@ const playPart = async (seed: number, cases: number, lanes: number, from: number
   });
 
 const playKeptOnes = async () => {
-  const names = readdirSync(KEPT)
-    .filter((name) => /^fuzz-.*\.json$/.test(name))
-    .sort();
-  if (names.length === 0) return;
+  const all = keptCases();
   await inWorld(async (world) => {
-    for (const name of names) {
-      const kept = readKept(JSON.parse(readFileSync(join(KEPT, name), "utf8")));
-      judge(`regression ${kept.name}`, await playKept(world, kept.case));
-    }
+    for (const kept of all) judge(`regression ${kept.name}`, await playKept(world, kept.case));
   });
 };
 

@@ -4,7 +4,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { JsonObject } from "../../src/terms.ts";
-import { runCases } from "./run.ts";
+import { keptCases } from "./kept.ts";
+import { playKept, runCases } from "./run.ts";
 import { openServed, type Served } from "./served.ts";
 import { openWorld, type World } from "./world.ts";
 
@@ -102,6 +103,14 @@ test("without a defect nothing is found", async () => {
   expect(findings).toEqual([]);
   expect(done).toBe(120);
 });
+
+test.each(keptCases().map((kept) => [kept.name, kept.case] as const))(
+  "once failed and does not any more: %s",
+  async (_name, kept) => {
+    plant = () => undefined;
+    expect(await playKept(world, kept)).toEqual([]);
+  },
+);
 
 const SPOILED: [defect: string, spoil: Plant, says: RegExp][] = [
   ["a status that is not described", onError("not_found", ({ answer, text }) => made(answer, text, { status: 410 })), /410/],

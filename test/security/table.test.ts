@@ -1,0 +1,25 @@
+// The table of security checks is true: every line is held by a test that exists, and every area has its lines.
+import { expect, test } from "bun:test";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { LINES } from "./table.ts";
+
+const TESTS = join(import.meta.dir, "..");
+
+test.each(LINES.map((line) => [`${line.area}: ${line.line}`, line.held] as const))("%s", (_line, held) => {
+  expect(held.length).toBeGreaterThan(0);
+  for (const [file, name] of held) {
+    const path = join(TESTS, file);
+    expect([file, existsSync(path)]).toEqual([file, true]);
+    const text = readFileSync(path, "utf8");
+    expect([file, name, text.includes(name)]).toEqual([file, name, true]);
+    // A name in a file that tests nothing would hold nothing.
+    expect([file, /\btest(?:\.each)?\(|\bjudge\(/.test(text)]).toEqual([file, true]);
+  }
+});
+
+test("no line is there twice, and every area of the list is covered", () => {
+  expect(new Set(LINES.map(({ area, line }) => `${area} ${line}`)).size).toBe(LINES.length);
+  const areas = ["auth", "isolation", "ids", "body", "ssrf", "http", "abuse", "money", "secrets", "links", "files", "build"];
+  expect([...new Set(LINES.map(({ area }) => area))]).toEqual(areas);
+});
