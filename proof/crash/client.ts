@@ -19,7 +19,7 @@ export type ClientPlan = {
 /** Shares of the requests. A repeat takes one of the last orders of any worker, which may be under way at that moment. */
 const REPEATED = 0.3;
 const CHANGED = 0.05;
-const POLLED = 0.25;
+const POLLED = 0.5;
 const LAST_ORDERS = 4;
 /** Share of the repeats that go back to any earlier round instead, and how far into it. */
 const LONG_AGO = 0.1;
