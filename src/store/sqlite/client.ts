@@ -8,7 +8,7 @@ import { insistOnSoundness } from "./damage.ts";
 import { tellingDamage } from "./faults.ts";
 import { markLog, missLog, unmarkLog } from "./log-mark.ts";
 import { DATABASE_FILE, DEFAULT_PRAGMAS, openReader, openWriter, type Pragmas } from "./open.ts";
-import { claimDirectory } from "./owner.ts";
+import { claimDirectory, inodeOf } from "./owner.ts";
 import { outcomesFromText, toLines } from "./pack.ts";
 import { readsOver } from "./reads.ts";
 import type { FromWriter, ToWriter } from "./worker.ts";
@@ -58,9 +58,12 @@ const startWriter = (): Writer => {
   };
 };
 
+/** `lostTo`: why this process may not write any more; asked at every commit, and the service commits every few seconds. */
 const commitThrough =
-  (writer: Writer) =>
+  (writer: Writer, lostTo: () => string | null) =>
   async (deeds: readonly Deed[]): Promise<DeedOutcome[]> => {
+    const why = lostTo();
+    if (why !== null) throw new StoreUnknown(why);
     const answer = await writer.ask(toLines(deeds));
     if (typeof answer === "string") return outcomesFromText(answer, deeds);
     if ("full" in answer) throw new StoreFull(answer.full);
@@ -100,9 +103,10 @@ export const openSqliteStore = async (options: StoreOptions): Promise<Store> => 
     await writer.ask({ open: { path, epoch, pragmas } });
     markLog(options.dir);
     const reads = tellingDamage(path, () => readsOver(openReader(path)));
+    const inode = inodeOf(path) ?? 0;
     return {
       ...reads,
-      commit: commitThrough(writer),
+      commit: commitThrough(writer, () => claim.lostTo(path, inode)),
       close: async () => {
         unmarkLog(options.dir);
         await reads.close();

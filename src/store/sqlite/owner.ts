@@ -10,6 +10,7 @@ import {
   readFileSync,
   rmSync,
   statfsSync,
+  statSync,
   writeSync,
 } from "node:fs";
 import { hostname } from "node:os";
@@ -29,7 +30,14 @@ const NETWORK_DISKS = new Map([
   [0x0bd00bd0, "Lustre"],
 ]);
 
-export type Claim = { release(): void };
+export type Claim = {
+  release(): void;
+  /** What happened to the lock, or to the database `file`, whose number was `inode`; null while all is as it was. */
+  lostTo(file: string, inode: number): string | null;
+};
+
+/** The number of a file; undefined when there is none of that name. */
+export const inodeOf = (path: string): number | undefined => statSync(path, { throwIfNoEntry: false })?.ino;
 
 /** A lock is freed when its handle is collected as garbage, so the handles live where nothing forgets them. */
 type Held = typeof globalThis & { genrouterLocks?: Map<string, Database> };
@@ -112,6 +120,7 @@ export const claimDirectory = (dir: string, allows: { networkDisk: boolean; crea
     return unusable(dir, `its lock cannot be taken (${faultText(fault)})`);
   }
   held().set(path, lock);
+  const lockInode = inodeOf(path);
   const file = openSync(join(dir, "owner"), "w", 0o600);
   writeSync(file, `pid ${process.pid}\nhost ${hostname()}\n`);
   closeSync(file);
@@ -120,6 +129,12 @@ export const claimDirectory = (dir: string, allows: { networkDisk: boolean; crea
       if (!held().delete(path)) return;
       rmSync(join(dir, "owner"), { force: true });
       lock.close();
+    },
+    // A lock is on a file, not on a name: whoever removed or replaced it let others in.
+    lostTo: (file, inode) => {
+      if (held().get(path) !== lock || !lock.inTransaction) return `the lock of ${dir} is gone`;
+      if (inodeOf(path) !== lockInode) return `${path} was removed or replaced: the directory may have another owner`;
+      return inodeOf(file) === inode ? null : `${file} was removed or replaced: what is written would be lost`;
     },
   };
 };
