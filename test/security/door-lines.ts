@@ -1,0 +1,153 @@
+// The security checks of the door: who asks, for whose, by which id, with which body.
+import type { Line } from "./table.ts";
+
+const KEYS = "http-unit/keys.test.ts";
+const RAW = "http-unit/raw.test.ts";
+const CONTENT = "http-unit/content.test.ts";
+const ENVELOPE = "http-unit/envelope.test.ts";
+const BODY = "http-unit/body.test.ts";
+const CODES = "api/codes.test.ts";
+const LINKS = "files/links.test.ts";
+const ISOLATION = "security/isolation.test.ts";
+
+export const DOOR_LINES: readonly Line[] = [
+  {
+    area: "auth",
+    line: "no header: 401",
+    held: [
+      [KEYS, "no header"],
+      [CODES, "unauthorized: a key that is missing"],
+    ],
+  },
+  {
+    area: "auth",
+    line: "Bearer without a key, Basic: 401",
+    held: [
+      [KEYS, "the scheme and a blank"],
+      [KEYS, "another scheme"],
+    ],
+  },
+  { area: "auth", line: "the scheme in any case passes", held: [[KEYS, "the scheme may be written %p"]] },
+  {
+    area: "auth",
+    line: "two Authorization headers: 401",
+    held: [
+      [RAW, "a second Authorization is nobody's key"],
+      [KEYS, "two keys in one header"],
+    ],
+  },
+  { area: "auth", line: "a key of 10 kB: 401", held: [[KEYS, "a key of 10 kB"]] },
+  {
+    area: "auth",
+    line: "a revoked key: 401",
+    held: [[CODES, "unauthorized: a key that is missing, written wrong, unknown or revoked"]],
+  },
+  { area: "auth", line: "a paused account: 403 account_disabled", held: [[CODES, "account_disabled: every keyed request"]] },
+  {
+    area: "auth",
+    line: "a key for prices only: 403 generation_not_enabled",
+    held: [[CODES, "generation_not_enabled: a key that may read"]],
+  },
+  { area: "auth", line: "GET /v1/models without a key", held: [["http-unit/public.test.ts", "lists the models for anybody"]] },
+  { area: "auth", line: "a key in the query: 401", held: [[KEYS, "for a key in the query"]] },
+
+  {
+    area: "isolation",
+    line: "a foreign id is 404, byte-equal to an unknown one, on every path",
+    held: [
+      [CODES, "answered alike, byte for byte"],
+      [CONTENT, "a foreign generation cannot be told"],
+    ],
+  },
+  {
+    area: "isolation",
+    line: "a link for one generation does not open another",
+    instead: "403, as any altered link",
+    held: [
+      [CONTENT, "with %s is 403"],
+      [LINKS, "another generation"],
+    ],
+  },
+  {
+    area: "isolation",
+    line: "a foreign idempotency key is independent",
+    held: [["api/races.test.ts", "another account does not"]],
+  },
+  { area: "isolation", line: "1,000 random ids: 404", held: [[ISOLATION, "1,000 ids that nobody has"]] },
+  {
+    area: "isolation",
+    line: "no difference in time",
+    instead: "held by the same reads in the same order, not by a clock",
+    held: [[ISOLATION, "one read of the store by row number"]],
+  },
+
+  {
+    area: "ids",
+    line: "../, %2e%2e%2f, %00, 81 characters, unicode: 404 and no file",
+    held: [
+      [CONTENT, "an id that is none is 404"],
+      ["api/files.test.ts", "is nobody's generation"],
+      ["files/local.test.ts", "names that are none"],
+    ],
+  },
+  { area: "ids", line: "n of 1, 0, 100, 2.0, +2 or other digits: 404", held: [[CONTENT, "an n that is not plain digits"]] },
+
+  {
+    area: "body",
+    line: "1,048,576 bytes pass, one more is 413, in chunks too",
+    held: [
+      [BODY, "exactly 1,048,576 bytes pass"],
+      [BODY, "%d bytes are 413"],
+    ],
+  },
+  {
+    area: "body",
+    line: "a wrong or absent Content-Type",
+    instead: "JSON is read whatever the header says",
+    held: [[ENVELOPE, "whatever the Content-Type says"]],
+  },
+  { area: "body", line: "a gzip body: 400", held: [[ENVELOPE, "a gzip body"]] },
+  { area: "body", line: "50,000 levels: 400", held: [[ENVELOPE, "50,000 levels"]] },
+  {
+    area: "body",
+    line: "a key given twice: the last counts",
+    held: [["api/envelope.test.ts", "the last of two equal keys counts"]],
+  },
+  {
+    area: "body",
+    line: "__proto__ and constructor are unknown fields",
+    held: [
+      [ENVELOPE, "__proto__ in place of the fields"],
+      [ENVELOPE, "stays a member that the quote room can refuse"],
+    ],
+  },
+  {
+    area: "body",
+    line: "unknown at the top 400, unknown in input 422",
+    held: [
+      ["api/envelope.test.ts", "an unknown top-level field"],
+      ["quote/input.test.ts", "not a known field"],
+    ],
+  },
+  {
+    area: "body",
+    line: "half a surrogate pair: 422, in the envelope 400",
+    held: [
+      ["api/extended.test.ts", "prompt: half a surrogate pair"],
+      [ENVELOPE, "model with half a surrogate pair"],
+    ],
+  },
+  {
+    area: "body",
+    line: "max_cost_usd beyond numbers, -0, 0, 100.01: 400",
+    held: [[ENVELOPE, "must be a number greater than 0"]],
+  },
+  {
+    area: "body",
+    line: 'seed 4294967296, duration "5" and 5.5: 422; 5.0 passes',
+    held: [
+      ["api/common.test.ts", "§2.7 %s"],
+      ["quote/input.test.ts", 'JSON.parse("5.0")'],
+    ],
+  },
+];
