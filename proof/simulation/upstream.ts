@@ -42,6 +42,9 @@ export type Upstream = {
   job(provider: string, jobId: string): UpstreamJob | undefined;
   byRef(provider: string, ref: string): UpstreamJob | undefined;
   listed(provider: string): UpstreamJob[];
+  /** The provider turns everything away for a while. */
+  goOut(provider: string, ms: number): void;
+  isOut(provider: string): boolean;
   arrivals: readonly Arrival[];
   jobs: readonly UpstreamJob[];
 };
@@ -56,6 +59,9 @@ export const openUpstream = (parts: {
   const arrivals: Arrival[] = [];
   const jobs: UpstreamJob[] = [];
   const byId = new Map<string, UpstreamJob>();
+
+  const outUntilMs = new Map<string, number>();
+  const isOut = (provider: string) => nowMs() < (outUntilMs.get(provider) ?? 0);
 
   const take = (provider: string, ref: string, input: string): UpstreamJob => {
     const faults = parts.faults();
@@ -86,7 +92,7 @@ export const openUpstream = (parts: {
   const judge = (provider: string, ref: string, input: string): Pick<Arrival, "verdict" | "job"> => {
     const faults = parts.faults();
     // A limiter stands before everything else, the memory of keys included.
-    if (dice.chance(faults.rateLimited)) return { verdict: "rateLimited", job: null };
+    if (isOut(provider) || dice.chance(faults.rateLimited)) return { verdict: "rateLimited", job: null };
     const known = jobs.find((job) => job.provider === provider && job.ref === ref);
     if (known && PROVIDERS[provider]?.recovery === "key") return { verdict: "again", job: known };
     if (dice.chance(faults.refused)) return { verdict: "refused", job: null };
@@ -104,6 +110,8 @@ export const openUpstream = (parts: {
     job: (provider, jobId) => byId.get(`${provider} ${jobId}`),
     byRef: (provider, ref) => jobs.find((job) => job.provider === provider && job.ref === ref),
     listed: (provider) => jobs.filter((job) => job.provider === provider && job.listedAtMs <= nowMs()),
+    goOut: (provider, ms) => void outUntilMs.set(provider, nowMs() + ms),
+    isOut,
     arrivals,
     jobs,
   };

@@ -104,10 +104,10 @@ export const openWire = (parts: WireParts): Providers => {
     return outcome;
   };
 
-  const statusOf = (job: UpstreamJob | undefined): PollOutcome => {
+  const statusOf = (provider: string, job: UpstreamJob | undefined): PollOutcome => {
     const faults = parts.faults();
     const now = life.world.nowMs();
-    if (dice.chance(faults.unclearPoll))
+    if (upstream.isOut(provider) || dice.chance(faults.unclearPoll))
       return { kind: "unclear", detail: "502", ...(dice.chance(0.2) ? { retryAfterMs: 5_000 } : {}) };
     if (!job || now >= job.forgottenAtMs || dice.chance(faults.forgottenPoll)) return { kind: "gone" };
     if (now >= job.deafFromMs && now < job.deafUntilMs) return { kind: "unclear", detail: "no answer" };
@@ -135,7 +135,9 @@ export const openWire = (parts: WireParts): Providers => {
     compose: ({ attempt, input }) => JSON.stringify({ ref: attempt.ref, input: input.filled["prompt"] ?? "" }),
     submit,
     poll: (work, signal) =>
-      ask("poll", signal, () => statusOf(upstream.job(work.attempt.route.provider, work.attempt.job?.jobId ?? ""))),
+      ask("poll", signal, () =>
+        statusOf(work.attempt.route.provider, upstream.job(work.attempt.route.provider, work.attempt.job?.jobId ?? "")),
+      ),
     cancel: (work, signal) =>
       ask("cancel", signal, () => {
         const job = upstream.job(work.attempt.route.provider, work.attempt.job?.jobId ?? "");
@@ -146,7 +148,7 @@ export const openWire = (parts: WireParts): Providers => {
     find: async (work, signal) => {
       const { ref, route } = work.attempt;
       const { recovery } = traits(route.provider);
-      const isUnclear = dice.chance(parts.faults().unclearFind);
+      const isUnclear = upstream.isOut(route.provider) || dice.chance(parts.faults().unclearFind);
       if (recovery === "key" && !isUnclear) {
         await life.cross("find: before");
         await life.sleep(travelMs(), signal);

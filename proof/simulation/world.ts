@@ -67,6 +67,7 @@ const makeWeather = (of: {
   turnClock: (ms: number) => void;
   reload: () => void;
   retire: () => void;
+  goOut: (ms: number) => void;
 }) => {
   const { world, dice, faults } = of;
   const every = (ms: number, look: () => void) => {
@@ -78,6 +79,7 @@ const makeWeather = (of: {
   };
   every(MINUTE_MS, () => {
     if (dice.chance(faults().diskFull)) of.fillDisk(dice.between(1_000, 120_000));
+    if (dice.chance(faults().outage)) of.goOut(dice.between(0.2, 8) * MINUTE_MS);
   });
   every(10 * MINUTE_MS * dice.between(0.2, 1), () => {
     if (dice.chance(faults().clockJump)) of.turnClock(dice.between(-15, 15) * MINUTE_MS);
@@ -174,6 +176,11 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
       for (const node of nodes) node.engine()?.replaceCatalogue(catalogue());
     },
     retire: () => weather.pick(nodes).retire(),
+    goOut: (ms) => {
+      const provider = weather.pick(Object.keys(PROVIDERS));
+      upstream.goOut(provider, ms);
+      trace.tell(provider, "outage", "", `${Math.round(ms / 1000)} s`);
+    },
   });
 
   for (const node of nodes) node.boot();

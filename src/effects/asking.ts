@@ -14,6 +14,7 @@ const FIND_LONGEST_MS = 30_000;
 const CLOCK_SLACK_MS = 60_000;
 
 export const openAsking = (parts: EffectsParts, errands: Errands) => {
+  const bornMs = parts.clock.nowMs();
   /**
    * Asks until there is something to tell. `slower` stretches the pauses of a watch. What was given up was judged then;
    * that it fails now, cancelled by us as like as not, says nothing more about its route.
@@ -89,6 +90,8 @@ export const openAsking = (parts: EffectsParts, errands: Errands) => {
     const work = await readWork(parts, seq, n);
     const traits = parts.providers.traits(work.attempt.route.provider);
     const sentAtMs = work.attempt.sentAtMs ?? parts.clock.nowMs();
+    // The wall clock may have jumped between two processes: what one did not live through does not count as time gone by.
+    const settlesFromMs = Math.max(sentAtMs, bornMs);
     let absences = 0;
     for (let turn = 0; traits.recovery !== "none"; turn += 1) {
       await errand.pause(spreadMs(parts, FIND_FIRST_MS, FIND_LONGEST_MS, turn, 10));
@@ -100,7 +103,7 @@ export const openAsking = (parts: EffectsParts, errands: Errands) => {
       const isClockRight = Math.abs(parts.clock.aheadMs?.() ?? 0) < CLOCK_SLACK_MS;
       absences = seen.kind === "absent" && isClockRight ? absences + 1 : 0;
       // Absence proves something only when the list has had time to show the job, and says it twice.
-      if (absences >= 2 && atMs - sentAtMs >= traits.findSettleMs / parts.pace)
+      if (absences >= 2 && atMs - settlesFromMs >= traits.findSettleMs / parts.pace)
         return parts.report(seq, { type: "provedAbsent", n, atMs });
       if (atMs - sentAtMs >= traits.findWindowMs) break;
     }
@@ -123,7 +126,9 @@ export const openAsking = (parts: EffectsParts, errands: Errands) => {
         break;
       }
       await errand.pause(spreadMs(parts, FIND_FIRST_MS * 3, FIND_LONGEST_MS * 3, turn, 10));
-      if (parts.providers.traits(work.attempt.route.provider).recovery === "none") continue;
+      // Asking by way of a key is submitting again: it may buy the job that nobody wants any more.
+      const { recovery } = parts.providers.traits(work.attempt.route.provider);
+      if (recovery === "none" || recovery === "key") continue;
       const seen = await findOnce(errand, work);
       // The job goes to disk by way of the report and is read back from there.
       if (seen.kind === "found" && !errand.signal.aborted)
