@@ -5,7 +5,7 @@ import { readsOver } from "../../src/store/sqlite/reads.ts";
 import type { StoreReads } from "../../src/store/store.ts";
 import type { GenerationRecord } from "../../src/terms.ts";
 import { judgeArrival } from "./arrivals.ts";
-import { audit } from "./audit.ts";
+import { audit, type Evidence } from "./audit.ts";
 import { type Notebook, openClients } from "./clients.ts";
 import { type Dice, openDice } from "./dice.ts";
 import { drawFaults, FAULT_NAMES, type FaultName, type Faults } from "./faults.ts";
@@ -27,6 +27,8 @@ export type WorldOptions = {
   nodes?: number;
   /** Keeps every line of the trace. */
   keepsTrace?: boolean;
+  /** Shown the evidence and every generation when the audit is over; the audit's own tests tamper with it. */
+  witness?: (evidence: Evidence, ends: ReadonlyMap<string, GenerationRecord>) => Promise<void>;
 };
 export type WorldEnd = {
   seed: number;
@@ -226,7 +228,10 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
     live(world, found, () => world.nowMs() >= endMs);
     if (found.length === 0) {
       await verify(nodes[0]?.life()?.clock.nowMs() ?? null);
-      (await audit({ notebook, upstream, reads, accountSeqs }, await readEnds(reads))).forEach(fault);
+      const evidence = { notebook, upstream, reads, accountSeqs };
+      const ends = await readEnds(reads);
+      (await audit(evidence, ends)).forEach(fault);
+      await options.witness?.(evidence, ends);
     }
   } catch (thrown) {
     fault(thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown));

@@ -1,0 +1,152 @@
+// The auditor of the simulation notices every kind of tampering with what clients, providers and the database say.
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { audit, type Evidence } from "../../proof/simulation/audit.ts";
+import { runSeed } from "../../proof/simulation/run.ts";
+import type { UpstreamJob } from "../../proof/simulation/upstream.ts";
+import type { StoreReads } from "../../src/store/store.ts";
+import type { GenerationRecord } from "../../src/terms.ts";
+
+setDefaultTimeout(60_000);
+
+type Ends = Map<string, GenerationRecord>;
+type Tampering = { said: string; tamper: (evidence: Evidence, ends: Ends) => Evidence | undefined; found: RegExp };
+
+const delivered = (ends: Ends): GenerationRecord => {
+  const end = [...ends.values()].find(({ status }) => status === "succeeded");
+  if (!end) throw new Error("the world has no delivery");
+  return end;
+};
+const firstHeard = (evidence: Evidence) => {
+  const heard = evidence.notebook.heard.find((one) => one.accepted && one.wish.key !== null && !one.replayed);
+  if (!heard?.accepted) throw new Error("the world has no accepted submission with a key");
+  return { ...heard, accepted: heard.accepted };
+};
+const put = (ends: Ends, end: GenerationRecord, change: Partial<GenerationRecord>) =>
+  void ends.set(end.id, { ...end, ...change });
+const withJobs = (evidence: Evidence, jobs: UpstreamJob[]): Evidence => ({
+  ...evidence,
+  upstream: { ...evidence.upstream, jobs },
+});
+const withReads = (evidence: Evidence, reads: Partial<StoreReads>): Evidence => ({
+  ...evidence,
+  reads: { ...evidence.reads, ...reads },
+});
+
+const TAMPERINGS: Tampering[] = [
+  { said: "an acknowledged generation is gone", tamper: (_, ends) => void ends.delete(delivered(ends).id), found: /not there/ },
+  {
+    said: "a delivery is charged a credit too much",
+    tamper: (_, ends) => put(ends, delivered(ends), { costCredits: (delivered(ends).costCredits ?? 0) + 1 }),
+    found: /charged|changed after its end/,
+  },
+  {
+    said: "a generation goes on after its end",
+    tamper: (_, ends) => put(ends, delivered(ends), { status: "running", completedAtMs: null, output: null, costCredits: null }),
+    found: /went from succeeded back to running/,
+  },
+  {
+    said: "the reserve is more than max_cost_usd",
+    tamper: (evidence, ends) => {
+      const heard = firstHeard(evidence);
+      const seen = [{ ...heard, wish: { ...heard.wish, maxCostCredits: heard.accepted.reservedCredits - 1 } }];
+      return ends.has(heard.accepted.id) ? { ...evidence, notebook: { ...evidence.notebook, heard: seen } } : undefined;
+    },
+    found: /more than max_cost_usd/,
+  },
+  {
+    said: "one key made two generations",
+    tamper: (evidence) => {
+      const heard = firstHeard(evidence);
+      const twin = { ...heard, accepted: { ...heard.accepted, id: `${heard.accepted.id}x` } };
+      return { ...evidence, notebook: { ...evidence.notebook, heard: [...evidence.notebook.heard, twin] } };
+    },
+    found: /made gen_\w+ and gen_\w+/,
+  },
+  {
+    said: "one key was accepted with two bodies",
+    tamper: (evidence) => {
+      const twin = { ...firstHeard(evidence), bodyHash: "0".repeat(64) };
+      return { ...evidence, notebook: { ...evidence.notebook, heard: [...evidence.notebook.heard, twin] } };
+    },
+    found: /two different requests|two bodies/,
+  },
+  {
+    said: "a conflict over a key that made nothing",
+    tamper: (evidence) => {
+      const heard = firstHeard(evidence);
+      const wish = { ...heard.wish, key: "never used" };
+      const conflict = { ...heard, wish, accepted: null, refused: "idempotency_conflict" };
+      return { ...evidence, notebook: { ...evidence.notebook, heard: [...evidence.notebook.heard, conflict] } };
+    },
+    found: /a conflict over key/,
+  },
+  {
+    said: "a provider has a job that nobody knows of",
+    tamper: (evidence) => {
+      const [job] = evidence.upstream.jobs;
+      return job && withJobs(evidence, [...evidence.upstream.jobs, { ...job, jobId: "unheard-of", ref: `${job.ref}9` }]);
+    },
+    found: /not on disk/,
+  },
+  {
+    said: "one submission bought two jobs",
+    tamper: (evidence) => {
+      const [job] = evidence.upstream.jobs;
+      return job && withJobs(evidence, [...evidence.upstream.jobs, job]);
+    },
+    found: /bought 2 jobs/,
+  },
+  {
+    said: "a job's attempt was taken for refused",
+    tamper: (evidence) =>
+      withReads(evidence, {
+        jobOwner: async () => undefined,
+        attempt: async (seq, n) => {
+          const attempt = await evidence.reads.attempt(seq, n);
+          return attempt && { ...attempt, state: "rejected" };
+        },
+      }),
+    found: /nobody's; its attempt \S+ is rejected/,
+  },
+  {
+    said: "a credit has gone missing",
+    tamper: (evidence) =>
+      withReads(evidence, {
+        accounts: async () =>
+          (await evidence.reads.accounts()).map((account) => ({ ...account, availableCredits: account.availableCredits - 1 })),
+      }),
+    found: /is not the \d+ it was given/,
+  },
+  {
+    said: "credits are held for ever",
+    tamper: (evidence) =>
+      withReads(evidence, {
+        accounts: async () => (await evidence.reads.accounts()).map((account) => ({ ...account, heldCredits: 1, inProgress: 1 })),
+      }),
+    found: /1 credits held and 1 in progress at the end/,
+  },
+  {
+    said: "a generation never ends",
+    tamper: (_, ends) => put(ends, delivered(ends), { completedAtMs: null }),
+    found: /long after peace/,
+  },
+];
+
+test("an honest world is passed, and every tampering with it is found", async () => {
+  const missed: string[] = [];
+  let isWitnessed = false;
+  const end = await runSeed(3, {
+    witness: async (evidence, ends) => {
+      isWitnessed = true;
+      expect(await audit(evidence, ends)).toEqual([]);
+      for (const { said, tamper, found } of TAMPERINGS) {
+        const others: Ends = new Map(ends);
+        const faults = await audit(tamper(evidence, others) ?? evidence, others);
+        if (!faults.some((fault) => found.test(fault))) missed.push(`${said}: ${faults.join("; ") || "nothing found"}`);
+      }
+    },
+  });
+  expect(end.faults).toEqual([]);
+  expect(isWitnessed).toBe(true);
+  expect(missed).toEqual([]);
+});
