@@ -90,8 +90,12 @@ export const openLoad = (plan: LoadPlan): Load => {
         ...(body === undefined ? {} : { method: "POST", body }),
         signal: AbortSignal.timeout(30_000),
       });
-      const shown = (await response.json()) as JsonObject & { output?: { urls: string[] } | null };
+      const shown = (await response.json()) as (JsonObject & { output?: { urls: string[] } | null }) | null;
       into.push(performance.now() - fromMono);
+      if (shown === null) {
+        strange(`${path} ${response.status} without a body`);
+        return undefined;
+      }
       return { status: response.status, shown };
     } catch {
       return undefined;

@@ -7,6 +7,9 @@ import { systemClock } from "../../clock.ts";
 import { BadSetting, KNOWN_PROVIDERS, readSettings, type Settings, WELL_KNOWN_KEYS } from "../../config.ts";
 import { openLog } from "../../events.ts";
 import type { Service } from "../../hall.ts";
+import { requestIdOf } from "../../http/answer.ts";
+import { answerRefusal } from "../../http/errors.ts";
+import { Refusal } from "../../refusal.ts";
 import { openControl } from "../control.ts";
 import { demoKey } from "../demo.ts";
 import { CommandFault, EXITS, type Exit } from "../exits.ts";
@@ -70,12 +73,17 @@ const addressFault = async (fault: unknown, { host, port }: Settings["server"]):
   );
 };
 
+/** What a start answers before there is a service: the refusal that asks for the same request again. */
+const notYet = (request: Request): Response =>
+  answerRefusal(new Refusal("restarting", "The service is starting; send the same request again."), requestIdOf(request));
+
 const open = async (settings: Settings, simulate: boolean): Promise<Service> => {
   const { openService } = await import("../../hall.ts");
   const { host: hostname, port } = settings.server;
   try {
     // Sockets that share a port would let two services take turns at the same callers: this bind shares with nobody.
-    const alone = Bun.serve({ hostname, port, reusePort: false, fetch: () => new Response() });
+    // Callers of a former process may be at the door already, so it answers like a service that is not ready.
+    const alone = Bun.serve({ hostname, port, reusePort: false, fetch: notYet });
     // The runtime's client opens its descriptors at its first request and ends the process when callers have taken them
     // all: it has them before the first caller comes.
     await fetch(alone.url, { signal: AbortSignal.timeout(FIRST_REQUEST_MS) }).catch(() => undefined);

@@ -1,0 +1,40 @@
+// While a service starts, nothing but the service answers at its address: a 200 means what it says from the first moment.
+import { afterAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { FROM_SOURCES, freePort, start } from "../../proof/crash/processes.ts";
+
+const STARTS = 3;
+const CALLERS = 24;
+const home = mkdtempSync(join(tmpdir(), "starts-"));
+afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+test("callers that hammer a service while it starts hear nothing, 503, or an answer of the service itself", async () => {
+  const wrong: string[] = [];
+  for (let turn = 0; turn < STARTS; turn += 1) {
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}`;
+    const service = start([...FROM_SOURCES, "serve", "--simulate", "--port", String(port), "--data", join(home, String(turn))]);
+    let isReady = false;
+    const hammer = async (caller: number) => {
+      while (!isReady) {
+        const path = caller % 2 === 0 ? "/readyz" : "/v1/generations";
+        const init = caller % 2 === 0 ? {} : { method: "POST", body: "{}" };
+        const answered = await fetch(`${url}${path}`, { ...init, headers: { connection: "close" } }).catch(() => undefined);
+        if (!answered) continue;
+        const text = await answered.text().catch(() => undefined);
+        if (text === undefined) continue;
+        if (answered.headers.get("genrouter-version") === null) wrong.push(`${path} ${answered.status} ${JSON.stringify(text)}`);
+        if (answered.status === 202) wrong.push(`${path} 202 without a key`);
+      }
+    };
+    const hammering = Array.from({ length: CALLERS }, (_, caller) => hammer(caller));
+    await service.hears(/^url (\S+)$/m);
+    isReady = true;
+    await Promise.all(hammering);
+    service.kill("SIGKILL");
+    await service.ended;
+  }
+  expect(wrong).toEqual([]);
+}, 60_000);
