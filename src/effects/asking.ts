@@ -2,7 +2,7 @@
 import { type RouteVerdict, verdictOf } from "../../actors/route-health.ts";
 import type { FindOutcome, PollOutcome, Work } from "../providers/provider.ts";
 import type { Errand, Errands } from "./errands.ts";
-import { type EffectsParts, readAttempt, readWork, spreadMs } from "./parts.ts";
+import { askable, type EffectsParts, readAttempt, readWork, spreadMs } from "./parts.ts";
 
 /** A provider that says "no such job" is believed after this many times in a row, over at least this long. */
 const GONE_TIMES = 3;
@@ -121,7 +121,7 @@ export const openAsking = (parts: EffectsParts, errands: Errands) => {
       if (work.attempt.watchUntilMs === null) return;
       if (isOver(work, parts.clock.nowMs())) break;
       if (work.attempt.job) {
-        await pollUntilKnown(errand, work, 3);
+        await pollUntilKnown(errand, askable(work.attempt), 3);
         if (errand.signal.aborted || !isOver(work, parts.clock.nowMs())) return;
         break;
       }
@@ -138,8 +138,8 @@ export const openAsking = (parts: EffectsParts, errands: Errands) => {
   };
 
   const poll = async (errand: Errand) => {
-    const work = await readWork(parts, errand.seq, errand.n);
-    await pollUntilKnown(errand, work, 1);
+    const attempt = await readAttempt(parts, errand.seq, errand.n);
+    await pollUntilKnown(errand, askable(attempt), 1);
   };
   return {
     poll: (seq: number, n: number) => errands.run(seq, n, "poll", poll),
@@ -153,8 +153,8 @@ export const openAsking = (parts: EffectsParts, errands: Errands) => {
       }),
     cancel: (seq: number, n: number) =>
       errands.run(seq, n, "cancel", async (errand) => {
-        const work = await readWork(parts, seq, n);
-        if (work.attempt.job) await parts.providers.cancel(work, errand.signal);
+        const attempt = await readAttempt(parts, seq, n);
+        if (attempt.job) await parts.providers.cancel(askable(attempt), errand.signal);
       }),
   };
 };

@@ -2,7 +2,7 @@
 import type { CollectOutcome } from "../media/port.ts";
 import type { Attempt, Output, ResultFile } from "../terms.ts";
 import type { Errand, Errands } from "./errands.ts";
-import { type EffectsParts, readAttempt, readWork, spreadMs } from "./parts.ts";
+import { askable, type EffectsParts, readAttempt, spreadMs } from "./parts.ts";
 
 /** Tries at a result that could not be read, each with fresh links from the provider. */
 const TRIES = 5;
@@ -61,7 +61,7 @@ export const openCollecting = (parts: EffectsParts, errands: Errands) => {
   /** Asks the provider for the result again before each try: a link may have expired, a file may have been late. */
   const collectAgain = async (errand: Errand) => {
     const { seq, n, signal } = errand;
-    const work = await readWork(parts, seq, n);
+    const work = askable(await readAttempt(parts, seq, n));
     let failure: { class: "result_unreadable" | "result_expired"; detail: string } = {
       class: "result_unreadable",
       detail: "the result could not be read",

@@ -41,6 +41,9 @@ export const readWork = async (parts: EffectsParts, seq: number, n: number): Pro
   return { attempt, input };
 };
 
+/** What a job is asked about by its id alone: thousands are held for as long as they run, so neither input nor request is. */
+export const askable = (attempt: Attempt): Work => ({ attempt: { ...attempt, request: null }, input: { raw: {}, filled: {} } });
+
 /** A pause that grows with each turn, spread so that many that began together do not stay together. */
 export const spreadMs = (parts: EffectsParts, firstMs: number, longestMs: number, turn: number, atLeastMs = 0): number => {
   const pauseMs = Math.min(longestMs, firstMs * 1.5 ** turn);

@@ -88,6 +88,7 @@ export interface Adapter {
   readFind?(r: ProviderResponse, c: AdapterContext, sentAtMs: number): FindOutcome;
   /** For a list: what of this page could be ours. Who owns what, and the pages together, are judged by the caller. */
   readFindPage?(r: ProviderResponse, c: AdapterContext, sentAtMs: number): FindPage;
+  /** Polls, results and cancels are about the job: their context has an empty input. */
   poll(job: Job, c: AdapterContext): ProviderRequest;
   readPoll(r: ProviderResponse, job: Job, c: AdapterContext): PollOutcome;
   result?(job: Job, c: AdapterContext): ProviderRequest;
@@ -110,7 +111,7 @@ export interface Providers {
   submit(errand: Work, signal: AbortSignal): Promise<SubmitOutcome>;
   /** Asks once, by the route's own means, whether a submission was accepted. `unclear` for means that do not exist. */
   find(errand: Work, signal: AbortSignal): Promise<FindOutcome>;
-  /** Asks once how the job is doing; follows to the result when that is at another address. */
+  /** Asks once how the job is doing, by its id alone (the work has no input); follows to the result when that is at another address. */
   poll(errand: Work, signal: AbortSignal): Promise<PollOutcome>;
   /** Asks the provider to stop; true when it said yes. Never more than a courtesy. */
   cancel(errand: Work, signal: AbortSignal): Promise<boolean>;
