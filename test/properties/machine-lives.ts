@@ -15,13 +15,13 @@ export const PLANS: readonly (readonly PlannedRoute[])[] = [...TWO_ROUTES, [...f
 const EVENTS: readonly Variant[] = VARIANTS.filter((variant) => !variant.late);
 
 /**
- * `fitting` tells one of the events that mean something in the situation, `going` one of those that do not end it, `any` one of
+ * `going` tells one of the events that mean something in the situation and do not end it, `ending` one of those that do, `any` one of
  * all, `again` one that was told before.
  * `crash` drops the host between two events, `lost` inside one before its commit, `written` right after it; `putAway` is what
  * the supervisor does with an idle one.
  */
 export type MachineMove =
-  | { move: "fitting" | "going" | "any" | "again"; pick: number; waitMs: number; end: "lost" | "written" | null }
+  | { move: "going" | "ending" | "any" | "again"; pick: number; waitMs: number; end: "lost" | "written" | null }
   | { move: "crash" | "putAway" };
 export type MachineLife = { plan: number; moves: MachineMove[] };
 
@@ -30,7 +30,7 @@ const waitMs = fc.oneof(
   { weight: 2, arbitrary: fc.constantFrom(0, 0, 30_000, 60_000, 60_001, 600_000) },
   { weight: 1, arbitrary: fc.nat(WAIT_MS) },
 );
-const tells = (move: "fitting" | "going" | "any" | "again") =>
+const tells = (move: "going" | "ending" | "any" | "again") =>
   fc.record({
     move: fc.constant(move),
     pick: fc.nat(10_000),
@@ -46,7 +46,7 @@ export const machineLives: fc.Arbitrary<MachineLife> = fc.record({
   moves: fc.array(
     fc.oneof(
       { weight: 12, arbitrary: tells("going") },
-      { weight: 1, arbitrary: tells("fitting") },
+      { weight: 1, arbitrary: tells("ending") },
       { weight: 4, arbitrary: tells("any") },
       { weight: 3, arbitrary: tells("again") },
       { weight: 2, arbitrary: fc.record({ move: fc.constantFrom("crash" as const, "putAway" as const) }) },
@@ -64,7 +64,7 @@ const at = (variant: Variant, snapshot: GenerationSnapshot, nowMs: number): Gene
   return event ? { ...event, atMs: nowMs } : null;
 };
 
-type Fitting = { all: readonly Variant[]; going: readonly Variant[] };
+type Fitting = { going: readonly Variant[]; ending: readonly Variant[] };
 const fittingIn = new Map<string, Fitting>();
 /** The events that change something in a situation; found by asking the chart, once for each situation. */
 const fitting = (plan: number, snapshot: GenerationSnapshot, nowMs: number): Fitting => {
@@ -72,15 +72,14 @@ const fitting = (plan: number, snapshot: GenerationSnapshot, nowMs: number): Fit
   const key = `${plan} ${isLate} ${situationOf(snapshot)}`;
   const known = fittingIn.get(key);
   if (known) return known;
-  const found: Fitting & { all: Variant[]; going: Variant[] } = { all: [], going: [] };
+  const found: Fitting & { going: Variant[]; ending: Variant[] } = { going: [], ending: [] };
   for (const variant of EVENTS) {
     // Parking ends the story, so it is left to chance.
     const event = variant.type === "parked" ? null : at(variant, snapshot, nowMs);
     if (!event) continue;
     const [next, actions] = transition(generationMachine, snapshot, event);
     if (next === snapshot && actions.length === 0) continue;
-    found.all.push(variant);
-    if (next.status === "active") found.going.push(variant);
+    found[next.status === "active" ? "going" : "ending"].push(variant);
   }
   fittingIn.set(key, found);
   return found;
@@ -99,8 +98,8 @@ export const eventOfMove = (
     // The supervisor begins an attempt once.
     return before && before.type !== "begun" ? { ...before, atMs: nowMs } : null;
   }
-  const { all, going } = snapshot.status === "active" ? fitting(plan, snapshot, nowMs) : { all: EVENTS, going: EVENTS };
-  const among = move.move === "any" ? EVENTS : move.move === "going" && going.length > 0 ? going : all;
-  const variant = among[move.pick % Math.max(1, among.length)];
+  const wanted = move.move === "any" || snapshot.status !== "active" ? EVENTS : fitting(plan, snapshot, nowMs)[move.move];
+  const among = wanted.length > 0 ? wanted : EVENTS;
+  const variant = among[move.pick % among.length];
   return variant ? at(variant, snapshot, nowMs) : null;
 };

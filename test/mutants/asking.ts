@@ -1,0 +1,127 @@
+// Mutants of the effects: when a request leaves, and what a provider's answers are taken for.
+import type { Mutant } from "./mutant.ts";
+
+const ASKING = "src/effects/asking.ts";
+const SUBMITTING = "src/effects/submitting.ts";
+const RECORDS = "src/records.ts";
+
+export const ASKING_MUTANTS: readonly Mutant[] = [
+  {
+    name: "send-before-journal",
+    breaks: "The request leaves before it is on disk that it may be out.",
+    standsFor: "D1, new-api: the provider is paid, then the row is inserted",
+    patches: [
+      {
+        file: SUBMITTING,
+        find: "  const giveBack = (",
+        put: "  const early = new Map<string, ReturnType<typeof parts.providers.submit>>();\n  const giveBack = (",
+      },
+      {
+        file: SUBMITTING,
+        find: "    slots.set(`${seq}:${n}`, release);",
+        put: "    slots.set(`${seq}:${n}`, release);\n    early.set(`${seq}:${n}`, parts.providers.submit({ ...work, attempt: { ...work.attempt, request } }, signal));",
+      },
+      {
+        file: SUBMITTING,
+        find: "await parts.providers.submit(work, signal);",
+        put: "await (early.get(`${seq}:${n}`) ?? parts.providers.submit(work, signal));",
+      },
+    ],
+    killer: "simulation",
+  },
+  {
+    name: "no-grace",
+    breaks: "A look-up that does not find the job is believed at once, while it may still be on its way to the list.",
+    standsFor: "failure model 2.2, 3.2: no_grace",
+    patches: [
+      {
+        file: ASKING,
+        find: "if (absences >= 2 && atMs - sentAtMs >= traits.findSettleMs / parts.pace)",
+        put: "if (absences >= 2)",
+      },
+    ],
+    killer: "simulation",
+  },
+  {
+    name: "one-absence",
+    breaks: "One look-up that does not find the job is proof, whenever it was made.",
+    standsFor: "failure model 2.1: absent means look-up says no, after grace",
+    patches: [
+      {
+        file: ASKING,
+        find: "if (absences >= 2 && atMs - sentAtMs >= traits.findSettleMs / parts.pace)",
+        put: "if (absences >= 1)",
+      },
+    ],
+    killer: "simulation",
+  },
+  {
+    name: "trust-rejected-resend",
+    breaks: "A lost submission is sent again, and a refusal of the second is taken as proof that the first does not exist.",
+    standsFor: "F15: a rejection of a re-submit proves nothing",
+    patches: [
+      {
+        file: ASKING,
+        find: "      const seen = await findOnce(errand, work);\n      const atMs",
+        put: `      const again = traits.recovery === "key" ? await parts.providers.submit(work, errand.signal) : null;
+      const seen: FindOutcome =
+        again?.kind === "accepted" ? { kind: "found", job: again.job } : again?.kind === "rejected" ? { kind: "absent" } : await findOnce(errand, work);
+      if (again?.kind === "rejected" && !errand.signal.aborted)
+        return parts.report(seq, { type: "provedAbsent", n, atMs: parts.clock.nowMs() });
+      const atMs`,
+      },
+    ],
+    killer: "simulation",
+  },
+  {
+    name: "job-adopted-twice",
+    breaks: "A job found on a list is taken although it belongs to another attempt.",
+    standsFor: "invariant 7: no upstream id occurs in two attempts",
+    patches: [
+      {
+        file: ASKING,
+        find: "if (!owner || (owner.seq === errand.seq && owner.n === errand.n)) return found;",
+        put: "if (owner !== null) return found;",
+      },
+    ],
+    killer: "simulation",
+  },
+  {
+    name: "poll-settles",
+    breaks: "A poll decides: a read shows an end that the machine has not made.",
+    standsFor: "D4, new-api: a poll by the user moves the task to FAILURE",
+    patches: [
+      {
+        file: RECORDS,
+        find: "        keep(known);\n        return known;",
+        put: `        keep(known);
+        return known.status === "running" && known.message !== null
+          ? { ...known, status: "failed", message: null, costCredits: 0, error: { code: "provider_failed", message: "" }, completedAtMs: known.createdAtMs }
+          : known;`,
+      },
+    ],
+    killer: "simulation",
+  },
+  {
+    name: "unclear-poll-fails",
+    breaks: "An answer that says nothing about the job ends its attempt as failed.",
+    standsFor: "D5, new-api: an unrecognised poll body is a terminal failure",
+    patches: [
+      {
+        file: ASKING,
+        find: '        case "unclear":\n          parts.log(',
+        put: '        case "unclear":\n          parts.report(seq, { type: "jobFailed", n, failure: { class: "job_failed", detail: "" }, atMs });\n          parts.log(',
+      },
+    ],
+    killer: "simulation",
+  },
+  {
+    name: "gone-at-once",
+    breaks: "One answer that the job is not known ends its attempt.",
+    standsFor: "failure model 2.3: a provider forgets the job",
+    patches: [
+      { file: ASKING, find: "if (gone >= GONE_TIMES && atMs - goneSinceMs >= GONE_MS / parts.pace) {", put: "if (gone >= 1) {" },
+    ],
+    killer: "simulation",
+  },
+];

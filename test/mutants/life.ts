@@ -1,0 +1,159 @@
+// Mutants of a generation's life: the chart, its deadlines, and what a restart takes up.
+import type { Mutant } from "./mutant.ts";
+
+const CHART = "actors/generation.ts";
+const ACTIONS = "actors/generation-actions.ts";
+const RULES = "actors/generation-rules.ts";
+const SNAPSHOT = "actors/generation-snapshot.ts";
+const RESTORE = "actors/restore.ts";
+const SUPERVISOR = "actors/supervisor.ts";
+
+export const LIFE_MUTANTS: readonly Mutant[] = [
+  {
+    name: "any-attempt",
+    breaks: "An event counts whatever attempt it is about: a late answer of an old one moves the new one.",
+    standsFor: "failure model 3.2, no_attempt_guard",
+    patches: [
+      { file: RULES, find: '"n" in event && context.current?.n === event.n;', put: '"n" in event && context.current !== null;' },
+    ],
+    killer: "machine",
+  },
+  {
+    name: "fallback-while-unconfirmed",
+    breaks: "The next route begins as soon as an answer is lost, without asking whether the job was accepted.",
+    standsFor: "failure model 2.1: sending is ambiguous",
+    patches: [
+      { file: CHART, find: "                answerLost: toConfirming,", put: '                answerLost: moveOn("closeLost"),' },
+    ],
+    killer: "machine",
+  },
+  {
+    name: "refund-on-unknown",
+    breaks: "A lost answer ends the generation with a refund although the job may deliver.",
+    standsFor: "failure model 3.2, refund_on_unknown",
+    patches: [
+      {
+        file: CHART,
+        find: "                answerLost: toConfirming,",
+        put: '                answerLost: { guard: "isCurrent", target: "#generation.failed", actions: ["closeLost", "releaseFailed"] },',
+      },
+    ],
+    killer: "machine",
+  },
+  {
+    name: "charge-the-first-route",
+    breaks: "The first route's price is charged, whichever route delivered.",
+    standsFor: "invariant 4: the charge is the quote of the attempt that delivered",
+    patches: [
+      {
+        file: ACTIONS,
+        find: "n: event.n, credits: route.priceCredits, output",
+        put: "n: event.n, credits: context.plan[0]?.priceCredits ?? 0, output",
+      },
+    ],
+    killer: "machine",
+  },
+  {
+    name: "late-result-at-current-price",
+    breaks: "A late result of a lost attempt is charged at the price of the attempt in hand.",
+    standsFor: "failure model 3.2, late_result",
+    patches: [
+      {
+        file: ACTIONS,
+        find: "const delivering = current?.n === event.n ? current :",
+        put: "const delivering = current ? current :",
+      },
+    ],
+    killer: "machine",
+  },
+  {
+    name: "max-wait-ignored",
+    breaks: "A route is begun after the waiting time is over.",
+    standsFor: "failure model 2.4: max_wait_s passes while queued or between routes",
+    patches: [
+      {
+        file: RULES,
+        find: "context.nextRoute < context.plan.length && event.atMs < context.waitEndsAtMs;",
+        put: "context.nextRoute < context.plan.length;",
+      },
+      {
+        file: RULES,
+        find: "export const isInTime = ({ context, event }: Asked): boolean => event.atMs < context.waitEndsAtMs;",
+        put: "export const isInTime = ({ event }: Asked): boolean => event.atMs > 0;",
+      },
+    ],
+    killer: "machine",
+  },
+  {
+    name: "cap-moved",
+    breaks: "The time of a route begins anew with each sending.",
+    standsFor: "failure model 2.4: the cap counts from the first sending",
+    patches: [
+      { file: ACTIONS, find: "context.current.endsAtMs ?? event.atMs + route.timeoutMs", put: "event.atMs + route.timeoutMs" },
+    ],
+    killer: "machine",
+  },
+  {
+    name: "cap-ignored",
+    breaks: "A job that never ends is polled for ever.",
+    standsFor: "failure model 2.4: 40 minutes",
+    patches: [
+      {
+        file: CHART,
+        find: '            jobFailed: failOrMoveOn("closeFailed"),\n            attemptTimeEnded: moveOn("closeCapped"),',
+        put: '            jobFailed: failOrMoveOn("closeFailed"),',
+      },
+    ],
+    killer: "simulation",
+  },
+  {
+    name: "timer-lost",
+    breaks: "A restored generation has no deadline.",
+    standsFor: "F2: XState does not re-arm timers on restore",
+    patches: [{ file: SUPERVISOR, find: "    this.deadlines.set(seq, taken.deadline);\n", put: "" }],
+    killer: "simulation",
+  },
+  {
+    name: "deadline-restarted",
+    breaks: "Every restart gives an attempt its whole time again.",
+    standsFor: "failure model 2.4: deadlines are absolute",
+    patches: [
+      {
+        file: RESTORE,
+        find: "{ ...deadline, dueAtMs: nowMs + LAST_LOOK_MS } : deadline,",
+        put: "{ ...deadline, dueAtMs: nowMs + LAST_LOOK_MS } : deadline && { ...deadline, dueAtMs: deadline.dueAtMs + nowMs - found.createdAtMs },",
+      },
+    ],
+    killer: "machine",
+  },
+  {
+    name: "watch-forgotten",
+    breaks: "After a restart nobody asks any more about an attempt that was given up and may still deliver.",
+    standsFor: "failure model 2.3: late success of route A",
+    patches: [{ file: SNAPSHOT, find: "return ask ? [ask, ...later] : later;", put: "return ask ? [ask] : later.slice(1);" }],
+    killer: "machine",
+  },
+  {
+    name: "resend-on-recovery",
+    breaks: "A request that may have been out when the process ended is sent again at the next start.",
+    standsFor: "F3: an effect in flight runs again on restore; failure model 3.2, resend",
+    patches: [
+      { file: RESTORE, find: ' && ask.type !== "ask.send"),', put: ")," },
+      { file: SUPERVISOR, find: 'if (leaf === "running.submitting.sending")\n', put: "if (found.version < 0)\n" },
+    ],
+    killer: "simulation",
+  },
+  {
+    name: "resend-after-lost-answer",
+    breaks: "A submission whose answer was lost is sent again without asking first.",
+    standsFor: "D10, fal-js: submit is retried on 502 and on socket errors",
+    patches: [
+      {
+        file: CHART,
+        find: "                answerLost: toConfirming,",
+        put: '                answerLost: { guard: "isCurrent", target: "intent" },',
+      },
+    ],
+    killer: "simulation",
+  },
+];

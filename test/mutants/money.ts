@@ -1,0 +1,211 @@
+// Mutants of the books: how credits are held, charged and given back, and what a commit that failed is taken for.
+import type { Mutant } from "./mutant.ts";
+
+const STEP = "src/store/sqlite/step.ts";
+const ADMIT = "src/store/sqlite/admit.ts";
+const BATCH = "src/store/sqlite/batch.ts";
+const MONEY = "src/store/sqlite/money.ts";
+const OFFICE = "src/store/sqlite/office.ts";
+const SUBMIT = "src/submit.ts";
+
+export const MONEY_MUTANTS: readonly Mutant[] = [
+  {
+    name: "split-settle",
+    breaks: "The money of an end and its status are two commits: a crash between them leaves one without the other.",
+    standsFor: "D3, new-api: status and refund in two transactions",
+    patches: [
+      {
+        file: STEP,
+        find: "      settle(row, settlement, deed.atMs);\n      end(row",
+        put: '      settle(row, settlement, deed.atMs);\n      db.run("COMMIT");\n      db.run("BEGIN IMMEDIATE");\n      end(row',
+      },
+    ],
+    killer: "ledger",
+  },
+  {
+    name: "double-capture",
+    breaks: "The charge of an end is taken twice from the hold.",
+    standsFor: "failure model 3.2, double_capture",
+    patches: [
+      {
+        file: STEP,
+        find: "      money.record(row.account_seq, captured);\n      head = captured.next;",
+        put: `      money.record(row.account_seq, captured);
+      head = captured.next;
+      const twice = money.shift(row.account_seq, head, { ...shared, kind: "capture", credits, from: "held", to: "charged", attemptN: n, progress: 0 });
+      if (twice) head = twice.next;`,
+      },
+    ],
+    killer: "ledger",
+  },
+  {
+    name: "release-also",
+    breaks: "The whole hold is given back although a part of it was charged.",
+    standsFor: "refunded and charged: invariant 3",
+    patches: [{ file: STEP, find: "      restCredits -= credits;\n", put: "" }],
+    killer: "ledger",
+  },
+  {
+    name: "rest-kept",
+    breaks: "What the delivering route did not cost stays on hold for ever.",
+    standsFor: "D2, new-api: ended with a live hold",
+    patches: [{ file: STEP, find: "    if (restCredits === 0) return;", put: '    if (settlement.kind === "capture") return;' }],
+    killer: "ledger",
+  },
+  {
+    name: "terminal-overwritten",
+    breaks: "A generation that has ended takes further steps.",
+    standsFor: "failure model 2.3: terminal is terminal",
+    patches: [
+      {
+        file: STEP,
+        find: "if (!row || row.completed_at_ms !== null || (row.version ?? 0) !== version - 1)",
+        put: "if (!row || (row.version ?? version - 1) !== version - 1)",
+      },
+    ],
+    killer: "ledger",
+  },
+  {
+    name: "no-version",
+    breaks: "A step is written whatever version it was made from: two writers overwrite each other.",
+    standsFor: "failure model 3.2, no_cas",
+    patches: [{ file: STEP, find: " || (row.version ?? 0) !== version - 1)", put: ")" }],
+    killer: "ledger",
+  },
+  {
+    name: "balance-read-first",
+    breaks: "The balance is compared with what was read before, not with what is there when it moves.",
+    standsFor: "new-api issue 6609: quota overdraft by a race",
+    patches: [{ file: MONEY, find: "AND available_credits + ?1 >= 0 AND held", put: "AND held" }],
+    killer: "ledger",
+  },
+  {
+    name: "replay-after-balance",
+    breaks: "A key that has made a generation is answered 402 once the balance is used up.",
+    standsFor: "failure model 2.6: replay at balance 0 is still 200",
+    patches: [
+      {
+        file: ADMIT,
+        find: "if (deed.idempotencyKey !== null) {",
+        put: "if (deed.idempotencyKey !== null && (money.head(deed.accountSeq)?.availableCredits ?? 0) >= deed.reservedCredits) {",
+      },
+    ],
+    killer: "ledger",
+  },
+  {
+    name: "body-not-compared",
+    breaks: "A key answers with its generation whatever the body says.",
+    standsFor: "failure model 2.6: same key, different body",
+    patches: [{ file: ADMIT, find: "return known.body_hash === deed.bodyHash", put: "return known.body_hash !== null" }],
+    killer: "ledger",
+  },
+  {
+    name: "limit-outside",
+    breaks: "The number in progress is counted outside the transaction: submissions at once do not see each other.",
+    standsFor: "failure model 2.6: the concurrency limit's race",
+    patches: [
+      { file: SUBMIT, find: "const answer = (outcome", put: "let inside = 0;\nconst answer = (outcome" },
+      { file: SUBMIT, find: "    const outcome = await parts\n", put: "    inside += 1;\n    const outcome = await parts\n" },
+      {
+        file: SUBMIT,
+        find: "inProgressLimit: order.caller.inProgressLimit ?? parts.limits.inProgress,",
+        put: "inProgressLimit: (order.caller.inProgressLimit ?? parts.limits.inProgress) + inside - 1,",
+      },
+      { file: SUBMIT, find: "    return answer(outcome, plan", put: "    inside -= 1;\n    return answer(outcome, plan" },
+    ],
+    killer: "last-credit",
+  },
+  {
+    name: "refusal-binds-key",
+    breaks: "A refusal binds its key: after a top-up the same request is refused again.",
+    standsFor: "Stripe keeps what it answered; our keys bind generations only",
+    patches: [
+      {
+        file: SUBMIT,
+        find: "const answer = (outcome",
+        put: "const bound = new Map<string, AdmitOutcome>();\nconst answer = (outcome",
+      },
+      {
+        file: SUBMIT,
+        find: "    return answer(outcome, plan.reservedCredits);",
+        put: `    const key = \`\${order.caller.accountSeq} \${order.idempotencyKey}\`;
+    if (order.idempotencyKey !== null && !bound.has(key)) bound.set(key, outcome);
+    const first = bound.get(key);
+    return answer(first?.kind === "insufficient_credits" ? first : outcome, plan.reservedCredits);`,
+      },
+    ],
+    killer: "last-credit",
+  },
+  {
+    name: "answer-before-commit",
+    breaks: "A submission is accepted before it is on disk.",
+    standsFor: "failure model 3.2, ack_before_commit",
+    patches: [
+      {
+        file: "actors/ledger.ts",
+        find: "    const outcomes = await parts.commit(",
+        put: `    for (const { deed, resolve } of batch)
+      if (deed.deed === "admit") resolve({ kind: "admitted", record: admittedRecord(deed) });
+    const outcomes = await parts.commit(`,
+      },
+      {
+        file: "actors/ledger.ts",
+        find: 'import type { Clock } from "../src/clock.ts";',
+        put: 'import type { Clock } from "../src/clock.ts";\nimport { admittedRecord } from "../src/store/sqlite/pack.ts";',
+      },
+    ],
+    killer: "last-credit",
+  },
+  {
+    name: "unknown-is-rollback",
+    breaks: "A commit that failed on the disk is taken for one that was rolled back, and the process goes on.",
+    standsFor: "F1: the row is there after the next opening",
+    patches: [
+      {
+        file: BATCH,
+        find: 'if (code === "SQLITE_FULL") return',
+        put: 'if (code === "SQLITE_FULL" || code.startsWith("SQLITE_IOERR")) return',
+      },
+    ],
+    killer: "ledger",
+  },
+  {
+    name: "full-is-unknown",
+    breaks: "A full disk is taken for a commit in doubt: the process ends although nothing was written.",
+    standsFor: "failure model 2.5: disk full",
+    patches: [{ file: BATCH, find: 'if (code === "SQLITE_FULL") return', put: 'if (code === "NEVER") return' }],
+    killer: "ledger",
+  },
+  {
+    name: "refusal-half-undone",
+    breaks: "What a refused deed had already written stays when its neighbours are committed.",
+    standsFor: "a batch of several deeds: each all or nothing",
+    patches: [{ file: BATCH, find: "      undo.run();\n", put: "" }],
+    killer: "ledger",
+  },
+  {
+    name: "top-up-twice",
+    breaks: "The same payment told twice is credited twice.",
+    standsFor: "failure model 3.7: same payment event twice",
+    patches: [
+      {
+        file: OFFICE,
+        find: "const known = reference === null ? null : selectReference.get(reference);",
+        put: "const known = null as ReturnType<typeof selectReference.get>;",
+      },
+      {
+        file: OFFICE,
+        find: "insertCredit.run(accountSeq, kind, credits, moved, reference,",
+        put: "insertCredit.run(accountSeq, kind, credits, moved, null,",
+      },
+    ],
+    killer: "ledger",
+  },
+  {
+    name: "debt-forgotten",
+    breaks: "What a dispute takes back and is not there to take is owed by nobody.",
+    standsFor: "decisions: adjust takes at most what is available, the rest is owed",
+    patches: [{ file: OFFICE, find: "    if (moved !== credits) owe.run(accountSeq, moved - credits);\n", put: "" }],
+    killer: "ledger",
+  },
+];

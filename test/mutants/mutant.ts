@@ -1,0 +1,36 @@
+// What a mutant is: a bug as a patch of the sources, planted when they are loaded; the product itself has no switch for it.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** `find` occurs exactly once in the file. Of two patches of one file the second is applied to what the first left. */
+export type Patch = { file: string; find: string; put: string };
+
+/** What must find it: one of the properties, or the simulation. */
+export type Killer = "ledger" | "last-credit" | "machine" | "simulation";
+
+export type Mutant = {
+  name: string;
+  /** What it breaks, in a sentence. */
+  breaks: string;
+  /** The finding or the peer's defect that it stands for. */
+  standsFor: string;
+  patches: readonly Patch[];
+  killer: Killer;
+};
+
+export const ROOT = join(import.meta.dir, "../..");
+
+/** The text of a file with a mutant planted. @throws when the source has changed so that a patch no longer fits. */
+export const planted = (mutant: Mutant, file: string): string => {
+  let text = readFileSync(join(ROOT, file), "utf8");
+  for (const { find, put } of mutant.patches.filter((patch) => patch.file === file)) {
+    const parts = text.split(find);
+    if (parts.length !== 2)
+      throw new Error(`the mutant ${mutant.name} is stale: ${file} holds ${parts.length - 1} times\n${find}`);
+    text = parts.join(put);
+  }
+  return text;
+};
+
+/** The files that a mutant changes. */
+export const filesOf = ({ patches }: Mutant): string[] => [...new Set(patches.map(({ file }) => file))];

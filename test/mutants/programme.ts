@@ -1,0 +1,94 @@
+// The mutants: `npm run mutants -- [--only NAME] [--seed N]`; each must be found, and nothing without one; `N passed, N failed` at the end.
+import { availableParallelism } from "node:os";
+import { parseArgs } from "node:util";
+import { MUTANTS } from "./all.ts";
+import { hunt } from "./hunt.ts";
+import { filesOf, type Killer, type Mutant, planted } from "./mutant.ts";
+
+const USAGE = `npm run mutants -- [--only NAME[,NAME]] [--seed N] [--jobs N] [--list]
+
+Plants bugs into the sources as they are loaded, one at a time, and lets the properties or the simulation loose on each for at
+most a minute. A bug that is not found is a hole in the tests. The control runs the same without a bug: nothing may be found.
+
+  --only NAME   these mutants, without the control
+  --seed N      where the killers begin (1: the same every day)
+  --jobs N      mutants at a time (one for each core)
+  --list        says what each mutant breaks and what it stands for
+
+  npm run mutants
+  npm run mutants -- --only no-grace
+`;
+
+const { values } = parseArgs({
+  options: {
+    only: { type: "string" },
+    seed: { type: "string", default: "1" },
+    jobs: { type: "string", default: String(availableParallelism()) },
+    list: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
+  },
+});
+const say = (line: string) => process.stdout.write(`${line}\n`);
+const seed = Number(values.seed);
+const jobs = Number(values.jobs);
+const wanted = values.only?.split(",");
+const chosen = wanted ? MUTANTS.filter(({ name }) => wanted.includes(name)) : MUTANTS;
+if (values.help || !Number.isInteger(seed) || !(jobs >= 1) || (wanted && chosen.length !== wanted.length)) {
+  say(USAGE);
+  process.exit(values.help ? 0 : 2);
+}
+if (values.list) {
+  for (const { name, breaks, standsFor, killer } of chosen) say(`${name} (${killer})\n  ${breaks}\n  ${standsFor}`);
+  process.exit(0);
+}
+
+/** Runs and seeds of the control. */
+const CONTROL: Readonly<Record<Killer, number>> = { ledger: 100, "last-credit": 500, machine: 100, simulation: 20 };
+
+let passed = 0;
+let failed = 0;
+const judge = (holds: boolean, line: string) => {
+  if (holds) passed += 1;
+  else failed += 1;
+  say(`${holds ? "(pass)" : "(fail)"} ${line}`);
+};
+const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
+const reasonOf = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));
+type Kill = { by: Killer; runs: number; ms: number };
+const kills: Record<string, Kill> = {};
+
+const huntMutant = async (mutant: Mutant): Promise<void> => {
+  const { name, killer, breaks } = mutant;
+  try {
+    for (const file of filesOf(mutant)) planted(mutant, file);
+    const { found, runs, ms } = await hunt(killer, name, seed, null);
+    const what = killer === "simulation" ? "seeds" : "runs";
+    if (found) kills[name] = { by: killer, runs, ms: Math.round(ms) };
+    judge(
+      found,
+      found ? `${name}: found by ${killer} after ${runs} ${what}, ${seconds(ms)}` : `${name}: survived ${killer}. ${breaks}`,
+    );
+  } catch (fault) {
+    judge(false, `${name}: ${reasonOf(fault)}`);
+  }
+};
+const huntNothing = async (killer: Killer): Promise<void> => {
+  try {
+    const { found, ms, said } = await hunt(killer, null, seed, CONTROL[killer]);
+    judge(!found, `without a mutant ${killer} finds ${found ? `something:\n${said.slice(-3000)}` : `nothing, ${seconds(ms)}`}`);
+  } catch (fault) {
+    judge(false, `control of ${killer}: ${reasonOf(fault)}`);
+  }
+};
+
+say(`seed ${seed}, ${chosen.length} mutants`);
+const controls = wanted ? [] : (Object.keys(CONTROL) as Killer[]);
+const tasks = [...controls.map((killer) => () => huntNothing(killer)), ...chosen.map((mutant) => () => huntMutant(mutant))];
+const worker = async () => {
+  for (let task = tasks.shift(); task; task = tasks.shift()) await task();
+};
+await Promise.all(Array.from({ length: jobs }, worker));
+const longestMs = Math.max(0, ...Object.values(kills).map(({ ms }) => ms));
+say(`figures ${JSON.stringify({ mutants: chosen.length, found: Object.keys(kills).length, longestMs, kills })}`);
+say(`${passed} passed, ${failed} failed`);
+process.exit(failed === 0 ? 0 : 1);
