@@ -1,0 +1,66 @@
+// Where verify may be pointed: at a directory in use, at copies of it with and without their log, and at what it cannot read.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { copyFileSync, existsSync, readdirSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import type { Store } from "../../src/store/store.ts";
+import { openDirectory } from "../store/opened.ts";
+import { openAccount, succeed } from "../store/scene.ts";
+import { runHere } from "./captured.ts";
+import { dropDirs, freshDir } from "./fresh-dir.ts";
+
+const dir = freshDir();
+let store: Store;
+beforeAll(async () => {
+  store = await openDirectory({ dir, mode: "test" });
+  await succeed(store, await openAccount(store, 5000));
+});
+afterAll(dropDirs);
+
+const verify = async (of: string): Promise<{ exit: number; invariants: number[] }> => {
+  const { exit, out, err } = await runHere(["verify", "--json", "--data", of]);
+  expect(err).toBe("");
+  const { ok, checks } = JSON.parse(out);
+  expect(ok).toBe(exit === 0);
+  return { exit, invariants: checks.map(({ invariant }: { invariant: number }) => invariant) };
+};
+const ALL = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
+
+const copyOf = (keeps: (name: string) => boolean): string => {
+  const copy = freshDir();
+  for (const name of readdirSync(dir).filter((each) => /^(genrouter\.db|log-in-use)/.test(each) && keeps(each)))
+    copyFileSync(join(dir, name), join(copy, name));
+  return copy;
+};
+
+test("a directory in use, and a copy of it with its log, are verified; a writer goes on meanwhile", async () => {
+  expect(existsSync(join(dir, "genrouter.db-wal"))).toBe(true);
+  const running = verify(dir);
+  await succeed(store, await openAccount(store, 5000));
+  expect(await running).toEqual({ exit: 0, invariants: ALL });
+  expect(await verify(copyOf((name) => !name.endsWith("-shm")))).toEqual({ exit: 0, invariants: ALL });
+});
+
+test("a copy of a directory in use that lacks its log is not taken for a whole one", async () => {
+  const { exit, err } = await runHere(["verify", "--data", copyOf((name) => !/-(wal|shm)$/.test(name))]);
+  expect([exit as number, err]).toEqual([
+    2,
+    expect.stringMatching(/genrouter\.db-wal is missing and held the last commits: put it back/),
+  ]);
+});
+
+test("a copy made at rest needs no log", async () => {
+  await store.close();
+  expect(await verify(copyOf((name) => name === "genrouter.db"))).toEqual({ exit: 0, invariants: ALL });
+});
+
+test("where nothing can be written beside it, it says that it could not run, and what to do", async () => {
+  const copy = copyOf((name) => name === "genrouter.db");
+  // SQLite fails to make the log's index as it does on a read-only disk, also for root.
+  symlinkSync(join(copy, "no such directory", "x"), join(copy, "genrouter.db-shm"));
+  const { exit, out, err } = await runHere(["verify", "--json", "--data", copy]);
+  expect([exit as number, out]).toEqual([2, ""]);
+  expect(JSON.parse(err).error).toEqual({
+    code: "directory_unusable",
+    message: expect.stringMatching(/cannot be read .*copy the directory .*--data/),
+  });
+});
