@@ -10,8 +10,8 @@ A generation is submitted, polled until it is finished, and its files are downlo
 next one is; only the route that delivers is charged.
 
 HEAD works wherever GET does. Every error has the body \`{"error":{"code","message"}}\`; only requests that are no HTTP at all, or whose
-headers are over about 16 kB, are answered by the runtime with an empty body and a closed connection. What is marked \`x-extension\` goes
-beyond the specification.`;
+headers are over about 16 kB, are answered by the runtime with an empty body and a closed connection; on a method that HTTP does not know
+it closes the connection without an answer. What is marked \`x-extension\` goes beyond the specification.`;
 
 const query = (name: string, description: string, schema: JsonObject): JsonObject => ({
   name,

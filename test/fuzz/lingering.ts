@@ -39,6 +39,8 @@ export const openLingering = (url: string, key: string): Lingering => {
       });
       const dripping = drip === "" ? null : setInterval(() => socket.write(drip), DRIP_MS);
       socket.on("error", () => undefined);
+      // Who does not read does not hear the end either.
+      socket.resume();
       const closing = new Promise<void>((closed) => {
         socket.on("close", () => {
           if (dripping) clearInterval(dripping);
