@@ -156,7 +156,8 @@ export const ask = async (
       ...(about.body === undefined ? {} : { body: about.body }),
       signal: AbortSignal.timeout(10_000),
     });
-    return { status: response.status, body: (await response.json()) as JsonObject };
+    // An answer without a body is one all the same, and a lie if it says 200: the audit finds no such generation.
+    return { status: response.status, body: ((await response.json()) ?? {}) as JsonObject };
   } catch {
     return undefined;
   }
