@@ -157,6 +157,7 @@ const soak = async (genrouter: readonly string[], home: string): Promise<{ sampl
     lost: lostIds(dir, load.acknowledged),
     strange: load.tally.strange,
     faults,
+    kept,
   };
   const { strange: _, ...tally } = load.tally;
   return { samples, rows: verdictOf(samples, told), extra: { ...tally, submissions, kept } };

@@ -14,6 +14,7 @@ const FACTS: Facts = {
   faults: [],
   readyMs: 500,
   inFlightAtKill: 2000,
+  kept: [],
 };
 
 /** Forty minutes, killed after ten, whose memory and counts tremble; `more` changes what is looked at. */
@@ -59,6 +60,12 @@ test("a leak of 3 MB in ten minutes is seen through a tremble of 20 MB", () => {
     "RSS slope per 10 min",
     "RSS at the end against its beginning",
   ]);
+});
+
+test("what is kept after full collections is told per life", () => {
+  const kept = [600, 1200, 2400].map((atS) => ({ life: 2, atS, heapMb: 40 + atS / 300 }));
+  const [row] = verdictOf(series(), { ...FACTS, kept }).filter(({ name }) => name.startsWith("heap after"));
+  expect(row).toMatchObject({ measured: "2.00 MB, 42.0 to 48.0 MB", isMet: false, kind: "note" });
 });
 
 test("growth in the first ten minutes of a life is its caches filling, and a kill begins them anew", () => {

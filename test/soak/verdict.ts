@@ -27,6 +27,8 @@ export type Facts = {
   faults: readonly string[];
   readyMs: number;
   inFlightAtKill: number;
+  /** The heap after full collections: what is really kept, without what waits to be collected. */
+  kept: readonly { life: number; atS: number; heapMb: number }[];
 };
 
 /** A life's memory is judged from its tenth minute on: until then its caches fill. */
@@ -85,6 +87,22 @@ const memoryRows = (samples: readonly Sample[], life: number): Row[] => {
   ];
 };
 
+/** Told beside the resident memory, which a busy collector makes tremble: growth here is what is really held on to. */
+const keptRows = (kept: Facts["kept"]): Row[] =>
+  [...new Set(kept.map(({ life }) => life))].flatMap((life) => {
+    const own = kept.filter((one) => one.life === life);
+    const [first, last] = [own[0], own.at(-1)];
+    if (!first || !last || last.atS - first.atS < JUDGED_S) return [];
+    const growth = ((last.heapMb - first.heapMb) / (last.atS - first.atS)) * TEN_MINUTES_S;
+    return {
+      name: `heap after a full collection, growth per 10 min (life ${life})`,
+      measured: `${growth.toFixed(2)} MB, ${first.heapMb.toFixed(1)} to ${last.heapMb.toFixed(1)} MB`,
+      bound: "< 1 MB",
+      isMet: growth < 1,
+      kind: "note",
+    };
+  });
+
 const filesRow = (samples: readonly Sample[], life: number): Row[] => {
   const settled = samples.filter(({ atS }) => atS >= FIRST_S);
   if (settled.length < 12) return [];
@@ -138,6 +156,7 @@ export const verdictOf = (samples: readonly Sample[], facts: Facts): Row[] => {
     none("no generation failed and no answer was strange", facts.strange),
     none("the service logged no error", facts.faults),
     ...lives.flatMap((own, index) => memoryRows(own, index + 1)),
+    ...keptRows(facts.kept),
     ...lives.flatMap((own, index) => filesRow(own, index + 1)),
     {
       name: "generations hosted and actors in memory against generations in flight",
