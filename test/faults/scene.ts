@@ -1,5 +1,5 @@
 // A service on a disk that fails: its own directory and account, what it was asked and what it answered, and what must be true afterwards.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync, readFileSync, openSync, writeSync, closeSync } from "node:fs";
+import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BINARY, type Child, type Ended, run } from "../../proof/crash/processes.ts";
@@ -21,7 +21,11 @@ const CREDITS = 1_000_000;
 const BOARD_NUMBERS = 8;
 const ARMED = 4;
 /** Positions on the shim's board: see the head of faultfs.c. */
-export type Board = { path: string; arm: (isArmed: boolean) => void; read: () => { writes: number; syncs: number; struck: number } };
+export type Board = {
+  path: string;
+  arm: (isArmed: boolean) => void;
+  read: () => { writes: number; syncs: number; struck: number };
+};
 
 export const openBoard = (path: string): Board => {
   const set = (isArmed: boolean) => {
@@ -55,7 +59,7 @@ export const must = (isTrue: boolean, why: string): void => {
   if (!isTrue) fail(why);
 };
 
-export type Scene = ReturnType<typeof openScene> extends Promise<infer T> ? T : never;
+export type Scene = Awaited<ReturnType<typeof openScene>>;
 
 /** @param dir where the data is to lie; a new directory without it. */
 export const openScene = async (simulator: SimulatorProcess, say: (line: string) => void, where?: string) => {
@@ -72,7 +76,10 @@ export const openScene = async (simulator: SimulatorProcess, say: (line: string)
   const faulty = (settings: Record<string, string>): { env: Record<string, string>; board: Board } => {
     const board = openBoard(join(base, `board-${lives.length}`));
     const shim = { LD_PRELOAD: buildShim("faultfs", say), FAULTFS_DIR: dir, FAULTFS_BOARD: board.path };
-    return { env: { ...shim, ...Object.fromEntries(Object.entries(settings).map(([name, value]) => [`FAULTFS_${name}`, value])) }, board };
+    return {
+      env: { ...shim, ...Object.fromEntries(Object.entries(settings).map(([name, value]) => [`FAULTFS_${name}`, value])) },
+      board,
+    };
   };
   const place = (env: Record<string, string>): ServicePlace => ({
     dir,
@@ -117,15 +124,18 @@ export const openScene = async (simulator: SimulatorProcess, say: (line: string)
   /** With nobody running: acknowledgements are kept, no job was bought twice, credits are whole, `verify` is clean. */
   const holds = async (): Promise<void> => {
     await reading(dir, async (reads) => {
-      for (const [key, id] of acked) must((await reads.findGeneration(id)) !== undefined, `${key} was acknowledged as ${id} and is gone`);
-      for (const { ok, name, offending } of await reads.verify(null)) must(ok, `${name}: ${JSON.stringify(offending).slice(0, 500)}`);
+      for (const [key, id] of acked)
+        must((await reads.findGeneration(id)) !== undefined, `${key} was acknowledged as ${id} and is gone`);
+      for (const { ok, name, offending } of await reads.verify(null))
+        must(ok, `${name}: ${JSON.stringify(offending).slice(0, 500)}`);
       const { availableCredits, heldCredits, chargedCredits } = await account();
       must(availableCredits + heldCredits + chargedCredits === CREDITS, "credits are not conserved");
     });
     const jobs = new Map<string, number>();
     for (const line of await simulator.submissions(mark))
       if (line.accepted) {
-        const key = /f[a-z0-9]+-\d+/.exec(JSON.stringify(line.input))?.[0] ?? "";
+        // Another provider may have one more, after the first was given up.
+        const key = `${line.provider} ${/f[a-z0-9]+-\d+/.exec(JSON.stringify(line.input))?.[0]}`;
         jobs.set(key, (jobs.get(key) ?? 0) + 1);
       }
     for (const [key, count] of jobs) must(count === 1, `${key}: ${count} jobs were bought`);
@@ -155,5 +165,24 @@ export const openScene = async (simulator: SimulatorProcess, say: (line: string)
     for (const child of lives) child.kill("SIGKILL");
     rmSync(base, { recursive: true, force: true });
   };
-  return { dir, base, tenant, acked, faulty, place, spawn, start, submit, get, account, unfinished, stop, holds, recovers, settles, close };
+  return {
+    dir,
+    base,
+    mark,
+    tenant,
+    acked,
+    faulty,
+    place,
+    spawn,
+    start,
+    submit,
+    get,
+    account,
+    unfinished,
+    stop,
+    holds,
+    recovers,
+    settles,
+    close,
+  };
 };

@@ -6,6 +6,7 @@
 // FAULTFS_BUDGET: bytes that files may still grow by before ENOSPC, over the life of the process.
 // FAULTFS_BOARD: a file of eight 64-bit numbers that the test and the shim share: writes seen, syncs seen, faults struck,
 // bytes grown, and what the test sets: 1 while faults may strike. Without it they always may. It counts at all times.
+// The runtime's own writes are system calls that no library stands before: only SQLite's are counted and refused, and all syncs.
 #include "under.h"
 #include <sys/mman.h>
 #include <time.h>

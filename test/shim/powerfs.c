@@ -40,6 +40,9 @@ static node *find_node(ino_t inode) {
   return one;
 }
 
+/** SQLite writes through the C library; what the runtime writes by itself is not seen, and is copied whole with each sync. */
+static int is_watched(const char *path) { return ends_with(path, ".db") || ends_with(path, "-wal") || ends_with(path, "-journal"); }
+
 static node *add_node(ino_t inode) {
   node *one = calloc(1, sizeof *one);
   if (one == NULL) abort();
@@ -88,7 +91,7 @@ static void copy_span(int from, int to, off_t start, off_t end) {
   }
 }
 
-static void sync_file(node *one, int fd, off_t size) {
+static void sync_file(node *one, int fd, const char *name, off_t size) {
   char path[PATH_MAX + 32];
   snprintf(path, sizeof path, "%s/f%ld", copy_dir, one->id);
   int copy = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -105,7 +108,7 @@ static void sync_file(node *one, int fd, off_t size) {
   if (REAL(ftruncate)(copy, size) != 0) abort();
   close(source);
   close(copy);
-  one->is_whole = 0;
+  one->is_whole = !is_watched(name);
   one->count = 0;
   one->cut_to = -1;
 }
@@ -143,7 +146,7 @@ static void sync_any(int fd) {
   node *one = node_of(fd, &about, path);
   if (one != NULL && (deaf == NULL || strstr(path, deaf) == NULL)) {
     if (S_ISDIR(about.st_mode)) sync_names(one, fd);
-    else sync_file(one, fd, about.st_size);
+    else sync_file(one, fd, path, about.st_size);
   }
   pthread_mutex_unlock(&lock);
 }
@@ -155,7 +158,7 @@ static void sync_tree(const char *path) {
   struct stat about;
   char named[PATH_MAX];
   node *one = node_of(fd, &about, named);
-  if (one != NULL && S_ISREG(about.st_mode)) sync_file(one, fd, about.st_size);
+  if (one != NULL && S_ISREG(about.st_mode)) sync_file(one, fd, named, about.st_size);
   if (one != NULL && S_ISDIR(about.st_mode)) {
     sync_names(one, fd);
     DIR *names = opendir(path);

@@ -1,0 +1,40 @@
+// Small disks of their own for rows that need one: a tmpfs where this machine lets us mount, and word of it where it does not.
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export type SmallDisk = {
+  path: string;
+  remount: (options: string) => void;
+  drop: () => void;
+};
+
+const mount = (...words: string[]): string | undefined => {
+  const { status, stderr, error } = spawnSync("mount", words, { encoding: "utf8" });
+  return status === 0 ? undefined : (error?.message ?? stderr).trim();
+};
+
+/** @param size as mount has it, e.g. `3m`. @returns a mounted disk with a directory in it, or why there is none. */
+export const mountSmallDisk = (size: string, at?: string): SmallDisk | string => {
+  if (process.getuid?.() !== 0) return "mounting needs root";
+  const path = at ?? mkdtempSync(join(tmpdir(), "faults-disk-"));
+  if (at !== undefined) mkdirSync(at);
+  const refused = mount("-t", "tmpfs", "-o", `size=${size},mode=700`, "tmpfs", path);
+  if (refused !== undefined) {
+    rmSync(path, { recursive: true });
+    return refused;
+  }
+  if (at === undefined) mkdirSync(join(path, "data"), { mode: 0o700 });
+  return {
+    path: at ?? join(path, "data"),
+    remount: (options) => {
+      const fault = mount("-o", `remount,${options}`, path);
+      if (fault !== undefined) throw new Error(`remount ${options}: ${fault}`);
+    },
+    drop: () => {
+      spawnSync("umount", ["-l", path]);
+      rmSync(path, { recursive: true, force: true });
+    },
+  };
+};
