@@ -28,6 +28,8 @@ export type Figures = {
   wholeDrains: number;
   longestDrainMs: number;
   bootKills: number;
+  /** From the start of a process to its listening and having recovered. */
+  longestBootMs: number;
   simulatorKills: number;
 };
 
@@ -64,6 +66,7 @@ export const openCycles = (plan: CyclesPlan) => {
     wholeDrains: 0,
     longestDrainMs: 0,
     bootKills: 0,
+    longestBootMs: 0,
     simulatorKills: 0,
   };
   const faults: { unwritten: string[]; drains: string[] } = { unwritten: [], drains: [] };
@@ -113,9 +116,16 @@ export const openCycles = (plan: CyclesPlan) => {
     figures.attemptsInSending += inSending;
   };
 
+  const boot = async (): Promise<Child> => {
+    const beganMono = performance.now();
+    const { child } = await startService(genrouter, place);
+    figures.longestBootMs = Math.max(figures.longestBootMs, Math.round(performance.now() - beganMono));
+    return child;
+  };
+
   /** One life of the service, to its kill. Gives back the simulator that runs afterwards. */
   const play = async (before: SimulatorProcess): Promise<SimulatorProcess> => {
-    const { child } = await startService(genrouter, place);
+    const child = await boot();
     await Bun.sleep(between(LOAD_MS));
     const simulator = roll() < SIMULATOR_KILLED ? await killSimulator(before) : before;
     if (roll() < DRAINED) {
@@ -136,7 +146,7 @@ export const openCycles = (plan: CyclesPlan) => {
 
   /** One life that is told to stop under load and left to end: with 0, in time, and no submission is left in the air. */
   const drain = async (): Promise<void> => {
-    const { child } = await startService(genrouter, place);
+    const child = await boot();
     await Bun.sleep(between(LOAD_MS));
     const beganMono = performance.now();
     child.kill("SIGTERM");

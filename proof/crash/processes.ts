@@ -25,7 +25,8 @@ export type Child = {
   ended: Promise<Ended>;
 };
 
-const PATIENCE_MS = 15_000;
+/** A start after two early deaths in a row takes its generations up one by one. */
+const PATIENCE_MS = 60_000;
 const alive = new Set<{ kill(signal: "SIGKILL"): void }>();
 /** Kills what is still running; also done when this process ends. */
 export const killAll = (): void => {
