@@ -85,9 +85,10 @@ const isOutsideHttp = (bytes: string): boolean => {
 };
 
 const playBytes = async (lane: Lane, { bytes: template, framed }: Bytes): Promise<string[]> => {
-  const { world, own } = lane;
-  const bytes = await fill(lane, template);
-  const before = world.books.standing(own.accountSeq);
+  const { world } = lane;
+  const { key, accountSeq } = framed ? lane.own : lane.loose;
+  const bytes = await fill(lane, template, key);
+  const before = world.books.standing(accountSeq);
   const { answers, rest, closed } = await sendBytes(world.served.url, bytes, framed ? FRAMED_MS : BROKEN_MS);
   const faults: string[] = [];
   const [method = "", path = ""] = bytes.split(/\r\n| HTTP\//)[0]?.split(" ") ?? [];
@@ -105,9 +106,9 @@ const playBytes = async (lane: Lane, { bytes: template, framed }: Bytes): Promis
   if (framed && answers.length !== 1 && !(isOutside && answers.length === 0 && closed))
     faults.push(`${answers.length} answers to one request${closed ? "" : ", and the connection stays open"}`);
   if (rest !== "") faults.push(`no answer of HTTP: ${JSON.stringify(rest.slice(0, 120))}`);
-  const after = world.books.standing(own.accountSeq);
+  const after = world.books.standing(accountSeq);
   if (!framed) return [...faults, ...moneyFaults(before, after, [], null)];
-  return [...faults, ...moneyFaults(before, after, world.books.since(own.accountSeq, before.chain), accepted)];
+  return [...faults, ...moneyFaults(before, after, world.books.since(accountSeq, before.chain), accepted)];
 };
 
 /** Plays a case; the faults found, none where all is well. */

@@ -24,12 +24,13 @@ const { values } = parseArgs({
     "no-keep": { type: "boolean", default: false },
     help: { type: "boolean", default: false },
     serve: { type: "string" },
+    simulator: { type: "string", default: "" },
   },
 });
 
 // The two sides of it load only what they need: the service's process must not carry the generators.
 if (values.help) process.stdout.write(`${HELP}\n`);
-else if (values.serve !== undefined) await (await import("./served.ts")).serveOverIpc(values.serve);
+else if (values.serve !== undefined) await (await import("./served.ts")).serveOverIpc(values.serve, values.simulator);
 else {
   const [cases, part, lanes, seed] = [Number(values.cases), Number(values.part), Number(values.lanes), Number(values.seed)];
   const { runProgramme } = await import("./parts.ts");

@@ -1,5 +1,7 @@
 // The service that is fuzzed: the whole of it in a process of its own, its store on disk behind the writer's thread, time that runs fast.
 import { join } from "node:path";
+import { builtInCatalogue } from "../../catalogue/load.ts";
+import { openSimulator } from "../../src/simulator/simulator.ts";
 import type { KeyScope } from "../../src/terms.ts";
 import { type House, openHouse, type Tenant } from "../house.ts";
 
@@ -44,13 +46,35 @@ const restOf = async (house: House): Promise<Rested> => {
   return { faults, rssMb: process.memoryUsage.rss() / 1_048_576, cpuS: (user + system) / 1e6 };
 };
 
+/** Settings that lead to a simulator in another process: what it remembers of its jobs is not the service's memory. */
+const leadingTo = (simulatorUrl: string): Record<string, string> => ({
+  GENROUTER_PROVIDERS__FAL__BASE_URL: `${simulatorUrl}/fal`,
+  GENROUTER_PROVIDERS__REPLICATE__BASE_URL: `${simulatorUrl}/replicate/v1`,
+  GENROUTER_MEDIA__ALLOW: new URL(simulatorUrl).host,
+});
+
+/** A simulator for the service of another process, as fast as the service's time. */
+const openOutside = () => {
+  const endpoints = builtInCatalogue().models.flatMap(({ kind, routes }) =>
+    routes.map(({ endpoint }) => [endpoint, kind] as const),
+  );
+  const kindOf = (endpoint: string) => endpoints.find(([base]) => endpoint === base || endpoint.startsWith(`${base}/`))?.[1];
+  return openSimulator({ speed: TIMES_LIFE, kindOf });
+};
+
 /** Opens the service on a directory, in this process. */
-export const openServed = async (dir: string): Promise<Served> => {
-  const env = { ...PROVIDER_KEYS, ...NEVER_BUSY, GENROUTER_LIMITS__IN_PROGRESS: "1000000", GENROUTER_LIMITS__SEATS: "32" };
+export const openServed = async (dir: string, simulatorUrl?: string): Promise<Served> => {
+  const env = {
+    ...(simulatorUrl === undefined ? {} : leadingTo(simulatorUrl)),
+    ...PROVIDER_KEYS,
+    ...NEVER_BUSY,
+    GENROUTER_LIMITS__IN_PROGRESS: "1000000",
+    GENROUTER_LIMITS__SEATS: "32",
+  };
   const house = await openHouse({ dir, writer: "thread", factor: TIMES_LIFE, env });
   return {
     url: house.url,
-    simulatorUrl: house.simulator.url,
+    simulatorUrl: simulatorUrl ?? house.simulator.url,
     database: join(dir, "genrouter.db"),
     tenant: (credits, scope) => house.newTenant(credits, scope),
     pause: async ({ accountSeq }) => {
@@ -68,8 +92,8 @@ type Ask = { n: number; verb: "tenant" | "pause" | "revoke" | "rest" | "close"; 
 type Told = { n: number; answer?: unknown; fault?: string };
 
 /** The other side of `spawnServed`: opens the service and does what the parent asks for. */
-export const serveOverIpc = async (dir: string): Promise<void> => {
-  const served = await openServed(dir);
+export const serveOverIpc = async (dir: string, simulator: string): Promise<void> => {
+  const served = await openServed(dir, simulator);
   const tell = (told: Told) => process.send?.(told);
   process.on("message", (message) => {
     const { n, verb, words } = message as Ask;
@@ -96,23 +120,27 @@ export const spawnServed = async (dir: string, fell: (code: number | null) => vo
     return promise.promise;
   };
   const opened = expect(0);
-  const child = Bun.spawn([process.execPath, join(import.meta.dir, "programme.ts"), "--serve", dir], {
-    stdin: "ignore",
-    stdout: "inherit",
-    stderr: "inherit",
-    serialization: "json",
-    ipc: (message) => {
-      const { n, answer, fault } = message as Told;
-      const promise = waiting.get(n);
-      waiting.delete(n);
-      if (fault === undefined) promise?.resolve(answer);
-      else promise?.reject(new Error(fault));
+  const simulator = await openOutside();
+  const child = Bun.spawn(
+    [process.execPath, join(import.meta.dir, "programme.ts"), "--serve", dir, "--simulator", simulator.url],
+    {
+      stdin: "ignore",
+      stdout: "inherit",
+      stderr: "inherit",
+      serialization: "json",
+      ipc: (message) => {
+        const { n, answer, fault } = message as Told;
+        const promise = waiting.get(n);
+        waiting.delete(n);
+        if (fault === undefined) promise?.resolve(answer);
+        else promise?.reject(new Error(fault));
+      },
+      onExit: (_child, code) => {
+        for (const promise of waiting.values()) promise.reject(new Error(`the service ended with ${code}`));
+        if (!isClosing) fell(code);
+      },
     },
-    onExit: (_child, code) => {
-      for (const promise of waiting.values()) promise.reject(new Error(`the service ended with ${code}`));
-      if (!isClosing) fell(code);
-    },
-  });
+  );
   process.on("exit", () => child.kill("SIGKILL"));
   const ask = async <T>(verb: Ask["verb"], ...words: unknown[]): Promise<T> => {
     asked += 1;
@@ -132,6 +160,7 @@ export const spawnServed = async (dir: string, fell: (code: number | null) => vo
       await ask("close");
       child.kill("SIGKILL");
       await child.exited;
+      await simulator.stop();
     },
   };
 };

@@ -32,11 +32,15 @@ export type World = {
   accepted: Map<string, number>;
 };
 
-/** One worker: an account for single requests, one whose generations are followed to their end, and what it made last. */
+/**
+ * One worker: an account for single requests, one whose generations are followed to their end, one for requests that are so
+ * broken that nobody waits for what becomes of them, and what it made last.
+ */
 export type Lane = {
   world: World;
   own: Tenant;
   lives: Tenant;
+  loose: Tenant;
   lastId: string;
   serial: number;
   link: { words: string; atMs: number };
@@ -102,6 +106,7 @@ export const openLane = async (world: World): Promise<Lane> => ({
   world,
   own: await world.served.tenant(RICH, "generate"),
   lives: await world.served.tenant(RICH, "generate"),
+  loose: await world.served.tenant(RICH, "generate"),
   lastId: "gen_00000000000000000000z",
   serial: 0,
   link: { words: "", atMs: Number.NEGATIVE_INFINITY },
@@ -120,7 +125,7 @@ const linkWords = async (lane: Lane): Promise<string> => {
 };
 
 /** Replaces the words in braces by what they stand for at this moment. */
-export const fill = async (lane: Lane, text: string): Promise<string> => {
+export const fill = async (lane: Lane, text: string, key = lane.own.key): Promise<string> => {
   if (!text.includes("{")) return text;
   const { world } = lane;
   const link = text.includes("{link}") ? await linkWords(lane) : "";
@@ -129,7 +134,7 @@ export const fill = async (lane: Lane, text: string): Promise<string> => {
     done: world.done,
     failed: world.failed,
     foreign: world.foreign,
-    key: lane.own.key,
+    key,
     sim: world.served.simulatorUrl,
     serial: String(lane.serial),
     link,
