@@ -36,24 +36,24 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ASKING,
-        find: "if (absences >= 2 && atMs - sentAtMs >= traits.findSettleMs / parts.pace)",
+        find: "if (absences >= 2 && atMs - settlesFromMs >= traits.findSettleMs / parts.pace)",
         put: "if (absences >= 2)",
       },
     ],
-    killer: "simulation",
+    killer: "asking",
   },
   {
     name: "one-absence",
-    breaks: "One look-up that does not find the job is proof, whenever it was made.",
+    breaks: "One look-up that does not find the job is proof, although a list may be incomplete for a moment.",
     standsFor: "failure model 2.1: absent means look-up says no, after grace",
     patches: [
       {
         file: ASKING,
-        find: "if (absences >= 2 && atMs - sentAtMs >= traits.findSettleMs / parts.pace)",
-        put: "if (absences >= 1)",
+        find: "if (absences >= 2 && atMs - settlesFromMs >= traits.findSettleMs / parts.pace)",
+        put: "if (absences >= 1 && atMs - settlesFromMs >= traits.findSettleMs / parts.pace)",
       },
     ],
-    killer: "simulation",
+    killer: "asking",
   },
   {
     name: "trust-rejected-resend",
@@ -74,6 +74,26 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
     killer: "simulation",
   },
   {
+    name: "clock-trusted",
+    breaks: "A list that was asked for by a clock which is off is believed when it does not hold the job.",
+    standsFor: "failure model 2.4: the wall clock jumps",
+    patches: [{ file: ASKING, find: 'seen.kind === "absent" && isClockRight', put: 'seen.kind === "absent"' }],
+    killer: "asking",
+  },
+  {
+    name: "settled-while-down",
+    breaks: "Time in which nobody lived counts as time that a list had to show the job.",
+    standsFor: "failure model 2.4: a jump of the clock between two processes",
+    patches: [
+      {
+        file: ASKING,
+        find: "const settlesFromMs = Math.max(sentAtMs, bornMs);",
+        put: "const settlesFromMs = Math.min(sentAtMs, bornMs);",
+      },
+    ],
+    killer: "asking",
+  },
+  {
     name: "job-adopted-twice",
     breaks: "A job found on a list is taken although it belongs to another attempt.",
     standsFor: "invariant 7: no upstream id occurs in two attempts",
@@ -81,10 +101,30 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
       {
         file: ASKING,
         find: "if (!owner || (owner.seq === errand.seq && owner.n === errand.n)) return found;",
-        put: "if (owner !== null) return found;",
+        put: "if (!owner || owner.seq > 0) return found;",
       },
     ],
-    killer: "simulation",
+    killer: "asking",
+  },
+  {
+    name: "outage-fails",
+    breaks: "Five polls in a row without an answer about the job end its attempt.",
+    standsFor: "D6, LLM Gateway: five poll errors are a failure, though the provider may deliver and bill",
+    patches: [
+      { file: ASKING, find: "    let gone = 0;\n", put: "    let gone = 0;\n    let silent = 0;\n" },
+      {
+        file: ASKING,
+        find: '        case "unclear":\n          parts.log(',
+        put: `        case "unclear":
+          silent += 1;
+          if (silent >= 5) {
+            parts.report(seq, { type: "jobFailed", n, failure: { class: "gone", detail: "" }, atMs });
+            return;
+          }
+          parts.log(`,
+      },
+    ],
+    killer: "asking",
   },
   {
     name: "poll-settles",
@@ -113,7 +153,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
         put: '        case "unclear":\n          parts.report(seq, { type: "jobFailed", n, failure: { class: "job_failed", detail: "" }, atMs });\n          parts.log(',
       },
     ],
-    killer: "simulation",
+    killer: "asking",
   },
   {
     name: "gone-at-once",
@@ -122,6 +162,6 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
     patches: [
       { file: ASKING, find: "if (gone >= GONE_TIMES && atMs - goneSinceMs >= GONE_MS / parts.pace) {", put: "if (gone >= 1) {" },
     ],
-    killer: "simulation",
+    killer: "asking",
   },
 ];

@@ -1,4 +1,5 @@
 // The properties, the long ones first.
+import { askingProperty } from "./asking.ts";
 import { lastCreditProperty } from "./last-credit.ts";
 import { ledgerProperty } from "./ledger.ts";
 import { machineProperty } from "./machine.ts";
@@ -13,6 +14,7 @@ export const PROPERTIES: readonly Named[] = [
   { ...ledgerProperty, check: (asked) => checkProperty(ledgerProperty, asked) },
   { ...machineProperty, check: (asked) => checkProperty(machineProperty, asked) },
   { ...lastCreditProperty, check: (asked) => checkProperty(lastCreditProperty, asked) },
+  { ...askingProperty, check: (asked) => checkProperty(askingProperty, asked) },
   { ...priceProperty, check: (asked) => checkProperty(priceProperty, asked) },
   { ...wireProperty, check: (asked) => checkProperty(wireProperty, asked) },
 ];
