@@ -1,7 +1,7 @@
 // The auditor: compares what clients were told with what the providers did and what the database says; it trusts none of them.
 import type { StoreReads } from "../../src/store/store.ts";
 import type { AttemptState, GenerationRecord } from "../../src/terms.ts";
-import type { Heard, Notebook } from "./clients.ts";
+import type { Heard, Notebook, Seen } from "./clients.ts";
 import { PROVIDERS, priceIn } from "./market.ts";
 import { fileNameOf } from "./shelf.ts";
 import type { Upstream, UpstreamJob } from "./upstream.ts";
@@ -12,23 +12,23 @@ const RANK = { queued: 0, running: 1, succeeded: 2, failed: 2 } as const;
 /** States in which `orphans` lists an attempt: its job may cost money that nobody was charged for. */
 const LISTED: ReadonlySet<AttemptState> = new Set(["lost", "capped", "superseded", "late"]);
 
-/** What one client saw of one generation, in order. */
-const auditViews = (id: string, views: readonly GenerationRecord[]): string[] => {
+/** What clients saw of one generation. Two answers are compared when the second was asked for after the first was heard. */
+const auditViews = (id: string, seen: readonly Seen[]): string[] => {
   const faults: string[] = [];
-  views.forEach((view, at) => {
-    const before = views[at - 1];
+  for (const { record: view, askedAtMs } of seen) {
+    const before = seen.findLast(({ heardAtMs }) => heardAtMs <= askedAtMs)?.record;
     if (view.status === "succeeded" ? view.costCredits === null || !view.output || view.error : view.output)
       faults.push(`${id}: ${view.status} does not fit its output, cost or error`);
     if (view.status === "failed" && (view.costCredits !== 0 || !view.error))
       faults.push(`${id}: failed at a cost, or without an error`);
-    if (!before) return;
+    if (!before) continue;
     if (RANK[view.status] < RANK[before.status]) faults.push(`${id}: went from ${before.status} back to ${view.status}`);
     if (view.attempts < before.attempts) faults.push(`${id}: attempts fell from ${before.attempts} to ${view.attempts}`);
     if (before.completedAtMs !== null && JSON.stringify(view) !== JSON.stringify(before))
       faults.push(`${id}: changed after its end`);
     if (view.quotedCredits !== before.quotedCredits || view.reservedCredits !== before.reservedCredits)
       faults.push(`${id}: its quote or its reserve changed`);
-  });
+  }
   return faults;
 };
 
@@ -144,7 +144,10 @@ export const audit = async (evidence: Evidence, ends: ReadonlyMap<string, Genera
   for (const [id, seen] of notebook.seen) {
     const end = ends.get(id);
     if (!end) faults.push(`${id}: acknowledged, and not there`);
-    else faults.push(...auditViews(id, [...seen.map(({ record }) => record), end]));
+    else
+      faults.push(
+        ...auditViews(id, [...seen, { askedAtMs: Number.POSITIVE_INFINITY, heardAtMs: Number.POSITIVE_INFINITY, record: end }]),
+      );
   }
   for (const heard of notebook.heard) {
     const end = heard.accepted && ends.get(heard.accepted.id);

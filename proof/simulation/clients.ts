@@ -32,8 +32,8 @@ export type Heard = {
   /** The code of a refusal. */
   refused: string | null;
 };
-/** A generation as a client saw it. */
-export type Seen = { atMs: number; record: GenerationRecord };
+/** A generation as a client saw it: when it asked, and when it heard. */
+export type Seen = { askedAtMs: number; heardAtMs: number; record: GenerationRecord };
 
 export type Notebook = {
   heard: Heard[];
@@ -114,7 +114,7 @@ export const openClients = (parts: ClientParts) => {
       refused: code,
     };
     notebook.heard.push(heard);
-    if (accepted) keep(accepted.record);
+    if (accepted) keep(accepted.record, sentAtMs);
     trace.tell(
       `c${wish.account}`,
       "answer",
@@ -123,14 +123,15 @@ export const openClients = (parts: ClientParts) => {
     );
     return heard;
   };
-  const keep = (record: GenerationRecord) => {
+  const keep = (record: GenerationRecord, askedAtMs: number) => {
     const seen = notebook.seen.get(record.id) ?? [];
-    seen.push({ atMs: world.nowMs(), record: structuredClone(record) });
+    seen.push({ askedAtMs, heardAtMs: world.nowMs(), record: structuredClone(record) });
     notebook.seen.set(record.id, seen);
   };
   const poll = async (id: string, account: number): Promise<GenerationRecord | undefined> => {
+    const askedAtMs = world.nowMs();
     const record = await ask((engine) => engine.records.find(id, parts.accountSeqs[account] ?? 0));
-    if (record) keep(record);
+    if (record) keep(record, askedAtMs);
     return record;
   };
 
