@@ -146,7 +146,7 @@ export const audit = async (evidence: Evidence, ends: ReadonlyMap<string, Genera
     if (!end) faults.push(`${id}: acknowledged, and not there`);
     else
       faults.push(
-        ...auditViews(id, [...seen, { askedAtMs: Number.POSITIVE_INFINITY, heardAtMs: Number.POSITIVE_INFINITY, record: end }]),
+        ...auditViews(id, [...seen, { askedAtMs: Number.MAX_VALUE, heardAtMs: Number.POSITIVE_INFINITY, record: end }]),
       );
   }
   for (const heard of notebook.heard) {
