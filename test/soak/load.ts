@@ -185,7 +185,7 @@ export const openLoad = (plan: LoadPlan): Load => {
         // By the time that has passed: a late timer makes up for what it missed.
         const due = Math.floor(((performance.now() - fromMono) / 1000) * plan.rate);
         for (; begun < due; begun += 1)
-          if (waiting.reduce((sum, line) => sum + line.length, 0) > plan.inFlight * MOST_IN_FLIGHT) tally.heldBack += 1;
+          if (count - tally.succeeded - tally.failed > plan.inFlight * MOST_IN_FLIGHT) tally.heldBack += 1;
           else track(submit(times.fresh()));
       };
       timers.push(setInterval(submitDue, Math.max(5, 1000 / plan.rate / 2)));
