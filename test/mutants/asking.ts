@@ -18,13 +18,14 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
       },
       {
         file: SUBMITTING,
-        find: "    slots.set(`${seq}:${n}`, release);",
-        put: "    slots.set(`${seq}:${n}`, release);\n    early.set(`${seq}:${n}`, parts.providers.submit({ ...work, attempt: { ...work.attempt, request } }, signal));",
+        find: `    slots.set(\`\${seq}:\${n}\`, release);`,
+        put: `    slots.set(\`\${seq}:\${n}\`, release);
+    early.set(\`\${seq}:\${n}\`, parts.providers.submit({ ...work, attempt: { ...work.attempt, request } }, signal));`,
       },
       {
         file: SUBMITTING,
         find: "await parts.providers.submit(work, signal);",
-        put: "await (early.get(`${seq}:${n}`) ?? parts.providers.submit(work, signal));",
+        put: `await (early.get(\`\${seq}:\${n}\`) ?? parts.providers.submit(work, signal));`,
       },
     ],
     killer: "simulation",

@@ -1,6 +1,6 @@
 // One hunt: a killer of its own process runs until it finds something, or until its time is over.
-import { join } from "node:path";
 import { type Killer, ROOT } from "./mutant.ts";
+import { PLANT } from "./plant.ts";
 
 const LONGEST_MS = 60_000;
 /** As many as fit into the time and more: the hunt ends at the first finding. */
@@ -25,7 +25,7 @@ const runsUntil = (line: string, seed: number): number => {
  */
 export const hunt = async (killer: Killer, mutant: string | null, seed: number, count: number | null): Promise<Hunt> => {
   const beganMono = performance.now();
-  const preload = mutant === null ? [] : ["--preload", join(import.meta.dir, "plant.ts")];
+  const preload = mutant === null ? [] : ["--preload", PLANT];
   const child = Bun.spawn([process.execPath, ...preload, ...programmeOf(killer, seed, count === null ? MANY : String(count))], {
     cwd: ROOT,
     env: mutant === null ? process.env : { ...process.env, MUTANT: mutant },

@@ -54,6 +54,25 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
     killer: "machine",
   },
   {
+    name: "price-at-settlement",
+    breaks: "What is charged is the route's price in the catalogue of the day of delivery, not the one that was quoted.",
+    standsFor: "failure model 2.6, 3.2: quote_at_settle",
+    patches: [
+      {
+        file: "src/engine.ts",
+        find: "  const { post } = ledger;\n",
+        put: `  const post: Ledger["post"] = async (deed) => {
+    if (deed.deed !== "step" || deed.settlement?.kind !== "capture") return await ledger.post(deed);
+    const routeId = (await store.attempt(deed.seq, deed.settlement.n))?.route.routeId ?? "";
+    const usd = Number(routes.catalogue().route(routeId)?.route.rates[0]?.usd ?? 0);
+    return await ledger.post({ ...deed, settlement: { ...deed.settlement, credits: Math.ceil(usd * 100) } });
+  };
+`,
+      },
+    ],
+    killer: "simulation",
+  },
+  {
     name: "late-result-at-current-price",
     breaks: "A late result of a lost attempt is charged at the price of the attempt in hand.",
     standsFor: "failure model 3.2, late_result",

@@ -3,21 +3,26 @@ import { join } from "node:path";
 import { MUTANTS } from "./all.ts";
 import { filesOf, planted, ROOT } from "./mutant.ts";
 
-const name = process.env.MUTANT;
-const mutant = MUTANTS.find((one) => one.name === name);
-if (!mutant) {
-  process.stderr.write(`MUTANT=${name}: there is no such mutant\n`);
-  process.exit(3);
-}
-const texts = new Map(filesOf(mutant).map((file) => [join(ROOT, file), planted(mutant, file)]));
-const escaped = [...texts.keys()].map((path) => path.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+/** Where this is, for those who have it loaded first. */
+export const PLANT = import.meta.path;
 
-Bun.plugin({
-  name: "mutant",
-  setup(build) {
-    build.onLoad({ filter: new RegExp(`^(${escaped.join("|")})$`) }, ({ path }) => {
-      process.stderr.write(`planted ${mutant.name} in ${path}\n`);
-      return { contents: texts.get(path) ?? "", loader: "ts" };
-    });
-  },
-});
+const plant = (name: string): void => {
+  const mutant = MUTANTS.find((one) => one.name === name);
+  if (!mutant) {
+    process.stderr.write(`MUTANT=${name}: there is no such mutant\n`);
+    process.exit(3);
+  }
+  const texts = new Map(filesOf(mutant).map((file) => [join(ROOT, file), planted(mutant, file)]));
+  const escaped = [...texts.keys()].map((path) => path.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  Bun.plugin({
+    name: "mutant",
+    setup(build) {
+      build.onLoad({ filter: new RegExp(`^(${escaped.join("|")})$`) }, ({ path }) => {
+        process.stderr.write(`planted ${mutant.name} in ${path}\n`);
+        return { contents: texts.get(path) ?? "", loader: "ts" };
+      });
+    },
+  });
+};
+
+if (process.env.MUTANT !== undefined) plant(process.env.MUTANT);
