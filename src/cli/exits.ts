@@ -1,6 +1,7 @@
 // How a command ends: the exit codes, and the one line that a mistake is told in.
 import { BadSetting } from "../config.ts";
 import { StoreFull, StoreUnknown } from "../deeds.ts";
+import { StorageRefused } from "../files/port.ts";
 import { BadAllowEntry } from "../media/allow.ts";
 import { Refusal } from "../refusal.ts";
 import { DirectoryInUse, DirectoryUnusable, StoreDamaged, WrongMode, WrongSchema } from "../store/sqlite/faults.ts";
@@ -63,6 +64,11 @@ export const tell = async (fault: unknown): Promise<Told> => {
   const told = (exit: Exit, code: string): Told => ({ exit, lines: [message], code, expected: true });
   if (fault instanceof DirectoryInUse) return told(EXITS.tryAgain, "directory_in_use");
   if (fault instanceof DirectoryUnusable) return told(EXITS.unwritable, "directory_unusable");
+  if (fault instanceof StorageRefused)
+    return {
+      ...told(EXITS.unwritable, "directory_unusable"),
+      lines: [`the result files of the data directory: ${message}`, "look after its disk, then start again"],
+    };
   if (fault instanceof WrongMode) return told(EXITS.usage, "wrong_mode");
   if (fault instanceof WrongSchema) return told(EXITS.failure, "wrong_schema");
   if (fault instanceof StoreDamaged) return told(EXITS.usage, "store_damaged");

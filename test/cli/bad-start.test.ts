@@ -4,6 +4,7 @@ import { closeSync, openSync, symlinkSync, truncateSync, writeFileSync, writeSyn
 import { join } from "node:path";
 import { tell } from "../../src/cli/exits.ts";
 import { StoreFull } from "../../src/deeds.ts";
+import { StorageRefused } from "../../src/files/port.ts";
 import { openDirectory } from "../store/opened.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
@@ -123,4 +124,12 @@ test("what is owed and whether the account is paused are told apart", async () =
   const again = await move("take", "--usd", "1", "--reference", "r");
   expect(again).toContain("  owed $");
   expect(again).not.toContain("paused");
+});
+
+test("a disk that does not take the directory of result files is told as such", async () => {
+  expect(await tell(new StorageRefused("the disk refused: EIO"))).toMatchObject({
+    exit: 78,
+    lines: ["the result files of the data directory: the disk refused: EIO", expect.stringContaining("start again")],
+    expected: true,
+  });
 });

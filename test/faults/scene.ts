@@ -18,6 +18,7 @@ import { buildShim } from "../shim/build.ts";
 
 export const SPEED = 200;
 const CREDITS = 1_000_000;
+const ENDS_MS = 20_000;
 const BOARD_NUMBERS = 8;
 const ARMED = 4;
 /** Positions on the shim's board: see the head of faultfs.c. */
@@ -121,6 +122,11 @@ export const openScene = async (simulator: SimulatorProcess, say: (line: string)
     return life.child.ended;
   };
 
+  /** How a life ends by itself. */
+  const ends = async (life: Life): Promise<Ended> =>
+    (await Promise.race([life.child.ended, Bun.sleep(ENDS_MS)])) ??
+    fail(`it still runs ${ENDS_MS} ms later: ${life.child.said().slice(-500)}`);
+
   /** With nobody running: acknowledgements are kept, no job was bought twice, credits are whole, `verify` is clean. */
   const holds = async (): Promise<void> => {
     await reading(dir, async (reads) => {
@@ -180,6 +186,7 @@ export const openScene = async (simulator: SimulatorProcess, say: (line: string)
     account,
     unfinished,
     stop,
+    ends,
     holds,
     recovers,
     settles,

@@ -9,8 +9,8 @@ const MOST_SUBMISSIONS = 800;
 const AT_ONCE = 4;
 const PADDING = 3000;
 const SMALL_MIB = 3;
-/** Less than the files of one generation of these rows. */
-const TINY = "8k";
+/** One block: less than the files of one generation of these rows. */
+const TINY = "4k";
 const QUICK_MS = 1000;
 
 const wait = async (what: string, isSo: () => boolean | Promise<boolean>, patienceMs = 20_000): Promise<void> => {
@@ -93,7 +93,7 @@ const boundOnFiles = async ({ simulator, say }: RowWorld): Promise<void> => {
   try {
     const life = await scene.start({}, `ulimit -f ${BLOCKS}`);
     for (let n = 0; n < MOST_SUBMISSIONS && !life.end(); n += 1) await scene.submit(life.url, { padding: PADDING });
-    const end = await life.child.ended;
+    const end = await scene.ends(life);
     must(end.code === 70, `ended with ${end.signal ?? end.code}, not 70`);
     await scene.recovers();
   } finally {

@@ -12,7 +12,7 @@ export type SweepEnd = {
 };
 
 /** About what a life of this sweep writes and syncs: the indices of a short sweep are spread over it. */
-const REACH: Record<SweepKind, number> = { WRITE: 420, SYNC: 64 };
+const REACH: Record<SweepKind, number> = { WRITE: 320, SYNC: 64 };
 const SUBMISSIONS = 6;
 const LIFE_MS = 8000;
 const LANES = 4;
@@ -28,12 +28,15 @@ export const indicesOf = (kind: SweepKind, count: number): number[] =>
     : [...new Set(Array.from({ length: count }, (_, n) => 1 + Math.round((n * (REACH[kind] - 1)) / Math.max(1, count - 1))))];
 
 /** One life with one fault. @returns how it ended; undefined: it came to the end of its work in spite of it. */
-const live = async (scene: Scene, env: Record<string, string>): Promise<{ end: Ended | undefined; isStarted: boolean }> => {
+const live = async (
+  scene: Scene,
+  env: Record<string, string>,
+): Promise<{ end: Ended | undefined; isStarted: boolean; said: string }> => {
   const child = scene.spawn(env);
   const started = await listening(child).catch(() => undefined);
   if (!started) {
     child.kill("SIGKILL");
-    return { end: await child.ended, isStarted: false };
+    return { end: await child.ended, isStarted: false, said: child.said() };
   }
   let end: Ended | undefined;
   void child.ended.then((how) => {
@@ -42,10 +45,10 @@ const live = async (scene: Scene, env: Record<string, string>): Promise<{ end: E
   await Promise.all(Array.from({ length: SUBMISSIONS }, () => scene.submit(started.url)));
   const endMono = performance.now() + LIFE_MS;
   while (!end && performance.now() < endMono && (await scene.unfinished()) > 0) await Bun.sleep(20);
-  if (end) return { end, isStarted: true };
+  if (end) return { end, isStarted: true, said: child.said() };
   child.kill("SIGTERM");
   const stopped = await child.ended;
-  return { end: stopped.code === 0 ? undefined : stopped, isStarted: true };
+  return { end: stopped.code === 0 ? undefined : stopped, isStarted: true, said: child.said() };
 };
 
 const playChain = async ({ simulator, say }: RowWorld, kind: SweepKind, indices: readonly number[], sweep: SweepEnd) => {
@@ -55,13 +58,13 @@ const playChain = async ({ simulator, say }: RowWorld, kind: SweepKind, indices:
     for (const n of indices) {
       at = n;
       const { env, board } = scene.faulty({ [`FAIL_${kind}_AT`]: String(n) });
-      const { end, isStarted } = await live(scene, env);
+      const { end, isStarted, said } = await live(scene, env);
       const { struck } = board.read();
       sweep.counts.lives += 1;
       sweep.counts.struck += struck;
       if (!isStarted) {
         must(struck > 0, "a start failed without a fault");
-        must(LAWFUL_STARTS.includes(end?.code ?? null), `the start ended with ${end?.signal ?? end?.code}`);
+        must(LAWFUL_STARTS.includes(end?.code ?? null), `the start ended with ${end?.signal ?? end?.code}: ${said.slice(-400)}`);
         sweep.counts.failedStarts += 1;
       } else if (end) {
         must(end.code === 70 && struck > 0, `it ended with ${end.signal ?? end.code}`);

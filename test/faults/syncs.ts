@@ -21,7 +21,7 @@ const failing = (world: RowWorld, code: string) =>
     board.arm(true);
     const answer = await scene.submit(life.url);
     must(answer === undefined || answer.status >= 500, `answered ${answer?.status} after a sync that failed`);
-    const end = await life.child.ended;
+    const end = await scene.ends(life);
     must(end.code === 70, `ended with ${end.signal ?? end.code}, not 70`);
     await scene.recovers();
   });

@@ -1,0 +1,66 @@
+// What an owner finds wrong before it writes: a damaged page that nothing would have read, and a log that is gone.
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { closeSync, cpSync, existsSync, mkdtempSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { StoreDamaged } from "../../src/store/sqlite/faults.ts";
+import { openSqliteReads } from "../../src/store/sqlite/reads.ts";
+import { openDirectory } from "./opened.ts";
+import { admit, openAccount } from "./scene.ts";
+
+let base: string;
+const dir = () => join(base, "data");
+const copy = () => join(base, "copy");
+const log = (of: string) => join(of, "genrouter.db-wal");
+const mark = (of: string) => join(of, "log-in-use");
+beforeEach(() => {
+  base = mkdtempSync(join(tmpdir(), "damage-"));
+});
+afterEach(() => rmSync(base, { recursive: true, force: true }));
+
+const PAGE = 4096;
+
+test("a damaged page is found before anything is written, also where no start would have read it", async () => {
+  await (await openDirectory({ dir: dir(), mode: "test" })).close();
+  const file = openSync(join(dir(), "genrouter.db"), "r+");
+  writeSync(file, new Uint8Array(PAGE).fill(0xa5), 0, PAGE, PAGE * 26);
+  closeSync(file);
+  const fault = await openDirectory({ dir: dir(), mode: "test" }).catch((thrown: unknown) => thrown);
+  expect(fault).toBeInstanceOf(StoreDamaged);
+  expect(String(fault)).toMatch(/genrouter\.db is damaged \([^\n]+\): restore a backup; nothing was changed$/);
+});
+
+/** A copy of a directory whose owner is at work: what a kill would leave. */
+const killed = async (): Promise<void> => {
+  const store = await openDirectory({ dir: dir(), mode: "test" });
+  await admit(store, await openAccount(store, 1000));
+  cpSync(dir(), copy(), { recursive: true });
+  await store.close();
+};
+
+test("a log that is gone after a kill is missed by the next owner and by readers, and all is well when it is back", async () => {
+  await killed();
+  renameSync(log(copy()), join(base, "away"));
+  for (const open of [() => openDirectory({ dir: copy(), mode: "test" }), () => openSqliteReads(copy())]) {
+    const fault = await Promise.resolve(open()).catch((thrown: unknown) => thrown);
+    expect(fault).toBeInstanceOf(StoreDamaged);
+    expect(String(fault)).toMatch(/genrouter\.db-wal is missing .* put it back, or restore a backup/);
+  }
+  renameSync(join(base, "away"), log(copy()));
+  const store = await openDirectory({ dir: copy(), mode: "test" });
+  expect(await store.unfinished(0, 9)).toHaveLength(1);
+  await store.close();
+});
+
+test("an owner that closes leaves neither log nor mark, and the next one starts", async () => {
+  await killed();
+  expect([existsSync(log(dir())), existsSync(mark(dir()))]).toEqual([false, false]);
+  await (await openDirectory({ dir: dir(), mode: "test" })).close();
+});
+
+test("where another program has folded the log in, taking the mark away is enough", async () => {
+  await killed();
+  rmSync(log(copy()));
+  rmSync(mark(copy()));
+  await (await openDirectory({ dir: copy(), mode: "test" })).close();
+});
