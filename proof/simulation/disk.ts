@@ -1,15 +1,15 @@
 // The disk of a node: the real store in memory, which outlives the node, behind commits that may be slow, refused, or in doubt.
-import type { Database } from "bun:sqlite";
 import { type Deed, type DeedOutcome, StoreFull, StoreUnknown } from "../../src/deeds.ts";
 import { openSqliteOver } from "../../src/store/sqlite/here.ts";
 import type { Store, StoreReads } from "../../src/store/store.ts";
 import type { Dice } from "./dice.ts";
 import type { Faults } from "./faults.ts";
+import type { WorldDatabase } from "./founding.ts";
 import type { Crossing, NodeLife } from "./node-life.ts";
 import type { Trace } from "./trace.ts";
 
 export type DiskParts = {
-  database: Database;
+  database: WorldDatabase;
   life: NodeLife;
   dice: Dice;
   faults: () => Faults;

@@ -1,15 +1,16 @@
 // The founding of a simulated world: accounts in an empty database, and names for generations that leave nothing to chance.
-import type { Database } from "bun:sqlite";
 import { generationId, msOfGenerationSeq } from "../../src/ids.ts";
 import { openSqliteOver } from "../../src/store/sqlite/here.ts";
 import { openWriter } from "../../src/store/sqlite/open.ts";
 import type { Surroundings } from "./node.ts";
 
+export type WorldDatabase = ReturnType<typeof openWriter>;
+
 /**
  * The database of a world, in memory. Every life of a node prepares the same statements; what one life prepared serves the next,
  * which is a third of a world's cost.
  */
-export const openWorldDatabase = (): Database => {
+export const openWorldDatabase = (): WorldDatabase => {
   const database = openWriter(":memory:");
   const prepare = database.prepare.bind(database) as (sql: string) => unknown;
   const known = new Map<string, unknown>();
@@ -23,7 +24,7 @@ export const openWorldDatabase = (): Database => {
 };
 
 /** Makes the accounts of a world, each with a key, before any node lives. Returns their row numbers. */
-export const endow = async (database: Database, atMs: number, ids: readonly string[]): Promise<number[]> => {
+export const endow = async (database: WorldDatabase, atMs: number, ids: readonly string[]): Promise<number[]> => {
   const store = await openSqliteOver(database, { mode: "test", nowMs: atMs });
   const outcomes = await store.commit(ids.map((id) => ({ deed: "create-account", id, name: id, atMs }) as const));
   const seqs = outcomes.map((outcome) => (outcome.kind === "done" ? (outcome.seq ?? 0) : 0));

@@ -1,5 +1,4 @@
 // A node of a simulated world: the service's engine through life after life over one database, with crashes, drains and reloads.
-import type { Database } from "bun:sqlite";
 import type { Catalogue } from "../../catalogue/load.ts";
 import { readSettings } from "../../src/config.ts";
 import { type Engine, joinEngine } from "../../src/engine.ts";
@@ -7,6 +6,7 @@ import type { StoreReads } from "../../src/store/store.ts";
 import type { Dice } from "./dice.ts";
 import { openDisk } from "./disk.ts";
 import type { Faults } from "./faults.ts";
+import type { WorldDatabase } from "./founding.ts";
 import { beginLife, type Crossing, type NodeLife } from "./node-life.ts";
 import { openShelf } from "./shelf.ts";
 import type { Timeline } from "./timeline.ts";
@@ -20,7 +20,7 @@ export type Surroundings = {
   trace: Trace;
   dice: Dice;
   faults: () => Faults;
-  database: Database;
+  database: WorldDatabase;
   /** What anybody may read of the database, without its nodes. */
   reads: StoreReads;
   upstream: Upstream;

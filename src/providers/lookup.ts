@@ -39,19 +39,21 @@ export const lookUp = async (desk: Desk, lookup: Lookup, signal: AbortSignal): P
   const endsAt = performance.now() + timeoutMs;
   const candidates: Candidate[] = [];
   let page: string | null = null;
+  let isApart = false;
   for (let pages = 0; pages < MOST_PAGES; pages++) {
     const leftMs = Math.max(1, Math.ceil(endsAt - performance.now()));
     const called = await desk.ask(adapter.find(context, sentAtMs, page), leftMs, signal);
     if (called.kind !== "answered") return { kind: "unclear", detail: called.detail };
-    if (isClockApart(called.response, lookup.nowMs())) return { kind: "unclear", detail: "the clocks are too far apart" };
+    isApart ||= isClockApart(called.response, lookup.nowMs());
     const sifted = adapter.readFindPage(called.response, context, sentAtMs);
     if (sifted.kind === "unclear") return sifted;
     // Our reference on it makes it ours whatever else is said; the others may belong to somebody.
     for (const candidate of sifted.candidates)
-      if (candidate.match === "certain" || !(await isAnothers(candidate.job.jobId))) candidates.push(candidate);
+      if (candidate.match === "certain" || !(isApart || (await isAnothers(candidate.job.jobId)))) candidates.push(candidate);
     page = sifted.next;
     if (page !== null && !candidates.some(({ match }) => match === "certain")) continue;
     const outcome = concludeFind(candidates);
+    if (isApart && outcome.kind !== "found") return { kind: "unclear", detail: "the clocks are too far apart" };
     if (outcome.kind === "found" && !claims.take(adapter.id, outcome.job.jobId, context.ref))
       return { kind: "unclear", detail: "the job found was given to another attempt meanwhile" };
     return outcome;

@@ -1,0 +1,49 @@
+// A look-up asks for jobs since a time: where the provider's clock is far from ours, only our own mark on a job says anything.
+import { expect, test } from "bun:test";
+import type { FindOutcome } from "../../src/providers/provider.ts";
+import { openProviders } from "../../src/providers/providers.ts";
+import { errandFor, SENT_AT_MS } from "./errand.ts";
+import { answerOf, openWire } from "./wire.ts";
+
+const MINUTE_MS = 60_000;
+const INPUT = { prompt: "a fox in snow", resolution: "720p", duration: 5, aspect_ratio: "16:9", generate_audio: false };
+const unclear = { kind: "unclear", detail: "the clocks are too far apart" } as const;
+
+/** Looks a lost attempt up on a list that is answered with the provider's time. */
+const find = async (provider: "fal" | "replicate", list: object, providerMs: number | null): Promise<FindOutcome> => {
+  const headers = providerMs === null ? {} : { date: new Date(providerMs).toUTCString() };
+  using wire = openWire({ asked: (socket) => void socket.write(answerOf(200, list, headers as Record<string, string>)) });
+  const settings = { [provider]: { base_url: wire.url, key: "s3cr3t-0123456789" } };
+  const providers = openProviders({ settings, isOwned: async () => false, nowMs: () => SENT_AT_MS + MINUTE_MS });
+  return await providers.find(errandFor({ provider, ref: "a-1" }), new AbortController().signal);
+};
+const NOTHING = { results: [], next: null };
+const OURS_BY_INPUT = {
+  results: [{ id: "a", input: INPUT, created_at: "2026-11-21T10:00:01Z", status: "starting" }],
+  next: null,
+};
+const OURS_BY_MARK = {
+  items: [{ request_id: "a", json_input: { prompt: "p", end_user_id: "a-1" }, sent_at: null }],
+  has_more: false,
+};
+
+for (const [apart, providerMs] of [
+  ["ten minutes behind ours", SENT_AT_MS - 9 * MINUTE_MS],
+  ["ten minutes ahead of ours", SENT_AT_MS + 11 * MINUTE_MS],
+] as const) {
+  test(`a list whose clock is ${apart} proves no absence`, async () => {
+    expect(await find("replicate", NOTHING, providerMs)).toEqual(unclear);
+  });
+  test(`a list whose clock is ${apart} does not say whose an equal input is`, async () => {
+    expect(await find("replicate", OURS_BY_INPUT, providerMs)).toEqual(unclear);
+  });
+  test(`a job with our mark is ours, on a list whose clock is ${apart} too`, async () => {
+    expect(await find("fal", OURS_BY_MARK, providerMs)).toMatchObject({ kind: "found", job: { jobId: "a" } });
+  });
+}
+
+test("a list whose clock is ours, or that does not tell the time, is believed", async () => {
+  expect(await find("replicate", NOTHING, SENT_AT_MS + MINUTE_MS)).toEqual({ kind: "absent" });
+  expect(await find("replicate", NOTHING, null)).toEqual({ kind: "absent" });
+  expect(await find("replicate", OURS_BY_INPUT, SENT_AT_MS + MINUTE_MS)).toMatchObject({ kind: "found" });
+});
