@@ -15,6 +15,8 @@ export type Sample = {
   submitted: number;
   succeeded: number;
   failed: number;
+  /** In the database, just before and just after the service was asked: a busy one takes its time to answer. */
+  inFlightBefore: number;
   inFlight: number;
   /** Generations that the service says it runs or keeps in line, and machines in its memory: after a restart each wakes when it is needed. */
   hosted: number;
@@ -42,6 +44,7 @@ export const openSampler = (dir: string, load: Load) => {
   const inFlight = db.query<{ n: number }, []>("SELECT coalesce(sum(in_progress), 0) AS n FROM account");
   return {
     look: async (pid: number, life: number, atS: number): Promise<Sample> => {
+      const inFlightBefore = inFlight.get()?.n ?? 0;
       const figures = await askFigures(dir, { collect: false });
       const { postMs, readMs } = load.takeTimes();
       const { submitted, succeeded, failed } = load.tally;
@@ -51,6 +54,7 @@ export const openSampler = (dir: string, load: Load) => {
         submitted,
         succeeded,
         failed,
+        inFlightBefore,
         inFlight: inFlight.get()?.n ?? 0,
         hosted: figures.running + figures.queued,
         awake: figures.awake,

@@ -29,6 +29,7 @@ const series = (more: (atS: number) => Partial<Sample> = () => ({})): Sample[] =
       submitted: n * 200,
       succeeded: n * 200,
       failed: 0,
+      inFlightBefore: inFlight,
       inFlight,
       hosted: inFlight,
       awake: inFlight - 5,
@@ -74,10 +75,21 @@ test("growth in the first ten minutes of a life is its caches filling, and a kil
 });
 
 test("files left open, machines that nobody needs and a log that is never folded are seen", () => {
-  expect(unmet(series((atS) => ({ files: 120 + Math.round(atS / 10) })))).toEqual(["open files and sockets"]);
+  const perLife = "open files and sockets";
+  expect(unmet(series((atS) => ({ files: 120 + Math.round(atS / 10) })))).toEqual([perLife, perLife]);
   const [actors] = unmet(series(() => ({ awake: 2100 })));
   expect(actors).toStartWith("generations hosted and actors in memory");
   expect(unmet(series((atS) => ({ walMb: atS / 10 })))).toEqual(["write-ahead log"]);
+});
+
+test("a load that swells is no load to judge memory by, and is told", () => {
+  const swelling = series((atS) => ({ inFlight: 2000 + atS, inFlightBefore: 2000 + atS, hosted: 2000 + atS }));
+  expect(unmet(swelling)).toEqual(["the load was steady"]);
+});
+
+test("a service that answers late is held against the counts before and after it was asked", () => {
+  expect(unmet(series(() => ({ inFlightBefore: 1950, inFlight: 2050, hosted: 1990, awake: 1900 })))).toEqual([]);
+  expect(unmet(series(() => ({ inFlightBefore: 1950, inFlight: 2050, hosted: 1800, awake: 1700 })))).toHaveLength(1);
 });
 
 test("a job submitted twice, an acknowledged id that is gone and a broken invariant fail a soak", () => {
