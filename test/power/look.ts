@@ -1,4 +1,4 @@
-// With the power off: does the disk hold everything that anybody was told?
+// With the power off: whether the disk holds everything that anybody was told.
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
