@@ -48,7 +48,9 @@ export const hunt = async (killer: Killer, mutant: string | null, seed: number, 
   const ms = performance.now() - beganMono;
   const ended = /^(\d+) passed, (\d+) failed$/m.exec(said);
   if (finding !== null) return { found: true, runs: runsUntil(finding, seed), ms, said };
-  if (child.signalCode === null && (ended === null || code !== 0))
-    throw new Error(`${killer} broke down with code ${code}: ${said.slice(-2000)}${(await stderr).slice(-2000)}`);
+  // Only a hunt without a count may end because its time is over.
+  const isOutOfTime = child.signalCode !== null && count === null;
+  if (!isOutOfTime && (ended === null || code !== 0))
+    throw new Error(`${killer} broke down with ${child.signalCode ?? code}: ${said.slice(-2000)}${(await stderr).slice(-2000)}`);
   return { found: false, runs: Number(ended?.[1] ?? 0), ms, said };
 };

@@ -66,7 +66,9 @@ const huntMutant = async (mutant: Mutant): Promise<void> => {
     if (found) kills[name] = { by: killer, runs, ms: Math.round(ms) };
     judge(
       found,
-      found ? `${name}: found by ${killer} after ${runs} ${what}, ${seconds(ms)}` : `${name}: survived ${killer}. ${breaks}`,
+      found
+        ? `${name}: found by ${killer} ${runs === 0 ? "in a kept counterexample" : `after ${runs} ${what}`}, ${seconds(ms)}`
+        : `${name}: survived ${killer}. ${breaks}`,
     );
   } catch (fault) {
     judge(false, `${name}: ${reasonOf(fault)}`);
