@@ -9,8 +9,8 @@ import type { Ask, GenerationEvent, Passed } from "./generation-words.ts";
 /** Whether a route may be used for a new attempt at this moment. `watchMs`: how long its jobs can be asked about. */
 export type Gate = { kind: "open"; spec: RouteSpec; watchMs: number } | { kind: "closed"; reason: Passed["reason"] };
 
-/** Takes a generation up by calling `goOn`, once, and resolves when the next one may be. */
-export type TakingUp = (found: Unfinished, goOn: () => void) => Promise<void>;
+/** Takes a generation up by calling `goOn`, once: now, or later when recovery is over. */
+export type TakingUp = (found: Unfinished, goOn: () => void) => void;
 
 export type SupervisorParts = {
   clock: Clock;
@@ -21,7 +21,7 @@ export type SupervisorParts = {
   unfinished: (afterSeq: number, limit: number) => Promise<Unfinished[]>;
   gate: (routeId: string) => Gate;
   /** Put around the taking up of each generation at a start. */
-  takingUp?: TakingUp;
+  takingUp: TakingUp;
   /** Lets everything else have its turn; between pages of recovery, so that polls are answered meanwhile. */
   breathe: () => Promise<void>;
   /** Carries out an ask; its answer comes back through `report`. */

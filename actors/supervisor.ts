@@ -6,10 +6,10 @@ import { choose, type InLine } from "./choice.ts";
 import { type Deadlines, openDeadlines } from "./deadlines.ts";
 import { deadlineOf, eventOf, type GenerationSnapshot, isSameCommand, leafOf, seatOf } from "./generation-snapshot.ts";
 import type { Ask, GenerationEvent } from "./generation-words.ts";
-import { Host, type HostParts, type Resting } from "./host.ts";
+import { Host, type HostParts } from "./host.ts";
 import { type TakenUp, takeUp } from "./restore.ts";
 import { openSeats, type Seats } from "./seats.ts";
-import type { Queued, SupervisorParts, TakingUp } from "./supervisor-words.ts";
+import type { Queued, SupervisorParts } from "./supervisor-words.ts";
 
 /** A hosted generation. `isGranted`: it was given `seat`, and its `begun` is not on disk yet. `isCounted`: it has a place in the process. */
 type Held = { host: Host; seat: string | null; isGranted: boolean; isCounted: boolean; isSending: boolean };
@@ -38,7 +38,7 @@ export class Supervisor {
       collectMs: parts.limits.collectMs,
       keepFilesMs: parts.limits.keepFilesMs,
       post: parts.post,
-      reread: (seq) => this.reread(seq),
+      reread: async (seq) => (await parts.unfinished(seq - 1, 1)).find((found) => found.seq === seq),
       woke: (host) => this.awake.add(host),
       rested: (host) => this.awake.rested(host),
       stepped: (host, before, after, asks, record) => this.stepped(host, before, after, asks, record),
@@ -85,15 +85,16 @@ export class Supervisor {
   async recover(): Promise<number> {
     let found = 0;
     const toPlace: InLine[] = [];
-    const takingUp: TakingUp = this.parts.takingUp ?? (async (_, goOn) => goOn());
+    let isPlacing = false;
     for (let afterSeq = 0; ; ) {
       const page = await this.parts.unfinished(afterSeq, PAGE);
       for (const unfinished of page)
-        await takingUp(unfinished, () => {
+        this.parts.takingUp(unfinished, () => {
           const line = this.restore(unfinished);
           // In line from now on, so that a deadline that fires meanwhile finds it.
           if (line) this.inLine.set(line.seq, line);
-          if (line) toPlace.push(line);
+          if (line && isPlacing) this.place(line);
+          else if (line) toPlace.push(line);
         });
       found += page.length;
       const last = page.at(-1);
@@ -101,6 +102,7 @@ export class Supervisor {
       afterSeq = last.seq;
       await this.parts.breathe();
     }
+    isPlacing = true;
     // Those that run already hold their seats before anybody new gets one.
     for (const line of toPlace) if (this.inLine.get(line.seq) === line) this.place(line);
     return found;
@@ -261,11 +263,6 @@ export class Supervisor {
     if (held.isCounted) this.seats.endRunning();
     if (reason !== null) this.parts.lost(host.seq, reason);
     this.seatAll();
-  }
-
-  private async reread(seq: number): Promise<Resting | undefined> {
-    const [found] = await this.parts.unfinished(seq - 1, 1);
-    return found?.seq === seq ? found : undefined;
   }
 
   /** Takes a generation up where it was. Returns its place in line when it waits for a route. */

@@ -4,15 +4,19 @@ import { type Deed, type DeedOutcome, type StepDeed, StoreFull, type Unfinished 
 
 /** After this many recoveries in a row that did not survive, generations are taken up one by one, each noted before. */
 const CAREFUL_AFTER = 2;
-/** A generation that was the one noted in this many deaths in a row is parked: five with the two before. */
-const PARK_AFTER = 3;
-/** How long a result that is fetched again at the start may take to show that it is harmless, ms. */
+/** A generation that was the one noted in this many deaths, and survived its turn in no start between them, is parked. */
+const PARK_AFTER = 5;
+/** How long a result that is fetched again at the start may take to show that it is harmless, ms; and all of them together. */
 const SETTLE_MS = 2000;
+const SETTLE_ALL_MS = 30_000;
 const LOOK_MS = 20;
 
-/** What is on disk: recoveries in a row that did not survive, the generation taken up last, and in how many of them it was. */
-type Mark = { deaths: number; seq: number | null; times: number };
-const CLEAR: Mark = { deaths: 0, seq: null, times: 0 };
+/**
+ * What is on disk: recoveries in a row that did not survive, the generation that is being taken up, and those that were in an
+ * earlier one of these deaths, each with how often.
+ */
+type Mark = { deaths: number; seq: number | null; suspects: [seq: number, times: number][] };
+const CLEAR: Mark = { deaths: 0, seq: null, suspects: [] };
 
 export type CrashLoopParts = {
   clock: Clock;
@@ -29,9 +33,12 @@ export type CrashLoopParts = {
 export type CrashLoop = {
   /** Before recovery: counts this one as not survived, until it has. */
   begin: () => Promise<void>;
-  /** Takes a generation up by `goOn`; in a crash loop it is noted on disk first, and watched for a moment. */
-  takingUp: (found: Unfinished, goOn: () => void) => Promise<void>;
-  /** After recovery: it has survived, once what was fetched again at the start has had its moment. */
+  /** Takes a generation up by `goOn`: at once, or in a crash loop after recovery, when its turn has come. */
+  takingUp: (found: Unfinished, goOn: () => void) => void;
+  /**
+   * After recovery, beside everything else: takes up what was put off, one by one, each noted on disk first and watched for a
+   * moment. Resolves when all has survived.
+   */
   recovered: () => Promise<void>;
   /** A clean stop is no death. */
   stopped: () => Promise<void>;
@@ -43,23 +50,25 @@ const isFetching = ({ snapshot }: Unfinished): boolean =>
 
 export const openCrashLoop = (parts: CrashLoopParts): CrashLoop => {
   const { clock } = parts;
-  let mark = CLEAR;
-  /** The mark this process found. */
-  let found = CLEAR;
+  /** Deaths before this start, and who was noted in them. */
+  let deaths = 0;
+  const suspects = new Map<number, number>();
+  const putOff: { generation: Unfinished; goOn: () => void }[] = [];
   let isFetchingAny = false;
   let isMarked = false;
+  let isStopped = false;
   let takeBack: (() => void) | null = null;
 
-  const note = async (next: Mark): Promise<void> => {
-    mark = next;
+  const note = async (mark: Mark): Promise<void> => {
     try {
-      await parts.commit([{ deed: "note-recovery", text: JSON.stringify(next) }]);
-      isMarked = next.deaths > 0;
+      await parts.commit([{ deed: "note-recovery", text: JSON.stringify(mark) }]);
+      isMarked = mark.deaths > 0;
     } catch (fault) {
       // A full disk holds up no recovery: this one is not counted.
       if (!(fault instanceof StoreFull)) throw fault;
     }
   };
+  const noteTakingUp = (seq: number | null) => note({ deaths: deaths + 1, seq, suspects: [...suspects] });
   const clear = async (): Promise<void> => {
     takeBack?.();
     takeBack = null;
@@ -67,43 +76,63 @@ export const openCrashLoop = (parts: CrashLoopParts): CrashLoop => {
   };
   const pause = (ms: number) => new Promise<void>((wake) => clock.after(ms, wake));
 
-  /** Parks the generation that every one of the last recoveries died of. */
-  const parkCause = async ({ seq, times, deaths }: Mark): Promise<boolean> => {
-    if (seq === null || times < PARK_AFTER) return false;
-    const [cause] = await parts.unfinished(seq - 1, 1);
-    if (cause?.seq !== seq || cause.snapshot === null) return false;
-    await parts.commit([parts.parkingOf(cause, `${deaths} starts in a row ended while it was taken up`, clock.nowMs())]);
-    return true;
+  /** Parks what recoveries died of again and again. */
+  const parkCauses = async (): Promise<void> => {
+    for (const [seq, times] of suspects) {
+      if (times < PARK_AFTER) continue;
+      suspects.delete(seq);
+      const [cause] = await parts.unfinished(seq - 1, 1);
+      if (cause?.seq !== seq || cause.snapshot === null) continue;
+      await parts.commit([parts.parkingOf(cause, `${deaths} starts in a row ended while it was taken up`, clock.nowMs())]);
+    }
+  };
+
+  /** A result that is read again shows within a moment whether it is harmless. */
+  const settle = async ({ seq, version }: Unfinished, endMs: number): Promise<void> => {
+    while (!isStopped && clock.nowMs() < endMs && (await parts.snapshotOf(seq))?.version === version) await pause(LOOK_MS);
   };
 
   return {
     begin: async () => {
       const [first] = await parts.unfinished(0, 1);
       const text = await parts.noted();
-      found = text === null ? CLEAR : (JSON.parse(text) as Mark);
+      const found = text === null ? CLEAR : (JSON.parse(text) as Mark);
       isMarked = found.deaths > 0;
       if (first === undefined) return clear();
-      // Its loop ends here; the next one begins to count anew, carefully from its first generation on.
-      if (await parkCause(found)) found = { ...CLEAR, deaths: CAREFUL_AFTER };
-      await note({ ...found, deaths: found.deaths + 1 });
+      deaths = found.deaths;
+      for (const [seq, times] of found.suspects) suspects.set(seq, times);
+      if (found.seq !== null) suspects.set(found.seq, (suspects.get(found.seq) ?? 0) + 1);
+      await parkCauses();
+      await noteTakingUp(null);
     },
-    takingUp: async (generation, goOn) => {
+    takingUp: (generation, goOn) => {
       isFetchingAny ||= isFetching(generation);
-      if (found.deaths < CAREFUL_AFTER || generation.snapshot === null) return goOn();
-      const { seq, version } = generation;
-      await note({ deaths: found.deaths + 1, seq, times: found.seq === seq ? found.times + 1 : 1 });
-      goOn();
-      const endMs = clock.nowMs() + SETTLE_MS;
-      await pause(0);
-      if (!isFetching(generation)) return;
-      while (clock.nowMs() < endMs && (await parts.snapshotOf(seq))?.version === version) await pause(LOOK_MS);
+      if (deaths < CAREFUL_AFTER || generation.snapshot === null) goOn();
+      else putOff.push({ generation, goOn });
     },
     recovered: async () => {
-      // Nobody is noted any more: a death from here on counts, but accuses nobody.
-      if (mark.seq !== null) await note({ deaths: mark.deaths, seq: null, times: 0 });
-      if (!isFetchingAny || found.deaths >= CAREFUL_AFTER) return clear();
-      takeBack = clock.after(SETTLE_MS, () => void clear().catch(() => undefined));
+      if (deaths < CAREFUL_AFTER) {
+        if (!isFetchingAny) return clear();
+        takeBack = clock.after(SETTLE_MS, () => void clear().catch(() => undefined));
+        return;
+      }
+      // Suspects last: what dies before them is another cause, and a kill from outside hardly meets the same one three times.
+      const suspicion = ({ generation }: { generation: Unfinished }) => suspects.get(generation.seq) ?? 0;
+      putOff.sort((a, b) => suspicion(a) - suspicion(b));
+      const endMs = clock.nowMs() + SETTLE_ALL_MS;
+      for (const { generation, goOn } of putOff) {
+        if (isStopped) return;
+        await noteTakingUp(generation.seq);
+        goOn();
+        await pause(0);
+        if (isFetching(generation)) await settle(generation, Math.min(endMs, clock.nowMs() + SETTLE_MS));
+        suspects.delete(generation.seq);
+      }
+      if (!isStopped) await clear();
     },
-    stopped: clear,
+    stopped: () => {
+      isStopped = true;
+      return clear();
+    },
   };
 };

@@ -134,7 +134,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     unfinished: (afterSeq, limit) => store.unfinished(afterSeq, limit),
     gate: routes.gate,
     breathe: () => new Promise((turn) => soon(turn)),
-    ...(parts.takingUp ? { takingUp: parts.takingUp } : {}),
+    takingUp: parts.takingUp ?? ((_, goOn) => goOn()),
     perform: (seq, ask) => effects.perform(seq, ask),
     lateReport: (seq, event) => void late(seq, event).catch(() => undefined),
     stepped: (record, after) => {

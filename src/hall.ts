@@ -106,10 +106,9 @@ export const openService = async (
     log("service listening", { url, pid: process.pid });
     await crashLoop.begin();
     await rooms.recover();
-    await crashLoop.recovered();
-
     const failed = (fault: unknown) =>
       log("effect failed", { event: "upkeep", reason: fault instanceof Error ? fault.message : String(fault) });
+    crashLoop.recovered().catch(failed);
     const beat = repeat(
       clock,
       BEAT_MS,
