@@ -33,7 +33,7 @@ const auditViews = (id: string, seen: readonly Seen[]): string[] => {
 };
 
 /** Every answer with an id under one key has the same id and the same body. */
-const auditKeys = (heard: readonly Heard[]): string[] => {
+const auditKeys = ({ heard, sent }: Notebook): string[] => {
   const faults: string[] = [];
   const byKey = new Map<string, Heard>();
   const byId = new Map<string, Heard>();
@@ -56,8 +56,10 @@ const auditKeys = (heard: readonly Heard[]): string[] => {
     byKey.set(key, known ?? one);
   }
   for (const one of heard) {
-    const known = byKey.get(`${one.wish.account} ${one.wish.key}`);
-    if (one.refused === "idempotency_conflict" && (!known || known.bodyHash === one.bodyHash))
+    if (one.refused !== "idempotency_conflict") continue;
+    const key = `${one.wish.account} ${one.wish.key}`;
+    const others = [...(sent.get(key) ?? [])].filter((bodyHash) => bodyHash !== one.bodyHash);
+    if (others.length === 0 || byKey.get(key)?.bodyHash === one.bodyHash)
       faults.push(`${one.wish.name}: a conflict over key ${one.wish.key}, which made nothing with another body`);
   }
   return faults;
@@ -139,7 +141,7 @@ const auditMoney = async (
 /** @param ends every generation of the database as the API shows it at the end, by id. */
 export const audit = async (evidence: Evidence, ends: ReadonlyMap<string, GenerationRecord>): Promise<string[]> => {
   const { notebook, upstream } = evidence;
-  const faults = auditKeys(notebook.heard);
+  const faults = auditKeys(notebook);
   const jobs = new Map(upstream.jobs.map((job) => [fileNameOf(job.provider, job.jobId), job]));
   for (const [id, seen] of notebook.seen) {
     const end = ends.get(id);

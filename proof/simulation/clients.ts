@@ -36,6 +36,8 @@ export type Heard = {
 export type Seen = { askedAtMs: number; heardAtMs: number; record: GenerationRecord };
 
 export type Notebook = {
+  /** Bodies that were ever sent under a key, answered or not: `account key` → hashes. */
+  sent: Map<string, Set<string>>;
   heard: Heard[];
   seen: Map<string, Seen[]>;
   /** Credits that an account was given, by account. */
@@ -78,6 +80,8 @@ export const openClients = (parts: ClientParts) => {
   const submitOnce = async (wish: Wish): Promise<Heard | undefined> => {
     const sentAtMs = world.nowMs();
     const bodyHash = hashOfWish(wish);
+    const key = `${wish.account} ${wish.key}`;
+    notebook.sent.set(key, (notebook.sent.get(key) ?? new Set()).add(bodyHash));
     const answer = await ask((engine) =>
       engine
         .submit({

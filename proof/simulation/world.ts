@@ -157,7 +157,7 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
     struck: (crossing) => void struck.set(crossing, (struck.get(crossing) ?? 0) + 1),
   };
   const nodes: Node[] = Array.from({ length: options.nodes ?? 1 }, (_, at) => openNode(`n${at + 1}`, around));
-  const notebook: Notebook = { heard: [], seen: new Map(), given: [] };
+  const notebook: Notebook = { sent: new Map(), heard: [], seen: new Map(), given: [] };
   const clients = openClients({
     ...{ world, trace, dice: dice.fork("clients"), nodes, accountSeqs, catalogues, notebook },
   });
