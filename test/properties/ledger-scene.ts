@@ -5,7 +5,7 @@ import { NOW_MS, PRICES } from "../store/scene.ts";
 import { prepareImage } from "./database.ts";
 
 /** Lives played on one database, each with two accounts of its own: opening one costs as much as a hundred moves. */
-export const ROUNDS = 10;
+export const ROUNDS = 20;
 export const ACCOUNTS_OF_A_ROUND = 2;
 
 /** Row numbers of the accounts of a round; the key of each has the same number. */
