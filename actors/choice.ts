@@ -1,4 +1,5 @@
 // Which route comes next for a generation in line: the first that may be used; the ones before it are passed over.
+import type { GenerationSnapshot } from "./generation-snapshot.ts";
 import type { Passed } from "./generation-words.ts";
 import type { Gate, Queued } from "./supervisor-words.ts";
 
@@ -20,4 +21,10 @@ export const choose = (line: InLine, gateOf: (routeId: string) => Gate): Choice 
     passed.push({ routeId, reason: gate.reason });
   }
   return { route: null, passed };
+};
+
+/** The place in line of a generation that runs and waits for its next route. */
+export const lineOf = (of: Pick<InLine, "seq" | "id" | "accountSeq">, { context }: GenerationSnapshot): InLine => {
+  const { plan, waitEndsAtMs, nextRoute, tried } = context;
+  return { seq: of.seq, id: of.id, accountSeq: of.accountSeq, plan, waitEndsAtMs, nextRoute, tried };
 };

@@ -2,17 +2,18 @@
 import type { Unfinished } from "../src/deeds.ts";
 import type { GenerationRecord } from "../src/terms.ts";
 import { type Awake, openAwake } from "./awake.ts";
-import { choose, type InLine } from "./choice.ts";
+import { choose, type InLine, lineOf } from "./choice.ts";
 import { type Deadlines, openDeadlines } from "./deadlines.ts";
 import { deadlineOf, eventOf, type GenerationSnapshot, isSameCommand, leafOf, seatOf } from "./generation-snapshot.ts";
 import type { Ask, GenerationEvent } from "./generation-words.ts";
 import { Host, type HostParts } from "./host.ts";
 import { type TakenUp, takeUp } from "./restore.ts";
+import { openResuming, type Resuming } from "./resuming.ts";
 import { openSeats, type Seats } from "./seats.ts";
 import type { Queued, SupervisorParts } from "./supervisor-words.ts";
 
 /** A hosted generation. `isGranted`: it was given `seat`, and its `begun` is not on disk yet. `isCounted`: it has a place in the process. */
-type Held = { host: Host; seat: string | null; isGranted: boolean; isCounted: boolean; isSending: boolean };
+type Held = { host: Host; seat: string | null; isGranted: boolean; isCounted: boolean; isSending: boolean; hasMoved: boolean };
 
 const PAGE = 200;
 
@@ -20,6 +21,7 @@ export class Supervisor {
   private readonly parts: SupervisorParts;
   private readonly seats: Seats;
   private readonly deadlines: Deadlines;
+  private readonly resuming: Resuming;
   private readonly hostParts: HostParts;
   private readonly inLine = new Map<number, InLine>();
   private readonly held = new Map<number, Held>();
@@ -33,6 +35,7 @@ export class Supervisor {
     this.parts = parts;
     this.seats = openSeats({ all: parts.limits.seats, of: parts.limits.seatsOf });
     this.awake = openAwake(parts.limits.liveActors);
+    this.resuming = openResuming(parts);
     this.deadlines = openDeadlines(parts.clock, (seq, command) => this.report(seq, eventOf(command, parts.clock.nowMs())));
     this.hostParts = {
       collectMs: parts.limits.collectMs,
@@ -108,6 +111,8 @@ export class Supervisor {
     return found;
   }
 
+  /** The service is open: what was restored asks for what it waits for. */
+  resume = (): void => this.resuming.open();
   /** No further attempt begins; what is under way goes on. */
   drain(): void {
     this.isDraining = true;
@@ -123,6 +128,7 @@ export class Supervisor {
   stop(): void {
     this.isDraining = true;
     this.deadlines.stop();
+    this.resuming.stop();
     for (const { host } of this.held.values()) host.end();
     this.held.clear();
     this.inLine.clear();
@@ -179,7 +185,7 @@ export class Supervisor {
     this.inLine.delete(seq);
     this.seats.leave(seq);
     const host = new Host(line, this.hostParts);
-    const held: Held = { host, seat: null, isGranted: false, isCounted: false, isSending: false };
+    const held: Held = { host, seat: null, isGranted: false, isCounted: false, isSending: false, hasMoved: false };
     this.held.set(seq, held);
     host.wake({ version: 0, plan: line.plan, waitEndsAtMs: line.waitEndsAtMs, snapshot: null });
     return held;
@@ -208,6 +214,7 @@ export class Supervisor {
     if (!held) return;
     const leaf = leafOf(after);
     if (after.context.tried !== before.context.tried) held.isGranted = false;
+    held.hasMoved = true;
     this.countSending(held, leaf === "running.submitting.sending");
     if (!isSameCommand(deadlineOf(before), deadlineOf(after))) this.deadlines.set(host.seq, deadlineOf(after));
     const hasEnded = after.status === "done";
@@ -222,15 +229,10 @@ export class Supervisor {
     this.freeSeat(held, after, hasEnded);
     this.parts.stepped(record, after);
     for (const ask of asks) {
-      if (ask.type === "ask.beginAttempt") this.place(this.lineOf(host, after));
+      if (ask.type === "ask.beginAttempt") this.place(lineOf(host, after));
       else this.parts.perform(host.seq, ask);
     }
     this.seatAll();
-  }
-
-  private lineOf(host: Host, snapshot: GenerationSnapshot): InLine {
-    const { plan, waitEndsAtMs, nextRoute, tried } = snapshot.context;
-    return { seq: host.seq, id: host.id, accountSeq: host.accountSeq, plan, waitEndsAtMs, nextRoute, tried };
   }
 
   private freeSeat(held: Held, after: GenerationSnapshot, hasEnded: boolean): void {
@@ -282,7 +284,7 @@ export class Supervisor {
     const { leaf, seat } = taken;
     const host = new Host({ seq, id, accountSeq }, this.hostParts);
     const isParked = leaf === "running.parked";
-    const held: Held = { host, seat, isGranted: false, isCounted: !isParked, isSending: false };
+    const held: Held = { host, seat, isGranted: false, isCounted: !isParked, isSending: false, hasMoved: false };
     this.held.set(seq, held);
     if (isParked) this.parts.foundParked(seq, id);
     if (seat !== null) this.seats.take(seat, false);
@@ -291,7 +293,7 @@ export class Supervisor {
     // The request may have been out when the process ended: never again without asking first.
     if (leaf === "running.submitting.sending")
       host.tell({ type: "interrupted", n: taken.snapshot.context.tried, atMs: this.parts.clock.nowMs() });
-    for (const ask of taken.asks) this.parts.perform(seq, ask);
-    return leaf === "running.awaitingSeat" ? this.lineOf(host, taken.snapshot) : null;
+    for (const ask of taken.asks) this.resuming.later(seq, ask, () => this.held.get(seq) === held && !held.hasMoved);
+    return leaf === "running.awaitingSeat" ? lineOf(host, taken.snapshot) : null;
   }
 }

@@ -199,6 +199,18 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     clock,
   });
 
+  /** Goes on asking about attempts of ended generations; nobody waits for it. */
+  const watchEnded = async (): Promise<void> => {
+    for (let afterSeq = 0; life !== "stopped"; ) {
+      const page = await store.watchedAttempts(afterSeq, WATCH_PAGE);
+      for (const attempt of page) effects.perform(attempt.seq, { type: "ask.watch", n: attempt.n });
+      const last = page.at(-1);
+      if (!last || page.length < WATCH_PAGE) return;
+      afterSeq = last.seq;
+      await new Promise<void>((turn) => soon(turn));
+    }
+  };
+
   return {
     submit,
     ledger,
@@ -214,15 +226,10 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
       // The next process has to know that this one lived; a full disk must not hold up recovery.
       void post({ deed: "beat", atMs: startedAtMs }).catch(() => undefined);
       const found = await supervisor.recover();
-      for (let afterSeq = 0; ; ) {
-        const page = await store.watchedAttempts(afterSeq, WATCH_PAGE);
-        for (const attempt of page) effects.perform(attempt.seq, { type: "ask.watch", n: attempt.n });
-        const last = page.at(-1);
-        if (!last || page.length < WATCH_PAGE) break;
-        afterSeq = last.seq;
-      }
       if (life === "starting") life = "open";
       log("recovery finished", { count: found, dur_ms: clock.nowMs() - startedAtMs });
+      supervisor.resume();
+      watchEnded().catch((fault: unknown) => log("effect failed", { event: "watches", reason: reasonOf(fault) }));
     },
     replaceCatalogue: (next) => {
       const before = routes.catalogue();
