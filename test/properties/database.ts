@@ -43,9 +43,11 @@ const failing = (db: Database) => {
     } else if (sql === "COMMIT" && planned.kind !== "defect" && planned.kind !== "written")
       strike(sqliteFault(planned.kind === "full" ? "SQLITE_FULL" : "SQLITE_IOERR_FSYNC"));
   };
+  const statements = new Set<{ finalize(): void }>();
   const prepare = db.prepare.bind(db);
   db.prepare = <Row, Params extends SQLQueryBindings | SQLQueryBindings[]>(sql: string, params?: Params) => {
     const statement = prepare<Row, Params>(sql, params);
+    statements.add(statement);
     const run = statement.run.bind(statement);
     const get = statement.get.bind(statement);
     statement.run = (...values) => {
@@ -68,6 +70,11 @@ const failing = (db: Database) => {
     },
     /** Whether it came to the fault: a deed that is refused alone reaches no commit, for example. */
     hasStruck: () => hasStruck,
+    /** Ends every statement: a connection stays open, and its memory with it, as long as it has one. */
+    finalize: () => {
+      for (const statement of statements) statement.finalize();
+      statements.clear();
+    },
   };
 };
 
@@ -108,7 +115,7 @@ export class PropertyStore {
   reopen(): void {
     if (this.db.inTransaction) this.db.run("ROLLBACK");
     const image = this.db.serialize();
-    this.db.close();
+    this.close();
     Object.assign(this, this.open(image));
   }
 
@@ -118,6 +125,7 @@ export class PropertyStore {
   }
 
   close(): void {
+    this.faults.finalize();
     this.db.close();
   }
 

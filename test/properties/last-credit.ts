@@ -151,9 +151,12 @@ const judgeRetry = (answers: readonly Answer[], again: readonly Answer[]): numbe
   return made;
 };
 
+/** Races run on one store, each with an account of its own, before it is verified and another takes its place. */
+const RACES_OF_A_STORE = 200;
+
 const openRaces = () => {
   let opening: Promise<{ store: Store; reserve: number }> | null = null;
-  /** One store for all races, an account for each; what a generation reserves is asked of the corridor once. */
+  /** A store for many races, an account for each; what a generation reserves is asked of the corridor once. */
   const open = async () => {
     const store = await openHere({ path: ":memory:", mode: "test", nowMs: NOW_MS });
     const account = await openAccount(store, 10_000);
@@ -171,9 +174,21 @@ const openRaces = () => {
     return { store, reserve: answer.accepted.record.reservedCredits };
   };
   let submissions = 0;
+  let races = 0;
+  const finish = async (): Promise<void> => {
+    if (opening === null) return;
+    const { store } = await opening;
+    opening = null;
+    races = 0;
+    const broken = await violations(store, null);
+    await store.close();
+    insist("what verify finds", JSON.stringify(broken), "[]");
+  };
   return {
     figures: () => ({ submissions }),
     play: async (race: Race): Promise<void> => {
+      if (races >= RACES_OF_A_STORE) await finish();
+      races += 1;
       opening ??= open();
       const { store, reserve } = await opening;
       const account = await openAccount(store, 0);
@@ -193,13 +208,7 @@ const openRaces = () => {
       const more = judgeRetry(answers, await answersOf(retry, store, caller));
       insist("held after the retries", (await store.account(account.id))?.heldCredits, (made + more) * reserve);
     },
-    finish: async (): Promise<void> => {
-      if (opening === null) return;
-      const { store } = await opening;
-      const broken = await violations(store, null);
-      await store.close();
-      insist("what verify finds", JSON.stringify(broken), "[]");
-    },
+    finish,
   };
 };
 
