@@ -12,7 +12,10 @@ const args = process.argv.slice(2).filter((word) => word !== "--checks");
 const CHECKS: [string, string[]][] = [
   ["types", [bin("tsc"), "-p", "."]],
   ["format and lint", [bin("biome"), "check", "."]],
-  ["floating promises", [bin("oxlint"), "--type-aware", "-c", ".oxlintrc.json", "src", "actors", "catalogue", "test", "proof", "scripts"]],
+  [
+    "floating promises",
+    [bin("oxlint"), "--type-aware", "-c", ".oxlintrc.json", "src", "actors", "catalogue", "test", "proof", "scripts"],
+  ],
   ["dead code", [process.execPath, "--bun", bin("knip")]],
 ];
 

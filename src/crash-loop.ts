@@ -48,6 +48,9 @@ export type CrashLoop = {
 const isFetching = ({ snapshot }: Unfinished): boolean =>
   snapshot !== null && /"(collecting|result)"|"arriving":true/.test(snapshot);
 
+/** Its request may be out: it is told so at once, which asks nothing of the outside, and a stop leaves none of these behind. */
+const isSending = ({ snapshot }: Unfinished): boolean => snapshot?.includes('{"submitting":"sending"}') ?? false;
+
 export const openCrashLoop = (parts: CrashLoopParts): CrashLoop => {
   const { clock } = parts;
   /** Deaths before this start, and who was noted in them. */
@@ -107,7 +110,7 @@ export const openCrashLoop = (parts: CrashLoopParts): CrashLoop => {
     },
     takingUp: (generation, goOn) => {
       isFetchingAny ||= isFetching(generation);
-      if (deaths < CAREFUL_AFTER || generation.snapshot === null) goOn();
+      if (deaths < CAREFUL_AFTER || generation.snapshot === null || isSending(generation)) goOn();
       else putOff.push({ generation, goOn });
     },
     recovered: async () => {

@@ -30,7 +30,7 @@ const crossingOf = (deeds: readonly Deed[]): Crossing => {
 /** One line for the trace: what the deed was about and what became of it. */
 const tellDeed = (trace: Trace, who: string, deed: Deed, outcome: DeedOutcome): void => {
   if (deed.deed === "step") {
-    const n = "n" in deed.event ? String(deed.event["n"]) : "";
+    const n = "n" in deed.event ? String(deed.event.n) : "";
     trace.tell(who, deed.event.type, `${deed.seq} ${n}`, `${deed.stateAfter} v${deed.version} ${outcome.kind}`);
   } else if (deed.deed === "admit") trace.tell(who, "admit", deed.id, `${deed.idempotencyKey ?? "no key"} ${outcome.kind}`);
   else if (deed.deed === "mark-attempt")

@@ -132,7 +132,7 @@ export const openWire = (parts: WireParts): Providers => {
     configured: (provider) => provider in PROVIDERS,
     traits,
     slot: (provider, signal) => (pools.get(provider) ?? openPool(SLOTS)).take(signal),
-    compose: ({ attempt, input }) => JSON.stringify({ ref: attempt.ref, input: input.filled["prompt"] ?? "" }),
+    compose: ({ attempt, input }) => JSON.stringify({ ref: attempt.ref, input: input.filled.prompt ?? "" }),
     submit,
     poll: (work, signal) =>
       ask("poll", signal, () =>

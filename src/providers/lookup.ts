@@ -21,7 +21,7 @@ export type Lookup = {
 
 /** Whether the provider's clock, as its answer tells it, is so far from ours that "not since then" means nothing. */
 const isClockApart = (response: ProviderResponse, nowMs: number): boolean => {
-  const providerMs = Date.parse(response.headers["date"] ?? "");
+  const providerMs = Date.parse(response.headers.date ?? "");
   return !Number.isNaN(providerMs) && Math.abs(providerMs - nowMs) > CLOCK_SLACK_MS / 2;
 };
 

@@ -53,9 +53,12 @@ const orphans = (...words: string[]) => runHere(["orphans", "--data", dir, ...wo
 const listed = async (...words: string[]) => JSON.parse((await orphans("--json", ...words)).out);
 
 test("with nothing to list it says none and ends with 0, also for scripts", async () => {
-  const { exit, out } = await orphans();
+  const empty = freshDir();
+  await (await openDirectory({ dir: empty, mode: "test" })).close();
+  const { exit, out } = await runHere(["orphans", "--data", empty]);
   expect([exit as number, out]).toEqual([0, "none\n"]);
-  expect(await listed()).toEqual({ count: 0, at_most_lost_usd: 0, orphans: [] });
+  const forScripts = await runHere(["orphans", "--data", empty, "--json"]);
+  expect(JSON.parse(forScripts.out)).toEqual({ count: 0, at_most_lost_usd: 0, orphans: [] });
 });
 
 describe("when attempts were lost, late and unusable", () => {

@@ -36,17 +36,17 @@ test("400 submissions and 400 polls hung at one provider stop no call to another
 
   const errand = errandFor({ provider: "replicate" });
   errand.attempt.request = providers.compose(errand);
-  const release = await providers.slot("replicate", AbortSignal.timeout(2_000));
-  expect((await providers.submit(errand, AbortSignal.timeout(2_000))).kind).toBe("accepted");
+  const release = await providers.slot("replicate", AbortSignal.timeout(10_000));
+  expect((await providers.submit(errand, AbortSignal.timeout(10_000))).kind).toBe("accepted");
   release();
   const job = errandFor({ provider: "replicate", job: { jobId: "job-1" } });
-  expect((await providers.poll(job, AbortSignal.timeout(2_000))).kind).toBe("pending");
+  expect((await providers.poll(job, AbortSignal.timeout(10_000))).kind).toBe("pending");
   expect(hanging.requests.length).toBe(96);
 
   stop.abort();
   await Promise.allSettled([...hung, ...polls]);
   // Everything was given back.
-  const releases = await Promise.all(Array.from({ length: 64 }, () => providers.slot("fal", AbortSignal.timeout(2_000))));
+  const releases = await Promise.all(Array.from({ length: 64 }, () => providers.slot("fal", AbortSignal.timeout(10_000))));
   expect(releases.length).toBe(64);
 });
 
@@ -62,7 +62,7 @@ test("hung submissions do not stop the polls of the same provider", async () => 
     await providers.submit(errandFor({ request }), stop.signal);
   });
   await wire.arrived(64);
-  expect((await providers.poll(errandFor({ job: { jobId: "job-1" } }), AbortSignal.timeout(2_000))).kind).toBe("pending");
+  expect((await providers.poll(errandFor({ job: { jobId: "job-1" } }), AbortSignal.timeout(10_000))).kind).toBe("pending");
   stop.abort();
   await Promise.allSettled(hung);
 });

@@ -14,8 +14,8 @@ afterAll(() => rmSync(dir, { recursive: true }));
 
 test("no test opens a store that is not verified when it is closed", () => {
   const openers: string[] = [];
+  // Not those in texts: scripts that run in processes of their own, which end by a kill or a full disk.
   for (const path of new Glob("test/**/*.ts").scanSync({ cwd: root }))
-    // Not those in texts: scripts that run in processes of their own, which end by a kill or a full disk.
     for (const line of readFileSync(join(root, path), "utf8").split("\n"))
       if (/^import .*\bopenSqlite(Store|Here)\b/.test(line)) openers.push(path);
   expect([...new Set(openers)]).toEqual(["test/store/opened.ts"]);
