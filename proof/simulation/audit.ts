@@ -1,6 +1,6 @@
 // The auditor: compares what clients were told with what the providers did and what the database says; it trusts none of them.
 import type { StoreReads } from "../../src/store/store.ts";
-import type { AttemptState, GenerationRecord } from "../../src/terms.ts";
+import type { AttemptState, Failure, GenerationRecord } from "../../src/terms.ts";
 import type { Heard, Notebook, Seen } from "./clients.ts";
 import { PROVIDERS, priceIn } from "./market.ts";
 import { fileNameOf } from "./shelf.ts";
@@ -90,6 +90,14 @@ const auditPrice = (heard: Heard, end: GenerationRecord, jobs: ReadonlyMap<strin
   return faults;
 };
 
+/** An attempt's job is given up as failed or gone only when its provider said so. */
+const auditFailure = (job: UpstreamJob, { class: reason }: Failure): string[] => {
+  if (reason === "gone" && !job.gone.isBelievable) return [`${job.jobId}: taken for gone before it was`];
+  if (reason === "job_failed" && job.fails !== "job_failed" && !job.cancelled)
+    return [`${job.jobId}: taken for failed, and it was not`];
+  return [];
+};
+
 /** Every job that a provider took is one attempt's, or its attempt is listed for the operator. */
 const auditJobs = async ({ upstream, reads }: Evidence): Promise<string[]> => {
   const faults: string[] = [];
@@ -105,7 +113,8 @@ const auditJobs = async ({ upstream, reads }: Evidence): Promise<string[]> => {
     else if (owner && (owner.seq !== generation.seq || owner.n !== n)) {
       if (PROVIDERS[job.provider]?.recovery !== "list_match")
         faults.push(`${job.jobId}: ${job.ref}'s, but kept by attempt ${owner.n} of ${owner.seq}`);
-    } else if (!owner && !LISTED.has(attempt.state))
+    } else if (owner && attempt.failure) faults.push(...auditFailure(job, attempt.failure));
+    else if (!owner && !LISTED.has(attempt.state))
       faults.push(`${job.jobId}: nobody's; its attempt ${job.ref} is ${attempt.state}`);
   }
   for (const [ref, jobs] of taken) if (jobs > 1) faults.push(`${ref}: bought ${jobs} jobs`);

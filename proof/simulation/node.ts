@@ -65,6 +65,9 @@ export const LIMITS = settings.limits;
 const DOWN_MS = [50, 20_000] as const;
 /** Some absences are long: deadlines pass meanwhile. */
 const LONG_DOWN_MS = 3_000_000;
+/** Places that a process comes by seldom, and how much likelier it ends there. */
+const RARE: ReadonlySet<Crossing> = new Set(["drain: begun", "cancel: before", "cancel: answered", "boot: recovered"]);
+const RARELY_MORE = 8;
 const BEAT_MS = 10_000;
 const DRAIN_MS = 5_000;
 
@@ -108,6 +111,8 @@ export const openNode = (name: string, around: Surroundings): Node => {
     });
     await joined.recover();
     await mine.cross("boot: recovered");
+    // What the recovery began may have ended this life in the same moment.
+    if (!mine.isAlive()) return;
     engine = joined;
     openSinceMs = world.nowMs();
     trace.tell(mine.name, "open");
@@ -138,7 +143,8 @@ export const openNode = (name: string, around: Surroundings): Node => {
   };
   const start = () => void boot();
   const strikes = (crossing: Crossing): boolean => {
-    if (!dice.chance(engine ? faults().crash : faults().bootCrash)) return false;
+    const probability = engine ? faults().crash : faults().bootCrash;
+    if (!dice.chance(RARE.has(crossing) ? RARELY_MORE * probability : probability)) return false;
     around.struck(crossing);
     kill(crossing);
     return true;

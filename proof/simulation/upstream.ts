@@ -22,6 +22,8 @@ export type UpstreamJob = {
   deafFromMs: number;
   deafUntilMs: number;
   cancelled: boolean;
+  /** "No such job" in a row at this moment, since when, and whether it was ever said often and long enough to be believed. */
+  gone: { times: number; sinceMs: number; isBelievable: boolean };
   /** Its file can never be read. */
   fileIsLost: boolean;
 };
@@ -82,6 +84,7 @@ export const openUpstream = (parts: {
       deafFromMs,
       deafUntilMs: isDeaf ? deafFromMs + dice.between(10_000, 600_000) : deafFromMs,
       cancelled: false,
+      gone: { times: 0, sinceMs: 0, isBelievable: false },
       fileIsLost: dice.chance(faults.lostFile),
     };
     jobs.push(job);

@@ -104,12 +104,20 @@ export const openWire = (parts: WireParts): Providers => {
     return outcome;
   };
 
+  const sayGone = ({ gone }: UpstreamJob, now: number): PollOutcome => {
+    gone.times += 1;
+    if (gone.times === 1) gone.sinceMs = now;
+    gone.isBelievable ||= gone.times >= 3 && now - gone.sinceMs >= 60_000;
+    return { kind: "gone" };
+  };
   const statusOf = (provider: string, job: UpstreamJob | undefined): PollOutcome => {
     const faults = parts.faults();
     const now = life.world.nowMs();
     if (upstream.isOut(provider) || dice.chance(faults.unclearPoll))
       return { kind: "unclear", detail: "502", ...(dice.chance(0.2) ? { retryAfterMs: 5_000 } : {}) };
-    if (!job || now >= job.forgottenAtMs || dice.chance(faults.forgottenPoll)) return { kind: "gone" };
+    if (!job) return { kind: "gone" };
+    if (now >= job.forgottenAtMs || dice.chance(faults.forgottenPoll)) return sayGone(job, now);
+    job.gone.times = 0;
     if (now >= job.deafFromMs && now < job.deafUntilMs) return { kind: "unclear", detail: "no answer" };
     if (job.cancelled) return { kind: "failed", failure: { class: "job_failed", detail: "cancelled" } };
     if (now < job.endsAtMs || dice.chance(faults.stalePoll)) return { kind: "pending", seen: "running" };
