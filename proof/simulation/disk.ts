@@ -4,9 +4,9 @@ import { openSqliteOver } from "../../src/store/sqlite/here.ts";
 import type { Store, StoreReads } from "../../src/store/store.ts";
 import type { Dice } from "./dice.ts";
 import type { Faults } from "./faults.ts";
-import type { WorldDatabase } from "./founding.ts";
 import type { Crossing, NodeLife } from "./node-life.ts";
 import type { Trace } from "./trace.ts";
+import type { WorldDatabase } from "./world-database.ts";
 
 export type DiskParts = {
   database: WorldDatabase;

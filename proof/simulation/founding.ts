@@ -1,27 +1,8 @@
 // The founding of a simulated world: accounts in an empty database, and names for generations that leave nothing to chance.
 import { generationId, msOfGenerationSeq } from "../../src/ids.ts";
 import { openSqliteOver } from "../../src/store/sqlite/here.ts";
-import { openWriter } from "../../src/store/sqlite/open.ts";
 import type { Surroundings } from "./node.ts";
-
-export type WorldDatabase = ReturnType<typeof openWriter>;
-
-/**
- * The database of a world, in memory. Every life of a node prepares the same statements; what one life prepared serves the next,
- * which is a third of a world's cost.
- */
-export const openWorldDatabase = (): WorldDatabase => {
-  const database = openWriter(":memory:");
-  const prepare = database.prepare.bind(database) as (sql: string) => unknown;
-  const known = new Map<string, unknown>();
-  const prepareOnce = (sql: string): unknown => {
-    const statement = known.get(sql) ?? prepare(sql);
-    known.set(sql, statement);
-    return statement;
-  };
-  database.prepare = prepareOnce as typeof database.prepare;
-  return database;
-};
+import type { WorldDatabase } from "./world-database.ts";
 
 /** Makes the accounts of a world, each with a key, before any node lives. Returns their row numbers. */
 export const endow = async (database: WorldDatabase, atMs: number, ids: readonly string[]): Promise<number[]> => {

@@ -6,13 +6,13 @@ import type { StoreReads } from "../../src/store/store.ts";
 import type { Dice } from "./dice.ts";
 import { openDisk } from "./disk.ts";
 import type { Faults } from "./faults.ts";
-import type { WorldDatabase } from "./founding.ts";
 import { beginLife, type Crossing, type NodeLife } from "./node-life.ts";
 import { openShelf } from "./shelf.ts";
 import type { Timeline } from "./timeline.ts";
 import type { Trace } from "./trace.ts";
 import type { Upstream } from "./upstream.ts";
 import { openWire } from "./wire.ts";
+import type { WorldDatabase } from "./world-database.ts";
 
 /** What the nodes of a world share. */
 export type Surroundings = {

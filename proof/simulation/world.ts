@@ -9,7 +9,7 @@ import { audit, type Evidence } from "./audit.ts";
 import { type Notebook, openClients } from "./clients.ts";
 import { type Dice, openDice } from "./dice.ts";
 import { drawFaults, FAULT_NAMES, type FaultName, type Faults } from "./faults.ts";
-import { endow, openNames, openWorldDatabase } from "./founding.ts";
+import { endow, openNames } from "./founding.ts";
 import { drawCatalogue, PROVIDERS, redrawCatalogue } from "./market.ts";
 import { type Node, openNode, type Surroundings } from "./node.ts";
 import type { Crossing } from "./node-life.ts";
@@ -17,6 +17,7 @@ import { openTimeline, type Timeline, WORLD_BEGINS_MS } from "./timeline.ts";
 import { openTrace } from "./trace.ts";
 import { openUpstream } from "./upstream.ts";
 import { drawErrands } from "./wishes.ts";
+import { borrowDatabase } from "./world-database.ts";
 
 export type WorldOptions = {
   /** Faults that do not happen, whatever the seed drew. */
@@ -130,7 +131,7 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
   const catalogue = () => catalogues.at(-1)?.catalogue ?? first;
   const { credits, errands, spanMs } = drawErrands(dice.fork("wishes"), first, drawn.sameInput, options.wishes);
 
-  const database = openWorldDatabase();
+  const { database, giveBack } = borrowDatabase();
   const accountNames = credits.map((_, at) => `acc_${at}`);
   const accountSeqs = await endow(database, world.nowMs(), accountNames);
   const reads = readsOver(database);
@@ -237,7 +238,7 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
     fault(thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown));
   }
   const generations = [...(await readEnds(reads)).values()];
-  database.close();
+  giveBack();
   const count = (of: Iterable<number>) => [...of].reduce((sum, one) => sum + one, 0);
   return {
     ...{ seed, faults: found, drawn, struck, trace: trace.lines(), fingerprint: trace.fingerprint() },

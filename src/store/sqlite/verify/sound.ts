@@ -77,6 +77,19 @@ const partsOf = (db: Database): Map<string, string> =>
       .map(({ type, name, sql }) => [`${type} ${name}`, sql]),
   );
 
+/** What a schema consists of; made once, for it never changes. */
+const partsOfSchema = (version: number): Map<string, string> => {
+  const known = schemas.get(version);
+  if (known) return known;
+  using made = new Database(":memory:");
+  const steps = MIGRATIONS.filter(({ n }) => n <= version);
+  migrate(made, ":memory:", 0, steps);
+  const parts = partsOf(made);
+  schemas.set(version, parts);
+  return parts;
+};
+const schemas = new Map<number, Map<string, string>>();
+
 /** Holds the tables, indexes, views and triggers of the file against those that its steps make in an empty database. */
 const schema: Clause = {
   faults: [UNKNOWN_SCHEMA, OTHER_SCHEMA],
@@ -86,14 +99,7 @@ const schema: Clause = {
       yield { fault: UNKNOWN_SCHEMA, user_version: version };
       return;
     }
-    using made = new Database(":memory:");
-    migrate(
-      made,
-      ":memory:",
-      0,
-      MIGRATIONS.filter(({ n }) => n <= version),
-    );
-    const expected = partsOf(made);
+    const expected = partsOfSchema(version);
     const found = partsOf(db);
     for (const part of new Set([...expected.keys(), ...found.keys()]))
       if (expected.get(part) !== found.get(part))
