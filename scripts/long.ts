@@ -1,4 +1,4 @@
-// The long setting of every programme, in parts that may be interrupted: `npm run long`; each part done is remembered for its commit.
+// The long setting of every programme, in parts that may be interrupted: `npm run long`; each part done is remembered for its code.
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -53,9 +53,11 @@ type Part = {
   failed: number;
   figures: Record<string, unknown>;
   at: string;
+  commit: string;
 };
 
-const HELP = `The long setting of every programme, in parts of some minutes. What is done is kept in .long/<commit>.jsonl and not done again.
+const HELP = `The long setting of every programme, in parts of some minutes. What is done is kept in test/long/<code>.jsonl and not done again;
+<code> stands for every file that is run, so that a change of a text voids nothing and a change of code everything.
 
   npm run long                          everything that is left, one programme after the other
   npm run long -- --only simulate,fuzz  these
@@ -75,13 +77,18 @@ const git = (...words: string[]) =>
   Bun.spawnSync(["git", ...words], { cwd: root })
     .stdout.toString()
     .trim();
+/** What a part runs: everything but texts, pictures and the records themselves. */
+const CODE = ["src", "actors", "catalogue", "proof", "scripts", "test", "package.json", "package-lock.json", "openapi.json"];
+const NO_CODE = /\.(md|svg)$|\ttest\/(long|regressions)\//;
 const commit = git("rev-parse", "--short=12", "HEAD");
-if (git("status", "--porcelain", "--untracked-files=no") !== "") {
+if (git("status", "--porcelain", "--untracked-files=no", "--", ...CODE, ":!test/long") !== "") {
   say("there are changes that are not committed: figures belong to a commit");
   process.exit(2);
 }
-mkdirSync(join(root, ".long"), { recursive: true });
-const file = join(root, ".long", `${commit}.jsonl`);
+const lines = git("ls-tree", "-r", "HEAD", "--", ...CODE).split("\n");
+const code = Bun.CryptoHasher.hash("sha256", lines.filter((line) => !NO_CODE.test(line)).join("\n"), "hex").slice(0, 12);
+mkdirSync(join(root, "test", "long"), { recursive: true });
+const file = join(root, "test", "long", `${code}.jsonl`);
 const read = (): Part[] =>
   existsSync(file)
     ? readFileSync(file, "utf8")
@@ -108,11 +115,12 @@ const runPart = async (long: Long, count: number, seed: number): Promise<Part> =
     failed: Math.max(Number(verdict?.[2] ?? 1), code === 0 ? 0 : 1),
     figures: figures ? (JSON.parse(figures) as Part["figures"]) : {},
     at: new Date().toISOString().slice(0, 10),
+    commit,
   };
 };
 
 const show = () => {
-  say(`commit ${commit}`);
+  say(`code ${code}, commit ${commit}`);
   for (const long of LONG) {
     const parts = read().filter((part) => part.name === long.name);
     const sum = (of: (part: Part) => number) => parts.reduce((total, part) => total + of(part), 0);
