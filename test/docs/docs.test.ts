@@ -5,7 +5,15 @@ import { dirname, join, resolve } from "node:path";
 import { PRINTED } from "./printed.ts";
 
 const root = resolve(import.meta.dir, "../..");
-const PAGES = ["README.md", "src/README.md", "actors/README.md", "catalogue/README.md", "CHANGELOG.md"];
+const PAGES = [
+  "README.md",
+  "src/README.md",
+  "actors/README.md",
+  "catalogue/README.md",
+  "proof/README.md",
+  "test/README.md",
+  "CHANGELOG.md",
+];
 const MARK = /<!-- printed: ([\w -]+) -->\n[\s\S]*?<!-- \/printed -->/g;
 
 const printInto = (text: string): string =>

@@ -8,6 +8,8 @@ import { ledgerMachine } from "../../actors/ledger.ts";
 import { routeHealthMachine } from "../../actors/route-health.ts";
 import { modelEntry } from "../../catalogue/entry.ts";
 import { builtInCatalogue } from "../../catalogue/load.ts";
+import { FAULTS } from "../../proof/simulation/faults.ts";
+import { CROSSINGS } from "../../proof/simulation/node-life.ts";
 import { EXITS } from "../../src/cli/exits.ts";
 import { SettingsSchema } from "../../src/config.ts";
 import { EVENTS } from "../../src/events.ts";
@@ -25,7 +27,8 @@ const rooms = (pattern: string): string => {
   const row = (path: string) => {
     const [first = "", second = ""] = readFileSync(join(root, path), "utf8").split("\n");
     const more = second.startsWith("// ") ? ` ${second.slice(3)}` : "";
-    return [`[${path}](${path.startsWith("src/") ? path.slice(4) : `../${path}`})`, first.replace(/^\/\/ /, "") + more];
+    const link = /^(src|proof)\//.test(path) ? path.slice(path.indexOf("/") + 1) : `../${path}`;
+    return [`[${path}](${link})`, first.replace(/^\/\/ /, "") + more];
   };
   return table(["file", "what it is for"], files.map(row));
 };
@@ -177,6 +180,13 @@ export const PRINTED: Readonly<Record<string, () => string>> = {
   "rooms src": () => rooms("src/**/*.ts"),
   "rooms actors": () => rooms("actors/*.ts"),
   "rooms catalogue": () => rooms("catalogue/*.ts"),
+  "rooms proof": () => rooms("proof/**/*.ts"),
+  faults: () =>
+    table(
+      ["fault", "what it means"],
+      Object.entries(FAULTS).map(([name, { means }]) => [`\`${name}\``, means]),
+    ),
+  crossings: () => CROSSINGS.map((crossing) => `\`${crossing}\``).join(" · "),
   "generation diagram": () => diagram(generationMachine),
   "generation states": () => states(generationMachine),
   "generation standing": standing,
