@@ -1,5 +1,5 @@
 // Where verify may be pointed: at a directory in use, at copies of it with and without their log, and at what it cannot read.
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
 import { copyFileSync, existsSync, readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import type { Store } from "../../src/store/store.ts";
@@ -8,12 +8,22 @@ import { openAccount, succeed } from "../store/scene.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 
-const dir = freshDir();
+/** Every test has a directory of its own, in use: one of them ends that use, and they run in any order. */
+let dir: string;
 let store: Store;
-beforeAll(async () => {
+let isOpen: boolean;
+const close = async () => {
+  if (!isOpen) return;
+  isOpen = false;
+  await store.close();
+};
+beforeEach(async () => {
+  dir = freshDir();
   store = await openDirectory({ dir, mode: "test" });
+  isOpen = true;
   await succeed(store, await openAccount(store, 5000));
 });
+afterEach(close);
 afterAll(dropDirs);
 
 const verify = async (of: string): Promise<{ exit: number; invariants: number[] }> => {
@@ -49,11 +59,12 @@ test("a copy of a directory in use that lacks its log is not taken for a whole o
 });
 
 test("a copy made at rest needs no log", async () => {
-  await store.close();
+  await close();
   expect(await verify(copyOf((name) => name === "genrouter.db"))).toEqual({ exit: 0, invariants: ALL });
 });
 
 test("where nothing can be written beside it, it says that it could not run, and what to do", async () => {
+  await close();
   const copy = copyOf((name) => name === "genrouter.db");
   // SQLite fails to make the log's index as it does on a read-only disk, also for root.
   symlinkSync(join(copy, "no such directory", "x"), join(copy, "genrouter.db-shm"));
