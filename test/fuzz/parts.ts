@@ -1,7 +1,7 @@
 // Plays the fuzzer in parts, each with a service of its own: kept cases first, then new ones; judges, keeps and tells.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { openScratch } from "../scratch.ts";
 import { KEPT, type Kept, keptCases } from "./kept.ts";
 import { openLingering } from "./lingering.ts";
 import { type Finding, playKept, replay, runCases } from "./run.ts";
@@ -34,7 +34,7 @@ const tellFinding = ({ seed, path, faults, case: one, line }: Finding) => {
 
 /** Opens a service of its own for `work`, and ends it. */
 const inWorld = async (work: (world: World) => Promise<void>): Promise<void> => {
-  const dir = mkdtempSync(join(tmpdir(), "fuzz-"));
+  const { dir, drop } = openScratch("fuzz-");
   const served = await spawnServed(dir, (code) => {
     judge("the service lives", [`it ended with ${code}`]);
     say(`${passed} passed, ${failed} failed`);
@@ -46,7 +46,7 @@ const inWorld = async (work: (world: World) => Promise<void>): Promise<void> => 
     world.books.close();
   } finally {
     await served.close();
-    rmSync(dir, { recursive: true, force: true });
+    drop();
   }
 };
 
@@ -118,8 +118,6 @@ const playKeptOnes = async () => {
 export type Plan = { cases: number; part: number; lanes: number; seed: number; replay: string | undefined; keep: boolean };
 
 const playAll = async ({ cases, part, lanes, seed, replay: again }: Plan) => {
-  if (![cases, part, lanes, seed].every(Number.isSafeInteger) || part < 1 || lanes < 1)
-    throw new Error("numbers, please; see --help");
   if (again !== undefined) {
     const [from = "", ...path] = again.split(":");
     await inWorld(async (world) => {

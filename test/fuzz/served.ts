@@ -4,6 +4,7 @@ import { builtInCatalogue } from "../../catalogue/load.ts";
 import { openSimulator } from "../../src/simulator/simulator.ts";
 import type { KeyScope } from "../../src/terms.ts";
 import { type House, openHouse, type Tenant } from "../house.ts";
+import { killAtTheEnd } from "../scratch.ts";
 
 /** Credentials that must never come back from anywhere. */
 const PROVIDER_KEYS = {
@@ -103,6 +104,8 @@ export const serveOverIpc = async (dir: string, simulator: string): Promise<void
       (fault: unknown) => tell({ n, fault: String(fault) }),
     );
   });
+  // A key press that ends is for whoever started it, and reaches both.
+  process.on("SIGINT", () => undefined);
   // Whoever started it has gone.
   process.on("disconnect", () => process.exit(0));
   const { url, simulatorUrl, database } = served;
@@ -141,7 +144,7 @@ export const spawnServed = async (dir: string, fell: (code: number | null) => vo
       },
     },
   );
-  process.on("exit", () => child.kill("SIGKILL"));
+  killAtTheEnd(() => child.kill("SIGKILL"));
   const ask = async <T>(verb: Ask["verb"], ...words: unknown[]): Promise<T> => {
     asked += 1;
     const answer = expect(asked);

@@ -1,6 +1,6 @@
 // The mutants: `npm run mutants -- [--only NAME] [--seed N]`; each must be found, and nothing without one; `N passed, N failed` at the end.
 import { availableParallelism } from "node:os";
-import { parseArgs } from "node:util";
+import { namesOf, readFlags, wholeOf } from "../flags.ts";
 import { MUTANTS } from "./all.ts";
 import { hunt } from "./hunt.ts";
 import { filesOf, type Killer, type Mutant, planted } from "./mutant.ts";
@@ -19,24 +19,23 @@ most a minute. A bug that is not found is a hole in the tests. The control runs 
   npm run mutants -- --only no-grace
 `;
 
-const { values } = parseArgs({
-  options: {
-    only: { type: "string" },
-    seed: { type: "string", default: "1" },
-    jobs: { type: "string", default: String(availableParallelism()) },
-    list: { type: "boolean", default: false },
-    help: { type: "boolean", default: false },
-  },
+const values = readFlags({
+  only: { type: "string" },
+  seed: { type: "string", default: "1" },
+  jobs: { type: "string", default: String(availableParallelism()) },
+  list: { type: "boolean", default: false },
+  help: { type: "boolean", default: false },
 });
 const say = (line: string) => process.stdout.write(`${line}\n`);
-const seed = Number(values.seed);
-const jobs = Number(values.jobs);
-const wanted = values.only?.split(",");
-const chosen = wanted ? MUTANTS.filter(({ name }) => wanted.includes(name)) : MUTANTS;
-if (values.help || !Number.isInteger(seed) || !(jobs >= 1) || (wanted && chosen.length !== wanted.length)) {
+if (values.help) {
   say(USAGE);
-  process.exit(values.help ? 0 : 2);
+  process.exit(0);
 }
+const seed = wholeOf("seed", values.seed, 0);
+const jobs = wholeOf("jobs", values.jobs);
+const names = MUTANTS.map(({ name }) => name);
+const wanted = values.only === undefined ? undefined : namesOf("only", values.only, names);
+const chosen = wanted ? MUTANTS.filter(({ name }) => wanted.includes(name)) : MUTANTS;
 if (values.list) {
   for (const { name, breaks, standsFor, killer } of chosen) say(`${name} (${killer})\n  ${breaks}\n  ${standsFor}`);
   process.exit(0);

@@ -44,7 +44,7 @@ const openTwin = (seq: number, plan: readonly PlannedRoute[]) => {
 /** A process that takes it up restarts no deadline: only one that passed while nobody lived leaves one last look. */
 const checkTakenUp = (found: Unfinished, nowMs: number): void => {
   if (found.snapshot === null) return;
-  const { deadline } = takeUp(found, found.snapshot, nowMs, nowMs);
+  const deadline = takeUp(found, found.snapshot, nowMs, nowMs).deadlineFrom(nowMs);
   same("the deadline taken up", deadline ? [deadline] : [], found.commands);
 };
 

@@ -1,6 +1,6 @@
 // The properties in their full counts: `npm run properties -- [--runs N] [--seed N] [--only NAME]`; ends with `N passed, N failed`.
 import { availableParallelism } from "node:os";
-import { parseArgs } from "node:util";
+import { namesOf, readFlags, wholeOf } from "../flags.ts";
 import { PROPERTIES } from "./all.ts";
 
 const USAGE = `npm run properties -- [--runs N] [--seed N] [--only NAME[,NAME]] [--jobs N]
@@ -17,28 +17,24 @@ Counterexamples of former days (test/regressions/properties-*.json) are played f
   npm run properties -- --seed 7 --only last-credit
 `;
 
-const { values } = parseArgs({
-  options: {
-    runs: { type: "string", default: "5000" },
-    seed: { type: "string", default: String(Date.now() % 1_000_000) },
-    only: { type: "string" },
-    jobs: { type: "string", default: String(availableParallelism()) },
-    help: { type: "boolean", default: false },
-  },
+const values = readFlags({
+  runs: { type: "string", default: "5000" },
+  seed: { type: "string", default: String(Date.now() % 1_000_000) },
+  only: { type: "string" },
+  jobs: { type: "string", default: String(availableParallelism()) },
+  help: { type: "boolean", default: false },
 });
 const say = (line: string) => process.stdout.write(`${line}\n`);
 if (values.help) {
   say(USAGE);
   process.exit(0);
 }
-const runs = Number(values.runs);
-const seed = Number(values.seed);
-const wanted = values.only?.split(",") ?? PROPERTIES.map(({ name }) => name);
+const runs = wholeOf("runs", values.runs);
+const seed = wholeOf("seed", values.seed, 0);
+const most = wholeOf("jobs", values.jobs);
+const names = PROPERTIES.map(({ name }) => name);
+const wanted = values.only === undefined ? names : namesOf("only", values.only, names);
 const chosen = PROPERTIES.filter(({ name }) => wanted.includes(name));
-if (!Number.isInteger(runs) || runs < 1 || !Number.isInteger(seed) || chosen.length !== wanted.length) {
-  say(USAGE);
-  process.exit(2);
-}
 
 type Result = { name: string; lines: string[]; held: boolean; figures: unknown };
 
@@ -64,7 +60,7 @@ const checkApart = async ({ name }: (typeof PROPERTIES)[number]): Promise<Result
 };
 
 say(`seed ${seed}, ${runs} runs`);
-const jobs = Math.min(chosen.length, Math.max(1, Number(values.jobs)));
+const jobs = Math.min(chosen.length, most);
 const results: Result[] = [];
 const waiting = [...chosen];
 const worker = async () => {

@@ -6,6 +6,7 @@ import { freePort, until } from "../../proof/crash/processes.ts";
 import { endow, type Tenant } from "../../proof/crash/world.ts";
 import { askAbout } from "../../src/cli/control-client.ts";
 import type { JsonObject } from "../../src/terms.ts";
+import { killAtTheEnd } from "../scratch.ts";
 
 const root = join(import.meta.dir, "../..");
 export const BINARY = join(root, "dist/genrouter");
@@ -21,7 +22,7 @@ const READY_LOOK_MS = 2;
 const KEEP_FILES_S = 300;
 
 const alive = new Set<ReturnType<typeof Bun.spawn>>();
-process.on("exit", () => {
+killAtTheEnd(() => {
   for (const child of alive) child.kill("SIGKILL");
 });
 

@@ -1,9 +1,9 @@
 // The soak: `npm run soak -- [--minutes N]` keeps thousands of generations in flight, kills the service once, and judges its memory and times.
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { askFigures } from "../../src/cli/control-client.ts";
+import { aboveZeroOf, readFlags, refuse, wholeOf } from "../flags.ts";
+import { openScratch } from "../scratch.ts";
 import { chartOf } from "./chart.ts";
 import { faultsIn, invariantsOf, lostIds, submittedTwice } from "./evidence.ts";
 import { openLoad } from "./load.ts";
@@ -17,11 +17,11 @@ const HELP = `Usage: npm run soak -- [--minutes N] [--rate N] [--in-flight N] [-
 Runs the service and the simulator as processes of their own under a steady load, kills the service (kill -9) after a third of the
 time, starts it again, and prints one line of figures every 10 s and a verdict at the end. Exit code 0: nothing failed.
 
-  --minutes N     how long the load lasts (default 30)
+  --minutes N     how long the load lasts (default 30, at least 1)
   --rate N        submissions per second (default 20; 10 below 5 minutes)
   --in-flight N   generations in flight, from the first minute on (default 2000; 200 below 5 minutes)
   --clients N     callers, each of which polls every 2 s (default 500; 50 below 5 minutes)
-  --kill-at N     minute of the kill (default a third of the time)
+  --kill-at N     minute of the kill (default a third of the time, at the latest half a minute before the end)
   --seed N        decides run times and orders (default random, printed)
   --out DIR       keeps the samples, the logs and a chart of the memory there
   --sources       runs the service from its sources; default: dist/genrouter where it is there (npm run build)
@@ -42,19 +42,17 @@ const SMALL_MINUTES = 5;
 const LOOK_EVERY_MS = 10_000;
 const MB = 1024 * 1024;
 
-const { values } = parseArgs({
-  options: {
-    minutes: { type: "string", default: "30" },
-    rate: { type: "string" },
-    "in-flight": { type: "string" },
-    clients: { type: "string" },
-    "kill-at": { type: "string" },
-    seed: { type: "string", default: String(Date.now() % 1_000_000) },
-    out: { type: "string" },
-    sources: { type: "boolean", default: false },
-    strict: { type: "boolean", default: false },
-    help: { type: "boolean", default: false, short: "h" },
-  },
+const values = readFlags({
+  minutes: { type: "string", default: "30" },
+  rate: { type: "string" },
+  "in-flight": { type: "string" },
+  clients: { type: "string" },
+  "kill-at": { type: "string" },
+  seed: { type: "string", default: String(Date.now() % 1_000_000) },
+  out: { type: "string" },
+  sources: { type: "boolean", default: false },
+  strict: { type: "boolean", default: false },
+  help: { type: "boolean", default: false, short: "h" },
 });
 const say = (line: string) => process.stdout.write(`${line}\n`);
 if (values.help) {
@@ -62,22 +60,19 @@ if (values.help) {
   process.exit(0);
 }
 
-/** A flag's number. */
-const numberOf = (name: string, said: string): number => {
-  const n = Number(said);
-  if (Number.isFinite(n) && n > 0) return n;
-  say(`--${name}: ${JSON.stringify(said)} is not a number above 0`);
-  process.exit(2);
-};
-const minutes = numberOf("minutes", values.minutes);
+/** Six looks: less is too little to say anything about times, memory, and the life after the kill. */
+const LEAST_MINUTES = 1;
+const minutes = aboveZeroOf("minutes", values.minutes);
+if (minutes < LEAST_MINUTES) refuse(`--minutes: ${minutes} is too short to measure anything; the least is ${LEAST_MINUTES}`);
 const isSmall = minutes < SMALL_MINUTES;
-const rate = numberOf("rate", values.rate ?? (isSmall ? "10" : "20"));
-const inFlight = numberOf("in-flight", values["in-flight"] ?? (isSmall ? "200" : "2000"));
-const clients = numberOf("clients", values.clients ?? (isSmall ? "50" : "500"));
-const killAtS = numberOf("kill-at", values["kill-at"] ?? String(minutes / 3)) * 60;
-const seed = numberOf("seed", values.seed);
-process.on("SIGINT", () => process.exit(130));
-process.on("SIGTERM", () => process.exit(143));
+const rate = aboveZeroOf("rate", values.rate ?? (isSmall ? "10" : "20"));
+const inFlight = wholeOf("in-flight", values["in-flight"] ?? (isSmall ? "200" : "2000"));
+const clients = wholeOf("clients", values.clients ?? (isSmall ? "50" : "500"));
+const latestKill = minutes - 0.5;
+const killAt = aboveZeroOf("kill-at", values["kill-at"] ?? String(minutes / 3));
+if (killAt > latestKill) refuse(`--kill-at: nothing would be measured after it; the latest is ${latestKill}`);
+const killAtS = killAt * 60;
+const seed = wholeOf("seed", values.seed, 0);
 
 const soak = async (genrouter: readonly string[], home: string): Promise<{ samples: Sample[]; rows: Row[]; extra: object }> => {
   const place = await openPlace(genrouter, home, seed);
@@ -97,7 +92,7 @@ const soak = async (genrouter: readonly string[], home: string): Promise<{ sampl
   const samples: Sample[] = [];
   const kept: { life: number; atS: number; heapMb: number; objects: Record<string, number> | null }[] = [];
   let life = 1;
-  let facts = { readyMs: 0, inFlightAtKill: 0 };
+  let facts: Pick<Facts, "readyMs" | "inFlightAtKill"> = { readyMs: null, inFlightAtKill: 0 };
   const fromMono = performance.now();
   const elapsedS = () => (performance.now() - fromMono) / 1000;
   let lifeFromS = 0;
@@ -163,7 +158,8 @@ const soak = async (genrouter: readonly string[], home: string): Promise<{ sampl
   return { samples, rows: verdictOf(samples, told), extra: { ...tally, submissions, kept } };
 };
 
-const home = values.out ?? mkdtempSync(join(tmpdir(), "soak-"));
+const scratch = values.out === undefined ? openScratch("soak-") : null;
+const home = values.out ?? scratch?.dir ?? "";
 mkdirSync(home, { recursive: true });
 const isBinary = !values.sources && existsSync(BINARY);
 say(
@@ -173,7 +169,7 @@ const { samples, rows, extra } = await soak(isBinary ? [BINARY] : FROM_SOURCES, 
 if (values.out !== undefined) {
   writeFileSync(join(home, "samples.json"), JSON.stringify({ samples, rows, extra }));
   writeFileSync(join(home, "memory.svg"), chartOf(samples));
-} else rmSync(home, { recursive: true, force: true });
+} else scratch?.drop();
 
 let passed = 0;
 let failed = 0;

@@ -97,6 +97,22 @@ test("a job submitted twice, an acknowledged id that is gone and a broken invari
   expect(unmet(series(), facts)).toHaveLength(3);
 });
 
+test("a soak that ended before anything was measured fails, whatever it did not find", () => {
+  const short = unmet([], { readyMs: null, inFlightAtKill: 0 });
+  expect(short).toEqual(
+    expect.arrayContaining([
+      "enough was looked at",
+      "ready after the kill with 0 in flight",
+      "event loop lag, p99",
+      "POST, p99",
+      "GET, p99",
+    ]),
+  );
+  expect(unmet(series().slice(0, 4))).toEqual(["enough was looked at"]);
+  expect(unmet(series().slice(0, 30))).toEqual(["enough was looked at"]);
+  expect(unmet(series(() => ({ postMs: 0 })))).toEqual(["POST, p99"]);
+});
+
 test("a line through points has their slope, and says how sure it is", () => {
   expect(fitLine([0, 1, 2, 3].map((x) => [x, 2 * x + 1] as const))).toEqual({ slope: 2, error: 0 });
   expect(

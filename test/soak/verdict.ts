@@ -25,7 +25,8 @@ export type Facts = {
   lost: readonly string[];
   strange: readonly string[];
   faults: readonly string[];
-  readyMs: number;
+  /** Null when it was never killed. */
+  readyMs: number | null;
   inFlightAtKill: number;
   /** The heap after full collections: what is really kept, without what waits to be collected. */
   kept: readonly { life: number; atS: number; heapMb: number }[];
@@ -40,6 +41,9 @@ const TEN_MINUTES_S = 600;
 const SPARE_FILES = 32;
 /** The load is steady when this share of the looks finds the generations in flight within a tenth of their median. */
 const STEADY = 0.9;
+/** With fewer looks, or without one in each life, nothing was measured that could be judged. */
+const LEAST_LOOKS = 5;
+const LIVES = 2;
 /** The two counts of one moment are taken some ms apart, in which some begin and end. */
 const SPARE_ACTORS = 3;
 const FIRST_S = 60;
@@ -137,12 +141,21 @@ const steadyRow = (samples: readonly Sample[]): Row => {
   };
 };
 
-const timing = (name: string, value: number, bound: number, unit = "ms"): Row => ({
+/** A figure that nothing was measured for is no good figure: it fails, timing or not. */
+const timing = (name: string, value: number | null, bound: number, unit = "ms"): Row => ({
   name,
-  measured: `${value.toFixed(1)} ${unit}`,
+  measured: value === null ? "not measured" : `${value.toFixed(1)} ${unit}`,
   bound: `< ${bound} ${unit}`,
-  isMet: value < bound,
-  kind: "timing",
+  isMet: value !== null && value < bound,
+  kind: value === null ? "hard" : "timing",
+});
+
+const looksRow = (samples: readonly Sample[], lives: number): Row => ({
+  name: "enough was looked at",
+  measured: `${samples.length} looks in ${lives} ${lives === 1 ? "life" : "lives"} of the service`,
+  bound: `>= ${LEAST_LOOKS} in ${LIVES}`,
+  isMet: samples.length >= LEAST_LOOKS && lives >= LIVES,
+  kind: "hard",
 });
 
 const none = (name: string, faults: readonly string[]): Row => ({
@@ -161,7 +174,11 @@ export const verdictOf = (samples: readonly Sample[], facts: Facts): Row[] => {
     const [least, most] = [Math.min(inFlight, inFlightBefore), Math.max(inFlight, inFlightBefore)];
     return Math.max(0, Math.max(hosted, awake) - most - SPARE_ACTORS, least - hosted - SPARE_ACTORS) / Math.max(1, inFlight);
   });
-  const over = (name: "lagMs" | "postMs" | "readMs") => median(samples.map((one) => one[name]));
+  const over = (name: "lagMs" | "postMs" | "readMs") => {
+    // A look in whose seconds nothing was answered has no time; an event loop that was never late has one.
+    const seen = samples.map((one) => one[name]).filter((ms) => ms > 0 || name === "lagMs");
+    return seen.length === 0 ? null : median(seen);
+  };
   return [
     {
       name: "the twelve invariants hold",
@@ -174,6 +191,7 @@ export const verdictOf = (samples: readonly Sample[], facts: Facts): Row[] => {
     none("nothing that was acknowledged is lost", facts.lost),
     none("no generation failed and no answer was strange", facts.strange),
     none("the service logged no error", facts.faults),
+    looksRow(samples, lives.length),
     steadyRow(samples),
     ...lives.flatMap((own, index) => memoryRows(own, index + 1)),
     ...keptRows(facts.kept),
@@ -192,7 +210,12 @@ export const verdictOf = (samples: readonly Sample[], facts: Facts): Row[] => {
       isMet: largest(samples.map(({ walMb }) => walMb)) < 64,
       kind: "hard",
     },
-    timing(`ready after the kill with ${facts.inFlightAtKill} in flight`, facts.readyMs / 1000, 2, "s"),
+    timing(
+      `ready after the kill with ${facts.inFlightAtKill} in flight`,
+      facts.readyMs === null ? null : facts.readyMs / 1000,
+      2,
+      "s",
+    ),
     timing("event loop lag, p99", over("lagMs"), 50),
     timing("POST, p99", over("postMs"), 100),
     timing("GET, p99", over("readMs"), 30),

@@ -1,0 +1,40 @@
+// Flags of the programmes beside this: what is wrong with them is told in one line, and the programme ends with 2.
+import { type ParseArgsConfig, parseArgs } from "node:util";
+
+/** Tells what is wrong with the command line, and ends. */
+export const refuse = (why: string): never => {
+  process.stderr.write(`${why}; see --help\n`);
+  process.exit(2);
+};
+
+type Flags = NonNullable<ParseArgsConfig["options"]>;
+
+/** The flags that were said; a programme with one that it does not know does not begin. */
+export const readFlags = <const Known extends Flags>(options: Known) => {
+  try {
+    return parseArgs({ options }).values;
+  } catch (fault) {
+    // What follows the first sentence is about passing words that begin with a dash; none of these programmes takes any.
+    const [first = ""] = (fault instanceof Error ? fault.message : String(fault)).split(/\n|\. /);
+    return refuse(first.replace(/\.$/, ""));
+  }
+};
+
+/** A whole number of at least `least`. */
+export const wholeOf = (flag: string, said: string, least = 1): number =>
+  /^\d{1,15}$/.test(said) && Number(said) >= least
+    ? Number(said)
+    : refuse(`--${flag}: ${JSON.stringify(said)} is not a whole number of at least ${least}`);
+
+/** A number above 0, fractions allowed. */
+export const aboveZeroOf = (flag: string, said: string): number =>
+  Number(said) > 0 && Number.isFinite(Number(said))
+    ? Number(said)
+    : refuse(`--${flag}: ${JSON.stringify(said)} is not a number above 0`);
+
+/** Each of the words between the commas is one of `known`. */
+export const namesOf = (flag: string, said: string, known: readonly string[]): string[] => {
+  const names = said.split(",");
+  const [strange] = names.filter((name) => !known.includes(name));
+  return strange === undefined ? names : refuse(`--${flag}: there is no ${JSON.stringify(strange)}`);
+};
