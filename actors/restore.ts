@@ -5,13 +5,20 @@ import type { Leaf } from "./generation.ts";
 import { deadlineOf, type GenerationSnapshot, leafOf, seatOf, standingAsks, thaw } from "./generation-snapshot.ts";
 import type { Ask } from "./generation-words.ts";
 
-export type TakenUp = { snapshot: GenerationSnapshot; leaf: Leaf; seat: string | null; deadline: Command | null; asks: Ask[] };
+export type TakenUp = {
+  snapshot: GenerationSnapshot;
+  leaf: Leaf;
+  seat: string | null;
+  /** Its deadline for a question that is asked at a time: one that passed while no process lived leaves room for the answer. */
+  deadlineFrom: (askedAtMs: number) => Command | null;
+  asks: Ask[];
+};
 
 /**
  * What was bought may have been delivered while the service was down: a deadline that passed in that time leaves this long for one
  * look before it counts. The stored deadline stays as it is, and one that passed while a process lived is simply over.
  */
-const LAST_LOOK_MS = 10_000;
+const LAST_LOOK_MS = 30_000;
 
 /**
  * @param lastAliveMs when a process was last known to live before this one.
@@ -26,8 +33,27 @@ export const takeUp = (found: Unfinished, snapshot: string, nowMs: number, lastA
     snapshot: resting,
     leaf: leafOf(resting),
     seat: seatOf(resting),
-    deadline: mayLook ? { ...deadline, dueAtMs: nowMs + LAST_LOOK_MS } : deadline,
+    deadlineFrom: (askedAtMs) => (mayLook ? { ...deadline, dueAtMs: askedAtMs + LAST_LOOK_MS } : deadline),
     // A request that may have been out is never sent again without asking: that one is told `interrupted` instead.
     asks: standingAsks(resting).filter((ask) => ask.type !== "ask.beginAttempt" && ask.type !== "ask.send"),
   };
+};
+
+const PAGE = 200;
+
+/** Reads everything that had not ended, page by page, and lets everything else have its turn between. Resolves with how many there are. */
+export const readUnfinished = async (
+  parts: { unfinished: (afterSeq: number, limit: number) => Promise<Unfinished[]>; breathe: () => Promise<void> },
+  each: (found: Unfinished) => void,
+): Promise<number> => {
+  let count = 0;
+  for (let afterSeq = 0; ; ) {
+    const page = await parts.unfinished(afterSeq, PAGE);
+    page.forEach(each);
+    count += page.length;
+    const last = page.at(-1);
+    if (!last || page.length < PAGE) return count;
+    afterSeq = last.seq;
+    await parts.breathe();
+  }
 };

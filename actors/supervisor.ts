@@ -6,16 +6,12 @@ import { choose, type InLine, lineOf } from "./choice.ts";
 import { type Deadlines, openDeadlines } from "./deadlines.ts";
 import { deadlineOf, eventOf, type GenerationSnapshot, isSameCommand, leafOf, seatOf } from "./generation-snapshot.ts";
 import type { Ask, GenerationEvent } from "./generation-words.ts";
+import { type Held, newHeld, standAfter } from "./held.ts";
 import { Host, type HostParts } from "./host.ts";
-import { type TakenUp, takeUp } from "./restore.ts";
-import { openResuming, type Resuming } from "./resuming.ts";
+import { readUnfinished, type TakenUp, takeUp } from "./restore.ts";
+import { openResuming, type Resuming, stillToAsk } from "./resuming.ts";
 import { openSeats, type Seats } from "./seats.ts";
 import type { Queued, SupervisorParts } from "./supervisor-words.ts";
-
-/** A hosted generation. `isGranted`: it was given `seat`, and its `begun` is not on disk yet. `isCounted`: it has a place in the process. */
-type Held = { host: Host; seat: string | null; isGranted: boolean; isCounted: boolean; isSending: boolean; hasMoved: boolean };
-
-const PAGE = 200;
 
 export class Supervisor {
   private readonly parts: SupervisorParts;
@@ -86,25 +82,17 @@ export class Supervisor {
 
   /** Reads everything that had not ended and goes on with it. Resolves with the number of generations found. */
   async recover(): Promise<number> {
-    let found = 0;
     const toPlace: InLine[] = [];
     let isPlacing = false;
-    for (let afterSeq = 0; ; ) {
-      const page = await this.parts.unfinished(afterSeq, PAGE);
-      for (const unfinished of page)
-        this.parts.takingUp(unfinished, () => {
-          const line = this.restore(unfinished);
-          // In line from now on, so that a deadline that fires meanwhile finds it.
-          if (line) this.inLine.set(line.seq, line);
-          if (line && isPlacing) this.place(line);
-          else if (line) toPlace.push(line);
-        });
-      found += page.length;
-      const last = page.at(-1);
-      if (!last || page.length < PAGE) break;
-      afterSeq = last.seq;
-      await this.parts.breathe();
-    }
+    const found = await readUnfinished(this.parts, (unfinished) =>
+      this.parts.takingUp(unfinished, () => {
+        const line = this.restore(unfinished);
+        // In line from now on, so that a deadline that fires meanwhile finds it.
+        if (line) this.inLine.set(line.seq, line);
+        if (line && isPlacing) this.place(line);
+        else if (line) toPlace.push(line);
+      }),
+    );
     isPlacing = true;
     // Those that run already hold their seats before anybody new gets one.
     for (const line of toPlace) if (this.inLine.get(line.seq) === line) this.place(line);
@@ -185,7 +173,7 @@ export class Supervisor {
     this.inLine.delete(seq);
     this.seats.leave(seq);
     const host = new Host(line, this.hostParts);
-    const held: Held = { host, seat: null, isGranted: false, isCounted: false, isSending: false, hasMoved: false };
+    const held = newHeld(host, { seat: null, isCounted: false, watched: [] });
     this.held.set(seq, held);
     host.wake({ version: 0, plan: line.plan, waitEndsAtMs: line.waitEndsAtMs, snapshot: null });
     return held;
@@ -214,7 +202,7 @@ export class Supervisor {
     if (!held) return;
     const leaf = leafOf(after);
     if (after.context.tried !== before.context.tried) held.isGranted = false;
-    held.hasMoved = true;
+    held.standing = standAfter(held, before, after);
     this.countSending(held, leaf === "running.submitting.sending");
     if (!isSameCommand(deadlineOf(before), deadlineOf(after))) this.deadlines.set(host.seq, deadlineOf(after));
     const hasEnded = after.status === "done";
@@ -233,6 +221,13 @@ export class Supervisor {
       else this.parts.perform(host.seq, ask);
     }
     this.seatAll();
+  }
+
+  /** What a restored generation waits for is about to be asked: where it has not moved on, its last look begins now. */
+  private turnOf(ask: Ask, held: Held, { deadlineFrom, snapshot }: TakenUp): Ask | null {
+    const { seq } = held.host;
+    if (!held.standing.hasLeft && this.held.get(seq) === held) this.deadlines.set(seq, deadlineFrom(this.parts.clock.nowMs()));
+    return stillToAsk(ask, snapshot.context.watched, held.standing);
   }
 
   private freeSeat(held: Held, after: GenerationSnapshot, hasEnded: boolean): void {
@@ -284,16 +279,16 @@ export class Supervisor {
     const { leaf, seat } = taken;
     const host = new Host({ seq, id, accountSeq }, this.hostParts);
     const isParked = leaf === "running.parked";
-    const held: Held = { host, seat, isGranted: false, isCounted: !isParked, isSending: false, hasMoved: false };
+    const held = newHeld(host, { seat, isCounted: !isParked, watched: taken.snapshot.context.watched });
     this.held.set(seq, held);
     if (isParked) this.parts.foundParked(seq, id);
     if (seat !== null) this.seats.take(seat, false);
     else if (held.isCounted) this.seats.enter();
-    this.deadlines.set(seq, taken.deadline);
+    this.deadlines.set(seq, taken.deadlineFrom(this.parts.clock.nowMs()));
     // The request may have been out when the process ended: never again without asking first.
     if (leaf === "running.submitting.sending")
       host.tell({ type: "interrupted", n: taken.snapshot.context.tried, atMs: this.parts.clock.nowMs() });
-    for (const ask of taken.asks) this.resuming.later(seq, ask, () => this.held.get(seq) === held && !held.hasMoved);
+    for (const ask of taken.asks) this.resuming.later(seq, () => this.turnOf(ask, held, taken));
     return leaf === "running.awaitingSeat" ? lineOf(host, taken.snapshot) : null;
   }
 }
