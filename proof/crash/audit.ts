@@ -199,8 +199,12 @@ const AUDITS: readonly (readonly [string, Audit])[] = [
   ["a job that an attempt owns is on the provider's log, made by the attempt's own request", jobsExist],
 ];
 
-export const auditAll = (evidence: Evidence): Check[] =>
-  AUDITS.map(([name, audit]) => {
+/** These hold once everything has come to its end, and say nothing before. */
+const OF_THE_END: ReadonlySet<Audit> = new Set([allEnded, chargedOnce, settledOnce, conserved, jobsAreOwned, lossesAreListed]);
+
+/** @param isCutShort not everything was given the time to end, so that only what holds at any moment is audited. */
+export const auditAll = (evidence: Evidence, isCutShort = false): Check[] =>
+  AUDITS.filter(([, audit]) => !(isCutShort && OF_THE_END.has(audit))).map(([name, audit]) => {
     const faults: string[] = [];
     audit(evidence, (text) => faults.push(text));
     return { name, faults };

@@ -1,7 +1,7 @@
 // Random crashes in several worlds side by side: each waits most of the time, so two use the machine better than one.
 import { join } from "node:path";
 import { killAll } from "./processes.ts";
-import { type Far, type RandomPlan, runRandom } from "./random.ts";
+import { type Far, type RandomPlan, runRandom, WorldBroken } from "./random.ts";
 import { type End, mergeEnds } from "./tally.ts";
 
 export type LanesPlan = Omit<RandomPlan, "workers"> & {
@@ -19,8 +19,9 @@ const LANE_SEEDS = 100_003;
 const runLane = (plan: RandomPlan): Promise<End> =>
   runRandom(plan).catch((fault: unknown) => {
     plan.say(`kept for a look: ${plan.dir}`);
-    const why = fault instanceof Error ? (fault.stack ?? fault.message) : String(fault);
-    return { checks: [{ name: "the world of the crashes could be carried on", faults: [why] }], figures: {} };
+    const { message, cause, figures } = fault instanceof WorldBroken ? fault : new WorldBroken(fault, {});
+    if (cause instanceof Error && cause.stack) plan.say(cause.stack);
+    return { checks: [{ name: "the world of the crashes could be carried on", faults: [message] }], figures };
   });
 
 /** Splits the cycles among the lanes; the checks of all are judged as one. */

@@ -1,4 +1,5 @@
 // Peace after the crashes: no faults, nothing is killed, everything comes to its end; then both sides are laid open.
+import type { CheckResult } from "../../src/store/store.ts";
 import type { JsonObject } from "../../src/terms.ts";
 import type { Check, Evidence } from "./audit.ts";
 import { type ClientPlan, sendOrder } from "./client.ts";
@@ -14,9 +15,20 @@ import { ask, reading, type ServicePlace, type SimulatorPlace, startService, sta
  * before arrived before, or never, and what is sent in peace is answered.
  */
 const PEACE_SPEED = 1200;
-const SETTLE_MS = 120_000;
+/** A wait is given up when nothing has ended for so long (five hours of life), or after this in all. */
+const STUCK_MS = 15_000;
+const SETTLE_MS = 60_000;
+/** The same once somebody wants it over: still long enough for a service that works. */
+const HURRIED = { stuckMs: 5000, settleMs: 15_000 } as const;
 const LOOK_MS = 25;
+/** Between two counts of what is left; the looks in between only ask whether anything is. */
+const COUNT_MS = 500;
+const MOST_COUNTED = 10_000;
 const AT_A_TIME = 16;
+/** Of an invariant that does not hold: rows, and how much of each; and how much of what verify said without a verdict. */
+const ROWS_SHOWN = 3;
+const ROW_SHOWN = 160;
+const SAID_SHOWN = 500;
 
 export type PeacePlan = {
   genrouter: Genrouter;
@@ -24,6 +36,8 @@ export type PeacePlan = {
   simulatorPlace: SimulatorPlace;
   tenants: readonly Tenant[];
   client: ClientPlan;
+  /** Somebody waits for the end of it all. */
+  isHurried?: () => boolean;
 };
 export type Peace = {
   stored: Stored[];
@@ -33,6 +47,8 @@ export type Peace = {
   checks: Check[];
   retried: number;
   settleMs: number;
+  /** Generations that had not ended when the wait for them did. */
+  unended: number;
 };
 
 const inParallel = async <T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> => {
@@ -73,11 +89,29 @@ const retry = async (plan: ClientPlan): Promise<Check & { retried: number }> => 
   return { name: "a key without an answer, sent again, has exactly one generation", faults, retried };
 };
 
-/** Waits for the end of every generation; one that never comes is the audit's to tell, with all the rest. */
-const settle = (dir: string): Promise<void> =>
+/**
+ * Waits for the end of every generation; one that never comes is the audit's to tell, with all the rest.
+ * @param stuck so many are known to be stuck, and not waited for again. @returns how many have not ended.
+ */
+const settle = (dir: string, isHurried: () => boolean, stuck = 0): Promise<number> =>
   reading(dir, async (reads) => {
-    const endMono = performance.now() + SETTLE_MS;
-    while ((await reads.unfinished(0, 1)).length > 0 && performance.now() < endMono) await Bun.sleep(LOOK_MS);
+    const beganMono = performance.now();
+    let fewest = Number.POSITIVE_INFINITY;
+    let [movedMono, countedMono] = [beganMono, Number.NEGATIVE_INFINITY];
+    for (;;) {
+      const nowMono = performance.now();
+      const isCounting = nowMono - countedMono >= COUNT_MS;
+      const left = (await reads.unfinished(0, isCounting ? MOST_COUNTED : stuck + 1)).length;
+      if (left <= stuck) return left;
+      if (isCounting) {
+        if (left < fewest) movedMono = nowMono;
+        fewest = Math.min(fewest, left);
+        countedMono = nowMono;
+        const { stuckMs, settleMs } = isHurried() ? HURRIED : { stuckMs: STUCK_MS, settleMs: SETTLE_MS };
+        if (nowMono - movedMono > stuckMs || nowMono - beganMono > settleMs) return left;
+      }
+      await Bun.sleep(LOOK_MS);
+    }
   });
 
 const showAll = async (url: string, keys: readonly string[], stored: readonly Stored[]): Promise<Map<string, JsonObject>> => {
@@ -103,25 +137,36 @@ const balancesOf = (dir: string, tenants: readonly Tenant[]): Promise<Evidence["
     ),
   );
 
+/** The invariants that do not hold, each with the first rows that offend it, out of what `verify --json` said. */
+export const offendingOf = (code: number | null, said: string): string[] => {
+  const verdict = said.split("\n").find((line) => line.startsWith('{"ok":'));
+  if (code !== 1 || verdict === undefined) return code === 0 ? [] : [`exit ${code}: ${said.slice(-SAID_SHOWN)}`];
+  const { checks } = JSON.parse(verdict) as { checks: CheckResult[] };
+  return checks.flatMap(({ ok, invariant, name, offending }) => {
+    if (ok) return [];
+    const rows = offending.slice(0, ROWS_SHOWN).map((row) => JSON.stringify(row).slice(0, ROW_SHOWN));
+    const more = offending.length > rows.length ? ` and ${offending.length - rows.length} more` : "";
+    return [`invariant ${invariant} (${name}): ${rows.join(" ")}${more}`];
+  });
+};
+
 /** `genrouter verify`, as an operator runs it. */
 const verify = async (genrouter: Genrouter, dir: string): Promise<Check> => {
   const { code, said } = await run([...genrouter, "verify", "--data", dir, "--json"]);
-  return {
-    name: "genrouter verify says that the twelve invariants hold",
-    faults: code === 0 ? [] : [`exit ${code}: ${said.slice(0, 3000)}`],
-  };
+  return { name: "genrouter verify says that the twelve invariants hold", faults: offendingOf(code, said) };
 };
 
 /** From the last kill to the two sides of the audit. Nothing of the world runs before it, nor after it. */
-export const makePeace = async ({ genrouter, place, simulatorPlace, tenants, client }: PeacePlan): Promise<Peace> => {
+export const makePeace = async (plan: PeacePlan): Promise<Peace> => {
+  const { genrouter, place, simulatorPlace, tenants, client, isHurried = () => false } = plan;
   const { dir } = place;
   const calm = await startSimulator(genrouter, { ...simulatorPlace, speed: PEACE_SPEED });
   const service = await startService(genrouter, { ...place, speed: PEACE_SPEED });
   const beganMono = performance.now();
-  await settle(dir);
+  const stuck = await settle(dir, isHurried);
   const settleMs = Math.round(performance.now() - beganMono);
   const { retried, ...retries } = await retry(client);
-  await settle(dir);
+  const unended = await settle(dir, isHurried, stuck);
   const stored = await reading(dir, (reads) => readStored(reads, tenants));
   const shown = await showAll(service.url, client.keys, stored);
   service.child.kill("SIGTERM");
@@ -137,5 +182,6 @@ export const makePeace = async ({ genrouter, place, simulatorPlace, tenants, cli
     checks: [retries, stopped, await verify(genrouter, dir)],
     retried,
     settleMs,
+    unended,
   };
 };

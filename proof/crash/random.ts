@@ -8,7 +8,7 @@ import { openCycles } from "./cycles.ts";
 import { MISCHIEF, writeCatalogue } from "./mischief.ts";
 import { makePeace } from "./peace.ts";
 import { freePort, type Genrouter, start } from "./processes.ts";
-import { type End, figuresOf, mergeChecks } from "./tally.ts";
+import { type End, figuresOf, figuresOfLog, mergeChecks } from "./tally.ts";
 import { endow, type ServicePlace, type SimulatorPlace, startSimulator, topUp } from "./world.ts";
 
 /** How far a run is; `submissions`: those that reached a provider. */
@@ -23,6 +23,8 @@ export type RandomPlan = {
   say: (line: string) => void;
   /** Ends the kills early; peace and the audit come all the same. */
   isOver?: () => boolean;
+  /** Peace waits less for generations that do not end, and what they leave open is not judged. */
+  isHurried?: () => boolean;
   /** Told after each cycle. */
   onCycle?: (far: Far) => void;
 };
@@ -63,8 +65,19 @@ const seenAt = ({ stored, shown }: Pick<Evidence, "stored" | "shown">): ClientLi
     return resource && completedAtMs !== null ? [{ type: "seen" as const, account, id, resource }] : [];
   });
 
-export const runRandom = async (plan: RandomPlan): Promise<RandomEnd> => {
-  const { genrouter, seed, say, isOver = () => false } = plan;
+/** A world that could not be carried on, with what was counted until then. */
+export class WorldBroken extends Error {
+  readonly figures: Record<string, number>;
+
+  constructor(cause: unknown, figures: Record<string, number>) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.figures = figures;
+  }
+}
+
+/** @param tell is given the figures that count on while the run lasts. */
+const runRounds = async (plan: RandomPlan, tell: (figures: Record<string, number>) => void): Promise<RandomEnd> => {
+  const { genrouter, seed, say, isOver = () => false, isHurried = () => false } = plan;
   const dir = join(plan.dir, "service");
   mkdirSync(dir, { recursive: true });
   const tenants = await endow(dir, TENANTS);
@@ -77,8 +90,9 @@ export const runRandom = async (plan: RandomPlan): Promise<RandomEnd> => {
   const client: ClientPlan = { url, log: join(plan.dir, "client.log"), seed, workers: plan.workers, keys, round: 0 };
   const cycles = openCycles({ seed, genrouter, place, simulatorPlace, tenants });
   const { figures } = cycles;
+  tell(figures);
   const beganMono = performance.now();
-  const totals = { audits: 0, retried: 0, settleMs: 0 };
+  const totals = { audits: 0, retried: 0, settleMs: 0, unended: 0 };
   let checks: Check[] = [];
   let earlier: ClientLine[] = [];
   let evidence: Evidence;
@@ -101,15 +115,17 @@ export const runRandom = async (plan: RandomPlan): Promise<RandomEnd> => {
     simulator.child.kill("SIGKILL");
     await simulator.child.ended;
     say("peace: no faults, nothing is killed, then an audit");
-    const peace = await makePeace({ genrouter, place, simulatorPlace, tenants, client: clientPlan });
+    const peace = await makePeace({ genrouter, place, simulatorPlace, tenants, client: clientPlan, isHurried });
     totals.audits += 1;
     totals.retried += peace.retried;
     totals.settleMs = Math.max(totals.settleMs, peace.settleMs);
+    const isCutShort = isHurried() && peace.unended > 0;
+    totals.unended += isCutShort ? peace.unended : 0;
     const { stored, shown, balances } = peace;
     const lines = [...peace.client, ...earlier];
     evidence = { tenants, client: lines, submissions: cycles.submissions.all(), stored, shown, balances };
     earlier = seenAt(evidence);
-    checks = mergeChecks([...checks, ...auditAll(evidence), ...peace.checks]);
+    checks = mergeChecks([...checks, ...auditAll(evidence, isCutShort), ...peace.checks]);
   } while (figures.cycles < plan.cycles && !isOver() && checks.every(({ faults }) => faults.length === 0));
 
   const { unwritten, drains } = cycles.faults;
@@ -123,4 +139,16 @@ export const runRandom = async (plan: RandomPlan): Promise<RandomEnd> => {
   else say(`kept for a look: ${plan.dir}`);
   const tookMs = Math.round(performance.now() - beganMono);
   return { checks, evidence, figures: figuresOf({ ...figures, ...totals, tookMs }, evidence) };
+};
+
+/** @throws WorldBroken where it cannot be carried on. */
+export const runRandom = async (plan: RandomPlan): Promise<RandomEnd> => {
+  let counted: Record<string, number> = {};
+  try {
+    return await runRounds(plan, (figures) => {
+      counted = figures;
+    });
+  } catch (fault) {
+    throw new WorldBroken(fault, { ...counted, ...figuresOfLog(join(plan.dir, "client.log")) });
+  }
 };

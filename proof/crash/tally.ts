@@ -1,4 +1,5 @@
 // What crash runs found, told together: checks of several audits or worlds merged by name, figures counted and added up.
+import { existsSync, readFileSync } from "node:fs";
 import type { Check, Evidence } from "./audit.ts";
 import type { ClientLine } from "./client-log.ts";
 
@@ -27,6 +28,13 @@ const turnedAway = (client: readonly ClientLine[]): Record<string, number> => {
   const codes: Record<string, number> = {};
   for (const line of client) if (line.type === "ack" && line.code !== null) codes[line.code] = (codes[line.code] ?? 0) + 1;
   return codes;
+};
+
+/** What a client's log alone says, whose last line may be torn. */
+export const figuresOfLog = (path: string): Record<string, number> => {
+  const text = existsSync(path) ? readFileSync(path, "utf8") : "";
+  const acked = (status: number) => text.split(`,"status":${status},`).length - 1;
+  return { acknowledged: acked(202), replayed: acked(200) };
 };
 
 /** `counted`, and what the evidence of the last audit says. */
