@@ -7,6 +7,7 @@ import { type End, mergeEnds } from "../crash/tally.ts";
 import { endow } from "../crash/world.ts";
 import { runSeed } from "../simulation/run.ts";
 import { type Disk, measureDisk } from "./disk.ts";
+import { tellsOfFullDisk, watchSpace } from "./space.ts";
 
 export type TorturePlan = {
   /** An empty directory that may be filled. */
@@ -29,7 +30,11 @@ export type TortureEnd = {
   disk: Disk;
   figures: Record<string, number>;
   tookMs: number;
+  /** Why it was left off before it could be judged, when nothing was found until then. */
+  unjudged: Unjudged | null;
 };
+/** `disk-full`: what was found on it proves nothing either. `stopped`: before everything had come to its end. */
+export type Unjudged = "disk-full" | "stopped";
 
 /** One turn: kills, with peace and audit after them, and then simulated worlds. */
 const KILLS_MS = 45_000;
@@ -51,6 +56,8 @@ export const torture = async (plan: TorturePlan, tell: (progress: Progress) => v
   const progress: Progress = { doing: "measuring the disk", kills: 0, submissions: 0, worlds: 0 };
   const show = () => tell({ ...progress });
   show();
+  const space = watchSpace(scratch);
+  const mustEnd = () => isStopped() || space.isShort();
   // What the service refuses (a network file system, a read-only one) is refused here, in its own words.
   const probe = join(scratch, "probe");
   await endow(probe, []);
@@ -60,7 +67,7 @@ export const torture = async (plan: TorturePlan, tell: (progress: Progress) => v
   const killForAWhile = async (turn: number): Promise<End> => {
     const seed = plan.seed + turn * TURN_SEEDS;
     const overMono = performance.now() + Math.min(KILLS_MS, leftMs() * KILLS_SHARE);
-    const isOver = () => isStopped() || performance.now() > overMono;
+    const isOver = () => mustEnd() || performance.now() > overMono;
     const before = { ...progress };
     progress.doing = "killing the service under load";
     const end = await runLanes({
@@ -70,6 +77,7 @@ export const torture = async (plan: TorturePlan, tell: (progress: Progress) => v
       lanes,
       genrouter,
       isOver,
+      isHurried: isStopped,
       say: (line) => {
         if (/peace/.test(line)) progress.doing = "letting everything end, then the audit";
         show();
@@ -80,15 +88,19 @@ export const torture = async (plan: TorturePlan, tell: (progress: Progress) => v
         show();
       },
     });
-    for (const { name, faults } of end.checks) if (faults.length > 0) findings.push({ check: name, faults, seed });
-    if (findings.length === 0) rmSync(join(scratch, `crashes-${seed}`), { recursive: true, force: true });
+    const broken = end.checks.filter(({ faults }) => faults.length > 0);
+    // A log of the torture itself may be cut short: what is missing in it is no fault of the service.
+    const says = broken.some(({ faults }) => faults.some(tellsOfFullDisk));
+    if (broken.length > 0 && (space.isFull() || (space.isShort() && says))) return end;
+    for (const { name, faults } of broken) findings.push({ check: name, faults, seed });
+    if (findings.length === 0 && !end.figures.unended) rmSync(join(scratch, `crashes-${seed}`), { recursive: true, force: true });
     return end;
   };
 
   const simulateForAWhile = async (turn: number, longestMs: number): Promise<void> => {
     const overMono = performance.now() + longestMs;
     progress.doing = "simulating worlds";
-    for (let n = 0; findings.length === 0 && !isStopped() && (n === 0 || performance.now() < overMono); n += 1) {
+    for (let n = 0; findings.length === 0 && !mustEnd() && (n === 0 || performance.now() < overMono); n += 1) {
       const seed = plan.seed + turn * TURN_SEEDS + n;
       const { faults, trace } = await runSeed(seed);
       progress.worlds += 1;
@@ -103,11 +115,14 @@ export const torture = async (plan: TorturePlan, tell: (progress: Progress) => v
   };
 
   const ends: End[] = [];
-  for (let turn = 0; turn === 0 || (leftMs() > 0 && findings.length === 0 && !isStopped()); turn += 1) {
+  for (let turn = 0; turn === 0 || (leftMs() > 0 && findings.length === 0 && !mustEnd()); turn += 1) {
     const hasTime = turn === 0 || leftMs() > 2 * PEACE_MS;
     if (hasTime) ends.push(await killForAWhile(turn));
     await simulateForAWhile(turn, leftMs() > 2 * PEACE_MS ? Math.min(WORLDS_MS, leftMs()) : leftMs());
   }
+  space.stop();
   const { figures } = mergeEnds(ends);
-  return { findings, disk, figures: { ...figures, worlds: progress.worlds }, tookMs: tookMs() };
+  const leftOff = space.isShort() ? "disk-full" : figures.unended ? "stopped" : null;
+  const unjudged = findings.length === 0 ? leftOff : null;
+  return { findings, disk, figures: { ...figures, worlds: progress.worlds }, tookMs: tookMs(), unjudged };
 };

@@ -1,9 +1,9 @@
 // The verdict of a torture in words for a person: what was tried and what of it was lost, or what was found and how to see it again.
 import type { Disk } from "./disk.ts";
-import type { Progress, TortureEnd } from "./torture.ts";
+import type { Progress, TortureEnd, Unjudged } from "./torture.ts";
 
 const FAULTS_SHOWN = 5;
-const LONGEST_FAULT = 600;
+const LONGEST_FAULT = 1000;
 
 const count = (n: number | undefined, one: string, many = `${one}s`): string =>
   `${(n ?? 0).toLocaleString("en-US")} ${n === 1 ? one : many}`;
@@ -12,6 +12,13 @@ const count = (n: number | undefined, one: string, many = `${one}s`): string =>
 export const clockOf = (ms: number): string => {
   const wholeS = Math.max(0, Math.round(ms / 1000));
   return `${Math.floor(wholeS / 60)}:${String(wholeS % 60).padStart(2, "0")}`;
+};
+
+/** `1 min 5 s` */
+const lengthOf = (ms: number): string => {
+  const wholeS = Math.max(0, Math.round(ms / 1000));
+  const [minutes, seconds] = [Math.floor(wholeS / 60), wholeS % 60];
+  return [...(minutes > 0 ? [`${minutes} min`] : []), ...(seconds > 0 || minutes === 0 ? [`${seconds} s`] : [])].join(" ");
 };
 
 export const progressLine = (progress: Progress, tookMs: number, longestMs: number): string => {
@@ -25,31 +32,43 @@ const diskLine = ({ kind, freeBytes, syncMs }: Disk): string =>
   `disk: ${kind}, ${(freeBytes / 1e9).toFixed(1)} GB free; a sync takes ${syncMs.p50} ms (p50), ${syncMs.p99} ms (p99), ` +
   `${syncMs.longest} ms (longest of ${syncMs.syncs})`;
 
-const number = (n: number | undefined): string => (n ?? 0).toLocaleString("en-US");
+const HEADLINES: Record<Unjudged, string> = {
+  "disk-full": "Could not be judged: the disk is full.",
+  stopped: "Could not be judged: it was ended before everything had come to its end.",
+};
 
 /** One line per fact; the first says how it ended. */
 export const verdictLines = (end: TortureEnd): { headline: string; lines: string[] } => {
-  const { findings, disk, figures } = end;
-  const ok = findings.length === 0;
+  const { findings, disk, figures, unjudged } = end;
+  const ok = findings.length === 0 && unjudged === null;
   /** What is promised of a figure, once every audit has said so. */
   const promised = (text: string) => (ok ? `: ${text}` : "");
+  /** A figure that nobody came to count is not told as none. */
+  const told = (figure: number | undefined, line: string) => (figure === undefined ? [] : [line]);
+  const { acknowledged, credits, jobs, replayed, killsInSending, audits, worlds } = figures;
   const tried = [
-    `${count(figures.acknowledged, "acknowledged submission")} over ${count(figures.kills, "crash", "crashes")} ` +
-      `in ${clockOf(end.tookMs)} min${promised("0 missing, 0 changed after their end, 0 stuck")}`,
-    `${count(figures.credits, "credit")} charged${promised("0 missing, 0 charged twice, 0 still held")}`,
-    `${count(figures.jobs, "job")} at the simulated providers${promised("0 bought twice, 0 that no record knows of")}`,
-    `${count(figures.replayed, "repeated submission")} answered${promised("0 with another generation than the first time")}`,
-    `${number(figures.killsInSending)} of the crashes fell while a submission was on its way to a provider`,
-    ...(figures.worlds
-      ? [`${count(figures.worlds, "simulated world")} with failing disks, providers and clocks${promised("0 findings")}`]
-      : []),
+    `${count(acknowledged, "acknowledged submission")} over ${count(figures.kills, "crash", "crashes")} ` +
+      `in ${lengthOf(end.tookMs)}${promised("0 missing, 0 changed after their end, 0 stuck")}`,
+    ...told(credits, `${count(credits, "credit")} charged${promised("0 missing, 0 charged twice, 0 still held")}`),
+    ...told(jobs, `${count(jobs, "job")} at the simulated providers${promised("0 bought twice, 0 that no record knows of")}`),
+    ...told(
+      replayed,
+      `${count(replayed, "repeated submission")} answered${promised("0 with another generation than the first time")}`,
+    ),
+    ...told(
+      killsInSending,
+      `${(killsInSending ?? 0).toLocaleString("en-US")} of the crashes fell while a submission was on its way to a provider`,
+    ),
+    ...(ok && audits ? [`the twelve invariants were verified ${count(audits, "time")}: all of them hold`] : []),
+    ...(worlds ? [`${count(worlds, "simulated world")} with failing disks, providers and clocks${promised("0 findings")}`] : []),
     diskLine(disk),
   ];
+  if (unjudged !== null) return { headline: HEADLINES[unjudged], lines: tried };
   if (ok) return { headline: "Nothing was lost.", lines: tried };
-  const told = findings.flatMap(({ check, faults }) => [
+  const broken = findings.flatMap(({ check, faults }) => [
     `broken: ${check}`,
     ...faults.slice(0, FAULTS_SHOWN).map((fault) => `    ${fault.slice(0, LONGEST_FAULT)}`),
     ...(faults.length > FAULTS_SHOWN ? [`    and ${faults.length - FAULTS_SHOWN} more`] : []),
   ]);
-  return { headline: `${count(findings.length, "promise was", "promises were")} broken.`, lines: [...told, ...tried] };
+  return { headline: `${count(findings.length, "promise was", "promises were")} broken.`, lines: [...broken, ...tried] };
 };

@@ -1,9 +1,11 @@
 // `genrouter torture` with real processes: the verdict, what it leaves behind, a disk that loses credits, and Ctrl-C.
 import { afterAll, describe, expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { offendingOf } from "../../proof/crash/peace.ts";
 import { torture } from "../../src/cli/commands/torture.ts";
 import { openTerminal } from "../../src/cli/terminal.ts";
+import { mountSmallDisk, type SmallDisk } from "../faults/disks.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 
@@ -11,6 +13,8 @@ const MAIN = join(import.meta.dir, "../../src/main.ts");
 const FORGETFUL = join(import.meta.dir, "../crash/forgetful.ts");
 /** Services, simulators and clients start many times over, on whatever machine this is. */
 const LONG_MS = 150_000;
+/** More than a torture needs to begin. */
+const SMALL_MB = 160;
 
 /** Processes whose command line or environment names a directory; Linux only. */
 const runningIn = (dir: string): string[] =>
@@ -34,11 +38,12 @@ describe("torture", () => {
       const dir = freshDir();
       const { exit, out, err } = await runHere(["torture", "--minutes", "0.05", "--dir", dir, "--seed", "11"]);
       expect([exit as number, out]).toEqual([0, expect.stringMatching(/^✔ Nothing was lost\.\n/)]);
-      expect(out).toMatch(/ {2}\d+ acknowledged submissions? over \d+ crash(es)? in \d+:\d\d min: 0 missing/);
+      expect(out).toMatch(/ {2}\d+ acknowledged submissions? over \d+ crash(es)? in (\d+ min )?\d+ s: 0 missing/);
       expect(out).toMatch(/ {2}[\d,]+ credits charged: 0 missing, 0 charged twice, 0 still held/);
       expect(out).toMatch(/ {2}\d+ simulated worlds? with .*: 0 findings/);
+      expect(out).toMatch(/ {2}the twelve invariants were verified \d+ times?: all of them hold\n/);
       expect(out).toMatch(/ {2}disk: .*; a sync takes [\d.]+ ms \(p50\), [\d.]+ ms \(p99\)/);
-      expect(err).toMatch(/^torture of .*, seed 11; Ctrl-C ends it early/);
+      expect(err).toMatch(/^torture of this program in \S+, seed 11; Ctrl-C ends it early/);
       expect(err).toMatch(/0:00 of 0:03 · 0 crashes, 0 submissions · measuring the disk/);
       expect(readdirSync(dir)).toEqual([]);
     },
@@ -57,7 +62,7 @@ describe("torture", () => {
       const exit = await torture(session, { minutes: "0.05", dir, seed: "11" }, [process.execPath, FORGETFUL]);
       expect([exit as number, out]).toEqual([1, expect.stringMatching(/^✘ \d+ promises? (was|were) broken\.\n/)]);
       expect(out).toMatch(/broken: every acknowledged generation exists.*\n {6}gen_\w+: acknowledged with 202, not there\n/);
-      expect(out).toContain("run it again with: genrouter torture --seed 11 --minutes 0.05\n");
+      expect(out).toContain(`run it again with: npm run genrouter -- torture --seed 11 --minutes 0.05 --dir ${dir}\n`);
       const [scratch = ""] = readdirSync(dir);
       expect(out).toContain(`what was left lies in ${join(dir, scratch)}\n`);
       expect(readdirSync(join(dir, scratch))).not.toEqual([]);
@@ -89,6 +94,59 @@ describe("torture", () => {
     },
     LONG_MS,
   );
+
+  const disk = mountSmallDisk(`${SMALL_MB}m`);
+  afterAll(() => {
+    if (typeof disk !== "string") disk.drop();
+  });
+
+  test.skipIf(typeof disk === "string")(
+    "a disk that fills is no fault of the service: 78 with the figures so far, and nothing is left on it",
+    async () => {
+      const { path } = disk as SmallDisk;
+      const filler = join(path, "filler");
+      let [out, isFilled] = ["", false];
+      const terminal = openTerminal({}, (fd, text) => {
+        if (fd === 1) out += text;
+      });
+      const progress = terminal.progress;
+      terminal.progress = (line) => {
+        progress(line);
+        if (isFilled || !line?.includes("killing the service")) return;
+        isFilled = true;
+        // All of it, so that the client of the torture cannot write its own log either.
+        const { bavail, bsize } = statfsSync(path);
+        try {
+          writeFileSync(filler, Buffer.alloc(bavail * bsize));
+        } catch {
+          // Full is what it was to be.
+        }
+      };
+      const run = () => torture({ terminal, env: {}, exit: 0 }, { minutes: "0.5", dir: path, seed: "11", json: true });
+      expect((await run()) as number).toBe(78);
+      const verdict = JSON.parse(out);
+      expect(verdict).toMatchObject({ ok: false, unjudged: "disk-full", findings: [], kept: null, again: [] });
+      expect(verdict.figures.kills).toBeGreaterThan(0);
+      expect(readdirSync(path)).toEqual(["filler"]);
+      // And it does not begin on such a disk.
+      await expect(run()).rejects.toThrow(/has \d MB free, and a torture needs 128 MB/);
+    },
+    LONG_MS,
+  );
+
+  test("of what verify says only the invariants that do not hold are told", () => {
+    const held = { invariant: 1, name: "kept", ok: true, offending: [] };
+    const broken = {
+      invariant: 7,
+      name: "credits are conserved",
+      ok: false,
+      offending: [{ a: 1 }, { a: 2 }, { a: 3 }, { a: 4 }],
+    };
+    const said = `warning: slow\n${JSON.stringify({ ok: false, checks: [held, broken] })}\n`;
+    expect(offendingOf(1, said)).toEqual(['invariant 7 (credits are conserved): {"a":1} {"a":2} {"a":3} and 1 more']);
+    expect(offendingOf(2, "no such directory")).toEqual(["exit 2: no such directory"]);
+    expect(offendingOf(0, said)).toEqual([]);
+  });
 
   test("a data directory is left alone, and bad flags are told", async () => {
     const dir = freshDir();

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
-import type { Progress } from "../../../proof/torture/torture.ts";
+import type { Progress, Unjudged } from "../../../proof/torture/torture.ts";
 import { CommandFault, EXITS, type Exit } from "../exits.ts";
 import { dirOf, type JsonFlag, parseWhole, type Session, withExamples, withJson } from "../session.ts";
 import { firstSignal, type StopSignal } from "../stopping.ts";
@@ -50,6 +50,26 @@ const placeOf = (session: Session, flags: TortureFlags): string => {
   return place;
 };
 
+/** @throws CommandFault 78 for a disk that would be full before anything is proved. */
+const checkRoom = (place: string, freeBytes: number, leastBytes: number): void => {
+  if (freeBytes >= leastBytes) return;
+  const [free, least] = [freeBytes, leastBytes].map((bytes) => Math.floor(bytes / 1e6));
+  throw new CommandFault(EXITS.unwritable, `the disk of ${place} has ${free} MB free, and a torture needs ${least} MB`, {
+    fix: "free some space, or name a directory on another disk with --dir",
+    code: "disk_full",
+  });
+};
+
+/** What a person types to see it again: the program as this very one is started, and the place it was tried in. */
+const wordsAgain = (isCompiled: boolean, { minutes, dir }: TortureFlags, seed: number): string => {
+  const program = isCompiled ? "genrouter" : "npm run genrouter --";
+  const where = dir === undefined ? "" : ` --dir ${/^[\w./+:@-]+$/.test(dir) ? dir : `'${dir.replaceAll("'", "'\\''")}'`}`;
+  return `${program} torture --seed ${seed} --minutes ${minutes}${where}`;
+};
+
+/** How a run that was left off ends. */
+const EXIT_OF: Record<Unjudged, Exit> = { "disk-full": EXITS.unwritable, stopped: EXITS.interrupted };
+
 /** An empty directory on the disk to be tried. @throws CommandFault 78 when it cannot be made. */
 const makeScratch = (place: string): string => {
   try {
@@ -87,25 +107,35 @@ export const torture = async (session: Session, flags: TortureFlags, genrouter?:
   const longestMs = minutesOf(flags.minutes) * 60_000;
   const seed = flags.seed === undefined ? Date.now() % 1_000_000 : parseWhole(flags.seed, "--seed", 0, MOST_SEED);
   const place = placeOf(session, flags);
-  const [{ torture: run }, { progressLine, verdictLines }, { killAll, SELF }] = await Promise.all([
+  const [{ torture: run }, { progressLine, verdictLines }, { killAll, SELF }, room] = await Promise.all([
     import("../../../proof/torture/torture.ts"),
     import("../../../proof/torture/verdict.ts"),
     import("../../../proof/crash/processes.ts"),
+    import("../../../proof/torture/space.ts"),
   ]);
+  checkRoom(place, room.freeBytesOf(place), room.LEAST_FREE_BYTES);
   const scratch = makeScratch(place);
   const drop = () => rmSync(scratch, { recursive: true, force: true });
+  let latest: Progress | undefined;
+  /** Ends without a verdict: what the kills have left may be the only evidence of what they broke. */
+  const leave = () => {
+    killAll();
+    if (latest?.kills) terminal.warn(`what was left lies in ${scratch}`);
+    else drop();
+  };
   let isStopped = false;
   const signals = hearSignals();
   const atOnce = (exit: 130 | 143) => {
-    killAll();
-    drop();
-    process.exit(exit);
+    try {
+      leave();
+    } finally {
+      process.exit(exit);
+    }
   };
   // The terminal is gone, and nobody will read a verdict.
   const onHangup = () => atOnce(EXITS.terminated);
   process.once("SIGHUP", onHangup);
   const beganMono = performance.now();
-  let latest: Progress | undefined;
   const tell = () => {
     if (!latest) return;
     const doing = isStopped ? `ending: ${latest.doing}` : latest.doing;
@@ -117,7 +147,9 @@ export const torture = async (session: Session, flags: TortureFlags, genrouter?:
   };
   firstSignal(atOnce, signals).then(stop, stop);
   const ticking = setInterval(tell, terminal.isLive ? LIVE_MS : PLAIN_MS);
-  terminal.note(`torture of ${(genrouter ?? SELF).join(" ")} in ${scratch}, seed ${seed}; Ctrl-C ends it early, with a verdict`);
+  terminal.note(
+    `torture of ${genrouter ? genrouter.join(" ") : "this program"} in ${scratch}, seed ${seed}; Ctrl-C ends it early, with a verdict`,
+  );
   try {
     const lanes = longestMs < LANES_FROM_MS ? 1 : Math.min(2, availableParallelism());
     const plan = { scratch, seed, longestMs, lanes, genrouter: genrouter ?? SELF, isStopped: () => isStopped };
@@ -127,9 +159,13 @@ export const torture = async (session: Session, flags: TortureFlags, genrouter?:
       if (isNew) tell();
     });
     terminal.progress(null);
-    const ok = end.findings.length === 0;
-    if (ok) drop();
-    const again = end.findings.map((finding) => `genrouter torture --seed ${finding.seed} --minutes ${flags.minutes}`);
+    const { unjudged } = end;
+    const ok = end.findings.length === 0 && unjudged === null;
+    // A full disk is not left full; what had no time to end is left for a look.
+    const isKept = !ok && unjudged !== "disk-full";
+    if (!isKept) drop();
+    const isCompiled = SELF.length === 1;
+    const again = [...new Set(end.findings.map((finding) => wordsAgain(isCompiled, flags, finding.seed)))];
     if (flags.json)
       terminal.print(
         JSON.stringify({
@@ -140,23 +176,25 @@ export const torture = async (session: Session, flags: TortureFlags, genrouter?:
           disk: end.disk,
           figures: end.figures,
           findings: end.findings.map(({ faults, ...finding }) => ({ ...finding, faults: faults.slice(0, FAULTS_TOLD) })),
-          kept: ok ? null : scratch,
-          again: [...new Set(again)],
+          unjudged,
+          kept: isKept ? scratch : null,
+          again,
         }),
       );
     else {
       const { headline, lines } = verdictLines(end);
       terminal.print(ok ? `${terminal.paint("green", "✔")} ${headline}` : `${terminal.paint("red", "✘")} ${headline}`);
       for (const line of lines) terminal.print(`  ${line}`);
-      if (!ok) {
-        terminal.print(`  what was left lies in ${scratch}`);
-        for (const line of new Set(again)) terminal.print(`  run it again with: ${line}`);
-      }
+      if (isKept) terminal.print(`  what was left lies in ${scratch}`);
+      if (unjudged === "disk-full")
+        terminal.print("  free some space, or name a directory on another disk with --dir; the scratch is gone");
+      for (const line of again) terminal.print(`  run it again with: ${line}`);
     }
     for (const warning of end.disk.warnings) terminal.warn(`${terminal.paint("yellow", "warning:")} ${warning}`);
+    if (unjudged !== null) return EXIT_OF[unjudged];
     return ok ? EXITS.ok : EXITS.failure;
   } catch (fault) {
-    drop();
+    leave();
     throw fault;
   } finally {
     clearInterval(ticking);
