@@ -35,12 +35,13 @@ export const killAll = (): void => {
 process.on("exit", killAll);
 
 export const start = (command: readonly string[], env: Record<string, string> = {}): Child => {
-  const { PATH = "", HOME = "", TMPDIR = "/tmp" } = process.env;
+  const { PATH = "", HOME, TMPDIR = "/tmp" } = process.env;
   const child = Bun.spawn([...command], {
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
-    env: { PATH, HOME, TMPDIR, ...env },
+    // An empty HOME would make Bun keep its cache in the working directory.
+    env: { PATH, TMPDIR, ...(HOME ? { HOME } : {}), ...env },
     // A Ctrl-C is for the parent alone: who dies, and when, is what the tests decide.
     detached: true,
   });

@@ -27,9 +27,15 @@ killAtTheEnd(() => {
 });
 
 const spawn = (words: readonly string[], logPath: string, env: Record<string, string> = {}) => {
-  const { PATH = "", HOME = "", TMPDIR = "/tmp" } = process.env;
+  const { PATH = "", HOME, TMPDIR = "/tmp" } = process.env;
   const log = Bun.file(logPath);
-  const child = Bun.spawn([...words], { stdin: "ignore", stdout: log, stderr: log, env: { PATH, HOME, TMPDIR, ...env } });
+  const child = Bun.spawn([...words], {
+    stdin: "ignore",
+    stdout: log,
+    stderr: log,
+    // An empty HOME would make Bun keep its cache in the working directory.
+    env: { PATH, TMPDIR, ...(HOME ? { HOME } : {}), ...env },
+  });
   alive.add(child);
   void child.exited.then(() => alive.delete(child));
   return child;
