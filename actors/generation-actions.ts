@@ -60,11 +60,14 @@ const updateCurrent = (context: GenerationContext, change: Partial<CurrentAttemp
   return { ...context.current, ...change };
 };
 
-/** The slot is held and the exact request known: `sending`, durable before a socket opens. The cap counts from the first one. */
+/**
+ * The slot is held and the exact request known: `sending`, durable before a socket opens. The cap counts from the first sending; what a
+ * look-up may conclude counts from the last, for those before it were refused and made nothing.
+ */
 export const beginSending = words.enqueueActions(({ context, event, enqueue }) => {
   const route = currentRoute(context);
   if (event.type !== "slotTaken" || !context.current || !route) return;
-  const sentAtMs = context.current.sentAtMs ?? event.atMs;
+  const sentAtMs = event.atMs;
   const endsAtMs = context.current.endsAtMs ?? event.atMs + route.timeoutMs;
   enqueue.assign({ current: updateCurrent(context, { sentAtMs, endsAtMs, sends: context.current.sends + 1, wakeAtMs: null }) });
   // A re-send is the same request, byte for byte: it is written once.

@@ -92,8 +92,9 @@ export type Attempt = {
   state: AttemptState;
   /** The exact request without its credentials, as JSON; null until `sending`. */
   request: string | null;
+  /** When it was sent, the last time if it was refused before; null until `sending`. */
   sentAtMs: number | null;
-  /** End of the route time; null until `sending`. */
+  /** End of the route time, counted from the first sending; null until `sending`. */
   endsAtMs: number | null;
   job: Job | null;
   /** What the provider announced as the result; null until then. */

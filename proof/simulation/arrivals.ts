@@ -6,7 +6,11 @@ import type { Arrival } from "./upstream.ts";
 const UNDER_WAY: ReadonlySet<string> = new Set(["intent", "sending", "accepted"]);
 
 /** Reads the disk at the moment of the arrival, past every node. Returns what is wrong. */
-export const judgeArrival = async (reads: StoreReads, { ref, isQuestion, verdict }: Arrival): Promise<string[]> => {
+export const judgeArrival = async (
+  reads: StoreReads,
+  { ref, isQuestion, verdict }: Arrival,
+  isFirst: boolean,
+): Promise<string[]> => {
   const seq = seqOfGenerationId(`gen_${ref.slice(0, ref.lastIndexOf("-"))}`) ?? -1;
   const n = Number(ref.slice(ref.lastIndexOf("-") + 1));
   const attempts = await reads.attemptsOf(seq);
@@ -14,7 +18,7 @@ export const judgeArrival = async (reads: StoreReads, { ref, isQuestion, verdict
   if (!mine || mine.request === null || mine.sentAtMs === null) return [`${ref}: arrived at its provider before it was on disk`];
   const faults: string[] = [];
   const [unfinished] = await reads.unfinished(seq - 1, 1);
-  if (unfinished?.seq === seq && mine.sentAtMs > unfinished.waitEndsAtMs)
+  if (isFirst && unfinished?.seq === seq && mine.sentAtMs > unfinished.waitEndsAtMs)
     faults.push(`${ref}: first sent after max_wait_s was over`);
   if (
     mine.priceCredits !== unfinished?.plan.find(({ routeId }) => routeId === mine.route.routeId)?.priceCredits &&

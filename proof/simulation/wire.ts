@@ -34,7 +34,7 @@ const FAILURES: Readonly<Record<"rateLimited" | "refused" | "broken", (dice: Dic
   rateLimited: (dice) => ({
     class: "rate_limited",
     detail: "429",
-    ...(dice.chance(0.5) ? { retryAfterMs: dice.whole(1, 40) * 1000 } : {}),
+    ...(dice.chance(0.5) ? { retryAfterMs: dice.whole(1, dice.pick([10, 40, 1_200])) * 1000 } : {}),
   }),
   refused: (dice) => ({ class: dice.pick(["refused_input", "invalid_for_route", "input_unreachable"]), detail: "422" }),
   broken: (dice) => ({ class: dice.pick(["overloaded", "config_fault", "balance"]), detail: "refused" }),

@@ -163,3 +163,14 @@ test("a slow answer is waited for and is no lost one", async () => {
   await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
   expect((await scene.store.journalOf(await scene.seqOf(id))).map(({ event }) => event.type)).not.toContain("answerLost");
 });
+
+test("a job that the second sending made is found, however long after the first: what counts is the last", async () => {
+  const scene = await openScene({ routes: [{ ...REPLICATE, usd: "0.20", timeoutS: 2_400 }, SPARE] });
+  scene.simulator.script({ fault: "429", retry_after_s: 700, times: 1, provider: "replicate" });
+  const { id } = await scene.begin();
+  await scene.eventually(async () => (await scene.states(id)).includes("running.backingOff"), "the refusal");
+  scene.simulator.script({ fault: "drop-after", times: 1, provider: "replicate" });
+  scene.clock.skip(701_000);
+  await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["replicate", "replicate"] });
+  expect(scene.simulator.jobs()).toHaveLength(1);
+});
