@@ -3,6 +3,7 @@ import type { Mutant } from "./mutant.ts";
 
 const ASKING = "src/effects/asking.ts";
 const SUBMITTING = "src/effects/submitting.ts";
+const LOOKUP = "src/providers/lookup.ts";
 const RECORDS = "src/records.ts";
 
 export const ASKING_MUTANTS: readonly Mutant[] = [
@@ -93,6 +94,32 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
       },
     ],
     killer: "asking",
+  },
+  {
+    name: "clocks-apart-ignored",
+    breaks: "A list is believed although its provider's own clock shows that it was asked about another time.",
+    standsFor: "failure model 2.4: the wall clock jumps, and the machine's clock with it",
+    patches: [
+      {
+        file: LOOKUP,
+        find: "isApart ||= isClockApart(called.response, lookup.nowMs());",
+        put: "isApart ||= isClockApart(called.response, Number.NaN);",
+      },
+    ],
+    killer: "simulation",
+  },
+  {
+    name: "watch-asks-by-key",
+    breaks: "An attempt that was given up is asked about by submitting it again: what nobody wants any more is bought.",
+    standsFor: "failure model 2.1: a key finds a job by making it",
+    patches: [
+      {
+        file: ASKING,
+        find: 'if (recovery === "none" || recovery === "key") continue;',
+        put: 'if (recovery === "none") continue;',
+      },
+    ],
+    killer: "simulation",
   },
   {
     name: "job-adopted-twice",

@@ -6,6 +6,7 @@ const ACTIONS = "actors/generation-actions.ts";
 const RULES = "actors/generation-rules.ts";
 const SNAPSHOT = "actors/generation-snapshot.ts";
 const RESTORE = "actors/restore.ts";
+const RESUMING = "actors/resuming.ts";
 const SUPERVISOR = "actors/supervisor.ts";
 
 export const LIFE_MUTANTS: readonly Mutant[] = [
@@ -129,7 +130,13 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
     name: "timer-lost",
     breaks: "A restored generation has no deadline.",
     standsFor: "F2: XState does not re-arm timers on restore",
-    patches: [{ file: SUPERVISOR, find: "    this.deadlines.set(seq, taken.deadline);\n", put: "" }],
+    patches: [
+      {
+        file: RESTORE,
+        find: "const deadline = deadlineOf(resting);",
+        put: "const deadline = null as ReturnType<typeof deadlineOf>;",
+      },
+    ],
     killer: "simulation",
   },
   {
@@ -139,8 +146,9 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: RESTORE,
-        find: "{ ...deadline, dueAtMs: nowMs + LAST_LOOK_MS } : deadline,",
-        put: "{ ...deadline, dueAtMs: nowMs + LAST_LOOK_MS } : deadline && { ...deadline, dueAtMs: deadline.dueAtMs + nowMs - found.createdAtMs },",
+        find: "const deadline = deadlineOf(resting);",
+        put: `const kept = deadlineOf(resting);
+  const deadline = kept && { ...kept, dueAtMs: kept.dueAtMs + nowMs - found.createdAtMs };`,
       },
     ],
     killer: "machine",
@@ -151,6 +159,13 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
     standsFor: "failure model 2.3: late success of route A",
     patches: [{ file: SNAPSHOT, find: "return ask ? [ask, ...later] : later;", put: "return ask ? [ask] : later.slice(1);" }],
     killer: "machine",
+  },
+  {
+    name: "restored-never-asked",
+    breaks: "What was restored waits for answers to questions that nobody asks: a start opens, and nothing more happens to it.",
+    standsFor: "failure model 2.4: a deploy in the middle; F2: what runs for a machine is not part of its snapshot",
+    patches: [{ file: RESUMING, find: "parts.perform(seq, ask);", put: "void seq;" }],
+    killer: "simulation",
   },
   {
     name: "resend-on-recovery",
