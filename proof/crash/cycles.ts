@@ -23,9 +23,9 @@ export type Figures = {
   killsInSending: number;
   attemptsInSending: number;
   /** Told to stop, then killed a moment later. */
-  drains: number;
+  killsInDrain: number;
   /** Told to stop under load, and left to end by themselves. */
-  wholeDrains: number;
+  completedDrains: number;
   longestDrainMs: number;
   bootKills: number;
   /** From the start of a process to its listening and having recovered. */
@@ -62,8 +62,8 @@ export const openCycles = (plan: CyclesPlan) => {
     kills: 0,
     killsInSending: 0,
     attemptsInSending: 0,
-    drains: 0,
-    wholeDrains: 0,
+    killsInDrain: 0,
+    completedDrains: 0,
     longestDrainMs: 0,
     bootKills: 0,
     longestBootMs: 0,
@@ -130,7 +130,7 @@ export const openCycles = (plan: CyclesPlan) => {
     const simulator = roll() < SIMULATOR_KILLED ? await killSimulator(before) : before;
     if (roll() < DRAINED) {
       child.kill("SIGTERM");
-      figures.drains += 1;
+      figures.killsInDrain += 1;
       await Bun.sleep(between(DRAIN_MS));
     }
     await kill(child);
@@ -153,7 +153,7 @@ export const openCycles = (plan: CyclesPlan) => {
     const tooLate = setTimeout(() => child.kill("SIGKILL"), WHOLE_DRAIN_MS);
     const { code, signal } = await child.ended;
     clearTimeout(tooLate);
-    figures.wholeDrains += 1;
+    figures.completedDrains += 1;
     figures.longestDrainMs = Math.max(figures.longestDrainMs, Math.round(performance.now() - beganMono));
     if (code !== 0) faults.drains.push(`ended with ${signal ?? code}: ${child.said().slice(-1000)}`);
     const inSending = await look();
