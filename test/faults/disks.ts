@@ -10,6 +10,12 @@ export type SmallDisk = {
   drop: () => void;
 };
 
+/** Mounted now. An exit unmounts them, also one by a signal, as long as that ends in an exit. */
+const mounted = new Set<SmallDisk>();
+process.on("exit", () => {
+  for (const disk of mounted) disk.drop();
+});
+
 const mount = (...words: string[]): string | undefined => {
   const { status, stderr, error } = spawnSync("mount", words, { encoding: "utf8" });
   return status === 0 ? undefined : (error?.message ?? stderr).trim();
@@ -26,15 +32,18 @@ export const mountSmallDisk = (size: string, at?: string): SmallDisk | string =>
     return refused;
   }
   if (at === undefined) mkdirSync(join(path, "data"), { mode: 0o700 });
-  return {
+  const disk: SmallDisk = {
     path: at ?? join(path, "data"),
     remount: (options) => {
       const fault = mount("-o", `remount,${options}`, path);
       if (fault !== undefined) throw new Error(`remount ${options}: ${fault}`);
     },
     drop: () => {
+      mounted.delete(disk);
       spawnSync("umount", ["-l", path]);
       rmSync(path, { recursive: true, force: true });
     },
   };
+  mounted.add(disk);
+  return disk;
 };
