@@ -1,6 +1,6 @@
 // Keeps one generation from taking the service down for ever: a recovery that did not survive is counted, and its cause parked.
 import type { Clock } from "./clock.ts";
-import { type Deed, type DeedOutcome, type StepDeed, StoreFull, type Unfinished } from "./deeds.ts";
+import { type Deed, type DeedOutcome, type StepDeed, StoreFull, StoreUnknown, type Unfinished } from "./deeds.ts";
 
 /** After this many recoveries in a row that did not survive, generations are taken up one by one, each noted before. */
 const CAREFUL_AFTER = 2;
@@ -11,12 +11,15 @@ const SETTLE_MS = 2000;
 const SETTLE_ALL_MS = 30_000;
 const LOOK_MS = 20;
 
+/** Noted in so many deaths, a generation has to be shown to be the cause: first it is left out for as long as it would be watched. */
+const DOUBTED_AFTER = 2;
+
 /**
- * What is on disk: recoveries in a row that did not survive, the generation that is being taken up, and those that were in an
- * earlier one of these deaths, each with how often.
+ * What is on disk: recoveries in a row that did not survive, the generation that is being taken up (or `without`: that is left out at this
+ * moment), and those that were in an earlier one of these deaths, each with how often.
  */
-type Mark = { deaths: number; seq: number | null; suspects: [seq: number, times: number][] };
-const CLEAR: Mark = { deaths: 0, seq: null, suspects: [] };
+type Mark = { deaths: number; seq: number | null; without: number | null; suspects: [seq: number, times: number][] };
+const CLEAR: Mark = { deaths: 0, seq: null, without: null, suspects: [] };
 
 export type CrashLoopParts = {
   clock: Clock;
@@ -25,6 +28,8 @@ export type CrashLoopParts = {
   commit: (deeds: readonly Deed[]) => Promise<DeedOutcome[]>;
   /** Generations not ended, after a row number. */
   unfinished: (afterSeq: number, limit: number) => Promise<Unfinished[]>;
+  /** A generation could not be taken up for a reason of this process: it is left for the next start. */
+  failed: (seq: number, fault: unknown) => void;
   snapshotOf: (seq: number) => Promise<{ version: number } | undefined>;
   /** The step that parks a generation without waking it. */
   parkingOf: (found: Unfinished, reason: string, atMs: number) => StepDeed;
@@ -71,7 +76,8 @@ export const openCrashLoop = (parts: CrashLoopParts): CrashLoop => {
       if (!(fault instanceof StoreFull)) throw fault;
     }
   };
-  const noteTakingUp = (seq: number | null) => note({ deaths: deaths + 1, seq, suspects: [...suspects] });
+  const noteTakingUp = (seq: number | null, without: number | null = null) =>
+    note({ deaths: deaths + 1, seq, without, suspects: [...suspects] });
   const clear = async (): Promise<void> => {
     takeBack?.();
     takeBack = null;
@@ -86,13 +92,32 @@ export const openCrashLoop = (parts: CrashLoopParts): CrashLoop => {
       suspects.delete(seq);
       const [cause] = await parts.unfinished(seq - 1, 1);
       if (cause?.seq !== seq || cause.snapshot === null) continue;
-      await parts.commit([parts.parkingOf(cause, `${deaths} starts in a row ended while it was taken up`, clock.nowMs())]);
+      const step = parts.parkingOf(cause, `${deaths} starts in a row ended while it was taken up`, clock.nowMs());
+      // A full disk holds up no start: it is parked by a later one.
+      await parts.commit([step]).catch((fault: unknown) => {
+        if (!(fault instanceof StoreFull)) throw fault;
+      });
     }
   };
 
   /** A result that is read again shows within a moment whether it is harmless. */
   const settle = async ({ seq, version }: Unfinished, endMs: number): Promise<void> => {
     while (!isStopped && clock.nowMs() < endMs && (await parts.snapshotOf(seq))?.version === version) await pause(LOOK_MS);
+  };
+
+  /** Takes one generation up and watches it for a moment; a doubted one after a moment without it, which clears it of deaths from outside. */
+  const takeUp = async ({ generation, goOn }: (typeof putOff)[number], endMs: number): Promise<void> => {
+    const { seq } = generation;
+    if ((suspects.get(seq) ?? 0) >= DOUBTED_AFTER) {
+      await noteTakingUp(null, seq);
+      for (const untilMs = clock.nowMs() + SETTLE_MS; !isStopped && clock.nowMs() < untilMs; ) await pause(LOOK_MS);
+    }
+    await noteTakingUp(seq);
+    if (isStopped) return;
+    goOn();
+    await pause(0);
+    if (isFetching(generation)) await settle(generation, Math.min(endMs, clock.nowMs() + SETTLE_MS));
+    suspects.delete(seq);
   };
 
   return {
@@ -105,6 +130,8 @@ export const openCrashLoop = (parts: CrashLoopParts): CrashLoop => {
       deaths = found.deaths;
       for (const [seq, times] of found.suspects) suspects.set(seq, times);
       if (found.seq !== null) suspects.set(found.seq, (suspects.get(found.seq) ?? 0) + 1);
+      // The process ended without it: it is not what processes end of.
+      if (found.without !== null) suspects.delete(found.without);
       await parkCauses();
       await noteTakingUp(null);
     },
@@ -123,13 +150,13 @@ export const openCrashLoop = (parts: CrashLoopParts): CrashLoop => {
       const suspicion = ({ generation }: { generation: Unfinished }) => suspects.get(generation.seq) ?? 0;
       putOff.sort((a, b) => suspicion(a) - suspicion(b));
       const endMs = clock.nowMs() + SETTLE_ALL_MS;
-      for (const { generation, goOn } of putOff) {
+      for (const one of putOff) {
         if (isStopped) return;
-        await noteTakingUp(generation.seq);
-        goOn();
-        await pause(0);
-        if (isFetching(generation)) await settle(generation, Math.min(endMs, clock.nowMs() + SETTLE_MS));
-        suspects.delete(generation.seq);
+        await takeUp(one, endMs).catch((fault: unknown) => {
+          // A commit in doubt ends the process; anything else concerns this one generation.
+          if (fault instanceof StoreUnknown) throw fault;
+          if (!isStopped) parts.failed(one.generation.seq, fault);
+        });
       }
       if (!isStopped) await clear();
     },

@@ -56,6 +56,8 @@ export type Engine = {
   post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
   readiness: () => { ready: boolean; faults: string[] };
   life: () => Life;
+  /** A generation cannot be continued by this process: readiness says so. */
+  lost: (seq: number, reason: string) => void;
   /** Reads what had not ended and goes on; submissions are taken from then on. */
   recover: () => Promise<void>;
   replaceCatalogue: (next: Catalogue) => void;
@@ -153,11 +155,12 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
       }
     },
     foundParked: readiness.parked,
-    lost: (seq, reason) => {
-      readiness.parked(seq, `generation ${seq}`);
-      log("effect failed", { event: "generation lost", count: seq, reason });
-    },
+    lost: (seq, reason) => lost(seq, reason),
   });
+  const lost = (seq: number, reason: string): void => {
+    readiness.parked(seq, `generation ${seq}`);
+    log("effect failed", { event: "generation lost", count: seq, reason });
+  };
   const effects: Effects = openEffects({
     clock,
     log,
@@ -221,6 +224,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     post,
     readiness: readiness.answer,
     life: () => life,
+    lost,
     recover: async () => {
       const startedAtMs = clock.nowMs();
       // The next process has to know that this one lived; a full disk must not hold up recovery.

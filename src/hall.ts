@@ -5,7 +5,7 @@ import { builtInCatalogue, type Catalogue, loadCatalogue } from "../catalogue/lo
 import { type Clock, systemClock } from "./clock.ts";
 import type { Settings } from "./config.ts";
 import { openCrashLoop } from "./crash-loop.ts";
-import type { Deed, OutcomeOf } from "./deeds.ts";
+import { type Deed, type OutcomeOf, StoreUnknown } from "./deeds.ts";
 import { type EmbeddedSimulator, openEmbeddedSimulator } from "./embedded-simulator.ts";
 import type { Log } from "./events.ts";
 import { type Ask, type Figures, openFigures } from "./figures.ts";
@@ -87,6 +87,7 @@ export const openService = async (
       commit: (deeds) => store.commit(deeds),
       unfinished: (afterSeq, limit) => store.unfinished(afterSeq, limit),
       snapshotOf: (seq) => store.snapshotOf(seq),
+      failed: (seq, fault) => rooms.lost(seq, fault instanceof Error ? fault.message : String(fault)),
       parkingOf,
     });
     const rooms: Rooms = await joinRooms({
@@ -108,7 +109,7 @@ export const openService = async (
     await rooms.recover();
     const failed = (fault: unknown) =>
       log("effect failed", { event: "upkeep", reason: fault instanceof Error ? fault.message : String(fault) });
-    crashLoop.recovered().catch(failed);
+    crashLoop.recovered().catch((fault: unknown) => (fault instanceof StoreUnknown ? end(EXIT_UNKNOWN_OUTCOME) : failed(fault)));
     const beat = repeat(
       clock,
       BEAT_MS,

@@ -37,7 +37,7 @@ export type RoomsParts = {
 
 export type Rooms = Pick<
   Engine,
-  "submit" | "ledger" | "supervisor" | "effects" | "post" | "readiness" | "recover" | "replaceCatalogue"
+  "submit" | "ledger" | "supervisor" | "effects" | "post" | "readiness" | "recover" | "replaceCatalogue" | "lost"
 > & {
   http: Http;
   /** The address that file links are built from, unless the settings name one. */
@@ -119,9 +119,9 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
 
   /** A drain's answers and its attempts share one end. */
   let drainEndsAtMs = 0;
-  const { submit, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue } = engine;
+  const { submit, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, lost } = engine;
   return {
-    ...{ http, submit, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue },
+    ...{ http, submit, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, lost },
     listensAt: (url) => {
       if (baseUrl === "") baseUrl = url;
     },

@@ -61,6 +61,9 @@ const live = async (deadly: readonly number[], end: "dies after recovery" | "sto
       commit: store.commit,
       unfinished: store.unfinished,
       snapshotOf: store.snapshotOf,
+      failed: (_, fault) => {
+        throw fault;
+      },
       parkingOf,
     });
     const taken: number[] = [];
@@ -119,6 +122,42 @@ test("deaths at different generations accuse none of them", async () => {
   expect(await parked()).toEqual([]);
 });
 
+test("deaths from outside accuse nobody, however regular: a doubted generation is left out first, and so cleared", async () => {
+  await fetching(1);
+  clock.stop();
+  clock = testClock(20);
+  const killedAfterMs = 1500;
+  for (let start = 0; start < 12; start += 1)
+    await withStore(async (store) => {
+      const { recoveryNote: noted, commit, unfinished, snapshotOf } = store;
+      const bornMs = clock.nowMs();
+      // The process is gone: nothing that it would still write is written.
+      const lives = () => {
+        if (clock.nowMs() > bornMs + killedAfterMs) throw new Died();
+      };
+      const loop = openCrashLoop({
+        ...{ clock, noted, unfinished, parkingOf },
+        commit: async (deeds) => {
+          lives();
+          return commit(deeds);
+        },
+        snapshotOf: async (seq) => {
+          lives();
+          return snapshotOf(seq);
+        },
+        failed: (_, fault) => {
+          throw fault;
+        },
+      });
+      await loop.begin();
+      for (const found of await store.unfinished(0, 100)) loop.takingUp(found, () => undefined);
+      await loop.recovered().catch((fault: unknown) => {
+        if (!(fault instanceof Died)) throw fault;
+      });
+    });
+  expect(await parked()).toEqual([]);
+});
+
 /** Makes a generation rest where a result is being fetched. */
 const fetching = (index: number) =>
   withStore(async (store) => {
@@ -143,7 +182,10 @@ test("a result that kills a moment after its generation was taken up is found ou
         return store.snapshotOf(seq);
       };
       const { recoveryNote: noted, commit, unfinished } = store;
-      const loop = openCrashLoop({ clock, noted, commit, unfinished, snapshotOf: ticking, parkingOf });
+      const failed = (_: number, fault: unknown) => {
+        throw fault;
+      };
+      const loop = openCrashLoop({ clock, noted, commit, unfinished, snapshotOf: ticking, parkingOf, failed });
       await loop.begin();
       try {
         for (const found of await store.unfinished(0, 100))
@@ -202,7 +244,10 @@ test("the service notes its recovery, and forgets it when it is stopped", async 
       },
     }),
   });
-  expect(notes).toEqual(['{"deaths":1,"seq":null,"suspects":[]}', '{"deaths":0,"seq":null,"suspects":[]}']);
+  expect(notes).toEqual([
+    '{"deaths":1,"seq":null,"without":null,"suspects":[]}',
+    '{"deaths":0,"seq":null,"without":null,"suspects":[]}',
+  ]);
   await service.drain();
-  expect(await withStore((store) => store.recoveryNote())).toBe('{"deaths":0,"seq":null,"suspects":[]}');
+  expect(await withStore((store) => store.recoveryNote())).toBe('{"deaths":0,"seq":null,"without":null,"suspects":[]}');
 });

@@ -5,11 +5,13 @@ import type { Credits } from "../../terms.ts";
 import { CommandFault, EXITS } from "../exits.ts";
 import { withReads } from "../reads.ts";
 import { type DirFlag, dirOf, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
-import { table } from "../terminal.ts";
 import { showUsd, usdNumber } from "../usd.ts";
+import { adviceOf, linesOf } from "./orphans-table.ts";
 
 type Flags = DirFlag & JsonFlag & { since?: string; sort: string };
 
+/** Of a terminal that does not tell, and of what is not one. */
+const COLUMNS = 100;
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const ORDERS = ["newest", "price"] as const;
 
@@ -26,30 +28,7 @@ const sinceMs = (text: string | undefined, nowMs: number): number => {
   return atMs;
 };
 
-/** Where the provider knows it: by its own id, else by the reference or the input it was sent. */
-const whereOf = ({ provider, jobId, ref }: OrphanRow): string =>
-  jobId === null ? `a job of ${ref} in the list of ${provider}` : `job ${jobId} at ${provider}`;
-
 const iso = (ms: number): string => new Date(ms).toISOString();
-
-/** What is known of an orphan, and what is to be done about it. */
-const adviceOf = (row: OrphanRow): { known: string; toDo: string } => {
-  const refund = `it was paid: ask ${row.provider} for it back, or book it as a loss`;
-  if (row.fate === "late") return { known: "it delivered when its result was no longer wanted", toDo: refund };
-  if (row.fate === "unusable") return { known: "it delivered a result that could not be had or read", toDo: refund };
-  const known =
-    row.failure?.class === "gone"
-      ? "the provider no longer knows its job"
-      : row.jobId === null
-        ? "its request was sent and its answer lost; no job was found"
-        : "its job was not seen to end";
-  if (row.isWatched && row.watchUntilMs !== null) {
-    const outcome =
-      row.status === "running" ? "if it delivers in time it is used and charged" : "if it delivers it is marked late";
-    return { known, toDo: `nothing yet: it is asked about until ${iso(row.watchUntilMs)}; ${outcome}` };
-  }
-  return { known, toDo: `look for ${whereOf(row)}: if it is there, cancel it or ask for it back` };
-};
 
 const jsonOf = (row: OrphanRow, nowMs: number) => {
   const { known, toDo } = adviceOf(row);
@@ -74,34 +53,6 @@ const jsonOf = (row: OrphanRow, nowMs: number) => {
     to_do: toDo,
   };
 };
-
-/** `45 s`, `12 min`, `3 h`, `9 d`. */
-const showAge = (ms: number): string => {
-  const s = Math.max(0, Math.floor(ms / 1000));
-  if (s < 120) return `${s} s`;
-  if (s < 7200) return `${Math.floor(s / 60)} min`;
-  return s < 172_800 ? `${Math.floor(s / 3600)} h` : `${Math.floor(s / 86_400)} d`;
-};
-
-const linesOf = (rows: readonly OrphanRow[], nowMs: number): string[] =>
-  table(
-    ["GENERATION", "N", "FATE", "USD", "AGE", "PROVIDER", "ROUTE", "JOB OR REFERENCE", "KNOWN; TO DO"],
-    rows.map((row) => {
-      const { known, toDo } = adviceOf(row);
-      return [
-        row.generationId,
-        String(row.n),
-        row.fate,
-        showUsd(row.priceCredits),
-        showAge(nowMs - row.sentAtMs),
-        row.provider,
-        row.routeId,
-        row.jobId ?? row.ref,
-        `${known}; ${toDo}`,
-      ];
-    }),
-    [1, 3, 4],
-  );
 
 const sumOf = (rows: readonly OrphanRow[]): Credits => rows.reduce((sum, { priceCredits }) => sum + priceCredits, 0);
 
@@ -128,7 +79,7 @@ export const addOrphans = (program: Command, session: Session): void => {
         return terminal.print(JSON.stringify({ count: rows.length, at_most_lost_usd: usdNumber(lost), orphans: all }));
       }
       if (rows.length === 0) return terminal.print("none");
-      for (const line of linesOf(rows, nowMs)) terminal.print(line);
+      for (const line of linesOf(rows, nowMs, process.stdout.columns || COLUMNS)) terminal.print(line);
       terminal.print(`${rows.length} ${rows.length === 1 ? "orphan" : "orphans"}, at most ${showUsd(lost)} lost at route prices`);
     });
   withExamples(
