@@ -36,6 +36,6 @@ export const missLog = (dir: string): void => {
   // The log is looked for on both sides of the mark: an owner that opens or closes meanwhile changes them in an order.
   if (isGone() && existsSync(join(dir, MARK)) && isGone())
     throw new StoreDamaged(
-      `${join(dir, LOG)} is missing and held the last commits: put it back, or restore a backup; if another program folded it into ${DATABASE_FILE}, delete ${join(dir, MARK)} and start again`,
+      `${join(dir, LOG)} is missing and held the last commits: put it back, or restore a backup; once a backup is restored, or if another program folded it into ${DATABASE_FILE}, delete ${join(dir, MARK)} and start again`,
     );
 };
