@@ -1,7 +1,6 @@
 // Plays one named point: the kill, what it left on disk, the restart, the end, and the audit of both sides.
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { CONFIRMING_MESSAGE } from "../../actors/generation-words.ts";
 import { type Genrouter, until } from "../../proof/crash/processes.ts";
@@ -19,6 +18,7 @@ import type { StoreReads } from "../../src/store/store.ts";
 import type { JsonObject } from "../../src/terms.ts";
 import { spawnHooked, startHooked } from "./hooked.ts";
 import type { Found, Point } from "./points.ts";
+import { dropScratch, makeScratch } from "./scratch.ts";
 
 export type PointWorld = { simulator: SimulatorProcess; speed: number; genrouter: Genrouter };
 
@@ -33,7 +33,7 @@ let count = 0;
 
 /** A data directory with one account, and one submission that is sent as often as needed. */
 const openStage = async (world: PointWorld, point: Pick<Point, "model" | "script" | "confirms">) => {
-  const dir = mkdtempSync(join(tmpdir(), "crash-"));
+  const dir = makeScratch("crash-");
   const [tenant] = (await endow(dir, [CREDITS])) as [Tenant];
   // Jobs are looked for by their input, so no two submissions of the tests are alike.
   const tag = `crash point ${process.pid}-${++count}.`;
@@ -55,7 +55,7 @@ const openStage = async (world: PointWorld, point: Pick<Point, "model" | "script
       return spawnHooked({ ...place, env: { CRASH_AT: at, CRASH_HIT: hitFile, ...more } });
     },
     hit: () => (existsSync(hitFile) ? readFileSync(hitFile, "utf8") : "the point was never reached"),
-    close: () => rmSync(dir, { recursive: true, force: true }),
+    close: () => dropScratch(dir),
   };
 };
 export type Stage = Awaited<ReturnType<typeof openStage>>;
@@ -214,7 +214,7 @@ export const playInsideSettlement = async (world: PointWorld): Promise<"all" | "
 
 /** During the migration that makes a new directory: nothing of it is there, and the next start makes it whole. */
 export const playBirth = async (world: PointWorld): Promise<void> => {
-  const dir = mkdtempSync(join(tmpdir(), "crash-"));
+  const dir = makeScratch("crash-");
   const place = { dir, simulatorUrl: world.simulator.url, speed: world.speed };
   const hitFile = join(dir, "hit");
   const child = spawnHooked({ ...place, env: { CRASH_AT: "migration:user_version", CRASH_HIT: hitFile } });
@@ -228,7 +228,7 @@ export const playBirth = async (world: PointWorld): Promise<void> => {
   service.child.kill("SIGTERM");
   strictEqual((await service.child.ended).code, 0);
   deepStrictEqual(await reading(dir, async (reads) => (await reads.verify(null)).filter((check) => !check.ok)), []);
-  rmSync(dir, { recursive: true, force: true });
+  dropScratch(dir);
 };
 
 /** During the migration of a directory in use: it is of the old schema, a copy lies beside it, and both releases go on from it. */

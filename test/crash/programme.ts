@@ -1,6 +1,5 @@
 // The crash programme: `npm run crash -- [--cycles N] [--seed N] [--only points|random] [--sources]`; ends with `N passed, N failed`.
-import { mkdtempSync, rmSync } from "node:fs";
-import { availableParallelism, tmpdir } from "node:os";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { runLanes } from "../../proof/crash/lanes.ts";
@@ -9,6 +8,7 @@ import { startSimulator } from "../../proof/crash/world.ts";
 import { builtBinary } from "./built.ts";
 import { type PointWorld, playBirth, playInsideSettlement, playPoint, playUpgrade } from "./point-run.ts";
 import { POINTS } from "./points.ts";
+import { dropScratch, endAtSignals, keepScratch, makeScratch } from "./scratch.ts";
 
 const HELP = `Usage: npm run crash -- [--cycles N] [--seed N] [--only points|random] [--lanes N] [--workers N] [--sources]
 
@@ -58,17 +58,20 @@ if (flags.help) {
 const whole = (name: "cycles" | "seed" | "lanes" | "workers"): number => {
   const text = flags[name] ?? "";
   if (/^\d{1,9}$/.test(text) && (name === "seed" || Number(text) > 0)) return Number(text);
-  say(`--${name}: ${JSON.stringify(text)} is not a whole number${name === "seed" ? "" : " above 0"}`);
+  say(`--${name}: ${JSON.stringify(text)} is not a whole number${name === "seed" ? "" : " above 0"}\n\n${HELP}`);
   return process.exit(2);
 };
+// All of them before anything is begun.
+const wanted = {
+  ...{ cycles: whole("cycles"), seed: whole("seed"), lanes: whole("lanes") },
+  ...(flags.workers === undefined ? {} : { workers: whole("workers") }),
+};
 if (flags.only !== undefined && flags.only !== "points" && flags.only !== "random") {
-  say(`--only: ${JSON.stringify(flags.only)} is neither points nor random`);
+  say(`--only: ${JSON.stringify(flags.only)} is neither points nor random\n\n${HELP}`);
   process.exit(2);
 }
 
-// An exit takes the processes of the tests with it; a signal alone would not.
-process.on("SIGINT", () => process.exit(130));
-process.on("SIGTERM", () => process.exit(143));
+endAtSignals();
 
 let passed = 0;
 let failed = 0;
@@ -94,7 +97,7 @@ const INSIDE_TIMES = 6;
 const POINTS_AT_A_TIME = 2;
 
 const playPoints = async () => {
-  const dir = mkdtempSync(join(tmpdir(), "crash-points-"));
+  const dir = makeScratch("crash-points-");
   const place = { port: await freePort(), speed: POINTS_SPEED, log: join(dir, "log") };
   const simulator = await startSimulator(FROM_SOURCES, place);
   const world: PointWorld = { simulator, speed: POINTS_SPEED, genrouter: FROM_SOURCES };
@@ -114,23 +117,25 @@ const playPoints = async () => {
   await Promise.all(Array.from({ length: POINTS_AT_A_TIME }, worker));
   simulator.child.kill("SIGTERM");
   await simulator.child.ended;
-  rmSync(dir, { recursive: true, force: true });
+  dropScratch(dir);
   return total;
 };
 
 const playRandom = async (genrouter: Genrouter) => {
   const beganMono = performance.now();
-  const workers = flags.workers === undefined ? {} : { workers: whole("workers") };
-  const dir = mkdtempSync(join(tmpdir(), "crash-random-"));
-  const plan = { dir, cycles: whole("cycles"), seed: whole("seed"), lanes: whole("lanes"), genrouter, say, ...workers };
-  const { checks, figures } = await runLanes(plan);
+  const dir = makeScratch("crash-random-");
+  const hear = (line: string) => {
+    if (line.includes("kept for a look")) keepScratch(dir);
+    say(line);
+  };
+  const { checks, figures } = await runLanes({ ...wanted, dir, genrouter, say: hear });
   for (const { name, faults } of checks) judge(name, faults);
-  if (checks.every(({ faults }) => faults.length === 0)) rmSync(dir, { recursive: true, force: true });
+  if (checks.every(({ faults }) => faults.length === 0)) dropScratch(dir);
   const minutes = (performance.now() - beganMono) / 60_000;
   return { ...figures, cyclesPerMin: Math.round(((figures.cycles ?? 0) / minutes) * 10) / 10 };
 };
 
-say(`seed ${whole("seed")}`);
+say(`seed ${wanted.seed}`);
 let figures: Record<string, number> = { points: 0 };
 if (flags.only !== "random") figures.points = await playPoints();
 if (flags.only !== "points") {

@@ -1,11 +1,10 @@
 // The file-system faults: `npm run faults -- [--only NAME] [--sweep N]`; ends with `N passed, N failed`.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { freePort, killAll } from "../../proof/crash/processes.ts";
 import { startSimulator } from "../../proof/crash/world.ts";
 import { builtBinary } from "../crash/built.ts";
+import { dropScratch, endAtSignals, makeScratch } from "../crash/scratch.ts";
 import { SPEED } from "./scene.ts";
 import { SPACE } from "./space.ts";
 import { STARTS } from "./starts.ts";
@@ -67,16 +66,14 @@ if (flags.help) {
   say(help);
   process.exit(0);
 }
-// An exit takes the processes of the tests with it; a signal alone would not.
-process.on("SIGINT", () => process.exit(130));
-process.on("SIGTERM", () => process.exit(143));
+endAtSignals();
 
 /** Rows played side by side: most of each is waiting. */
 const AT_A_TIME = 3;
 
 const beganMono = performance.now();
 const genrouter = await builtBinary(say);
-const dir = mkdtempSync(join(tmpdir(), "faults-log-"));
+const dir = makeScratch("faults-log-");
 const simulator = await startSimulator(genrouter, { port: await freePort(), speed: SPEED, log: join(dir, "simulator.log") });
 let passed = 0;
 let failed = 0;
@@ -99,7 +96,7 @@ const lane = async () => {
 await Promise.all(Array.from({ length: AT_A_TIME }, lane));
 for (const row of sweeps) await play(row);
 killAll();
-rmSync(dir, { recursive: true, force: true });
+dropScratch(dir);
 say(`figures ${JSON.stringify({ ...figures, tookMs: Math.round(performance.now() - beganMono) })}`);
 say(`${passed} passed, ${failed} failed`);
 process.exit(failed === 0 ? 0 : 1);

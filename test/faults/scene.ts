@@ -1,6 +1,5 @@
 // A service on a disk that fails: its own directory and account, what it was asked and what it answered, and what must be true afterwards.
-import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { BINARY, type Child, type Ended, run } from "../../proof/crash/processes.ts";
 import {
@@ -14,6 +13,7 @@ import {
   spawnServing,
   type Tenant,
 } from "../../proof/crash/world.ts";
+import { dropScratch, makeScratch } from "../crash/scratch.ts";
 import { buildShim } from "../shim/build.ts";
 
 export const SPEED = 200;
@@ -64,7 +64,7 @@ export type Scene = Awaited<ReturnType<typeof openScene>>;
 
 /** @param dir where the data is to lie; a new directory without it. */
 export const openScene = async (simulator: SimulatorProcess, say: (line: string) => void, where?: string) => {
-  const base = mkdtempSync(join(tmpdir(), "faults-"));
+  const base = makeScratch("faults-");
   const dir = where ?? join(base, "data");
   mkdirSync(dir, { recursive: true });
   const [tenant = fail("no tenant")]: Tenant[] = await endow(dir, [CREDITS]);
@@ -169,7 +169,7 @@ export const openScene = async (simulator: SimulatorProcess, say: (line: string)
   };
   const close = () => {
     for (const child of lives) child.kill("SIGKILL");
-    rmSync(base, { recursive: true, force: true });
+    dropScratch(base);
   };
   return {
     dir,

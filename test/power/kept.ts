@@ -1,9 +1,9 @@
 // Files that were kept a moment before the power went: the first of a directory, several at once, and after a kill.
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Check } from "../../proof/crash/audit.ts";
 import { entry, run } from "../../proof/crash/processes.ts";
+import { dropScratch, makeScratch } from "../crash/scratch.ts";
 import { openPowerDisk } from "./disk.ts";
 
 /** The ways, and how often each: when several come at once, whose turn it is differs. */
@@ -14,7 +14,7 @@ const WAYS = {
 } as const;
 
 const playOnce = async (how: string, say: (line: string) => void): Promise<string[]> => {
-  const base = mkdtempSync(join(tmpdir(), "power-kept-"));
+  const base = makeScratch("power-kept-");
   const dir = join(base, "data");
   mkdirSync(dir);
   const disk = openPowerDisk(dir, say);
@@ -25,7 +25,7 @@ const playOnce = async (how: string, say: (line: string) => void): Promise<strin
     const found = existsSync(join(dir, path)) ? readFileSync(join(dir, path), "utf8") : "nothing";
     return found === text ? [] : [`${path}: was kept, and ${found || "an empty file"} is there`];
   });
-  rmSync(base, { recursive: true });
+  dropScratch(base);
   return kept.length > 0 ? faults : [`nothing was kept: ${said.slice(-500)}`];
 };
 

@@ -1,12 +1,12 @@
 // The power cuts: `npm run power -- [--cuts N] [--seed N] [--control]`; ends with `N passed, N failed`.
-import { mkdtempSync } from "node:fs";
-import { availableParallelism, tmpdir } from "node:os";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { Check } from "../../proof/crash/audit.ts";
 import { entry, type Genrouter, killAll } from "../../proof/crash/processes.ts";
 import { mergeChecks, mergeEnds } from "../../proof/crash/tally.ts";
 import { builtBinary } from "../crash/built.ts";
+import { endAtSignals, keepScratch, makeScratch } from "../crash/scratch.ts";
 import { type CutsEnd, type CutsPlan, runCuts } from "./cuts.ts";
 import { playKept } from "./kept.ts";
 import type { Missing } from "./look.ts";
@@ -44,8 +44,9 @@ const readFlags = () => {
       },
     });
     for (const name of ["cuts", "seed", "lanes"] as const)
-      if (!/^\d{1,9}$/.test(values[name])) throw new Error(`--${name}: ${JSON.stringify(values[name])} is not a whole number`);
-    return { ...values, cuts: Number(values.cuts), seed: Number(values.seed), lanes: Math.max(1, Number(values.lanes)) };
+      if (!/^\d{1,9}$/.test(values[name]) || (name !== "seed" && Number(values[name]) === 0))
+        throw new Error(`--${name}: ${JSON.stringify(values[name])} is not a whole number${name === "seed" ? "" : " above 0"}`);
+    return { ...values, cuts: Number(values.cuts), seed: Number(values.seed), lanes: Number(values.lanes) };
   } catch (fault) {
     say(`${fault instanceof Error ? fault.message : fault}\n\n${HELP}`);
     return process.exit(2);
@@ -56,9 +57,7 @@ if (flags.help) {
   say(HELP);
   process.exit(0);
 }
-// An exit takes the processes of the tests with it; a signal alone would not.
-process.on("SIGINT", () => process.exit(130));
-process.on("SIGTERM", () => process.exit(143));
+endAtSignals();
 
 let passed = 0;
 let failed = 0;
@@ -80,14 +79,20 @@ const PROMISES: Record<keyof Missing, string> = {
 const promisesOf = (missing: Missing): Check[] =>
   Object.entries(PROMISES).map(([name, promise]) => ({ name: promise, faults: missing[name as keyof Missing] }));
 
-const planOf = (genrouter: Genrouter, world: number, cuts: number): CutsPlan => ({
-  dir: mkdtempSync(join(tmpdir(), "power-")),
-  cuts,
-  seed: flags.seed + world * WORLD_SEEDS,
-  genrouter,
-  say: (line) => say(`world ${world + 1}, ${line}`),
-  isAudited: true,
-});
+const planOf = (genrouter: Genrouter, world: number, cuts: number): CutsPlan => {
+  const dir = makeScratch("power-");
+  return {
+    dir,
+    cuts,
+    seed: flags.seed + world * WORLD_SEEDS,
+    genrouter,
+    say: (line) => {
+      if (line.includes("kept for a look")) keepScratch(dir);
+      say(`world ${world + 1}, ${line}`);
+    },
+    isAudited: true,
+  };
+};
 
 /** A world that could not be carried on is a finding like any other. */
 const told = (fault: unknown): Check[] => [
