@@ -1,5 +1,6 @@
 // The command that lists what may have been paid for nothing: which attempts, in which order, with what to do, and the total.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { linesOf } from "../../src/cli/commands/orphans-table.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { AttemptState, Failure } from "../../src/terms.ts";
 import { openDirectory } from "../store/opened.ts";
@@ -152,11 +153,38 @@ describe("when attempts were lost, late and unusable", () => {
     const { exit, out, err } = await orphans("--sort", "price");
     expect([exit as number, err]).toEqual([0, ""]);
     const lines = out.trimEnd().split("\n");
-    expect(lines[0]).toMatch(/^GENERATION +N +FATE +USD +AGE +PROVIDER +ROUTE +JOB OR REFERENCE +KNOWN; TO DO$/);
+    expect(lines[0]).toMatch(/^GENERATION +N +FATE +USD +AGE +PROVIDER/);
     expect(lines[1]).toMatch(new RegExp(`^${ids.superseded} +2 +unknown +\\$1\\.10 `));
-    expect(lines).toHaveLength(10);
+    expect(lines[9]).toBe("");
     expect(lines.at(-1)).toBe("8 orphans, at most $6.65 lost at route prices");
     expect(out).not.toContain("http");
+  });
+
+  test.each([80, 100, 120])(
+    "its lines fit a terminal of %d columns, and what to do is said once of all that are alike",
+    async (columns) => {
+      const rows = await store.orphans(0);
+      const lines = linesOf(rows, NOW_MS + 86_400_000 * 3, columns);
+      expect(lines.filter((line) => line.length > columns)).toEqual([]);
+      expect(lines.filter((line) => line.includes("if it is there, cancel it"))).toHaveLength(3);
+      const paid = lines.indexOf("late: it delivered when its result was no longer wanted");
+      expect(lines[paid + 1]).toBe("  it was paid: ask the provider for it back, or book it as a loss");
+      expect(lines[paid + 2]).toMatch(new RegExp(`^  ${ids.late} 1: job job-\\d+-1 at fal$`));
+      for (const name of Object.values(ids).filter((id) => rows.some(({ generationId }) => generationId === id)))
+        expect(lines.filter((line) => line.includes(name)).length).toBeGreaterThanOrEqual(2);
+    },
+  );
+
+  test("of many that are alike three are named with what to do, each has its row, and jobs with long ids have no column where it does not fit", async () => {
+    const [row] = (await store.orphans(0)).filter(({ fate }) => fate === "late");
+    if (!row) throw new Error("there is no late one");
+    const many = Array.from({ length: 9 }, (_, n) => ({ ...row, n, jobId: `${n}${"0".repeat(35)}` }));
+    const narrow = linesOf(many, NOW_MS, 80);
+    expect(narrow.filter((line) => line.length > 80)).toEqual([]);
+    expect(narrow.filter((line) => /: job \d{36} at fal$/.test(line))).toHaveLength(3);
+    expect(narrow).toContain("  and 6 more: --json says it of each");
+    expect(narrow.slice(1, 10).every((line) => line.startsWith(row.generationId))).toBe(true);
+    expect(linesOf(many, NOW_MS, 120)[0]).toEndWith("JOB OR REFERENCE");
   });
 
   test("--since leaves out what was sent before", async () => {

@@ -14,7 +14,7 @@ const whereOf = ({ provider, jobId, ref }: OrphanRow): string =>
 
 /** What is known of an orphan, and what is to be done about it. */
 export const adviceOf = (row: OrphanRow): Advice => {
-  const where = whereOf(row);
+  const where = `${row.jobId === null ? `reference ${row.ref}` : `job ${row.jobId}`} at ${row.provider}`;
   const paid = (known: string): Advice => ({
     known,
     toDo: `it was paid: ask ${row.provider} for it back, or book it as a loss`,
@@ -36,12 +36,12 @@ export const adviceOf = (row: OrphanRow): Advice => {
     return {
       known,
       toDo: `nothing yet: it is asked about until ${until}; ${outcome}`,
-      general: `nothing yet: it is still asked about; ${outcome}`,
+      general: `nothing yet, it is asked about: ${outcome}`,
       where: `until ${until}`,
     };
   }
   const then = "if it is there, cancel it or ask for it back";
-  return { known, toDo: `look for ${where}: ${then}`, general: `look for it at the provider: ${then}`, where };
+  return { known, toDo: `look for ${whereOf(row)}: ${then}`, general: `look for it at the provider: ${then}`, where };
 };
 
 /** `45 s`, `12 min`, `3 h`, `9 d`. */
