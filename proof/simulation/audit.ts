@@ -3,10 +3,10 @@ import type { StoreReads } from "../../src/store/store.ts";
 import type { AttemptState, Failure, GenerationRecord } from "../../src/terms.ts";
 import type { Heard, Notebook, Seen } from "./clients.ts";
 import { PROVIDERS, priceIn } from "./market.ts";
-import { fileNameOf } from "./shelf.ts";
+import { fileNameOf, type Kept } from "./shelf.ts";
 import type { Upstream, UpstreamJob } from "./upstream.ts";
 
-export type Evidence = { notebook: Notebook; upstream: Upstream; reads: StoreReads; accountSeqs: readonly number[] };
+export type Evidence = { notebook: Notebook; upstream: Upstream; reads: StoreReads; accountSeqs: readonly number[]; kept: Kept };
 
 const RANK = { queued: 0, running: 1, succeeded: 2, failed: 2 } as const;
 /** States in which `orphans` lists an attempt: its job may cost money that nobody was charged for. */
@@ -164,6 +164,9 @@ export const audit = async (evidence: Evidence, ends: ReadonlyMap<string, Genera
     const end = heard.accepted && ends.get(heard.accepted.id);
     if (end) faults.push(...(heard.replayed ? [] : auditPrice(heard, end, jobs)));
   }
+  for (const { id, status, output } of ends.values())
+    if (status === "succeeded" && evidence.kept.get(id) !== output?.files[0]?.sha256)
+      faults.push(`${id}: the file that is kept is not the one it was charged for`);
   for (const end of ends.values()) if (end.completedAtMs === null) faults.push(`${end.id}: still ${end.status} long after peace`);
   faults.push(...(await auditJobs(evidence)), ...(await auditMoney(evidence, ends)));
   return faults;

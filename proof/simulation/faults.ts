@@ -16,6 +16,7 @@ export const FAULTS = {
   lostAnswer: { most: 0.25, means: "a submission is accepted and the answer is lost" },
   badAnswer: { most: 0.1, means: "a submission is accepted and the answer cannot be read" },
   outage: { most: 0.3, means: "a provider turns everything away for minutes, per minute" },
+  wrongJob: { most: 0.1, means: "an acceptance names a job that is another attempt's" },
   rateLimited: { most: 0.2, means: "the provider says 429 before it looks at anything" },
   refused: { most: 0.15, means: "the provider refuses the input" },
   brokenRoute: { most: 0.2, means: "the provider refuses because of itself" },

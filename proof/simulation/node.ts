@@ -1,13 +1,15 @@
 // A node of a simulated world: the service's engine through life after life over one database, with crashes, drains and reloads.
+import { parkingOf } from "../../actors/parking.ts";
 import type { Catalogue } from "../../catalogue/load.ts";
 import { readSettings } from "../../src/config.ts";
+import { type CrashLoop, openCrashLoop } from "../../src/crash-loop.ts";
 import { type Engine, joinEngine } from "../../src/engine.ts";
 import type { StoreReads } from "../../src/store/store.ts";
 import type { Dice } from "./dice.ts";
 import { openDisk } from "./disk.ts";
 import type { Faults } from "./faults.ts";
 import { beginLife, type Crossing, type NodeLife } from "./node-life.ts";
-import { openShelf } from "./shelf.ts";
+import { type Kept, openShelf } from "./shelf.ts";
 import type { Timeline } from "./timeline.ts";
 import type { Trace } from "./trace.ts";
 import type { Upstream } from "./upstream.ts";
@@ -24,6 +26,7 @@ export type Surroundings = {
   /** What anybody may read of the database, without its nodes. */
   reads: StoreReads;
   upstream: Upstream;
+  kept: Kept;
   catalogue: () => Catalogue;
   wallMs: () => number;
   isDiskFull: () => boolean;
@@ -77,6 +80,7 @@ export const openNode = (name: string, around: Surroundings): Node => {
   let lives = 0;
   let life: NodeLife | undefined;
   let engine: Engine | undefined;
+  let crashLoop: CrashLoop | undefined;
   let openSinceMs = 0;
 
   const begin = async (mine: NodeLife): Promise<void> => {
@@ -85,6 +89,17 @@ export const openNode = (name: string, around: Surroundings): Node => {
       isFull: around.isDiskFull,
     });
     await mine.cross("boot: database opened");
+    crashLoop = openCrashLoop({
+      clock: mine.clock,
+      noted: store.recoveryNote,
+      commit: store.commit,
+      unfinished: store.unfinished,
+      snapshotOf: store.snapshotOf,
+      failed: (seq, fault) => {
+        if (mine.isAlive()) around.fault(`${name}: ${seq} was not taken up: ${String(fault)}`);
+      },
+      parkingOf,
+    });
     const joined = await joinEngine({
       limits: LIMITS,
       clock: mine.clock,
@@ -99,17 +114,22 @@ export const openNode = (name: string, around: Surroundings): Node => {
         ...{ left: around.left, refusedFor: around.refusedFor },
         isOwned: async (provider, jobId) => (await store.jobOwner(provider, jobId)) !== undefined,
       }),
-      media: openShelf({ life: mine, dice, faults, upstream: around.upstream }),
+      media: openShelf({ life: mine, dice, faults, upstream: around.upstream, kept: around.kept }),
       allowsHost: () => false,
       catalogue: around.catalogue(),
       pace: 1,
       chance: dice.roll,
       soon: mine.soon,
       nameGeneration: around.nameGeneration,
+      takingUp: crashLoop.takingUp,
       unknownOutcome: () => kill("commit in doubt"),
       callersChanged: () => undefined,
     });
+    await crashLoop.begin();
     await joined.recover();
+    crashLoop.recovered().catch(() => {
+      if (mine.isAlive()) kill("commit in doubt");
+    });
     await mine.cross("boot: recovered");
     // What the recovery began may have ended this life in the same moment.
     if (!mine.isAlive()) return;
@@ -173,6 +193,7 @@ export const openNode = (name: string, around: Surroundings): Node => {
         const drained = leaving.drain(DRAIN_MS);
         await mine.cross("drain: begun");
         await drained;
+        await crashLoop?.stopped().catch(() => undefined);
         await leaving.stop();
         kill("drained");
       })();

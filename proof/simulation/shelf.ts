@@ -9,11 +9,14 @@ import type { Upstream } from "./upstream.ts";
 export const fileNameOf = (provider: string, jobId: string): string =>
   Bun.CryptoHasher.hash("sha256", `${provider}/${jobId}`, "hex");
 
-export const openShelf = (parts: { life: NodeLife; dice: Dice; faults: () => Faults; upstream: Upstream }): Media => {
+/** What lies on the shelf: one file per generation, the last that was put there. It outlives every process. */
+export type Kept = Map<string, string>;
+
+export const openShelf = (parts: { life: NodeLife; dice: Dice; faults: () => Faults; upstream: Upstream; kept: Kept }): Media => {
   const { life, dice, upstream } = parts;
   return {
     measure: async () => [],
-    collect: async ({ results }, signal): Promise<CollectOutcome> => {
+    collect: async ({ generationId, results }, signal): Promise<CollectOutcome> => {
       const faults = parts.faults();
       await life.cross("collect: before");
       await life.sleep(dice.between(5, 3_000), signal);
@@ -22,6 +25,8 @@ export const openShelf = (parts: { life: NodeLife; dice: Dice; faults: () => Fau
       if (!job || job.fileIsLost || dice.chance(faults.badFile)) return { kind: "unreadable", detail: "not a picture" };
       if (dice.chance(faults.expiredFile)) return { kind: "expired", detail: "403" };
       if (dice.chance(faults.storageRefuses)) return { kind: "storage-refused", detail: "no space" };
+      if (signal.aborted) return { kind: "unreadable", detail: "given up" };
+      parts.kept.set(generationId, fileNameOf(provider, jobId));
       await life.cross("collect: kept");
       const file = { n: 1, sha256: fileNameOf(provider, jobId), bytes: 1000, mime: "image/png" };
       return { kind: "collected", output: { kind: "image", files: [file], width: 64, height: 64 } };

@@ -24,6 +24,8 @@ export type UpstreamJob = {
   cancelled: boolean;
   /** "No such job" in a row at this moment, since when, and whether it was ever said often and long enough to be believed. */
   gone: { times: number; sinceMs: number; isBelievable: boolean };
+  /** When it was last said to be done; infinitely long ago when it never was. */
+  announcedAtMs: number;
   /** Its file can never be read. */
   fileIsLost: boolean;
 };
@@ -84,6 +86,7 @@ export const openUpstream = (parts: {
       deafFromMs,
       deafUntilMs: isDeaf ? deafFromMs + dice.between(10_000, 600_000) : deafFromMs,
       cancelled: false,
+      announcedAtMs: Number.NEGATIVE_INFINITY,
       gone: { times: 0, sinceMs: 0, isBelievable: false },
       fileIsLost: dice.chance(faults.lostFile),
     };

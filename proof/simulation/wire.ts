@@ -69,6 +69,13 @@ export const openWire = (parts: WireParts): Providers => {
     return { kind: "rejected", failure };
   };
 
+  /** A job of the provider that an attempt on disk has already. */
+  const anothersJob = async (provider: string, ref: string): Promise<string | undefined> => {
+    for (const job of upstream.jobs)
+      if (job.provider === provider && job.ref !== ref && (await parts.isOwned(provider, job.jobId))) return job.jobId;
+    return undefined;
+  };
+
   const submit = async (work: Work, signal: AbortSignal): Promise<SubmitOutcome> => {
     const faults = parts.faults();
     const { ref, route } = work.attempt;
@@ -99,6 +106,9 @@ export const openWire = (parts: WireParts): Providers => {
     const outcome = answerOf(seen);
     if (outcome.kind === "accepted" && !claims.take(route.provider, outcome.job.jobId, ref))
       return { kind: "ambiguous", detail: "the job was given to another attempt" };
+    const other =
+      outcome.kind === "accepted" && dice.chance(faults.wrongJob) ? await anothersJob(route.provider, ref) : undefined;
+    if (other) return { kind: "accepted", job: { jobId: other } };
     await life.cross("submit: answer read, not written down");
     if (outcome.kind === "rejected") parts.refusedFor(ref);
     return outcome;
@@ -123,6 +133,7 @@ export const openWire = (parts: WireParts): Providers => {
     if (now < job.endsAtMs || dice.chance(faults.stalePoll)) return { kind: "pending", seen: "running" };
     if (job.fails) return { kind: "failed", failure: { class: job.fails, detail: "the job failed" } };
     linksMade += 1;
+    job.announcedAtMs = now;
     return { kind: "announced", results: [{ url: fileUrl(job, linksMade), mime: "image/png" }] };
   };
 

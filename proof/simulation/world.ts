@@ -6,6 +6,7 @@ import type { StoreReads } from "../../src/store/store.ts";
 import type { GenerationRecord } from "../../src/terms.ts";
 import { judgeArrival } from "./arrivals.ts";
 import { audit, type Evidence } from "./audit.ts";
+import { auditWatches } from "./audit-watches.ts";
 import { type Notebook, openClients } from "./clients.ts";
 import { type Dice, openDice } from "./dice.ts";
 import { drawFaults, FAULT_NAMES, type FaultName, type Faults } from "./faults.ts";
@@ -13,6 +14,7 @@ import { endow, openNames } from "./founding.ts";
 import { drawCatalogue, PROVIDERS, redrawCatalogue } from "./market.ts";
 import { type Node, openNode, type Surroundings } from "./node.ts";
 import type { Crossing } from "./node-life.ts";
+import type { Kept } from "./shelf.ts";
 import { openTimeline, type Timeline, WORLD_BEGINS_MS } from "./timeline.ts";
 import { openTrace } from "./trace.ts";
 import { openUpstream } from "./upstream.ts";
@@ -56,6 +58,9 @@ const TROUBLE_MS = 10 * MINUTE_MS;
 const LONGEST_PEACE_MS = 24 * 60 * MINUTE_MS;
 /** After the last end the world goes on for a while: what has ended must stay as it is. */
 const AFTERMATH_MS = 5 * MINUTE_MS;
+/** Some worlds go on for long enough that everything given up has been asked about to its end. */
+const LONG_AFTERMATH_MS = 25 * MINUTE_MS;
+const WATCHED_LONG = 0.25;
 /** A world with more happenings than this goes round in circles. */
 const MOST_HAPPENINGS = 300_000;
 /** A node that has been open for this long has nothing overdue. */
@@ -135,6 +140,7 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
   const accountNames = credits.map((_, at) => `acc_${at}`);
   const accountSeqs = await endow(database, world.nowMs(), accountNames);
   const reads = readsOver(database);
+  const kept: Kept = new Map();
   const struck = new Map<Crossing, number>();
   const unanswered = new Set<string>();
   const upstream = openUpstream({
@@ -146,7 +152,7 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
     },
   });
   const around: Surroundings = {
-    ...{ world, trace, dice, database, reads, upstream, catalogue, fault, nameGeneration: openNames() },
+    ...{ world, trace, dice, database, reads, upstream, kept, catalogue, fault, nameGeneration: openNames() },
     faults: () => faults,
     wallMs: () => world.nowMs() + wallOffsetMs,
     isDiskFull: () => world.nowMs() < diskFullUntilMs,
@@ -226,11 +232,14 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
       if (node && clock && world.nowMs() > node.openSinceMs() + HEALTHY_AFTER_MS)
         await verifyOverdue(reads, clock.nowMs(), fault);
     }
-    const endMs = world.nowMs() + AFTERMATH_MS;
+    const isLong = weather.chance(WATCHED_LONG);
+    const endMs = world.nowMs() + (isLong ? LONG_AFTERMATH_MS : AFTERMATH_MS);
     live(world, found, () => world.nowMs() >= endMs);
     if (found.length === 0) {
       await verify(nodes[0]?.life()?.clock.nowMs() ?? null);
-      const evidence = { notebook, upstream, reads, accountSeqs };
+      const evidence = { notebook, upstream, reads, accountSeqs, kept };
+      const [node] = nodes;
+      if (isLong && node?.engine()) (await auditWatches(evidence, world.nowMs(), node.openSinceMs())).forEach(fault);
       const ends = await readEnds(reads);
       (await audit(evidence, ends)).forEach(fault);
       await options.witness?.(evidence, ends);

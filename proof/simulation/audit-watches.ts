@@ -1,0 +1,30 @@
+// The auditor's look at what was given up: nobody forgets to ask about it, and what it delivered too late is marked so.
+import type { Evidence } from "./audit.ts";
+
+const MINUTE_MS = 60_000;
+/** Pauses of a watch, with room for gateways that do not answer. */
+const LONGEST_SILENCE_MS = 15 * MINUTE_MS;
+/** An answer and the end of its generation may cross. */
+const CROSSING_MS = MINUTE_MS;
+
+/** @param nowMs true time. @param openSinceMs since when the one node has been open without a break. */
+export const auditWatches = async ({ upstream, reads }: Evidence, nowMs: number, openSinceMs: number): Promise<string[]> => {
+  const faults: string[] = [];
+  for (const job of upstream.jobs) {
+    const owner = await reads.jobOwner(job.provider, job.jobId);
+    const attempt = owner && (await reads.attempt(owner.seq, owner.n));
+    if (!attempt) continue;
+    const isAsked = attempt.watchUntilMs !== null;
+    const hasBeenOverMs = nowMs - Math.max(job.endsAtMs, job.deafUntilMs, openSinceMs, job.takenAtMs);
+    if (isAsked && hasBeenOverMs > LONGEST_SILENCE_MS && nowMs < job.forgottenAtMs)
+      faults.push(
+        `${job.jobId}: over for ${Math.round(hasBeenOverMs / MINUTE_MS)} min, and its ${attempt.state} attempt ${attempt.ref} is still to be asked about`,
+      );
+    const generation = await reads.findGeneration(`gen_${attempt.ref.slice(0, attempt.ref.lastIndexOf("-"))}`);
+    const endedMs = generation?.completedAtMs ?? Number.POSITIVE_INFINITY;
+    const isTooLate = job.announcedAtMs > endedMs + CROSSING_MS && job.announcedAtMs < nowMs - CROSSING_MS;
+    if (isTooLate && !isAsked && attempt.state !== "late")
+      faults.push(`${job.jobId}: delivered too late, and its attempt ${attempt.ref} is ${attempt.state}`);
+  }
+  return faults;
+};
