@@ -106,7 +106,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
         put: "isApart ||= isClockApart(called.response, Number.NaN);",
       },
     ],
-    killer: "simulation",
+    killer: "look-up",
   },
   {
     name: "watch-asks-by-key",
@@ -119,7 +119,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
         put: 'if (recovery === "none") continue;',
       },
     ],
-    killer: "simulation",
+    killer: "asking",
   },
   {
     name: "job-adopted-twice",

@@ -165,7 +165,7 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
     breaks: "What was restored waits for answers to questions that nobody asks: a start opens, and nothing more happens to it.",
     standsFor: "failure model 2.4: a deploy in the middle; F2: what runs for a machine is not part of its snapshot",
     patches: [{ file: RESUMING, find: "parts.perform(seq, ask);", put: "void seq;" }],
-    killer: "simulation",
+    killer: "resuming",
   },
   {
     name: "resend-on-recovery",

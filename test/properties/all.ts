@@ -2,9 +2,11 @@
 import { askingProperty } from "./asking.ts";
 import { lastCreditProperty } from "./last-credit.ts";
 import { ledgerProperty } from "./ledger.ts";
+import { lookUpProperty } from "./look-up.ts";
 import { machineProperty } from "./machine.ts";
 import { priceProperty } from "./prices.ts";
 import { checkProperty, type Outcome } from "./property.ts";
+import { resumingProperty } from "./resuming.ts";
 import { wireProperty } from "./wire.ts";
 
 type Asked = { runs: number; seed: number; keeps: boolean };
@@ -15,6 +17,8 @@ export const PROPERTIES: readonly Named[] = [
   { ...machineProperty, check: (asked) => checkProperty(machineProperty, asked) },
   { ...lastCreditProperty, check: (asked) => checkProperty(lastCreditProperty, asked) },
   { ...askingProperty, check: (asked) => checkProperty(askingProperty, asked) },
+  { ...lookUpProperty, check: (asked) => checkProperty(lookUpProperty, asked) },
+  { ...resumingProperty, check: (asked) => checkProperty(resumingProperty, asked) },
   { ...priceProperty, check: (asked) => checkProperty(priceProperty, asked) },
   { ...wireProperty, check: (asked) => checkProperty(wireProperty, asked) },
 ];

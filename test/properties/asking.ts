@@ -21,7 +21,8 @@ type Said =
   | "another's";
 /** One answer: how long it took, and how far the service's clock was from the machine's then. */
 type Answer = { said: Said; tookMs: number; aheadMs: number };
-type Talk = { asks: "poll" | "confirm"; answers: Answer[]; sentAgoMs: number; settleMs: number; windowMs: number };
+/** `watch` is of an attempt without a job, at a provider that is asked by submitting again: nothing may be asked. */
+type Talk = { asks: "poll" | "confirm" | "watch"; answers: Answer[]; sentAgoMs: number; settleMs: number; windowMs: number };
 
 const tookMs = fc.oneof(fc.nat(2_000), fc.constantFrom(0, 15_000, 60_000, 100_000));
 const answersFrom = (...said: Said[]) =>
@@ -55,6 +56,10 @@ const talks: fc.Arbitrary<Talk> = fc.oneof(
     settleMs: fc.constantFrom(0, 30_000, 120_000),
     windowMs: fc.constantFrom(60_000, 600_000, 10_000_000),
   }),
+  fc.record({
+    asks: fc.constant("watch" as const),
+    ...{ answers: fc.constant<Answer[]>([]), sentAgoMs: fc.nat(300_000), settleMs: fc.constant(0), windowMs: fc.nat(3_600_000) },
+  }),
 );
 
 const BORN_MS = 1_790_000_000_000;
@@ -67,6 +72,7 @@ type Heard = Answer & { atMs: number };
 /** The event that the answers heard so far come to, by the rules of the failure model; null while they prove nothing. */
 const proofOf = ({ asks, sentAgoMs, settleMs, windowMs }: Talk, heard: readonly Heard[]): string | null => {
   const last = heard.at(-1);
+  if (asks === "watch" && last) return "nothing asked";
   if (!last) return null;
   /** The answers of one kind that stand at the end in a row. */
   const row = heard.slice(heard.findLastIndex(({ said }) => said !== last.said) + 1);
@@ -150,7 +156,13 @@ const playTalk = async (talk: Talk): Promise<void> => {
     return outcomeOf(next.said);
   };
   const attempt = {
-    ...{ n: 1, ref: "ref-1", sentAtMs: BORN_MS - talk.sentAgoMs, watchUntilMs: null, job: { jobId: "job" } },
+    ...{
+      n: 1,
+      ref: "ref-1",
+      sentAtMs: BORN_MS - talk.sentAgoMs,
+      watchUntilMs: talk.asks === "watch" ? BORN_MS + talk.windowMs : null,
+    },
+    job: talk.asks === "watch" ? null : { jobId: "job" },
     route: { routeId: "r", provider: "p", endpoint: "", options: {}, kind: "image" },
   } as unknown as Attempt;
   const { settleMs, windowMs } = talk;
@@ -163,7 +175,12 @@ const playTalk = async (talk: Talk): Promise<void> => {
     },
     providers: {
       ...{ poll: answer, find: answer },
-      traits: () => ({ recovery: "list_match", pollEveryMs: [1_000, 20_000], findSettleMs: settleMs, findWindowMs: windowMs }),
+      traits: () => ({
+        recovery: talk.asks === "watch" ? "key" : "list_match",
+        pollEveryMs: [1_000, 20_000],
+        findSettleMs: settleMs,
+        findWindowMs: windowMs,
+      }),
     },
     report: (_: number, event: GenerationEvent) => told.push(event),
   } as unknown as EffectsParts;
@@ -179,7 +196,7 @@ const playTalk = async (talk: Talk): Promise<void> => {
   // Not waited for: an answer that is under way waits for a clock that stands still now.
   void errands.stopAll();
   const [first] = told;
-  const proof = proofOf(talk, heard);
+  const proof = talk.asks === "watch" && heard.length === 0 ? "meansExhausted" : proofOf(talk, heard);
   if (!first || nameOf(first) !== proof)
     throw new Error(`after ${JSON.stringify(heard)} it is ${first ? nameOf(first) : "nothing"}, not ${proof}`);
 };
