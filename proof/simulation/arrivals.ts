@@ -6,11 +6,7 @@ import type { Arrival } from "./upstream.ts";
 const UNDER_WAY: ReadonlySet<string> = new Set(["intent", "sending", "accepted"]);
 
 /** Reads the disk at the moment of the arrival, past every node. Returns what is wrong. */
-export const judgeArrival = async (
-  reads: StoreReads,
-  { ref, isQuestion, verdict }: Arrival,
-  isFirst: boolean,
-): Promise<string[]> => {
+export const judgeArrival = async (reads: StoreReads, { ref, isQuestion, verdict }: Arrival): Promise<string[]> => {
   const seq = seqOfGenerationId(`gen_${ref.slice(0, ref.lastIndexOf("-"))}`) ?? -1;
   const n = Number(ref.slice(ref.lastIndexOf("-") + 1));
   const attempts = await reads.attemptsOf(seq);
@@ -18,7 +14,9 @@ export const judgeArrival = async (
   if (!mine || mine.request === null || mine.sentAtMs === null) return [`${ref}: arrived at its provider before it was on disk`];
   const faults: string[] = [];
   const [unfinished] = await reads.unfinished(seq - 1, 1);
-  if (isFirst && unfinished?.seq === seq && mine.sentAtMs > unfinished.waitEndsAtMs)
+  // Sent again after a refusal it is the same attempt, which began in time.
+  const sendings = (await reads.journalOf(seq)).filter(({ event }) => event.type === "slotTaken" && event.n === n).length;
+  if (sendings === 1 && unfinished?.seq === seq && mine.sentAtMs > unfinished.waitEndsAtMs)
     faults.push(`${ref}: first sent after max_wait_s was over`);
   if (
     mine.priceCredits !== unfinished?.plan.find(({ routeId }) => routeId === mine.route.routeId)?.priceCredits &&

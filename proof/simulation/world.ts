@@ -147,8 +147,7 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
     ...{ nowMs: world.nowMs, dice: dice.fork("upstream"), faults: () => faults },
     arrived: (arrival) => {
       trace.tell(arrival.provider, arrival.verdict, arrival.ref, arrival.job?.jobId ?? "");
-      const isFirst = upstream.arrivals.filter(({ ref }) => ref === arrival.ref).length === 1;
-      void judgeArrival(reads, arrival, isFirst).then((all) => all.forEach(fault));
+      void judgeArrival(reads, arrival).then((all) => all.forEach(fault));
     },
   });
   const around: Surroundings = {

@@ -126,27 +126,41 @@ const TAMPERINGS: Tampering[] = [
     found: /1 credits held and 1 in progress at the end/,
   },
   {
+    said: "the file of a delivery was overwritten",
+    tamper: (evidence, ends) => ({ ...evidence, kept: new Map([[delivered(ends).id, "another"]]) }),
+    found: /the file that is kept is not the one/,
+  },
+  {
     said: "a generation never ends",
     tamper: (_, ends) => put(ends, delivered(ends), { completedAtMs: null }),
     found: /long after peace/,
   },
 ];
 
+/** A world in which everything is there that can be tampered with. */
+const isRich = (evidence: Evidence, ends: ReadonlyMap<string, GenerationRecord>): boolean =>
+  [...ends.values()].some(({ status }) => status === "succeeded") &&
+  evidence.notebook.heard.some((one) => one.accepted && one.wish.key !== null && !one.replayed && ends.has(one.accepted.id)) &&
+  evidence.upstream.jobs.some((job) => job.fails === null);
+
 test("an honest world is passed, and every tampering with it is found", async () => {
   const missed: string[] = [];
   let isWitnessed = false;
-  const end = await runSeed(3, {
-    witness: async (evidence, ends) => {
-      isWitnessed = true;
-      expect(await audit(evidence, ends)).toEqual([]);
-      for (const { said, tamper, found } of TAMPERINGS) {
-        const others: Ends = new Map(ends);
-        const faults = await audit(tamper(evidence, others) ?? evidence, others);
-        if (!faults.some((fault) => found.test(fault))) missed.push(`${said}: ${faults.join("; ") || "nothing found"}`);
-      }
-    },
-  });
-  expect(end.faults).toEqual([]);
+  for (let seed = 1; !isWitnessed && seed <= 40; seed += 1) {
+    const end = await runSeed(seed, {
+      witness: async (evidence, ends) => {
+        if (!isRich(evidence, ends)) return;
+        isWitnessed = true;
+        expect(await audit(evidence, ends)).toEqual([]);
+        for (const { said, tamper, found } of TAMPERINGS) {
+          const others: Ends = new Map(ends);
+          const faults = await audit(tamper(evidence, others) ?? evidence, others);
+          if (!faults.some((fault) => found.test(fault))) missed.push(`${said}: ${faults.join("; ") || "nothing found"}`);
+        }
+      },
+    });
+    expect(end.faults).toEqual([]);
+  }
   expect(isWitnessed).toBe(true);
   expect(missed).toEqual([]);
 });
