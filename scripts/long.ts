@@ -23,8 +23,12 @@ const LONG: readonly Long[] = [
     words: (count, seed) => ["test/properties/programme.ts", "--runs", String(count), "--seed", String(seed)],
   },
   {
+    ...{ name: "mutants", unit: "rounds", total: 1, part: 1 },
+    words: () => ["test/mutants/programme.ts"],
+  },
+  {
     ...{ name: "crash", unit: "cycles", total: 2_000, part: 100 },
-    words: (count, seed) => ["test/crash/programme.ts", "--cycles", String(count), "--seed", String(seed)],
+    words: (count, seed) => ["test/crash/programme.ts", "--only", "random", "--cycles", String(count), "--seed", String(seed)],
   },
   {
     ...{ name: "power", unit: "cuts", total: 500, part: 50 },
@@ -64,10 +68,21 @@ const HELP = `The long setting of every programme, in parts of some minutes. Wha
   npm run long -- --minutes 90          begins no part after 90 minutes
   npm run long -- --show                what is done so far, as a table
 `;
-const { values } = parseArgs({
-  options: { only: { type: "string" }, minutes: { type: "string" }, show: { type: "boolean" }, help: { type: "boolean" } },
-});
 const say = (line: string) => process.stdout.write(`${line}\n`);
+const refuse = (why: string): never => {
+  process.stderr.write(`${why}; see --help\n`);
+  process.exit(2);
+};
+const readWords = () => {
+  try {
+    return parseArgs({
+      options: { only: { type: "string" }, minutes: { type: "string" }, show: { type: "boolean" }, help: { type: "boolean" } },
+    }).values;
+  } catch (fault) {
+    return refuse(fault instanceof Error ? fault.message : String(fault));
+  }
+};
+const values = readWords();
 if (values.help) {
   say(HELP);
   process.exit(0);
@@ -95,7 +110,9 @@ const read = (): Part[] =>
         .split("\n")
         .flatMap((line) => (line === "" ? [] : [JSON.parse(line) as Part]))
     : [];
-const doneOf = (name: string) => read().reduce((sum, part) => sum + (part.name === name ? part.count : 0), 0);
+/** What was found keeps its part open: mended code is other code, with a record of its own. */
+const doneOf = (name: string) =>
+  read().reduce((sum, part) => sum + (part.name === name && part.failed === 0 ? part.count : 0), 0);
 
 const runPart = async (long: Long, count: number, seed: number): Promise<Part> => {
   const beganMono = performance.now();
@@ -140,6 +157,9 @@ const show = () => {
 const beganMono = performance.now();
 const isTimeUp = () => values.minutes !== undefined && performance.now() - beganMono > Number(values.minutes) * 60_000;
 const wanted = values.only?.split(",");
+const unknown = wanted?.find((name) => !LONG.some((long) => long.name === name));
+if (unknown !== undefined) refuse(`--only: no programme ${unknown}; one of ${LONG.map(({ name }) => name).join(", ")}`);
+if (values.minutes !== undefined && !/^\d{1,4}$/.test(values.minutes)) refuse("--minutes: expected a whole number");
 let failed = 0;
 if (!values.show)
   for (const long of LONG)
@@ -152,4 +172,7 @@ if (!values.show)
       failed += part.failed;
     }
 show();
-process.exit(failed === 0 ? 0 : 1);
+const parts = read();
+const findings = parts.reduce((sum, part) => sum + part.failed, 0);
+say(`${parts.length - parts.filter((part) => part.failed > 0).length} passed, ${findings} failed`);
+process.exit(findings === 0 ? 0 : 1);

@@ -85,6 +85,8 @@ const options: WorldOptions = {
 };
 const first = countOf("seed", words.seed) ?? Math.floor(Math.random() * 1_000_000_000);
 const count = countOf("seeds", words.seeds) ?? (words.seed === undefined ? 1_000 : 1);
+if (count === 0) stop("--seeds: expected at least 1");
+if (words.trace && count > 1) stop("--trace: shows one seed; leave --seeds out");
 const seconds = countOf("seconds", words.seconds);
 /** Below this a second process costs more than it gains. */
 const WORTH_CORES = 50;
@@ -133,11 +135,13 @@ for (const share of shares) {
   sumInto(figures, share.figures);
   sumInto(struck, share.struck);
 }
-if (words.json) {
-  say(JSON.stringify(shares[0]));
-  process.exit(0);
-}
 const failures = shares.flatMap(({ failed }) => (failed === null ? [] : [failed]));
+if (words.json) {
+  const faults = shares.flatMap((share) => share.faults);
+  const all: ShareEnd = { firstSeed: first, seeds, failed: failures[0] ?? null, faults, struck, figures };
+  say(JSON.stringify(all));
+  process.exit(failures.length === 0 ? 0 : 1);
+}
 for (const seed of failures) await tellFailure(seed, options);
 const judgesCrossings = seeds >= ENOUGH_FOR_ALL_CROSSINGS && !words.without && failures.length === 0;
 const missed = judgesCrossings ? unstruck(new Map(Object.entries(struck))) : [];
