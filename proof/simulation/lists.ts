@@ -1,7 +1,7 @@
 // Looking for a lost job on a provider's list: the service's own look-up, over lists that the simulated upstream keeps.
 import type { Claims } from "../../src/providers/claims.ts";
 import type { Desk } from "../../src/providers/desk.ts";
-import { CLOCK_SLACK_MS } from "../../src/providers/listing.ts";
+import { earliestOf } from "../../src/providers/listing.ts";
 import { lookUp } from "../../src/providers/lookup.ts";
 import type { Adapter, Candidate, FindOutcome, Recovery, Work } from "../../src/providers/provider.ts";
 import { PROVIDERS } from "./market.ts";
@@ -20,7 +20,7 @@ const listReader = (provider: string, recovery: Recovery, sent: string): Pick<Ad
     const { jobs, next } = response.json as { jobs: Listed[]; next: string | null };
     const candidates = jobs.flatMap((job): Candidate[] => {
       if (recovery === "list_marker") return job.ref === context.ref ? [{ job: { jobId: job.jobId }, match: "certain" }] : [];
-      if (job.takenAtMs < sentAtMs - CLOCK_SLACK_MS || job.input !== sent) return [];
+      if (job.takenAtMs < earliestOf(context, sentAtMs) || job.input !== sent) return [];
       return [{ job: { jobId: job.jobId }, match: "equal" }];
     });
     return { kind: "page", candidates, next };
@@ -37,6 +37,7 @@ export const lookUpOnList = async (of: {
   signal: AbortSignal;
   providerMs: number;
   nowMs: () => number;
+  bornMs: number;
 }): Promise<FindOutcome> => {
   const { attempt, input } = of.work;
   const { provider, endpoint, options } = attempt.route;
@@ -65,6 +66,7 @@ export const lookUpOnList = async (of: {
       claims: of.claims,
       isOwned: of.isOwned,
       nowMs: of.nowMs,
+      bornMs: of.bornMs,
     },
     of.signal,
   );

@@ -33,6 +33,8 @@ export type NodeLife = {
   name: string;
   world: Timeline;
   clock: Clock;
+  /** When it began, by its own clock. */
+  bornMs: number;
   isAlive(): boolean;
   /** The process may end here. What awaits it then waits for ever. */
   cross(crossing: Crossing): Promise<void>;
@@ -69,6 +71,7 @@ export const beginLife = (of: {
     name,
     world,
     clock: { nowMs, after, aheadMs: () => nowMs() - of.wallMs() },
+    bornMs: startMs,
     isAlive: () => isAlive,
     cross: async (crossing) => {
       if (isAlive && of.strikes(crossing)) isAlive = false;

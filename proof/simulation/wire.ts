@@ -190,6 +190,7 @@ export const openWire = (parts: WireParts): Providers => {
         isOwned: parts.isOwned,
         providerMs: life.world.nowMs(),
         nowMs: life.clock.nowMs,
+        bornMs: life.bornMs,
       });
       await life.cross("find: answered");
       return outcome;

@@ -5,7 +5,7 @@ import type { Job, ResultFile } from "../terms.ts";
 import { detailOf, GivenUrl, JobId, readNoJob, retryAfterMs, timeOf } from "./answer.ts";
 import { readFalError } from "./fal-errors.ts";
 import { endpointOf, inputOf, markerOf } from "./fields.ts";
-import { CLOCK_SLACK_MS, matchInput } from "./listing.ts";
+import { earliestOf, matchInput } from "./listing.ts";
 import type { Adapter, AdapterContext, Candidate, PollOutcome, ProviderRequest, ProviderResponse } from "./provider.ts";
 
 /** The public queue; the list of requests lives on another host there, but below the same base where a base URL is set. */
@@ -177,7 +177,7 @@ export const fal: Adapter = {
     const query = new URLSearchParams({
       endpoint_id: endpointOf(c),
       // No end: it is not documented whether the range is about the beginning or the end of a request.
-      start: new Date(sentAtMs - CLOCK_SLACK_MS).toISOString(),
+      start: new Date(earliestOf(c, sentAtMs)).toISOString(),
       expand: "payloads",
       limit: "100",
       ...(page === null ? {} : { cursor: page }),
@@ -189,7 +189,7 @@ export const fal: Adapter = {
     const { items, next_cursor: next, has_more: more } = r.json;
     if (more === true && !next) return { kind: "unclear", detail: "the list goes on but does not say where" };
     const candidates = items
-      .filter((item) => (timeOf(item.sent_at) ?? sentAtMs) >= sentAtMs - CLOCK_SLACK_MS)
+      .filter((item) => (timeOf(item.sent_at) ?? sentAtMs) >= earliestOf(c, sentAtMs))
       .flatMap((item) => sift(c, item.request_id, item.json_input));
     return { kind: "page", candidates, next: (more !== false && next) || null };
   },

@@ -1,10 +1,13 @@
 // Finding a lost job on a provider's list: is an entry's input ours, and what do all pages together say.
 import canonicalize from "canonicalize";
 import type { JsonObject } from "../terms.ts";
-import type { Candidate, FindOutcome } from "./provider.ts";
+import type { AdapterContext, Candidate, FindOutcome } from "./provider.ts";
 
 /** Clocks differ: a job counts as ours only from this long before the sending on. */
 export const CLOCK_SLACK_MS = 120_000;
+/** The earliest time, by the provider's clock, at which a job sent at `sentAtMs` can have been made. */
+export const earliestOf = (c: Pick<AdapterContext, "clockDoubtMs">, sentAtMs: number): number =>
+  sentAtMs - CLOCK_SLACK_MS - (c.clockDoubtMs ?? 0);
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);

@@ -17,7 +17,12 @@ export type Lookup = {
   isOwned: (providerId: string, jobId: string) => Promise<boolean>;
   /** The service's clock, by which `sentAtMs` was taken. */
   nowMs: () => number;
+  /** When this process began: what was sent before was stamped by the clock of another. */
+  bornMs: number;
 };
+
+/** The clock of a former process may have been off by this much, and be right now: nothing tells. */
+const FORMER_CLOCK_DOUBT_MS = 3_600_000;
 
 /** Whether the provider's clock, as its answer tells it, is so far from ours that "not since then" means nothing. */
 const isClockApart = (response: ProviderResponse, nowMs: number): boolean => {
@@ -28,7 +33,8 @@ const isClockApart = (response: ProviderResponse, nowMs: number): boolean => {
 /** Asks once. `absent` only when every page was read and nothing on them could be ours. */
 export const lookUp = async (desk: Desk, lookup: Lookup, signal: AbortSignal): Promise<FindOutcome> => {
   const { adapter } = desk;
-  const { context, sentAtMs, timeoutMs, claims, isOwned } = lookup;
+  const { sentAtMs, timeoutMs, claims, isOwned } = lookup;
+  const context = sentAtMs < lookup.bornMs ? { ...lookup.context, clockDoubtMs: FORMER_CLOCK_DOUBT_MS } : lookup.context;
   if (adapter.find === undefined) return { kind: "unclear", detail: "no means to look it up" };
   ok(adapter.readFindPage, `${adapter.id} asks for a list that it cannot read`);
   const isAnothers = async (jobId: string) => {

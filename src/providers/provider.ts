@@ -19,6 +19,8 @@ export type AdapterContext = {
   options: JsonObject;
   /** Base URL of the provider, without a slash at its end. */
   baseUrl: string;
+  /** For a look-up: how far the time of the sending may be off in both directions, beside the usual slack, ms. */
+  clockDoubtMs?: number;
   input: { raw: JsonObject; filled: JsonObject };
 };
 

@@ -73,6 +73,8 @@ const readComposed = (text: string | null, ref: string): Static<typeof composedR
  */
 export const openProviders = (options: ProvidersOptions): Providers => {
   const times = { ...CALL_TIMES, ...options.timeouts };
+  const nowMs = options.nowMs ?? Date.now;
+  const bornMs = nowMs();
   const slots = { ...slotsWithin(requestLimit()), ...options.slots };
   const claims = openClaims();
   const desks = new Map(
@@ -150,7 +152,8 @@ export const openProviders = (options: ProvidersOptions): Providers => {
         timeoutMs: times.findMs,
         claims,
         isOwned: options.isOwned,
-        nowMs: options.nowMs ?? Date.now,
+        nowMs,
+        bornMs,
       };
       return await desk.inTurn("finds", times.findMs, signal, late, () => lookUp(desk, lookup, signal));
     },

@@ -4,7 +4,7 @@ import { TypeCompiler } from "@sinclair/typebox/compiler";
 import type { FailureClass, ResultFile } from "../terms.ts";
 import { detailOf, GivenUrl, JobId, readNoJob, retryAfterMs, timeOf } from "./answer.ts";
 import { endpointOf, inputOf } from "./fields.ts";
-import { CLOCK_SLACK_MS, matchInput } from "./listing.ts";
+import { earliestOf, matchInput } from "./listing.ts";
 import type { Adapter, AdapterContext, Candidate, PollOutcome, ProviderRequest, ProviderResponse } from "./provider.ts";
 
 export const REPLICATE_BASE_URL = "https://api.replicate.com/v1";
@@ -15,6 +15,7 @@ const CANCEL_AFTER = "40m";
 const KEPT_MS = 3_600_000;
 /** A submission whose answer was lost was created within its own deadline; the rest is for clocks that differ. */
 const CREATED_WITHIN_MS = 600_000;
+const latestOf = (c: AdapterContext, sentAtMs: number): number => sentAtMs + CREATED_WITHIN_MS + (c.clockDoubtMs ?? 0);
 
 const Nullable = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) => Type.Optional(Type.Union([type, Type.Null()]));
 
@@ -167,8 +168,8 @@ export const replicate: Adapter = {
   find(c, sentAtMs, page) {
     if (page !== null) return read(page);
     const query = new URLSearchParams({
-      created_after: new Date(sentAtMs - CLOCK_SLACK_MS).toISOString(),
-      created_before: new Date(sentAtMs + CREATED_WITHIN_MS).toISOString(),
+      created_after: new Date(earliestOf(c, sentAtMs)).toISOString(),
+      created_before: new Date(latestOf(c, sentAtMs)).toISOString(),
     });
     return read(`${c.baseUrl}/predictions?${query}`);
   },
@@ -177,10 +178,10 @@ export const replicate: Adapter = {
     const { results, next } = r.json;
     const { model } = partsOf(c);
     const sent = inputOf(c);
-    const earliestMs = sentAtMs - CLOCK_SLACK_MS;
+    const earliestMs = earliestOf(c, sentAtMs);
     const candidates = results.flatMap((entry): Candidate[] => {
       const createdAtMs = timeOf(entry.created_at) ?? sentAtMs;
-      if (createdAtMs < earliestMs || createdAtMs > sentAtMs + CREATED_WITHIN_MS) return [];
+      if (createdAtMs < earliestMs || createdAtMs > latestOf(c, sentAtMs)) return [];
       if (typeof entry.model === "string" && entry.model !== model) return [];
       const match = entry.data_removed === true ? "possible" : matchInput(sent, entry.input);
       return match === "no" ? [] : [{ job: { jobId: entry.id }, match }];

@@ -78,6 +78,7 @@ const playList = async (list: readonly Page[]): Promise<void> => {
       context: { ref: "ref-1", endpoint: "", options: {}, baseUrl: "", input: { raw: {}, filled: {} } },
       ...{ sentAtMs: NOW_MS - 1000, timeoutMs: 60_000, claims: openClaims() },
       isOwned: async (_, jobId) => owned.has(jobId),
+      bornMs: 0,
       nowMs: () => NOW_MS,
     },
     new AbortController().signal,

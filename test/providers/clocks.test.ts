@@ -47,3 +47,27 @@ test("a list whose clock is ours, or that does not tell the time, is believed", 
   expect(await find("replicate", NOTHING, null)).toEqual({ kind: "absent" });
   expect(await find("replicate", OURS_BY_INPUT, SENT_AT_MS + MINUTE_MS)).toMatchObject({ kind: "found" });
 });
+
+test("what another process sent may have been stamped by a clock that was off: an hour on both sides is looked through", async () => {
+  const asked: URLSearchParams[] = [];
+  const hourBefore = { ...OURS_BY_INPUT, results: [{ ...OURS_BY_INPUT.results[0], created_at: "2026-11-21T09:20:00Z" }] };
+  using wire = openWire({
+    asked: (socket, request) => {
+      asked.push(new URL(request.split(" ")[1] ?? "", "http://provider.test").searchParams);
+      socket.write(answerOf(200, hourBefore));
+    },
+  });
+  const settings = { replicate: { base_url: wire.url, key: "s3cr3t-0123456789" } };
+  let nowMs = SENT_AT_MS + MINUTE_MS;
+  const lost = () => errandFor({ provider: "replicate", ref: "a-1" });
+  const isOwned = async () => false;
+  const next = openProviders({ settings, isOwned, nowMs: () => nowMs });
+  expect(await next.find(lost(), new AbortController().signal)).toMatchObject({ kind: "found" });
+  expect(Date.parse(asked[0]?.get("created_after") ?? "")).toBeLessThanOrEqual(SENT_AT_MS - 60 * MINUTE_MS);
+  expect(Date.parse(asked[0]?.get("created_before") ?? "")).toBeGreaterThanOrEqual(SENT_AT_MS + 60 * MINUTE_MS);
+
+  nowMs = SENT_AT_MS - MINUTE_MS;
+  const same = openProviders({ settings, isOwned, nowMs: () => nowMs });
+  nowMs = SENT_AT_MS + MINUTE_MS;
+  expect(await same.find(lost(), new AbortController().signal)).toEqual({ kind: "absent" });
+});
