@@ -99,8 +99,28 @@ export type House = {
 };
 
 const quiet: Record<string, string> = { GENROUTER_LIMITS__BURST_PER_S: "100000", GENROUTER_LIMITS__IN_PROGRESS: "1000" };
+/** Files that are still being received; what was let go ends by itself, and nobody waits for it. */
+const watchFiles = (inner: Files) => {
+  const incoming = new Set<object>();
+  const files: Files = {
+    ...inner,
+    receive: async (id, n) => {
+      const token = {};
+      incoming.add(token);
+      const over = () => void incoming.delete(token);
+      const received = await inner.receive(id, n).catch((fault: unknown) => {
+        over();
+        throw fault;
+      });
+      return { ...received, keep: () => received.keep().finally(over), discard: () => received.discard().finally(over) };
+    },
+  };
+  return { files, isIdle: () => incoming.size === 0 };
+};
+
 /** Real milliseconds after which an expectation that never comes true fails its test. */
 const PATIENCE_MS = 8000;
+const WRITERS_MS = 1000;
 
 export const openHouse = async (options: HouseOptions = {}): Promise<House> => {
   const clock = options.clock ?? testClock(options.factor ?? 100);
@@ -126,6 +146,7 @@ export const openHouse = async (options: HouseOptions = {}): Promise<House> => {
       ? await openDirectory({ dir, mode: "test", pragmas })
       : await openHere({ path, mode: "test", nowMs: clock.nowMs(), pragmas }),
   );
+  const watched = watchFiles(await openLocalFiles(join(dir, "files")));
   const lines: House["lines"] = [];
   const log: Log = (event, fields = {}) => void lines.push({ event, fields });
   const rooms = await joinRooms({
@@ -133,7 +154,7 @@ export const openHouse = async (options: HouseOptions = {}): Promise<House> => {
     clock,
     log,
     store,
-    files: aroundFiles(await openLocalFiles(join(dir, "files"))),
+    files: aroundFiles(watched.files),
     catalogue,
     pace: 1,
     unknownOutcome: () => lines.push({ event: "store outcome unknown", fields: {} }),
@@ -207,7 +228,11 @@ export const openHouse = async (options: HouseOptions = {}): Promise<House> => {
     if (!options.simulator) await simulator.stop();
     if (!options.clock) clock.stop();
     await store.close();
-    if (!options.dir) rmSync(dir, { recursive: true, force: true });
+    if (options.dir) return;
+    // A file that is still written would make the directory anew; one that a test holds back for good is not waited for.
+    const endMono = performance.now() + WRITERS_MS;
+    while (!watched.isIdle() && performance.now() < endMono) await new Promise((wake) => setTimeout(wake, 2));
+    rmSync(dir, { recursive: true, force: true });
   };
   const verify = async () => {
     const broken = (await store.verify(clock.nowMs())).filter((check) => !check.ok);

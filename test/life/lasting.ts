@@ -1,5 +1,5 @@
 // A scene that outlives its house: the same directory, simulator and clock, before and after the process has died.
-import { afterEach } from "bun:test";
+import { onTestFinished } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -26,11 +26,6 @@ export type Lasting = {
   /** Opens the house again, and shows it with the first one's account. */
   reopen(): Promise<Scene>;
 };
-
-const undo: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const step of undo.splice(0)) await step();
-});
 
 export const openLasting = async (
   routes: readonly TestRoute[],
@@ -79,12 +74,15 @@ export const openLasting = async (
     around: options.around ?? around,
     ...(pragmas ? { pragmas } : {}),
   });
-  undo.push(
-    () => first.crash(),
-    () => simulator.stop(),
-    () => clock.stop(),
-    () => rmSync(dir, { recursive: true, force: true }),
-  );
+  const reopened: Scene[] = [];
+  // Whatever the order in which things are finished: the houses go before what they stand on.
+  onTestFinished(async () => {
+    for (const scene of reopened) await scene.close();
+    await first.crash();
+    await simulator.stop();
+    clock.stop();
+    rmSync(dir, { recursive: true, force: true });
+  });
   return {
     first,
     tenant: first.tenant,
@@ -96,6 +94,7 @@ export const openLasting = async (
     },
     reopen: async () => {
       const again = await openScene(shared);
+      reopened.push(again);
       const { tenant } = first;
       return {
         ...again,

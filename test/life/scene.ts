@@ -1,5 +1,5 @@
 // A scene of the life of a generation: a house with a small catalogue, and how everything is looked at when it has ended.
-import { afterEach, expect, setDefaultTimeout } from "bun:test";
+import { expect, onTestFinished, setDefaultTimeout } from "bun:test";
 import type { Attempt } from "../../src/terms.ts";
 import { type House, type HouseOptions, openHouse, type Shown, type Tenant } from "../house.ts";
 import { catalogueOf, FAL, INPUT, MODEL, REPLICATE, SPARE, type TestRoute } from "./catalogue.ts";
@@ -26,11 +26,6 @@ export type SceneOptions = HouseOptions & { routes?: readonly TestRoute[]; files
 // What does not come about is told by the house itself, before the runner gives up.
 setDefaultTimeout(20_000);
 
-const open: House[] = [];
-afterEach(async () => {
-  for (const house of open.splice(0)) await house.close();
-});
-
 /** Opens a house that is verified and closed at the end of the test. */
 export const openScene = async ({
   routes = [FAL, REPLICATE, SPARE],
@@ -38,7 +33,8 @@ export const openScene = async ({
   ...options
 }: SceneOptions = {}): Promise<Scene> => {
   const house = await openHouse({ catalogue: catalogueOf(routes, files), ...options });
-  open.push(house);
+  // Not a hook of this module, which would be of the first file alone that imports it.
+  onTestFinished(() => house.close());
   const seqOf = async (id: string) => (await house.store.findGeneration(id))?.seq ?? 0;
   const attempts = async (id: string) => house.store.attemptsOf(await seqOf(id));
   return {
