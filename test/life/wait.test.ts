@@ -121,7 +121,10 @@ test("a route's time counts from its first sending, over backing off and confirm
   expect((first?.endsAtMs ?? 0) - (first?.sentAtMs ?? 0)).toBe(600_000);
   scene.clock.skip(200_000);
   await scene.until(id, ({ message }) => message !== undefined);
-  expect((await scene.attempts(id))[0]).toMatchObject({ sentAtMs: first?.sentAtMs, endsAtMs: first?.endsAtMs });
+  const again = (await scene.attempts(id))[0];
+  expect(again?.endsAtMs).toBe(first?.endsAtMs ?? 0);
+  // What a look-up may conclude counts from the sending that could have made a job.
+  expect(again?.sentAtMs ?? 0).toBeGreaterThanOrEqual((first?.sentAtMs ?? 0) + 200_000);
   scene.clock.skip((first?.endsAtMs ?? 0) - scene.clock.nowMs());
   await expectEnd(scene, id, { ends: 25, attempts: ["lost", "delivered"], received: ["fal", "fal", "replicate"] });
 });
