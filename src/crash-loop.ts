@@ -23,6 +23,8 @@ const CLEAR: Mark = { deaths: 0, seq: null, without: null, suspects: [] };
 
 export type CrashLoopParts = {
   clock: Clock;
+  /** Deaths of its own after which a generation is parked, where it is to differ: simulated processes die of nothing. */
+  parkAfter?: number;
   /** What was noted last; null when nothing was. */
   noted: () => Promise<string | null>;
   commit: (deeds: readonly Deed[]) => Promise<DeedOutcome[]>;
@@ -88,7 +90,7 @@ export const openCrashLoop = (parts: CrashLoopParts): CrashLoop => {
   /** Parks what recoveries died of again and again. */
   const parkCauses = async (): Promise<void> => {
     for (const [seq, times] of suspects) {
-      if (times < PARK_AFTER) continue;
+      if (times < (parts.parkAfter ?? PARK_AFTER)) continue;
       suspects.delete(seq);
       const [cause] = await parts.unfinished(seq - 1, 1);
       if (cause?.seq !== seq || cause.snapshot === null) continue;

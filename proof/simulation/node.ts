@@ -91,6 +91,7 @@ export const openNode = (name: string, around: Surroundings): Node => {
     await mine.cross("boot: database opened");
     crashLoop = openCrashLoop({
       clock: mine.clock,
+      parkAfter: Number.POSITIVE_INFINITY,
       noted: store.recoveryNote,
       commit: store.commit,
       unfinished: store.unfinished,
