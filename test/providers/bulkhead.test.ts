@@ -1,6 +1,6 @@
 // One provider that hangs beside a healthy one: whatever it holds, the others are served, within the runtime's own bound.
 import { expect, test } from "bun:test";
-import { openProviders } from "../../src/providers/providers.ts";
+import { openProviders, slotsWithin } from "../../src/providers/providers.ts";
 import { errandFor } from "./errand.ts";
 import { answerOf, openWire } from "./wire.ts";
 
@@ -13,6 +13,8 @@ const openBoth = (fal: string, replicate: string) =>
     settings: { fal: { base_url: fal, key: KEY }, replicate: { base_url: replicate, key: KEY } },
     isOwned,
     timeouts: { submitMs: 60_000, pollMs: 60_000, findMs: 60_000, cancelMs: 60_000 },
+    // The test runner lets 256 requests out whatever the environment says.
+    slots: slotsWithin(256),
   });
 const openHealthyWire = () =>
   openWire({
