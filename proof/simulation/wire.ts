@@ -104,11 +104,12 @@ export const openWire = (parts: WireParts): Providers => {
     if (!isTold || signal.aborted || seen === null) return { kind: "ambiguous", detail: "no answer" };
     if (isAnswerBad) return { kind: "ambiguous", detail: "an answer that is not one" };
     const outcome = answerOf(seen);
-    if (outcome.kind === "accepted" && !claims.take(route.provider, outcome.job.jobId, ref))
-      return { kind: "ambiguous", detail: "the job was given to another attempt" };
-    const other =
-      outcome.kind === "accepted" && dice.chance(faults.wrongJob) ? await anothersJob(route.provider, ref) : undefined;
-    if (other) return { kind: "accepted", job: { jobId: other } };
+    if (outcome.kind === "accepted") {
+      const other = dice.chance(faults.wrongJob) ? await anothersJob(route.provider, ref) : undefined;
+      if (other) outcome.job = { jobId: other };
+      if (!claims.take(route.provider, outcome.job.jobId, ref))
+        return { kind: "ambiguous", detail: "the job was given to another attempt" };
+    }
     await life.cross("submit: answer read, not written down");
     if (outcome.kind === "rejected") parts.refusedFor(ref);
     return outcome;
