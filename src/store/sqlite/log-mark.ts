@@ -1,7 +1,8 @@
 // A mark beside the database while its log may hold what the file does not, so that a log that is gone is missed.
 import { closeSync, existsSync, fsyncSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { StoreDamaged } from "./faults.ts";
+import { StoreUnknown } from "../../deeds.ts";
+import { faultText, StoreDamaged } from "./faults.ts";
 import { DATABASE_FILE } from "./open.ts";
 
 const MARK = "log-in-use";
@@ -17,14 +18,22 @@ export const markLog = (dir: string): void => {
   }
 };
 
-/** The log is about to be folded into the file and deleted. The mark goes first and for good, or a power cut could leave it alone. */
+/**
+ * The log is about to be folded into the file and deleted. The mark goes first and for good, or a power cut could leave it alone.
+ * @throws StoreUnknown the disk refused: the log must not be folded.
+ */
 export const unmarkLog = (dir: string): void => {
   const path = join(dir, MARK);
   if (!existsSync(path)) return;
-  rmSync(path, { force: true });
-  const names = openSync(dir, "r");
-  fsyncSync(names);
-  closeSync(names);
+  try {
+    rmSync(path, { force: true });
+    const names = openSync(dir, "r");
+    fsyncSync(names);
+    closeSync(names);
+  } catch (fault) {
+    // The log stays, with everything that is in it: the next start reads it.
+    throw new StoreUnknown(`the mark beside the log could not be taken away for good: ${faultText(fault)}`);
+  }
 };
 
 /**
