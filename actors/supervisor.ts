@@ -226,7 +226,10 @@ export class Supervisor {
   /** What a restored generation waits for is about to be asked: where it has not moved on, its last look begins now. */
   private turnOf(ask: Ask, held: Held, { deadlineFrom, snapshot }: TakenUp): Ask | null {
     const { seq } = held.host;
-    if (!held.standing.hasLeft && this.held.get(seq) === held) this.deadlines.set(seq, deadlineFrom(this.parts.clock.nowMs()));
+    const isHeld = this.held.get(seq) === held;
+    // Lost meanwhile: a person has to look, and nothing more is asked.
+    if (!isHeld && !held.standing.hasEnded) return null;
+    if (isHeld && !held.standing.hasLeft) this.deadlines.set(seq, deadlineFrom(this.parts.clock.nowMs()));
     return stillToAsk(ask, snapshot.context.watched, held.standing);
   }
 

@@ -8,15 +8,17 @@ import { DEFAULT_PRAGMAS, openWriter, type Pragmas } from "./open.ts";
 import { pack } from "./pack.ts";
 import { readsOver } from "./reads.ts";
 
+const over = (db: Database, path: string, mode: Mode, nowMs: number): Store => {
+  const batch = openBatch(db, ownDatabase(db, path, mode, nowMs));
+  return { ...readsOver(db), commit: async (deeds) => batch(deeds.map(pack)) };
+};
+
 /**
  * Opens a store over a connection of `openWriter` to a database in memory. Opened again over the same connection, it is what the
  * next process finds after the last one ended: everything that was committed, and a new epoch.
  */
-export const openSqliteOver = async (db: Database, options: { mode: Mode; nowMs: number }): Promise<Store> => {
-  const epoch = ownDatabase(db, ":memory:", options.mode, options.nowMs);
-  const batch = openBatch(db, epoch);
-  return { ...readsOver(db), commit: async (deeds) => batch(deeds.map(pack)) };
-};
+export const openSqliteOver = async (db: Database, { mode, nowMs }: { mode: Mode; nowMs: number }): Promise<Store> =>
+  over(db, ":memory:", mode, nowMs);
 
 /** Opens `path` (or `:memory:`) for reading and writing in this thread. It takes no lock: the caller is alone with the file. */
 export const openSqliteHere = async (options: {
@@ -26,7 +28,5 @@ export const openSqliteHere = async (options: {
   pragmas?: Partial<Pragmas>;
 }): Promise<Store> => {
   const db = openWriter(options.path, { ...DEFAULT_PRAGMAS, ...options.pragmas });
-  const epoch = ownDatabase(db, options.path, options.mode, options.nowMs ?? Date.now());
-  const batch = openBatch(db, epoch);
-  return { ...readsOver(db), commit: async (deeds) => batch(deeds.map(pack)) };
+  return over(db, options.path, options.mode, options.nowMs ?? Date.now());
 };
