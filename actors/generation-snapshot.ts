@@ -25,6 +25,12 @@ export const freeze = (snapshot: GenerationSnapshot): string => {
   return JSON.stringify({ v: SNAPSHOT_VERSION, value: snapshot.value, memory });
 };
 
+/** The frozen form of the same generation parked, made without waking it; what was watched is not fetched again either. */
+export const freezeParked = (frozen: string): string => {
+  const { v, memory } = JSON.parse(frozen) as { v: number; memory: object };
+  return JSON.stringify({ v, value: { running: "parked" }, memory: { ...memory, watched: [] } });
+};
+
 /** What a frozen snapshot says, without waking its actor. @throws when it is of an unknown version or not a state of the machine. */
 export const thaw = (frozen: string, plan: readonly PlannedRoute[]): GenerationSnapshot => {
   const { v, value, memory } = JSON.parse(frozen) as {

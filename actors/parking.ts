@@ -1,11 +1,11 @@
 // Parks a generation from what is on disk, without waking its actor: for one whose waking takes the process down.
 import type { StepDeed, Unfinished } from "../src/deeds.ts";
+import { freezeParked } from "./generation-snapshot.ts";
 import { PARKED_MESSAGE } from "./generation-words.ts";
 
 /** The step that leaves everything as it is, does nothing more, and keeps the hold until a person has looked. */
 export const parkingOf = (found: Unfinished, reason: string, atMs: number): StepDeed => {
   if (found.snapshot === null) throw new Error("a generation that never had a seat is not parked");
-  const { v, memory } = JSON.parse(found.snapshot) as { v: number; memory: object };
   return {
     deed: "step",
     seq: found.seq,
@@ -13,8 +13,7 @@ export const parkingOf = (found: Unfinished, reason: string, atMs: number): Step
     atMs,
     event: { type: "parked", reason },
     stateAfter: "running.parked",
-    // What was watched is not fetched again either: it may be the cause.
-    snapshot: JSON.stringify({ v, value: { running: "parked" }, memory: { ...memory, watched: [] } }),
+    snapshot: freezeParked(found.snapshot),
     message: PARKED_MESSAGE,
     attemptChanges: [],
     commands: [],

@@ -34,7 +34,13 @@ export const SettingsSchema = Type.Object(
       { default: {}, additionalProperties: false },
     ),
     data: Type.Object(
-      { dir: Type.String({ default: "./data", minLength: 1, description: "data directory: database, files, control socket" }) },
+      {
+        dir: Type.String({ default: "./data", minLength: 1, description: "data directory: database, files, control socket" }),
+        network_disk: Type.Boolean({
+          default: false,
+          description: "accept a data directory on a network file system, whose locks cannot be relied on",
+        }),
+      },
       { default: {}, additionalProperties: false },
     ),
     catalogue: Type.Object(

@@ -71,7 +71,7 @@ export const openService = async (
   const { log, simulate, around = (store) => store } = more;
   let catalogue = readCatalogue(settings);
   const mode = simulate ? "test" : "live";
-  const store = around(await openSqliteStore({ dir: settings.data.dir, mode }));
+  const store = around(await openSqliteStore({ dir: settings.data.dir, mode, allowNetworkDisk: settings.data.network_disk }));
   const undo: (() => Promise<unknown>)[] = [() => store.close()];
   try {
     const clock = systemClock(await store.lastSeenMs());

@@ -1,24 +1,24 @@
-// Directories of long-running programmes: they are gone when the programme ends, also when a person or a scheduler stops it.
+// Directories that tests and programmes fill while they run: gone when the programme ends, also by a signal, unless something was found there.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-export type Scratch = { dir: string; drop(): void };
-
-const made = new Set<string>();
+const held = new Set<string>();
 const killers = new Set<() => void>();
+/** A process that was just killed may still be writing its last file. */
+const DYING_MS = 50;
+const DYING_TURNS = 10;
 let isWatching = false;
 
-const drop = (dir: string): void => {
-  // A process that was just killed may still be writing its last file.
-  for (let turn = 0; turn < 10; turn += 1)
+export const dropScratch = (dir: string): void => {
+  held.delete(dir);
+  for (let turn = 0; turn < DYING_TURNS; turn += 1)
     try {
       rmSync(dir, { recursive: true, force: true });
-      break;
+      return;
     } catch {
-      Bun.sleepSync(50);
+      Bun.sleepSync(DYING_MS);
     }
-  made.delete(dir);
 };
 
 const watchTheEnd = (): void => {
@@ -29,20 +29,23 @@ const watchTheEnd = (): void => {
   process.on("SIGHUP", () => process.exit(129));
   process.on("exit", () => {
     for (const kill of killers) kill();
-    for (const dir of [...made]) drop(dir);
+    for (const dir of [...held]) dropScratch(dir);
   });
 };
 
-/** What writes to such a directory is killed before it is removed. */
+/** Called at the end, however it comes, before directories are removed: kills what still writes there, unmounts what is mounted there. */
 export const killAtTheEnd = (kill: () => void): void => {
   watchTheEnd();
   killers.add(kill);
 };
 
-/** A new directory under the system's own for such; its name begins with `prefix`. */
-export const openScratch = (prefix: string): Scratch => {
+/** A new empty directory; its name begins with `prefix`. */
+export const makeScratch = (prefix: string): string => {
   watchTheEnd();
   const dir = mkdtempSync(join(tmpdir(), prefix));
-  made.add(dir);
-  return { dir, drop: () => drop(dir) };
+  held.add(dir);
+  return dir;
 };
+
+/** It is evidence now, and stays. */
+export const keepScratch = (dir: string): void => void held.delete(dir);

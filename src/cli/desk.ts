@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { systemClock } from "../clock.ts";
+import type { Settings } from "../config.ts";
 import type { OfficeDeed } from "../deeds.ts";
 import { DirectoryInUse } from "../store/sqlite/faults.ts";
 import { askAbout, officeOverSocket } from "./control-client.ts";
@@ -18,7 +19,12 @@ export type Birth = { create: "live" | "test"; note: (line: string) => void } | 
  * Runs work with the office of a data directory.
  * @throws DirectoryInUse when another process owns it and does not answer, DirectoryUnusable, and what `work` throws.
  */
-export const withOffice = async <T>(dir: string, work: (office: Office) => Promise<T>, birth: Birth = null): Promise<T> => {
+export const withOffice = async <T>(
+  data: Settings["data"],
+  work: (office: Office) => Promise<T>,
+  birth: Birth = null,
+): Promise<T> => {
+  const { dir } = data;
   const { openSqliteStore } = await import("../store/sqlite/client.ts");
   const { DATABASE_FILE } = await import("../store/sqlite/open.ts");
   const endMs = performance.now() + STARTING_MS;
@@ -27,7 +33,11 @@ export const withOffice = async <T>(dir: string, work: (office: Office) => Promi
     const isNew = !existsSync(join(dir, DATABASE_FILE));
     try {
       // A directory that exists keeps the mode it was made with.
-      const store = await openSqliteStore({ dir, ...(isNew && birth ? { mode: birth.create } : { requireExisting: true }) });
+      const store = await openSqliteStore({
+        dir,
+        allowNetworkDisk: data.network_disk,
+        ...(isNew && birth ? { mode: birth.create } : { requireExisting: true }),
+      });
       try {
         if (isNew) birth?.note(`new data directory ${resolve(dir)}`);
         const office = openOffice({

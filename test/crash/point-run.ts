@@ -16,9 +16,9 @@ import {
 } from "../../proof/crash/world.ts";
 import type { StoreReads } from "../../src/store/store.ts";
 import type { JsonObject } from "../../src/terms.ts";
+import { dropScratch, makeScratch } from "../scratch.ts";
 import { spawnHooked, startHooked } from "./hooked.ts";
 import type { Found, Point } from "./points.ts";
-import { dropScratch, makeScratch } from "./scratch.ts";
 
 export type PointWorld = { simulator: SimulatorProcess; speed: number; genrouter: Genrouter };
 

@@ -5,10 +5,10 @@ import { parseArgs } from "node:util";
 import { runLanes } from "../../proof/crash/lanes.ts";
 import { FROM_SOURCES, freePort, type Genrouter } from "../../proof/crash/processes.ts";
 import { startSimulator } from "../../proof/crash/world.ts";
+import { dropScratch, keepScratch, makeScratch } from "../scratch.ts";
 import { builtBinary } from "./built.ts";
 import { type PointWorld, playBirth, playInsideSettlement, playPoint, playUpgrade } from "./point-run.ts";
 import { POINTS } from "./points.ts";
-import { dropScratch, endAtSignals, keepScratch, makeScratch } from "./scratch.ts";
 
 const HELP = `Usage: npm run crash -- [--cycles N] [--seed N] [--only points|random] [--lanes N] [--workers N] [--sources]
 
@@ -71,8 +71,6 @@ if (flags.only !== undefined && flags.only !== "points" && flags.only !== "rando
   process.exit(2);
 }
 
-endAtSignals();
-
 let passed = 0;
 let failed = 0;
 const judge = (name: string, faults: readonly string[]) => {
@@ -131,6 +129,7 @@ const playRandom = async (genrouter: Genrouter) => {
   const { checks, figures } = await runLanes({ ...wanted, dir, genrouter, say: hear });
   for (const { name, faults } of checks) judge(name, faults);
   if (checks.every(({ faults }) => faults.length === 0)) dropScratch(dir);
+  else keepScratch(dir);
   const minutes = (performance.now() - beganMono) / 60_000;
   return { ...figures, cyclesPerMin: Math.round(((figures.cycles ?? 0) / minutes) * 10) / 10 };
 };

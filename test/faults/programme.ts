@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 import { freePort, killAll } from "../../proof/crash/processes.ts";
 import { startSimulator } from "../../proof/crash/world.ts";
 import { builtBinary } from "../crash/built.ts";
-import { dropScratch, endAtSignals, makeScratch } from "../crash/scratch.ts";
+import { dropScratch, makeScratch } from "../scratch.ts";
 import { SPEED } from "./scene.ts";
 import { SPACE } from "./space.ts";
 import { STARTS } from "./starts.ts";
@@ -66,7 +66,6 @@ if (flags.help) {
   say(help);
   process.exit(0);
 }
-endAtSignals();
 
 /** Rows played side by side: most of each is waiting. */
 const AT_A_TIME = 3;

@@ -13,7 +13,7 @@ import {
   spawnServing,
   type Tenant,
 } from "../../proof/crash/world.ts";
-import { dropScratch, makeScratch } from "../crash/scratch.ts";
+import { dropScratch, makeScratch } from "../scratch.ts";
 import { buildShim } from "../shim/build.ts";
 
 export const SPEED = 200;

@@ -172,10 +172,23 @@ const failsAtStart = (world: RowWorld) =>
     await scene.recovers();
   });
 
+/** Locks of such a disk may be held by two; an operator who knows better says so. */
+const networkDisk = (world: RowWorld) =>
+  withScene(world, async (scene) => {
+    const { env } = scene.faulty({ TYPE: "0x6969" });
+    await endsWith(scene.spawn(env), EXITS.unwritable, /network file system \(NFS\).*GENROUTER_DATA__NETWORK_DISK/);
+    const life = await scene.start({ ...env, GENROUTER_DATA__NETWORK_DISK: "true" });
+    must((await scene.submit(life.url))?.status === 202, "it does not work where it was told to");
+    await scene.settles(life);
+    await scene.stop(life);
+    await scene.recovers();
+  });
+
 export const STARTS: readonly Row[] = [
   { name: "read-only", says: "a directory that cannot be written: exit 78", play: readOnly },
   { name: "damaged-page", says: "damaged pages: the start is refused and names a backup", play: damaged },
   { name: "log-gone", says: "a log deleted after a crash: the start is refused, and verify tells it", play: logGone },
+  { name: "network-disk", says: "a network file system: exit 78, unless the operator allows it", play: networkDisk },
   { name: "second", says: "a second process: exit 75, and the first is unharmed", play: second },
   { name: "descriptors", says: "64 descriptors: it does not end, loses nothing, and works again", play: descriptors },
   { name: "start-fails", says: "a disk that fails at the start: exit 70, and the next start is clean", play: failsAtStart },

@@ -1,7 +1,7 @@
 // Plays the fuzzer in parts, each with a service of its own: kept cases first, then new ones; judges, keeps and tells.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openScratch } from "../scratch.ts";
+import { dropScratch, makeScratch } from "../scratch.ts";
 import { KEPT, type Kept, keptCases } from "./kept.ts";
 import { openLingering } from "./lingering.ts";
 import { type Finding, playKept, replay, runCases } from "./run.ts";
@@ -34,7 +34,7 @@ const tellFinding = ({ seed, path, faults, case: one, line }: Finding) => {
 
 /** Opens a service of its own for `work`, and ends it. */
 const inWorld = async (work: (world: World) => Promise<void>): Promise<void> => {
-  const { dir, drop } = openScratch("fuzz-");
+  const dir = makeScratch("fuzz-");
   const served = await spawnServed(dir, (code) => {
     judge("the service lives", [`it ended with ${code}`]);
     say(`${passed} passed, ${failed} failed`);
@@ -46,7 +46,7 @@ const inWorld = async (work: (world: World) => Promise<void>): Promise<void> => 
     world.books.close();
   } finally {
     await served.close();
-    drop();
+    dropScratch(dir);
   }
 };
 

@@ -1,5 +1,5 @@
 // A world whose power fails: lives under load that end with a cut, after each a look at the disk, at last peace and the audit.
-import { mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Glob } from "bun";
 import { auditAll, type Check } from "../../proof/crash/audit.ts";
@@ -18,6 +18,7 @@ import {
   startSimulator,
 } from "../../proof/crash/world.ts";
 import { chance } from "../../src/simulator/rules.ts";
+import { dropScratch } from "../scratch.ts";
 import { openPowerDisk } from "./disk.ts";
 import { type Missing, openLook } from "./look.ts";
 
@@ -168,7 +169,7 @@ export const runCuts = async (plan: CutsPlan): Promise<CutsEnd> => {
       ...peace.checks,
     );
   }
-  if (!plan.isAudited || (isWhole() && checks.every(({ faults }) => faults.length === 0))) rmSync(plan.dir, { recursive: true });
+  if (!plan.isAudited || (isWhole() && checks.every(({ faults }) => faults.length === 0))) dropScratch(plan.dir);
   else say(`kept for a look: ${plan.dir}`);
   return { missing, checks, figures };
 };

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Check } from "../../proof/crash/audit.ts";
 import { entry, run } from "../../proof/crash/processes.ts";
-import { dropScratch, makeScratch } from "../crash/scratch.ts";
+import { dropScratch, makeScratch } from "../scratch.ts";
 import { openPowerDisk } from "./disk.ts";
 
 /** The ways, and how often each: when several come at once, whose turn it is differs. */

@@ -6,7 +6,7 @@ import type { Check } from "../../proof/crash/audit.ts";
 import { entry, type Genrouter, killAll } from "../../proof/crash/processes.ts";
 import { mergeChecks, mergeEnds } from "../../proof/crash/tally.ts";
 import { builtBinary } from "../crash/built.ts";
-import { endAtSignals, keepScratch, makeScratch } from "../crash/scratch.ts";
+import { keepScratch, makeScratch } from "../scratch.ts";
 import { type CutsEnd, type CutsPlan, runCuts } from "./cuts.ts";
 import { playKept } from "./kept.ts";
 import type { Missing } from "./look.ts";
@@ -57,7 +57,6 @@ if (flags.help) {
   say(HELP);
   process.exit(0);
 }
-endAtSignals();
 
 let passed = 0;
 let failed = 0;

@@ -4,11 +4,13 @@
 // FAULTFS_FAIL_WRITE_AT, FAULTFS_FAIL_SYNC_AT: the call that fails, counted from 1; FAULTFS_TIMES=on: and all after it.
 // FAULTFS_ERRNO: EIO (the default), ENOSPC or EDQUOT. FAULTFS_SLOW_SYNC_MS: how long each sync takes.
 // FAULTFS_BUDGET: bytes that files may still grow by before ENOSPC, over the life of the process.
+// FAULTFS_TYPE: the file system that statfs says the directory is on, e.g. 0x6969 for NFS.
 // FAULTFS_BOARD: a file of eight 64-bit numbers that the test and the shim share: writes seen, syncs seen, faults struck,
 // bytes grown, and what the test sets: 1 while faults may strike. Without it they always may. It counts at all times.
 // The runtime's own writes are system calls that no library stands before: only SQLite's are counted and refused, and all syncs.
 #include "under.h"
 #include <sys/mman.h>
+#include <sys/statfs.h>
 #include <time.h>
 
 enum { WRITES, SYNCS, STRUCK, GROWN, ARMED, NUMBERS = 8 };
@@ -21,7 +23,7 @@ static const char *match;
 
 static uint64_t number_of(const char *variable) {
   const char *text = getenv(variable);
-  return text == NULL ? 0 : strtoull(text, NULL, 10);
+  return text == NULL ? 0 : strtoull(text, NULL, 0);
 }
 
 __attribute__((constructor)) static void begin(void) {
@@ -99,5 +101,13 @@ ssize_t write(int fd, const void *bytes, size_t size) { return refuses(fd, size,
 ssize_t writev(int fd, const struct iovec *parts, int count) { return refuses(fd, sum_of(parts, count), -1) ? -1 : REAL(writev)(fd, parts, count); }
 ssize_t pwrite(int fd, const void *bytes, size_t size, off_t at) { return refuses(fd, size, at + (off_t)size) ? -1 : REAL(pwrite)(fd, bytes, size, at); }
 ssize_t pwrite64(int fd, const void *bytes, size_t size, off64_t at) { return refuses(fd, size, at + (off_t)size) ? -1 : REAL(pwrite64)(fd, bytes, size, at); }
+
+/** What statfs tells of a path, with the type of file system that was wished for. */
+static int tells(int told, uint64_t type, __typeof__(((struct statfs *)0)->f_type) *into) {
+  if (told == 0 && watched_length > 0 && type != 0) *into = (__typeof__(*into))type;
+  return told;
+}
+int statfs(const char *path, struct statfs *about) { return tells(REAL(statfs)(path, about), number_of("FAULTFS_TYPE"), &about->f_type); }
+int statfs64(const char *path, struct statfs64 *about) { return tells(REAL(statfs64)(path, about), number_of("FAULTFS_TYPE"), &about->f_type); }
 int fsync(int fd) { return refuses_sync(fd) ? -1 : REAL(fsync)(fd); }
 int fdatasync(int fd) { return refuses_sync(fd) ? -1 : REAL(fdatasync)(fd); }

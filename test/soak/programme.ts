@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { askFigures } from "../../src/cli/control-client.ts";
 import { aboveZeroOf, readFlags, refuse, wholeOf } from "../flags.ts";
-import { openScratch } from "../scratch.ts";
+import { dropScratch, makeScratch } from "../scratch.ts";
 import { chartOf } from "./chart.ts";
 import { faultsIn, invariantsOf, lostIds, submittedTwice } from "./evidence.ts";
 import { openLoad } from "./load.ts";
@@ -158,8 +158,7 @@ const soak = async (genrouter: readonly string[], home: string): Promise<{ sampl
   return { samples, rows: verdictOf(samples, told), extra: { ...tally, submissions, kept } };
 };
 
-const scratch = values.out === undefined ? openScratch("soak-") : null;
-const home = values.out ?? scratch?.dir ?? "";
+const home = values.out ?? makeScratch("soak-");
 mkdirSync(home, { recursive: true });
 const isBinary = !values.sources && existsSync(BINARY);
 say(
@@ -169,7 +168,7 @@ const { samples, rows, extra } = await soak(isBinary ? [BINARY] : FROM_SOURCES, 
 if (values.out !== undefined) {
   writeFileSync(join(home, "samples.json"), JSON.stringify({ samples, rows, extra }));
   writeFileSync(join(home, "memory.svg"), chartOf(samples));
-} else scratch?.drop();
+} else dropScratch(home);
 
 let passed = 0;
 let failed = 0;

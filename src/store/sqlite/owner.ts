@@ -87,7 +87,10 @@ const prepare = (dir: string, allows: { networkDisk: boolean; creation: boolean 
   }
   const disk = NETWORK_DISKS.get(Number(statfsSync(dir).type) >>> 0);
   if (disk && !allows.networkDisk)
-    unusable(dir, `it is on a network file system (${disk}), whose locks cannot be relied on; use a local disk`);
+    unusable(
+      dir,
+      `it is on a network file system (${disk}), whose locks cannot be relied on; use a local disk, or set GENROUTER_DATA__NETWORK_DISK=true`,
+    );
 };
 
 const ownerText = (dir: string): string => {
