@@ -187,6 +187,8 @@ export const capture = words.enqueueActions(({ context, event, enqueue }) => {
       enqueue.emit({ type: "ask.watch", n: current.n });
     }
   }
+  // It may still be watched: it was given up before it delivered.
+  enqueue.emit({ type: "ask.letGo", n: event.n });
   cancelWatched(context, enqueue.emit, event.n);
   enqueue.emit({ type: "note.capture", n: event.n, credits: route.priceCredits, output: event.output });
 });

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { STANDING } from "../../actors/generation.ts";
 import { leafOf } from "../../actors/generation-snapshot.ts";
-import type { GenerationEvent } from "../../actors/generation-words.ts";
+import type { Ask, GenerationEvent } from "../../actors/generation-words.ts";
 import { Host, type HostParts, type Resting } from "../../actors/host.ts";
 import type { StepOutcome } from "../../src/deeds.ts";
 import { generationId, newGenerationSeq } from "../../src/ids.ts";
@@ -91,6 +91,7 @@ const openSubject = async (plan: readonly PlannedRoute[], serial: number) => {
   let stepped = 0;
   let lost: string | null = null;
   let leaf = "queued";
+  let asks: Ask[] = [];
   const reread = async (): Promise<Resting | undefined> => (await store.unfinished(seq - 1, 1))[0];
   const parts: HostParts = {
     collectMs: COLLECT_MS,
@@ -100,8 +101,9 @@ const openSubject = async (plan: readonly PlannedRoute[], serial: number) => {
     woke: () => undefined,
     rested: () => undefined,
     late: () => undefined,
-    stepped: (_, __, after, ___, next) => {
+    stepped: (_, __, after, wanted, next) => {
       stepped += 1;
+      asks = wanted;
       record = next;
       leaf = leafOf(after);
     },
@@ -122,6 +124,8 @@ const openSubject = async (plan: readonly PlannedRoute[], serial: number) => {
     },
     record: () => record,
     leaf: () => leaf,
+    /** What it asked for at its last step. */
+    asks: () => asks,
     lost: () => lost,
     /** Ends it in a lawful way, so that thousands of subjects do not pile up. */
     end: () => host.end(),
@@ -151,6 +155,8 @@ const checkMoney = async (subject: Subject, heldBefore: number): Promise<string[
   if (delivered.length !== (record.status === "succeeded" ? 1 : 0)) faults.push(`${delivered.length} attempts delivered`);
   if (record.status === "succeeded" && delivered[0]?.priceCredits !== record.costCredits)
     faults.push("cost is not the quote of the route that delivered");
+  if (delivered[0] && !subject.asks().some((ask) => ask.type === "ask.letGo" && ask.n === delivered[0]?.n))
+    faults.push("what is under way for the attempt that delivered goes on");
   return faults;
 };
 

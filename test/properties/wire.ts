@@ -5,12 +5,12 @@ import { modelEntry } from "../../catalogue/entry.ts";
 import type { AdmitDeed, Deed } from "../../src/deeds.ts";
 import { hashRequest, readOrder } from "../../src/http/envelope.ts";
 import { errorJson } from "../../src/http/errors.ts";
-import { generationId, newGenerationSeq, seqOfGenerationId } from "../../src/ids.ts";
+import { generationId, seqOfGenerationId } from "../../src/ids.ts";
 import { REFUSALS, type RefusalCode } from "../../src/refusal.ts";
 import { fromLines, outcomesFromText, outcomesToText, pack, toLines } from "../../src/store/sqlite/pack.ts";
 import type { Caller, Json, JsonObject } from "../../src/terms.ts";
 import { catalogue } from "../quote/inputs.ts";
-import { admitDeed, NOW_MS, stepDeed } from "../store/scene.ts";
+import { admitDeed, stepDeed } from "../store/scene.ts";
 import type { Property } from "./property.ts";
 
 /** Text that JSON can carry and that has a canonical form. */
@@ -41,7 +41,7 @@ type Message = {
   error: { code: RefusalCode; message: string };
   /** Which routes of the catalogue are configured. */
   configured: number;
-  seqMs: number;
+  seq: number;
 };
 
 const messages: fc.Arbitrary<Message> = fc.record({
@@ -55,7 +55,7 @@ const messages: fc.Arbitrary<Message> = fc.record({
   changed: fc.nat(1000),
   error: fc.record({ code: fc.constantFrom(...(Object.keys(REFUSALS) as RefusalCode[])), message: text }),
   configured: fc.nat(0xffff),
-  seqMs: fc.integer({ min: NOW_MS, max: NOW_MS + 3e10 }),
+  seq: fc.maxSafeNat(),
 });
 
 const CALLER: Caller = {
@@ -152,8 +152,7 @@ export const wireProperty: Property<Message> = {
       checkLines(message);
       const { code, message: said } = message.error;
       same("an error", JSON.parse(errorJson(code, said)), { error: { code, message: said } });
-      const seq = newGenerationSeq(message.seqMs);
-      same("the row number of an id", seqOfGenerationId(generationId(seq)), seq);
+      same("the row number of an id", seqOfGenerationId(generationId(message.seq)), message.seq);
     },
   }),
 };
