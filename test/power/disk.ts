@@ -92,6 +92,8 @@ export const openPowerDisk = (dir: string, say: (line: string) => void, deaf?: s
         for (const name of unsynced)
           if (statSync(join(from, name)).isFile()) writeFileSync(join(to, name), readFileSync(join(from, name)), { mode: 0o600 });
     };
+    // Cut before it was plugged in: the process had not come to its own code, and the directory is as it was.
+    if (!existsSync(join(copy, "begun"))) return loss;
     rmSync(restored, { recursive: true, force: true });
     restore("0", dir, restored);
     rmSync(dir, { recursive: true });

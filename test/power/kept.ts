@@ -1,8 +1,8 @@
 // Files that were kept a moment before the power went: the first of a directory, several at once, and after a kill.
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Check } from "../../proof/crash/audit.ts";
-import { entry, run } from "../../proof/crash/processes.ts";
+import { entry, run, start } from "../../proof/crash/processes.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
 import { openPowerDisk } from "./disk.ts";
 
@@ -29,6 +29,30 @@ const playOnce = async (how: string, say: (line: string) => void): Promise<strin
   return kept.length > 0 ? faults : [`nothing was kept: ${said.slice(-500)}`];
 };
 
+const EARLY_FILES = 100;
+const EARLY_BYTES = 100_000;
+
+/** Killed while the shim still copies what was there: nothing was written by anybody, and all of it is still there. */
+const playEarly = async (say: (line: string) => void): Promise<string[]> => {
+  const base = makeScratch("power-early-");
+  const dir = join(base, "data");
+  mkdirSync(dir);
+  const names = Array.from({ length: EARLY_FILES }, (_, n) => `${n}.db`);
+  for (const name of names) writeFileSync(join(dir, name), name.padEnd(EARLY_BYTES, "x"));
+  const disk = openPowerDisk(dir, say);
+  const env = disk.plug();
+  const child = start([...entry(join(import.meta.dir, "keeper.ts")), dir, "first"], env);
+  while (!existsSync(join(`${dir}.synced`, "f1"))) await Bun.sleep(0);
+  child.kill("SIGKILL");
+  await child.ended;
+  disk.cut(0, Math.random);
+  const faults = names
+    .filter((name) => !existsSync(join(dir, name)) || readFileSync(join(dir, name), "utf8") !== name.padEnd(EARLY_BYTES, "x"))
+    .map((name) => `${name}: is not what it was`);
+  dropScratch(base);
+  return faults;
+};
+
 export const playKept = async (say: (line: string) => void): Promise<Check[]> => {
   const checks: Check[] = [];
   for (const [name, [how, times]] of Object.entries(WAYS)) {
@@ -36,5 +60,6 @@ export const playKept = async (say: (line: string) => void): Promise<Check[]> =>
     for (let n = 0; n < times; n += 1) faults.push(...(await playOnce(how, say)));
     checks.push({ name: `a file that was kept outlives a power cut: ${name}`, faults });
   }
+  checks.push({ name: "a power cut before the process has begun leaves everything as it was", faults: await playEarly(say) });
   return checks;
 };

@@ -7,6 +7,7 @@
 // f<id>: the bytes of a file as of its last fsync or fdatasync. d<id>: the names in a directory as of its own last fsync:
 // lines of type, id, inode, mode and name; d0 is the directory itself. A name that was never synced is not there after the cut, a
 // file with a synced name and bytes that never were is empty, and a rename or removal that was not synced has not happened.
+// begun: there once the copy of what was there at the start is whole.
 // Real file systems keep more than that, never less. Not watched: memory maps (SQLite's -shm alone) and links.
 #include "under.h"
 #include <dirent.h>
@@ -179,6 +180,12 @@ __attribute__((constructor)) static void begin(void) {
   if (stat(watched_dir, &about) != 0) abort();
   device = about.st_dev;
   sync_tree(watched_dir);
+  // Until here the process has touched nothing; a copy without this file is not whole.
+  char begun[PATH_MAX + 32];
+  snprintf(begun, sizeof begun, "%s/begun", copy_dir);
+  int mark = open(begun, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  if (mark < 0) abort();
+  close(mark);
   // Only now, so that a control has the same beginning.
   deaf = getenv("POWERFS_DEAF");
   const char *takes = getenv("POWERFS_SYNC_MS");
