@@ -5,9 +5,13 @@ import { parseArgs } from "node:util";
 
 const root = join(import.meta.dir, "..");
 
-/** A programme in its long setting: `total` of `unit`, `part` at a time. `words` makes the command of one part. */
+/**
+ * A programme in its long setting: `total` of `unit`, `part` at a time. `words` makes the command of one part; `folders` are those of
+ * test that it runs from, beside what all of test shares.
+ */
 type Long = {
   name: string;
+  folders: readonly string[];
   unit: string;
   total: number;
   part: number;
@@ -15,35 +19,35 @@ type Long = {
 };
 const LONG: readonly Long[] = [
   {
-    ...{ name: "simulate", unit: "seeds", total: 200_000, part: 5_000 },
+    ...{ name: "simulate", folders: [], unit: "seeds", total: 200_000, part: 5_000 },
     words: (count, seed) => ["proof/simulation/programme.ts", "--seed", String(seed), "--seeds", String(count)],
   },
   {
-    ...{ name: "properties", unit: "runs", total: 200_000, part: 20_000 },
+    ...{ name: "properties", folders: ["properties"], unit: "runs", total: 200_000, part: 20_000 },
     words: (count, seed) => ["test/properties/programme.ts", "--runs", String(count), "--seed", String(seed)],
   },
   {
-    ...{ name: "mutants", unit: "rounds", total: 1, part: 1 },
+    ...{ name: "mutants", folders: ["mutants", "properties"], unit: "rounds", total: 1, part: 1 },
     words: () => ["test/mutants/programme.ts"],
   },
   {
-    ...{ name: "crash", unit: "cycles", total: 2_000, part: 100 },
+    ...{ name: "crash", folders: ["crash"], unit: "cycles", total: 2_000, part: 100 },
     words: (count, seed) => ["test/crash/programme.ts", "--only", "random", "--cycles", String(count), "--seed", String(seed)],
   },
   {
-    ...{ name: "power", unit: "cuts", total: 500, part: 50 },
+    ...{ name: "power", folders: ["power", "crash", "shim"], unit: "cuts", total: 500, part: 50 },
     words: (count, seed) => ["test/power/programme.ts", "--cuts", String(count), "--seed", String(seed)],
   },
   {
-    ...{ name: "fuzz", unit: "cases", total: 300_000, part: 30_000 },
+    ...{ name: "fuzz", folders: ["fuzz"], unit: "cases", total: 300_000, part: 30_000 },
     words: (count, seed) => ["test/fuzz/programme.ts", "--cases", String(count), "--seed", String(seed)],
   },
   {
-    ...{ name: "faults", unit: "indices", total: 500, part: 500 },
+    ...{ name: "faults", folders: ["faults", "crash", "shim"], unit: "indices", total: 500, part: 500 },
     words: (count) => ["test/faults/programme.ts", "--sweep", String(count)],
   },
   {
-    ...{ name: "soak", unit: "minutes", total: 30, part: 30 },
+    ...{ name: "soak", folders: ["soak"], unit: "minutes", total: 30, part: 30 },
     words: (count, seed) => ["test/soak/programme.ts", "--minutes", String(count), "--seed", String(seed)],
   },
 ];
@@ -58,10 +62,13 @@ type Part = {
   figures: Record<string, unknown>;
   at: string;
   commit: string;
+  /** Stands for all code that the programme runs. */
+  code: string;
 };
 
-const HELP = `The long setting of every programme, in parts of some minutes. What is done is kept in test/long/<code>.jsonl and not done again;
-<code> stands for every file that is run, so that a change of a text voids nothing and a change of code everything.
+const HELP = `The long setting of every programme, in parts of some minutes. What is done is kept in test/long/<product>.jsonl and not done again.
+<product> stands for every file of the service and of proof/: a change there begins everything anew, a change of one
+programme's own folder under test/ only that programme, and a change of a text nothing.
 
   npm run long                          everything that is left, one programme after the other
   npm run long -- --only simulate,fuzz  these
@@ -92,25 +99,37 @@ const git = (...words: string[]) =>
   Bun.spawnSync(["git", ...words], { cwd: root })
     .stdout.toString()
     .trim();
-/** What a part runs: everything but texts, pictures and the records themselves. */
-const CODE = ["src", "actors", "catalogue", "proof", "scripts", "test", "package.json", "package-lock.json", "openapi.json"];
+/** What every part runs: the product and what proves it; texts, pictures and the records themselves are no code. */
+const PRODUCT = ["src", "actors", "catalogue", "proof", "package.json", "package-lock.json", "openapi.json"];
 const NO_CODE = /\.(md|svg)$|\ttest\/(long|regressions)\//;
 const commit = git("rev-parse", "--short=12", "HEAD");
-if (git("status", "--porcelain", "--untracked-files=no", "--", ...CODE, ":!test/long") !== "") {
+if (git("status", "--porcelain", "--untracked-files=no", "--", ...PRODUCT, "test", ":!test/long") !== "") {
   say("there are changes that are not committed: figures belong to a commit");
   process.exit(2);
 }
-const lines = git("ls-tree", "-r", "HEAD", "--", ...CODE).split("\n");
-const code = Bun.CryptoHasher.hash("sha256", lines.filter((line) => !NO_CODE.test(line)).join("\n"), "hex").slice(0, 12);
+const codeOf = (...paths: string[]): string => {
+  const lines = git("ls-tree", "-r", "HEAD", "--", ...paths).split("\n");
+  return Bun.CryptoHasher.hash("sha256", lines.filter((line) => !NO_CODE.test(line)).join("\n"), "hex").slice(0, 12);
+};
+const product = codeOf(...PRODUCT);
+/** Folders of test that several programmes take scenes from. A programme's own count for it alone. */
+const SHARED = new Set(["store", "machine", "quote"]);
+const shared = git("ls-tree", "--name-only", "HEAD", "test/")
+  .split("\n")
+  .filter((path) => path.endsWith(".ts") || SHARED.has(path.slice("test/".length)));
+const codes = new Map(
+  LONG.map(({ name, folders }) => [name, codeOf(...PRODUCT, ...shared, ...folders.map((folder) => `test/${folder}`))]),
+);
 mkdirSync(join(root, "test", "long"), { recursive: true });
-const file = join(root, "test", "long", `${code}.jsonl`);
+const file = join(root, "test", "long", `${product}.jsonl`);
 const read = (): Part[] =>
   existsSync(file)
     ? readFileSync(file, "utf8")
         .split("\n")
         .flatMap((line) => (line === "" ? [] : [JSON.parse(line) as Part]))
+        .filter(({ name, code }) => code === codes.get(name))
     : [];
-/** What was found keeps its part open: mended code is other code, with a record of its own. */
+/** What was found keeps its part open: mended code is other code. */
 const doneOf = (name: string) =>
   read().reduce((sum, part) => sum + (part.name === name && part.failed === 0 ? part.count : 0), 0);
 
@@ -123,21 +142,22 @@ const runPart = async (long: Long, count: number, seed: number): Promise<Part> =
     process.stdout.write(chunk);
     said += decoder.decode(chunk, { stream: true });
   }
-  const code = await child.exited;
+  const exit = await child.exited;
   const verdict = /^(\d+) passed, (\d+) failed$/m.exec(said.split("\n").slice(-3).join("\n"));
   const figures = [...said.matchAll(/^figures (\{.*\})$/gm)].at(-1)?.[1];
   return {
     ...{ name: long.name, seed, count, seconds: Math.round((performance.now() - beganMono) / 1000) },
     passed: Number(verdict?.[1] ?? 0),
-    failed: Math.max(Number(verdict?.[2] ?? 1), code === 0 ? 0 : 1),
+    failed: Math.max(Number(verdict?.[2] ?? 1), exit === 0 ? 0 : 1),
     figures: figures ? (JSON.parse(figures) as Part["figures"]) : {},
     at: new Date().toISOString().slice(0, 10),
     commit,
+    code: codes.get(long.name) ?? "",
   };
 };
 
 const show = () => {
-  say(`code ${code}, commit ${commit}`);
+  say(`product ${product}, commit ${commit}`);
   for (const long of LONG) {
     const parts = read().filter((part) => part.name === long.name);
     const sum = (of: (part: Part) => number) => parts.reduce((total, part) => total + of(part), 0);

@@ -4,7 +4,7 @@ import type { AccountRow } from "../../store/store.ts";
 import { withOffice } from "../desk.ts";
 import { CommandFault, EXITS } from "../exits.ts";
 import { newReference } from "../reference.ts";
-import { type DirFlag, placeOf, type JsonFlag, parseWhole, type Session, withDir, withExamples, withJson } from "../session.ts";
+import { type DirFlag, type JsonFlag, parseWhole, placeOf, type Session, withDir, withExamples, withJson } from "../session.ts";
 import { table } from "../terminal.ts";
 import { parseUsd, showUsd, usdNumber } from "../usd.ts";
 

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import type { MovementRow } from "../../store/store.ts";
 import { withOffice } from "../desk.ts";
-import { type DirFlag, placeOf, type JsonFlag, parseWhole, type Session, withDir, withExamples, withJson } from "../session.ts";
+import { type DirFlag, type JsonFlag, parseWhole, placeOf, type Session, withDir, withExamples, withJson } from "../session.ts";
 import { table } from "../terminal.ts";
 import { parseUsd, showUsd, usdNumber } from "../usd.ts";
 import { accountJson } from "./accounts.ts";

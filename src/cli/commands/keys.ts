@@ -4,7 +4,7 @@ import type { KeyRow } from "../../store/store.ts";
 import type { KeyScope } from "../../terms.ts";
 import { withOffice } from "../desk.ts";
 import { newReference } from "../reference.ts";
-import { type DirFlag, placeOf, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
+import { type DirFlag, type JsonFlag, placeOf, type Session, withDir, withExamples, withJson } from "../session.ts";
 import { table } from "../terminal.ts";
 
 type Flags = DirFlag & JsonFlag;

@@ -14,9 +14,9 @@ export type Pragmas = {
  * 8,000 pages are 32 MiB of log: few enough to stay small, many enough that a checkpoint is rare. The caches hold what thousands
  * of generations in flight touch; what has ended is read from the kernel's cache, and larger ones only fill with it.
  */
-export const DEFAULT_PRAGMAS: Pragmas = { cacheKib: 24_576, checkpointPages: 8_000, maxPages: 0 };
+export const DEFAULT_PRAGMAS: Pragmas = { cacheKib: 8_192, checkpointPages: 8_000, maxPages: 0 };
 /** Page cache of a connection that only reads, KiB. */
-const READER_CACHE_KIB = 12_288;
+const READER_CACHE_KIB = 4_096;
 
 /** The database file inside a data directory. */
 export const DATABASE_FILE = "genrouter.db";
