@@ -102,6 +102,8 @@ const auditFailure = (job: UpstreamJob, { class: reason }: Failure): string[] =>
 const auditJobs = async ({ upstream, reads }: Evidence): Promise<string[]> => {
   const faults: string[] = [];
   const taken = new Map<string, number>();
+  // Where jobs bear no mark, those of equal inputs may have changed places: as many are listed as are nobody's, whichever they are.
+  const alike = new Map<string, { nobodys: string[]; listed: number }>();
   for (const job of upstream.jobs) {
     const owner = await reads.jobOwner(job.provider, job.jobId);
     const id = `gen_${job.ref.slice(0, job.ref.lastIndexOf("-"))}`;
@@ -109,14 +111,21 @@ const auditJobs = async ({ upstream, reads }: Evidence): Promise<string[]> => {
     const generation = await reads.findGeneration(id);
     const attempt = generation && (await reads.attempt(generation.seq, n));
     taken.set(job.ref, (taken.get(job.ref) ?? 0) + 1);
-    if (!generation || !attempt) faults.push(`${job.jobId}: taken for ${job.ref}, which is not on disk`);
-    else if (owner && (owner.seq !== generation.seq || owner.n !== n)) {
-      if (PROVIDERS[job.provider]?.recovery !== "list_match")
-        faults.push(`${job.jobId}: ${job.ref}'s, but kept by attempt ${owner.n} of ${owner.seq}`);
-    } else if (owner && attempt.failure) faults.push(...auditFailure(job, attempt.failure));
-    else if (!owner && !LISTED.has(attempt.state))
-      faults.push(`${job.jobId}: nobody's; its attempt ${job.ref} is ${attempt.state}`);
+    if (!generation || !attempt) {
+      faults.push(`${job.jobId}: taken for ${job.ref}, which is not on disk`);
+      continue;
+    }
+    const isUnmarked = PROVIDERS[job.provider]?.recovery === "list_match";
+    const isOwn = owner?.seq === generation.seq && owner.n === n;
+    const name = isUnmarked ? `${job.provider} ${job.input}` : job.jobId;
+    const group = alike.get(name) ?? { nobodys: [], listed: 0 };
+    alike.set(name, group);
+    if (!owner) group.nobodys.push(`${job.jobId}: nobody's; its attempt ${job.ref} is ${attempt.state}`);
+    if (!attempt.job && LISTED.has(attempt.state)) group.listed += 1;
+    if (owner && !isOwn && !isUnmarked) faults.push(`${job.jobId}: ${job.ref}'s, but kept by attempt ${owner.n} of ${owner.seq}`);
+    if (isOwn && attempt.failure) faults.push(...auditFailure(job, attempt.failure));
   }
+  for (const { nobodys, listed } of alike.values()) if (nobodys.length > listed) faults.push(...nobodys);
   for (const [ref, jobs] of taken) if (jobs > 1) faults.push(`${ref}: bought ${jobs} jobs`);
   return faults;
 };
