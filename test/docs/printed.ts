@@ -14,6 +14,7 @@ import { EXITS } from "../../src/cli/exits.ts";
 import { SettingsSchema } from "../../src/config.ts";
 import { EVENTS } from "../../src/events.ts";
 import { REFUSALS } from "../../src/refusal.ts";
+import { longTable } from "./long.ts";
 
 const root = resolve(import.meta.dir, "../..");
 const table = (head: string[], rows: string[][]) =>
@@ -200,4 +201,5 @@ export const PRINTED: Readonly<Record<string, () => string>> = {
   events,
   exits,
   glossary,
+  "long setting": () => table(["programme", "run", "findings", "took", "figures", "when"], longTable()),
 };

@@ -1,0 +1,65 @@
+// Prints what the long setting has found so far, from the records of its parts: how much was run, at which commit, with which figures.
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { Glob } from "bun";
+
+type Part = {
+  name: string;
+  count: number;
+  seconds: number;
+  failed: number;
+  figures: Record<string, unknown>;
+  at: string;
+  commit: string;
+};
+
+/** What is shown of each programme's figures, and what one of its units is. */
+const SHOWN: Readonly<Record<string, { unit: string; figures: readonly string[] }>> = {
+  simulate: { unit: "seeds", figures: ["generations", "lives", "crashes", "arrivals", "jobs", "happenings"] },
+  properties: { unit: "runs", figures: [] },
+  mutants: { unit: "round", figures: ["mutants", "found", "longestMs"] },
+  crash: {
+    unit: "cycles",
+    figures: ["kills", "killsInSending", "bootKills", "acknowledged", "submissions", "interrupted", "longestBootMs"],
+  },
+  power: { unit: "cuts", figures: ["cutsThatTook", "acknowledged", "files", "control1Lost", "control2Lost", "control3Lost"] },
+  fuzz: { unit: "cases", figures: ["requests", "longest_ms", "gain_mb"] },
+  faults: { unit: "indices", figures: ["write.lives", "write.struck", "sync.lives", "sync.struck"] },
+  soak: { unit: "minutes", figures: ["submitted", "RSS slope", "heap after", "ready after", "event loop lag", "POST", "GET"] },
+};
+
+const number = new Intl.NumberFormat("en-US");
+const figureOf = (parts: readonly Part[], wanted: string): string[] => {
+  const values = parts.flatMap(({ figures }) => Object.entries(figures).filter(([name]) => name.startsWith(wanted)));
+  const numbers = values.flatMap(([name, value]) => (name === wanted && typeof value === "number" ? [value] : []));
+  if (numbers.length === 0) return values.map(([name, value]) => `${name}: ${value}`);
+  const isMost = /longest|slowest|gain/.test(wanted);
+  return [`${wanted} ${number.format(isMost ? Math.max(...numbers) : numbers.reduce((sum, one) => sum + one, 0))}`];
+};
+
+/** A row per programme, in the order in which they were begun. */
+export const longTable = (root = resolve(import.meta.dir, "../..")): string[][] => {
+  const files = [...new Glob("test/long/*.jsonl").scanSync({ cwd: root })].sort();
+  const parts = files.flatMap((file) =>
+    readFileSync(join(root, file), "utf8")
+      .split("\n")
+      .flatMap((line) => (line === "" ? [] : [JSON.parse(line) as Part])),
+  );
+  return Object.entries(SHOWN).flatMap(([name, { unit, figures }]) => {
+    const own = parts.filter((part) => part.name === name && part.failed === 0);
+    const sum = (of: (part: Part) => number) => own.reduce((total, part) => total + of(part), 0);
+    const dates = [...new Set(own.map(({ at }) => at))];
+    const commits = [...new Set(own.map(({ commit }) => `\`${commit.slice(0, 7)}\``))];
+    if (own.length === 0) return [];
+    return [
+      [
+        `\`${name}\``,
+        `${number.format(sum(({ count }) => count))} ${unit}`,
+        "0",
+        `${Math.round(sum(({ seconds }) => seconds) / 60)} min`,
+        figures.flatMap((wanted) => figureOf(own, wanted)).join("; "),
+        `${dates.join(", ")} at ${commits.join(", ")}`,
+      ],
+    ];
+  });
+};
