@@ -52,7 +52,8 @@ const LONG: readonly Long[] = [
   },
 ];
 
-type Part = {
+/** A line of the record. */
+export type Part = {
   name: string;
   seed: number;
   count: number;

@@ -36,9 +36,9 @@ export const settingsOf = (session: Session, flags: DirFlag): Settings =>
   readSettings(session.env, flags.data === undefined ? {} : { data: { dir: flags.data } });
 
 /** What decides over the data directory. @throws BadSetting */
-export const placeOf = (session: Session, flags: DirFlag): Settings["data"] => settingsOf(session, flags).data;
+export const directoryOf = (session: Session, flags: DirFlag): Settings["data"] => settingsOf(session, flags).data;
 
-export const dirOf = (session: Session, flags: DirFlag): string => placeOf(session, flags).dir;
+export const dirOf = (session: Session, flags: DirFlag): string => directoryOf(session, flags).dir;
 
 /** A whole number of a flag. @throws CommandFault (usage) */
 export const parseWhole = (text: string, flag: string, least: number, most: number): number => {

@@ -2,16 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Glob } from "bun";
-
-type Part = {
-  name: string;
-  count: number;
-  seconds: number;
-  failed: number;
-  figures: Record<string, unknown>;
-  at: string;
-  commit: string;
-};
+import type { Part } from "../../scripts/long.ts";
 
 /** What is shown of each programme's figures, and what one of its units is. */
 const SHOWN: Readonly<Record<string, { unit: string; figures: readonly string[] }>> = {

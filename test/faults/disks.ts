@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { killAtTheEnd } from "../scratch.ts";
 
 export type SmallDisk = {
   path: string;
@@ -10,9 +11,9 @@ export type SmallDisk = {
   drop: () => void;
 };
 
-/** Mounted now. An exit unmounts them, also one by a signal, as long as that ends in an exit. */
+/** Mounted now. The end of the programme unmounts them. */
 const mounted = new Set<SmallDisk>();
-process.on("exit", () => {
+killAtTheEnd(() => {
   for (const disk of mounted) disk.drop();
 });
 

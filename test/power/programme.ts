@@ -109,7 +109,10 @@ const playCuts = async (genrouter: Genrouter): Promise<Record<string, number>> =
       ends.push(
         await runCuts(plan).then(
           ({ missing, checks, figures }) => ({ checks: [...promisesOf(missing), ...checks], figures }),
-          (fault: unknown) => ({ checks: told(fault), figures: {} }),
+          (fault: unknown) => {
+            plan.say(`kept for a look: ${plan.dir}`);
+            return { checks: told(fault), figures: {} };
+          },
         ),
       );
   };

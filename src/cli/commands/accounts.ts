@@ -4,7 +4,16 @@ import type { AccountRow } from "../../store/store.ts";
 import { withOffice } from "../desk.ts";
 import { CommandFault, EXITS } from "../exits.ts";
 import { newReference } from "../reference.ts";
-import { type DirFlag, type JsonFlag, parseWhole, placeOf, type Session, withDir, withExamples, withJson } from "../session.ts";
+import {
+  type DirFlag,
+  directoryOf,
+  type JsonFlag,
+  parseWhole,
+  type Session,
+  withDir,
+  withExamples,
+  withJson,
+} from "../session.ts";
 import { table } from "../terminal.ts";
 import { parseUsd, showUsd, usdNumber } from "../usd.ts";
 
@@ -72,7 +81,7 @@ export const addAccounts = (program: Command, session: Session): void => {
       const creditCredits = flags.creditUsd === undefined ? 0 : parseUsd(flags.creditUsd, "--credit-usd");
       const reference = flags.reference ?? newReference("acc");
       const made = await withOffice(
-        placeOf(session, flags),
+        directoryOf(session, flags),
         (office) => office.createAccount({ reference, name: flags.name, creditCredits }),
         { create: flags.simulate ? "test" : "live", note: terminal.note },
       );
@@ -90,7 +99,7 @@ export const addAccounts = (program: Command, session: Session): void => {
     .command("list")
     .description("list all accounts")
     .action(async (flags: Flags) => {
-      const rows = await withOffice(placeOf(session, flags), (office) => office.listAccounts({}));
+      const rows = await withOffice(directoryOf(session, flags), (office) => office.listAccounts({}));
       if (flags.json) terminal.print(JSON.stringify(rows.map(accountJson)));
       else if (rows.length === 0) terminal.note("no accounts; genrouter accounts create --name NAME makes one");
       else for (const line of accountLines(rows)) terminal.print(line);
@@ -102,7 +111,7 @@ export const addAccounts = (program: Command, session: Session): void => {
     id: string,
     what: { paused?: boolean; burstPerS?: number | null; inProgressLimit?: number | null },
   ) => {
-    const row = await withOffice(placeOf(session, flags), (office) => office.setAccount({ id, ...what }));
+    const row = await withOffice(directoryOf(session, flags), (office) => office.setAccount({ id, ...what }));
     if (flags.json) terminal.print(JSON.stringify(accountJson(row)));
     else for (const line of accountLines([row])) terminal.print(line);
   };
