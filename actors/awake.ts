@@ -1,34 +1,40 @@
-// Which actors are in memory: above a bound those woken longest ago are put away, to be woken from disk when needed.
+// Which actors are in memory: one that has rested for long, or the longest above a bound, is put away, to be woken from disk when needed.
 import type { Host } from "./host.ts";
 
 export type Awake = {
+  /** A host's actor is in memory from now on. */
   add(host: Host): void;
-  /** A host has nothing to do for now: above the bound it is one that can be put away. */
+  /** A host has nothing to do for now. */
   rested(host: Host): void;
   remove(host: Host): void;
   size(): number;
 };
 
-export const openAwake = (bound: number): Awake => {
-  /** In order of waking. */
-  const hosts = new Set<Host>();
-  return {
-    add: (host) => {
-      hosts.add(host);
-      // At most two are looked at: the bound is soft, and a look at all the busy ones at each waking would be quadratic.
-      let spare = Math.min(2, hosts.size - bound);
-      for (const old of hosts) {
-        if (spare <= 0) break;
-        spare -= 1;
-        hosts.delete(old);
-        // One with something under way stays, and has its turn again when it rests.
-        if (!old.putAway()) hosts.add(old);
-      }
-    },
-    rested: (host) => {
-      if (hosts.size > bound && host.putAway()) hosts.delete(host);
-    },
-    remove: (host) => void hosts.delete(host),
-    size: () => hosts.size,
+/** Most waits are shorter; a longer one is cheaper to wake from than to keep. */
+export const REST_MS = 60_000;
+/** Hosts looked at per call: more than come, so that what is due is put away, and few, so that a look at many busy ones is never quadratic. */
+const LOOKS = 2;
+
+/** @param bound actors kept, softly: one with something under way stays. */
+export const openAwake = (bound: number, nowMs: () => number): Awake => {
+  /** When each was last busy, the longest ago first. */
+  const hosts = new Map<Host, number>();
+  const busyNow = (host: Host) => {
+    hosts.delete(host);
+    hosts.set(host, nowMs());
   };
+  const putAwayOldest = () => {
+    let looks = LOOKS;
+    for (const [host, sinceMs] of hosts) {
+      if (looks === 0 || (hosts.size <= bound && nowMs() - sinceMs < REST_MS)) return;
+      looks -= 1;
+      if (host.putAway()) hosts.delete(host);
+      else busyNow(host);
+    }
+  };
+  const touch = (host: Host) => {
+    busyNow(host);
+    putAwayOldest();
+  };
+  return { add: touch, rested: touch, remove: (host) => void hosts.delete(host), size: () => hosts.size };
 };

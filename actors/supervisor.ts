@@ -30,7 +30,7 @@ export class Supervisor {
   constructor(parts: SupervisorParts) {
     this.parts = parts;
     this.seats = openSeats({ all: parts.limits.seats, of: parts.limits.seatsOf });
-    this.awake = openAwake(parts.limits.liveActors);
+    this.awake = openAwake(parts.limits.liveActors, parts.clock.nowMs);
     this.resuming = openResuming(parts);
     this.deadlines = openDeadlines(parts.clock, (seq, command) => this.report(seq, eventOf(command, parts.clock.nowMs())));
     this.hostParts = {

@@ -1,5 +1,6 @@
 // Machines put away while nothing happens to them: fewer in memory than generations that run, and nobody notices.
 import { expect, test } from "bun:test";
+import { REST_MS } from "../../actors/awake.ts";
 import { FAL, REPLICATE } from "./catalogue.ts";
 import { INITIAL_CREDITS, openScene } from "./scene.ts";
 
@@ -23,4 +24,19 @@ test("ten generations run with two machines in memory, fail over, and all end we
   expect(ended.map(({ cost_usd }) => cost_usd).sort()).toEqual([...Array<number>(5).fill(0.2), ...Array<number>(5).fill(0.25)]);
   expect(await scene.balance()).toEqual({ available: INITIAL_CREDITS - 225, held: 0, charged: 225, inProgress: 0 });
   expect(scene.rooms.supervisor.counts()).toEqual({ queued: 0, running: 0, awake: 0, deadlines: 0 });
+});
+
+test("a machine to which nothing has happened for a minute is put away, and wakes when its result is there", async () => {
+  const scene = await openScene({ routes: [FAL], factor: 0 });
+  scene.simulator.script({ fault: "late-ms", ms: 4 * REST_MS });
+  const first = await scene.begin();
+  await scene.untilAttempts(first.id, "accepted");
+  scene.clock.skip(REST_MS - 1);
+  await scene.occupy();
+  expect(scene.rooms.supervisor.counts()).toMatchObject({ running: 2, awake: 2 });
+  scene.clock.skip(1);
+  await scene.occupy();
+  expect(scene.rooms.supervisor.counts()).toMatchObject({ running: 3, awake: 2 });
+  await scene.hurry(async () => (await scene.show(first.id)).completed_at !== null);
+  expect(await scene.show(first.id)).toMatchObject({ status: "succeeded", cost_usd: 0.2 });
 });
