@@ -2,8 +2,8 @@
 import { type Actor, createActor, type InspectionEvent } from "xstate";
 import type { StepDeed, StepOutcome } from "../src/deeds.ts";
 import type { GenerationRecord, PlannedRoute } from "../src/terms.ts";
-import { generationMachine } from "./generation.ts";
-import { type GenerationSnapshot, thaw } from "./generation-snapshot.ts";
+import { generationMachine, type Leaf } from "./generation.ts";
+import { type GenerationSnapshot, leafOf, thaw } from "./generation-snapshot.ts";
 import type { Ask, GenerationEvent, Saying } from "./generation-words.ts";
 import { makeStep } from "./step.ts";
 
@@ -17,6 +17,8 @@ export type HostParts = {
   post: (deed: StepDeed) => Promise<StepOutcome>;
   /** Reads what is on disk; undefined when the generation has ended. */
   reread: (seq: number) => Promise<Resting | undefined>;
+  /** Reading failed, for the `times`th time in a row. Resolves when it is worth another try. */
+  unread: (seq: number, times: number, fault: unknown) => Promise<void>;
   /** The actor is in memory from now on. */
   woke: (host: Host) => void;
   /** It has dealt with everything it was told: it may be put away. */
@@ -29,6 +31,13 @@ export type HostParts = {
   late: (seq: number, event: GenerationEvent) => void;
   inspect?: (event: InspectionEvent) => void;
 };
+
+/** Something is out whose answer comes soon: a request, or a file. */
+const AWAITS_ANSWER: ReadonlySet<Leaf> = new Set([
+  "running.submitting.sending",
+  "running.collecting.fetching",
+  "running.confirming.result",
+]);
 
 type Living = { actor: Actor<typeof generationMachine>; sayings: Saying[] };
 
@@ -72,10 +81,11 @@ export class Host {
     return actor.getSnapshot();
   }
 
-  /** Puts the actor away; it wakes from disk at the next event. Only when nothing is under way. */
+  /** Puts the actor away; it wakes from disk at the next event. Only when nothing is under way, here or outside. */
   putAway(): boolean {
-    if (this.isBusy || this.mailbox.length > 0 || !this.living) return false;
-    this.living.actor.stop();
+    const { living } = this;
+    if (this.isBusy || this.mailbox.length > 0 || !living || AWAITS_ANSWER.has(leafOf(living.actor.getSnapshot()))) return false;
+    living.actor.stop();
     this.living = null;
     return true;
   }
@@ -118,7 +128,7 @@ export class Host {
       this.parts.late(this.seq, event);
       return;
     }
-    const living = this.living;
+    const { living } = this;
     if (!living) return;
     const before = living.actor.getSnapshot();
     living.actor.send(event);
@@ -157,13 +167,23 @@ export class Host {
     for (const event of left) this.parts.late(this.seq, event);
   }
 
+  /** False when the generation has ended. */
   private async rewake(): Promise<boolean> {
-    const resting = await this.parts.reread(this.seq);
-    if (!resting) {
-      this.finish(() => this.parts.lost(this, null));
-      return false;
-    }
-    this.wake(resting);
-    return true;
+    const resting = await this.reread();
+    if (this.isOver) return true;
+    if (resting) this.wake(resting);
+    else this.finish(() => this.parts.lost(this, null));
+    return resting !== undefined;
+  }
+
+  /** A read that fails strands nothing: it is tried until it succeeds, or the host is ended. */
+  private async reread(): Promise<Resting | undefined> {
+    for (let times = 1; !this.isOver; times += 1)
+      try {
+        return await this.parts.reread(this.seq);
+      } catch (fault) {
+        await this.parts.unread(this.seq, times, fault);
+      }
+    return undefined;
   }
 }

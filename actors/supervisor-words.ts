@@ -19,6 +19,8 @@ export type SupervisorParts = {
   limits: { seats: number; seatsOf: (routeId: string) => number; liveActors: number; collectMs: number; keepFilesMs: number };
   post: (deed: StepDeed) => Promise<StepOutcome>;
   unfinished: (afterSeq: number, limit: number) => Promise<Unfinished[]>;
+  /** A generation could not be read, for the `times`th time in a row. Resolves when it is worth another try. */
+  unread: (seq: number, times: number, fault: unknown) => Promise<void>;
   gate: (routeId: string) => Gate;
   /** Put around the taking up of each generation at a start. */
   takingUp: TakingUp;

@@ -38,6 +38,7 @@ export class Supervisor {
       keepFilesMs: parts.limits.keepFilesMs,
       post: parts.post,
       reread: async (seq) => (await parts.unfinished(seq - 1, 1)).find((found) => found.seq === seq),
+      unread: parts.unread,
       woke: (host) => this.awake.add(host),
       rested: (host) => this.awake.rested(host),
       stepped: (host, before, after, asks, record) => this.stepped(host, before, after, asks, record),

@@ -59,7 +59,7 @@ export const SettingsSchema = Type.Object(
         keep_files_s: positive(604_800, "seconds the files of a generation are kept after success"),
         collect_s: positive(600, "seconds that collecting a result may take"),
         no_wait_s: positive(86_400, "seconds after which no attempt begins, for requests without max_wait_s"),
-        live_actors: positive(10_000, "machines kept in memory; above it, and after a minute of rest, they are put away"),
+        live_actors: positive(10_000, "machines kept in memory; above it, and after a minute of rest, idle ones are put away"),
         result_bytes: positive(2_147_483_648, "largest result file, bytes"),
       },
       { default: {}, additionalProperties: false },

@@ -8,6 +8,7 @@ import type { Clock } from "./clock.ts";
 import type { Settings } from "./config.ts";
 import type { Deed, DeedOutcome, OutcomeOf } from "./deeds.ts";
 import { type Effects, openEffects } from "./effects/effects.ts";
+import { retryMs } from "./effects/errands.ts";
 import type { Log } from "./events.ts";
 import type { Files } from "./files/port.ts";
 import { openLate } from "./late.ts";
@@ -134,6 +135,10 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     },
     post,
     unfinished: (afterSeq, limit) => store.unfinished(afterSeq, limit),
+    unread: (seq, times, fault) => {
+      log("effect failed", { event: "waking", count: seq, reason: reasonOf(fault) });
+      return new Promise((tryAgain) => clock.after(retryMs(times), tryAgain));
+    },
     gate: routes.gate,
     breathe: () => new Promise((turn) => soon(turn)),
     takingUp: parts.takingUp ?? ((_, goOn) => goOn()),

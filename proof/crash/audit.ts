@@ -1,7 +1,7 @@
 // The audit of a crash run: the client's log, the provider's log and the store must tell one story, whichever way it is read.
 import { isDeepStrictEqual } from "node:util";
 import type { Submission } from "../../src/simulator/log.ts";
-import type { AttemptState, JsonObject, MovementKind } from "../../src/terms.ts";
+import type { Attempt, AttemptState, FailureClass, JsonObject, MovementKind } from "../../src/terms.ts";
 import type { ClientLine } from "./client-log.ts";
 import { originOf } from "./orders.ts";
 import { attemptBehind, type Stored } from "./stored.ts";
@@ -144,10 +144,20 @@ const jobsAreOwned: Audit = (evidence, fault) => {
   }
 };
 
+/** What a provider says of a job that it ends without a result. A refusal that allowed another try says nothing of the job made then. */
+const UNPAID: ReadonlySet<FailureClass> = new Set([
+  "job_failed",
+  "refused_input",
+  "refused_output",
+  "invalid_for_route",
+  "input_unreachable",
+]);
+const isUnpaid = ({ job, failure }: Attempt): boolean => job !== null && failure !== null && UNPAID.has(failure.class);
+
 /** Whoever has to ask a provider for credits back finds every job of an attempt that was given up without a proof. */
 const lossesAreListed: Audit = (evidence, fault) => {
   for (const { line, one, attempt } of matched(evidence, () => undefined))
-    if (line.accepted && GIVEN_UP.has(attempt.state) && attempt.failure === null && !one.orphans.includes(attempt.n))
+    if (line.accepted && GIVEN_UP.has(attempt.state) && !isUnpaid(attempt) && !one.orphans.includes(attempt.n))
       fault(`${one.id} ${attempt.n}: ${attempt.state}, and job ${line.job_id} is not listed`);
   for (const one of evidence.stored)
     for (const { n, state } of one.tries)

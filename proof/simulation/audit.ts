@@ -1,6 +1,7 @@
 // The auditor: compares what clients were told with what the providers did and what the database says; it trusts none of them.
 import type { StoreReads } from "../../src/store/store.ts";
-import type { AttemptState, Failure, GenerationRecord } from "../../src/terms.ts";
+import type { GenerationRecord } from "../../src/terms.ts";
+import { auditJobs } from "./audit-jobs.ts";
 import type { Heard, Notebook, Seen } from "./clients.ts";
 import { PROVIDERS, priceIn } from "./market.ts";
 import { fileNameOf, type Kept } from "./shelf.ts";
@@ -9,9 +10,6 @@ import type { Upstream, UpstreamJob } from "./upstream.ts";
 export type Evidence = { notebook: Notebook; upstream: Upstream; reads: StoreReads; accountSeqs: readonly number[]; kept: Kept };
 
 const RANK = { queued: 0, running: 1, succeeded: 2, failed: 2 } as const;
-/** States in which `orphans` lists an attempt: its job may cost money that nobody was charged for. */
-const LISTED: ReadonlySet<AttemptState> = new Set(["lost", "capped", "superseded", "late"]);
-
 /** What clients saw of one generation. Two answers are compared when the second was asked for after the first was heard. */
 const auditViews = (id: string, seen: readonly Seen[]): string[] => {
   const faults: string[] = [];
@@ -87,46 +85,6 @@ const auditPrice = (heard: Heard, end: GenerationRecord, jobs: ReadonlyMap<strin
     faults.push(
       `${end.id}: charged ${end.costCredits} for ${job.provider}, which cost ${pricesOf(`${wish.model}/${job.provider}`).join(" or ")}`,
     );
-  return faults;
-};
-
-/** An attempt's job is given up as failed or gone only when its provider said so. */
-const auditFailure = (job: UpstreamJob, { class: reason }: Failure): string[] => {
-  if (reason === "gone" && !job.gone.isBelievable) return [`${job.jobId}: taken for gone before it was`];
-  if (reason === "job_failed" && job.fails !== "job_failed" && !job.cancelled)
-    return [`${job.jobId}: taken for failed, and it was not`];
-  return [];
-};
-
-/** Every job that a provider took is one attempt's, or its attempt is listed for the operator. */
-const auditJobs = async ({ upstream, reads }: Evidence): Promise<string[]> => {
-  const faults: string[] = [];
-  const taken = new Map<string, number>();
-  // Where jobs bear no mark, those of equal inputs may have changed places: as many are listed as are nobody's, whichever they are.
-  const alike = new Map<string, { nobodys: string[]; listed: number }>();
-  for (const job of upstream.jobs) {
-    const owner = await reads.jobOwner(job.provider, job.jobId);
-    const id = `gen_${job.ref.slice(0, job.ref.lastIndexOf("-"))}`;
-    const n = Number(job.ref.slice(job.ref.lastIndexOf("-") + 1));
-    const generation = await reads.findGeneration(id);
-    const attempt = generation && (await reads.attempt(generation.seq, n));
-    taken.set(job.ref, (taken.get(job.ref) ?? 0) + 1);
-    if (!generation || !attempt) {
-      faults.push(`${job.jobId}: taken for ${job.ref}, which is not on disk`);
-      continue;
-    }
-    const isUnmarked = PROVIDERS[job.provider]?.recovery === "list_match";
-    const isOwn = owner?.seq === generation.seq && owner.n === n;
-    const name = isUnmarked ? `${job.provider} ${job.input}` : job.jobId;
-    const group = alike.get(name) ?? { nobodys: [], listed: 0 };
-    alike.set(name, group);
-    if (!owner) group.nobodys.push(`${job.jobId}: nobody's; its attempt ${job.ref} is ${attempt.state}`);
-    if (!attempt.job && LISTED.has(attempt.state)) group.listed += 1;
-    if (owner && !isOwn && !isUnmarked) faults.push(`${job.jobId}: ${job.ref}'s, but kept by attempt ${owner.n} of ${owner.seq}`);
-    if (isOwn && attempt.failure) faults.push(...auditFailure(job, attempt.failure));
-  }
-  for (const { nobodys, listed } of alike.values()) if (nobodys.length > listed) faults.push(...nobodys);
-  for (const [ref, jobs] of taken) if (jobs > 1) faults.push(`${ref}: bought ${jobs} jobs`);
   return faults;
 };
 

@@ -17,6 +17,8 @@ const ONCE: ReadonlySet<ErrandKind> = new Set(["send", "cancel"]);
 /** An errand that broke on a fault of ours (a read that failed, for example) is run again, so that no generation is stranded. */
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
+/** How long to wait after the `times`th failure in a row. */
+export const retryMs = (times: number): number => Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (times - 1));
 
 /** Thrown inside an errand that was let go; never seen outside. */
 class LetGo extends Error {}
@@ -65,7 +67,7 @@ export const openErrands = (
           if (fault instanceof LetGo || signal.aborted) return;
           failed(seq, n, kind, fault);
           if (ONCE.has(kind)) return;
-          await pause(Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** turn));
+          await pause(retryMs(turn + 1));
         }
       }
     };

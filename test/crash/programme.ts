@@ -5,8 +5,8 @@ import { parseArgs } from "node:util";
 import { runLanes } from "../../proof/crash/lanes.ts";
 import { FROM_SOURCES, freePort, type Genrouter } from "../../proof/crash/processes.ts";
 import { startSimulator } from "../../proof/crash/world.ts";
+import { builtBinary } from "../built.ts";
 import { dropScratch, keepScratch, makeScratch } from "../scratch.ts";
-import { builtBinary } from "./built.ts";
 import { type PointWorld, playBirth, playInsideSettlement, playPoint, playUpgrade } from "./point-run.ts";
 import { POINTS } from "./points.ts";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { freePort, killAll } from "../../proof/crash/processes.ts";
 import { startSimulator } from "../../proof/crash/world.ts";
-import { builtBinary } from "../crash/built.ts";
+import { builtBinary } from "../built.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
 import { SPEED } from "./scene.ts";
 import { SPACE } from "./space.ts";

@@ -13,8 +13,9 @@ import {
   spawnServing,
   type Tenant,
 } from "../../proof/crash/world.ts";
-import { dropScratch, makeScratch } from "../scratch.ts";
+import { dropScratch, keepScratch, makeScratch } from "../scratch.ts";
 import { buildShim } from "../shim/build.ts";
+import type { RowWorld } from "./table.ts";
 
 export const SPEED = 200;
 const CREDITS = 1_000_000;
@@ -63,7 +64,7 @@ export const must = (isTrue: boolean, why: string): void => {
 export type Scene = Awaited<ReturnType<typeof openScene>>;
 
 /** @param dir where the data is to lie; a new directory without it. */
-export const openScene = async (simulator: SimulatorProcess, say: (line: string) => void, where?: string) => {
+const openScene = async (simulator: SimulatorProcess, say: (line: string) => void, where?: string) => {
   const base = makeScratch("faults-");
   const dir = where ?? join(base, "data");
   mkdirSync(dir, { recursive: true });
@@ -167,9 +168,14 @@ export const openScene = async (simulator: SimulatorProcess, say: (line: string)
     }
     must((await account()).heldCredits === 0, "credits are held for nothing");
   };
-  const close = () => {
+  /** @param isEvidence something was found: what the lives left behind stays. */
+  const close = (isEvidence: boolean) => {
     for (const child of lives) child.kill("SIGKILL");
-    dropScratch(base);
+    if (!isEvidence) dropScratch(base);
+    else {
+      keepScratch(base);
+      say(`kept for a look: ${base}`);
+    }
   };
   return {
     dir,
@@ -192,4 +198,17 @@ export const openScene = async (simulator: SimulatorProcess, say: (line: string)
     settles,
     close,
   };
+};
+
+/** Plays in a scene of its own. @param where as in `openScene`. */
+export const withScene = async <T>(world: RowWorld, play: (scene: Scene) => Promise<T>, where?: string): Promise<T> => {
+  const scene = await openScene(world.simulator, world.say, where);
+  let isEvidence = true;
+  try {
+    const note = await play(scene);
+    isEvidence = false;
+    return note;
+  } finally {
+    scene.close(isEvidence);
+  }
 };

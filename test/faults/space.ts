@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { reading } from "../../proof/crash/world.ts";
 import { mountSmallDisk } from "./disks.ts";
-import { type Life, must, openScene, type Scene } from "./scene.ts";
+import { type Life, must, type Scene, withScene } from "./scene.ts";
 import type { Row, RowWorld } from "./table.ts";
 
 const MOST_SUBMISSIONS = 800;
@@ -63,43 +63,30 @@ const fillsUp = async (scene: Scene, life: Life, giveRoom: () => void): Promise<
   await scene.recovers();
 };
 
-const onSmallDisk = async ({ simulator, say }: RowWorld): Promise<string> => {
+const onSmallDisk = async (world: RowWorld): Promise<string> => {
   const disk = mountSmallDisk(`${SMALL_MIB}m`);
-  if (typeof disk === "string") return `no tmpfs (${disk}); ${await onBudget({ simulator, say })}`;
-  const scene = await openScene(simulator, say, disk.path);
-  try {
-    await fillsUp(scene, await scene.start(), () => disk.remount("size=256m"));
-    return "tmpfs";
-  } finally {
-    scene.close();
-    disk.drop();
-  }
+  if (typeof disk === "string") return `no tmpfs (${disk}); ${await onBudget(world)}`;
+  const play = async (scene: Scene) => fillsUp(scene, await scene.start(), () => disk.remount("size=256m"));
+  await withScene(world, play, disk.path).finally(disk.drop);
+  return "tmpfs";
 };
 
-const onBudget = async ({ simulator, say }: RowWorld): Promise<string> => {
-  const scene = await openScene(simulator, say);
-  try {
+const onBudget = (world: RowWorld): Promise<string> =>
+  withScene(world, async (scene) => {
     const { env, board } = scene.faulty({ BUDGET: String(SMALL_MIB * 1024 * 1024) });
     await fillsUp(scene, await scene.start(env), () => board.arm(false));
     return "answered by the shim";
-  } finally {
-    scene.close();
-  }
-};
+  });
 
 const BLOCKS = 1500;
-const boundOnFiles = async ({ simulator, say }: RowWorld): Promise<void> => {
-  const scene = await openScene(simulator, say);
-  try {
+const boundOnFiles = (world: RowWorld): Promise<void> =>
+  withScene(world, async (scene) => {
     const life = await scene.start({}, `ulimit -f ${BLOCKS}`);
     for (let n = 0; n < MOST_SUBMISSIONS && !life.end(); n += 1) await scene.submit(life.url, { padding: PADDING });
     const end = await scene.ends(life);
     must(end.code === 70, `ended with ${end.signal ?? end.code}, not 70`);
     await scene.recovers();
-  } finally {
-    scene.close();
-  }
-};
+  });
 
 /** How many generations have been refused room for their files. */
 const refusals = (scene: Scene): Promise<number> =>
@@ -133,31 +120,22 @@ const resultsWait = async (scene: Scene, env: Record<string, string>, heal: () =
   await scene.recovers();
 };
 
-const resultsUnsynced = async ({ simulator, say }: RowWorld, code: string): Promise<void> => {
-  const scene = await openScene(simulator, say);
-  try {
+const resultsUnsynced = (world: RowWorld, code: string): Promise<void> =>
+  withScene(world, async (scene) => {
     const { env, board } = scene.faulty({ FAIL_SYNC_AT: "1", TIMES: "on", MATCH: "/files/", ERRNO: code });
     await resultsWait(scene, env, () => board.arm(false));
-  } finally {
-    scene.close();
-  }
-};
+  });
 
-const resultsFull = async (world: RowWorld): Promise<string> => {
-  const scene = await openScene(world.simulator, world.say);
-  const disk = mountSmallDisk(TINY, join(scene.dir, "files"));
-  try {
-    if (typeof disk !== "string") {
-      await resultsWait(scene, {}, () => disk.remount("size=64m"));
-      return "tmpfs";
+const resultsFull = (world: RowWorld): Promise<string> =>
+  withScene(world, async (scene) => {
+    const disk = mountSmallDisk(TINY, join(scene.dir, "files"));
+    if (typeof disk === "string") {
+      await resultsUnsynced(world, "ENOSPC");
+      return `no tmpfs (${disk}); answered by the shim when they are synced`;
     }
-    await resultsUnsynced(world, "ENOSPC");
-    return `no tmpfs (${disk}); answered by the shim when they are synced`;
-  } finally {
-    if (typeof disk !== "string") disk.drop();
-    scene.close();
-  }
-};
+    await resultsWait(scene, {}, () => disk.remount("size=64m")).finally(disk.drop);
+    return "tmpfs";
+  });
 
 export const SPACE: readonly Row[] = [
   {

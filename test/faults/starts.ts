@@ -6,17 +6,8 @@ import { join } from "node:path";
 import { BINARY, type Child, run } from "../../proof/crash/processes.ts";
 import { EXITS } from "../../src/cli/exits.ts";
 import { mountSmallDisk } from "./disks.ts";
-import { fail, must, openScene, type Scene } from "./scene.ts";
+import { fail, must, type Scene, withScene } from "./scene.ts";
 import type { Row, RowWorld } from "./table.ts";
-
-const withScene = async ({ simulator, say }: RowWorld, play: (scene: Scene) => Promise<unknown>, where?: string) => {
-  const scene = await openScene(simulator, say, where);
-  try {
-    return await play(scene);
-  } finally {
-    scene.close();
-  }
-};
 
 const endsWith = async (child: Child, code: number, pattern: RegExp): Promise<void> => {
   const end = await Promise.race([child.ended, Bun.sleep(15_000)]);

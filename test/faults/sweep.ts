@@ -1,7 +1,7 @@
 // The sweep: the n-th write or sync of a life fails, for one n after the other, each life on what the one before left behind.
 import type { Ended } from "../../proof/crash/processes.ts";
 import { listening } from "../../proof/crash/world.ts";
-import { fail, must, openScene, type Scene } from "./scene.ts";
+import { fail, must, type Scene, withScene } from "./scene.ts";
 import type { RowWorld } from "./table.ts";
 
 export type SweepKind = "WRITE" | "SYNC";
@@ -14,7 +14,8 @@ export type SweepEnd = {
 /** About what a life of this sweep writes and syncs: the indices of a short sweep are spread over it. */
 const REACH: Record<SweepKind, number> = { WRITE: 320, SYNC: 64 };
 const SUBMISSIONS = 6;
-const LIFE_MS = 8000;
+/** A life that the fault did not end brings everything to its end, in far less than this. */
+const LIFE_MS = 40_000;
 const LANES = 4;
 /** Lives on one directory; then everything settles, and the next begins on a new one. */
 const CHAIN = 10;
@@ -27,7 +28,7 @@ export const indicesOf = (kind: SweepKind, count: number): number[] =>
     ? Array.from({ length: count }, (_, n) => n + 1)
     : [...new Set(Array.from({ length: count }, (_, n) => 1 + Math.round((n * (REACH[kind] - 1)) / Math.max(1, count - 1))))];
 
-/** One life with one fault. @returns how it ended; undefined: it came to the end of its work in spite of it. */
+/** One life with one fault. @returns how it ended; undefined: it came to the end of its work in spite of it. @throws when it did neither. */
 const live = async (
   scene: Scene,
   env: Record<string, string>,
@@ -46,15 +47,16 @@ const live = async (
   const endMono = performance.now() + LIFE_MS;
   while (!end && performance.now() < endMono && (await scene.unfinished()) > 0) await Bun.sleep(20);
   if (end) return { end, isStarted: true, said: child.said() };
+  const open = await scene.unfinished();
+  must(open === 0, `it went on, and ${open} generations never ended: ${child.said().slice(-800)}`);
   child.kill("SIGTERM");
   const stopped = await child.ended;
   return { end: stopped.code === 0 ? undefined : stopped, isStarted: true, said: child.said() };
 };
 
-const playChain = async ({ simulator, say }: RowWorld, kind: SweepKind, indices: readonly number[], sweep: SweepEnd) => {
-  const scene = await openScene(simulator, say);
+const playChain = async (world: RowWorld, kind: SweepKind, indices: readonly number[], sweep: SweepEnd) => {
   let at = 0;
-  try {
+  const play = async (scene: Scene) => {
     for (const n of indices) {
       at = n;
       const { env, board } = scene.faulty({ [`FAIL_${kind}_AT`]: String(n) });
@@ -73,11 +75,10 @@ const playChain = async ({ simulator, say }: RowWorld, kind: SweepKind, indices:
       await scene.holds();
     }
     await scene.recovers();
-  } catch (fault) {
+  };
+  await withScene(world, play).catch((fault: unknown) => {
     sweep.faults.push(`${kind.toLowerCase()} ${at}: ${fault instanceof Error ? fault.message : fault}`);
-  } finally {
-    scene.close();
-  }
+  });
 };
 
 export const playSweep = async (world: RowWorld, kind: SweepKind, count: number): Promise<SweepEnd> => {

@@ -1,15 +1,6 @@
 // Rows about syncs that fail or take long, and what callers see of them.
-import { must, openScene, type Scene } from "./scene.ts";
+import { must, type Scene, withScene } from "./scene.ts";
 import type { Row, RowWorld } from "./table.ts";
-
-const withScene = async ({ simulator, say }: RowWorld, play: (scene: Scene) => Promise<unknown>) => {
-  const scene = await openScene(simulator, say);
-  try {
-    return await play(scene);
-  } finally {
-    scene.close();
-  }
-};
 
 /** The first sync of the store after the start fails, and all that follow: nobody is answered, the process ends with 70. */
 const failing = (world: RowWorld, code: string) =>

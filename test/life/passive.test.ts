@@ -40,3 +40,30 @@ test("a machine to which nothing has happened for a minute is put away, and wake
   await scene.hurry(async () => (await scene.show(first.id)).completed_at !== null);
   expect(await scene.show(first.id)).toMatchObject({ status: "succeeded", cost_usd: 0.2 });
 });
+
+test("a read that fails when a machine wakes is tried again: its result is not lost", async () => {
+  let failures = 0;
+  let isFailing = false;
+  const scene = await openScene({
+    routes: [FAL],
+    env: { GENROUTER_LIMITS__LIVE_ACTORS: "1" },
+    around: (store) => ({
+      ...store,
+      unfinished: async (afterSeq, limit) => {
+        if (!isFailing || failures === 3) return store.unfinished(afterSeq, limit);
+        failures += 1;
+        throw new Error("the disk could not be read");
+      },
+    }),
+  });
+  scene.simulator.script({ fault: "late-ms", ms: 10_000 });
+  const { id } = await scene.begin();
+  await scene.untilAttempts(id, "accepted");
+  await scene.occupy();
+  expect(scene.rooms.supervisor.counts()).toMatchObject({ running: 2, awake: 1 });
+  isFailing = true;
+  await scene.hurry(async () => (await scene.show(id)).completed_at !== null);
+  expect(failures).toBe(3);
+  expect(await scene.show(id)).toMatchObject({ status: "succeeded", cost_usd: 0.2 });
+  expect(scene.rooms.readiness()).toEqual({ ready: true, faults: [] });
+});

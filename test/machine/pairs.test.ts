@@ -98,6 +98,7 @@ const openSubject = async (plan: readonly PlannedRoute[], serial: number) => {
     keepFilesMs: 1000,
     post: async (deed) => (await store.commit([deed]))[0] as StepOutcome,
     reread,
+    unread: (_, __, fault) => Promise.reject(fault),
     woke: () => undefined,
     rested: () => undefined,
     late: () => undefined,

@@ -44,6 +44,8 @@ export type CutsFigures = {
   cutsWithLateBlocks: number;
   /** Cuts that took something that was written, and how many bytes and names all of them took. */
   cutsThatTook: number;
+  /** The process had not come to its own code: nothing was at stake. */
+  cutsTooEarly: number;
   bytesTaken: number;
   namesTaken: number;
   acknowledged: number;
@@ -100,7 +102,7 @@ export const runCuts = async (plan: CutsPlan): Promise<CutsEnd> => {
   const look = openLook(dir, tenants);
   const missing: Missing = { acknowledged: [], ends: [], journal: [], files: [], invariants: [] };
   const figures: CutsFigures = {
-    ...{ cuts: 0, cutsAtStart: 0, cutsInDrain: 0, cutsWithLateBlocks: 0, cutsThatTook: 0 },
+    ...{ cuts: 0, cutsAtStart: 0, cutsInDrain: 0, cutsWithLateBlocks: 0, cutsThatTook: 0, cutsTooEarly: 0 },
     ...{ bytesTaken: 0, namesTaken: 0, acknowledged: 0, submissions: 0, files: 0 },
   };
 
@@ -116,6 +118,7 @@ export const runCuts = async (plan: CutsPlan): Promise<CutsEnd> => {
       missing[name].push(...seen[name].map((fault) => `cut ${figures.cuts + 1}: ${fault}`));
     figures.cuts += 1;
     figures.cutsWithLateBlocks += late > 0 ? 1 : 0;
+    figures.cutsTooEarly += loss.isEarly ? 1 : 0;
     figures.cutsThatTook += loss.bytes + loss.names > 0 ? 1 : 0;
     figures.bytesTaken += loss.bytes;
     figures.namesTaken += loss.names;

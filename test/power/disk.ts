@@ -3,8 +3,11 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, s
 import { join } from "node:path";
 import { buildShim } from "../shim/build.ts";
 
-/** What a cut took. `bytes`: written to files that are still there and never synced. `names`: made and never synced. */
-export type Loss = { bytes: number; names: number };
+/**
+ * What a cut took. `bytes`: written to files that are still there and never synced. `names`: made and never synced. `isEarly`: the
+ * process had not come to its own code, and the directory is as it was.
+ */
+export type Loss = { bytes: number; names: number; isEarly: boolean };
 
 export type PowerDisk = {
   /** Prepares an empty copy. @returns the environment of the process whose power is going to be cut. */
@@ -64,7 +67,7 @@ export const openPowerDisk = (dir: string, say: (line: string) => void, deaf?: s
   const [copy, restored] = [`${dir}.synced`, `${dir}.restored`];
 
   const cut: PowerDisk["cut"] = (late, roll) => {
-    const loss: Loss = { bytes: 0, names: 0 };
+    const loss: Loss = { bytes: 0, names: 0, isEarly: !existsSync(join(copy, "begun")) };
     const restore = (id: string, from: string, to: string): void => {
       mkdirSync(to, { recursive: true, mode: 0o700 });
       const names = namesIn(join(copy, `d${id}`));
@@ -92,8 +95,7 @@ export const openPowerDisk = (dir: string, say: (line: string) => void, deaf?: s
         for (const name of unsynced)
           if (statSync(join(from, name)).isFile()) writeFileSync(join(to, name), readFileSync(join(from, name)), { mode: 0o600 });
     };
-    // Cut before it was plugged in: the process had not come to its own code, and the directory is as it was.
-    if (!existsSync(join(copy, "begun"))) return loss;
+    if (loss.isEarly) return loss;
     rmSync(restored, { recursive: true, force: true });
     restore("0", dir, restored);
     rmSync(dir, { recursive: true });

@@ -5,7 +5,7 @@ import { parseArgs } from "node:util";
 import type { Check } from "../../proof/crash/audit.ts";
 import { entry, type Genrouter, killAll } from "../../proof/crash/processes.ts";
 import { mergeChecks, mergeEnds } from "../../proof/crash/tally.ts";
-import { builtBinary } from "../crash/built.ts";
+import { builtBinary } from "../built.ts";
 import { keepScratch, makeScratch } from "../scratch.ts";
 import { type CutsEnd, type CutsPlan, runCuts } from "./cuts.ts";
 import { playKept } from "./kept.ts";
@@ -143,7 +143,11 @@ const playControl = async (genrouter: Genrouter, n: number): Promise<{ check: Ch
   const { name, how, loses } = CONTROLS[n] ?? CONTROLS[0];
   const plan = { ...planOf(genrouter, n, CUTS_OF_CONTROL), ...how, isAudited: false, say: () => undefined };
   const end: CutsEnd | Check[] = await runCuts(plan).catch(told);
-  if (Array.isArray(end)) return { check: { name, faults: end.flatMap(({ faults }) => faults) }, figures: {} };
+  if (Array.isArray(end)) {
+    keepScratch(plan.dir);
+    say(`kept for a look: ${plan.dir}`);
+    return { check: { name, faults: end.flatMap(({ faults }) => faults) }, figures: {} };
+  }
   const lost = end.missing[loses].length;
   const faults = lost > 0 ? [] : [`nothing was lost in ${end.figures.cuts} cuts: the test is blind`];
   return { check: { name: `${name}: ${lost} in ${end.figures.cuts} cuts`, faults }, figures: { [`control${n + 1}Lost`]: lost } };

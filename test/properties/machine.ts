@@ -68,6 +68,7 @@ const openSubject = async (store: MachineStore, accountSeq: number, plan: readon
       return outcome;
     },
     reread: store.resting,
+    unread: (_, __, fault) => Promise.reject(fault),
     woke: () => undefined,
     rested: () => undefined,
     late: () => undefined,

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { run } from "../../proof/crash/processes.ts";
 import type { Submission } from "../../src/simulator/log.ts";
+import type { Acknowledged } from "./load.ts";
 
 /** `genrouter verify`, as an operator would run it. */
 export const invariantsOf = async (genrouter: readonly string[], dir: string): Promise<{ ok: boolean; told: string }> => {
@@ -32,17 +33,27 @@ export const submittedTwice = (providerLog: string): { submissions: number; twic
   return { submissions, twice: twice.map(([ref, lines]) => `${ref} ${lines.map(({ endpoint }) => endpoint).join(" and ")}`) };
 };
 
-/** Acknowledged ids that the database does not know. */
-export const lostIds = (dir: string, acknowledged: readonly string[]): string[] => {
+/** A job's end is learnt by the next poll, and its files are fetched: far less than this. */
+const LATE_MS = 60_000;
+
+/** Acknowledged generations that the database does not know, and those that had not ended a minute after their job had. */
+export const endsOf = (
+  dir: string,
+  acknowledged: readonly Acknowledged[],
+  nowMs: number,
+): { lost: string[]; outlived: string[] } => {
   const db = new Database(join(dir, "genrouter.db"), { readonly: true });
-  const known = new Set(
-    db
-      .query<{ id: string }, []>("SELECT id FROM generation")
-      .all()
-      .map(({ id }) => id),
-  );
+  const rows = db.query<{ id: string; endMs: number | null }, []>("SELECT id, completed_at_ms AS endMs FROM generation").all();
   db.close();
-  return acknowledged.filter((id) => !known.has(id));
+  const ends = new Map(rows.map(({ id, endMs }) => [id, endMs ?? nowMs]));
+  const lost: string[] = [];
+  const outlived: string[] = [];
+  for (const { id, jobEndsAtMs } of acknowledged) {
+    const endMs = ends.get(id);
+    if (endMs === undefined) lost.push(id);
+    else if (endMs > jobEndsAtMs + LATE_MS) outlived.push(`${id} by ${Math.round((endMs - jobEndsAtMs) / 1000)} s`);
+  }
+  return { lost, outlived };
 };
 
 /** Lines of the service's log that tell of a fault of its own. */

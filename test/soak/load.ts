@@ -30,10 +30,13 @@ export type Tally = {
   strange: string[];
 };
 
+/** `jobEndsAtMs`: when its provider will have its result, by the clock of this machine. */
+export type Acknowledged = { id: string; jobEndsAtMs: number };
+
 export type Load = {
   tally: Tally;
-  /** Every id that was acknowledged. */
-  acknowledged: readonly string[];
+  /** Every generation that was acknowledged. */
+  acknowledged: readonly Acknowledged[];
   /** Times of answers since the last look, ms. */
   takeTimes(): { postMs: number[]; readMs: number[] };
   /** Puts as many in flight as there are in the long run, so that the load is steady from the start. */
@@ -62,7 +65,7 @@ export const openLoad = (plan: LoadPlan): Load => {
   const { url, tenants, clients, times } = plan;
   const roll = chance(plan.seed + 1);
   const tally: Tally = { submitted: 0, succeeded: 0, failed: 0, again: 0, downloads: 0, heldBack: 0, strange: [] };
-  const acknowledged: string[] = [];
+  const acknowledged: Acknowledged[] = [];
   /** Per client what it waits for, the one that waited longest first. */
   const waiting: string[][] = Array.from({ length: clients }, () => []);
   let postMs: number[] = [];
@@ -117,7 +120,7 @@ export const openLoad = (plan: LoadPlan): Load => {
       const answered = await ask(keyOf(client), "/v1/generations", postMs, body, idempotencyKey);
       if (answered && (answered.status === 202 || answered.status === 200)) {
         const id = String(answered.shown.id);
-        acknowledged.push(id);
+        acknowledged.push({ id, jobEndsAtMs: Date.now() + runS * 1000 });
         waiting[client]?.push(id);
         tally.submitted += 1;
         return;

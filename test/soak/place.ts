@@ -9,7 +9,6 @@ import type { JsonObject } from "../../src/terms.ts";
 import { killAtTheEnd } from "../scratch.ts";
 
 const root = join(import.meta.dir, "../..");
-export const BINARY = join(root, "dist/genrouter");
 export const FROM_SOURCES: readonly string[] = [process.execPath, join(root, "src/main.ts")];
 
 /** Longer than any job of a soak, so that none is given up for its length. */

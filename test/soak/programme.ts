@@ -1,13 +1,14 @@
 // The soak: `npm run soak -- [--minutes N]` keeps thousands of generations in flight, kills the service once, and judges its memory and times.
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { askFigures } from "../../src/cli/control-client.ts";
+import { builtBinary } from "../built.ts";
 import { aboveZeroOf, readFlags, refuse, wholeOf } from "../flags.ts";
-import { dropScratch, makeScratch } from "../scratch.ts";
+import { keepScratch, makeScratch } from "../scratch.ts";
 import { chartOf } from "./chart.ts";
-import { faultsIn, invariantsOf, lostIds, submittedTwice } from "./evidence.ts";
+import { endsOf, faultsIn, invariantsOf, submittedTwice } from "./evidence.ts";
 import { openLoad } from "./load.ts";
-import { BINARY, FROM_SOURCES, openPlace } from "./place.ts";
+import { FROM_SOURCES, openPlace } from "./place.ts";
 import { HEAD, lineOf, openSampler, type Sample } from "./sample.ts";
 import { openRunTimes } from "./times.ts";
 import { type Facts, type Row, verdictOf, WARM_S } from "./verdict.ts";
@@ -24,11 +25,11 @@ time, starts it again, and prints one line of figures every 10 s and a verdict a
   --kill-at N     minute of the kill (default a third of the time, at the latest half a minute before the end)
   --seed N        decides run times and orders (default random, printed)
   --out DIR       keeps the samples, the logs and a chart of the memory there
-  --sources       runs the service from its sources; default: dist/genrouter where it is there (npm run build)
+  --sources       runs the service from its sources; default: dist/genrouter, built first where it is missing or old
   --strict        timing figures fail the soak too
 
-What fails: an invariant, a job submitted twice, an acknowledged generation that is lost or fails, an error in the service's
-log, memory that grows (judged per life of the service, from its tenth minute on, by least squares), open files that
+What fails: an invariant, a job submitted twice, an acknowledged generation that is lost, fails, or has not ended a minute after
+its job, an error in the service's log, memory that grows (judged per life of the service, from its tenth minute on, by least squares), open files that
 grow, machines in memory that are not the generations in flight, a write-ahead log above 64 MB.
 What is only measured, because a shared machine decides it as well: readiness after the kill, lag of the event loop, times of
 POST and GET. --strict makes these fail.
@@ -139,6 +140,7 @@ const soak = async (genrouter: readonly string[], home: string): Promise<{ sampl
     }
   }
   await keep();
+  const stoppedAtMs = Date.now();
   await load.stop();
   sampler.close();
   const exit = await running.stop();
@@ -149,7 +151,7 @@ const soak = async (genrouter: readonly string[], home: string): Promise<{ sampl
     ...facts,
     invariants: await invariantsOf(genrouter, dir),
     twice,
-    lost: lostIds(dir, load.acknowledged),
+    ...endsOf(dir, load.acknowledged, stoppedAtMs),
     strange: load.tally.strange,
     faults,
     kept,
@@ -160,15 +162,12 @@ const soak = async (genrouter: readonly string[], home: string): Promise<{ sampl
 
 const home = values.out ?? makeScratch("soak-");
 mkdirSync(home, { recursive: true });
-const isBinary = !values.sources && existsSync(BINARY);
 say(
-  `seed ${seed}; ${minutes} min, ${rate} submissions/s, ${inFlight} in flight, ${clients} clients, ${isBinary ? "dist/genrouter" : "from the sources"}`,
+  `seed ${seed}; ${minutes} min, ${rate} submissions/s, ${inFlight} in flight, ${clients} clients, ${values.sources ? "from the sources" : "dist/genrouter"}`,
 );
-const { samples, rows, extra } = await soak(isBinary ? [BINARY] : FROM_SOURCES, home);
-if (values.out !== undefined) {
-  writeFileSync(join(home, "samples.json"), JSON.stringify({ samples, rows, extra }));
-  writeFileSync(join(home, "memory.svg"), chartOf(samples));
-} else dropScratch(home);
+const { samples, rows, extra } = await soak(values.sources ? FROM_SOURCES : await builtBinary(say), home);
+writeFileSync(join(home, "samples.json"), JSON.stringify({ samples, rows, extra }));
+writeFileSync(join(home, "memory.svg"), chartOf(samples));
 
 let passed = 0;
 let failed = 0;
@@ -181,5 +180,9 @@ for (const { name, measured, bound, isMet, kind } of rows) {
 }
 const figures = Object.fromEntries(rows.map(({ name, measured }) => [name, measured]));
 say(`figures ${JSON.stringify({ seed, minutes, rate, inFlight, clients, ...figures, ...extra, kept: undefined })}`);
+if (failed > 0 && values.out === undefined) {
+  keepScratch(home);
+  say(`kept for a look: ${home}`);
+}
 say(`${passed} passed, ${failed} failed`);
 process.exit(failed === 0 ? 0 : 1);

@@ -2,9 +2,9 @@
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Glob } from "bun";
-import { BINARY, type Genrouter, start } from "../../proof/crash/processes.ts";
+import { BINARY, type Genrouter, start } from "../proof/crash/processes.ts";
 
-const root = join(import.meta.dir, "../..");
+const root = join(import.meta.dir, "..");
 const SOURCES = ["{src,actors,catalogue,proof}/**/*.{ts,json}", "scripts/build.mjs", "package-lock.json"];
 
 const newestMs = (): number =>
