@@ -6,8 +6,8 @@ import { parseArgs } from "node:util";
 const root = join(import.meta.dir, "..");
 
 /**
- * A programme in its long setting: `total` of `unit`, `part` at a time. `words` makes the command of one part; `folders` are those of
- * test that it runs from, beside what all of test shares.
+ * A programme in its long setting: `total` of `unit`, `part` at a time. `words` makes the command of one part; `folders` are those
+ * that it runs from, beside the product and what all of test shares.
  */
 type Long = {
   name: string;
@@ -19,36 +19,36 @@ type Long = {
 };
 const LONG: readonly Long[] = [
   {
-    ...{ name: "simulate", folders: [], unit: "seeds", total: 200_000, part: 5_000 },
+    ...{ name: "simulate", folders: ["proof/simulation"], unit: "seeds", total: 200_000, part: 5_000 },
     words: (count, seed) => ["proof/simulation/programme.ts", "--seed", String(seed), "--seeds", String(count)],
   },
   {
-    ...{ name: "properties", folders: ["properties"], unit: "runs", total: 200_000, part: 20_000 },
+    ...{ name: "properties", folders: ["test/properties"], unit: "runs", total: 200_000, part: 20_000 },
     words: (count, seed) => ["test/properties/programme.ts", "--runs", String(count), "--seed", String(seed)],
   },
   {
-    ...{ name: "mutants", folders: ["mutants", "properties"], unit: "rounds", total: 1, part: 1 },
+    ...{ name: "mutants", folders: ["proof/simulation", "test/mutants", "test/properties"], unit: "rounds", total: 1, part: 1 },
     words: () => ["test/mutants/programme.ts"],
   },
   {
-    ...{ name: "crash", folders: ["crash"], unit: "cycles", total: 2_000, part: 100 },
+    ...{ name: "crash", folders: ["proof/crash", "test/crash"], unit: "cycles", total: 2_000, part: 100 },
     words: (count, seed) => ["test/crash/programme.ts", "--only", "random", "--cycles", String(count), "--seed", String(seed)],
   },
   {
-    ...{ name: "power", folders: ["power", "crash", "shim"], unit: "cuts", total: 500, part: 50 },
+    ...{ name: "power", folders: ["proof/crash", "test/power", "test/shim"], unit: "cuts", total: 500, part: 50 },
     words: (count, seed) => ["test/power/programme.ts", "--cuts", String(count), "--seed", String(seed)],
   },
   {
-    ...{ name: "fuzz", folders: ["fuzz"], unit: "cases", total: 300_000, part: 30_000 },
+    ...{ name: "fuzz", folders: ["test/fuzz"], unit: "cases", total: 300_000, part: 30_000 },
     words: (count, seed) => ["test/fuzz/programme.ts", "--cases", String(count), "--seed", String(seed)],
   },
   {
-    ...{ name: "faults", folders: ["faults", "crash", "shim"], unit: "indices", total: 500, part: 500 },
+    ...{ name: "faults", folders: ["proof/crash", "test/faults", "test/shim"], unit: "indices", total: 500, part: 500 },
     words: (count) => ["test/faults/programme.ts", "--sweep", String(count)],
   },
   {
     // After the kill its memory is watched for half an hour, the last twenty minutes of which are judged.
-    ...{ name: "soak", folders: ["soak"], unit: "minutes", total: 40, part: 40 },
+    ...{ name: "soak", folders: ["proof/crash", "test/soak"], unit: "minutes", total: 40, part: 40 },
     words: (count, seed) => ["test/soak/programme.ts", "--minutes", String(count), "--kill-at", "10", "--seed", String(seed)],
   },
 ];
@@ -69,8 +69,8 @@ export type Part = {
 };
 
 const HELP = `The long setting of every programme, in parts of some minutes. What is done is kept in test/long/<product>.jsonl and not done again.
-<product> stands for every file of the service and of proof/: a change there begins everything anew, a change of one
-programme's own folder under test/ only that programme, and a change of a text nothing.
+<product> stands for every file of the service: a change there begins everything anew, a change of a programme's own folders
+only that programme, and a change of a text or of a test nothing.
 
   npm run long                          everything that is left, one programme after the other
   npm run long -- --only simulate,fuzz  these
@@ -101,11 +101,12 @@ const git = (...words: string[]) =>
   Bun.spawnSync(["git", ...words], { cwd: root })
     .stdout.toString()
     .trim();
-/** What every part runs: the product and what proves it; texts, pictures and the records themselves are no code. */
-const PRODUCT = ["src", "actors", "catalogue", "proof", "package.json", "package-lock.json", "openapi.json"];
-const NO_CODE = /\.(md|svg)$|\ttest\/(long|regressions)\//;
+/** What every part runs: texts, pictures, tests that run by themselves and the records are none of it. */
+const PRODUCT = ["src", "actors", "catalogue", "package.json", "package-lock.json", "openapi.json"];
+const NO_CODE = /\.(md|svg)$|\.test\.ts$|\ttest\/(long|regressions)\//;
 const commit = git("rev-parse", "--short=12", "HEAD");
-const isClean = () => git("status", "--porcelain", "--untracked-files=no", "--", ...PRODUCT, "test", ":!test/long") === "";
+const isClean = () =>
+  git("status", "--porcelain", "--untracked-files=no", "--", ...PRODUCT, "proof", "test", ":!test/long") === "";
 if (!isClean()) {
   say("there are changes that are not committed: figures belong to a commit");
   process.exit(2);
@@ -120,9 +121,7 @@ const SHARED = new Set(["store", "machine", "quote"]);
 const shared = git("ls-tree", "--name-only", "HEAD", "test/")
   .split("\n")
   .filter((path) => path.endsWith(".ts") || SHARED.has(path.slice("test/".length)));
-const codes = new Map(
-  LONG.map(({ name, folders }) => [name, codeOf(...PRODUCT, ...shared, ...folders.map((folder) => `test/${folder}`))]),
-);
+const codes = new Map(LONG.map(({ name, folders }) => [name, codeOf(...PRODUCT, ...shared, ...folders)]));
 mkdirSync(join(root, "test", "long"), { recursive: true });
 const file = join(root, "test", "long", `${product}.jsonl`);
 const read = (): Part[] =>

@@ -10,11 +10,14 @@ import type { Upstream, UpstreamJob } from "./upstream.ts";
 export type Evidence = { notebook: Notebook; upstream: Upstream; reads: StoreReads; accountSeqs: readonly number[]; kept: Kept };
 
 const RANK = { queued: 0, running: 1, succeeded: 2, failed: 2 } as const;
-/** What clients saw of one generation. Two answers are compared when the second was asked for after the first was heard. */
+/**
+ * What clients saw of one generation. Two answers are compared when the second was asked for after the first was heard; within one
+ * millisecond nobody knows.
+ */
 const auditViews = (id: string, seen: readonly Seen[]): string[] => {
   const faults: string[] = [];
   for (const { record: view, askedAtMs } of seen) {
-    const before = seen.findLast(({ heardAtMs }) => heardAtMs <= askedAtMs)?.record;
+    const before = seen.findLast(({ heardAtMs }) => heardAtMs < askedAtMs)?.record;
     if (view.status === "succeeded" ? view.costCredits === null || !view.output || view.error : view.output)
       faults.push(`${id}: ${view.status} does not fit its output, cost or error`);
     if (view.status === "failed" && (view.costCredits !== 0 || !view.error))
