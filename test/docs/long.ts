@@ -16,7 +16,10 @@ const SHOWN: Readonly<Record<string, { unit: string; figures: readonly string[] 
   power: { unit: "cuts", figures: ["cutsThatTook", "acknowledged", "files", "control1Lost", "control2Lost", "control3Lost"] },
   fuzz: { unit: "cases", figures: ["requests", "longest_ms", "gain_mb"] },
   faults: { unit: "indices", figures: ["write.lives", "write.struck", "sync.lives", "sync.struck"] },
-  soak: { unit: "minutes", figures: ["submitted", "RSS slope", "heap after", "ready after", "event loop lag", "POST", "GET"] },
+  soak: {
+    unit: "minutes",
+    figures: ["submitted", "resident memory, growth", "heap, growth", "ready after", "event loop lag", "POST", "GET"],
+  },
 };
 
 const number = new Intl.NumberFormat("en-US");

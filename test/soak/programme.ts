@@ -11,7 +11,7 @@ import { openLoad } from "./load.ts";
 import { FROM_SOURCES, openPlace } from "./place.ts";
 import { HEAD, lineOf, openSampler, type Sample } from "./sample.ts";
 import { openRunTimes } from "./times.ts";
-import { type Facts, type Row, verdictOf, WARM_S } from "./verdict.ts";
+import { type Facts, type Row, verdictOf } from "./verdict.ts";
 
 const HELP = `Usage: npm run soak -- [--minutes N] [--rate N] [--in-flight N] [--clients N] [--seed N] [--out DIR] [--sources] [--strict]
 
@@ -29,7 +29,8 @@ time, starts it again, and prints one line of figures every 10 s and a verdict a
   --strict        timing figures fail the soak too
 
 What fails: an invariant, a job submitted twice, an acknowledged generation that is lost, fails, or has not ended a minute after
-its job, an error in the service's log, memory that grows (judged per life of the service, from its tenth minute on, by least squares), open files that
+its job, an error in the service's log, memory that grows (read after full collections; judged per life of the service, from its
+tenth minute on, by least squares), open files that
 grow, machines in memory that are not the generations in flight, a write-ahead log above 64 MB.
 What is only measured, because a shared machine decides it as well: readiness after the kill, lag of the event loop, times of
 POST and GET. --strict makes these fail.
@@ -41,7 +42,6 @@ Examples:
 
 const SMALL_MINUTES = 5;
 const LOOK_EVERY_MS = 10_000;
-const MB = 1024 * 1024;
 
 const values = readFlags({
   minutes: { type: "string", default: "30" },
@@ -91,26 +91,15 @@ const soak = async (genrouter: readonly string[], home: string): Promise<{ sampl
   load.takeTimes();
   const sampler = openSampler(dir, load);
   const samples: Sample[] = [];
-  const kept: { life: number; atS: number; heapMb: number; objects: Record<string, number> | null }[] = [];
   let life = 1;
   let facts: Pick<Facts, "readyMs" | "inFlightAtKill"> = { readyMs: null, inFlightAtKill: 0 };
   const fromMono = performance.now();
   const elapsedS = () => (performance.now() - fromMono) / 1000;
-  let lifeFromS = 0;
-  /** What is really kept, all garbage gone. It costs a moment, so it is asked when a life's memory begins to be judged and at its end. */
-  const keep = async () => {
-    const told = await askFigures(dir, { collect: true }).catch(() => undefined);
-    if (!told) return;
-    const { heapBytes, objects } = told;
-    kept.push({ life, atS: elapsedS(), heapMb: heapBytes / MB, objects });
-    say(`heap after a full collection: ${(heapBytes / MB).toFixed(1)} MB`);
-  };
   const crash = async () => {
     const before = samples.at(-1)?.inFlight ?? 0;
     await running.kill();
     running = await place.startService();
     life += 1;
-    lifeFromS = elapsedS();
     facts = { readyMs: running.readyMs, inFlightAtKill: before };
     say(`killed with ${before} in flight; ready again after ${running.readyMs.toFixed(0)} ms`);
     load.takeTimes();
@@ -119,7 +108,6 @@ const soak = async (genrouter: readonly string[], home: string): Promise<{ sampl
   await askFigures(dir, { collect: false });
   load.begin();
   say(HEAD);
-  let isWarm = false;
   for (let look = 1; look * LOOK_EVERY_MS <= minutes * 60_000; look += 1) {
     await Bun.sleep(Math.max(0, look * LOOK_EVERY_MS - (performance.now() - fromMono)));
     const sample = await sampler.look(running.pid, life, elapsedS()).catch((fault: unknown) => {
@@ -130,16 +118,10 @@ const soak = async (genrouter: readonly string[], home: string): Promise<{ sampl
     samples.push(sample);
     say(lineOf(sample));
     if (life === 1 && elapsedS() >= killAtS) {
-      await keep();
       await crash();
       await askFigures(dir, { collect: false });
-      isWarm = false;
-    } else if (!isWarm && elapsedS() - lifeFromS >= WARM_S) {
-      isWarm = true;
-      await keep();
     }
   }
-  await keep();
   const stoppedAtMs = Date.now();
   await load.stop();
   sampler.close();
@@ -154,10 +136,9 @@ const soak = async (genrouter: readonly string[], home: string): Promise<{ sampl
     ...endsOf(dir, load.acknowledged, stoppedAtMs),
     strange: load.tally.strange,
     faults,
-    kept,
   };
   const { strange: _, ...tally } = load.tally;
-  return { samples, rows: verdictOf(samples, told), extra: { ...tally, submissions, kept } };
+  return { samples, rows: verdictOf(samples, told), extra: { ...tally, submissions } };
 };
 
 const home = values.out ?? makeScratch("soak-");
@@ -179,7 +160,7 @@ for (const { name, measured, bound, isMet, kind } of rows) {
   say(`${mark} ${name}: ${measured} (bound ${bound}${!isMet && !counts ? ", measured only" : ""})`);
 }
 const figures = Object.fromEntries(rows.map(({ name, measured }) => [name, measured]));
-say(`figures ${JSON.stringify({ seed, minutes, rate, inFlight, clients, ...figures, ...extra, kept: undefined })}`);
+say(`figures ${JSON.stringify({ seed, minutes, rate, inFlight, clients, ...figures, ...extra })}`);
 if (failed > 0 && values.out === undefined) {
   keepScratch(home);
   say(`kept for a look: ${home}`);

@@ -21,6 +21,7 @@ export type Sample = {
   /** Generations that the service says it runs or keeps in line, and machines in its memory: after a restart each wakes when it is needed. */
   hosted: number;
   awake: number;
+  /** Right after a full collection: resident in all, and what the heap really keeps. */
   rssMb: number;
   heapMb: number;
   files: number;
@@ -45,7 +46,8 @@ export const openSampler = (dir: string, load: Load) => {
   return {
     look: async (pid: number, life: number, atS: number): Promise<Sample> => {
       const inFlightBefore = inFlight.get()?.n ?? 0;
-      const figures = await askFigures(dir, { collect: false });
+      // All garbage is collected first: how late the collector happens to be is not what memory is judged by.
+      const figures = await askFigures(dir, { collect: true });
       const { postMs, readMs } = load.takeTimes();
       const { submitted, succeeded, failed } = load.tally;
       return {

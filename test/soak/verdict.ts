@@ -30,8 +30,6 @@ export type Facts = {
   /** Null when it was never killed. */
   readyMs: number | null;
   inFlightAtKill: number;
-  /** The heap after full collections: what is really kept, without what waits to be collected. */
-  kept: readonly { life: number; atS: number; heapMb: number }[];
 };
 
 /** A life's memory is judged from its tenth minute on: until then its caches fill. */
@@ -66,28 +64,31 @@ const livesOf = (samples: readonly Sample[]): Sample[][] => {
 };
 
 const memoryRows = (samples: readonly Sample[], life: number): Row[] => {
-  const name = `life ${life}`;
   const warm = samples.filter(({ atS }) => atS >= WARM_S);
   const [first, last] = [warm[0], warm.at(-1)];
   const isJudged = first !== undefined && last !== undefined && last.atS - first.atS >= JUDGED_S;
   const series = isJudged ? warm : samples.slice(Math.floor(samples.length / 2));
   if (series.length < 4) return [];
-  const { slope, error } = fitLine(series.map(({ atS, rssMb }) => [atS / TEN_MINUTES_S, rssMb] as const));
   const [from, to] = [series[0]?.atS ?? 0, series.at(-1)?.atS ?? 0];
   const kind = isJudged ? "hard" : "note";
-  const span = `${name}, ${Math.round(from / 60)} to ${Math.round(to / 60)} min${isJudged ? "" : ", too short to judge"}`;
-  const ends = median(series.slice(-6).map(({ rssMb }) => rssMb));
-  const begins = median(series.slice(0, 6).map(({ rssMb }) => rssMb));
-  return [
-    {
-      name: `RSS slope per 10 min (${span})`,
+  const span = `life ${life}, ${Math.round(from / 60)} to ${Math.round(to / 60)} min${isJudged ? "" : ", too short to judge"}`;
+  const slopeRow = (name: string, of: (one: Sample) => number): Row => {
+    const { slope, error } = fitLine(series.map((one) => [one.atS / TEN_MINUTES_S, of(one)] as const));
+    return {
+      name: `${name}, growth per 10 min (${span})`,
       measured: `${slope.toFixed(2)} MB ± ${(2 * error).toFixed(2)}`,
       bound: `< 1 MB beyond its uncertainty, which is < ${FINE_MB} MB`,
       isMet: slope - 2 * error < 1 && 2 * error < FINE_MB,
       kind,
-    },
+    };
+  };
+  const ends = median(series.slice(-6).map(({ rssMb }) => rssMb));
+  const begins = median(series.slice(0, 6).map(({ rssMb }) => rssMb));
+  return [
+    slopeRow("resident memory", ({ rssMb }) => rssMb),
+    slopeRow("heap", ({ heapMb }) => heapMb),
     {
-      name: `RSS at the end against its beginning (${span})`,
+      name: `resident memory at the end against its beginning (${span})`,
       measured: `${ends.toFixed(0)} / ${begins.toFixed(0)} MB = ${(ends / begins).toFixed(3)}`,
       bound: "<= 1.15",
       isMet: ends <= begins * 1.15,
@@ -95,22 +96,6 @@ const memoryRows = (samples: readonly Sample[], life: number): Row[] => {
     },
   ];
 };
-
-/** Beside the resident memory, which a busy collector makes tremble: growth here is what is really held on to, and is known exactly. */
-const keptRows = (kept: Facts["kept"]): Row[] =>
-  [...new Set(kept.map(({ life }) => life))].flatMap((life) => {
-    const own = kept.filter((one) => one.life === life);
-    const [first, last] = [own[0], own.at(-1)];
-    if (!first || !last || last.atS - first.atS < JUDGED_S) return [];
-    const growth = ((last.heapMb - first.heapMb) / (last.atS - first.atS)) * TEN_MINUTES_S;
-    return {
-      name: `heap after a full collection, growth per 10 min (life ${life})`,
-      measured: `${growth.toFixed(2)} MB, ${first.heapMb.toFixed(1)} to ${last.heapMb.toFixed(1)} MB`,
-      bound: "< 1 MB",
-      isMet: growth < 1,
-      kind: "hard",
-    };
-  });
 
 const filesRow = (samples: readonly Sample[], life: number): Row[] => {
   const settled = samples.filter(({ atS }) => atS >= FIRST_S);
@@ -198,7 +183,6 @@ export const verdictOf = (samples: readonly Sample[], facts: Facts): Row[] => {
     looksRow(samples, lives.length),
     steadyRow(samples),
     ...lives.flatMap((own, index) => memoryRows(own, index + 1)),
-    ...keptRows(facts.kept),
     ...lives.flatMap((own, index) => filesRow(own, index + 1)),
     {
       name: "generations hosted and actors in memory against generations in flight",
