@@ -50,8 +50,8 @@ export const longTable = (root = resolve(import.meta.dir, "../..")): string[][] 
     const all = ofNewestCode(parts.filter((part) => part.name === name));
     const own = all.filter(({ failed }) => failed === 0);
     const sum = (of: (part: Part) => number) => own.reduce((total, part) => total + of(part), 0);
-    const dates = [...new Set(own.map(({ at }) => at))];
-    const commits = [...new Set(own.map(({ commit }) => `\`${commit.slice(0, 7)}\``))];
+    const dates = [...new Set(all.map(({ at }) => at))];
+    const commits = [...new Set(all.map(({ commit }) => `\`${commit.slice(0, 7)}\``))];
     if (all.length === 0) return [];
     return [
       [
