@@ -104,7 +104,8 @@ const git = (...words: string[]) =>
 /** What every part runs: texts, pictures, tests that run by themselves and the records are none of it. */
 const PRODUCT = ["src", "actors", "catalogue", "package.json", "package-lock.json", "openapi.json"];
 const NO_CODE = /\.(md|svg)$|\.test\.ts$|\ttest\/(long|regressions)\//;
-const commit = git("rev-parse", "--short=12", "HEAD");
+const head = () => git("rev-parse", "--short=12", "HEAD");
+const commit = head();
 const isClean = () =>
   git("status", "--porcelain", "--untracked-files=no", "--", ...PRODUCT, "proof", "test", ":!test/long") === "";
 if (!isClean()) {
@@ -190,7 +191,7 @@ if (!values.show)
       say(`== ${long.name}: ${done} of ${long.total} ${long.unit} done`);
       // Every part has seeds of its own, the same on every machine.
       const part = await runPart(long, Math.min(long.part, long.total - done), 1_000_000 + done);
-      if (!isClean() || git("rev-parse", "--short=12", "HEAD") !== commit) {
+      if (!isClean() || head() !== commit) {
         say("the code changed while this part ran: its figures belong to no commit and are not kept");
         process.exit(2);
       }

@@ -48,4 +48,13 @@ export const makeScratch = (prefix: string): string => {
 };
 
 /** It is evidence now, and stays. */
-export const keepScratch = (dir: string): void => void held.delete(dir);
+export const keepScratch = (dir: string, say?: (line: string) => void): void => {
+  held.delete(dir);
+  say?.(`kept for a look: ${dir}`);
+};
+
+/** Done with it: kept where something was found, removed where not. */
+export const endScratch = (dir: string, isEvidence: boolean, say: (line: string) => void): void => {
+  if (isEvidence) keepScratch(dir, say);
+  else dropScratch(dir);
+};

@@ -9,11 +9,10 @@ import {
   listening,
   reading,
   type ServicePlace,
-  type SimulatorProcess,
   spawnServing,
   type Tenant,
 } from "../../proof/crash/world.ts";
-import { dropScratch, keepScratch, makeScratch } from "../scratch.ts";
+import { endScratch, makeScratch } from "../scratch.ts";
 import { buildShim } from "../shim/build.ts";
 import type { RowWorld } from "./table.ts";
 
@@ -63,8 +62,8 @@ export const must = (isTrue: boolean, why: string): void => {
 
 export type Scene = Awaited<ReturnType<typeof openScene>>;
 
-/** @param dir where the data is to lie; a new directory without it. */
-const openScene = async (simulator: SimulatorProcess, say: (line: string) => void, where?: string) => {
+/** @param where the data is to lie; a new directory without it. */
+const openScene = async ({ simulator, say }: RowWorld, where?: string) => {
   const base = makeScratch("faults-");
   const dir = where ?? join(base, "data");
   mkdirSync(dir, { recursive: true });
@@ -171,11 +170,7 @@ const openScene = async (simulator: SimulatorProcess, say: (line: string) => voi
   /** @param isEvidence something was found: what the lives left behind stays. */
   const close = (isEvidence: boolean) => {
     for (const child of lives) child.kill("SIGKILL");
-    if (!isEvidence) dropScratch(base);
-    else {
-      keepScratch(base);
-      say(`kept for a look: ${base}`);
-    }
+    endScratch(base, isEvidence, say);
   };
   return {
     dir,
@@ -202,7 +197,7 @@ const openScene = async (simulator: SimulatorProcess, say: (line: string) => voi
 
 /** Plays in a scene of its own. @param where as in `openScene`. */
 export const withScene = async <T>(world: RowWorld, play: (scene: Scene) => Promise<T>, where?: string): Promise<T> => {
-  const scene = await openScene(world.simulator, world.say, where);
+  const scene = await openScene(world, where);
   let isEvidence = true;
   try {
     const note = await play(scene);

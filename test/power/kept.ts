@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Check } from "../../proof/crash/audit.ts";
 import { entry, run, start } from "../../proof/crash/processes.ts";
-import { dropScratch, keepScratch, makeScratch } from "../scratch.ts";
+import { endScratch, makeScratch } from "../scratch.ts";
 import { openPowerDisk } from "./disk.ts";
 
 /** The ways, and how often each: when several come at once, whose turn it is differs. */
@@ -12,16 +12,6 @@ const WAYS = {
   "one of several at once": ["together", 4],
   "after a kill had left its directories": ["left", 1],
 } as const;
-
-/** What was found stays for a look. */
-const settled = (base: string, say: (line: string) => void, faults: string[]): string[] => {
-  if (faults.length === 0) dropScratch(base);
-  else {
-    keepScratch(base);
-    say(`kept for a look: ${base}`);
-  }
-  return faults;
-};
 
 const playOnce = async (how: string, say: (line: string) => void): Promise<string[]> => {
   const base = makeScratch("power-kept-");
@@ -35,7 +25,9 @@ const playOnce = async (how: string, say: (line: string) => void): Promise<strin
     const found = existsSync(join(dir, path)) ? readFileSync(join(dir, path), "utf8") : "nothing";
     return found === text ? [] : [`${path}: was kept, and ${found || "an empty file"} is there`];
   });
-  return settled(base, say, kept.length > 0 ? faults : [`nothing was kept: ${said.slice(-500)}`]);
+  if (kept.length === 0) faults.push(`nothing was kept: ${said.slice(-500)}`);
+  endScratch(base, faults.length > 0, say);
+  return faults;
 };
 
 const EARLY_FILES = 100;
@@ -65,9 +57,8 @@ const playEarly = async (say: (line: string) => void): Promise<string[] | undefi
   const faults = names
     .filter((name) => !existsSync(join(dir, name)) || readFileSync(join(dir, name), "utf8") !== name.padEnd(EARLY_BYTES, "x"))
     .map((name) => `${name}: is not what it was`);
-  if (isEarly) return settled(base, say, faults);
-  dropScratch(base);
-  return undefined;
+  endScratch(base, isEarly && faults.length > 0, say);
+  return isEarly ? faults : undefined;
 };
 
 /** When the copy was whole before the kill came, it was an ordinary cut, which shows nothing here: it is played again. */

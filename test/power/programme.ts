@@ -144,8 +144,7 @@ const playControl = async (genrouter: Genrouter, n: number): Promise<{ check: Ch
   const plan = { ...planOf(genrouter, n, CUTS_OF_CONTROL), ...how, isAudited: false, say: () => undefined };
   const end: CutsEnd | Check[] = await runCuts(plan).catch(told);
   if (Array.isArray(end)) {
-    keepScratch(plan.dir);
-    say(`kept for a look: ${plan.dir}`);
+    keepScratch(plan.dir, say);
     return { check: { name, faults: end.flatMap(({ faults }) => faults) }, figures: {} };
   }
   const lost = end.missing[loses].length;

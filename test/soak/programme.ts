@@ -30,8 +30,8 @@ time, starts it again, and prints one line of figures every 10 s and a verdict a
 
 What fails: an invariant, a job submitted twice, an acknowledged generation that is lost, fails, or has not ended a minute after
 its job, an error in the service's log, memory that grows (read after full collections; judged per life of the service, from its
-tenth minute on, by least squares), open files that
-grow, machines in memory that are not the generations in flight, a write-ahead log above 64 MB.
+tenth minute on, by least squares), open files that grow, machines in memory that are not the generations in flight, a write-ahead
+log above 64 MB.
 What is only measured, because a shared machine decides it as well: readiness after the kill, lag of the event loop, times of
 POST and GET. --strict makes these fail.
 
@@ -161,9 +161,6 @@ for (const { name, measured, bound, isMet, kind } of rows) {
 }
 const figures = Object.fromEntries(rows.map(({ name, measured }) => [name, measured]));
 say(`figures ${JSON.stringify({ seed, minutes, rate, inFlight, clients, ...figures, ...extra })}`);
-if (failed > 0 && values.out === undefined) {
-  keepScratch(home);
-  say(`kept for a look: ${home}`);
-}
+if (failed > 0 && values.out === undefined) keepScratch(home, say);
 say(`${passed} passed, ${failed} failed`);
 process.exit(failed === 0 ? 0 : 1);
