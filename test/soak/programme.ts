@@ -16,7 +16,9 @@ import { type Facts, type Row, verdictOf } from "./verdict.ts";
 const HELP = `Usage: npm run soak -- [--minutes N] [--rate N] [--in-flight N] [--clients N] [--seed N] [--out DIR] [--sources] [--strict]
 
 Runs the service and the simulator as processes of their own under a steady load, kills the service (kill -9) after a third of the
-time, starts it again, and prints one line of figures every 10 s and a verdict at the end. Exit code 0: nothing failed.
+time, starts it again, and prints one line of figures every 10 s and a verdict at the end. In the first minutes of each life it
+also stops the service for some seconds at a time (SIGSTOP), as a busy machine does by itself: what a backlog needs at once is
+then in memory before memory is judged. Exit code 0: nothing failed.
 
   --minutes N     how long the load lasts (default 30, at least 1)
   --rate N        submissions per second (default 20; 10 below 5 minutes)
@@ -42,6 +44,9 @@ Examples:
 
 const SMALL_MINUTES = 5;
 const LOOK_EVERY_MS = 10_000;
+/** Seconds of a life at which the service is stopped, and for how long: all of it well before its memory is judged. */
+const PAUSES_AT_S = [120, 210, 300, 390, 480];
+const PAUSE_MS = 5_000;
 
 const values = readFlags({
   minutes: { type: "string", default: "30" },
@@ -92,6 +97,8 @@ const soak = async (genrouter: readonly string[], home: string): Promise<{ sampl
   const sampler = openSampler(dir, load);
   const samples: Sample[] = [];
   let life = 1;
+  let bornS = 0;
+  let pauses = 0;
   let facts: Pick<Facts, "readyMs" | "inFlightAtKill"> = { readyMs: null, inFlightAtKill: 0 };
   const fromMono = performance.now();
   const elapsedS = () => (performance.now() - fromMono) / 1000;
@@ -100,9 +107,19 @@ const soak = async (genrouter: readonly string[], home: string): Promise<{ sampl
     await running.kill();
     running = await place.startService();
     life += 1;
+    bornS = elapsedS();
+    pauses = 0;
     facts = { readyMs: running.readyMs, inFlightAtKill: before };
     say(`killed with ${before} in flight; ready again after ${running.readyMs.toFixed(0)} ms`);
     load.takeTimes();
+  };
+  /** A machine that is busy with others does this to a service now and then; here it is sure to happen, and early. */
+  const pause = async () => {
+    pauses += 1;
+    process.kill(running.pid, "SIGSTOP");
+    await Bun.sleep(PAUSE_MS);
+    process.kill(running.pid, "SIGCONT");
+    say(`stopped for ${PAUSE_MS / 1000} s`);
   };
 
   await askFigures(dir, { collect: false });
@@ -120,7 +137,7 @@ const soak = async (genrouter: readonly string[], home: string): Promise<{ sampl
     if (life === 1 && elapsedS() >= killAtS) {
       await crash();
       await askFigures(dir, { collect: false });
-    }
+    } else if (elapsedS() - bornS >= (PAUSES_AT_S[pauses] ?? Number.POSITIVE_INFINITY)) await pause();
   }
   const stoppedAtMs = Date.now();
   await load.stop();
