@@ -11,7 +11,7 @@ import { openLoad } from "./load.ts";
 import { FROM_SOURCES, openPlace } from "./place.ts";
 import { HEAD, lineOf, openSampler, type Sample } from "./sample.ts";
 import { openRunTimes } from "./times.ts";
-import { type Facts, type Row, verdictOf } from "./verdict.ts";
+import { type Facts, type Row, verdictOf, WARM_S } from "./verdict.ts";
 
 const HELP = `Usage: npm run soak -- [--minutes N] [--rate N] [--in-flight N] [--clients N] [--seed N] [--out DIR] [--sources] [--strict]
 
@@ -127,7 +127,7 @@ const soak = async (genrouter: readonly string[], home: string): Promise<{ sampl
   say(HEAD);
   for (let look = 1; look * LOOK_EVERY_MS <= minutes * 60_000; look += 1) {
     await Bun.sleep(Math.max(0, look * LOOK_EVERY_MS - (performance.now() - fromMono)));
-    const sample = await sampler.look(running.pid, life, elapsedS()).catch((fault: unknown) => {
+    const sample = await sampler.look(running.pid, life, elapsedS(), elapsedS() - bornS >= WARM_S).catch((fault: unknown) => {
       say(`${Math.round(elapsedS())} s: not told (${fault instanceof Error ? fault.message : fault})`);
       return undefined;
     });

@@ -21,7 +21,7 @@ export type Sample = {
   /** Generations that the service says it runs or keeps in line, and machines in its memory: after a restart each wakes when it is needed. */
   hosted: number;
   awake: number;
-  /** Right after a full collection: resident in all, and what the heap really keeps. */
+  /** Resident in all, and the heap; once the life is warm, right after a full collection: what is really kept. */
   rssMb: number;
   heapMb: number;
   files: number;
@@ -44,10 +44,11 @@ export const openSampler = (dir: string, load: Load) => {
   const db = new Database(join(dir, "genrouter.db"), { readonly: true });
   const inFlight = db.query<{ n: number }, []>("SELECT coalesce(sum(in_progress), 0) AS n FROM account");
   return {
-    look: async (pid: number, life: number, atS: number): Promise<Sample> => {
+    look: async (pid: number, life: number, atS: number, isWarm: boolean): Promise<Sample> => {
       const inFlightBefore = inFlight.get()?.n ?? 0;
-      // All garbage is collected first: how late the collector happens to be is not what memory is judged by.
-      const figures = await askFigures(dir, { collect: true });
+      // What is judged is read after a full collection: how late the collector happens to be says nothing. Before, it is left alone: a
+      // heap that is emptied every few seconds does not take the room that it takes by itself, and comes to it when it is judged.
+      const figures = await askFigures(dir, { collect: isWarm });
       const { postMs, readMs } = load.takeTimes();
       const { submitted, succeeded, failed } = load.tally;
       return {

@@ -33,7 +33,7 @@ export type Facts = {
 };
 
 /** A life's memory is judged from its tenth minute on: until then its caches fill. */
-const WARM_S = 600;
+export const WARM_S = 600;
 /** Less than this after the warm-up is too short for a slope to mean anything. */
 const JUDGED_S = 300;
 /** A slope that is known no better than this, MB per ten minutes, would let a leak pass: the soak was too short, or the machine too busy. */
