@@ -127,7 +127,8 @@ const soak = async (genrouter: readonly string[], home: string): Promise<{ sampl
   say(HEAD);
   for (let look = 1; look * LOOK_EVERY_MS <= minutes * 60_000; look += 1) {
     await Bun.sleep(Math.max(0, look * LOOK_EVERY_MS - (performance.now() - fromMono)));
-    const sample = await sampler.look(running.pid, life, elapsedS(), elapsedS() - bornS >= WARM_S).catch((fault: unknown) => {
+    const atS = elapsedS();
+    const sample = await sampler.look(running.pid, life, atS, atS - bornS >= WARM_S).catch((fault: unknown) => {
       say(`${Math.round(elapsedS())} s: not told (${fault instanceof Error ? fault.message : fault})`);
       return undefined;
     });
