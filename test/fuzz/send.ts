@@ -37,10 +37,10 @@ export const sendCall = async (
   }
 };
 
-/** The path as the client sends it: dots resolved, odd characters escaped. */
+/** The path as the runtime's client sends it: dots resolved, odd characters escaped, of slashes at its beginning one. */
 const pathOf = (url: string): string => {
   const { pathname, search } = new URL(url);
-  return pathname + search;
+  return pathname.replace(/^\/+/, "/") + search;
 };
 
 export type RawAnswer = { status: number; headers: Headers; text: string };
