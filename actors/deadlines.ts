@@ -2,7 +2,17 @@
 import type { Clock } from "../src/clock.ts";
 import type { Command } from "../src/terms.ts";
 
-type Entry = { dueAtMs: number; order: number; seq: number; command: Command };
+type Entry = { dueAtMs: number; setAtMs: number; order: number; seq: number; command: Command };
+
+export type DeadlinesParts = {
+  clock: Clock;
+  /** Called once per deadline, in order of time. */
+  due: (seq: number, command: Command) => void;
+  /** Until when a deadline that is due is put off; null: it counts. `lateMs`: how much later it comes than it was set for. */
+  putOffUntilMs?: (command: Command, lateMs: number) => number | null;
+  /** Deadlines in one turn, so that answers are not held up. */
+  perTurn?: number;
+};
 
 export type Deadlines = {
   /** Sets the one deadline of a generation, or takes it away with null. */
@@ -13,8 +23,7 @@ export type Deadlines = {
 
 const isBefore = (a: Entry, b: Entry) => a.dueAtMs < b.dueAtMs || (a.dueAtMs === b.dueAtMs && a.order < b.order);
 
-/** `due` is called once per deadline, in order of time, at most `perTurn` in one turn so that answers are not held up. */
-export const openDeadlines = (clock: Clock, due: (seq: number, command: Command) => void, perTurn = 200): Deadlines => {
+export const openDeadlines = ({ clock, due, putOffUntilMs = () => null, perTurn = 200 }: DeadlinesParts): Deadlines => {
   const heap: Entry[] = [];
   /** The entry that counts for a generation; others in the heap are left-overs and are dropped when they surface. */
   const standing = new Map<number, Entry>();
@@ -53,6 +62,11 @@ export const openDeadlines = (clock: Clock, due: (seq: number, command: Command)
     heap[at] = last;
   };
 
+  const put = (seq: number, command: Command, dueAtMs: number) => {
+    const entry = { dueAtMs, setAtMs: clock.nowMs(), order: order++, seq, command };
+    standing.set(seq, entry);
+    up(entry);
+  };
   const dropLeftOvers = () => {
     for (let first = heap[0]; first && standing.get(first.seq) !== first; first = heap[0]) takeFirst();
   };
@@ -75,7 +89,9 @@ export const openDeadlines = (clock: Clock, due: (seq: number, command: Command)
       if (!first || first.dueAtMs > nowMs) break;
       takeFirst();
       standing.delete(first.seq);
-      due(first.seq, first.command);
+      const laterMs = putOffUntilMs(first.command, nowMs - Math.max(first.dueAtMs, first.setAtMs));
+      if (laterMs === null) due(first.seq, first.command);
+      else put(first.seq, first.command, laterMs);
     }
     arm();
   };
@@ -83,11 +99,7 @@ export const openDeadlines = (clock: Clock, due: (seq: number, command: Command)
   return {
     set: (seq, command) => {
       if (command === null) standing.delete(seq);
-      else {
-        const entry = { dueAtMs: command.dueAtMs, order: order++, seq, command };
-        standing.set(seq, entry);
-        up(entry);
-      }
+      else put(seq, command, command.dueAtMs);
       // A heap of mostly left-overs is rebuilt, so that memory follows what is live.
       if (heap.length > 1024 && heap.length > 4 * standing.size) {
         heap.length = 0;

@@ -2,7 +2,13 @@
 import type { SnapshotFrom } from "xstate";
 import type { Command, PlannedRoute } from "../src/terms.ts";
 import { generationMachine, type Leaf, STANDING } from "./generation.ts";
-import { type Ask, CONFIRMING_MESSAGE, type GenerationContext, PARKED_MESSAGE } from "./generation-words.ts";
+import {
+  type Ask,
+  CONFIRMING_MESSAGE,
+  type GenerationContext,
+  type GenerationEvent,
+  PARKED_MESSAGE,
+} from "./generation-words.ts";
 
 export type GenerationSnapshot = SnapshotFrom<typeof generationMachine>;
 
@@ -80,6 +86,17 @@ export const eventOf = (command: Command, atMs: number) => {
     case "collect":
       return { type: "collectTimeEnded", n: command.n, atMs } as const;
   }
+};
+
+const DEADLINE_EVENTS: ReadonlySet<GenerationEvent["type"]> = new Set(["waitEnded", "attemptTimeEnded", "collectTimeEnded"]);
+
+/** Whether an event is of a deadline that no longer stands: what came in before it has moved the deadline on. */
+export const isStaleDeadline = (snapshot: GenerationSnapshot, event: GenerationEvent): boolean => {
+  if (!DEADLINE_EVENTS.has(event.type)) return false;
+  const deadline = deadlineOf(snapshot);
+  if (deadline === null || deadline.dueAtMs > event.atMs) return true;
+  const standing = eventOf(deadline, event.atMs);
+  return standing.type !== event.type || ("n" in standing && "n" in event && standing.n !== event.n);
 };
 
 /** The customer's message in a state (§2.1): only while something is being confirmed. */

@@ -1,9 +1,9 @@
 // The host of one live generation: one event at a time, the next only when the one before is on disk.
 import { type Actor, createActor, type InspectionEvent } from "xstate";
-import type { StepDeed, StepOutcome } from "../src/deeds.ts";
+import { type StepDeed, type StepOutcome, StoreFull } from "../src/deeds.ts";
 import type { GenerationRecord, PlannedRoute } from "../src/terms.ts";
 import { generationMachine, type Leaf } from "./generation.ts";
-import { type GenerationSnapshot, leafOf, thaw } from "./generation-snapshot.ts";
+import { type GenerationSnapshot, isStaleDeadline, leafOf, thaw } from "./generation-snapshot.ts";
 import type { Ask, GenerationEvent, Saying } from "./generation-words.ts";
 import { makeStep } from "./step.ts";
 
@@ -15,6 +15,9 @@ export type HostParts = {
   collectMs: number;
   keepFilesMs: number;
   post: (deed: StepDeed) => Promise<StepOutcome>;
+  /** Resolves when there may be space again. */
+  space: () => Promise<void>;
+  nowMs: () => number;
   /** Reads what is on disk; undefined when the generation has ended. */
   reread: (seq: number) => Promise<Resting | undefined>;
   /** Reading failed, for the `times`th time in a row. Resolves when it is worth another try. */
@@ -131,32 +134,51 @@ export class Host {
     const { living } = this;
     if (!living) return;
     const before = living.actor.getSnapshot();
+    if (isStaleDeadline(before, event)) return;
     living.actor.send(event);
     const after = living.actor.getSnapshot();
     const sayings = living.sayings.splice(0);
     if (after.status === "error") throw after.error;
     const step = makeStep(this.seq, this.version + 1, event, before, after, sayings, this.parts.keepFilesMs);
     if (!step) return;
-    const outcome = await this.parts.post(step.deed);
+    const outcome = await this.write(step.deed);
     switch (outcome.kind) {
       case "stepped":
         this.version = step.deed.version;
         if (step.hasEnded) this.finish(() => this.parts.stepped(this, before, after, step.asks, outcome.record));
         else this.parts.stepped(this, before, after, step.asks, outcome.record);
         return;
+      case "full":
+        // Nothing was written: the event is taken from what is on disk when there is space, and its time is that.
+        this.forsake(living);
+        await this.parts.space();
+        if (!this.isOver) this.mailbox.unshift({ ...event, atMs: this.parts.nowMs() });
+        return;
       case "refused":
         // The deed was rolled back: back to what is on disk, and there to a person.
-        living.actor.stop();
-        this.living = null;
+        this.forsake(living);
         if (event.type === "parked") throw new Error(`parking was refused: ${outcome.reason}`);
         this.mailbox.unshift({ type: "parked", reason: outcome.reason, atMs: event.atMs });
         return;
       case "stale":
         // Somebody else moved on; what they wrote is what counts.
-        living.actor.stop();
-        this.living = null;
+        this.forsake(living);
         return;
     }
+  }
+
+  /** A full disk is no fault of the generation: it is told as an outcome. */
+  private write(deed: StepDeed): Promise<StepOutcome | { kind: "full" }> {
+    return this.parts.post(deed).catch((fault: unknown) => {
+      if (fault instanceof StoreFull) return { kind: "full" } as const;
+      throw fault;
+    });
+  }
+
+  /** The actor is ahead of the disk: what is on disk counts, and is woken from there. */
+  private forsake(living: Living): void {
+    living.actor.stop();
+    this.living = null;
   }
 
   /** Ends the host; what still waits in the mailbox is about a generation that has ended. */

@@ -19,7 +19,7 @@ export const ledgerMachine = setup({
       on: { emptied: "idle", diskFilled: "full", outcomeUnknown: "stopped" },
     },
     full: {
-      description: "The disk is full: submissions are turned away, everything else waits and is tried again.",
+      description: "The disk is full: whoever asks is told so, and it is tried again at growing pauses.",
       on: { retried: "committing" },
     },
     stopped: { type: "final", description: "A commit's outcome is unknown: nothing more is written, the process ends." },
@@ -27,10 +27,15 @@ export const ledgerMachine = setup({
 });
 
 export type Ledger = {
-  /** Resolves after the commit. @throws StoreFull for submissions when the disk is full. @throws when the outcome is unknown. */
+  /**
+   * Resolves after the commit. @throws StoreFull when the disk is full, and nothing was written: what a deed says of a time would be
+   * old by when there is space, so whoever posted it decides anew. Notes that do not age wait. @throws when the outcome is unknown.
+   */
   post<D extends Deed>(deed: D): Promise<OutcomeOf<D>>;
-  /** `waiting`: submissions whose commit has not begun. */
-  load(): { waiting: number; committingForMs: number; isFull: boolean };
+  /** Resolves when there may be space again: at once, unless the disk was full at the last try. */
+  space(): Promise<void>;
+  /** `waiting`: submissions whose commit has not begun. `fullAtMs`: when the disk was last known to be full; null: never. */
+  load(): { waiting: number; committingForMs: number; isFull: boolean; fullAtMs: number | null };
   /** Resolves when nothing waits and nothing is under way, or when what waits cannot be written: a stop must not wait for space. */
   idle(): Promise<void>;
   actor: Actor<typeof ledgerMachine>;
@@ -52,6 +57,8 @@ export type LedgerParts = {
 
 type Letter = { deed: Deed; resolve: (outcome: DeedOutcome) => void; reject: (fault: unknown) => void };
 
+/** Deeds that say the same whenever they are written, and whose posters do not ask again. */
+const AGELESS: ReadonlySet<Deed["deed"]> = new Set(["mark-attempt", "save-route-health"]);
 /** Deeds per transaction: above it the wait of the first costs more than the shared commit gains. */
 const BATCH_LIMIT = 1000;
 const FIRST_RETRY_MS = 250;
@@ -67,6 +74,8 @@ export const openLedger = (parts: LedgerParts): Ledger => {
   let committingSinceMs: number | null = null;
   let retryMs = FIRST_RETRY_MS;
   let isFull = false;
+  let fullAtMs: number | null = null;
+  let spaceSeekers: (() => void)[] = [];
   let stoppedBy: unknown = null;
   /** A batch is being gathered, written, or waits for space. */
   let isBusy = false;
@@ -89,6 +98,11 @@ export const openLedger = (parts: LedgerParts): Ledger => {
     const waiters = idlers;
     idlers = [];
     for (const wake of waiters) wake();
+  };
+  const wakeSeekers = () => {
+    const seekers = spaceSeekers;
+    spaceSeekers = [];
+    for (const wake of seekers) wake();
   };
   const rest = () => {
     isBusy = false;
@@ -119,22 +133,25 @@ export const openLedger = (parts: LedgerParts): Ledger => {
     for (const letter of [...batch, ...mailbox]) letter.reject(fault);
     mailbox = [];
     submissions = 0;
+    wakeSeekers();
     rest();
   };
 
   const waitForSpace = (batch: Letter[]) => {
     isFull = true;
+    fullAtMs = parts.clock.nowMs();
     parts.full();
-    // A submission can be turned away safely, those that arrived meanwhile too; an event of a running generation cannot.
     const all = [...batch, ...mailbox];
-    mailbox = all.filter((letter) => letter.deed.deed !== "admit");
+    mailbox = all.filter(({ deed }) => AGELESS.has(deed.deed));
     submissions = 0;
-    for (const letter of all) if (letter.deed.deed === "admit") letter.reject(new StoreFull("the disk is full"));
+    for (const letter of all) if (!AGELESS.has(letter.deed.deed)) letter.reject(new StoreFull("the disk is full"));
     show("diskFilled");
     parts.clock.after(retryMs, () => {
       show("retried");
-      // Submissions are let in again: the next commit tells whether there is space.
+      // Everybody is let in again: the next commit tells whether there is space.
+      fullAtMs = parts.clock.nowMs();
       isFull = false;
+      wakeSeekers();
       parts.soon(flush);
     });
     retryMs = Math.min(LONGEST_RETRY_MS, retryMs * 2);
@@ -171,7 +188,7 @@ export const openLedger = (parts: LedgerParts): Ledger => {
     actor,
     post: <D extends Deed>(deed: D) => {
       if (stoppedBy !== null) return Promise.reject(stoppedBy);
-      if (isFull && deed.deed === "admit") return Promise.reject(new StoreFull("the disk is full"));
+      if (isFull && !AGELESS.has(deed.deed)) return Promise.reject(new StoreFull("the disk is full"));
       return new Promise<OutcomeOf<D>>((resolve, reject) => {
         mailbox.push({ deed, resolve: resolve as (outcome: DeedOutcome) => void, reject });
         if (deed.deed === "admit") submissions += 1;
@@ -186,7 +203,9 @@ export const openLedger = (parts: LedgerParts): Ledger => {
       waiting: submissions,
       committingForMs: committingSinceMs === null ? 0 : parts.clock.nowMs() - committingSinceMs,
       isFull,
+      fullAtMs: isFull ? parts.clock.nowMs() : fullAtMs,
     }),
+    space: () => (isFull && stoppedBy === null ? new Promise((wake) => spaceSeekers.push(wake)) : Promise.resolve()),
     idle: () => (!isBusy || isFull ? Promise.resolve() : new Promise((wake) => idlers.push(wake))),
   };
 };

@@ -4,6 +4,7 @@ import type { Command } from "../src/terms.ts";
 import type { Leaf } from "./generation.ts";
 import { deadlineOf, type GenerationSnapshot, leafOf, seatOf, standingAsks, thaw } from "./generation-snapshot.ts";
 import type { Ask } from "./generation-words.ts";
+import { LAST_LOOK_MS, mayLook } from "./last-look.ts";
 
 export type TakenUp = {
   snapshot: GenerationSnapshot;
@@ -15,12 +16,6 @@ export type TakenUp = {
 };
 
 /**
- * What was bought may have been delivered while the service was down: a deadline that passed in that time leaves this long for one
- * look before it counts. The stored deadline stays as it is, and one that passed while a process lived is simply over.
- */
-const LAST_LOOK_MS = 30_000;
-
-/**
  * @param lastAliveMs when a process was last known to live before this one.
  * @throws when the snapshot is of a version or a state that is not known.
  */
@@ -28,12 +23,12 @@ export const takeUp = (found: Unfinished, snapshot: string, nowMs: number, lastA
   const resting = thaw(snapshot, found.plan);
   const deadline = deadlineOf(resting);
   const passedMeanwhile = deadline !== null && deadline.dueAtMs > lastAliveMs && deadline.dueAtMs <= nowMs;
-  const mayLook = passedMeanwhile && (deadline.kind === "attempt" || deadline.kind === "collect");
   return {
     snapshot: resting,
     leaf: leafOf(resting),
     seat: seatOf(resting),
-    deadlineFrom: (askedAtMs) => (mayLook ? { ...deadline, dueAtMs: askedAtMs + LAST_LOOK_MS } : deadline),
+    deadlineFrom: (askedAtMs) =>
+      passedMeanwhile && mayLook(deadline) ? { ...deadline, dueAtMs: askedAtMs + LAST_LOOK_MS } : deadline,
     // A request that may have been out is never sent again without asking: that one is told `interrupted` instead.
     asks: standingAsks(resting).filter((ask) => ask.type !== "ask.beginAttempt" && ask.type !== "ask.send"),
   };

@@ -18,6 +18,10 @@ export type SupervisorParts = {
   lastAliveMs: number;
   limits: { seats: number; seatsOf: (routeId: string) => number; liveActors: number; collectMs: number; keepFilesMs: number };
   post: (deed: StepDeed) => Promise<StepOutcome>;
+  /** Resolves when there may be space on the disk again. */
+  space: () => Promise<void>;
+  /** When the disk was last known to be full; null: never. */
+  diskFullAtMs: () => number | null;
   unfinished: (afterSeq: number, limit: number) => Promise<Unfinished[]>;
   /** A generation could not be read, for the `times`th time in a row. Resolves when it is worth another try. */
   unread: (seq: number, times: number, fault: unknown) => Promise<void>;

@@ -1,6 +1,6 @@
 // The supervisor: gives generations their seats, hosts the running ones, restores them after a restart, and drains.
 import type { Unfinished } from "../src/deeds.ts";
-import type { GenerationRecord } from "../src/terms.ts";
+import type { Command, GenerationRecord } from "../src/terms.ts";
 import { type Awake, openAwake } from "./awake.ts";
 import { choose, type InLine, lineOf } from "./choice.ts";
 import { type Deadlines, openDeadlines } from "./deadlines.ts";
@@ -8,6 +8,7 @@ import { deadlineOf, eventOf, type GenerationSnapshot, isSameCommand, leafOf, se
 import type { Ask, GenerationEvent } from "./generation-words.ts";
 import { type Held, newHeld, standAfter } from "./held.ts";
 import { Host, type HostParts } from "./host.ts";
+import { lastLooks } from "./last-look.ts";
 import { readUnfinished, type TakenUp, takeUp } from "./restore.ts";
 import { openResuming, type Resuming, stillToAsk } from "./resuming.ts";
 import { openSeats, type Seats } from "./seats.ts";
@@ -32,11 +33,11 @@ export class Supervisor {
     this.seats = openSeats({ all: parts.limits.seats, of: parts.limits.seatsOf });
     this.awake = openAwake(parts.limits.liveActors, parts.clock.nowMs);
     this.resuming = openResuming(parts);
-    this.deadlines = openDeadlines(parts.clock, (seq, command) => this.report(seq, eventOf(command, parts.clock.nowMs())));
+    const { clock, limits, post, space } = parts;
+    const due = (seq: number, command: Command) => this.report(seq, eventOf(command, clock.nowMs()));
+    this.deadlines = openDeadlines({ clock, due, putOffUntilMs: lastLooks(parts) });
     this.hostParts = {
-      collectMs: parts.limits.collectMs,
-      keepFilesMs: parts.limits.keepFilesMs,
-      post: parts.post,
+      ...{ collectMs: limits.collectMs, keepFilesMs: limits.keepFilesMs, post, space, nowMs: clock.nowMs },
       reread: async (seq) => (await parts.unfinished(seq - 1, 1)).find((found) => found.seq === seq),
       unread: parts.unread,
       woke: (host) => this.awake.add(host),

@@ -134,6 +134,8 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
       keepFilesMs: limits.keep_files_s * 1000,
     },
     post,
+    space: ledger.space,
+    diskFullAtMs: () => ledger.load().fullAtMs,
     unfinished: (afterSeq, limit) => store.unfinished(afterSeq, limit),
     unread: (seq, times, fault) => {
       log("effect failed", { event: "waking", count: seq, reason: reasonOf(fault) });

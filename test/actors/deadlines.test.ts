@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { openDeadlines } from "../../actors/deadlines.ts";
+import { lastLooks } from "../../actors/last-look.ts";
 import type { Command } from "../../src/terms.ts";
 
 /** A clock that stands still; `run` moves it and calls one round of what is due, as one turn of the event loop would. */
@@ -31,7 +32,7 @@ const at = (dueAtMs: number, n = 0): Command => ({ kind: "attempt", n, dueAtMs }
 test("they fire in order of time; of two at the same time the one that was set first", () => {
   const clock = handClock();
   const fired: number[] = [];
-  const deadlines = openDeadlines(clock, (seq) => fired.push(seq));
+  const deadlines = openDeadlines({ clock, due: (seq) => fired.push(seq) });
   for (const [seq, dueAtMs] of [
     [1, 300],
     [2, 100],
@@ -50,7 +51,7 @@ test("they fire in order of time; of two at the same time the one that was set f
 test("a generation has one deadline: setting another replaces it, earlier or later, and null takes it away", () => {
   const clock = handClock();
   const fired: [number, number][] = [];
-  const deadlines = openDeadlines(clock, (seq, { n }) => fired.push([seq, n]));
+  const deadlines = openDeadlines({ clock, due: (seq, { n }) => fired.push([seq, n]) });
   deadlines.set(1, at(100, 1));
   deadlines.set(1, at(500, 2));
   deadlines.set(2, at(500, 1));
@@ -68,7 +69,7 @@ test("a generation has one deadline: setting another replaces it, earlier or lat
 
 test("one timer is armed, for the next deadline; none when there is nothing to wait for", () => {
   const clock = handClock();
-  const deadlines = openDeadlines(clock, () => undefined);
+  const deadlines = openDeadlines({ clock, due: () => undefined });
   expect(clock.armed()).toEqual([]);
   deadlines.set(1, at(900));
   deadlines.set(2, at(400));
@@ -87,8 +88,11 @@ test("one timer is armed, for the next deadline; none when there is nothing to w
 test("ten thousand that are overdue together are spread over turns of two hundred", () => {
   const clock = handClock();
   let fired = 0;
-  const deadlines = openDeadlines(clock, () => {
-    fired += 1;
+  const deadlines = openDeadlines({
+    clock,
+    due: () => {
+      fired += 1;
+    },
   });
   for (let seq = 0; seq < 10_000; seq += 1) deadlines.set(seq, at(seq % 7));
   const perTurn: number[] = [];
@@ -103,9 +107,12 @@ test("ten thousand that are overdue together are spread over turns of two hundre
 test("what is set while deadlines fire is kept: a generation may set its next one at once", () => {
   const clock = handClock();
   const fired: number[] = [];
-  const deadlines = openDeadlines(clock, (seq, { n }) => {
-    fired.push(n);
-    if (n < 3) deadlines.set(seq, at(clock.nowMs() + (n === 1 ? 0 : 100), n + 1));
+  const deadlines = openDeadlines({
+    clock,
+    due: (seq, { n }) => {
+      fired.push(n);
+      if (n < 3) deadlines.set(seq, at(clock.nowMs() + (n === 1 ? 0 : 100), n + 1));
+    },
   });
   deadlines.set(1, at(100, 1));
   clock.run(100);
@@ -114,10 +121,51 @@ test("what is set while deadlines fire is kept: a generation may set its next on
   expect(fired).toEqual([1, 2, 3]);
 });
 
+test("a process that stood still looks once more before a deadline of something bought counts; a waiting time is simply over", () => {
+  const clock = handClock();
+  const fired: string[] = [];
+  const putOffUntilMs = lastLooks({ clock, diskFullAtMs: () => null });
+  const due = (seq: number, { kind }: Command) => fired.push(`${seq} ${kind} ${clock.nowMs()}`);
+  const deadlines = openDeadlines({ clock, due, putOffUntilMs });
+  deadlines.set(1, at(1_000));
+  deadlines.set(2, { kind: "collect", n: 1, dueAtMs: 2_000 });
+  deadlines.set(3, { kind: "seat", n: 0, dueAtMs: 3_000 });
+  deadlines.set(4, at(99_000));
+  clock.run(100_000);
+  expect(fired).toEqual(["3 seat 100000", "4 attempt 100000"]);
+  // Set for a time that has passed, which is not to stand still.
+  deadlines.set(5, at(50_000));
+  clock.run(100_001);
+  expect(fired.slice(2)).toEqual(["5 attempt 100001"]);
+  clock.run(129_999);
+  expect(fired).toHaveLength(3);
+  clock.run(130_000);
+  expect(fired.slice(3)).toEqual(["1 attempt 130000", "2 collect 130000"]);
+});
+
+test("while the disk is full no deadline of something bought counts, nor for half a minute after", () => {
+  const clock = handClock();
+  const fired: number[] = [];
+  let fullAtMs: number | null = null;
+  const putOffUntilMs = lastLooks({ clock, diskFullAtMs: () => fullAtMs });
+  const deadlines = openDeadlines({ clock, due: (seq) => fired.push(seq), putOffUntilMs });
+  deadlines.set(1, at(1_000));
+  deadlines.set(2, { kind: "start", n: 0, dueAtMs: 1_000 });
+  for (let nowMs = 1_000; nowMs <= 600_000; nowMs += 1_000) {
+    fullAtMs = nowMs;
+    clock.run(nowMs);
+  }
+  expect(fired).toEqual([2]);
+  for (let nowMs = 601_000; nowMs < 630_000; nowMs += 1_000) clock.run(nowMs);
+  expect(fired).toEqual([2]);
+  clock.run(630_000);
+  expect(fired).toEqual([2, 1]);
+});
+
 test("deadlines that are moved a hundred thousand times still fire once each, at their last time", () => {
   const clock = handClock();
   const fired = new Map<number, number>();
-  const deadlines = openDeadlines(clock, (seq, { dueAtMs }) => fired.set(seq, (fired.get(seq) ?? 0) + dueAtMs));
+  const deadlines = openDeadlines({ clock, due: (seq, { dueAtMs }) => fired.set(seq, (fired.get(seq) ?? 0) + dueAtMs) });
   for (let turn = 1; turn <= 1000; turn += 1) for (let seq = 0; seq < 100; seq += 1) deadlines.set(seq, at(turn));
   clock.run(999);
   expect(fired.size).toBe(0);
@@ -137,7 +185,7 @@ test("against a plain list: any sequence of setting, replacing, taking away and 
       const fired: string[] = [];
       const expected: string[] = [];
       let list: { seq: number; dueAtMs: number; n: number }[] = [];
-      const deadlines = openDeadlines(clock, (seq, { n }) => fired.push(`${seq}/${n}`), 1000);
+      const deadlines = openDeadlines({ clock, due: (seq, { n }) => fired.push(`${seq}/${n}`), perTurn: 1000 });
       steps.forEach((each, n) => {
         if ("passMs" in each) {
           clock.run(clock.nowMs() + each.passMs);

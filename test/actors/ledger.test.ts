@@ -6,6 +6,7 @@ import { type Deed, type DeedOutcome, StoreFull, StoreUnknown } from "../../src/
 import { testClock } from "../clock.ts";
 
 const beat = (atMs: number): Deed => ({ deed: "beat", atMs });
+const note = (seq: number): Deed => ({ deed: "mark-attempt", seq, atMs: 0, change: { n: 1, watchUntilMs: null } });
 const admit = (seq: number) => ({ deed: "admit", seq }) as unknown as Extract<Deed, { deed: "admit" }>;
 const admitted = { kind: "admitted" } as unknown as DeedOutcome;
 
@@ -115,29 +116,32 @@ test("the supervisor hears of a deed before its poster does, and what it breaks 
   expect(order).toEqual(["hook", "defect", "hook", "poster 1", "poster 2"]);
 });
 
-test("a full disk turns submissions away and keeps the rest, which is tried again at growing pauses until there is space", async () => {
+test("a full disk is told to whoever asks, notes that do not age wait, and it is tried again at growing pauses until there is space", async () => {
   const { clock, ledger, commits, turns, told } = scene();
-  const step = standing(ledger.post(beat(1)));
-  const submission = standing(ledger.post(admit(1)));
+  const posts = [admit(1), beat(1), note(1)].map((deed) => standing(ledger.post(deed)));
   await turns();
   commits[0]?.fail(new StoreFull("full"));
   await turns();
-  expect(submission.state).toBe("broken");
-  expect(submission.fault).toBeInstanceOf(StoreFull);
-  expect(step.state).toBe("open");
-  expect(ledger.load().isFull).toBe(true);
+  expect(posts.map(({ state }) => state)).toEqual(["broken", "broken", "open"]);
+  expect(posts[0]?.fault).toBeInstanceOf(StoreFull);
+  expect(posts[1]?.fault).toBeInstanceOf(StoreFull);
+  expect(ledger.load()).toMatchObject({ isFull: true, fullAtMs: clock.nowMs() });
   expect(told).toEqual(["full"]);
-  // While it waits a submission is turned away at once, anything else joins the line.
+  // While it is full whoever asks is told at once; a note joins the line.
   await expect(ledger.post(admit(2))).rejects.toBeInstanceOf(StoreFull);
-  const joined = standing(ledger.post(beat(2)));
+  await expect(ledger.post(beat(2))).rejects.toBeInstanceOf(StoreFull);
+  const joined = standing(ledger.post(note(2)));
   for (const [at, pauseMs] of [250, 500, 1000, 2000, 4000, 8000, 10_000, 10_000].entries()) {
+    const seeker = standing(ledger.space());
     clock.skip(pauseMs - 1);
     await turns();
     expect(commits).toHaveLength(at + 1);
+    expect(seeker.state).toBe("open");
     clock.skip(1);
     await turns();
+    expect(seeker.state).toBe("kept");
     expect(commits).toHaveLength(at + 2);
-    expect(commits[at + 1]?.deeds).toEqual([beat(1), beat(2)]);
+    expect(commits[at + 1]?.deeds).toEqual([note(1), note(2)]);
     commits[at + 1]?.fail(new StoreFull("full"));
     await turns();
   }
@@ -145,8 +149,9 @@ test("a full disk turns submissions away and keeps the rest, which is tried agai
   await turns();
   commits.at(-1)?.answer();
   await turns();
-  expect([step.state, joined.state]).toEqual(["kept", "kept"]);
-  expect(ledger.load().isFull).toBe(false);
+  expect([posts[2]?.state, joined.state]).toEqual(["kept", "kept"]);
+  expect(ledger.load()).toMatchObject({ isFull: false, fullAtMs: clock.nowMs() });
+  await ledger.space();
 });
 
 test("a full disk with nothing but submissions lets the next one in after a pause", async () => {
@@ -194,7 +199,7 @@ test("idle waits for everything that was posted, and for no space on a disk", as
   await post;
   await turns();
   expect(idle.state).toBe("kept");
-  void ledger.post(beat(2));
+  void ledger.post(note(2));
   const stuck = standing(ledger.idle());
   await turns();
   commits[1]?.fail(new StoreFull("full"));

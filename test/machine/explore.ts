@@ -1,7 +1,7 @@
 // Finds every situation the generation machine can be in, and what each event does there, by walking it breadth first.
 import { createActor } from "xstate";
 import { generationMachine } from "../../actors/generation.ts";
-import { type GenerationSnapshot, leafOf } from "../../actors/generation-snapshot.ts";
+import { deadlineOf, type GenerationSnapshot, isStaleDeadline, leafOf } from "../../actors/generation-snapshot.ts";
 import type { GenerationEvent, GenerationEventType } from "../../actors/generation-words.ts";
 import type { Failure, PlannedRoute } from "../../src/terms.ts";
 
@@ -88,8 +88,12 @@ export const eventFor = (variant: Variant, snapshot: GenerationSnapshot, step: n
     }
     case "skipped":
       return { type: "skipped", passed: [], atMs };
+    // A deadline comes when it is due, not before.
     case "waitEnded":
-      return { type: "waitEnded", atMs };
+      return { type: "waitEnded", atMs: Math.max(atMs, deadlineOf(snapshot)?.dueAtMs ?? 0) };
+    case "attemptTimeEnded":
+    case "collectTimeEnded":
+      return { type: variant.type, n, atMs: Math.max(atMs, deadlineOf(snapshot)?.dueAtMs ?? 0) };
     case "parked":
       return { type: "parked", reason: "as told", atMs };
     case "slotTaken":
@@ -144,7 +148,8 @@ export const walk = (plan: readonly PlannedRoute[], path: Path) => {
   actor.start();
   path.forEach((variant, step) => {
     const event = eventFor(variant, actor.getSnapshot(), step);
-    if (event) actor.send(event);
+    // As its host does: what is of a deadline that does not stand is not told.
+    if (event && !isStaleDeadline(actor.getSnapshot(), event)) actor.send(event);
   });
   return actor;
 };

@@ -97,6 +97,8 @@ const openSubject = async (plan: readonly PlannedRoute[], serial: number) => {
     collectMs: COLLECT_MS,
     keepFilesMs: 1000,
     post: async (deed) => (await store.commit([deed]))[0] as StepOutcome,
+    space: async () => undefined,
+    nowMs: () => STARTED_AT_MS,
     reread,
     unread: (_, __, fault) => Promise.reject(fault),
     woke: () => undefined,

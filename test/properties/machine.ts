@@ -67,6 +67,8 @@ const openSubject = async (store: MachineStore, accountSeq: number, plan: readon
       if (end === "written") throw new StoreUnknown("planted: written all the same");
       return outcome;
     },
+    space: async () => undefined,
+    nowMs: () => STARTED_AT_MS,
     reread: store.resting,
     unread: (_, __, fault) => Promise.reject(fault),
     woke: () => undefined,
