@@ -5,7 +5,7 @@ import { builtInCatalogue, type Catalogue, loadCatalogue } from "../catalogue/lo
 import { type Clock, systemClock } from "./clock.ts";
 import type { Settings } from "./config.ts";
 import { openCrashLoop } from "./crash-loop.ts";
-import { type Deed, type OutcomeOf, StoreUnknown } from "./deeds.ts";
+import { type Deed, type OutcomeOf, StoreFull, StoreUnknown } from "./deeds.ts";
 import { type EmbeddedSimulator, openEmbeddedSimulator } from "./embedded-simulator.ts";
 import type { Log } from "./events.ts";
 import { type Ask, type Figures, openFigures } from "./figures.ts";
@@ -107,8 +107,11 @@ export const openService = async (
     log("service listening", { url, pid: process.pid });
     await crashLoop.begin();
     await rooms.recover();
-    const failed = (fault: unknown) =>
+    // A full disk is told once by who met it; upkeep comes again by itself.
+    const failed = (fault: unknown) => {
+      if (fault instanceof StoreFull) return;
       log("effect failed", { event: "upkeep", reason: fault instanceof Error ? fault.message : String(fault) });
+    };
     crashLoop.recovered().catch((fault: unknown) => (fault instanceof StoreUnknown ? end(EXIT_UNKNOWN_OUTCOME) : failed(fault)));
     const beat = repeat(
       clock,

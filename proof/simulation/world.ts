@@ -86,7 +86,9 @@ const makeWeather = (of: {
     world.after(ms, turn);
   };
   every(MINUTE_MS, () => {
-    if (dice.chance(faults().diskFull)) of.fillDisk(dice.between(1_000, 120_000));
+    // Now and then for longer than any deadline.
+    if (dice.chance(faults().diskFull))
+      of.fillDisk(dice.chance(0.8) ? dice.between(1_000, 120_000) : dice.between(2, 25) * MINUTE_MS);
     if (dice.chance(faults().outage)) of.goOut(dice.between(0.2, 8) * MINUTE_MS);
   });
   every(10 * MINUTE_MS * dice.between(0.2, 1), () => {

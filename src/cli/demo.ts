@@ -1,6 +1,7 @@
 // The demo account of a simulator directory: made at its first start with 100 USD; its key is kept so that later starts print it again.
 import { chmodSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { StoreFull } from "../deeds.ts";
 import { hashApiKey } from "../ids.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { Office } from "./office.ts";
@@ -18,13 +19,10 @@ const keptKey = (dir: string): string | undefined => {
   }
 };
 
-/**
- * The key of the demo account. A key that was kept is used as long as it opens; a new one is made otherwise.
- * The file has mode 600: it is the one place where a key stands as text, and it opens play money only.
- */
-export const demoKey = async (dir: string, office: Office, reads: StoreReads): Promise<string> => {
-  const kept = keptKey(dir);
-  if (kept && (await reads.callerByKeyHash(hashApiKey(kept)))) return kept;
+/** A disk that is full is asked again after this long, ms. */
+const RETRY_MS = 1_000;
+
+const makeKey = async (dir: string, office: Office): Promise<string> => {
   // A start that was killed half way has made the account already; its reference keeps it from being made twice.
   const { id } = await office.createAccount({ reference: "demo account", name: DEMO_NAME, creditCredits: DEMO_CREDITS });
   const { key } = await office.createKey({ reference: newReference("key"), accountId: id, scope: "generate", name: DEMO_NAME });
@@ -33,4 +31,20 @@ export const demoKey = async (dir: string, office: Office, reads: StoreReads): P
   chmodSync(`${path}.part`, 0o600);
   renameSync(`${path}.part`, path);
   return key;
+};
+
+/**
+ * The key of the demo account. A key that was kept is used as long as it opens; a new one is made otherwise, when the disk has space.
+ * The file has mode 600: it is the one place where a key stands as text, and it opens play money only.
+ */
+export const demoKey = async (dir: string, office: Office, reads: StoreReads): Promise<string> => {
+  const kept = keptKey(dir);
+  if (kept && (await reads.callerByKeyHash(hashApiKey(kept)))) return kept;
+  for (;;)
+    try {
+      return await makeKey(dir, office);
+    } catch (fault) {
+      if (!(fault instanceof StoreFull)) throw fault;
+      await Bun.sleep(RETRY_MS);
+    }
 };

@@ -103,6 +103,8 @@ export const run = async (words: readonly string[], terminal: Terminal, env: Ses
       return EXITS.usage;
     }
     const told = await tell(fault);
+    // A broken pipe is the reader's choice, and no verdict: what was found so far stands.
+    if (told.code === "EPIPE") return session.exit;
     const debug = words.includes("--debug");
     terminal.progress(null);
     const [first, ...others] = told.lines;

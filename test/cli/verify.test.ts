@@ -1,7 +1,10 @@
 // Where verify may be pointed: at a directory in use, at copies of it with and without their log, and at what it cannot read.
+import { Database } from "bun:sqlite";
 import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
 import { copyFileSync, existsSync, readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
+import { run } from "../../src/cli/program.ts";
+import { openTerminal } from "../../src/cli/terminal.ts";
 import type { Store } from "../../src/store/store.ts";
 import { openDirectory } from "../store/opened.ts";
 import { openAccount, succeed } from "../store/scene.ts";
@@ -74,4 +77,18 @@ test("where nothing can be written beside it, it says that it could not run, and
     code: "directory_unusable",
     message: expect.stringMatching(/cannot be read .*copy the directory .*--data/),
   });
+});
+
+test("a reader that stops listening does not turn a violation into a pass", async () => {
+  const unheard = openTerminal({}, () => {
+    throw Object.assign(new Error("broken pipe"), { code: "EPIPE" });
+  });
+  const verdict = () => run(["verify", "--data", dir], unheard, {});
+  expect(await verdict()).toBe(0);
+  await close();
+  const db = new Database(join(dir, "genrouter.db"));
+  db.run("DROP TRIGGER account_moves");
+  db.run("UPDATE account SET available_credits = available_credits + 1");
+  db.close();
+  expect(await verdict()).toBe(1);
 });

@@ -1,5 +1,6 @@
 // A disk that is full for longer than every deadline: what was bought is kept, nothing is bought twice, nothing is sent too late.
 import { expect, test } from "bun:test";
+import { openOffice } from "../../src/cli/office.ts";
 import { StoreFull } from "../../src/deeds.ts";
 import { StorageRefused } from "../../src/files/port.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -90,4 +91,25 @@ test("the process stands still past a route's time while the job ends: it looks 
   scene.clock.skip(OUTAGE_MS);
   await scene.hurry(async () => (await scene.show(id)).status !== "running", 1_000);
   await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
+});
+
+test("credits added while the disk is full are refused with nothing written, so that adding them again adds them once", async () => {
+  let isFull = false;
+  const around = (store: Store): Store => ({
+    ...store,
+    commit: (deeds) => (isFull ? Promise.reject(new StoreFull("full")) : store.commit(deeds)),
+  });
+  const scene = await openScene({ around });
+  const { clock, rooms, store } = scene;
+  const office = openOffice({ reads: store, post: rooms.post, mode: "test", clock });
+  const add = (reference: string) =>
+    office.addCredits({ reference, accountId: scene.tenant.accountId, credits: 2_500, note: "" });
+  const before = await scene.balance();
+  isFull = true;
+  await expect(add("first")).rejects.toBeInstanceOf(StoreFull);
+  isFull = false;
+  await scene.hurry(() => !rooms.ledger.load().isFull, 1_000);
+  expect((await add("second")).movedCredits).toBe(2_500);
+  clock.skip(60_000);
+  expect(await scene.balance()).toEqual({ ...before, available: before.available + 2_500 });
 });

@@ -212,6 +212,8 @@ export const addTorture = (program: Command, session: Session): void => {
     .option("--dir <dir>", "where to make the scratch directory: on the disk to be tried (default: this directory's)")
     .option("--seed <n>", "decides loads, faults and kills (default: another each time)")
     .action(async (flags: TortureFlags) => {
+      // Until it is judged: a reader that stops listening is not told that all is well.
+      session.exit = EXITS.failure;
       session.exit = await torture(session, flags);
     });
   withExamples(withJson(command), "torture", "torture --minutes 60 --dir /var/lib", "torture --seed 7 --json | jq .ok");

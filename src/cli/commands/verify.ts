@@ -25,6 +25,8 @@ export const addVerify = (program: Command, session: Session): void => {
         return reads.verify(running ? Date.now() : null);
       }).catch(couldNotRun);
       const ok = checks.every((check) => check.ok);
+      // Before a word of it is printed: a reader that stops listening (`| head`) does not change the verdict.
+      if (!ok) session.exit = EXITS.failure;
       if (flags.json) terminal.print(JSON.stringify({ ok, checks }));
       else
         for (const check of checks) {
@@ -32,7 +34,6 @@ export const addVerify = (program: Command, session: Session): void => {
           terminal.print(`${mark} ${String(check.invariant).padStart(2)}  ${check.name}`);
           for (const row of check.offending) terminal.print(`      ${JSON.stringify(row)}`);
         }
-      if (!ok) session.exit = EXITS.failure;
     });
   withExamples(withJson(withDir(verify)), "verify", "verify --data /var/backups/genrouter-copy --json | jq .ok");
 };
