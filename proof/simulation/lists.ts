@@ -38,6 +38,7 @@ export const lookUpOnList = async (of: {
   providerMs: number;
   nowMs: () => number;
   bornMs: number;
+  onlyMarked: boolean;
 }): Promise<FindOutcome> => {
   const { attempt, input } = of.work;
   const { provider, endpoint, options } = attempt.route;
@@ -67,6 +68,7 @@ export const lookUpOnList = async (of: {
       isOwned: of.isOwned,
       nowMs: of.nowMs,
       bornMs: of.bornMs,
+      onlyMarked: of.onlyMarked,
     },
     of.signal,
   );

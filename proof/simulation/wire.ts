@@ -166,7 +166,7 @@ export const openWire = (parts: WireParts): Providers => {
         job.cancelled = true;
         return true;
       }),
-    find: async (work, signal) => {
+    find: async (work, signal, only) => {
       const { ref, route } = work.attempt;
       const { recovery } = traits(route.provider);
       const isUnclear = upstream.isOut(route.provider) || dice.chance(parts.faults().unclearFind);
@@ -193,6 +193,7 @@ export const openWire = (parts: WireParts): Providers => {
         providerMs: life.world.nowMs(),
         nowMs: life.clock.nowMs,
         bornMs: life.bornMs,
+        onlyMarked: only === "marked",
       });
       await life.cross("find: answered");
       return outcome;

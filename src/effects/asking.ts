@@ -76,8 +76,8 @@ export const openAsking = (parts: EffectsParts, errands: Errands) => {
   const isOver = (work: Work, nowMs: number) => work.attempt.watchUntilMs !== null && nowMs >= work.attempt.watchUntilMs;
 
   /** One look-up; a job that belongs to another attempt is not ours. */
-  const findOnce = async (errand: Errand, work: Work): Promise<FindOutcome> => {
-    const found = await parts.providers.find(work, errand.signal);
+  const findOnce = async (errand: Errand, work: Work, only?: "marked"): Promise<FindOutcome> => {
+    const found = await parts.providers.find(work, errand.signal, only);
     if (found.kind !== "found") return found;
     const owner = await parts.reads.jobOwner(work.attempt.route.provider, found.job.jobId);
     if (!owner || (owner.seq === errand.seq && owner.n === errand.n)) return found;
@@ -129,7 +129,9 @@ export const openAsking = (parts: EffectsParts, errands: Errands) => {
       // Asking by way of a key is submitting again: it may buy the job that nobody wants any more.
       const { recovery } = parts.providers.traits(work.attempt.route.provider);
       if (recovery === "none" || recovery === "key") continue;
-      const seen = await findOnce(errand, work);
+      // After the end the caller may send the same input again: a job with it is as like as not that one's, and is not to be stopped.
+      const hasEnded = ((await parts.reads.generationBySeq(seq))?.completedAtMs ?? null) !== null;
+      const seen = await findOnce(errand, work, hasEnded ? "marked" : undefined);
       // The job goes to disk by way of the report and is read back from there.
       if (seen.kind === "found" && !errand.signal.aborted)
         parts.report(seq, { type: "accepted", n, job: seen.job, atMs: parts.clock.nowMs() });

@@ -12,7 +12,7 @@ import type { Attempt } from "../terms.ts";
 export type EffectsParts = {
   clock: Clock;
   log: Log;
-  reads: Pick<StoreReads, "attempt" | "inputOf" | "jobOwner">;
+  reads: Pick<StoreReads, "attempt" | "inputOf" | "jobOwner" | "generationBySeq">;
   providers: Providers;
   media: Media;
   /** Where answers go; the machine judges whether they still matter. */

@@ -19,6 +19,8 @@ export type Lookup = {
   nowMs: () => number;
   /** When this process began: what was sent before was stamped by the clock of another. */
   bornMs: number;
+  /** A job with the same input may be somebody else's who is asking for it at this moment: only our reference counts. */
+  onlyMarked: boolean;
 };
 
 /** The clock of a former process may have been off by this much, and be right now: nothing tells. */
@@ -55,11 +57,13 @@ export const lookUp = async (desk: Desk, lookup: Lookup, signal: AbortSignal): P
     if (sifted.kind === "unclear") return sifted;
     // Our reference on it makes it ours whatever else is said; the others may belong to somebody.
     for (const candidate of sifted.candidates)
-      if (candidate.match === "certain" || !(isApart || (await isAnothers(candidate.job.jobId)))) candidates.push(candidate);
+      if (candidate.match === "certain" || !(lookup.onlyMarked || isApart || (await isAnothers(candidate.job.jobId))))
+        candidates.push(candidate);
     page = sifted.next;
     if (page !== null && !candidates.some(({ match }) => match === "certain")) continue;
     const outcome = concludeFind(candidates);
     if (isApart && outcome.kind !== "found") return { kind: "unclear", detail: "the clocks are too far apart" };
+    if (lookup.onlyMarked && outcome.kind !== "found") return { kind: "unclear", detail: "no job carries our reference" };
     if (outcome.kind === "found" && !claims.take(adapter.id, outcome.job.jobId, context.ref))
       return { kind: "unclear", detail: "the job found was given to another attempt meanwhile" };
     return outcome;

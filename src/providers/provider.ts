@@ -111,8 +111,11 @@ export interface Providers {
   slot(providerId: string, signal: AbortSignal): Promise<() => void>;
   /** Sends the composed request of the attempt, byte for byte. The caller holds a slot. */
   submit(errand: Work, signal: AbortSignal): Promise<SubmitOutcome>;
-  /** Asks once, by the route's own means, whether a submission was accepted. `unclear` for means that do not exist. */
-  find(errand: Work, signal: AbortSignal): Promise<FindOutcome>;
+  /**
+   * Asks once, by the route's own means, whether a submission was accepted. `unclear` for means that do not exist.
+   * @param only `marked`: a job counts as found when it carries our reference, not when its input is the same.
+   */
+  find(errand: Work, signal: AbortSignal, only?: "marked"): Promise<FindOutcome>;
   /** Asks once how the job is doing, by its id alone (the work has no input); follows to the result when that is at another address. */
   poll(errand: Work, signal: AbortSignal): Promise<PollOutcome>;
   /** Asks the provider to stop; true when it said yes. Never more than a courtesy. */

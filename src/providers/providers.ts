@@ -140,7 +140,7 @@ export const openProviders = (options: ProvidersOptions): Providers => {
       return outcome;
     },
 
-    async find(errand, signal) {
+    async find(errand, signal, only) {
       const { ref, route, sentAtMs } = errand.attempt;
       const desk = deskOf(route.provider);
       ok(sentAtMs !== null, `attempt ${ref} is looked for but was never sent`);
@@ -154,6 +154,7 @@ export const openProviders = (options: ProvidersOptions): Providers => {
         isOwned: options.isOwned,
         nowMs,
         bornMs,
+        onlyMarked: only === "marked",
       };
       return await desk.inTurn("finds", times.findMs, signal, late, () => lookUp(desk, lookup, signal));
     },

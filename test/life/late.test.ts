@@ -146,3 +146,31 @@ test("two attempts deliver at the same moment: one of them is charged, once", as
   expect(delivered.map(({ priceCredits }) => priceCredits / 100)).toEqual([Number(ended.cost_usd)]);
   expect((await scene.store.movementsOf(seq)).map(({ kind }) => kind)).toEqual(["hold", "capture", "release"]);
 });
+
+for (const fault of ["slow-answer", "drop-after"] as const)
+  test(`the same input sent again after the first one's end keeps its own job, whatever the first one's lost attempt finds (${fault})`, async () => {
+    const scene = await openScene({ routes: [{ ...REPLICATE, usd: "0.20", timeoutS: 120 }, SPARE], factor: 5 });
+    scene.simulator.script({ fault: "drop", provider: "replicate", times: 1 });
+    scene.simulator.script({ fault: "list-5xx", provider: "replicate" });
+    const first = await scene.begin();
+    await scene.until(first.id, ({ message }) => message !== undefined);
+    scene.clock.skip(120_000);
+    await scene.hurry(async () => (await scene.show(first.id)).status === "succeeded", 500);
+    expect((await scene.attempts(first.id)).map(({ state }) => state)).toEqual(["lost", "delivered"]);
+    scene.simulator.clearScript();
+    scene.simulator.script({ fault, provider: "replicate", times: 1, ...(fault === "slow-answer" ? { ms: 400 } : {}) });
+    scene.simulator.script({ fault: "late-ms", ms: 60_000, provider: "replicate" });
+    const second = await scene.begin();
+    // Time enough for the first one's watch to look, and for the second one's time not to be over.
+    for (let passedMs = 0; passedMs < 40_000; passedMs += 1_000) {
+      scene.clock.skip(1_000);
+      await scene.show(second.id);
+    }
+    await scene.untilAttempts(second.id, "accepted");
+    await scene.hurry(async () => (await scene.show(second.id)).status === "succeeded", 1_000);
+    expect((await scene.attempts(second.id)).map(({ route, state }) => [route.provider, state])).toEqual([
+      ["replicate", "delivered"],
+    ]);
+    expect((await scene.attempts(first.id)).map(({ job }) => job === null)).toEqual([true, false]);
+    expect(scene.simulator.jobs().map(({ state }) => state)).not.toContain("cancelled");
+  });

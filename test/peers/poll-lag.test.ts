@@ -68,6 +68,7 @@ test(`${JOBS} jobs on one route, all taken up at one moment: their ends are noti
         return input;
       },
       jobOwner: async () => undefined,
+      generationBySeq: async () => undefined,
     },
     providers,
     media: {} as Media,

@@ -79,6 +79,7 @@ const playList = async (list: readonly Page[]): Promise<void> => {
       ...{ sentAtMs: NOW_MS - 1000, timeoutMs: 60_000, claims: openClaims() },
       isOwned: async (_, jobId) => owned.has(jobId),
       bornMs: 0,
+      onlyMarked: false,
       nowMs: () => NOW_MS,
     },
     new AbortController().signal,
