@@ -19,7 +19,8 @@ const BATCH = 50;
  *
  * Files first, row second: after a crash between the two the row still counts as due and is swept again, where deleting
  * nothing is fine. The other order would leave files that no row leads to. Meanwhile a request finds no file and answers
- * 404, as it does once the row is marked; a download under way keeps its open file.
+ * 404, as it does once the row is marked. A download under way keeps its open file, but for one that asked for several ranges: that
+ * one breaks off.
  * @throws what `expired` or `remove` throws: the disk refused, the next sweep tries again.
  */
 export const sweepFiles = async ({ expired, remove, mark, batch = BATCH, signal }: SweepOptions): Promise<number> => {

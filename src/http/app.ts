@@ -8,6 +8,7 @@ import type { Files } from "../files/port.ts";
 import { Refusal } from "../refusal.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { Submit } from "../submit.ts";
+import type { GenerationRecord } from "../terms.ts";
 import {
   type Answer,
   answerPreflight,
@@ -67,6 +68,9 @@ const STOP_STEP_MS = 5;
 export const routesOf = (parts: HttpParts, guard: KeyGuard): Route[] => {
   const { reads, files, links } = parts;
   const linkTo: LinkTo = (id, n) => links.sign(id, n);
+  const isOver = ({ completedAtMs }: GenerationRecord) =>
+    completedAtMs !== null && parts.clock.nowMs() >= completedAtMs + parts.settings.limits.keep_files_s * 1000;
+  const shelf = { files, isOver };
   const list = modelList(parts.models);
   let printed: PublicJson | undefined;
   const document: Answer = (request, requestId) => {
@@ -76,12 +80,12 @@ export const routesOf = (parts: HttpParts, guard: KeyGuard): Route[] => {
   return [
     { path: "/v1/generations", answers: { POST: guard.keyed("generate", submission(parts.submit, linkTo)) } },
     { path: "/v1/generations/:id", answers: { GET: guard.keyed("read", poll(reads, linkTo)) } },
-    { path: "/v1/generations/:id/content", answers: { GET: guard.keyed("read", content(reads, files)) } },
-    { path: "/v1/generations/:id/content/:n", answers: { GET: guard.keyed("read", content(reads, files)) } },
+    { path: "/v1/generations/:id/content", answers: { GET: guard.keyed("read", content(reads, shelf)) } },
+    { path: "/v1/generations/:id/content/:n", answers: { GET: guard.keyed("read", content(reads, shelf)) } },
     { path: "/v1/models", answers: { GET: list, OPTIONS: answerPreflight } },
     { path: "/models.json", answers: { GET: list, OPTIONS: answerPreflight } },
     { path: "/openapi.json", answers: { GET: document, OPTIONS: answerPreflight } },
-    { path: "/files/:id/:n", answers: { GET: linkedFile(links, reads, files, parts.storeOpen) } },
+    { path: "/files/:id/:n", answers: { GET: linkedFile(links, reads, shelf, parts.storeOpen) } },
     { path: "/healthz", answers: { GET: aliveness } },
     { path: "/readyz", answers: { GET: readinessAnswer(parts.readiness) } },
   ];

@@ -31,12 +31,15 @@ const noSuchPart = (response: Response): Response => {
   return new Response(errorJson("invalid_request", "Range: the file has no such part."), { status: 416, headers });
 };
 
+/** The kept files, and whether a generation's have been kept for as long as they are: from then on they are deleted at some moment. */
+export type Shelf = { files: Files; isOver: (record: GenerationRecord) => boolean };
+
 /**
  * Answers file `n` of a generation, whole or in part (Range, If-None-Match).
  * @throws Refusal `not_ready` before success; `not_found` for failed ones, fewer files than n, and files past their retention.
  */
 export const answerFile = async (
-  files: Files,
+  { files, isOver }: Shelf,
   record: GenerationRecord,
   n: number,
   request: Request,
@@ -49,6 +52,8 @@ export const answerFile = async (
   if (file === undefined) return refuse("not_found", `The generation has ${record.output.files.length} files, not ${n}.`);
   if (record.filesExpiredAtMs !== null) return refuse("not_found", "files expired");
   const blob = await files.open(record.id, n);
+  // Deleted, and not yet marked so.
+  if (blob === undefined && isOver(record)) return refuse("not_found", "files expired");
   // The record says that it is there and nothing has removed it: a fault of ours, not a no.
   if (blob === undefined) throw new Error("a result file that should be kept is not there");
   const name = `${record.id}-${n}.${EXTENSIONS[file.mime] ?? "bin"}`;
@@ -58,11 +63,11 @@ export const answerFile = async (
 
 /** §4.3 without `n` in the path, §4.4 with it. */
 export const content =
-  (reads: Pick<StoreReads, "generationById">, files: Files): KeyedAnswer =>
+  (reads: Pick<StoreReads, "generationById">, shelf: Shelf): KeyedAnswer =>
   async (request, requestId, caller, params) => {
     const position = params.n;
     if (position !== undefined && !POSITION.test(position))
       refuse("not_found", "The position of a file is a number from 2 to 99; the first is at /content.");
     const record = await findGeneration(reads, params.id, caller);
-    return answerFile(files, record, position === undefined ? 1 : Number(position), request, requestId);
+    return answerFile(shelf, record, position === undefined ? 1 : Number(position), request, requestId);
   };

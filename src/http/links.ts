@@ -1,11 +1,10 @@
 // Downloading a result by its short-lived link, without a key: GET /files/{generation}/{n}, outside /v1.
 import type { Links } from "../files/links.ts";
-import type { Files } from "../files/port.ts";
 import { seqOfGenerationId } from "../ids.ts";
 import { refuse } from "../refusal.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { Answer } from "./answer.ts";
-import { answerFile } from "./content.ts";
+import { answerFile, type Shelf } from "./content.ts";
 
 const POSITION = /^[1-9][0-9]?$/;
 
@@ -23,7 +22,7 @@ const queryOf = (request: Request): URLSearchParams => {
 
 /** Answers a file to whoever holds a good link. Browsers of any site may show it; it names nobody. */
 export const linkedFile =
-  (links: Links, reads: Pick<StoreReads, "generationBySeq">, files: Files, storeOpen: () => boolean): Answer =>
+  (links: Links, reads: Pick<StoreReads, "generationBySeq">, shelf: Shelf, storeOpen: () => boolean): Answer =>
   async (request, requestId, params) => {
     if (!storeOpen()) refuse("restarting", "The service is starting; send the same request again.");
     const { id = "", n = "" } = params;
@@ -35,7 +34,7 @@ export const linkedFile =
     if (verdict === "bad") return closed("This link is not valid; poll the generation for one that is.");
     const record = await reads.generationBySeq(seq);
     if (record === undefined || record.id !== id) return refuse("not_found", "No file has this address.");
-    const response = await answerFile(files, record, Number(n), request, requestId);
+    const response = await answerFile(shelf, record, Number(n), request, requestId);
     response.headers.set("cross-origin-resource-policy", "cross-origin");
     response.headers.set("referrer-policy", "no-referrer");
     return response;

@@ -97,9 +97,14 @@ describe("the noes of /content", () => {
   });
 
   test("a file that should be there and is not is the service's fault, and logged without its path", async () => {
-    const id = make(succeeded);
+    const id = make({ ...succeeded, completedAtMs: Date.now() });
     expect(await errorOf(await house.call(`/v1/generations/${id}/content`))).toMatchObject({ status: 500, code: "server_error" });
     expect(house.lines.at(-2)?.event).toBe("request failed");
+  });
+
+  test("a file past its retention that was deleted and is not marked so yet has expired", async () => {
+    const id = make(succeeded);
+    expect(await errorOf(await house.call(`/v1/generations/${id}/content`))).toMatchObject({ status: 404, message: "files expired" });
   });
 });
 

@@ -113,3 +113,24 @@ test("credits added while the disk is full are refused with nothing written, so 
   clock.skip(60_000);
   expect(await scene.balance()).toEqual({ ...before, available: before.available + 2_500 });
 });
+
+test("result files refused for two hours are no violation, and are fetched in the end", async () => {
+  let isRefusing = true;
+  const scene = await openScene({
+    ...{ routes: [FAL, REPLICATE], factor: 20 },
+    aroundFiles: (files) => ({
+      ...files,
+      receive: (id, n) => (isRefusing ? Promise.reject(new StorageRefused("no space")) : files.receive(id, n)),
+    }),
+  });
+  const { id } = await scene.begin({ max_wait_s: 60 });
+  await scene.hurry(async () => (await scene.states(id)).at(-1) === "running.collecting.stalled", 1_000);
+  for (let passedMs = 0; passedMs < 7_200_000; passedMs += 15_000) {
+    scene.clock.skip(15_000);
+    await scene.show(id);
+  }
+  for (const nowMs of [scene.clock.nowMs(), null]) expect((await scene.store.verify(nowMs)).filter(({ ok }) => !ok)).toEqual([]);
+  isRefusing = false;
+  await scene.hurry(async () => (await scene.show(id)).status !== "running", 1_000);
+  await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
+});

@@ -5,6 +5,8 @@ import { type Check, clause, whileRunning } from "./check.ts";
 const ATTEMPT_MS = 2_400_000 + 600_000;
 const SLACK_MS = 300_000;
 const OVERDUE_MS = 60_000;
+/** As long as our own storage refuses result files, the time for them begins anew with each step. */
+const WHILE_REFUSED = `iif(s.state LIKE 'running.collecting.%', (SELECT max(at_ms) FROM journal WHERE seq = g.seq) + ${ATTEMPT_MS}, 0)`;
 
 /** 9. Parked generations are stuck on purpose until an operator looks: they are told here. */
 const nothingStuck: Check = {
@@ -32,8 +34,9 @@ const nothingStuck: Check = {
       "the first command comes after everything that could still be running",
       `SELECT g.id AS generation, c.due_at_ms FROM generation g JOIN (SELECT seq, min(due_at_ms) AS due_at_ms FROM command GROUP BY seq) c
          ON c.seq = g.seq
+       LEFT JOIN snapshot s ON s.seq = g.seq
        WHERE c.due_at_ms > ${SLACK_MS} + max(g.wait_ends_at_ms, coalesce((SELECT max(ends_at_ms) FROM attempt WHERE seq = g.seq), 0)
-         + ${ATTEMPT_MS})`,
+         + ${ATTEMPT_MS}, ${WHILE_REFUSED})`,
     ),
     clause(
       "the command is for a generation that has ended or is not there",
@@ -50,7 +53,7 @@ const nothingStuck: Check = {
       "the generation is older than its waiting time and its attempts can explain",
       `SELECT g.id AS generation, g.created_at_ms FROM generation g INDEXED BY generation_open LEFT JOIN snapshot s ON s.seq = g.seq
        WHERE g.completed_at_ms IS NULL AND s.state IS NOT 'running.parked'
-         AND $now > g.wait_ends_at_ms + ${ATTEMPT_MS} * (SELECT count(*) FROM attempt WHERE seq = g.seq) + ${SLACK_MS}`,
+         AND $now > ${SLACK_MS} + max(g.wait_ends_at_ms + ${ATTEMPT_MS} * (SELECT count(*) FROM attempt WHERE seq = g.seq), ${WHILE_REFUSED})`,
     ),
   ],
 };
