@@ -6,6 +6,7 @@ const ACTIONS = "actors/generation-actions.ts";
 const RULES = "actors/generation-rules.ts";
 const SNAPSHOT = "actors/generation-snapshot.ts";
 const RESTORE = "actors/restore.ts";
+const HOST = "actors/host.ts";
 const RESUMING = "actors/resuming.ts";
 const SUPERVISOR = "actors/supervisor.ts";
 
@@ -151,6 +152,26 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
   const deadline = kept && { ...kept, dueAtMs: kept.dueAtMs + nowMs - found.createdAtMs };`,
       },
     ],
+    killer: "machine",
+  },
+  {
+    name: "full-disk-forgets",
+    breaks: "After a full disk the generation goes on from what was not written.",
+    standsFor: "failure model 3.5: a full disk loses nothing",
+    patches: [
+      {
+        file: HOST,
+        find: "        this.forsake(living);\n        await this.parts.space();",
+        put: "        await this.parts.space();",
+      },
+    ],
+    killer: "machine",
+  },
+  {
+    name: "stale-deadline-counts",
+    breaks: "A deadline counts although what came in before it has moved it on.",
+    standsFor: "failure model 2.5: deadlines",
+    patches: [{ file: HOST, find: "    if (isStaleDeadline(before, event)) return;\n", put: "" }],
     killer: "machine",
   },
   {

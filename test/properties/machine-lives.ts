@@ -14,6 +14,9 @@ export const PLANS: readonly (readonly PlannedRoute[])[] = [...TWO_ROUTES, [...f
 /** Time is told by the life, so that the walk's own late events are not needed. */
 const EVENTS: readonly Variant[] = VARIANTS.filter((variant) => !variant.late);
 
+/** How a commit ends that does not simply succeed: in doubt with nothing written, in doubt but written, or for want of space. */
+export type CommitEnd = "lost" | "written" | "full";
+
 /**
  * `going` tells one of the events that mean something in the situation and do not end it, `ending` one of those that do, `any` one of
  * all, `again` one that was told before.
@@ -21,7 +24,7 @@ const EVENTS: readonly Variant[] = VARIANTS.filter((variant) => !variant.late);
  * the supervisor does with an idle one.
  */
 export type MachineMove =
-  | { move: "going" | "ending" | "any" | "again"; pick: number; waitMs: number; end: "lost" | "written" | null }
+  | { move: "going" | "ending" | "any" | "again"; pick: number; waitMs: number; end: CommitEnd | null }
   | { move: "crash" | "putAway" };
 export type MachineLife = { plan: number; moves: MachineMove[] };
 
@@ -37,7 +40,7 @@ const tells = (move: "going" | "ending" | "any" | "again") =>
     waitMs,
     end: fc.oneof(
       { weight: 14, arbitrary: fc.constant(null) },
-      { weight: 1, arbitrary: fc.constantFrom("lost" as const, "written" as const) },
+      { weight: 1, arbitrary: fc.constantFrom<CommitEnd[]>("lost", "written", "full") },
     ),
   });
 

@@ -1,16 +1,25 @@
 // The machine's property: whatever it is told, through the real host and store, its books, history and deadline stay lawful.
 import { type Actor, createActor } from "xstate";
 import { generationMachine } from "../../actors/generation.ts";
-import { deadlineOf, freeze, type GenerationSnapshot, leafOf, standingAsks, thaw } from "../../actors/generation-snapshot.ts";
+import {
+  deadlineOf,
+  eventOf,
+  freeze,
+  type GenerationSnapshot,
+  isStaleDeadline,
+  leafOf,
+  standingAsks,
+  thaw,
+} from "../../actors/generation-snapshot.ts";
 import type { GenerationEvent, Saying } from "../../actors/generation-words.ts";
 import { Host, type HostParts } from "../../actors/host.ts";
 import { takeUp } from "../../actors/restore.ts";
 import { makeStep } from "../../actors/step.ts";
-import { type StepDeed, StoreUnknown, type Unfinished } from "../../src/deeds.ts";
+import { type StepDeed, StoreFull, StoreUnknown, type Unfinished } from "../../src/deeds.ts";
 import { generationId, newGenerationSeq } from "../../src/ids.ts";
 import type { PlannedRoute } from "../../src/terms.ts";
 import { COLLECT_MS, STARTED_AT_MS, WAIT_MS } from "../machine/explore.ts";
-import { eventOfMove, type MachineLife, type MachineMove, machineLives, PLANS } from "./machine-lives.ts";
+import { type CommitEnd, eventOfMove, type MachineLife, type MachineMove, machineLives, PLANS } from "./machine-lives.ts";
 import { openMachineModel } from "./machine-model.ts";
 import { type MachineStore, machineImage, openMachineStore, ROUNDS } from "./machine-store.ts";
 import type { Property } from "./property.ts";
@@ -55,20 +64,25 @@ const openSubject = async (store: MachineStore, accountSeq: number, plan: readon
   store.admit({ seq, id, accountSeq, plan });
   let posted: StepDeed | null = null;
   let asks: unknown = [];
-  let end: "lost" | "written" | null = null;
+  let end: CommitEnd | null = null;
+  let nowMs = STARTED_AT_MS;
   let lost: string | null = null;
   const parts: HostParts = {
     collectMs: COLLECT_MS,
     keepFilesMs: KEEP_FILES_MS,
     post: async (deed) => {
       if (end === "lost") throw new StoreUnknown("planted: never written");
+      if (end === "full") {
+        end = null;
+        throw new StoreFull("planted: no space, once");
+      }
       posted = deed;
       const outcome = store.step(deed);
       if (end === "written") throw new StoreUnknown("planted: written all the same");
       return outcome;
     },
     space: async () => undefined,
-    nowMs: () => STARTED_AT_MS,
+    nowMs: () => nowMs,
     reread: store.resting,
     unread: (_, __, fault) => Promise.reject(fault),
     woke: () => undefined,
@@ -94,7 +108,8 @@ const openSubject = async (store: MachineStore, accountSeq: number, plan: readon
     seq,
     id,
     /** Tells an event. @returns the deed that reached the disk, and what was asked for once it was there. */
-    tell: async (event: GenerationEvent, how: "lost" | "written" | null) => {
+    tell: async (event: GenerationEvent, how: CommitEnd | null) => {
+      nowMs = event.atMs;
       posted = null;
       asks = null;
       end = how;
@@ -119,6 +134,12 @@ const own = (event: GenerationEvent, id: string): GenerationEvent => {
   if (event.type === "accepted" || event.type === "announced")
     return event.job ? { ...event, job: { jobId: `job-${id}-${event.n}` } } : event;
   return event.type === "begun" ? { ...event, ref: `${id.slice("gen_".length)}-${event.n}` } : event;
+};
+
+/** Whether an event is the one that the deadline of a state brings. */
+const isOfDeadline = (snapshot: GenerationSnapshot, event: GenerationEvent): boolean => {
+  const deadline = deadlineOf(snapshot);
+  return deadline !== null && eventOf(deadline, 0).type === event.type;
 };
 
 /** Attempts that an event can be about: the one in hand and those that are watched. */
@@ -147,13 +168,16 @@ const playLife = async (store: MachineStore, round: number, { plan: index, moves
     const before = twin.snapshot();
     const event = eventOfMove(move, index, before, told, nowMs);
     if (!event) return;
-    const mine = own(event, subject.id);
+    // A deadline comes when it is due; one that does not stand in this state may come all the same, and means nothing.
+    if (isOfDeadline(before, event)) nowMs = Math.max(nowMs, deadlineOf(before)?.dueAtMs ?? 0);
+    const mine = own({ ...event, atMs: nowMs }, subject.id);
     told.push(mine);
     events += 1;
     const changes = store.changes();
     const { posted, asks } = await subject.tell(mine, move.end);
     // Once it has ended, the twin has stopped as well and says nothing any more.
-    const step = move.end === "lost" || before.status !== "active" ? null : twin.tell(mine);
+    const isHeard = move.end !== "lost" && before.status === "active" && !isStaleDeadline(before, mine);
+    const step = isHeard ? twin.tell(mine) : null;
     same(`what ${mine.type} wrote`, posted, step?.deed ?? null);
     if (!posted || !step) {
       same(`rows touched by ${mine.type} without a step`, store.changes(), changes);
@@ -161,7 +185,7 @@ const playLife = async (store: MachineStore, round: number, { plan: index, moves
     }
     if ("n" in mine && mine.type !== "begun" && !isKnown(before, mine.n))
       throw new Error(`${mine.type} of attempt ${mine.n}, which nobody knows, made a step`);
-    if (move.end === null) same(`what ${mine.type} asked for`, asks, step.asks);
+    if (move.end === null || move.end === "full") same(`what ${mine.type} asked for`, asks, step.asks);
     const after = twin.snapshot();
     const n = after.context.current?.n ?? 0;
     const seen = store.seen(subject.seq, round + 1);
