@@ -8,8 +8,8 @@ import type { Command } from "../src/terms.ts";
  */
 export const LAST_LOOK_MS = 30_000;
 
-/** A timer that comes this much later than it was set for comes from a process that stood still. */
-const STOOD_STILL_MS = 5_000;
+/** A timer that comes so much later than it was set for comes from a process that stood still for longer than a look takes. */
+const STOOD_STILL_MS = LAST_LOOK_MS;
 
 /** Only what was bought is worth a look; a waiting time that is over is over. */
 export const mayLook = ({ kind }: Command): boolean => kind === "attempt" || kind === "collect";

@@ -5,8 +5,11 @@ import type { Desk } from "./desk.ts";
 import { CLOCK_SLACK_MS, concludeFind } from "./listing.ts";
 import type { AdapterContext, Candidate, FindOutcome, ProviderResponse } from "./provider.ts";
 
-/** A list that is still not at its end says nothing. */
-const MOST_PAGES = 20;
+/**
+ * A list that is still not at its end says nothing. After a restart it is read from an hour back, so that it has to reach over what a
+ * busy service buys in that time: ten thousand jobs at a hundred a page.
+ */
+const MOST_PAGES = 100;
 
 export type Lookup = {
   context: AdapterContext;

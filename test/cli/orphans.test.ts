@@ -195,6 +195,7 @@ describe("when attempts were lost, late and unusable", () => {
 
   test.each([
     [["--since", "yesterday"], "--since"],
+    [["--since", "2026-02-30"], "--since"],
     [["--sort", "age"], "--sort"],
   ])("%p is a mistake that is told with what is allowed", async (words, flag) => {
     const { exit, err } = await orphans(...words);

@@ -104,7 +104,10 @@ describe("the noes of /content", () => {
 
   test("a file past its retention that was deleted and is not marked so yet has expired", async () => {
     const id = make(succeeded);
-    expect(await errorOf(await house.call(`/v1/generations/${id}/content`))).toMatchObject({ status: 404, message: "files expired" });
+    expect(await errorOf(await house.call(`/v1/generations/${id}/content`))).toMatchObject({
+      status: 404,
+      message: "files expired",
+    });
   });
 });
 

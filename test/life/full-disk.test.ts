@@ -88,7 +88,7 @@ test("the process stands still past a route's time while the job ends: it looks 
   scene.simulator.script({ fault: "late-ms", ms: 30_000, endpoint: "life/fal" });
   const { id } = await scene.begin();
   await scene.untilAttempts(id, "accepted");
-  scene.clock.skip(OUTAGE_MS);
+  scene.clock.stall(OUTAGE_MS);
   await scene.hurry(async () => (await scene.show(id)).status !== "running", 1_000);
   await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
 });

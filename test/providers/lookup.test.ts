@@ -50,10 +50,10 @@ const ROWS: [name: string, pages: Page[], owned: string[], outcome: object, page
   ["an equal one is preferred to one that cannot be ruled out", [[prediction("a", {}), prediction("b")]], [], found("b")],
   [
     "a list without end is unclear",
-    Array.from({ length: 40 }, () => []),
+    Array.from({ length: 140 }, () => []),
     [],
-    { kind: "unclear", detail: "the list has more than 20 pages" },
-    20,
+    { kind: "unclear", detail: "the list has more than 100 pages" },
+    100,
   ],
 ];
 

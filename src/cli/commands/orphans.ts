@@ -20,8 +20,10 @@ const sinceMs = (text: string | undefined, nowMs: number): number => {
   if (text === undefined) return 0;
   const [, amount, unit = ""] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   if (amount !== undefined) return nowMs - Number(amount) * (UNIT_MS[unit] ?? 0);
-  const atMs = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(atMs))
+  const [day] = /^\d{4}-\d{2}-\d{2}/.exec(text) ?? [];
+  const atMs = day === undefined ? Number.NaN : Date.parse(text);
+  // A day that its month does not have is taken for one of the next month.
+  if (Number.isNaN(atMs) || new Date(Date.parse(`${day}T00:00:00Z`)).toISOString().slice(0, 10) !== day)
     throw new CommandFault(EXITS.usage, `--since: ${JSON.stringify(text)} is not a time; use 90m, 24h, 7d or 2026-10-19`, {
       code: "bad_flag",
     });
