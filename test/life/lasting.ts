@@ -36,13 +36,15 @@ export const openLasting = async (
     diskRefuses?: true;
     pragmas?: HouseOptions["pragmas"];
     around?: HouseOptions["around"];
+    /** How many times faster than life its clock is. */
+    factor?: number;
   } = {},
 ): Promise<Lasting> => {
   const { death, env, diskRefuses, pragmas } = options;
   const disk = testDisk();
   if (diskRefuses) disk.refuse();
   const dir = mkdtempSync(join(tmpdir(), "lasting-"));
-  const clock = testClock(100);
+  const clock = testClock(options.factor ?? 100);
   const simulator = await openSimulator({ clock, kindOf: () => "image" });
   let arrive: () => void = () => undefined;
   const reached = new Promise<void>((resolve) => {
