@@ -2,7 +2,8 @@
 import type { Clock } from "../src/clock.ts";
 import type { Command } from "../src/terms.ts";
 
-type Entry = { dueAtMs: number; setAtMs: number; order: number; seq: number; command: Command };
+/** Flat: there is one for every generation that has not ended. `dueAtMs`: what it was set for, `atMs`: when it fires. */
+type Entry = Command & { atMs: number; setAtMs: number; order: number; seq: number };
 
 export type DeadlinesParts = {
   clock: Clock;
@@ -21,7 +22,7 @@ export type Deadlines = {
   stop(): void;
 };
 
-const isBefore = (a: Entry, b: Entry) => a.dueAtMs < b.dueAtMs || (a.dueAtMs === b.dueAtMs && a.order < b.order);
+const isBefore = (a: Entry, b: Entry) => a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);
 
 export const openDeadlines = ({ clock, due, putOffUntilMs = () => null, perTurn = 200 }: DeadlinesParts): Deadlines => {
   const heap: Entry[] = [];
@@ -62,8 +63,8 @@ export const openDeadlines = ({ clock, due, putOffUntilMs = () => null, perTurn 
     heap[at] = last;
   };
 
-  const put = (seq: number, command: Command, dueAtMs: number) => {
-    const entry = { dueAtMs, setAtMs: clock.nowMs(), order: order++, seq, command };
+  const put = (seq: number, { kind, n, dueAtMs }: Command, atMs: number) => {
+    const entry = { kind, n, dueAtMs, atMs, setAtMs: clock.nowMs(), order: order++, seq };
     standing.set(seq, entry);
     up(entry);
   };
@@ -73,11 +74,11 @@ export const openDeadlines = ({ clock, due, putOffUntilMs = () => null, perTurn 
   const arm = () => {
     dropLeftOvers();
     const first = heap[0];
-    const nextMs = first?.dueAtMs ?? Number.POSITIVE_INFINITY;
+    const nextMs = first?.atMs ?? Number.POSITIVE_INFINITY;
     if (nextMs === armedForMs) return;
     disarm?.();
     armedForMs = nextMs;
-    disarm = first ? clock.after(Math.max(0, first.dueAtMs - clock.nowMs()), fire) : null;
+    disarm = first ? clock.after(Math.max(0, first.atMs - clock.nowMs()), fire) : null;
   };
   const fire = () => {
     armedForMs = Number.POSITIVE_INFINITY;
@@ -86,12 +87,14 @@ export const openDeadlines = ({ clock, due, putOffUntilMs = () => null, perTurn 
     for (let fired = 0; fired < perTurn; fired += 1) {
       dropLeftOvers();
       const first = heap[0];
-      if (!first || first.dueAtMs > nowMs) break;
+      if (!first || first.atMs > nowMs) break;
       takeFirst();
       standing.delete(first.seq);
-      const laterMs = putOffUntilMs(first.command, nowMs - Math.max(first.dueAtMs, first.setAtMs));
-      if (laterMs === null) due(first.seq, first.command);
-      else put(first.seq, first.command, laterMs);
+      const { kind, n, dueAtMs } = first;
+      const command = { kind, n, dueAtMs };
+      const laterMs = putOffUntilMs(command, nowMs - Math.max(first.atMs, first.setAtMs));
+      if (laterMs === null) due(first.seq, command);
+      else put(first.seq, command, laterMs);
     }
     arm();
   };

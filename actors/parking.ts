@@ -16,6 +16,6 @@ export const parkingOf = (found: Unfinished, reason: string, atMs: number): Step
     snapshot: freezeParked(found.snapshot),
     message: PARKED_MESSAGE,
     attemptChanges: [],
-    commands: [],
+    deadline: null,
   };
 };

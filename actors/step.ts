@@ -10,10 +10,13 @@ export type Step = { deed: StepDeed; asks: Ask[]; hasEnded: boolean };
 const statusOf = (snapshot: GenerationSnapshot): GenerationStatus =>
   typeof snapshot.value === "string" ? (snapshot.value as GenerationStatus) : "running";
 
-/** The exact request is kept on the attempt's row; the journal does not repeat it. */
+/** The exact request and the options of its route are kept with the attempt's row; the journal does not repeat them. */
 const journalForm = (event: GenerationEvent): StepDeed["event"] => {
   const { atMs: _, ...told } = event;
-  return ("request" in told ? { type: told.type, n: told.n } : told) as unknown as StepDeed["event"] & Json;
+  if ("request" in told) return { type: told.type, n: told.n };
+  if (!("spec" in told)) return told as unknown as StepDeed["event"] & Json;
+  const { options: __, ...spec } = told.spec;
+  return { ...told, spec } as unknown as StepDeed["event"] & Json;
 };
 
 /**
@@ -73,7 +76,7 @@ export const makeStep = (
       ...(statusOf(before) === statusOf(after) ? {} : { status: statusOf(after) }),
       ...(messageOf(leafOf(before)) === message ? {} : { message }),
       ...(before.context.tried === after.context.tried ? {} : { attempts: after.context.tried }),
-      ...(keepsDeadline ? {} : { commands: deadline ? [deadline] : [] }),
+      ...(keepsDeadline || hasEnded ? {} : { deadline }),
       ...(settlement ? { settlement } : {}),
     },
     asks,

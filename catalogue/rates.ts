@@ -1,15 +1,28 @@
 // Decimal USD rates as integers, and which row of a rate table a request falls under.
+import { once } from "../src/once.ts";
 import type { Rate } from "./schema.ts";
 
-/** Micro-USD of a decimal USD string with at most six decimals: `"0.15"` is 150,000n. Never through a float. */
-export const microUsd = (usd: string): bigint => {
+/** Micro-USD of a decimal USD string with at most six decimals: `"0.15"` is 150,000. A whole number made of whole numbers. */
+export const microUsd = (usd: string): number => {
   const [whole = "0", fraction = ""] = usd.split(".");
-  return BigInt(whole) * 1_000_000n + BigInt(fraction.padEnd(6, "0"));
+  return Number(whole) * 1_000_000 + Number(fraction.padEnd(6, "0"));
+};
+
+/** A table of rates, ready to be asked. */
+const tableOf = once((rates: readonly Rate[]) =>
+  rates.map((rate) => ({ rate, microUsd: microUsd(rate.usd), conditions: Object.entries(rate.when) })),
+);
+type Values = { readonly [field: string]: unknown };
+const rowFor = (rates: readonly Rate[], values: Values) => {
+  for (const row of tableOf(rates)) if (row.conditions.every(([field, value]) => values[field] === value)) return row;
+  return undefined;
 };
 
 /** The first row whose `when` holds for the values; undefined when no row does. */
-export const rateFor = (rates: readonly Rate[], values: { readonly [field: string]: unknown }): Rate | undefined =>
-  rates.find((rate) => Object.entries(rate.when).every(([field, value]) => values[field] === value));
+export const rateFor = (rates: readonly Rate[], values: Values): Rate | undefined => rowFor(rates, values)?.rate;
+
+/** What that row costs, in micro-USD. */
+export const microUsdFor = (rates: readonly Rate[], values: Values): number | undefined => rowFor(rates, values)?.microUsd;
 
 /** Every combination of the values of several fields, the last field turning fastest; one empty combination for none. */
 export const combinations = <T>(lists: readonly (readonly [field: string, values: readonly T[]])[]): Record<string, T>[] =>

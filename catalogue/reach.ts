@@ -1,4 +1,6 @@
 // What routes can do: one route's narrower reach in each field, and the widest reach of several.
+
+import { once } from "../src/once.ts";
 import { FIELD_NAMES, type FieldName } from "./fields.ts";
 import type { Model, Route, RouteLimits } from "./schema.ts";
 import type { ChoiceField, Field, LinkField, RangeField } from "./shapes.ts";
@@ -8,11 +10,12 @@ export const isRange = (field: Field): field is RangeField => "min" in field;
 export const isLink = (field: Field): field is LinkField => "max_items" in field;
 
 /** The fields that a model takes, in the order of checking. */
-export const fieldsOf = (model: Model): [FieldName, Field][] =>
+export const fieldsOf = once((model: Model): readonly (readonly [FieldName, Field])[] =>
   FIELD_NAMES.flatMap((name) => {
     const field = model.fields[name];
     return field ? [[name, field] satisfies [FieldName, Field]] : [];
-  });
+  }),
+);
 
 /** The members of limits that bound from above and from below; a missing one does not bound. */
 const UPPER = ["max", "max_length", "max_items", "max_s", "max_total_s"] as const;
@@ -41,11 +44,20 @@ const narrow = (field: Field, limits: RouteLimits): Field => {
 const defined = (bounds: Bounds): { [member: string]: number } =>
   Object.fromEntries(Object.entries(bounds).flatMap(([member, bound]) => (bound === undefined ? [] : [[member, bound]])));
 
+/** Fields as narrowed by limits; those of a route are always asked for with the same field of its model. */
+const narrowedBy = once((_limits: RouteLimits): Map<Field, Field> => new Map());
+const narrowed = (field: Field, limits: RouteLimits): Field => {
+  const known = narrowedBy(limits);
+  const made = known.get(field) ?? narrow(field, limits);
+  known.set(field, made);
+  return made;
+};
+
 /** A field of a model as one route takes it; undefined when the route lacks it. */
 export const routeField = (route: Pick<Route, "takes">, name: FieldName, field: Field): Field | undefined => {
   const limits = route.takes[name];
   if (limits === null) return undefined;
-  return limits ? narrow(field, limits) : field;
+  return limits ? narrowed(field, limits) : field;
 };
 
 /** A field of a model as widely as any of the routes takes it; undefined when all of them lack it. */

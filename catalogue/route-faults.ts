@@ -84,7 +84,7 @@ const rateFaults = (model: Model, route: Route, table: Table): Fault[] => {
   if (rates.length === 0) return [[`/${table}`, "is missing: clips of the model are billed at a video-input rate"]];
   const faults: Fault[] = [];
   for (const [at, rate] of rates.entries()) {
-    if (microUsd(rate.usd) === 0n) faults.push([`/${table}/${at}/usd`, "must be above 0"]);
+    if (microUsd(rate.usd) === 0) faults.push([`/${table}/${at}/usd`, "must be above 0"]);
     faults.push(...whenFaults(model, rate).map(([path, says]): Fault => [`/${table}/${at}/when${path}`, says]));
   }
   if (faults.length > 0) return faults;

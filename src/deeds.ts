@@ -1,6 +1,5 @@
 // The deeds: everything that can be written, each all or nothing; the ledger posts them, a store carries them out.
 import type {
-  Attempt,
   AttemptState,
   Command,
   Credits,
@@ -28,9 +27,9 @@ export type AdmitDeed = {
   idempotencyKey: string | null;
   /** SHA-256 of the canonical request as sent, hex. */
   bodyHash: string;
-  /** The checked input: as sent and with defaults. */
-  input: { raw: JsonObject; filled: JsonObject };
-  plan: PlannedRoute[];
+  /** The checked input: as sent, and the defaults of what was not. */
+  input: { raw: JsonObject; added: JsonObject };
+  plan: readonly PlannedRoute[];
   quotedCredits: Credits;
   reservedCredits: Credits;
   maxCostCredits: Credits;
@@ -90,8 +89,8 @@ export type StepDeed = {
   attempts?: number;
   attemptChanges: AttemptChange[];
   settlement?: Settlement;
-  /** The whole set of commands from now on, when it changed; ignored (emptied) when the generation ends. */
-  commands?: Command[];
+  /** The one deadline from now on, when it changed; null for none. A generation that has ended has none. */
+  deadline?: Command | null;
 };
 export type StepOutcome =
   | { kind: "stepped"; record: GenerationRecord }
@@ -178,9 +177,9 @@ export type Unfinished = {
   status: "queued" | "running";
   createdAtMs: number;
   waitEndsAtMs: number;
-  plan: PlannedRoute[];
+  plan: readonly PlannedRoute[];
   version: number;
   snapshot: string | null;
-  commands: Command[];
-  attempt: Attempt | null;
+  /** Null only when it is parked. */
+  deadline: Command | null;
 };

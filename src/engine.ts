@@ -4,6 +4,7 @@ import { type Ledger, openLedger } from "../actors/ledger.ts";
 import { Supervisor } from "../actors/supervisor.ts";
 import type { TakingUp } from "../actors/supervisor-words.ts";
 import type { Catalogue } from "../catalogue/load.ts";
+import { openAttempts } from "./attempts.ts";
 import type { Clock } from "./clock.ts";
 import type { Settings } from "./config.ts";
 import type { Deed, DeedOutcome, OutcomeOf } from "./deeds.ts";
@@ -101,6 +102,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     () => ledger.load().isFull,
   );
   const records = openRecords(store);
+  const attempts = openAttempts(store);
 
   const health = openHealthDesk(clock, await store.routeHealth(), (routeId, state, snapshot) => {
     log("route state changed", { route_id: routeId, state });
@@ -171,7 +173,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
   const effects: Effects = openEffects({
     clock,
     log,
-    reads: store,
+    reads: { attempt: attempts.find, inputOf: store.inputOf, jobOwner: store.jobOwner, generationBySeq: store.generationBySeq },
     providers,
     media,
     report: (seq, event) => supervisor.report(seq, event),
@@ -183,8 +185,14 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
 
   /** What follows from a deed on disk: the hook is the only way the supervisor learns of a new generation. */
   const committed = (deed: Deed, outcome: DeedOutcome): void => {
-    if (outcome.kind === "admitted" || outcome.kind === "stepped") records.keep(outcome.record);
-    if (deed.deed === "admit" && outcome.kind === "admitted") supervisor.admitted(deed);
+    if (deed.deed === "admit" && outcome.kind === "admitted") {
+      const { idempotencyKey, bodyHash } = deed;
+      records.keep(outcome.record, idempotencyKey === null ? undefined : { idempotencyKey, bodyHash });
+      supervisor.admitted(deed);
+    } else if (deed.deed === "step" && outcome.kind === "stepped") {
+      records.keep(outcome.record);
+      attempts.stepped(deed);
+    } else if (deed.deed === "mark-attempt") attempts.forget(deed.seq, deed.change.n);
     else if (deed.deed === "expire-files") records.drop(deed.seq);
     else if (CHANGES_CALLERS.has(deed.deed)) parts.callersChanged();
   };
@@ -196,6 +204,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     return isBusy ? "busy" : "open";
   };
   const submit = openCorridor({
+    recentByKey: records.recentByKey,
     reads: store,
     admit: post,
     door,

@@ -52,22 +52,59 @@ export type EventFields = Partial<{
 /** Writes one event. */
 export type Log = (event: EventName, fields?: EventFields) => void;
 
-/** The service's log: JSON lines on standard error (standard output belongs to commands). Synchronous, so that no line is lost in a crash. */
-export const openLog = (
-  settings: Settings["log"],
-  destination: { write(line: string): void } = pino.destination({ dest: 2, sync: true }),
-): Log => {
+/** Where lines go; `flush` writes what was gathered. */
+export type LogDestination = { write(line: string): void; flush?(): void };
+
+/** A line that tells of trouble may be the last: it and all before it are written at once. */
+const URGENT: ReadonlySet<string> = new Set(["warn", "error", "fatal"]);
+
+/** Standard error. What is logged in one turn of the event loop is one write: a call to the system per line costs as much as the line. */
+const gatheringOutput = (): Required<LogDestination> => {
+  const out = pino.destination({ dest: 2, sync: true });
+  let gathered = "";
+  const flush = () => {
+    if (gathered === "") return;
+    const lines = gathered;
+    gathered = "";
+    out.write(lines);
+  };
+  process.on("exit", flush);
+  return {
+    write: (line) => {
+      if (gathered === "") setImmediate(flush);
+      gathered += line;
+    },
+    flush,
+  };
+};
+
+/** The time of a line, printed once for all lines of a millisecond. */
+const openStamp = () => {
+  let atMs = Number.NaN;
+  let text = "";
+  return (): string => {
+    const nowMs = Date.now();
+    if (nowMs !== atMs) text = `,"time":"${new Date(nowMs).toISOString()}"`;
+    atMs = nowMs;
+    return text;
+  };
+};
+
+/** The service's log: JSON lines on standard error (standard output belongs to commands). */
+export const openLog = (settings: Settings["log"], destination: LogDestination = gatheringOutput()): Log => {
   const logger = pino(
     {
       level: settings.level,
       base: null,
       messageKey: "msg",
-      timestamp: pino.stdTimeFunctions.isoTime,
+      timestamp: openStamp(),
       formatters: { level: (level) => ({ level }) },
     },
     destination,
   );
   return (event, fields = {}) => {
-    logger[EVENTS[event]](fields, event);
+    const level = EVENTS[event];
+    logger[level](fields, event);
+    if (URGENT.has(level)) destination.flush?.();
   };
 };

@@ -30,28 +30,31 @@ export const continueGenerationSeqAfter = (seq: number): void => {
 /** When a row number was made, ms since 1970. */
 export const msOfGenerationSeq = (seq: number): number => Math.floor(seq / SEQ_PER_MS) + SEQ_EPOCH_MS;
 
+/** Ten bits as two characters: an id is put together from half as many pieces. */
+const PAIRS = Array.from({ length: 1024 }, (_, bits) => BASE32.charAt(bits >> 5) + BASE32.charAt(bits & 31));
+
 const base32OfSeq = (seq: number): string => {
   let text = "";
   let rest = seq;
-  for (let i = 0; i < SEQ_CHARS; i++) {
-    text = BASE32.charAt(rest % 32) + text;
-    rest = Math.floor(rest / 32);
+  for (let i = 0; i < SEQ_CHARS - 1; i += 2) {
+    text = PAIRS[rest % 1024] + text;
+    rest = Math.floor(rest / 1024);
   }
-  return text;
+  return BASE32.charAt(rest) + text;
 };
 
-/** Random characters are drawn from a pool: one call to the system per 409 ids. */
-let pool: Uint8Array = new Uint8Array(0);
+/** Random pairs of characters are drawn from a pool: one call to the system per 409 ids. */
+let pool = new Uint16Array(0);
 let poolAt = 0;
 
 /** A new id for a row number: `gen_`, the number as 11 characters, 10 random ones (50 bits) that make it unguessable. */
 export const generationId = (seq: number): string => {
-  if (poolAt + RANDOM_CHARS > pool.length) {
-    pool = randomBytes(4090);
+  if (poolAt + RANDOM_CHARS / 2 > pool.length) {
+    pool = crypto.getRandomValues(new Uint16Array(2045));
     poolAt = 0;
   }
-  let id = `gen_${base32OfSeq(seq)}`;
-  for (let i = 0; i < RANDOM_CHARS; i++) id += BASE32.charAt((pool[poolAt++] ?? 0) & 31);
+  let id = ID_PREFIX + base32OfSeq(seq);
+  for (let i = 0; i < RANDOM_CHARS; i += 2) id += PAIRS[(pool[poolAt++] ?? 0) & 1023];
   return id;
 };
 
@@ -61,13 +64,21 @@ export const newGeneration = (nowMs: number): { seq: number; id: string } => {
   return { seq, id: generationId(seq) };
 };
 
-const GENERATION_ID = new RegExp(`^gen_[${BASE32}]{${SEQ_CHARS + RANDOM_CHARS}}$`);
+const ID_PREFIX = "gen_";
+const ID_CHARS = ID_PREFIX.length + SEQ_CHARS + RANDOM_CHARS;
+/** The value of each character of base 32 by its code; what is none has no value. A poll reads 21 of them. */
+const VALUES = new Int8Array(128).fill(-1);
+for (const [value, char] of [...BASE32].entries()) VALUES[char.charCodeAt(0)] = value;
 
 /** The row number inside a generation's id; undefined for what is not one. Whether the id exists is for the row to say. */
 export const seqOfGenerationId = (id: string): number | undefined => {
-  if (!GENERATION_ID.test(id)) return undefined;
+  if (id.length !== ID_CHARS || !id.startsWith(ID_PREFIX)) return undefined;
   let seq = 0;
-  for (const char of id.slice(4, 4 + SEQ_CHARS)) seq = seq * 32 + BASE32.indexOf(char);
+  for (let at = ID_PREFIX.length; at < ID_CHARS; at += 1) {
+    const value = VALUES[id.charCodeAt(at)] ?? -1;
+    if (value < 0) return undefined;
+    if (at < ID_PREFIX.length + SEQ_CHARS) seq = seq * 32 + value;
+  }
   return Number.isSafeInteger(seq) ? seq : undefined;
 };
 

@@ -1,6 +1,4 @@
 // The entry of the binary and of `bun src/main.ts`: one command line, one exit code.
-import { run } from "./cli/program.ts";
-import { openTerminal } from "./cli/terminal.ts";
 import { raiseRequestLimit } from "./providers/request-limit.ts";
 
 // The service talks to many providers at a time; the runtime's bound on requests can only be set before anything else. The
@@ -11,9 +9,15 @@ if (process.argv[2] === "serve" && !isLiveAndPrinting) raiseRequestLimit();
 // A command waits for threads and sockets that do not hold the process by themselves; without this a wait would end it, as a success.
 setInterval(() => undefined, 3_600_000);
 
+// Loaded only now: what was started over would have loaded everything twice.
+const start = async (): Promise<number> => {
+  const [{ run }, { openTerminal }] = await Promise.all([import("./cli/program.ts"), import("./cli/terminal.ts")]);
+  return run(process.argv.slice(2), openTerminal(process.env), process.env);
+};
+
 // Every line has been written when `run` resolves, so that ending here loses nothing; sockets that are still open to
 // keep alive do not hold the process.
-run(process.argv.slice(2), openTerminal(process.env), process.env).then(
+start().then(
   (exit) => process.exit(exit),
   (fault: unknown) => {
     process.stderr.write(`${fault instanceof Error ? fault.stack : fault}\n`);

@@ -106,6 +106,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     log,
     reads: {
       callerByKeyHash: (hash) => store.callerByKeyHash(hash),
+      recent: engine.records.recent,
       generationById: engine.records.find,
       generationBySeq: (seq) => store.generationBySeq(seq),
     },

@@ -3,6 +3,7 @@ import type { HealthDesk } from "../actors/health-desk.ts";
 import type { Gate } from "../actors/supervisor-words.ts";
 import { type ModelEntry, modelEntry } from "../catalogue/entry.ts";
 import type { Catalogue } from "../catalogue/load.ts";
+import { once } from "./once.ts";
 import type { RouteState } from "./quote/plan.ts";
 import type { JsonObject } from "./terms.ts";
 
@@ -55,6 +56,14 @@ export const openRoutes = (parts: RoutesParts): Routes => {
     return parts.health.isDown(routeId) ? "down" : "up";
   };
 
+  /** One for each route of a catalogue: every generation in line asks, and what runs keeps it. */
+  const openGate = once(({ route, model }: NonNullable<ReturnType<Catalogue["route"]>>): Gate => {
+    const options = route.options as unknown as JsonObject;
+    // What the route makes is frozen too: the model may be gone when its result arrives.
+    const spec = { routeId: route.id, provider: route.provider, endpoint: route.endpoint, options, kind: model.kind };
+    return { kind: "open", spec, watchMs: parts.watchMs(route.provider) };
+  });
+
   return {
     catalogue: () => catalogue,
     replaceCatalogue: (next) => {
@@ -65,13 +74,10 @@ export const openRoutes = (parts: RoutesParts): Routes => {
     gate: (routeId) => {
       const known = catalogue.route(routeId);
       if (!known) return { kind: "closed", reason: "removed" };
-      const { route, model } = known;
+      const { route } = known;
       if (!parts.isConfigured(route.provider)) return { kind: "closed", reason: "no key" };
       if (parts.health.isDown(routeId)) return { kind: "closed", reason: "down" };
-      const options = route.options as unknown as JsonObject;
-      // What the route makes is frozen too: the model may be gone when its result arrives.
-      const spec = { routeId, provider: route.provider, endpoint: route.endpoint, options, kind: model.kind };
-      return { kind: "open", spec, watchMs: parts.watchMs(route.provider) };
+      return openGate(known);
     },
     seatsOf: (routeId) => catalogue.route(routeId)?.route.seats ?? parts.seatsPerRoute,
     expectedMs: (routeId) => expected.get(routeId),

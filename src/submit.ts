@@ -32,7 +32,11 @@ export type Submit = (order: Order) => Promise<Accepted>;
 /** Whether new submissions are taken at this moment. */
 export type Door = "open" | "restarting" | "busy";
 
+type Made = { record: GenerationRecord; bodyHash: string };
+
 export type CorridorParts = {
+  /** What a key made, as far as it is in memory. */
+  recentByKey: (accountSeq: number, idempotencyKey: string) => Made | undefined;
   reads: Pick<StoreReads, "generationByKey">;
   admit: (deed: AdmitDeed) => Promise<AdmitOutcome>;
   door: () => Door;
@@ -55,19 +59,28 @@ const CLOSED = {
 const conflict = () =>
   refuse("idempotency_conflict", "Idempotency-Key: already used with a different body; use a new key for a new request.");
 
-/** Makes the corridor. It reads like a list and visits no room twice; the order is that of the decisions. */
-export const openCorridor =
-  (parts: CorridorParts): Submit =>
-  async (order) => {
-    if (order.idempotencyKey !== null) {
-      const known = await parts.reads.generationByKey(order.caller.accountSeq, order.idempotencyKey);
-      if (known) return known.bodyHash === order.bodyHash ? { record: known.record, replayed: true } : conflict();
-    }
+/**
+ * Makes the corridor. It reads like a list and visits no room twice; the order is that of the decisions. That a key was used
+ * before outranks every refusal behind it, and the ledger finds that out by itself: so beyond what is in memory the key is
+ * looked up only where a refusal is about to leave, or where an admission would first have to wait for somebody else's server.
+ */
+export const openCorridor = (parts: CorridorParts): Submit => {
+  const replayOf = (made: Made | undefined, { bodyHash }: Order): Accepted | undefined => {
+    if (!made) return undefined;
+    return made.bodyHash === bodyHash ? { record: made.record, replayed: true } : conflict();
+  };
+  const stored = async (order: Order): Promise<Accepted | undefined> => {
+    const { caller, idempotencyKey } = order;
+    return idempotencyKey === null
+      ? undefined
+      : replayOf(await parts.reads.generationByKey(caller.accountSeq, idempotencyKey), order);
+  };
+
+  const walk = async (order: Order): Promise<Accepted> => {
     const door = parts.door();
     if (door !== "open") refuse(door, CLOSED[door]);
 
-    const catalogue = parts.catalogue();
-    const model = catalogue.model(order.model);
+    const model = parts.catalogue().model(order.model);
     const isRunnable = model?.routes.some((route) => parts.routeState(route.id) !== "unconfigured");
     if (!model || !isRunnable)
       return refuse(
@@ -76,7 +89,12 @@ export const openCorridor =
       );
 
     const checked = checkInput(model, order.input, parts.allowsHost);
-    const measured = checked.links.length === 0 ? [] : await parts.measure(checked.links);
+    let measured: Measured[] = [];
+    if (checked.links.length > 0) {
+      const before = await stored(order);
+      if (before) return before;
+      measured = await parts.measure(checked.links);
+    }
     checkMeasured(model, checked, measured);
     const plan = makePlan({
       model,
@@ -89,7 +107,7 @@ export const openCorridor =
       expectedMs: parts.expectedMs,
     });
 
-    // Last, so that a replay and every refusal above are answered without it: nobody is to be charged who cannot be told.
+    // Last, so that every refusal above is answered without it: nobody is to be charged who cannot be told.
     if (await order.isGone?.()) refuse("invalid_request", "The connection closed before the generation was admitted.");
 
     const nowMs = parts.clock.nowMs();
@@ -104,7 +122,7 @@ export const openCorridor =
         model: model.id,
         idempotencyKey: order.idempotencyKey,
         bodyHash: order.bodyHash,
-        input: { raw: checked.raw, filled: checked.filled },
+        input: { raw: checked.raw, added: checked.added },
         plan: plan.routes,
         quotedCredits: plan.quotedCredits,
         reservedCredits: plan.reservedCredits,
@@ -122,6 +140,21 @@ export const openCorridor =
       });
     return answer(outcome, plan.reservedCredits);
   };
+
+  return async (order) => {
+    const { caller, idempotencyKey } = order;
+    const recent = idempotencyKey === null ? undefined : parts.recentByKey(caller.accountSeq, idempotencyKey);
+    const replay = replayOf(recent, order);
+    if (replay) return replay;
+    try {
+      return await walk(order);
+    } catch (fault) {
+      const before = fault instanceof Refusal ? await stored(order) : undefined;
+      if (before) return before;
+      throw fault;
+    }
+  };
+};
 
 const answer = (outcome: AdmitOutcome, reservedCredits: Credits): Accepted => {
   switch (outcome.kind) {

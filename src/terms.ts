@@ -65,7 +65,6 @@ export type Failure = { class: FailureClass; detail: string; retryAfterMs?: numb
 export type PlannedRoute = {
   routeId: string;
   priceCredits: Credits;
-  expectedMs: number;
   /** Longest time of one attempt, counted from its first `sending`; at most 2,400,000. */
   timeoutMs: number;
   onRefusal: "fail" | "next";

@@ -25,8 +25,8 @@ const ROOMS = [
   "catalogue",
   "proof",
 ];
-/** The words everybody may use. */
-const WORDS = ["src/terms.ts", "src/deeds.ts", "src/refusal.ts", "src/clock.ts", "src/ids.ts"];
+/** The words everybody may use, and two ways to remember. */
+const WORDS = ["src/terms.ts", "src/deeds.ts", "src/refusal.ts", "src/clock.ts", "src/ids.ts", "src/once.ts", "src/recent.ts"];
 /** The hall: the only files that know every room. */
 const HALL = [
   "src/hall.ts",
@@ -34,6 +34,7 @@ const HALL = [
   "src/rooms.ts",
   "src/routes.ts",
   "src/records.ts",
+  "src/attempts.ts",
   "src/late.ts",
   "src/readiness.ts",
   "src/embedded-simulator.ts",
@@ -47,6 +48,8 @@ const DOORS: Record<string, string[]> = {
   "src/refusal.ts": [],
   "src/clock.ts": [],
   "src/ids.ts": [],
+  "src/once.ts": [],
+  "src/recent.ts": [],
   "src/config.ts": [],
   "src/events.ts": ["src/config.ts"],
   catalogue: [],

@@ -1,6 +1,6 @@
 // What the store holds at the end of a crash run, found by way of the ledger: every hold names a generation.
 import { createHash } from "node:crypto";
-import type { JournalLine, StoreReads } from "../../src/store/store.ts";
+import type { JournalLine, MovementRow, StoreReads } from "../../src/store/store.ts";
 import type { Attempt, GenerationRecord, JsonObject, MovementKind } from "../../src/terms.ts";
 import type { Tenant } from "./world.ts";
 
@@ -25,8 +25,8 @@ export const readStored = async (reads: StoreReads, tenants: readonly Tenant[]):
   const stored: Stored[] = [];
   const orphans = Map.groupBy(await reads.orphans(0), ({ generationId }) => generationId);
   for (const [account, tenant] of tenants.entries()) {
-    for (let afterSeq = 0; ; ) {
-      const page = await reads.movements(tenant.accountId, afterSeq, PAGE);
+    for (let beforeSeq: number | null = null; ; ) {
+      const page: MovementRow[] = await reads.movements(tenant.accountId, beforeSeq, PAGE);
       for (const { kind, generationId } of page) {
         if (kind !== "hold" || generationId === null) continue;
         const record = await reads.findGeneration(generationId);
@@ -45,7 +45,7 @@ export const readStored = async (reads: StoreReads, tenants: readonly Tenant[]):
       }
       const last = page.at(-1);
       if (!last || page.length < PAGE) break;
-      afterSeq = last.seq;
+      beforeSeq = last.seq;
     }
   }
   return stored;

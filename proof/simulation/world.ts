@@ -102,7 +102,7 @@ const makeWeather = (of: {
 const readEnds = async (reads: StoreReads): Promise<Map<string, GenerationRecord>> => {
   const ends = new Map<string, GenerationRecord>();
   for (const account of await reads.accounts())
-    for (const { kind, generationId } of await reads.movements(account.id, 0, 1_000_000)) {
+    for (const { kind, generationId } of await reads.movements(account.id, null, 1_000_000)) {
       const record = kind === "hold" && generationId !== null ? await reads.generationById(generationId, account.seq) : undefined;
       if (record) ends.set(record.id, record);
     }
@@ -271,9 +271,9 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
 
 /** On a healthy node nothing is overdue. Only this invariant is asked each minute. */
 const verifyOverdue = async (reads: StoreReads, nowMs: number, fault: (text: string) => void): Promise<void> => {
-  const overdue = (await reads.unfinished(0, 1000)).filter(({ commands }) =>
-    commands.some(({ kind, dueAtMs }) => kind !== "start" && dueAtMs < nowMs - MINUTE_MS),
+  const overdue = (await reads.unfinished(0, 1000)).filter(
+    ({ deadline }) => deadline !== null && deadline.kind !== "start" && deadline.dueAtMs < nowMs - MINUTE_MS,
   );
-  for (const { id, commands } of overdue)
-    fault(`${id}: overdue since ${nowMs - (commands[0]?.dueAtMs ?? 0)} ms (${commands[0]?.kind})`);
+  for (const { id, deadline } of overdue)
+    fault(`${id}: overdue since ${nowMs - (deadline?.dueAtMs ?? 0)} ms (${deadline?.kind})`);
 };

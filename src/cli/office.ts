@@ -61,20 +61,8 @@ const done = (outcome: OfficeOutcome): Extract<OfficeOutcome, { kind: "done" }> 
 };
 
 /** The newest `limit` movements of an account, oldest first. */
-export const lastMovements = async (reads: StoreReads, accountId: string, limit: number): Promise<MovementRow[]> => {
-  const first = await reads.movements(accountId, 0, limit);
-  if (first.length < limit) return first;
-  // Rows are numbered upwards and only readable upwards: the highest place that still has `limit` rows after it is
-  // searched for by halving, some fifty look-ups by index whatever the length of the account's history.
-  let low = 0;
-  let high = Number.MAX_SAFE_INTEGER;
-  while (high - low > 1) {
-    const middle = low + Math.floor((high - low) / 2);
-    if ((await reads.movements(accountId, middle, limit)).length === limit) low = middle;
-    else high = middle;
-  }
-  return reads.movements(accountId, low, limit);
-};
+export const lastMovements = async (reads: StoreReads, accountId: string, limit: number): Promise<MovementRow[]> =>
+  (await reads.movements(accountId, null, limit)).reverse();
 
 /** Opens the office over a store, whoever carries out its deeds: the running service's ledger or the store itself. */
 export const openOffice = ({ reads, post, mode, clock }: OfficeParts): Office => {

@@ -1,7 +1,7 @@
 // Asking providers: polls of accepted jobs, look-ups of lost submissions, and the long watch over what was given up.
 import { type RouteVerdict, verdictOf } from "../../actors/route-health.ts";
 import type { FindOutcome, PollOutcome, Work } from "../providers/provider.ts";
-import type { Errand, Errands } from "./errands.ts";
+import type { Errand, Errands, Turn } from "./errands.ts";
 import { askable, type EffectsParts, readAttempt, readWork, spreadMs } from "./parts.ts";
 
 /** A provider that says "no such job" is believed after this many times in a row, over at least this long. */
@@ -13,63 +13,81 @@ const FIND_LONGEST_MS = 30_000;
 /** Difference between the service's clock and the machine's above which a list asked for by time proves nothing. */
 const CLOCK_SLACK_MS = 60_000;
 
+/** What is remembered of a job between two polls: which turn is next, and how often in a row it was not known. */
+type Polled = { turn: number; gone: number; goneSinceMs: number };
+const newlyPolled = (): Polled => ({ turn: 0, gone: 0, goneSinceMs: 0 });
+
 export const openAsking = (parts: EffectsParts, errands: Errands) => {
   const bornMs = parts.clock.nowMs();
+  /** The pause before the next poll of a job. `slower` stretches those of a watch. */
+  const pauseBefore = (work: Work, polled: Polled, slower: number): number => {
+    const [firstMs, longestMs] = parts.providers.traits(work.attempt.route.provider).pollEveryMs;
+    const pauseMs = spreadMs(parts, firstMs * slower, longestMs * slower, polled.turn, 10);
+    polled.turn += 1;
+    return pauseMs;
+  };
+
   /**
-   * Asks until there is something to tell. `slower` stretches the pauses of a watch. What was given up was judged then;
-   * that it fails now, cancelled by us as like as not, says nothing more about its route.
+   * One poll. What was given up was judged then; that it fails now, cancelled by us as like as not, says nothing more about
+   * its route. @returns the pause before the next, ms; null when there was something to tell.
    */
-  const pollUntilKnown = async (errand: Errand, work: Work, slower: number): Promise<void> => {
+  const pollOnce = async (errand: Errand, work: Work, polled: Polled, slower: number): Promise<number | null> => {
+    const { seq, n } = errand;
+    const { routeId, provider } = work.attempt.route;
     const blame = (verdict: RouteVerdict | null) => {
       if (verdict && slower === 1) parts.judge(routeId, verdict);
     };
-    const { seq, n } = errand;
-    const { routeId, provider } = work.attempt.route;
-    const [firstMs, longestMs] = parts.providers.traits(provider).pollEveryMs;
-    let gone = 0;
-    let goneSinceMs = 0;
-    for (let turn = 0; ; turn += 1) {
-      await errand.pause(spreadMs(parts, firstMs * slower, longestMs * slower, turn, 10));
-      const seen: PollOutcome = await parts.providers.poll(work, errand.signal);
-      const atMs = parts.clock.nowMs();
-      if (errand.signal.aborted || isOver(work, atMs)) return;
-      if (seen.kind !== "gone") gone = 0;
-      switch (seen.kind) {
-        case "announced":
-          parts.report(seq, { type: "announced", n, results: seen.results, atMs });
-          return;
-        case "failed": {
-          // Done, but without a file that could be read: its result is confirmed before it counts as a failure.
-          if (seen.failure.class === "result_unreadable") {
-            parts.report(seq, { type: "announced", n, results: [], atMs });
-            return;
-          }
-          blame(verdictOf(seen.failure.class));
-          parts.report(seq, { type: "jobFailed", n, failure: seen.failure, atMs });
-          return;
+    const seen: PollOutcome = await parts.providers.poll(work, errand.signal);
+    const atMs = parts.clock.nowMs();
+    if (errand.signal.aborted || isOver(work, atMs)) return null;
+    if (seen.kind !== "gone") polled.gone = 0;
+    let laterMs = 0;
+    switch (seen.kind) {
+      case "announced":
+        parts.report(seq, { type: "announced", n, results: seen.results, atMs });
+        return null;
+      case "failed": {
+        // Done, but without a file that could be read: its result is confirmed before it counts as a failure.
+        if (seen.failure.class === "result_unreadable") {
+          parts.report(seq, { type: "announced", n, results: [], atMs });
+          return null;
         }
-        case "gone":
-          gone += 1;
-          if (gone === 1) goneSinceMs = atMs;
-          if (gone >= GONE_TIMES && atMs - goneSinceMs >= GONE_MS / parts.pace) {
-            blame("failed");
-            parts.report(seq, {
-              type: "jobFailed",
-              n,
-              failure: { class: "gone", detail: "the provider no longer knows the job" },
-              atMs,
-            });
-            return;
-          }
-          break;
-        case "unclear":
-          parts.log("provider unclear", { generation_id: work.attempt.ref, attempt: n, provider, detail: seen.detail });
-          if (seen.retryAfterMs !== undefined) await errand.pause(seen.retryAfterMs);
-          break;
-        case "pending":
-        case "ask-result":
-          break;
+        blame(verdictOf(seen.failure.class));
+        parts.report(seq, { type: "jobFailed", n, failure: seen.failure, atMs });
+        return null;
       }
+      case "gone":
+        polled.gone += 1;
+        if (polled.gone === 1) polled.goneSinceMs = atMs;
+        if (polled.gone >= GONE_TIMES && atMs - polled.goneSinceMs >= GONE_MS / parts.pace) {
+          blame("failed");
+          parts.report(seq, {
+            type: "jobFailed",
+            n,
+            failure: { class: "gone", detail: "the provider no longer knows the job" },
+            atMs,
+          });
+          return null;
+        }
+        break;
+      case "unclear":
+        parts.log("provider unclear", { generation_id: work.attempt.ref, attempt: n, provider, detail: seen.detail });
+        laterMs = seen.retryAfterMs ?? 0;
+        break;
+      case "pending":
+      case "ask-result":
+        break;
+    }
+    return laterMs + pauseBefore(work, polled, slower);
+  };
+
+  /** Asks about what was given up until there is something to tell. */
+  const pollUntilKnown = async (errand: Errand, work: Work, slower: number): Promise<void> => {
+    const polled = newlyPolled();
+    let pauseMs: number | null = pauseBefore(work, polled, slower);
+    while (pauseMs !== null) {
+      await errand.pause(pauseMs);
+      pauseMs = await pollOnce(errand, work, polled, slower);
     }
   };
 
@@ -139,12 +157,13 @@ export const openAsking = (parts: EffectsParts, errands: Errands) => {
     parts.report(seq, { type: "meansExhausted", n, atMs: parts.clock.nowMs() });
   };
 
-  const poll = async (errand: Errand) => {
-    const attempt = await readAttempt(parts, errand.seq, errand.n);
-    await pollUntilKnown(errand, askable(attempt), 1);
+  /** Thousands wait for their next poll: what they ask about is read anew each time, not held. */
+  const poll: Turn<Polled> = async (errand, polled) => {
+    const work = askable(await readAttempt(parts, errand.seq, errand.n));
+    return polled.turn === 0 ? pauseBefore(work, polled, 1) : pollOnce(errand, work, polled, 1);
   };
   return {
-    poll: (seq: number, n: number) => errands.run(seq, n, "poll", poll),
+    poll: (seq: number, n: number) => errands.repeat(seq, n, "poll", newlyPolled(), poll),
     confirm: (seq: number, n: number) => errands.run(seq, n, "confirm", confirm),
     watch: (seq: number, n: number) => errands.run(seq, n, "watch", watch),
     /** A route whose jobs do not end within its time is failing, however politely it answers. */

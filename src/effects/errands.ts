@@ -20,44 +20,79 @@ const LONGEST_RETRY_MS = 60_000;
 /** How long to wait after the `times`th failure in a row. */
 export const retryMs = (times: number): number => Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (times - 1));
 
+/** One turn of an errand that comes back: it does what is to be done now. @returns the pause before the next turn, ms; null: it is done. */
+export type Turn<Memory> = (errand: Errand, memory: Memory) => Promise<number | null>;
+
 /** Thrown inside an errand that was let go; never seen outside. */
 class LetGo extends Error {}
 
 export type Errands = {
   /** Runs an errand unless the same one is running already. */
   run(seq: number, n: number, kind: ErrandKind, work: (errand: Errand) => Promise<void>): void;
+  /** The same for an errand that mostly waits: between two turns it is what it remembers and a timer, and nothing else. */
+  repeat<Memory>(seq: number, n: number, kind: ErrandKind, memory: Memory, turn: Turn<Memory>): void;
   /** Stops every errand of an attempt except those of the kinds given. */
   letGo(seq: number, n: number, except?: readonly ErrandKind[]): void;
   stopAll(): Promise<void>;
   size(): number;
 };
 
+/** Something under way, or between two turns. */
+interface Running {
+  stop(): void;
+  /** Resolves when it has stopped. */
+  stopped(): Promise<void>;
+}
+
+const pauseIn =
+  (clock: Clock, signal: AbortSignal) =>
+  (ms: number): Promise<void> =>
+    new Promise((resolve, reject) => {
+      if (signal.aborted) {
+        reject(new LetGo());
+        return;
+      }
+      const stop = () => {
+        takeBack();
+        reject(new LetGo());
+      };
+      const takeBack = clock.after(ms, () => {
+        signal.removeEventListener("abort", stop);
+        resolve();
+      });
+      signal.addEventListener("abort", stop, { once: true });
+    });
+
 export const openErrands = (
   clock: Clock,
   failed: (seq: number, n: number, kind: ErrandKind, fault: unknown) => void,
 ): Errands => {
-  type Running = { abort: AbortController; done: Promise<void> };
   const running = new Map<string, Map<ErrandKind, Running>>();
+  const add = (seq: number, n: number, kind: ErrandKind, make: (over: (one: Running) => void) => Running) => {
+    const key = `${seq}:${n}`;
+    const kinds = running.get(key) ?? new Map<ErrandKind, Running>();
+    if (kinds.has(kind)) return;
+    running.set(key, kinds);
+    kinds.set(
+      kind,
+      make((one) => {
+        const now = running.get(key);
+        if (now?.get(kind) === one) now.delete(kind);
+        if (now?.size === 0) running.delete(key);
+      }),
+    );
+  };
 
-  const begin = (key: string, seq: number, n: number, kind: ErrandKind, work: (errand: Errand) => Promise<void>) => {
+  const begin = (
+    seq: number,
+    n: number,
+    kind: ErrandKind,
+    work: (errand: Errand) => Promise<void>,
+    over: (one: Running) => void,
+  ) => {
     const abort = new AbortController();
     const { signal } = abort;
-    const pause = (ms: number) =>
-      new Promise<void>((resolve, reject) => {
-        if (signal.aborted) {
-          reject(new LetGo());
-          return;
-        }
-        const stop = () => {
-          takeBack();
-          reject(new LetGo());
-        };
-        const takeBack = clock.after(ms, () => {
-          signal.removeEventListener("abort", stop);
-          resolve();
-        });
-        signal.addEventListener("abort", stop, { once: true });
-      });
+    const pause = pauseIn(clock, signal);
     const untilDone = async () => {
       for (let turn = 0; ; turn += 1) {
         try {
@@ -74,35 +109,91 @@ export const openErrands = (
     const done = untilDone()
       // Let go while it waited for its next try.
       .catch(() => undefined)
-      .finally(() => {
-        const kinds = running.get(key);
-        if (kinds?.get(kind)?.abort === abort) kinds.delete(kind);
-        if (kinds?.size === 0) running.delete(key);
-      });
-    return { abort, done };
+      .finally(() => over(one));
+    const one: Running = { stop: () => abort.abort(), stopped: () => done };
+    return one;
   };
 
+  class Repeated<Memory> implements Running {
+    private failures = 0;
+    private isOver = false;
+    private takeBack: (() => void) | null = null;
+    private abort: AbortController | null = null;
+    private underWay: Promise<void> | null = null;
+    private readonly seq: number;
+    private readonly n: number;
+    private readonly kind: ErrandKind;
+    private readonly memory: Memory;
+    private readonly turn: Turn<Memory>;
+    private readonly over: (one: Running) => void;
+
+    constructor(seq: number, n: number, kind: ErrandKind, memory: Memory, turn: Turn<Memory>, over: (one: Running) => void) {
+      this.seq = seq;
+      this.n = n;
+      this.kind = kind;
+      this.memory = memory;
+      this.turn = turn;
+      this.over = over;
+      this.underWay = this.take();
+    }
+
+    stop(): void {
+      this.isOver = true;
+      this.takeBack?.();
+      this.abort?.abort();
+    }
+    async stopped(): Promise<void> {
+      await this.underWay;
+    }
+
+    private async take(): Promise<void> {
+      const pauseMs = await this.pauseAfterTurn();
+      this.underWay = null;
+      if (this.isOver || pauseMs === null) this.over(this);
+      else
+        this.takeBack = clock.after(pauseMs, () => {
+          this.takeBack = null;
+          this.underWay = this.take();
+        });
+    }
+
+    private async pauseAfterTurn(): Promise<number | null> {
+      const abort = new AbortController();
+      this.abort = abort;
+      const { signal } = abort;
+      const { seq, n, kind } = this;
+      try {
+        const pauseMs = await this.turn({ seq, n, signal, pause: pauseIn(clock, signal) }, this.memory);
+        this.failures = 0;
+        return pauseMs;
+      } catch (fault) {
+        if (fault instanceof LetGo || signal.aborted) return null;
+        failed(seq, n, kind, fault);
+        this.failures += 1;
+        return retryMs(this.failures);
+      } finally {
+        this.abort = null;
+      }
+    }
+  }
+
   return {
-    run: (seq, n, kind, work) => {
-      const key = `${seq}:${n}`;
-      const kinds = running.get(key) ?? new Map<ErrandKind, Running>();
-      if (kinds.has(kind)) return;
-      running.set(key, kinds);
-      kinds.set(kind, begin(key, seq, n, kind, work));
-    },
+    run: (seq, n, kind, work) => add(seq, n, kind, (over) => begin(seq, n, kind, work, over)),
+    repeat: (seq, n, kind, memory, turn) => add(seq, n, kind, (over) => new Repeated(seq, n, kind, memory, turn, over)),
     letGo: (seq, n, except = []) => {
       const kinds = running.get(`${seq}:${n}`);
       for (const [kind, errand] of kinds ?? [])
         if (!except.includes(kind)) {
           // Forgotten at once, so that the same kind may begin anew; the old one ends by itself.
           kinds?.delete(kind);
-          errand.abort.abort();
+          errand.stop();
         }
+      if (kinds?.size === 0) running.delete(`${seq}:${n}`);
     },
     stopAll: async () => {
       const all = [...running.values()].flatMap((kinds) => [...kinds.values()]);
-      for (const errand of all) errand.abort.abort();
-      await Promise.all(all.map((errand) => errand.done));
+      for (const errand of all) errand.stop();
+      await Promise.all(all.map((errand) => errand.stopped()));
     },
     size: () => running.size,
   };

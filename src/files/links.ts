@@ -19,6 +19,8 @@ export type LinkVerdict = "good" | "expired" | "bad";
 export interface Links {
   /** An absolute URL that opens file `n` (from 1) of a generation; the same text for up to a twelfth of its life. */
   sign(generationId: string, n: number): string;
+  /** As long as it is the same, so are the links. */
+  age(): string;
   /** Judges the parts of a link as they stand in its query. `expired` is said of links that were good once. */
   check(generationId: string, n: number, exp: string, kid: string, sig: string): LinkVerdict;
 }
@@ -63,9 +65,12 @@ export const openLinks = ({ secretHex, formerSecretHex, baseUrl, validS, clock }
     return latestMs;
   };
 
+  const expiry = () => String(Math.floor(nowMs() / 1000 / stepS) * stepS + validS);
+
   return {
+    age: () => `${baseUrl()} ${expiry()}`,
     sign: (generationId, n) => {
-      const exp = String(Math.floor(nowMs() / 1000 / stepS) * stepS + validS);
+      const exp = expiry();
       if (exp !== rememberedExp || remembered.size >= MOST_REMEMBERED) remembered.clear();
       rememberedExp = exp;
       const place = `/files/${generationId}/${n}`;

@@ -1,10 +1,18 @@
 // Result files on local disk: written aside, made durable, then moved into place in one step.
-import { mkdir, open, readdir, rename, rm, unlink } from "node:fs/promises";
+import { access, mkdir, open, readdir, rename, rm, rmdir, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type Files, type Incoming, StorageRefused } from "./port.ts";
 
 /** The only names that become part of a path; §4.2 lets a caller ask for any word, which never reaches this room. */
 const ID = /^gen_[0-9a-z]{1,76}$/;
+
+/**
+ * So many characters of an id name its directory. Ids begin with the time, so a new directory begins every 4 minutes and none grows
+ * without bound, and what is kept at the same time is in the same one: a sync of it is then one for all.
+ */
+const HOME_CHARS = "gen_".length + 5;
+/** Where file `n` of a generation stands below the directory of result files. */
+export const placeOf = (id: string, n: number): string => join(id.slice(0, HOME_CHARS), `${id}.${n}`);
 
 /** Files being received, on the same file system as the rest so that moving them is one step. */
 const ASIDE = "incoming";
@@ -30,6 +38,34 @@ const syncDirectory = async (path: string): Promise<void> => {
   }
 };
 
+/** One sync of a directory for all who ask for it while the one before is under way. */
+const openSyncs = () => {
+  const underWay = new Map<string, Promise<void>>();
+  const next = new Map<string, Promise<void>>();
+  const begin = (path: string): Promise<void> => {
+    const now = syncDirectory(path).finally(() => {
+      if (underWay.get(path) === now) underWay.delete(path);
+    });
+    underWay.set(path, now);
+    return now;
+  };
+  return (path: string): Promise<void> => {
+    const before = underWay.get(path);
+    if (!before) return begin(path);
+    // The one under way may have begun before what is to be synced was there.
+    const queued =
+      next.get(path) ??
+      before
+        .catch(() => undefined)
+        .then(() => {
+          next.delete(path);
+          return begin(path);
+        });
+    next.set(path, queued);
+    return queued;
+  };
+};
+
 type OpenFile = Awaited<ReturnType<typeof open>>;
 
 const writeAll = async (file: OpenFile, chunk: Uint8Array): Promise<void> => {
@@ -39,8 +75,11 @@ const writeAll = async (file: OpenFile, chunk: Uint8Array): Promise<void> => {
   }
 };
 
+/** Whether a fault says that there is no such name. */
+const isMissing = (error: unknown) => error instanceof Error && "code" in error && error.code === "ENOENT";
+
 /**
- * Opens the directory of result files: `<two characters of a hash>/<generation id>/<n>`. What a former process was still
+ * Opens the directory of result files: `<beginning of the generation's id>/<generation id>.<n>`. What a former process was still
  * receiving is removed.
  * @throws StorageRefused when the directory cannot be made or read.
  */
@@ -53,17 +92,32 @@ export const openLocalFiles = async (dir: string): Promise<Files> => {
     await syncDirectory(dirname(dir));
   });
 
-  // Ids are made in order; their hash spreads them, so that no directory grows without bound.
-  const shardOf = (id: string) => join(dir, new Bun.CryptoHasher("sha256").update(id).digest("hex").slice(0, 2));
-  const homeOf = (id: string) => join(shardOf(id), id);
+  const sync = openSyncs();
+  const pathOf = (id: string, n: number) => join(dir, placeOf(id, n));
+  const homeOf = (id: string) => dirname(pathOf(id, 1));
   const isName = (id: string, n: number) => ID.test(id) && Number.isSafeInteger(n) && n >= 1;
   let received = 0;
-  /** Shards whose names are known to be durable. Who made a directory does not say that it was synced: another may still be at it. */
+  /** Directories whose names are known to be durable. Who made one does not say that it was synced: another may still be at it. */
   const durable = new Set<string>();
-  const syncShard = async (shard: string): Promise<void> => {
-    if (durable.has(shard)) return;
-    await syncDirectory(dir);
-    durable.add(shard);
+  const makeHome = async (home: string): Promise<void> => {
+    if (durable.has(home)) return;
+    await mkdir(home, { recursive: true });
+    await sync(dir);
+    durable.add(home);
+  };
+  /** Moves a file into place. A directory that was empty may have been removed a moment ago. */
+  const move = async (from: string, home: string, to: string): Promise<void> => {
+    await makeHome(home);
+    try {
+      await rename(from, to);
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+      durable.delete(home);
+      await makeHome(home);
+      await rename(from, to);
+    }
+    // It may have been removed and made anew while the file was moved.
+    await makeHome(home);
   };
 
   const receive = (id: string, n: number): Promise<Incoming> =>
@@ -72,6 +126,7 @@ export const openLocalFiles = async (dir: string): Promise<Files> => {
       const path = join(aside, `${id}.${n}.${++received}.part`);
       const part = await open(path, "wx", 0o600);
       let isOpen = true;
+      let isKept = false;
       const close = async () => {
         if (!isOpen) return;
         isOpen = false;
@@ -84,33 +139,46 @@ export const openLocalFiles = async (dir: string): Promise<Files> => {
           onDisk(async () => {
             await part.sync();
             await close();
-            // In this order: bytes, then the name, then the directories the name hangs from. A crash in between leaves
-            // either the former file or the whole new one.
-            const home = homeOf(id);
-            await mkdir(home, { recursive: true });
-            await rename(path, join(home, String(n)));
-            await syncDirectory(home);
-            await syncDirectory(shardOf(id));
-            await syncShard(shardOf(id));
+            // In this order: bytes, then the name, then the directory that it stands in. A crash in between leaves either the
+            // former file or the whole new one.
+            await move(path, homeOf(id), pathOf(id, n));
+            isKept = true;
+            await sync(homeOf(id));
           }),
         discard: async () => {
           // Best effort: what stays behind is removed at the next start.
           await close().catch(() => {});
-          await unlink(path).catch(() => {});
+          if (!isKept) await unlink(path).catch(() => {});
         },
       };
     });
+
+  const isThere = (path: string): Promise<boolean> =>
+    access(path).then(
+      () => true,
+      (error: unknown) => {
+        if (isMissing(error)) return false;
+        throw error;
+      },
+    );
 
   return {
     receive,
     open: async (id, n) => {
       if (!isName(id, n)) return undefined;
-      const file = Bun.file(join(homeOf(id), String(n)));
+      const file = Bun.file(pathOf(id, n));
       return (await file.exists()) ? file : undefined;
     },
     remove: (id) =>
       onDisk(async () => {
-        if (ID.test(id)) await rm(homeOf(id), { recursive: true, force: true });
+        if (!ID.test(id)) return;
+        // Files are kept from the first on and removed from the last on, so that a crash leaves none behind a gap.
+        let count = 0;
+        while (await isThere(pathOf(id, count + 1))) count += 1;
+        for (let n = count; n > 0; n -= 1) await rm(pathOf(id, n), { force: true });
+        // One that others still use is not empty and stays.
+        durable.delete(homeOf(id));
+        await rmdir(homeOf(id)).catch(() => undefined);
       }),
   };
 };

@@ -22,7 +22,7 @@ import { KeyGuard } from "./auth.ts";
 import { BurstGuard } from "./burst.ts";
 import { content } from "./content.ts";
 import { answerFault } from "./errors.ts";
-import { poll, submission } from "./generations.ts";
+import { poll, type RecentReads, submission } from "./generations.ts";
 import { aliveness, type Readiness, readinessAnswer } from "./health.ts";
 import { linkedFile } from "./links.ts";
 import { type Models, modelList } from "./models.ts";
@@ -34,7 +34,7 @@ export type HttpParts = {
   settings: Settings;
   clock: Clock;
   log: Log;
-  reads: Pick<StoreReads, "callerByKeyHash" | "generationById" | "generationBySeq">;
+  reads: Pick<StoreReads, "callerByKeyHash" | "generationBySeq"> & RecentReads;
   submit: Submit;
   models: Models;
   files: Files;
@@ -79,7 +79,15 @@ export const routesOf = (parts: HttpParts, guard: KeyGuard): Route[] => {
   };
   return [
     { path: "/v1/generations", answers: { POST: guard.keyed("generate", submission(parts.submit, linkTo)) } },
-    { path: "/v1/generations/:id", answers: { GET: guard.keyed("read", poll(reads, linkTo)) } },
+    {
+      path: "/v1/generations/:id",
+      answers: {
+        GET: guard.keyed(
+          "read",
+          poll(reads, linkTo, () => links.age()),
+        ),
+      },
+    },
     { path: "/v1/generations/:id/content", answers: { GET: guard.keyed("read", content(reads, shelf)) } },
     { path: "/v1/generations/:id/content/:n", answers: { GET: guard.keyed("read", content(reads, shelf)) } },
     { path: "/v1/models", answers: { GET: list, OPTIONS: answerPreflight } },

@@ -1,6 +1,7 @@
 // Who is calling: the bearer key of §5, looked up by its hash, then the account's pause, the key's scope and the burst guard.
 import type { Clock } from "../clock.ts";
 import { hashApiKey, isWellFormedApiKey } from "../ids.ts";
+import { Recent } from "../recent.ts";
 import { refuse } from "../refusal.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { Caller } from "../terms.ts";
@@ -10,9 +11,9 @@ import type { BurstGuard } from "./burst.ts";
 /** Anchored and without a comma: two headers arrive joined by one, and are nobody's key. The scheme's case is free. */
 const BEARER = /^bearer +([\w.~+/-]{1,256}={0,2})$/i;
 
-/** Known callers: bound, and how long one is believed without asking the store again. */
-const CALLERS_AT_MOST = 20_000;
-const BELIEVED_MS = 5_000;
+/** Known callers: how many at least, and how long one is believed without asking the store again. */
+const CALLERS = 10_000;
+const BELIEVED_MS = 60_000;
 
 type Known = { caller: Caller; untilMs: number };
 
@@ -33,7 +34,7 @@ export type GuardParts = {
 
 /** The keyed door. Callers are remembered by a digest of their header, never by their key; unknown keys not at all. */
 export class KeyGuard {
-  private readonly known = new Map<string, Known>();
+  private readonly known = new Recent<string, Known>(CALLERS);
   private epoch = 0;
   private readonly parts: GuardParts;
 
@@ -82,11 +83,7 @@ export class KeyGuard {
     this.known.delete(digest);
     if (caller === undefined) return refuse("unauthorized", "Authorization: this API key is not valid.");
     // A change that came while the store was read must not be undone by what was read before it.
-    if (epoch === this.epoch) {
-      const oldest = this.known.size >= CALLERS_AT_MOST ? this.known.keys().next().value : undefined;
-      if (oldest !== undefined) this.known.delete(oldest);
-      this.known.set(digest, { caller, untilMs: nowMs + BELIEVED_MS });
-    }
+    if (epoch === this.epoch) this.known.set(digest, { caller, untilMs: nowMs + BELIEVED_MS });
     return caller;
   }
 }

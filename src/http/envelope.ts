@@ -1,10 +1,10 @@
 // The envelope of §2.5: bytes and headers of a submission become an order, or the 400 that names what is wrong.
 import { TypeCompiler } from "@sinclair/typebox/compiler";
-import canonicalize from "canonicalize";
 import { refuse } from "../refusal.ts";
 import type { Order } from "../submit.ts";
 import type { Caller, Credits, Json, JsonObject } from "../terms.ts";
 import { parseJson, readBody } from "./body.ts";
+import { canonicalJson } from "./canonical.ts";
 import { GenerationRequest } from "./schema.ts";
 
 const checker = TypeCompiler.Compile(GenerationRequest);
@@ -54,7 +54,7 @@ const explain = (value: Json): never => {
  */
 export const hashRequest = (value: JsonObject, text: string): string => {
   try {
-    return Bun.SHA256.hash(canonicalize(value) ?? "", "hex");
+    return Bun.SHA256.hash(canonicalJson(value), "hex");
   } catch {
     return Bun.SHA256.hash(`no canonical form\n${text}`, "hex");
   }

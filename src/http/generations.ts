@@ -3,7 +3,7 @@ import { refuse } from "../refusal.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { Submit } from "../submit.ts";
 import type { Caller, GenerationRecord } from "../terms.ts";
-import { answerJson, headersOf } from "./answer.ts";
+import { answerJson, commonHeaders } from "./answer.ts";
 import type { KeyedAnswer } from "./auth.ts";
 import { readOrder } from "./envelope.ts";
 import { type LinkTo, resourceJson } from "./resource.ts";
@@ -14,6 +14,8 @@ const ID = /^[A-Za-z0-9_-]{1,80}$/;
 const FIRST_POLL_S = "2";
 
 type Reads = Pick<StoreReads, "generationById">;
+/** Reads that know at once what is in memory. */
+export type RecentReads = Reads & { recent: (id: string, accountSeq: number) => GenerationRecord | undefined };
 
 const unknown = () => refuse("not_found", "No generation with this id on the account.");
 
@@ -23,11 +25,24 @@ export const findGeneration = async (reads: Reads, id: string | undefined, calle
   return (await reads.generationById(id, caller.accountSeq)) ?? unknown();
 };
 
-const answerAccepted = (json: string, id: string, requestId: string): Response =>
-  new Response(json, {
-    status: 202,
-    headers: { ...headersOf(requestId), location: `/v1/generations/${id}`, "retry-after": FIRST_POLL_S },
-  });
+const ACCEPTED = commonHeaders({ "retry-after": FIRST_POLL_S });
+const answerAccepted = (json: string, id: string, requestId: string): Response => {
+  const response = answerJson(202, json, requestId, ACCEPTED);
+  response.headers.set("location", `/v1/generations/${id}`);
+  return response;
+};
+
+let turning: Promise<void> | undefined;
+/** Resolves when what has arrived by now has been read; all that ask in one turn of the event loop share one. */
+const nextTurn = (): Promise<void> => {
+  turning ??= new Promise((turn) =>
+    setImmediate(() => {
+      turning = undefined;
+      turn();
+    }),
+  );
+  return turning;
+};
 
 /**
  * Whether nobody is there to be answered any more. The runtime closes a connection on which anything follows a request
@@ -36,7 +51,7 @@ const answerAccepted = (json: string, id: string, requestId: string): Response =
  * foreseen, and the caller finds out by sending the same request with the same Idempotency-Key again.
  */
 const isGone = async (request: Request): Promise<boolean> => {
-  await new Promise<void>((turn) => setImmediate(turn));
+  await nextTurn();
   return request.signal.aborted;
 };
 
@@ -50,8 +65,23 @@ export const submission =
     return replayed ? answerJson(200, json, requestId) : answerAccepted(json, record.id, requestId);
   };
 
-/** §4.2. Reads the record and writes nothing. */
-export const poll =
-  (reads: Reads, linkTo: LinkTo): KeyedAnswer =>
-  async (_request, requestId, caller, params) =>
-    answerJson(200, resourceJson(await findGeneration(reads, params.id, caller), linkTo), requestId);
+/**
+ * §4.2. Reads the record and writes nothing. A record never changes, a step makes another: what is in memory is printed once and
+ * leaves without a turn of the event loop.
+ */
+export const poll = (reads: RecentReads, linkTo: LinkTo, linksAge: () => string): KeyedAnswer => {
+  const printed = new WeakMap<GenerationRecord, { json: string; age: string }>();
+  const shown = (record: GenerationRecord): string => {
+    const age = record.status === "succeeded" ? linksAge() : "";
+    const before = printed.get(record);
+    if (before?.age === age) return before.json;
+    const json = resourceJson(record, linkTo);
+    printed.set(record, { json, age });
+    return json;
+  };
+  return (_request, requestId, caller, params) => {
+    const record = params.id === undefined ? undefined : reads.recent(params.id, caller.accountSeq);
+    if (record) return answerJson(200, shown(record), requestId);
+    return findGeneration(reads, params.id, caller).then((found) => answerJson(200, shown(found), requestId));
+  };
+};

@@ -7,7 +7,16 @@ export type LinkTo = (generationId: string, n: number) => string;
 /** §1: 100 credits = 1 USD. The quotient of a whole number has at most two decimals when printed, up to 2^53 credits. */
 export const usd = (credits: Credits): number => credits / 100;
 
-const iso = (ms: number): string => `"${new Date(ms).toISOString()}"`;
+/** Most are asked for times of this very millisecond: the time before is remembered. */
+let isoMs = Number.NaN;
+let isoText = "";
+const iso = (ms: number): string => {
+  if (ms !== isoMs) {
+    isoText = `"${new Date(ms).toISOString()}"`;
+    isoMs = ms;
+  }
+  return isoText;
+};
 
 const outputJson = (id: string, output: Output, linkTo: LinkTo): string => {
   const urls = output.files.map((file) => JSON.stringify(linkTo(id, file.n)));

@@ -1,7 +1,7 @@
 // Brings the results of a provider home: streamed to disk, hashed, checked to be what they claim, measured.
 import { type Files, type Incoming, StorageRefused } from "../files/port.ts";
 import type { MediaKind, Output, ResultFile, StoredFile } from "../terms.ts";
-import { type ByteReader, Unreadable } from "./bytes.ts";
+import { type ByteReader, joined, Unreadable } from "./bytes.ts";
 import { type Clip, measureClip } from "./clip.ts";
 import { type FetchOptions, guardedFetch } from "./guarded-fetch.ts";
 import { openPool, type Pool } from "./pool.ts";
@@ -31,6 +31,8 @@ const TAKEN: Record<MediaKind, readonly string[]> = {
 const SNIFF_BYTES = 64;
 /** Enough of a picture to read its size, its writer's notes included. */
 const PICTURE_BYTES = 1024 * 1024;
+/** A file up to this size is written in one go, and measured without reading it back. */
+const GATHERED_BYTES = 1024 * 1024;
 /** `output.urls` has places 1 to 99 (§4.4). */
 const MOST_FILES = 99;
 
@@ -51,9 +53,11 @@ const watchdog = (signal: AbortSignal, idleMs: number) => {
   };
 };
 
-const onDisk = (incoming: Incoming, sizeBytes: number): ByteReader => ({
+/** The file as it was received: most are small and still in memory, what is not is read back. */
+const readerOf = (incoming: Incoming, sizeBytes: number, whole: Uint8Array | undefined): ByteReader => ({
   sizeBytes: async () => sizeBytes,
-  read: (start, end) =>
+  read: async (start, end) =>
+    whole?.subarray(start, end) ??
     Bun.file(incoming.path)
       .slice(start, end)
       .bytes()
@@ -64,12 +68,36 @@ const onDisk = (incoming: Incoming, sizeBytes: number): ByteReader => ({
 
 type Received = { incoming: Incoming; stored: StoredFile; size?: { width: number; height: number }; clip?: Clip };
 
+/** Writes what comes: the first of it together, once that is much or all; the rest piece by piece. */
+const gathering = (incoming: Incoming) => {
+  let gathered: Uint8Array[] | null = [];
+  let bytes = 0;
+  const write = async (chunk: Uint8Array): Promise<void> => {
+    if (gathered === null) return incoming.write(chunk);
+    gathered.push(chunk);
+    bytes += chunk.length;
+    if (bytes <= GATHERED_BYTES) return;
+    const first = joined(gathered);
+    gathered = null;
+    await incoming.write(first);
+  };
+  /** The whole, where it was small enough to be kept. */
+  const end = async (): Promise<Uint8Array | undefined> => {
+    if (gathered === null) return undefined;
+    const whole = joined(gathered);
+    await incoming.write(whole);
+    return whole;
+  };
+  return { write, end };
+};
+
 /** Streams a body into `incoming`; returns its length and hash. @throws Unreadable, StorageRefused */
 const stream = async (response: Response, incoming: Incoming, kind: MediaKind, most: number, alive: () => void) => {
   const announced = response.headers.get("content-length");
   if (announced !== null && Number(announced) > most) throw new Unreadable(`it is larger than ${most} bytes`);
   const reader = response.body?.getReader();
   const hash = new Bun.CryptoHasher("sha256");
+  const kept = gathering(incoming);
   let bytes = 0;
   let start = new Uint8Array(0);
   let mime: string | undefined;
@@ -92,14 +120,14 @@ const stream = async (response: Response, incoming: Incoming, kind: MediaKind, m
       }
       if (done) break;
       hash.update(value);
-      await incoming.write(value);
+      await kept.write(value);
     }
   } finally {
     await reader?.cancel().catch(() => {});
   }
   if (mime === undefined) throw new Unreadable("it is empty");
   if (announced !== null && Number(announced) !== bytes) throw new Unreadable(`${bytes} of ${announced} bytes came`);
-  return { bytes, sha256: hash.digest("hex"), mime };
+  return { bytes, sha256: hash.digest("hex"), mime, whole: await kept.end() };
 };
 
 const measure = async (file: ByteReader, mime: string, kind: MediaKind, bytes: number, signal: AbortSignal) => {
@@ -140,8 +168,8 @@ export const openCollect = ({ files, fetchFor, resultBytes, idleMs, placesPerPro
       }
       const incoming = await files.receive(what.generationId, n);
       undo.push(incoming);
-      const { bytes, sha256, mime } = await stream(fetched.response, incoming, what.kind, resultBytes, watch.rest);
-      const measured = await measure(onDisk(incoming, bytes), mime, what.kind, bytes, watch.signal);
+      const { bytes, sha256, mime, whole } = await stream(fetched.response, incoming, what.kind, resultBytes, watch.rest);
+      const measured = await measure(readerOf(incoming, bytes, whole), mime, what.kind, bytes, watch.signal);
       return { incoming, stored: { n, sha256, bytes, mime }, ...measured };
     } finally {
       watch.end();

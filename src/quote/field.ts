@@ -35,7 +35,8 @@ const textFault = (name: FieldName, field: TextField, value: unknown) => {
   if (typeof value !== "string") return `must be text, not ${nameType(value)}`;
   if (name === "prompt" && value === "") return `must not be empty; write 1 to ${field.max_length} characters`;
   if (!value.isWellFormed()) return "is not well-formed Unicode: it holds half of a surrogate pair";
-  const length = countCodePoints(value);
+  // There are never more code points than units: what is short enough is not looked through.
+  const length = value.length > field.max_length ? countCodePoints(value) : value.length;
   return length > field.max_length ? `${length} characters are too many; at most ${field.max_length}` : undefined;
 };
 

@@ -1,8 +1,8 @@
 // Checks a request's input against its model (§2.6, §2.7, §8): why a request was refused with 422 `invalid_input`.
-import { CLIP_FIELDS, type FieldName, INPUT_FIELDS, isMediaField, MEDIA_FIELDS } from "../../catalogue/fields.ts";
+import { CLIP_FIELDS, INPUT_FIELDS, isMediaField, MEDIA_FIELDS, type MediaField } from "../../catalogue/fields.ts";
 import { fieldsOf, isLink } from "../../catalogue/reach.ts";
 import type { Model } from "../../catalogue/schema.ts";
-import type { Field } from "../../catalogue/shapes.ts";
+import { once } from "../once.ts";
 import { refuse } from "../refusal.ts";
 import type { Json, JsonObject, Measured, MediaLink } from "../terms.ts";
 import { clipFault, fieldFault, measuredOf } from "./field.ts";
@@ -10,10 +10,10 @@ import { type AllowsHost, linkFault } from "./links.ts";
 import { quote } from "./words.ts";
 
 /**
- * An input that its model takes. `raw` is as sent, `filled` has the defaults too, `links` are its media URLs in the order
- * of checking. Items of lists are named `input.image_urls[0]`.
+ * An input that its model takes. `raw` is as sent, `added` are the defaults of what was not, `filled` is both, `links` are its media
+ * URLs in the order of checking. Items of lists are named `input.image_urls[0]`.
  */
-export type CheckedInput = { raw: JsonObject; filled: JsonObject; links: MediaLink[] };
+export type CheckedInput = { raw: JsonObject; added: JsonObject; filled: JsonObject; links: MediaLink[] };
 
 /**
  * Checks an input in a fixed order: names that are not known (by code unit), then each field in the order of
@@ -30,30 +30,31 @@ export const checkInput = (model: Model, input: JsonObject, allowsHost: AllowsHo
     if (value === undefined) continue;
     const fault = fieldFault(name, field, value, `by ${model.id}`);
     if (fault) refuse("invalid_input", `input.${name}: ${fault}`);
-    links.push(...checkLinks(name, value, allowsHost));
+    if (isMediaField(name)) links.push(...checkLinks(name, value, allowsHost));
     raw[name] = value;
   }
   checkRelations(model, raw);
-  return { raw, filled: fill(model, raw), links };
+  const added = defaultsBeside(model, raw);
+  return { raw, added, filled: { ...raw, ...added }, links };
 };
 
 /** A member of the object itself: `constructor` and the like are never found. */
 const own = (input: JsonObject, name: string): Json | undefined => (Object.hasOwn(input, name) ? input[name] : undefined);
 
+const namesOf = once((model: Model): ReadonlySet<string> => new Set(fieldsOf(model).map(([name]) => name)));
+
 const checkNames = (model: Model, input: JsonObject): void => {
-  const takes: readonly string[] = fieldsOf(model).map(([name]) => name);
-  const [unknown] = Object.keys(input)
-    .filter((name) => !takes.includes(name))
-    .sort();
-  if (unknown === undefined) return;
+  const takes = namesOf(model);
+  const strange = Object.keys(input).filter((name) => !takes.has(name));
+  if (strange.length === 0) return;
+  const [unknown = ""] = strange.sort();
   const known: readonly string[] = INPUT_FIELDS[model.input_kind];
   const what = known.includes(unknown) ? `not taken by ${model.id}` : "not a known field";
   const path = /^\w{1,40}$/.test(unknown) ? `input.${unknown}` : `input[${quote(unknown)}]`;
-  refuse("invalid_input", `${path}: ${what}; it takes ${takes.join(", ")}`);
+  refuse("invalid_input", `${path}: ${what}; it takes ${[...takes].join(", ")}`);
 };
 
-const checkLinks = (name: FieldName, value: Json, allowsHost: AllowsHost): MediaLink[] => {
-  if (!isMediaField(name)) return [];
+const checkLinks = (name: MediaField, value: Json, allowsHost: AllowsHost): MediaLink[] => {
   const { kind, isList } = MEDIA_FIELDS[name];
   const urls: [field: string, url: Json][] =
     isList && Array.isArray(value) ? value.map((url, at) => [`input.${name}[${at}]`, url]) : [[`input.${name}`, value]];
@@ -63,32 +64,42 @@ const checkLinks = (name: FieldName, value: Json, allowsHost: AllowsHost): Media
   });
 };
 
+/** The fields of a model that say something about others. */
+const relatedOf = once((model: Model) => {
+  const fields = fieldsOf(model);
+  return {
+    required: fields.filter(([, field]) => field.required).map(([name]) => name),
+    requires: fields.flatMap(([name, { requires = [] }]) => requires.map((other) => [name, other] as const)),
+    excludes: fields.flatMap(([name, { excludes = [] }]) => excludes.map((other) => [name, other] as const)),
+  };
+});
+
 const checkRelations = (model: Model, raw: JsonObject): void => {
-  const present = fieldsOf(model).filter(([name]) => Object.hasOwn(raw, name));
-  for (const [name, field] of fieldsOf(model))
-    if (field.required && !Object.hasOwn(raw, name)) refuse("invalid_input", `input.${name}: is missing; ${model.id} needs it`);
-  for (const [name, field] of present) {
-    const needed = field.requires?.find((other) => !Object.hasOwn(raw, other));
-    if (needed) refuse("invalid_input", `input.${name}: needs input.${needed} beside it`);
-  }
-  for (const [name, field] of present) {
-    const other = field.excludes?.find((excluded) => Object.hasOwn(raw, excluded));
-    if (other) refuse("invalid_input", `input.${name}: cannot be combined with input.${other}; send one of them`);
-  }
+  const { required, requires, excludes } = relatedOf(model);
+  for (const name of required)
+    if (!Object.hasOwn(raw, name)) refuse("invalid_input", `input.${name}: is missing; ${model.id} needs it`);
+  for (const [name, needed] of requires)
+    if (Object.hasOwn(raw, name) && !Object.hasOwn(raw, needed))
+      refuse("invalid_input", `input.${name}: needs input.${needed} beside it`);
+  for (const [name, other] of excludes)
+    if (Object.hasOwn(raw, name) && Object.hasOwn(raw, other))
+      refuse("invalid_input", `input.${name}: cannot be combined with input.${other}; send one of them`);
 };
 
-/** Adds defaults, but none that a field of the request excludes: a clip to edit keeps its own length (§2.6). */
-const fill = (model: Model, raw: JsonObject): JsonObject => {
-  const filled: JsonObject = {};
-  for (const [name, field] of fieldsOf(model)) {
-    const value = raw[name] ?? defaultOf(field, raw);
-    if (value !== undefined) filled[name] = value;
-  }
-  return filled;
-};
+/** Of a model's fields, those with a default. */
+const defaultsOf = once((model: Model) =>
+  fieldsOf(model).flatMap(([name, field]) =>
+    "default" in field && field.default !== undefined ? [{ name, value: field.default, excludes: field.excludes ?? [] }] : [],
+  ),
+);
 
-const defaultOf = (field: Field, raw: JsonObject): Json | undefined =>
-  "default" in field && !field.excludes?.some((other) => Object.hasOwn(raw, other)) ? field.default : undefined;
+/** The defaults of what was not sent, but none that a field of the request excludes: a clip to edit keeps its own length (§2.6). */
+const defaultsBeside = (model: Model, raw: JsonObject): JsonObject => {
+  const added: JsonObject = {};
+  for (const { name, value, excludes } of defaultsOf(model))
+    if (raw[name] === undefined && !excludes.some((other) => Object.hasOwn(raw, other))) added[name] = value;
+  return added;
+};
 
 /**
  * Checks measured lengths against the model's limits, and that every clip with a limit or a price has a length.

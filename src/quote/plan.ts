@@ -2,6 +2,7 @@
 import { ok } from "node:assert/strict";
 import { fieldsOf, isLink, routeField } from "../../catalogue/reach.ts";
 import type { Model, Route } from "../../catalogue/schema.ts";
+import { once } from "../once.ts";
 import { Refusal, type RefusalCode } from "../refusal.ts";
 import type { Credits, Measured, PlannedRoute } from "../terms.ts";
 import { clipFault, fieldFault, measuredOf } from "./field.ts";
@@ -30,19 +31,28 @@ export type ConsideredRoute = { routeId: string; priceCredits: Credits | null; e
 
 export type Plan = {
   /** In the order of trying: by price, then expected time, then the catalogue's order. Never empty. */
-  routes: PlannedRoute[];
+  routes: readonly PlannedRoute[];
   /** The cheapest route's price. */
   quotedCredits: Credits;
   /** The dearest route's price. */
   reservedCredits: Credits;
-  /** Every route of the model, in the catalogue's order. */
-  considered: ConsideredRoute[];
 };
 
-/** A plan or the refusal that stands in for it; routes that were considered in both cases. */
+/** A plan or the refusal that stands in for it; every route of the model was considered, in the catalogue's order. */
 export type Explanation = { considered: ConsideredRoute[] } & ({ plan: Plan } | { refusal: Refusal });
 
-type Candidate = { route: Route; considered: ConsideredRoute };
+/** The filters in their order; a route is stopped by the first that it does not pass. */
+const FILTERS = ["unconfigured", "unable", "dear", "slow", "down"] as const;
+type Filter = (typeof FILTERS)[number];
+
+/** What a filter needs to know of a route, and the first that stopped it; `lacks`: what an unable one cannot do. */
+type Candidate = {
+  route: Route;
+  priceCredits: Credits | null;
+  expectedMs: number;
+  stoppedBy: Filter | null;
+  lacks?: string;
+};
 
 /**
  * Filters in the order of the decisions (can do this input, within `max_cost_usd`, expected within `max_wait_s`, not down)
@@ -50,85 +60,110 @@ type Candidate = { route: Route; considered: ConsideredRoute };
  * @throws the refusal of the filter that left no route: `invalid_input`, `max_cost_exceeded`, `invalid_input` naming the
  *   shortest expected time, `model_unavailable`; `model_not_available` when no route is configured.
  */
-export const makePlan = (request: PlanRequest): Plan => {
-  const explanation = explainPlan(request);
-  if ("refusal" in explanation) throw explanation.refusal;
-  return explanation.plan;
-};
+export const makePlan = (request: PlanRequest): Plan => planOf(request, candidatesOf(request));
 
 /** The same as `makePlan`, with what was considered of every route, and a refusal as a value. */
 export const explainPlan = (request: PlanRequest): Explanation => {
-  const { model, maxCostCredits, maxWaitMs } = request;
-  const all = model.routes.map((route): Candidate => ({ route, considered: consider(request, route) }));
-  const considered = all.map((candidate) => candidate.considered);
-  const no = (code: RefusalCode, message: string): Explanation => ({ considered, refusal: new Refusal(code, message) });
-
-  const configured = sift(all, ({ route }) => (request.routeState(route.id) === "unconfigured" ? "not configured" : undefined));
-  if (configured.length === 0)
-    return no("model_not_available", `model: ${model.id} is not available; no route of it is configured.`);
-
-  const lacks = new Set<string>();
-  const able = sift(configured, ({ route }) => {
-    const reason = cannotDo(request, route);
-    if (reason) lacks.add(reason);
-    return reason && `cannot do this input: ${reason}`;
+  const candidates = candidatesOf(request);
+  const considered = candidates.map((candidate): ConsideredRoute => {
+    const { route, priceCredits, expectedMs } = candidate;
+    return { routeId: route.id, priceCredits, expectedMs, verdict: verdictOf(candidate) };
   });
-  if (able.length === 0) return no("invalid_input", [...lacks].join("; or "));
-
-  const affordable = sift(able, (candidate) => (priceOf(candidate) > maxCostCredits ? "over max_cost_usd" : undefined));
-  if (affordable.length === 0)
-    return no(
-      "max_cost_exceeded",
-      `max_cost_usd: ${usd(maxCostCredits)} is too low; the cheapest route costs ${usd(Math.min(...able.map(priceOf)))} USD`,
-    );
-
-  const timely = sift(affordable, ({ considered: { expectedMs } }) =>
-    maxWaitMs !== null && expectedMs > maxWaitMs ? `too slow: expected to take ${inSeconds(expectedMs)} s` : undefined,
-  );
-  if (timely.length === 0) {
-    const shortestMs = Math.min(...affordable.map((candidate) => candidate.considered.expectedMs));
-    return no(
-      "invalid_input",
-      `max_wait_s: ${inSeconds(maxWaitMs ?? 0)} is too short; the quickest route is expected to take ${inSeconds(shortestMs)} s`,
-    );
+  try {
+    return { considered, plan: planOf(request, candidates) };
+  } catch (fault) {
+    if (fault instanceof Refusal) return { considered, refusal: fault };
+    throw fault;
   }
-
-  const up = sift(timely, ({ route }) => (request.routeState(route.id) === "down" ? "down" : undefined));
-  if (up.length === 0)
-    return no("model_unavailable", `model: every route of ${model.id} is down at the moment; try again shortly.`);
-
-  // Sorting is stable, so that a tie in price and time keeps the catalogue's order.
-  const planned = up.toSorted((a, b) => priceOf(a) - priceOf(b) || a.considered.expectedMs - b.considered.expectedMs);
-  const prices = planned.map(priceOf);
-  const plan: Plan = {
-    routes: planned.map(plannedRoute),
-    quotedCredits: Math.min(...prices),
-    reservedCredits: Math.max(...prices),
-    considered,
-  };
-  return { considered, plan };
 };
 
-const consider = ({ prices, expectedMs }: PlanRequest, route: Route): ConsideredRoute => ({
-  routeId: route.id,
-  priceCredits: prices.find(({ routeId }) => routeId === route.id)?.credits ?? null,
-  expectedMs: expectedMs(route.id) ?? route.expected_s * 1_000,
-  verdict: "planned",
-});
+const planOf = (request: PlanRequest, candidates: readonly Candidate[]): Plan => {
+  const up = candidates.filter(({ stoppedBy }) => stoppedBy === null);
+  if (up.length === 0) throw refusalOf(request, candidates);
+  // Sorting is stable, so that a tie in price and time keeps the catalogue's order.
+  if (up.length > 1) up.sort((a, b) => priceOf(a) - priceOf(b) || a.expectedMs - b.expectedMs);
+  const routes = sharedPlan(request.model, up);
+  let [quotedCredits, reservedCredits] = [Number.POSITIVE_INFINITY, 0];
+  for (const { priceCredits } of routes) {
+    quotedCredits = Math.min(quotedCredits, priceCredits);
+    reservedCredits = Math.max(reservedCredits, priceCredits);
+  }
+  return { routes, quotedCredits, reservedCredits };
+};
 
-/** Keeps the candidates that have no reason against them; the others get theirs as the verdict. */
-const sift = (candidates: readonly Candidate[], reasonAgainst: (candidate: Candidate) => string | undefined): Candidate[] =>
-  candidates.filter((candidate) => {
-    const reason = reasonAgainst(candidate);
-    if (reason) candidate.considered.verdict = reason;
-    return !reason;
+const candidatesOf = (request: PlanRequest): Candidate[] =>
+  request.model.routes.map((route): Candidate => {
+    const { prices, expectedMs: learnt, maxCostCredits, maxWaitMs } = request;
+    const priceCredits = prices.find(({ routeId }) => routeId === route.id)?.credits ?? null;
+    const expectedMs = learnt(route.id) ?? route.expected_s * 1_000;
+    const candidate: Candidate = { route, priceCredits, expectedMs, stoppedBy: null };
+    const state = request.routeState(route.id);
+    const lacks = state === "unconfigured" ? undefined : cannotDo(request, route);
+    if (state === "unconfigured") candidate.stoppedBy = "unconfigured";
+    else if (lacks !== undefined) {
+      candidate.stoppedBy = "unable";
+      candidate.lacks = lacks;
+    } else if (priceOf(candidate) > maxCostCredits) candidate.stoppedBy = "dear";
+    else if (maxWaitMs !== null && expectedMs > maxWaitMs) candidate.stoppedBy = "slow";
+    else if (state === "down") candidate.stoppedBy = "down";
+    return candidate;
   });
+
+/** The refusal of the last filter that a route came to: it left none. */
+const refusalOf = ({ model, maxCostCredits, maxWaitMs }: PlanRequest, candidates: readonly Candidate[]): Refusal => {
+  const last = FILTERS.findLast((filter) => candidates.some(({ stoppedBy }) => stoppedBy === filter)) ?? "unconfigured";
+  const left = candidates.filter(({ stoppedBy }) => stoppedBy === last);
+  const no = (code: RefusalCode, message: string) => new Refusal(code, message);
+  switch (last) {
+    case "unconfigured":
+      return no("model_not_available", `model: ${model.id} is not available; no route of it is configured.`);
+    case "unable":
+      return no("invalid_input", [...new Set(left.map(({ lacks }) => lacks))].join("; or "));
+    case "dear":
+      return no(
+        "max_cost_exceeded",
+        `max_cost_usd: ${usd(maxCostCredits)} is too low; the cheapest route costs ${usd(Math.min(...left.map(priceOf)))} USD`,
+      );
+    case "slow": {
+      const shortestMs = Math.min(...left.map(({ expectedMs }) => expectedMs));
+      return no(
+        "invalid_input",
+        `max_wait_s: ${inSeconds(maxWaitMs ?? 0)} is too short; the quickest route is expected to take ${inSeconds(shortestMs)} s`,
+      );
+    }
+    case "down":
+      return no("model_unavailable", `model: every route of ${model.id} is down at the moment; try again shortly.`);
+  }
+};
+
+const verdictOf = ({ stoppedBy, lacks, expectedMs }: Candidate): string => {
+  switch (stoppedBy) {
+    case null:
+      return "planned";
+    case "unconfigured":
+      return "not configured";
+    case "unable":
+      return `cannot do this input: ${lacks}`;
+    case "dear":
+      return "over max_cost_usd";
+    case "slow":
+      return `too slow: expected to take ${inSeconds(expectedMs)} s`;
+    case "down":
+      return "down";
+  }
+};
+
+/** The fields that routes do not take as their model does, by route. */
+const narrowedFields = once(
+  (model: Model) =>
+    new Map(model.routes.map((route) => [route, fieldsOf(model).filter(([name]) => route.takes[name] !== undefined)])),
+);
 
 /** Why a route cannot do what its model offers, naming the field; undefined when it can. */
 const cannotDo = ({ model, checked, measured }: PlanRequest, route: Route): string | undefined => {
-  for (const [name, field] of fieldsOf(model)) {
+  for (const [name, field] of narrowedFields(model).get(route) ?? []) {
     const value = checked.filled[name];
-    if (value === undefined || route.takes[name] === undefined) continue;
+    if (value === undefined) continue;
     const reached = routeField(route, name, field);
     if (!reached) {
       // A field that a route lacks can still hold what the model does without it: its default.
@@ -143,19 +178,32 @@ const cannotDo = ({ model, checked, measured }: PlanRequest, route: Route): stri
   return undefined;
 };
 
-const priceOf = ({ route, considered: { priceCredits } }: Candidate): Credits => {
+const priceOf = ({ route, priceCredits }: Candidate): Credits => {
   ok(priceCredits !== null, `${route.id} can do an input that it has no price for`);
   return priceCredits;
 };
 
-const plannedRoute = (candidate: Candidate): PlannedRoute => ({
-  routeId: candidate.route.id,
-  priceCredits: priceOf(candidate),
-  expectedMs: candidate.considered.expectedMs,
-  timeoutMs: candidate.route.timeout_s * 1_000,
-  onRefusal: candidate.route.on_refusal,
-  onLost: candidate.route.on_lost,
-});
+const latestPlan = once((_model: Model): { routes: readonly PlannedRoute[] } => ({ routes: [] }));
+/** Almost every request of a model has the plan of the one before it: then it is the same list, and thousands in line share it. */
+const sharedPlan = (model: Model, candidates: readonly Candidate[]): readonly PlannedRoute[] => {
+  const latest = latestPlan(model);
+  const isSame = (planned: PlannedRoute | undefined, { route, priceCredits }: Candidate) =>
+    planned?.routeId === route.id && planned.priceCredits === priceCredits;
+  if (latest.routes.length !== candidates.length || !candidates.every((one, at) => isSame(latest.routes[at], one)))
+    latest.routes = candidates.map(plannedRoute);
+  return latest.routes;
+};
+
+const plannedRoute = (candidate: Candidate): PlannedRoute => {
+  const { route } = candidate;
+  return {
+    routeId: route.id,
+    priceCredits: priceOf(candidate),
+    timeoutMs: route.timeout_s * 1_000,
+    onRefusal: route.on_refusal,
+    onLost: route.on_lost,
+  };
+};
 
 /** Credits as USD, for people to read. */
 const usd = (credits: Credits) => (credits / 100).toFixed(2);

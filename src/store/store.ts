@@ -116,7 +116,8 @@ export interface StoreReads {
   accounts(): Promise<AccountRow[]>;
   account(id: string): Promise<AccountRow | undefined>;
   keys(accountId?: string): Promise<KeyRow[]>;
-  movements(accountId: string, afterSeq: number, limit: number): Promise<MovementRow[]>;
+  /** The movements of an account before one of them (null: all), newest first; at most `limit`. */
+  movements(accountId: string, beforeSeq: number | null, limit: number): Promise<MovementRow[]>;
   movementsOf(generationSeq: number): Promise<MovementRow[]>;
   /** A generation by id whatever the account; for the operator. */
   findGeneration(id: string): Promise<(GenerationRecord & { accountId: string; idempotencyKey: string | null }) | undefined>;
@@ -128,7 +129,7 @@ export interface StoreReads {
   secret(name: string): Promise<string>;
   /** Whether the data directory was made for the simulator (`test`) or for money (`live`). */
   mode(): Promise<"test" | "live">;
-  /** The twelve invariants. `nowMs` null: the service is not running, so overdue commands are not counted. */
+  /** The twelve invariants. `nowMs` null: the service is not running, so overdue deadlines are not counted. */
   verify(nowMs: number | null): Promise<CheckResult[]>;
   close(): Promise<void>;
 }

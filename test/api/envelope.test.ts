@@ -144,7 +144,7 @@ describe("what is accepted", () => {
     await house.ask("POST", "/v1/generations", { body: order, key: house.rich.key });
     const after = await house.standing();
     const moved = Object.keys(after).filter((name) => after[name] !== before[name]);
-    expect(moved).toEqual(expect.arrayContaining(["available", "held", "inProgress", "generation", "movement"]));
+    expect(moved).toEqual(expect.arrayContaining(["available", "held", "inProgress", "generation"]));
   });
 
   test("holds its reserve and nothing else", async () => {

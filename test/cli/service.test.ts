@@ -225,8 +225,10 @@ test("verify ends with 1 and shows the rows when the books were changed by hand"
   expect((await runHere(["accounts", "create", "--name", "demo", "--credit-usd", "5", "--data", dir])).exit as number).toBe(0);
   expect((await runHere(["verify", "--data", dir])).exit as number).toBe(0);
   const db = new Database(join(dir, "genrouter.db"));
-  db.run("DROP TRIGGER account_moves");
-  db.run("UPDATE account SET available_credits = available_credits + 1 WHERE name = 'demo'");
+  db.run("DROP TRIGGER balance_moves");
+  db.run(
+    "UPDATE balance SET available_credits = available_credits + 1 WHERE account_seq = (SELECT seq FROM account WHERE name = 'demo')",
+  );
   db.close();
   const { exit, out } = await runHere(["verify", "--data", dir]);
   expect(exit as number).toBe(1);

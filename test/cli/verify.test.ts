@@ -87,8 +87,8 @@ test("a reader that stops listening does not turn a violation into a pass", asyn
   expect(await verdict()).toBe(0);
   await close();
   const db = new Database(join(dir, "genrouter.db"));
-  db.run("DROP TRIGGER account_moves");
-  db.run("UPDATE account SET available_credits = available_credits + 1");
+  db.run("DROP TRIGGER balance_moves");
+  db.run("UPDATE balance SET available_credits = available_credits + 1");
   db.close();
   expect(await verdict()).toBe(1);
 });

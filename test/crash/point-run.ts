@@ -66,16 +66,16 @@ const generationOf = async (reads: StoreReads, stage: Stage) => {
   if (!known) return null;
   const [open] = await reads.unfinished(known.record.seq - 1, 1);
   const attempts = await reads.attemptsOf(known.record.seq);
-  return { record: known.record, attempts, commands: (open?.commands ?? []).map(({ kind }) => kind) };
+  return { record: known.record, attempts, deadline: open?.deadline?.kind ?? null };
 };
 
 const seenOnDisk = (stage: Stage): Promise<{ found: Found; attempt: JsonObject | null; id: string | null }> =>
   reading(stage.dir, async (reads) => {
     const generation = await generationOf(reads, stage);
     if (!generation) return { found: null, attempt: null, id: null };
-    const { record, attempts, commands } = generation;
+    const { record, attempts, deadline } = generation;
     const last = attempts.at(-1) ?? null;
-    const found = { status: record.status, attempt: last?.state ?? null, commands, message: record.message };
+    const found = { status: record.status, attempt: last?.state ?? null, deadline, message: record.message };
     return { found, attempt: last as unknown as JsonObject | null, id: record.id };
   });
 
@@ -145,7 +145,7 @@ const auditEnd = async (stage: Stage, service: ServiceProcess, ended: JsonObject
     );
     const kinds = (await reads.movementsOf(record.seq)).map(({ kind }) => kind);
     strictEqual(kinds.filter((kind) => kind === "capture").length, 1);
-    strictEqual((await reads.movements(stage.tenant.accountId, 0, 100)).filter(({ kind }) => kind === "hold").length, 1);
+    strictEqual((await reads.movements(stage.tenant.accountId, null, 100)).filter(({ kind }) => kind === "hold").length, 1);
     // Every job the provider made is one attempt's, and every attempt's job is on the provider's log.
     deepStrictEqual(lines.flatMap(({ job_id }) => job_id ?? []).sort(), attempts.flatMap(({ job }) => job?.jobId ?? []).sort());
     deepStrictEqual(
@@ -192,8 +192,8 @@ export const playInsideSettlement = async (world: PointWorld): Promise<"all" | "
   const { found } = await seenOnDisk(stage);
   const isAll = found?.status === "succeeded";
   const whole = isAll
-    ? { status: "succeeded", attempt: "delivered", commands: [], message: null }
-    : { status: "running", attempt: "accepted", commands: ["collect"], message: null };
+    ? { status: "succeeded", attempt: "delivered", deadline: null, message: null }
+    : { status: "running", attempt: "accepted", deadline: "collect", message: null };
   deepStrictEqual(found, whole);
   await reading(stage.dir, async (reads) => {
     const account = await reads.account(stage.tenant.accountId);

@@ -6,7 +6,7 @@ export type Found = {
   status: GenerationStatus;
   attempt: AttemptState | null;
   /** Durable deadlines. */
-  commands: string[];
+  deadline: string | null;
   message: string | null;
 } | null;
 
@@ -36,11 +36,11 @@ export type Point = {
   polls?: (polls: number) => boolean;
 };
 
-const queued: Found = { status: "queued", attempt: null, commands: ["start"], message: null };
+const queued: Found = { status: "queued", attempt: null, deadline: "start", message: null };
 const inState = (attempt: AttemptState, command: string): Found => ({
   status: "running",
   attempt,
-  commands: [command],
+  deadline: command,
   message: null,
 });
 const sending = inState("sending", "attempt");
@@ -191,7 +191,7 @@ export const POINTS: readonly Point[] = [
   {
     name: "after E, before the client polls: the next poll shows it",
     dies: ["after:step/collected"],
-    found: { status: "succeeded", attempt: "delivered", commands: [], message: null },
+    found: { status: "succeeded", attempt: "delivered", deadline: null, message: null },
     submittedBefore: 1,
     retried: 200,
     ends: once,
@@ -208,7 +208,7 @@ export const POINTS: readonly Point[] = [
   {
     name: "during boot recovery, again and again: before it reads, before and after it writes",
     dies: ["before:step/accepted", "read:unfinished", "before:step/interrupted", "read:unfinished", "after:step/interrupted"],
-    found: { status: "running", attempt: "sending", commands: ["attempt"], message: "Confirming the result with the provider." },
+    found: { status: "running", attempt: "sending", deadline: "attempt", message: "Confirming the result with the provider." },
     submittedBefore: 1,
     retried: 200,
     ends: once,

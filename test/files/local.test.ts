@@ -66,7 +66,7 @@ test("what a former process was receiving is removed when the directory is opene
   await half.write(bytesOf("half"));
   expect((await everything()).length).toBe(2);
   await openLocalFiles(dir);
-  expect(await everything()).toEqual(["1"]);
+  expect(await everything()).toEqual(["gen_1a.1"]);
   await half.discard();
 });
 
@@ -80,12 +80,32 @@ test("removing takes every file of one generation and of no other, and twice is 
   expect(await textOf(files, "gen_1b", 1)).toBe("y");
 });
 
-test("generations are spread over many directories", async () => {
+test("generations of a few minutes share a directory, and it goes with the last of them", async () => {
   const files = await openLocalFiles(dir);
-  for (let n = 0; n < 200; n++) await put(files, `gen_${n.toString(36)}`, 1, "x");
-  const shards = (await readdir(dir)).filter((name) => name !== "incoming");
-  expect(shards.length).toBeGreaterThan(50);
-  expect(shards.every((name) => /^[0-9a-f]{2}$/.test(name))).toBe(true);
+  const homes = async () => (await readdir(dir)).filter((name) => name !== "incoming").sort();
+  const ids = ["gen_0abcd0xyz", "gen_0abcd1xyz", "gen_0abce0xyz"] as const;
+  await Promise.all(ids.map((id) => put(files, id, 1, id)));
+  expect(await homes()).toEqual(["gen_0abcd", "gen_0abce"]);
+  for (const id of ids) expect(await textOf(files, id, 1)).toBe(id);
+  await files.remove(ids[0]);
+  expect(await homes()).toEqual(["gen_0abcd", "gen_0abce"]);
+  await files.remove(ids[1]);
+  expect(await homes()).toEqual(["gen_0abce"]);
+  // One that comes late finds its directory gone, and makes it.
+  await put(files, ids[0], 1, "late");
+  expect(await textOf(files, ids[0], 1)).toBe("late");
+});
+
+test("files kept and removed all at once are each whole or gone, and no directory is lost under one", async () => {
+  const files = await openLocalFiles(dir);
+  const ids = Array.from({ length: 60 }, (_, n) => `gen_0abcd${n}z`);
+  await Promise.all(
+    ids.map(async (id, at) => {
+      await put(files, id, 1, id);
+      if (at % 2 === 0) await files.remove(id);
+    }),
+  );
+  for (const [at, id] of ids.entries()) expect(await textOf(files, id, 1)).toBe(at % 2 === 0 ? undefined : id);
 });
 
 describe("names that are none", () => {

@@ -115,6 +115,7 @@ export const openHouse = async (env: Record<string, string> = {}): Promise<House
         keyReads += 1;
         return callers.get(hash);
       },
+      recent: () => undefined,
       generationById: async (id, accountSeq) => {
         if (fault) throw fault.thrown;
         const record = records.get(id);

@@ -146,9 +146,9 @@ test("reads that fail for a while strand nobody: what they were for is done when
   let failing = 6;
   const around = (store: Store): Store => ({
     ...store,
-    attempt: async (seq, n) => {
+    inputOf: async (seq) => {
       if (failing > 0 && failing-- > 0) throw new Error("disk I/O error");
-      return store.attempt(seq, n);
+      return store.inputOf(seq);
     },
   });
   const scene = await openScene({ around });

@@ -12,7 +12,6 @@ export const COLLECT_MS = 600_000;
 const route = (routeId: string, priceCredits: number, more: Partial<PlannedRoute> = {}): PlannedRoute => ({
   routeId,
   priceCredits,
-  expectedMs: 1000,
   timeoutMs: 60_000,
   onRefusal: "fail",
   onLost: "next",

@@ -75,7 +75,7 @@ const openSubject = async (plan: readonly PlannedRoute[], serial: number) => {
       model: "m",
       idempotencyKey: null,
       bodyHash: "0".repeat(64),
-      input: { raw: {}, filled: {} },
+      input: { raw: {}, added: {} },
       plan: [...plan],
       quotedCredits: Math.min(...prices),
       reservedCredits: Math.max(...prices),

@@ -139,17 +139,17 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
     breaks: "Five polls in a row without an answer about the job end its attempt.",
     standsFor: "D6, LLM Gateway: five poll errors are a failure, though the provider may deliver and bill",
     patches: [
-      { file: ASKING, find: "    let gone = 0;\n", put: "    let gone = 0;\n    let silent = 0;\n" },
+      { file: ASKING, find: "type Polled = { turn: number;", put: "type Polled = { silent?: number; turn: number;" },
       {
         file: ASKING,
-        find: '        case "unclear":\n          parts.log(',
-        put: `        case "unclear":
-          silent += 1;
-          if (silent >= 5) {
-            parts.report(seq, { type: "jobFailed", n, failure: { class: "gone", detail: "" }, atMs });
-            return;
-          }
-          parts.log(`,
+        find: '      case "unclear":\n        parts.log(',
+        put: `      case "unclear":
+        polled.silent = (polled.silent ?? 0) + 1;
+        if (polled.silent >= 5) {
+          parts.report(seq, { type: "jobFailed", n, failure: { class: "gone", detail: "" }, atMs });
+          return null;
+        }
+        parts.log(`,
       },
     ],
     killer: "asking",
@@ -161,8 +161,8 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: RECORDS,
-        find: "        keep(known);\n        return known;",
-        put: `        keep(known);
+        find: "return known?.id === id && known.accountSeq === accountSeq ? known : undefined;",
+        put: `if (known?.id !== id || known.accountSeq !== accountSeq) return undefined;
         return known.status === "running" && known.message !== null
           ? { ...known, status: "failed", message: null, costCredits: 0, error: { code: "provider_failed", message: "" }, completedAtMs: known.createdAtMs }
           : known;`,
@@ -177,8 +177,8 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ASKING,
-        find: '        case "unclear":\n          parts.log(',
-        put: '        case "unclear":\n          parts.report(seq, { type: "jobFailed", n, failure: { class: "job_failed", detail: "" }, atMs });\n          parts.log(',
+        find: '      case "unclear":\n        parts.log(',
+        put: '      case "unclear":\n        parts.report(seq, { type: "jobFailed", n, failure: { class: "job_failed", detail: "" }, atMs });\n        parts.log(',
       },
     ],
     killer: "asking",
@@ -188,7 +188,11 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
     breaks: "One answer that the job is not known ends its attempt.",
     standsFor: "failure model 2.3: a provider forgets the job",
     patches: [
-      { file: ASKING, find: "if (gone >= GONE_TIMES && atMs - goneSinceMs >= GONE_MS / parts.pace) {", put: "if (gone >= 1) {" },
+      {
+        file: ASKING,
+        find: "if (polled.gone >= GONE_TIMES && atMs - polled.goneSinceMs >= GONE_MS / parts.pace) {",
+        put: "if (polled.gone >= 1) {",
+      },
     ],
     killer: "asking",
   },

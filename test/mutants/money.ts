@@ -16,8 +16,8 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: STEP,
-        find: "      settle(row, settlement, deed.atMs);\n      end(row",
-        put: '      settle(row, settlement, deed.atMs);\n      db.run("COMMIT");\n      db.run("BEGIN IMMEDIATE");\n      end(row',
+        find: "      settle(record, settlement, deed.atMs);\n      end(record",
+        put: '      settle(record, settlement, deed.atMs);\n      db.run("COMMIT");\n      db.run("BEGIN IMMEDIATE");\n      end(record',
       },
     ],
     killer: "ledger",
@@ -29,11 +29,10 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: STEP,
-        find: "      money.record(row.account_seq, captured);\n      head = captured.next;",
-        put: `      money.record(row.account_seq, captured);
-      head = captured.next;
-      const twice = money.shift(row.account_seq, head, { ...shared, kind: "capture", credits, from: "held", to: "charged", attemptN: n, progress: 0 });
-      if (twice) head = twice.next;`,
+        find: "      head = money.post(accountSeq, head, captured).head;\n",
+        put: `      head = money.post(accountSeq, head, captured).head;
+      head = money.post(accountSeq, head, { ...captured, progress: 0 }).head;
+`,
       },
     ],
     killer: "ledger",
@@ -59,8 +58,8 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: STEP,
-        find: "if (!row || row.completed_at_ms !== null || (row.version ?? 0) !== version - 1)",
-        put: "if (!row || (row.version ?? version - 1) !== version - 1)",
+        find: "if (!standing || standing.record.completedAtMs !== null || standing.version !== version - 1)",
+        put: "if (!standing || (standing.record.completedAtMs === null && standing.version !== version - 1))",
       },
     ],
     killer: "ledger",
@@ -69,14 +68,30 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     name: "no-version",
     breaks: "A step is written whatever version it was made from: two writers overwrite each other.",
     standsFor: "failure model 3.2, no_cas",
-    patches: [{ file: STEP, find: " || (row.version ?? 0) !== version - 1)", put: ")" }],
+    patches: [{ file: STEP, find: " || standing.version !== version - 1)", put: ")" }],
     killer: "ledger",
   },
   {
-    name: "balance-read-first",
-    breaks: "The balance is compared with what was read before, not with what is there when it moves.",
+    name: "stale-step",
+    breaks: "What was remembered of a generation is believed after it was rolled back.",
+    standsFor: "failure model 2.3: one event, one transaction",
+    patches: [{ file: STEP, find: "    forget: (): void => known.clear(),", put: "    forget: (): void => undefined," }],
+    killer: "ledger",
+  },
+  {
+    name: "stale-balance",
+    breaks: "What was remembered of a balance is believed after it was rolled back.",
     standsFor: "new-api issue 6609: quota overdraft by a race",
-    patches: [{ file: MONEY, find: "AND available_credits + ?1 >= 0 AND held", put: "AND held" }],
+    patches: [{ file: MONEY, find: "      heads.clear();\n", put: "" }],
+    killer: "ledger",
+  },
+  {
+    name: "balance-not-asked",
+    breaks: "Whether the balance covers the reserve is not asked, only refused by the row.",
+    standsFor: "failure model 3.2: 402 is an answer, not a defect",
+    patches: [
+      { file: ADMIT, find: "if (availableCredits < deed.reservedCredits) return", put: "if (availableCredits < 0) return" },
+    ],
     killer: "ledger",
   },
   {
@@ -86,8 +101,8 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ADMIT,
-        find: "if (deed.idempotencyKey !== null) {",
-        put: "if (deed.idempotencyKey !== null && (money.head(deed.accountSeq)?.availableCredits ?? 0) >= deed.reservedCredits) {",
+        find: 'return known(deed) ?? { kind: "insufficient_credits", availableCredits };',
+        put: 'return { kind: "insufficient_credits", availableCredits };',
       },
     ],
     killer: "ledger",
@@ -96,7 +111,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     name: "body-not-compared",
     breaks: "A key answers with its generation whatever the body says.",
     standsFor: "failure model 2.6: same key, different body",
-    patches: [{ file: ADMIT, find: "return known.body_hash === deed.bodyHash", put: "return known.body_hash !== null" }],
+    patches: [{ file: ADMIT, find: "return row.body_hash === bodyHash", put: "return row.body_hash !== null" }],
     killer: "ledger",
   },
   {
@@ -205,7 +220,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     name: "debt-forgotten",
     breaks: "What a dispute takes back and is not there to take is owed by nobody.",
     standsFor: "decisions: adjust takes at most what is available, the rest is owed",
-    patches: [{ file: OFFICE, find: "    if (moved !== credits) owe.run(accountSeq, moved - credits);\n", put: "" }],
+    patches: [{ file: OFFICE, find: "      owe.run(accountSeq, moved - credits);\n", put: "" }],
     killer: "ledger",
   },
 ];

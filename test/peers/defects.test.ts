@@ -25,7 +25,7 @@ const ROWS: readonly Row[] = [
     defect: "D2",
     peers: "generations are failed in bulk and nothing is given back",
     heldBy: [
-      ["test/store/plants.ts", "are not one hold and, once it has ended, one settlement of all of it"],
+      ["test/store/plants.ts", "the generation has not, once it has ended and not before, one settlement of all of its hold"],
       ["test/life/catalogue-change.test.ts", "every route left is removed: the attempts that were made have failed"],
     ],
   },

@@ -75,7 +75,7 @@ test("two hundred slow downloads of a large file at once grow the service by a f
     });
     // The file grows to the size of a clip, with nothing in it.
     const files = readdirSync(join(dir, "files"), { recursive: true }).map(String);
-    const stored = files.find((name) => name.endsWith(`${id}/1`)) ?? "";
+    const stored = files.find((name) => name.endsWith(`${id}.1`)) ?? "";
     truncateSync(join(dir, "files", stored), FILE_BYTES);
 
     const link = new URL(shown.output?.urls[0] ?? "");

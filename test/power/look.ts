@@ -6,6 +6,7 @@ import type { ClientLine } from "../../proof/crash/client-log.ts";
 import { originOf } from "../../proof/crash/orders.ts";
 import { attemptBehind } from "../../proof/crash/stored.ts";
 import { reading, type Tenant } from "../../proof/crash/world.ts";
+import { placeOf } from "../../src/files/local.ts";
 import type { Submission } from "../../src/simulator/log.ts";
 import type { StoreReads } from "../../src/store/store.ts";
 import type { StoredFile } from "../../src/terms.ts";
@@ -18,7 +19,7 @@ export type Told = { client: readonly ClientLine[]; submissions: readonly Submis
 
 /** Why a stored file cannot be what it was; undefined when it is. */
 const fileFault = (dir: string, id: string, { n, sha256 }: StoredFile): string | undefined => {
-  const path = join(dir, "files", createHash("sha256").update(id).digest("hex").slice(0, 2), id, String(n));
+  const path = join(dir, "files", placeOf(id, n));
   if (!existsSync(path)) return `${id}: file ${n} is not there`;
   const found = createHash("sha256").update(readFileSync(path)).digest("hex");
   return found === sha256 ? undefined : `${id}: file ${n} is another than was kept`;

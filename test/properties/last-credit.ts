@@ -57,6 +57,7 @@ const openRace = (store: Store, scheduler: fc.Scheduler) => {
     defect: (fault) => faults.push(fault),
   });
   const submit = openCorridor({
+    recentByKey: () => undefined,
     reads: {
       generationByKey: async (accountSeq, key) => {
         const found = await store.generationByKey(accountSeq, key);

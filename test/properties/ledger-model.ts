@@ -145,7 +145,7 @@ const predictBegin = (one: GenerationModel, isSent: boolean): Predicted => {
   const changes = [...closed, ...(begin ? [begin] : []), ...(isSent ? job : [])];
   // What was not sent has no time of its own yet: it waits as long as the generation may.
   const waits = { kind: "submit", n, dueAtMs: NOW_MS + 3_600_000 } as const;
-  const deed = { ...whole, attemptChanges: changes, ...(isSent ? {} : { commands: [waits] }) };
+  const deed = { ...whole, attemptChanges: changes, ...(isSent ? {} : { deadline: waits }) };
   if (hasEnded(one)) return { deed, kind: "stale", touched: one.seq };
   close(one, closed);
   one.attempts.push(isSent ? "accepted" : "intent");

@@ -40,9 +40,9 @@ export const submissionOf = (wish: Wish, again?: { seq: number; id: string }): A
     model: "vidmodel-2.0",
     idempotencyKey: wish.key === null ? null : `key-${wish.key}`,
     bodyHash: HASHES[wish.body] ?? HASHES[0],
-    input: { raw, filled: raw },
+    input: { raw, added: {} },
     plan: prices.map(([routeId, priceCredits]) => ({
-      ...{ routeId, priceCredits, expectedMs: 60_000, timeoutMs: 600_000, onRefusal: "fail", onLost: "next" },
+      ...{ routeId, priceCredits, timeoutMs: 600_000, onRefusal: "fail", onLost: "next" },
     })),
     quotedCredits: PRICES.a,
     reservedCredits: prices.at(-1)?.[1] ?? PRICES.a,

@@ -19,10 +19,10 @@ type GenerationRow = {
 };
 
 const ACCOUNT_SQL = `SELECT available_credits AS available, held_credits AS held, charged_credits AS charged,
-  owed_credits AS owed, in_progress, paused FROM account WHERE seq = ?1`;
+  owed_credits AS owed, in_progress, paused FROM balance JOIN account ON seq = account_seq WHERE seq = ?1`;
 const GENERATION_SQL = `SELECT g.status, g.cost_credits AS cost, (SELECT max(version) FROM journal WHERE seq = g.seq) AS version,
   (SELECT group_concat(state) FROM (SELECT state FROM attempt WHERE seq = g.seq ORDER BY n)) AS attempts,
-  (SELECT group_concat(kind || ' ' || credits) FROM (SELECT kind, credits FROM movement WHERE generation_seq = g.seq ORDER BY seq)) AS moved,
+  (SELECT group_concat(kind || ' ' || credits) FROM (SELECT kind, credits FROM movement WHERE generation_seq = g.seq ORDER BY chain_seq)) AS moved,
   (SELECT count(*) FROM command WHERE seq = g.seq) AS commands FROM generation g WHERE g.seq = ?1`;
 
 const accountRow = (one: AccountModel): AccountRow => ({

@@ -1,6 +1,8 @@
 // The store of the machine's property: an account for each life, and everything of a generation read in one go.
 
 import type { StepDeed, StepOutcome, Unfinished } from "../../src/deeds.ts";
+import { prepareAttemptReads } from "../../src/store/sqlite/read/attempts.ts";
+import { prepareGenerationReads } from "../../src/store/sqlite/read/generations.ts";
 import { prepareRecoveryReads } from "../../src/store/sqlite/read/recovery.ts";
 import type { Command, PlannedRoute } from "../../src/terms.ts";
 import { STARTED_AT_MS, WAIT_MS } from "../machine/explore.ts";
@@ -40,7 +42,7 @@ export const machineImage = (): Uint8Array =>
 type Born = { seq: number; id: string; accountSeq: number; plan: readonly PlannedRoute[] };
 
 /** A life may be parked; and hours may pass in it without the deadlines that would have ended it. */
-const ON_PURPOSE = ["parked:", "the first command comes after everything that could still be running"];
+const ON_PURPOSE = ["parked:", "the deadline comes after everything that could still be running"];
 
 export const openMachineStore = (image: Uint8Array) => {
   const store = new PropertyStore(image);
@@ -55,11 +57,11 @@ export const openMachineStore = (image: Uint8Array) => {
     "SELECT n, state, price_credits AS price, route_id AS route, watch_until_ms AS watchUntilMs FROM attempt WHERE seq = ?1 ORDER BY n",
   );
   const movements = db.prepare<Seen["movements"][number], [number]>(
-    "SELECT kind, credits FROM movement WHERE generation_seq = ?1 ORDER BY seq",
+    "SELECT kind, credits FROM movement WHERE generation_seq = ?1 ORDER BY chain_seq",
   );
   const account = db.prepare<Seen["account"], [number]>(
     `SELECT available_credits AS available, held_credits AS held, charged_credits AS charged, in_progress AS inProgress
-     FROM account WHERE seq = ?1`,
+     FROM balance WHERE account_seq = ?1`,
   );
   const changes = db.prepare<{ n: number }, []>("SELECT total_changes() AS n");
   const one = (deed: Parameters<typeof store.commit>[0][number]) => {
@@ -68,11 +70,13 @@ export const openMachineStore = (image: Uint8Array) => {
     return outcomes[0];
   };
   return {
+    attempt: prepareAttemptReads(db).attempt,
+    record: prepareGenerationReads(db).generationBySeq,
     admit: ({ seq, id, accountSeq, plan }: Born): void => {
       const prices = plan.map(({ priceCredits }) => priceCredits);
       const admitted = one({
         ...{ deed: "admit", seq, id, accountSeq, keySeq: accountSeq, model: "m", idempotencyKey: null, requestId: "req" },
-        ...{ bodyHash: "0".repeat(64), input: { raw: {}, filled: {} }, plan: [...plan], maxCostCredits: CREDITS },
+        ...{ bodyHash: "0".repeat(64), input: { raw: {}, added: {} }, plan: [...plan], maxCostCredits: CREDITS },
         ...{ quotedCredits: Math.min(...prices), reservedCredits: Math.max(...prices), inProgressLimit: 1 },
         ...{ createdAtMs: STARTED_AT_MS, waitEndsAtMs: STARTED_AT_MS + WAIT_MS },
       });

@@ -15,6 +15,7 @@ import type { GenerationEvent, Saying } from "../../actors/generation-words.ts";
 import { Host, type HostParts } from "../../actors/host.ts";
 import { takeUp } from "../../actors/restore.ts";
 import { makeStep } from "../../actors/step.ts";
+import { openAttempts } from "../../src/attempts.ts";
 import { type StepDeed, StoreFull, StoreUnknown, type Unfinished } from "../../src/deeds.ts";
 import { generationId, newGenerationSeq } from "../../src/ids.ts";
 import type { PlannedRoute } from "../../src/terms.ts";
@@ -54,7 +55,20 @@ const openTwin = (seq: number, plan: readonly PlannedRoute[]) => {
 const checkTakenUp = (found: Unfinished, nowMs: number): void => {
   if (found.snapshot === null) return;
   const deadline = takeUp(found, found.snapshot, nowMs, nowMs).deadlineFrom(nowMs);
-  same("the deadline taken up", deadline ? [deadline] : [], found.commands);
+  same("the deadline taken up", deadline, found.deadline);
+};
+
+/** What is in memory of the attempts that a step changed is what is on disk. */
+const checkRemembered = async (
+  store: MachineStore,
+  attempts: ReturnType<typeof openAttempts>,
+  { seq, attemptChanges }: StepDeed,
+) => {
+  for (const { n } of attemptChanges) {
+    const remembered = attempts.recent(seq, n);
+    const stored = remembered && (await store.attempt(seq, n));
+    if (!Bun.deepEquals(remembered, stored)) same("an attempt in memory", remembered, stored);
+  }
 };
 
 /** A generation with its host, which may be dropped at any moment and woken from what is on disk. */
@@ -67,6 +81,7 @@ const openSubject = async (store: MachineStore, accountSeq: number, plan: readon
   let end: CommitEnd | null = null;
   let nowMs = STARTED_AT_MS;
   let lost: string | null = null;
+  let attempts = openAttempts(store);
   const parts: HostParts = {
     collectMs: COLLECT_MS,
     keepFilesMs: KEEP_FILES_MS,
@@ -79,6 +94,10 @@ const openSubject = async (store: MachineStore, accountSeq: number, plan: readon
       posted = deed;
       const outcome = store.step(deed);
       if (end === "written") throw new StoreUnknown("planted: written all the same");
+      if (outcome.kind === "stepped") {
+        attempts.stepped(deed);
+        same("the record that a step answers with", outcome.record, await store.record(seq));
+      }
       return outcome;
     },
     space: async () => undefined,
@@ -116,14 +135,18 @@ const openSubject = async (store: MachineStore, accountSeq: number, plan: readon
       host.tell(event);
       await host.idle();
       end = null;
-      if (lost?.startsWith("planted")) host = await wake(event.atMs);
-      else if (lost !== null) throw new Error(`the host gave up: ${lost}`);
+      if (lost?.startsWith("planted")) {
+        host = await wake(event.atMs);
+        attempts = openAttempts(store);
+      } else if (lost !== null) throw new Error(`the host gave up: ${lost}`);
+      else if (posted) await checkRemembered(store, attempts, posted);
       lost = null;
       return { posted, asks };
     },
     crash: async (nowMs: number) => {
       host.end();
       host = await wake(nowMs);
+      attempts = openAttempts(store);
     },
     putAway: () => void host.putAway(),
   };

@@ -132,8 +132,11 @@ const checkEntry = ({ configured }: Message): void => {
 /** Deeds cross to the writing thread as lines, and their outcomes come back as text. */
 const checkLines = ({ input, model, key }: Message): void => {
   const account = { seq: 1, id: "acc_1", keySeq: 1, keyHash: "" };
-  const filled = { ...input, added: "by default" };
-  const admit: AdmitDeed = admitDeed(account, { model, idempotencyKey: key, input: { raw: input, filled } });
+  const admit: AdmitDeed = admitDeed(account, {
+    model,
+    idempotencyKey: key,
+    input: { raw: input, added: { more: "by default" } },
+  });
   const deeds: Deed[] = [admit, stepDeed(admit.seq, 1, { event: { type: "told", input } }), admit];
   same("deeds as lines", fromLines(toLines(deeds)), deeds.map(pack));
   const outcomes = outcomesFromText(outcomesToText([{ kind: "stale" }, { kind: "refused", reason: model }]), deeds.slice(1));

@@ -42,7 +42,7 @@ const walBytes = (dir: string): number => statSync(join(dir, "genrouter.db-wal")
 /** Looks at the service of a data directory. A connection to its database stays open between the looks, without a transaction. */
 export const openSampler = (dir: string, load: Load) => {
   const db = new Database(join(dir, "genrouter.db"), { readonly: true });
-  const inFlight = db.query<{ n: number }, []>("SELECT coalesce(sum(in_progress), 0) AS n FROM account");
+  const inFlight = db.query<{ n: number }, []>("SELECT coalesce(sum(in_progress), 0) AS n FROM balance");
   return {
     look: async (pid: number, life: number, atS: number, isWarm: boolean): Promise<Sample> => {
       const inFlightBefore = inFlight.get()?.n ?? 0;

@@ -15,9 +15,10 @@ afterAll(() => rmSync(dir, { recursive: true }));
 test("no test opens a store that is not verified when it is closed", () => {
   const openers: string[] = [];
   // Not those in texts: scripts that run in processes of their own, which end by a kill or a full disk.
+  // Nor benches: they fill a directory for the service, and have the command verify it when the service has ended.
   for (const path of new Glob("test/**/*.ts").scanSync({ cwd: root }))
     for (const line of readFileSync(join(root, path), "utf8").split("\n"))
-      if (/^import .*\bopenSqlite(Store|Here)\b/.test(line)) openers.push(path);
+      if (!path.startsWith("test/bench/") && /^import .*\bopenSqlite(Store|Here)\b/.test(line)) openers.push(path);
   expect([...new Set(openers)]).toEqual(["test/store/opened.ts"]);
 });
 
@@ -26,8 +27,8 @@ test.each(["a file", "a directory"])("a store on %s whose books are wrong fails 
   const store = await (where === "a file" ? openHere({ path, mode: "test" }) : openDirectory({ dir, mode: "test" }));
   const { seq } = await openAccount(store, 100);
   const raw = new Database(path);
-  raw.run("DROP TRIGGER account_moves");
-  raw.run("UPDATE account SET available_credits = 101 WHERE seq = ?", [seq]);
+  raw.run("DROP TRIGGER balance_moves");
+  raw.run("UPDATE balance SET available_credits = 101 WHERE account_seq = ?", [seq]);
   raw.close();
   const fault = await store.close().then(
     () => "closed",

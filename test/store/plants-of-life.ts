@@ -39,39 +39,41 @@ export const PLANTS_OF_LIFE: readonly Plant[] = [
        UPDATE journal SET state_after = 'running.parked' WHERE seq = ${CONFIRMING} AND version = 2`,
     ],
   ]),
-  ...plant(9, "nothing will ever happen to the generation: it has no command", [
-    ["a generation that nothing will move", `DELETE FROM command WHERE seq = ${RUNNING}`],
-    ["a queued generation that nothing will begin", `DELETE FROM command WHERE seq = ${QUEUED}`],
+  ...plant(9, "nothing will ever happen to the generation: it has no deadline", [
+    [
+      "a generation that nothing will move",
+      `UPDATE snapshot SET due_kind = NULL, due_n = NULL, due_at_ms = NULL WHERE seq = ${RUNNING}`,
+    ],
+    ["a running generation without a snapshot", `DELETE FROM snapshot WHERE seq = ${RUNNING}`, 10],
   ]),
-  ...plant(9, "the command comes after the deadline it stands for", [
-    ["a deadline later than the route's time", `UPDATE command SET due_at_ms = due_at_ms + 1 WHERE seq = ${RUNNING}`],
-    ["a start later than the waiting time", `UPDATE command SET due_at_ms = ${NOW_MS + 3_600_001} WHERE seq = ${QUEUED}`],
+  ...plant(9, "the deadline comes after what it stands for", [
+    ["a deadline later than the route's time", `UPDATE snapshot SET due_at_ms = due_at_ms + 1 WHERE seq = ${RUNNING}`],
   ]),
-  ...plant(9, "the first command comes after everything that could still be running", [
+  ...plant(9, "the deadline comes after everything that could still be running", [
     [
       "a deadline that is far beyond every limit",
-      `UPDATE command SET kind = 'collect', due_at_ms = ${NOW_MS * 2} WHERE seq = ${RUNNING}`,
+      `UPDATE snapshot SET due_kind = 'collect', due_at_ms = ${NOW_MS * 2} WHERE seq = ${RUNNING}`,
     ],
   ]),
-  ...plant(9, "the command is for a generation that has ended or is not there", [
-    ["a command of an ended generation", `INSERT INTO command VALUES (${ENDED}, 'attempt', 1, ${NOW_MS})`],
-    ["a command of nobody", `INSERT INTO command VALUES (7, 'start', 0, ${NOW_MS})`, 12],
+  ...plant(9, "the deadline is of a generation that has ended or is not there", [
+    [
+      "a deadline of an ended generation",
+      `INSERT INTO snapshot VALUES (${ENDED}, 1, 'succeeded', 'attempt', 1, ${NOW_MS}, '{}')`,
+      10,
+    ],
+    ["a deadline of nobody", `INSERT INTO snapshot VALUES (7, 1, 'queued', 'seat', 0, ${NOW_MS}, '{}')`, 10, 11, 12],
   ]),
-  ...plant(9, "the command is overdue", [
-    ["an overdue command", `UPDATE command SET due_at_ms = ${NOW_MS - 60_000} WHERE seq = ${RUNNING}`],
+  ...plant(9, "the deadline is overdue", [
+    ["an overdue deadline", `UPDATE snapshot SET due_at_ms = ${NOW_MS - 60_000} WHERE seq = ${RUNNING}`],
   ]),
   ...plant(9, "the generation is older than its waiting time and its attempts can explain", [
-    [
-      "a generation that is too old",
-      `UPDATE generation SET wait_ends_at_ms = ${NOW_MS - 9_000_000} WHERE seq = ${QUEUED};
-       UPDATE command SET due_at_ms = ${NOW_MS - 9_000_000} WHERE seq = ${QUEUED}`,
-    ],
+    ["a generation that is too old", `UPDATE generation SET wait_ends_at_ms = ${NOW_MS - 9_000_000} WHERE seq = ${QUEUED}`],
   ]),
 
   ...plant(10, "the versions of the journal have a gap, or the snapshot is not of the last one", [
     ["a gap in the versions", `DELETE FROM journal WHERE seq = ${FAILED} AND version = 2`],
     ["a snapshot of another version", `UPDATE snapshot SET version = 7 WHERE seq = ${RUNNING}`],
-    ["a snapshot after the end", `INSERT INTO snapshot VALUES (${ENDED}, 2, 'succeeded', '{}')`],
+    ["a snapshot after the end", `INSERT INTO snapshot VALUES (${ENDED}, 2, 'succeeded', NULL, NULL, NULL, '{}')`],
   ]),
   ...plant(10, "the snapshot rests in another state than its journal line led to", [
     ["a snapshot of another state", `UPDATE snapshot SET state = 'running.backingOff' WHERE seq = ${RUNNING}`],
@@ -112,13 +114,10 @@ export const PLANTS_OF_LIFE: readonly Plant[] = [
   ]),
 
   ...plant(11, "the movement is not of its generation's account", [
-    [
-      "a generation in other hands",
-      `UPDATE generation SET account_seq = 2 WHERE seq = ${FAILED}; UPDATE submission SET key_seq = 2 WHERE seq = ${FAILED}`,
-    ],
+    ["a generation in other hands", `UPDATE generation SET account_seq = 2, key_seq = 2 WHERE seq = ${FAILED}`, 1, 2],
   ]),
   ...plant(11, "the key it was submitted with is not of its account", [
-    ["a submission with another account's key", `UPDATE submission SET key_seq = 2 WHERE seq = ${QUEUED}`],
+    ["a submission with another account's key", `UPDATE generation SET key_seq = 2 WHERE seq = ${QUEUED}`],
   ]),
   ...plant(11, "the row is of a generation that is not there", [
     ["a journal of nothing", "INSERT INTO journal VALUES (1, 1, 0, 1, 'queued', '{}')", 10, 12],
@@ -138,10 +137,10 @@ export const PLANTS_OF_LIFE: readonly Plant[] = [
     ["a table that nobody knows", "CREATE TABLE stranger (x)"],
   ]),
   ...plant(12, "the row was written by an epoch that never opened the file", [
-    ["a write by an owner that never was", "UPDATE movement SET epoch = 9 WHERE seq = (SELECT max(seq) FROM movement)"],
+    ["a write by an owner that never was", "UPDATE posting SET epoch = 9 WHERE seq = (SELECT max(seq) FROM posting)"],
   ]),
   ...plant(12, "an epoch wrote after its successor had begun to", [
-    ["a write by an owner after its successor's", "UPDATE movement SET epoch = 1 WHERE seq = (SELECT max(seq) FROM movement)"],
+    ["a write by an owner after its successor's", "UPDATE posting SET epoch = 1 WHERE seq = (SELECT max(seq) FROM posting)"],
     ["a journal line by an owner after its successor's", `UPDATE journal SET epoch = 2 WHERE seq = ${FAILED} AND version = 2`],
   ]),
   ...plant(12, "the epochs do not follow each other", [

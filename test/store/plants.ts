@@ -17,53 +17,66 @@ export const plant = (
   rows: readonly (readonly [what: string, sql: string, ...also: number[]])[],
 ): Plant[] => rows.map(([what, sql, ...also]) => ({ invariant, fault, what, sql, also }));
 
-const MOVEMENT = `account_seq, chain_seq, kind, credits, from_side, to_side, generation_seq, attempt_n, available_after, held_after,
-  at_ms, epoch, hash, note`;
-/** A movement that says what an existing one says, at another place. */
+const POSTING = `account_seq, chain_seq, previous, after_seq, kind, credits, from_side, to_side, generation_seq, attempt_n, available_after,
+  held_after, at_ms, epoch, hash, note`;
+/** A posting that says what an existing one says, at another place. */
 const again = (changes: Record<string, string>, where: string): string =>
-  `INSERT INTO movement (${MOVEMENT}) SELECT ${MOVEMENT.replaceAll("\n", "")
+  `INSERT INTO posting (${POSTING}) SELECT ${POSTING.replaceAll("\n", "")
     .split(",")
     .map((column) => changes[column.trim()] ?? column.trim())
-    .join(", ")} FROM movement WHERE ${where}`;
-const SECOND_MOVEMENT = "account_seq = 1 AND chain_seq = 2";
+    .join(", ")} FROM posting WHERE ${where}`;
 
 /** Invariants 1 to 6. */
 export const PLANTS_OF_MONEY: readonly Plant[] = [
   ...plant(1, "the movement does not follow from the one before it", [
-    ["a note that was changed", "UPDATE movement SET note = 'gift' WHERE kind = 'topup' AND account_seq = 1"],
-    ["a time that was changed", `UPDATE movement SET at_ms = at_ms + 1 WHERE ${SECOND_MOVEMENT}`],
-    ["an amount that was changed", "UPDATE movement SET credits = credits + 1 WHERE kind = 'topup' AND account_seq = 1"],
-    ["a hash that was changed", `UPDATE movement SET hash = printf('%064d', 1) WHERE ${SECOND_MOVEMENT}`],
-    ["a movement that was taken out of the middle", `DELETE FROM movement WHERE ${SECOND_MOVEMENT}`, 2, 3],
+    ["a note that was changed", "UPDATE posting SET note = 'gift' WHERE kind = 'topup' AND account_seq = 1"],
+    ["a time of a hold that was changed", `UPDATE generation SET created_at_ms = created_at_ms - 1 WHERE seq = ${RUNNING}`],
+    ["an amount that was changed", "UPDATE posting SET credits = credits + 1 WHERE kind = 'topup' AND account_seq = 1"],
+    ["a hash of a hold that was changed", `UPDATE generation SET hold_hash = printf('%064d', 1) WHERE seq = ${RUNNING}`],
+    ["a hash that was changed", `UPDATE posting SET hash = printf('%064d', 1) WHERE kind = 'capture'`],
+    [
+      "a movement that was taken out of the middle",
+      `DELETE FROM posting WHERE kind = 'capture' AND generation_seq = ${ENDED}`,
+      2,
+      3,
+    ],
     [
       "two movements that were swapped",
-      `UPDATE movement SET chain_seq = -chain_seq WHERE account_seq = 1 AND chain_seq IN (3, 5);
-       UPDATE movement SET chain_seq = iif(chain_seq = -3, 5, 3) WHERE account_seq = 1 AND chain_seq < 0`,
+      `UPDATE posting SET chain_seq = -chain_seq WHERE generation_seq = ${ENDED};
+       UPDATE posting SET chain_seq = -chain_seq + iif(kind = 'capture', 1, -1) WHERE chain_seq < 0`,
     ],
     [
       "a movement that was put in, the others moved up",
-      `UPDATE movement SET chain_seq = -chain_seq - 1 WHERE account_seq = 2 AND chain_seq >= 2;
-       UPDATE movement SET chain_seq = -chain_seq WHERE chain_seq < 0;
+      `UPDATE posting SET chain_seq = chain_seq + 1 WHERE account_seq = 2 AND chain_seq >= 2;
        ${again({ chain_seq: "2", credits: "1", epoch: "2" }, "kind = 'topup' AND account_seq = 2")}`,
     ],
+    [
+      "a movement that names another before it",
+      `UPDATE posting SET previous = 1 WHERE kind = 'release' AND generation_seq = ${ENDED}`,
+    ],
+    ["a hold that names another before it", `UPDATE generation SET hold_previous = 99 WHERE seq = ${RUNNING}`],
     [
       "a movement that was put on the end",
       again({ chain_seq: "99", credits: "1", epoch: "2" }, "kind = 'topup' AND account_seq = 2"),
     ],
   ]),
-  ...plant(1, "the account row is not where its movements lead", [
-    ["a movement that was cut off the end", "DELETE FROM movement WHERE account_seq = 2 AND kind = 'adjust'", 12],
-    ["a chain whose end was forgotten", "UPDATE account SET chain_seq = chain_seq - 1 WHERE seq = 1"],
-    ["a chain that ends in another hash", "UPDATE account SET chain_hash = printf('%064d', 1) WHERE seq = 1"],
+  ...plant(1, "the balance is not where its movements lead", [
+    ["a movement that was cut off the end", "DELETE FROM posting WHERE account_seq = 2 AND kind = 'adjust'", 12],
+    ["a chain whose end was forgotten", "UPDATE balance SET chain_seq = chain_seq - 1 WHERE account_seq = 1"],
+    ["a chain that ends in another row", "UPDATE balance SET chain_end = chain_end + 1 WHERE account_seq = 1"],
   ]),
   ...plant(1, "balance and charges are not what the movements add up to", [
-    ["a balance that no movement explains", "UPDATE account SET available_credits = available_credits + 100 WHERE seq = 1"],
-    ["charges that no capture explains", "UPDATE account SET charged_credits = charged_credits + 1 WHERE seq = 1"],
+    [
+      "a balance that no movement explains",
+      "UPDATE balance SET available_credits = available_credits + 100 WHERE account_seq = 1",
+    ],
+    ["charges that no capture explains", "UPDATE balance SET charged_credits = charged_credits + 1 WHERE account_seq = 1"],
   ]),
   ...plant(1, "all that was put in is not all that is there and was charged", [
-    ["credits out of nothing", "UPDATE account SET available_credits = available_credits + 100 WHERE seq = 2"],
+    ["credits out of nothing", "UPDATE balance SET available_credits = available_credits + 100 WHERE account_seq = 2"],
   ]),
-  ...plant(1, "the movement is of an account that is not there", [
+  ...plant(1, "the movement is of an account that is not there, or the account has no balance", [
+    ["an account without a balance", "INSERT INTO account (id, name, created_at_ms) VALUES ('acc_x', 'x', 1)"],
     ["a top-up of nobody", again({ account_seq: "77", epoch: "2" }, "kind = 'topup' AND account_seq = 2")],
   ]),
   ...plant(1, "the two entries of a movement do not add up to zero", [
@@ -74,7 +87,7 @@ export const PLANTS_OF_MONEY: readonly Plant[] = [
     ],
   ]),
   ...plant(1, "what is owed is not what was asked and not there to take", [
-    ["a debt that was forgiven by hand", "UPDATE account SET owed_credits = 0 WHERE seq = 2"],
+    ["a debt that was forgiven by hand", "UPDATE balance SET owed_credits = 0 WHERE account_seq = 2"],
   ]),
   ...plant(1, "a credit is not the movement it names", [
     ["a credit of another amount", "UPDATE credit SET asked_credits = 4000, moved_credits = 4000 WHERE seq = 1"],
@@ -89,34 +102,30 @@ export const PLANTS_OF_MONEY: readonly Plant[] = [
   ]),
 
   ...plant(2, "held is not the reserve of the generations in progress", [
-    ["a reserve that was changed", `UPDATE generation SET reserved_credits = 200 WHERE seq = ${QUEUED}`, 3, 4],
-    ["a wrong number in progress", "UPDATE account SET in_progress = 9 WHERE seq = 1"],
+    ["a reserve that was changed", `UPDATE generation SET reserved_credits = 200 WHERE seq = ${QUEUED}`, 1, 4],
+    ["a wrong number in progress", "UPDATE balance SET in_progress = 9 WHERE account_seq = 1"],
     [
       "held above the balance",
-      "UPDATE account SET held_credits = held_credits + 9999, available_credits = available_credits - 9999 WHERE seq = 1",
+      "UPDATE balance SET held_credits = held_credits + 9999, available_credits = available_credits - 9999 WHERE account_seq = 1",
       1,
     ],
   ]),
   ...plant(2, "held is not the holds less their settlements", [
-    ["a hold that was lost", `DELETE FROM movement WHERE kind = 'hold' AND generation_seq = ${QUEUED}`, 1, 3],
+    ["a hold that was lost", `DELETE FROM generation WHERE seq = ${QUEUED}`, 1],
   ]),
 
-  ...plant(3, "the movements of the generation are not one hold and, once it has ended, one settlement of all of it", [
+  ...plant(3, "the generation has not, once it has ended and not before, one settlement of all of its hold", [
     [
       "a settlement of a generation that goes on",
-      `UPDATE movement SET generation_seq = ${RUNNING} WHERE kind = 'release' AND generation_seq = ${FAILED}`,
+      `UPDATE posting SET generation_seq = ${RUNNING} WHERE kind = 'release' AND generation_seq = ${FAILED}`,
       1,
     ],
     ["a second capture", again({ chain_seq: "999", epoch: "2" }, `kind = 'capture' AND generation_seq = ${ENDED}`), 1, 2, 12],
-    ["a failure that gave nothing back", `DELETE FROM movement WHERE kind = 'release' AND generation_seq = ${FAILED}`, 1, 2],
-    ["a success that gave no rest back", `DELETE FROM movement WHERE kind = 'release' AND generation_seq = ${ENDED}`, 1, 2],
+    ["a failure that gave nothing back", `DELETE FROM posting WHERE kind = 'release' AND generation_seq = ${FAILED}`, 1, 2],
+    ["a success that gave no rest back", `DELETE FROM posting WHERE kind = 'release' AND generation_seq = ${ENDED}`, 1, 2],
   ]),
   ...plant(3, "the settlement stands before the hold", [
-    [
-      "a hold that was moved behind its settlement",
-      `UPDATE movement SET chain_seq = 1000 WHERE kind = 'hold' AND generation_seq = ${ENDED}`,
-      1,
-    ],
+    ["a hold that was moved behind its settlement", `UPDATE generation SET hold_chain_seq = 1000 WHERE seq = ${ENDED}`, 1],
   ]),
 
   ...plant(4, "the cost is not the price of the one attempt delivered", [
@@ -134,19 +143,15 @@ export const PLANTS_OF_MONEY: readonly Plant[] = [
   ]),
   ...plant(4, "quote and reserve are not the cheapest and the dearest price of the plan", [
     ["a quote that is not the cheapest price", `UPDATE generation SET quoted_credits = 1 WHERE seq = ${QUEUED}`],
-    ["a plan without routes", `UPDATE submission SET plan = '[]' WHERE seq = ${QUEUED}`],
+    ["a plan without routes", `INSERT INTO plan VALUES (99, '[]'); UPDATE generation SET plan_seq = 99 WHERE seq = ${QUEUED}`],
   ]),
   ...plant(4, "a price is above the most it may cost", [
-    ["a route dearer than was allowed", `UPDATE submission SET max_cost_credits = 100 WHERE seq = ${QUEUED}`],
+    ["a route dearer than was allowed", `UPDATE generation SET max_cost_credits = 100 WHERE seq = ${QUEUED}`],
   ]),
   ...plant(4, "the attempt does not have the price its route was planned with", [
     ["an attempt that became cheaper", `UPDATE attempt SET price_credits = 74 WHERE seq = ${FAILED} AND n = 1`],
   ]),
 
-  ...plant(5, "the generation and its submission are not both there", [
-    ["a submission that is gone", `DELETE FROM submission WHERE seq = ${QUEUED}`, 4],
-    ["a generation that is gone", `DELETE FROM generation WHERE seq = ${QUEUED}`, 2, 9, 11, 12],
-  ]),
   ...plant(5, "the status of the generation is not what its journal led to", [
     [
       "an end that the journal does not know",

@@ -66,11 +66,10 @@ export const admitDeed = (account: Account, changes: Partial<AdmitDeed> = {}): A
     model: "vidmodel-2.0",
     idempotencyKey: null,
     bodyHash: "b".repeat(64),
-    input: { raw, filled: { ...raw, resolution: "720p" } },
+    input: { raw, added: { resolution: "720p" } },
     plan: Object.entries(PRICES).map(([routeId, priceCredits]) => ({
       routeId,
       priceCredits,
-      expectedMs: 60_000,
       timeoutMs: 600_000,
       onRefusal: "fail",
       onLost: "next",
@@ -123,7 +122,7 @@ export const startedDeed = (deed: AdmitDeed, version = 1, n = 1, route: keyof ty
       { n, state: "sending", request: '{"method":"POST"}', sentAtMs: NOW_MS + 500, endsAtMs: NOW_MS + 600_500 },
       { n, state: "accepted", job: { jobId: `job-${deed.seq}-${n}`, urls: { poll: "https://up.example/1" } } },
     ],
-    commands: [{ kind: "attempt", n, dueAtMs: NOW_MS + 600_500 }],
+    deadline: { kind: "attempt", n, dueAtMs: NOW_MS + 600_500 },
   });
 
 /** The step that charges attempt `n` and ends the generation. */

@@ -30,46 +30,45 @@ afterEach(() => {
 });
 afterAll(() => rmSync(dir, { recursive: true }));
 
-const MOVEMENT =
-  "account_seq, chain_seq, kind, credits, from_side, to_side, generation_seq, attempt_n, available_after, held_after, at_ms, epoch, hash";
+const POSTING =
+  "seq, account_seq, chain_seq, previous, after_seq, kind, credits, from_side, to_side, generation_seq, attempt_n, available_after, held_after, at_ms, epoch, hash";
 const RUNNING = "(SELECT seq FROM generation WHERE status = 'running')";
 const ENDED = "(SELECT seq FROM generation WHERE status = 'succeeded')";
-const STEP_ACCOUNT = "UPDATE account SET chain_seq = chain_seq + 1, chain_hash = printf('%064d', 1)";
+/** A posting behind the end of the account's chain, as its balance would have to follow. */
+const post = (kind: string, credits: number, sides: string, generation: string, available: string, held: string) =>
+  `INSERT INTO posting (${POSTING}) SELECT 99, account_seq, chain_seq + 1, chain_end, 0, '${kind}', ${credits}, ${sides}, ${generation}, 1,
+     available_credits ${available}, held_credits ${held}, 0, 1, printf('%064d', 1) FROM balance`;
+const STEP = "UPDATE balance SET chain_seq = chain_seq + 1, chain_end = 99";
 
 test.each([
-  ["a movement is never changed", "UPDATE movement SET credits = credits + 1"],
-  ["a movement is never deleted", "DELETE FROM movement WHERE kind = 'topup'"],
+  ["a movement is never changed", "UPDATE posting SET credits = credits + 1"],
+  ["a movement is never deleted", "DELETE FROM posting WHERE kind = 'topup'"],
   ["a journal line is never changed", "UPDATE journal SET at_ms = 0"],
   ["a journal line is never deleted", "DELETE FROM journal"],
-  ["a submission is never changed", "UPDATE submission SET raw = '{}'"],
-  ["a submission is never deleted", "DELETE FROM submission"],
+  ["what was agreed at submission is never changed", `UPDATE generation SET raw = '{}' WHERE seq = ${RUNNING}`],
+  [
+    "what was agreed at submission is never changed",
+    `UPDATE generation SET hold_hash = printf('%064d', 1) WHERE seq = ${RUNNING}`,
+  ],
   ["a request is never changed", "UPDATE attempt_request SET request = ''"],
   ["a request is never deleted", "DELETE FROM attempt_request"],
   ["a credit is never changed", "UPDATE credit SET asked_credits = 1, moved_credits = 1"],
   ["a credit is never deleted", "DELETE FROM credit"],
   ["a generation is never deleted", `DELETE FROM generation WHERE seq = ${ENDED}`],
   ["an attempt is never deleted", "DELETE FROM attempt"],
-  ["a balance changes only with the next movement of its chain", "UPDATE account SET available_credits = available_credits + 1"],
-  ["a balance changes only with the next movement of its chain", "UPDATE account SET charged_credits = 0"],
+  ["a balance changes only with the next movement of its chain", "UPDATE balance SET available_credits = available_credits + 1"],
+  ["a balance changes only with the next movement of its chain", "UPDATE balance SET charged_credits = 0"],
+  ["a movement agrees with its account", `${STEP}, available_credits = available_credits + 1`],
   [
     "a movement agrees with its account",
-    `INSERT INTO movement (${MOVEMENT}) VALUES (1, 99, 'topup', 5, 'funding', 'available', NULL, NULL, 5, 0, 0, 1, printf('%064d', 0))`,
+    `${post("topup", 5, "'funding', 'available'", "NULL", "+ 5", "")}; ${STEP}, available_credits = available_credits + 6`,
   ],
   [
-    "a hold is the reserve of its generation",
-    `${STEP_ACCOUNT}, available_credits = available_credits - 5, held_credits = held_credits + 5; INSERT INTO movement (${MOVEMENT})
-     SELECT seq, chain_seq, 'hold', 5, 'available', 'held', ${RUNNING}, NULL, available_credits, held_credits, 0, 1, chain_hash FROM account`,
+    "a movement agrees with its account",
+    `UPDATE balance SET chain_seq = chain_seq + 1, chain_end = -${RUNNING}, available_credits = available_credits - 110, held_credits = held_credits + 110`,
   ],
-  [
-    "a settlement takes at most what is held",
-    `${STEP_ACCOUNT}, held_credits = held_credits - 111, charged_credits = charged_credits + 111; INSERT INTO movement (${MOVEMENT})
-     SELECT seq, chain_seq, 'capture', 111, 'held', 'charged', ${RUNNING}, 1, available_credits, held_credits, 0, 1, chain_hash FROM account`,
-  ],
-  [
-    "a settlement comes before its end",
-    `${STEP_ACCOUNT}, held_credits = held_credits - 1, charged_credits = charged_credits + 1; INSERT INTO movement (${MOVEMENT})
-     SELECT seq, chain_seq, 'capture', 1, 'held', 'charged', ${ENDED}, 1, available_credits, held_credits, 0, 1, chain_hash FROM account`,
-  ],
+  ["a settlement takes at most what is held", post("capture", 111, "'held', 'charged'", RUNNING, "", "- 111")],
+  ["a settlement comes before the end of its generation", post("capture", 1, "'held', 'charged'", ENDED, "", "- 1")],
   ["a generation that has ended is never changed", `UPDATE generation SET cost_credits = 1 WHERE seq = ${ENDED}`],
   ["a generation that has ended is never changed", `UPDATE generation SET output = '{}' WHERE seq = ${ENDED}`],
   [
@@ -94,21 +93,22 @@ test.each([
   ["after the end an attempt is not sent and not charged", `UPDATE attempt SET state = 'failed' WHERE seq = ${ENDED}`],
   [
     "an attempt begins as an intent of a generation that has not ended",
-    `INSERT INTO attempt (seq, n, ref, route_id, provider, endpoint, options, kind, price_credits, state) VALUES (${ENDED}, 2, 'r', 'b', 'p', 'e', '{}', 'image', 1, 'intent')`,
+    `INSERT INTO attempt (seq, n, ref, route_id, provider, endpoint, options_seq, kind, price_credits, state) VALUES (${ENDED}, 2, 'r', 'b', 'p', 'e', 1, 'image', 1, 'intent')`,
   ],
   [
-    "UNIQUE constraint failed: movement.generation_seq, movement.kind",
-    `${STEP_ACCOUNT}, available_credits = available_credits - 110, held_credits = held_credits + 110;
-     INSERT INTO movement (${MOVEMENT}) SELECT seq, chain_seq, 'hold', 110, 'available', 'held', ${RUNNING}, NULL, available_credits, held_credits, 0, 1, chain_hash FROM account`,
+    "UNIQUE constraint failed: posting.generation_seq, posting.kind",
+    `${post("release", 1, "'held', 'available'", RUNNING, "+ 1", "- 1")};
+     INSERT INTO posting (${POSTING}) SELECT 100, account_seq, chain_seq, previous, after_seq, kind, credits, from_side, to_side, generation_seq,
+       attempt_n, available_after, held_after, at_ms, epoch, hash FROM posting WHERE seq = 99`,
   ],
   ["CHECK constraint failed", `UPDATE generation SET message = 'x' WHERE status = 'queued'`],
   ["CHECK constraint failed", `UPDATE generation SET cost_credits = 75 WHERE seq = ${RUNNING}`],
-  ["CHECK constraint failed", `${STEP_ACCOUNT}, available_credits = -1`],
-  ["CHECK constraint failed", `${STEP_ACCOUNT}, available_credits = 9007199254740992`],
+  ["CHECK constraint failed", `DROP TRIGGER balance_moves; UPDATE balance SET available_credits = -1`],
+  ["CHECK constraint failed", `DROP TRIGGER balance_moves; UPDATE balance SET available_credits = 9007199254740992`],
   [
     "UNIQUE constraint failed: attempt.ref",
-    `INSERT INTO attempt (seq, n, ref, route_id, provider, endpoint, options, kind, price_credits, state)
-     SELECT seq, 2, ref, 'b', 'p', 'e', '{}', 'image', 1, 'intent' FROM attempt WHERE seq = ${RUNNING}`,
+    `INSERT INTO attempt (seq, n, ref, route_id, provider, endpoint, options_seq, kind, price_credits, state)
+     SELECT seq, 2, ref, 'b', 'p', 'e', 1, 'image', 1, 'intent' FROM attempt WHERE seq = ${RUNNING}`,
   ],
 ])("%s (%#)", (fault, sql) => {
   expect(() => db.run(sql)).toThrow(fault);

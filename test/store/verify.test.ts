@@ -90,7 +90,7 @@ describe("verify finds", () => {
 });
 
 test("what is overdue does not count while the service is not running", async () => {
-  const sql = `UPDATE command SET due_at_ms = ${NOW_MS - 60_000} WHERE seq = (SELECT max(seq) FROM generation WHERE status = 'running')`;
+  const sql = `UPDATE snapshot SET due_at_ms = ${NOW_MS - 60_000} WHERE seq = (SELECT max(seq) FROM generation WHERE status = 'running')`;
   expect(await brokenBy(sql, null)).toEqual([]);
   expect((await brokenBy(sql)).map(({ invariant }) => invariant)).toEqual([9]);
 });

@@ -1,53 +1,51 @@
-// Accepts a submission: key, generations in progress and balance are decided in that order, then the rows are written.
+// Accepts a submission: key, generations in progress and balance are decided in that order of rank, then the rows are written.
 import type { Database } from "bun:sqlite";
 import type { AdmitOutcome } from "../../deeds.ts";
-import type { Money } from "./money.ts";
+import type { Interned } from "./interned.ts";
+import { chain, type Money } from "./money.ts";
 import { admittedRecord, type PackedAdmit } from "./pack.ts";
 import { RECORD_COLUMNS, type RecordRow, toRecord } from "./read/record.ts";
 import { DeedRefused } from "./refused.ts";
 
-export const prepareAdmit = (db: Database, money: Money) => {
+export const prepareAdmit = (db: Database, money: Money, plans: Interned) => {
   const selectKey = db.prepare<RecordRow & { body_hash: string }, [number, string]>(
     `SELECT ${RECORD_COLUMNS}, g.body_hash FROM generation g WHERE g.account_seq = ?1 AND g.idempotency_key = ?2`,
   );
+  // That the key is new is found out by putting it into its index: looking first would walk the index twice.
   const insertGeneration = db.prepare(
-    `INSERT INTO generation (seq, account_seq, id, model, status, quoted_credits, reserved_credits, created_at_ms,
-       wait_ends_at_ms, body_hash, idempotency_key) VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, ?7, ?8, ?9, ?10)`,
+    `INSERT INTO generation (seq, account_seq, id, model, status, quoted_credits, reserved_credits, created_at_ms, wait_ends_at_ms,
+       body_hash, idempotency_key, hold_chain_seq, hold_previous, hold_available_after, hold_held_after, hold_epoch, hold_hash, key_seq,
+       max_cost_credits, request_id, plan_seq, raw, added)
+     VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ${money.epoch}, ?15, ?16, ?17, ?18, ?19, ?20, ?21)
+     ON CONFLICT (account_seq, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING`,
   );
-  const insertSubmission = db.prepare("INSERT INTO submission VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
-  const insertStart = db.prepare("INSERT INTO command (seq, kind, n, due_at_ms) VALUES (?1, 'start', 0, ?2)");
+
+  /** The generation that the key already made. */
+  const known = ({ accountSeq, idempotencyKey, bodyHash }: PackedAdmit): AdmitOutcome | undefined => {
+    const row = idempotencyKey === null ? null : selectKey.get(accountSeq, idempotencyKey);
+    if (!row) return undefined;
+    return row.body_hash === bodyHash ? { kind: "replayed", record: toRecord(row) } : { kind: "idempotency_conflict" };
+  };
 
   return (deed: PackedAdmit): AdmitOutcome => {
-    if (deed.idempotencyKey !== null) {
-      const known = selectKey.get(deed.accountSeq, deed.idempotencyKey);
-      if (known)
-        return known.body_hash === deed.bodyHash
-          ? { kind: "replayed", record: toRecord(known) }
-          : { kind: "idempotency_conflict" };
-    }
     const head = money.head(deed.accountSeq);
     if (!head) throw new DeedRefused(`there is no account ${deed.accountSeq}`);
-    const shifted = money.shift(
-      deed.accountSeq,
-      head,
-      {
-        kind: "hold",
-        credits: deed.reservedCredits,
-        from: "available",
-        to: "held",
-        generationSeq: deed.seq,
-        attemptN: null,
-        atMs: deed.createdAtMs,
-        note: null,
-        progress: 1,
-      },
-      deed.inProgressLimit,
-    );
-    if (!shifted)
-      return head.inProgress >= deed.inProgressLimit
-        ? { kind: "concurrency_limit" }
-        : { kind: "insufficient_credits", availableCredits: head.availableCredits };
-    insertGeneration.run(
+    const { availableCredits } = head;
+    // A key that was used before outranks both; otherwise limit, then balance.
+    if (head.inProgress >= deed.inProgressLimit) return known(deed) ?? { kind: "concurrency_limit" };
+    if (availableCredits < deed.reservedCredits) return known(deed) ?? { kind: "insufficient_credits", availableCredits };
+    const held = chain(head, {
+      kind: "hold",
+      credits: deed.reservedCredits,
+      from: "available",
+      to: "held",
+      generationSeq: deed.seq,
+      attemptN: null,
+      atMs: deed.createdAtMs,
+      note: null,
+      progress: 1,
+    });
+    const { changes } = insertGeneration.run(
       deed.seq,
       deed.accountSeq,
       deed.id,
@@ -58,19 +56,24 @@ export const prepareAdmit = (db: Database, money: Money) => {
       deed.waitEndsAtMs,
       deed.bodyHash,
       deed.idempotencyKey,
-    );
-    insertSubmission.run(
-      deed.seq,
+      held.link.chainSeq,
+      head.chainEnd,
+      held.link.availableAfter,
+      held.link.heldAfter,
+      held.hash,
       deed.keySeq,
       deed.maxCostCredits,
       deed.requestId,
-      deed.planJson,
-      deed.addedJson,
-      deed.filledJson,
+      plans.seqOf(deed.planJson),
       deed.rawJson,
+      deed.addedJson,
     );
-    insertStart.run(deed.seq, deed.createdAtMs);
-    money.record(deed.accountSeq, shifted);
+    if (changes === 0) {
+      const before = known(deed);
+      if (!before) throw new DeedRefused("a key that was used before has no generation");
+      return before;
+    }
+    money.hold(deed.accountSeq, held, deed.seq);
     return { kind: "admitted", record: admittedRecord(deed) };
   };
 };

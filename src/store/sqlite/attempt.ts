@@ -2,6 +2,7 @@
 import type { Database } from "bun:sqlite";
 import type { AttemptChange } from "../../deeds.ts";
 import type { AttemptState } from "../../terms.ts";
+import { prepareInterned } from "./interned.ts";
 import { DeedRefused } from "./refused.ts";
 
 const UNDER_WAY: ReadonlySet<AttemptState> = new Set(["intent", "sending", "accepted"]);
@@ -10,9 +11,10 @@ const json = (value: unknown): string | null => (value === undefined ? null : JS
 
 export const prepareAttempts = (db: Database) => {
   const insert = db.prepare(
-    `INSERT INTO attempt (seq, n, ref, route_id, provider, endpoint, options, kind, price_credits, state)
+    `INSERT INTO attempt (seq, n, ref, route_id, provider, endpoint, options_seq, kind, price_credits, state)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'intent')`,
   );
+  const options = prepareInterned(db, "route_options", "options");
   const insertRequest = db.prepare("INSERT INTO attempt_request VALUES (?1, ?2, ?3)");
   const update = db.prepare(
     `UPDATE attempt SET state = coalesce(?3, state), sent_at_ms = coalesce(?4, sent_at_ms), ends_at_ms = coalesce(?5, ends_at_ms),
@@ -40,7 +42,7 @@ export const prepareAttempts = (db: Database) => {
           route.routeId,
           route.provider,
           route.endpoint,
-          JSON.stringify(route.options),
+          options.seqOf(JSON.stringify(route.options)),
           route.kind,
           priceCredits,
         );
@@ -77,6 +79,8 @@ export const prepareAttempts = (db: Database) => {
     deliver: (seq: number, n: number, atMs: number): void => {
       deliver.run(seq, n, atMs);
     },
+    /** Something was rolled back: what is known of the rows is read anew. */
+    forget: (): void => options.forget(),
   };
 };
 export type Attempts = ReturnType<typeof prepareAttempts>;

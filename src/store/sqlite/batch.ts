@@ -4,6 +4,7 @@ import { type DeedOutcome, StoreFull, StoreUnknown } from "../../deeds.ts";
 import { prepareAdmit } from "./admit.ts";
 import { prepareAttempts } from "./attempt.ts";
 import { faultCode, faultText } from "./faults.ts";
+import { prepareInterned } from "./interned.ts";
 import { prepareMoney } from "./money.ts";
 import { prepareOffice } from "./office.ts";
 import type { PackedDeed } from "./pack.ts";
@@ -29,7 +30,8 @@ const asStoreFault = (fault: unknown, during: string): Error => {
 export const openBatch = (db: Database, epoch: number): Batch => {
   const money = prepareMoney(db, epoch);
   const attempts = prepareAttempts(db);
-  const admit = prepareAdmit(db, money);
+  const plans = prepareInterned(db, "plan", "routes");
+  const admit = prepareAdmit(db, money, plans);
   const step = prepareStep(db, epoch, money, attempts);
   const office = prepareOffice(db, money, attempts);
   const begin = db.prepare("BEGIN IMMEDIATE");
@@ -43,10 +45,16 @@ export const openBatch = (db: Database, epoch: number): Batch => {
       case "admit":
         return admit(deed);
       case "step":
-        return step(deed);
+        return step.carryOut(deed);
       default:
         return office(deed);
     }
+  };
+  const forget = () => {
+    money.forget();
+    attempts.forget();
+    plans.forget();
+    step.forget();
   };
   const carryOutAlone = (deed: PackedDeed): DeedOutcome => {
     savepoint.run();
@@ -56,12 +64,14 @@ export const openBatch = (db: Database, epoch: number): Batch => {
     } catch (fault) {
       if (!isOwnFault(fault)) throw fault;
       undo.run();
+      forget();
       outcome = { kind: "refused", reason: faultText(fault) };
     }
     release.run();
     return outcome;
   };
   const rollBack = (): void => {
+    forget();
     // SQLite has already rolled back by itself after some faults, a full disk among them.
     if (db.inTransaction) db.run("ROLLBACK");
   };

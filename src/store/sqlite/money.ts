@@ -1,13 +1,16 @@
-// The one way credits move: the account row conditionally, then the movement that chains to the one before it.
+// The one way credits move: the movement that chains to the one before it, then the balance conditionally, which must say the same.
 import type { Database } from "bun:sqlite";
 import type { Credits, LedgerSide, MovementKind } from "../../terms.ts";
+import { DeedRefused } from "./refused.ts";
 
-/** The account row as money sees it: what stands where, and the end of its chain. */
+/** A balance as money sees it: what stands where, and the end of its chain. */
 export type Head = {
   availableCredits: Credits;
   heldCredits: Credits;
   inProgress: number;
   chainSeq: number;
+  /** The last movement as `movement` numbers it: a posting's row, or, below zero, a generation's; null before the first. */
+  chainEnd: number | null;
   chainHash: string;
 };
 
@@ -30,98 +33,132 @@ export type Link = {
 export const chainStart = (accountId: string): string => Bun.CryptoHasher.hash("sha256", accountId, "hex");
 
 /**
- * The hash of a movement: SHA-256, hex, of these columns of its row joined by `|`, null as nothing, the note last:
+ * The hash of a movement: SHA-256, hex, of these columns of `movement` joined by `|`, null as nothing, the note last:
  * previous hash, chain_seq, kind, credits, from_side, to_side, generation_seq, attempt_n, available_after, held_after,
- * at_ms, note. So a chain can be recomputed with nothing but the table.
+ * at_ms, note. So a chain can be recomputed with nothing but the view.
  */
 export const linkHash = (previous: string, link: Link): string =>
-  Bun.CryptoHasher.hash(
-    "sha256",
+  Bun.SHA256.hash(
     `${previous}|${link.chainSeq}|${link.kind}|${link.credits}|${link.from}|${link.to}|${link.generationSeq ?? ""}|${link.attemptN ?? ""}|${link.availableAfter}|${link.heldAfter}|${link.atMs}|${link.note ?? ""}`,
     "hex",
   );
 
-export type Move = {
-  kind: MovementKind;
-  credits: Credits;
-  from: LedgerSide;
-  to: LedgerSide;
-  generationSeq: number | null;
-  attemptN: number | null;
-  atMs: number;
-  note: string | null;
+export type Move = Omit<Link, "chainSeq" | "availableAfter" | "heldAfter"> & {
   /** How the number of generations in progress changes with it. */
   progress: -1 | 0 | 1;
 };
+/** A move with the place it would have behind `head`. */
+export type Chained = { move: Move; head: Head; link: Link; hash: string };
 
-const NO_LIMIT = Number.MAX_SAFE_INTEGER;
+/** Balances remembered between deeds: more than are busy at a time. One takes about 200 bytes. */
+const HEADS_AT_MOST = 20_000;
+
+const change = (move: Move, side: LedgerSide): number =>
+  (move.to === side ? move.credits : 0) - (move.from === side ? move.credits : 0);
+
+/** What a move would make of an account whose balance is `head`. */
+export const chain = (head: Head, move: Move): Chained => {
+  const { progress: _, ...rest } = move;
+  const link: Link = {
+    ...rest,
+    chainSeq: head.chainSeq + 1,
+    availableAfter: head.availableCredits + change(move, "available"),
+    heldAfter: head.heldCredits + change(move, "held"),
+  };
+  return { move, head, link, hash: linkHash(head.chainHash, link) };
+};
 
 /** Prepares the statements of the ledger for a writer of `epoch`. */
 export const prepareMoney = (db: Database, epoch: number) => {
-  const selectHead = db.prepare<Head, [number]>(
-    `SELECT available_credits AS availableCredits, held_credits AS heldCredits, in_progress AS inProgress,
-       chain_seq AS chainSeq, chain_hash AS chainHash FROM account WHERE seq = ?1`,
+  const selectHead = db.prepare<Omit<Head, "chainHash"> & { id: string; hash: string | null }, [number]>(
+    `SELECT b.available_credits AS availableCredits, b.held_credits AS heldCredits, b.in_progress AS inProgress, b.chain_seq AS chainSeq,
+       b.chain_end AS chainEnd, a.id, CASE WHEN b.chain_end < 0 THEN (SELECT hold_hash FROM generation WHERE seq = -b.chain_end)
+         ELSE (SELECT hash FROM posting WHERE seq = b.chain_end) END AS hash
+     FROM balance b JOIN account a ON a.seq = b.account_seq WHERE b.account_seq = ?1`,
   );
-  const updateAccount = db.prepare<null, [number, number, number, number, string, number, number, number]>(
-    `UPDATE account SET available_credits = available_credits + ?1, held_credits = held_credits + ?2,
-       charged_credits = charged_credits + ?3, in_progress = in_progress + ?4, chain_seq = chain_seq + 1, chain_hash = ?5
-     WHERE seq = ?6 AND chain_seq = ?7 AND available_credits + ?1 >= 0 AND held_credits + ?2 >= 0 AND in_progress < ?8`,
+  const selectNewest = db.prepare<{ posting: number | null; generation: number | null }, []>(
+    "SELECT (SELECT max(seq) FROM posting) AS posting, (SELECT max(seq) FROM generation) AS generation",
   );
-  const insertMovement = db.prepare(
-    `INSERT INTO movement (account_seq, chain_seq, kind, credits, from_side, to_side, generation_seq, attempt_n,
-       available_after, held_after, at_ms, epoch, hash, note) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ${epoch}, ?12, ?13)`,
+  const insertPosting = db.prepare(
+    `INSERT INTO posting (seq, account_seq, chain_seq, previous, after_seq, kind, credits, from_side, to_side, generation_seq, attempt_n,
+       available_after, held_after, at_ms, epoch, hash, note)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ${epoch}, ?15, ?16)`,
   );
-  const change = (move: Move, side: LedgerSide): number =>
-    (move.to === side ? move.credits : 0) - (move.from === side ? move.credits : 0);
+  const updateBalance = db.prepare<null, [number, number, number, number, number, number, number]>(
+    `UPDATE balance SET available_credits = available_credits + ?1, held_credits = held_credits + ?2,
+       charged_credits = charged_credits + ?3, in_progress = in_progress + ?4, chain_seq = chain_seq + 1, chain_end = ?5
+     WHERE account_seq = ?6 AND chain_seq = ?7 AND available_credits + ?1 >= 0 AND held_credits + ?2 >= 0`,
+  );
+  /** What this writer knows of the rows, as long as nothing is rolled back: nobody else writes them. */
+  const heads = new Map<number, Head>();
+  let newest: { posting: number; generation: number } | undefined;
+  const newestRows = () => {
+    const { posting, generation } = newest ?? selectNewest.get() ?? { posting: 0, generation: 0 };
+    newest ??= { posting: posting ?? 0, generation: generation ?? 0 };
+    return newest;
+  };
+  const remember = (accountSeq: number, head: Head): Head => {
+    const oldest = heads.size >= HEADS_AT_MOST ? heads.keys().next() : undefined;
+    if (oldest && !oldest.done) heads.delete(oldest.value);
+    heads.set(accountSeq, head);
+    return head;
+  };
 
   /**
-   * Moves credits of an account whose row is `head`: the row changes only if it still is, and covers the move, and fewer
-   * than `inProgressLimit` generations are in progress; the caller then writes the movement with `record`.
-   * @returns what to record and the row as it is now; undefined when nothing was changed.
+   * Makes the balance what the movement says, whose row must be there already.
+   * @param chainEnd that row. @throws DeedRefused the balance is not what it was taken for, or does not cover the move.
    */
-  const shift = (accountSeq: number, head: Head, move: Move, inProgressLimit = NO_LIMIT) => {
+  const settleBalance = (accountSeq: number, { move, head, link, hash }: Chained, chainEnd: number): Head => {
     const available = change(move, "available");
-    const heldChange = change(move, "held");
-    const link: Link = {
-      chainSeq: head.chainSeq + 1,
-      kind: move.kind,
-      credits: move.credits,
-      from: move.from,
-      to: move.to,
-      generationSeq: move.generationSeq,
-      attemptN: move.attemptN,
-      availableAfter: head.availableCredits + available,
-      heldAfter: head.heldCredits + heldChange,
-      atMs: move.atMs,
-      note: move.note,
-    };
-    const hash = linkHash(head.chainHash, link);
-    const { changes } = updateAccount.run(
+    const held = change(move, "held");
+    const { changes } = updateBalance.run(
       available,
-      heldChange,
+      held,
       change(move, "charged"),
       move.progress,
-      hash,
+      chainEnd,
       accountSeq,
       head.chainSeq,
-      inProgressLimit,
     );
-    if (changes === 0) return undefined;
-    const next: Head = {
+    if (changes === 0) throw new DeedRefused(`the balance does not cover the ${move.kind} of ${move.credits} credits`);
+    return remember(accountSeq, {
       availableCredits: link.availableAfter,
       heldCredits: link.heldAfter,
       inProgress: head.inProgress + move.progress,
       chainSeq: link.chainSeq,
+      chainEnd,
       chainHash: hash,
-    };
-    return { next, link };
+    });
   };
-  /** Appends the movement of a shift; the schema compares it with the account row. @returns its row number. */
-  const record = (accountSeq: number, { next, link }: { next: Head; link: Link }): number =>
-    Number(
-      insertMovement.run(
+
+  return {
+    head: (accountSeq: number): Head | undefined => {
+      const known = heads.get(accountSeq);
+      if (known) return known;
+      const read = selectHead.get(accountSeq);
+      if (!read) return undefined;
+      const { id, hash, ...rest } = read;
+      return remember(accountSeq, { ...rest, chainHash: hash ?? chainStart(id) });
+    },
+    /** A hold, which is part of the row of its generation; the row was just written. */
+    hold: (accountSeq: number, chained: Chained, generationSeq: number): Head => {
+      const rows = newestRows();
+      rows.generation = Math.max(rows.generation, generationSeq);
+      return settleBalance(accountSeq, chained, -generationSeq);
+    },
+    /** Any other move of an account whose balance is `head`. @returns the balance from then on, and the row of the posting. */
+    post: (accountSeq: number, head: Head, move: Move): { head: Head; seq: number } => {
+      const chained = chain(head, move);
+      const { link, hash } = chained;
+      const rows = newestRows();
+      rows.posting += 1;
+      const seq = rows.posting;
+      insertPosting.run(
+        seq,
         accountSeq,
         link.chainSeq,
+        head.chainEnd,
+        rows.generation,
         link.kind,
         link.credits,
         link.from,
@@ -131,10 +168,17 @@ export const prepareMoney = (db: Database, epoch: number) => {
         link.availableAfter,
         link.heldAfter,
         link.atMs,
-        next.chainHash,
+        hash,
         link.note,
-      ).lastInsertRowid,
-    );
-  return { head: (accountSeq: number): Head | undefined => selectHead.get(accountSeq) ?? undefined, shift, record };
+      );
+      return { head: settleBalance(accountSeq, chained, seq), seq };
+    },
+    epoch,
+    /** Something was rolled back: what is known of the rows is read anew. */
+    forget: (): void => {
+      heads.clear();
+      newest = undefined;
+    },
+  };
 };
 export type Money = ReturnType<typeof prepareMoney>;

@@ -2,7 +2,7 @@
 import type { Database } from "bun:sqlite";
 import type { CreditDeed, OfficeDeed, OfficeOutcome } from "../../deeds.ts";
 import type { Attempts } from "./attempt.ts";
-import { chainStart, type Money } from "./money.ts";
+import type { Money } from "./money.ts";
 import { DeedRefused } from "./refused.ts";
 
 const DONE: OfficeOutcome = { kind: "done" };
@@ -22,7 +22,8 @@ const prepareCredit = (db: Database, money: Money) => {
     `INSERT INTO credit (account_seq, kind, asked_credits, moved_credits, reference, movement_seq, note, at_ms)
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`,
   );
-  const owe = db.prepare("UPDATE account SET owed_credits = owed_credits + ?2, paused = 1 WHERE seq = ?1");
+  const owe = db.prepare("UPDATE balance SET owed_credits = owed_credits + ?2 WHERE account_seq = ?1");
+  const pause = db.prepare("UPDATE account SET paused = 1 WHERE seq = ?1");
 
   return (deed: CreditDeed): OfficeOutcome => {
     const { accountSeq, kind, credits, reference, note, atMs } = deed;
@@ -41,7 +42,7 @@ const prepareCredit = (db: Database, money: Money) => {
     let seq: number | undefined;
     if (moved !== 0) {
       const outside = kind === "topup" ? "funding" : "adjustments";
-      const shifted = money.shift(accountSeq, head, {
+      seq = money.post(accountSeq, head, {
         kind,
         credits: Math.abs(moved),
         from: moved > 0 ? outside : "available",
@@ -51,11 +52,12 @@ const prepareCredit = (db: Database, money: Money) => {
         atMs,
         note,
         progress: 0,
-      });
-      if (!shifted) throw new DeedRefused("the balance changed meanwhile");
-      seq = money.record(accountSeq, shifted);
+      }).seq;
     }
-    if (moved !== credits) owe.run(accountSeq, moved - credits);
+    if (moved !== credits) {
+      owe.run(accountSeq, moved - credits);
+      pause.run(accountSeq);
+    }
     insertCredit.run(accountSeq, kind, credits, moved, reference, seq ?? null, note, atMs);
     return { kind: "done", credits: moved, ...(seq === undefined ? {} : { seq }) };
   };
@@ -63,7 +65,8 @@ const prepareCredit = (db: Database, money: Money) => {
 
 export const prepareOffice = (db: Database, money: Money, attempts: Attempts) => {
   const credit = prepareCredit(db, money);
-  const insertAccount = db.prepare("INSERT INTO account (id, name, chain_hash, created_at_ms) VALUES (?1, ?2, ?3, ?4)");
+  const insertAccount = db.prepare("INSERT INTO account (id, name, created_at_ms) VALUES (?1, ?2, ?3)");
+  const insertBalance = db.prepare("INSERT INTO balance (account_seq) VALUES (?1)");
   const updateAccount = db.prepare(
     `UPDATE account SET paused = coalesce(?2, paused), burst_per_s = iif(?3, ?4, burst_per_s),
        in_progress_limit = iif(?5, ?6, in_progress_limit) WHERE seq = ?1`,
@@ -98,11 +101,11 @@ export const prepareOffice = (db: Database, money: Money, attempts: Attempts) =>
       }
       case "credit":
         return credit(deed);
-      case "create-account":
-        return {
-          kind: "done",
-          seq: Number(insertAccount.run(deed.id, deed.name, chainStart(deed.id), deed.atMs).lastInsertRowid),
-        };
+      case "create-account": {
+        const seq = Number(insertAccount.run(deed.id, deed.name, deed.atMs).lastInsertRowid);
+        insertBalance.run(seq);
+        return { kind: "done", seq };
+      }
       case "set-account":
         return changed(
           updateAccount.run(

@@ -1,42 +1,37 @@
 // Deeds and outcomes as text: how a batch crosses to the writing thread, with every large part made into JSON once.
+
 import type { AdmitDeed, Deed, DeedOutcome, OfficeDeed, StepDeed } from "../../deeds.ts";
-import type { GenerationRecord, Json, JsonObject } from "../../terms.ts";
+import { once } from "../../once.ts";
+import type { GenerationRecord } from "../../terms.ts";
 
 /** An admission whose large parts are JSON already: they go into their columns as they are and are never parsed. */
 export type PackedAdmit = Omit<AdmitDeed, "input" | "plan"> & {
   rawJson: string;
-  /** What the defaults added to the input, null when nothing; or the whole input with defaults where they did more. */
-  addedJson: string | null;
-  filledJson: string | null;
+  addedJson: string;
   planJson: string;
 };
-export type PackedDeed = PackedAdmit | StepDeed | OfficeDeed;
+/** A step whose event is JSON already, as its journal keeps it. */
+export type PackedStep = Omit<StepDeed, "event"> & { eventJson: string };
+export type PackedDeed = PackedAdmit | PackedStep | OfficeDeed;
+
+/** A plan is shared by the submissions that have it, and is printed once. */
+const printedPlan = once((plan: AdmitDeed["plan"]): string => JSON.stringify(plan));
+
+const largePartsOf = ({ input, plan }: AdmitDeed): Pick<PackedAdmit, "rawJson" | "addedJson" | "planJson"> => ({
+  rawJson: JSON.stringify(input.raw),
+  addedJson: JSON.stringify(input.added),
+  planJson: printedPlan(plan),
+});
 
 export const pack = (deed: Deed): PackedDeed => {
+  if (deed.deed === "step") {
+    const { event, ...rest } = deed;
+    return { ...rest, eventJson: JSON.stringify(event) };
+  }
   if (deed.deed !== "admit") return deed;
-  const { input, plan, ...rest } = deed;
-  const added = addedTo(input.raw, input.filled);
-  return {
-    ...rest,
-    rawJson: JSON.stringify(input.raw),
-    addedJson: added && Object.keys(added).length > 0 ? JSON.stringify(added) : null,
-    filledJson: added ? null : JSON.stringify(input.filled),
-    planJson: JSON.stringify(plan),
-  };
+  const { input: _, plan: __, ...rest } = deed;
+  return { ...rest, ...largePartsOf(deed) };
 };
-
-/**
- * What `filled` has after the members of `raw`, when it begins with exactly those, in their order; undefined otherwise.
- * A prompt of 30,000 characters is then stored once, and `{ ...raw, ...added }` gives `filled` back byte for byte.
- */
-const addedTo = (raw: JsonObject, filled: JsonObject): JsonObject | undefined => {
-  const names = Object.keys(raw);
-  const all = Object.keys(filled);
-  for (const [i, name] of names.entries()) if (all[i] !== name || !isSame(raw[name], filled[name])) return undefined;
-  return Object.fromEntries(all.slice(names.length).map((name) => [name, filled[name] ?? null]));
-};
-const isSame = (a: Json | undefined, b: Json | undefined): boolean =>
-  a === b || (typeof a === "object" && JSON.stringify(a) === JSON.stringify(b));
 
 /** What polls will read of a generation that was just admitted. */
 export const admittedRecord = (deed: AdmitDeed | PackedAdmit): GenerationRecord => ({
@@ -75,37 +70,47 @@ type AdmitLine = [
   requestId: string,
 ];
 
-/** JSON never holds a raw line feed, so lines need no escaping: an admission is five lines (`[…`), any other deed one (`{…`). */
+const STEP = '{"deed":"step"';
+/** The event and the snapshot go as they are: put inside the JSON of the step they would be escaped here and read again there. */
+const stepLines = ({ deed, event, snapshot, ...rest }: StepDeed): string =>
+  `${JSON.stringify({ deed, ...rest })}\n${JSON.stringify(event)}\n${snapshot ?? ""}\n`;
+
+/**
+ * JSON never holds a raw line feed, so lines need no escaping: an admission is four lines (`[…`), a step three, any other deed one
+ * (`{…`). A plan that is the one of the admission before it is an empty line.
+ */
 export const toLines = (deeds: readonly Deed[]): string => {
   let text = "";
+  let planBefore = "";
   for (const deed of deeds) {
     if (deed.deed !== "admit") {
-      text += `${JSON.stringify(deed)}\n`;
+      text += deed.deed === "step" ? stepLines(deed) : `${JSON.stringify(deed)}\n`;
       continue;
     }
-    const d = pack(deed) as PackedAdmit;
     const line: AdmitLine = [
-      d.seq,
-      d.id,
-      d.accountSeq,
-      d.keySeq,
-      d.model,
-      d.idempotencyKey,
-      d.bodyHash,
-      d.quotedCredits,
-      d.reservedCredits,
-      d.maxCostCredits,
-      d.inProgressLimit,
-      d.createdAtMs,
-      d.waitEndsAtMs,
-      d.requestId,
+      deed.seq,
+      deed.id,
+      deed.accountSeq,
+      deed.keySeq,
+      deed.model,
+      deed.idempotencyKey,
+      deed.bodyHash,
+      deed.quotedCredits,
+      deed.reservedCredits,
+      deed.maxCostCredits,
+      deed.inProgressLimit,
+      deed.createdAtMs,
+      deed.waitEndsAtMs,
+      deed.requestId,
     ];
-    text += `${JSON.stringify(line)}\n${d.planJson}\n${d.rawJson}\n${d.addedJson ?? ""}\n${d.filledJson ?? ""}\n`;
+    const { rawJson, addedJson, planJson } = largePartsOf(deed);
+    text += `${JSON.stringify(line)}\n${planJson === planBefore ? "" : planJson}\n${rawJson}\n${addedJson}\n`;
+    planBefore = planJson;
   }
   return text;
 };
 
-const toAdmit = (line: AdmitLine, planJson: string, rawJson: string, added: string, filled: string): PackedAdmit => ({
+const toAdmit = (line: AdmitLine, planJson: string, rawJson: string, addedJson: string): PackedAdmit => ({
   deed: "admit",
   seq: line[0],
   id: line[1],
@@ -123,22 +128,29 @@ const toAdmit = (line: AdmitLine, planJson: string, rawJson: string, added: stri
   requestId: line[13],
   planJson,
   rawJson,
-  addedJson: added === "" ? null : added,
-  filledJson: filled === "" ? null : filled,
+  addedJson,
 });
 
 export const fromLines = (text: string): PackedDeed[] => {
   const lines = text.split("\n");
   const deeds: PackedDeed[] = [];
+  let planJson = "";
   for (let i = 0; i < lines.length - 1; i++) {
     const line = lines[i] ?? "";
-    if (line.startsWith("{")) {
-      deeds.push(JSON.parse(line) as StepDeed | OfficeDeed);
+    const part = (n: number): string => lines[i + n] ?? "";
+    if (line.startsWith(STEP)) {
+      const step = JSON.parse(line) as Omit<PackedStep, "eventJson" | "snapshot">;
+      deeds.push({ ...step, eventJson: part(1), snapshot: part(2) || null });
+      i += 2;
       continue;
     }
-    const part = (n: number): string => lines[i + n] ?? "";
-    deeds.push(toAdmit(JSON.parse(line) as AdmitLine, part(1), part(2), part(3), part(4)));
-    i += 4;
+    if (line.startsWith("{")) {
+      deeds.push(JSON.parse(line) as OfficeDeed);
+      continue;
+    }
+    planJson = part(1) || planJson;
+    deeds.push(toAdmit(JSON.parse(line) as AdmitLine, planJson, part(2), part(3)));
+    i += 3;
   }
   return deeds;
 };

@@ -1,23 +1,46 @@
-// Carries out one event of one generation: journal line, snapshot, attempts, commands and, at its end, the money.
+// Carries out one event of one generation: journal line, snapshot, attempts, deadline and, at its end, the money.
 import type { Database } from "bun:sqlite";
-import type { Settlement, StepDeed, StepOutcome } from "../../deeds.ts";
+import type { Settlement, StepOutcome } from "../../deeds.ts";
+import { Recent } from "../../recent.ts";
+import type { GenerationRecord } from "../../terms.ts";
 import type { Attempts } from "./attempt.ts";
 import type { Money } from "./money.ts";
+import type { PackedStep } from "./pack.ts";
 import { RECORD_COLUMNS, type RecordRow, toRecord } from "./read/record.ts";
 import { DeedRefused } from "./refused.ts";
 
-type Standing = RecordRow & { version: number | null };
+/** Where a generation stands: its record, and the version of its last step. */
+type Standing = { record: GenerationRecord; version: number };
+
+/** Generations remembered between their steps: more than move at a time. */
+const STANDING_AT_LEAST = 1_000;
+
+/** What the row will be read as once the step is written. */
+const recordAfter = (before: GenerationRecord, { settlement, status, message, attempts, atMs }: PackedStep): GenerationRecord => {
+  const record = { ...before, attempts: attempts ?? before.attempts };
+  if (!settlement)
+    return { ...record, status: status ?? before.status, message: message === undefined ? before.message : message };
+  // The clock never runs backwards, but a deed may carry a time taken before the admission it follows was stamped.
+  const ended = { ...record, message: null, completedAtMs: Math.max(atMs, before.createdAtMs) };
+  return settlement.kind === "capture"
+    ? { ...ended, status: "succeeded", costCredits: settlement.credits, output: settlement.output }
+    : { ...ended, status: "failed", costCredits: 0, error: settlement.error };
+};
 
 export const prepareStep = (db: Database, epoch: number, money: Money, attempts: Attempts) => {
-  const select = db.prepare<Standing, [number]>(
+  const select = db.prepare<RecordRow & { version: number | null }, [number]>(
     `SELECT ${RECORD_COLUMNS}, s.version FROM generation g LEFT JOIN snapshot s ON s.seq = g.seq WHERE g.seq = ?1`,
   );
   const insertJournal = db.prepare(
     `INSERT INTO journal (seq, version, at_ms, epoch, state_after, event) VALUES (?1, ?2, ?3, ${epoch}, ?4, ?5)`,
   );
-  const insertSnapshot = db.prepare("INSERT INTO snapshot VALUES (?1, ?2, ?3, ?4)");
+  const insertSnapshot = db.prepare("INSERT INTO snapshot VALUES (?1, 1, ?2, ?3, ?4, ?5, ?6)");
   const updateSnapshot = db.prepare(
     "UPDATE snapshot SET version = ?2, state = ?3, snapshot = ?4 WHERE seq = ?1 AND version = ?2 - 1",
+  );
+  const updateWithDeadline = db.prepare(
+    `UPDATE snapshot SET version = ?2, state = ?3, snapshot = ?4, due_kind = ?5, due_n = ?6, due_at_ms = ?7
+     WHERE seq = ?1 AND version = ?2 - 1`,
   );
   const deleteSnapshot = db.prepare("DELETE FROM snapshot WHERE seq = ?1 AND version = ?2 - 1");
   const updateGeneration = db.prepare(
@@ -27,34 +50,31 @@ export const prepareStep = (db: Database, epoch: number, money: Money, attempts:
     `UPDATE generation SET status = ?2, message = NULL, attempts = ?3, cost_credits = ?4, output = ?5, error = ?6,
        completed_at_ms = ?7, files_expire_at_ms = ?8 WHERE seq = ?1 AND completed_at_ms IS NULL`,
   );
-  const deleteCommands = db.prepare("DELETE FROM command WHERE seq = ?1");
-  const insertCommand = db.prepare("INSERT INTO command VALUES (?1, ?2, ?3, ?4)");
+
+  /** What this writer knows of the rows, as long as nothing is rolled back: nobody else writes them. */
+  const known = new Recent<number, Standing>(STANDING_AT_LEAST);
+  const standingOf = (seq: number): Standing | undefined => {
+    const before = known.get(seq);
+    if (before) return before;
+    const row = select.get(seq);
+    return row ? { record: toRecord(row), version: row.version ?? 0 } : undefined;
+  };
 
   /** Moves the money of an end, in chain order: what is charged, then what is given back. */
-  const settle = (row: Standing, settlement: Settlement, atMs: number): void => {
-    let head = money.head(row.account_seq);
-    if (!head) throw new DeedRefused(`there is no account ${row.account_seq}`);
-    const shared = { generationSeq: row.seq, atMs, note: null };
-    let restCredits = row.reserved_credits;
+  const settle = ({ seq, accountSeq, reservedCredits }: GenerationRecord, settlement: Settlement, atMs: number): void => {
+    let head = money.head(accountSeq);
+    if (!head) throw new DeedRefused(`there is no account ${accountSeq}`);
+    const shared = { generationSeq: seq, atMs, note: null };
+    let restCredits = reservedCredits;
     if (settlement.kind === "capture") {
       const { n, credits } = settlement;
-      attempts.deliver(row.seq, n, atMs);
-      const captured = money.shift(row.account_seq, head, {
-        ...shared,
-        kind: "capture",
-        credits,
-        from: "held",
-        to: "charged",
-        attemptN: n,
-        progress: -1,
-      });
-      if (!captured) throw new DeedRefused(`the hold does not cover the ${credits} credits of attempt ${n}`);
-      money.record(row.account_seq, captured);
-      head = captured.next;
+      attempts.deliver(seq, n, atMs);
+      const captured = { ...shared, kind: "capture", credits, from: "held", to: "charged", attemptN: n, progress: -1 } as const;
+      head = money.post(accountSeq, head, captured).head;
       restCredits -= credits;
     }
     if (restCredits === 0) return;
-    const released = money.shift(row.account_seq, head, {
+    money.post(accountSeq, head, {
       ...shared,
       kind: "release",
       credits: restCredits,
@@ -63,59 +83,64 @@ export const prepareStep = (db: Database, epoch: number, money: Money, attempts:
       attemptN: null,
       progress: settlement.kind === "release" ? -1 : 0,
     });
-    if (!released) throw new DeedRefused(`the hold does not cover the release of ${restCredits} credits`);
-    money.record(row.account_seq, released);
   };
 
-  const end = (row: Standing, settlement: Settlement, tried: number, atMs: number): void => {
-    // The clock never runs backwards, but a deed may carry a time taken before the admission it follows was stamped.
-    const completedAtMs = Math.max(atMs, row.created_at_ms);
-    if (settlement.kind === "capture")
-      endGeneration.run(
-        row.seq,
-        "succeeded",
-        tried,
-        settlement.credits,
-        JSON.stringify(settlement.output),
-        null,
-        completedAtMs,
-        settlement.filesExpireAtMs,
-      );
-    else endGeneration.run(row.seq, "failed", tried, 0, null, JSON.stringify(settlement.error), completedAtMs, null);
+  const end = ({ seq, status, attempts: tried, costCredits, completedAtMs }: GenerationRecord, settlement: Settlement): void => {
+    const isCapture = settlement.kind === "capture";
+    const output = isCapture ? JSON.stringify(settlement.output) : null;
+    const error = isCapture ? null : JSON.stringify(settlement.error);
+    endGeneration.run(
+      seq,
+      status,
+      tried,
+      costCredits,
+      output,
+      error,
+      completedAtMs,
+      isCapture ? settlement.filesExpireAtMs : null,
+    );
   };
 
-  return (deed: StepDeed): StepOutcome => {
+  /** Writes how to continue and until when, or takes it away at the end. @returns whether it was of the version before. */
+  const keepSnapshot = ({ seq, version, stateAfter, snapshot, deadline }: PackedStep): boolean => {
+    if (snapshot === null) return version === 1 || deleteSnapshot.run(seq, version).changes === 1;
+    const due = [deadline?.kind ?? null, deadline?.n ?? null, deadline?.dueAtMs ?? null] as const;
+    if (version === 1) return insertSnapshot.run(seq, stateAfter, ...due, snapshot).changes === 1;
+    if (deadline === undefined) return updateSnapshot.run(seq, version, stateAfter, snapshot).changes === 1;
+    return updateWithDeadline.run(seq, version, stateAfter, snapshot, ...due).changes === 1;
+  };
+
+  const carryOut = (deed: PackedStep): StepOutcome => {
     const { seq, version, settlement } = deed;
-    const row = select.get(seq);
-    if (!row || row.completed_at_ms !== null || (row.version ?? 0) !== version - 1) return { kind: "stale" };
+    const standing = standingOf(seq);
+    if (!standing || standing.record.completedAtMs !== null || standing.version !== version - 1) return { kind: "stale" };
     if (settlement ? deed.snapshot !== null : deed.snapshot === null)
       throw new DeedRefused(settlement ? "an ended generation keeps no snapshot" : "a generation that goes on needs a snapshot");
 
-    insertJournal.run(seq, version, deed.atMs, deed.stateAfter, JSON.stringify(deed.event));
+    insertJournal.run(seq, version, deed.atMs, deed.stateAfter, deed.eventJson);
     for (const change of deed.attemptChanges) attempts.change(seq, change, deed.atMs);
-    const tried = deed.attempts ?? row.attempts;
+    const record = recordAfter(standing.record, deed);
     if (settlement) {
       if (settlement.kind === "capture") {
         const price = attempts.price(seq, settlement.n);
         if (price !== settlement.credits)
           throw new DeedRefused(`attempt ${settlement.n} was quoted ${price} credits and the capture is ${settlement.credits}`);
       }
-      settle(row, settlement, deed.atMs);
-      end(row, settlement, tried, deed.atMs);
-    } else if (deed.status !== undefined || deed.message !== undefined || deed.attempts !== undefined)
-      updateGeneration.run(seq, deed.status ?? row.status, deed.message === undefined ? row.message : deed.message, tried);
+      settle(record, settlement, deed.atMs);
+      end(record, settlement);
+      known.delete(seq);
+    } else {
+      if (deed.status !== undefined || deed.message !== undefined || deed.attempts !== undefined)
+        updateGeneration.run(seq, record.status, record.message, record.attempts);
+      known.set(seq, { record, version });
+    }
 
-    if (deed.snapshot === null) {
-      if (version > 1 && deleteSnapshot.run(seq, version).changes !== 1)
-        throw new DeedRefused("the snapshot is of another version");
-    } else if (version === 1) insertSnapshot.run(seq, 1, deed.stateAfter, deed.snapshot);
-    else if (updateSnapshot.run(seq, version, deed.stateAfter, deed.snapshot).changes !== 1)
-      throw new DeedRefused("the snapshot is of another version");
-
-    if (settlement || deed.commands) deleteCommands.run(seq);
-    if (!settlement && deed.commands) for (const { kind, n, dueAtMs } of deed.commands) insertCommand.run(seq, kind, n, dueAtMs);
-    const now = select.get(seq);
-    if (!now) throw new DeedRefused(`generation ${seq} is gone`);
-    return { kind: "stepped", record: toRecord(now) };
+    if (!keepSnapshot(deed)) throw new DeedRefused("the snapshot is of another version");
+    return { kind: "stepped", record };
+  };
+  return {
+    carryOut,
+    /** Something was rolled back: what is known of the rows is read anew. */
+    forget: (): void => known.clear(),
   };
 };

@@ -1,4 +1,4 @@
-// Attempts, commands and messages on the way.
+// Attempts, deadlines and messages on the way.
 import { expect, test } from "bun:test";
 import type { Stage } from "../conformance.ts";
 import { admit, capturedDeed, commitOne, NOW_MS, releasedDeed, startedDeed, stepDeed } from "../scene.ts";
@@ -86,25 +86,17 @@ export const attemptPromises = (stage: Stage): void => {
     expect(await store.watchedAttempts(0, 10)).toMatchObject([{ n: 2 }]);
   });
 
-  test("commands are replaced as a set, kept when a step does not name them, and gone at the end", async () => {
+  test("the deadline is replaced, kept when a step does not name it, taken away with null, and gone at the end", async () => {
     const { store, account } = stage;
     const deed = await admit(store, account);
-    const commands = async () => (await store.unfinished(0, 10))[0]?.commands;
+    const deadline = async () => (await store.unfinished(0, 10))[0]?.deadline;
     await store.commit([startedDeed(deed), stepDeed(deed.seq, 2)]);
-    expect(await commands()).toEqual([{ kind: "attempt", n: 1, dueAtMs: NOW_MS + 600_500 }]);
-    await store.commit([
-      stepDeed(deed.seq, 3, {
-        commands: [
-          { kind: "collect", n: 1, dueAtMs: 7 },
-          { kind: "attempt", n: 1, dueAtMs: 9 },
-        ],
-      }),
-    ]);
-    expect(await commands()).toEqual([
-      { kind: "collect", n: 1, dueAtMs: 7 },
-      { kind: "attempt", n: 1, dueAtMs: 9 },
-    ]);
-    await store.commit([stepDeed(deed.seq, 4, { commands: [{ kind: "attempt", n: 1, dueAtMs: NOW_MS + 600_500 }] })]);
+    expect(await deadline()).toEqual({ kind: "attempt", n: 1, dueAtMs: NOW_MS + 600_500 });
+    await store.commit([stepDeed(deed.seq, 3, { deadline: { kind: "collect", n: 1, dueAtMs: 7 } })]);
+    expect(await deadline()).toEqual({ kind: "collect", n: 1, dueAtMs: 7 });
+    await store.commit([stepDeed(deed.seq, 4, { deadline: null })]);
+    expect(await deadline()).toBeNull();
+    await store.commit([stepDeed(deed.seq, 5, { deadline: { kind: "attempt", n: 1, dueAtMs: NOW_MS + 600_500 } })]);
   });
 
   test("a message is set while running and cleared by the end", async () => {

@@ -43,14 +43,16 @@ export const officePromises = (stage: Stage): void => {
     expect(await balance()).toEqual([1000, 0, 0, 0]);
   });
 
-  test("the movements of an account come in pages in the order of its chain", async () => {
+  test("the movements of an account come in pages from the end of its chain", async () => {
     const { store, account } = stage;
     await openAccount(store, 5);
     for (let i = 0; i < 3; i++) await succeed(store, account);
-    const all = await store.movements(account.id, 0, 100);
-    expect(all.map(({ chainSeq }) => chainSeq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    const all = await store.movements(account.id, null, 100);
+    expect(all.map(({ chainSeq }) => chainSeq)).toEqual([10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
+    expect(await store.movements(account.id, null, 3)).toEqual(all.slice(0, 3));
     expect(await store.movements(account.id, all[3]?.seq ?? 0, 2)).toEqual(all.slice(4, 6));
-    expect(all[1]).toMatchObject({
+    expect(await store.movements(account.id, all[9]?.seq ?? 0, 2)).toEqual([]);
+    expect(all[8]).toMatchObject({
       accountId: account.id,
       kind: "hold",
       credits: 110,

@@ -5,15 +5,18 @@ import type { AccountRow, KeyRow, MovementRow, StoreReads } from "../../store.ts
 
 type Reads = Pick<StoreReads, "callerByKeyHash" | "accounts" | "account" | "keys" | "movements" | "movementsOf">;
 
-const ACCOUNT = `SELECT seq, id, name, paused, available_credits AS availableCredits, held_credits AS heldCredits,
-  charged_credits AS chargedCredits, owed_credits AS owedCredits, in_progress AS inProgress, burst_per_s AS burstPerS,
-  in_progress_limit AS inProgressLimit, created_at_ms AS createdAtMs FROM account`;
+const ACCOUNT = `SELECT a.seq, a.id, a.name, a.paused, b.available_credits AS availableCredits, b.held_credits AS heldCredits,
+  b.charged_credits AS chargedCredits, b.owed_credits AS owedCredits, b.in_progress AS inProgress, a.burst_per_s AS burstPerS,
+  a.in_progress_limit AS inProgressLimit, a.created_at_ms AS createdAtMs FROM account a JOIN balance b ON b.account_seq = a.seq`;
 const KEY = `SELECT k.id, a.id AS accountId, k.scope, k.name, k.start, k.created_at_ms AS createdAtMs,
   k.revoked_at_ms AS revokedAtMs FROM api_key k JOIN account a ON a.seq = k.account_seq`;
-const MOVEMENT = `SELECT m.seq, a.id AS accountId, m.chain_seq AS chainSeq, m.kind, m.credits, m.from_side AS "from",
-  m.to_side AS "to", g.id AS generationId, m.attempt_n AS attemptN, m.note, m.available_after AS availableAfter,
-  m.held_after AS heldAfter, m.hash, m.at_ms AS atMs
-  FROM movement m JOIN account a ON a.seq = m.account_seq LEFT JOIN generation g ON g.seq = m.generation_seq`;
+/** The movements as the view has them, each part from its own table: a row is found by its number, which the view turns round. */
+const HOLD = `SELECT -g.seq AS seq, a.id AS accountId, g.hold_chain_seq AS chainSeq, 'hold' AS kind, g.reserved_credits AS credits,
+  'available' AS "from", 'held' AS "to", g.id AS generationId, NULL AS attemptN, NULL AS note, g.hold_available_after AS availableAfter,
+  g.hold_held_after AS heldAfter, g.hold_hash AS hash, g.created_at_ms AS atMs`;
+const POSTING = `SELECT p.seq, a.id, p.chain_seq, p.kind, p.credits, p.from_side, p.to_side, g.id, p.attempt_n, p.note, p.available_after,
+  p.held_after, p.hash, p.at_ms`;
+const OF_POSTING = "JOIN account a ON a.seq = p.account_seq LEFT JOIN generation g ON g.seq = p.generation_seq";
 
 type StoredAccount = Omit<AccountRow, "paused"> & { paused: number };
 type StoredCaller = Omit<Caller, "paused" | "scope"> & { paused: number; scope: KeyScope };
@@ -27,18 +30,25 @@ export const prepareAccountReads = (db: Database): Reads => {
        a.in_progress_limit AS inProgressLimit FROM api_key k JOIN account a ON a.seq = k.account_seq
      WHERE k.hash = ?1 AND k.revoked_at_ms IS NULL`,
   );
-  const accounts = db.prepare<StoredAccount, []>(`${ACCOUNT} ORDER BY seq`);
-  const account = db.prepare<StoredAccount, [string]>(`${ACCOUNT} WHERE id = ?1`);
+  const accounts = db.prepare<StoredAccount, []>(`${ACCOUNT} ORDER BY a.seq`);
+  const account = db.prepare<StoredAccount, [string]>(`${ACCOUNT} WHERE a.id = ?1`);
   const keys = db.prepare<KeyRow, []>(`${KEY} ORDER BY k.seq`);
   const keysOf = db.prepare<KeyRow, [string]>(`${KEY} WHERE a.id = ?1 ORDER BY k.seq`);
-  // Row numbers and positions in the chain rise together, so the page is found through the index of the chain.
-  const movements = db.prepare<StoredMovement, [string, number, number]>(
-    `${MOVEMENT} WHERE a.id = ?1 AND m.chain_seq > coalesce((SELECT max(p.chain_seq) FROM movement p
-       WHERE p.seq = ?2 AND p.account_seq = a.seq), iif(?2 > 0, (SELECT count(*) FROM movement c
-       WHERE c.account_seq = a.seq AND c.seq <= ?2), 0))
-     ORDER BY m.chain_seq LIMIT ?3`,
+  // Backwards from the account's last movement, or from one that was read before, each by its row.
+  const previous = (row: string) =>
+    `iif(${row} < 0, (SELECT hold_previous FROM generation WHERE seq = -${row}), (SELECT previous FROM posting WHERE seq = ${row}))`;
+  const movements = db.prepare<StoredMovement, [string, number | null, number]>(
+    `WITH RECURSIVE walk (row, remaining) AS (
+       SELECT iif(?2 IS NULL, b.chain_end, ${previous("?2")}), ?3 FROM account a JOIN balance b ON b.account_seq = a.seq WHERE a.id = ?1
+       UNION ALL SELECT ${previous("walk.row")}, remaining - 1 FROM walk WHERE remaining > 1 AND walk.row IS NOT NULL)
+     ${HOLD} FROM walk CROSS JOIN generation g ON g.seq = -walk.row JOIN account a ON a.seq = g.account_seq WHERE a.id = ?1 AND remaining > 0
+     UNION ALL ${POSTING} FROM walk CROSS JOIN posting p ON p.seq = walk.row ${OF_POSTING} WHERE a.id = ?1 AND remaining > 0
+     ORDER BY chainSeq DESC`,
   );
-  const movementsOf = db.prepare<StoredMovement, [number]>(`${MOVEMENT} WHERE m.generation_seq = ?1 ORDER BY m.seq`);
+  const movementsOf = db.prepare<StoredMovement, [number]>(
+    `${HOLD} FROM generation g JOIN account a ON a.seq = g.account_seq WHERE g.seq = ?1
+     UNION ALL ${POSTING} FROM posting p ${OF_POSTING} WHERE p.generation_seq = ?1 ORDER BY chainSeq`,
+  );
 
   return {
     callerByKeyHash: async (hash) => {
@@ -51,7 +61,7 @@ export const prepareAccountReads = (db: Database): Reads => {
       return row ? toAccount(row) : undefined;
     },
     keys: async (accountId) => (accountId === undefined ? keys.all() : keysOf.all(accountId)),
-    movements: async (accountId, afterSeq, limit) => movements.all(accountId, afterSeq, limit),
+    movements: async (accountId, beforeSeq, limit) => movements.all(accountId, beforeSeq, limit),
     movementsOf: async (generationSeq) => movementsOf.all(generationSeq),
   };
 };

@@ -27,12 +27,25 @@ type AttemptRow = {
 };
 type Reads = Pick<StoreReads, "attempt" | "attemptsOf" | "watchedAttempts" | "jobOwner" | "recentDeliveries">;
 
-const SELECT = `SELECT a.*, r.request FROM attempt a LEFT JOIN attempt_request r ON r.seq = a.seq AND r.n = a.n`;
+const SELECT = `SELECT a.*, o.options, r.request FROM attempt a JOIN route_options o ON o.seq = a.options_seq
+  LEFT JOIN attempt_request r ON r.seq = a.seq AND r.n = a.n`;
 
 const toJob = (row: AttemptRow): Job | null => {
   if (row.job_id === null) return null;
   const urls = parsed<NonNullable<Job["urls"]>>(row.job_urls);
   return urls ? { jobId: row.job_id, urls } : { jobId: row.job_id };
+};
+
+/** Routes whose options are remembered. Their attempts all have the same text, and nobody changes what it says. */
+const OPTIONS_AT_MOST = 2_000;
+const parsedOptions = new Map<string, JsonObject>();
+const optionsOf = (text: string): JsonObject => {
+  const known = parsedOptions.get(text);
+  if (known) return known;
+  if (parsedOptions.size >= OPTIONS_AT_MOST) parsedOptions.clear();
+  const options = JSON.parse(text) as JsonObject;
+  parsedOptions.set(text, options);
+  return options;
 };
 
 const toAttempt = (row: AttemptRow): Attempt => ({
@@ -43,7 +56,7 @@ const toAttempt = (row: AttemptRow): Attempt => ({
     routeId: row.route_id,
     provider: row.provider,
     endpoint: row.endpoint,
-    options: JSON.parse(row.options) as JsonObject,
+    options: optionsOf(row.options),
     kind: row.kind,
   },
   priceCredits: row.price_credits,
@@ -57,15 +70,6 @@ const toAttempt = (row: AttemptRow): Attempt => ({
   watchUntilMs: row.watch_until_ms,
   endedAtMs: row.ended_at_ms,
 });
-
-/** The attempt of a generation that was begun last. */
-export const prepareLatestAttempt = (db: Database) => {
-  const latest = db.prepare<AttemptRow, [number]>(`${SELECT} WHERE a.seq = ?1 ORDER BY a.n DESC LIMIT 1`);
-  return (seq: number): Attempt | null => {
-    const row = latest.get(seq);
-    return row ? toAttempt(row) : null;
-  };
-};
 
 export const prepareAttemptReads = (db: Database): Reads => {
   const one = db.prepare<AttemptRow, [number, number]>(`${SELECT} WHERE a.seq = ?1 AND a.n = ?2`);

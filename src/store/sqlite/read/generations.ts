@@ -19,9 +19,7 @@ export const prepareGenerationReads = (db: Database): Reads => {
     `SELECT ${RECORD_COLUMNS}, a.id AS account_id, g.idempotency_key FROM generation g JOIN account a ON a.seq = g.account_seq
      WHERE g.seq = ?1`,
   );
-  const input = db.prepare<{ raw: string; added: string | null; filled: string | null }, [number]>(
-    "SELECT raw, added, filled FROM submission WHERE seq = ?1",
-  );
+  const input = db.prepare<{ raw: string; added: string }, [number]>("SELECT raw, added FROM generation WHERE seq = ?1");
   const expired = db.prepare<{ seq: number; id: string; files: number }, [number, number]>(
     `SELECT seq, id, json_array_length(output, '$.files') AS files FROM generation
      WHERE files_expire_at_ms IS NOT NULL AND files_expired_at_ms IS NULL AND files_expire_at_ms <= ?1
@@ -51,12 +49,8 @@ export const prepareGenerationReads = (db: Database): Reads => {
     inputOf: async (seq) => {
       const row = input.get(seq);
       if (!row) return undefined;
-      const parse = (text: string) => JSON.parse(text) as JsonObject;
-      const raw = parse(row.raw);
-      return {
-        raw,
-        filled: row.filled === null ? { ...raw, ...(row.added === null ? {} : parse(row.added)) } : parse(row.filled),
-      };
+      const raw = JSON.parse(row.raw) as JsonObject;
+      return { raw, filled: { ...raw, ...(JSON.parse(row.added) as JsonObject) } };
     },
     expiredFiles: async (nowMs, limit) => expired.all(nowMs, limit),
   };

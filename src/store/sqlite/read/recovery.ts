@@ -5,7 +5,6 @@ import type { Unfinished } from "../../../deeds.ts";
 import { msOfGenerationSeq } from "../../../ids.ts";
 import type { Command, PlannedRoute } from "../../../terms.ts";
 import type { JournalLine, StoreReads } from "../../store.ts";
-import { prepareLatestAttempt } from "./attempts.ts";
 
 type Reads = Pick<
   StoreReads,
@@ -19,22 +18,44 @@ type OpenRow = {
   status: "queued" | "running";
   created_at_ms: number;
   wait_ends_at_ms: number;
-  plan: string;
+  plan_seq: number;
   version: number | null;
   snapshot: string | null;
+  due_kind: Command["kind"] | null;
+  due_n: number | null;
+  due_at_ms: number | null;
+};
+
+/** The deadline of a row, as the view `command` shows it. */
+const deadlineOf = ({ snapshot, wait_ends_at_ms, due_kind, due_n, due_at_ms }: OpenRow): Command | null => {
+  if (snapshot === null) return { kind: "start", n: 0, dueAtMs: wait_ends_at_ms };
+  return due_kind === null ? null : { kind: due_kind, n: due_n ?? 0, dueAtMs: due_at_ms ?? 0 };
+};
+
+/** Plans remembered: thousands of generations have the same. */
+const PLANS_AT_MOST = 1_000;
+const preparePlans = (db: Database) => {
+  const select = db.prepare<{ routes: string }, [number]>("SELECT routes FROM plan WHERE seq = ?1");
+  const known = new Map<number, readonly PlannedRoute[]>();
+  return (seq: number): readonly PlannedRoute[] => {
+    const before = known.get(seq);
+    if (before) return before;
+    const row = select.get(seq);
+    if (!row) throw new Error(`the database has no plan ${seq}`);
+    const plan = JSON.parse(row.routes) as PlannedRoute[];
+    if (known.size >= PLANS_AT_MOST) known.clear();
+    known.set(seq, plan);
+    return plan;
+  };
 };
 
 export const prepareRecoveryReads = (db: Database): Reads => {
   // The partial index of what has not ended: the cost is that of the page, however much is stored.
   const open = db.prepare<OpenRow, [number, number]>(
-    `SELECT g.seq, g.id, g.account_seq, g.status, g.created_at_ms, g.wait_ends_at_ms, p.plan, s.version, s.snapshot
-     FROM generation g INDEXED BY generation_open JOIN submission p ON p.seq = g.seq LEFT JOIN snapshot s ON s.seq = g.seq
+    `SELECT g.seq, g.id, g.account_seq, g.status, g.created_at_ms, g.wait_ends_at_ms, g.plan_seq, s.version, s.snapshot, s.due_kind, s.due_n, s.due_at_ms
+     FROM generation g INDEXED BY generation_open LEFT JOIN snapshot s ON s.seq = g.seq
      WHERE g.completed_at_ms IS NULL AND g.seq > ?1 ORDER BY g.seq LIMIT ?2`,
   );
-  const commands = db.prepare<Command & { seq: number }, [number, number]>(
-    "SELECT seq, kind, n, due_at_ms AS dueAtMs FROM command WHERE seq BETWEEN ?1 AND ?2 ORDER BY seq, due_at_ms",
-  );
-  const latestAttempt = prepareLatestAttempt(db);
   const journal = db.prepare<{ version: number; at_ms: number; event: string; state_after: string }, [number]>(
     "SELECT version, at_ms, event, state_after FROM journal WHERE seq = ?1 ORDER BY version",
   );
@@ -44,6 +65,7 @@ export const prepareRecoveryReads = (db: Database): Reads => {
   const health = db.prepare<{ route_id: string; snapshot: string }, []>("SELECT route_id, snapshot FROM route_health");
   const meta = db.prepare<{ value: string }, [string]>("SELECT value FROM meta WHERE name = ?1");
   const newest = db.prepare<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM generation");
+  const planOf = preparePlans(db);
   const metaValue = (name: string): string => {
     const row = meta.get(name);
     if (!row) throw new Error(`the database has no ${name}`);
@@ -51,18 +73,8 @@ export const prepareRecoveryReads = (db: Database): Reads => {
   };
 
   return {
-    unfinished: async (afterSeq, limit) => {
-      const rows = open.all(afterSeq, limit);
-      const first = rows[0];
-      const last = rows.at(-1);
-      if (!first || !last) return [];
-      const bySeq = new Map<number, Command[]>();
-      for (const { seq, ...command } of commands.all(first.seq, last.seq)) {
-        const known = bySeq.get(seq);
-        if (known) known.push(command);
-        else bySeq.set(seq, [command]);
-      }
-      return rows.map(
+    unfinished: async (afterSeq, limit) =>
+      open.all(afterSeq, limit).map(
         (row): Unfinished => ({
           seq: row.seq,
           id: row.id,
@@ -70,15 +82,12 @@ export const prepareRecoveryReads = (db: Database): Reads => {
           status: row.status,
           createdAtMs: row.created_at_ms,
           waitEndsAtMs: row.wait_ends_at_ms,
-          plan: JSON.parse(row.plan) as PlannedRoute[],
+          plan: planOf(row.plan_seq),
           version: row.version ?? 0,
           snapshot: row.snapshot,
-          commands: bySeq.get(row.seq) ?? [],
-          // A generation without a snapshot has made no step, so it has no attempt.
-          attempt: row.version === null ? null : latestAttempt(row.seq),
+          deadline: deadlineOf(row),
         }),
-      );
-    },
+      ),
     journalOf: async (seq) =>
       journal.all(seq).map((row) => ({
         version: row.version,

@@ -19,35 +19,33 @@ const nothingStuck: Check = {
        WHERE g.completed_at_ms IS NULL AND s.state = 'running.parked'`,
     ),
     clause(
-      "nothing will ever happen to the generation: it has no command",
+      "nothing will ever happen to the generation: it has no deadline",
       `SELECT g.id AS generation, g.status FROM generation g INDEXED BY generation_open LEFT JOIN snapshot s ON s.seq = g.seq
        WHERE g.completed_at_ms IS NULL AND s.state IS NOT 'running.parked' AND NOT EXISTS (SELECT 1 FROM command WHERE seq = g.seq)`,
     ),
     clause(
-      "the command comes after the deadline it stands for",
+      "the deadline comes after what it stands for",
       `SELECT g.id AS generation, c.kind, c.n AS attempt, c.due_at_ms FROM command c JOIN generation g ON g.seq = c.seq
        LEFT JOIN attempt a ON a.seq = c.seq AND a.n = c.n
        WHERE (c.kind IN ('start', 'seat', 'submit') AND c.due_at_ms > g.wait_ends_at_ms)
          OR (c.kind = 'attempt' AND c.due_at_ms > coalesce(a.ends_at_ms, 0))`,
     ),
     clause(
-      "the first command comes after everything that could still be running",
-      `SELECT g.id AS generation, c.due_at_ms FROM generation g JOIN (SELECT seq, min(due_at_ms) AS due_at_ms FROM command GROUP BY seq) c
-         ON c.seq = g.seq
+      "the deadline comes after everything that could still be running",
+      `SELECT g.id AS generation, c.due_at_ms FROM command c JOIN generation g ON g.seq = c.seq
        LEFT JOIN snapshot s ON s.seq = g.seq
        WHERE c.due_at_ms > ${SLACK_MS} + max(g.wait_ends_at_ms, coalesce((SELECT max(ends_at_ms) FROM attempt WHERE seq = g.seq), 0)
          + ${ATTEMPT_MS}, ${WHILE_REFUSED})`,
     ),
     clause(
-      "the command is for a generation that has ended or is not there",
+      "the deadline is of a generation that has ended or is not there",
       `SELECT c.seq, c.kind FROM command c LEFT JOIN generation g ON g.seq = c.seq WHERE g.seq IS NULL OR g.completed_at_ms IS NOT NULL`,
     ),
     whileRunning(
-      "the command is overdue",
+      "the deadline is overdue",
       `SELECT g.id AS generation, c.kind, c.due_at_ms FROM command c JOIN generation g ON g.seq = c.seq
        LEFT JOIN snapshot s ON s.seq = c.seq
-       WHERE c.due_at_ms < $now - ${OVERDUE_MS} AND s.state IS NOT 'running.parked'
-         AND NOT (g.status = 'queued' AND c.kind = 'start' AND g.wait_ends_at_ms >= $now - ${OVERDUE_MS})`,
+       WHERE c.due_at_ms < $now - ${OVERDUE_MS} AND s.state IS NOT 'running.parked'`,
     ),
     whileRunning(
       "the generation is older than its waiting time and its attempts can explain",
@@ -87,13 +85,14 @@ const lawfulHistory: Check = {
       `SELECT g.id AS generation, g.attempts, a.rows, a.last, a.routes FROM generation g
        LEFT JOIN (SELECT seq, count(*) AS rows, max(n) AS last, count(DISTINCT route_id) AS routes FROM attempt GROUP BY seq) a
          ON a.seq = g.seq
+       JOIN plan p ON p.seq = g.plan_seq
        WHERE coalesce(a.rows, 0) <> coalesce(a.last, 0) OR coalesce(a.routes, 0) <> g.attempts
-         OR g.attempts > (SELECT json_array_length(plan) FROM submission WHERE seq = g.seq)`,
+         OR g.attempts > json_array_length(p.routes)`,
     ),
     clause(
       "the attempt ran on a route that was not planned",
-      `SELECT a.ref AS attempt, a.route_id AS route FROM attempt a JOIN submission s ON s.seq = a.seq
-       WHERE NOT EXISTS (SELECT 1 FROM json_each(s.plan) p WHERE p.value ->> 'routeId' = a.route_id)`,
+      `SELECT a.ref AS attempt, a.route_id AS route FROM attempt a JOIN generation g ON g.seq = a.seq JOIN plan p ON p.seq = g.plan_seq
+       WHERE NOT EXISTS (SELECT 1 FROM json_each(p.routes) r WHERE r.value ->> 'routeId' = a.route_id)`,
     ),
     clause(
       "more than one attempt is under way",

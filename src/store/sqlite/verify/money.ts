@@ -10,21 +10,22 @@ const conservation: Check = {
     chainClause,
     clause(
       "balance and charges are not what the movements add up to",
-      `SELECT a.id AS account, a.available_credits + a.held_credits AS balance, a.charged_credits AS charged
-       FROM account a LEFT JOIN (SELECT account_seq,
+      `SELECT a.id AS account, b.available_credits + b.held_credits AS balance, b.charged_credits AS charged
+       FROM account a JOIN balance b ON b.account_seq = a.seq LEFT JOIN (SELECT account_seq,
          sum(CASE WHEN kind IN ('topup', 'adjust') THEN iif(to_side = 'available', credits, -credits) ELSE 0 END) AS put,
          sum(iif(kind = 'capture', credits, 0)) AS taken FROM movement GROUP BY account_seq) m ON m.account_seq = a.seq
-       WHERE a.available_credits + a.held_credits <> coalesce(m.put - m.taken, 0) OR a.charged_credits <> coalesce(m.taken, 0)`,
+       WHERE b.available_credits + b.held_credits <> coalesce(m.put - m.taken, 0) OR b.charged_credits <> coalesce(m.taken, 0)`,
     ),
     clause(
       "all that was put in is not all that is there and was charged",
       `SELECT put, there FROM (SELECT coalesce(sum(CASE WHEN kind IN ('topup', 'adjust') THEN iif(to_side = 'available', credits, -credits)
            ELSE 0 END), 0) AS put FROM movement),
-         (SELECT coalesce(sum(available_credits + held_credits + charged_credits), 0) AS there FROM account) WHERE put <> there`,
+         (SELECT coalesce(sum(available_credits + held_credits + charged_credits), 0) AS there FROM balance) WHERE put <> there`,
     ),
     clause(
-      "the movement is of an account that is not there",
-      "SELECT seq AS movement, account_seq FROM movement WHERE account_seq NOT IN (SELECT seq FROM account)",
+      "the movement is of an account that is not there, or the account has no balance",
+      `SELECT seq AS movement, account_seq FROM movement WHERE account_seq NOT IN (SELECT seq FROM account)
+       UNION ALL SELECT NULL, seq FROM account WHERE seq NOT IN (SELECT account_seq FROM balance)`,
     ),
     clause(
       "the two entries of a movement do not add up to zero",
@@ -32,19 +33,19 @@ const conservation: Check = {
     ),
     clause(
       "what is owed is not what was asked and not there to take",
-      `SELECT a.id AS account, a.owed_credits AS owed FROM account a LEFT JOIN (SELECT account_seq,
+      `SELECT a.id AS account, b.owed_credits AS owed FROM account a JOIN balance b ON b.account_seq = a.seq LEFT JOIN (SELECT account_seq,
          sum(moved_credits - asked_credits) AS owed FROM credit GROUP BY account_seq) c ON c.account_seq = a.seq
-       WHERE a.owed_credits <> coalesce(c.owed, 0)`,
+       WHERE b.owed_credits <> coalesce(c.owed, 0)`,
     ),
     clause(
       "a credit is not the movement it names",
-      `SELECT c.seq AS credit, c.movement_seq FROM credit c LEFT JOIN movement m ON m.seq = c.movement_seq
+      `SELECT c.seq AS credit, c.movement_seq FROM credit c LEFT JOIN posting m ON m.seq = c.movement_seq
        WHERE c.movement_seq IS NOT NULL AND (m.account_seq, m.kind, iif(m.to_side = 'available', m.credits, -m.credits))
          IS NOT (c.account_seq, c.kind, c.moved_credits)`,
     ),
     clause(
       "nobody asked for the movement, or more than once",
-      `SELECT m.seq AS movement, m.kind, c.n AS credits FROM movement m LEFT JOIN (SELECT movement_seq, count(*) AS n FROM credit
+      `SELECT m.seq AS movement, m.kind, c.n AS credits FROM posting m LEFT JOIN (SELECT movement_seq, count(*) AS n FROM credit
          WHERE movement_seq IS NOT NULL GROUP BY movement_seq) c ON c.movement_seq = m.seq
        WHERE m.kind IN ('topup', 'adjust') AND c.n IS NOT 1`,
     ),
@@ -58,45 +59,43 @@ const holds: Check = {
   clauses: [
     clause(
       "held is not the reserve of the generations in progress",
-      `SELECT a.id AS account, a.held_credits AS held, coalesce(g.reserved, 0) AS reserved, a.in_progress, coalesce(g.n, 0) AS open
-     FROM account a LEFT JOIN (SELECT account_seq, sum(reserved_credits) AS reserved, count(*) AS n FROM generation
+      `SELECT a.id AS account, b.held_credits AS held, coalesce(g.reserved, 0) AS reserved, b.in_progress, coalesce(g.n, 0) AS open
+     FROM account a JOIN balance b ON b.account_seq = a.seq LEFT JOIN (SELECT account_seq, sum(reserved_credits) AS reserved, count(*) AS n FROM generation
        WHERE completed_at_ms IS NULL GROUP BY account_seq) g ON g.account_seq = a.seq
-     WHERE a.held_credits <> coalesce(g.reserved, 0) OR a.in_progress <> coalesce(g.n, 0) OR a.held_credits < 0
-       OR a.available_credits < 0`,
+     WHERE b.held_credits <> coalesce(g.reserved, 0) OR b.in_progress <> coalesce(g.n, 0) OR b.held_credits < 0
+       OR b.available_credits < 0`,
     ),
     clause(
       "held is not the holds less their settlements",
-      `SELECT a.id AS account, a.held_credits AS held, coalesce(m.held, 0) AS from_movements FROM account a
-     LEFT JOIN (SELECT account_seq, sum((to_side = 'held') * credits - (from_side = 'held') * credits) AS held
+      `SELECT a.id AS account, b.held_credits AS held, coalesce(m.held, 0) AS from_movements FROM account a
+     JOIN balance b ON b.account_seq = a.seq LEFT JOIN (SELECT account_seq, sum((to_side = 'held') * credits - (from_side = 'held') * credits) AS held
        FROM movement GROUP BY account_seq) m ON m.account_seq = a.seq
-     WHERE a.held_credits <> coalesce(m.held, 0)`,
+     WHERE b.held_credits <> coalesce(m.held, 0)`,
     ),
   ],
 };
 
-/** 3. One hold each; an ended generation has one capture with the release of the rest, or one release of the whole. */
+/** 3. The hold is part of the generation; one that has ended has one capture with the release of the rest, or one release of the whole. */
 const settledOnce: Check = {
   invariant: 3,
   name: "settled once",
   clauses: [
     clause(
-      "the movements of the generation are not one hold and, once it has ended, one settlement of all of it",
-      `SELECT g.id AS generation, g.status, coalesce(m.holds, 0) AS holds, coalesce(m.captures, 0) AS captures,
-       coalesce(m.releases, 0) AS releases
-     FROM generation g LEFT JOIN (SELECT generation_seq, sum(kind = 'hold') AS holds, sum(kind = 'capture') AS captures,
-       sum(kind = 'release') AS releases, sum(iif(kind = 'hold', credits, 0)) AS held, sum(iif(kind = 'capture', credits, 0)) AS captured,
-       sum(iif(kind = 'release', credits, 0)) AS released FROM movement WHERE generation_seq IS NOT NULL GROUP BY generation_seq) m
-       ON m.generation_seq = g.seq
-     WHERE coalesce(m.holds, 0) <> 1 OR m.held <> g.reserved_credits OR CASE g.status
-       WHEN 'succeeded' THEN m.captures <> 1 OR m.captured <> g.cost_credits OR m.captured + m.released <> g.reserved_credits
+      "the generation has not, once it has ended and not before, one settlement of all of its hold",
+      `SELECT g.id AS generation, g.status, coalesce(m.captures, 0) AS captures, coalesce(m.releases, 0) AS releases
+     FROM generation g LEFT JOIN (SELECT generation_seq, sum(kind = 'capture') AS captures, sum(kind = 'release') AS releases,
+       sum(iif(kind = 'capture', credits, 0)) AS captured, sum(iif(kind = 'release', credits, 0)) AS released
+       FROM posting WHERE generation_seq IS NOT NULL GROUP BY generation_seq) m ON m.generation_seq = g.seq
+     WHERE CASE g.status
+       WHEN 'succeeded' THEN m.captures IS NOT 1 OR m.captured <> g.cost_credits OR m.captured + m.released <> g.reserved_credits
          OR m.releases <> (g.reserved_credits > g.cost_credits)
-       WHEN 'failed' THEN m.captures <> 0 OR m.releases <> 1 OR m.released <> g.reserved_credits
-       ELSE m.captures + m.releases <> 0 END`,
+       WHEN 'failed' THEN m.captures IS NOT 0 OR m.releases <> 1 OR m.released <> g.reserved_credits
+       ELSE coalesce(m.captures + m.releases, 0) <> 0 END`,
     ),
     clause(
       "the settlement stands before the hold",
-      `SELECT g.id AS generation, s.kind FROM movement s JOIN movement h ON h.generation_seq = s.generation_seq AND h.kind = 'hold'
-       JOIN generation g ON g.seq = s.generation_seq WHERE s.kind <> 'hold' AND s.chain_seq < h.chain_seq`,
+      `SELECT g.id AS generation, s.kind FROM posting s JOIN generation g ON g.seq = s.generation_seq
+       WHERE s.chain_seq < g.hold_chain_seq`,
     ),
   ],
 };
@@ -117,7 +116,7 @@ const chargeIsQuote: Check = {
     ),
     clause(
       "what was captured is not of the attempt that was delivered",
-      `SELECT g.id AS generation, m.attempt_n AS attempt, a.state FROM movement m JOIN generation g ON g.seq = m.generation_seq
+      `SELECT g.id AS generation, m.attempt_n AS attempt, a.state FROM posting m JOIN generation g ON g.seq = m.generation_seq
        LEFT JOIN attempt a ON a.seq = m.generation_seq AND a.n = m.attempt_n
        WHERE m.kind = 'capture' AND (a.state IS NOT 'delivered' OR a.price_credits <> m.credits)`,
     ),
@@ -125,19 +124,20 @@ const chargeIsQuote: Check = {
       "quote and reserve are not the cheapest and the dearest price of the plan",
       `SELECT g.id AS generation, g.quoted_credits AS quoted, g.reserved_credits AS reserved, p.least, p.most FROM generation g
        LEFT JOIN (SELECT s.seq, min(r.value ->> 'priceCredits') AS least, max(r.value ->> 'priceCredits') AS most
-         FROM submission s JOIN json_each(s.plan) r GROUP BY s.seq) p ON p.seq = g.seq
+         FROM plan s JOIN json_each(s.routes) r GROUP BY s.seq) p ON p.seq = g.plan_seq
        WHERE p.least IS NOT g.quoted_credits OR p.most IS NOT g.reserved_credits`,
     ),
     clause(
       "a price is above the most it may cost",
-      `SELECT g.id AS generation, s.max_cost_credits AS most, r.value ->> 'priceCredits' AS price FROM submission s
-       JOIN generation g ON g.seq = s.seq JOIN json_each(s.plan) r WHERE r.value ->> 'priceCredits' > s.max_cost_credits`,
+      `SELECT g.id AS generation, g.max_cost_credits AS most, r.value ->> 'priceCredits' AS price FROM generation g
+       JOIN plan p ON p.seq = g.plan_seq JOIN json_each(p.routes) r WHERE r.value ->> 'priceCredits' > g.max_cost_credits`,
     ),
     clause(
       "the attempt does not have the price its route was planned with",
-      `SELECT a.ref AS attempt, a.route_id AS route, a.price_credits AS price FROM attempt a JOIN submission s ON s.seq = a.seq
-     WHERE a.price_credits IS NOT (SELECT p.value ->> 'priceCredits' FROM json_each(s.plan) p
-       WHERE p.value ->> 'routeId' = a.route_id)`,
+      `SELECT a.ref AS attempt, a.route_id AS route, a.price_credits AS price FROM attempt a JOIN generation s ON s.seq = a.seq
+     LEFT JOIN plan p ON p.seq = s.plan_seq
+     WHERE a.price_credits IS NOT (SELECT r.value ->> 'priceCredits' FROM json_each(p.routes) r
+       WHERE r.value ->> 'routeId' = a.route_id)`,
     ),
   ],
 };

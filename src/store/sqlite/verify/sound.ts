@@ -16,7 +16,7 @@ const ownRows: Check = {
     ),
     clause(
       "the key it was submitted with is not of its account",
-      `SELECT g.id AS generation, k.id AS key FROM submission s JOIN generation g ON g.seq = s.seq LEFT JOIN api_key k ON k.seq = s.key_seq
+      `SELECT g.id AS generation, k.id AS key FROM generation g LEFT JOIN api_key k ON k.seq = g.key_seq
        WHERE k.account_seq IS NOT g.account_seq`,
     ),
     clause(
@@ -127,7 +127,9 @@ const soundStore: Check = {
     ),
     clause(
       "an epoch wrote after its successor had begun to",
-      `SELECT seq AS movement, epoch FROM (SELECT seq, epoch, max(epoch) OVER (ORDER BY seq) AS newest FROM movement) WHERE epoch < newest
+      `SELECT seq AS movement, epoch FROM (SELECT seq, epoch, max(epoch) OVER (ORDER BY seq) AS newest FROM posting) WHERE epoch < newest
+       UNION ALL SELECT -seq, epoch FROM (SELECT seq, hold_epoch AS epoch, max(hold_epoch) OVER (ORDER BY seq) AS newest FROM generation)
+         WHERE epoch < newest
        UNION ALL SELECT b.seq, b.epoch FROM journal a JOIN journal b ON b.seq = a.seq AND b.version = a.version + 1 WHERE b.epoch < a.epoch`,
     ),
     clause(

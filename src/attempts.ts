@@ -1,0 +1,78 @@
+// Attempts in memory: what effects ask of those that are moving, bounded, always what is on disk.
+import type { AttemptChange, StepDeed } from "./deeds.ts";
+import { Recent } from "./recent.ts";
+import type { StoreReads } from "./store/store.ts";
+import type { Attempt, AttemptState } from "./terms.ts";
+
+export type Attempts = {
+  /** From memory, else from the store. */
+  find(seq: number, n: number): Promise<Attempt | undefined>;
+  /** What is in memory, without looking further. */
+  recent(seq: number, n: number): Attempt | undefined;
+  /** A step that is on disk now. */
+  stepped(deed: StepDeed): void;
+  /** An attempt changed in another way. */
+  forget(seq: number, n: number): void;
+};
+
+/** Between two steps of an attempt lie milliseconds, except while its job runs; those are read when they are asked about. */
+const MOST_ATTEMPTS = 512;
+
+const UNDER_WAY: ReadonlySet<AttemptState> = new Set(["intent", "sending", "accepted"]);
+
+/** What the store makes of an attempt that has just begun. */
+const begun = (seq: number, n: number, { ref, route, priceCredits }: NonNullable<AttemptChange["begin"]>): Attempt => ({
+  ...{
+    seq,
+    n,
+    ref,
+    route,
+    priceCredits,
+    state: "intent",
+    request: null,
+    sentAtMs: null,
+    endsAtMs: null,
+    job: null,
+    results: null,
+  },
+  ...{ failure: null, watchUntilMs: null, endedAtMs: null },
+});
+
+/** What the store makes of a change: a member that is not there changes nothing. */
+const changed = (attempt: Attempt, change: AttemptChange, atMs: number): Attempt => {
+  const { state, job, watchUntilMs } = change;
+  const hasEnded = state !== undefined && !UNDER_WAY.has(state);
+  return {
+    ...attempt,
+    state: state ?? attempt.state,
+    request: change.request ?? attempt.request,
+    sentAtMs: change.sentAtMs ?? attempt.sentAtMs,
+    endsAtMs: change.endsAtMs ?? attempt.endsAtMs,
+    job: job ? { ...attempt.job, ...job } : attempt.job,
+    results: change.results ?? attempt.results,
+    failure: change.failure ?? attempt.failure,
+    watchUntilMs: watchUntilMs === undefined ? attempt.watchUntilMs : watchUntilMs,
+    endedAtMs: change.endedAtMs ?? (hasEnded ? atMs : attempt.endedAtMs),
+  };
+};
+
+export const openAttempts = (reads: Pick<StoreReads, "attempt">): Attempts => {
+  const known = new Recent<string, Attempt>(MOST_ATTEMPTS);
+  const keyOf = (seq: number, n: number) => `${seq} ${n}`;
+  const apply = (seq: number, change: AttemptChange, atMs: number) => {
+    const key = keyOf(seq, change.n);
+    const before = change.begin ? begun(seq, change.n, change.begin) : known.get(key);
+    if (before) known.set(key, changed(before, change, atMs));
+  };
+  return {
+    find: async (seq, n) => known.get(keyOf(seq, n)) ?? reads.attempt(seq, n),
+    recent: (seq, n) => known.get(keyOf(seq, n)),
+    stepped: ({ seq, atMs, attemptChanges, settlement }) => {
+      for (const change of attemptChanges) apply(seq, change, atMs);
+      // The end changes attempts by itself, and hardly anybody asks about them any more.
+      if (settlement) for (const { n } of attemptChanges) known.delete(keyOf(seq, n));
+      if (settlement?.kind === "capture") known.delete(keyOf(seq, settlement.n));
+    },
+    forget: (seq, n) => known.delete(keyOf(seq, n)),
+  };
+};
