@@ -12,6 +12,7 @@ const PAGES = [
   "catalogue/README.md",
   "proof/README.md",
   "test/README.md",
+  "test/bench/README.md",
   "CHANGELOG.md",
 ];
 const MARK = /<!-- printed: ([\w -]+) -->\n[\s\S]*?<!-- \/printed -->/g;

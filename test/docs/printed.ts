@@ -14,6 +14,7 @@ import { EXITS } from "../../src/cli/exits.ts";
 import { SettingsSchema } from "../../src/config.ts";
 import { EVENTS } from "../../src/events.ts";
 import { REFUSALS } from "../../src/refusal.ts";
+import { benchList, benchResults, capacity } from "../bench/pages.ts";
 import { longTable } from "./long.ts";
 
 const root = resolve(import.meta.dir, "../..");
@@ -201,5 +202,8 @@ export const PRINTED: Readonly<Record<string, () => string>> = {
   events,
   exits,
   glossary,
+  benches: benchList,
+  "bench results": benchResults,
+  capacity,
   "long setting": () => table(["programme", "run", "findings", "took", "figures", "when"], longTable()),
 };

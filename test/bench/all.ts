@@ -1,0 +1,37 @@
+// The benches, in the order in which they are run: what is measured over a directory that another has filled comes before that one.
+import type { Bench } from "./bench.ts";
+import { content } from "./content.ts";
+import { growth } from "./growth.ts";
+import { hungProvider } from "./hung-provider.ts";
+import { ladder } from "./ladder.ts";
+import { lifecycle } from "./lifecycle.ts";
+import { memory } from "./memory.ts";
+import { models } from "./models.ts";
+import { lifecyclePeers } from "./peers/lifecycle-peers.ts";
+import { routing } from "./peers/routing.ts";
+import { submitPeers } from "./peers/submit-peers.ts";
+import { poll } from "./poll.ts";
+import { restart } from "./restart.ts";
+import { start } from "./start.ts";
+import { submit } from "./submit.ts";
+import { submitLatency } from "./submit-latency.ts";
+import { submitTail } from "./submit-tail.ts";
+
+export const BENCHES: readonly Bench[] = [
+  ladder,
+  submit,
+  submitTail,
+  submitLatency,
+  poll,
+  models,
+  content,
+  lifecycle,
+  hungProvider,
+  restart,
+  memory,
+  start,
+  growth,
+  submitPeers,
+  lifecyclePeers,
+  routing,
+];

@@ -1,0 +1,78 @@
+// What a bench is: two sides, what each of them does, and the ratio of what was measured that counts.
+
+/** Of all rounds of a side: the median, the ends, and each in its turn. */
+export type Spread = { median: number; least: number; most: number; each: readonly number[] };
+
+type Ends = Pick<Spread, "least" | "most">;
+
+/**
+ * A ratio held against its target. `ratio` is ours to the other's, whichever way of the two is the better one; of rounds it is the median
+ * of the ratios of neighbours, so that a machine which is slow for a while is slow for both.
+ */
+export type Result = {
+  name: string;
+  ours: number;
+  other: number;
+  ratio: number;
+  target: number;
+  /** Whether the target is a floor or a ceiling of the ratio. */
+  wants: "at least" | "at most";
+  met: boolean;
+  /** Of `ours` and `other`. */
+  unit: string;
+  /** What both sides were, in a few words. */
+  sides: string;
+  /** The least and the most of the rounds. */
+  spread?: { ours: Ends; other: Ends };
+  /** CPU time per request, µs, where it is a figure beside the one that counts. */
+  cpuUs?: { ours: number; other: number };
+  /** Only told, not held against anything: no result of it fails the programme. */
+  isNote?: true;
+};
+
+export type Env = {
+  /** Fewer rounds and fewer rows, the same sides. */
+  isShort: boolean;
+  /** How many rounds each side plays, and for how long each, ms. */
+  rounds: number;
+  roundMs: number;
+  /** Shows how far it is. */
+  tell: (line: string) => void;
+};
+
+export type Bench = {
+  name: string;
+  /** Which of the two is which, for the list and for `--help`. */
+  compares: string;
+  run: (env: Env) => Promise<Result[]>;
+};
+
+/** Could not be measured here; the reason is told, and the programme fails where `isFault`. */
+export class Skipped extends Error {}
+
+export const spreadOf = (values: readonly number[]): Spread => {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const median = sorted.length % 2 === 1 ? sorted[middle] : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2;
+  return { median: median ?? Number.NaN, least: sorted[0] ?? Number.NaN, most: sorted.at(-1) ?? Number.NaN, each: values };
+};
+
+type Held = Pick<Result, "name" | "unit" | "sides" | "target" | "wants"> & Pick<Partial<Result>, "cpuUs" | "isNote">;
+
+const medianOf = (of: Spread | number): number => (typeof of === "number" ? of : of.median);
+const ratioOf = (ours: Spread | number, other: Spread | number): number => {
+  const areNeighbours = typeof ours !== "number" && typeof other !== "number" && ours.each.length === other.each.length;
+  if (!areNeighbours) return medianOf(ours) / medianOf(other);
+  return spreadOf(ours.each.map((one, at) => one / (other.each[at] ?? Number.NaN))).median;
+};
+
+/** Holds what was measured of both sides against the target of their ratio. */
+export const hold = (held: Held, ours: Spread | number, other: Spread | number): Result => {
+  const [mine, theirs] = [medianOf(ours), medianOf(other)];
+  const ratio = ratioOf(ours, other);
+  const met = held.wants === "at least" ? ratio >= held.target : ratio <= held.target;
+  const ends = ({ least, most }: Spread) => ({ least, most });
+  const spread =
+    typeof ours === "number" || typeof other === "number" ? {} : { spread: { ours: ends(ours), other: ends(other) } };
+  return { ...held, ours: mine, other: theirs, ratio, met, ...spread };
+};

@@ -1,0 +1,156 @@
+// Downloads: a file of 4 MiB from the service against a bare Bun.serve that sends the same file, and what slow clients cost in memory.
+import { randomBytes } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { askFigures } from "../../src/cli/control-client.ts";
+import { dropScratch, makeScratch } from "../scratch.ts";
+import { type Bench, type Env, hold, type Result, Skipped } from "./bench.ts";
+import { residentBytes } from "./machine.ts";
+import { playRounds, type Rounds, type Side } from "./rounds.ts";
+import { headOf, IN_LINE, type Rung, type Stage, startRung, withService } from "./sides.ts";
+import { type Stocked, stock } from "./stock.ts";
+
+const BYTES = 4 * 1024 * 1024;
+/** As many files as connections at most, each of its own generation. */
+const FILES = 8;
+/** Reading is dearer than sending: the fewest connections at which both sides are still busy decide. */
+const CONNECTIONS = [4, 2, 1] as const;
+const MOST_SHARE = 0.9;
+const FILE_SERVER = join(import.meta.dir, "rungs/file-server.ts");
+
+const SLOW_CLIENTS = 200;
+const SLOW_ADDS_MIB = 64;
+const MIB = 1024 * 1024;
+/** A slow client takes a piece, then rests: about 1 MB/s each. */
+const PIECE_BYTES = 64 * 1024;
+const REST_MS = 60;
+const WATCH_MS = 20;
+
+const contentHeads = (seen: readonly Stocked[]): string[] =>
+  seen.map(({ id, key }) => headOf(`GET /v1/generations/${id}/content`, key));
+
+/** Fewer connections until the generator has time to spare. @throws Skipped when it never has. */
+const playUnhurried = async (
+  sides: { ours: Side; other: Side },
+  env: Env,
+): Promise<{ ours: Rounds; other: Rounds; connections: number }> => {
+  for (const connections of CONNECTIONS) {
+    const played = await playRounds(sides, { ...env, forMs: env.roundMs, connections, rate: null }, (status) => status === "200");
+    const share = Math.max(played.ours.share.median, played.other.share.median);
+    env.tell(`${connections} connections: the generator's share of its core is ${share.toFixed(2)}`);
+    if (share < MOST_SHARE) return { ...played, connections };
+  }
+  throw new Skipped("one connection already takes the generator's whole core: what was measured would be its reading");
+};
+
+/** One slow download over a plain socket. @returns the SHA-256 of the body. @throws when it is not whole. */
+const downloadSlowly = (port: number, head: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const hash = new Bun.CryptoHasher("sha256");
+    const socket = connect({ host: "127.0.0.1", port });
+    let headSoFar: Buffer | undefined = Buffer.alloc(0);
+    let missing = BYTES;
+    let piece = 0;
+    const take = (bytes: Buffer) => {
+      hash.update(bytes);
+      missing -= bytes.length;
+      piece += bytes.length;
+      if (missing <= 0) {
+        socket.destroy();
+        if (missing === 0) resolve(hash.digest("hex"));
+        else reject(new Error("a body was longer than the file"));
+      } else if (piece >= PIECE_BYTES) {
+        piece = 0;
+        socket.pause();
+        setTimeout(() => socket.resume(), REST_MS);
+      }
+    };
+    socket.on("connect", () => socket.write(`${head}\r\n`));
+    socket.on("data", (bytes: Buffer) => {
+      if (headSoFar === undefined) return take(bytes);
+      headSoFar = Buffer.concat([headSoFar, bytes]);
+      const end = headSoFar.indexOf("\r\n\r\n");
+      if (end < 0) return;
+      const body = headSoFar.subarray(end + 4);
+      const status = headSoFar.toString("latin1", 9, 12);
+      headSoFar = undefined;
+      if (status !== "200") reject(new Error(`a download was answered ${status}`));
+      else if (body.length > 0) take(body);
+    });
+    socket.on("error", reject);
+    socket.on("close", () => reject(new Error(`a download broke off with ${missing} bytes missing`)));
+  });
+
+/** @returns by how much the resident memory of a process rose at most, MiB. */
+const addedBySlow = async (pid: number, port: number, heads: readonly string[], sha256: string): Promise<number> => {
+  const before = residentBytes(pid);
+  let most = before;
+  const watch = setInterval(() => {
+    most = Math.max(most, residentBytes(pid));
+  }, WATCH_MS);
+  const hashes = await Promise.all(
+    Array.from({ length: SLOW_CLIENTS }, (_, n) => downloadSlowly(port, heads[n % heads.length] ?? "")),
+  ).finally(() => clearInterval(watch));
+  if (hashes.some((one) => one !== sha256)) throw new Error("a slow download was not the file");
+  return (most - before) / MIB;
+};
+
+export const content: Bench = {
+  name: "content",
+  compares:
+    "GET /v1/generations/{id}/content of 4 MiB: the service / bare Bun.serve sending the same file; and 200 slow downloads",
+  run: async (env) => {
+    const bytes = randomBytes(BYTES);
+    const sha256 = Bun.SHA256.hash(bytes, "hex");
+    const scratch = makeScratch("bench-content-");
+    const path = join(scratch, "clip.mp4");
+    writeFileSync(path, bytes);
+    let seen: Stocked[] = [];
+
+    const measure = async ({ service, dir }: Stage, rung: Rung): Promise<Result[]> => {
+      const heads = contentHeads(seen);
+      const stream = { heads, isKeyed: false, body: "" };
+      const sides = {
+        ours: { name: "the service", port: service.port, pids: [service.pid], streams: [stream] },
+        other: { name: "bare Bun.serve", port: rung.port, pids: [rung.pid], streams: [stream] },
+      };
+      const { ours, other, connections } = await playUnhurried(sides, env);
+      const cpuUs = { ours: ours.cpuUs.median, other: other.cpuUs.median };
+      const same = `the service / bare Bun.serve, ${connections} connections`;
+      await askFigures(dir, { collect: true });
+      const added = await addedBySlow(service.pid, service.port, heads, sha256);
+      const addedToBare = await addedBySlow(rung.pid, rung.port, heads, sha256);
+      const slow = { unit: "MiB", target: 1, wants: "at most" } as const;
+      return [
+        hold(
+          { name: "content", unit: "req/s", sides: same, target: 0.85, wants: "at least", cpuUs },
+          ours.perSecond,
+          other.perSecond,
+        ),
+        hold(
+          { ...slow, name: "content, slow", sides: `added by ${SLOW_CLIENTS} slow downloads / the bound` },
+          added,
+          SLOW_ADDS_MIB,
+        ),
+        hold(
+          { ...slow, name: "content, slow, bare", sides: "added to bare Bun.serve / the bound", isNote: true },
+          addedToBare,
+          SLOW_ADDS_MIB,
+        ),
+      ];
+    };
+    const results = await withService(
+      { env: IN_LINE },
+      async (stage) => {
+        const rung = await startRung(path, FILE_SERVER);
+        return measure(stage, rung).finally(() => rung.stop());
+      },
+      async (dir, tenants) => {
+        seen = await stock(dir, tenants, FILES, "succeeded", { content: bytes });
+      },
+    );
+    dropScratch(scratch);
+    return results;
+  },
+};

@@ -1,0 +1,89 @@
+// Growth: what a submission, a poll and a whole life cost in CPU time with millions stored, against the same service with ten thousand.
+import { type Bench, hold, type Result } from "./bench.ts";
+import { PICTURES } from "./lives.ts";
+import type { Side } from "./rounds.ts";
+import { playRounds } from "./rounds.ts";
+import { type Service, startService } from "./service.ts";
+import { IN_LINE, polls, type Stage, submissions } from "./sides.ts";
+import { endStocked, makeStocked, type StockedHome, takeEnded } from "./stock.ts";
+import { insistOnDelivery, ON_FAL, playLives, SEATED, startSubmitter, withProvider, writeCatalogue } from "./upstream.ts";
+
+const FEW = 10_000;
+const MANY = 10_000_000;
+const MANY_IN_SHORT = 1_000_000;
+/** A pace that both keep up with: what is compared is what a request costs, and few must stay few. */
+const RATE = 2_000;
+const CONNECTIONS = 64;
+const TARGET = 1.5;
+/** The provider counts by endpoint, so each side has one of its own; both are the same picture. */
+const MODELS = {
+  ours: { ...ON_FAL, id: "picture-many", endpoint: "bench/many" },
+  other: { ...ON_FAL, id: "picture-few", endpoint: "bench/few" },
+};
+
+type Two<T> = { ours: T; other: T };
+const both = async <T, U>({ ours, other }: Two<T>, work: (of: T) => Promise<U>): Promise<Two<U>> => ({
+  ours: await work(ours),
+  other: await work(other),
+});
+const stageOf = ({ dir, tenants }: StockedHome, service: Service): Stage => ({
+  ...{ dir, tenants, service, keys: tenants.map(({ key }) => key) },
+});
+
+export const growth: Bench = {
+  name: "growth",
+  compares: "CPU time of a submission, a poll of a recent one and a whole life: 10,000,000 stored (1,000,000 in short) / 10,000",
+  run: async (env) => {
+    const many = env.isShort ? MANY_IN_SHORT : MANY;
+    const homes: Two<StockedHome> = {
+      ours: await takeEnded(many, env.tell),
+      other: await makeStocked(FEW, "succeeded", { subject: PICTURES }),
+    };
+    const names = { ours: `${many.toLocaleString("en-US")} stored`, other: `${FEW.toLocaleString("en-US")} stored` };
+    const told = { unit: "CPU µs", sides: `${names.ours} / ${names.other}`, target: TARGET, wants: "at most" } as const;
+    const results: Result[] = [];
+
+    // First the lives, which leave nothing in flight; the submissions of what follows stay in line.
+    const lives = await withProvider(async (provider) => {
+      const settings = {
+        ...SEATED,
+        GENROUTER_CATALOGUE__DIR: writeCatalogue(Object.values(MODELS)),
+        GENROUTER_PROVIDERS__FAL__BASE_URL: provider.falUrl,
+        GENROUTER_PROVIDERS__REPLICATE__BASE_URL: provider.replicateUrl,
+      };
+      const services = await both(homes, ({ dir }) => startService({ dir, env: settings }));
+      const players = {
+        ours: await startSubmitter(stageOf(homes.ours, services.ours), MODELS.ours),
+        other: await startSubmitter(stageOf(homes.other, services.other), MODELS.other),
+      };
+      const sideOf = (name: "ours" | "other") => ({
+        ...{ name: names[name], dir: homes[name].dir, model: MODELS[name], pid: services[name].pid },
+        ...{ helpers: [provider.pid, players[name].pid], player: players[name] },
+      });
+      const sides = { ours: sideOf("ours"), other: sideOf("other") };
+      const played = await playLives(sides, env);
+      for (const player of Object.values(players)) player.stop();
+      await both(sides, (side) => insistOnDelivery(side, provider));
+      await both(services, (service) => service.stop());
+      return played;
+    });
+
+    const services = await both(homes, ({ dir }) => startService({ dir, env: IN_LINE }));
+    const measured = async (name: string, isRight: string, stream: (home: StockedHome) => Side["streams"][number]) => {
+      const sideOf = (which: "ours" | "other"): Side => ({
+        ...{ name: names[which], port: services[which].port, pids: [services[which].pid] },
+        streams: [stream(homes[which])],
+      });
+      const sides = { ours: sideOf("ours"), other: sideOf("other") };
+      const plan = { ...env, forMs: env.roundMs, connections: CONNECTIONS, rate: RATE };
+      const { ours, other } = await playRounds(sides, plan, (status) => status === isRight);
+      results.push(hold({ name, ...told }, ours.cpuUs, other.cpuUs));
+    };
+    await measured("growth, poll", "200", ({ seen }) => polls(seen));
+    await measured("growth, submit", "202", ({ tenants }) => submissions(tenants.map(({ key }) => key)));
+    await both(services, (service) => service.stop());
+    results.push(hold({ name: "growth, settle", ...told }, lives.ours.cpuUs, lives.other.cpuUs));
+    for (const home of Object.values(homes)) await endStocked(home);
+    return results;
+  },
+};

@@ -1,0 +1,99 @@
+// A provider that hangs: generations on one provider while another takes every connection and never answers, against the other absent.
+import { until } from "../../proof/crash/processes.ts";
+import { type Bench, hold, type Result } from "./bench.ts";
+import type { Tenant } from "./service.ts";
+import { type Stage, withService } from "./sides.ts";
+import { stock } from "./stock.ts";
+import {
+  type BenchModel,
+  bodyOf,
+  insistOnDelivery,
+  type LifeSide,
+  ON_FAL,
+  ON_REPLICATE,
+  playLives,
+  SEATED,
+  startSubmitter,
+  withProvider,
+  writeCatalogue,
+} from "./upstream.ts";
+
+/** Enough that there is always a next one to hang: 64 are sent at a time, and each is given up after 30 s. */
+const HANGING = 1_000;
+/** The submissions that a provider may have in flight. */
+const SENT_AT_A_TIME = 64;
+const AT_A_TIME = 32;
+
+/** Generations that have ended before the first is measured, in both services. */
+const STORED = 10_000;
+/** The provider counts by endpoint what it is asked for. */
+const BY_ITSELF = { ...ON_REPLICATE, endpoint: "bench/by-itself" };
+
+/** Submissions whose only route leads to the provider that hangs. */
+const hangAll = async ({ service, keys }: Stage): Promise<void> => {
+  const one = async (from: number) => {
+    for (let n = from; n < HANGING; n += AT_A_TIME) {
+      const response = await fetch(`${service.url}/v1/generations`, {
+        ...{ method: "POST", body: bodyOf(ON_FAL) },
+        headers: { authorization: `Bearer ${keys[n % keys.length]}`, "idempotency-key": `hang-${n}` },
+      });
+      await response.text();
+      if (response.status !== 202) throw new Error(`a submission was answered ${response.status}`);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_A_TIME }, (_, from) => one(from)));
+};
+
+/**
+ * Two services on the same core, in turns. One has 1,000 generations on a provider whose 64 sockets hang all the time; where the
+ * other provider is absent, no model has a route there, so that nothing is ever sent.
+ */
+export const hungProvider: Bench = {
+  name: "hung-provider",
+  compares: "generations on one provider: while another hangs on every socket / while that one is absent",
+  run: (env) =>
+    withProvider((provider) => {
+      const settings = (models: readonly BenchModel[]) => ({
+        ...SEATED,
+        GENROUTER_CATALOGUE__DIR: writeCatalogue(models),
+        GENROUTER_PROVIDERS__FAL__BASE_URL: `${provider.silentUrl}/fal`,
+        GENROUTER_PROVIDERS__REPLICATE__BASE_URL: provider.replicateUrl,
+        // What hangs is not waited for at the end.
+        GENROUTER_SERVER__DRAIN_S: "1",
+      });
+      const sideOf = async (name: string, stage: Stage, model: BenchModel): Promise<LifeSide> => {
+        const player = await startSubmitter(stage, model);
+        return { name, dir: stage.dir, model, pid: stage.service.pid, helpers: [provider.pid, player.pid], player };
+      };
+      const hanging = async () => (await provider.counts()).hanging;
+      const fill = async (dir: string, tenants: readonly Tenant[]) => void (await stock(dir, tenants, STORED));
+      const live = (models: readonly BenchModel[], work: (stage: Stage) => Promise<Result[]>) =>
+        withService({ env: settings(models) }, work, fill);
+      return live([ON_FAL, ON_REPLICATE], (hung) =>
+        live([BY_ITSELF], async (alone) => {
+          const sides = {
+            ours: await sideOf("one provider hangs", hung, ON_REPLICATE),
+            other: await sideOf("it is absent", alone, BY_ITSELF),
+          };
+          await hangAll(hung);
+          await until("hanging of every socket", async () => (await hanging()) >= SENT_AT_A_TIME);
+          const { ours, other } = await playLives(sides, env);
+          const stillHanging = await hanging();
+          if (stillHanging < SENT_AT_A_TIME) throw new Error(`only ${stillHanging} sockets were hanging at the end`);
+          for (const side of [sides.ours, sides.other]) {
+            side.player.stop();
+            await insistOnDelivery(side, provider);
+          }
+          const cpuUs = { ours: ours.cpuUs.median, other: other.cpuUs.median };
+          const held = {
+            unit: "gen/s",
+            sides: "a provider hangs / it is absent",
+            target: 0.95,
+            wants: "at least",
+            cpuUs,
+          } as const;
+          return [hold({ name: "hung-provider", ...held }, ours.perSecond, other.perSecond)];
+        }),
+      );
+    }),
+};

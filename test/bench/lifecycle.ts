@@ -1,0 +1,87 @@
+// The whole life of a generation: the service against a bare loop with the same upstream calls, picture, file and number of commits.
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { DATABASE_FILE } from "../../src/store/sqlite/open.ts";
+import { dropScratch, makeScratch } from "../scratch.ts";
+import { type Bench, hold } from "./bench.ts";
+import { ACCOUNTS } from "./rungs/parts.ts";
+import { type Stage, withService } from "./sides.ts";
+import { stock } from "./stock.ts";
+import {
+  IN_FLIGHT,
+  INPUT,
+  insistOnDelivery,
+  ON_FAL,
+  POLL_EVERY_MS,
+  playLives,
+  SEATED,
+  startLoop,
+  startSubmitter,
+  withProvider,
+  writeCatalogue,
+} from "./upstream.ts";
+
+/** Generations that have ended before the first is measured, on both sides. */
+const STORED = 10_000;
+/** The provider counts by endpoint what it is asked for. */
+const BY_LOOP = { ...ON_FAL, endpoint: "bench/loop" };
+
+/**
+ * Both keep 256 generations in flight at the same provider, which takes no time, and ask it after the same pauses; both call it over
+ * connections that are kept and fetch the picture over one of its own, take its size with the same decoder, sync the file and its
+ * directories in the same order, and make six commits, of all that arrive in one turn together. The service is submitted to over
+ * HTTP; the loop admits to itself.
+ */
+export const lifecycle: Bench = {
+  name: "lifecycle",
+  compares: "whole generations, 256 in flight: the service / a bare loop with the same calls, picture, file and commits",
+  run: (env) =>
+    withProvider((provider) => {
+      const settings = {
+        ...SEATED,
+        GENROUTER_CATALOGUE__DIR: writeCatalogue([ON_FAL]),
+        GENROUTER_PROVIDERS__FAL__BASE_URL: provider.falUrl,
+        GENROUTER_PROVIDERS__REPLICATE__BASE_URL: provider.replicateUrl,
+      };
+      const live = async (stage: Stage) => {
+        const home = makeScratch("bench-loop-");
+        const dir = join(home, "data");
+        mkdirSync(dir);
+        const submitter = await startSubmitter(stage, ON_FAL);
+        const loop = await startLoop({
+          ...{ dir, database: join(dir, DATABASE_FILE), base: provider.falUrl, endpoint: BY_LOOP.endpoint, model: BY_LOOP.id },
+          ...{ input: INPUT, inFlight: IN_FLIGHT, pollEveryMs: POLL_EVERY_MS, accounts: ACCOUNTS, stored: STORED },
+        });
+        const helpers = [provider.pid, submitter.pid];
+        const sides = {
+          ours: { name: "the service", dir: stage.dir, model: ON_FAL, pid: stage.service.pid, helpers, player: submitter },
+          other: { name: "the bare loop", dir, model: BY_LOOP, pid: loop.pid, helpers: [provider.pid], player: loop },
+        };
+        const { ours, other } = await playLives(sides, env);
+        submitter.stop();
+        loop.stop();
+        await insistOnDelivery(sides.ours, provider);
+        await insistOnDelivery(sides.other, provider);
+        dropScratch(home);
+        const cpuUs = { ours: ours.cpuUs.median, other: other.cpuUs.median };
+        const held = {
+          name: "lifecycle",
+          unit: "gen/s",
+          sides: "the service / a bare loop",
+          target: 0.5,
+          wants: "at least",
+          cpuUs,
+        } as const;
+        const told = {
+          name: "lifecycle, written",
+          unit: "kB/gen",
+          sides: held.sides,
+          target: 1,
+          wants: "at most",
+          isNote: true,
+        } as const;
+        return [hold(held, ours.perSecond, other.perSecond), hold(told, ours.writtenKb, other.writtenKb)];
+      };
+      return withService({ env: settings }, live, async (dir, tenants) => void (await stock(dir, tenants, STORED)));
+    }),
+};

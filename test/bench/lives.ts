@@ -1,0 +1,138 @@
+// The lives that a stocked directory is filled with: each is what the product's own corridor and machine make of its events.
+import { type Actor, createActor } from "xstate";
+import { generationMachine } from "../../actors/generation.ts";
+import type { GenerationEvent, Saying } from "../../actors/generation-words.ts";
+import { makeStep } from "../../actors/step.ts";
+import { builtInCatalogue } from "../../catalogue/load.ts";
+import type { StepDeed } from "../../src/deeds.ts";
+import { hashRequest } from "../../src/http/envelope.ts";
+import { generationId, newGenerationSeq } from "../../src/ids.ts";
+import { openProviders, PROVIDER_IDS } from "../../src/providers/providers.ts";
+import { checkInput } from "../../src/quote/input.ts";
+import { makePlan } from "../../src/quote/plan.ts";
+import { priceRoutes } from "../../src/quote/price.ts";
+import { type PackedAdmit, type PackedDeed, pack } from "../../src/store/sqlite/pack.ts";
+import type { Attempt, JsonObject, Output, StoredFile } from "../../src/terms.ts";
+import type { Tenant } from "./service.ts";
+
+export type StockStatus = "queued" | "running" | "succeeded";
+
+/** What is asked for and what comes of it: a clip as in the other benches, or pictures, whose rows are half the size. */
+export type Subject = { model: string; input: JsonObject; files: number; mime: string; shown: Omit<Output, "kind" | "files"> };
+export const CLIP: Subject = {
+  model: "vidmodel-2.0-fast",
+  input: { prompt: "a red kite over dunes", resolution: "720p", duration: 5, aspect_ratio: "16:9", audio: false },
+  ...{ files: 1, mime: "video/mp4", shown: { width: 1280, height: 720, durationMs: 5_000, hasAudio: false } },
+};
+export const PICTURES: Subject = {
+  model: "sim-image-1",
+  input: { prompt: "a red kite over dunes", aspect_ratio: "16:9" },
+  ...{ files: 2, mime: "image/png", shown: { width: 1376, height: 768 } },
+};
+/** What clients wait at most; a bench of what is in flight is over long before. */
+const MAX_WAIT_MS = 86_400_000;
+const COLLECT_MS = 600_000;
+const KEEP_FILES_MS = 604_800_000;
+/** When things happen in a life, ms after its submission. */
+const [BEGUN_MS, SENT_MS, ACCEPTED_MS, ANNOUNCED_MS, COLLECTED_MS] = [2, 5, 180, 48_000, 48_400];
+/** From the submission to the end. */
+export const LIFE_MS: Readonly<Record<StockStatus, number>> = { queued: 0, running: ACCEPTED_MS, succeeded: COLLECTED_MS };
+
+/** Nobody listens there: what is asked about these jobs comes to nothing. */
+const PROVIDER_URL = "http://127.0.0.1:9/fal";
+
+const prepareSubmission = ({ model: modelId, input }: Subject) => {
+  const model = builtInCatalogue(PROVIDER_IDS).model(modelId);
+  if (!model) throw new Error(`the catalogue has no ${modelId}`);
+  const checked = checkInput(model, input, () => false);
+  const plan = makePlan({
+    ...{ model, checked, measured: [], prices: priceRoutes(model, checked, []), maxCostCredits: 10_000, maxWaitMs: null },
+    ...{ routeState: () => "up", expectedMs: () => undefined },
+  });
+  const route = model.routes.find(({ id }) => id === plan.routes[0]?.routeId);
+  if (!route) throw new Error(`${modelId} has no route for this input`);
+  const { id: routeId, provider, endpoint } = route;
+  const spec = { routeId, provider, endpoint, options: route.options as unknown as JsonObject, kind: model.kind };
+  const deed = pack({
+    ...{ deed: "admit", seq: 0, id: "", accountSeq: 0, keySeq: 0, model: modelId, idempotencyKey: null, requestId: "" },
+    ...{ input: { raw: checked.raw, added: checked.added }, plan: plan.routes, maxCostCredits: 10_000 },
+    ...{ quotedCredits: plan.quotedCredits, reservedCredits: plan.reservedCredits, createdAtMs: 0, waitEndsAtMs: 0 },
+    ...{ bodyHash: hashRequest({ model: modelId, input }, ""), inProgressLimit: Number.MAX_SAFE_INTEGER },
+  }) as PackedAdmit;
+  return { plan: plan.routes, spec, deed, input: { raw: checked.raw, filled: checked.filled } };
+};
+
+/** Makes lives up to a status. What all have in common is worked out once: the checked input, its plan and its price. */
+export const openLives = (subject: Subject) => {
+  const { plan, spec, deed: submission, input } = prepareSubmission(subject);
+  const settings = { [spec.provider]: { base_url: PROVIDER_URL, key: "simulator" } };
+  const providers = openProviders({ settings, isOwned: async () => false });
+  const { watchMs } = providers.traits(spec.provider);
+  const [price] = plan;
+  if (!price) throw new Error("a plan has at least one route");
+
+  const unsent = (seq: number, ref: string): Attempt => ({
+    ...{ seq, n: 1, ref, route: spec, priceCredits: price.priceCredits, state: "intent", request: null, sentAtMs: null },
+    ...{ endsAtMs: null, job: null, results: null, failure: null, watchUntilMs: null, endedAtMs: null },
+  });
+
+  /** What happens to it, in order. */
+  const eventsOf = (seq: number, id: string, atMs: number, status: StockStatus, files: StoredFile[]): GenerationEvent[] => {
+    if (status === "queued") return [];
+    const ref = `${id.slice("gen_".length)}-1`;
+    const jobId: string = crypto.randomUUID();
+    const job = `${PROVIDER_URL}/${spec.endpoint.split("/").slice(0, 2).join("/")}/requests/${jobId}`;
+    const urls = { poll: `${job}/status`, result: job, cancel: `${job}/cancel` };
+    const request = providers.compose({ attempt: unsent(seq, ref), input });
+    const started: GenerationEvent[] = [
+      { type: "begun", n: 1, route: 0, spec, ref, watchMs, passed: [], atMs: atMs + BEGUN_MS },
+      { type: "slotTaken", n: 1, request, atMs: atMs + SENT_MS },
+      { type: "accepted", n: 1, job: { jobId, urls }, atMs: atMs + ACCEPTED_MS },
+    ];
+    if (status === "running") return started;
+    const output: Output = { kind: spec.kind, files, ...subject.shown };
+    const results = files.map(({ n, mime }) => ({ url: `http://127.0.0.1:9/files/${jobId}/output-${n}`, mime }));
+    return [
+      ...started,
+      { type: "announced", n: 1, results, atMs: atMs + ANNOUNCED_MS },
+      { type: "collected", n: 1, output, atMs: atMs + COLLECTED_MS },
+    ];
+  };
+
+  const stepsOf = (seq: number, waitEndsAtMs: number, events: readonly GenerationEvent[]): StepDeed[] => {
+    if (events.length === 0) return [];
+    const sayings: Saying[] = [];
+    const actor: Actor<typeof generationMachine> = createActor(generationMachine, {
+      input: { plan, waitEndsAtMs, collectMs: COLLECT_MS },
+    });
+    actor.start();
+    actor.on("*", (saying) => sayings.push(saying));
+    const deeds = events.map((event, at) => {
+      const before = actor.getSnapshot();
+      actor.send(event);
+      const step = makeStep(seq, at + 1, event, before, actor.getSnapshot(), sayings.splice(0), KEEP_FILES_MS);
+      if (!step) throw new Error(`${event.type} changed nothing`);
+      return step.deed;
+    });
+    actor.stop();
+    return deeds;
+  };
+
+  /** A life that began at a time, as the deeds that wrote it; and its id. */
+  return (
+    { accountSeq, keySeq }: Tenant,
+    atMs: number,
+    status: StockStatus,
+    files: StoredFile[],
+  ): { id: string; deeds: PackedDeed[] } => {
+    const seq = newGenerationSeq(atMs);
+    const id = generationId(seq);
+    const waitEndsAtMs = atMs + MAX_WAIT_MS;
+    const requestId = `req_${id.slice("gen_".length)}`;
+    const admit: PackedAdmit = {
+      ...submission,
+      ...{ seq, id, accountSeq, keySeq, requestId, idempotencyKey: crypto.randomUUID(), createdAtMs: atMs, waitEndsAtMs },
+    };
+    return { id, deeds: [admit, ...stepsOf(seq, waitEndsAtMs, eventsOf(seq, id, atMs, status, files)).map(pack)] };
+  };
+};

@@ -1,0 +1,130 @@
+// Memory: what one more running generation adds to the service's resident memory, awake and put away.
+import { Database } from "bun:sqlite";
+import { join } from "node:path";
+import { until } from "../../proof/crash/processes.ts";
+import { askFigures } from "../../src/cli/control-client.ts";
+import type { Figures } from "../../src/figures.ts";
+import { DATABASE_FILE } from "../../src/store/sqlite/open.ts";
+import { type Bench, type Env, hold, type Result, spreadOf } from "./bench.ts";
+import { startService } from "./service.ts";
+import { type Stage, submitSome, withService } from "./sides.ts";
+import { endStocked, makeStocked, type StockedHome } from "./stock.ts";
+import { withProvider } from "./upstream.ts";
+
+/** Compared with so many, so that what is there once, code and pools and caches, is there on both sides. */
+const FIRST = 1_000;
+const AWAKE = 10_000;
+const AWAKE_KB = 16;
+const PUT_AWAY = 100_000;
+const PUT_AWAY_KB = 4;
+const LONGEST_MS = 180_000;
+const SETTLE_MS = 1_000;
+const COLLECTIONS = 3;
+/** A seat for each, and asked about so seldom that none ends. */
+const RESTING = {
+  GENROUTER_LIMITS__SEATS: "1000000",
+  GENROUTER_LIMITS__SEATS_PER_ROUTE: "1000000",
+  GENROUTER_SIMULATOR__SPEED: "0.0001",
+};
+
+/** After full collections, and a moment for the allocator to give pages back. */
+const weigh = async (dir: string): Promise<Figures> => {
+  let least = await askFigures(dir, { collect: true });
+  for (let turn = 1; turn < COLLECTIONS; turn += 1) {
+    await Bun.sleep(SETTLE_MS);
+    const now = await askFigures(dir, { collect: true });
+    if (now.rssBytes < least.rssBytes) least = now;
+  }
+  return least;
+};
+
+const pollingIn = (dir: string): number => {
+  const db = new Database(join(dir, DATABASE_FILE), { readonly: true });
+  const row = db.query<{ count: number }, []>("SELECT count(*) AS count FROM snapshot WHERE state = 'running.polling'").get();
+  db.close();
+  return row?.count ?? 0;
+};
+
+/** What is looked at costs time that the service needs. */
+const LOOK_MS = 250;
+const atLeisure = async <T>(look: () => T | Promise<T>): Promise<T> => {
+  await Bun.sleep(LOOK_MS);
+  return look();
+};
+
+/** Each was submitted, sent and accepted, and waits for the next question about its job. */
+const awake = (env: Env): Promise<Result[]> =>
+  withProvider((provider) => {
+    const settings = {
+      ...RESTING,
+      GENROUTER_PROVIDERS__FAL__BASE_URL: provider.falUrl,
+      GENROUTER_PROVIDERS__REPLICATE__BASE_URL: provider.replicateUrl,
+    };
+    return withService({ env: settings }, async (stage: Stage) => {
+      const weighed = async (more: number, running: number) => {
+        await submitSome(stage, more, `awake-${running}`);
+        await until(`${running} running generations`, () => atLeisure(() => pollingIn(stage.dir) === running), LONGEST_MS);
+        const figures = await weigh(stage.dir);
+        env.tell(
+          `${running} running, ${figures.awake} awake: ${(figures.rssBytes / 1e6).toFixed(1)} MB, heap ${(figures.heapBytes / 1e6).toFixed(1)} MB`,
+        );
+        return figures;
+      };
+      const few = await weighed(FIRST, FIRST);
+      const many = await weighed(AWAKE - FIRST, AWAKE);
+      const kbEach = (bytes: (of: Figures) => number) => (bytes(many) - bytes(few)) / (AWAKE - FIRST) / 1000;
+      const sides = `each of ${AWAKE} running, ${many.awake} of them awake / the bound`;
+      const told = { unit: "kB", target: 1, wants: "at most" } as const;
+      return [
+        hold(
+          { ...told, name: "memory, running", sides },
+          kbEach(({ rssBytes }) => rssBytes),
+          AWAKE_KB,
+        ),
+        hold(
+          { ...told, name: "memory, running, heap", sides: "the same in the heap", isNote: true },
+          kbEach(({ heapBytes }) => heapBytes),
+          AWAKE_KB,
+        ),
+      ];
+    });
+  });
+
+/**
+ * Restored ones are as small as ones that were put away: each is a host without its machine, a deadline, and what is being asked
+ * about its job. The other side has as many on disk, all ended.
+ */
+const putAway = async (env: Env): Promise<Result[]> => {
+  const weighed = async ({ dir }: StockedHome, running: number): Promise<number> => {
+    const service = await startService({ dir, env: RESTING });
+    const errands = async () => (await askFigures(dir, { collect: false })).errands;
+    await until(`${running} errands`, () => atLeisure(async () => (await errands()) === running), LONGEST_MS);
+    const figures = await weigh(dir);
+    env.tell(
+      `${figures.running} running, ${figures.awake} awake: ${(figures.rssBytes / 1e6).toFixed(1)} MB, heap ${(figures.heapBytes / 1e6).toFixed(1)} MB`,
+    );
+    await service.stop();
+    return figures.rssBytes;
+  };
+  const homes = {
+    ours: await makeStocked(PUT_AWAY, "running", { tell: env.tell }),
+    other: await makeStocked(PUT_AWAY, "succeeded", { tell: env.tell }),
+  };
+  const kbEach: number[] = [];
+  for (let round = 0; round < env.rounds; round += 1) {
+    const withThem = await weighed(homes.ours, PUT_AWAY);
+    kbEach.push((withThem - (await weighed(homes.other, 0))) / PUT_AWAY / 1000);
+  }
+  for (const home of Object.values(homes)) await endStocked(home);
+  const sides = `each of ${PUT_AWAY} running, restored and put away / the bound`;
+  return [
+    hold({ name: "memory, put away", unit: "kB", sides, target: 1, wants: "at most" }, spreadOf(kbEach).median, PUT_AWAY_KB),
+  ];
+};
+
+export const memory: Bench = {
+  name: "memory",
+  compares:
+    "resident memory for each of 10,000 running, and of 100,000 running and put away, after full collections / 16 kB and 4 kB",
+  run: async (env) => [...(await awake(env)), ...(await putAway(env))],
+};

@@ -1,0 +1,41 @@
+// The model list: the service against bare Elysia sending the same bytes with the same headers.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { makeScratch } from "../scratch.ts";
+import { type Bench, hold } from "./bench.ts";
+import { playRounds } from "./rounds.ts";
+import { IN_LINE, startRung, withService } from "./sides.ts";
+
+const CONNECTIONS = 64;
+const GET = "GET /v1/models HTTP/1.1\r\nhost: 127.0.0.1\r\n";
+
+export const models: Bench = {
+  name: "models",
+  compares: "GET /v1/models: the service / bare Elysia sending the same bytes and headers",
+  run: (env) =>
+    withService({ env: IN_LINE }, async ({ service }) => {
+      const response = await fetch(`${service.url}/v1/models`);
+      const copy = join(makeScratch("bench-models-"), "answer.json");
+      writeFileSync(copy, JSON.stringify({ body: await response.text(), headers: [...response.headers] }));
+      const rung = await startRung(`copy:${copy}`);
+      const stream = { heads: [GET], isKeyed: false, body: "" };
+      const sides = {
+        ours: { name: "the service", port: service.port, pids: [service.pid], streams: [stream] },
+        other: { name: "bare Elysia", port: rung.port, pids: [rung.pid], streams: [stream] },
+      };
+      const { ours, other } = await playRounds(
+        sides,
+        { ...env, forMs: env.roundMs, connections: CONNECTIONS, rate: null },
+        (status) => status === "200",
+      );
+      rung.stop();
+      const cpuUs = { ours: ours.cpuUs.median, other: other.cpuUs.median };
+      return [
+        hold(
+          { name: "models", unit: "req/s", sides: "the service / bare Elysia", target: 0.85, wants: "at least", cpuUs },
+          ours.perSecond,
+          other.perSecond,
+        ),
+      ];
+    }),
+};

@@ -1,0 +1,50 @@
+// The door of the peers: the same framework, body check, key check and price as the rungs of the ladder, before a peer's own durable accept.
+import { Elysia } from "elysia";
+import { accountOf, accountsByKey, answerJson, priceOf, Submission, shownOf } from "../rungs/parts.ts";
+
+/** What a peer stores of a submission. The id follows from account and key, so that a repeated request is the same job. */
+export type Order = {
+  id: string;
+  account: number;
+  model: string;
+  input: unknown;
+  credits: number;
+  idempotencyKey: string;
+  bodyHash: string;
+  atMs: number;
+};
+/** Resolves once the order is durable. */
+export type Accept = (order: Order) => Promise<unknown>;
+/** What a peer says of its own worker: how many orders have no end yet, and when each of the others ended. */
+export type Told = { open: number; endedAtMs: number[] };
+
+const UNAUTHORIZED = '{"error":{"code":"unauthorized","message":"Missing or invalid API key."}}';
+
+const uuidOf = (text: string): string =>
+  Bun.SHA256.hash(text, "hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, "$1-$2-$3-$4-$5");
+
+/** Listens on a free port and prints it. */
+export const openFront = (accept: Accept, stored: () => Promise<number>, told: Told): void => {
+  const byKey = accountsByKey();
+  const app = new Elysia({ serve: { hostname: "127.0.0.1", reusePort: false } })
+    .get("/open", () => answerJson(200, String(told.open)))
+    .get("/stored", async () => answerJson(200, String(await stored())))
+    .get("/ended", () => answerJson(200, JSON.stringify(told.endedAtMs)))
+    .post(
+      "/v1/generations",
+      async ({ body, request }) => {
+        const account = accountOf(request, byKey);
+        if (account === undefined) return answerJson(401, UNAUTHORIZED);
+        const credits = priceOf(body.input);
+        const idempotencyKey = request.headers.get("idempotency-key") ?? "";
+        const id = uuidOf(`${account}:${idempotencyKey}`);
+        const bodyHash = Bun.hash(JSON.stringify(body)).toString(36);
+        const atMs = Date.now();
+        told.open += 1;
+        await accept({ id, account, model: body.model, input: body.input, credits, idempotencyKey, bodyHash, atMs });
+        return answerJson(202, JSON.stringify(shownOf(`gen_${id}`, credits, new Date(atMs).toISOString())));
+      },
+      { body: Submission },
+    );
+  process.stdout.write(`ready ${app.listen({ hostname: "127.0.0.1", port: 0 }).server?.port}\n`);
+};

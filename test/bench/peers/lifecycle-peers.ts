@@ -1,0 +1,111 @@
+// Whole generations against queues: the service, and each queue with a worker that makes the same upstream calls and the same file.
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { dropScratch, makeScratch } from "../../scratch.ts";
+import { type Bench, type Env, hold, type Result } from "../bench.ts";
+import { type Stage, withService } from "../sides.ts";
+import { stock } from "../stock.ts";
+import {
+  IN_FLIGHT,
+  INPUT,
+  insistOnDelivery,
+  type LifeSide,
+  ON_FAL,
+  POLL_EVERY_MS,
+  type Provider,
+  playLives,
+  SEATED,
+  startPlayer,
+  startSubmitter,
+  withProvider,
+  writeCatalogue,
+} from "../upstream.ts";
+import { eachThatIsThere, PEER_KEYS, startPeer } from "./peer.ts";
+import type { QueueName } from "./queues.ts";
+import type { PeerSubmitterPlan } from "./submitter.ts";
+
+/** Generations that have ended before the first is measured, in the service; the queues begin empty, which is in their favour. */
+const STORED = 10_000;
+const PEERS: readonly { name: string; queue: QueueName; target: number }[] = [
+  { name: "BullMQ", queue: "bullmq", target: 1 },
+  { name: "pg-boss", queue: "pg-boss", target: 2.5 },
+];
+const { prompt, aspect_ratio, resolution } = INPUT;
+const BODY = JSON.stringify({ model: ON_FAL.id, input: { prompt, aspect_ratio, resolution } });
+const SUBMITTER = join(import.meta.dir, "submitter.ts");
+
+const picturesIn = (dir: string): number =>
+  readdirSync(dir)
+    .filter((name) => name !== "incoming")
+    .reduce((sum, shard) => sum + readdirSync(join(dir, shard)).length, 0);
+
+/** Plays the service against one queue. */
+const against = async (
+  { name, queue, target }: (typeof PEERS)[number],
+  { ours, provider, env }: { ours: LifeSide; provider: Provider; env: Env },
+): Promise<Result> => {
+  const dir = makeScratch(`bench-${queue}-`);
+  const model = { ...ON_FAL, endpoint: `bench/${queue}` };
+  const errand = { base: provider.falUrl, endpoint: model.endpoint, pollEveryMs: POLL_EVERY_MS, dir };
+  const part = await startPeer(queue, { errand, atATime: IN_FLIGHT }, env.tell);
+  const url = `http://127.0.0.1:${part.port}`;
+  const plan: PeerSubmitterPlan = { url, keys: PEER_KEYS, body: BODY, inFlight: IN_FLIGHT };
+  const player = await startPlayer(SUBMITTER, plan);
+  const ended = async () => (await (await fetch(`${url}/ended`, { headers: { connection: "close" } })).json()) as number[];
+  const other: LifeSide = {
+    ...{ name, dir, model, pid: part.pids, helpers: [provider.pid, player.pid], player },
+    count: async (fromMs, toMs) => (await ended()).filter((atMs) => atMs >= fromMs && atMs < toMs).length,
+  };
+  try {
+    const seen = await playLives({ ours, other }, env);
+    player.stop();
+    const finished = (await ended()).length;
+    const { submitted, delivered } = (await provider.counts()).endpoints[model.endpoint] ?? { submitted: 0, delivered: 0 };
+    if (finished !== submitted || delivered !== submitted || picturesIn(dir) !== submitted)
+      throw new Error(
+        `${name}: ${submitted} jobs were paid for, ${delivered} fetched, ${finished} finished, ${picturesIn(dir)} kept`,
+      );
+    const cpuUs = { ours: seen.ours.cpuUs.median, other: seen.other.cpuUs.median };
+    const held = {
+      name: `lifecycle-peers, ${name}`,
+      unit: "gen/s",
+      sides: `the service / ${name}`,
+      target,
+      wants: "at least",
+      cpuUs,
+    } as const;
+    return hold(held, seen.ours.perSecond, seen.other.perSecond);
+  } finally {
+    await part.stop();
+    dropScratch(dir);
+  }
+};
+
+/**
+ * 256 generations in flight on both sides, at the same provider, which takes no time; the same pauses between polls, the same picture,
+ * written and synced in the same order. A peer makes two durable steps of a job, its accept and its end (and what its queue writes to
+ * hand it out); the service makes six, so that it can go on after any of them, and holds and charges credits.
+ */
+export const lifecyclePeers: Bench = {
+  name: "lifecycle-peers",
+  compares: "whole generations, 256 in flight: the service / BullMQ and pg-boss, each with a worker that does the same",
+  run: (env) =>
+    withProvider((provider) => {
+      const settings = {
+        ...SEATED,
+        GENROUTER_CATALOGUE__DIR: writeCatalogue([ON_FAL]),
+        GENROUTER_PROVIDERS__FAL__BASE_URL: provider.falUrl,
+        GENROUTER_PROVIDERS__REPLICATE__BASE_URL: provider.replicateUrl,
+      };
+      const live = async (stage: Stage) => {
+        const player = await startSubmitter(stage, ON_FAL);
+        const helpers = [provider.pid, player.pid];
+        const ours: LifeSide = { name: "the service", dir: stage.dir, model: ON_FAL, pid: stage.service.pid, helpers, player };
+        const results = await eachThatIsThere(PEERS, (peer) => against(peer, { ours, provider, env }), env.tell);
+        player.stop();
+        await insistOnDelivery(ours, provider);
+        return results;
+      };
+      return withService({ env: settings }, live, async (dir, tenants) => void (await stock(dir, tenants, STORED)));
+    }),
+};

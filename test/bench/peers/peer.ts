@@ -1,0 +1,96 @@
+// A peer that is a queue: its server, and its door (with a worker, where it is to work) on the same core.
+import { join } from "node:path";
+import { killAtTheEnd } from "../../scratch.ts";
+import { type Result, Skipped } from "../bench.ts";
+import { onServerCore } from "../machine.ts";
+import { ACCOUNTS, keyOf } from "../rungs/parts.ts";
+import { installPeers } from "./packages.ts";
+import { familyOf, type Part, type Storing } from "./parts.ts";
+import { startPostgres } from "./postgres.ts";
+import type { QueueName } from "./queues.ts";
+import { startRedis } from "./redis.ts";
+import type { PeerPlan } from "./server.ts";
+
+const SERVER = join(import.meta.dir, "server.ts");
+export const PEER_KEYS = Array.from({ length: ACCOUNTS }, (_, account) => keyOf(account));
+
+const alive = new Set<ReturnType<typeof Bun.spawn>>();
+killAtTheEnd(() => {
+  for (const child of alive) child.kill("SIGKILL");
+});
+
+const startDoor = async (plan: PeerPlan): Promise<Part> => {
+  const child = Bun.spawn(onServerCore([process.execPath, SERVER, JSON.stringify(plan)]), {
+    ...{ stdin: "ignore", stdout: "pipe", stderr: "inherit" },
+    // A worker has as many requests in flight as the service allows itself.
+    env: { ...process.env, BUN_CONFIG_MAX_HTTP_REQUESTS: "4096", NODE_ENV: "production" },
+  });
+  alive.add(child);
+  let said = "";
+  for await (const chunk of child.stdout) {
+    said += new TextDecoder().decode(chunk);
+    const port = /^ready (\d+)$/m.exec(said)?.[1];
+    if (port === undefined) continue;
+    return {
+      ...{ port: Number(port), pids: () => familyOf(child.pid) },
+      stop: async () => {
+        alive.delete(child);
+        child.kill("SIGKILL");
+        await child.exited;
+      },
+    };
+  }
+  throw new Error(`the door of ${plan.queue} ended early: ${said}`);
+};
+
+/** Starts a queue with its server. @throws Skipped where its packages or its server cannot be had. */
+export const startPeer = async (queue: QueueName, worker: PeerPlan["worker"], tell: (line: string) => void): Promise<Storing> => {
+  await installPeers(tell);
+  const server = queue === "bullmq" ? await startRedis(tell) : await startPostgres();
+  try {
+    const door = await startDoor({ queue, port: server.port, worker });
+    return {
+      port: door.port,
+      pids: () => [...door.pids(), ...server.pids()],
+      stored: async () =>
+        Number(await (await fetch(`http://127.0.0.1:${door.port}/stored`, { headers: { connection: "close" } })).text()),
+      stop: async () => {
+        await door.stop();
+        await server.stop();
+      },
+    };
+  } catch (fault) {
+    await server.stop();
+    throw fault;
+  }
+};
+
+/** A peer as a side of a bench. */
+export const sideOf = (name: string, part: Part) => ({
+  name,
+  port: part.port,
+  // Asked anew at each look: PostgreSQL has a process for each connection.
+  get pids(): readonly number[] {
+    return part.pids();
+  },
+});
+
+/** Measures against each peer, one after the other; tells why one cannot be had. @throws Skipped when none can. */
+export const eachThatIsThere = async <Peer extends { name: string }>(
+  peers: readonly Peer[],
+  against: (peer: Peer) => Promise<Result>,
+  tell: (line: string) => void,
+): Promise<Result[]> => {
+  const results: Result[] = [];
+  const reasons: string[] = [];
+  for (const peer of peers)
+    try {
+      results.push(await against(peer));
+    } catch (fault) {
+      if (!(fault instanceof Skipped)) throw fault;
+      reasons.push(`${peer.name}: ${fault.message}`);
+      tell(`skipped ${reasons.at(-1)}`);
+    }
+  if (results.length === 0) throw new Skipped(reasons.join("; "));
+  return results;
+};

@@ -1,0 +1,11 @@
+// An upstream that makes a picture in no time and answers with its address in OpenAI's words: `bun picture-upstream.ts PORT`.
+const ANSWER = JSON.stringify({ created: 1_767_225_600, data: [{ url: "http://127.0.0.1/picture.jpg" }] });
+
+Bun.serve({
+  ...{ hostname: "127.0.0.1", port: Number(process.argv[2]) },
+  fetch: async (request) => {
+    const asked = (await request.json()) as { prompt?: unknown };
+    if (typeof asked.prompt !== "string") return Response.json({ error: { message: "a prompt is missing" } }, { status: 400 });
+    return new Response(ANSWER, { headers: { "content-type": "application/json" } });
+  },
+});

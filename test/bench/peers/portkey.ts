@@ -1,0 +1,37 @@
+// Portkey's gateway as a stateless router, as its package starts it, and the upstream that it is sent to: a process that answers at once.
+import { join } from "node:path";
+import { freePort } from "../../../proof/crash/processes.ts";
+import { onLoadCore, onServerCore } from "../machine.ts";
+import type { Side } from "../rounds.ts";
+import { packageDir } from "./packages.ts";
+import { isListening, type Part, startPart } from "./parts.ts";
+
+const UPSTREAM = join(import.meta.dir, "picture-upstream.ts");
+
+/** What it answers with: one picture's address, in OpenAI's words. */
+export const startPictureUpstream = async (): Promise<Part> => {
+  const port = await freePort();
+  const words = onLoadCore([process.execPath, UPSTREAM, String(port)]);
+  return startPart("the upstream", { words, port, isUp: () => isListening(port) });
+};
+
+export const startPortkey = async (): Promise<Part> => {
+  const port = await freePort();
+  const program = join(packageDir("@portkey-ai/gateway"), "build/start-server.js");
+  const words = onServerCore(["node", program, `--port=${port}`, "--headless"]);
+  return startPart("Portkey", { words, env: { NODE_ENV: "production" }, port, isUp: () => isListening(port) });
+};
+
+/** One synchronous call for one picture, routed by the request's own headers. */
+export const pictureCalls = (upstream: number, body: string): Side["streams"][number] => {
+  const head = [
+    "POST /v1/images/generations HTTP/1.1",
+    "host: 127.0.0.1",
+    "authorization: Bearer bench",
+    "x-portkey-provider: openai",
+    `x-portkey-custom-host: http://127.0.0.1:${upstream}/v1`,
+    "content-type: application/json",
+    `content-length: ${Buffer.byteLength(body)}`,
+  ];
+  return { heads: [`${head.join("\r\n")}\r\n`], isKeyed: false, body };
+};

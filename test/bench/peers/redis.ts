@@ -1,0 +1,76 @@
+// Redis for BullMQ: every write is in the append-only file and synced before it is answered. Taken from the machine, else fetched by apt.
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { freePort, run } from "../../../proof/crash/processes.ts";
+import { dropScratch, makeScratch } from "../../scratch.ts";
+import { Skipped } from "../bench.ts";
+import { onServerCore } from "../machine.ts";
+import { PEERS } from "./packages.ts";
+import { isListening, type Part, startPart } from "./parts.ts";
+
+const SETTINGS = { appendonly: "yes", appendfsync: "always", save: "", bind: "127.0.0.1", "maxmemory-policy": "noeviction" };
+
+const FETCHED = join(PEERS, "redis");
+type Redis = { words: readonly string[]; env: Record<string, string> };
+
+/** Downloads the package and what it needs, and unpacks them beside the other peers: nothing is installed, no service is started. */
+const fetchRedis = async (tell: (line: string) => void): Promise<void> => {
+  if (existsSync(FETCHED)) return;
+  if (Bun.which("apt-get") === null || Bun.which("dpkg") === null)
+    throw new Skipped("no redis-server here, no package of npm has its binary, and there is no apt-get to fetch it with");
+  const aside = `${FETCHED}-${process.pid}`;
+  const [archives, lists, root] = ["archives", "lists", "root"].map((name) => join(aside, name)) as [string, string, string];
+  for (const dir of [join(archives, "partial"), join(lists, "partial"), root]) mkdirSync(dir, { recursive: true });
+  try {
+    tell("fetching redis-server with apt-get, once …");
+    const options = ["-qq", "-o", "Debug::NoLocking=1", "-o", `Dir::Cache::archives=${archives}`];
+    const wanted = ["-y", "install", "--download-only", "--no-install-recommends", "redis-server"];
+    const ownLists = ["-o", `Dir::State::lists=${lists}`];
+    let got = await run(["apt-get", ...options, ...wanted]);
+    if (got.code !== 0) {
+      // A fresh machine has no lists of packages, or old ones.
+      await run(["apt-get", ...options, ...ownLists, "update"]);
+      got = await run(["apt-get", ...options, ...ownLists, ...wanted]);
+    }
+    if (got.code !== 0) throw new Skipped(`redis-server cannot be fetched: ${got.said.trim().slice(-400)}`);
+    for (const name of readdirSync(archives).filter((name) => name.endsWith(".deb"))) {
+      const unpacked = await run(["dpkg", "-x", join(archives, name), root]);
+      if (unpacked.code !== 0) throw new Skipped(`redis-server cannot be unpacked: ${unpacked.said.trim().slice(-400)}`);
+    }
+    renameSync(root, FETCHED);
+  } finally {
+    rmSync(aside, { recursive: true, force: true });
+  }
+};
+
+const findRedis = async (tell: (line: string) => void): Promise<Redis> => {
+  const known = Bun.which("redis-server") ?? Bun.which("valkey-server");
+  if (known !== null) return { words: [known], env: {} };
+  await fetchRedis(tell);
+  const libraries = join(FETCHED, "usr/lib");
+  const places = [libraries, ...readdirSync(libraries).map((name) => join(libraries, name))];
+  return { words: [join(FETCHED, "usr/bin/redis-server")], env: { LD_LIBRARY_PATH: places.join(":") } };
+};
+
+export const startRedis = async (tell: (line: string) => void): Promise<Part> => {
+  const { words, env } = await findRedis(tell);
+  const home = makeScratch("bench-redis-");
+  const port = await freePort();
+  const settings = Object.entries({ ...SETTINGS, port: String(port), dir: home }).flatMap(([name, value]) => [
+    `--${name}`,
+    value,
+  ]);
+  const part = await startPart("Redis", {
+    words: onServerCore([...words, ...settings]),
+    env,
+    port,
+    isUp: () => isListening(port),
+  });
+  return {
+    ...part,
+    stop: async () => {
+      await part.stop();
+      dropScratch(home);
+    },
+  };
+};

@@ -1,0 +1,122 @@
+// Routing: the service from submission to delivery, everything durable, against Portkey's gateway handing one call through.
+import { type Bench, type Env, hold, spreadOf } from "../bench.ts";
+import { measure } from "../measure.ts";
+import type { Side } from "../rounds.ts";
+import { type Stage, withService } from "../sides.ts";
+import {
+  INPUT,
+  insistOnDelivery,
+  type LifeSide,
+  ON_REPLICATE,
+  openRounds,
+  type Provider,
+  type Round,
+  SEATED,
+  startSubmitter,
+  withProvider,
+  writeCatalogue,
+} from "../upstream.ts";
+import { installPeers } from "./packages.ts";
+import { sideOf } from "./peer.ts";
+import { pictureCalls, startPictureUpstream, startPortkey } from "./portkey.ts";
+
+const CONNECTIONS = 64;
+const BODY = JSON.stringify({ model: "picture", prompt: INPUT.prompt, n: 1 });
+const CALL = "/v1/images/generations";
+
+/** @throws unless the gateway hands on what the upstream answers. */
+const insistOnPicture = async (port: number, upstream: number): Promise<void> => {
+  const response = await fetch(`http://127.0.0.1:${port}${CALL}`, {
+    ...{ method: "POST", body: BODY },
+    headers: {
+      ...{ authorization: "Bearer bench", "content-type": "application/json", "x-portkey-provider": "openai" },
+      "x-portkey-custom-host": `http://127.0.0.1:${upstream}/v1`,
+    },
+  });
+  const text = await response.text();
+  if (response.status !== 200 || !text.includes("picture.jpg"))
+    throw new Error(`Portkey answered ${response.status}: ${text.slice(0, 300)}`);
+};
+
+/** Rounds of both in turns, A B B A. */
+const playBoth = async (ours: LifeSide, other: Side, { rounds, roundMs, tell }: Env) => {
+  const call = async (ms: number): Promise<Round> => {
+    const seen = await measure(other, { connections: CONNECTIONS, rate: null, warmMs: ms / 4, forMs: ms });
+    const wrong = Object.keys(seen.statuses).find((status) => status !== "200");
+    if (wrong !== undefined || seen.broken > 0)
+      throw new Error(`Portkey: answers of ${wrong}, ${seen.broken} broken connections`);
+    return { ...seen, writtenKb: 0 };
+  };
+  const plays = { ours: openRounds(ours), other: call };
+  const names = ["ours", "other"] as const;
+  const all: Record<(typeof names)[number], Round[]> = { ours: [], other: [] };
+  for (const name of names) await plays[name](roundMs / 2);
+  for (let round = 0; round < rounds; round += 1)
+    for (const name of round % 2 === 0 ? names : names.toReversed()) {
+      const one = await plays[name](roundMs);
+      all[name].push(one);
+      tell(
+        `round ${round + 1} of ${rounds}: ${name === "ours" ? "the service" : "Portkey"} ${one.perSecond.toFixed(0)} per second`,
+      );
+    }
+  return all;
+};
+
+/**
+ * The service has no dialect whose submission waits for the picture; Replicate's is the nearest: one call to submit, one question, and
+ * the picture of 100 kB is fetched, measured, hashed and synced. Portkey makes one call, is answered in no time with an address, and
+ * keeps nothing: neither the request nor the picture survives it.
+ */
+export const routing: Bench = {
+  name: "routing",
+  compares: "one picture: the service from submission to delivery, all of it durable / Portkey's gateway, one synchronous call",
+  run: (env) =>
+    withProvider(async (provider: Provider) => {
+      await installPeers(env.tell);
+      env.tell(
+        "skipped LiteLLM: its proxy is a Python program of some 300 MB, and the package of its name in npm is another one",
+      );
+      const upstream = await startPictureUpstream();
+      const gateway = await startPortkey();
+      await insistOnPicture(gateway.port, upstream.port);
+      const other: Side = Object.assign(sideOf("Portkey", gateway), { streams: [pictureCalls(upstream.port, BODY)] });
+      const settings = {
+        ...SEATED,
+        GENROUTER_CATALOGUE__DIR: writeCatalogue([ON_REPLICATE]),
+        GENROUTER_PROVIDERS__FAL__BASE_URL: provider.falUrl,
+        GENROUTER_PROVIDERS__REPLICATE__BASE_URL: provider.replicateUrl,
+      };
+      const live = async (stage: Stage) => {
+        const player = await startSubmitter(stage, ON_REPLICATE);
+        const helpers = [provider.pid, player.pid];
+        const ours: LifeSide = {
+          name: "the service",
+          dir: stage.dir,
+          model: ON_REPLICATE,
+          pid: stage.service.pid,
+          helpers,
+          player,
+        };
+        const all = await playBoth(ours, other, env);
+        player.stop();
+        await insistOnDelivery(ours, provider);
+        const of = (name: keyof typeof all, figure: keyof Round) => spreadOf(all[name].map((one) => one[figure]));
+        const cpuUs = { ours: of("ours", "cpuUs").median, other: of("other", "cpuUs").median };
+        const held = {
+          name: "routing",
+          unit: "req/s",
+          sides: "the service / Portkey",
+          target: 1,
+          wants: "at least",
+          cpuUs,
+        } as const;
+        return [hold(held, of("ours", "perSecond"), of("other", "perSecond"))];
+      };
+      try {
+        return await withService({ env: settings }, live);
+      } finally {
+        await gateway.stop();
+        await upstream.stop();
+      }
+    }),
+};

@@ -1,0 +1,98 @@
+// Submission against queues: the service as shipped, and each peer behind the same door with its own durable accept.
+import { type Bench, type Env, hold, type Result } from "../bench.ts";
+import { measure } from "../measure.ts";
+import { playRounds, type Side } from "../rounds.ts";
+import { BODY, keyOf } from "../rungs/parts.ts";
+import { IN_LINE, submissions, withService } from "../sides.ts";
+import { stock } from "../stock.ts";
+import { installPeers } from "./packages.ts";
+import type { Storing } from "./parts.ts";
+import { eachThatIsThere, PEER_KEYS, sideOf, startPeer } from "./peer.ts";
+import { RESTATE_PATH, startRestate } from "./restate.ts";
+
+const CONNECTIONS = 64;
+/** Before anything is measured each side has so many. */
+const STORED = 10_000;
+const FILL_MS = 1_000;
+
+/** Restate's own door: no key, no schema and no price, which is in its favour; its idempotency key is the same header. */
+const toRestate: Side["streams"][number] = {
+  heads: [
+    `POST ${RESTATE_PATH} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${keyOf(0)}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(BODY)}\r\n`,
+  ],
+  isKeyed: true,
+  body: BODY,
+};
+
+type Peer = Pick<Result, "target" | "isNote"> & {
+  name: string;
+  stream: Side["streams"][number];
+  start: (tell: (line: string) => void) => Promise<Storing>;
+};
+const PEERS: readonly Peer[] = [
+  { name: "BullMQ", target: 1.5, stream: submissions(PEER_KEYS), start: (tell) => startPeer("bullmq", null, tell) },
+  {
+    ...{ name: "Restate", target: 2.5, stream: toRestate },
+    start: async (tell) => {
+      await installPeers(tell);
+      return startRestate();
+    },
+  },
+  { name: "pg-boss", target: 10, stream: submissions(PEER_KEYS), start: (tell) => startPeer("pg-boss", null, tell) },
+  {
+    ...{ name: "graphile-worker", target: 10, isNote: true, stream: submissions(PEER_KEYS) },
+    start: (tell) => startPeer("graphile", null, tell),
+  },
+];
+
+/** Submits until so many are stored. */
+const fill = async (side: Side): Promise<number> => {
+  let made = 0;
+  while (made < STORED) {
+    const { count } = await measure(side, { connections: CONNECTIONS, rate: null, warmMs: 0, forMs: FILL_MS });
+    if (count === 0) throw new Error(`${side.name} took nothing`);
+    made += count;
+  }
+  return made;
+};
+
+/** Plays the service against one peer. @throws also when the peer has less on disk than it said. */
+const against = async (peer: Peer, ours: Side, env: Env): Promise<Result> => {
+  const { name, target, isNote, stream, start } = peer;
+  const part = await start(env.tell);
+  try {
+    const other = Object.assign(sideOf(name, part), { streams: [stream] });
+    const filled = await fill(other);
+    const plan = { ...env, forMs: env.roundMs, connections: CONNECTIONS, rate: null };
+    const seen = await playRounds({ ours, other }, plan, (status) => status === "202");
+    const accepted = seen.other.all.reduce((sum, { count }) => sum + count, filled);
+    const stored = await part.stored();
+    if (!(stored >= accepted)) throw new Error(`${name} said of ${accepted} that they are stored, and has ${stored}`);
+    const cpuUs = { ours: seen.ours.cpuUs.median, other: seen.other.cpuUs.median };
+    const sides = `the service / ${name}`;
+    const held = { name: `submit-peers, ${name}`, unit: "req/s", sides, target, wants: "at least", cpuUs } as const;
+    return hold(isNote ? { ...held, isNote } : held, seen.ours.perSecond, seen.other.perSecond);
+  } finally {
+    await part.stop();
+  }
+};
+
+/**
+ * Every side has its server and its database on the one core, begins with ten thousand stored, and answers 202 once the job is on
+ * disk; all jobs stay in line. A peer's job is its payload and the key against a second one: it holds no credits, plans no routes and
+ * writes no journal.
+ */
+export const submitPeers: Bench = {
+  name: "submit-peers",
+  compares:
+    "POST /v1/generations at 64 connections: the service / BullMQ on Redis (fsync always), Restate, pg-boss, graphile-worker",
+  run: (env) =>
+    withService(
+      { env: IN_LINE },
+      async ({ service, keys }) => {
+        const ours: Side = { name: "the service", port: service.port, pids: [service.pid], streams: [submissions(keys)] };
+        return eachThatIsThere(PEERS, (peer) => against(peer, ours, env), env.tell);
+      },
+      async (dir, tenants) => void (await stock(dir, tenants, STORED)),
+    ),
+};

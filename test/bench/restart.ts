@@ -1,0 +1,111 @@
+// A restart with 100,000 in flight: how soon polls are answered, and how soon every deadline is in the heap.
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { freePort } from "../../proof/crash/processes.ts";
+import { askFigures } from "../../src/cli/control-client.ts";
+import { DATABASE_FILE } from "../../src/store/sqlite/open.ts";
+import { type Bench, hold, spreadOf } from "./bench.ts";
+import { onServerCore } from "./machine.ts";
+import { startService } from "./service.ts";
+import { endStocked, makeStocked, type Stocked } from "./stock.ts";
+
+const IN_FLIGHT = 100_000;
+const ANSWERED_MS = 2_000;
+const LOOK_MS = 1;
+/** After the first answer, and asked about its readiness: what answers take is taken from the recovery. */
+const POLL_EACH_MS = 25;
+/** They have their seats already, and are asked about so seldom that nothing moves while it is looked at. */
+const RESTING = {
+  GENROUTER_LIMITS__SEATS: "1000000",
+  GENROUTER_LIMITS__SEATS_PER_ROUTE: "1000000",
+  GENROUTER_SIMULATOR__SPEED: "0.0001",
+};
+const READER = join(import.meta.dir, "rungs/read-rows.ts");
+
+/** Polls one after the other until told that recovery is over. @returns from exec to the first answer, and the longest wait after it. */
+const pollThroughStart = async (url: string, seen: readonly Stocked[], isOver: () => boolean) => {
+  const fromMono = performance.now();
+  let firstMs: number | undefined;
+  let longestMs = 0;
+  for (let n = 0; !isOver(); n += 1) {
+    const { id, key } = seen[n % seen.length] as Stocked;
+    const askedMono = performance.now();
+    const headers = { authorization: `Bearer ${key}`, connection: "close" };
+    const response = await fetch(`${url}/v1/generations/${id}`, { headers }).catch(() => undefined);
+    if (response?.status === 200) {
+      const { status } = (await response.json()) as { status: string };
+      if (status !== "running") throw new Error(`a generation in flight was said to be ${status}`);
+      if (firstMs === undefined) firstMs = performance.now() - fromMono;
+      else longestMs = Math.max(longestMs, performance.now() - askedMono);
+    }
+    await Bun.sleep(firstMs === undefined ? LOOK_MS : POLL_EACH_MS);
+  }
+  return { firstMs: firstMs ?? Number.POSITIVE_INFINITY, longestMs };
+};
+
+/** What the service's log says of its recovery. */
+const recoveryIn = (log: string): { count: number; dur_ms: number } => {
+  const line = readFileSync(log, "utf8")
+    .split("\n")
+    .findLast((text) => text.includes('"recovery finished"'));
+  if (line === undefined) throw new Error("the service did not say that its recovery was over");
+  return JSON.parse(line) as { count: number; dur_ms: number };
+};
+
+/** A process that only reads the rows that a recovery reads. @returns ms from opening the file. */
+const readRows = async (dir: string): Promise<number> => {
+  const words = onServerCore([process.execPath, READER, join(dir, DATABASE_FILE)]);
+  const child = Bun.spawn(words, { stdin: "ignore", stdout: "pipe", stderr: "inherit" });
+  const said = await child.stdout.text();
+  const [, ms, rows] = /^read ([\d.]+) (\d+)$/m.exec(said) ?? [];
+  if (ms === undefined || Number(rows) !== IN_FLIGHT) throw new Error(`the reader said ${JSON.stringify(said)}`);
+  return Number(ms);
+};
+
+export const restart: Bench = {
+  name: "restart",
+  compares: "100,000 running at the start: polls within 2 s; every deadline in the heap / SQLite reading the same rows",
+  run: async (env) => {
+    const home = await makeStocked(IN_FLIGHT, "running", { tell: env.tell });
+    const seen = { waits: [] as number[], recoveries: [] as number[], readies: [] as number[], reads: [] as number[] };
+    for (let round = 0; round < env.rounds; round += 1) {
+      seen.reads.push(await readRows(home.dir));
+      const port = await freePort();
+      let isOver = false;
+      // What the former process said is not to be taken for what this one says.
+      rmSync(`${home.dir}.log`, { force: true });
+      const polled = pollThroughStart(`http://127.0.0.1:${port}`, home.seen, () => isOver);
+      const service = await startService({ dir: home.dir, env: RESTING, port, lookMs: POLL_EACH_MS });
+      isOver = true;
+      const { firstMs, longestMs } = await polled;
+      const { count, dur_ms } = recoveryIn(`${home.dir}.log`);
+      const { running, deadlines } = await askFigures(home.dir, { collect: false });
+      if (count !== IN_FLIGHT || running !== IN_FLIGHT || deadlines !== IN_FLIGHT)
+        throw new Error(`${count} were taken up, ${running} run and ${deadlines} have a deadline, of ${IN_FLIGHT}`);
+      seen.waits.push(Math.max(firstMs, longestMs));
+      seen.recoveries.push(dur_ms);
+      seen.readies.push(service.readyMs);
+      env.tell(
+        `round ${round + 1} of ${env.rounds}: polls after ${firstMs.toFixed(0)} ms, later ones within ${longestMs.toFixed(0)} ms; recovery ${dur_ms} ms`,
+      );
+      await service.stop();
+    }
+    await endStocked(home);
+    const { waits, recoveries, readies, reads } = seen;
+    const most = { unit: "ms", target: 1, wants: "at most" } as const;
+    const rows = { ...most, sides: "the service / SQLite reading the rows" };
+    return [
+      hold(
+        { ...most, name: "restart, polls", sides: "longest wait for a poll from exec on / 2 s" },
+        Math.max(...waits),
+        ANSWERED_MS,
+      ),
+      hold({ ...rows, name: "restart, heap", target: 10 }, spreadOf(recoveries), spreadOf(reads)),
+      hold(
+        { ...rows, name: "restart, ready", sides: "from exec to ready / SQLite reading the rows", isNote: true },
+        spreadOf(readies),
+        spreadOf(reads),
+      ),
+    ];
+  },
+};

@@ -1,0 +1,86 @@
+// The ceiling of submission: one row per submission, one transaction for all that arrive together, nothing that a service needs besides.
+import { Database } from "bun:sqlite";
+import { ACCOUNTS } from "./parts.ts";
+
+export type Row = {
+  account: number;
+  model: string;
+  input: string;
+  credits: number;
+  idempotencyKey: string;
+  bodyHash: string;
+  atMs: number;
+};
+type Letter = { row: Row; seq: number; resolve: (seq: number) => void };
+
+/** Rows after which the log is folded into the file: seldom enough to cost little, often enough that the log stays small. */
+const FOLD_EACH = 20_000;
+
+/**
+ * Balances and idempotency keys are held in memory; the row's number is its id, so no index but the table's own is written. Each account
+ * that a batch touches is updated once.
+ * @returns resolves with the row's number once it is durable; undefined: the key was used before, or the balance does not cover it.
+ */
+export const openGroupCommit = (path: string): ((row: Row) => Promise<number | undefined>) => {
+  const db = new Database(path, { create: true, strict: true });
+  db.run("PRAGMA journal_mode = WAL");
+  db.run("PRAGMA synchronous = FULL");
+  db.run("PRAGMA cache_size = -65536");
+  db.run("PRAGMA wal_autocheckpoint = 0");
+  db.run(
+    "CREATE TABLE account (seq INTEGER PRIMARY KEY, balance INTEGER NOT NULL, held INTEGER NOT NULL, running INTEGER NOT NULL)",
+  );
+  db.run(
+    "CREATE TABLE generation (seq INTEGER PRIMARY KEY, account INTEGER NOT NULL, model TEXT NOT NULL, input TEXT NOT NULL, credits INTEGER NOT NULL, idempotency_key TEXT NOT NULL, body_hash TEXT NOT NULL, at_ms INTEGER NOT NULL)",
+  );
+  const insertAccount = db.prepare("INSERT INTO account VALUES (?1, 1000000000000, 0, 0)");
+  db.transaction(() => {
+    for (let account = 0; account < ACCOUNTS; account += 1) insertAccount.run(account);
+  })();
+  const begin = db.prepare("BEGIN IMMEDIATE");
+  const commit = db.prepare("COMMIT");
+  const fold = db.prepare("PRAGMA wal_checkpoint(TRUNCATE)");
+  const insert = db.prepare("INSERT INTO generation VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
+  const hold = db.prepare("UPDATE account SET held = held + ?2, running = running + ?3 WHERE seq = ?1");
+
+  const balances = new Float64Array(ACCOUNTS).fill(1e12);
+  const keys = new Map<string, number>();
+  let letters: Letter[] = [];
+  let seq = 0;
+  let sinceFold = 0;
+
+  const flush = () => {
+    const batch = letters;
+    letters = [];
+    const touched = new Map<number, { credits: number; count: number }>();
+    begin.run();
+    for (const { row, seq } of batch) {
+      insert.run(seq, row.account, row.model, row.input, row.credits, row.idempotencyKey, row.bodyHash, row.atMs);
+      const sum = touched.get(row.account);
+      if (sum) {
+        sum.credits += row.credits;
+        sum.count += 1;
+      } else touched.set(row.account, { credits: row.credits, count: 1 });
+    }
+    for (const [account, { credits, count }] of touched) hold.run(account, credits, count);
+    commit.run();
+    sinceFold += batch.length;
+    if (sinceFold >= FOLD_EACH) {
+      sinceFold = 0;
+      fold.run();
+    }
+    for (const letter of batch) letter.resolve(letter.seq);
+  };
+
+  return async (row) => {
+    const key = `${row.account}:${row.idempotencyKey}`;
+    const balance = balances[row.account] ?? 0;
+    if (keys.has(key) || balance < row.credits) return undefined;
+    balances[row.account] = balance - row.credits;
+    seq += 1;
+    keys.set(key, seq);
+    return new Promise((resolve) => {
+      if (letters.push({ row, seq, resolve }) === 1) setImmediate(flush);
+    });
+  };
+};

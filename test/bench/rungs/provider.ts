@@ -1,0 +1,146 @@
+// A provider that takes no time, as a process: fal's queue and Replicate's predictions, one ready picture, and a port that never answers.
+import { deflateSync } from "node:zlib";
+import { pngChunk } from "../../../src/simulator/picture.ts";
+
+/** What became of the submissions to one endpoint. `delivered`: jobs whose picture was fetched. */
+export type Tally = { submitted: number; delivered: number };
+export type Counts = {
+  endpoints: Record<string, Tally>;
+  picture: { bytes: number; sha256: string };
+  /** Sockets that are open at the port that never answers. */
+  hanging: number;
+};
+
+const NOISE_SIDE = 32;
+const SIDE = 1024;
+const QUALITY = 75;
+
+/** Coarse noise made large and smooth: a JPEG of about 100 kB, as models make them. */
+const drawPicture = async (): Promise<Uint8Array> => {
+  const rowBytes = NOISE_SIDE * 3 + 1;
+  const rows = new Uint8Array(rowBytes * NOISE_SIDE);
+  let state = 1;
+  for (let at = 0; at < rows.length; at += 1) {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    rows[at] = at % rowBytes === 0 ? 0 : state >>> 24;
+  }
+  const head = new Uint8Array(13);
+  const view = new DataView(head.buffer);
+  view.setUint32(0, NOISE_SIDE);
+  view.setUint32(4, NOISE_SIDE);
+  head.set([8, 2, 0, 0, 0], 8);
+  const small = Buffer.concat([
+    Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10),
+    pngChunk("IHDR", head),
+    pngChunk("IDAT", deflateSync(rows)),
+    pngChunk("IEND", new Uint8Array(0)),
+  ]);
+  return new Bun.Image(small).resize(SIDE, SIDE, { fit: "fill" }).jpeg({ quality: QUALITY }).bytes();
+};
+
+const picture = await drawPicture();
+const counts: Counts = {
+  endpoints: {},
+  picture: { bytes: picture.length, sha256: new Bun.CryptoHasher("sha256").update(picture).digest("hex") },
+  hanging: 0,
+};
+const tallyOf = (endpoint: string): Tally => {
+  counts.endpoints[endpoint] ??= { submitted: 0, delivered: 0 };
+  return counts.endpoints[endpoint];
+};
+/** Endpoints of jobs whose picture was not fetched yet. */
+const owed = new Map<string, string>();
+
+/** Names are random, as both providers' are: an index of them is written all over. */
+const accept = (endpoint: string): string => {
+  const id = crypto.randomUUID().replaceAll("-", "");
+  tallyOf(endpoint).submitted += 1;
+  owed.set(id, endpoint);
+  return id;
+};
+const deliver = (id: string): Response => {
+  const endpoint = owed.get(id);
+  if (endpoint !== undefined && owed.delete(id)) tallyOf(endpoint).delivered += 1;
+  return new Response(picture, { headers: { "content-type": "image/jpeg" } });
+};
+/** The one thing that every model of both providers insists on. */
+const isInput = (input: unknown): boolean => typeof input === "object" && input !== null && "prompt" in input;
+const notFound = () => Response.json({ detail: "Not found" }, { status: 404 });
+
+const answerFal = async (request: Request, origin: string, path: string): Promise<Response> => {
+  if (request.method === "POST") {
+    if (!isInput(await request.json()))
+      return Response.json({ detail: [{ type: "missing", loc: ["body", "prompt"] }] }, { status: 422 });
+    const request_id = accept(path.slice(1));
+    const job = `${origin}/fal${path}/requests/${request_id}`;
+    return Response.json({
+      ...{ status: "IN_QUEUE", request_id, queue_position: 0 },
+      ...{ response_url: job, status_url: `${job}/status`, cancel_url: `${job}/cancel` },
+    });
+  }
+  const [, id = "", end] = /\/requests\/(\w+)(\/status)?$/.exec(path) ?? [];
+  if (id === "") return notFound();
+  if (end !== undefined)
+    return Response.json({
+      status: "COMPLETED",
+      request_id: id,
+      response_url: `${origin}/fal${path.slice(0, -end.length)}`,
+      metrics: {},
+    });
+  const file = {
+    url: `${origin}/files/${id}.jpg`,
+    content_type: "image/jpeg",
+    file_name: `${id}.jpg`,
+    width: SIDE,
+    height: SIDE,
+  };
+  return Response.json({ images: [{ ...file, file_size: picture.length }], seed: 1 });
+};
+
+const answerReplicate = async (request: Request, origin: string, path: string): Promise<Response> => {
+  const at = new Date().toISOString();
+  const shown = (id: string) => ({
+    ...{ id, version: "hidden", error: null, logs: "", created_at: at, data_removed: false },
+    urls: { get: `${origin}/replicate/v1/predictions/${id}`, cancel: `${origin}/replicate/v1/predictions/${id}/cancel` },
+  });
+  const model = /^\/models\/([\w.-]+\/[\w.-]+)\/predictions$/.exec(path)?.[1];
+  if (request.method === "POST" && model !== undefined) {
+    if (!isInput(((await request.json()) as { input?: unknown }).input))
+      return Response.json({ detail: "input.prompt" }, { status: 422 });
+    return Response.json({ ...shown(accept(model)), model, status: "starting", output: null }, { status: 201 });
+  }
+  const id = /^\/predictions\/(\w+)$/.exec(path)?.[1];
+  if (id === undefined) return notFound();
+  return Response.json({ ...shown(id), status: "succeeded", output: `${origin}/files/${id}.jpg`, completed_at: at });
+};
+
+const server = Bun.serve({
+  hostname: "127.0.0.1",
+  port: 0,
+  idleTimeout: 0,
+  fetch: (request) => {
+    const from = request.url.indexOf("/", "http://".length);
+    const origin = request.url.slice(0, from);
+    const [path = ""] = request.url.slice(from).split("?");
+    if (path.startsWith("/fal/")) return answerFal(request, origin, path.slice("/fal".length));
+    if (path.startsWith("/replicate/v1/")) return answerReplicate(request, origin, path.slice("/replicate/v1".length));
+    if (path.startsWith("/files/")) return deliver(path.slice("/files/".length, -".jpg".length));
+    return path === "/counts" ? Response.json(counts) : notFound();
+  },
+});
+
+/** Accepts, reads, and says nothing. */
+const silent = Bun.listen({
+  hostname: "127.0.0.1",
+  port: 0,
+  socket: {
+    open: () => {
+      counts.hanging += 1;
+    },
+    close: () => {
+      counts.hanging -= 1;
+    },
+    data: () => {},
+  },
+});
+process.stdout.write(`ready ${server.port} ${silent.port}\n`);

@@ -1,0 +1,138 @@
+// The real service as a side of a bench: the compiled binary on the core of what is measured, over a directory with thousands of accounts.
+import { mkdirSync } from "node:fs";
+import { BINARY, freePort, type Genrouter, run } from "../../proof/crash/processes.ts";
+import { hashApiKey, newApiKey, newId } from "../../src/ids.ts";
+import { openSqliteStore } from "../../src/store/sqlite/client.ts";
+import { killAtTheEnd } from "../scratch.ts";
+import { cpuNs, onServerCore, residentBytes } from "./machine.ts";
+
+export type Tenant = { accountSeq: number; keySeq: number; key: string };
+
+const CREDITS_EACH = 1_000_000_000;
+const DEEDS_AT_ONCE = 1_000;
+const PATIENCE_MS = 60_000;
+const LOOK_MS = 1;
+
+const inParts = function* <T>(all: readonly T[]): Generator<readonly T[]> {
+  for (let at = 0; at < all.length; at += DEEDS_AT_ONCE) yield all.slice(at, at + DEEDS_AT_ONCE);
+};
+
+/** Makes a data directory with so many accounts, each with a key and more credits than it can spend. */
+export const endow = async (dir: string, accounts: number): Promise<Tenant[]> => {
+  mkdirSync(dir, { recursive: true });
+  const store = await openSqliteStore({ dir, mode: "test" });
+  const atMs = Date.now();
+  const tenants: Tenant[] = [];
+  for (const part of inParts(Array.from({ length: accounts }, () => newId("acc")))) {
+    const made = await store.commit(part.map((id) => ({ deed: "create-account", id, name: "bench", atMs })));
+    const seqs = made.map((outcome) => (outcome.kind === "done" ? (outcome.seq ?? 0) : 0));
+    const keys = seqs.map((accountSeq) => ({ accountSeq, key: newApiKey("test") }));
+    await store.commit(
+      seqs.map((accountSeq) => ({
+        ...{ deed: "credit", accountSeq, kind: "topup", credits: CREDITS_EACH, note: "bench", reference: null, atMs },
+      })),
+    );
+    const given = await store.commit(
+      keys.map(({ accountSeq, key }) => ({
+        ...{ deed: "create-key", id: newId("key"), accountSeq, scope: "generate", name: "", atMs },
+        ...{ hash: hashApiKey(key), start: key.slice(0, 12) },
+      })),
+    );
+    for (const [at, { accountSeq, key }] of keys.entries()) {
+      const outcome = given[at];
+      tenants.push({ accountSeq, key, keySeq: outcome?.kind === "done" ? (outcome.seq ?? 0) : 0 });
+    }
+  }
+  await store.close();
+  return tenants;
+};
+
+export type Service = {
+  port: number;
+  url: string;
+  pid: number;
+  /** From the start of the process to the first answer of `/readyz`, ms. */
+  readyMs: number;
+  /** CPU time so far, ns. */
+  cpuNs(): number;
+  residentBytes(): number;
+  kill(): Promise<void>;
+  /** Stops it as an operator would. @throws when it ends with anything but 0. */
+  stop(): Promise<void>;
+};
+
+export type ServiceOptions = {
+  dir: string;
+  /** Beside those of every bench: `GENROUTER_…`. */
+  env?: Readonly<Record<string, string>>;
+  genrouter?: Genrouter;
+  /** On the core of the load instead: the side that only helps. */
+  words?: readonly string[];
+  isPinned?: boolean;
+  /** One that was free a moment ago; without it, one is looked for. */
+  port?: number;
+  /** How often it is asked whether it is ready, ms: a long start has better things to do than to answer. */
+  lookMs?: number;
+};
+
+/** Limits out of the way: what is measured is the service, not its refusals. */
+const RAISED = {
+  GENROUTER_LIMITS__BURST_PER_S: "10000000",
+  GENROUTER_LIMITS__IN_PROGRESS: "100000000",
+  GENROUTER_LIMITS__WAITING_SUBMISSIONS: "100000",
+};
+
+const alive = new Set<ReturnType<typeof Bun.spawn>>();
+killAtTheEnd(() => {
+  for (const child of alive) child.kill("SIGKILL");
+});
+
+/** Starts the service on a directory, with the embedded simulator unless the environment names providers. */
+export const startService = async (options: ServiceOptions): Promise<Service> => {
+  const { dir, env = {}, genrouter = BINARY, words, isPinned = true, lookMs = LOOK_MS } = options;
+  const port = options.port ?? (await freePort());
+  const { PATH = "", HOME, TMPDIR = "/tmp" } = process.env;
+  const command = [...genrouter, "serve", ...(words ?? ["--simulate"])];
+  const log = Bun.file(`${dir}.log`);
+  const fromMono = performance.now();
+  const child = Bun.spawn(isPinned ? onServerCore(command) : command, {
+    stdin: "ignore",
+    // Two handles on one file would write over each other; what is logged goes to standard error.
+    stdout: "ignore",
+    stderr: log,
+    env: {
+      ...{ PATH, TMPDIR, ...(HOME ? { HOME } : {}) },
+      ...{ GENROUTER_DATA__DIR: dir, GENROUTER_SERVER__PORT: String(port), ...RAISED, ...env },
+    },
+  });
+  alive.add(child);
+  void child.exited.then(() => alive.delete(child));
+  const url = `http://127.0.0.1:${port}`;
+  for (;;) {
+    const seen = await fetch(`${url}/readyz`, { headers: { connection: "close" } }).catch(() => undefined);
+    if (seen?.status === 200) break;
+    if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode}: ${(await log.text()).slice(-500)}`);
+    if (performance.now() - fromMono > PATIENCE_MS) throw new Error("the service did not become ready");
+    await Bun.sleep(lookMs);
+  }
+  return {
+    ...{ port, url, pid: child.pid, readyMs: performance.now() - fromMono },
+    cpuNs: () => cpuNs(child.pid),
+    residentBytes: () => residentBytes(child.pid),
+    kill: async () => {
+      child.kill("SIGKILL");
+      await child.exited;
+    },
+    stop: async () => {
+      child.kill("SIGTERM");
+      const code = await child.exited;
+      if (code !== 0) throw new Error(`the service ended with ${code}: ${(await log.text()).slice(-500)}`);
+    },
+  };
+};
+
+/** Every bench that writes ends with it. @throws when an invariant does not hold. */
+export const verify = async (dir: string, genrouter: Genrouter = BINARY): Promise<void> => {
+  const { code, said } = await run([...genrouter, "verify", "--data", dir]);
+  if (code !== 0) throw new Error(`verify found something: ${said.slice(-800)}`);
+};

@@ -1,0 +1,115 @@
+// Sides that are asked over HTTP: the service with its accounts, and a rung of the ladder.
+import { join } from "node:path";
+import { dropScratch, killAtTheEnd, makeScratch } from "../scratch.ts";
+import { onServerCore } from "./machine.ts";
+import type { Side } from "./rounds.ts";
+import { ACCOUNTS, BODY, keyOf } from "./rungs/parts.ts";
+import { endow, type Service, type ServiceOptions, startService, type Tenant, verify } from "./service.ts";
+
+export const headOf = (line: string, key: string, more = ""): string =>
+  `${line} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${key}\r\n${more}`;
+const JSON_BODY = `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(BODY)}\r\n`;
+
+/** A stream of submissions, over all accounts in turn. */
+export const submissions = (keys: readonly string[]): Side["streams"][number] => ({
+  heads: keys.map((key) => headOf("POST /v1/generations", key, JSON_BODY)),
+  isKeyed: true,
+  body: BODY,
+});
+/** A stream of polls, each of one of these. */
+export const polls = (seen: readonly { id: string; key: string }[]): Side["streams"][number] => ({
+  heads: seen.map(({ id, key }) => headOf(`GET /v1/generations/${id}`, key)),
+  isKeyed: false,
+  body: "",
+});
+
+const alive = new Set<ReturnType<typeof Bun.spawn>>();
+killAtTheEnd(() => {
+  for (const child of alive) child.kill("SIGKILL");
+});
+
+export type Rung = { port: number; pid: number; keys: readonly string[]; stop(): void };
+
+const SERVER = join(import.meta.dir, "rungs/server.ts");
+
+/** Starts a rung of the ladder on the core of what is measured. @param script another server of the same kind. */
+export const startRung = async (name: string, script = SERVER): Promise<Rung> => {
+  const dir = makeScratch("bench-rung-");
+  const child = Bun.spawn(onServerCore([process.execPath, script, name, dir]), {
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "inherit",
+  });
+  alive.add(child);
+  let said = "";
+  for await (const chunk of child.stdout) {
+    said += new TextDecoder().decode(chunk);
+    const port = /^ready (\d+)$/m.exec(said)?.[1];
+    if (port !== undefined)
+      return {
+        ...{ port: Number(port), pid: child.pid, keys: Array.from({ length: ACCOUNTS }, (_, account) => keyOf(account)) },
+        stop: () => {
+          child.kill("SIGKILL");
+          alive.delete(child);
+          dropScratch(dir);
+        },
+      };
+  }
+  throw new Error(`the rung ${name} ended early: ${said}`);
+};
+
+/** Generations stay in line: what is measured is the door and the ledger, not what one core makes of a provider's answers. */
+export const IN_LINE = { GENROUTER_LIMITS__SEATS: "1", GENROUTER_SIMULATOR__SPEED: "0.0001" };
+
+export type Stage = { dir: string; tenants: readonly Tenant[]; service: Service; keys: readonly string[] };
+
+/**
+ * Starts the service on a new directory with 5,000 accounts, does the work, stops it and verifies what it wrote.
+ * @param fill what the directory is filled with before the start.
+ */
+export const withService = async <T>(
+  options: Omit<ServiceOptions, "dir">,
+  work: (stage: Stage) => Promise<T>,
+  fill: (dir: string, tenants: readonly Tenant[]) => Promise<void> = async () => undefined,
+): Promise<T> => {
+  const home = makeScratch("bench-service-");
+  const dir = join(home, "data");
+  const tenants = await endow(dir, ACCOUNTS);
+  await fill(dir, tenants);
+  const service = await startService({ dir, ...options });
+  let done: T;
+  try {
+    done = await work({ dir, tenants, service, keys: tenants.map(({ key }) => key) });
+  } catch (fault) {
+    await service.kill();
+    throw fault;
+  }
+  await service.stop();
+  await verify(dir, options.genrouter);
+  dropScratch(home);
+  return done;
+};
+
+/** Submits so many over HTTP, before anything is measured. @param tag of their idempotency keys. @returns their ids with the keys that may poll them. */
+export const submitSome = async (
+  { service, keys }: Stage,
+  count: number,
+  tag = "fill",
+): Promise<{ id: string; key: string }[]> => {
+  const made: { id: string; key: string }[] = [];
+  const one = async (from: number, step: number) => {
+    for (let n = from; n < count; n += step) {
+      const key = keys[n % keys.length] ?? "";
+      const response = await fetch(`${service.url}/v1/generations`, {
+        ...{ method: "POST", body: BODY },
+        headers: { authorization: `Bearer ${key}`, "idempotency-key": `${tag}-${n}` },
+      });
+      const shown = (await response.json()) as { id?: string };
+      if (response.status !== 202 || shown.id === undefined) throw new Error(`a submission was answered ${response.status}`);
+      made.push({ id: shown.id, key });
+    }
+  };
+  const AT_A_TIME = 32;
+  await Promise.all(Array.from({ length: AT_A_TIME }, (_, from) => one(from, AT_A_TIME)));
+  return made;
+};

@@ -1,0 +1,89 @@
+// The start: the binary from exec to its first answer, against a bare compiled Bun.serve, with little and with a million stored.
+import { join } from "node:path";
+import { freePort, run } from "../../proof/crash/processes.ts";
+import { dropScratch, killAtTheEnd, makeScratch } from "../scratch.ts";
+import { type Bench, hold, spreadOf } from "./bench.ts";
+import { onServerCore } from "./machine.ts";
+import { startService, verify } from "./service.ts";
+import { endStocked, giveBackEnded, makeStocked, takeEnded } from "./stock.ts";
+
+const FEW = 10_000;
+const MANY = 1_000_000;
+const LOOK_MS = 1;
+/** A start is short: many of them make the median steady. */
+const STARTS_PER_ROUND = 3;
+const BARE_SERVER = join(import.meta.dir, "rungs/bare-server.ts");
+
+let alive: ReturnType<typeof Bun.spawn> | undefined;
+killAtTheEnd(() => alive?.kill("SIGKILL"));
+
+/** Compiled like the service: production, bytecode, one file. */
+const compileBare = async (dir: string): Promise<string> => {
+  const outfile = join(dir, "bare-server");
+  const words = [process.execPath, "build", "--compile", "--production", "--bytecode", "--format=esm", `--outfile=${outfile}`];
+  const { code, said } = await run([...words, BARE_SERVER]);
+  if (code !== 0) throw new Error(`the bare server could not be compiled: ${said}`);
+  return outfile;
+};
+
+/** The same question as the service is asked. @returns ms from exec to the first answer. */
+const startBare = async (binary: string): Promise<number> => {
+  const port = await freePort();
+  const fromMono = performance.now();
+  const child = Bun.spawn(onServerCore([binary]), {
+    stdin: "ignore",
+    stdout: "ignore",
+    stderr: "inherit",
+    env: { PORT: String(port) },
+  });
+  alive = child;
+  for (;;) {
+    const seen = await fetch(`http://127.0.0.1:${port}/readyz`, { headers: { connection: "close" } }).catch(() => undefined);
+    if (seen?.status === 200) break;
+    if (child.exitCode !== null) throw new Error(`the bare server ended with ${child.exitCode}`);
+    await Bun.sleep(LOOK_MS);
+  }
+  const ms = performance.now() - fromMono;
+  child.kill("SIGKILL");
+  await child.exited;
+  return ms;
+};
+
+const startOurs = async (dir: string): Promise<number> => {
+  const service = await startService({ dir });
+  await service.stop();
+  return service.readyMs;
+};
+
+export const start: Bench = {
+  name: "start",
+  compares: "from exec to the first 200 of /readyz, with 10,000 and with 1,000,000 stored / a bare compiled Bun.serve",
+  run: async (env) => {
+    const scratch = makeScratch("bench-start-");
+    const binary = await compileBare(scratch);
+    const few = await makeStocked(FEW, "succeeded", {});
+    const many = await takeEnded(MANY, env.tell);
+    const sides = [
+      { start: () => startBare(binary), ms: [] as number[] },
+      { start: () => startOurs(few.dir), ms: [] as number[] },
+      { start: () => startOurs(many.dir), ms: [] as number[] },
+    ] as const;
+    // The first of each finds files that nobody has read yet.
+    for (const side of sides) await side.start();
+    for (let turn = 0; turn < env.rounds * STARTS_PER_ROUND; turn += 1)
+      for (const side of turn % 2 === 0 ? sides : sides.toReversed()) side.ms.push(await side.start());
+    const [bare, withFew, withMany] = sides.map(({ ms }) => spreadOf(ms));
+    if (!bare || !withFew || !withMany) throw new Error("a side was not started");
+    env.tell(`bare ${bare.median.toFixed(1)} ms, ${withFew.median.toFixed(1)} ms, ${withMany.median.toFixed(1)} ms`);
+    await endStocked(few);
+    // Growth fills the same and verifies what it leaves; verifying a million takes longer than all these starts.
+    if (!env.isShort) await verify(many.dir);
+    giveBackEnded(MANY, many);
+    dropScratch(scratch);
+    const told = { unit: "ms", sides: "the service / a bare compiled Bun.serve", wants: "at most" } as const;
+    return [
+      hold({ ...told, name: "start", target: 3 }, withFew, bare),
+      hold({ ...told, name: "start, 1,000,000 stored", target: 4 }, withMany, bare),
+    ];
+  },
+};

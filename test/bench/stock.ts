@@ -1,0 +1,177 @@
+// Fills a data directory with generations as the service would have written them, at the speed of the store's own writer.
+import type { Database } from "bun:sqlite";
+import { closeSync, fsyncSync, openSync, statfsSync } from "node:fs";
+import { join } from "node:path";
+import { openLocalFiles } from "../../src/files/local.ts";
+import { openBatch } from "../../src/store/sqlite/batch.ts";
+import { ownDatabase } from "../../src/store/sqlite/birth.ts";
+import { DATABASE_FILE, DEFAULT_PRAGMAS, openWriter } from "../../src/store/sqlite/open.ts";
+import type { StoredFile } from "../../src/terms.ts";
+import { dropScratch, makeScratch } from "../scratch.ts";
+import { Skipped } from "./bench.ts";
+import { writeCopies } from "./copies.ts";
+import { CLIP, LIFE_MS, openLives, PICTURES, type StockStatus, type Subject } from "./lives.ts";
+import { ACCOUNTS } from "./rungs/parts.ts";
+import { endow, type Tenant, verify } from "./service.ts";
+
+/** A stocked generation and the key that may poll it. */
+export type Stocked = { id: string; key: string };
+
+/** What ended lies this far back at most: files are kept for a week, and none is to be swept while something is measured. */
+const SPREAD_MS = 5 * 86_400_000;
+/** What is in flight was submitted within this time. */
+const IN_FLIGHT_MS = 10_000;
+const PER_COMMIT = 20_000;
+/** Only the newest are told: more than a service answers for out of memory. */
+const TOLD = 10_000;
+const TELL_EACH = 100_000;
+/** Held while filling: keys and job ids are random, and their indexes are written all over. */
+const CACHE_KIB = 786_432;
+/** So many go through the store's own writer, deed by deed; the others are copies of the last of them. */
+const WRITTEN = 1_000;
+/** One that has ended, with its journal and its indexes; measured. */
+const BYTES_EACH: ReadonlyMap<Subject, number> = new Map([
+  [CLIP, 9_500],
+  [PICTURES, 4_500],
+]);
+
+/**
+ * Without a log beside the file and without waiting for the disk: whoever is interrupted throws the directory away. The file
+ * is on the disk before anything is measured, so that writing it back disturbs nobody.
+ */
+const filling = async (path: string, fill: (db: Database) => Promise<void>): Promise<void> => {
+  const db = openWriter(path, { ...DEFAULT_PRAGMAS, cacheKib: CACHE_KIB });
+  db.run("PRAGMA journal_mode = MEMORY");
+  db.run("PRAGMA synchronous = OFF");
+  try {
+    await fill(db);
+    db.run("PRAGMA synchronous = FULL");
+    db.run("PRAGMA journal_mode = WAL");
+  } finally {
+    db.close();
+  }
+  const file = openSync(path, "r");
+  fsyncSync(file);
+  closeSync(file);
+};
+
+const insistOnRoom = (dir: string, count: number, subject: Subject): void => {
+  const { bavail, bsize } = statfsSync(dir);
+  const [free, wanted] = [bavail * bsize, count * (BYTES_EACH.get(subject) ?? 0)];
+  const gb = (bytes: number) => `${(bytes / 1e9).toFixed(1)} GB`;
+  if (free < 1.2 * wanted) throw new Skipped(`${count} stored generations take about ${gb(wanted)}, and ${gb(free)} are free`);
+};
+
+type StockOptions = {
+  /** Of every file, written as the service keeps it; absent: files are named but not there. */
+  content?: Uint8Array;
+  subject?: Subject;
+  tell?: (line: string) => void;
+};
+
+/**
+ * Adds so many generations to a directory that no service runs in, over all its accounts in turn.
+ * @returns the newest with the keys that may poll them, oldest first.
+ */
+export const stock = async (
+  dir: string,
+  tenants: readonly Tenant[],
+  count: number,
+  status: StockStatus = "succeeded",
+  { content, subject = CLIP, tell }: StockOptions = {},
+): Promise<Stocked[]> => {
+  insistOnRoom(dir, count, subject);
+  const { files: perLife, mime } = subject;
+  const sha256 = Bun.SHA256.hash(content ?? "not there", "hex");
+  const bytes = content?.length ?? 1_048_576;
+  const files = Array.from({ length: perLife }, (_, at): StoredFile => ({ n: at + 1, sha256, bytes, mime }));
+  const lastMs = Date.now() - LIFE_MS[status];
+  const spreadMs = status === "succeeded" ? SPREAD_MS : IN_FLIGHT_MS;
+  const atMsOf = (n: number) => Math.floor(lastMs - spreadMs * (1 - n / count));
+  const tenantOf = (n: number): Tenant => {
+    const tenant = tenants[n % tenants.length];
+    if (!tenant) throw new Error("a stocked directory needs an account");
+    return tenant;
+  };
+  const told: Stocked[] = [];
+  const made = (n: number, stocked: Stocked) => {
+    if (n >= count - TOLD) told.push(stocked);
+  };
+  const path = join(dir, DATABASE_FILE);
+  await filling(path, async (db) => {
+    const batch = openBatch(db, ownDatabase(db, path, "test", Date.now()));
+    const written = content ? count : Math.min(count, WRITTEN);
+    const lifeOf = openLives(subject);
+    const lives = Array.from({ length: written }, (_, n) => ({
+      key: tenantOf(n).key,
+      ...lifeOf(tenantOf(n), atMsOf(n), status, files),
+    }));
+    const wrong = batch(lives.flatMap(({ deeds }) => deeds)).find(({ kind }) => kind !== "admitted" && kind !== "stepped");
+    if (wrong) throw new Error(`the store did not take a stocked generation: ${JSON.stringify(wrong)}`);
+    for (const [n, { id, key }] of lives.entries()) made(n, { id, key });
+    if (content) await keepFiles(dir, lives, files, content);
+    const sample = lives.at(-1);
+    if (!sample || written === count) return;
+    const fromMono = performance.now();
+    await writeCopies(db, {
+      ...{ sampleId: sample.id, count: count - written, perCommit: PER_COMMIT },
+      tenantOf: (n) => tenantOf(n + written),
+      atMsOf: (n) => atMsOf(n + written),
+      made: (n, stocked) => made(n + written, stocked),
+      committed: async (n) => {
+        const us = ((performance.now() - fromMono) * 1000) / n;
+        if (n % TELL_EACH === 0)
+          tell?.(`stocked ${n} of ${count}, ${us.toFixed(0)} µs each, ${Math.round(((count - n) * us) / 1e6)} s to go`);
+        // Signals are heard between two commits.
+        await Bun.sleep(0);
+      },
+    });
+  });
+  return told;
+};
+
+const keepFiles = async (dir: string, lives: readonly { id: string }[], files: readonly StoredFile[], content: Uint8Array) => {
+  const kept = await openLocalFiles(join(dir, "files"));
+  for (const { id } of lives)
+    for (const { n } of files) {
+      const incoming = await kept.receive(id, n);
+      await incoming.write(content);
+      await incoming.keep();
+    }
+};
+
+/** A directory of its own with accounts and stocked generations. */
+export type StockedHome = { dir: string; tenants: readonly Tenant[]; seen: readonly Stocked[]; drop(): void };
+
+export const makeStocked = async (
+  count: number,
+  status: StockStatus,
+  { tell, subject }: Omit<StockOptions, "content">,
+): Promise<StockedHome> => {
+  const home = makeScratch("bench-stock-");
+  const dir = join(home, "data");
+  const tenants = await endow(dir, ACCOUNTS);
+  const seen = await stock(dir, tenants, count, status, { ...(tell ? { tell } : {}), ...(subject ? { subject } : {}) });
+  return { dir, tenants, seen, drop: () => dropScratch(home) };
+};
+
+/** Directories that a bench gave back as it got them: filling a large one takes minutes. */
+const kept = new Map<number, StockedHome>();
+
+/** A directory with so many that have ended: one that was given back, or a new one. */
+export const takeEnded = async (count: number, tell: (line: string) => void): Promise<StockedHome> => {
+  const known = kept.get(count);
+  kept.delete(count);
+  return known ?? makeStocked(count, "succeeded", { tell, subject: PICTURES });
+};
+/** Gives back a directory in which nothing was begun. */
+export const giveBackEnded = (count: number, home: StockedHome): void => {
+  kept.get(count)?.drop();
+  kept.set(count, home);
+};
+
+/** Verifies a stocked directory and does away with it. */
+export const endStocked = async ({ dir, drop }: StockedHome): Promise<void> => {
+  await verify(dir);
+  drop();
+};

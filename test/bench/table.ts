@@ -1,0 +1,78 @@
+// Results for people: a table for a terminal and for a page, and a picture of every ratio beside its target.
+import type { Result } from "./bench.ts";
+
+export const figure = (value: number): string => {
+  if (!Number.isFinite(value)) return "—";
+  if (Math.abs(value) >= 1000) return Math.round(value).toLocaleString("en-US");
+  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
+};
+const bound = ({ wants, target }: Result) => `${wants === "at least" ? "≥" : "≤"} ${target}`;
+const ends = (spread: { least: number; most: number } | undefined) =>
+  spread ? `${figure(spread.least)}–${figure(spread.most)}` : "";
+
+const COLUMNS: readonly (readonly [head: string, of: (one: Result) => string, align: "left" | "right"])[] = [
+  ["bench", ({ name }) => name, "left"],
+  ["ours", ({ ours }) => figure(ours), "right"],
+  ["other", ({ other }) => figure(other), "right"],
+  ["unit", ({ unit }) => unit, "left"],
+  ["ratio", ({ ratio }) => figure(ratio), "right"],
+  ["target", (one) => (one.isNote ? "" : bound(one)), "right"],
+  ["", ({ met, isNote }) => (isNote ? "told" : met ? "met" : "MISSED"), "left"],
+  ["ours, least–most", ({ spread }) => ends(spread?.ours), "right"],
+  ["other, least–most", ({ spread }) => ends(spread?.other), "right"],
+  ["CPU µs", ({ cpuUs }) => (cpuUs ? `${figure(cpuUs.ours)} / ${figure(cpuUs.other)}` : ""), "right"],
+  ["sides", ({ sides }) => sides, "left"],
+];
+
+export const tableOf = (results: readonly Result[]): string => {
+  const rows = [COLUMNS.map(([head]) => head), ...results.map((one) => COLUMNS.map(([, of]) => of(one)))];
+  const widths = COLUMNS.map((_, at) => Math.max(...rows.map((row) => Bun.stringWidth(row[at] ?? ""))));
+  const padded = (text: string, at: number) => {
+    const blank = " ".repeat((widths[at] ?? 0) - Bun.stringWidth(text));
+    return COLUMNS[at]?.[2] === "right" ? blank + text : text + blank;
+  };
+  return rows.map((row) => row.map(padded).join("  ").trimEnd()).join("\n");
+};
+
+export const markdownOf = (results: readonly Result[]): string =>
+  [
+    `| ${COLUMNS.map(([head]) => head).join(" | ")} |`,
+    `|${COLUMNS.map(([, , align]) => (align === "right" ? " ---: " : " --- ")).join("|")}|`,
+    ...results.map((one) => `| ${COLUMNS.map(([, of]) => of(one)).join(" | ")} |`),
+  ].join("\n");
+
+const WIDTH = 900;
+const LEFT = 260;
+const ROW = 26;
+const TOP = 50;
+
+/** How far a ratio is on the good side of its target: 1 is the target, 2 twice as good. */
+const marginOf = ({ ratio, target, wants }: Result) => (wants === "at least" ? ratio / target : target / ratio);
+
+/** One bar per result on a logarithmic scale around the target, which all share. */
+export const pictureOf = (results: readonly Result[], title: string): string => {
+  const shown = results.filter(({ isNote, ratio }) => !isNote && Number.isFinite(ratio) && ratio > 0);
+  const reach = Math.max(1, ...shown.map((one) => Math.abs(Math.log2(marginOf(one)))));
+  const middle = LEFT + (WIDTH - LEFT) * 0.45;
+  const x = (margin: number) => middle + (Math.log2(margin) / reach) * (WIDTH - LEFT) * 0.35;
+  const rows = shown.map((one, at) => {
+    const y = TOP + at * ROW;
+    const [from, to] = [Math.min(middle, x(marginOf(one))), Math.max(middle, x(marginOf(one)))];
+    const said = `${figure(one.ratio)} (${bound(one)})`;
+    return [
+      `<text x="${LEFT - 10}" y="${y + 14}" text-anchor="end">${one.name}</text>`,
+      `<rect x="${from.toFixed(1)}" y="${y + 3}" width="${Math.max(1, to - from).toFixed(1)}" height="14" fill="${one.met ? "#2e8b57" : "#c0392b"}"/>`,
+      `<text x="${(to + 6).toFixed(1)}" y="${y + 14}">${said}</text>`,
+    ].join("");
+  });
+  const height = TOP + shown.length * ROW + 20;
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="sans-serif" font-size="12">`,
+    `<rect width="${WIDTH}" height="${height}" fill="white"/>`,
+    `<text x="10" y="20" font-size="14">${title}</text>`,
+    `<text x="${middle.toFixed(0)}" y="40" text-anchor="middle" fill="#555">target</text>`,
+    `<line x1="${middle.toFixed(1)}" x2="${middle.toFixed(1)}" y1="${TOP - 4}" y2="${height - 16}" stroke="#555"/>`,
+    ...rows,
+    "</svg>",
+  ].join("\n");
+};

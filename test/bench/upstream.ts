@@ -1,0 +1,296 @@
+// What the benches of whole generations share: the provider, the models that run there, and rounds of so many generations in flight.
+//
+// The provider is a small process of our own and not `genrouter simulator`: that one answers through node:http, remembers every job and
+// each line of its log, and draws its pictures, which have a few kB where those of models have a hundred. It needs five times the CPU
+// per job, as much as the bare loop that asks it, so that the core of the load would be full before the one that is measured.
+import { Database } from "bun:sqlite";
+import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { BUILT_IN_MODELS } from "../../catalogue/built-in.ts";
+import { placeOf } from "../../src/files/local.ts";
+import { DATABASE_FILE } from "../../src/store/sqlite/open.ts";
+import type { JsonObject } from "../../src/terms.ts";
+import { killAtTheEnd, makeScratch } from "../scratch.ts";
+import { type Spread, spreadOf } from "./bench.ts";
+import { cpuNs, onLoadCore, onServerCore, writtenBytes } from "./machine.ts";
+import type { LifecyclePlan } from "./rungs/lifecycle.ts";
+import type { Counts } from "./rungs/provider.ts";
+import type { SubmitterPlan } from "./rungs/submitter.ts";
+import type { Stage } from "./sides.ts";
+
+const rung = (name: string) => join(import.meta.dir, "rungs", name);
+const scratch = makeScratch("bench-lives-");
+const alive = new Set<ReturnType<typeof Bun.spawn>>();
+killAtTheEnd(() => {
+  for (const child of alive) child.kill("SIGKILL");
+});
+
+/** Hears the lines of a process one at a time. */
+const spawnHeard = (words: readonly string[]) => {
+  const child = Bun.spawn([...words], {
+    ...{ stdin: "pipe", stdout: "pipe", stderr: "inherit" },
+    // As many requests in flight as the service allows itself.
+    env: { ...process.env, BUN_CONFIG_MAX_HTTP_REQUESTS: "4096" },
+  });
+  alive.add(child);
+  const chunks = child.stdout.getReader();
+  let said = "";
+  const hear = async (): Promise<string> => {
+    for (;;) {
+      const end = said.indexOf("\n");
+      if (end >= 0) {
+        const line = said.slice(0, end);
+        said = said.slice(end + 1);
+        return line;
+      }
+      const { done, value } = await chunks.read();
+      if (done) throw new Error(`${words.slice(-2).join(" ")} ended early`);
+      said += new TextDecoder().decode(value);
+    }
+  };
+  const tell = (line: string) => {
+    void child.stdin.write(`${line}\n`);
+    void child.stdin.flush();
+  };
+  const stop = () => {
+    alive.delete(child);
+    child.kill("SIGKILL");
+  };
+  return { pid: child.pid, hear, tell, stop };
+};
+
+export type Provider = {
+  pid: number;
+  falUrl: string;
+  replicateUrl: string;
+  /** Accepts every connection and never answers. */
+  silentUrl: string;
+  counts(): Promise<Counts>;
+};
+
+/** Starts the provider on the core of the load, and ends it and all that plays with it when the work is over. */
+export const withProvider = async <T>(work: (provider: Provider) => Promise<T>): Promise<T> => {
+  const { pid, hear } = spawnHeard(onLoadCore([process.execPath, rung("provider.ts")]));
+  try {
+    const [, port, silentPort] = (await hear()).split(" ");
+    const url = `http://127.0.0.1:${port}`;
+    return await work({
+      ...{ pid, falUrl: `${url}/fal`, replicateUrl: `${url}/replicate/v1`, silentUrl: `http://127.0.0.1:${silentPort}` },
+      counts: async () => (await (await fetch(`${url}/counts`, { headers: { connection: "close" } })).json()) as Counts,
+    });
+  } finally {
+    for (const child of alive) child.kill("SIGKILL");
+    alive.clear();
+  }
+};
+
+/** A model of the bench: one picture, on one provider only, so that nothing falls back. */
+export type BenchModel = { id: string; provider: "fal" | "replicate"; endpoint: string };
+export const ON_FAL: BenchModel = { id: "picture-fal", provider: "fal", endpoint: "bench/fal" };
+export const ON_REPLICATE: BenchModel = { id: "picture-replicate", provider: "replicate", endpoint: "bench/replicate" };
+const ROUTE_S = 2_400;
+
+/** @returns the directory of a catalogue with these models, made from the picture model that the service ships with. */
+export const writeCatalogue = (models: readonly BenchModel[]): string => {
+  const dir = makeScratch("bench-catalogue-");
+  mkdirSync(join(dir, "models"));
+  const { $schema: _, ...shipped } = BUILT_IN_MODELS["sim-image-1.json"] as JsonObject & { routes: { rates: unknown }[] };
+  for (const { id, provider, endpoint } of models) {
+    const route = {
+      id: `${id}/${provider}`,
+      provider,
+      endpoint,
+      expected_s: 1,
+      timeout_s: ROUTE_S,
+      rates: shipped.routes[0]?.rates,
+    };
+    writeFileSync(join(dir, "models", `${id}.json`), JSON.stringify({ ...shipped, id, name: id, files: 1, routes: [route] }));
+  }
+  return dir;
+};
+
+const PROMPT =
+  "A small harbour at dawn, fishing boats with peeling blue paint, gulls over the mole, wet cobblestones, soft light from the left, " +
+  "a woman in a yellow raincoat mending a net, mist over the hills behind, 50 mm lens, shallow depth of field, muted colours.";
+export const INPUT = { prompt: PROMPT, aspect_ratio: "1:1", resolution: "1K", quality: "medium", seed: 7 };
+export const bodyOf = ({ id }: BenchModel): string =>
+  JSON.stringify({ model: id, input: INPUT, max_cost_usd: 10, max_wait_s: 3_600 });
+
+/** So much faster than life is the service asking: a provider that takes no time is asked for the first time after 20 ms. */
+const PACE = 100;
+export const POLL_EVERY_MS: readonly [number, number] = [2_000 / PACE, 5_000 / PACE];
+export const IN_FLIGHT = 256;
+/** Seats for all, and the pace. */
+export const SEATED = {
+  GENROUTER_LIMITS__SEATS: "100000",
+  GENROUTER_LIMITS__SEATS_PER_ROUTE: "100000",
+  GENROUTER_SIMULATOR__SPEED: String(PACE),
+};
+
+/** Something that keeps generations in flight while it is told to. */
+export type Player = { pid: number; begin(): void; end(): Promise<void>; stop(): void };
+
+/** Starts a script that plays by a plan. */
+export const startPlayer = async (script: string, plan: object, pinned = onLoadCore): Promise<Player> => {
+  const path = join(scratch, `${crypto.randomUUID()}.json`);
+  writeFileSync(path, JSON.stringify(plan));
+  const { pid, hear, tell, stop } = spawnHeard(pinned([process.execPath, script, path]));
+  await hear();
+  return {
+    ...{ pid, stop, begin: () => tell("begin") },
+    end: async () => {
+      tell("end");
+      await hear();
+    },
+  };
+};
+/** Submits to a service, on the core of the load. */
+export const startSubmitter = ({ service, keys, dir }: Stage, model: BenchModel): Promise<Player> => {
+  const plan = {
+    url: service.url,
+    keys,
+    database: join(dir, DATABASE_FILE),
+    model: model.id,
+    body: bodyOf(model),
+    inFlight: IN_FLIGHT,
+  };
+  return startPlayer(rung("submitter.ts"), plan satisfies SubmitterPlan);
+};
+/** Makes generations by itself, on the core of what is measured. */
+export const startLoop = (plan: LifecyclePlan): Promise<Player> => startPlayer(rung("lifecycle.ts"), plan, onServerCore);
+
+/** One side: who is measured, and who helps it. */
+export type LifeSide = {
+  name: string;
+  dir: string;
+  model: BenchModel;
+  /** One process, or those of the moment. */
+  pid: number | (() => readonly number[]);
+  helpers: readonly number[];
+  player: Player;
+  /** How many were delivered between two times, ms since 1970; absent: what the database in the directory says. */
+  count?: (fromMs: number, toMs: number) => Promise<number>;
+};
+/** `writtenKb`: what reached the disk for one generation, its file included. */
+export type Lives = { perSecond: Spread; cpuUs: Spread; writtenKb: Spread; share: Spread };
+export type Round = { perSecond: number; cpuUs: number; writtenKb: number; share: number };
+
+const withDatabase = <T>(dir: string, work: (db: Database) => T): T => {
+  const db = new Database(join(dir, DATABASE_FILE), { readonly: true, strict: true });
+  try {
+    return work(db);
+  } finally {
+    db.close();
+  }
+};
+
+/** What is there before the first round is not looked at again: it may be millions of rows. */
+const openCount = ({ dir, model }: LifeSide): NonNullable<LifeSide["count"]> => {
+  const newest = withDatabase(
+    dir,
+    (db) => db.query<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM generation").get()?.seq ?? 0,
+  );
+  return async (fromMs, toMs) =>
+    withDatabase(dir, (db) =>
+      db
+        .query<{ count: number }, [number, string, number, number]>(
+          "SELECT count(*) AS count FROM generation WHERE seq > ?1 AND model = ?2 AND status = 'succeeded' AND completed_at_ms >= ?3 AND completed_at_ms < ?4",
+        )
+        .get(newest, model.id, fromMs, toMs),
+    )?.count ?? 0;
+};
+
+const usedNs = (pids: readonly number[]): number => pids.reduce((sum, pid) => sum + cpuNs(pid), 0);
+
+/** Rounds of one side: each begins and ends with nothing in flight, and what ended in its middle is counted. */
+export const openRounds = (side: LifeSide): ((ms: number) => Promise<Round>) => {
+  const { pid, helpers, player, count = openCount(side) } = side;
+  const pids = () => (typeof pid === "number" ? [pid] : pid());
+  const look = () => ({
+    ...{ ms: Date.now(), ns: usedNs(pids()), helpedNs: usedNs(helpers) },
+    bytes: pids().reduce((sum, one) => sum + writtenBytes(one), 0),
+  });
+  return async (ms) => {
+    player.begin();
+    await Bun.sleep(Math.max(1_000, ms / 2));
+    const from = look();
+    await Bun.sleep(ms);
+    const to = look();
+    await player.end();
+    const delivered = await count(from.ms, to.ms);
+    if (delivered === 0) throw new Error("nothing was delivered");
+    const elapsedMs = to.ms - from.ms;
+    return {
+      perSecond: (delivered * 1000) / elapsedMs,
+      cpuUs: (to.ns - from.ns) / 1000 / delivered,
+      writtenKb: (to.bytes - from.bytes) / 1000 / delivered,
+      share: (to.helpedNs - from.helpedNs) / 1e6 / elapsedMs,
+    };
+  };
+};
+
+/** At this share of the load's core the provider is the bottleneck, and nothing was measured. */
+const MOST_SHARE = 0.9;
+
+/** Sides in turns, A B B A. */
+export const playLives = async <Name extends string>(
+  sides: Readonly<Record<Name, LifeSide>>,
+  { rounds, roundMs, tell }: { rounds: number; roundMs: number; tell: (line: string) => void },
+): Promise<Record<Name, Lives>> => {
+  const names = Object.keys(sides) as Name[];
+  const all = Object.fromEntries(names.map((name) => [name, [] as Round[]])) as Record<Name, Round[]>;
+  const play = Object.fromEntries(names.map((name) => [name, openRounds(sides[name])])) as Record<
+    Name,
+    (ms: number) => Promise<Round>
+  >;
+  for (const name of names) await play[name](roundMs);
+  for (let round = 0; round < rounds; round += 1)
+    for (const name of round % 2 === 0 ? names : names.toReversed()) {
+      const one = await play[name](roundMs);
+      all[name].push(one);
+      const [perSecond, share] = [one.perSecond.toFixed(0), (one.share * 100).toFixed(0)];
+      tell(`round ${round + 1} of ${rounds}: ${sides[name].name} ${perSecond} per second, the load's core ${share} % full`);
+    }
+  const livesOf = (name: Name): Lives => {
+    const of = (pick: (one: Round) => number) => spreadOf(all[name].map(pick));
+    const lives = {
+      perSecond: of(({ perSecond }) => perSecond),
+      cpuUs: of(({ cpuUs }) => cpuUs),
+      writtenKb: of(({ writtenKb }) => writtenKb),
+      share: of(({ share }) => share),
+    };
+    if (lives.share.median >= MOST_SHARE)
+      throw new Error(`${sides[name].name}: the provider's core was full, so nothing was measured`);
+    return lives;
+  };
+  return Object.fromEntries(names.map((name) => [name, livesOf(name)])) as Record<Name, Lives>;
+};
+
+/** Every file of so many is read again and hashed. */
+const READ_EACH = 50;
+
+/** @throws unless every job that the provider accepted from this side was delivered: row, hash and file. */
+export const insistOnDelivery = async (side: LifeSide, provider: Provider): Promise<void> => {
+  const { endpoints, picture } = await provider.counts();
+  const { submitted, delivered } = endpoints[side.model.endpoint] ?? { submitted: 0, delivered: 0 };
+  const rows = withDatabase(side.dir, (db) =>
+    db
+      .query<{ id: string; status: string; sha256: string | null }, [string]>(
+        "SELECT id, status, output ->> '$.files[0].sha256' AS sha256 FROM generation WHERE model = ?1",
+      )
+      .all(side.model.id),
+  );
+  const wrong = rows.filter(({ status, sha256 }) => status !== "succeeded" || sha256 !== picture.sha256).length;
+  if (wrong > 0 || rows.length !== submitted || delivered !== submitted)
+    throw new Error(
+      `${side.name}: ${submitted} jobs were paid for, ${delivered} fetched, ${rows.length} rows written, ${wrong} of them wrong`,
+    );
+  for (const [at, { id }] of rows.entries()) {
+    const path = join(side.dir, "files", placeOf(id, 1));
+    if (!existsSync(path) || statSync(path).size !== picture.bytes)
+      throw new Error(`${side.name}: the file of ${id} is not there, or not whole`);
+    if (at % READ_EACH > 0) continue;
+    if (new Bun.CryptoHasher("sha256").update(await Bun.file(path).bytes()).digest("hex") !== picture.sha256)
+      throw new Error(`${side.name}: the file of ${id} is not the picture that was made`);
+  }
+};
