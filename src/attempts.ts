@@ -7,8 +7,6 @@ import type { Attempt, AttemptState } from "./terms.ts";
 export type Attempts = {
   /** From memory, else from the store. */
   find(seq: number, n: number): Promise<Attempt | undefined>;
-  /** What is in memory, without looking further. */
-  recent(seq: number, n: number): Attempt | undefined;
   /** A step that is on disk now. */
   stepped(deed: StepDeed): void;
   /** An attempt changed in another way. */
@@ -66,7 +64,6 @@ export const openAttempts = (reads: Pick<StoreReads, "attempt">): Attempts => {
   };
   return {
     find: async (seq, n) => known.get(keyOf(seq, n)) ?? reads.attempt(seq, n),
-    recent: (seq, n) => known.get(keyOf(seq, n)),
     stepped: ({ seq, atMs, attemptChanges, settlement }) => {
       for (const change of attemptChanges) apply(seq, change, atMs);
       // The end changes attempts by itself, and hardly anybody asks about them any more.

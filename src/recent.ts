@@ -41,9 +41,4 @@ export class Recent<Key, Value extends object> {
     this.younger.clear();
     this.older.clear();
   }
-
-  /** Entries held; one that is in both maps counts twice. */
-  get size(): number {
-    return this.younger.size + this.older.size;
-  }
 }

@@ -149,6 +149,8 @@ export const openAsking = (parts: EffectsParts, errands: Errands) => {
       if (recovery === "none" || recovery === "key") continue;
       // After the end the caller may send the same input again: a job with it is as like as not that one's, and is not to be stopped.
       const hasEnded = ((await parts.reads.generationBySeq(seq))?.completedAtMs ?? null) !== null;
+      // On such a list nothing carries our mark.
+      if (hasEnded && recovery === "list_match") continue;
       const seen = await findOnce(errand, work, hasEnded ? "marked" : undefined);
       // The job goes to disk by way of the report and is read back from there.
       if (seen.kind === "found" && !errand.signal.aborted)

@@ -1,12 +1,14 @@
 // Growth: what a submission, a poll and a whole life cost in CPU time with millions stored, against the same service with ten thousand.
+
 import { type Bench, hold, type Result } from "./bench.ts";
 import { PICTURES } from "./lives.ts";
+import { seatedOn } from "./provided.ts";
 import type { Side } from "./rounds.ts";
 import { playRounds } from "./rounds.ts";
 import { type Service, startService } from "./service.ts";
 import { IN_LINE, polls, type Stage, submissions } from "./sides.ts";
 import { endStocked, makeStocked, type StockedHome, takeEnded } from "./stock.ts";
-import { insistOnDelivery, ON_FAL, playLives, SEATED, startSubmitter, withProvider, writeCatalogue } from "./upstream.ts";
+import { insistOnDelivery, ON_FAL, playLives, startSubmitter, withProvider } from "./upstream.ts";
 
 const FEW = 10_000;
 const MANY = 10_000_000;
@@ -45,12 +47,7 @@ export const growth: Bench = {
 
     // First the lives, which leave nothing in flight; the submissions of what follows stay in line.
     const lives = await withProvider(async (provider) => {
-      const settings = {
-        ...SEATED,
-        GENROUTER_CATALOGUE__DIR: writeCatalogue(Object.values(MODELS)),
-        GENROUTER_PROVIDERS__FAL__BASE_URL: provider.falUrl,
-        GENROUTER_PROVIDERS__REPLICATE__BASE_URL: provider.replicateUrl,
-      };
+      const settings = seatedOn(provider, Object.values(MODELS));
       const services = await both(homes, ({ dir }) => startService({ dir, env: settings }));
       const players = {
         ours: await startSubmitter(stageOf(homes.ours, services.ours), MODELS.ours),

@@ -1,6 +1,8 @@
 // A provider that hangs: generations on one provider while another takes every connection and never answers, against the other absent.
+
 import { until } from "../../proof/crash/processes.ts";
 import { type Bench, hold, type Result } from "./bench.ts";
+import { seatedOn } from "./provided.ts";
 import type { Tenant } from "./service.ts";
 import { type Stage, withService } from "./sides.ts";
 import { stock } from "./stock.ts";
@@ -12,10 +14,8 @@ import {
   ON_FAL,
   ON_REPLICATE,
   playLives,
-  SEATED,
   startSubmitter,
   withProvider,
-  writeCatalogue,
 } from "./upstream.ts";
 
 /** Enough that there is always a next one to hang: 64 are sent at a time, and each is given up after 30 s. */
@@ -54,10 +54,7 @@ export const hungProvider: Bench = {
   run: (env) =>
     withProvider((provider) => {
       const settings = (models: readonly BenchModel[]) => ({
-        ...SEATED,
-        GENROUTER_CATALOGUE__DIR: writeCatalogue(models),
-        GENROUTER_PROVIDERS__FAL__BASE_URL: `${provider.silentUrl}/fal`,
-        GENROUTER_PROVIDERS__REPLICATE__BASE_URL: provider.replicateUrl,
+        ...seatedOn({ ...provider, falUrl: `${provider.silentUrl}/fal` }, models),
         // What hangs is not waited for at the end.
         GENROUTER_SERVER__DRAIN_S: "1",
       });

@@ -1,9 +1,11 @@
 // The whole life of a generation: the service against a bare loop with the same upstream calls, picture, file and number of commits.
+
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { DATABASE_FILE } from "../../src/store/sqlite/open.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
 import { type Bench, hold } from "./bench.ts";
+import { seatedOn } from "./provided.ts";
 import { ACCOUNTS } from "./rungs/parts.ts";
 import { type Stage, withService } from "./sides.ts";
 import { stock } from "./stock.ts";
@@ -14,11 +16,9 @@ import {
   ON_FAL,
   POLL_EVERY_MS,
   playLives,
-  SEATED,
   startLoop,
   startSubmitter,
   withProvider,
-  writeCatalogue,
 } from "./upstream.ts";
 
 /** Generations that have ended before the first is measured, on both sides. */
@@ -37,12 +37,7 @@ export const lifecycle: Bench = {
   compares: "whole generations, 256 in flight: the service / a bare loop with the same calls, picture, file and commits",
   run: (env) =>
     withProvider((provider) => {
-      const settings = {
-        ...SEATED,
-        GENROUTER_CATALOGUE__DIR: writeCatalogue([ON_FAL]),
-        GENROUTER_PROVIDERS__FAL__BASE_URL: provider.falUrl,
-        GENROUTER_PROVIDERS__REPLICATE__BASE_URL: provider.replicateUrl,
-      };
+      const settings = seatedOn(provider, [ON_FAL]);
       const live = async (stage: Stage) => {
         const home = makeScratch("bench-loop-");
         const dir = join(home, "data");

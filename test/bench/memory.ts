@@ -1,4 +1,5 @@
 // Memory: what one more running generation adds to the service's resident memory, awake and put away.
+
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { until } from "../../proof/crash/processes.ts";
@@ -6,6 +7,7 @@ import { askFigures } from "../../src/cli/control-client.ts";
 import type { Figures } from "../../src/figures.ts";
 import { DATABASE_FILE } from "../../src/store/sqlite/open.ts";
 import { type Bench, type Env, hold, type Result, spreadOf } from "./bench.ts";
+import { providedBy } from "./provided.ts";
 import { startService } from "./service.ts";
 import { type Stage, submitSome, withService } from "./sides.ts";
 import { endStocked, makeStocked, type StockedHome } from "./stock.ts";
@@ -57,8 +59,7 @@ const awake = (env: Env): Promise<Result[]> =>
   withProvider((provider) => {
     const settings = {
       ...RESTING,
-      GENROUTER_PROVIDERS__FAL__BASE_URL: provider.falUrl,
-      GENROUTER_PROVIDERS__REPLICATE__BASE_URL: provider.replicateUrl,
+      ...providedBy(provider),
     };
     return withService({ env: settings }, async (stage: Stage) => {
       const weighed = async (more: number, running: number) => {

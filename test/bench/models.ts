@@ -1,10 +1,7 @@
 // The model list: the service against bare Elysia sending the same bytes with the same headers.
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { makeScratch } from "../scratch.ts";
 import { type Bench, hold } from "./bench.ts";
 import { playRounds } from "./rounds.ts";
-import { IN_LINE, startRung, withService } from "./sides.ts";
+import { IN_LINE, keepAnswer, startRung, withService } from "./sides.ts";
 
 const CONNECTIONS = 64;
 const GET = "GET /v1/models HTTP/1.1\r\nhost: 127.0.0.1\r\n";
@@ -15,9 +12,7 @@ export const models: Bench = {
   run: (env) =>
     withService({ env: IN_LINE }, async ({ service }) => {
       const response = await fetch(`${service.url}/v1/models`);
-      const copy = join(makeScratch("bench-models-"), "answer.json");
-      writeFileSync(copy, JSON.stringify({ body: await response.text(), headers: [...response.headers] }));
-      const rung = await startRung(`copy:${copy}`);
+      const rung = await startRung(`copy:${await keepAnswer(response)}`);
       const stream = { heads: [GET], isKeyed: false, body: "" };
       const sides = {
         ours: { name: "the service", port: service.port, pids: [service.pid], streams: [stream] },

@@ -1,10 +1,7 @@
 // Polls: the service against bare Elysia that sends a ready JSON string of the same size.
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { makeScratch } from "../scratch.ts";
 import { type Bench, hold } from "./bench.ts";
 import { playRounds } from "./rounds.ts";
-import { IN_LINE, polls, startRung, submitSome, withService } from "./sides.ts";
+import { IN_LINE, keepAnswer, polls, startRung, submitSome, withService } from "./sides.ts";
 import { stock } from "./stock.ts";
 
 const CONNECTIONS = 64;
@@ -27,9 +24,7 @@ export const poll: Bench = {
           const response = await fetch(`${stage.service.url}/v1/generations/${first?.id}`, {
             headers: { authorization: `Bearer ${first?.key}` },
           });
-          const copy = join(makeScratch("bench-poll-"), "answer.json");
-          writeFileSync(copy, JSON.stringify({ body: await response.text(), headers: [...response.headers] }));
-          const rung = await startRung(`text:${copy}`);
+          const rung = await startRung(`text:${await keepAnswer(response)}`);
           const sides = {
             ours: { name: "the service", port: stage.service.port, pids: [stage.service.pid], streams: [polls(seen)] },
             other: { name: "bare Elysia", port: rung.port, pids: [rung.pid], streams: [polls(seen)] },

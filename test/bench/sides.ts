@@ -1,4 +1,5 @@
 // Sides that are asked over HTTP: the service with its accounts, and a rung of the ladder.
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { dropScratch, killAtTheEnd, makeScratch } from "../scratch.ts";
 import { onServerCore } from "./machine.ts";
@@ -22,6 +23,13 @@ export const polls = (seen: readonly { id: string; key: string }[]): Side["strea
   isKeyed: false,
   body: "",
 });
+
+/** Puts an answer down for a rung that sends it again: `text:` its body, `copy:` its headers as well. @returns the file. */
+export const keepAnswer = async (response: Response): Promise<string> => {
+  const path = join(makeScratch("bench-answer-"), "answer.json");
+  writeFileSync(path, JSON.stringify({ body: await response.text(), headers: [...response.headers] }));
+  return path;
+};
 
 const alive = new Set<ReturnType<typeof Bun.spawn>>();
 killAtTheEnd(() => {

@@ -58,6 +58,9 @@ const checkTakenUp = (found: Unfinished, nowMs: number): void => {
   same("the deadline taken up", deadline, found.deadline);
 };
 
+/** What stands behind the memory of attempts, so that only what is in it is found. */
+const NOWHERE = { attempt: async () => undefined };
+
 /** What is in memory of the attempts that a step changed is what is on disk. */
 const checkRemembered = async (
   store: MachineStore,
@@ -65,7 +68,7 @@ const checkRemembered = async (
   { seq, attemptChanges }: StepDeed,
 ) => {
   for (const { n } of attemptChanges) {
-    const remembered = attempts.recent(seq, n);
+    const remembered = await attempts.find(seq, n);
     const stored = remembered && (await store.attempt(seq, n));
     if (!Bun.deepEquals(remembered, stored)) same("an attempt in memory", remembered, stored);
   }
@@ -81,7 +84,7 @@ const openSubject = async (store: MachineStore, accountSeq: number, plan: readon
   let end: CommitEnd | null = null;
   let nowMs = STARTED_AT_MS;
   let lost: string | null = null;
-  let attempts = openAttempts(store);
+  let attempts = openAttempts(NOWHERE);
   const parts: HostParts = {
     collectMs: COLLECT_MS,
     keepFilesMs: KEEP_FILES_MS,
@@ -137,7 +140,7 @@ const openSubject = async (store: MachineStore, accountSeq: number, plan: readon
       end = null;
       if (lost?.startsWith("planted")) {
         host = await wake(event.atMs);
-        attempts = openAttempts(store);
+        attempts = openAttempts(NOWHERE);
       } else if (lost !== null) throw new Error(`the host gave up: ${lost}`);
       else if (posted) await checkRemembered(store, attempts, posted);
       lost = null;
@@ -146,7 +149,7 @@ const openSubject = async (store: MachineStore, accountSeq: number, plan: readon
     crash: async (nowMs: number) => {
       host.end();
       host = await wake(nowMs);
-      attempts = openAttempts(store);
+      attempts = openAttempts(NOWHERE);
     },
     putAway: () => void host.putAway(),
   };

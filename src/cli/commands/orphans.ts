@@ -23,7 +23,7 @@ const sinceMs = (text: string | undefined, nowMs: number): number => {
   const [day] = /^\d{4}-\d{2}-\d{2}/.exec(text) ?? [];
   const atMs = day === undefined ? Number.NaN : Date.parse(text);
   // A day that its month does not have is taken for one of the next month.
-  if (Number.isNaN(atMs) || new Date(Date.parse(`${day}T00:00:00Z`)).toISOString().slice(0, 10) !== day)
+  if (Number.isNaN(atMs) || new Date(`${day}T00:00:00Z`).toISOString().slice(0, 10) !== day)
     throw new CommandFault(EXITS.usage, `--since: ${JSON.stringify(text)} is not a time; use 90m, 24h, 7d or 2026-10-19`, {
       code: "bad_flag",
     });

@@ -1,5 +1,6 @@
 // The one way credits move: the movement that chains to the one before it, then the balance conditionally, which must say the same.
 import type { Database } from "bun:sqlite";
+import { Recent } from "../../recent.ts";
 import type { Credits, LedgerSide, MovementKind } from "../../terms.ts";
 import { DeedRefused } from "./refused.ts";
 
@@ -51,7 +52,7 @@ export type Move = Omit<Link, "chainSeq" | "availableAfter" | "heldAfter"> & {
 export type Chained = { move: Move; head: Head; link: Link; hash: string };
 
 /** Balances remembered between deeds: more than are busy at a time. One takes about 200 bytes. */
-const HEADS_AT_MOST = 20_000;
+const HEADS_AT_LEAST = 10_000;
 
 const change = (move: Move, side: LedgerSide): number =>
   (move.to === side ? move.credits : 0) - (move.from === side ? move.credits : 0);
@@ -90,7 +91,7 @@ export const prepareMoney = (db: Database, epoch: number) => {
      WHERE account_seq = ?6 AND chain_seq = ?7 AND available_credits + ?1 >= 0 AND held_credits + ?2 >= 0`,
   );
   /** What this writer knows of the rows, as long as nothing is rolled back: nobody else writes them. */
-  const heads = new Map<number, Head>();
+  const heads = new Recent<number, Head>(HEADS_AT_LEAST);
   let newest: { posting: number; generation: number } | undefined;
   const newestRows = () => {
     const { posting, generation } = newest ?? selectNewest.get() ?? { posting: 0, generation: 0 };
@@ -98,8 +99,6 @@ export const prepareMoney = (db: Database, epoch: number) => {
     return newest;
   };
   const remember = (accountSeq: number, head: Head): Head => {
-    const oldest = heads.size >= HEADS_AT_MOST ? heads.keys().next() : undefined;
-    if (oldest && !oldest.done) heads.delete(oldest.value);
     heads.set(accountSeq, head);
     return head;
   };

@@ -1,8 +1,10 @@
 // Whole generations against queues: the service, and each queue with a worker that makes the same upstream calls and the same file.
+
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { dropScratch, makeScratch } from "../../scratch.ts";
 import { type Bench, type Env, hold, type Result } from "../bench.ts";
+import { seatedOn } from "../provided.ts";
 import { type Stage, withService } from "../sides.ts";
 import { stock } from "../stock.ts";
 import {
@@ -14,11 +16,9 @@ import {
   POLL_EVERY_MS,
   type Provider,
   playLives,
-  SEATED,
   startPlayer,
   startSubmitter,
   withProvider,
-  writeCatalogue,
 } from "../upstream.ts";
 import { eachThatIsThere, PEER_KEYS, startPeer } from "./peer.ts";
 import type { QueueName } from "./queues.ts";
@@ -91,12 +91,7 @@ export const lifecyclePeers: Bench = {
   compares: "whole generations, 256 in flight: the service / BullMQ and pg-boss, each with a worker that does the same",
   run: (env) =>
     withProvider((provider) => {
-      const settings = {
-        ...SEATED,
-        GENROUTER_CATALOGUE__DIR: writeCatalogue([ON_FAL]),
-        GENROUTER_PROVIDERS__FAL__BASE_URL: provider.falUrl,
-        GENROUTER_PROVIDERS__REPLICATE__BASE_URL: provider.replicateUrl,
-      };
+      const settings = seatedOn(provider, [ON_FAL]);
       const live = async (stage: Stage) => {
         const player = await startSubmitter(stage, ON_FAL);
         const helpers = [provider.pid, player.pid];

@@ -1,6 +1,7 @@
 // Processes that a peer consists of: on the core of what is measured, heard, counted with their children, gone when the bench is over.
 import { readFileSync } from "node:fs";
 import { type Child, start } from "../../../proof/crash/processes.ts";
+import { dropScratch } from "../../scratch.ts";
 import { Skipped } from "../bench.ts";
 
 /** A process and the processes that it starts. */
@@ -77,6 +78,15 @@ export const startPart = async (
   }
   return part;
 };
+
+/** The same, with what it kept thrown away when it stops. */
+export const dropping = (part: Part, home: string): Part => ({
+  ...part,
+  stop: async () => {
+    await part.stop();
+    dropScratch(home);
+  },
+});
 
 /** Whether something listens there. */
 export const isListening = async (port: number): Promise<boolean> => {

@@ -2,11 +2,11 @@
 import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { freePort, run } from "../../../proof/crash/processes.ts";
-import { dropScratch, makeScratch } from "../../scratch.ts";
+import { makeScratch } from "../../scratch.ts";
 import { Skipped } from "../bench.ts";
 import { onServerCore } from "../machine.ts";
 import { packageDir } from "./packages.ts";
-import { isListening, type Part, startPart } from "./parts.ts";
+import { dropping, isListening, type Part, startPart } from "./parts.ts";
 
 /** As it is shipped but for these: memory for the pages of the bench, and no checkpoint in the middle of a round. */
 const SETTINGS = [
@@ -62,11 +62,5 @@ export const startPostgres = async (): Promise<Part> => {
     ...{ words: onServerCore([...program("postgres"), ...settings]), env, port },
     isUp: () => isListening(port),
   });
-  return {
-    ...part,
-    stop: async () => {
-      await part.stop();
-      dropScratch(home);
-    },
-  };
+  return dropping(part, home);
 };

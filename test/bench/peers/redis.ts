@@ -2,11 +2,11 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { freePort, run } from "../../../proof/crash/processes.ts";
-import { dropScratch, makeScratch } from "../../scratch.ts";
+import { makeScratch } from "../../scratch.ts";
 import { Skipped } from "../bench.ts";
 import { onServerCore } from "../machine.ts";
 import { PEERS } from "./packages.ts";
-import { isListening, type Part, startPart } from "./parts.ts";
+import { dropping, isListening, type Part, startPart } from "./parts.ts";
 
 const SETTINGS = { appendonly: "yes", appendfsync: "always", save: "", bind: "127.0.0.1", "maxmemory-policy": "noeviction" };
 
@@ -66,11 +66,5 @@ export const startRedis = async (tell: (line: string) => void): Promise<Part> =>
     port,
     isUp: () => isListening(port),
   });
-  return {
-    ...part,
-    stop: async () => {
-      await part.stop();
-      dropScratch(home);
-    },
-  };
+  return dropping(part, home);
 };

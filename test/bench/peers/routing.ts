@@ -1,6 +1,8 @@
 // Routing: the service from submission to delivery, everything durable, against Portkey's gateway handing one call through.
+
 import { type Bench, type Env, hold, spreadOf } from "../bench.ts";
 import { measure } from "../measure.ts";
+import { seatedOn } from "../provided.ts";
 import type { Side } from "../rounds.ts";
 import { type Stage, withService } from "../sides.ts";
 import {
@@ -11,10 +13,8 @@ import {
   openRounds,
   type Provider,
   type Round,
-  SEATED,
   startSubmitter,
   withProvider,
-  writeCatalogue,
 } from "../upstream.ts";
 import { installPeers } from "./packages.ts";
 import { sideOf } from "./peer.ts";
@@ -80,12 +80,7 @@ export const routing: Bench = {
       const gateway = await startPortkey();
       await insistOnPicture(gateway.port, upstream.port);
       const other: Side = Object.assign(sideOf("Portkey", gateway), { streams: [pictureCalls(upstream.port, BODY)] });
-      const settings = {
-        ...SEATED,
-        GENROUTER_CATALOGUE__DIR: writeCatalogue([ON_REPLICATE]),
-        GENROUTER_PROVIDERS__FAL__BASE_URL: provider.falUrl,
-        GENROUTER_PROVIDERS__REPLICATE__BASE_URL: provider.replicateUrl,
-      };
+      const settings = seatedOn(provider, [ON_REPLICATE]);
       const live = async (stage: Stage) => {
         const player = await startSubmitter(stage, ON_REPLICATE);
         const helpers = [provider.pid, player.pid];

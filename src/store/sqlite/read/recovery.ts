@@ -3,6 +3,7 @@ import type { Database } from "bun:sqlite";
 import { createHmac } from "node:crypto";
 import type { Unfinished } from "../../../deeds.ts";
 import { msOfGenerationSeq } from "../../../ids.ts";
+import { Recent } from "../../../recent.ts";
 import type { Command, PlannedRoute } from "../../../terms.ts";
 import type { JournalLine, StoreReads } from "../../store.ts";
 
@@ -33,17 +34,16 @@ const deadlineOf = ({ snapshot, wait_ends_at_ms, due_kind, due_n, due_at_ms }: O
 };
 
 /** Plans remembered: thousands of generations have the same. */
-const PLANS_AT_MOST = 1_000;
+const PLANS_AT_LEAST = 1_000;
 const preparePlans = (db: Database) => {
   const select = db.prepare<{ routes: string }, [number]>("SELECT routes FROM plan WHERE seq = ?1");
-  const known = new Map<number, readonly PlannedRoute[]>();
+  const known = new Recent<number, readonly PlannedRoute[]>(PLANS_AT_LEAST);
   return (seq: number): readonly PlannedRoute[] => {
     const before = known.get(seq);
     if (before) return before;
     const row = select.get(seq);
     if (!row) throw new Error(`the database has no plan ${seq}`);
     const plan = JSON.parse(row.routes) as PlannedRoute[];
-    if (known.size >= PLANS_AT_MOST) known.clear();
     known.set(seq, plan);
     return plan;
   };
