@@ -1,4 +1,5 @@
-// The load generator: a process that sends prepared requests over plain sockets, times each answer, and prints one line of figures.
+// The load generator: a process that sends prepared requests over plain sockets, times each answer, and prints a line of figures for each
+// line of its input. It stays for all rounds of a side, so that its own code is warm when a figure counts.
 import { readFileSync } from "node:fs";
 
 /** Requests of one kind. */
@@ -9,15 +10,19 @@ export type Stream = {
   isKeyed: boolean;
   body: string;
 };
-export type Plan = {
+/** What a generator sends, and to whom. */
+export type Target = {
   port: number;
+  /** Taken in turn, one request of each. */
+  streams: readonly Stream[];
+};
+/** One measurement. */
+export type Plan = {
   connections: number;
   warmMs: number;
   forMs: number;
   /** Requests per second whatever the answers take; null: each connection sends the next when it has its answer. */
   rate: number | null;
-  /** Taken in turn, one request of each. */
-  streams: readonly Stream[];
 };
 /** Of one stream. Times in µs from when a request was due to the last byte of its answer. */
 export type Times = { count: number; p50: number; p99: number; p999: number; max: number };
@@ -74,38 +79,63 @@ class Histogram {
 }
 
 const HEADS_END = Buffer.from("\r\n\r\n");
+const [ZERO, NINE, SPACE, LETTER_H] = [0x30, 0x39, 0x20, 0x68];
 const nowUs = () => Bun.nanoseconds() / 1000;
 
 /** A connection and what it waits for. */
-type Line = { write: (text: string) => void; dueUs: number; stream: number; buffered: Buffer | null; missing: number };
+type Line = { write: (bytes: string | Buffer) => void; dueUs: number; stream: number; buffered: Buffer | null; missing: number };
 
-const run = async (plan: Plan): Promise<Load> => {
+/** The length of the body. Both sides are Bun, which puts it last: the digits before the end of the head are read without a copy. */
+const lengthIn = (bytes: Buffer, end: number): number => {
+  let at = end - 1;
+  let length = 0;
+  for (let place = 1; at > 0; at -= 1, place *= 10) {
+    const digit = bytes[at] ?? 0;
+    if (digit < ZERO || digit > NINE) break;
+    length += (digit - ZERO) * place;
+  }
+  if (at < end - 1 && bytes[at] === SPACE && bytes[at - 2] === LETTER_H) return length;
+  return Number(/\r\ncontent-length: *(\d+)/i.exec(bytes.toString("latin1", 0, end))?.[1] ?? 0);
+};
+const statusIn = (bytes: Buffer): number =>
+  ((bytes[9] ?? 0) - ZERO) * 100 + ((bytes[10] ?? 0) - ZERO) * 10 + (bytes[11] ?? 0) - ZERO;
+
+/** Prints requests in turn. What is not keyed is the same each time, and is kept as bytes. */
+const openRequests = (streams: readonly Stream[]) => {
   const tag = Math.random().toString(36).slice(2, 10);
-  const times = plan.streams.map(() => new Histogram());
-  const statuses: Record<string, number> = {};
+  const ready = streams.map(({ heads, isKeyed, body }) =>
+    isKeyed ? [] : heads.map((head) => Buffer.from(`${head}\r\n${body}`)),
+  );
   let sent = 0;
+  return (line: Line): string | Buffer => {
+    const n = sent++;
+    const at = n % streams.length;
+    line.stream = at;
+    const turn = Math.floor(n / streams.length);
+    const { heads, isKeyed, body } = streams[at] as Stream;
+    if (!isKeyed) return ready[at]?.[turn % heads.length] ?? "";
+    return `${heads[turn % heads.length] ?? ""}idempotency-key: ${tag}-${turn}\r\n\r\n${body}`;
+  };
+};
+
+const run = async (port: number, next: (line: Line) => string | Buffer, streams: number, plan: Plan): Promise<Load> => {
+  const times = Array.from({ length: streams }, () => new Histogram());
+  const statuses = new Map<number, number>();
   let broken = 0;
   let isMeasured = false;
   let isOver = false;
   const free: Line[] = [];
   const overdue: number[] = [];
 
-  const next = (line: Line): string => {
-    const n = sent++;
-    line.stream = n % plan.streams.length;
-    const stream = plan.streams[line.stream] as Stream;
-    const turn = Math.floor(n / plan.streams.length);
-    const head = stream.heads[turn % stream.heads.length] ?? "";
-    return `${head}${stream.isKeyed ? `idempotency-key: ${tag}-${turn}\r\n` : ""}\r\n${stream.body}`;
-  };
   const fire = (line: Line, dueUs: number) => {
     line.dueUs = dueUs;
     line.write(next(line));
   };
   const answered = (line: Line) => {
-    if (isMeasured) times[line.stream]?.add(nowUs() - line.dueUs);
+    const atUs = nowUs();
+    if (isMeasured) times[line.stream]?.add(atUs - line.dueUs);
     if (isOver) return;
-    if (plan.rate === null) fire(line, nowUs());
+    if (plan.rate === null) fire(line, atUs);
     else {
       const dueUs = overdue.shift();
       if (dueUs === undefined) free.push(line);
@@ -123,11 +153,9 @@ const run = async (plan: Plan): Promise<Load> => {
     // The socket's buffer is used again: what is kept has to be a copy.
     line.buffered = end < 0 ? Buffer.from(bytes) : null;
     if (end < 0) return;
-    const head = bytes.toString("latin1", 0, end);
-    const status = head.slice(9, 12);
-    if (isMeasured) statuses[status] = (statuses[status] ?? 0) + 1;
-    const length = Number(/\r\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0);
-    line.missing = length - (bytes.length - end - HEADS_END.length);
+    const status = statusIn(bytes);
+    if (isMeasured) statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    line.missing = lengthIn(bytes, end) - (bytes.length - end - HEADS_END.length);
     if (line.missing <= 0) answered(line);
   };
 
@@ -136,7 +164,7 @@ const run = async (plan: Plan): Promise<Load> => {
       const line: Line = { write: () => undefined, dueUs: 0, stream: 0, buffered: null, missing: 0 };
       const socket = await Bun.connect({
         hostname: "127.0.0.1",
-        port: plan.port,
+        port,
         socket: {
           data: (_, chunk) => read(line, chunk),
           error: () => {
@@ -147,14 +175,14 @@ const run = async (plan: Plan): Promise<Load> => {
           },
         },
       });
-      line.write = (text) => void socket.write(text);
-      return line;
+      line.write = (bytes) => void socket.write(bytes);
+      return { line, close: () => socket.terminate() };
     }),
   );
 
-  if (plan.rate === null) for (const line of lines) fire(line, nowUs());
+  if (plan.rate === null) for (const { line } of lines) fire(line, nowUs());
   else {
-    free.push(...lines);
+    free.push(...lines.map(({ line }) => line));
     const { rate } = plan;
     const fromUs = nowUs();
     let due = 0;
@@ -181,11 +209,12 @@ const run = async (plan: Plan): Promise<Load> => {
   const elapsedUs = nowUs() - fromUs;
   const { user, system } = process.cpuUsage(cpu);
   isOver = true;
+  for (const { close } of lines) close();
   const count = times.reduce((sum, one) => sum + one.count, 0);
   return {
     perSecond: (count * 1e6) / elapsedUs,
     count,
-    statuses,
+    statuses: Object.fromEntries(statuses),
     broken,
     streams: times.map((one) => one.times()),
     share: (user + system) / elapsedUs,
@@ -193,7 +222,10 @@ const run = async (plan: Plan): Promise<Load> => {
 };
 
 if (import.meta.main) {
-  const load = await run(JSON.parse(readFileSync(process.argv[2] ?? "", "utf8")) as Plan);
-  process.stdout.write(`${JSON.stringify(load)}\n`);
-  process.exit(0);
+  const { port, streams } = JSON.parse(readFileSync(process.argv[2] ?? "", "utf8")) as Target;
+  const next = openRequests(streams);
+  for await (const line of console) {
+    const load = await run(port, next, streams.length, JSON.parse(line) as Plan);
+    process.stdout.write(`${JSON.stringify(load)}\n`);
+  }
 }

@@ -20,15 +20,20 @@ const threadsOf = (pid: number): string[] => {
   }
 };
 
-/** Time on a core of all threads of a process, ns. Ended threads no longer count: read before they end. */
-export const cpuNs = (pid: number): number =>
+const timeOf = (pid: number, isMeant: (name: () => string) => boolean): number =>
   threadsOf(pid).reduce((sum, thread) => {
+    const at = `/proc/${pid}/task/${thread}`;
     try {
-      return sum + Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[0]);
+      if (!isMeant(() => readFileSync(`${at}/comm`, "utf8").trim())) return sum;
+      return sum + Number(readFileSync(`${at}/schedstat`, "utf8").split(" ")[0]);
     } catch {
       return sum;
     }
   }, 0);
+/** Time on a core of all threads of a process, ns. Ended threads no longer count: read before they end. */
+export const cpuNs = (pid: number): number => timeOf(pid, () => true);
+/** The part of it that compiled JavaScript: high while code is new, next to nothing when all that is hot has been compiled. */
+export const compilerNs = (pid: number): number => timeOf(pid, (name) => name() === "JITWorker");
 
 /** Resident memory of a process, bytes. */
 export const residentBytes = (pid: number): number =>

@@ -1,32 +1,35 @@
-// One measurement of one side: the generator on its core, the side's CPU time over exactly the time that counts.
+// Measurements of one side: a generator on its core for as long as rounds are played, and the side's CPU time over exactly the time that counts.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeScratch } from "../scratch.ts";
-import type { Load, Plan } from "./generator.ts";
-import { cpuNs, onLoadCore } from "./machine.ts";
+import { spawnHeard } from "./child.ts";
+import type { Load, Plan, Target } from "./generator.ts";
+import { compilerNs, cpuNs, onLoadCore } from "./machine.ts";
 import type { Measured, Side } from "./rounds.ts";
 
 const GENERATOR = join(import.meta.dir, "generator.ts");
 const scratch = makeScratch("bench-");
 
-export const measure = async (side: Side, plan: Omit<Plan, "port" | "streams">): Promise<Measured> => {
-  const path = join(scratch, "plan.json");
-  writeFileSync(path, JSON.stringify({ ...plan, port: side.port, streams: side.streams } satisfies Plan));
-  const child = Bun.spawn(onLoadCore([process.execPath, GENERATOR, path]), {
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "inherit",
-  });
-  const cpu = () => side.pids.reduce((sum, pid) => sum + cpuNs(pid), 0);
-  let said = "";
-  let fromNs: number | undefined;
-  const decoder = new TextDecoder();
-  for await (const chunk of child.stdout) {
-    said += decoder.decode(chunk, { stream: true });
-    if (fromNs === undefined && said.includes("measuring\n")) fromNs = cpu();
-  }
-  const usedNs = cpu() - (fromNs ?? 0);
-  if ((await child.exited) !== 0 || fromNs === undefined) throw new Error(`the generator ended early: ${said.slice(-500)}`);
-  const load = JSON.parse(said.trim().split("\n").at(-1) ?? "") as Load;
-  return { ...load, cpuUs: usedNs / 1000 / load.count };
+export type Meter = { measure(plan: Plan): Promise<Measured>; stop(): void };
+
+/** Starts the generator of a side; nothing is sent before it is asked to measure. */
+export const startMeter = (side: Side): Meter => {
+  const { port, streams } = side;
+  const path = join(scratch, `${crypto.randomUUID()}.json`);
+  writeFileSync(path, JSON.stringify({ port, streams } satisfies Target));
+  const { hear, tell, stop } = spawnHeard(onLoadCore([process.execPath, GENERATOR, path]));
+  const sum = (of: (pid: number) => number) => side.pids.reduce((all, pid) => all + of(pid), 0);
+  return {
+    stop,
+    measure: async (plan) => {
+      tell(JSON.stringify(plan));
+      const begun = await hear();
+      if (begun !== "measuring") throw new Error(`the generator said ${begun}`);
+      const [fromNs, fromCompilerNs] = [sum(cpuNs), sum(compilerNs)];
+      const line = await hear();
+      const [usedNs, compiledNs] = [sum(cpuNs) - fromNs, sum(compilerNs) - fromCompilerNs];
+      const load = JSON.parse(line) as Load;
+      return { ...load, cpuUs: usedNs / 1000 / load.count, compiled: compiledNs / Math.max(1, usedNs) };
+    },
+  };
 };

@@ -1,11 +1,12 @@
 // Two sides of one bench measured in turns, A B B A, so that what else the machine does meets both alike.
 import { type Spread, spreadOf } from "./bench.ts";
 import type { Load, Plan, Stream } from "./generator.ts";
-import { measure } from "./measure.ts";
+import { type Meter, startMeter } from "./measure.ts";
 
 /** A process that listens, and what it is asked. */
 export type Side = { name: string; port: number; pids: readonly number[]; streams: readonly Stream[] };
-export type Measured = Load & { cpuUs: number };
+/** `compiled`: the share of the CPU time in which code was compiled. */
+export type Measured = Load & { cpuUs: number; compiled: number };
 export type Rounds = { perSecond: Spread; cpuUs: Spread; p50: Spread[]; p99: Spread[]; share: Spread; all: Measured[] };
 
 const roundsOf = (all: Measured[]): Rounds => {
@@ -26,21 +27,21 @@ export type RoundsPlan = Pick<Plan, "connections" | "rate"> & { rounds: number; 
 /** At this share of its core the generator is the bottleneck; one that keeps a pace looks at the clock all the time. */
 const FULL_SHARE = 0.9;
 
-/** A side is warm when so many slices in a row took no less CPU time per request: its code has been compiled as far as it will be. */
-const WARM_MS = 1_000;
-const WARM_SLICES = 3;
-const MOST_SLICES = 15;
-const LESS = 0.97;
+/** Before each measurement: the connections are made, and what they begin with is over. */
+const SETTLE_MS = 100;
+
+/** A side is warm when in so many slices in a row next to no time went into compiling its code. */
+const WARM_MS = 500;
+const WARM_SLICES = 2;
+const MOST_SLICES = 40;
+const WARM_SHARE = 0.03;
 const warmUp = async (slice: () => Promise<Measured>): Promise<number> => {
-  let least = Number.POSITIVE_INFINITY;
-  let same = 0;
   let slices = 0;
-  for (; slices < MOST_SLICES && same < WARM_SLICES; slices += 1) {
-    const { cpuUs } = await slice();
-    same = cpuUs < least * LESS ? 0 : same + 1;
-    least = Math.min(least, cpuUs);
+  for (let warm = 0; slices < MOST_SLICES && warm < WARM_SLICES; slices += 1) {
+    const { compiled } = await slice();
+    warm = compiled < WARM_SHARE ? warm + 1 : 0;
   }
-  return slices;
+  return (slices * WARM_MS) / 1000;
 };
 
 /** @throws when a side answered anything but what it should: figures of wrong answers are none. */
@@ -51,14 +52,12 @@ export const playRounds = async <Name extends string>(
 ): Promise<Record<Name, Rounds>> => {
   const names = Object.keys(sides) as Name[];
   const all = Object.fromEntries(names.map((name) => [name, [] as Measured[]])) as Record<Name, Measured[]>;
-  const once = (name: Name, warmMs: number, ms: number) => measure(sides[name], { connections, rate, warmMs, forMs: ms });
-  for (const name of names) {
-    const slices = await warmUp(() => once(name, 0, WARM_MS));
-    tell(`${sides[name].name} is warm after ${slices} s`);
-  }
+  const meters = Object.fromEntries(names.map((name) => [name, startMeter(sides[name])])) as Record<Name, Meter>;
+  const once = (name: Name, warmMs: number, ms: number) => meters[name].measure({ connections, rate, warmMs, forMs: ms });
+  for (const name of names) tell(`${sides[name].name} is warm after ${await warmUp(() => once(name, 0, WARM_MS))} s`);
   for (let round = 0; round < rounds; round += 1)
     for (const name of round % 2 === 0 ? names : names.toReversed()) {
-      const one = await once(name, forMs / 4, forMs);
+      const one = await once(name, SETTLE_MS, forMs);
       const wrong = Object.entries(one.statuses).find(([status]) => !isRight(status));
       if (wrong || one.broken > 0)
         throw new Error(
@@ -69,7 +68,10 @@ export const playRounds = async <Name extends string>(
           `${sides[name].name}: the load's core was ${(one.share * 100).toFixed(0)} % full, so it was measured and not the side`,
         );
       all[name].push(one);
-      tell(`round ${round + 1} of ${rounds}: ${sides[name].name} ${Math.round(one.perSecond)} per second`);
+      tell(
+        `round ${round + 1} of ${rounds}: ${sides[name].name} ${Math.round(one.perSecond)} per second, ${one.cpuUs.toFixed(1)} µs, load ${(one.share * 100).toFixed(0)} %`,
+      );
     }
+  for (const name of names) meters[name].stop();
   return Object.fromEntries(names.map((name) => [name, roundsOf(all[name])])) as Record<Name, Rounds>;
 };

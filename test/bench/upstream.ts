@@ -10,9 +10,10 @@ import { BUILT_IN_MODELS } from "../../catalogue/built-in.ts";
 import { placeOf } from "../../src/files/local.ts";
 import { DATABASE_FILE } from "../../src/store/sqlite/open.ts";
 import type { JsonObject } from "../../src/terms.ts";
-import { killAtTheEnd, makeScratch } from "../scratch.ts";
-import { type Spread, spreadOf } from "./bench.ts";
-import { cpuNs, onLoadCore, onServerCore, writtenBytes } from "./machine.ts";
+import { makeScratch } from "../scratch.ts";
+import { type Env, type Spread, spreadOf } from "./bench.ts";
+import { spawnHeard, stopAllHeard } from "./child.ts";
+import { compilerNs, cpuNs, onLoadCore, onServerCore, writtenBytes } from "./machine.ts";
 import type { LifecyclePlan } from "./rungs/lifecycle.ts";
 import type { Counts } from "./rungs/provider.ts";
 import type { SubmitterPlan } from "./rungs/submitter.ts";
@@ -20,45 +21,6 @@ import type { Stage } from "./sides.ts";
 
 const rung = (name: string) => join(import.meta.dir, "rungs", name);
 const scratch = makeScratch("bench-lives-");
-const alive = new Set<ReturnType<typeof Bun.spawn>>();
-killAtTheEnd(() => {
-  for (const child of alive) child.kill("SIGKILL");
-});
-
-/** Hears the lines of a process one at a time. */
-const spawnHeard = (words: readonly string[]) => {
-  const child = Bun.spawn([...words], {
-    ...{ stdin: "pipe", stdout: "pipe", stderr: "inherit" },
-    // As many requests in flight as the service allows itself.
-    env: { ...process.env, BUN_CONFIG_MAX_HTTP_REQUESTS: "4096" },
-  });
-  alive.add(child);
-  const chunks = child.stdout.getReader();
-  let said = "";
-  const hear = async (): Promise<string> => {
-    for (;;) {
-      const end = said.indexOf("\n");
-      if (end >= 0) {
-        const line = said.slice(0, end);
-        said = said.slice(end + 1);
-        return line;
-      }
-      const { done, value } = await chunks.read();
-      if (done) throw new Error(`${words.slice(-2).join(" ")} ended early`);
-      said += new TextDecoder().decode(value);
-    }
-  };
-  const tell = (line: string) => {
-    void child.stdin.write(`${line}\n`);
-    void child.stdin.flush();
-  };
-  const stop = () => {
-    alive.delete(child);
-    child.kill("SIGKILL");
-  };
-  return { pid: child.pid, hear, tell, stop };
-};
-
 export type Provider = {
   pid: number;
   falUrl: string;
@@ -79,8 +41,7 @@ export const withProvider = async <T>(work: (provider: Provider) => Promise<T>):
       counts: async () => (await (await fetch(`${url}/counts`, { headers: { connection: "close" } })).json()) as Counts,
     });
   } finally {
-    for (const child of alive) child.kill("SIGKILL");
-    alive.clear();
+    stopAllHeard();
   }
 };
 
@@ -202,6 +163,9 @@ const openCount = ({ dir, model }: LifeSide): NonNullable<LifeSide["count"]> => 
 
 const usedNs = (pids: readonly number[]): number => pids.reduce((sum, pid) => sum + cpuNs(pid), 0);
 
+/** Before what counts in a round: by then as many end as begin. */
+const SETTLE_MS = 1_000;
+
 /** Rounds of one side: each begins and ends with nothing in flight, and what ended in its middle is counted. */
 export const openRounds = (side: LifeSide): ((ms: number) => Promise<Round>) => {
   const { pid, helpers, player, count = openCount(side) } = side;
@@ -212,7 +176,7 @@ export const openRounds = (side: LifeSide): ((ms: number) => Promise<Round>) => 
   });
   return async (ms) => {
     player.begin();
-    await Bun.sleep(Math.max(1_000, ms / 2));
+    await Bun.sleep(SETTLE_MS);
     const from = look();
     await Bun.sleep(ms);
     const to = look();
@@ -229,13 +193,34 @@ export const openRounds = (side: LifeSide): ((ms: number) => Promise<Round>) => 
   };
 };
 
+/** A side is warm when next to no time goes into compiling its code. */
+const WARM_SLICE_MS = 1_000;
+const WARM_AT_MOST_MS = 40_000;
+const WARM_SHARE = 0.03;
+
+/** Keeps generations in flight until the side's code has been compiled. @returns after how many seconds. */
+export const warmLives = async ({ pid, player }: LifeSide): Promise<number> => {
+  const pids = () => (typeof pid === "number" ? [pid] : pid());
+  const look = () => ({ ns: usedNs(pids()), compilerNs: pids().reduce((sum, one) => sum + compilerNs(one), 0) });
+  player.begin();
+  let ms = 0;
+  for (let before = look(), isWarm = false; !isWarm && ms < WARM_AT_MOST_MS; ms += WARM_SLICE_MS) {
+    await Bun.sleep(WARM_SLICE_MS);
+    const now = look();
+    isWarm = now.compilerNs - before.compilerNs < WARM_SHARE * (now.ns - before.ns);
+    before = now;
+  }
+  await player.end();
+  return ms / 1000;
+};
+
 /** At this share of the load's core the provider is the bottleneck, and nothing was measured. */
 const MOST_SHARE = 0.9;
 
 /** Sides in turns, A B B A. */
 export const playLives = async <Name extends string>(
   sides: Readonly<Record<Name, LifeSide>>,
-  { rounds, roundMs, tell }: { rounds: number; roundMs: number; tell: (line: string) => void },
+  { lives: { rounds, roundMs }, tell }: Pick<Env, "lives" | "tell">,
 ): Promise<Record<Name, Lives>> => {
   const names = Object.keys(sides) as Name[];
   const all = Object.fromEntries(names.map((name) => [name, [] as Round[]])) as Record<Name, Round[]>;
@@ -243,13 +228,15 @@ export const playLives = async <Name extends string>(
     Name,
     (ms: number) => Promise<Round>
   >;
-  for (const name of names) await play[name](roundMs);
+  for (const name of names) tell(`${sides[name].name} is warm after ${await warmLives(sides[name])} s`);
   for (let round = 0; round < rounds; round += 1)
     for (const name of round % 2 === 0 ? names : names.toReversed()) {
       const one = await play[name](roundMs);
       all[name].push(one);
       const [perSecond, share] = [one.perSecond.toFixed(0), (one.share * 100).toFixed(0)];
-      tell(`round ${round + 1} of ${rounds}: ${sides[name].name} ${perSecond} per second, the load's core ${share} % full`);
+      tell(
+        `round ${round + 1} of ${rounds}: ${sides[name].name} ${perSecond} per second, ${one.cpuUs.toFixed(0)} µs, load ${share} %`,
+      );
     }
   const livesOf = (name: Name): Lives => {
     const of = (pick: (one: Round) => number) => spreadOf(all[name].map(pick));

@@ -1,7 +1,7 @@
 // Routing: the service from submission to delivery, everything durable, against Portkey's gateway handing one call through.
 
 import { type Bench, type Env, hold, spreadOf } from "../bench.ts";
-import { measure } from "../measure.ts";
+import { startMeter } from "../measure.ts";
 import { seatedOn } from "../provided.ts";
 import type { Side } from "../rounds.ts";
 import { type Stage, withService } from "../sides.ts";
@@ -14,6 +14,7 @@ import {
   type Provider,
   type Round,
   startSubmitter,
+  warmLives,
   withProvider,
 } from "../upstream.ts";
 import { installPeers } from "./packages.ts";
@@ -23,6 +24,7 @@ import { pictureCalls, startPictureUpstream, startPortkey } from "./portkey.ts";
 const CONNECTIONS = 64;
 const BODY = JSON.stringify({ model: "picture", prompt: INPUT.prompt, n: 1 });
 const CALL = "/v1/images/generations";
+const WARM_MS = 3_000;
 
 /** @throws unless the gateway hands on what the upstream answers. */
 const insistOnPicture = async (port: number, upstream: number): Promise<void> => {
@@ -39,9 +41,10 @@ const insistOnPicture = async (port: number, upstream: number): Promise<void> =>
 };
 
 /** Rounds of both in turns, A B B A. */
-const playBoth = async (ours: LifeSide, other: Side, { rounds, roundMs, tell }: Env) => {
+const playBoth = async (ours: LifeSide, other: Side, { lives: { rounds, roundMs }, tell }: Env) => {
+  const meter = startMeter(other);
   const call = async (ms: number): Promise<Round> => {
-    const seen = await measure(other, { connections: CONNECTIONS, rate: null, warmMs: ms / 4, forMs: ms });
+    const seen = await meter.measure({ connections: CONNECTIONS, rate: null, warmMs: ms / 4, forMs: ms });
     const wrong = Object.keys(seen.statuses).find((status) => status !== "200");
     if (wrong !== undefined || seen.broken > 0)
       throw new Error(`Portkey: answers of ${wrong}, ${seen.broken} broken connections`);
@@ -50,7 +53,8 @@ const playBoth = async (ours: LifeSide, other: Side, { rounds, roundMs, tell }: 
   const plays = { ours: openRounds(ours), other: call };
   const names = ["ours", "other"] as const;
   const all: Record<(typeof names)[number], Round[]> = { ours: [], other: [] };
-  for (const name of names) await plays[name](roundMs / 2);
+  tell(`the service is warm after ${await warmLives(ours)} s`);
+  await call(WARM_MS);
   for (let round = 0; round < rounds; round += 1)
     for (const name of round % 2 === 0 ? names : names.toReversed()) {
       const one = await plays[name](roundMs);
@@ -59,6 +63,7 @@ const playBoth = async (ours: LifeSide, other: Side, { rounds, roundMs, tell }: 
         `round ${round + 1} of ${rounds}: ${name === "ours" ? "the service" : "Portkey"} ${one.perSecond.toFixed(0)} per second`,
       );
     }
+  meter.stop();
   return all;
 };
 

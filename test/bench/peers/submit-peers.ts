@@ -1,6 +1,6 @@
 // Submission against queues: the service as shipped, and each peer behind the same door with its own durable accept.
 import { type Bench, type Env, hold, type Result } from "../bench.ts";
-import { measure } from "../measure.ts";
+import { startMeter } from "../measure.ts";
 import { playRounds, type Side } from "../rounds.ts";
 import { BODY, keyOf } from "../rungs/parts.ts";
 import { IN_LINE, submissions, withService } from "../sides.ts";
@@ -47,12 +47,14 @@ const PEERS: readonly Peer[] = [
 
 /** Submits until so many are stored. */
 const fill = async (side: Side): Promise<number> => {
+  const meter = startMeter(side);
   let made = 0;
   while (made < STORED) {
-    const { count } = await measure(side, { connections: CONNECTIONS, rate: null, warmMs: 0, forMs: FILL_MS });
+    const { count } = await meter.measure({ connections: CONNECTIONS, rate: null, warmMs: 0, forMs: FILL_MS });
     if (count === 0) throw new Error(`${side.name} took nothing`);
     made += count;
   }
+  meter.stop();
   return made;
 };
 

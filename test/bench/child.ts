@@ -1,0 +1,44 @@
+// Processes that help a bench: told what to do by lines on standard input, heard by lines on standard output, gone with the bench.
+import { killAtTheEnd } from "../scratch.ts";
+
+const alive = new Set<ReturnType<typeof Bun.spawn>>();
+/** Ends all that are still there. */
+export const stopAllHeard = (): void => {
+  for (const child of alive) child.kill("SIGKILL");
+  alive.clear();
+};
+killAtTheEnd(stopAllHeard);
+
+/** Hears the lines of a process one at a time. */
+export const spawnHeard = (words: readonly string[]) => {
+  const child = Bun.spawn([...words], {
+    ...{ stdin: "pipe", stdout: "pipe", stderr: "inherit" },
+    // As many requests in flight as the service allows itself.
+    env: { ...process.env, BUN_CONFIG_MAX_HTTP_REQUESTS: "4096" },
+  });
+  alive.add(child);
+  const chunks = child.stdout.getReader();
+  let said = "";
+  const hear = async (): Promise<string> => {
+    for (;;) {
+      const end = said.indexOf("\n");
+      if (end >= 0) {
+        const line = said.slice(0, end);
+        said = said.slice(end + 1);
+        return line;
+      }
+      const { done, value } = await chunks.read();
+      if (done) throw new Error(`${words.slice(-2).join(" ")} ended early`);
+      said += new TextDecoder().decode(value);
+    }
+  };
+  const tell = (line: string) => {
+    void child.stdin.write(`${line}\n`);
+    void child.stdin.flush();
+  };
+  const stop = () => {
+    alive.delete(child);
+    child.kill("SIGKILL");
+  };
+  return { pid: child.pid, hear, tell, stop };
+};
