@@ -186,8 +186,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
   /** What follows from a deed on disk: the hook is the only way the supervisor learns of a new generation. */
   const committed = (deed: Deed, outcome: DeedOutcome): void => {
     if (deed.deed === "admit" && outcome.kind === "admitted") {
-      const { idempotencyKey, bodyHash } = deed;
-      records.keep(outcome.record, idempotencyKey === null ? undefined : { idempotencyKey, bodyHash });
+      records.keep(outcome.record);
       supervisor.admitted(deed);
     } else if (deed.deed === "step" && outcome.kind === "stepped") {
       records.keep(outcome.record);
@@ -204,7 +203,6 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     return isBusy ? "busy" : "open";
   };
   const submit = openCorridor({
-    recentByKey: records.recentByKey,
     reads: store,
     admit: post,
     door,

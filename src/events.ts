@@ -92,19 +92,25 @@ const openStamp = () => {
 
 /** The service's log: JSON lines on standard error (standard output belongs to commands). */
 export const openLog = (settings: Settings["log"], destination: LogDestination = gatheringOutput()): Log => {
+  const stamp = openStamp();
+  let fieldsOfLine = "";
   const logger = pino(
     {
       level: settings.level,
       base: null,
       messageKey: "msg",
-      timestamp: openStamp(),
+      // The fields go in with the time, as text: pino would print them one by one, which takes five times as long.
+      timestamp: () => stamp() + fieldsOfLine,
       formatters: { level: (level) => ({ level }) },
     },
     destination,
   );
-  return (event, fields = {}) => {
+  return (event, fields) => {
     const level = EVENTS[event];
-    logger[level](fields, event);
+    if (!logger.isLevelEnabled(level)) return;
+    const json = fields === undefined ? "{}" : JSON.stringify(fields);
+    fieldsOfLine = json === "{}" ? "" : `,${json.slice(1, -1)}`;
+    logger[level](event);
     if (URGENT.has(level)) destination.flush?.();
   };
 };

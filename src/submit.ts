@@ -32,11 +32,7 @@ export type Submit = (order: Order) => Promise<Accepted>;
 /** Whether new submissions are taken at this moment. */
 export type Door = "open" | "restarting" | "busy";
 
-type Made = { record: GenerationRecord; bodyHash: string };
-
 export type CorridorParts = {
-  /** What a key made, as far as it is in memory. */
-  recentByKey: (accountSeq: number, idempotencyKey: string) => Made | undefined;
   reads: Pick<StoreReads, "generationByKey">;
   admit: (deed: AdmitDeed) => Promise<AdmitOutcome>;
   door: () => Door;
@@ -61,19 +57,16 @@ const conflict = () =>
 
 /**
  * Makes the corridor. It reads like a list and visits no room twice; the order is that of the decisions. That a key was used
- * before outranks every refusal behind it, and the ledger finds that out by itself: so beyond what is in memory the key is
- * looked up only where a refusal is about to leave, or where an admission would first have to wait for somebody else's server.
+ * before outranks every refusal behind it, and the ledger finds that out by itself: so the key is looked up only where a refusal
+ * is about to leave, or where an admission would first have to wait for somebody else's server.
  */
 export const openCorridor = (parts: CorridorParts): Submit => {
-  const replayOf = (made: Made | undefined, { bodyHash }: Order): Accepted | undefined => {
+  /** What the key made before. @throws Refusal `idempotency_conflict` when the request was another one. */
+  const stored = async ({ caller, idempotencyKey, bodyHash }: Order): Promise<Accepted | undefined> => {
+    if (idempotencyKey === null) return undefined;
+    const made = await parts.reads.generationByKey(caller.accountSeq, idempotencyKey);
     if (!made) return undefined;
     return made.bodyHash === bodyHash ? { record: made.record, replayed: true } : conflict();
-  };
-  const stored = async (order: Order): Promise<Accepted | undefined> => {
-    const { caller, idempotencyKey } = order;
-    return idempotencyKey === null
-      ? undefined
-      : replayOf(await parts.reads.generationByKey(caller.accountSeq, idempotencyKey), order);
   };
 
   const walk = async (order: Order): Promise<Accepted> => {
@@ -112,8 +105,9 @@ export const openCorridor = (parts: CorridorParts): Submit => {
 
     const nowMs = parts.clock.nowMs();
     const { seq, id } = parts.nameGeneration(nowMs);
-    const outcome = await parts
-      .admit({
+    let outcome: AdmitOutcome;
+    try {
+      outcome = await parts.admit({
         deed: "admit",
         seq,
         id,
@@ -132,28 +126,21 @@ export const openCorridor = (parts: CorridorParts): Submit => {
         // §2.5: once max_wait has passed no new route is tried; without it, a day.
         waitEndsAtMs: nowMs + (order.maxWaitMs ?? parts.limits.noWaitMs),
         requestId: order.requestId,
-      })
-      .catch((fault: unknown) => {
-        // A full disk is the one fault of a commit that is certain: nothing was written.
-        if (fault instanceof StoreFull) throw new Refusal("busy", CLOSED.busy);
-        throw fault;
       });
+    } catch (fault) {
+      // A full disk is the one fault of a commit that is certain: nothing was written.
+      if (fault instanceof StoreFull) throw new Refusal("busy", CLOSED.busy);
+      throw fault;
+    }
     return answer(outcome, plan.reservedCredits);
   };
 
-  return async (order) => {
-    const { caller, idempotencyKey } = order;
-    const recent = idempotencyKey === null ? undefined : parts.recentByKey(caller.accountSeq, idempotencyKey);
-    const replay = replayOf(recent, order);
-    if (replay) return replay;
-    try {
-      return await walk(order);
-    } catch (fault) {
+  return (order) =>
+    walk(order).catch(async (fault: unknown) => {
       const before = fault instanceof Refusal ? await stored(order) : undefined;
       if (before) return before;
       throw fault;
-    }
-  };
+    });
 };
 
 const answer = (outcome: AdmitOutcome, reservedCredits: Credits): Accepted => {

@@ -123,18 +123,11 @@ const entrance = (parts: HttpParts, route: string, answer: Answer, event: "reque
   const isLogged = event === "request answered" || parts.settings.log.level === "debug";
   const failed = (fault: unknown, request: Request, requestId: string): Response =>
     answerFault(fault, requestId, log, request.method, route);
-  const settled = async (answering: Promise<Response>, request: Request, requestId: string): Promise<Response> => {
-    try {
-      return await answering;
-    } catch (fault) {
-      return failed(fault, request, requestId);
-    }
-  };
   // Not async: an answer that is ready, as the model list is, leaves without a turn of the event loop.
   const answered = (request: Request, params: PathParams, requestId: string): Response | Promise<Response> => {
     try {
       const response = answer(request, requestId, params);
-      return response instanceof Promise ? settled(response, request, requestId) : response;
+      return response instanceof Promise ? response.catch((fault: unknown) => failed(fault, request, requestId)) : response;
     } catch (fault) {
       return failed(fault, request, requestId);
     }
@@ -143,7 +136,12 @@ const entrance = (parts: HttpParts, route: string, answer: Answer, event: "reque
   return async (request: Request, params: PathParams): Promise<Response> => {
     const startedMs = performance.now();
     const requestId = requestIdOf(request);
-    const response = await answered(request, params, requestId);
+    let response: Response;
+    try {
+      response = await answer(request, requestId, params);
+    } catch (fault) {
+      response = failed(fault, request, requestId);
+    }
     log(event, {
       request_id: requestId,
       method: request.method,

@@ -57,7 +57,6 @@ const openRace = (store: Store, scheduler: fc.Scheduler) => {
     defect: (fault) => faults.push(fault),
   });
   const submit = openCorridor({
-    recentByKey: () => undefined,
     reads: {
       generationByKey: async (accountSeq, key) => {
         const found = await store.generationByKey(accountSeq, key);

@@ -16,17 +16,23 @@ export const BODY = JSON.stringify({
   max_wait_s: 600,
 });
 
-/** The envelope and the input as far as a check compiled from a schema goes. */
+const link = () => t.Optional(t.String({ maxLength: 4_096, pattern: "^https://" }));
+/** The envelope and every field of an input (§2.5, §2.6), as far as a check compiled from a schema goes. */
 export const Submission = t.Object(
   {
     model: t.String({ minLength: 1, maxLength: 80 }),
     input: t.Object(
       {
-        prompt: t.String({ minLength: 1, maxLength: 30_000 }),
+        prompt: t.Optional(t.String({ minLength: 1, maxLength: 30_000 })),
+        negative_prompt: t.Optional(t.String({ maxLength: 5_000 })),
+        ...{ image_url: link(), end_image_url: link(), video_url: link(), audio_url: link() },
+        image_urls: t.Optional(t.Array(t.String({ maxLength: 4_096, pattern: "^https://" }), { minItems: 1, maxItems: 30 })),
         resolution: t.Optional(t.String()),
         aspect_ratio: t.Optional(t.String()),
         duration: t.Optional(t.Integer({ minimum: 1, maximum: 300 })),
         audio: t.Optional(t.Boolean()),
+        quality: t.Optional(t.String()),
+        seed: t.Optional(t.Integer({ minimum: 0, maximum: 4_294_967_295 })),
       },
       { additionalProperties: false },
     ),
