@@ -1,5 +1,7 @@
 // Every deadline of every live generation in one heap with one timer.
 import type { Clock } from "../src/clock.ts";
+import { LongList } from "../src/long-list.ts";
+import { Shelves } from "../src/shelves.ts";
 import type { Command } from "../src/terms.ts";
 
 /** Flat: there is one for every generation that has not ended. `dueAtMs`: what it was set for, `atMs`: when it fires. */
@@ -25,9 +27,9 @@ export type Deadlines = {
 const isBefore = (a: Entry, b: Entry) => a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);
 
 export const openDeadlines = ({ clock, due, putOffUntilMs = () => null, perTurn = 200 }: DeadlinesParts): Deadlines => {
-  const heap: Entry[] = [];
+  const heap = new LongList<Entry>();
   /** The entry that counts for a generation; others in the heap are left-overs and are dropped when they surface. */
-  const standing = new Map<number, Entry>();
+  const standing = new Shelves<Entry>();
   let order = 0;
   let disarm: (() => void) | null = null;
   let armedForMs = Number.POSITIVE_INFINITY;
@@ -37,12 +39,12 @@ export const openDeadlines = ({ clock, due, putOffUntilMs = () => null, perTurn 
     heap.push(entry);
     while (at > 0) {
       const parentAt = (at - 1) >> 1;
-      const parent = heap[parentAt];
+      const parent = heap.at(parentAt);
       if (!parent || !isBefore(entry, parent)) break;
-      heap[at] = parent;
+      heap.put(at, parent);
       at = parentAt;
     }
-    heap[at] = entry;
+    heap.put(at, entry);
   };
   const takeFirst = () => {
     const last = heap.pop();
@@ -50,17 +52,17 @@ export const openDeadlines = ({ clock, due, putOffUntilMs = () => null, perTurn 
     let at = 0;
     for (;;) {
       let childAt = 2 * at + 1;
-      const right = heap[childAt + 1];
-      let child = heap[childAt];
+      const right = heap.at(childAt + 1);
+      let child = heap.at(childAt);
       if (child && right && isBefore(right, child)) {
         child = right;
         childAt += 1;
       }
       if (!child || !isBefore(child, last)) break;
-      heap[at] = child;
+      heap.put(at, child);
       at = childAt;
     }
-    heap[at] = last;
+    heap.put(at, last);
   };
 
   const put = (seq: number, { kind, n, dueAtMs }: Command, atMs: number) => {
@@ -69,11 +71,11 @@ export const openDeadlines = ({ clock, due, putOffUntilMs = () => null, perTurn 
     up(entry);
   };
   const dropLeftOvers = () => {
-    for (let first = heap[0]; first && standing.get(first.seq) !== first; first = heap[0]) takeFirst();
+    for (let first = heap.at(0); first && standing.get(first.seq) !== first; first = heap.at(0)) takeFirst();
   };
   const arm = () => {
     dropLeftOvers();
-    const first = heap[0];
+    const first = heap.at(0);
     const nextMs = first?.atMs ?? Number.POSITIVE_INFINITY;
     if (nextMs === armedForMs) return;
     disarm?.();
@@ -86,7 +88,7 @@ export const openDeadlines = ({ clock, due, putOffUntilMs = () => null, perTurn 
     const nowMs = clock.nowMs();
     for (let fired = 0; fired < perTurn; fired += 1) {
       dropLeftOvers();
-      const first = heap[0];
+      const first = heap.at(0);
       if (!first || first.atMs > nowMs) break;
       takeFirst();
       standing.delete(first.seq);
@@ -105,7 +107,7 @@ export const openDeadlines = ({ clock, due, putOffUntilMs = () => null, perTurn 
       else put(seq, command, command.dueAtMs);
       // A heap of mostly left-overs is rebuilt, so that memory follows what is live.
       if (heap.length > 1024 && heap.length > 4 * standing.size) {
-        heap.length = 0;
+        heap.clear();
         for (const entry of standing.values()) up(entry);
       }
       arm();
@@ -113,7 +115,7 @@ export const openDeadlines = ({ clock, due, putOffUntilMs = () => null, perTurn 
     size: () => standing.size,
     stop: () => {
       disarm?.();
-      heap.length = 0;
+      heap.clear();
       standing.clear();
     },
   };

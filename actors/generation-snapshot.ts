@@ -15,12 +15,17 @@ export type GenerationSnapshot = SnapshotFrom<typeof generationMachine>;
 /** Version of the frozen form; a golden snapshot of each version is restored by the tests for ever. */
 export const SNAPSHOT_VERSION = 1;
 
-const leafOfValue = (value: unknown): string =>
-  typeof value === "string"
-    ? value
-    : Object.entries(value as Record<string, unknown>)
-        .map(([state, below]) => `${state}.${leafOfValue(below)}`)
-        .join("|");
+/** The machine has no parallel states: of each level there is one. */
+const leafOfValue = (value: unknown): string => {
+  let path = "";
+  let below = value;
+  while (typeof below === "object" && below !== null) {
+    const [state = ""] = Object.keys(below);
+    path += `${state}.`;
+    below = (below as Record<string, unknown>)[state];
+  }
+  return path + String(below);
+};
 
 /** The resting state by its path, e.g. `running.confirming.acceptance`. */
 export const leafOf = (snapshot: GenerationSnapshot): Leaf => leafOfValue(snapshot.value) as Leaf;
@@ -37,6 +42,17 @@ export const freezeParked = (frozen: string): string => {
   return JSON.stringify({ v, value: { running: "parked" }, memory: { ...memory, watched: [] } });
 };
 
+const resolved = new Map<string, GenerationSnapshot>();
+/** A snapshot of a state. All that follows from the state alone is worked out once for each: a restart asks by the hundred thousand. */
+const resolve = (value: GenerationSnapshot["value"], context: GenerationContext): GenerationSnapshot => {
+  const leaf = leafOfValue(value);
+  const known = resolved.get(leaf);
+  if (known) return { ...known, context, children: {}, historyValue: {} };
+  const fresh = generationMachine.resolveState({ value, context });
+  resolved.set(leaf, fresh);
+  return fresh;
+};
+
 /** What a frozen snapshot says, without waking its actor. @throws when it is of an unknown version or not a state of the machine. */
 export const thaw = (frozen: string, plan: readonly PlannedRoute[]): GenerationSnapshot => {
   const { v, value, memory } = JSON.parse(frozen) as {
@@ -45,7 +61,7 @@ export const thaw = (frozen: string, plan: readonly PlannedRoute[]): GenerationS
     memory: Omit<GenerationContext, "plan">;
   };
   if (v !== SNAPSHOT_VERSION) throw new Error(`a snapshot of version ${v} cannot be continued`);
-  return generationMachine.resolveState({ value, context: { ...memory, plan } });
+  return resolve(value, { ...memory, plan });
 };
 
 /** What a restored generation has to ask for again; the same as it asked for on entering its state. */

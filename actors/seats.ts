@@ -1,5 +1,7 @@
 // Seats: how many generations run at a time, in all and per route, and whose turn is next (round robin over accounts).
 
+import { Shelves } from "../src/shelves.ts";
+
 /** A generation that waits for a seat on a route. */
 export type Waiting = { seq: number; accountSeq: number; routeId: string; isRunning: boolean };
 
@@ -15,7 +17,8 @@ class Ring {
       // Almost always the newest; a generation that comes back keeps its age.
       let at = queue.length;
       while (at > 0 && (queue[at - 1]?.seq ?? 0) > waiting.seq) at -= 1;
-      queue.splice(at, 0, waiting);
+      if (at === queue.length) queue.push(waiting);
+      else queue.splice(at, 0, waiting);
     } else {
       this.byAccount.set(waiting.accountSeq, [waiting]);
       this.turns.push(waiting.accountSeq);
@@ -76,7 +79,7 @@ export const openSeats = (limits: { all: number; of: (routeId: string) => number
   const rings = new Map<string, { running: Ring; queued: Ring }>();
   /** The routes that somebody waited for, in order of turn. */
   const routeIds: string[] = [];
-  const inLine = new Map<number, Waiting>();
+  const inLine = new Shelves<Waiting>();
   let running = 0;
   let turn = 0;
 

@@ -1,5 +1,6 @@
 // The supervisor: gives generations their seats, hosts the running ones, restores them after a restart, and drains.
 import type { Unfinished } from "../src/deeds.ts";
+import { Shelves } from "../src/shelves.ts";
 import type { Command, GenerationRecord } from "../src/terms.ts";
 import { type Awake, openAwake } from "./awake.ts";
 import { choose, type InLine, lineOf } from "./choice.ts";
@@ -20,8 +21,8 @@ export class Supervisor {
   private readonly deadlines: Deadlines;
   private readonly resuming: Resuming;
   private readonly hostParts: HostParts;
-  private readonly inLine = new Map<number, InLine>();
-  private readonly held = new Map<number, Held>();
+  private readonly inLine = new Shelves<InLine>();
+  private readonly held = new Shelves<Held>();
   private readonly awake: Awake;
   private isDraining = false;
   private sendingCount = 0;

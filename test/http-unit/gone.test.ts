@@ -38,20 +38,28 @@ describe("a submission followed, before its answer, by", () => {
     expect(right.statuses).toEqual([202, 200]);
   });
 
-  test.each(FOLLOWED)("%s is still answered when nothing had to be written: a replay, a refusal", async (what, tail) => {
+  test.each(FOLLOWED)("%s is still answered when nothing had to be asked of the store: a refusal", async (_what, tail) => {
     const { key } = await service.newTenant();
-    const known = await service.ask("POST", "/v1/generations", {
-      key,
-      headers: { "idempotency-key": what },
-      body: { model: "sim-image-1", input: { prompt: "a hill" } },
-    });
-    expect(known.status).toBe(202);
-    const replay = await talk(service.url, [post(key, what) + tail], 300);
-    expect(replay.statuses[0]).toBe(200);
-    expect(replay.text).toContain(`"id":"${known.body.id}"`);
     const refusal = await talk(service.url, [post(key, "other", '{"nonsense":1}') + tail], 300);
     expect(refusal.statuses[0]).toBe(422);
   });
+
+  test.each(FOLLOWED)(
+    "%s changes nothing of what its key made before, and finds it when it is sent as it should be",
+    async (what, tail) => {
+      const { accountSeq, key, ...tenant } = await service.newTenant();
+      const known = await talk(service.url, [post(key, what)], 300);
+      expect(known.statuses[0]).toBe(202);
+      const before = await service.balance({ accountSeq, key, ...tenant });
+      await talk(service.url, [post(key, what) + tail], 300);
+      const replay = await talk(service.url, [post(key, what)], 300);
+      expect(replay.statuses[0]).toBe(200);
+      const made = await service.store.generationByKey(accountSeq, what);
+      expect(replay.text).toContain(`"id":"${made?.record.id}"`);
+      expect(known.text).toContain(`"id":"${made?.record.id}"`);
+      expect(await service.balance({ accountSeq, key, ...tenant })).toEqual(before);
+    },
+  );
 });
 
 test("a caller that closed its sending side and heard nothing learns what became of it by sending the same key again", async () => {

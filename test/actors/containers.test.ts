@@ -1,0 +1,73 @@
+// Promises of the containers for what lives long: shelves are a map, a long list is an array, whatever is done to them.
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { LongList } from "../../src/long-list.ts";
+import { Shelves } from "../../src/shelves.ts";
+
+const SEED = Number(process.env.SEED ?? 20_261_122);
+
+test("shelves hold what a map holds: rising keys, keys between, keys below, and shelves that empty", () => {
+  const change = fc.oneof(
+    { weight: 4, arbitrary: fc.record({ does: fc.constant("rise" as const), by: fc.integer({ min: 1, max: 900 }) }) },
+    { weight: 2, arbitrary: fc.record({ does: fc.constant("put" as const), by: fc.integer({ min: -50, max: 3_000 }) }) },
+    { weight: 3, arbitrary: fc.record({ does: fc.constant("take" as const), by: fc.integer({ min: -50, max: 3_000 }) }) },
+    { weight: 1, arbitrary: fc.record({ does: fc.constant("empty" as const), by: fc.integer({ min: 0, max: 3_000 }) }) },
+  );
+  fc.assert(
+    fc.property(fc.array(change, { maxLength: 40 }), (changes) => {
+      const shelves = new Shelves<string>();
+      const map = new Map<number, string>();
+      let highest = 0;
+      const put = (key: number, value: string) => {
+        shelves.set(key, value);
+        map.set(key, value);
+        highest = Math.max(highest, key);
+      };
+      const take = (key: number) => expect(shelves.delete(key)).toBe(map.delete(key));
+      for (const [n, { does, by }] of changes.entries()) {
+        // Every other key, so that there are keys between.
+        if (does === "rise") for (let k = 0; k < by; k += 1) put(highest + 2, `${n}`);
+        else if (does === "put") put(by, `${n}`);
+        else if (does === "take") take(by);
+        else for (let key = by; key < by + 1_100; key += 1) take(key);
+        expect(shelves.size).toBe(map.size);
+      }
+      for (let key = -60; key < highest + 10; key += 7) {
+        expect(shelves.get(key)).toBe(map.get(key));
+        expect(shelves.has(key)).toBe(map.has(key));
+      }
+      const found = [...map].every(([key, value]) => shelves.get(key) === value);
+      expect(found).toBe(true);
+      expect([...shelves.values()].sort()).toEqual([...map.values()].sort());
+      shelves.clear();
+      expect([shelves.size, [...shelves.values()]]).toEqual([0, []]);
+    }),
+    { seed: SEED, numRuns: 300 },
+  );
+});
+
+test("a long list is an array: push, pop, look and replace at any length", () => {
+  const step = fc.record({
+    pushes: fc.integer({ min: 0, max: 1_200 }),
+    pops: fc.integer({ min: 0, max: 1_200 }),
+    at: fc.nat(2_000),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
+      const list = new LongList<number>();
+      const array: number[] = [];
+      for (const { pushes, pops, at } of steps) {
+        for (let n = 0; n < pushes; n += 1) {
+          list.push(n);
+          array.push(n);
+        }
+        list.put(at, -1);
+        if (at < array.length) array[at] = -1;
+        expect([list.at(at), list.length]).toEqual([array[at], array.length]);
+        for (let n = 0; n < pops; n += 1) expect(list.pop()).toBe(array.pop());
+      }
+      expect(Array.from({ length: list.length }, (_, at) => list.at(at))).toEqual(array);
+    }),
+    { seed: SEED, numRuns: 200 },
+  );
+});
