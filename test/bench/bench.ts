@@ -36,6 +36,8 @@ export type Env = {
   /** How many rounds each side plays, and for how long each, ms. */
   rounds: number;
   roundMs: number;
+  /** How often a process is started where starts are what is measured. */
+  starts: number;
   /** The same of rounds of whole generations, each of which begins and ends with nothing in flight. */
   lives: { rounds: number; roundMs: number };
   /** Shows how far it is. */

@@ -53,7 +53,8 @@ for (const [at, bench] of BENCHES.filter(({ name }) => wanted.includes(name)).en
     isShort: values.short,
     rounds: values.short ? 8 : 20,
     roundMs: values.short ? 500 : 2_000,
-    lives: values.short ? { rounds: 5, roundMs: 1_000 } : { rounds: 9, roundMs: 3_000 },
+    starts: values.short ? 3 : 7,
+    lives: values.short ? { rounds: 4, roundMs: 1_000 } : { rounds: 9, roundMs: 3_000 },
     tell: (line) => tell(`${head}: ${line}`),
   };
   try {

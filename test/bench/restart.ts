@@ -68,7 +68,7 @@ export const restart: Bench = {
   run: async (env) => {
     const home = await makeStocked(IN_FLIGHT, "running", { tell: env.tell });
     const seen = { waits: [] as number[], recoveries: [] as number[], readies: [] as number[], reads: [] as number[] };
-    for (let round = 0; round < env.rounds; round += 1) {
+    for (let round = 0; round < env.starts; round += 1) {
       seen.reads.push(await readRows(home.dir));
       const port = await freePort();
       let isOver = false;
@@ -86,7 +86,7 @@ export const restart: Bench = {
       seen.recoveries.push(dur_ms);
       seen.readies.push(service.readyMs);
       env.tell(
-        `round ${round + 1} of ${env.rounds}: polls after ${firstMs.toFixed(0)} ms, later ones within ${longestMs.toFixed(0)} ms; recovery ${dur_ms} ms`,
+        `round ${round + 1} of ${env.starts}: polls after ${firstMs.toFixed(0)} ms, later ones within ${longestMs.toFixed(0)} ms; recovery ${dur_ms} ms`,
       );
       await service.stop();
     }

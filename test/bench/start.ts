@@ -70,7 +70,7 @@ export const start: Bench = {
     ] as const;
     // The first of each finds files that nobody has read yet.
     for (const side of sides) await side.start();
-    for (let turn = 0; turn < env.rounds * STARTS_PER_ROUND; turn += 1)
+    for (let turn = 0; turn < env.starts * STARTS_PER_ROUND; turn += 1)
       for (const side of turn % 2 === 0 ? sides : sides.toReversed()) side.ms.push(await side.start());
     const [bare, withFew, withMany] = sides.map(({ ms }) => spreadOf(ms));
     if (!bare || !withFew || !withMany) throw new Error("a side was not started");
