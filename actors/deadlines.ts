@@ -21,6 +21,8 @@ export type Deadlines = {
   /** Sets the one deadline of a generation, or takes it away with null. */
   set(seq: number, command: Command | null): void;
   size(): number;
+  /** Nothing fires before: what is taken up at a start comes first, and then all that was due meanwhile. */
+  open(): void;
   stop(): void;
 };
 
@@ -33,6 +35,7 @@ export const openDeadlines = ({ clock, due, putOffUntilMs = () => null, perTurn 
   let order = 0;
   let disarm: (() => void) | null = null;
   let armedForMs = Number.POSITIVE_INFINITY;
+  let isOpen = false;
 
   const up = (entry: Entry) => {
     let at = heap.length;
@@ -74,6 +77,7 @@ export const openDeadlines = ({ clock, due, putOffUntilMs = () => null, perTurn 
     for (let first = heap.at(0); first && standing.get(first.seq) !== first; first = heap.at(0)) takeFirst();
   };
   const arm = () => {
+    if (!isOpen) return;
     dropLeftOvers();
     const first = heap.at(0);
     const nextMs = first?.atMs ?? Number.POSITIVE_INFINITY;
@@ -113,7 +117,12 @@ export const openDeadlines = ({ clock, due, putOffUntilMs = () => null, perTurn 
       arm();
     },
     size: () => standing.size,
+    open: () => {
+      isOpen = true;
+      arm();
+    },
     stop: () => {
+      isOpen = false;
       disarm?.();
       heap.clear();
       standing.clear();

@@ -50,10 +50,9 @@ export class Supervisor {
     };
   }
 
-  /** A generation was accepted, durably. */
+  /** A generation was accepted, durably. Only what is needed is kept: the deed holds the whole input. */
   admitted({ seq, id, accountSeq, plan, waitEndsAtMs }: Queued): void {
     this.deadlines.set(seq, { kind: "start", n: 0, dueAtMs: waitEndsAtMs });
-    // Only what is needed: the deed it comes from holds the whole input.
     this.place({ seq, id, accountSeq, plan, waitEndsAtMs, nextRoute: 0, tried: 0 });
   }
 
@@ -102,8 +101,11 @@ export class Supervisor {
     return found;
   }
 
-  /** The service is open: what was restored asks for what it waits for. */
-  resume = (): void => this.resuming.open();
+  /** The service is open: what is due happens, and what was restored asks for what it waits for. */
+  resume(): void {
+    this.deadlines.open();
+    this.resuming.open();
+  }
   /** No further attempt begins; what is under way goes on. */
   drain(): void {
     this.isDraining = true;
@@ -113,8 +115,7 @@ export class Supervisor {
     return this.sendingCount + this.readying.size;
   }
   counts(): { queued: number; running: number; awake: number; deadlines: number } {
-    const { inLine, held, awake, deadlines } = this;
-    return { queued: inLine.size, running: held.size, awake: awake.size(), deadlines: deadlines.size() };
+    return { queued: this.inLine.size, running: this.held.size, awake: this.awake.size(), deadlines: this.deadlines.size() };
   }
   stop(): void {
     this.isDraining = true;
@@ -139,11 +140,10 @@ export class Supervisor {
 
   /** A seat on `routeId` is taken for the generation: its next attempt begins, unless the route closed meanwhile. */
   private begin(line: InLine, routeId: string): void {
-    const wasRunning = this.held.has(line.seq);
     const choice = choose(line, this.parts.gate);
     if (choice.route === null || choice.routeId !== routeId || this.parts.clock.nowMs() >= line.waitEndsAtMs) {
       this.seats.giveBack(routeId);
-      if (!wasRunning) this.seats.endRunning();
+      if (!this.held.has(line.seq)) this.seats.endRunning();
       this.place(line);
       return;
     }

@@ -26,7 +26,17 @@ const ROOMS = [
   "proof",
 ];
 /** The words everybody may use, and two ways to remember. */
-const WORDS = ["src/terms.ts", "src/deeds.ts", "src/refusal.ts", "src/clock.ts", "src/ids.ts", "src/once.ts", "src/recent.ts"];
+const WORDS = [
+  "src/terms.ts",
+  "src/deeds.ts",
+  "src/refusal.ts",
+  "src/clock.ts",
+  "src/ids.ts",
+  "src/once.ts",
+  "src/recent.ts",
+  "src/shelves.ts",
+  "src/long-list.ts",
+];
 /** The hall: the only files that know every room. */
 const HALL = [
   "src/hall.ts",
@@ -50,6 +60,8 @@ const DOORS: Record<string, string[]> = {
   "src/ids.ts": [],
   "src/once.ts": [],
   "src/recent.ts": [],
+  "src/shelves.ts": [],
+  "src/long-list.ts": [],
   "src/config.ts": [],
   "src/events.ts": ["src/config.ts"],
   catalogue: [],

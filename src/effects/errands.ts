@@ -1,5 +1,6 @@
 // Errands: what is being done for an attempt at this moment, so that nothing is done twice and everything can be let go.
 import type { Clock } from "../clock.ts";
+import { Shelves } from "../shelves.ts";
 
 /** What an errand is about. One of each kind per attempt at a time. */
 export type ErrandKind = "submit" | "send" | "confirm" | "poll" | "wake" | "collect" | "storage" | "watch" | "cancel" | "blame";
@@ -34,11 +35,14 @@ export type Errands = {
   /** Stops every errand of an attempt except those of the kinds given. */
   letGo(seq: number, n: number, except?: readonly ErrandKind[]): void;
   stopAll(): Promise<void>;
+  /** Generations for which something is being done. */
   size(): number;
 };
 
 /** Something under way, or between two turns. */
 interface Running {
+  readonly n: number;
+  readonly kind: ErrandKind;
   stop(): void;
   /** Resolves when it has stopped. */
   stopped(): Promise<void>;
@@ -67,20 +71,18 @@ export const openErrands = (
   clock: Clock,
   failed: (seq: number, n: number, kind: ErrandKind, fault: unknown) => void,
 ): Errands => {
-  const running = new Map<string, Map<ErrandKind, Running>>();
+  /** By generation: one, as a rule; those of earlier attempts beside it. */
+  const running = new Shelves<readonly Running[]>();
+  const of = (seq: number) => running.get(seq) ?? [];
+  const remove = (seq: number, isGone: (one: Running) => boolean) => {
+    const left = of(seq).filter((one) => !isGone(one));
+    if (left.length > 0) running.set(seq, left);
+    else running.delete(seq);
+  };
   const add = (seq: number, n: number, kind: ErrandKind, make: (over: (one: Running) => void) => Running) => {
-    const key = `${seq}:${n}`;
-    const kinds = running.get(key) ?? new Map<ErrandKind, Running>();
-    if (kinds.has(kind)) return;
-    running.set(key, kinds);
-    kinds.set(
-      kind,
-      make((one) => {
-        const now = running.get(key);
-        if (now?.get(kind) === one) now.delete(kind);
-        if (now?.size === 0) running.delete(key);
-      }),
-    );
+    if (of(seq).some((one) => one.n === n && one.kind === kind)) return;
+    const made = make((one) => remove(seq, (other) => other === one));
+    running.set(seq, [...of(seq), made]);
   };
 
   const begin = (
@@ -110,7 +112,7 @@ export const openErrands = (
       // Let go while it waited for its next try.
       .catch(() => undefined)
       .finally(() => over(one));
-    const one: Running = { stop: () => abort.abort(), stopped: () => done };
+    const one: Running = { n, kind, stop: () => abort.abort(), stopped: () => done };
     return one;
   };
 
@@ -121,8 +123,8 @@ export const openErrands = (
     private abort: AbortController | null = null;
     private underWay: Promise<void> | null = null;
     private readonly seq: number;
-    private readonly n: number;
-    private readonly kind: ErrandKind;
+    readonly n: number;
+    readonly kind: ErrandKind;
     private readonly memory: Memory;
     private readonly turn: Turn<Memory>;
     private readonly over: (one: Running) => void;
@@ -181,17 +183,15 @@ export const openErrands = (
     run: (seq, n, kind, work) => add(seq, n, kind, (over) => begin(seq, n, kind, work, over)),
     repeat: (seq, n, kind, memory, turn) => add(seq, n, kind, (over) => new Repeated(seq, n, kind, memory, turn, over)),
     letGo: (seq, n, except = []) => {
-      const kinds = running.get(`${seq}:${n}`);
-      for (const [kind, errand] of kinds ?? [])
-        if (!except.includes(kind)) {
-          // Forgotten at once, so that the same kind may begin anew; the old one ends by itself.
-          kinds?.delete(kind);
-          errand.stop();
-        }
-      if (kinds?.size === 0) running.delete(`${seq}:${n}`);
+      const isMeant = (one: Running) => one.n === n && !except.includes(one.kind);
+      const meant = of(seq).filter(isMeant);
+      if (meant.length === 0) return;
+      // Forgotten at once, so that the same kind may begin anew; the old one ends by itself.
+      remove(seq, isMeant);
+      for (const one of meant) one.stop();
     },
     stopAll: async () => {
-      const all = [...running.values()].flatMap((kinds) => [...kinds.values()]);
+      const all = [...running.values()].flat();
       for (const errand of all) errand.stop();
       await Promise.all(all.map((errand) => errand.stopped()));
     },

@@ -33,6 +33,7 @@ test("they fire in order of time; of two at the same time the one that was set f
   const clock = handClock();
   const fired: number[] = [];
   const deadlines = openDeadlines({ clock, due: (seq) => fired.push(seq) });
+  deadlines.open();
   for (const [seq, dueAtMs] of [
     [1, 300],
     [2, 100],
@@ -48,10 +49,24 @@ test("they fire in order of time; of two at the same time the one that was set f
   expect(deadlines.size()).toBe(0);
 });
 
+test("nothing fires before they are opened, however much is due; then all of it does, in order", () => {
+  const clock = handClock();
+  const fired: number[] = [];
+  const deadlines = openDeadlines({ clock, due: (seq) => fired.push(seq) });
+  deadlines.set(1, at(200));
+  deadlines.set(2, at(100));
+  clock.run(300);
+  expect(fired).toEqual([]);
+  deadlines.open();
+  clock.run(300);
+  expect(fired).toEqual([2, 1]);
+});
+
 test("a generation has one deadline: setting another replaces it, earlier or later, and null takes it away", () => {
   const clock = handClock();
   const fired: [number, number][] = [];
   const deadlines = openDeadlines({ clock, due: (seq, { n }) => fired.push([seq, n]) });
+  deadlines.open();
   deadlines.set(1, at(100, 1));
   deadlines.set(1, at(500, 2));
   deadlines.set(2, at(500, 1));
@@ -70,6 +85,7 @@ test("a generation has one deadline: setting another replaces it, earlier or lat
 test("one timer is armed, for the next deadline; none when there is nothing to wait for", () => {
   const clock = handClock();
   const deadlines = openDeadlines({ clock, due: () => undefined });
+  deadlines.open();
   expect(clock.armed()).toEqual([]);
   deadlines.set(1, at(900));
   deadlines.set(2, at(400));
@@ -94,6 +110,7 @@ test("ten thousand that are overdue together are spread over turns of two hundre
       fired += 1;
     },
   });
+  deadlines.open();
   for (let seq = 0; seq < 10_000; seq += 1) deadlines.set(seq, at(seq % 7));
   const perTurn: number[] = [];
   while (deadlines.size() > 0) {
@@ -114,6 +131,7 @@ test("what is set while deadlines fire is kept: a generation may set its next on
       if (n < 3) deadlines.set(seq, at(clock.nowMs() + (n === 1 ? 0 : 100), n + 1));
     },
   });
+  deadlines.open();
   deadlines.set(1, at(100, 1));
   clock.run(100);
   expect(fired).toEqual([1, 2]);
@@ -127,6 +145,7 @@ test("a process that stood still looks once more before a deadline of something 
   const putOffUntilMs = lastLooks({ clock, diskFullAtMs: () => null });
   const due = (seq: number, { kind }: Command) => fired.push(`${seq} ${kind} ${clock.nowMs()}`);
   const deadlines = openDeadlines({ clock, due, putOffUntilMs });
+  deadlines.open();
   deadlines.set(1, at(1_000));
   deadlines.set(2, { kind: "collect", n: 1, dueAtMs: 2_000 });
   deadlines.set(3, { kind: "seat", n: 0, dueAtMs: 3_000 });
@@ -149,6 +168,7 @@ test("while the disk is full no deadline of something bought counts, nor for hal
   let fullAtMs: number | null = null;
   const putOffUntilMs = lastLooks({ clock, diskFullAtMs: () => fullAtMs });
   const deadlines = openDeadlines({ clock, due: (seq) => fired.push(seq), putOffUntilMs });
+  deadlines.open();
   deadlines.set(1, at(1_000));
   deadlines.set(2, { kind: "start", n: 0, dueAtMs: 1_000 });
   for (let nowMs = 1_000; nowMs <= 600_000; nowMs += 1_000) {
@@ -166,6 +186,7 @@ test("deadlines that are moved a hundred thousand times still fire once each, at
   const clock = handClock();
   const fired = new Map<number, number>();
   const deadlines = openDeadlines({ clock, due: (seq, { dueAtMs }) => fired.set(seq, (fired.get(seq) ?? 0) + dueAtMs) });
+  deadlines.open();
   for (let turn = 1; turn <= 1000; turn += 1) for (let seq = 0; seq < 100; seq += 1) deadlines.set(seq, at(turn));
   clock.run(999);
   expect(fired.size).toBe(0);
@@ -186,6 +207,7 @@ test("against a plain list: any sequence of setting, replacing, taking away and 
       const expected: string[] = [];
       let list: { seq: number; dueAtMs: number; n: number }[] = [];
       const deadlines = openDeadlines({ clock, due: (seq, { n }) => fired.push(`${seq}/${n}`), perTurn: 1000 });
+      deadlines.open();
       steps.forEach((each, n) => {
         if ("passMs" in each) {
           clock.run(clock.nowMs() + each.passMs);

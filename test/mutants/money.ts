@@ -120,7 +120,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     standsFor: "failure model 2.6: the concurrency limit's race",
     patches: [
       { file: SUBMIT, find: "const answer = (outcome", put: "let inside = 0;\nconst answer = (outcome" },
-      { file: SUBMIT, find: "    const outcome = await parts\n", put: "    inside += 1;\n    const outcome = await parts\n" },
+      { file: SUBMIT, find: "    let outcome: AdmitOutcome;\n", put: "    inside += 1;\n    let outcome: AdmitOutcome;\n" },
       {
         file: SUBMIT,
         find: "inProgressLimit: order.caller.inProgressLimit ?? parts.limits.inProgress,",
