@@ -39,7 +39,7 @@ export type Env = {
   /** How often a process is started where starts are what is measured. */
   starts: number;
   /** The same of rounds of whole generations, each of which begins and ends with nothing in flight. */
-  lives: { rounds: number; roundMs: number };
+  lives: { rounds: number; roundMs: number; warmAtMostMs: number };
   /** Shows how far it is. */
   tell: (line: string) => void;
 };

@@ -40,7 +40,14 @@ export const ladder: Bench = {
         }
         const isRight = (status: string) => status === "202" || status === "200";
         // Nothing is held against it, so it may take less time than what is.
-        const plan = { ...env, rounds: Math.ceil(env.rounds / 2), forMs: env.roundMs, connections: CONNECTIONS, rate: null };
+        const plan = {
+          ...env,
+          mayBeFull: true,
+          rounds: Math.ceil(env.rounds / 2),
+          forMs: env.roundMs,
+          connections: CONNECTIONS,
+          rate: null,
+        };
         const played = await playRounds(sides as Record<Name, Side>, plan, isRight);
         const { ceiling } = played;
         const steps: readonly { rung: Name; says: string }[] = [...LADDER, { rung: "service", says: "the service" }];

@@ -42,11 +42,11 @@ export const poll: Bench = {
             other.perSecond,
           );
         };
-        return [
+        const judged = [
           await measured("poll, in flight", 0.6, inFlight),
           await measured("poll, ended lately", 0.4, ended.slice(-POLLED)),
-          await measured("poll, ended", 0.4, ended, { isNote: true }),
         ];
+        return env.isShort ? judged : [...judged, await measured("poll, ended", 0.4, ended, { isNote: true })];
       },
       async (dir, tenants) => {
         ended = await stock(dir, tenants, STORED);

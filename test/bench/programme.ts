@@ -51,10 +51,12 @@ for (const [at, bench] of BENCHES.filter(({ name }) => wanted.includes(name)).en
   tell(`${head}: ${bench.compares}`);
   const env: Env = {
     isShort: values.short,
-    rounds: values.short ? 8 : 20,
+    rounds: values.short ? 6 : 20,
     roundMs: values.short ? 500 : 2_000,
     starts: values.short ? 3 : 7,
-    lives: values.short ? { rounds: 4, roundMs: 1_000 } : { rounds: 9, roundMs: 3_000 },
+    lives: values.short
+      ? { rounds: 4, roundMs: 1_000, warmAtMostMs: 20_000 }
+      : { rounds: 9, roundMs: 3_000, warmAtMostMs: 60_000 },
     tell: (line) => tell(`${head}: ${line}`),
   };
   try {

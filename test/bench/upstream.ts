@@ -195,16 +195,15 @@ export const openRounds = (side: LifeSide): ((ms: number) => Promise<Round>) => 
 
 /** A side is warm when next to no time goes into compiling its code. */
 const WARM_SLICE_MS = 1_000;
-const WARM_AT_MOST_MS = 40_000;
 const WARM_SHARE = 0.03;
 
 /** Keeps generations in flight until the side's code has been compiled. @returns after how many seconds. */
-export const warmLives = async ({ pid, player }: LifeSide): Promise<number> => {
+export const warmLives = async ({ pid, player }: LifeSide, atMostMs: number): Promise<number> => {
   const pids = () => (typeof pid === "number" ? [pid] : pid());
   const look = () => ({ ns: usedNs(pids()), compilerNs: pids().reduce((sum, one) => sum + compilerNs(one), 0) });
   player.begin();
   let ms = 0;
-  for (let before = look(), isWarm = false; !isWarm && ms < WARM_AT_MOST_MS; ms += WARM_SLICE_MS) {
+  for (let before = look(), isWarm = false; !isWarm && ms < atMostMs; ms += WARM_SLICE_MS) {
     await Bun.sleep(WARM_SLICE_MS);
     const now = look();
     isWarm = now.compilerNs - before.compilerNs < WARM_SHARE * (now.ns - before.ns);
@@ -220,7 +219,7 @@ const MOST_SHARE = 0.9;
 /** Sides in turns, A B B A. */
 export const playLives = async <Name extends string>(
   sides: Readonly<Record<Name, LifeSide>>,
-  { lives: { rounds, roundMs }, tell }: Pick<Env, "lives" | "tell">,
+  { lives: { rounds, roundMs, warmAtMostMs }, tell }: Pick<Env, "lives" | "tell">,
 ): Promise<Record<Name, Lives>> => {
   const names = Object.keys(sides) as Name[];
   const all = Object.fromEntries(names.map((name) => [name, [] as Round[]])) as Record<Name, Round[]>;
@@ -228,7 +227,7 @@ export const playLives = async <Name extends string>(
     Name,
     (ms: number) => Promise<Round>
   >;
-  for (const name of names) tell(`${sides[name].name} is warm after ${await warmLives(sides[name])} s`);
+  for (const name of names) tell(`${sides[name].name} is warm after ${await warmLives(sides[name], warmAtMostMs)} s`);
   for (let round = 0; round < rounds; round += 1)
     for (const name of round % 2 === 0 ? names : names.toReversed()) {
       const one = await play[name](roundMs);

@@ -41,7 +41,7 @@ const insistOnPicture = async (port: number, upstream: number): Promise<void> =>
 };
 
 /** Rounds of both in turns, A B B A. */
-const playBoth = async (ours: LifeSide, other: Side, { lives: { rounds, roundMs }, tell }: Env) => {
+const playBoth = async (ours: LifeSide, other: Side, { lives: { rounds, roundMs, warmAtMostMs }, tell }: Env) => {
   const meter = startMeter(other);
   const call = async (ms: number): Promise<Round> => {
     const seen = await meter.measure({ connections: CONNECTIONS, rate: null, warmMs: ms / 4, forMs: ms });
@@ -53,7 +53,7 @@ const playBoth = async (ours: LifeSide, other: Side, { lives: { rounds, roundMs 
   const plays = { ours: openRounds(ours), other: call };
   const names = ["ours", "other"] as const;
   const all: Record<(typeof names)[number], Round[]> = { ours: [], other: [] };
-  tell(`the service is warm after ${await warmLives(ours)} s`);
+  tell(`the service is warm after ${await warmLives(ours, warmAtMostMs)} s`);
   await call(WARM_MS);
   for (let round = 0; round < rounds; round += 1)
     for (const name of round % 2 === 0 ? names : names.toReversed()) {
