@@ -42,15 +42,18 @@ export const freezeParked = (frozen: string): string => {
   return JSON.stringify({ v, value: { running: "parked" }, memory: { ...memory, watched: [] } });
 };
 
-const resolved = new Map<string, GenerationSnapshot>();
-/** A snapshot of a state. All that follows from the state alone is worked out once for each: a restart asks by the hundred thousand. */
+/** What follows from a state alone, by its path. */
+const resolved = new Map<string, Omit<GenerationSnapshot, "context">>();
+/** A snapshot of a state, which is resolved once for all generations that are in it: a restart asks by the hundred thousand. */
 const resolve = (value: GenerationSnapshot["value"], context: GenerationContext): GenerationSnapshot => {
   const leaf = leafOfValue(value);
-  const known = resolved.get(leaf);
-  if (known) return { ...known, context, children: {}, historyValue: {} };
-  const fresh = generationMachine.resolveState({ value, context });
-  resolved.set(leaf, fresh);
-  return fresh;
+  let shape = resolved.get(leaf);
+  if (!shape) {
+    const { context: _, ...rest } = generationMachine.resolveState({ value, context });
+    shape = rest;
+    resolved.set(leaf, shape);
+  }
+  return { ...shape, context, children: {}, historyValue: {} } as GenerationSnapshot;
 };
 
 /** What a frozen snapshot says, without waking its actor. @throws when it is of an unknown version or not a state of the machine. */

@@ -89,7 +89,7 @@ export class Supervisor {
     const found = await readUnfinished(this.parts, (unfinished) =>
       this.parts.takingUp(unfinished, () => {
         const line = this.restore(unfinished);
-        // In line from now on, so that a deadline that fires meanwhile finds it.
+        // In line from now on: it is counted, and whoever asks for it finds it.
         if (line) this.inLine.set(line.seq, line);
         if (line && isPlacing) this.place(line);
         else if (line) toPlace.push(line);

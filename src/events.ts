@@ -105,10 +105,10 @@ export const openLog = (settings: Settings["log"], destination: LogDestination =
     },
     destination,
   );
-  return (event, fields) => {
+  return (event, fields = {}) => {
     const level = EVENTS[event];
     if (!logger.isLevelEnabled(level)) return;
-    const json = fields === undefined ? "{}" : JSON.stringify(fields);
+    const json = JSON.stringify(fields);
     fieldsOfLine = json === "{}" ? "" : `,${json.slice(1, -1)}`;
     logger[level](event);
     if (URGENT.has(level)) destination.flush?.();

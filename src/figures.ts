@@ -11,7 +11,7 @@ export type Counts = {
   /** Machines in memory. */
   awake: number;
   deadlines: number;
-  /** Attempts that something is being done for outside. */
+  /** Generations that something is being done for outside. */
   errands: number;
   /** Writes that wait for the ledger. */
   writes: number;

@@ -42,12 +42,7 @@ export const readBody = async (request: Request): Promise<Uint8Array> => {
   const announced = request.headers.get("content-length");
   if (announced !== null) {
     if (Number(announced) > BODY_AT_MOST_BYTES) tooLarge();
-    let whole: Uint8Array;
-    try {
-      whole = await request.bytes();
-    } catch {
-      return cutShort();
-    }
+    const whole = await request.bytes().catch(cutShort);
     return whole.byteLength > BODY_AT_MOST_BYTES ? tooLarge() : whole;
   }
   return request.body === null ? new Uint8Array() : readCounted(request.body);

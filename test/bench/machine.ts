@@ -34,6 +34,8 @@ const timeOf = (pid: number, isMeant: (name: () => string) => boolean): number =
 export const cpuNs = (pid: number): number => timeOf(pid, () => true);
 /** The part of it that compiled JavaScript: high while code is new, next to nothing when all that is hot has been compiled. */
 export const compilerNs = (pid: number): number => timeOf(pid, (name) => name() === "JITWorker");
+/** Below this share of a side's CPU time its code is warm. */
+export const WARM_SHARE = 0.03;
 
 /** Resident memory of a process, bytes. */
 export const residentBytes = (pid: number): number =>

@@ -7,7 +7,7 @@ import { askFigures } from "../../src/cli/control-client.ts";
 import type { Figures } from "../../src/figures.ts";
 import { DATABASE_FILE } from "../../src/store/sqlite/open.ts";
 import { type Bench, type Env, hold, type Result, spreadOf } from "./bench.ts";
-import { providedBy } from "./provided.ts";
+import { providedBy, RESTING } from "./provided.ts";
 import { startService } from "./service.ts";
 import { type Stage, submitSome, withService } from "./sides.ts";
 import { endStocked, makeStocked, type StockedHome } from "./stock.ts";
@@ -22,12 +22,6 @@ const PUT_AWAY_KB = 4;
 const LONGEST_MS = 180_000;
 const SETTLE_MS = 1_000;
 const COLLECTIONS = 3;
-/** A seat for each, and asked about so seldom that none ends. */
-const RESTING = {
-  GENROUTER_LIMITS__SEATS: "1000000",
-  GENROUTER_LIMITS__SEATS_PER_ROUTE: "1000000",
-  GENROUTER_SIMULATOR__SPEED: "0.0001",
-};
 
 /** After full collections, and a moment for the allocator to give pages back. */
 const weigh = async (dir: string): Promise<Figures> => {

@@ -13,7 +13,7 @@ const HELP = `Usage: npm run bench -- [--short] [--only NAME,NAME] [--json] [--o
 Measures the service beside a yardstick, in turns on the same machine, and holds the ratio of the two against its target. Server and
 load have a core each. Exit code 0: every target was met.
 
-  --short       fewer rounds and fewer rows: all of it in less than 8 minutes
+  --short       fewer and shorter rounds, fewer rows
   --only NAMES  these benches, separated by commas
   --json        the results as JSON on standard output, and nothing else there
   --out DIR     writes results.json and targets.svg there

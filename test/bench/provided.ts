@@ -1,5 +1,12 @@
-// Settings of a service whose providers are the benches' own.
+// Settings of a service that benches start: whose providers are their own, or whose generations rest.
 import { type BenchModel, SEATED, writeCatalogue } from "./upstream.ts";
+
+/** A seat for each, and asked about so seldom that nothing moves while it is looked at. */
+export const RESTING = {
+  GENROUTER_LIMITS__SEATS: "1000000",
+  GENROUTER_LIMITS__SEATS_PER_ROUTE: "1000000",
+  GENROUTER_SIMULATOR__SPEED: "0.0001",
+};
 
 type Urls = { falUrl: string; replicateUrl: string };
 

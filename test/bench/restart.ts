@@ -6,6 +6,7 @@ import { askFigures } from "../../src/cli/control-client.ts";
 import { DATABASE_FILE } from "../../src/store/sqlite/open.ts";
 import { type Bench, hold, spreadOf } from "./bench.ts";
 import { onServerCore } from "./machine.ts";
+import { RESTING } from "./provided.ts";
 import { startService } from "./service.ts";
 import { endStocked, makeStocked, type Stocked } from "./stock.ts";
 
@@ -14,12 +15,6 @@ const ANSWERED_MS = 2_000;
 const LOOK_MS = 1;
 /** After the first answer, and asked about its readiness: what answers take is taken from the recovery. */
 const POLL_EACH_MS = 25;
-/** They have their seats already, and are asked about so seldom that nothing moves while it is looked at. */
-const RESTING = {
-  GENROUTER_LIMITS__SEATS: "1000000",
-  GENROUTER_LIMITS__SEATS_PER_ROUTE: "1000000",
-  GENROUTER_SIMULATOR__SPEED: "0.0001",
-};
 const READER = join(import.meta.dir, "rungs/read-rows.ts");
 
 /** Polls one after the other until told that recovery is over. @returns from exec to the first answer, and the longest wait after it. */

@@ -1,6 +1,7 @@
 // Two sides of one bench measured in turns, A B B A, so that what else the machine does meets both alike.
 import { type Spread, spreadOf } from "./bench.ts";
 import type { Load, Plan, Stream } from "./generator.ts";
+import { WARM_SHARE } from "./machine.ts";
 import { type Meter, startMeter } from "./measure.ts";
 
 /** A process that listens, and what it is asked. */
@@ -40,7 +41,6 @@ const SETTLE_MS = 100;
 const WARM_MS = 500;
 const WARM_SLICES = 2;
 const MOST_SLICES = 40;
-const WARM_SHARE = 0.03;
 const warmUp = async (slice: () => Promise<Measured>): Promise<number> => {
   let slices = 0;
   for (let warm = 0; slices < MOST_SLICES && warm < WARM_SLICES; slices += 1) {
@@ -60,22 +60,25 @@ export const playRounds = async <Name extends string>(
   const all = Object.fromEntries(names.map((name) => [name, [] as Measured[]])) as Record<Name, Measured[]>;
   const meters = Object.fromEntries(names.map((name) => [name, startMeter(sides[name])])) as Record<Name, Meter>;
   const once = (name: Name, warmMs: number, ms: number) => meters[name].measure({ connections, rate, warmMs, forMs: ms });
-  for (const name of names) tell(`${sides[name].name} is warm after ${await warmUp(() => once(name, 0, WARM_MS))} s`);
-  for (let round = 0; round < rounds; round += 1)
-    for (const name of round % 2 === 0 ? names : names.toReversed()) {
-      const one = await once(name, SETTLE_MS, forMs);
-      const wrong = Object.entries(one.statuses).find(([status]) => !isRight(status));
-      if (wrong || one.broken > 0)
-        throw new Error(
-          `${sides[name].name}: ${wrong ? `${wrong[1]} answers of ${wrong[0]}` : `${one.broken} broken connections`}`,
+  try {
+    for (const name of names) tell(`${sides[name].name} is warm after ${await warmUp(() => once(name, 0, WARM_MS))} s`);
+    for (let round = 0; round < rounds; round += 1)
+      for (const name of round % 2 === 0 ? names : names.toReversed()) {
+        const one = await once(name, SETTLE_MS, forMs);
+        const wrong = Object.entries(one.statuses).find(([status]) => !isRight(status));
+        if (wrong || one.broken > 0)
+          throw new Error(
+            `${sides[name].name}: ${wrong ? `${wrong[1]} answers of ${wrong[0]}` : `${one.broken} broken connections`}`,
+          );
+        all[name].push(one);
+        tell(
+          `round ${round + 1} of ${rounds}: ${sides[name].name} ${Math.round(one.perSecond)} per second, ${one.cpuUs.toFixed(1)} µs, load ${(one.share * 100).toFixed(0)} %`,
         );
-      all[name].push(one);
-      tell(
-        `round ${round + 1} of ${rounds}: ${sides[name].name} ${Math.round(one.perSecond)} per second, ${one.cpuUs.toFixed(1)} µs, load ${(one.share * 100).toFixed(0)} %`,
-      );
-    }
+      }
+  } finally {
+    for (const name of names) meters[name].stop();
+  }
   for (const name of names) {
-    meters[name].stop();
     const share = spreadOf(all[name].map((one) => one.share)).median;
     if (rate === null && !mayBeFull && share >= FULL_SHARE)
       throw new Error(

@@ -13,7 +13,7 @@ import type { JsonObject } from "../../src/terms.ts";
 import { makeScratch } from "../scratch.ts";
 import { type Env, type Spread, spreadOf } from "./bench.ts";
 import { spawnHeard, stopAllHeard } from "./child.ts";
-import { compilerNs, cpuNs, onLoadCore, onServerCore, writtenBytes } from "./machine.ts";
+import { compilerNs, cpuNs, onLoadCore, onServerCore, WARM_SHARE, writtenBytes } from "./machine.ts";
 import type { LifecyclePlan } from "./rungs/lifecycle.ts";
 import type { Counts } from "./rungs/provider.ts";
 import type { SubmitterPlan } from "./rungs/submitter.ts";
@@ -21,6 +21,7 @@ import type { Stage } from "./sides.ts";
 
 const rung = (name: string) => join(import.meta.dir, "rungs", name);
 const scratch = makeScratch("bench-lives-");
+
 export type Provider = {
   pid: number;
   falUrl: string;
@@ -161,18 +162,18 @@ const openCount = ({ dir, model }: LifeSide): NonNullable<LifeSide["count"]> => 
     )?.count ?? 0;
 };
 
-const usedNs = (pids: readonly number[]): number => pids.reduce((sum, pid) => sum + cpuNs(pid), 0);
+const pidsOf = ({ pid }: LifeSide): readonly number[] => (typeof pid === "number" ? [pid] : pid());
+const sumOf = (pids: readonly number[], of: (pid: number) => number): number => pids.reduce((sum, pid) => sum + of(pid), 0);
 
 /** Before what counts in a round: by then as many end as begin. */
 const SETTLE_MS = 1_000;
 
 /** Rounds of one side: each begins and ends with nothing in flight, and what ended in its middle is counted. */
 export const openRounds = (side: LifeSide): ((ms: number) => Promise<Round>) => {
-  const { pid, helpers, player, count = openCount(side) } = side;
-  const pids = () => (typeof pid === "number" ? [pid] : pid());
+  const { helpers, player, count = openCount(side) } = side;
   const look = () => ({
-    ...{ ms: Date.now(), ns: usedNs(pids()), helpedNs: usedNs(helpers) },
-    bytes: pids().reduce((sum, one) => sum + writtenBytes(one), 0),
+    ...{ ms: Date.now(), ns: sumOf(pidsOf(side), cpuNs), helpedNs: sumOf(helpers, cpuNs) },
+    bytes: sumOf(pidsOf(side), writtenBytes),
   });
   return async (ms) => {
     player.begin();
@@ -193,15 +194,12 @@ export const openRounds = (side: LifeSide): ((ms: number) => Promise<Round>) => 
   };
 };
 
-/** A side is warm when next to no time goes into compiling its code. */
 const WARM_SLICE_MS = 1_000;
-const WARM_SHARE = 0.03;
 
 /** Keeps generations in flight until the side's code has been compiled. @returns after how many seconds. */
-export const warmLives = async ({ pid, player }: LifeSide, atMostMs: number): Promise<number> => {
-  const pids = () => (typeof pid === "number" ? [pid] : pid());
-  const look = () => ({ ns: usedNs(pids()), compilerNs: pids().reduce((sum, one) => sum + compilerNs(one), 0) });
-  player.begin();
+export const warmLives = async (side: LifeSide, atMostMs: number): Promise<number> => {
+  const look = () => ({ ns: sumOf(pidsOf(side), cpuNs), compilerNs: sumOf(pidsOf(side), compilerNs) });
+  side.player.begin();
   let ms = 0;
   for (let before = look(), isWarm = false; !isWarm && ms < atMostMs; ms += WARM_SLICE_MS) {
     await Bun.sleep(WARM_SLICE_MS);
@@ -209,7 +207,7 @@ export const warmLives = async ({ pid, player }: LifeSide, atMostMs: number): Pr
     isWarm = now.compilerNs - before.compilerNs < WARM_SHARE * (now.ns - before.ns);
     before = now;
   }
-  await player.end();
+  await side.player.end();
   return ms / 1000;
 };
 

@@ -53,17 +53,20 @@ const playBoth = async (ours: LifeSide, other: Side, { lives: { rounds, roundMs,
   const plays = { ours: openRounds(ours), other: call };
   const names = ["ours", "other"] as const;
   const all: Record<(typeof names)[number], Round[]> = { ours: [], other: [] };
-  tell(`the service is warm after ${await warmLives(ours, warmAtMostMs)} s`);
-  await call(WARM_MS);
-  for (let round = 0; round < rounds; round += 1)
-    for (const name of round % 2 === 0 ? names : names.toReversed()) {
-      const one = await plays[name](roundMs);
-      all[name].push(one);
-      tell(
-        `round ${round + 1} of ${rounds}: ${name === "ours" ? "the service" : "Portkey"} ${one.perSecond.toFixed(0)} per second`,
-      );
-    }
-  meter.stop();
+  try {
+    tell(`the service is warm after ${await warmLives(ours, warmAtMostMs)} s`);
+    await call(WARM_MS);
+    for (let round = 0; round < rounds; round += 1)
+      for (const name of round % 2 === 0 ? names : names.toReversed()) {
+        const one = await plays[name](roundMs);
+        all[name].push(one);
+        tell(
+          `round ${round + 1} of ${rounds}: ${name === "ours" ? "the service" : "Portkey"} ${one.perSecond.toFixed(0)} per second`,
+        );
+      }
+  } finally {
+    meter.stop();
+  }
   return all;
 };
 

@@ -48,14 +48,17 @@ const PEERS: readonly Peer[] = [
 /** Submits until so many are stored. */
 const fill = async (side: Side): Promise<number> => {
   const meter = startMeter(side);
-  let made = 0;
-  while (made < STORED) {
-    const { count } = await meter.measure({ connections: CONNECTIONS, rate: null, warmMs: 0, forMs: FILL_MS });
-    if (count === 0) throw new Error(`${side.name} took nothing`);
-    made += count;
+  try {
+    let made = 0;
+    while (made < STORED) {
+      const { count } = await meter.measure({ connections: CONNECTIONS, rate: null, warmMs: 0, forMs: FILL_MS });
+      if (count === 0) throw new Error(`${side.name} took nothing`);
+      made += count;
+    }
+    return made;
+  } finally {
+    meter.stop();
   }
-  meter.stop();
-  return made;
 };
 
 /** Plays the service against one peer. @throws also when the peer has less on disk than it said. */
