@@ -9,20 +9,24 @@ export const microUsd = (usd: string): number => {
 };
 
 /** A table of rates, ready to be asked. */
-const tableOf = once((rates: readonly Rate[]) =>
+export const rateTable = once((rates: readonly Rate[]) =>
   rates.map((rate) => ({ rate, microUsd: microUsd(rate.usd), conditions: Object.entries(rate.when) })),
 );
+export type RateTable = ReturnType<typeof rateTable>;
 type Values = { readonly [field: string]: unknown };
-const rowFor = (rates: readonly Rate[], values: Values) => {
-  for (const row of tableOf(rates)) if (row.conditions.every(([field, value]) => values[field] === value)) return row;
+const rowFor = (table: RateTable, values: Values) => {
+  rows: for (const row of table) {
+    for (const [field, value] of row.conditions) if (values[field] !== value) continue rows;
+    return row;
+  }
   return undefined;
 };
 
 /** The first row whose `when` holds for the values; undefined when no row does. */
-export const rateFor = (rates: readonly Rate[], values: Values): Rate | undefined => rowFor(rates, values)?.rate;
+export const rateFor = (rates: readonly Rate[], values: Values): Rate | undefined => rowFor(rateTable(rates), values)?.rate;
 
 /** What that row costs, in micro-USD. */
-export const microUsdFor = (rates: readonly Rate[], values: Values): number | undefined => rowFor(rates, values)?.microUsd;
+export const microUsdFor = (table: RateTable, values: Values): number | undefined => rowFor(table, values)?.microUsd;
 
 /** Every combination of the values of several fields, the last field turning fastest; one empty combination for none. */
 export const combinations = <T>(lists: readonly (readonly [field: string, values: readonly T[]])[]): Record<string, T>[] =>

@@ -25,10 +25,10 @@ export type AdmitDeed = {
   keySeq: number;
   model: string;
   idempotencyKey: string | null;
-  /** SHA-256 of the canonical request as sent, hex. */
-  bodyHash: string;
-  /** The checked input: as sent, and the defaults of what was not. */
-  input: { raw: JsonObject; added: JsonObject };
+  /** The request as sent, in one line, with its input inside: what a replay is compared with. */
+  body: string;
+  /** The defaults of what the input left out. */
+  added: JsonObject;
   plan: readonly PlannedRoute[];
   quotedCredits: Credits;
   reservedCredits: Credits;

@@ -2,11 +2,11 @@
 import { seqOfGenerationId } from "./ids.ts";
 import { Recent } from "./recent.ts";
 import type { StoreReads } from "./store/store.ts";
-import type { GenerationRecord } from "./terms.ts";
+import type { GenerationRecord, Kept } from "./terms.ts";
 
 export type Records = {
   /** The generation if it is the account's and in memory. */
-  recent(id: string, accountSeq: number): GenerationRecord | undefined;
+  recent(id: string, accountSeq: number): Kept | undefined;
   /** The generation if it is the account's; from memory, else from the store. */
   find(id: string, accountSeq: number): Promise<GenerationRecord | undefined>;
   /** The record of a step that is on disk now. */
@@ -19,23 +19,24 @@ const MOST_RECORDS = 4_000;
 
 /** @param most records kept at least; twice as many at most. */
 export const openRecords = (reads: Pick<StoreReads, "generationById">, most = MOST_RECORDS): Records => {
-  const bySeq = new Recent<number, GenerationRecord>(most);
+  const bySeq = new Recent<number, Kept>(most);
+  const keep = (record: GenerationRecord) => bySeq.set(record.seq, { record, shown: null });
   const recent = (id: string, accountSeq: number) => {
     const seq = seqOfGenerationId(id);
     const known = seq === undefined ? undefined : bySeq.get(seq);
     // Somebody else's goes the way of one that there is not, so that the time it takes does not tell them apart.
-    return known?.id === id && known.accountSeq === accountSeq ? known : undefined;
+    return known?.record.id === id && known.record.accountSeq === accountSeq ? known : undefined;
   };
   return {
-    keep: (record) => bySeq.set(record.seq, record),
+    keep,
     drop: (seq) => bySeq.delete(seq),
     recent,
     find: async (id, accountSeq) => {
       const known = recent(id, accountSeq);
-      if (known) return known;
+      if (known) return known.record;
       const read = await reads.generationById(id, accountSeq);
       // A step that was committed meanwhile is newer than what was read.
-      if (read && !bySeq.has(read.seq)) bySeq.set(read.seq, read);
+      if (read && !bySeq.has(read.seq)) keep(read);
       return read;
     },
   };

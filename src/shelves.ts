@@ -29,11 +29,7 @@ export class Shelves<Value> {
   }
 
   set(key: number, value: Value): void {
-    const last = this.shelves.at(-1);
-    const isFull = last === undefined || (last.items.size >= SHELF && key > last.to);
-    if (isFull) this.shelves.push({ from: key, to: key, items: new Map() });
-    const shelf = this.shelfOf(key);
-    if (shelf === undefined) return;
+    const shelf = this.shelfFor(key);
     const before = shelf.items.size;
     shelf.items.set(key, value);
     if (key > shelf.to) shelf.to = key;
@@ -60,6 +56,16 @@ export class Shelves<Value> {
 
   private shelfOf(key: number): Shelf<Value> | undefined {
     return this.shelves[this.placeOf(key)];
+  }
+
+  /** Where a key is put: almost always the last shelf, or a new one behind it. */
+  private shelfFor(key: number): Shelf<Value> {
+    const last = this.shelves[this.shelves.length - 1];
+    if (last !== undefined && key <= last.to) return this.shelfOf(key) ?? last;
+    if (last !== undefined && last.items.size < SHELF) return last;
+    const made: Shelf<Value> = { from: key, to: key, items: new Map() };
+    this.shelves.push(made);
+    return made;
   }
 
   /** The last shelf that begins at or before the key; the first where none does. */

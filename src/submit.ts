@@ -1,11 +1,13 @@
 // The corridor: the way of one submission from a well-formed order to an accepted generation, or a refusal.
 import type { Catalogue } from "../catalogue/load.ts";
+import type { Model } from "../catalogue/schema.ts";
 import type { Clock } from "./clock.ts";
 import { type AdmitDeed, type AdmitOutcome, StoreFull } from "./deeds.ts";
-import { checkInput, checkMeasured } from "./quote/input.ts";
-import { makePlan, type RouteState } from "./quote/plan.ts";
+import { type CheckedInput, checkInput, checkMeasured } from "./quote/input.ts";
+import { makePlan, type Plan, type RouteState } from "./quote/plan.ts";
 import { priceRoutes } from "./quote/price.ts";
 import { Refusal, refuse } from "./refusal.ts";
+import { isSameRequest } from "./same-request.ts";
 import type { StoreReads } from "./store/store.ts";
 import type { Caller, Credits, GenerationRecord, JsonObject, Measured, MediaLink } from "./terms.ts";
 
@@ -20,14 +22,18 @@ export type Order = {
   /** `max_wait_s` in ms; null when absent. */
   maxWaitMs: number | null;
   idempotencyKey: string | null;
-  /** SHA-256 of the canonical request as sent, hex. */
-  bodyHash: string;
-  /** Asked once, right before the admission: whether the caller's connection is known to be gone. Absent: it is not. */
-  isGone?: () => Promise<boolean>;
+  /** The request as sent, in one line. */
+  body: string;
 };
 /** `replayed`: the Idempotency-Key had already made this generation (200 instead of 202). */
 export type Accepted = { record: GenerationRecord; replayed: boolean };
-export type Submit = (order: Order) => Promise<Accepted>;
+/** Whether the caller is still there to be answered; looked at once, right before the admission. */
+export type Presence = {
+  /** Resolves when what has arrived by now has been read. */
+  heard: () => Promise<void>;
+  isGone: () => boolean;
+};
+export type Submit = (order: Order, presence?: Presence) => Promise<Accepted>;
 
 /** Whether new submissions are taken at this moment. */
 export type Door = "open" | "restarting" | "busy";
@@ -62,34 +68,26 @@ const conflict = () =>
  */
 export const openCorridor = (parts: CorridorParts): Submit => {
   /** What the key made before. @throws Refusal `idempotency_conflict` when the request was another one. */
-  const stored = async ({ caller, idempotencyKey, bodyHash }: Order): Promise<Accepted | undefined> => {
+  const stored = async ({ caller, idempotencyKey, body }: Order): Promise<Accepted | undefined> => {
     if (idempotencyKey === null) return undefined;
     const made = await parts.reads.generationByKey(caller.accountSeq, idempotencyKey);
     if (!made) return undefined;
-    return made.bodyHash === bodyHash ? { record: made.record, replayed: true } : conflict();
+    return isSameRequest(made.body, body) ? { record: made.record, replayed: true } : conflict();
   };
 
-  const walk = async (order: Order): Promise<Accepted> => {
-    const door = parts.door();
-    if (door !== "open") refuse(door, CLOSED[door]);
-
-    const model = parts.catalogue().model(order.model);
+  /** The model, if it runs on a route that is configured. */
+  const modelOf = ({ model: id }: Order): Model => {
+    const model = parts.catalogue().model(id);
     const isRunnable = model?.routes.some((route) => parts.routeState(route.id) !== "unconfigured");
-    if (!model || !isRunnable)
-      return refuse(
-        "model_not_available",
-        `model: ${JSON.stringify(order.model.slice(0, 80))} is not available; GET /v1/models lists those that are.`,
-      );
+    if (model && isRunnable) return model;
+    return refuse(
+      "model_not_available",
+      `model: ${JSON.stringify(id.slice(0, 80))} is not available; GET /v1/models lists those that are.`,
+    );
+  };
 
-    const checked = checkInput(model, order.input, parts.allowsHost);
-    let measured: Measured[] = [];
-    if (checked.links.length > 0) {
-      const before = await stored(order);
-      if (before) return before;
-      measured = await parts.measure(checked.links);
-    }
-    checkMeasured(model, checked, measured);
-    const plan = makePlan({
+  const planFor = (order: Order, model: Model, checked: CheckedInput, measured: readonly Measured[]): Plan =>
+    makePlan({
       model,
       checked,
       measured,
@@ -100,47 +98,58 @@ export const openCorridor = (parts: CorridorParts): Submit => {
       expectedMs: parts.expectedMs,
     });
 
-    // Last, so that every refusal above is answered without it: nobody is to be charged who cannot be told.
-    if (await order.isGone?.()) refuse("invalid_request", "The connection closed before the generation was admitted.");
-
+  const deedOf = (order: Order, model: Model, { added }: CheckedInput, plan: Plan): AdmitDeed => {
     const nowMs = parts.clock.nowMs();
     const { seq, id } = parts.nameGeneration(nowMs);
-    let outcome: AdmitOutcome;
-    try {
-      outcome = await parts.admit({
-        deed: "admit",
-        seq,
-        id,
-        accountSeq: order.caller.accountSeq,
-        keySeq: order.caller.keySeq,
-        model: model.id,
-        idempotencyKey: order.idempotencyKey,
-        bodyHash: order.bodyHash,
-        input: { raw: checked.raw, added: checked.added },
-        plan: plan.routes,
-        quotedCredits: plan.quotedCredits,
-        reservedCredits: plan.reservedCredits,
-        maxCostCredits: order.maxCostCredits,
-        inProgressLimit: order.caller.inProgressLimit ?? parts.limits.inProgress,
-        createdAtMs: nowMs,
-        // §2.5: once max_wait has passed no new route is tried; without it, a day.
-        waitEndsAtMs: nowMs + (order.maxWaitMs ?? parts.limits.noWaitMs),
-        requestId: order.requestId,
-      });
-    } catch (fault) {
-      // A full disk is the one fault of a commit that is certain: nothing was written.
-      if (fault instanceof StoreFull) throw new Refusal("busy", CLOSED.busy);
-      throw fault;
-    }
-    return answer(outcome, plan.reservedCredits);
+    return {
+      deed: "admit",
+      seq,
+      id,
+      accountSeq: order.caller.accountSeq,
+      keySeq: order.caller.keySeq,
+      model: model.id,
+      idempotencyKey: order.idempotencyKey,
+      body: order.body,
+      added,
+      plan: plan.routes,
+      quotedCredits: plan.quotedCredits,
+      reservedCredits: plan.reservedCredits,
+      maxCostCredits: order.maxCostCredits,
+      inProgressLimit: order.caller.inProgressLimit ?? parts.limits.inProgress,
+      createdAtMs: nowMs,
+      // §2.5: once max_wait has passed no new route is tried; without it, a day.
+      waitEndsAtMs: nowMs + (order.maxWaitMs ?? parts.limits.noWaitMs),
+      requestId: order.requestId,
+    };
   };
 
-  return (order) =>
-    walk(order).catch(async (fault: unknown) => {
+  return async (order, presence) => {
+    try {
+      const door = parts.door();
+      if (door !== "open") refuse(door, CLOSED[door]);
+      const model = modelOf(order);
+      const checked = checkInput(model, order.input, parts.allowsHost);
+      let measured: Measured[] = [];
+      if (checked.links.length > 0) {
+        const before = await stored(order);
+        if (before) return before;
+        measured = await parts.measure(checked.links);
+      }
+      checkMeasured(model, checked, measured);
+      const plan = planFor(order, model, checked, measured);
+      // Last, so that every refusal above is answered without it: nobody is to be charged who cannot be told.
+      await presence?.heard();
+      if (presence?.isGone()) refuse("invalid_request", "The connection closed before the generation was admitted.");
+      const outcome = await parts.admit(deedOf(order, model, checked, plan));
+      return answer(outcome, plan.reservedCredits);
+    } catch (caught) {
+      // A full disk is the one fault of a commit that is certain: nothing was written.
+      const fault = caught instanceof StoreFull ? new Refusal("busy", CLOSED.busy) : caught;
       const before = fault instanceof Refusal ? await stored(order) : undefined;
       if (before) return before;
       throw fault;
-    });
+    }
+  };
 };
 
 const answer = (outcome: AdmitOutcome, reservedCredits: Credits): Accepted => {

@@ -142,6 +142,9 @@ export type GenerationRecord = {
   filesExpiredAtMs: number | null;
 };
 
+/** A record in memory. It never changes, a step makes another: how it was shown is kept beside it, for as long as `age` is the same. */
+export type Kept = { readonly record: GenerationRecord; shown: { json: string; age: string } | null };
+
 /** Scope of an API key. `read` may look, not submit. */
 export type KeyScope = "generate" | "read";
 /** What a key opens: the account and its limits (null: the service's default). */

@@ -25,7 +25,7 @@ const ROOMS = [
   "catalogue",
   "proof",
 ];
-/** The words everybody may use, and two ways to remember. */
+/** The words everybody may use, what makes two requests one, and ways to remember. */
 const WORDS = [
   "src/terms.ts",
   "src/deeds.ts",
@@ -34,6 +34,7 @@ const WORDS = [
   "src/ids.ts",
   "src/once.ts",
   "src/recent.ts",
+  "src/same-request.ts",
   "src/shelves.ts",
   "src/long-list.ts",
 ];
@@ -60,6 +61,7 @@ const DOORS: Record<string, string[]> = {
   "src/ids.ts": [],
   "src/once.ts": [],
   "src/recent.ts": [],
+  "src/same-request.ts": [],
   "src/shelves.ts": [],
   "src/long-list.ts": [],
   "src/config.ts": [],

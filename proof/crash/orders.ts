@@ -16,7 +16,7 @@ const INPUTS: readonly (readonly [model: string, input: JsonObject])[] = [
 ];
 
 const numberOf = (...parts: readonly number[]) => parts.reduce((sum, part) => (Math.imul(sum, 1_000_003) + part) >>> 0, 17);
-const hashOf = (body: JsonObject) => Bun.SHA256.hash(canonicalize(body) ?? "", "hex");
+export const hashOf = (body: JsonObject) => Bun.SHA256.hash(canonicalize(body) ?? "", "hex");
 
 /**
  * The order behind a worker's number. `isChanged`: the same key with another body. No two prompts are alike, and each

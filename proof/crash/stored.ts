@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import type { JournalLine, MovementRow, StoreReads } from "../../src/store/store.ts";
 import type { Attempt, GenerationRecord, JsonObject, MovementKind } from "../../src/terms.ts";
+import { hashOf } from "./orders.ts";
 import type { Tenant } from "./world.ts";
 
 /** A posting of the ledger about a generation. */
@@ -32,11 +33,12 @@ export const readStored = async (reads: StoreReads, tenants: readonly Tenant[]):
         const record = await reads.findGeneration(generationId);
         if (!record) throw new Error(`the hold of ${generationId} is without its generation`);
         const { idempotencyKey: key } = record;
+        const made = key === null ? undefined : await reads.generationByKey(tenant.accountSeq, key);
         stored.push({
           ...record,
           account,
           key,
-          bodyHash: key === null ? null : ((await reads.generationByKey(tenant.accountSeq, key))?.bodyHash ?? null),
+          bodyHash: made ? hashOf(JSON.parse(made.body) as JsonObject) : null,
           tries: await reads.attemptsOf(record.seq),
           journal: await reads.journalOf(record.seq),
           orphans: (orphans.get(record.id) ?? []).map(({ n }) => n),

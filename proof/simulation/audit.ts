@@ -41,7 +41,7 @@ const auditKeys = ({ heard, sent }: Notebook): string[] => {
   for (const one of heard) {
     if (!one.accepted) continue;
     const first = byId.get(one.accepted.id);
-    if (first && (first.bodyHash !== one.bodyHash || first.wish.account !== one.wish.account))
+    if (first && (first.body !== one.body || first.wish.account !== one.wish.account))
       faults.push(`${one.accepted.id}: answered to two different requests`);
     byId.set(one.accepted.id, first ?? one);
     if (one.replayed && one.wish.key === null) faults.push(`${one.accepted.id}: replayed without a key`);
@@ -53,14 +53,14 @@ const auditKeys = ({ heard, sent }: Notebook): string[] => {
     const known = byKey.get(key);
     if (known?.accepted && known.accepted.id !== one.accepted.id)
       faults.push(`key ${key}: made ${known.accepted.id} and ${one.accepted.id}`);
-    if (known && known.bodyHash !== one.bodyHash) faults.push(`key ${key}: accepted with two bodies`);
+    if (known && known.body !== one.body) faults.push(`key ${key}: accepted with two bodies`);
     byKey.set(key, known ?? one);
   }
   for (const one of heard) {
     if (one.refused !== "idempotency_conflict") continue;
     const key = `${one.wish.account} ${one.wish.key}`;
-    const others = [...(sent.get(key) ?? [])].filter((bodyHash) => bodyHash !== one.bodyHash);
-    if (others.length === 0 || byKey.get(key)?.bodyHash === one.bodyHash)
+    const others = [...(sent.get(key) ?? [])].filter((body) => body !== one.body);
+    if (others.length === 0 || byKey.get(key)?.body === one.body)
       faults.push(`${one.wish.name}: a conflict over key ${one.wish.key}, which made nothing with another body`);
   }
   return faults;

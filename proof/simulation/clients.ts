@@ -22,7 +22,7 @@ export type Wish = {
 /** An answer to a submission, as its client saw it. */
 export type Heard = {
   wish: Wish;
-  bodyHash: string;
+  body: string;
   sentAtMs: number;
   heardAtMs: number;
   /** Catalogues that may have been in force between the two. */
@@ -60,8 +60,8 @@ const LONGEST_ANSWER_MS = 20_000;
 const PASSING: ReadonlySet<string> = new Set(["restarting", "busy", "concurrency_limit", "model_unavailable"]);
 const MOST_TRIES = 40;
 
-export const hashOfWish = (wish: Wish): string =>
-  Bun.CryptoHasher.hash("sha256", JSON.stringify([wish.model, wish.prompt, wish.maxCostCredits, wish.maxWaitMs]), "hex");
+const bodyOfWish = ({ model, prompt, maxCostCredits, maxWaitMs }: Wish): string =>
+  JSON.stringify({ input: { prompt }, maxCostCredits, maxWaitMs, model });
 
 export const openClients = (parts: ClientParts) => {
   const { world, trace, dice, notebook, nodes } = parts;
@@ -79,9 +79,9 @@ export const openClients = (parts: ClientParts) => {
 
   const submitOnce = async (wish: Wish): Promise<Heard | undefined> => {
     const sentAtMs = world.nowMs();
-    const bodyHash = hashOfWish(wish);
+    const body = bodyOfWish(wish);
     const key = `${wish.account} ${wish.key}`;
-    notebook.sent.set(key, (notebook.sent.get(key) ?? new Set()).add(bodyHash));
+    notebook.sent.set(key, (notebook.sent.get(key) ?? new Set()).add(body));
     const answer = await ask((engine) =>
       engine
         .submit({
@@ -98,7 +98,7 @@ export const openClients = (parts: ClientParts) => {
           maxCostCredits: wish.maxCostCredits,
           maxWaitMs: wish.maxWaitMs,
           idempotencyKey: wish.key,
-          bodyHash,
+          body,
         })
         .catch((fault: unknown) => fault as Refusal),
     );
@@ -112,7 +112,7 @@ export const openClients = (parts: ClientParts) => {
       ({ fromMs }, at) => fromMs <= heardAtMs && (parts.catalogues[at + 1]?.fromMs ?? Number.POSITIVE_INFINITY) >= sentAtMs,
     );
     const heard: Heard = {
-      ...{ wish, bodyHash, sentAtMs, heardAtMs, catalogues: catalogues.map(({ catalogue }) => catalogue) },
+      ...{ wish, body, sentAtMs, heardAtMs, catalogues: catalogues.map(({ catalogue }) => catalogue) },
       accepted: accepted?.record ?? null,
       replayed: accepted?.replayed ?? false,
       refused: code,

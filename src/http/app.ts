@@ -136,7 +136,12 @@ const entrance = (parts: HttpParts, route: string, answer: Answer, event: "reque
   return async (request: Request, params: PathParams): Promise<Response> => {
     const startedMs = performance.now();
     const requestId = requestIdOf(request);
-    const response = await answered(request, params, requestId);
+    let response: Response;
+    try {
+      response = await answer(request, requestId, params);
+    } catch (fault) {
+      response = failed(fault, request, requestId);
+    }
     log(event, {
       request_id: requestId,
       method: request.method,

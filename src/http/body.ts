@@ -42,7 +42,12 @@ export const readBody = async (request: Request): Promise<Uint8Array> => {
   const announced = request.headers.get("content-length");
   if (announced !== null) {
     if (Number(announced) > BODY_AT_MOST_BYTES) tooLarge();
-    const whole = await request.bytes().catch(cutShort);
+    let whole: Uint8Array;
+    try {
+      whole = await request.bytes();
+    } catch {
+      return cutShort();
+    }
     return whole.byteLength > BODY_AT_MOST_BYTES ? tooLarge() : whole;
   }
   return request.body === null ? new Uint8Array() : readCounted(request.body);
@@ -60,11 +65,19 @@ const endOfString = (json: string, from: number): number => {
   return json.length;
 };
 
+/** Whether a character is there more often than so many times. */
+const hasMore = (text: string, char: string, times: number): boolean => {
+  let left = times;
+  for (let at = text.indexOf(char); at >= 0; at = text.indexOf(char, at + 1)) if (left-- === 0) return true;
+  return false;
+};
+
 /**
- * Whether JSON is nested deeper than allowed; looked at before parsing, so that nothing recurses into it. Strings, which are most of a
- * submission, are leapt over.
+ * Whether JSON is nested deeper than allowed; looked at before parsing, so that nothing recurses into it. Few have as many brackets
+ * as could be too deep; where they have, strings are leapt over.
  */
 export const isTooDeep = (json: string): boolean => {
+  if (!hasMore(json, "{", DEPTH_AT_MOST / 2) && !hasMore(json, "[", DEPTH_AT_MOST / 2)) return false;
   let depth = 0;
   for (let at = 0; at < json.length; at++) {
     const unit = json.charCodeAt(at);

@@ -4,7 +4,6 @@ import { refuse } from "../refusal.ts";
 import type { Order } from "../submit.ts";
 import type { Caller, Credits, Json, JsonObject } from "../terms.ts";
 import { parseJson, readBody } from "./body.ts";
-import { canonicalJson } from "./canonical.ts";
 import { GenerationRequest } from "./schema.ts";
 
 const checker = TypeCompiler.Compile(GenerationRequest);
@@ -47,18 +46,11 @@ const explain = (value: Json): never => {
   return refuse("invalid_request", `${field}: ${isMissing ? "is required; it " : ""}${MUST_BE[field] ?? "is wrong"}.`);
 };
 
-/**
- * SHA-256 of the request as sent, in its canonical form (RFC 8785): key order and white space do not count.
- * What has no canonical form (a number beyond all bounds, half a surrogate pair) is refused behind the envelope, so its
- * hash is never stored and only has to differ from all that are.
- */
-export const hashRequest = (value: JsonObject, text: string): string => {
-  try {
-    return Bun.SHA256.hash(canonicalJson(value), "hex");
-  } catch {
-    return Bun.SHA256.hash(`no canonical form\n${text}`, "hex");
-  }
-};
+/** Longer ones are mostly white space, or rare. */
+const KEPT_AS_SENT = 8_192;
+/** A request as it is kept to be compared with one of the same key: in one line, and without the white space of a long one. */
+const keptBody = (text: string, value: JsonObject): string =>
+  text.length > KEPT_AS_SENT || text.includes("\n") ? JSON.stringify(value) : text;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
@@ -98,6 +90,6 @@ export const readOrder = async (request: Request, requestId: string, caller: Cal
     maxCostCredits: value.max_cost_usd === undefined ? MAX_COST_CREDITS : floorCredits(value.max_cost_usd),
     maxWaitMs: value.max_wait_s === undefined ? null : value.max_wait_s * 1000,
     idempotencyKey,
-    bodyHash: hashRequest(value as JsonObject, text),
+    body: keptBody(text, value as JsonObject),
   };
 };

@@ -1,8 +1,8 @@
 // Submitting and polling: POST /v1/generations (§4.1) and GET /v1/generations/{id} (§4.2).
 import { refuse } from "../refusal.ts";
 import type { StoreReads } from "../store/store.ts";
-import type { Submit } from "../submit.ts";
-import type { Caller, GenerationRecord } from "../terms.ts";
+import type { Presence, Submit } from "../submit.ts";
+import type { Caller, GenerationRecord, Kept } from "../terms.ts";
 import { answerJson, commonHeaders } from "./answer.ts";
 import type { KeyedAnswer } from "./auth.ts";
 import { readOrder } from "./envelope.ts";
@@ -15,7 +15,7 @@ const FIRST_POLL_S = "2";
 
 type Reads = Pick<StoreReads, "generationById">;
 /** Reads that know at once what is in memory. */
-export type RecentReads = Reads & { recent: (id: string, accountSeq: number) => GenerationRecord | undefined };
+export type RecentReads = Reads & { recent: (id: string, accountSeq: number) => Kept | undefined };
 
 const unknown = () => refuse("not_found", "No generation with this id on the account.");
 
@@ -50,38 +50,32 @@ const nextTurn = (): Promise<void> => {
  * One turn of the event loop lets it meet what came in one piece with the body; what comes during the commit cannot be
  * foreseen, and the caller finds out by sending the same request with the same Idempotency-Key again.
  */
-const isGone = async (request: Request): Promise<boolean> => {
-  await nextTurn();
-  return request.signal.aborted;
-};
+const presenceOf = (request: Request): Presence => ({ heard: nextTurn, isGone: () => request.signal.aborted });
 
 /** §4.1: 202 for a new generation, 200 for the one that the Idempotency-Key had made. */
 export const submission =
   (submit: Submit, linkTo: LinkTo): KeyedAnswer =>
   async (request, requestId, caller) => {
     const order = await readOrder(request, requestId, caller);
-    const { record, replayed } = await submit({ ...order, isGone: () => isGone(request) });
+    const { record, replayed } = await submit(order, presenceOf(request));
     const json = resourceJson(record, linkTo);
     return replayed ? answerJson(200, json, requestId) : answerAccepted(json, record.id, requestId);
   };
 
 /**
- * §4.2. Reads the record and writes nothing. A record never changes, a step makes another: what is in memory is printed once and
- * leaves without a turn of the event loop.
+ * §4.2. Reads the record and writes nothing. What is in memory is printed once and leaves without a turn of the event loop.
  */
 export const poll = (reads: RecentReads, linkTo: LinkTo, linksAge: () => string): KeyedAnswer => {
-  const printed = new WeakMap<GenerationRecord, { json: string; age: string }>();
-  const shown = (record: GenerationRecord): string => {
-    const age = record.status === "succeeded" ? linksAge() : "";
-    const before = printed.get(record);
-    if (before?.age === age) return before.json;
-    const json = resourceJson(record, linkTo);
-    printed.set(record, { json, age });
+  const shown = (kept: Kept): string => {
+    const age = kept.record.status === "succeeded" ? linksAge() : "";
+    if (kept.shown?.age === age) return kept.shown.json;
+    const json = resourceJson(kept.record, linkTo);
+    kept.shown = { json, age };
     return json;
   };
   return (_request, requestId, caller, params) => {
-    const record = params.id === undefined ? undefined : reads.recent(params.id, caller.accountSeq);
-    if (record) return answerJson(200, shown(record), requestId);
-    return findGeneration(reads, params.id, caller).then((found) => answerJson(200, shown(found), requestId));
+    const kept = params.id === undefined ? undefined : reads.recent(params.id, caller.accountSeq);
+    if (kept) return answerJson(200, shown(kept), requestId);
+    return findGeneration(reads, params.id, caller).then((found) => answerJson(200, resourceJson(found, linkTo), requestId));
   };
 };

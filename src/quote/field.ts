@@ -18,7 +18,7 @@ export const fieldFault = (name: FieldName, field: Field, value: unknown, whose:
 };
 
 const choiceFault = ({ values }: ChoiceField, value: unknown, whose: string) => {
-  if (values.some((offered) => offered === value)) return undefined;
+  if ((values as readonly unknown[]).includes(value)) return undefined;
   const isOfType = values.some((offered) => typeof offered === typeof value);
   return isOfType
     ? `${show(value)} is not offered ${whose}; choose ${listChoices(values)}`

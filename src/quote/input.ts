@@ -22,36 +22,53 @@ export type CheckedInput = { raw: JsonObject; added: JsonObject; filled: JsonObj
  * @throws the refusal `invalid_input` naming the first field that is wrong, and what is allowed.
  */
 export const checkInput = (model: Model, input: JsonObject, allowsHost: AllowsHost): CheckedInput => {
-  checkNames(model, input);
+  const rules = rulesOf(model);
+  checkNames(model, rules, input);
   const raw: JsonObject = {};
   const links: MediaLink[] = [];
-  for (const [name, field] of fieldsOf(model)) {
-    const value = own(input, name);
-    if (value === undefined) continue;
-    const fault = fieldFault(name, field, value, `by ${model.id}`);
+  for (const { name, field } of rules.fields) {
+    if (!Object.hasOwn(input, name)) continue;
+    const value = input[name] as Json;
+    const fault = fieldFault(name, field, value, rules.offeredBy);
     if (fault) refuse("invalid_input", `input.${name}: ${fault}`);
     if (isMediaField(name)) links.push(...checkLinks(name, value, allowsHost));
     raw[name] = value;
   }
-  checkRelations(model, raw);
-  const added = defaultsBeside(model, raw);
+  checkRelations(model, rules, raw);
+  const added = defaultsBeside(rules, raw);
   return { raw, added, filled: { ...raw, ...added }, links };
 };
 
-/** A member of the object itself: `constructor` and the like are never found. */
-const own = (input: JsonObject, name: string): Json | undefined => (Object.hasOwn(input, name) ? input[name] : undefined);
+/** What a model says of its fields, in the order of checking. */
+const rulesOf = once((model: Model) => {
+  const fields = fieldsOf(model);
+  return {
+    fields: fields.map(([name, field]) => ({ name, field })),
+    names: new Set<string>(fields.map(([name]) => name)),
+    offeredBy: `by ${model.id}`,
+    required: fields.filter(([, field]) => field.required).map(([name]) => name),
+    requires: fields.flatMap(([name, { requires = [] }]) => requires.map((other) => [name, other] as const)),
+    excludes: fields.flatMap(([name, { excludes = [] }]) => excludes.map((other) => [name, other] as const)),
+    /** `bit`: a power of two of its own. */
+    defaults: fields.flatMap(([name, field], at) =>
+      "default" in field && field.default !== undefined
+        ? [{ name, value: field.default, excludes: field.excludes ?? [], bit: 2 ** at }]
+        : [],
+    ),
+    /** What was added before, by the sum of its bits. */
+    combinations: new Map<number, JsonObject>(),
+  };
+});
+type Rules = ReturnType<typeof rulesOf>;
 
-const namesOf = once((model: Model): ReadonlySet<string> => new Set(fieldsOf(model).map(([name]) => name)));
-
-const checkNames = (model: Model, input: JsonObject): void => {
-  const takes = namesOf(model);
-  const strange = Object.keys(input).filter((name) => !takes.has(name));
-  if (strange.length === 0) return;
-  const [unknown = ""] = strange.sort();
+const checkNames = (model: Model, { names }: Rules, input: JsonObject): void => {
+  const sent = Object.keys(input);
+  if (sent.every((name) => names.has(name))) return;
+  const [unknown = ""] = sent.filter((name) => !names.has(name)).sort();
   const known: readonly string[] = INPUT_FIELDS[model.input_kind];
   const what = known.includes(unknown) ? `not taken by ${model.id}` : "not a known field";
   const path = /^\w{1,40}$/.test(unknown) ? `input.${unknown}` : `input[${quote(unknown)}]`;
-  refuse("invalid_input", `${path}: ${what}; it takes ${[...takes].join(", ")}`);
+  refuse("invalid_input", `${path}: ${what}; it takes ${[...names].join(", ")}`);
 };
 
 const checkLinks = (name: MediaField, value: Json, allowsHost: AllowsHost): MediaLink[] => {
@@ -64,18 +81,7 @@ const checkLinks = (name: MediaField, value: Json, allowsHost: AllowsHost): Medi
   });
 };
 
-/** The fields of a model that say something about others. */
-const relatedOf = once((model: Model) => {
-  const fields = fieldsOf(model);
-  return {
-    required: fields.filter(([, field]) => field.required).map(([name]) => name),
-    requires: fields.flatMap(([name, { requires = [] }]) => requires.map((other) => [name, other] as const)),
-    excludes: fields.flatMap(([name, { excludes = [] }]) => excludes.map((other) => [name, other] as const)),
-  };
-});
-
-const checkRelations = (model: Model, raw: JsonObject): void => {
-  const { required, requires, excludes } = relatedOf(model);
+const checkRelations = (model: Model, { required, requires, excludes }: Rules, raw: JsonObject): void => {
   for (const name of required)
     if (!Object.hasOwn(raw, name)) refuse("invalid_input", `input.${name}: is missing; ${model.id} needs it`);
   for (const [name, needed] of requires)
@@ -86,19 +92,20 @@ const checkRelations = (model: Model, raw: JsonObject): void => {
       refuse("invalid_input", `input.${name}: cannot be combined with input.${other}; send one of them`);
 };
 
-/** Of a model's fields, those with a default. */
-const defaultsOf = once((model: Model) =>
-  fieldsOf(model).flatMap(([name, field]) =>
-    "default" in field && field.default !== undefined ? [{ name, value: field.default, excludes: field.excludes ?? [] }] : [],
-  ),
-);
-
-/** The defaults of what was not sent, but none that a field of the request excludes: a clip to edit keeps its own length (§2.6). */
-const defaultsBeside = (model: Model, raw: JsonObject): JsonObject => {
-  const added: JsonObject = {};
-  for (const { name, value, excludes } of defaultsOf(model))
-    if (raw[name] === undefined && !excludes.some((other) => Object.hasOwn(raw, other))) added[name] = value;
-  return added;
+/**
+ * The defaults of what was not sent, but none that a field of the request excludes: a clip to edit keeps its own length (§2.6).
+ * Thousands of requests have the same, and then it is the same object.
+ */
+const defaultsBeside = ({ defaults, combinations }: Rules, raw: JsonObject): JsonObject => {
+  const added = defaults.filter(
+    ({ name, excludes }) => raw[name] === undefined && !excludes.some((other) => Object.hasOwn(raw, other)),
+  );
+  const which = added.reduce((sum, { bit }) => sum + bit, 0);
+  const known = combinations.get(which);
+  if (known !== undefined) return known;
+  const made = Object.fromEntries(added.map(({ name, value }) => [name, value]));
+  combinations.set(which, made);
+  return made;
 };
 
 /**

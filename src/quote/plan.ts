@@ -16,7 +16,7 @@ export type PlanRequest = {
   model: Model;
   checked: CheckedInput;
   measured: readonly Measured[];
-  /** From `priceRoutes`. */
+  /** From `priceRoutes`, in the order of the routes. */
   prices: readonly RoutePrice[];
   maxCostCredits: Credits;
   /** `max_wait_s` in ms; null when absent: no route is skipped for time. */
@@ -91,14 +91,17 @@ const planOf = (request: PlanRequest, candidates: readonly Candidate[]): Plan =>
   return { routes, quotedCredits, reservedCredits };
 };
 
-const candidatesOf = (request: PlanRequest): Candidate[] =>
-  request.model.routes.map((route): Candidate => {
-    const { prices, expectedMs: learnt, maxCostCredits, maxWaitMs } = request;
-    const priceCredits = prices.find(({ routeId }) => routeId === route.id)?.credits ?? null;
+const candidatesOf = (request: PlanRequest): Candidate[] => {
+  const { prices, expectedMs: learnt, maxCostCredits, maxWaitMs } = request;
+  const narrowed = narrowedFields(request.model);
+  let priced = 0;
+  return request.model.routes.map((route, at): Candidate => {
+    // Prices are in the order of the routes, and some routes have none.
+    const priceCredits = prices[priced]?.routeId === route.id ? (prices[priced++]?.credits ?? null) : null;
     const expectedMs = learnt(route.id) ?? route.expected_s * 1_000;
     const candidate: Candidate = { route, priceCredits, expectedMs, stoppedBy: null };
     const state = request.routeState(route.id);
-    const lacks = state === "unconfigured" ? undefined : cannotDo(request, route);
+    const lacks = state === "unconfigured" ? undefined : cannotDo(request, narrowed[at] ?? []);
     if (state === "unconfigured") candidate.stoppedBy = "unconfigured";
     else if (lacks !== undefined) {
       candidate.stoppedBy = "unable";
@@ -108,6 +111,7 @@ const candidatesOf = (request: PlanRequest): Candidate[] =>
     else if (state === "down") candidate.stoppedBy = "down";
     return candidate;
   });
+};
 
 /** The refusal of the last filter that a route came to: it left none. */
 const refusalOf = ({ model, maxCostCredits, maxWaitMs }: PlanRequest, candidates: readonly Candidate[]): Refusal => {
@@ -153,18 +157,21 @@ const verdictOf = ({ stoppedBy, lacks, expectedMs }: Candidate): string => {
   }
 };
 
-/** The fields that routes do not take as their model does, by route. */
-const narrowedFields = once(
-  (model: Model) =>
-    new Map(model.routes.map((route) => [route, fieldsOf(model).filter(([name]) => route.takes[name] !== undefined)])),
+/** Of each route of a model the fields that it takes otherwise than the model, or not at all. */
+const narrowedFields = once((model: Model) =>
+  model.routes.map((route) =>
+    fieldsOf(model).flatMap(([name, field]) =>
+      route.takes[name] === undefined ? [] : [{ name, field, reached: routeField(route, name, field) }],
+    ),
+  ),
 );
+type Narrowed = ReturnType<typeof narrowedFields>[number];
 
 /** Why a route cannot do what its model offers, naming the field; undefined when it can. */
-const cannotDo = ({ model, checked, measured }: PlanRequest, route: Route): string | undefined => {
-  for (const [name, field] of narrowedFields(model).get(route) ?? []) {
+const cannotDo = ({ checked, measured }: PlanRequest, narrowed: Narrowed): string | undefined => {
+  for (const { name, field, reached } of narrowed) {
     const value = checked.filled[name];
     if (value === undefined) continue;
-    const reached = routeField(route, name, field);
     if (!reached) {
       // A field that a route lacks can still hold what the model does without it: its default.
       if ("default" in field && value === field.default) continue;

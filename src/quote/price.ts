@@ -1,7 +1,8 @@
 // What a request costs on each route, in whole credits: rate × billed units as integers, rounded up once at the end.
 import { CLIP_FIELDS } from "../../catalogue/fields.ts";
-import { microUsdFor } from "../../catalogue/rates.ts";
-import type { ClipBilling, Model, Route } from "../../catalogue/schema.ts";
+import { microUsdFor, type RateTable, rateTable } from "../../catalogue/rates.ts";
+import type { ClipBilling, Model } from "../../catalogue/schema.ts";
+import { once } from "../once.ts";
 import type { Credits, Measured } from "../terms.ts";
 import { measuredOf } from "./field.ts";
 import type { CheckedInput } from "./input.ts";
@@ -18,26 +19,38 @@ const PER_CREDIT = 1_000 * 10_000;
 const DEAREST: Credits = Number.MAX_SAFE_INTEGER;
 
 /**
- * The price on every route that has one for this input; a route whose reach leaves it out may be missing.
+ * The price on every route that has one for this input, in the order of the routes; one whose reach leaves it out may be missing.
  * @param measured every clip of the input that is billed, with its length; see `checkMeasured`.
  */
 export const priceRoutes = (model: Model, checked: CheckedInput, measured: readonly Measured[]): RoutePrice[] => {
   const billed = billedUnits(model, checked, measured);
-  return model.routes.flatMap((route) => {
-    const credits = creditsOn(route, checked, billed);
-    return credits === undefined ? [] : [{ routeId: route.id, credits }];
-  });
+  const prices: RoutePrice[] = [];
+  for (const tariff of tariffsOf(model)) {
+    const credits = creditsOn(tariff, checked, billed);
+    if (credits !== undefined) prices.push({ routeId: tariff.routeId, credits });
+  }
+  return prices;
 };
 
-const scaledOn = (rates: Route["rates"], units: number, { filled }: CheckedInput): number | undefined => {
+/** The rates of a model's routes, ready to be asked. */
+const tariffsOf = once((model: Model) =>
+  model.routes.map(({ id, rates, video_input_rates }) => ({
+    routeId: id,
+    rates: rateTable(rates),
+    videoInputRates: rateTable(video_input_rates),
+  })),
+);
+type Tariff = ReturnType<typeof tariffsOf>[number];
+
+const scaledOn = (rates: RateTable, units: number, { filled }: CheckedInput): number | undefined => {
   if (units === 0) return 0;
   const microUsd = microUsdFor(rates, filled);
   return microUsd === undefined ? undefined : microUsd * units;
 };
 
-const creditsOn = (route: Route, checked: CheckedInput, billed: Billed): Credits | undefined => {
-  const output = scaledOn(route.rates, billed.atRate, checked);
-  const input = scaledOn(route.video_input_rates, billed.atVideoInputRate, checked);
+const creditsOn = (tariff: Tariff, checked: CheckedInput, billed: Billed): Credits | undefined => {
+  const output = scaledOn(tariff.rates, billed.atRate, checked);
+  const input = scaledOn(tariff.videoInputRates, billed.atVideoInputRate, checked);
   if (output === undefined || input === undefined) return undefined;
   const scaled = output + input;
   if (!Number.isSafeInteger(scaled)) return DEAREST;

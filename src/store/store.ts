@@ -89,10 +89,8 @@ export type CheckResult = { invariant: number; name: string; ok: boolean; offend
 export interface StoreReads {
   callerByKeyHash(hash: string): Promise<Caller | undefined>;
   generationById(id: string, accountSeq: number): Promise<GenerationRecord | undefined>;
-  generationByKey(
-    accountSeq: number,
-    idempotencyKey: string,
-  ): Promise<{ record: GenerationRecord; bodyHash: string } | undefined>;
+  /** With the request that made it, as it was sent. */
+  generationByKey(accountSeq: number, idempotencyKey: string): Promise<{ record: GenerationRecord; body: string } | undefined>;
   /** The generation behind a signed link, whatever the account. */
   generationBySeq(seq: number): Promise<GenerationRecord | undefined>;
   inputOf(seq: number): Promise<{ raw: JsonObject; filled: JsonObject } | undefined>;

@@ -1,7 +1,8 @@
 // Promises of the envelope (§2.5, decisions "Requests"): both sides of every boundary, on a real port.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { floorCredits, hashRequest } from "../../src/http/envelope.ts";
+import { floorCredits } from "../../src/http/envelope.ts";
+import { isSameRequest } from "../../src/same-request.ts";
 import type { Json, JsonObject } from "../../src/terms.ts";
 import { errorOf, type House, openHouse } from "./house.ts";
 
@@ -96,7 +97,7 @@ describe("a body that passes arrives as the order it means:", () => {
     const response = await house.submit(body);
     expect(response.status).toBe(202);
     expect(house.orders.at(-1)).toMatchObject(order);
-    expect(house.orders.at(-1)?.bodyHash).toMatch(/^[0-9a-f]{64}$/);
+    expect(house.orders.at(-1)?.body.length).toBeGreaterThan(0);
   });
 
   test("__proto__ inside input stays a member that the quote room can refuse", async () => {
@@ -152,12 +153,11 @@ describe("Idempotency-Key", () => {
   });
 });
 
-describe("the hash of a request", () => {
-  const hashOf = (text: string) => hashRequest(JSON.parse(text) as JsonObject, text);
-
-  test("does not see key order, white space, escapes or the way a number is written", () => {
-    const one = hashOf('{"model":"m","input":{"b":1.0,"a":"\\u0041"}}');
-    expect(hashOf('{ "input" : { "a" : "A", "b" : 1e0 },\n "model":"m" }')).toBe(one);
+describe("the same request", () => {
+  test("is one with another order of members, other white space, escapes or ways to write a number", () => {
+    const one = '{"model":"m","input":{"b":1.0,"a":"\\u0041"}}';
+    expect(isSameRequest('{ "input" : { "a" : "A", "b" : 1e0 },\n "model":"m" }', one)).toBe(true);
+    expect(isSameRequest('{"model":"x","model":"m","input":{"a":"A","b":1}}', one)).toBe(true);
   });
 
   test.each([
@@ -167,12 +167,12 @@ describe("the hash of a request", () => {
     '{"model":"m","input":{"a":1},"max_cost_usd":100}',
     '{"model":"m","input":{"a":1e999}}',
     '{"model":"m","input":{"a":"\\ud800"}}',
-  ])("differs for %s", (text) => {
-    expect(hashOf(text)).not.toBe(hashOf('{"model":"m","input":{"a":1}}'));
-    expect(hashOf(text)).toMatch(/^[0-9a-f]{64}$/);
+  ])("is not %s", (text) => {
+    expect(isSameRequest(text, '{"model":"m","input":{"a":1}}')).toBe(false);
+    expect(isSameRequest('{"model":"m","input":{"a":1}}', text)).toBe(false);
   });
 
-  test("is made for any JSON that parsed, and is the same when the members are turned round", () => {
+  test("is any JSON that parsed with its members turned round", () => {
     const turned = (value: Json): Json => {
       if (Array.isArray(value)) return value.map(turned);
       if (typeof value !== "object" || value === null) return value;
@@ -185,11 +185,20 @@ describe("the hash of a request", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.oneof(fc.string(), fc.constant("__proto__")), fc.jsonValue()), (made) => {
         const text = JSON.stringify(made);
-        const value = JSON.parse(text) as JsonObject;
-        expect(hashRequest(turned(value) as JsonObject, "another text")).toBe(hashRequest(value, text));
+        const other = JSON.stringify(turned(JSON.parse(text) as JsonObject));
+        // Halves of surrogate pairs have no canonical form: only the very text is the same.
+        if (text.isWellFormed() && !/\\ud[89a-f]/.test(text)) expect(isSameRequest(other, text)).toBe(true);
+        expect(isSameRequest(text, text)).toBe(true);
       }),
       { numRuns: 200, seed: 2026 },
     );
+  });
+
+  test("is kept in one line, and without the white space of a long one", async () => {
+    await house.submit('{"model":\n"m",\r\n"input":{"prompt":"two\\nlines"}}');
+    expect(house.orders.at(-1)?.body).toBe('{"model":"m","input":{"prompt":"two\\nlines"}}');
+    await house.submit(`{"model":"m",${" ".repeat(100_000)}"input":{}}`);
+    expect(house.orders.at(-1)?.body).toBe('{"model":"m","input":{}}');
   });
 });
 

@@ -1,5 +1,6 @@
 // Promises about connections that the runtime ends while a submission is worked on: no charge where that can be known.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Presence } from "../../src/submit.ts";
 import { openHouse as openService, type House as Service } from "../house.ts";
 import { openHouse } from "./house.ts";
 import { talk } from "./raw.ts";
@@ -76,14 +77,20 @@ test("a caller that closed its sending side and heard nothing learns what became
   expect(made?.record.id).toBe(String(again.body.id));
 });
 
+/** What the corridor asks right before it admits. */
+const isGone = async (presence: Presence | undefined): Promise<boolean | undefined> => {
+  await presence?.heard();
+  return presence?.isGone();
+};
+
 describe("the corridor is told right before the admission", () => {
   test("that the caller is gone, when the connection ended while media was looked at", async () => {
     await using house = await openHouse();
     const ended = Promise.withResolvers<void>();
     const told = Promise.withResolvers<boolean | undefined>();
-    house.onSubmit(async (order) => {
+    house.onSubmit(async (_order, presence) => {
       await ended.promise;
-      told.resolve(await order.isGone?.());
+      told.resolve(await isGone(presence));
       return { record: house.addRecord(), replayed: false };
     });
     const said = await talk(house.url, [post(house.key, "slow")], 3000, true);
@@ -95,8 +102,8 @@ describe("the corridor is told right before the admission", () => {
   test("that the caller is there, when it only waits", async () => {
     await using house = await openHouse();
     const told: (boolean | undefined)[] = [];
-    house.onSubmit(async (order) => {
-      told.push(await order.isGone?.());
+    house.onSubmit(async (_order, presence) => {
+      told.push(await isGone(presence));
       return { record: house.addRecord(), replayed: false };
     });
     expect((await house.submit('{"model":"sim-image-1","input":{}}')).status).toBe(202);

@@ -12,7 +12,7 @@ import type { Files } from "../../src/files/port.ts";
 import { type Http, openHttp } from "../../src/http/app.ts";
 import { generationId, hashApiKey, newApiKey, newGenerationSeq } from "../../src/ids.ts";
 import { refuse } from "../../src/refusal.ts";
-import type { Accepted, Order } from "../../src/submit.ts";
+import type { Order, Submit } from "../../src/submit.ts";
 import type { Caller, GenerationRecord } from "../../src/terms.ts";
 
 export const START_MS = Date.UTC(2026, 9, 19, 12);
@@ -35,7 +35,7 @@ export type House = {
   setStoreOpen(open: boolean): void;
   setReadiness(value: { ready: boolean; faults: string[] }): void;
   /** What the corridor does with an order instead of accepting it. */
-  onSubmit(then: ((order: Order) => Promise<Accepted>) | null): void;
+  onSubmit(then: Submit | null): void;
   /** Makes every read of a generation fail as a defect would. */
   breakReads(fault: unknown): void;
   /** How often the store was asked for a key. */
@@ -61,7 +61,7 @@ export const openHouse = async (env: Record<string, string> = {}): Promise<House
   let models: { entries: ModelEntry[]; version: number } = { entries: [], version: 0 };
   let isStoreOpen = true;
   let readiness = { ready: true, faults: [] as string[] };
-  let corridor: ((order: Order) => Promise<Accepted>) | null = null;
+  let corridor: Submit | null = null;
   let fault: { thrown: unknown } | null = null;
   let keyReads = 0;
   let accounts = 0;
@@ -123,9 +123,9 @@ export const openHouse = async (env: Record<string, string> = {}): Promise<House
       },
       generationBySeq: async (seq) => [...records.values()].find((record) => record.seq === seq),
     },
-    submit: async (order) => {
+    submit: async (order, presence) => {
       orders.push(order);
-      if (corridor) return corridor(order);
+      if (corridor) return corridor(order, presence);
       if (order.model === "unknown") refuse("model_not_available", "model: is not available");
       return { record: addRecord({ accountSeq: order.caller.accountSeq, model: order.model }), replayed: false };
     },

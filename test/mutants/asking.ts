@@ -161,11 +161,12 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: RECORDS,
-        find: "return known?.id === id && known.accountSeq === accountSeq ? known : undefined;",
-        put: `if (known?.id !== id || known.accountSeq !== accountSeq) return undefined;
-        return known.status === "running" && known.message !== null
-          ? { ...known, status: "failed", message: null, costCredits: 0, error: { code: "provider_failed", message: "" }, completedAtMs: known.createdAtMs }
-          : known;`,
+        find: "return known?.record.id === id && known.record.accountSeq === accountSeq ? known : undefined;",
+        put: `if (known?.record.id !== id || known.record.accountSeq !== accountSeq) return undefined;
+        const { record } = known;
+        if (record.status !== "running" || record.message === null) return known;
+        const error = { code: "provider_failed", message: "" } as const;
+        return { shown: null, record: { ...record, status: "failed", message: null, costCredits: 0, error, completedAtMs: record.createdAtMs } };`,
       },
     ],
     killer: "simulation",

@@ -111,7 +111,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     name: "body-not-compared",
     breaks: "A key answers with its generation whatever the body says.",
     standsFor: "failure model 2.6: same key, different body",
-    patches: [{ file: ADMIT, find: "return row.body_hash === bodyHash", put: "return row.body_hash !== null" }],
+    patches: [{ file: ADMIT, find: "return isSameRequest(row.body, body)", put: "return row.body !== null" }],
     killer: "ledger",
   },
   {
@@ -120,13 +120,13 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     standsFor: "failure model 2.6: the concurrency limit's race",
     patches: [
       { file: SUBMIT, find: "const answer = (outcome", put: "let inside = 0;\nconst answer = (outcome" },
-      { file: SUBMIT, find: "    let outcome: AdmitOutcome;\n", put: "    inside += 1;\n    let outcome: AdmitOutcome;\n" },
+      { file: SUBMIT, find: "      const outcome = await", put: "      inside += 1;\n      const outcome = await" },
       {
         file: SUBMIT,
         find: "inProgressLimit: order.caller.inProgressLimit ?? parts.limits.inProgress,",
         put: "inProgressLimit: (order.caller.inProgressLimit ?? parts.limits.inProgress) + inside - 1,",
       },
-      { file: SUBMIT, find: "    return answer(outcome, plan", put: "    inside -= 1;\n    return answer(outcome, plan" },
+      { file: SUBMIT, find: "      return answer(outcome, plan", put: "      inside -= 1;\n      return answer(outcome, plan" },
     ],
     killer: "last-credit",
   },
@@ -142,7 +142,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
       },
       {
         file: SUBMIT,
-        find: "    return answer(outcome, plan.reservedCredits);",
+        find: "      return answer(outcome, plan.reservedCredits);",
         put: `    const key = \`\${order.caller.accountSeq} \${order.idempotencyKey}\`;
     if (order.idempotencyKey !== null && !bound.has(key)) bound.set(key, outcome);
     const first = bound.get(key);

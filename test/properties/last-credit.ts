@@ -91,7 +91,7 @@ const answersOf = async ({ submissions, scheduler, limit }: Race, store: Store, 
         input: INPUTS[body] ?? INPUTS[0],
       },
       ...{ maxCostCredits: 10_000, maxWaitMs: null, idempotencyKey: key === null ? null : `key-${key}` },
-      bodyHash: String(body).repeat(64),
+      body: JSON.stringify({ input: INPUTS[body] ?? INPUTS[0], model: MODEL }),
     };
     return submit(order).then(
       (accepted): Answer => ({ key, body, accepted }),

@@ -22,7 +22,6 @@ export const ledgerImage = (): Uint8Array =>
   });
 
 /** Two bodies: the same key with the other one is a conflict. */
-const HASHES = ["b".repeat(64), "c".repeat(64)] as const;
 
 export type Wish = { accountSeq: number; routes: number; key: number | null; body: number; limit: number };
 
@@ -30,7 +29,6 @@ export type Wish = { accountSeq: number; routes: number; key: number | null; bod
 export const submissionOf = (wish: Wish, again?: { seq: number; id: string }): AdmitDeed => {
   const seq = again?.seq ?? newGenerationSeq(NOW_MS);
   const prices = Object.entries(PRICES).slice(0, wish.routes);
-  const raw = { prompt: "a fox in the snow" };
   return {
     deed: "admit",
     seq,
@@ -39,8 +37,8 @@ export const submissionOf = (wish: Wish, again?: { seq: number; id: string }): A
     keySeq: wish.accountSeq,
     model: "vidmodel-2.0",
     idempotencyKey: wish.key === null ? null : `key-${wish.key}`,
-    bodyHash: HASHES[wish.body] ?? HASHES[0],
-    input: { raw, added: {} },
+    body: JSON.stringify({ input: { prompt: "a fox in the snow" }, n: wish.body }),
+    added: {},
     plan: prices.map(([routeId, priceCredits]) => ({
       ...{ routeId, priceCredits, timeoutMs: 600_000, onRefusal: "fail", onLost: "next" },
     })),

@@ -76,7 +76,7 @@ export const openMachineStore = (image: Uint8Array) => {
       const prices = plan.map(({ priceCredits }) => priceCredits);
       const admitted = one({
         ...{ deed: "admit", seq, id, accountSeq, keySeq: accountSeq, model: "m", idempotencyKey: null, requestId: "req" },
-        ...{ bodyHash: "0".repeat(64), input: { raw: {}, added: {} }, plan: [...plan], maxCostCredits: CREDITS },
+        ...{ body: '{"input":{}}', added: {}, plan: [...plan], maxCostCredits: CREDITS },
         ...{ quotedCredits: Math.min(...prices), reservedCredits: Math.max(...prices), inProgressLimit: 1 },
         ...{ createdAtMs: STARTED_AT_MS, waitEndsAtMs: STARTED_AT_MS + WAIT_MS },
       });

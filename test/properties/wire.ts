@@ -3,10 +3,11 @@ import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { modelEntry } from "../../catalogue/entry.ts";
 import type { AdmitDeed, Deed } from "../../src/deeds.ts";
-import { hashRequest, readOrder } from "../../src/http/envelope.ts";
+import { readOrder } from "../../src/http/envelope.ts";
 import { errorJson } from "../../src/http/errors.ts";
 import { generationId, seqOfGenerationId } from "../../src/ids.ts";
 import { REFUSALS, type RefusalCode } from "../../src/refusal.ts";
+import { isSameRequest } from "../../src/same-request.ts";
 import { fromLines, outcomesFromText, outcomesToText, pack, toLines } from "../../src/store/sqlite/pack.ts";
 import type { Caller, Json, JsonObject } from "../../src/terms.ts";
 import { catalogue } from "../quote/inputs.ts";
@@ -113,12 +114,12 @@ const checkRequest = async (message: Message): Promise<void> => {
     maxCostCredits: message.cents ?? 10_000,
     maxWaitMs: message.waitS === null ? null : message.waitS * 1000,
     idempotencyKey: message.key,
-    bodyHash: order.bodyHash,
+    body: order.body,
   });
-  same("the hash of the same body", (await read(JSON.stringify(body))).bodyHash, order.bodyHash);
+  if (!isSameRequest((await read(JSON.stringify(body))).body, order.body)) throw new Error("the same request is another one");
   const other = withOneChanged(body, message.changed) as JsonObject;
-  const isSame = hashRequest(other, JSON.stringify(other)) === order.bodyHash;
-  if (isSame) throw new Error(`${JSON.stringify(body)} and ${JSON.stringify(other)} have one hash`);
+  const isSame = isSameRequest(JSON.stringify(other), order.body);
+  if (isSame) throw new Error(`${JSON.stringify(body)} and ${JSON.stringify(other)} are the same request`);
 };
 
 const checkEntry = ({ configured }: Message): void => {
@@ -135,7 +136,8 @@ const checkLines = ({ input, model, key }: Message): void => {
   const admit: AdmitDeed = admitDeed(account, {
     model,
     idempotencyKey: key,
-    input: { raw: input, added: { more: "by default" } },
+    body: JSON.stringify({ input }),
+    added: { more: "by default" },
   });
   const deeds: Deed[] = [admit, stepDeed(admit.seq, 1, { event: { type: "told", input } }), admit];
   same("deeds as lines", fromLines(toLines(deeds)), deeds.map(pack));

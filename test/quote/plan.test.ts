@@ -67,7 +67,7 @@ test("a tie in price goes by expected time, then by the catalogue's order", () =
   expect(order(request("vidmodel-2.0", {}, { prices }))).toEqual(["fal-us", "fal", "replicate"]);
   const expected = { fal: 5_000, replicate: 5_000, "fal-us": 5_000 };
   expect(order(request("vidmodel-2.0", {}, { prices, expected }))).toEqual(["fal", "replicate", "fal-us"]);
-  const dearer = [...prices.slice(1), { routeId: "vidmodel-2.0/fal", credits: 76 }];
+  const dearer = [{ routeId: "vidmodel-2.0/fal", credits: 76 }, ...prices.slice(1)];
   expect(order(request("vidmodel-2.0", {}, { prices: dearer, expected }))).toEqual(["replicate", "fal-us", "fal"]);
 });
 

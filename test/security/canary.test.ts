@@ -9,9 +9,9 @@ import { signed } from "./echo.ts";
 
 /** The columns where what a customer or a provider said is kept, because the work cannot go on without it. */
 const BELONGS: Record<string, readonly string[]> = {
-  prompt: ["generation.raw", "attempt_request.request"],
-  negative: ["generation.raw", "attempt_request.request"],
-  media: ["generation.raw", "attempt_request.request"],
+  prompt: ["generation.body", "attempt_request.request"],
+  negative: ["generation.body", "attempt_request.request"],
+  media: ["generation.body", "attempt_request.request"],
   // The journal keeps each event as it came.
   result: ["attempt.results", "journal.event"],
 };
@@ -110,8 +110,8 @@ describe("on disk", () => {
     // The search can find: these have to be there.
     expect([...kept]).toEqual(
       expect.arrayContaining([
-        "prompt generation.raw",
-        "media generation.raw",
+        "prompt generation.body",
+        "media generation.body",
         "prompt attempt_request.request",
         "result attempt.results",
       ]),

@@ -65,7 +65,7 @@ const TAMPERINGS: Tampering[] = [
   {
     said: "one key was accepted with two bodies",
     tamper: (evidence) => {
-      const twin = { ...firstHeard(evidence), bodyHash: "0".repeat(64) };
+      const twin = { ...firstHeard(evidence), body: "{}" };
       return { ...evidence, notebook: { ...evidence.notebook, heard: [...evidence.notebook.heard, twin] } };
     },
     found: /two different requests|two bodies/,

@@ -196,7 +196,7 @@ test("on a full disk the whole batch is undone, told as full, and goes through o
   const store = await open({ pragmas: { maxPages: 100 } });
   const account = await openAccount(store, 1_000_000);
   const big = (n: number) =>
-    Array.from({ length: n }, () => admitDeed(account, { input: { raw: { prompt: "x".repeat(2000) }, added: {} } }));
+    Array.from({ length: n }, () => admitDeed(account, { body: JSON.stringify({ input: { prompt: "x".repeat(2000) } }) }));
   let fault: unknown;
   let accepted = 0;
   let refused = big(20);

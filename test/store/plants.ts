@@ -177,8 +177,8 @@ export const PLANTS_OF_MONEY: readonly Plant[] = [
   ...plant(6, "the key has more than one generation", [
     ["two generations of one key", "UPDATE generation SET idempotency_key = 'k1' WHERE idempotency_key = 'k2'", 12],
   ]),
-  ...plant(6, "the key or the hash of the body is not of its form", [
-    ["a body hash that is none", `UPDATE generation SET body_hash = printf('%064d', 0) || 'Z' WHERE seq = ${QUEUED}`],
+  ...plant(6, "the key or the body is not of its form", [
+    ["a body that is no JSON", `UPDATE generation SET body = substr(body, 2) WHERE seq = ${QUEUED}`],
     ["a key without a character", `UPDATE generation SET idempotency_key = '' WHERE seq = ${QUEUED}`],
   ]),
 ];

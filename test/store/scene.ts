@@ -56,7 +56,6 @@ export const topUp = (
 /** A submission on the account; quoted 75 and reserved 110 credits unless told otherwise. */
 export const admitDeed = (account: Account, changes: Partial<AdmitDeed> = {}): AdmitDeed => {
   const seq = newGenerationSeq(NOW_MS);
-  const raw = { prompt: "a fox in the snow", duration: 5 };
   return {
     deed: "admit",
     seq,
@@ -65,8 +64,8 @@ export const admitDeed = (account: Account, changes: Partial<AdmitDeed> = {}): A
     keySeq: account.keySeq,
     model: "vidmodel-2.0",
     idempotencyKey: null,
-    bodyHash: "b".repeat(64),
-    input: { raw, added: { resolution: "720p" } },
+    body: JSON.stringify({ input: { duration: 5, prompt: "a fox in the snow" }, model: "vidmodel-2.0" }),
+    added: { resolution: "720p" },
     plan: Object.entries(PRICES).map(([routeId, priceCredits]) => ({
       routeId,
       priceCredits,

@@ -45,7 +45,7 @@ test.each([
   ["a movement is never deleted", "DELETE FROM posting WHERE kind = 'topup'"],
   ["a journal line is never changed", "UPDATE journal SET at_ms = 0"],
   ["a journal line is never deleted", "DELETE FROM journal"],
-  ["what was agreed at submission is never changed", `UPDATE generation SET raw = '{}' WHERE seq = ${RUNNING}`],
+  ["what was agreed at submission is never changed", `UPDATE generation SET body = '{}' WHERE seq = ${RUNNING}`],
   [
     "what was agreed at submission is never changed",
     `UPDATE generation SET hold_hash = printf('%064d', 1) WHERE seq = ${RUNNING}`,

@@ -1,6 +1,7 @@
 // Accepts a submission: key, generations in progress and balance are decided in that order of rank, then the rows are written.
 import type { Database } from "bun:sqlite";
 import type { AdmitOutcome } from "../../deeds.ts";
+import { isSameRequest } from "../../same-request.ts";
 import type { Interned } from "./interned.ts";
 import { chain, type Money } from "./money.ts";
 import { admittedRecord, type PackedAdmit } from "./pack.ts";
@@ -8,23 +9,23 @@ import { RECORD_COLUMNS, type RecordRow, toRecord } from "./read/record.ts";
 import { DeedRefused } from "./refused.ts";
 
 export const prepareAdmit = (db: Database, money: Money, plans: Interned) => {
-  const selectKey = db.prepare<RecordRow & { body_hash: string }, [number, string]>(
-    `SELECT ${RECORD_COLUMNS}, g.body_hash FROM generation g WHERE g.account_seq = ?1 AND g.idempotency_key = ?2`,
+  const selectKey = db.prepare<RecordRow & { body: string }, [number, string]>(
+    `SELECT ${RECORD_COLUMNS}, g.body FROM generation g WHERE g.account_seq = ?1 AND g.idempotency_key = ?2`,
   );
   // That the key is new is found out by putting it into its index: looking first would walk the index twice.
   const insertGeneration = db.prepare(
     `INSERT INTO generation (seq, account_seq, id, model, status, quoted_credits, reserved_credits, created_at_ms, wait_ends_at_ms,
-       body_hash, idempotency_key, hold_chain_seq, hold_previous, hold_available_after, hold_held_after, hold_epoch, hold_hash, key_seq,
-       max_cost_credits, request_id, plan_seq, raw, added)
-     VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ${money.epoch}, ?15, ?16, ?17, ?18, ?19, ?20, ?21)
+       idempotency_key, hold_chain_seq, hold_previous, hold_available_after, hold_held_after, hold_epoch, hold_hash, key_seq,
+       max_cost_credits, request_id, plan_seq, body, added)
+     VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ${money.epoch}, ?14, ?15, ?16, ?17, ?18, ?19, ?20)
      ON CONFLICT (account_seq, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING`,
   );
 
   /** The generation that the key already made. */
-  const known = ({ accountSeq, idempotencyKey, bodyHash }: PackedAdmit): AdmitOutcome | undefined => {
+  const known = ({ accountSeq, idempotencyKey, body }: PackedAdmit): AdmitOutcome | undefined => {
     const row = idempotencyKey === null ? null : selectKey.get(accountSeq, idempotencyKey);
     if (!row) return undefined;
-    return row.body_hash === bodyHash ? { kind: "replayed", record: toRecord(row) } : { kind: "idempotency_conflict" };
+    return isSameRequest(row.body, body) ? { kind: "replayed", record: toRecord(row) } : { kind: "idempotency_conflict" };
   };
 
   return (deed: PackedAdmit): AdmitOutcome => {
@@ -54,7 +55,6 @@ export const prepareAdmit = (db: Database, money: Money, plans: Interned) => {
       deed.reservedCredits,
       deed.createdAtMs,
       deed.waitEndsAtMs,
-      deed.bodyHash,
       deed.idempotencyKey,
       held.link.chainSeq,
       head.chainEnd,
@@ -65,7 +65,7 @@ export const prepareAdmit = (db: Database, money: Money, plans: Interned) => {
       deed.maxCostCredits,
       deed.requestId,
       plans.seqOf(deed.planJson),
-      deed.rawJson,
+      deed.body,
       deed.addedJson,
     );
     if (changes === 0) {

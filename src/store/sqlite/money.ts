@@ -59,12 +59,18 @@ const change = (move: Move, side: LedgerSide): number =>
 
 /** What a move would make of an account whose balance is `head`. */
 export const chain = (head: Head, move: Move): Chained => {
-  const { progress: _, ...rest } = move;
   const link: Link = {
-    ...rest,
     chainSeq: head.chainSeq + 1,
+    kind: move.kind,
+    credits: move.credits,
+    from: move.from,
+    to: move.to,
+    generationSeq: move.generationSeq,
+    attemptN: move.attemptN,
     availableAfter: head.availableCredits + change(move, "available"),
     heldAfter: head.heldCredits + change(move, "held"),
+    atMs: move.atMs,
+    note: move.note,
   };
   return { move, head, link, hash: linkHash(head.chainHash, link) };
 };

@@ -4,24 +4,15 @@ import type { AdmitDeed, Deed, DeedOutcome, OfficeDeed, StepDeed } from "../../d
 import { once } from "../../once.ts";
 import type { GenerationRecord } from "../../terms.ts";
 
-/** An admission whose large parts are JSON already: they go into their columns as they are and are never parsed. */
-export type PackedAdmit = Omit<AdmitDeed, "input" | "plan"> & {
-  rawJson: string;
-  addedJson: string;
-  planJson: string;
-};
+/** An admission whose parts are JSON already: they go into their columns as they are and are never parsed. */
+export type PackedAdmit = Omit<AdmitDeed, "added" | "plan"> & { addedJson: string; planJson: string };
 /** A step whose event is JSON already, as its journal keeps it. */
 export type PackedStep = Omit<StepDeed, "event"> & { eventJson: string };
 export type PackedDeed = PackedAdmit | PackedStep | OfficeDeed;
 
-/** A plan is shared by the submissions that have it, and is printed once. */
+/** Plans and defaults are shared by the submissions that have them, and are printed once. */
 const printedPlan = once((plan: AdmitDeed["plan"]): string => JSON.stringify(plan));
-
-const largePartsOf = ({ input, plan }: AdmitDeed): Pick<PackedAdmit, "rawJson" | "addedJson" | "planJson"> => ({
-  rawJson: JSON.stringify(input.raw),
-  addedJson: JSON.stringify(input.added),
-  planJson: printedPlan(plan),
-});
+const printedAdded = once((added: AdmitDeed["added"]): string => JSON.stringify(added));
 
 export const pack = (deed: Deed): PackedDeed => {
   if (deed.deed === "step") {
@@ -29,8 +20,8 @@ export const pack = (deed: Deed): PackedDeed => {
     return { ...rest, eventJson: JSON.stringify(event) };
   }
   if (deed.deed !== "admit") return deed;
-  const { input: _, plan: __, ...rest } = deed;
-  return { ...rest, ...largePartsOf(deed) };
+  const { added, plan, ...rest } = deed;
+  return { ...rest, addedJson: printedAdded(added), planJson: printedPlan(plan) };
 };
 
 /** What polls will read of a generation that was just admitted. */
@@ -52,15 +43,14 @@ export const admittedRecord = (deed: AdmitDeed | PackedAdmit): GenerationRecord 
   filesExpiredAtMs: null,
 });
 
-/** Scalars of an admission in the order of its line; the large parts follow, a line each. */
-type AdmitLine = [
+/** What is short of an admission, in this order. */
+type AdmitHead = [
   seq: number,
   id: string,
   accountSeq: number,
   keySeq: number,
   model: string,
   idempotencyKey: string | null,
-  bodyHash: string,
   quotedCredits: number,
   reservedCredits: number,
   maxCostCredits: number,
@@ -69,90 +59,80 @@ type AdmitLine = [
   waitEndsAtMs: number,
   requestId: string,
 ];
+type StepHead = Omit<PackedStep, "eventJson" | "snapshot">;
 
-const STEP = '{"deed":"step"';
-/** The event and the snapshot go as they are: put inside the JSON of the step they would be escaped here and read again there. */
-const stepLines = ({ deed, event, snapshot, ...rest }: StepDeed): string =>
-  `${JSON.stringify({ deed, ...rest })}\n${JSON.stringify(event)}\n${snapshot ?? ""}\n`;
+const admitHead = (deed: AdmitDeed): AdmitHead => [
+  deed.seq,
+  deed.id,
+  deed.accountSeq,
+  deed.keySeq,
+  deed.model,
+  deed.idempotencyKey,
+  deed.quotedCredits,
+  deed.reservedCredits,
+  deed.maxCostCredits,
+  deed.inProgressLimit,
+  deed.createdAtMs,
+  deed.waitEndsAtMs,
+  deed.requestId,
+];
 
 /**
- * JSON never holds a raw line feed, so lines need no escaping: an admission is four lines (`[…`), a step three, any other deed one
- * (`{…`). A plan that is the one of the admission before it is an empty line.
+ * The first line is the heads of all deeds, printed and read at once; then come the large parts, three lines for an admission and two
+ * for a step. JSON never holds a raw line feed, so they need no escaping. A plan that is the one before it is an empty line.
  */
 export const toLines = (deeds: readonly Deed[]): string => {
-  let text = "";
+  const heads: (AdmitHead | StepHead | OfficeDeed)[] = [];
+  let parts = "";
   let planBefore = "";
   for (const deed of deeds) {
-    if (deed.deed !== "admit") {
-      text += deed.deed === "step" ? stepLines(deed) : `${JSON.stringify(deed)}\n`;
-      continue;
-    }
-    const line: AdmitLine = [
-      deed.seq,
-      deed.id,
-      deed.accountSeq,
-      deed.keySeq,
-      deed.model,
-      deed.idempotencyKey,
-      deed.bodyHash,
-      deed.quotedCredits,
-      deed.reservedCredits,
-      deed.maxCostCredits,
-      deed.inProgressLimit,
-      deed.createdAtMs,
-      deed.waitEndsAtMs,
-      deed.requestId,
-    ];
-    const { rawJson, addedJson, planJson } = largePartsOf(deed);
-    text += `${JSON.stringify(line)}\n${planJson === planBefore ? "" : planJson}\n${rawJson}\n${addedJson}\n`;
-    planBefore = planJson;
+    if (deed.deed === "admit") {
+      const planJson = printedPlan(deed.plan);
+      heads.push(admitHead(deed));
+      parts += `\n${planJson === planBefore ? "" : planJson}\n${deed.body}\n${printedAdded(deed.added)}`;
+      planBefore = planJson;
+    } else if (deed.deed === "step") {
+      const { event, snapshot, ...head } = deed;
+      heads.push(head);
+      parts += `\n${JSON.stringify(event)}\n${snapshot ?? ""}`;
+    } else heads.push(deed);
   }
-  return text;
+  return JSON.stringify(heads) + parts;
 };
 
-const toAdmit = (line: AdmitLine, planJson: string, rawJson: string, addedJson: string): PackedAdmit => ({
+const toAdmit = (head: AdmitHead, planJson: string, body: string, addedJson: string): PackedAdmit => ({
   deed: "admit",
-  seq: line[0],
-  id: line[1],
-  accountSeq: line[2],
-  keySeq: line[3],
-  model: line[4],
-  idempotencyKey: line[5],
-  bodyHash: line[6],
-  quotedCredits: line[7],
-  reservedCredits: line[8],
-  maxCostCredits: line[9],
-  inProgressLimit: line[10],
-  createdAtMs: line[11],
-  waitEndsAtMs: line[12],
-  requestId: line[13],
+  seq: head[0],
+  id: head[1],
+  accountSeq: head[2],
+  keySeq: head[3],
+  model: head[4],
+  idempotencyKey: head[5],
+  quotedCredits: head[6],
+  reservedCredits: head[7],
+  maxCostCredits: head[8],
+  inProgressLimit: head[9],
+  createdAtMs: head[10],
+  waitEndsAtMs: head[11],
+  requestId: head[12],
   planJson,
-  rawJson,
+  body,
   addedJson,
 });
 
 export const fromLines = (text: string): PackedDeed[] => {
   const lines = text.split("\n");
-  const deeds: PackedDeed[] = [];
+  let at = 0;
+  const next = (): string => lines[at++] ?? "";
+  const heads = JSON.parse(next()) as (AdmitHead | StepHead | OfficeDeed)[];
   let planJson = "";
-  for (let i = 0; i < lines.length - 1; i++) {
-    const line = lines[i] ?? "";
-    const part = (n: number): string => lines[i + n] ?? "";
-    if (line.startsWith(STEP)) {
-      const step = JSON.parse(line) as Omit<PackedStep, "eventJson" | "snapshot">;
-      deeds.push({ ...step, eventJson: part(1), snapshot: part(2) || null });
-      i += 2;
-      continue;
+  return heads.map((head): PackedDeed => {
+    if (Array.isArray(head)) {
+      planJson = next() || planJson;
+      return toAdmit(head, planJson, next(), next());
     }
-    if (line.startsWith("{")) {
-      deeds.push(JSON.parse(line) as OfficeDeed);
-      continue;
-    }
-    planJson = part(1) || planJson;
-    deeds.push(toAdmit(JSON.parse(line) as AdmitLine, planJson, part(2), part(3)));
-    i += 3;
-  }
-  return deeds;
+    return head.deed === "step" ? { ...head, eventJson: next(), snapshot: next() || null } : head;
+  });
 };
 
 /** Outcomes back: an admission is a 0, because the sender can make its record from the deed. */

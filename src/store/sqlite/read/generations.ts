@@ -12,14 +12,14 @@ type Reads = Pick<
 
 export const prepareGenerationReads = (db: Database): Reads => {
   const bySeq = db.prepare<RecordRow, [number]>(`SELECT ${RECORD_COLUMNS} FROM generation g WHERE g.seq = ?1`);
-  const byKey = db.prepare<RecordRow & { body_hash: string }, [number, string]>(
-    `SELECT ${RECORD_COLUMNS}, g.body_hash FROM generation g WHERE g.account_seq = ?1 AND g.idempotency_key = ?2`,
+  const byKey = db.prepare<RecordRow & { body: string }, [number, string]>(
+    `SELECT ${RECORD_COLUMNS}, g.body FROM generation g WHERE g.account_seq = ?1 AND g.idempotency_key = ?2`,
   );
   const forOperator = db.prepare<RecordRow & { account_id: string; idempotency_key: string | null }, [number]>(
     `SELECT ${RECORD_COLUMNS}, a.id AS account_id, g.idempotency_key FROM generation g JOIN account a ON a.seq = g.account_seq
      WHERE g.seq = ?1`,
   );
-  const input = db.prepare<{ raw: string; added: string }, [number]>("SELECT raw, added FROM generation WHERE seq = ?1");
+  const input = db.prepare<{ body: string; added: string }, [number]>("SELECT body, added FROM generation WHERE seq = ?1");
   const expired = db.prepare<{ seq: number; id: string; files: number }, [number, number]>(
     `SELECT seq, id, json_array_length(output, '$.files') AS files FROM generation
      WHERE files_expire_at_ms IS NOT NULL AND files_expired_at_ms IS NULL AND files_expire_at_ms <= ?1
@@ -35,7 +35,7 @@ export const prepareGenerationReads = (db: Database): Reads => {
     },
     generationByKey: async (accountSeq, idempotencyKey) => {
       const row = byKey.get(accountSeq, idempotencyKey);
-      return row ? { record: toRecord(row), bodyHash: row.body_hash } : undefined;
+      return row ? { record: toRecord(row), body: row.body } : undefined;
     },
     generationBySeq: async (seq) => {
       const row = bySeq.get(seq);
@@ -49,7 +49,7 @@ export const prepareGenerationReads = (db: Database): Reads => {
     inputOf: async (seq) => {
       const row = input.get(seq);
       if (!row) return undefined;
-      const raw = JSON.parse(row.raw) as JsonObject;
+      const { input: raw } = JSON.parse(row.body) as { input: JsonObject };
       return { raw, filled: { ...raw, ...(JSON.parse(row.added) as JsonObject) } };
     },
     expiredFiles: async (nowMs, limit) => expired.all(nowMs, limit),

@@ -70,7 +70,6 @@ CREATE TABLE generation (
   completed_at_ms INTEGER,
   files_expire_at_ms INTEGER,
   files_expired_at_ms INTEGER,
-  body_hash TEXT NOT NULL CHECK (length(body_hash) = 64),
   idempotency_key TEXT,
   -- The hold, as `movement` shows it.
   hold_chain_seq INTEGER NOT NULL,
@@ -83,8 +82,8 @@ CREATE TABLE generation (
   max_cost_credits INTEGER NOT NULL CHECK (max_cost_credits >= 1),
   request_id TEXT NOT NULL,
   plan_seq INTEGER NOT NULL REFERENCES plan (seq),
-  -- The input as sent, and the defaults of what was not.
-  raw TEXT NOT NULL,
+  -- The request as sent, and the defaults of what its input left out.
+  body TEXT NOT NULL,
   added TEXT NOT NULL,
   CHECK (quoted_credits BETWEEN 1 AND reserved_credits AND reserved_credits <= 9007199254740991),
   -- What each status has, and has not.
@@ -278,8 +277,8 @@ END;
 
 -- The row that ends the generation needs the rows that moved its money.
 CREATE TRIGGER generation_frozen BEFORE UPDATE OF seq, account_seq, id, model, quoted_credits, reserved_credits, created_at_ms,
-  wait_ends_at_ms, body_hash, idempotency_key, hold_chain_seq, hold_previous, hold_available_after, hold_held_after, hold_epoch,
-  hold_hash, key_seq, max_cost_credits, request_id, plan_seq, raw, added ON generation
+  wait_ends_at_ms, idempotency_key, hold_chain_seq, hold_previous, hold_available_after, hold_held_after, hold_epoch,
+  hold_hash, key_seq, max_cost_credits, request_id, plan_seq, body, added ON generation
 BEGIN SELECT RAISE(ABORT, 'what was agreed at submission is never changed'); END;
 CREATE TRIGGER generation_ended BEFORE UPDATE ON generation
 WHEN OLD.completed_at_ms IS NOT NULL AND (OLD.files_expired_at_ms IS NOT NULL OR NEW.files_expired_at_ms IS NULL OR

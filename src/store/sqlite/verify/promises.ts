@@ -53,9 +53,9 @@ const oneKey: Check = {
        WHERE g.idempotency_key IS NOT NULL GROUP BY g.account_seq, g.idempotency_key HAVING count(*) > 1`,
     ),
     clause(
-      "the key or the hash of the body is not of its form",
-      `SELECT id AS generation FROM generation WHERE length(idempotency_key) NOT BETWEEN 1 AND 200 OR length(body_hash) <> 64
-         OR body_hash GLOB '*[^0-9a-f]*'`,
+      "the key or the body is not of its form",
+      `SELECT id AS generation FROM generation WHERE length(idempotency_key) NOT BETWEEN 1 AND 200
+         OR NOT json_valid(body)`,
     ),
   ],
 };
