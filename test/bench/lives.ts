@@ -5,7 +5,6 @@ import type { GenerationEvent, Saying } from "../../actors/generation-words.ts";
 import { makeStep } from "../../actors/step.ts";
 import { builtInCatalogue } from "../../catalogue/load.ts";
 import type { StepDeed } from "../../src/deeds.ts";
-import { hashRequest } from "../../src/http/envelope.ts";
 import { generationId, newGenerationSeq } from "../../src/ids.ts";
 import { openProviders, PROVIDER_IDS } from "../../src/providers/providers.ts";
 import { checkInput } from "../../src/quote/input.ts";
@@ -55,9 +54,9 @@ const prepareSubmission = ({ model: modelId, input }: Subject) => {
   const spec = { routeId, provider, endpoint, options: route.options as unknown as JsonObject, kind: model.kind };
   const deed = pack({
     ...{ deed: "admit", seq: 0, id: "", accountSeq: 0, keySeq: 0, model: modelId, idempotencyKey: null, requestId: "" },
-    ...{ input: { raw: checked.raw, added: checked.added }, plan: plan.routes, maxCostCredits: 10_000 },
+    ...{ body: JSON.stringify({ model: modelId, input }), added: checked.added, plan: plan.routes, maxCostCredits: 10_000 },
     ...{ quotedCredits: plan.quotedCredits, reservedCredits: plan.reservedCredits, createdAtMs: 0, waitEndsAtMs: 0 },
-    ...{ bodyHash: hashRequest({ model: modelId, input }, ""), inProgressLimit: Number.MAX_SAFE_INTEGER },
+    inProgressLimit: Number.MAX_SAFE_INTEGER,
   }) as PackedAdmit;
   return { plan: plan.routes, spec, deed, input: { raw: checked.raw, filled: checked.filled } };
 };
