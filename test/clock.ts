@@ -9,6 +9,10 @@ export type TestClock = Clock & {
   stop(): void;
 };
 
+/** How often a running clock looks at the time, and the most it takes for passed between two looks: a process that was not let run has not lived either. */
+const LOOK_MS = 4;
+const MOST_BETWEEN_LOOKS_MS = 12;
+
 /** Timers that fire on the way of one skip. */
 const MOST_ON_THE_WAY = 200;
 
@@ -20,13 +24,22 @@ type Timer = { dueAtMs: number; order: number; then: () => void };
  */
 export const testClock = (factor = 0, startMs = Date.UTC(2026, 9, 19, 12)): TestClock => {
   const timers = new Set<Timer>();
-  const startMono = performance.now();
   let skippedMs = 0;
+  let livedMs = 0;
+  let lookedAt = performance.now();
   let order = 0;
   let wake: ReturnType<typeof setTimeout> | null = null;
   let isStopped = false;
 
-  const nowMs = () => Math.floor(startMs + skippedMs + (performance.now() - startMono) * factor);
+  const look = () => {
+    const at = performance.now();
+    livedMs += Math.min(at - lookedAt, MOST_BETWEEN_LOOKS_MS);
+    lookedAt = at;
+  };
+  const looks = factor > 0 ? setInterval(look, LOOK_MS) : null;
+  looks?.unref();
+  const nowMs = () =>
+    Math.floor(startMs + skippedMs + (livedMs + Math.min(performance.now() - lookedAt, MOST_BETWEEN_LOOKS_MS)) * factor);
   const first = () => {
     let next: Timer | null = null;
     for (const timer of timers)
@@ -78,6 +91,7 @@ export const testClock = (factor = 0, startMs = Date.UTC(2026, 9, 19, 12)): Test
       isStopped = true;
       timers.clear();
       if (wake) clearTimeout(wake);
+      if (looks) clearInterval(looks);
     },
   };
 };
