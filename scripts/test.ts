@@ -38,7 +38,7 @@ const check = async (name: string, command: string[]): Promise<void> => {
 /** Runs the tests, each file in a world of its own, as many at a time as there are cores; shows what they print, and reads their figures from the closing lines. */
 const runTests = async (): Promise<void> => {
   const run = Bun.spawn(
-    [process.execPath, "test", "--randomize", "--timeout=20000", `--parallel=${availableParallelism()}`, ...args],
+    [process.execPath, "test", "--randomize", "--timeout=60000", `--parallel=${availableParallelism()}`, ...args],
     {
       cwd: root,
       stdout: "inherit",

@@ -119,7 +119,7 @@ const watchFiles = (inner: Files) => {
 };
 
 /** Real milliseconds after which an expectation that never comes true fails its test. */
-const PATIENCE_MS = 8000;
+const PATIENCE_MS = 30_000;
 const WRITERS_MS = 1000;
 
 export const openHouse = async (options: HouseOptions = {}): Promise<House> => {

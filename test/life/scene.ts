@@ -24,7 +24,7 @@ export type Scene = House & {
 export type SceneOptions = HouseOptions & { routes?: readonly TestRoute[]; files?: number };
 
 // What does not come about is told by the house itself, before the runner gives up.
-setDefaultTimeout(20_000);
+setDefaultTimeout(60_000);
 
 /** Opens a house that is verified and closed at the end of the test. */
 export const openScene = async ({
