@@ -27,9 +27,8 @@ export const findGeneration = async (reads: Reads, id: string | undefined, calle
 
 const ACCEPTED = commonHeaders({ "retry-after": FIRST_POLL_S });
 const answerAccepted = (json: string, id: string, requestId: string): Response => {
-  const response = answerJson(202, json, requestId, ACCEPTED);
-  response.headers.set("location", `/v1/generations/${id}`);
-  return response;
+  ACCEPTED.set("location", `/v1/generations/${id}`);
+  return answerJson(202, json, requestId, ACCEPTED);
 };
 
 let turning: Promise<void> | undefined;

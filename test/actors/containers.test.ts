@@ -1,7 +1,8 @@
-// Promises of the containers for what lives long: shelves are a map, a long list is an array, whatever is done to them.
+// Promises of the containers for what lives long: shelves are a map, a long list is an array, what was used lately is remembered.
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { LongList } from "../../src/long-list.ts";
+import { Recent } from "../../src/recent.ts";
 import { Shelves } from "../../src/shelves.ts";
 
 const SEED = Number(process.env.SEED ?? 20_261_122);
@@ -70,4 +71,46 @@ test("a long list is an array: push, pop, look and replace at any length", () =>
     }),
     { seed: SEED, numRuns: 200 },
   );
+});
+
+test("recent: never more than twice, never less than once what it is for, and what it has is what was set last", () => {
+  const use = fc.record({ does: fc.constantFrom("set", "set", "get", "delete"), key: fc.nat(60) });
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 12 }), fc.array(use, { maxLength: 400 }), (most, uses) => {
+      const recent = new Recent<number, { n: number }>(most);
+      const map = new Map<number, { n: number }>();
+      let deleted = 0;
+      for (const [n, { does, key }] of uses.entries()) {
+        if (does === "set") {
+          recent.set(key, { n });
+          map.set(key, { n });
+          expect(recent.get(key)).toEqual({ n });
+        } else if (does === "get") {
+          const had = recent.has(key);
+          const seen = recent.get(key);
+          expect(seen !== undefined).toBe(had);
+          if (seen) expect(map.get(key)).toEqual(seen);
+        } else {
+          deleted += recent.has(key) ? 1 : 0;
+          recent.delete(key);
+          map.delete(key);
+          expect(recent.has(key)).toBe(false);
+        }
+        expect(recent.size).toBeLessThanOrEqual(2 * most);
+        expect(recent.size).toBeGreaterThanOrEqual(Math.min(map.size, most) - deleted);
+      }
+    }),
+    { seed: SEED, numRuns: 300 },
+  );
+});
+
+test("recent: what is used stays while thousands pass by, up to one and a half times what it is for", () => {
+  const recent = new Recent<number, { n: number }>(100);
+  for (let n = 0; n < 140; n += 1) recent.set(n, { n });
+  for (let n = 1_000; n < 9_000; n += 1) {
+    recent.set(n, { n });
+    for (let used = 0; used < 140; used += 1) expect(recent.get(used)).toBeDefined();
+  }
+  for (let n = 10_000; n < 10_400; n += 1) recent.set(n, { n });
+  expect(recent.has(0)).toBe(false);
 });
