@@ -8,7 +8,8 @@ import { playRounds } from "./rounds.ts";
 import { type Service, startService } from "./service.ts";
 import { IN_LINE, polls, type Stage, submissions } from "./sides.ts";
 import { endStocked, makeStocked, type StockedHome, takeEnded } from "./stock.ts";
-import { insistOnDelivery, ON_FAL, playLives, startSubmitter, withProvider } from "./upstream.ts";
+import { playLives } from "./turns.ts";
+import { insistOnDelivery, ON_FAL, startSubmitter, withProvider } from "./upstream.ts";
 
 const FEW = 10_000;
 const MANY = 10_000_000;

@@ -6,17 +6,8 @@ import { seatedOn } from "./provided.ts";
 import type { Tenant } from "./service.ts";
 import { type Stage, withService } from "./sides.ts";
 import { stock } from "./stock.ts";
-import {
-  type BenchModel,
-  bodyOf,
-  insistOnDelivery,
-  type LifeSide,
-  ON_FAL,
-  ON_REPLICATE,
-  playLives,
-  startSubmitter,
-  withProvider,
-} from "./upstream.ts";
+import { type LifeSide, playLives } from "./turns.ts";
+import { type BenchModel, bodyOf, insistOnDelivery, ON_FAL, ON_REPLICATE, startSubmitter, withProvider } from "./upstream.ts";
 
 /** Enough that there is always a next one to hang: 64 are sent at a time, and each is given up after 30 s. */
 const HANGING = 1_000;

@@ -9,13 +9,13 @@ import { seatedOn } from "./provided.ts";
 import { ACCOUNTS } from "./rungs/parts.ts";
 import { type Stage, withService } from "./sides.ts";
 import { stock } from "./stock.ts";
+import { playLives } from "./turns.ts";
 import {
   IN_FLIGHT,
   INPUT,
   insistOnDelivery,
   ON_FAL,
   POLL_EVERY_MS,
-  playLives,
   startLoop,
   startSubmitter,
   withProvider,

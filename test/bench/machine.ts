@@ -11,6 +11,13 @@ const pinned = (core: number, words: readonly string[]): string[] =>
 export const onServerCore = (words: readonly string[]): string[] => pinned(SERVER_CORE, words);
 export const onLoadCore = (words: readonly string[]): string[] => pinned(LOAD_CORE, words);
 
+/** Lets running processes of the measured side use both cores, to be warm sooner, or keeps them to their own again. */
+export const spreadOut = (pids: readonly number[], isSpread: boolean): void => {
+  if (!canPin) return;
+  const cores = isSpread ? `${SERVER_CORE},${LOAD_CORE}` : String(SERVER_CORE);
+  for (const pid of pids) Bun.spawnSync(["taskset", "-acp", cores, String(pid)], { stdout: "ignore", stderr: "ignore" });
+};
+
 const threadsOf = (pid: number): string[] => {
   try {
     return readdirSync(`/proc/${pid}/task`);
@@ -20,20 +27,42 @@ const threadsOf = (pid: number): string[] => {
   }
 };
 
-const timeOf = (pid: number, isMeant: (name: () => string) => boolean): number =>
-  threadsOf(pid).reduce((sum, thread) => {
+/** CPU time, ns. `compiler`: the part of it that compiled JavaScript, high while code is new, next to nothing when all that is hot has been compiled. */
+export type Cpu = { all: number; compiler: number };
+
+const COMPILER = "JITWorker";
+const timesOf = (pid: number): Map<string, { ns: number; isCompiler: boolean }> => {
+  const times = new Map<string, { ns: number; isCompiler: boolean }>();
+  for (const thread of threadsOf(pid)) {
     const at = `/proc/${pid}/task/${thread}`;
     try {
-      if (!isMeant(() => readFileSync(`${at}/comm`, "utf8").trim())) return sum;
-      return sum + Number(readFileSync(`${at}/schedstat`, "utf8").split(" ")[0]);
+      const isCompiler = readFileSync(`${at}/comm`, "utf8").trim() === COMPILER;
+      times.set(thread, { ns: Number(readFileSync(`${at}/schedstat`, "utf8").split(" ")[0]), isCompiler });
     } catch {
-      return sum;
+      // It ended between two looks.
     }
-  }, 0);
-/** Time on a core of all threads of a process, ns. Ended threads no longer count: read before they end. */
-export const cpuNs = (pid: number): number => timeOf(pid, () => true);
-/** The part of it that compiled JavaScript: high while code is new, next to nothing when all that is hot has been compiled. */
-export const compilerNs = (pid: number): number => timeOf(pid, (name) => name() === "JITWorker");
+  }
+  return times;
+};
+
+/** Reads what processes use. @returns the time on a core since the reading before; threads that ended meanwhile no longer count. */
+export const openCpu = (pids: () => readonly number[]): (() => Cpu) => {
+  const look = () => new Map(pids().map((pid) => [pid, timesOf(pid)]));
+  let before = look();
+  return () => {
+    const now = look();
+    const used: Cpu = { all: 0, compiler: 0 };
+    for (const [pid, threads] of now)
+      for (const [thread, { ns, isCompiler }] of threads) {
+        const since = ns - (before.get(pid)?.get(thread)?.ns ?? 0);
+        used.all += since;
+        if (isCompiler) used.compiler += since;
+      }
+    before = now;
+    return used;
+  };
+};
+
 /** Below this share of a side's CPU time its code is warm. */
 export const WARM_SHARE = 0.03;
 

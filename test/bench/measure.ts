@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { makeScratch } from "../scratch.ts";
 import { spawnHeard } from "./child.ts";
 import type { Load, Plan, Target } from "./generator.ts";
-import { compilerNs, cpuNs, onLoadCore } from "./machine.ts";
+import { onLoadCore, openCpu } from "./machine.ts";
 import type { Measured, Side } from "./rounds.ts";
 
 const GENERATOR = join(import.meta.dir, "generator.ts");
@@ -18,18 +18,18 @@ export const startMeter = (side: Side): Meter => {
   const path = join(scratch, `${crypto.randomUUID()}.json`);
   writeFileSync(path, JSON.stringify({ port, streams } satisfies Target));
   const { hear, tell, stop } = spawnHeard(onLoadCore([process.execPath, GENERATOR, path]));
-  const sum = (of: (pid: number) => number) => side.pids.reduce((all, pid) => all + of(pid), 0);
+  const cpu = openCpu(() => side.pids);
   return {
     stop,
     measure: async (plan) => {
       tell(JSON.stringify(plan));
       const begun = await hear();
       if (begun !== "measuring") throw new Error(`the generator said ${begun}`);
-      const [fromNs, fromCompilerNs] = [sum(cpuNs), sum(compilerNs)];
+      cpu();
       const line = await hear();
-      const [usedNs, compiledNs] = [sum(cpuNs) - fromNs, sum(compilerNs) - fromCompilerNs];
+      const used = cpu();
       const load = JSON.parse(line) as Load;
-      return { ...load, cpuUs: usedNs / 1000 / load.count, compiled: compiledNs / Math.max(1, usedNs) };
+      return { ...load, cpuUs: used.all / 1000 / load.count, compiled: used.compiler / Math.max(1, used.all) };
     },
   };
 };

@@ -4,7 +4,7 @@ import { BINARY, freePort, type Genrouter, run } from "../../proof/crash/process
 import { hashApiKey, newApiKey, newId } from "../../src/ids.ts";
 import { openSqliteStore } from "../../src/store/sqlite/client.ts";
 import { killAtTheEnd } from "../scratch.ts";
-import { cpuNs, onServerCore, residentBytes } from "./machine.ts";
+import { onServerCore, residentBytes } from "./machine.ts";
 
 export type Tenant = { accountSeq: number; keySeq: number; key: string };
 
@@ -53,8 +53,6 @@ export type Service = {
   pid: number;
   /** From the start of the process to the first answer of `/readyz`, ms. */
   readyMs: number;
-  /** CPU time so far, ns. */
-  cpuNs(): number;
   residentBytes(): number;
   kill(): Promise<void>;
   /** Stops it as an operator would. @throws when it ends with anything but 0. */
@@ -117,7 +115,6 @@ export const startService = async (options: ServiceOptions): Promise<Service> =>
   }
   return {
     ...{ port, url, pid: child.pid, readyMs: performance.now() - fromMono },
-    cpuNs: () => cpuNs(child.pid),
     residentBytes: () => residentBytes(child.pid),
     kill: async () => {
       child.kill("SIGKILL");

@@ -1,9 +1,8 @@
-// What the benches of whole generations share: the provider, the models that run there, and rounds of so many generations in flight.
+// What the benches of whole generations share: the provider, the models that run there, and proof that each was delivered.
 //
 // The provider is a small process of our own and not `genrouter simulator`: that one answers through node:http, remembers every job and
 // each line of its log, and draws its pictures, which have a few kB where those of models have a hundred. It needs five times the CPU
 // per job, as much as the bare loop that asks it, so that the core of the load would be full before the one that is measured.
-import { Database } from "bun:sqlite";
 import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { BUILT_IN_MODELS } from "../../catalogue/built-in.ts";
@@ -11,13 +10,13 @@ import { placeOf } from "../../src/files/local.ts";
 import { DATABASE_FILE } from "../../src/store/sqlite/open.ts";
 import type { JsonObject } from "../../src/terms.ts";
 import { makeScratch } from "../scratch.ts";
-import { type Env, type Spread, spreadOf } from "./bench.ts";
 import { spawnHeard, stopAllHeard } from "./child.ts";
-import { compilerNs, cpuNs, onLoadCore, onServerCore, WARM_SHARE, writtenBytes } from "./machine.ts";
+import { onLoadCore, onServerCore } from "./machine.ts";
 import type { LifecyclePlan } from "./rungs/lifecycle.ts";
 import type { Counts } from "./rungs/provider.ts";
 import type { SubmitterPlan } from "./rungs/submitter.ts";
 import type { Stage } from "./sides.ts";
+import { type LifeSide, withDatabase } from "./turns.ts";
 
 const rung = (name: string) => join(import.meta.dir, "rungs", name);
 const scratch = makeScratch("bench-lives-");
@@ -120,135 +119,6 @@ export const startSubmitter = ({ service, keys, dir }: Stage, model: BenchModel)
 };
 /** Makes generations by itself, on the core of what is measured. */
 export const startLoop = (plan: LifecyclePlan): Promise<Player> => startPlayer(rung("lifecycle.ts"), plan, onServerCore);
-
-/** One side: who is measured, and who helps it. */
-export type LifeSide = {
-  name: string;
-  dir: string;
-  model: BenchModel;
-  /** One process, or those of the moment. */
-  pid: number | (() => readonly number[]);
-  helpers: readonly number[];
-  player: Player;
-  /** How many were delivered between two times, ms since 1970; absent: what the database in the directory says. */
-  count?: (fromMs: number, toMs: number) => Promise<number>;
-};
-/** `writtenKb`: what reached the disk for one generation, its file included. */
-export type Lives = { perSecond: Spread; cpuUs: Spread; writtenKb: Spread; share: Spread };
-export type Round = { perSecond: number; cpuUs: number; writtenKb: number; share: number };
-
-const withDatabase = <T>(dir: string, work: (db: Database) => T): T => {
-  const db = new Database(join(dir, DATABASE_FILE), { readonly: true, strict: true });
-  try {
-    return work(db);
-  } finally {
-    db.close();
-  }
-};
-
-/** What is there before the first round is not looked at again: it may be millions of rows. */
-const openCount = ({ dir, model }: LifeSide): NonNullable<LifeSide["count"]> => {
-  const newest = withDatabase(
-    dir,
-    (db) => db.query<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM generation").get()?.seq ?? 0,
-  );
-  return async (fromMs, toMs) =>
-    withDatabase(dir, (db) =>
-      db
-        .query<{ count: number }, [number, string, number, number]>(
-          "SELECT count(*) AS count FROM generation WHERE seq > ?1 AND model = ?2 AND status = 'succeeded' AND completed_at_ms >= ?3 AND completed_at_ms < ?4",
-        )
-        .get(newest, model.id, fromMs, toMs),
-    )?.count ?? 0;
-};
-
-const pidsOf = ({ pid }: LifeSide): readonly number[] => (typeof pid === "number" ? [pid] : pid());
-const sumOf = (pids: readonly number[], of: (pid: number) => number): number => pids.reduce((sum, pid) => sum + of(pid), 0);
-
-/** Before what counts in a round: by then as many end as begin. */
-const SETTLE_MS = 1_000;
-
-/** Rounds of one side: each begins and ends with nothing in flight, and what ended in its middle is counted. */
-export const openRounds = (side: LifeSide): ((ms: number) => Promise<Round>) => {
-  const { helpers, player, count = openCount(side) } = side;
-  const look = () => ({
-    ...{ ms: Date.now(), ns: sumOf(pidsOf(side), cpuNs), helpedNs: sumOf(helpers, cpuNs) },
-    bytes: sumOf(pidsOf(side), writtenBytes),
-  });
-  return async (ms) => {
-    player.begin();
-    await Bun.sleep(SETTLE_MS);
-    const from = look();
-    await Bun.sleep(ms);
-    const to = look();
-    await player.end();
-    const delivered = await count(from.ms, to.ms);
-    if (delivered === 0) throw new Error("nothing was delivered");
-    const elapsedMs = to.ms - from.ms;
-    return {
-      perSecond: (delivered * 1000) / elapsedMs,
-      cpuUs: (to.ns - from.ns) / 1000 / delivered,
-      writtenKb: (to.bytes - from.bytes) / 1000 / delivered,
-      share: (to.helpedNs - from.helpedNs) / 1e6 / elapsedMs,
-    };
-  };
-};
-
-const WARM_SLICE_MS = 1_000;
-
-/** Keeps generations in flight until the side's code has been compiled. @returns after how many seconds. */
-export const warmLives = async (side: LifeSide, atMostMs: number): Promise<number> => {
-  const look = () => ({ ns: sumOf(pidsOf(side), cpuNs), compilerNs: sumOf(pidsOf(side), compilerNs) });
-  side.player.begin();
-  let ms = 0;
-  for (let before = look(), isWarm = false; !isWarm && ms < atMostMs; ms += WARM_SLICE_MS) {
-    await Bun.sleep(WARM_SLICE_MS);
-    const now = look();
-    isWarm = now.compilerNs - before.compilerNs < WARM_SHARE * (now.ns - before.ns);
-    before = now;
-  }
-  await side.player.end();
-  return ms / 1000;
-};
-
-/** At this share of the load's core the provider is the bottleneck, and nothing was measured. */
-const MOST_SHARE = 0.9;
-
-/** Sides in turns, A B B A. */
-export const playLives = async <Name extends string>(
-  sides: Readonly<Record<Name, LifeSide>>,
-  { lives: { rounds, roundMs, warmAtMostMs }, tell }: Pick<Env, "lives" | "tell">,
-): Promise<Record<Name, Lives>> => {
-  const names = Object.keys(sides) as Name[];
-  const all = Object.fromEntries(names.map((name) => [name, [] as Round[]])) as Record<Name, Round[]>;
-  const play = Object.fromEntries(names.map((name) => [name, openRounds(sides[name])])) as Record<
-    Name,
-    (ms: number) => Promise<Round>
-  >;
-  for (const name of names) tell(`${sides[name].name} is warm after ${await warmLives(sides[name], warmAtMostMs)} s`);
-  for (let round = 0; round < rounds; round += 1)
-    for (const name of round % 2 === 0 ? names : names.toReversed()) {
-      const one = await play[name](roundMs);
-      all[name].push(one);
-      const [perSecond, share] = [one.perSecond.toFixed(0), (one.share * 100).toFixed(0)];
-      tell(
-        `round ${round + 1} of ${rounds}: ${sides[name].name} ${perSecond} per second, ${one.cpuUs.toFixed(0)} µs, load ${share} %`,
-      );
-    }
-  const livesOf = (name: Name): Lives => {
-    const of = (pick: (one: Round) => number) => spreadOf(all[name].map(pick));
-    const lives = {
-      perSecond: of(({ perSecond }) => perSecond),
-      cpuUs: of(({ cpuUs }) => cpuUs),
-      writtenKb: of(({ writtenKb }) => writtenKb),
-      share: of(({ share }) => share),
-    };
-    if (lives.share.median >= MOST_SHARE)
-      throw new Error(`${sides[name].name}: the provider's core was full, so nothing was measured`);
-    return lives;
-  };
-  return Object.fromEntries(names.map((name) => [name, livesOf(name)])) as Record<Name, Lives>;
-};
 
 /** Every file of so many is read again and hashed. */
 const READ_EACH = 50;

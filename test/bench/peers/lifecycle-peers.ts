@@ -7,15 +7,14 @@ import { type Bench, type Env, hold, type Result } from "../bench.ts";
 import { seatedOn } from "../provided.ts";
 import { type Stage, withService } from "../sides.ts";
 import { stock } from "../stock.ts";
+import { type LifeSide, playLives } from "../turns.ts";
 import {
   IN_FLIGHT,
   INPUT,
   insistOnDelivery,
-  type LifeSide,
   ON_FAL,
   POLL_EVERY_MS,
   type Provider,
-  playLives,
   startPlayer,
   startSubmitter,
   withProvider,
