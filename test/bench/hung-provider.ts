@@ -6,11 +6,11 @@ import { seatedOn } from "./provided.ts";
 import type { Tenant } from "./service.ts";
 import { type Stage, withService } from "./sides.ts";
 import { stock } from "./stock.ts";
-import { type LifeSide, playLives } from "./turns.ts";
+import { type LifeSide, playTogether } from "./turns.ts";
 import { type BenchModel, bodyOf, insistOnDelivery, ON_FAL, ON_REPLICATE, startSubmitter, withProvider } from "./upstream.ts";
 
 /** Enough that there is always a next one to hang: 64 are sent at a time, and each is given up after 30 s. */
-const HANGING = 1_000;
+const HANGING = 400;
 /** The submissions that a provider may have in flight. */
 const SENT_AT_A_TIME = 64;
 const AT_A_TIME = 32;
@@ -36,7 +36,7 @@ const hangAll = async ({ service, keys }: Stage): Promise<void> => {
 };
 
 /**
- * Two services on the same core, in turns. One has 1,000 generations on a provider whose 64 sockets hang all the time; where the
+ * Two services on the same core, at the same time. One has 400 generations on a provider whose 64 sockets hang all the time; where the
  * other provider is absent, no model has a route there, so that nothing is ever sent.
  */
 export const hungProvider: Bench = {
@@ -65,7 +65,7 @@ export const hungProvider: Bench = {
           };
           await hangAll(hung);
           await until("hanging of every socket", async () => (await hanging()) >= SENT_AT_A_TIME);
-          const { ours, other } = await playLives(sides, env);
+          const { ours, other } = await playTogether(sides, env);
           const stillHanging = await hanging();
           if (stillHanging < SENT_AT_A_TIME) throw new Error(`only ${stillHanging} sockets were hanging at the end`);
           for (const side of [sides.ours, sides.other]) {

@@ -23,6 +23,8 @@ export type LifeSide = {
 export type Round = { perSecond: number; cpuUs: number; writtenKb: number; share: number; compiled: number };
 /** What can be warmed up and played for so long. */
 export type Turn = { name: string; warm(atMostMs: number): Promise<number>; play(ms: number): Promise<Round> };
+/** A turn in its parts, for sides that play at the same time. */
+type Parts = { begin(): Promise<void>; measure(ms: number): Promise<Round>; end(): Promise<void> };
 
 export const withDatabase = <T>(dir: string, work: (db: Database) => T): T => {
   const db = new Database(join(dir, DATABASE_FILE), { readonly: true, strict: true });
@@ -56,14 +58,36 @@ const WARM_SLICE_MS = 1_000;
 const WARM_SLICES = 2;
 
 /** Turns of whole generations: each begins and ends with nothing in flight, and what ended in its middle is counted. */
-export const turnOf = (side: LifeSide): Turn => {
+export const turnOf = (side: LifeSide): Turn & Parts => {
   const { name, helpers, player, count = openCount(side) } = side;
   const pids = (): readonly number[] => (typeof side.pid === "number" ? [side.pid] : side.pid());
   const cpu = openCpu(pids);
   const helped = openCpu(() => helpers);
   const written = () => pids().reduce((sum, pid) => sum + writtenBytes(pid), 0);
+  const begin = async () => {
+    player.begin();
+    await Bun.sleep(SETTLE_MS);
+  };
+  const measure = async (ms: number): Promise<Round> => {
+    const [fromMs, fromBytes] = [Date.now(), written()];
+    cpu();
+    helped();
+    await Bun.sleep(ms);
+    const [toMs, toBytes, used, help] = [Date.now(), written(), cpu(), helped()];
+    const delivered = await count(fromMs, toMs);
+    if (delivered === 0) throw new Error(`${name}: nothing was delivered`);
+    const elapsedMs = toMs - fromMs;
+    return {
+      perSecond: (delivered * 1000) / elapsedMs,
+      cpuUs: used.all / 1000 / delivered,
+      writtenKb: (toBytes - fromBytes) / 1000 / delivered,
+      share: help.all / 1e6 / elapsedMs,
+      compiled: used.compiler / Math.max(1, used.all),
+    };
+  };
+  const end = () => player.end();
   return {
-    name,
+    ...{ name, begin, measure, end },
     warm: async (atMostMs) => {
       spreadOut(pids(), true);
       player.begin();
@@ -74,29 +98,15 @@ export const turnOf = (side: LifeSide): Turn => {
         const { all, compiler } = cpu();
         warm = compiler < WARM_SHARE * all ? warm + 1 : 0;
       }
-      await player.end();
+      await end();
       spreadOut(pids(), false);
       return ms / 1000;
     },
     play: async (ms) => {
-      player.begin();
-      await Bun.sleep(SETTLE_MS);
-      const [fromMs, fromBytes] = [Date.now(), written()];
-      cpu();
-      helped();
-      await Bun.sleep(ms);
-      const [toMs, toBytes, used, help] = [Date.now(), written(), cpu(), helped()];
-      await player.end();
-      const delivered = await count(fromMs, toMs);
-      if (delivered === 0) throw new Error(`${name}: nothing was delivered`);
-      const elapsedMs = toMs - fromMs;
-      return {
-        perSecond: (delivered * 1000) / elapsedMs,
-        cpuUs: used.all / 1000 / delivered,
-        writtenKb: (toBytes - fromBytes) / 1000 / delivered,
-        share: help.all / 1e6 / elapsedMs,
-        compiled: used.compiler / Math.max(1, used.all),
-      };
+      await begin();
+      const round = await measure(ms);
+      await end();
+      return round;
     },
   };
 };
@@ -107,37 +117,33 @@ const MOST_SHARE = 0.9;
 export type Lives = { [Figure in keyof Round]: Spread };
 
 /**
- * Sides in turns, A B B A. Both are warmed at the same time, on both cores. The runtime compiles in bursts, long after most of it is done: a
- * round of two in which one side's code was still compiled is played again, up to as many times as there are rounds.
+ * Plays pairs of rounds until so many count. The runtime compiles in bursts, long after most of it is done: a pair in which one side's code was
+ * still compiled is played again, up to as many times as there are rounds.
  */
-export const playTurns = async <Name extends string>(
+const playPairs = async <Name extends string>(
   turns: Readonly<Record<Name, Turn>>,
-  { lives: { rounds, roundMs, warmAtMostMs }, tell }: Pick<Env, "lives" | "tell">,
+  { lives: { rounds, warmAtMostMs }, tell }: Pick<Env, "lives" | "tell">,
+  pair: (at: number) => Promise<Record<Name, Round>>,
 ): Promise<Record<Name, Lives>> => {
   const names = Object.keys(turns) as Name[];
-  const all = Object.fromEntries(names.map((name) => [name, [] as Round[]])) as Record<Name, Round[]>;
   const warmUp = async (name: Name) => tell(`${turns[name].name} is warm after ${await turns[name].warm(warmAtMostMs)} s`);
   await Promise.all(names.map(warmUp));
-  for (let round = 0, again = 0; round < rounds; ) {
-    const played: Partial<Record<Name, Round>> = {};
-    for (const name of (round + again) % 2 === 0 ? names : names.toReversed()) played[name] = await turns[name].play(roundMs);
-    const isCold = names.some((name) => (played[name]?.compiled ?? 0) >= WARM_SHARE) && again < rounds;
+  const counted: Record<Name, Round>[] = [];
+  for (let at = 0, again = 0; counted.length < rounds; at += 1) {
+    const played = await pair(at);
+    const isCold = names.some((name) => played[name].compiled >= WARM_SHARE) && again < rounds;
     if (isCold) again += 1;
-    else round += 1;
+    else counted.push(played);
     for (const name of names) {
-      const one = played[name];
-      if (!one) continue;
-      if (!isCold) all[name].push(one);
-      const [perSecond, share, compiled] = [one.perSecond, one.share * 100, one.compiled * 100].map((figure) =>
-        figure.toFixed(0),
-      );
+      const { perSecond, cpuUs, compiled, share } = played[name];
+      const [rate, cost, compiling, load] = [perSecond, cpuUs, compiled * 100, share * 100].map((figure) => figure.toFixed(0));
       tell(
-        `round ${isCold ? "(not counted)" : `${round} of ${rounds}`}: ${turns[name].name} ${perSecond} per second, ${one.cpuUs.toFixed(0)} µs, ${compiled} % of it compiling, load ${share} %`,
+        `round ${isCold ? "(not counted)" : `${counted.length} of ${rounds}`}: ${turns[name].name} ${rate} per second, ${cost} µs, ${compiling} % of it compiling, load ${load} %`,
       );
     }
   }
   const livesOf = (name: Name): Lives => {
-    const of = (pick: (one: Round) => number) => spreadOf(all[name].map(pick));
+    const of = (pick: (one: Round) => number) => spreadOf(counted.map((played) => pick(played[name])));
     const lives = {
       perSecond: of(({ perSecond }) => perSecond),
       cpuUs: of(({ cpuUs }) => cpuUs),
@@ -152,11 +158,49 @@ export const playTurns = async <Name extends string>(
   return Object.fromEntries(names.map((name) => [name, livesOf(name)])) as Record<Name, Lives>;
 };
 
+/** Sides in turns, A B B A, warmed at the same time and on both cores. */
+export const playTurns = <Name extends string>(
+  turns: Readonly<Record<Name, Turn>>,
+  env: Pick<Env, "lives" | "tell">,
+): Promise<Record<Name, Lives>> => {
+  const names = Object.keys(turns) as Name[];
+  return playPairs(turns, env, async (at) => {
+    const played: Partial<Record<Name, Round>> = {};
+    for (const name of at % 2 === 0 ? names : names.toReversed()) played[name] = await turns[name].play(env.lives.roundMs);
+    return played as Record<Name, Round>;
+  });
+};
+
+const turnsOf = <Name extends string>(sides: Readonly<Record<Name, LifeSide>>) =>
+  Object.fromEntries(Object.entries<LifeSide>(sides).map(([name, side]) => [name, turnOf(side)])) as Record<
+    Name,
+    ReturnType<typeof turnOf>
+  >;
+
 /** Whole generations on both sides, in turns. */
 export const playLives = <Name extends string>(
   sides: Readonly<Record<Name, LifeSide>>,
   env: Pick<Env, "lives" | "tell">,
+): Promise<Record<Name, Lives>> => playTurns(turnsOf(sides), env);
+
+/** Two that share a core take it from each other in bursts of a second: their rounds are fewer, and long. */
+const TOGETHER = { fewer: 2, longer: 6 };
+
+/**
+ * Whole generations on both sides at the same time, on the same core: for two services alike, with as many threads each, that share it evenly.
+ * Whatever the machine does meanwhile meets both, so that a difference of a few parts in a hundred shows.
+ */
+export const playTogether = async <Name extends string>(
+  sides: Readonly<Record<Name, LifeSide>>,
+  env: Pick<Env, "lives" | "tell">,
 ): Promise<Record<Name, Lives>> => {
-  const names = Object.keys(sides) as Name[];
-  return playTurns(Object.fromEntries(names.map((name) => [name, turnOf(sides[name])])) as Record<Name, Turn>, env);
+  const turns = turnsOf(sides);
+  const names = Object.keys(turns) as Name[];
+  const all = (of: (turn: Parts) => Promise<unknown>) => Promise.all(names.map((name) => of(turns[name])));
+  const rounds = Math.ceil(env.lives.rounds / TOGETHER.fewer);
+  return playPairs(turns, { ...env, lives: { ...env.lives, rounds } }, async (at) => {
+    if (at === 0) await all((turn) => turn.begin());
+    const played = await Promise.all(names.map((name) => turns[name].measure(env.lives.roundMs * TOGETHER.longer)));
+    return Object.fromEntries(names.map((name, n) => [name, played[n]])) as Record<Name, Round>;
+  }).finally(() => all((turn) => turn.end()));
 };

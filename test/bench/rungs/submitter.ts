@@ -14,11 +14,13 @@ const LOOK_MS = 5;
 const plan = (await Bun.file(process.argv[2] ?? "").json()) as SubmitterPlan;
 const db = new Database(plan.database, { readonly: true, strict: true });
 db.run("PRAGMA busy_timeout = 5000");
-// Reads an index of those that have not ended, which is as small as they are few.
-const open = db.prepare<{ count: number }, [string]>(
-  "SELECT count(*) AS count FROM generation WHERE completed_at_ms IS NULL AND model = ?1",
+const newest = db.prepare<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM generation");
+// Reads an index of those that have not ended, from the first of this turn on: what else rests in the service is not looked at.
+const open = db.prepare<{ count: number }, [number, string]>(
+  "SELECT count(*) AS count FROM generation WHERE seq > ?1 AND completed_at_ms IS NULL AND model = ?2",
 );
-const inFlight = (): number => open.get(plan.model)?.count ?? 0;
+let since = 0;
+const inFlight = (): number => open.get(since, plan.model)?.count ?? 0;
 const orders = openOrders(plan);
 let isOn = false;
 
@@ -39,7 +41,10 @@ setInterval(look, LOOK_MS);
 process.stdout.write("ready\n");
 for await (const line of console) {
   isOn = line === "begin";
-  if (isOn) continue;
+  if (isOn) {
+    since = newest.get()?.seq ?? 0;
+    continue;
+  }
   while (orders.unanswered() > 0 || inFlight() > 0) await Bun.sleep(LOOK_MS);
   process.stdout.write("ended\n");
 }
