@@ -183,8 +183,12 @@ export const playLives = <Name extends string>(
   env: Pick<Env, "lives" | "tell">,
 ): Promise<Record<Name, Lives>> => playTurns(turnsOf(sides), env);
 
-/** Two that share a core take it from each other in bursts of a second: their rounds are fewer, and long. */
-const TOGETHER = { fewer: 2, longer: 6 };
+/** Two that share a core take it from each other in bursts of a second: their rounds are long, and what counts is the whole of them. */
+const LONGER = 5;
+const wholeOf = (spread: Spread): Spread => {
+  const mean = spread.each.reduce((sum, one) => sum + one, 0) / spread.each.length;
+  return { ...spread, median: mean, each: [mean] };
+};
 
 /**
  * Whole generations on both sides at the same time, on the same core: for two services alike, with as many threads each, that share it evenly.
@@ -197,10 +201,12 @@ export const playTogether = async <Name extends string>(
   const turns = turnsOf(sides);
   const names = Object.keys(turns) as Name[];
   const all = (of: (turn: Parts) => Promise<unknown>) => Promise.all(names.map((name) => of(turns[name])));
-  const rounds = Math.ceil(env.lives.rounds / TOGETHER.fewer);
-  return playPairs(turns, { ...env, lives: { ...env.lives, rounds } }, async (at) => {
+  const played = await playPairs(turns, env, async (at) => {
     if (at === 0) await all((turn) => turn.begin());
-    const played = await Promise.all(names.map((name) => turns[name].measure(env.lives.roundMs * TOGETHER.longer)));
-    return Object.fromEntries(names.map((name, n) => [name, played[n]])) as Record<Name, Round>;
+    const rounds = await Promise.all(names.map((name) => turns[name].measure(env.lives.roundMs * LONGER)));
+    return Object.fromEntries(names.map((name, n) => [name, rounds[n]])) as Record<Name, Round>;
   }).finally(() => all((turn) => turn.end()));
+  return Object.fromEntries(
+    names.map((name) => [name, { ...played[name], perSecond: wholeOf(played[name].perSecond) }]),
+  ) as Record<Name, Lives>;
 };
