@@ -201,12 +201,17 @@ export const playTogether = async <Name extends string>(
   const turns = turnsOf(sides);
   const names = Object.keys(turns) as Name[];
   const all = (of: (turn: Parts) => Promise<unknown>) => Promise.all(names.map((name) => of(turns[name])));
-  const played = await playPairs(turns, env, async (at) => {
+  const measureAll = async (at: number) => {
     if (at === 0) await all((turn) => turn.begin());
     const rounds = await Promise.all(names.map((name) => turns[name].measure(env.lives.roundMs * LONGER)));
     return Object.fromEntries(names.map((name, n) => [name, rounds[n]])) as Record<Name, Round>;
-  }).finally(() => all((turn) => turn.end()));
-  return Object.fromEntries(
-    names.map((name) => [name, { ...played[name], perSecond: wholeOf(played[name].perSecond) }]),
-  ) as Record<Name, Lives>;
+  };
+  try {
+    const played = await playPairs(turns, env, measureAll);
+    return Object.fromEntries(
+      names.map((name) => [name, { ...played[name], perSecond: wholeOf(played[name].perSecond) }]),
+    ) as Record<Name, Lives>;
+  } finally {
+    await all((turn) => turn.end());
+  }
 };
