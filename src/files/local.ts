@@ -68,11 +68,22 @@ const openSyncs = () => {
 
 type OpenFile = Awaited<ReturnType<typeof open>>;
 
-const writeAll = async (file: OpenFile, chunk: Uint8Array): Promise<void> => {
-  for (let done = 0; done < chunk.length; ) {
-    const { bytesWritten } = await file.write(chunk, done, chunk.length - done);
-    done += bytesWritten;
-  }
+/** Systems take no more pieces in one call. */
+const PIECES_AT_ONCE = 1024;
+
+/** What is left of chunks when so many bytes of them have been written. */
+const behind = (chunks: readonly Uint8Array[], bytes: number): Uint8Array[] => {
+  let done = bytes;
+  return chunks.flatMap((chunk) => {
+    const of = Math.min(done, chunk.length);
+    done -= of;
+    return of < chunk.length ? [of === 0 ? chunk : chunk.subarray(of)] : [];
+  });
+};
+
+const writeAll = async (file: OpenFile, chunks: readonly Uint8Array[]): Promise<void> => {
+  for (let rest = behind(chunks, 0); rest.length > 0; )
+    rest = behind(rest, (await file.writev(rest.slice(0, PIECES_AT_ONCE))).bytesWritten);
 };
 
 /** Whether a fault says that there is no such name. */
@@ -134,7 +145,7 @@ export const openLocalFiles = async (dir: string): Promise<Files> => {
       };
       return {
         path,
-        write: (chunk) => onDisk(() => writeAll(part, chunk)),
+        write: (...chunks) => onDisk(() => writeAll(part, chunks)),
         keep: () =>
           onDisk(async () => {
             await part.sync();

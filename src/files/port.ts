@@ -2,7 +2,8 @@
 
 /** A file being received; nothing is visible until `keep`. */
 export interface Incoming {
-  write(chunk: Uint8Array): Promise<void>;
+  /** Appends them, one after the other. */
+  write(...chunks: readonly Uint8Array[]): Promise<void>;
   /** Makes the bytes written so far durable under `name` and visible. */
   keep(): Promise<void>;
   /** Path on local disk of the bytes so far, for measuring. */

@@ -31,6 +31,18 @@ export const joined = (chunks: readonly Uint8Array[]): Uint8Array => {
   return whole;
 };
 
+/** A part of a file that lies in memory in several chunks; copied only where it is not in one of them. */
+export const rangeOf = (chunks: readonly Uint8Array[], start: number, end: number): Uint8Array => {
+  const parts: Uint8Array[] = [];
+  let at = 0;
+  for (const chunk of chunks) {
+    const [from, to] = [Math.max(start - at, 0), Math.min(end - at, chunk.length)];
+    if (from < to) parts.push(chunk.subarray(from, to));
+    at += chunk.length;
+  }
+  return parts.length === 1 && parts[0] ? parts[0] : joined(parts);
+};
+
 /** The first `most` bytes of a body; what follows is not waited for and the connection is let go. */
 export const readAtMost = async (response: Response, most: number): Promise<Uint8Array> => {
   const reader = response.body?.getReader();

@@ -1,7 +1,7 @@
 // Brings the results of a provider home: streamed to disk, hashed, checked to be what they claim, measured.
 import { type Files, type Incoming, StorageRefused } from "../files/port.ts";
 import type { MediaKind, Output, ResultFile, StoredFile } from "../terms.ts";
-import { type ByteReader, joined, Unreadable } from "./bytes.ts";
+import { type ByteReader, rangeOf, Unreadable } from "./bytes.ts";
 import { type Clip, measureClip } from "./clip.ts";
 import { type FetchOptions, guardedFetch } from "./guarded-fetch.ts";
 import { openPool, type Pool } from "./pool.ts";
@@ -29,7 +29,8 @@ const TAKEN: Record<MediaKind, readonly string[]> = {
 
 /** Enough to tell a film from an error page before the rest is fetched. */
 const SNIFF_BYTES = 64;
-/** Enough of a picture to read its size, its writer's notes included. */
+/** Enough of most pictures to read their size, and of any, its writer's notes included. */
+const PICTURE_START_BYTES = 16 * 1024;
 const PICTURE_BYTES = 1024 * 1024;
 /** A file up to this size is written in one go, and measured without reading it back. */
 const GATHERED_BYTES = 1024 * 1024;
@@ -54,16 +55,17 @@ const watchdog = (signal: AbortSignal, idleMs: number) => {
 };
 
 /** The file as it was received: most are small and still in memory, what is not is read back. */
-const readerOf = (incoming: Incoming, sizeBytes: number, whole: Uint8Array | undefined): ByteReader => ({
+const readerOf = (incoming: Incoming, sizeBytes: number, whole: readonly Uint8Array[] | undefined): ByteReader => ({
   sizeBytes: async () => sizeBytes,
   read: async (start, end) =>
-    whole?.subarray(start, end) ??
-    Bun.file(incoming.path)
-      .slice(start, end)
-      .bytes()
-      .catch(() => {
-        throw new StorageRefused("the disk refused to read back");
-      }),
+    whole
+      ? rangeOf(whole, start, end)
+      : Bun.file(incoming.path)
+          .slice(start, end)
+          .bytes()
+          .catch(() => {
+            throw new StorageRefused("the disk refused to read back");
+          }),
 });
 
 type Received = { incoming: Incoming; stored: StoredFile; size?: { width: number; height: number }; clip?: Clip };
@@ -77,16 +79,14 @@ const gathering = (incoming: Incoming) => {
     gathered.push(chunk);
     bytes += chunk.length;
     if (bytes <= GATHERED_BYTES) return;
-    const first = joined(gathered);
+    const first = gathered;
     gathered = null;
-    await incoming.write(first);
+    await incoming.write(...first);
   };
   /** The whole, where it was small enough to be kept. */
-  const end = async (): Promise<Uint8Array | undefined> => {
-    if (gathered === null) return undefined;
-    const whole = joined(gathered);
-    await incoming.write(whole);
-    return whole;
+  const end = async (): Promise<readonly Uint8Array[] | undefined> => {
+    if (gathered !== null) await incoming.write(...gathered);
+    return gathered ?? undefined;
   };
   return { write, end };
 };
@@ -132,7 +132,10 @@ const stream = async (response: Response, incoming: Incoming, kind: MediaKind, m
 
 const measure = async (file: ByteReader, mime: string, kind: MediaKind, bytes: number, signal: AbortSignal) => {
   if (!(await isWhole(file, mime))) throw new Unreadable("it is cut short");
-  if (kind === "image") return { size: await pictureSize(await file.read(0, Math.min(bytes, PICTURE_BYTES))) };
+  if (kind === "image") {
+    const sizeIn = async (most: number) => pictureSize(await file.read(0, Math.min(bytes, most)));
+    return { size: await sizeIn(PICTURE_START_BYTES).catch(() => sizeIn(PICTURE_BYTES)) };
+  }
   const clip = await measureClip(file, { container: mime === "video/mp4" ? "movie" : "sound", mime }, signal);
   if (clip.kind !== kind) throw new Unreadable(`it holds ${clip.kind}, not ${kind}`);
   return { clip };

@@ -37,6 +37,16 @@ test("a file is not there before it is kept, and whole afterwards", async () => 
   expect(await textOf(await openLocalFiles(dir), "gen_1a", 1)).toBe("one two");
 });
 
+test("a file may come in as many pieces as it likes, empty ones among them", async () => {
+  const files = await openLocalFiles(dir);
+  const incoming = await files.receive("gen_1a", 1);
+  const pieces = Array.from({ length: 2_500 }, (_, n) => `${n} `);
+  await incoming.write(...pieces.flatMap((piece) => [bytesOf(piece), new Uint8Array(0)]));
+  await incoming.write();
+  await incoming.keep();
+  expect(await textOf(files, "gen_1a", 1)).toBe(pieces.join(""));
+});
+
 test("a file that is discarded leaves nothing", async () => {
   const files = await openLocalFiles(dir);
   const incoming = await files.receive("gen_1a", 1);

@@ -54,8 +54,8 @@ describe("our own storage refuses", () => {
         const device = await open("/dev/full", "w");
         return {
           path: "/dev/full",
-          write: async (chunk) => {
-            await device.write(chunk).catch((error: NodeJS.ErrnoException) => {
+          write: async (...chunks) => {
+            await device.writev(chunks).catch((error: NodeJS.ErrnoException) => {
               throw new StorageRefused(`the disk refused: ${error.code}`);
             });
           },

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import type { CollectOutcome } from "../../src/media/port.ts";
 import type { MediaKind, Output } from "../../src/terms.ts";
-import { bmp, jpeg, mp3, mp4, png, wav, webp } from "./made.ts";
+import { bmp, jpeg, mp3, mp4, noted, png, wav, webp } from "./made.ts";
 import { type Answer, honest, inScene, rangeless, type Scene, streaming } from "./scene.ts";
 
 const ID = "gen_1abc";
@@ -25,6 +25,13 @@ describe("collected", () => {
   const rows: [string, MediaKind, () => Promise<Uint8Array> | Uint8Array, string, Partial<Output>][] = [
     ["png", "image", () => png(64, 48), "image/png", { width: 64, height: 48 }],
     ["jpeg", "image", () => jpeg(640, 360), "image/jpeg", { width: 640, height: 360 }],
+    [
+      "jpeg behind 240 kB of notes",
+      "image",
+      async () => noted(await jpeg(640, 360), 4),
+      "image/jpeg",
+      { width: 640, height: 360 },
+    ],
     ["webp", "image", () => webp(48, 64), "image/webp", { width: 48, height: 64 }],
     [
       "silent clip",

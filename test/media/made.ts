@@ -21,6 +21,12 @@ export const bmp = (width: number, height: number): Uint8Array => {
 
 export const png = (width = 64, height = 48): Promise<Uint8Array> => new Bun.Image(bmp(width, height)).png().bytes();
 export const jpeg = (width = 64, height = 48): Promise<Uint8Array> => new Bun.Image(bmp(width, height)).jpeg().bytes();
+/** A picture with so many notes of its writer before its size. */
+export const noted = (picture: Uint8Array, notes: number): Uint8Array => {
+  const note = Buffer.alloc(60_002);
+  note.set([0xff, 0xe1, 0xea, 0x60]);
+  return Buffer.concat([picture.subarray(0, 2), ...Array.from({ length: notes }, () => note), picture.subarray(2)]);
+};
 export const webp = (width = 64, height = 48): Promise<Uint8Array> => new Bun.Image(bmp(width, height)).webp().bytes();
 
 /** Silence: 8 kHz, 16 bit, one channel. */
