@@ -54,7 +54,7 @@ for (const [at, bench] of BENCHES.filter(({ name }) => wanted.includes(name)).en
     rounds: values.short ? 6 : 20,
     roundMs: values.short ? 500 : 2_000,
     starts: values.short ? 3 : 7,
-    lives: values.short ? { rounds: 6, roundMs: 800, warmAtMostMs: 20_000 } : { rounds: 9, roundMs: 3_000, warmAtMostMs: 60_000 },
+    lives: values.short ? { rounds: 6, roundMs: 800, warmAtMostMs: 12_000 } : { rounds: 9, roundMs: 3_000, warmAtMostMs: 60_000 },
     tell: (line) => tell(`${head}: ${line}`),
   };
   try {

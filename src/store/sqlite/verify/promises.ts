@@ -106,7 +106,7 @@ const noUnknownSpend: Check = {
     ),
     clause(
       "nothing was bought with the attempt, and it has a job",
-      "SELECT ref AS attempt, state, provider, job_id AS job FROM attempt WHERE state IN ('rejected', 'absent', 'cancelled') AND job_id IS NOT NULL",
+      "SELECT ref AS attempt, state, provider, job_id AS job FROM attempt WHERE state IN ('rejected', 'absent', 'cancelled') AND +job_id IS NOT NULL",
     ),
     clause(
       "the attempt is watched although its fate is known",
