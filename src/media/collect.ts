@@ -34,6 +34,8 @@ const PICTURE_START_BYTES = 16 * 1024;
 const PICTURE_BYTES = 1024 * 1024;
 /** A file up to this size is written in one go, and measured without reading it back. */
 const GATHERED_BYTES = 1024 * 1024;
+/** One that drips in comes in more pieces than can be handed on at once. */
+const GATHERED_PIECES = 1000;
 /** `output.urls` has places 1 to 99 (§4.4). */
 const MOST_FILES = 99;
 
@@ -78,7 +80,7 @@ const gathering = (incoming: Incoming) => {
     if (gathered === null) return incoming.write(chunk);
     gathered.push(chunk);
     bytes += chunk.length;
-    if (bytes <= GATHERED_BYTES) return;
+    if (bytes <= GATHERED_BYTES && gathered.length < GATHERED_PIECES) return;
     const first = gathered;
     gathered = null;
     await incoming.write(...first);
