@@ -175,3 +175,9 @@ export const endStocked = async ({ dir, drop }: StockedHome): Promise<void> => {
   await verify(dir);
   drop();
 };
+/** Does so with what was given back and taken by nobody. */
+export const endKept = async (): Promise<void> => {
+  const homes = [...kept.values()];
+  kept.clear();
+  for (const home of homes) await endStocked(home);
+};
