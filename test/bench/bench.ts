@@ -26,6 +26,8 @@ export type Result = {
   spread?: { ours: Ends; other: Ends };
   /** CPU time per request, µs, where it is a figure beside the one that counts. */
   cpuUs?: { ours: number; other: number };
+  /** How much of its own core the load had, as a share of it. */
+  share?: { ours: number; other: number };
   /** Only told, not held against anything: no result of it fails the programme. */
   isNote?: true;
 };
@@ -42,6 +44,8 @@ export type Env = {
   lives: { rounds: number; roundMs: number; warmAtMostMs: number };
   /** Shows how far it is. */
   tell: (line: string) => void;
+  /** Puts down a part of the bench that could not be had, beside the results of the others. */
+  skip: (part: string, reason: string) => void;
 };
 
 export type Bench = {
@@ -52,7 +56,13 @@ export type Bench = {
 };
 
 /** Could not be measured here; the reason is told, and the programme fails where `isFault`. */
-export class Skipped extends Error {}
+export class Skipped extends Error {
+  readonly isFault: boolean = true;
+}
+/** A peer that cannot be had on this machine. */
+export class NoPeer extends Skipped {
+  override readonly isFault = false;
+}
 
 export const spreadOf = (values: readonly number[]): Spread => {
   const sorted = values.toSorted((a, b) => a - b);
@@ -61,7 +71,7 @@ export const spreadOf = (values: readonly number[]): Spread => {
   return { median: median ?? Number.NaN, least: sorted[0] ?? Number.NaN, most: sorted.at(-1) ?? Number.NaN, each: values };
 };
 
-type Held = Pick<Result, "name" | "unit" | "sides" | "target" | "wants"> & Pick<Partial<Result>, "cpuUs" | "isNote">;
+type Held = Pick<Result, "name" | "unit" | "sides" | "target" | "wants"> & Pick<Partial<Result>, "cpuUs" | "share" | "isNote">;
 
 const medianOf = (of: Spread | number): number => (typeof of === "number" ? of : of.median);
 const ratioOf = (ours: Spread | number, other: Spread | number): number => {

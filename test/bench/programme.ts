@@ -1,22 +1,24 @@
 // `npm run bench`: every figure of the service beside its yardstick, both measured in the same run on the same machine.
-import { writeFileSync } from "node:fs";
+import { accessSync, constants, mkdirSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { builtBinary } from "../built.ts";
-import { namesOf, readFlags } from "../flags.ts";
+import { namesOf, readFlags, refuse } from "../flags.ts";
 import { BENCHES } from "./all.ts";
 import { type Env, type Result, Skipped } from "./bench.ts";
-import { describeMachine } from "./machine.ts";
-import { pictureOf, tableOf } from "./table.ts";
+import { describeMachine, isInMemory, moveToLoadCore } from "./machine.ts";
+import { endKept } from "./stock.ts";
+import { pictureOf, tableOf, type Unmeasured } from "./table.ts";
 
 const HELP = `Usage: npm run bench -- [--short] [--only NAME,NAME] [--json] [--out DIR]
 
 Measures the service beside a yardstick, in turns on the same machine, and holds the ratio of the two against its target. Server and
-load have a core each. Exit code 0: every target was met.
+load have a core each. Exit code 0: every target was met, and only peers that cannot be had here were left out.
 
   --short       fewer and shorter rounds, fewer rows
   --only NAMES  these benches, separated by commas
   --json        the results as JSON on standard output, and nothing else there
-  --out DIR     writes results.json and targets.svg there
+  --out DIR     writes results.json, after each bench, and targets.svg there
 
 ${BENCHES.map(({ name, compares }) => `  ${name.padEnd(16)} ${compares}`).join("\n")}
 
@@ -40,41 +42,85 @@ const print = (text: string) => process.stdout.write(`${text}\n`);
 const tell = (line: string) => process.stderr.write(`${line}\n`);
 const names = BENCHES.map(({ name }) => name);
 const wanted = values.only === undefined ? names : namesOf("only", values.only, names);
+const chosen = BENCHES.filter(({ name }) => wanted.includes(name));
+
+const { out } = values;
+if (out !== undefined)
+  try {
+    mkdirSync(out, { recursive: true });
+    accessSync(out, constants.W_OK);
+  } catch (fault) {
+    refuse(`--out: nothing can be written there: ${fault instanceof Error ? fault.message : fault}`);
+  }
+if (isInMemory(tmpdir())) refuse(`${tmpdir()} is in memory, where a sync costs nothing: set TMPDIR to a directory on a disk`);
 
 await builtBinary(tell);
-const commit = Bun.spawnSync(["git", "rev-parse", "--short=12", "HEAD"]).stdout.toString().trim();
-const results: Result[] = [];
-let failed = 0;
+moveToLoadCore();
+const git = (...words: string[]) =>
+  Bun.spawnSync(["git", ...words], { cwd: import.meta.dir, stderr: "ignore" })
+    .stdout.toString()
+    .trim();
+const isDirty = git("status", "--porcelain", "--untracked-files=no") !== "";
+const commit = `${git("rev-parse", "--short=12", "HEAD") || "unknown"}${isDirty ? "-dirty" : ""}`;
+const machine = describeMachine();
+
+const measured: Result[] = [];
+const skipped: Unmeasured[] = [];
+const failed: Unmeasured[] = [];
+const judgedOf = () => measured.filter(({ isNote }) => !isNote);
+const told = () => ({
+  ...{ results: judgedOf(), notes: measured.filter(({ isNote }) => isNote), skipped, failed },
+  ...{ machine, commit, at: new Date().toISOString() },
+});
+const keep = () => {
+  if (out !== undefined) writeFileSync(join(out, "results.json"), JSON.stringify(told(), null, 1));
+};
 const fromMono = performance.now();
-for (const [at, bench] of BENCHES.filter(({ name }) => wanted.includes(name)).entries()) {
-  const head = `[${at + 1}/${wanted.length}, ${Math.round((performance.now() - fromMono) / 1000)} s] ${bench.name}`;
-  tell(`${head}: ${bench.compares}`);
+const elapsed = () => `${Math.round((performance.now() - fromMono) / 1000)} s`;
+
+/** Does a part of the programme; what it fails with is put down under its name, and the others go on. */
+const attempt = async (name: string, say: (line: string) => void, work: () => Promise<void>): Promise<void> => {
+  try {
+    await work();
+  } catch (fault) {
+    const reason = fault instanceof Error ? fault.message : String(fault);
+    if (!(fault instanceof Skipped)) failed.push({ name, reason });
+    else if (fault.isFault) failed.push({ name, reason: `not measured: ${reason}` });
+    else skipped.push({ name, reason });
+    say(`${fault instanceof Skipped ? "not measured" : "FAILED"}: ${reason}`);
+  }
+};
+
+for (const [at, bench] of chosen.entries()) {
+  const say = (line: string) => tell(`[${at + 1}/${chosen.length}, ${elapsed()}] ${bench.name}: ${line}`);
+  say(bench.compares);
   const env: Env = {
     isShort: values.short,
     rounds: values.short ? 6 : 20,
     roundMs: values.short ? 500 : 2_000,
     starts: values.short ? 3 : 7,
     lives: values.short ? { rounds: 6, roundMs: 800, warmAtMostMs: 12_000 } : { rounds: 9, roundMs: 3_000, warmAtMostMs: 60_000 },
-    tell: (line) => tell(`${head}: ${line}`),
+    tell: say,
+    skip: (part, reason) => {
+      skipped.push({ name: `${bench.name}, ${part}`, reason });
+      say(`${part}: not measured: ${reason}`);
+    },
   };
-  try {
-    results.push(...(await bench.run(env)));
-  } catch (fault) {
-    if (!(fault instanceof Skipped)) failed += 1;
-    tell(`${head}: ${fault instanceof Skipped ? "skipped" : "FAILED"}: ${fault instanceof Error ? fault.message : fault}`);
-  }
+  await attempt(bench.name, say, async () => {
+    measured.push(...(await bench.run(env)));
+  });
+  keep();
 }
-const judged = results.filter(({ isNote }) => !isNote);
-const missed = judged.filter(({ met }) => !met);
-const told = { results, machine: describeMachine(), commit, at: new Date().toISOString() };
-if (values.out !== undefined) {
-  writeFileSync(join(values.out, "results.json"), JSON.stringify(told, null, 1));
-  writeFileSync(join(values.out, "targets.svg"), pictureOf(results, `${told.machine}, ${commit}`));
-}
-if (values.json) print(JSON.stringify(told));
+await attempt("what was stocked", tell, () => endKept());
+
+const missed = judgedOf().filter(({ met }) => !met);
+if (values.json) print(JSON.stringify(told()));
 else {
-  print(`${told.machine}, commit ${commit}, ${Math.round((performance.now() - fromMono) / 1000)} s`);
-  print(tableOf(results));
-  print(`${judged.length - missed.length} passed, ${missed.length + failed} failed`);
+  print(`${machine}, commit ${commit}, ${elapsed()}`);
+  print(tableOf(measured, { skipped, failed }));
+  if (skipped.length > 0) print(`${skipped.length} not measured`);
+  print(`${judgedOf().length - missed.length} passed, ${missed.length + failed.length} failed`);
 }
-process.exit(missed.length + failed === 0 ? 0 : 1);
+keep();
+if (out !== undefined) writeFileSync(join(out, "targets.svg"), pictureOf(measured, `${machine}, ${commit}`));
+process.exit(missed.length + failed.length === 0 ? 0 : 1);

@@ -1,6 +1,11 @@
 // Results for people: a table for a terminal and for a page, and a picture of every ratio beside its target.
 import type { Result } from "./bench.ts";
 
+/** What there is no figure of, and why. */
+export type Unmeasured = { name: string; reason: string };
+export type Absent = { skipped: readonly Unmeasured[]; failed: readonly Unmeasured[] };
+const NONE: Absent = { skipped: [], failed: [] };
+
 export const figure = (value: number): string => {
   if (!Number.isFinite(value)) return "—";
   if (Math.abs(value) >= 1000) return Math.round(value).toLocaleString("en-US");
@@ -9,6 +14,7 @@ export const figure = (value: number): string => {
 const bound = ({ wants, target }: Result) => `${wants === "at least" ? "≥" : "≤"} ${target}`;
 const ends = (spread: { least: number; most: number } | undefined) =>
   spread ? `${figure(spread.least)}–${figure(spread.most)}` : "";
+const percent = (share: number) => (share * 100).toFixed(0);
 
 const COLUMNS: readonly (readonly [head: string, of: (one: Result) => string, align: "left" | "right"])[] = [
   ["bench", ({ name }) => name, "left"],
@@ -20,12 +26,25 @@ const COLUMNS: readonly (readonly [head: string, of: (one: Result) => string, al
   ["", ({ met, isNote }) => (isNote ? "told" : met ? "met" : "MISSED"), "left"],
   ["ours, least–most", ({ spread }) => ends(spread?.ours), "right"],
   ["other, least–most", ({ spread }) => ends(spread?.other), "right"],
+  ["load %", ({ share }) => (share ? `${percent(share.ours)} / ${percent(share.other)}` : ""), "right"],
   ["CPU µs", ({ cpuUs }) => (cpuUs ? `${figure(cpuUs.ours)} / ${figure(cpuUs.other)}` : ""), "right"],
   ["sides", ({ sides }) => sides, "left"],
 ];
 
-export const tableOf = (results: readonly Result[]): string => {
-  const rows = [COLUMNS.map(([head]) => head), ...results.map((one) => COLUMNS.map(([, of]) => of(one)))];
+/** A row that says in words why it has no figures. */
+const absentRow = (word: string, { name, reason }: Unmeasured): string[] =>
+  COLUMNS.map(([head]) =>
+    head === "bench" ? name : head === "" ? word : head === "sides" ? reason.replaceAll(/\s+/g, " ") : "",
+  );
+
+const rowsOf = (results: readonly Result[], { skipped, failed }: Absent): string[][] => [
+  ...results.map((one) => COLUMNS.map(([, of]) => of(one))),
+  ...skipped.map((one) => absentRow("skipped", one)),
+  ...failed.map((one) => absentRow("FAILED", one)),
+];
+
+export const tableOf = (results: readonly Result[], absent = NONE): string => {
+  const rows = [COLUMNS.map(([head]) => head), ...rowsOf(results, absent)];
   const widths = COLUMNS.map((_, at) => Math.max(...rows.map((row) => Bun.stringWidth(row[at] ?? ""))));
   const padded = (text: string, at: number) => {
     const blank = " ".repeat((widths[at] ?? 0) - Bun.stringWidth(text));
@@ -34,11 +53,11 @@ export const tableOf = (results: readonly Result[]): string => {
   return rows.map((row) => row.map(padded).join("  ").trimEnd()).join("\n");
 };
 
-export const markdownOf = (results: readonly Result[]): string =>
+export const markdownOf = (results: readonly Result[], absent = NONE): string =>
   [
     `| ${COLUMNS.map(([head]) => head).join(" | ")} |`,
     `|${COLUMNS.map(([, , align]) => (align === "right" ? " ---: " : " --- ")).join("|")}|`,
-    ...results.map((one) => `| ${COLUMNS.map(([, of]) => of(one)).join(" | ")} |`),
+    ...rowsOf(results, absent).map((row) => `| ${row.map((text) => text.replaceAll("|", "\\|")).join(" | ")} |`),
   ].join("\n");
 
 const WIDTH = 900;
