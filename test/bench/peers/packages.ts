@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { killAtTheEnd } from "../../scratch.ts";
-import { Skipped } from "../bench.ts";
+import { NoPeer } from "../bench.ts";
 
 /** Beside the binary and not here, where every check of the repository would read them as its own files. */
 export const PEERS = join(import.meta.dir, "../../../dist/peers");
@@ -28,13 +28,13 @@ const install = async (tell: (line: string) => void): Promise<void> => {
   const said = await new Response(npm.stderr).text();
   clearInterval(timer);
   if ((await npm.exited) !== 0)
-    throw new Skipped(`the peers' packages cannot be installed: ${said.trim().split("\n").slice(0, 3).join(" ")}`);
+    throw new NoPeer(`the peers' packages cannot be installed: ${said.trim().split("\n").slice(0, 3).join(" ")}`);
   writeFileSync(STAMP, wanted);
   tell(`the peers' packages are there after ${elapsed()}`);
 };
 
 let installing: Promise<void> | undefined;
-/** Installs the packages unless they are there. @throws Skipped when they cannot be had. */
+/** Installs the packages unless they are there. @throws NoPeer when they cannot be had. */
 export const installPeers = (tell: (line: string) => void): Promise<void> => {
   installing ??= install(tell);
   return installing;
@@ -43,9 +43,9 @@ export const installPeers = (tell: (line: string) => void): Promise<void> => {
 /** A package of the peers; `T` is as much of it as is used here. */
 export const peerPackage = async <T>(name: string): Promise<T> => (await import(Bun.resolveSync(name, PEERS))) as T;
 
-/** A directory of an installed package. @throws Skipped where it does not exist for this kind of machine. */
+/** A directory of an installed package. @throws NoPeer where it does not exist for this kind of machine. */
 export const packageDir = (name: string): string => {
   const dir = join(PEERS, "node_modules", name);
-  if (!existsSync(dir)) throw new Skipped(`${name} was not installed: there is none for ${process.platform} ${process.arch}`);
+  if (!existsSync(dir)) throw new NoPeer(`${name} was not installed: there is none for ${process.platform} ${process.arch}`);
   return dir;
 };

@@ -1,7 +1,6 @@
 // A peer that is a queue: its server, and its door (with a worker, where it is to work) on the same core.
 import { join } from "node:path";
-import { killAtTheEnd } from "../../scratch.ts";
-import { type Result, Skipped } from "../bench.ts";
+import { type Env, type Result, Skipped } from "../bench.ts";
 import { onServerCore } from "../machine.ts";
 import { ACCOUNTS, keyOf } from "../rungs/parts.ts";
 import { installPeers } from "./packages.ts";
@@ -15,7 +14,8 @@ const SERVER = join(import.meta.dir, "server.ts");
 export const PEER_KEYS = Array.from({ length: ACCOUNTS }, (_, account) => keyOf(account));
 
 const alive = new Set<ReturnType<typeof Bun.spawn>>();
-killAtTheEnd(() => {
+// Before its server, of whose end it would complain.
+process.prependListener("exit", () => {
   for (const child of alive) child.kill("SIGKILL");
 });
 
@@ -43,14 +43,18 @@ const startDoor = async (plan: PeerPlan): Promise<Part> => {
   throw new Error(`the door of ${plan.queue} ended early: ${said}`);
 };
 
-/** Starts a queue with its server. @throws Skipped where its packages or its server cannot be had. */
-export const startPeer = async (queue: QueueName, worker: PeerPlan["worker"], tell: (line: string) => void): Promise<Storing> => {
+/** Starts a queue with its server. @throws NoPeer where its packages or its server cannot be had. */
+export const startPeer = async (
+  queue: QueueName,
+  { worker = null, filled = 0 }: Partial<Pick<PeerPlan, "worker" | "filled">>,
+  tell: (line: string) => void,
+): Promise<Storing> => {
   await installPeers(tell);
   const server = queue === "bullmq" ? await startRedis(tell) : await startPostgres();
   try {
-    const door = await startDoor({ queue, port: server.port, worker });
+    const door = await startDoor({ queue, port: server.port, worker, filled });
     return {
-      port: door.port,
+      ...{ port: door.port, server: server.server, filled },
       pids: () => [...door.pids(), ...server.pids()],
       stored: async () =>
         Number(await (await fetch(`http://127.0.0.1:${door.port}/stored`, { headers: { connection: "close" } })).text()),
@@ -75,22 +79,23 @@ export const sideOf = (name: string, part: Part) => ({
   },
 });
 
-/** Measures against each peer, one after the other; tells why one cannot be had. @throws Skipped when none can. */
+/** What both sides of a comparison are. */
+export const sidesOf = (name: string, { server }: Pick<Storing, "server">): string =>
+  `the service / ${name}${server === undefined ? "" : ` on ${server}`}`;
+
+/** Measures against each peer that can be had, one after the other. */
 export const eachThatIsThere = async <Peer extends { name: string }>(
   peers: readonly Peer[],
   against: (peer: Peer) => Promise<Result>,
-  tell: (line: string) => void,
+  { skip }: Pick<Env, "skip">,
 ): Promise<Result[]> => {
   const results: Result[] = [];
-  const reasons: string[] = [];
   for (const peer of peers)
     try {
       results.push(await against(peer));
     } catch (fault) {
-      if (!(fault instanceof Skipped)) throw fault;
-      reasons.push(`${peer.name}: ${fault.message}`);
-      tell(`skipped ${reasons.at(-1)}`);
+      if (!(fault instanceof Skipped) || fault.isFault) throw fault;
+      skip(peer.name, fault.message);
     }
-  if (results.length === 0) throw new Skipped(reasons.join("; "));
   return results;
 };

@@ -12,7 +12,7 @@ const UPSTREAM = join(import.meta.dir, "picture-upstream.ts");
 export const startPictureUpstream = async (): Promise<Part> => {
   const port = await freePort();
   const words = onLoadCore([process.execPath, UPSTREAM, String(port)]);
-  return startPart("the upstream", { words, port, isUp: () => isListening(port) });
+  return startPart("the upstream", { words, port, isUp: () => isListening(port), isOurs: true });
 };
 
 export const startPortkey = async (): Promise<Part> => {

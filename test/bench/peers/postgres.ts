@@ -3,10 +3,10 @@ import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, readFileSync, syml
 import { dirname, join, relative } from "node:path";
 import { freePort, run } from "../../../proof/crash/processes.ts";
 import { makeScratch } from "../../scratch.ts";
-import { Skipped } from "../bench.ts";
+import { NoPeer } from "../bench.ts";
 import { onServerCore } from "../machine.ts";
 import { packageDir } from "./packages.ts";
-import { dropping, isListening, type Part, startPart } from "./parts.ts";
+import { dropping, isListening, type Server, startPart } from "./parts.ts";
 
 /** As it is shipped but for these: memory for the pages of the bench, and no checkpoint in the middle of a round. */
 const SETTINGS = [
@@ -37,11 +37,11 @@ const unpack = (home: string): string => {
   return native;
 };
 
-export const startPostgres = async (): Promise<Part> => {
-  if (process.platform !== "linux") throw new Skipped("PostgreSQL is fetched for Linux only");
+export const startPostgres = async (): Promise<Server> => {
+  if (process.platform !== "linux") throw new NoPeer("PostgreSQL is fetched for Linux only");
   const isRoot = process.getuid?.() === 0;
   if (isRoot && Bun.which("setpriv") === null)
-    throw new Skipped("PostgreSQL refuses root, and setpriv is not here to become another user");
+    throw new NoPeer("PostgreSQL refuses root, and setpriv is not here to become another user");
   const home = makeScratch("bench-postgres-");
   chmodSync(home, 0o755);
   const native = unpack(home);
@@ -55,12 +55,15 @@ export const startPostgres = async (): Promise<Part> => {
     [...program("initdb"), "--auth=trust", `--username=${POSTGRES_USER}`, "--encoding=UTF8", "--no-locale"],
     env,
   );
-  if (made.code !== 0) throw new Skipped(`PostgreSQL cannot make its cluster: ${made.said.trim().slice(-400)}`);
+  if (made.code !== 0) throw new NoPeer(`PostgreSQL cannot make its cluster: ${made.said.trim().slice(-400)}`);
   const port = await freePort();
   const settings = [...SETTINGS, `port=${port}`].flatMap((setting) => ["-c", setting]);
   const part = await startPart("PostgreSQL", {
     ...{ words: onServerCore([...program("postgres"), ...settings]), env, port },
     isUp: () => isListening(port),
+    // Its immediate shutdown, the only one that is quick and takes its shared memory along.
+    tidily: "SIGQUIT",
   });
-  return dropping(part, home);
+  const version = await run([join(native, "bin/postgres"), "--version"], env);
+  return { ...dropping(part, home), server: `PostgreSQL ${/[\d.]+/.exec(version.said)?.[0]}` };
 };

@@ -1,24 +1,29 @@
 // Redis for BullMQ: every write is in the append-only file and synced before it is answered. Taken from the machine, else fetched by apt.
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { freePort, run } from "../../../proof/crash/processes.ts";
-import { makeScratch } from "../../scratch.ts";
-import { Skipped } from "../bench.ts";
+import { dropScratch, killAtTheEnd, makeScratch } from "../../scratch.ts";
+import { NoPeer } from "../bench.ts";
 import { onServerCore } from "../machine.ts";
 import { PEERS } from "./packages.ts";
-import { dropping, isListening, type Part, startPart } from "./parts.ts";
+import { dropping, isListening, type Server, startPart } from "./parts.ts";
 
-const SETTINGS = { appendonly: "yes", appendfsync: "always", save: "", bind: "127.0.0.1", "maxmemory-policy": "noeviction" };
+const SETTINGS = {
+  ...{ appendonly: "yes", appendfsync: "always", save: "", bind: "127.0.0.1", "maxmemory-policy": "noeviction" },
+  // The file would be written anew in the middle of rounds, beside what is measured.
+  "auto-aof-rewrite-percentage": "0",
+};
 
 const FETCHED = join(PEERS, "redis");
-type Redis = { words: readonly string[]; env: Record<string, string> };
+type Redis = { program: string; env: Record<string, string> };
 
 /** Downloads the package and what it needs, and unpacks them beside the other peers: nothing is installed, no service is started. */
 const fetchRedis = async (tell: (line: string) => void): Promise<void> => {
   if (existsSync(FETCHED)) return;
   if (Bun.which("apt-get") === null || Bun.which("dpkg") === null)
-    throw new Skipped("no redis-server here, no package of npm has its binary, and there is no apt-get to fetch it with");
+    throw new NoPeer("no redis-server here, no package of npm has its binary, and there is no apt-get to fetch it with");
   const aside = `${FETCHED}-${process.pid}`;
+  killAtTheEnd(() => dropScratch(aside));
   const [archives, lists, root] = ["archives", "lists", "root"].map((name) => join(aside, name)) as [string, string, string];
   for (const dir of [join(archives, "partial"), join(lists, "partial"), root]) mkdirSync(dir, { recursive: true });
   try {
@@ -32,39 +37,44 @@ const fetchRedis = async (tell: (line: string) => void): Promise<void> => {
       await run(["apt-get", ...options, ...ownLists, "update"]);
       got = await run(["apt-get", ...options, ...ownLists, ...wanted]);
     }
-    if (got.code !== 0) throw new Skipped(`redis-server cannot be fetched: ${got.said.trim().slice(-400)}`);
+    if (got.code !== 0) throw new NoPeer(`redis-server cannot be fetched: ${got.said.trim().slice(-400)}`);
     for (const name of readdirSync(archives).filter((name) => name.endsWith(".deb"))) {
       const unpacked = await run(["dpkg", "-x", join(archives, name), root]);
-      if (unpacked.code !== 0) throw new Skipped(`redis-server cannot be unpacked: ${unpacked.said.trim().slice(-400)}`);
+      if (unpacked.code !== 0) throw new NoPeer(`redis-server cannot be unpacked: ${unpacked.said.trim().slice(-400)}`);
     }
     renameSync(root, FETCHED);
   } finally {
-    rmSync(aside, { recursive: true, force: true });
+    dropScratch(aside);
   }
 };
 
 const findRedis = async (tell: (line: string) => void): Promise<Redis> => {
   const known = Bun.which("redis-server") ?? Bun.which("valkey-server");
-  if (known !== null) return { words: [known], env: {} };
+  if (known !== null) return { program: known, env: {} };
   await fetchRedis(tell);
   const libraries = join(FETCHED, "usr/lib");
   const places = [libraries, ...readdirSync(libraries).map((name) => join(libraries, name))];
-  return { words: [join(FETCHED, "usr/bin/redis-server")], env: { LD_LIBRARY_PATH: places.join(":") } };
+  return { program: join(FETCHED, "usr/bin/redis-server"), env: { LD_LIBRARY_PATH: places.join(":") } };
 };
 
-export const startRedis = async (tell: (line: string) => void): Promise<Part> => {
-  const { words, env } = await findRedis(tell);
+export const startRedis = async (tell: (line: string) => void): Promise<Server> => {
+  const { program, env } = await findRedis(tell);
+  // `Redis server v=7.0.15 …`, `Valkey server v=8.1.1 …`
+  const { said } = await run([program, "--version"], env);
+  const [, name = "Redis", version = "of no known version"] = /^(\w+) server v=(\S+)/m.exec(said) ?? [];
+  const server = `${name} ${version}`;
+  tell(`${server}, ${program}`);
   const home = makeScratch("bench-redis-");
   const port = await freePort();
   const settings = Object.entries({ ...SETTINGS, port: String(port), dir: home }).flatMap(([name, value]) => [
     `--${name}`,
     value,
   ]);
-  const part = await startPart("Redis", {
-    words: onServerCore([...words, ...settings]),
+  const part = await startPart(server, {
+    words: onServerCore([program, ...settings]),
     env,
     port,
     isUp: () => isListening(port),
   });
-  return dropping(part, home);
+  return { ...dropping(part, home), server };
 };

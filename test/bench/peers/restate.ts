@@ -2,7 +2,6 @@
 import { join } from "node:path";
 import { freePort } from "../../../proof/crash/processes.ts";
 import { dropScratch, makeScratch } from "../../scratch.ts";
-import { Skipped } from "../bench.ts";
 import { onServerCore } from "../machine.ts";
 import { packageDir } from "./packages.ts";
 import { isListening, type Storing, startPart } from "./parts.ts";
@@ -32,7 +31,9 @@ export const startRestate = async (): Promise<Storing> => {
   const isHealthy = async () => (await fetch(`http://127.0.0.1:${admin}/health`)).ok && (await isListening(ingress));
   const server = await startPart("Restate", { words: onServerCore([program]), env, port: ingress, isUp: isHealthy });
   const words = onServerCore([process.execPath, HANDLER, String(handler)]);
-  const answering = await startPart("the handler of Restate", { words, port: handler, isUp: () => isListening(handler) });
+  const answering = await startPart("the handler of Restate", {
+    ...{ words, port: handler, isUp: () => isListening(handler), isOurs: true },
+  });
   const stop = async () => {
     await answering.stop();
     await server.stop();
@@ -44,7 +45,7 @@ export const startRestate = async (): Promise<Storing> => {
   });
   if (!known.ok) {
     await stop();
-    throw new Skipped(`Restate does not take its handler: ${(await known.text()).slice(0, 400)}`);
+    throw new Error(`Restate does not take its handler: ${(await known.text()).slice(0, 400)}`);
   }
   const stored = async () => {
     const asked = await fetch(`http://127.0.0.1:${admin}/query`, {
@@ -53,5 +54,5 @@ export const startRestate = async (): Promise<Storing> => {
     });
     return Number(((await asked.json()) as { rows: { count: number }[] }).rows[0]?.count);
   };
-  return { port: ingress, pids: () => [...server.pids(), ...answering.pids()], stored, stop };
+  return { port: ingress, filled: 0, pids: () => [...server.pids(), ...answering.pids()], stored, stop };
 };
