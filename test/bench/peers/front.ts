@@ -23,6 +23,18 @@ const UNAUTHORIZED = '{"error":{"code":"unauthorized","message":"Missing or inva
 const uuidOf = (text: string): string =>
   Bun.SHA256.hash(text, "hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, "$1-$2-$3-$4-$5");
 
+/** What is stored of a request that has passed the checks. */
+export const orderOf = (account: number, body: { model: string; input: object }, idempotencyKey: string): Order => ({
+  id: uuidOf(`${account}:${idempotencyKey}`),
+  account,
+  model: body.model,
+  input: body.input,
+  credits: priceOf(body.input),
+  idempotencyKey,
+  bodyHash: Bun.hash(JSON.stringify(body)).toString(36),
+  atMs: Date.now(),
+});
+
 /** Listens on a free port and prints it. */
 export const openFront = (accept: Accept, stored: () => Promise<number>, told: Told): void => {
   const byKey = accountsByKey();
@@ -35,13 +47,10 @@ export const openFront = (accept: Accept, stored: () => Promise<number>, told: T
       async ({ body, request }) => {
         const account = accountOf(request, byKey);
         if (account === undefined) return answerJson(401, UNAUTHORIZED);
-        const credits = priceOf(body.input);
-        const idempotencyKey = request.headers.get("idempotency-key") ?? "";
-        const id = uuidOf(`${account}:${idempotencyKey}`);
-        const bodyHash = Bun.hash(JSON.stringify(body)).toString(36);
-        const atMs = Date.now();
+        const order = orderOf(account, body, request.headers.get("idempotency-key") ?? "");
         told.open += 1;
-        await accept({ id, account, model: body.model, input: body.input, credits, idempotencyKey, bodyHash, atMs });
+        await accept(order);
+        const { id, credits, atMs } = order;
         return answerJson(202, JSON.stringify(shownOf(`gen_${id}`, credits, new Date(atMs).toISOString())));
       },
       { body: Submission },

@@ -7,13 +7,15 @@ import { IN_LINE, submissions, withService } from "../sides.ts";
 import { stock } from "../stock.ts";
 import { installPeers } from "./packages.ts";
 import type { Storing } from "./parts.ts";
-import { eachThatIsThere, PEER_KEYS, sideOf, startPeer } from "./peer.ts";
+import { eachThatIsThere, PEER_KEYS, sideOf, sidesOf, startPeer } from "./peer.ts";
+import type { QueueName } from "./queues.ts";
 import { RESTATE_PATH, startRestate } from "./restate.ts";
 
 const CONNECTIONS = 64;
 /** Before anything is measured each side has so many. */
 const STORED = 10_000;
-const FILL_MS = 1_000;
+/** Restate has no other way to be filled than its door. */
+const FILL_MS = 500;
 
 /** Restate's own door: no key, no schema and no price, which is in its favour; its idempotency key is the same header. */
 const toRestate: Side["streams"][number] = {
@@ -29,8 +31,9 @@ type Peer = Pick<Result, "target" | "isNote"> & {
   stream: Side["streams"][number];
   start: (tell: (line: string) => void) => Promise<Storing>;
 };
+const startQueue = (queue: QueueName, tell: (line: string) => void) => startPeer(queue, { filled: STORED }, tell);
 const PEERS: readonly Peer[] = [
-  { name: "BullMQ", target: 1.5, stream: submissions(PEER_KEYS), start: (tell) => startPeer("bullmq", null, tell) },
+  { name: "BullMQ", target: 1.5, stream: submissions(PEER_KEYS), start: (tell) => startQueue("bullmq", tell) },
   {
     ...{ name: "Restate", target: 2.5, stream: toRestate },
     start: async (tell) => {
@@ -38,18 +41,19 @@ const PEERS: readonly Peer[] = [
       return startRestate();
     },
   },
-  { name: "pg-boss", target: 10, stream: submissions(PEER_KEYS), start: (tell) => startPeer("pg-boss", null, tell) },
+  { name: "pg-boss", target: 10, stream: submissions(PEER_KEYS), start: (tell) => startQueue("pg-boss", tell) },
   {
     ...{ name: "graphile-worker", target: 10, isNote: true, stream: submissions(PEER_KEYS) },
-    start: (tell) => startPeer("graphile", null, tell),
+    start: (tell) => startQueue("graphile", tell),
   },
 ];
 
-/** Submits until so many are stored. */
-const fill = async (side: Side): Promise<number> => {
+/** Submits until so many are stored. @returns how many there are. */
+const fill = async (side: Side, filled: number): Promise<number> => {
+  if (filled >= STORED) return filled;
   const meter = startMeter(side);
   try {
-    let made = 0;
+    let made = filled;
     while (made < STORED) {
       const { count } = await meter.measure({ connections: CONNECTIONS, rate: null, warmMs: 0, forMs: FILL_MS });
       if (count === 0) throw new Error(`${side.name} took nothing`);
@@ -67,15 +71,16 @@ const against = async (peer: Peer, ours: Side, env: Env): Promise<Result> => {
   const part = await start(env.tell);
   try {
     const other = Object.assign(sideOf(name, part), { streams: [stream] });
-    const filled = await fill(other);
+    const filled = await fill(other, part.filled);
     const plan = { ...env, forMs: env.roundMs, connections: CONNECTIONS, rate: null };
     const seen = await playRounds({ ours, other }, plan, (status) => status === "202");
     const accepted = seen.other.all.reduce((sum, { count }) => sum + count, filled);
     const stored = await part.stored();
     if (!(stored >= accepted)) throw new Error(`${name} said of ${accepted} that they are stored, and has ${stored}`);
     const cpuUs = { ours: seen.ours.cpuUs.median, other: seen.other.cpuUs.median };
-    const sides = `the service / ${name}`;
-    const held = { name: `submit-peers, ${name}`, unit: "req/s", sides, target, wants: "at least", cpuUs } as const;
+    const share = { ours: seen.ours.share.median, other: seen.other.share.median };
+    const told = { unit: "req/s", sides: sidesOf(name, part), cpuUs, share } as const;
+    const held = { ...told, name: `submit-peers, ${name}`, target, wants: "at least" } as const;
     return hold(isNote ? { ...held, isNote } : held, seen.ours.perSecond, seen.other.perSecond);
   } finally {
     await part.stop();
@@ -96,7 +101,7 @@ export const submitPeers: Bench = {
       { env: IN_LINE },
       async ({ service, keys }) => {
         const ours: Side = { name: "the service", port: service.port, pids: [service.pid], streams: [submissions(keys)] };
-        return eachThatIsThere(PEERS, (peer) => against(peer, ours, env), env.tell);
+        return eachThatIsThere(PEERS, (peer) => against(peer, ours, env), env);
       },
       async (dir, tenants) => void (await stock(dir, tenants, STORED)),
     ),
