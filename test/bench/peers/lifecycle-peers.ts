@@ -13,13 +13,15 @@ import {
   INPUT,
   insistOnDelivery,
   ON_FAL,
+  type Player,
   POLL_EVERY_MS,
   type Provider,
   startPlayer,
   startSubmitter,
   withProvider,
 } from "../upstream.ts";
-import { eachThatIsThere, PEER_KEYS, startPeer } from "./peer.ts";
+import { signalAll } from "./parts.ts";
+import { eachThatIsThere, PEER_KEYS, sidesOf, startPeer } from "./peer.ts";
 import type { QueueName } from "./queues.ts";
 import type { PeerSubmitterPlan } from "./submitter.ts";
 
@@ -38,6 +40,27 @@ const picturesIn = (dir: string): number =>
     .filter((name) => name !== "incoming")
     .reduce((sum, shard) => sum + readdirSync(join(dir, shard)).length, 0);
 
+/** Whoever was paused is itself again after so long: what was due meanwhile is done. */
+const AWAKE_MS = 1_000;
+/** While this player plays, after both have warmed up, others are paused: they share its core, and some of them look for work all the time. */
+const pausing = (player: Player, others: () => readonly number[]): Player => {
+  let turns = 0;
+  return {
+    ...player,
+    begin: () => {
+      turns += 1;
+      if (turns > 1) signalAll(others(), "SIGSTOP");
+      player.begin();
+    },
+    end: async () => {
+      await player.end();
+      if (turns === 1) return;
+      signalAll(others(), "SIGCONT");
+      await Bun.sleep(AWAKE_MS);
+    },
+  };
+};
+
 /** Plays the service against one queue. */
 const against = async (
   { name, queue, target }: (typeof PEERS)[number],
@@ -46,7 +69,8 @@ const against = async (
   const dir = makeScratch(`bench-${queue}-`);
   const model = { ...ON_FAL, endpoint: `bench/${queue}` };
   const errand = { base: provider.falUrl, endpoint: model.endpoint, pollEveryMs: POLL_EVERY_MS, dir };
-  const part = await startPeer(queue, { errand, atATime: IN_FLIGHT }, env.tell);
+  const part = await startPeer(queue, { worker: { errand, atATime: IN_FLIGHT } }, env.tell);
+  const service = typeof ours.pid === "number" ? [ours.pid] : ours.pid();
   const url = `http://127.0.0.1:${part.port}`;
   const plan: PeerSubmitterPlan = { url, keys: PEER_KEYS, body: BODY, inFlight: IN_FLIGHT };
   const player = await startPlayer(SUBMITTER, plan);
@@ -56,7 +80,13 @@ const against = async (
     count: async (fromMs, toMs) => (await ended()).filter((atMs) => atMs >= fromMs && atMs < toMs).length,
   };
   try {
-    const seen = await playLives({ ours, other }, env);
+    const seen = await playLives(
+      {
+        ours: { ...ours, player: pausing(ours.player, part.pids) },
+        other: { ...other, player: pausing(player, () => service) },
+      },
+      env,
+    );
     player.stop();
     const finished = (await ended()).length;
     const { submitted, delivered } = (await provider.counts()).endpoints[model.endpoint] ?? { submitted: 0, delivered: 0 };
@@ -68,13 +98,15 @@ const against = async (
     const held = {
       name: `lifecycle-peers, ${name}`,
       unit: "gen/s",
-      sides: `the service / ${name}`,
+      sides: sidesOf(name, part),
       target,
       wants: "at least",
       cpuUs,
+      share: { ours: seen.ours.share.median, other: seen.other.share.median },
     } as const;
     return hold(held, seen.ours.perSecond, seen.other.perSecond);
   } finally {
+    signalAll(service, "SIGCONT");
     await part.stop();
     dropScratch(dir);
   }
@@ -95,7 +127,7 @@ export const lifecyclePeers: Bench = {
         const player = await startSubmitter(stage, ON_FAL);
         const helpers = [provider.pid, player.pid];
         const ours: LifeSide = { name: "the service", dir: stage.dir, model: ON_FAL, pid: stage.service.pid, helpers, player };
-        const results = await eachThatIsThere(PEERS, (peer) => against(peer, { ours, provider, env }), env.tell);
+        const results = await eachThatIsThere(PEERS, (peer) => against(peer, { ours, provider, env }), env);
         player.stop();
         await insistOnDelivery(ours, provider);
         return results;
