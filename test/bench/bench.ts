@@ -77,7 +77,9 @@ const medianOf = (of: Spread | number): number => (typeof of === "number" ? of :
 const ratioOf = (ours: Spread | number, other: Spread | number): number => {
   const areNeighbours = typeof ours !== "number" && typeof other !== "number" && ours.each.length === other.each.length;
   if (!areNeighbours) return medianOf(ours) / medianOf(other);
-  return spreadOf(ours.each.map((one, at) => one / (other.each[at] ?? Number.NaN))).median;
+  const ratios = ours.each.map((one, at) => one / (other.each[at] ?? Number.NaN));
+  // A round in which a side did nothing has no ratio and no place among the others; what is no number meets no target.
+  return ratios.every(Number.isFinite) ? spreadOf(ratios).median : Number.NaN;
 };
 
 /** Holds what was measured of both sides against the target of their ratio. */
