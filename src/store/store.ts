@@ -127,8 +127,11 @@ export interface StoreReads {
   secret(name: string): Promise<string>;
   /** Whether the data directory was made for the simulator (`test`) or for money (`live`). */
   mode(): Promise<"test" | "live">;
-  /** The twelve invariants. `nowMs` null: the service is not running, so overdue deadlines are not counted. */
-  verify(nowMs: number | null): Promise<CheckResult[]>;
+  /**
+   * The twelve invariants. `nowMs` null: the service is not running, so overdue deadlines are not counted.
+   * @param tell how far it is, where it takes long.
+   */
+  verify(nowMs: number | null, tell?: (done: number, of: number) => void): Promise<CheckResult[]>;
   close(): Promise<void>;
 }
 

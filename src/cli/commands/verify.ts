@@ -22,8 +22,10 @@ export const addVerify = (program: Command, session: Session): void => {
       const checks: CheckResult[] = await withReads(dir, async (reads) => {
         // Overdue deadlines mean something only while a service runs that should have met them.
         const running = await askAbout(dir);
-        return reads.verify(running ? Date.now() : null);
+        const show = (done: number, of: number) => terminal.progress(`verify: ${done} of ${of} checks`);
+        return reads.verify(running ? Date.now() : null, terminal.isLive ? show : undefined);
       }).catch(couldNotRun);
+      terminal.progress(null);
       const ok = checks.every((check) => check.ok);
       // Before a word of it is printed: a reader that stops listening (`| head`) does not change the verdict.
       if (!ok) session.exit = EXITS.failure;

@@ -1,6 +1,6 @@
 // Everything that may be read, over one connection; and the same for a directory that another process may own.
 import type { Database } from "bun:sqlite";
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { StoreReads } from "../store.ts";
 import { DirectoryUnusable, faultCode, faultText, tellingDamage } from "./faults.ts";
@@ -13,6 +13,7 @@ import { prepareGenerationReads } from "./read/generations.ts";
 import { prepareOrphanReads } from "./read/orphans.ts";
 import { prepareRecoveryReads } from "./read/recovery.ts";
 import { verifyAll } from "./verify/all.ts";
+import { verifyOnThreads } from "./verify/threads.ts";
 
 /** The reads of the port over an open connection; `close` closes it. */
 export const readsOver = (db: Database): StoreReads => ({
@@ -25,11 +26,15 @@ export const readsOver = (db: Database): StoreReads => ({
   close: async () => db.close(),
 });
 
+/** From this size on the checks take seconds, and threads to run them are worth their start. */
+const LARGE_BYTES = 67_108_864;
+
 /**
  * Reads a data directory without a claim to it: while its owner runs, or a copy of it.
+ * @param largeBytes a file of so many is verified on several cores.
  * @throws DirectoryUnusable there is no database in it. @throws WrongSchema, StoreDamaged.
  */
-export const openSqliteReads = async (dir: string): Promise<StoreReads> => {
+export const openSqliteReads = async (dir: string, largeBytes = LARGE_BYTES): Promise<StoreReads> => {
   const path = join(dir, DATABASE_FILE);
   if (!existsSync(path))
     throw new DirectoryUnusable(
@@ -43,7 +48,9 @@ export const openSqliteReads = async (dir: string): Promise<StoreReads> => {
       if (schemaVersion(db) === 0)
         throw new DirectoryUnusable(`data directory ${dir}: its database is still empty; start the service once`);
       checkSchema(db);
-      return readsOver(db);
+      const reads = readsOver(db);
+      const isLarge = statSync(path).size >= largeBytes;
+      return isLarge ? { ...reads, verify: (nowMs, tell) => verifyOnThreads(path, nowMs, tell) } : reads;
     });
   } catch (fault) {
     db?.close();

@@ -1,4 +1,4 @@
-// Checks the twelve invariants of the store over one connection, in one read transaction.
+// Checks the twelve invariants of the store, clause by clause, each on one state of the database.
 //
 // What the store alone cannot show is held against the logs of clients and providers by the crash and simulation audits,
 // and by tests of the door:
@@ -24,7 +24,11 @@ import { SOUND_CHECKS } from "./sound.ts";
 /** In the order of their numbers. */
 export const CHECKS: readonly Check[] = [...MONEY_CHECKS, ...PROMISE_CHECKS, ...LIFE_CHECKS, ...SOUND_CHECKS];
 
-const rowsOfClause = ({ offending }: Clause, seen: Seen): JsonObject[] => {
+/** Every clause by itself, in the order of its check. */
+export const CLAUSES: readonly Clause[] = CHECKS.flatMap(({ clauses }) => clauses);
+
+/** The first rows that offend a clause. */
+export const offendersOf = ({ offending }: Clause, seen: Seen): JsonObject[] => {
   const rows: JsonObject[] = [];
   try {
     for (const row of offending(seen)) {
@@ -38,19 +42,21 @@ const rowsOfClause = ({ offending }: Clause, seen: Seen): JsonObject[] => {
   return rows;
 };
 
-const run = ({ invariant, name, clauses }: Check, seen: Seen): CheckResult => {
-  const found = clauses.map((one) => rowsOfClause(one, seen)).filter((rows) => rows.length > 0);
-  // In turn, so that a clause with many rows does not hide the others.
-  const turns = Array.from({ length: MOST_ROWS }, (_, turn) => found.flatMap((rows) => rows.slice(turn, turn + 1)));
-  return { invariant, name, ok: found.length === 0, offending: turns.flat().slice(0, MOST_ROWS) };
-};
+/** The verdicts, from what offends each clause. */
+export const judge = (offenders: ReadonlyMap<Clause, JsonObject[]>): CheckResult[] =>
+  CHECKS.map(({ invariant, name, clauses }) => {
+    const found = clauses.map((one) => offenders.get(one) ?? []).filter((rows) => rows.length > 0);
+    // In turn, so that a clause with many rows does not hide the others.
+    const turns = Array.from({ length: MOST_ROWS }, (_, turn) => found.flatMap((rows) => rows.slice(turn, turn + 1)));
+    return { invariant, name, ok: found.length === 0, offending: turns.flat().slice(0, MOST_ROWS) };
+  });
 
-/** Runs every check on one state of the database, also while another process writes. */
+/** Runs every check over one connection on one state of the database, also while another process writes. */
 export const verifyAll = (db: Database, nowMs: number | null): CheckResult[] => {
   const inside = db.inTransaction;
   if (!inside) db.run("BEGIN");
   try {
-    return CHECKS.map((one) => run(one, { db, nowMs }));
+    return judge(new Map(CLAUSES.map((one) => [one, offendersOf(one, { db, nowMs })])));
   } finally {
     if (!inside) db.run("ROLLBACK");
   }

@@ -133,4 +133,4 @@ const brokenChains = function* ({ db }: Seen): Generator<JsonObject & { fault: s
   }
 };
 
-export const chainClause: Clause = { faults: [UNFOLLOWING, ELSEWHERE], offending: brokenChains };
+export const chainClause: Clause = { isLong: true, faults: [UNFOLLOWING, ELSEWHERE], offending: brokenChains };

@@ -9,7 +9,12 @@ export const MOST_ROWS = 20;
 export type Seen = { db: Database; nowMs: number | null };
 
 /** One thing that may not be: the sentences its rows are told with, and the rows of which they are true. */
-export type Clause = { faults: readonly string[]; offending(seen: Seen): Iterable<JsonObject & { fault: string }> };
+export type Clause = {
+  faults: readonly string[];
+  offending(seen: Seen): Iterable<JsonObject & { fault: string }>;
+  /** Takes several times as long as others, so that of many at once it is begun first. */
+  isLong?: true;
+};
 export type Check = { invariant: number; name: string; clauses: readonly Clause[] };
 
 /** The rows a query finds. It selects offenders only, and names enough to find them by. `$now` in it is the time. */

@@ -34,6 +34,7 @@ const ownRows: Check = {
 
 const DAMAGED = "the file is damaged";
 const integrity: Clause = {
+  isLong: true,
   faults: [DAMAGED],
   *offending({ db }) {
     for (const row of db.query<{ integrity_check: string }, []>(`PRAGMA integrity_check(${MOST_ROWS})`).iterate())
