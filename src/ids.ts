@@ -11,7 +11,8 @@ const SEQ_PER_MS = 4096;
 const SEQ_CHARS = 11;
 const RANDOM_CHARS = 10;
 
-let lastSeq = -1;
+/** None has the number 0: a hold is the movement with its generation's number below zero. */
+let lastSeq = 0;
 
 /**
  * The next row number of a generation: (ms since 2026)·4096 + counter. It always rises, even if the clock stands still or
@@ -105,6 +106,8 @@ const base62 = (value: bigint, chars: number): string => {
 };
 
 const API_KEY = /^gr_(?:live|test)_[0-9A-Za-z]{49}$/;
+/** Characters of an API key. */
+export const API_KEY_CHARS = "gr_live_".length + 49;
 const TAIL_CHARS = 6;
 const tailOf = (body: string): string => base62(BigInt(Bun.hash.crc32(body)), TAIL_CHARS);
 

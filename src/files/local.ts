@@ -116,19 +116,41 @@ export const openLocalFiles = async (dir: string): Promise<Files> => {
     await sync(dir);
     durable.add(home);
   };
-  /** Moves a file into place. A directory that was empty may have been removed a moment ago. */
+  /**
+   * How many files are on their way into a directory, and the directories that are being removed. The two never happen to one at the same
+   * time: its name could be synced, removed and made anew unsynced, and a file kept in it would be lost with the power.
+   */
+  const moving = new Map<string, number>();
+  const leaving = new Map<string, Promise<void>>();
   const move = async (from: string, home: string, to: string): Promise<void> => {
-    await makeHome(home);
+    moving.set(home, (moving.get(home) ?? 0) + 1);
     try {
-      await rename(from, to);
-    } catch (error) {
-      if (!isMissing(error)) throw error;
-      durable.delete(home);
+      await leaving.get(home);
       await makeHome(home);
-      await rename(from, to);
+      await rename(from, to).catch(async (error: unknown) => {
+        if (!isMissing(error)) throw error;
+        // Somebody else removed it.
+        durable.delete(home);
+        await makeHome(home);
+        await rename(from, to);
+      });
+    } finally {
+      const others = (moving.get(home) ?? 1) - 1;
+      if (others > 0) moving.set(home, others);
+      else moving.delete(home);
     }
-    // It may have been removed and made anew while the file was moved.
-    await makeHome(home);
+  };
+  /** Removes a directory if nothing is in it nor on its way there. */
+  const leave = async (home: string): Promise<void> => {
+    if (moving.has(home)) return;
+    durable.delete(home);
+    const left =
+      leaving.get(home) ??
+      rmdir(home)
+        .catch(() => undefined)
+        .finally(() => leaving.delete(home));
+    leaving.set(home, left);
+    await left;
   };
 
   const receive = (id: string, n: number): Promise<Incoming> =>
@@ -187,9 +209,7 @@ export const openLocalFiles = async (dir: string): Promise<Files> => {
         let count = 0;
         while (await isThere(pathOf(id, count + 1))) count += 1;
         for (let n = count; n > 0; n -= 1) await rm(pathOf(id, n), { force: true });
-        // One that others still use is not empty and stays.
-        durable.delete(homeOf(id));
-        await rmdir(homeOf(id)).catch(() => undefined);
+        await leave(homeOf(id));
       }),
   };
 };

@@ -90,8 +90,8 @@ export const readJson = (text: string): unknown => {
 
 /** Reads a body; undefined when it is, or grows, past the bound. Throws what the socket throws. */
 const readBounded = async (answer: Response, maxBytes: number): Promise<string | undefined> => {
-  const announced = answer.headers.get("content-length");
-  // No more comes than was announced; only what was not is counted piece by piece, which costs more than all else here.
+  // No more comes than was announced, unless it comes in chunks; only then it is counted piece by piece, which costs more than all else here.
+  const announced = answer.headers.has("transfer-encoding") ? null : answer.headers.get("content-length");
   if (announced !== null) return Number(announced) <= maxBytes ? answer.text() : undefined;
   const { body } = answer;
   if (body === null) return "";

@@ -14,7 +14,7 @@ export const spawnHeard = (words: readonly string[]) => {
   const child = Bun.spawn([...words], {
     ...{ stdin: "pipe", stdout: "pipe", stderr: "inherit" },
     // As many requests in flight as the service allows itself.
-    env: { ...process.env, BUN_CONFIG_MAX_HTTP_REQUESTS: "4096" },
+    env: { ...process.env, NODE_ENV: "production", BUN_CONFIG_MAX_HTTP_REQUESTS: "4096" },
   });
   alive.add(child);
   const chunks = child.stdout.getReader();

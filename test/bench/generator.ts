@@ -31,6 +31,12 @@ export type Load = {
   count: number;
   /** How often each status came. */
   statuses: Record<string, number>;
+  /** The same, with what was answered before the measurement began and after its end. */
+  answered: Record<string, number>;
+  /** One body of each stream. */
+  samples: string[];
+  /** Requests that were due and had no answer at the end: how long they had waited by then is among the times. */
+  unanswered: number;
   /** Connections that broke. */
   broken: number;
   streams: Times[];
@@ -60,6 +66,7 @@ class Histogram {
   }
 
   private below(share: number): number {
+    if (this.count === 0) return Number.NaN;
     let left = share * this.count;
     for (const [us, n] of this.fine.entries()) {
       left -= n;
@@ -121,6 +128,8 @@ const openRequests = (streams: readonly Stream[]) => {
 const run = async (port: number, next: (line: Line) => string | Buffer, streams: number, plan: Plan): Promise<Load> => {
   const times = Array.from({ length: streams }, () => new Histogram());
   const statuses = new Map<number, number>();
+  const all = new Map<number, number>();
+  const samples: string[] = [];
   let broken = 0;
   let isMeasured = false;
   let isOver = false;
@@ -154,8 +163,10 @@ const run = async (port: number, next: (line: Line) => string | Buffer, streams:
     line.buffered = end < 0 ? Buffer.from(bytes) : null;
     if (end < 0) return;
     const status = statusIn(bytes);
+    all.set(status, (all.get(status) ?? 0) + 1);
     if (isMeasured) statuses.set(status, (statuses.get(status) ?? 0) + 1);
     line.missing = lengthIn(bytes, end) - (bytes.length - end - HEADS_END.length);
+    if (line.missing === 0) samples[line.stream] ??= bytes.toString("utf8", end + HEADS_END.length);
     if (line.missing <= 0) answered(line);
   };
 
@@ -206,15 +217,24 @@ const run = async (port: number, next: (line: Line) => string | Buffer, streams:
   isMeasured = true;
   await Bun.sleep(plan.forMs);
   isMeasured = false;
-  const elapsedUs = nowUs() - fromUs;
+  process.stdout.write("measured\n");
+  const untilUs = nowUs();
+  const elapsedUs = untilUs - fromUs;
   const { user, system } = process.cpuUsage(cpu);
   isOver = true;
-  for (const { close } of lines) close();
   const count = times.reduce((sum, one) => sum + one.count, 0);
+  // A side that stalls at the end of a round has not been quick.
+  const late = plan.rate === null ? [] : lines.map(({ line }) => line).filter((line) => !free.includes(line));
+  for (const { stream, dueUs } of late) times[stream]?.add(untilUs - dueUs);
+  for (const [n, dueUs] of overdue.entries()) times[n % streams]?.add(untilUs - dueUs);
+  for (const { close } of lines) close();
   return {
     perSecond: (count * 1e6) / elapsedUs,
     count,
     statuses: Object.fromEntries(statuses),
+    answered: Object.fromEntries(all),
+    samples,
+    unanswered: late.length + overdue.length,
     broken,
     streams: times.map((one) => one.times()),
     share: (user + system) / elapsedUs,

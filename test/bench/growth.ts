@@ -4,7 +4,7 @@ import { type Bench, hold, type Result } from "./bench.ts";
 import { PICTURES } from "./lives.ts";
 import { seatedOn } from "./provided.ts";
 import type { Side } from "./rounds.ts";
-import { playRounds } from "./rounds.ts";
+import { beside, playRounds } from "./rounds.ts";
 import { type Service, startService } from "./service.ts";
 import { IN_LINE, polls, type Stage, submissions } from "./sides.ts";
 import { endStocked, makeStocked, type StockedHome, takeEnded } from "./stock.ts";
@@ -54,9 +54,10 @@ export const growth: Bench = {
         ours: await startSubmitter(stageOf(homes.ours, services.ours), MODELS.ours),
         other: await startSubmitter(stageOf(homes.other, services.other), MODELS.other),
       };
+      const helpers = [provider.pid, players.ours.pid, players.other.pid];
       const sideOf = (name: "ours" | "other") => ({
         ...{ name: names[name], dir: homes[name].dir, model: MODELS[name], pid: services[name].pid },
-        ...{ helpers: [provider.pid, players[name].pid], player: players[name] },
+        ...{ helpers, player: players[name] },
       });
       const sides = { ours: sideOf("ours"), other: sideOf("other") };
       const played = await playTogether(sides, env);
@@ -66,6 +67,9 @@ export const growth: Bench = {
       return played;
     });
 
+    // The lives have made many of the few.
+    await endStocked(homes.other);
+    homes.other = await makeStocked(FEW, "succeeded", { subject: PICTURES });
     const services = await both(homes, ({ dir }) => startService({ dir, env: IN_LINE }));
     const measured = async (name: string, isRight: string, stream: (home: StockedHome) => Side["streams"][number]) => {
       const sideOf = (which: "ours" | "other"): Side => ({
@@ -75,12 +79,14 @@ export const growth: Bench = {
       const sides = { ours: sideOf("ours"), other: sideOf("other") };
       const plan = { ...env, forMs: env.roundMs, connections: CONNECTIONS, rate: RATE };
       const { ours, other } = await playRounds(sides, plan, (status) => status === isRight);
-      results.push(hold({ name, ...told }, ours.cpuUs, other.cpuUs));
+      results.push(hold({ name, ...told, ...beside({ ours, other }) }, ours.cpuUs, other.cpuUs));
     };
     await measured("growth, poll", "200", ({ seen }) => polls(seen));
     await measured("growth, submit", "202", ({ tenants }) => submissions(tenants.map(({ key }) => key)));
     await both(services, (service) => service.stop());
-    results.push(hold({ name: "growth, settle", ...told }, lives.ours.cpuUs, lives.other.cpuUs));
+    const { ours, other } = lives;
+    const whole = { ...told, sides: `a whole life: ${told.sides}`, ...beside(lives) };
+    results.push(hold({ name: "growth, settle", ...whole }, ours.cpuUs, other.cpuUs));
     for (const home of Object.values(homes)) await endStocked(home);
     return results;
   },

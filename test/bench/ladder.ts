@@ -1,7 +1,7 @@
 // The ladder: from a bare server to the service, one thing more on each rung, all in the same rounds.
 import { type Bench, hold } from "./bench.ts";
-import { playRounds, type Side } from "./rounds.ts";
-import { headOf, IN_LINE, type Rung, startRung, submissions, withService } from "./sides.ts";
+import { beside, playRounds, type Side } from "./rounds.ts";
+import { fillStored, headOf, IN_LINE, type Rung, startRung, submissions, withService } from "./sides.ts";
 
 const CONNECTIONS = 64;
 /** At this share of its core the generator is the bottleneck. */
@@ -27,45 +27,49 @@ export const ladder: Bench = {
   compares:
     "bare Bun.serve, bare Elysia, + body, + schema, + key, + one transaction each, + group commit, the service; told, not judged",
   run: (env) =>
-    withService({ env: IN_LINE }, async ({ service, keys }) => {
-      const rungs: Rung[] = [];
-      const sides: Partial<Record<Name, Side>> = {
-        service: { name: "the service", port: service.port, pids: [service.pid], streams: [submissions(keys)] },
-      };
-      try {
-        for (const { rung: name, says, streams } of LADDER) {
-          const rung = await startRung(name);
-          rungs.push(rung);
-          sides[name] = { name: says, port: rung.port, pids: [rung.pid], streams: streams(rung) };
-        }
-        const isRight = (status: string) => status === "202" || status === "200";
-        // Nothing is held against it, so it may take less time than what is.
-        const plan = {
-          ...env,
-          mayBeFull: true,
-          rounds: Math.ceil(env.rounds / 2),
-          forMs: env.roundMs,
-          connections: CONNECTIONS,
-          rate: null,
+    withService(
+      { env: IN_LINE },
+      async ({ service, keys }) => {
+        const rungs: Rung[] = [];
+        const sides: Partial<Record<Name, Side>> = {
+          service: { name: "the service", port: service.port, pids: [service.pid], streams: [submissions(keys)] },
         };
-        const played = await playRounds(sides as Record<Name, Side>, plan, isRight);
-        const { ceiling } = played;
-        const steps: readonly { rung: Name; says: string }[] = [...LADDER, { rung: "service", says: "the service" }];
-        return steps.map(({ rung, says }) => {
-          const { perSecond, cpuUs, share } = played[rung];
-          // A figure that the generator bounds says what it can send, and how much less CPU the rung needs.
-          const bounded = share.median >= MOST_SHARE ? "; the generator was full: at least this" : "";
-          return hold(
-            {
-              ...{ name: `ladder: ${rung}`, unit: "req/s", sides: `${says} / the ceiling${bounded}`, isNote: true },
-              ...{ target: 0, wants: "at least", cpuUs: { ours: cpuUs.median, other: ceiling.cpuUs.median } },
-            },
-            perSecond,
-            ceiling.perSecond,
-          );
-        });
-      } finally {
-        for (const rung of rungs) rung.stop();
-      }
-    }),
+        try {
+          for (const { rung: name, says, streams } of LADDER) {
+            const rung = await startRung(name);
+            rungs.push(rung);
+            sides[name] = { name: says, port: rung.port, pids: [rung.pid], streams: streams(rung) };
+          }
+          const isRight = (status: string) => status === "202" || status === "200";
+          // Nothing is held against it, so it may take less time than what is.
+          const plan = {
+            ...env,
+            mayBeFull: true,
+            rounds: Math.ceil(env.rounds / 2),
+            forMs: env.roundMs,
+            connections: CONNECTIONS,
+            rate: null,
+          };
+          const played = await playRounds(sides as Record<Name, Side>, plan, isRight);
+          const { ceiling } = played;
+          const steps: readonly { rung: Name; says: string }[] = [...LADDER, { rung: "service", says: "the service" }];
+          return steps.map(({ rung, says }) => {
+            const { perSecond, share } = played[rung];
+            // A figure that the generator bounds says what it can send, and how much less CPU the rung needs.
+            const bounded = share.median >= MOST_SHARE ? "; the generator was full: at least this" : "";
+            return hold(
+              {
+                ...{ name: `ladder: ${rung}`, unit: "req/s", sides: `${says} / the ceiling${bounded}`, isNote: true },
+                ...{ target: 0, wants: "at least", ...beside({ ours: played[rung], other: ceiling }) },
+              },
+              perSecond,
+              ceiling.perSecond,
+            );
+          });
+        } finally {
+          for (const rung of rungs) rung.stop();
+        }
+      },
+      fillStored,
+    ),
 };

@@ -6,6 +6,7 @@ import { DATABASE_FILE } from "../../src/store/sqlite/open.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
 import { type Bench, hold } from "./bench.ts";
 import { seatedOn } from "./provided.ts";
+import { beside } from "./rounds.ts";
 import { ACCOUNTS } from "./rungs/parts.ts";
 import { type Stage, withService } from "./sides.ts";
 import { stock } from "./stock.ts";
@@ -23,6 +24,8 @@ import {
 
 /** Generations that have ended before the first is measured, on both sides. */
 const STORED = 10_000;
+/** The loop's rows are made as large as the service's, and no larger. */
+const MOST_WRITTEN = 1.05;
 /** The provider counts by endpoint what it is asked for. */
 const BY_LOOP = { ...ON_FAL, endpoint: "bench/loop" };
 
@@ -55,17 +58,20 @@ export const lifecycle: Bench = {
         const { ours, other } = await playLives(sides, env);
         submitter.stop();
         loop.stop();
+        if (other.writtenKb.median > MOST_WRITTEN * ours.writtenKb.median)
+          throw new Error(
+            `the bare loop wrote ${other.writtenKb.median} kB per generation, the service ${ours.writtenKb.median}`,
+          );
         await insistOnDelivery(sides.ours, provider);
         await insistOnDelivery(sides.other, provider);
         dropScratch(home);
-        const cpuUs = { ours: ours.cpuUs.median, other: other.cpuUs.median };
         const held = {
           name: "lifecycle",
           unit: "gen/s",
           sides: "the service / a bare loop",
           target: 0.5,
           wants: "at least",
-          cpuUs,
+          ...beside({ ours, other }),
         } as const;
         const told = {
           name: "lifecycle, written",

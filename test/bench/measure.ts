@@ -26,8 +26,9 @@ export const startMeter = (side: Side): Meter => {
       const begun = await hear();
       if (begun !== "measuring") throw new Error(`the generator said ${begun}`);
       cpu();
-      const line = await hear();
+      await hear();
       const used = cpu();
+      const line = await hear();
       const load = JSON.parse(line) as Load;
       return { ...load, cpuUs: used.all / 1000 / load.count, compiled: used.compiler / Math.max(1, used.all) };
     },

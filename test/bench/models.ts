@@ -1,6 +1,6 @@
 // The model list: the service against bare Elysia sending the same bytes with the same headers.
 import { type Bench, hold } from "./bench.ts";
-import { playRounds } from "./rounds.ts";
+import { beside, playRounds } from "./rounds.ts";
 import { IN_LINE, keepAnswer, startRung, withService } from "./sides.ts";
 
 const CONNECTIONS = 64;
@@ -18,19 +18,9 @@ export const models: Bench = {
         ours: { name: "the service", port: service.port, pids: [service.pid], streams: [stream] },
         other: { name: "bare Elysia", port: rung.port, pids: [rung.pid], streams: [stream] },
       };
-      const { ours, other } = await playRounds(
-        sides,
-        { ...env, forMs: env.roundMs, connections: CONNECTIONS, rate: null },
-        (status) => status === "200",
-      );
-      rung.stop();
-      const cpuUs = { ours: ours.cpuUs.median, other: other.cpuUs.median };
-      return [
-        hold(
-          { name: "models", unit: "req/s", sides: "the service / bare Elysia", target: 0.85, wants: "at least", cpuUs },
-          ours.perSecond,
-          other.perSecond,
-        ),
-      ];
+      const plan = { ...env, forMs: env.roundMs, connections: CONNECTIONS, rate: null };
+      const { ours, other } = await playRounds(sides, plan, (status) => status === "200").finally(() => rung.stop());
+      const told = { unit: "req/s", sides: "the service / bare Elysia", target: 0.85, wants: "at least" } as const;
+      return [hold({ name: "models", ...told, ...beside({ ours, other }) }, ours.perSecond, other.perSecond)];
     }),
 };

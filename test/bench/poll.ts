@@ -1,7 +1,7 @@
 // Polls: the service against bare Elysia that sends a ready JSON string of the same size.
 import { type Bench, hold } from "./bench.ts";
-import { playRounds } from "./rounds.ts";
-import { IN_LINE, keepAnswer, polls, startRung, submitSome, withService } from "./sides.ts";
+import { beside, playRounds } from "./rounds.ts";
+import { IN_LINE, isGeneration, keepAnswer, polls, startRung, submitSome, withService } from "./sides.ts";
 import { stock } from "./stock.ts";
 
 const CONNECTIONS = 64;
@@ -9,7 +9,11 @@ const CONNECTIONS = 64;
 const POLLED = 5_000;
 const STORED = 10_000;
 
-/** What is polled of those that have ended is the newest, as clients poll them; all ten thousand, more than are kept in memory, are told. */
+/**
+ * What is polled of those that have ended is the newest, as clients poll them, which the service answers for out of memory; all ten thousand, more
+ * than it remembers, are told. The other side sends its type and no header more; the service's answers have an id of the request and
+ * rules for caches besides.
+ */
 export const poll: Bench = {
   name: "poll",
   compares: "GET /v1/generations/{id}, in flight and ended: the service / bare Elysia sending a ready string of the same size",
@@ -29,18 +33,10 @@ export const poll: Bench = {
             ours: { name: "the service", port: stage.service.port, pids: [stage.service.pid], streams: [polls(seen)] },
             other: { name: "bare Elysia", port: rung.port, pids: [rung.pid], streams: [polls(seen)] },
           };
-          const { ours, other } = await playRounds(
-            sides,
-            { ...env, forMs: env.roundMs, connections: CONNECTIONS, rate: null },
-            (status) => status === "200",
-          );
-          rung.stop();
-          const cpuUs = { ours: ours.cpuUs.median, other: other.cpuUs.median };
-          return hold(
-            { name, unit: "req/s", sides: "the service / bare Elysia", target, wants: "at least", cpuUs, ...more },
-            ours.perSecond,
-            other.perSecond,
-          );
+          const plan = { ...env, forMs: env.roundMs, connections: CONNECTIONS, rate: null, isBody: isGeneration };
+          const { ours, other } = await playRounds(sides, plan, (status) => status === "200").finally(() => rung.stop());
+          const told = { unit: "req/s", sides: "the service / bare Elysia", target, wants: "at least", ...more } as const;
+          return hold({ name, ...told, ...beside({ ours, other }) }, ours.perSecond, other.perSecond);
         };
         const judged = [
           await measured("poll, in flight", 0.6, inFlight),

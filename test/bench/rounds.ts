@@ -8,9 +8,23 @@ import { type Meter, startMeter } from "./measure.ts";
 export type Side = { name: string; port: number; pids: readonly number[]; streams: readonly Stream[] };
 /** `compiled`: the share of the CPU time in which code was compiled. */
 export type Measured = Load & { cpuUs: number; compiled: number };
-export type Rounds = { perSecond: Spread; cpuUs: Spread; p50: Spread[]; p99: Spread[]; share: Spread; all: Measured[] };
+export type Rounds = {
+  perSecond: Spread;
+  cpuUs: Spread;
+  p50: Spread[];
+  p99: Spread[];
+  share: Spread;
+  /** How often the side answered 202, from the first warm-up on. */
+  accepted: number;
+};
+type Beside = { cpuUs: Spread; share: Spread };
+/** What is told beside the figure that counts: CPU time per request, and how full the load's core was. */
+export const beside = ({ ours, other }: { ours: Beside; other: Beside }) => ({
+  cpuUs: { ours: ours.cpuUs.median, other: other.cpuUs.median },
+  share: { ours: ours.share.median, other: other.share.median },
+});
 
-const roundsOf = (all: Measured[]): Rounds => {
+const roundsOf = (all: Measured[], accepted: number): Rounds => {
   const streams = all[0]?.streams.map((_, at) => at) ?? [];
   const of = (pick: (one: Measured) => number) => spreadOf(all.map(pick));
   return {
@@ -19,7 +33,7 @@ const roundsOf = (all: Measured[]): Rounds => {
     share: of(({ share }) => share),
     p50: streams.map((at) => of((one) => one.streams[at]?.p50 ?? Number.NaN)),
     p99: streams.map((at) => of((one) => one.streams[at]?.p99 ?? Number.NaN)),
-    all,
+    accepted,
   };
 };
 
@@ -29,6 +43,8 @@ export type RoundsPlan = Pick<Plan, "connections" | "rate"> & {
   tell: (line: string) => void;
   /** The caller says by itself what figures of a full generator mean. */
   mayBeFull?: boolean;
+  /** Whether a body is what was asked for, of one answer per stream and round. */
+  isBody?: (body: string, stream: number) => boolean;
 };
 
 /** At this share of its core the generator is the bottleneck; one that keeps a pace looks at the clock all the time. */
@@ -50,26 +66,47 @@ const warmUp = async (slice: () => Promise<Measured>): Promise<number> => {
   return (slices * WARM_MS) / 1000;
 };
 
+/** A side that cannot keep half of a pace is not one whose times are worth comparing. */
+const LEAST_PACE = 0.5;
+/** @throws when what was answered is not what was asked for. */
+const insistOnAnswers = (
+  name: string,
+  one: Measured,
+  { rate, forMs, isBody = () => true }: RoundsPlan,
+  isRight: (status: string) => boolean,
+): void => {
+  const wrong = Object.entries(one.statuses).find(([status]) => !isRight(status));
+  if (wrong) throw new Error(`${name}: ${wrong[1]} answers of ${wrong[0]}`);
+  if (one.broken > 0) throw new Error(`${name}: ${one.broken} broken connections`);
+  if (one.streams.some(({ count }) => count === 0)) throw new Error(`${name} left a stream without an answer`);
+  if (rate !== null && one.count < (LEAST_PACE * rate * forMs) / 1000)
+    throw new Error(`${name} answered ${Math.round(one.perSecond)} of ${rate} requests a second`);
+  const odd = one.samples.find((body, stream) => !isBody(body, stream));
+  if (odd !== undefined) throw new Error(`${name} answered ${odd.slice(0, 200)}`);
+};
+
 /** @throws when a side answered anything but what it should: figures of wrong answers are none. */
 export const playRounds = async <Name extends string>(
   sides: Readonly<Record<Name, Side>>,
-  { rounds, forMs, connections, rate, tell, mayBeFull = false }: RoundsPlan,
+  plan: RoundsPlan,
   isRight: (status: string) => boolean,
 ): Promise<Record<Name, Rounds>> => {
+  const { rounds, forMs, connections, rate, tell, mayBeFull = false } = plan;
   const names = Object.keys(sides) as Name[];
+  const accepted = Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number>;
   const all = Object.fromEntries(names.map((name) => [name, [] as Measured[]])) as Record<Name, Measured[]>;
   const meters = Object.fromEntries(names.map((name) => [name, startMeter(sides[name])])) as Record<Name, Meter>;
-  const once = (name: Name, warmMs: number, ms: number) => meters[name].measure({ connections, rate, warmMs, forMs: ms });
+  const once = async (name: Name, warmMs: number, ms: number) => {
+    const one = await meters[name].measure({ connections, rate, warmMs, forMs: ms });
+    accepted[name] += one.answered["202"] ?? 0;
+    return one;
+  };
   try {
     for (const name of names) tell(`${sides[name].name} is warm after ${await warmUp(() => once(name, 0, WARM_MS))} s`);
     for (let round = 0; round < rounds; round += 1)
       for (const name of round % 2 === 0 ? names : names.toReversed()) {
         const one = await once(name, SETTLE_MS, forMs);
-        const wrong = Object.entries(one.statuses).find(([status]) => !isRight(status));
-        if (wrong || one.broken > 0)
-          throw new Error(
-            `${sides[name].name}: ${wrong ? `${wrong[1]} answers of ${wrong[0]}` : `${one.broken} broken connections`}`,
-          );
+        insistOnAnswers(sides[name].name, one, plan, isRight);
         all[name].push(one);
         tell(
           `round ${round + 1} of ${rounds}: ${sides[name].name} ${Math.round(one.perSecond)} per second, ${one.cpuUs.toFixed(1)} µs, load ${(one.share * 100).toFixed(0)} %`,
@@ -85,5 +122,5 @@ export const playRounds = async <Name extends string>(
         `${sides[name].name}: the load's core was ${(share * 100).toFixed(0)} % full, so it was measured and not the side`,
       );
   }
-  return Object.fromEntries(names.map((name) => [name, roundsOf(all[name])])) as Record<Name, Rounds>;
+  return Object.fromEntries(names.map((name) => [name, roundsOf(all[name], accepted[name])])) as Record<Name, Rounds>;
 };

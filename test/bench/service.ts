@@ -81,9 +81,11 @@ const RAISED = {
 };
 
 const alive = new Set<ReturnType<typeof Bun.spawn>>();
-killAtTheEnd(() => {
+/** Ends those that a bench which failed left behind. */
+export const killServices = (): void => {
   for (const child of alive) child.kill("SIGKILL");
-});
+};
+killAtTheEnd(killServices);
 
 /** Starts the service on a directory, with the embedded simulator unless the environment names providers. */
 export const startService = async (options: ServiceOptions): Promise<Service> => {

@@ -1,11 +1,13 @@
 // Sides that are asked over HTTP: the service with its accounts, and a rung of the ladder.
+import { Database } from "bun:sqlite";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { dropScratch, killAtTheEnd, makeScratch } from "../scratch.ts";
 import { onServerCore } from "./machine.ts";
 import type { Side } from "./rounds.ts";
-import { ACCOUNTS, BODY, keyOf } from "./rungs/parts.ts";
+import { ACCOUNTS, BODY, keyOf, STORED } from "./rungs/parts.ts";
 import { endow, type Service, type ServiceOptions, startService, type Tenant, verify } from "./service.ts";
+import { stock } from "./stock.ts";
 
 export const headOf = (line: string, key: string, more = ""): string =>
   `${line} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${key}\r\n${more}`;
@@ -24,6 +26,22 @@ export const polls = (seen: readonly { id: string; key: string }[]): Side["strea
   body: "",
 });
 
+/** Whether a body is a generation's. */
+export const isGeneration = (body: string): boolean => (JSON.parse(body) as { object?: string }).object === "generation";
+
+/** Fills a directory with as many as every rung has. */
+export const fillStored = async (dir: string, tenants: readonly Tenant[]): Promise<void> =>
+  void (await stock(dir, tenants, STORED));
+
+/** @throws unless a database has a row for each that was answered 202. */
+export const insistOnRows = (side: string, path: string, accepted: number): void => {
+  const db = new Database(path, { readonly: true });
+  const rows = db.query<{ count: number }, []>("SELECT count(*) AS count FROM generation").get()?.count ?? 0;
+  db.close();
+  if (rows < STORED + accepted)
+    throw new Error(`${side} said of ${accepted} that they are stored, and has ${rows - STORED} rows`);
+};
+
 /** Puts an answer down for a rung that sends it again: `text:` its body, `copy:` its headers as well. @returns the file. */
 export const keepAnswer = async (response: Response): Promise<string> => {
   const path = join(makeScratch("bench-answer-"), "answer.json");
@@ -32,11 +50,13 @@ export const keepAnswer = async (response: Response): Promise<string> => {
 };
 
 const alive = new Set<ReturnType<typeof Bun.spawn>>();
-killAtTheEnd(() => {
+/** Ends those that a bench which failed left behind. */
+export const killRungs = (): void => {
   for (const child of alive) child.kill("SIGKILL");
-});
+};
+killAtTheEnd(killRungs);
 
-export type Rung = { port: number; pid: number; keys: readonly string[]; stop(): void };
+export type Rung = { dir: string; port: number; pid: number; keys: readonly string[]; stop(): void };
 
 const SERVER = join(import.meta.dir, "rungs/server.ts");
 
@@ -47,6 +67,8 @@ export const startRung = async (name: string, script = SERVER): Promise<Rung> =>
     stdin: "ignore",
     stdout: "pipe",
     stderr: "inherit",
+    // As the binary is built, and as the ladder that this one is held against runs.
+    env: { ...process.env, NODE_ENV: "production" },
   });
   alive.add(child);
   let said = "";
@@ -55,7 +77,7 @@ export const startRung = async (name: string, script = SERVER): Promise<Rung> =>
     const port = /^ready (\d+)$/m.exec(said)?.[1];
     if (port !== undefined)
       return {
-        ...{ port: Number(port), pid: child.pid, keys: Array.from({ length: ACCOUNTS }, (_, account) => keyOf(account)) },
+        ...{ dir, port: Number(port), pid: child.pid, keys: Array.from({ length: ACCOUNTS }, (_, account) => keyOf(account)) },
         stop: () => {
           child.kill("SIGKILL");
           alive.delete(child);

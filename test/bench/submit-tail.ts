@@ -1,7 +1,7 @@
 // The tail of a mixed load: 1,000 submissions and 1,000 polls a second, whatever the answers take, against the same on the ceiling rung.
 import { type Bench, hold } from "./bench.ts";
-import { playRounds } from "./rounds.ts";
-import { IN_LINE, polls, startRung, submissions, submitSome, withService } from "./sides.ts";
+import { beside, playRounds } from "./rounds.ts";
+import { fillStored, IN_LINE, isGeneration, polls, startRung, submissions, submitSome, withService } from "./sides.ts";
 
 const RATE = 2_000;
 const CONNECTIONS = 128;
@@ -11,35 +11,41 @@ export const submitTail: Bench = {
   name: "submit-tail",
   compares: "1,000 submissions/s and 1,000 polls/s, open loop: the service / the same mix on the ceiling rung",
   run: (env) =>
-    withService({ env: IN_LINE }, async (stage) => {
-      const rung = await startRung("ceiling");
-      const seen = await submitSome(stage, POLLED);
-      const there = Array.from({ length: POLLED }, (_, n) => ({
-        id: `gen_seed${n}`,
-        key: rung.keys[n % rung.keys.length] ?? "",
-      }));
-      const sides = {
-        ours: {
-          ...{ name: "the service", port: stage.service.port, pids: [stage.service.pid] },
-          streams: [submissions(stage.keys), polls(seen)],
-        },
-        other: {
-          ...{ name: "the ceiling", port: rung.port, pids: [rung.pid] },
-          streams: [submissions(rung.keys), polls(there)],
-        },
-      };
-      const { ours, other } = await playRounds(
-        sides,
-        { ...env, forMs: env.roundMs, connections: CONNECTIONS, rate: RATE },
-        (status) => status === "202" || status === "200",
-      );
-      rung.stop();
-      const row = (name: string, stream: number) =>
-        hold(
-          { name, unit: "µs p99", sides: "the service / the ceiling rung", target: 2, wants: "at most" },
-          ours.p99[stream] ?? Number.NaN,
-          other.p99[stream] ?? Number.NaN,
-        );
-      return [row("submit-tail", 0), row("submit-tail, polls", 1)];
-    }),
+    withService(
+      { env: IN_LINE },
+      async (stage) => {
+        const seen = await submitSome(stage, POLLED);
+        const rung = await startRung("ceiling");
+        const there = Array.from({ length: POLLED }, (_, n) => ({
+          id: `gen_seed${n}`,
+          key: rung.keys[n % rung.keys.length] ?? "",
+        }));
+        const { service, keys } = stage;
+        const sides = {
+          ours: { name: "the service", port: service.port, pids: [service.pid], streams: [submissions(keys), polls(seen)] },
+          other: { name: "the ceiling", port: rung.port, pids: [rung.pid], streams: [submissions(rung.keys), polls(there)] },
+        };
+        const plan = { ...env, forMs: env.roundMs, connections: CONNECTIONS, rate: RATE, isBody: isGeneration };
+        try {
+          const { ours, other } = await playRounds(sides, plan, (status) => status === "202" || status === "200");
+          const row = (name: string, stream: number) =>
+            hold(
+              {
+                name,
+                unit: "µs p99",
+                sides: "the service / the ceiling rung",
+                target: 2,
+                wants: "at most",
+                ...beside({ ours, other }),
+              },
+              ours.p99[stream] ?? Number.NaN,
+              other.p99[stream] ?? Number.NaN,
+            );
+          return [row("submit-tail", 0), row("submit-tail, polls", 1)];
+        } finally {
+          rung.stop();
+        }
+      },
+      fillStored,
+    ),
 };

@@ -185,6 +185,9 @@ export const playLives = <Name extends string>(
 
 /** Two that share a core take it from each other in bursts of a second: their rounds are long, and what counts is the whole of them. */
 const LONGER = 5;
+/** What playing together takes at most, ms. */
+export const longestMs = ({ lives: { rounds, roundMs, warmAtMostMs } }: Pick<Env, "lives">): number =>
+  warmAtMostMs + 2 * rounds * roundMs * LONGER;
 const wholeOf = (spread: Spread): Spread => {
   const mean = spread.each.reduce((sum, one) => sum + one, 0) / spread.each.length;
   return { ...spread, median: mean, each: [mean] };

@@ -233,6 +233,14 @@ describe("an answer", () => {
     expect(sent).toBeLessThan(64 * 1_048_576);
   });
 
+  for (const heads of ["Content-Length: 10\r\nTransfer-Encoding: chunked", "Transfer-Encoding: chunked\r\nContent-Length: 10"])
+    test(`that says ${heads.replace("\r\n", ", ")} is bounded by what comes`, async () => {
+      const chunk = `800\r\n${"x".repeat(2_048)}\r\n`;
+      using wire = openWire({ asked: (s) => void s.write(`HTTP/1.1 200 OK\r\n${heads}\r\n\r\n${chunk.repeat(40)}0\r\n\r\n`) });
+      const called = await callProvider(post(wire.url), rules({ maxBytes: 1_000 }));
+      expect(called).toEqual({ kind: "broken", detail: "200, but over 1000 bytes" });
+    });
+
   test("that drips a byte at a time ends at the deadline of the whole call", async () => {
     const timers = new Set<ReturnType<typeof setInterval>>();
     using wire = openWire({

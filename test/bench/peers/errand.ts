@@ -1,6 +1,5 @@
 // What a peer's worker does with an order: the service's own upstream calls, pauses, picture, hash and file, without its logic and its journal.
-import { mkdir, open, rename } from "node:fs/promises";
-import { join } from "node:path";
+import { openKeep } from "../rungs/keep.ts";
 import type { Order } from "./front.ts";
 import type { Work } from "./queues.ts";
 
@@ -18,29 +17,8 @@ const KEY = { authorization: "Key bench" };
 const ask = async <T>(url: string): Promise<T> => (await (await fetch(url, { headers: KEY })).json()) as T;
 type Job = { request_id: string; status_url: string; response_url: string };
 
-const syncDirectory = async (path: string): Promise<void> => {
-  const directory = await open(path, "r");
-  await directory.sync();
-  await directory.close();
-};
-
-/** Written aside, synced, moved into place, the directories synced. */
-const keep = async (dir: string, id: string, bytes: Uint8Array): Promise<void> => {
-  const path = join(dir, "incoming", `${id}.part`);
-  const part = await open(path, "w", 0o600);
-  await part.write(bytes);
-  await part.sync();
-  await part.close();
-  const shard = join(dir, id.slice(0, 2));
-  const home = join(shard, id);
-  await mkdir(home, { recursive: true });
-  await rename(path, join(home, "1"));
-  await syncDirectory(home);
-  await syncDirectory(shard);
-};
-
 export const openErrand = async ({ base, endpoint, pollEveryMs, dir }: ErrandPlan): Promise<Work> => {
-  await mkdir(join(dir, "incoming"), { recursive: true });
+  const keep = await openKeep(dir);
   const [firstMs, longestMs] = pollEveryMs;
   return async ({ id, input }: Order) => {
     const headers = { "content-type": "application/json", ...KEY };
@@ -56,6 +34,6 @@ export const openErrand = async ({ base, endpoint, pollEveryMs, dir }: ErrandPla
     const bytes = await (await fetch(images[0]?.url ?? "", { keepalive: false, decompress: false })).bytes();
     await new Bun.Image(bytes).metadata();
     new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
-    await keep(dir, id, bytes);
+    await keep(id, bytes);
   };
 };

@@ -1,8 +1,7 @@
 // The bare loop, as a process: the upstream calls, picture, file and commits of a generation with no logic around them; told `begin` and `end` on standard input.
 import { Database } from "bun:sqlite";
-import { mkdirSync } from "node:fs";
-import { open, rename } from "node:fs/promises";
 import { join } from "node:path";
+import { openKeep } from "./keep.ts";
 
 export type LifecyclePlan = {
   dir: string;
@@ -21,9 +20,7 @@ export type LifecyclePlan = {
 };
 
 const plan = (await Bun.file(process.argv[2] ?? "").json()) as LifecyclePlan;
-const files = join(plan.dir, "files");
-const aside = join(files, "incoming");
-mkdirSync(aside, { recursive: true });
+const keep = await openKeep(join(plan.dir, "files"));
 
 const db = new Database(plan.database, { create: true, strict: true });
 // As the service opens its own.
@@ -64,26 +61,6 @@ const committed = (write: () => void): Promise<void> =>
   new Promise((done) => {
     if (waiting.push({ write, done }) === 1) setImmediate(flush);
   });
-
-const syncDirectory = async (path: string): Promise<void> => {
-  const directory = await open(path, "r");
-  await directory.sync();
-  await directory.close();
-};
-// Where the service would put them: the ids of the loop all begin alike.
-const home = join(files, "gen_00000");
-mkdirSync(home);
-await syncDirectory(files);
-/** As durable as the service's: the bytes, then the name. */
-const keep = async (id: string, bytes: Uint8Array): Promise<void> => {
-  const path = join(aside, `${id}.1.part`);
-  const part = await open(path, "wx", 0o600);
-  await part.write(bytes);
-  await part.sync();
-  await part.close();
-  await rename(path, join(home, `${id}.1`));
-  await syncDirectory(home);
-};
 
 const KEY = { authorization: "Key bench" };
 const ask = async <T>(url: string): Promise<T> => (await (await fetch(url, { headers: KEY })).json()) as T;

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type AnyElysia, Elysia } from "elysia";
 import { openGroupCommit, type Row } from "./group-commit.ts";
-import { ACCOUNTS, accountOf, accountsByKey, answerJson, priceOf, Submission, shownOf } from "./parts.ts";
+import { ACCOUNTS, accountOf, accountsByKey, answerJson, BODY, priceOf, STORED, Submission, shownOf } from "./parts.ts";
 
 const UNAUTHORIZED = '{"error":{"code":"unauthorized","message":"Missing or invalid API key."}}';
 const [rung = "", dir = "."] = process.argv.slice(2);
@@ -60,15 +60,14 @@ const submissions = (admit: (row: Row) => Promise<number | undefined> | number |
 /** The bytes and headers of an answer of the service, with nothing before them. */
 const copyOf = (path: string) => {
   const { body, headers } = JSON.parse(readFileSync(path, "utf8")) as { body: string; headers: [string, string][] };
-  const given = Object.fromEntries(headers.filter(([name]) => !["content-length", "date"].includes(name)));
+  const given = new Headers(headers.filter(([name]) => !["content-length", "date"].includes(name)));
   const bytes = new TextEncoder().encode(body);
   listen(new Elysia(options).get("/*", () => new Response(bytes, { headers: given })));
 };
-/** The same as a ready string. */
+/** A ready string of the same size, with its type and no other header. */
 const textOf = (path: string) => {
-  const { body, headers } = JSON.parse(readFileSync(path, "utf8")) as { body: string; headers: [string, string][] };
-  const given = Object.fromEntries(headers.filter(([name]) => !["content-length", "date"].includes(name)));
-  listen(new Elysia(options).get("/v1/generations/:id", () => new Response(body, { headers: given })));
+  const { body } = JSON.parse(readFileSync(path, "utf8")) as { body: string };
+  listen(new Elysia(options).get("/v1/generations/:id", () => answerJson(200, body)));
 };
 
 /** A transaction for each request. */
@@ -85,11 +84,32 @@ const openTransactions = () => {
     for (let account = 0; account < ACCOUNTS; account += 1) addAccount.run(account);
   })();
   const insert = db.prepare("INSERT INTO generation (account, input, credits) VALUES (?1, ?2, ?3)");
+  db.transaction(() => {
+    for (let n = 0; n < STORED; n += 1) insert.run(n % ACCOUNTS, BODY, 55);
+  })();
   const hold = db.prepare("UPDATE account SET held = held + ?2 WHERE seq = ?1");
   return db.transaction((row: Row) => {
     hold.run(row.account, row.credits);
     return Number(insert.run(row.account, row.input, row.credits).lastInsertRowid);
   });
+};
+
+/** A handler with its body and one durable commit of one row. */
+const commits = () => {
+  const db = new Database(join(dir, "commits.db"), { create: true, strict: true });
+  db.run("PRAGMA journal_mode = WAL");
+  db.run("PRAGMA synchronous = FULL");
+  db.run("CREATE TABLE generation (seq INTEGER PRIMARY KEY, input TEXT NOT NULL)");
+  const insert = db.prepare("INSERT INTO generation (input) VALUES (?1)");
+  db.transaction(() => {
+    for (let n = 0; n < STORED; n += 1) insert.run(BODY);
+  })();
+  listen(
+    new Elysia(options).post("/v1/generations", ({ body }) => {
+      const seq = Number(insert.run(JSON.stringify(body)).lastInsertRowid);
+      return answerJson(202, JSON.stringify(shownOf(`gen_${seq.toString(36)}`, 55, "2026-01-01T00:00:00.000Z")));
+    }),
+  );
 };
 
 const RUNGS: Readonly<Record<string, () => void>> = {
@@ -101,6 +121,7 @@ const RUNGS: Readonly<Record<string, () => void>> = {
       new Elysia(options).post("/v1/generations", ({ body }) => answerJson(202, JSON.stringify(body)), { body: Submission }),
     ),
   key: () => submissions(() => 1),
+  commit: commits,
   transaction: () => submissions(openTransactions()),
   ceiling: () => submissions(openGroupCommit(join(dir, "ceiling.db"))),
 };
