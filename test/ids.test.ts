@@ -1,5 +1,6 @@
 // Ids carry their row number, never repeat, and keys know a typing error by their tail.
 import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
 import fc from "fast-check";
 import {
   continueGenerationSeqAfter,
@@ -54,6 +55,10 @@ describe("generation ids", () => {
       last = seq;
     }
     expect(Number.isSafeInteger(last)).toBe(true);
+  });
+  test("the first row number of a process whose clock is before all of them is 1: a hold is a movement below zero, and 0 has no such", () => {
+    const script = `import { newGenerationSeq } from ${JSON.stringify(join(import.meta.dir, "../src/ids.ts"))}; console.log(newGenerationSeq(0));`;
+    expect(Bun.spawnSync([process.execPath, "-e", script]).stdout.toString()).toBe("1\n");
   });
   test("row numbers follow those of the process before, whatever the clock says", () => {
     const before = newGenerationSeq(NOW_MS + 10_000_000);

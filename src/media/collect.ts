@@ -3,6 +3,7 @@ import { type Files, type Incoming, StorageRefused } from "../files/port.ts";
 import type { MediaKind, Output, ResultFile, StoredFile } from "../terms.ts";
 import { type ByteReader, rangeOf, Unreadable } from "./bytes.ts";
 import { type Clip, measureClip } from "./clip.ts";
+import { gathering } from "./gathering.ts";
 import { type FetchOptions, guardedFetch } from "./guarded-fetch.ts";
 import { openPool, type Pool } from "./pool.ts";
 import type { CollectOutcome, Media } from "./port.ts";
@@ -32,10 +33,6 @@ const SNIFF_BYTES = 64;
 /** Enough of most pictures to read their size, and of any, its writer's notes included. */
 const PICTURE_START_BYTES = 16 * 1024;
 const PICTURE_BYTES = 1024 * 1024;
-/** A file up to this size is written in one go, and measured without reading it back. */
-const GATHERED_BYTES = 1024 * 1024;
-/** One that drips in comes in more pieces than can be handed on at once. */
-const GATHERED_PIECES = 1000;
 /** `output.urls` has places 1 to 99 (§4.4). */
 const MOST_FILES = 99;
 
@@ -71,27 +68,6 @@ const readerOf = (incoming: Incoming, sizeBytes: number, whole: readonly Uint8Ar
 });
 
 type Received = { incoming: Incoming; stored: StoredFile; size?: { width: number; height: number }; clip?: Clip };
-
-/** Writes what comes: the first of it together, once that is much or all; the rest piece by piece. */
-const gathering = (incoming: Incoming) => {
-  let gathered: Uint8Array[] | null = [];
-  let bytes = 0;
-  const write = async (chunk: Uint8Array): Promise<void> => {
-    if (gathered === null) return incoming.write(chunk);
-    gathered.push(chunk);
-    bytes += chunk.length;
-    if (bytes <= GATHERED_BYTES && gathered.length < GATHERED_PIECES) return;
-    const first = gathered;
-    gathered = null;
-    await incoming.write(...first);
-  };
-  /** The whole, where it was small enough to be kept. */
-  const end = async (): Promise<readonly Uint8Array[] | undefined> => {
-    if (gathered !== null) await incoming.write(...gathered);
-    return gathered ?? undefined;
-  };
-  return { write, end };
-};
 
 /** Streams a body into `incoming`; returns its length and hash. @throws Unreadable, StorageRefused */
 const stream = async (response: Response, incoming: Incoming, kind: MediaKind, most: number, alive: () => void) => {
