@@ -2,13 +2,14 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { readSettings } from "../../src/config.ts";
+import { slotsWithin } from "../../src/providers/providers.ts";
 import { BENCHES } from "./all.ts";
 import type { Result } from "./bench.ts";
 import { figure, markdownOf } from "./table.ts";
 
 /** Where `npm run bench -- --out test/bench` leaves what it measured. */
 const FILE = join(import.meta.dir, "results.json");
-type Told = { results: Result[]; machine: string; commit: string; at: string };
+type Told = { results: Result[]; notes: Result[]; machine: string; commit: string; at: string };
 const told: Told | undefined = existsSync(FILE) ? (JSON.parse(readFileSync(FILE, "utf8")) as Told) : undefined;
 
 const tableOf = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
@@ -23,18 +24,22 @@ export const benchList = (): string =>
 export const benchResults = (): string =>
   told === undefined
     ? "Not run yet."
-    : `${told.at.slice(0, 10)}, ${told.machine}, commit ${told.commit}\n\n${markdownOf(told.results)}`;
+    : `${told.at.slice(0, 10)}, ${told.machine}, commit ${told.commit}\n\n![every ratio beside its target](targets.svg)\n\n${markdownOf([...told.results, ...told.notes])}`;
 
-const of = (name: string): Result | undefined => told?.results.find((one) => one.name === name);
+const of = (name: string): Result | undefined =>
+  [...(told?.results ?? []), ...(told?.notes ?? [])].find((one) => one.name === name);
 const SECONDS_PER_DAY = 86_400;
 /** What a client does per generation: it submits once, and polls while it waits. */
 const POLLS = 20;
 /** A modest disk: what it writes in a second without hurry, kB, and how many times it can be told to sync. */
 const DISK_KB_PER_S = 100_000;
 const DISK_SYNCS_PER_S = 200;
-/** Commits in the life of a generation, and generations that share one on a disk that is kept busy. */
-const COMMITS = 6;
+/** Each result file is synced by itself. Commits, and syncs of the directory of result files, are shared by all who wait for one. */
+const OWN_SYNCS = 1;
+const SHARED_SYNCS = 7;
 const SHARED_BY = 100;
+/** Submissions that one provider may have in flight, and what it takes to say yes, s. */
+const SUBMIT_S = 0.5;
 /** How long providers take for a picture and for a clip, s. */
 const PICTURE_S = 5;
 const CLIP_S = 90;
@@ -46,6 +51,7 @@ export const capacity = (): string => {
   const writtenKb = of("lifecycle, written")?.ours;
   if (lifeUs === undefined || pollUs === undefined || writtenKb === undefined) return "Not measured yet.";
   const { limits } = readSettings({}, {});
+  const { submits } = slotsWithin(Number.MAX_SAFE_INTEGER);
   const rows: [part: string, how: string, perS: number][] = [
     ["one core, whole lives", `${figure(lifeUs)} µs of CPU time each`, 1_000_000 / lifeUs],
     [
@@ -56,16 +62,18 @@ export const capacity = (): string => {
     ["one disk, bytes", `${figure(writtenKb)} kB each, of ${DISK_KB_PER_S / 1000} MB/s`, DISK_KB_PER_S / writtenKb],
     [
       "one disk, syncs",
-      `${COMMITS} commits each, one shared by ${SHARED_BY}, of ${DISK_SYNCS_PER_S} syncs/s`,
-      (DISK_SYNCS_PER_S * SHARED_BY) / COMMITS,
+      `${OWN_SYNCS} each, ${SHARED_SYNCS} more shared by ${SHARED_BY}, of ${DISK_SYNCS_PER_S} syncs/s one after the other`,
+      DISK_SYNCS_PER_S / (OWN_SYNCS + SHARED_SYNCS / SHARED_BY),
     ],
+    ["one provider, submissions", `${submits} in flight, ${SUBMIT_S} s each`, submits / SUBMIT_S],
     ["a route, pictures", `${limits.seats_per_route} seats, ${PICTURE_S} s each`, limits.seats_per_route / PICTURE_S],
     ["a route, clips", `${limits.seats_per_route} seats, ${CLIP_S} s each`, limits.seats_per_route / CLIP_S],
     ["all routes, pictures", `${limits.seats} seats, ${PICTURE_S} s each`, limits.seats / PICTURE_S],
     ["all routes, clips", `${limits.seats} seats, ${CLIP_S} s each`, limits.seats / CLIP_S],
   ];
-  return tableOf(
+  const inOrder = rows.toSorted(([, , a], [, , b]) => a - b);
+  return `${tableOf(
     ["part", "cost", "generations/s", "a day"],
     rows.map(([part, how, perS]) => [part, how, figure(perS), figure(perS * SECONDS_PER_DAY)]),
-  );
+  )}\n\nIn this order they are full: ${inOrder.map(([part]) => part).join("; ")}.`;
 };
