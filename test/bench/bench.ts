@@ -42,6 +42,8 @@ export type Env = {
   starts: number;
   /** The same of rounds of whole generations, each of which begins and ends with nothing in flight. */
   lives: { rounds: number; roundMs: number; warmAtMostMs: number };
+  /** A directory with a ladder whose ceiling ours is held against. */
+  yardstick?: string;
   /** Shows how far it is. */
   tell: (line: string) => void;
   /** Puts down a part of the bench that could not be had, beside the results of the others. */

@@ -10,11 +10,11 @@ export const stopAllHeard = (): void => {
 killAtTheEnd(stopAllHeard);
 
 /** Hears the lines of a process one at a time. */
-export const spawnHeard = (words: readonly string[]) => {
+export const spawnHeard = (words: readonly string[], set: Readonly<Record<string, string>> = {}) => {
   const child = Bun.spawn([...words], {
     ...{ stdin: "pipe", stdout: "pipe", stderr: "inherit" },
     // As many requests in flight as the service allows itself.
-    env: { ...process.env, NODE_ENV: "production", BUN_CONFIG_MAX_HTTP_REQUESTS: "4096" },
+    env: { ...process.env, NODE_ENV: "production", BUN_CONFIG_MAX_HTTP_REQUESTS: "4096", ...set },
   });
   alive.add(child);
   const chunks = child.stdout.getReader();
