@@ -118,7 +118,7 @@ export type Lives = { [Figure in keyof Round]: Spread };
 
 /**
  * Plays pairs of rounds until so many count. The runtime compiles in bursts, long after most of it is done: a pair in which one side's code was
- * still compiled is played again, up to as many times as there are rounds.
+ * still compiled is played again, up to half as many times as there are rounds.
  */
 const playPairs = async <Name extends string>(
   turns: Readonly<Record<Name, Turn>>,
@@ -131,7 +131,7 @@ const playPairs = async <Name extends string>(
   const counted: Record<Name, Round>[] = [];
   for (let at = 0, again = 0; counted.length < rounds; at += 1) {
     const played = await pair(at);
-    const isCold = names.some((name) => played[name].compiled >= WARM_SHARE) && again < rounds;
+    const isCold = names.some((name) => played[name].compiled >= WARM_SHARE) && again < Math.ceil(rounds / 2);
     if (isCold) again += 1;
     else counted.push(played);
     for (const name of names) {
