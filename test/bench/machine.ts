@@ -24,17 +24,20 @@ const allowedCores = (): number[] =>
 const [SERVER_CORE = 0, LOAD_CORE] = allowedCores();
 const CORES = availableParallelism();
 const canPin = LOAD_CORE !== undefined && Bun.which("taskset") !== null;
-const pinned = (core: number | undefined, words: readonly string[]): string[] =>
-  canPin ? ["taskset", "-c", String(core), ...words] : [...words];
+const BOTH_CORES = `${SERVER_CORE},${LOAD_CORE}`;
+const pinned = (cores: number | string | undefined, words: readonly string[]): string[] =>
+  canPin ? ["taskset", "-c", String(cores), ...words] : [...words];
 export const onServerCore = (words: readonly string[]): string[] => pinned(SERVER_CORE, words);
 export const onLoadCore = (words: readonly string[]): string[] => pinned(LOAD_CORE, words);
+/** For what runs by itself, before or after what is measured. */
+export const onBothCores = (words: readonly string[]): string[] => pinned(BOTH_CORES, words);
 
 const move = (pid: number, cores: string): void => {
   if (canPin) Bun.spawnSync(["taskset", "-acp", cores, String(pid)], { stdout: "ignore", stderr: "ignore" });
 };
 /** Lets running processes of the measured side use both cores, to be warm sooner, or keeps them to their own again. */
 export const spreadOut = (pids: readonly number[], isSpread: boolean): void => {
-  for (const pid of pids) move(pid, isSpread ? `${SERVER_CORE},${LOAD_CORE}` : String(SERVER_CORE));
+  for (const pid of pids) move(pid, isSpread ? BOTH_CORES : String(SERVER_CORE));
 };
 /** Takes this process, and what it starts without saying where, off the core of what is measured. */
 export const moveToLoadCore = (): void => move(process.pid, String(LOAD_CORE));

@@ -5,11 +5,19 @@ import { readSettings } from "../../src/config.ts";
 import { slotsWithin } from "../../src/providers/providers.ts";
 import { BENCHES } from "./all.ts";
 import type { Result } from "./bench.ts";
-import { figure, markdownOf } from "./table.ts";
+import { figure, markdownOf, type Unmeasured } from "./table.ts";
 
 /** Where `npm run bench -- --out test/bench` leaves what it measured. */
 const FILE = join(import.meta.dir, "results.json");
-type Told = { results: Result[]; notes: Result[]; machine: string; commit: string; at: string };
+type Told = {
+  results: Result[];
+  notes: Result[];
+  skipped: Unmeasured[];
+  failed: Unmeasured[];
+  machine: string;
+  commit: string;
+  at: string;
+};
 const told: Told | undefined = existsSync(FILE) ? (JSON.parse(readFileSync(FILE, "utf8")) as Told) : undefined;
 
 const tableOf = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
@@ -24,7 +32,7 @@ export const benchList = (): string =>
 export const benchResults = (): string =>
   told === undefined
     ? "Not run yet."
-    : `${told.at.slice(0, 10)}, ${told.machine}, commit ${told.commit}\n\n![every ratio beside its target](targets.svg)\n\n${markdownOf([...told.results, ...told.notes])}`;
+    : `${told.at.slice(0, 10)}, ${told.machine}, commit ${told.commit}\n\n![every ratio beside its target](targets.svg)\n\n${markdownOf([...told.results, ...told.notes], told)}`;
 
 const of = (name: string): Result | undefined =>
   [...(told?.results ?? []), ...(told?.notes ?? [])].find((one) => one.name === name);

@@ -6,11 +6,15 @@ import { builtBinary } from "../built.ts";
 import { namesOf, readFlags, refuse } from "../flags.ts";
 import { BENCHES } from "./all.ts";
 import { type Env, type Result, Skipped } from "./bench.ts";
+import { stopAllHeard } from "./child.ts";
 import { describeMachine, isInMemory, moveToLoadCore } from "./machine.ts";
+import { killServices } from "./service.ts";
+import { killRungs } from "./sides.ts";
 import { endKept } from "./stock.ts";
 import { pictureOf, tableOf, type Unmeasured } from "./table.ts";
+import { isLadder } from "./yardstick.ts";
 
-const HELP = `Usage: npm run bench -- [--short] [--only NAME,NAME] [--json] [--out DIR]
+const HELP = `Usage: npm run bench -- [--short] [--only NAME,NAME] [--json] [--out DIR] [--yardstick DIR]
 
 Measures the service beside a yardstick, in turns on the same machine, and holds the ratio of the two against its target. Server and
 load have a core each. Exit code 0: every target was met, and only peers that cannot be had here were left out.
@@ -19,6 +23,8 @@ load have a core each. Exit code 0: every target was met, and only peers that ca
   --only NAMES  these benches, separated by commas
   --json        the results as JSON on standard output, and nothing else there
   --out DIR     writes results.json, after each bench, and targets.svg there
+  --yardstick DIR
+                holds our ceiling of submission against the one of another ladder, in the bench \`submit\`
 
 ${BENCHES.map(({ name, compares }) => `  ${name.padEnd(16)} ${compares}`).join("\n")}
 
@@ -32,6 +38,7 @@ const values = readFlags({
   only: { type: "string" },
   json: { type: "boolean", default: false },
   out: { type: "string" },
+  yardstick: { type: "string" },
   help: { type: "boolean", default: false, short: "h" },
 });
 if (values.help) {
@@ -44,7 +51,8 @@ const names = BENCHES.map(({ name }) => name);
 const wanted = values.only === undefined ? names : namesOf("only", values.only, names);
 const chosen = BENCHES.filter(({ name }) => wanted.includes(name));
 
-const { out } = values;
+const { out, yardstick } = values;
+if (yardstick !== undefined && !isLadder(yardstick)) refuse(`--yardstick: there is no ladder in ${yardstick}`);
 if (out !== undefined)
   try {
     mkdirSync(out, { recursive: true });
@@ -100,6 +108,7 @@ for (const [at, bench] of chosen.entries()) {
     roundMs: values.short ? 500 : 2_000,
     starts: values.short ? 3 : 7,
     lives: values.short ? { rounds: 6, roundMs: 800, warmAtMostMs: 12_000 } : { rounds: 9, roundMs: 3_000, warmAtMostMs: 60_000 },
+    ...(yardstick === undefined ? {} : { yardstick }),
     tell: say,
     skip: (part, reason) => {
       skipped.push({ name: `${bench.name}, ${part}`, reason });
@@ -109,6 +118,10 @@ for (const [at, bench] of chosen.entries()) {
   await attempt(bench.name, say, async () => {
     measured.push(...(await bench.run(env)));
   });
+  // What a bench that failed left behind would disturb the next.
+  stopAllHeard();
+  killRungs();
+  killServices();
   keep();
 }
 await attempt("what was stocked", tell, () => endKept());

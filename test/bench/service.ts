@@ -4,7 +4,7 @@ import { BINARY, freePort, type Genrouter, run } from "../../proof/crash/process
 import { hashApiKey, newApiKey, newId } from "../../src/ids.ts";
 import { openSqliteStore } from "../../src/store/sqlite/client.ts";
 import { killAtTheEnd } from "../scratch.ts";
-import { onServerCore, residentBytes } from "./machine.ts";
+import { onBothCores, onServerCore, residentBytes } from "./machine.ts";
 
 export type Tenant = { accountSeq: number; keySeq: number; key: string };
 
@@ -132,6 +132,6 @@ export const startService = async (options: ServiceOptions): Promise<Service> =>
 
 /** Every bench that writes ends with it. @throws when an invariant does not hold. */
 export const verify = async (dir: string, genrouter: Genrouter = BINARY): Promise<void> => {
-  const { code, said } = await run([...genrouter, "verify", "--data", dir]);
+  const { code, said } = await run(onBothCores([...genrouter, "verify", "--data", dir]));
   if (code !== 0) throw new Error(`verify found something: ${said.slice(-800)}`);
 };
