@@ -49,11 +49,18 @@ export const signAnswer = (response: Response, requestId: string): Response => {
   return response;
 };
 
-/** JSON that is the same for everybody, with a strong validator over its bytes. */
-export type PublicJson = { bytes: Uint8Array; etag: string };
-export const publicJson = (value: unknown): PublicJson => {
+/** JSON that is the same for everybody, with a strong validator over its bytes; any web page may read it. */
+export type PublicJson = { bytes: Uint8Array; etag: string; headers: Headers };
+export const publicJson = (value: unknown, maxAgeS: number): PublicJson => {
   const bytes = new TextEncoder().encode(JSON.stringify(value));
-  return { bytes, etag: `"${new Bun.CryptoHasher("sha256").update(bytes).digest("base64url").slice(0, 22)}"` };
+  const etag = `"${new Bun.CryptoHasher("sha256").update(bytes).digest("base64url").slice(0, 22)}"`;
+  const headers = commonHeaders({
+    "cache-control": `public, max-age=${maxAgeS}`,
+    etag,
+    "access-control-allow-origin": "*",
+    "access-control-expose-headers": "ETag, Genrouter-Version, X-Request-Id",
+  });
+  return { bytes, etag, headers };
 };
 
 /** Whether `If-None-Match` names the ETag; weak comparison, as RFC 9110 asks for GET and HEAD. */
@@ -64,22 +71,11 @@ const isKnown = (request: Request, etag: string): boolean => {
   return sent.split(",").some((one) => one.trim().replace(/^W\//, "") === etag);
 };
 
-/** Answers public JSON: 200, or 304 where the caller has it. Any web page may read it. */
-export const answerPublic = (json: PublicJson, request: Request, requestId: string, maxAgeS: number): Response => {
-  const known = isKnown(request, json.etag);
-  return new Response(known ? null : json.bytes, {
-    status: known ? 304 : 200,
-    headers: {
-      "content-type": "application/json",
-      "cache-control": `public, max-age=${maxAgeS}`,
-      etag: json.etag,
-      "access-control-allow-origin": "*",
-      "access-control-expose-headers": "ETag, Genrouter-Version, X-Request-Id",
-      "genrouter-version": INTERFACE_VERSION,
-      "x-content-type-options": "nosniff",
-      "x-request-id": requestId,
-    },
-  });
+/** Answers public JSON: 200, or 304 where the caller has it. */
+export const answerPublic = ({ bytes, etag, headers }: PublicJson, request: Request, requestId: string): Response => {
+  headers.set("x-request-id", requestId);
+  const known = isKnown(request, etag);
+  return new Response(known ? null : bytes, { status: known ? 304 : 200, headers });
 };
 
 /** The preflight answer of the paths that any web page may read. */

@@ -74,8 +74,8 @@ export const routesOf = (parts: HttpParts, guard: KeyGuard): Route[] => {
   const list = modelList(parts.models);
   let printed: PublicJson | undefined;
   const document: Answer = (request, requestId) => {
-    printed ??= publicJson(openApiDocument());
-    return answerPublic(printed, request, requestId, OPENAPI_MAX_AGE_S);
+    printed ??= publicJson(openApiDocument(), OPENAPI_MAX_AGE_S);
+    return answerPublic(printed, request, requestId);
   };
   return [
     { path: "/v1/generations", answers: { POST: guard.keyed("generate", submission(parts.submit, linkTo)) } },

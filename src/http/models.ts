@@ -15,9 +15,9 @@ export const modelList = (models: Models): Answer => {
   return (request, requestId) => {
     const { entries, version } = models();
     if (printed === undefined || version !== printedVersion) {
-      printed = publicJson({ object: "list", data: entries });
+      printed = publicJson({ object: "list", data: entries }, MAX_AGE_S);
       printedVersion = version;
     }
-    return answerPublic(printed, request, requestId, MAX_AGE_S);
+    return answerPublic(printed, request, requestId);
   };
 };

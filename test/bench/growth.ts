@@ -8,7 +8,7 @@ import { beside, playRounds } from "./rounds.ts";
 import { type Service, startService } from "./service.ts";
 import { IN_LINE, polls, type Stage, submissions } from "./sides.ts";
 import { endStocked, makeStocked, type StockedHome, takeEnded } from "./stock.ts";
-import { playTogether } from "./turns.ts";
+import { playLives } from "./turns.ts";
 import { insistOnDelivery, ON_FAL, startSubmitter, withProvider } from "./upstream.ts";
 
 const FEW = 10_000;
@@ -16,6 +16,8 @@ const MANY = 10_000_000;
 const MANY_IN_SHORT = 1_000_000;
 /** A pace that both keep up with: what is compared is what a request costs, and few must stay few. */
 const RATE = 2_000;
+/** Warm sooner. */
+const WARM_RATE = 6_000;
 const CONNECTIONS = 64;
 const TARGET = 1.5;
 /** The provider counts by endpoint, so each side has one of its own; both are the same picture. */
@@ -60,7 +62,7 @@ export const growth: Bench = {
         ...{ helpers, player: players[name] },
       });
       const sides = { ours: sideOf("ours"), other: sideOf("other") };
-      const played = await playTogether(sides, env);
+      const played = await playLives(sides, env);
       for (const player of Object.values(players)) player.stop();
       await both(sides, (side) => insistOnDelivery(side, provider));
       await both(services, (service) => service.stop());
@@ -77,7 +79,7 @@ export const growth: Bench = {
         streams: [stream(homes[which])],
       });
       const sides = { ours: sideOf("ours"), other: sideOf("other") };
-      const plan = { ...env, forMs: env.roundMs, connections: CONNECTIONS, rate: RATE };
+      const plan = { ...env, forMs: env.roundMs, connections: CONNECTIONS, rate: RATE, warmRate: WARM_RATE };
       const { ours, other } = await playRounds(sides, plan, (status) => status === isRight);
       results.push(hold({ name, ...told, ...beside({ ours, other }) }, ours.cpuUs, other.cpuUs));
     };

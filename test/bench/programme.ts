@@ -104,10 +104,12 @@ for (const [at, bench] of chosen.entries()) {
   say(bench.compares);
   const env: Env = {
     isShort: values.short,
-    rounds: values.short ? 6 : 20,
+    rounds: values.short ? 5 : 10,
     roundMs: values.short ? 500 : 2_000,
-    starts: values.short ? 3 : 7,
-    lives: values.short ? { rounds: 6, roundMs: 800, warmAtMostMs: 12_000 } : { rounds: 9, roundMs: 3_000, warmAtMostMs: 60_000 },
+    starts: values.short ? 3 : 5,
+    lives: values.short
+      ? { rounds: 5, roundMs: 1_000, warmAtMostMs: 10_000 }
+      : { rounds: 7, roundMs: 3_000, warmAtMostMs: 60_000 },
     ...(yardstick === undefined ? {} : { yardstick }),
     tell: say,
     skip: (part, reason) => {

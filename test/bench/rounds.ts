@@ -41,6 +41,8 @@ export type RoundsPlan = Pick<Plan, "connections" | "rate"> & {
   rounds: number;
   forMs: number;
   tell: (line: string) => void;
+  /** While it warms up; absent: as fast as it can. */
+  warmRate?: number;
   /** The caller says by itself what figures of a full generator mean. */
   mayBeFull?: boolean;
   /** Whether a body is what was asked for, of one answer per stream and round. */
@@ -96,13 +98,14 @@ export const playRounds = async <Name extends string>(
   const accepted = Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number>;
   const all = Object.fromEntries(names.map((name) => [name, [] as Measured[]])) as Record<Name, Measured[]>;
   const meters = Object.fromEntries(names.map((name) => [name, startMeter(sides[name])])) as Record<Name, Meter>;
-  const once = async (name: Name, warmMs: number, ms: number) => {
-    const one = await meters[name].measure({ connections, rate, warmMs, forMs: ms });
+  const once = async (name: Name, warmMs: number, ms: number, pace = rate) => {
+    const one = await meters[name].measure({ connections, rate: pace, warmMs, forMs: ms });
     accepted[name] += one.answered["202"] ?? 0;
     return one;
   };
   try {
-    for (const name of names) tell(`${sides[name].name} is warm after ${await warmUp(() => once(name, 0, WARM_MS))} s`);
+    for (const name of names)
+      tell(`${sides[name].name} is warm after ${await warmUp(() => once(name, 0, WARM_MS, plan.warmRate ?? null))} s`);
     for (let round = 0; round < rounds; round += 1)
       for (const name of round % 2 === 0 ? names : names.toReversed()) {
         const one = await once(name, SETTLE_MS, forMs);

@@ -118,7 +118,7 @@ export type Lives = { [Figure in keyof Round]: Spread };
 
 /**
  * Plays pairs of rounds until so many count. The runtime compiles in bursts, long after most of it is done: a pair in which one side's code was
- * still compiled is played again, up to half as many times as there are rounds.
+ * still compiled is played again, up to a third as many times as there are rounds.
  */
 const playPairs = async <Name extends string>(
   turns: Readonly<Record<Name, Turn>>,
@@ -131,7 +131,7 @@ const playPairs = async <Name extends string>(
   const counted: Record<Name, Round>[] = [];
   for (let at = 0, again = 0; counted.length < rounds; at += 1) {
     const played = await pair(at);
-    const isCold = names.some((name) => played[name].compiled >= WARM_SHARE) && again < Math.ceil(rounds / 2);
+    const isCold = names.some((name) => played[name].compiled >= WARM_SHARE) && again < Math.floor(rounds / 3);
     if (isCold) again += 1;
     else counted.push(played);
     for (const name of names) {
@@ -184,7 +184,7 @@ export const playLives = <Name extends string>(
 ): Promise<Record<Name, Lives>> => playTurns(turnsOf(sides), env);
 
 /** Two that share a core take it from each other in bursts of a second: their rounds are long, and what counts is the whole of them. */
-const LONGER = 5;
+const LONGER = 4;
 /** What playing together takes at most, ms. */
 export const longestMs = ({ lives: { rounds, roundMs, warmAtMostMs } }: Pick<Env, "lives">): number =>
   warmAtMostMs + 2 * rounds * roundMs * LONGER;

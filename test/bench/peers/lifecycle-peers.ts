@@ -41,7 +41,7 @@ const picturesIn = (dir: string): number =>
     .reduce((sum, shard) => sum + readdirSync(join(dir, shard)).length, 0);
 
 /** Whoever was paused is itself again after so long: what was due meanwhile is done. */
-const AWAKE_MS = 1_000;
+const AWAKE_MS = 400;
 /** While this player plays, after both have warmed up, others are paused: they share its core, and some of them look for work all the time. */
 const pausing = (player: Player, others: () => readonly number[]): Player => {
   let turns = 0;
