@@ -1,24 +1,13 @@
 // What the page of the benches prints: their list, the table of the last long run, and the capacity that follows from it.
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { readSettings } from "../../src/config.ts";
 import { slotsWithin } from "../../src/providers/providers.ts";
 import { BENCHES } from "./all.ts";
 import type { Result } from "./bench.ts";
-import { figure, markdownOf, type Unmeasured } from "./table.ts";
+import { readTold } from "./kept.ts";
+import { figure, markdownOf } from "./table.ts";
 
-/** Where `npm run bench -- --out test/bench` leaves what it measured. */
-const FILE = join(import.meta.dir, "results.json");
-type Told = {
-  results: Result[];
-  notes: Result[];
-  skipped: Unmeasured[];
-  failed: Unmeasured[];
-  machine: string;
-  commit: string;
-  at: string;
-};
-const told: Told | undefined = existsSync(FILE) ? (JSON.parse(readFileSync(FILE, "utf8")) as Told) : undefined;
+/** What `npm run bench -- --out test/bench` left. */
+const told = readTold(import.meta.dir);
 
 const tableOf = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map(() => "---"), ...rows].map((row) => `| ${row.join(" | ")} |`).join("\n");
@@ -32,7 +21,7 @@ export const benchList = (): string =>
 export const benchResults = (): string =>
   told === undefined
     ? "Not run yet."
-    : `${told.at.slice(0, 10)}, ${told.machine}, commit ${told.commit}\n\n![every ratio beside its target](targets.svg)\n\n${markdownOf([...told.results, ...told.notes], told)}`;
+    : `${told.at.slice(0, 10)}, ${told.machine}, commit ${told.commit}${told.isShort ? ", the short setting" : ""}\n\n![every ratio beside its target](targets.svg)\n\n${markdownOf([...told.results, ...told.notes], told)}`;
 
 const of = (name: string): Result | undefined =>
   [...(told?.results ?? []), ...(told?.notes ?? [])].find((one) => one.name === name);

@@ -5,8 +5,9 @@ import { join } from "node:path";
 import { builtBinary } from "../built.ts";
 import { namesOf, readFlags, refuse } from "../flags.ts";
 import { BENCHES } from "./all.ts";
-import { type Env, type Result, Skipped } from "./bench.ts";
+import { type Env, Skipped } from "./bench.ts";
 import { stopAllHeard } from "./child.ts";
+import { keptOf, type Measured, NOTHING, RESULTS, type Told } from "./kept.ts";
 import { describeMachine, isInMemory, moveToLoadCore } from "./machine.ts";
 import { killServices } from "./service.ts";
 import { killRungs } from "./sides.ts";
@@ -22,7 +23,8 @@ load have a core each. Exit code 0: every target was met, and only peers that ca
   --short       fewer and shorter rounds, fewer rows
   --only NAMES  these benches, separated by commas
   --json        the results as JSON on standard output, and nothing else there
-  --out DIR     writes results.json, after each bench, and targets.svg there
+  --out DIR     writes results.json, after each bench, and targets.svg there; with --only, what others of the same
+                code and setting left there stays, so that a long run can be made in parts
   --yardstick DIR
                 holds our ceiling of submission against the one of another ladder, in the bench \`submit\`
 
@@ -71,17 +73,25 @@ const git = (...words: string[]) =>
 const isDirty = git("status", "--porcelain", "--untracked-files=no") !== "";
 const commit = `${git("rev-parse", "--short=12", "HEAD") || "unknown"}${isDirty ? "-dirty" : ""}`;
 const machine = describeMachine();
+/** Pages and pictures may change between the parts of a long run. */
+const sources = git("ls-tree", "-r", "--full-tree", "HEAD", "--", "src", "actors", "catalogue", "test/bench").split("\n");
+const isCode = (line: string) => /\.(ts|sql|json)$/.test(line) && !line.endsWith(RESULTS);
+const code = Bun.SHA256.hash(sources.filter(isCode).join("\n"), "hex").slice(0, 12);
 
-const measured: Result[] = [];
-const skipped: Unmeasured[] = [];
-const failed: Unmeasured[] = [];
+const before = out === undefined || values.only === undefined ? NOTHING : keptOf(out, { code, isShort: values.short }, wanted);
+const measured: Measured[] = [...before.measured];
+const skipped: Unmeasured[] = [...before.skipped];
+const failed: Unmeasured[] = [...before.failed];
 const judgedOf = () => measured.filter(({ isNote }) => !isNote);
-const told = () => ({
-  ...{ results: judgedOf(), notes: measured.filter(({ isNote }) => isNote), skipped, failed },
-  ...{ machine, commit, at: new Date().toISOString() },
-});
+const told = (): Told => {
+  const inOrder = measured.toSorted((a, b) => names.indexOf(a.bench) - names.indexOf(b.bench));
+  return {
+    ...{ results: inOrder.filter(({ isNote }) => !isNote), notes: inOrder.filter(({ isNote }) => isNote), skipped, failed },
+    ...{ machine, commit, code, isShort: values.short, at: new Date().toISOString() },
+  };
+};
 const keep = () => {
-  if (out !== undefined) writeFileSync(join(out, "results.json"), JSON.stringify(told(), null, 1));
+  if (out !== undefined) writeFileSync(join(out, RESULTS), JSON.stringify(told(), null, 1));
 };
 const fromMono = performance.now();
 const elapsed = () => `${Math.round((performance.now() - fromMono) / 1000)} s`;
@@ -92,9 +102,9 @@ const attempt = async (name: string, say: (line: string) => void, work: () => Pr
     await work();
   } catch (fault) {
     const reason = fault instanceof Error ? fault.message : String(fault);
-    if (!(fault instanceof Skipped)) failed.push({ name, reason });
-    else if (fault.isFault) failed.push({ name, reason: `not measured: ${reason}` });
-    else skipped.push({ name, reason });
+    if (!(fault instanceof Skipped)) failed.push({ name, bench: name, reason });
+    else if (fault.isFault) failed.push({ name, bench: name, reason: `not measured: ${reason}` });
+    else skipped.push({ name, bench: name, reason });
     say(`${fault instanceof Skipped ? "not measured" : "FAILED"}: ${reason}`);
   }
 };
@@ -113,12 +123,12 @@ for (const [at, bench] of chosen.entries()) {
     ...(yardstick === undefined ? {} : { yardstick }),
     tell: say,
     skip: (part, reason) => {
-      skipped.push({ name: `${bench.name}, ${part}`, reason });
+      skipped.push({ name: `${bench.name}, ${part}`, bench: bench.name, reason });
       say(`${part}: not measured: ${reason}`);
     },
   };
   await attempt(bench.name, say, async () => {
-    measured.push(...(await bench.run(env)));
+    for (const result of await bench.run(env)) measured.push({ ...result, bench: bench.name });
   });
   // What a bench that failed left behind would disturb the next.
   stopAllHeard();
@@ -132,10 +142,10 @@ const missed = judgedOf().filter(({ met }) => !met);
 if (values.json) print(JSON.stringify(told()));
 else {
   print(`${machine}, commit ${commit}, ${elapsed()}`);
-  print(tableOf(measured, { skipped, failed }));
+  print(tableOf([...told().results, ...told().notes], { skipped, failed }));
   if (skipped.length > 0) print(`${skipped.length} not measured`);
   print(`${judgedOf().length - missed.length} passed, ${missed.length + failed.length} failed`);
 }
 keep();
-if (out !== undefined) writeFileSync(join(out, "targets.svg"), pictureOf(measured, `${machine}, ${commit}`));
+if (out !== undefined) writeFileSync(join(out, "targets.svg"), pictureOf(told().results, `${machine}, ${commit}`));
 process.exit(missed.length + failed.length === 0 ? 0 : 1);

@@ -2,7 +2,7 @@
 import type { Result } from "./bench.ts";
 
 /** What there is no figure of, and why. */
-export type Unmeasured = { name: string; reason: string };
+export type Unmeasured = { name: string; bench: string; reason: string };
 export type Absent = { skipped: readonly Unmeasured[]; failed: readonly Unmeasured[] };
 const NONE: Absent = { skipped: [], failed: [] };
 
