@@ -86,7 +86,8 @@ export const pictureOf = (results: readonly Result[], title: string): string => 
   });
   const height = TOP + shown.length * ROW + 20;
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="sans-serif" font-size="12">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="sans-serif" font-size="12" role="img">`,
+    `<title>Every ratio beside its target: ${title}</title>`,
     `<rect width="${WIDTH}" height="${height}" fill="white"/>`,
     `<text x="10" y="20" font-size="14">${title}</text>`,
     `<text x="${middle.toFixed(0)}" y="40" text-anchor="middle" fill="#555">target</text>`,
