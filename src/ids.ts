@@ -105,15 +105,16 @@ const base62 = (value: bigint, chars: number): string => {
   return text;
 };
 
-const API_KEY = /^gr_(?:live|test)_[0-9A-Za-z]{49}$/;
-/** Characters of an API key. */
-export const API_KEY_CHARS = "gr_live_".length + 49;
+const BODY_CHARS = 43;
 const TAIL_CHARS = 6;
+const API_KEY = new RegExp(`^gr_(?:live|test)_[0-9A-Za-z]{${BODY_CHARS + TAIL_CHARS}}$`);
+/** Characters of an API key. */
+export const API_KEY_CHARS = "gr_live_".length + BODY_CHARS + TAIL_CHARS;
 const tailOf = (body: string): string => base62(BigInt(Bun.hash.crc32(body)), TAIL_CHARS);
 
 /** A new API key: `gr_live_` or `gr_test_`, 32 random bytes as 43 characters of base 62, and a CRC-32 tail of 6. */
 export const newApiKey = (mode: "live" | "test"): string => {
-  const body = `gr_${mode}_${base62(BigInt(`0x${randomBytes(32).toString("hex")}`), 43)}`;
+  const body = `gr_${mode}_${base62(BigInt(`0x${randomBytes(32).toString("hex")}`), BODY_CHARS)}`;
   return body + tailOf(body);
 };
 

@@ -24,7 +24,7 @@ export type Plan = {
   /** Requests per second whatever the answers take; null: each connection sends the next when it has its answer. */
   rate: number | null;
 };
-/** Of one stream. Times in µs from when a request was due to the last byte of its answer. */
+/** Of one stream. Times in µs from when a request was due to the last byte of its answer, or to the end of the round. */
 export type Times = { count: number; p50: number; p99: number; p999: number; max: number };
 export type Load = {
   perSecond: number;
@@ -35,8 +35,6 @@ export type Load = {
   answered: Record<string, number>;
   /** One body of each stream. */
   samples: string[];
-  /** Requests that were due and had no answer at the end: how long they had waited by then is among the times. */
-  unanswered: number;
   /** Connections that broke. */
   broken: number;
   streams: Times[];
@@ -223,7 +221,7 @@ const run = async (port: number, next: (line: Line) => string | Buffer, streams:
   const { user, system } = process.cpuUsage(cpu);
   isOver = true;
   const count = times.reduce((sum, one) => sum + one.count, 0);
-  // A side that stalls at the end of a round has not been quick.
+  // What was due and has no answer counts with what it has waited: a side that stalls at the end of a round has not been quick.
   const late = plan.rate === null ? [] : lines.map(({ line }) => line).filter((line) => !free.includes(line));
   for (const { stream, dueUs } of late) times[stream]?.add(untilUs - dueUs);
   for (const [n, dueUs] of overdue.entries()) times[n % streams]?.add(untilUs - dueUs);
@@ -234,7 +232,6 @@ const run = async (port: number, next: (line: Line) => string | Buffer, streams:
     statuses: Object.fromEntries(statuses),
     answered: Object.fromEntries(all),
     samples,
-    unanswered: late.length + overdue.length,
     broken,
     streams: times.map((one) => one.times()),
     share: (user + system) / elapsedUs,

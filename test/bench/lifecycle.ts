@@ -7,9 +7,8 @@ import { dropScratch, makeScratch } from "../scratch.ts";
 import { type Bench, hold } from "./bench.ts";
 import { seatedOn } from "./provided.ts";
 import { beside } from "./rounds.ts";
-import { ACCOUNTS } from "./rungs/parts.ts";
-import { type Stage, withService } from "./sides.ts";
-import { stock } from "./stock.ts";
+import { ACCOUNTS, STORED } from "./rungs/parts.ts";
+import { fillStored, type Stage, withService } from "./sides.ts";
 import { playLives } from "./turns.ts";
 import {
   IN_FLIGHT,
@@ -22,8 +21,6 @@ import {
   withProvider,
 } from "./upstream.ts";
 
-/** Generations that have ended before the first is measured, on both sides. */
-const STORED = 10_000;
 /** The loop's rows are made as large as the service's; what reaches the disk also depends on how many share a commit. */
 const MOST_WRITTEN = 1.25;
 /** A short run's patience with compilers is for services that are compared with each other; the loop is warm after seconds. */
@@ -86,6 +83,6 @@ export const lifecycle: Bench = {
         } as const;
         return [hold(held, ours.perSecond, other.perSecond), hold(told, ours.writtenKb, other.writtenKb)];
       };
-      return withService({ env: settings }, live, async (dir, tenants) => void (await stock(dir, tenants, STORED)));
+      return withService({ env: settings }, live, fillStored);
     }),
 };

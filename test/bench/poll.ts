@@ -1,13 +1,13 @@
 // Polls: the service against bare Elysia that sends a ready JSON string of the same size.
 import { type Bench, hold } from "./bench.ts";
 import { beside, playRounds } from "./rounds.ts";
+import { STORED } from "./rungs/parts.ts";
 import { IN_LINE, isGeneration, keepAnswer, polls, startRung, submitSome, withService } from "./sides.ts";
 import { stock } from "./stock.ts";
 
 const CONNECTIONS = 64;
 /** As many as a busy service answers for again and again. */
 const POLLED = 5_000;
-const STORED = 10_000;
 
 /**
  * What is polled of those that have ended is the newest, as clients poll them, which the service answers for out of memory; all ten thousand, more

@@ -116,6 +116,9 @@ const MOST_SHARE = 0.9;
 
 export type Lives = { [Figure in keyof Round]: Spread };
 
+/** So many pairs of rounds are played again at most. */
+const mostAgain = (rounds: number): number => Math.floor(rounds / 3);
+
 /**
  * Plays pairs of rounds until so many count. The runtime compiles in bursts, long after most of it is done: a pair in which one side's code was
  * still compiled is played again, up to a third as many times as there are rounds.
@@ -131,7 +134,7 @@ const playPairs = async <Name extends string>(
   const counted: Record<Name, Round>[] = [];
   for (let at = 0, again = 0; counted.length < rounds; at += 1) {
     const played = await pair(at);
-    const isCold = names.some((name) => played[name].compiled >= WARM_SHARE) && again < Math.floor(rounds / 3);
+    const isCold = names.some((name) => played[name].compiled >= WARM_SHARE) && again < mostAgain(rounds);
     if (isCold) again += 1;
     else counted.push(played);
     for (const name of names) {
@@ -187,7 +190,7 @@ export const playLives = <Name extends string>(
 const LONGER = 4;
 /** What playing together takes at most, ms. */
 export const longestMs = ({ lives: { rounds, roundMs, warmAtMostMs } }: Pick<Env, "lives">): number =>
-  warmAtMostMs + 2 * rounds * roundMs * LONGER;
+  warmAtMostMs + (rounds + mostAgain(rounds)) * roundMs * LONGER;
 const wholeOf = (spread: Spread): Spread => {
   const mean = spread.each.reduce((sum, one) => sum + one, 0) / spread.each.length;
   return { ...spread, median: mean, each: [mean] };

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { dropScratch, makeScratch } from "../../scratch.ts";
 import { type Bench, type Env, hold, type Result } from "../bench.ts";
 import { seatedOn } from "../provided.ts";
-import { type Stage, withService } from "../sides.ts";
-import { stock } from "../stock.ts";
+import { beside } from "../rounds.ts";
+import { fillStored, type Stage, withService } from "../sides.ts";
 import { type LifeSide, playLives } from "../turns.ts";
 import {
   IN_FLIGHT,
@@ -25,8 +25,6 @@ import { eachThatIsThere, PEER_KEYS, sidesOf, startPeer } from "./peer.ts";
 import type { QueueName } from "./queues.ts";
 import type { PeerSubmitterPlan } from "./submitter.ts";
 
-/** Generations that have ended before the first is measured, in the service; the queues begin empty, which is in their favour. */
-const STORED = 10_000;
 const PEERS: readonly { name: string; queue: QueueName; target: number }[] = [
   { name: "BullMQ", queue: "bullmq", target: 1 },
   { name: "pg-boss", queue: "pg-boss", target: 2.5 },
@@ -94,15 +92,13 @@ const against = async (
       throw new Error(
         `${name}: ${submitted} jobs were paid for, ${delivered} fetched, ${finished} finished, ${picturesIn(dir)} kept`,
       );
-    const cpuUs = { ours: seen.ours.cpuUs.median, other: seen.other.cpuUs.median };
     const held = {
       name: `lifecycle-peers, ${name}`,
       unit: "gen/s",
       sides: sidesOf(name, part),
       target,
       wants: "at least",
-      cpuUs,
-      share: { ours: seen.ours.share.median, other: seen.other.share.median },
+      ...beside(seen),
     } as const;
     return hold(held, seen.ours.perSecond, seen.other.perSecond);
   } finally {
@@ -115,7 +111,8 @@ const against = async (
 /**
  * 256 generations in flight on both sides, at the same provider, which takes no time; the same pauses between polls, the same picture,
  * written and synced in the same order. A peer makes two durable steps of a job, its accept and its end (and what its queue writes to
- * hand it out); the service makes six, so that it can go on after any of them, and holds and charges credits.
+ * hand it out); the service makes six, so that it can go on after any of them, and holds and charges credits. Ten thousand have ended in the
+ * service before the first is measured; the queues begin empty, which is in their favour.
  */
 export const lifecyclePeers: Bench = {
   name: "lifecycle-peers",
@@ -132,6 +129,6 @@ export const lifecyclePeers: Bench = {
         await insistOnDelivery(ours, provider);
         return results;
       };
-      return withService({ env: settings }, live, async (dir, tenants) => void (await stock(dir, tenants, STORED)));
+      return withService({ env: settings }, live, fillStored);
     }),
 };

@@ -4,7 +4,7 @@ import { type Bench, hold } from "../bench.ts";
 import { openCpu } from "../machine.ts";
 import { startMeter } from "../measure.ts";
 import { seatedOn } from "../provided.ts";
-import type { Side } from "../rounds.ts";
+import { beside, type Side } from "../rounds.ts";
 import { type Stage, withService } from "../sides.ts";
 import { type LifeSide, playTurns, type Round, type Turn, turnOf } from "../turns.ts";
 import { IN_FLIGHT, INPUT, insistOnDelivery, ON_REPLICATE, type Provider, startSubmitter, withProvider } from "../upstream.ts";
@@ -87,15 +87,13 @@ export const routing: Bench = {
         const seen = await playTurns({ ours: turnOf(ours), other: calls }, env).finally(() => calls.stop());
         player.stop();
         await insistOnDelivery(ours, provider);
-        const cpuUs = { ours: seen.ours.cpuUs.median, other: seen.other.cpuUs.median };
         const held = {
           name: "routing",
           unit: "req/s",
           sides: `the service / Portkey, ${IN_FLIGHT} at a time`,
           target: 1,
           wants: "at least",
-          cpuUs,
-          share: { ours: seen.ours.share.median, other: seen.other.share.median },
+          ...beside(seen),
         } as const;
         return [hold(held, seen.ours.perSecond, seen.other.perSecond)];
       };

@@ -1,10 +1,9 @@
 // Submission against queues: the service as shipped, and each peer behind the same door with its own durable accept.
 import { type Bench, type Env, hold, type Result } from "../bench.ts";
 import { startMeter } from "../measure.ts";
-import { playRounds, type Side } from "../rounds.ts";
-import { BODY, keyOf } from "../rungs/parts.ts";
-import { IN_LINE, submissions, withService } from "../sides.ts";
-import { stock } from "../stock.ts";
+import { beside, playRounds, type Side } from "../rounds.ts";
+import { BODY, keyOf, STORED } from "../rungs/parts.ts";
+import { fillStored, IN_LINE, submissions, withService } from "../sides.ts";
 import { installPeers } from "./packages.ts";
 import type { Storing } from "./parts.ts";
 import { eachThatIsThere, PEER_KEYS, sideOf, sidesOf, startPeer } from "./peer.ts";
@@ -12,8 +11,6 @@ import type { QueueName } from "./queues.ts";
 import { RESTATE_PATH, startRestate } from "./restate.ts";
 
 const CONNECTIONS = 64;
-/** Before anything is measured each side has so many. */
-const STORED = 10_000;
 /** Restate has no other way to be filled than its door. */
 const FILL_MS = 500;
 
@@ -77,9 +74,7 @@ const against = async (peer: Peer, ours: Side, env: Env): Promise<Result> => {
     const accepted = filled + seen.other.accepted;
     const stored = await part.stored();
     if (!(stored >= accepted)) throw new Error(`${name} said of ${accepted} that they are stored, and has ${stored}`);
-    const cpuUs = { ours: seen.ours.cpuUs.median, other: seen.other.cpuUs.median };
-    const share = { ours: seen.ours.share.median, other: seen.other.share.median };
-    const told = { unit: "req/s", sides: sidesOf(name, part), cpuUs, share } as const;
+    const told = { unit: "req/s", sides: sidesOf(name, part), ...beside(seen) } as const;
     const held = { ...told, name: `submit-peers, ${name}`, target, wants: "at least" } as const;
     return hold(isNote ? { ...held, isNote } : held, seen.ours.perSecond, seen.other.perSecond);
   } finally {
@@ -105,6 +100,6 @@ export const submitPeers: Bench = {
         const played = PEERS.filter(({ isNote }) => !(isNote && env.isShort));
         return eachThatIsThere(played, (peer) => against(peer, ours, env), env);
       },
-      async (dir, tenants) => void (await stock(dir, tenants, STORED)),
+      fillStored,
     ),
 };

@@ -34,15 +34,13 @@ export const verifyOnThreads = async (
   nowMs: number | null,
   tell?: (done: number, of: number) => void,
 ): Promise<CheckResult[]> => {
-  const isLong = (clause: number) => CLAUSES[clause]?.isLong ?? false;
-  const waiting = CLAUSES.map((_, at) => at).toSorted((a, b) => Number(isLong(b)) - Number(isLong(a)));
+  const waiting = [...CLAUSES.entries()].toSorted(([, a], [, b]) => Number(b.isLong ?? false) - Number(a.isLong ?? false));
   const offenders = new Map<Clause, JsonObject[]>();
   const verifiers = Array.from({ length: threadsFor(nowMs !== null) }, startVerifier);
   const work = async ({ run }: Verifier): Promise<void> => {
-    for (let clause = waiting.shift(); clause !== undefined; clause = waiting.shift()) {
-      const rows = await run({ path, nowMs, clause });
-      const one = CLAUSES[clause];
-      if (one) offenders.set(one, rows);
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const [at, clause] = next;
+      offenders.set(clause, await run({ path, nowMs, clause: at }));
       tell?.(offenders.size, CLAUSES.length);
     }
   };
