@@ -17,6 +17,8 @@ type Given = Readonly<Record<string, string>>;
 /** They watch each step towards what is written here at once as its end; what they guard is verified afterwards. */
 const STEPWISE = ["balance_moves", "posting_settles", "attempt_begins"];
 const LONGEST_LIFE_MS = 10 * 86_400_000;
+/** Of more copies than this the indexes are made last. */
+const LATE_INDEXES = 50_000;
 
 /**
  * What differs from copy to copy: one row of it for each, out of which one statement per table makes the rows of thousands, which
@@ -128,14 +130,19 @@ export const writeCopies = async (db: Database, plan: CopyPlan): Promise<void> =
     { name: "posting", rows: postings, given: books.added.slice(1).map(postingGiven) },
   ];
 
-  const guards = db
-    .query<{ name: string; sql: string }, []>("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'")
-    .all()
-    .filter(({ name }) => STEPWISE.includes(name));
+  const parts = db
+    .query<{ type: string; name: string; sql: string }, []>(
+      "SELECT type, name, sql FROM sqlite_schema WHERE type IN ('trigger', 'index') AND sql IS NOT NULL",
+    )
+    .all();
+  const guards = parts.filter(({ name }) => STEPWISE.includes(name));
+  // What is random is put in order once at the end, instead of every row finding its place among all others.
+  const indexes = plan.count > LATE_INDEXES ? parts.filter(({ type }) => type === "index") : [];
   db.run("PRAGMA foreign_keys = OFF");
   // They are slow, the sample passed them, and the integrity check of `verify` makes them on every row.
   db.run("PRAGMA ignore_check_constraints = ON");
   for (const { name } of guards) db.run(`DROP TRIGGER ${name}`);
+  for (const { name } of indexes) db.run(`DROP INDEX ${name}`);
   const columns = [...COPY_COLUMNS, ...books.added.map((_, at) => `hash_${at} TEXT`)];
   db.run(`CREATE TEMP TABLE copy (${columns}) STRICT`);
   const insert = db.prepare(`INSERT INTO temp.copy VALUES (${columns.map(() => "?")})`);
@@ -159,7 +166,7 @@ export const writeCopies = async (db: Database, plan: CopyPlan): Promise<void> =
   }
   books.close();
   db.run("DROP TABLE temp.copy");
-  for (const { sql } of guards) db.run(sql);
+  for (const { sql } of [...indexes, ...guards]) db.run(sql);
   db.run("PRAGMA ignore_check_constraints = OFF");
   db.run("PRAGMA foreign_keys = ON");
 };
