@@ -55,6 +55,20 @@ export type Bench = {
   /** Which of the two is which, for the list and for `--help`. */
   compares: string;
   run: (env: Env) => Promise<Result[]>;
+  /** What else the machine does meanwhile changes nothing but how long it takes. */
+  isPatient?: true;
+  /** How many that have ended it takes from what may be stocked ahead. */
+  takesEnded?: (isShort: boolean) => number;
+};
+
+/** In a short run a ratio near its target has more rounds than the others; in a long one all have enough. */
+export const closely = (env: Env, times = 2): Env => {
+  const more = env.isShort ? times : 1;
+  return {
+    ...env,
+    rounds: env.rounds * more,
+    lives: { ...env.lives, rounds: env.isShort ? env.lives.rounds + times : env.lives.rounds },
+  };
 };
 
 /** Could not be measured here; the reason is told, and the programme fails where `isFault`. */

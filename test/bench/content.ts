@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { askFigures } from "../../src/cli/control-client.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
-import { type Bench, hold, type Result, type Spread, spreadOf } from "./bench.ts";
+import { type Bench, closely, hold, type Result, type Spread, spreadOf } from "./bench.ts";
 import { residentBytes } from "./machine.ts";
 import { beside, playRounds } from "./rounds.ts";
 import { headOf, IN_LINE, type Rung, type Stage, startRung, withService } from "./sides.ts";
@@ -103,7 +103,7 @@ export const content: Bench = {
         ours: { name: "the service", port: service.port, pids: [service.pid], streams: [stream] },
         other: { name: "bare Bun.serve", port: rung.port, pids: [rung.pid], streams: [stream] },
       };
-      const plan = { ...env, forMs: env.roundMs, connections: CONNECTIONS, rate: null, mayBeFull: true };
+      const plan = { ...closely(env), forMs: env.roundMs, connections: CONNECTIONS, rate: null, mayBeFull: true };
       const { ours, other } = await playRounds(sides, plan, (status) => status === "200");
       const perCpuSecond = (cpuUs: Spread) => spreadOf(cpuUs.each.map((us) => 1e6 / us));
       await askFigures(dir, { collect: true });

@@ -14,10 +14,9 @@ import { insistOnDelivery, ON_FAL, startSubmitter, withProvider } from "./upstre
 const FEW = 10_000;
 const MANY = 10_000_000;
 const MANY_IN_SHORT = 1_000_000;
+const manyOf = (isShort: boolean): number => (isShort ? MANY_IN_SHORT : MANY);
 /** A pace that both keep up with: what is compared is what a request costs, and few must stay few. */
 const RATE = 2_000;
-/** Warm sooner. */
-const WARM_RATE = 6_000;
 const CONNECTIONS = 64;
 const TARGET = 1.5;
 /** The provider counts by endpoint, so each side has one of its own; both are the same picture. */
@@ -38,8 +37,9 @@ const stageOf = ({ dir, tenants }: StockedHome, service: Service): Stage => ({
 export const growth: Bench = {
   name: "growth",
   compares: "CPU time of a submission, a poll of a recent one and a whole life: 10,000,000 stored (1,000,000 in short) / 10,000",
+  takesEnded: manyOf,
   run: async (env) => {
-    const many = env.isShort ? MANY_IN_SHORT : MANY;
+    const many = manyOf(env.isShort);
     const homes: Two<StockedHome> = {
       ours: await takeEnded(many, env.tell),
       other: await makeStocked(FEW, "succeeded", { subject: PICTURES }),
@@ -79,7 +79,7 @@ export const growth: Bench = {
         streams: [stream(homes[which])],
       });
       const sides = { ours: sideOf("ours"), other: sideOf("other") };
-      const plan = { ...env, forMs: env.roundMs, connections: CONNECTIONS, rate: RATE, warmRate: WARM_RATE };
+      const plan = { ...env, forMs: env.roundMs, connections: CONNECTIONS, rate: RATE };
       const { ours, other } = await playRounds(sides, plan, (status) => status === isRight);
       results.push(hold({ name, ...told, ...beside({ ours, other }) }, ours.cpuUs, other.cpuUs));
     };

@@ -4,7 +4,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { DATABASE_FILE } from "../../src/store/sqlite/open.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
-import { type Bench, hold } from "./bench.ts";
+import { type Bench, closely, hold } from "./bench.ts";
 import { seatedOn } from "./provided.ts";
 import { beside } from "./rounds.ts";
 import { ACCOUNTS, STORED } from "./rungs/parts.ts";
@@ -54,8 +54,9 @@ export const lifecycle: Bench = {
           ours: { name: "the service", dir: stage.dir, model: ON_FAL, pid: stage.service.pid, helpers, player: submitter },
           other: { name: "the bare loop", dir, model: BY_LOOP, pid: loop.pid, helpers: [provider.pid], player: loop },
         };
-        const lives = { ...env.lives, warmAtMostMs: env.lives.warmAtMostMs * WARM_LONGER };
-        const { ours, other } = await playLives(sides, { ...env, lives });
+        const { lives } = closely(env);
+        const warmAtMostMs = lives.warmAtMostMs * WARM_LONGER;
+        const { ours, other } = await playLives(sides, { ...env, lives: { ...lives, warmAtMostMs } });
         submitter.stop();
         loop.stop();
         if (other.writtenKb.median > MOST_WRITTEN * ours.writtenKb.median)

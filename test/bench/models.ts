@@ -1,5 +1,5 @@
 // The model list: the service against bare Elysia sending the same bytes with the same headers.
-import { type Bench, hold } from "./bench.ts";
+import { type Bench, closely, hold } from "./bench.ts";
 import { beside, playRounds } from "./rounds.ts";
 import { IN_LINE, keepAnswer, startRung, withService } from "./sides.ts";
 
@@ -18,7 +18,7 @@ export const models: Bench = {
         ours: { name: "the service", port: service.port, pids: [service.pid], streams: [stream] },
         other: { name: "bare Elysia", port: rung.port, pids: [rung.pid], streams: [stream] },
       };
-      const plan = { ...env, forMs: env.roundMs, connections: CONNECTIONS, rate: null };
+      const plan = { ...closely(env), forMs: env.roundMs, connections: CONNECTIONS, rate: null };
       const { ours, other } = await playRounds(sides, plan, (status) => status === "200").finally(() => rung.stop());
       const told = { unit: "req/s", sides: "the service / bare Elysia", target: 0.85, wants: "at least" } as const;
       return [hold({ name: "models", ...told, ...beside({ ours, other }) }, ours.perSecond, other.perSecond)];

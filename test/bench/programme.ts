@@ -11,7 +11,7 @@ import { keptOf, type Measured, NOTHING, RESULTS, type Told } from "./kept.ts";
 import { describeMachine, isInMemory, moveToLoadCore } from "./machine.ts";
 import { killServices } from "./service.ts";
 import { killRungs } from "./sides.ts";
-import { endKept } from "./stock.ts";
+import { endKept, stockAhead } from "./stock.ts";
 import { pictureOf, tableOf, type Unmeasured } from "./table.ts";
 import { isLadder } from "./yardstick.ts";
 
@@ -114,11 +114,11 @@ for (const [at, bench] of chosen.entries()) {
   say(bench.compares);
   const env: Env = {
     isShort: values.short,
-    rounds: values.short ? 5 : 10,
+    rounds: values.short ? 3 : 10,
     roundMs: values.short ? 500 : 2_000,
     starts: values.short ? 3 : 5,
     lives: values.short
-      ? { rounds: 5, roundMs: 1_000, warmAtMostMs: 10_000 }
+      ? { rounds: 3, roundMs: 1_000, warmAtMostMs: 10_000 }
       : { rounds: 7, roundMs: 3_000, warmAtMostMs: 60_000 },
     ...(yardstick === undefined ? {} : { yardstick }),
     tell: say,
@@ -128,7 +128,10 @@ for (const [at, bench] of chosen.entries()) {
     },
   };
   await attempt(bench.name, say, async () => {
+    const taking = bench.isPatient ? chosen.slice(at + 1).find(({ takesEnded }) => takesEnded) : undefined;
+    const ahead = taking?.takesEnded && stockAhead(taking.takesEnded(values.short));
     for (const result of await bench.run(env)) measured.push({ ...result, bench: bench.name });
+    await ahead;
   });
   // What a bench that failed left behind would disturb the next.
   stopAllHeard();

@@ -41,8 +41,10 @@ export type RoundsPlan = Pick<Plan, "connections" | "rate"> & {
   rounds: number;
   forMs: number;
   tell: (line: string) => void;
-  /** While it warms up; absent: as fast as it can. */
-  warmRate?: number;
+  /** While it warms up, which is as fast as it can; absent: as many. */
+  warmConnections?: number;
+  /** When warming up ends though code is still compiled. */
+  warmAtMostMs?: number;
   /** The caller says by itself what figures of a full generator mean. */
   mayBeFull?: boolean;
   /** Whether a body is what was asked for, of one answer per stream and round. */
@@ -58,14 +60,14 @@ const SETTLE_MS = 100;
 /** A side is warm when in so many slices in a row next to no time went into compiling its code. */
 const WARM_MS = 500;
 const WARM_SLICES = 2;
-const MOST_SLICES = 40;
-const warmUp = async (slice: () => Promise<Measured>): Promise<number> => {
-  let slices = 0;
-  for (let warm = 0; slices < MOST_SLICES && warm < WARM_SLICES; slices += 1) {
+const WARM_AT_MOST_MS = 20_000;
+const warmUp = async (slice: () => Promise<Measured>, atMostMs = WARM_AT_MOST_MS): Promise<number> => {
+  let ms = 0;
+  for (let warm = 0; ms < atMostMs && warm < WARM_SLICES; ms += WARM_MS) {
     const { compiled } = await slice();
     warm = compiled < WARM_SHARE ? warm + 1 : 0;
   }
-  return (slices * WARM_MS) / 1000;
+  return ms / 1000;
 };
 
 /** A side that cannot keep half of a pace is not one whose times are worth comparing. */
@@ -98,17 +100,18 @@ export const playRounds = async <Name extends string>(
   const accepted = Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number>;
   const all = Object.fromEntries(names.map((name) => [name, [] as Measured[]])) as Record<Name, Measured[]>;
   const meters = Object.fromEntries(names.map((name) => [name, startMeter(sides[name])])) as Record<Name, Meter>;
-  const once = async (name: Name, warmMs: number, ms: number, pace = rate) => {
-    const one = await meters[name].measure({ connections, rate: pace, warmMs, forMs: ms });
+  const once = async (name: Name, asked: Plan) => {
+    const one = await meters[name].measure(asked);
     accepted[name] += one.answered["202"] ?? 0;
     return one;
   };
+  const warming = { connections: plan.warmConnections ?? connections, rate: null, warmMs: 0, forMs: WARM_MS };
   try {
     for (const name of names)
-      tell(`${sides[name].name} is warm after ${await warmUp(() => once(name, 0, WARM_MS, plan.warmRate ?? null))} s`);
+      tell(`${sides[name].name} is warm after ${await warmUp(() => once(name, warming), plan.warmAtMostMs)} s`);
     for (let round = 0; round < rounds; round += 1)
       for (const name of round % 2 === 0 ? names : names.toReversed()) {
-        const one = await once(name, SETTLE_MS, forMs);
+        const one = await once(name, { connections, rate, warmMs: SETTLE_MS, forMs });
         insistOnAnswers(sides[name].name, one, plan, isRight);
         all[name].push(one);
         tell(

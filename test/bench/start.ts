@@ -61,6 +61,7 @@ const startOurs = async (dir: string): Promise<number> => {
 export const start: Bench = {
   name: "start",
   compares: "from exec to the first 200 of /readyz, with 10,000 and with 1,000,000 stored / a bare compiled Bun.serve",
+  takesEnded: () => MANY,
   run: async (env) => {
     const scratch = makeScratch("bench-start-");
     const binary = await compileBare(scratch);

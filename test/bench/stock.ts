@@ -7,7 +7,7 @@ import { openBatch } from "../../src/store/sqlite/batch.ts";
 import { ownDatabase } from "../../src/store/sqlite/birth.ts";
 import { DATABASE_FILE, DEFAULT_PRAGMAS, openWriter } from "../../src/store/sqlite/open.ts";
 import type { StoredFile } from "../../src/terms.ts";
-import { dropScratch, makeScratch } from "../scratch.ts";
+import { dropScratch, killAtTheEnd, makeScratch } from "../scratch.ts";
 import { Skipped } from "./bench.ts";
 import { writeCopies } from "./copies.ts";
 import { CLIP, LIFE_MS, openLives, PICTURES, type StockStatus, type Subject } from "./lives.ts";
@@ -143,32 +143,62 @@ const keepFiles = async (dir: string, lives: readonly { id: string }[], files: r
 /** A directory of its own with accounts and stocked generations. */
 export type StockedHome = { dir: string; tenants: readonly Tenant[]; seen: readonly Stocked[]; drop(): void };
 
-export const makeStocked = async (
+type Contents = Pick<StockedHome, "tenants" | "seen">;
+
+const fillHome = async (
+  dir: string,
   count: number,
   status: StockStatus,
   { tell, subject }: Omit<StockOptions, "content">,
+): Promise<Contents> => {
+  const tenants = await endow(dir, ACCOUNTS);
+  const seen = await stock(dir, tenants, count, status, { ...(tell ? { tell } : {}), ...(subject ? { subject } : {}) });
+  return { tenants, seen };
+};
+
+export const makeStocked = async (
+  count: number,
+  status: StockStatus,
+  options: Omit<StockOptions, "content">,
 ): Promise<StockedHome> => {
   const home = makeScratch("bench-stock-");
   const dir = join(home, "data");
-  const tenants = await endow(dir, ACCOUNTS);
-  const seen = await stock(dir, tenants, count, status, { ...(tell ? { tell } : {}), ...(subject ? { subject } : {}) });
-  return { dir, tenants, seen, drop: () => dropScratch(home) };
+  return { dir, ...(await fillHome(dir, count, status, options)), drop: () => dropScratch(home) };
 };
 
-/** Directories that a bench gave back as it got them: filling a large one takes minutes. */
+/** Directories that were stocked ahead, or that a bench gave back as it got them: filling a large one takes minutes. */
 const kept = new Map<number, StockedHome>();
 
-/** A directory with so many that have ended: one that was given back, or a new one. */
+/** Fills a new directory with so many that have ended. */
+export const fillEnded = (dir: string, count: number, tell?: (line: string) => void): Promise<Contents> =>
+  fillHome(dir, count, "succeeded", { subject: PICTURES, ...(tell ? { tell } : {}) });
+
+const IN_A_PROCESS = join(import.meta.dir, "stock-ahead.ts");
+/** Makes, in a process of its own, what a later bench takes. Where that fails, whoever wants it tries by itself and says why. */
+export const stockAhead = async (count: number): Promise<void> => {
+  if (kept.has(count)) return;
+  const home = makeScratch("bench-stock-");
+  const dir = join(home, "data");
+  const child = Bun.spawn([process.execPath, IN_A_PROCESS, dir, String(count)], {
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "ignore",
+  });
+  killAtTheEnd(() => child.kill("SIGKILL"));
+  const said = await new Response(child.stdout).text();
+  if ((await child.exited) !== 0) return dropScratch(home);
+  const contents = JSON.parse(said) as Contents;
+  kept.set(count, { dir, ...contents, drop: () => dropScratch(home) });
+};
+
+/** A directory with so many that have ended: one that is there, or a new one. */
 export const takeEnded = async (count: number, tell: (line: string) => void): Promise<StockedHome> => {
   const known = kept.get(count);
   kept.delete(count);
   return known ?? makeStocked(count, "succeeded", { tell, subject: PICTURES });
 };
 /** Gives back a directory in which nothing was begun. */
-export const giveBackEnded = (count: number, home: StockedHome): void => {
-  kept.get(count)?.drop();
-  kept.set(count, home);
-};
+export const giveBackEnded = (count: number, home: StockedHome): void => void kept.set(count, home);
 
 /** Verifies a stocked directory and does away with it. */
 export const endStocked = async ({ dir, drop }: StockedHome): Promise<void> => {

@@ -3,6 +3,9 @@ import { type Bench, hold } from "./bench.ts";
 import { beside, playRounds } from "./rounds.ts";
 import { fillStored, IN_LINE, isGeneration, startRung, submissions, withService } from "./sides.ts";
 
+/** Warm sooner than with one. */
+const WARM_CONNECTIONS = 16;
+
 export const submitLatency: Bench = {
   name: "submit-latency",
   compares: "one connection: the service / a bare Elysia handler that writes its body in one durable SQLite commit",
@@ -15,7 +18,14 @@ export const submitLatency: Bench = {
           ours: { name: "the service", port: service.port, pids: [service.pid], streams: [submissions(keys)] },
           other: { name: "one commit", port: rung.port, pids: [rung.pid], streams: [submissions(rung.keys)] },
         };
-        const plan = { ...env, forMs: env.roundMs, connections: 1, rate: null, isBody: isGeneration };
+        const plan = {
+          ...env,
+          forMs: env.roundMs,
+          connections: 1,
+          warmConnections: WARM_CONNECTIONS,
+          rate: null,
+          isBody: isGeneration,
+        };
         try {
           const { ours, other } = await playRounds(sides, plan, (status) => status === "202");
           const told = { sides: "the service / one durable commit", ...beside({ ours, other }) };

@@ -1,7 +1,7 @@
 // Submission: the service as shipped against the ceiling rung, which stores one row per submission and nothing else.
 import { join } from "node:path";
 import { DATABASE_FILE } from "../../src/store/sqlite/open.ts";
-import { type Bench, hold } from "./bench.ts";
+import { type Bench, closely, hold } from "./bench.ts";
 import { beside, playRounds, type Side } from "./rounds.ts";
 import { fillStored, IN_LINE, insistOnRows, isGeneration, startRung, submissions, withService } from "./sides.ts";
 import { startYardstick } from "./yardstick.ts";
@@ -23,7 +23,7 @@ export const submit: Bench = {
             other: { name: "the ceiling", port: rung.port, pids: [rung.pid], streams: [submissions(rung.keys)] },
             ...(yardstick ? { yardstick } : {}),
           } as { ours: Side; other: Side; yardstick: Side };
-          const plan = { ...env, forMs: env.roundMs, connections: CONNECTIONS, rate: null, isBody: isGeneration };
+          const plan = { ...closely(env, 3), forMs: env.roundMs, connections: CONNECTIONS, rate: null, isBody: isGeneration };
           const { ours, other, yardstick: theirs } = await playRounds(sides, plan, (status) => status === "202");
           insistOnRows("the service", join(dir, DATABASE_FILE), ours.accepted);
           insistOnRows("the ceiling", join(rung.dir, "ceiling.db"), other.accepted);

@@ -20,7 +20,7 @@ import {
   startSubmitter,
   withProvider,
 } from "../upstream.ts";
-import { signalAll } from "./parts.ts";
+import { type Storing, signalAll } from "./parts.ts";
 import { eachThatIsThere, PEER_KEYS, sidesOf, startPeer } from "./peer.ts";
 import type { QueueName } from "./queues.ts";
 import type { PeerSubmitterPlan } from "./submitter.ts";
@@ -40,7 +40,7 @@ const picturesIn = (dir: string): number =>
 
 /** Whoever was paused is itself again after so long: what was due meanwhile is done. */
 const AWAKE_MS = 400;
-/** While this player plays, after both have warmed up, others are paused: they share its core, and some of them look for work all the time. */
+/** While this player plays, after all have warmed up, others are paused: they share its core, and some of them look for work all the time. */
 const pausing = (player: Player, others: () => readonly number[]): Player => {
   let turns = 0;
   return {
@@ -59,52 +59,64 @@ const pausing = (player: Player, others: () => readonly number[]): Player => {
   };
 };
 
-/** Plays the service against one queue. */
-const against = async (
-  { name, queue, target }: (typeof PEERS)[number],
-  { ours, provider, env }: { ours: LifeSide; provider: Provider; env: Env },
-): Promise<Result> => {
+type Opened = { name: string; target: number; part: Storing; side: LifeSide; insist(): Promise<void>; close(): Promise<void> };
+
+/** Starts a queue with its worker. */
+const open = async ({ name, queue, target }: (typeof PEERS)[number], provider: Provider, env: Env): Promise<Opened> => {
   const dir = makeScratch(`bench-${queue}-`);
   const model = { ...ON_FAL, endpoint: `bench/${queue}` };
   const errand = { base: provider.falUrl, endpoint: model.endpoint, pollEveryMs: POLL_EVERY_MS, dir };
   const part = await startPeer(queue, { worker: { errand, atATime: IN_FLIGHT } }, env.tell);
-  const service = typeof ours.pid === "number" ? [ours.pid] : ours.pid();
   const url = `http://127.0.0.1:${part.port}`;
   const plan: PeerSubmitterPlan = { url, keys: PEER_KEYS, body: BODY, inFlight: IN_FLIGHT };
   const player = await startPlayer(SUBMITTER, plan);
   const ended = async () => (await (await fetch(`${url}/ended`, { headers: { connection: "close" } })).json()) as number[];
-  const other: LifeSide = {
-    ...{ name, dir, model, pid: part.pids, helpers: [provider.pid, player.pid], player },
-    count: async (fromMs, toMs) => (await ended()).filter((atMs) => atMs >= fromMs && atMs < toMs).length,
+  return {
+    ...{ name, target, part },
+    side: {
+      ...{ name, dir, model, pid: part.pids, helpers: [provider.pid, player.pid], player },
+      count: async (fromMs, toMs) => (await ended()).filter((atMs) => atMs >= fromMs && atMs < toMs).length,
+    },
+    insist: async () => {
+      player.stop();
+      const finished = (await ended()).length;
+      const { submitted, delivered } = (await provider.counts()).endpoints[model.endpoint] ?? { submitted: 0, delivered: 0 };
+      if (finished !== submitted || delivered !== submitted || picturesIn(dir) !== submitted)
+        throw new Error(
+          `${name}: ${submitted} jobs were paid for, ${delivered} fetched, ${finished} finished, ${picturesIn(dir)} kept`,
+        );
+    },
+    close: async () => {
+      await part.stop();
+      dropScratch(dir);
+    },
   };
+};
+
+const OURS = "the service";
+const pidsOf = ({ pid }: LifeSide): readonly number[] => (typeof pid === "number" ? [pid] : pid());
+
+/** Plays the service and all queues in the same rounds. */
+const playAll = async (ours: LifeSide, peers: readonly Opened[], env: Env): Promise<Result[]> => {
+  const all = [ours, ...peers.map(({ side }) => side)];
+  const resting = (side: LifeSide) => all.filter((other) => other !== side).flatMap(pidsOf);
+  const sides = Object.fromEntries(
+    all.map((side) => [side.name, { ...side, player: pausing(side.player, () => resting(side)) }]),
+  );
+  // More of them share the cores while they warm up.
+  const lives = { ...env.lives, warmAtMostMs: (env.lives.warmAtMostMs * all.length) / 2 };
   try {
-    const seen = await playLives(
-      {
-        ours: { ...ours, player: pausing(ours.player, part.pids) },
-        other: { ...other, player: pausing(player, () => service) },
-      },
-      env,
-    );
-    player.stop();
-    const finished = (await ended()).length;
-    const { submitted, delivered } = (await provider.counts()).endpoints[model.endpoint] ?? { submitted: 0, delivered: 0 };
-    if (finished !== submitted || delivered !== submitted || picturesIn(dir) !== submitted)
-      throw new Error(
-        `${name}: ${submitted} jobs were paid for, ${delivered} fetched, ${finished} finished, ${picturesIn(dir)} kept`,
-      );
-    const held = {
-      name: `lifecycle-peers, ${name}`,
-      unit: "gen/s",
-      sides: sidesOf(name, part),
-      target,
-      wants: "at least",
-      ...beside(seen),
-    } as const;
-    return hold(held, seen.ours.perSecond, seen.other.perSecond);
+    const { [OURS]: mine, ...theirs } = await playLives(sides, { ...env, lives });
+    for (const { insist } of peers) await insist();
+    return peers.map(({ name, target, part }) => {
+      const played = theirs[name];
+      if (!mine || !played) throw new Error(`${name} was not played`);
+      const of = { unit: "gen/s", sides: sidesOf(name, part), target, wants: "at least" } as const;
+      const held = { ...of, ...beside({ ours: mine, other: played }), name: `lifecycle-peers, ${name}` };
+      return hold(held, mine.perSecond, played.perSecond);
+    });
   } finally {
-    signalAll(service, "SIGCONT");
-    await part.stop();
-    dropScratch(dir);
+    signalAll(all.flatMap(pidsOf), "SIGCONT");
   }
 };
 
@@ -123,11 +135,17 @@ export const lifecyclePeers: Bench = {
       const live = async (stage: Stage) => {
         const player = await startSubmitter(stage, ON_FAL);
         const helpers = [provider.pid, player.pid];
-        const ours: LifeSide = { name: "the service", dir: stage.dir, model: ON_FAL, pid: stage.service.pid, helpers, player };
-        const results = await eachThatIsThere(PEERS, (peer) => against(peer, { ours, provider, env }), env);
-        player.stop();
-        await insistOnDelivery(ours, provider);
-        return results;
+        const ours: LifeSide = { name: OURS, dir: stage.dir, model: ON_FAL, pid: stage.service.pid, helpers, player };
+        const peers: Opened[] = [];
+        try {
+          await eachThatIsThere(PEERS, async (peer) => void peers.push(await open(peer, provider, env)), env);
+          const results = peers.length === 0 ? [] : await playAll(ours, peers, env);
+          player.stop();
+          await insistOnDelivery(ours, provider);
+          return results;
+        } finally {
+          for (const { close } of peers) await close();
+        }
       };
       return withService({ env: settings }, live, fillStored);
     }),

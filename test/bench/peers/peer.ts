@@ -1,6 +1,6 @@
 // A peer that is a queue: its server, and its door (with a worker, where it is to work) on the same core.
 import { join } from "node:path";
-import { type Env, type Result, Skipped } from "../bench.ts";
+import { type Env, Skipped } from "../bench.ts";
 import { onServerCore } from "../machine.ts";
 import { ACCOUNTS, keyOf } from "../rungs/parts.ts";
 import { installPeers } from "./packages.ts";
@@ -83,16 +83,16 @@ export const sideOf = (name: string, part: Part) => ({
 export const sidesOf = (name: string, { server }: Pick<Storing, "server">): string =>
   `the service / ${name}${server === undefined ? "" : ` on ${server}`}`;
 
-/** Measures against each peer that can be had, one after the other. */
-export const eachThatIsThere = async <Peer extends { name: string }>(
+/** Does something with each peer that can be had, one after the other. */
+export const eachThatIsThere = async <Peer extends { name: string }, T>(
   peers: readonly Peer[],
-  against: (peer: Peer) => Promise<Result>,
+  work: (peer: Peer) => Promise<T>,
   { skip }: Pick<Env, "skip">,
-): Promise<Result[]> => {
-  const results: Result[] = [];
+): Promise<T[]> => {
+  const results: T[] = [];
   for (const peer of peers)
     try {
-      results.push(await against(peer));
+      results.push(await work(peer));
     } catch (fault) {
       if (!(fault instanceof Skipped) || fault.isFault) throw fault;
       skip(peer.name, fault.message);

@@ -52,7 +52,7 @@ export const startPostgres = async (): Promise<Server> => {
   const env = { LD_LIBRARY_PATH: join(native, "lib"), HOME: home };
   const program = (name: string) => [...humbly, join(native, "bin", name), "-D", cluster];
   const made = await run(
-    [...program("initdb"), "--auth=trust", `--username=${POSTGRES_USER}`, "--encoding=UTF8", "--no-locale"],
+    [...program("initdb"), "--no-sync", "--auth=trust", `--username=${POSTGRES_USER}`, "--encoding=UTF8", "--no-locale"],
     env,
   );
   if (made.code !== 0) throw new NoPeer(`PostgreSQL cannot make its cluster: ${made.said.trim().slice(-400)}`);
