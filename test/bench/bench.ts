@@ -55,6 +55,8 @@ export type Bench = {
   /** Which of the two is which, for the list and for `--help`. */
   compares: string;
   run: (env: Env) => Promise<Result[]>;
+  /** Nothing of it is held against a target: short runs leave it out, unless it is asked for. */
+  isTold?: true;
   /** What else the machine does meanwhile changes nothing but how long it takes. */
   isPatient?: true;
   /** How many that have ended it takes from what may be stocked ahead. */

@@ -4,8 +4,6 @@ import { beside, playRounds, type Side } from "./rounds.ts";
 import { fillStored, headOf, IN_LINE, type Rung, startRung, submissions, withService } from "./sides.ts";
 
 const CONNECTIONS = 64;
-/** Nothing is held against it, so a short run takes it as warm as it is by then. */
-const WARM_AT_MOST_MS = 1_500;
 /** At this share of its core the generator is the bottleneck. */
 const MOST_SHARE = 0.9;
 
@@ -28,6 +26,7 @@ export const ladder: Bench = {
   name: "ladder",
   compares:
     "bare Bun.serve, bare Elysia, + body, + schema, + key, + one transaction each, + group commit, the service; told, not judged",
+  isTold: true,
   run: (env) =>
     withService(
       { env: IN_LINE },
@@ -48,7 +47,6 @@ export const ladder: Bench = {
             ...env,
             mayBeFull: true,
             rounds: Math.ceil(env.rounds / 2),
-            ...(env.isShort ? { warmAtMostMs: WARM_AT_MOST_MS } : {}),
             forMs: env.roundMs,
             connections: CONNECTIONS,
             rate: null,

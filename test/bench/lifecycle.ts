@@ -54,7 +54,7 @@ export const lifecycle: Bench = {
           ours: { name: "the service", dir: stage.dir, model: ON_FAL, pid: stage.service.pid, helpers, player: submitter },
           other: { name: "the bare loop", dir, model: BY_LOOP, pid: loop.pid, helpers: [provider.pid], player: loop },
         };
-        const { lives } = closely(env);
+        const { lives } = closely(env, 4);
         const warmAtMostMs = lives.warmAtMostMs * WARM_LONGER;
         const { ours, other } = await playLives(sides, { ...env, lives: { ...lives, warmAtMostMs } });
         submitter.stop();

@@ -1,5 +1,5 @@
 // Polls: the service against bare Elysia that sends a ready JSON string of the same size.
-import { type Bench, closely, hold } from "./bench.ts";
+import { type Bench, hold } from "./bench.ts";
 import { beside, playRounds } from "./rounds.ts";
 import { STORED } from "./rungs/parts.ts";
 import { IN_LINE, isGeneration, keepAnswer, polls, startRung, submitSome, withService } from "./sides.ts";
@@ -33,7 +33,7 @@ export const poll: Bench = {
             ours: { name: "the service", port: stage.service.port, pids: [stage.service.pid], streams: [polls(seen)] },
             other: { name: "bare Elysia", port: rung.port, pids: [rung.pid], streams: [polls(seen)] },
           };
-          const plan = { ...closely(env), forMs: env.roundMs, connections: CONNECTIONS, rate: null, isBody: isGeneration };
+          const plan = { ...env, forMs: env.roundMs, connections: CONNECTIONS, rate: null, isBody: isGeneration };
           const { ours, other } = await playRounds(sides, plan, (status) => status === "200").finally(() => rung.stop());
           const told = { unit: "req/s", sides: "the service / bare Elysia", target, wants: "at least", ...more } as const;
           return hold({ name, ...told, ...beside({ ours, other }) }, ours.perSecond, other.perSecond);

@@ -43,8 +43,6 @@ export type RoundsPlan = Pick<Plan, "connections" | "rate"> & {
   tell: (line: string) => void;
   /** While it warms up, which is as fast as it can; absent: as many. */
   warmConnections?: number;
-  /** When warming up ends though code is still compiled. */
-  warmAtMostMs?: number;
   /** The caller says by itself what figures of a full generator mean. */
   mayBeFull?: boolean;
   /** Whether a body is what was asked for, of one answer per stream and round. */
@@ -61,9 +59,9 @@ const SETTLE_MS = 100;
 const WARM_MS = 500;
 const WARM_SLICES = 2;
 const WARM_AT_MOST_MS = 20_000;
-const warmUp = async (slice: () => Promise<Measured>, atMostMs = WARM_AT_MOST_MS): Promise<number> => {
+const warmUp = async (slice: () => Promise<Measured>): Promise<number> => {
   let ms = 0;
-  for (let warm = 0; ms < atMostMs && warm < WARM_SLICES; ms += WARM_MS) {
+  for (let warm = 0; ms < WARM_AT_MOST_MS && warm < WARM_SLICES; ms += WARM_MS) {
     const { compiled } = await slice();
     warm = compiled < WARM_SHARE ? warm + 1 : 0;
   }
@@ -107,8 +105,7 @@ export const playRounds = async <Name extends string>(
   };
   const warming = { connections: plan.warmConnections ?? connections, rate: null, warmMs: 0, forMs: WARM_MS };
   try {
-    for (const name of names)
-      tell(`${sides[name].name} is warm after ${await warmUp(() => once(name, warming), plan.warmAtMostMs)} s`);
+    for (const name of names) tell(`${sides[name].name} is warm after ${await warmUp(() => once(name, warming))} s`);
     for (let round = 0; round < rounds; round += 1)
       for (const name of round % 2 === 0 ? names : names.toReversed()) {
         const one = await once(name, { connections, rate, warmMs: SETTLE_MS, forMs });

@@ -83,19 +83,24 @@ export const sideOf = (name: string, part: Part) => ({
 export const sidesOf = (name: string, { server }: Pick<Storing, "server">): string =>
   `the service / ${name}${server === undefined ? "" : ` on ${server}`}`;
 
-/** Does something with each peer that can be had, one after the other. */
+/** Does something with each peer that can be had, with all at the same time. */
 export const eachThatIsThere = async <Peer extends { name: string }, T>(
   peers: readonly Peer[],
   work: (peer: Peer) => Promise<T>,
   { skip }: Pick<Env, "skip">,
 ): Promise<T[]> => {
-  const results: T[] = [];
-  for (const peer of peers)
+  const attempt = async (peer: Peer): Promise<T[]> => {
     try {
-      results.push(await work(peer));
+      return [await work(peer)];
     } catch (fault) {
       if (!(fault instanceof Skipped) || fault.isFault) throw fault;
       skip(peer.name, fault.message);
+      return [];
     }
-  return results;
+  };
+  const attempts = await Promise.allSettled(peers.map(attempt));
+  // All have ended by now, so that whoever closes what was opened finds all of it.
+  const failed = attempts.find((one) => one.status === "rejected");
+  if (failed) throw failed.reason;
+  return attempts.flatMap((one) => (one.status === "fulfilled" ? one.value : []));
 };

@@ -62,24 +62,33 @@ const fill = async (side: Side, filled: number): Promise<number> => {
   }
 };
 
-/** Plays the service against one peer. @throws also when the peer has less on disk than it said. */
-const against = async (peer: Peer, ours: Side, env: Env): Promise<Result> => {
-  const { name, target, isNote, stream, start } = peer;
-  const part = await start(env.tell);
-  try {
-    const other = Object.assign(sideOf(name, part), { streams: [stream] });
-    const filled = await fill(other, part.filled);
-    const plan = { ...env, forMs: env.roundMs, connections: CONNECTIONS, rate: null };
-    const seen = await playRounds({ ours, other }, plan, (status) => status === "202");
-    const accepted = filled + seen.other.accepted;
+type Opened = { peer: Peer; part: Storing };
+
+/** Plays the service and all peers in the same rounds. @throws also when a peer has less on disk than it said. */
+const playAll = async (ours: Side, opened: readonly Opened[], env: Env): Promise<Result[]> => {
+  const sides: Record<string, Side> = { [ours.name]: ours };
+  const filled = new Map<string, number>();
+  for (const { peer, part } of opened) {
+    const side = Object.assign(sideOf(peer.name, part), { streams: [peer.stream] });
+    filled.set(peer.name, await fill(side, part.filled));
+    sides[peer.name] = side;
+  }
+  const plan = { ...env, forMs: env.roundMs, connections: CONNECTIONS, rate: null };
+  const played = await playRounds(sides, plan, (status) => status === "202");
+  const mine = played[ours.name];
+  const results: Result[] = [];
+  for (const { peer, part } of opened) {
+    const { name, target, isNote } = peer;
+    const theirs = played[name];
+    if (!mine || !theirs) throw new Error(`${name} was not played`);
+    const accepted = (filled.get(name) ?? 0) + theirs.accepted;
     const stored = await part.stored();
     if (!(stored >= accepted)) throw new Error(`${name} said of ${accepted} that they are stored, and has ${stored}`);
-    const told = { unit: "req/s", sides: sidesOf(name, part), ...beside(seen) } as const;
+    const told = { unit: "req/s", sides: sidesOf(name, part), ...beside({ ours: mine, other: theirs }) } as const;
     const held = { ...told, name: `submit-peers, ${name}`, target, wants: "at least" } as const;
-    return hold(isNote ? { ...held, isNote } : held, seen.ours.perSecond, seen.other.perSecond);
-  } finally {
-    await part.stop();
+    results.push(hold(isNote ? { ...held, isNote } : held, mine.perSecond, theirs.perSecond));
   }
+  return results;
 };
 
 /**
@@ -96,9 +105,16 @@ export const submitPeers: Bench = {
       { env: IN_LINE },
       async ({ service, keys }) => {
         const ours: Side = { name: "the service", port: service.port, pids: [service.pid], streams: [submissions(keys)] };
-        // What is only told has its time in a long run.
         const played = PEERS.filter(({ isNote }) => !(isNote && env.isShort));
-        return eachThatIsThere(played, (peer) => against(peer, ours, env), env);
+        const opened: Opened[] = [];
+        try {
+          const open = async (peer: Peer) => void opened.push({ peer, part: await peer.start(env.tell) });
+          await eachThatIsThere(played, open, env);
+          const inOrder = opened.toSorted((a, b) => played.indexOf(a.peer) - played.indexOf(b.peer));
+          return inOrder.length === 0 ? [] : await playAll(ours, inOrder, env);
+        } finally {
+          for (const { part } of opened) await part.stop();
+        }
       },
       fillStored,
     ),
