@@ -85,7 +85,11 @@ export const openLog = (settings: Settings["log"]): Log => {
       timestamp: () => prefix,
       formatters: { level: (level) => ({ level }) },
     },
-    { write: (line) => void (printed += line) },
+    {
+      write: (line) => {
+        printed += line;
+      },
+    },
   );
   const flush = () => {
     if (waiting.length === 0) return;

@@ -4,8 +4,8 @@ import type { Model } from "../catalogue/schema.ts";
 import type { Clock } from "./clock.ts";
 import { type AdmitDeed, type AdmitOutcome, StoreFull } from "./deeds.ts";
 import { type CheckedInput, checkInput, checkMeasured } from "./quote/input.ts";
-import { makePlan, type Plan, type RouteState } from "./quote/plan.ts";
-import { priceRoutes } from "./quote/price.ts";
+import type { Plan, RouteState } from "./quote/plan.ts";
+import { openPlanner } from "./quote/planner.ts";
 import { Refusal, refuse } from "./refusal.ts";
 import { isSameRequest } from "./same-request.ts";
 import type { StoreReads } from "./store/store.ts";
@@ -86,17 +86,7 @@ export const openCorridor = (parts: CorridorParts): Submit => {
     );
   };
 
-  const planFor = (order: Order, model: Model, checked: CheckedInput, measured: readonly Measured[]): Plan =>
-    makePlan({
-      model,
-      checked,
-      measured,
-      prices: priceRoutes(model, checked, measured),
-      maxCostCredits: order.maxCostCredits,
-      maxWaitMs: order.maxWaitMs,
-      routeState: parts.routeState,
-      expectedMs: parts.expectedMs,
-    });
+  const plan = openPlanner(parts);
 
   const deedOf = (order: Order, model: Model, { added }: CheckedInput, plan: Plan): AdmitDeed => {
     const nowMs = parts.clock.nowMs();
@@ -136,12 +126,13 @@ export const openCorridor = (parts: CorridorParts): Submit => {
         measured = await parts.measure(checked.links);
       }
       checkMeasured(model, checked, measured);
-      const plan = planFor(order, model, checked, measured);
+      const { maxCostCredits, maxWaitMs } = order;
+      const planned = plan({ model, checked, measured, maxCostCredits, maxWaitMs });
       // Last, so that every refusal above is answered without it: nobody is to be charged who cannot be told.
       await presence?.heard();
       if (presence?.isGone()) refuse("invalid_request", "The connection closed before the generation was admitted.");
-      const outcome = await parts.admit(deedOf(order, model, checked, plan));
-      return answer(outcome, plan.reservedCredits);
+      const outcome = await parts.admit(deedOf(order, model, checked, planned));
+      return answer(outcome, planned.reservedCredits);
     } catch (caught) {
       // A full disk is the one fault of a commit that is certain: nothing was written.
       const fault = caught instanceof StoreFull ? new Refusal("busy", CLOSED.busy) : caught;

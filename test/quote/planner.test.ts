@@ -1,0 +1,97 @@
+// Plans that are made again and plans that are remembered: whatever was asked before, a request has the plan or the refusal that it would have alone.
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { modelEntry } from "../../catalogue/entry.ts";
+import type { Model } from "../../catalogue/schema.ts";
+import { makePlan, type RouteState } from "../../src/quote/plan.ts";
+import { openPlanner } from "../../src/quote/planner.ts";
+import { priceRoutes } from "../../src/quote/price.ts";
+import type { JsonObject } from "../../src/terms.ts";
+import { answerOf, catalogue, check, inputsFrom, lengthsFor, runs, shipped } from "./inputs.ts";
+
+type Step = {
+  input: JsonObject;
+  /** Of every clip of it. */
+  lengthMs: number;
+  maxCostCredits: number;
+  maxWaitMs: number | null;
+  /** A route of the model that changes before it is asked, and into what. */
+  change: { at: number; state: RouteState; expectedMs: number | undefined } | null;
+};
+
+/** Few different values, most of them without media, so that most requests are like one before. */
+const stepsOf = (model: Model): fc.Arbitrary<{ modelId: string; steps: Step[] }> => {
+  const entry = modelEntry(model, () => true);
+  const isMedia = (value: unknown) => Array.isArray(value) || (typeof value === "string" && value.startsWith("https://"));
+  const plain = inputsFrom(entry).map((input) =>
+    Object.fromEntries(Object.entries(input).filter(([, value]) => !isMedia(value))),
+  );
+  const inputs = fc.array(fc.oneof({ weight: 5, arbitrary: plain }, inputsFrom(entry)), { minLength: 1, maxLength: 2 });
+  return inputs.chain((few) => {
+    const step = fc.record({
+      input: fc
+        .tuple(fc.constantFrom(...few), fc.constantFrom("a word. ", "many words. ".repeat(160)))
+        .map(([input, more]) =>
+          typeof input.prompt === "string" ? { ...input, prompt: `${input.prompt.slice(0, 100)}${more}`.toWellFormed() } : input,
+        ),
+      lengthMs: fc.constantFrom(4_000, 4_000, 9_000),
+      maxCostCredits: fc.constantFrom(...Array(9).fill(10_000), 30),
+      maxWaitMs: fc.constantFrom(null, 20_000),
+      change: fc.option(
+        fc.record({
+          at: fc.nat(model.routes.length - 1),
+          state: fc.constantFrom<RouteState[]>("up", "up", "down", "unconfigured"),
+          expectedMs: fc.constantFrom(undefined, undefined, 1_000, 90_000),
+        }),
+        { freq: 6 },
+      ),
+    });
+    return fc.record({ modelId: fc.constant(model.id), steps: fc.array(step, { minLength: 2, maxLength: 12 }) });
+  });
+};
+
+test("whatever was planned before, a request has the plan or the refusal that it would have alone", () => {
+  let again = 0;
+  fc.assert(
+    fc.property(fc.oneof(...catalogue.models.map(stepsOf)), ({ modelId, steps }) => {
+      const model = shipped(modelId);
+      const states = model.routes.map((): RouteState => "up");
+      const times = model.routes.map((): number | undefined => undefined);
+      const placeOf = (routeId: string) => model.routes.findIndex(({ id }) => id === routeId);
+      const parts = {
+        routeState: (routeId: string) => states[placeOf(routeId)] ?? "up",
+        expectedMs: (routeId: string) => times[placeOf(routeId)],
+      };
+      const plan = openPlanner(parts);
+      const plans = new Set<unknown>();
+      for (const { input, lengthMs, maxCostCredits, maxWaitMs, change } of steps) {
+        if (change) [states[change.at], times[change.at]] = [change.state, change.expectedMs];
+        // Without its media an input may lack what it needs.
+        if (answerOf(() => check(model, input)) !== "accepted") continue;
+        const checked = check(model, input);
+        const measured = lengthsFor(checked, [lengthMs]);
+        const request = { model, checked, measured, maxCostCredits, maxWaitMs };
+        const alone = () => makePlan({ ...request, ...parts, prices: priceRoutes(model, checked, measured) });
+        let planned: unknown;
+        const answer = answerOf(() => {
+          planned = plan(request);
+        });
+        expect(answer).toBe(answerOf(alone));
+        if (answer === "accepted") expect(planned).toEqual(alone());
+        if (plans.has(planned)) again += 1;
+        if (planned !== undefined) plans.add(planned);
+      }
+    }),
+    runs(3_000),
+  );
+  // It would prove nothing if every request were planned anew.
+  expect(again).toBeGreaterThan(300);
+});
+
+test("two requests that differ only in their text have the same plan, not an equal one", () => {
+  const model = shipped("vidmodel-2.0-fast");
+  const plan = openPlanner({ routeState: () => "up", expectedMs: () => undefined });
+  const planOf = (prompt: string) =>
+    plan({ model, checked: check(model, { prompt }), measured: [], maxCostCredits: 10_000, maxWaitMs: null });
+  expect(planOf("a lighthouse")).toBe(planOf("a harbour at night"));
+});
