@@ -142,11 +142,11 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
       },
       {
         file: SUBMIT,
-        find: "      return answer(outcome, plan.reservedCredits);",
+        find: "      return answer(outcome, planned.reservedCredits);",
         put: `    const key = \`\${order.caller.accountSeq} \${order.idempotencyKey}\`;
     if (order.idempotencyKey !== null && !bound.has(key)) bound.set(key, outcome);
     const first = bound.get(key);
-    return answer(first?.kind === "insufficient_credits" ? first : outcome, plan.reservedCredits);`,
+    return answer(first?.kind === "insufficient_credits" ? first : outcome, planned.reservedCredits);`,
       },
     ],
     killer: "last-credit",
