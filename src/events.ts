@@ -72,7 +72,7 @@ const openStamp = () => {
  */
 export const openLog = (settings: Settings["log"]): Log => {
   const stamp = openStamp();
-  let waiting: { event: EventName; fields: EventFields; atMs: number }[] = [];
+  let waiting: { event: EventName; fields: string; atMs: number }[] = [];
   let prefix = "";
   let printed = "";
   const out = pino.destination({ dest: 2, sync: true });
@@ -97,8 +97,7 @@ export const openLog = (settings: Settings["log"]): Log => {
     waiting = [];
     printed = "";
     for (const { event, fields, atMs } of lines) {
-      const json = JSON.stringify(fields);
-      prefix = json === "{}" ? stamp(atMs) : `${stamp(atMs)},${json.slice(1, -1)}`;
+      prefix = fields === "{}" ? stamp(atMs) : `${stamp(atMs)},${fields.slice(1, -1)}`;
       logger[EVENTS[event]](event);
     }
     out.write(printed);
@@ -107,7 +106,7 @@ export const openLog = (settings: Settings["log"]): Log => {
   return (event, fields = {}) => {
     const level = EVENTS[event];
     if (!logger.isLevelEnabled(level)) return;
-    if (waiting.push({ event, fields, atMs: Date.now() }) === 1) setImmediate(flush);
+    if (waiting.push({ event, fields: JSON.stringify(fields), atMs: Date.now() }) === 1) setImmediate(flush);
     if (URGENT.has(level)) flush();
   };
 };

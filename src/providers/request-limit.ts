@@ -7,7 +7,7 @@ const UNRAISED = 256;
 /**
  * How long the runtime's allocator keeps freed memory before it gives it back, ms, and how often it looks for free blocks between
  * blocks in use. By itself it gives back at once, and looks ten times a second, for what the next requests take again with a
- * page fault each: a seventh of a service's time. An idle process still gives everything back, within these ten seconds.
+ * page fault each: a tenth of a service's time. After a peak an idle process has given it back within a minute.
  */
 const KEEPS_FREED = { MIMALLOC_PURGE_DELAY: "60000", MIMALLOC_PURGE_HOLES_MIN_INTERVAL: "60000" };
 

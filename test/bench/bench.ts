@@ -7,7 +7,7 @@ type Ends = Pick<Spread, "least" | "most">;
 
 /**
  * A ratio held against its target. `ratio` is ours to the other's, whichever way of the two is the better one; of rounds it is the median
- * of the ratios of neighbours, so that a machine which is slow for a while is slow for both.
+ * of the ratios of the same round, so that a machine which is slow for a while is slow for both.
  */
 export type Result = {
   name: string;

@@ -139,6 +139,8 @@ export const writeCopies = async (db: Database, plan: CopyPlan): Promise<void> =
   // What is random is put in order once at the end, instead of every row finding its place among all others.
   const indexes = plan.count > LATE_INDEXES ? parts.filter(({ type }) => type === "index") : [];
   db.run("PRAGMA foreign_keys = OFF");
+  // Putting millions of keys in order takes gigabytes.
+  if (indexes.length > 0) db.run("PRAGMA temp_store = FILE");
   // They are slow, the sample passed them, and the integrity check of `verify` makes them on every row.
   db.run("PRAGMA ignore_check_constraints = ON");
   for (const { name } of guards) db.run(`DROP TRIGGER ${name}`);

@@ -17,6 +17,8 @@ const MANY_IN_SHORT = 1_000_000;
 const manyOf = (isShort: boolean): number => (isShort ? MANY_IN_SHORT : MANY);
 /** A pace that both keep up with: what is compared is what a request costs, and few must stay few. */
 const RATE = 2_000;
+/** Warm sooner. */
+const WARM_RATE = 6_000;
 const CONNECTIONS = 64;
 const TARGET = 1.5;
 /** The provider counts by endpoint, so each side has one of its own; both are the same picture. */
@@ -79,7 +81,7 @@ export const growth: Bench = {
         streams: [stream(homes[which])],
       });
       const sides = { ours: sideOf("ours"), other: sideOf("other") };
-      const plan = { ...env, forMs: env.roundMs, connections: CONNECTIONS, rate: RATE };
+      const plan = { ...env, forMs: env.roundMs, connections: CONNECTIONS, rate: RATE, warmRate: WARM_RATE };
       const { ours, other } = await playRounds(sides, plan, (status) => status === isRight);
       results.push(hold({ name, ...told, ...beside({ ours, other }) }, ours.cpuUs, other.cpuUs));
     };

@@ -128,6 +128,7 @@ export const memory: Bench = {
   name: "memory",
   compares:
     "resident memory for each of 10,000 running, and of 100,000 running and put away, after full collections / 16 kB and 4 kB",
+  // Its limits of time are many times what it takes by itself.
   isPatient: true,
   run: async (env) => [...(await awake(env)), ...(await putAway(env))],
 };

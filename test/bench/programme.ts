@@ -20,7 +20,7 @@ const HELP = `Usage: npm run bench -- [--short] [--only NAME,NAME] [--json] [--o
 Measures the service beside a yardstick, in turns on the same machine, and holds the ratio of the two against its target. Server and
 load have a core each. Exit code 0: every target was met, and only peers that cannot be had here were left out.
 
-  --short       fewer and shorter rounds, fewer rows
+  --short       fewer and shorter rounds, fewer rows; what is only told is left out, unless it is named
   --only NAMES  these benches, separated by commas
   --json        the results as JSON on standard output, and nothing else there
   --out DIR     writes results.json, after each bench, and targets.svg there; with --only, what others of the same
@@ -132,8 +132,11 @@ for (const [at, bench] of chosen.entries()) {
   await attempt(bench.name, say, async () => {
     const taking = bench.isPatient ? chosen.slice(at + 1).find(({ takesEnded }) => takesEnded) : undefined;
     const ahead = taking?.takesEnded && stockAhead(taking.takesEnded(values.short));
-    for (const result of await bench.run(env)) measured.push({ ...result, bench: bench.name });
-    await ahead;
+    try {
+      for (const result of await bench.run(env)) measured.push({ ...result, bench: bench.name });
+    } finally {
+      await ahead;
+    }
   });
   // What a bench that failed left behind would disturb the next.
   stopAllHeard();

@@ -41,8 +41,10 @@ export type RoundsPlan = Pick<Plan, "connections" | "rate"> & {
   rounds: number;
   forMs: number;
   tell: (line: string) => void;
-  /** While it warms up, which is as fast as it can; absent: as many. */
+  /** While it warms up; absent: as many. */
   warmConnections?: number;
+  /** While it warms up; absent: as fast as it can. */
+  warmRate?: number;
   /** The caller says by itself what figures of a full generator mean. */
   mayBeFull?: boolean;
   /** Whether a body is what was asked for, of one answer per stream and round. */
@@ -103,7 +105,7 @@ export const playRounds = async <Name extends string>(
     accepted[name] += one.answered["202"] ?? 0;
     return one;
   };
-  const warming = { connections: plan.warmConnections ?? connections, rate: null, warmMs: 0, forMs: WARM_MS };
+  const warming = { connections: plan.warmConnections ?? connections, rate: plan.warmRate ?? null, warmMs: 0, forMs: WARM_MS };
   try {
     for (const name of names) tell(`${sides[name].name} is warm after ${await warmUp(() => once(name, warming))} s`);
     for (let round = 0; round < rounds; round += 1)

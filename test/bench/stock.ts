@@ -182,7 +182,7 @@ export const stockAhead = async (count: number): Promise<void> => {
   const child = Bun.spawn([process.execPath, IN_A_PROCESS, dir, String(count)], {
     stdin: "ignore",
     stdout: "pipe",
-    stderr: "ignore",
+    stderr: "inherit",
   });
   killAtTheEnd(() => child.kill("SIGKILL"));
   const said = await new Response(child.stdout).text();

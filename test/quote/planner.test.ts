@@ -50,42 +50,73 @@ const stepsOf = (model: Model): fc.Arbitrary<{ modelId: string; steps: Step[] }>
   });
 };
 
-test("whatever was planned before, a request has the plan or the refusal that it would have alone", () => {
-  let again = 0;
-  fc.assert(
-    fc.property(fc.oneof(...catalogue.models.map(stepsOf)), ({ modelId, steps }) => {
-      const model = shipped(modelId);
-      const states = model.routes.map((): RouteState => "up");
-      const times = model.routes.map((): number | undefined => undefined);
-      const placeOf = (routeId: string) => model.routes.findIndex(({ id }) => id === routeId);
-      const parts = {
-        routeState: (routeId: string) => states[placeOf(routeId)] ?? "up",
-        expectedMs: (routeId: string) => times[placeOf(routeId)],
-      };
-      const plan = openPlanner(parts);
-      const plans = new Set<unknown>();
-      for (const { input, lengthMs, maxCostCredits, maxWaitMs, change } of steps) {
-        if (change) [states[change.at], times[change.at]] = [change.state, change.expectedMs];
-        // Without its media an input may lack what it needs.
-        if (answerOf(() => check(model, input)) !== "accepted") continue;
-        const checked = check(model, input);
-        const measured = lengthsFor(checked, [lengthMs]);
-        const request = { model, checked, measured, maxCostCredits, maxWaitMs };
-        const alone = () => makePlan({ ...request, ...parts, prices: priceRoutes(model, checked, measured) });
-        let planned: unknown;
-        const answer = answerOf(() => {
-          planned = plan(request);
-        });
-        expect(answer).toBe(answerOf(alone));
-        if (answer === "accepted") expect(planned).toEqual(alone());
-        if (plans.has(planned)) again += 1;
-        if (planned !== undefined) plans.add(planned);
-      }
-    }),
-    runs(3_000),
+/** Seconds of work, on a machine that may have others. */
+const PATIENCE_MS = 60_000;
+
+test(
+  "whatever was planned before, a request has the plan or the refusal that it would have alone",
+  () => {
+    let again = 0;
+    fc.assert(
+      fc.property(fc.oneof(...catalogue.models.map(stepsOf)), ({ modelId, steps }) => {
+        const model = shipped(modelId);
+        const states = model.routes.map((): RouteState => "up");
+        const times = model.routes.map((): number | undefined => undefined);
+        const placeOf = (routeId: string) => model.routes.findIndex(({ id }) => id === routeId);
+        const parts = {
+          routeState: (routeId: string) => states[placeOf(routeId)] ?? "up",
+          expectedMs: (routeId: string) => times[placeOf(routeId)],
+        };
+        const plan = openPlanner(parts);
+        const plans = new Set<unknown>();
+        for (const { input, lengthMs, maxCostCredits, maxWaitMs, change } of steps) {
+          if (change) [states[change.at], times[change.at]] = [change.state, change.expectedMs];
+          // Without its media an input may lack what it needs.
+          if (answerOf(() => check(model, input)) !== "accepted") continue;
+          const checked = check(model, input);
+          const measured = lengthsFor(checked, [lengthMs]);
+          const request = { model, checked, measured, maxCostCredits, maxWaitMs };
+          const alone = () => makePlan({ ...request, ...parts, prices: priceRoutes(model, checked, measured) });
+          let planned: unknown;
+          const answer = answerOf(() => {
+            planned = plan(request);
+          });
+          expect(answer).toBe(answerOf(alone));
+          if (answer === "accepted") expect(planned).toEqual(alone());
+          if (plans.has(planned)) again += 1;
+          if (planned !== undefined) plans.add(planned);
+        }
+      }),
+      runs(3_000),
+    );
+    // It would prove nothing if every request were planned anew.
+    expect(again).toBeGreaterThan(300);
+  },
+  PATIENCE_MS,
+);
+
+/** Of a model whose texts decide in one way only. */
+const differs = (model: Model, short: string, long: string) => {
+  const parts = { routeState: (): RouteState => "up", expectedMs: () => undefined };
+  const plan = openPlanner(parts);
+  for (const prompt of [short, long, short]) {
+    const checked = check(model, { prompt });
+    const request = { model, checked, measured: [], maxCostCredits: 10_000, maxWaitMs: null };
+    expect(plan(request)).toEqual(makePlan({ ...request, ...parts, prices: priceRoutes(model, checked, []) }));
+  }
+};
+
+test("a text that is billed has a price of its own", () => {
+  const { routes, ...model } = shipped("sim-speech-1");
+  differs({ ...model, routes: routes.map((route) => ({ ...route, takes: {} })) }, "short", "a long text. ".repeat(700));
+});
+
+test("a text of which a route takes less goes to the routes that take it", () => {
+  const { routes, ...model } = shipped("vidmodel-2.0-fast");
+  const narrowed = routes.map((route, at) =>
+    at === 0 ? { ...route, takes: { ...route.takes, prompt: { max_length: 20 } } } : route,
   );
-  // It would prove nothing if every request were planned anew.
-  expect(again).toBeGreaterThan(300);
+  differs({ ...model, routes: narrowed }, "short", "a text of more than twenty characters");
 });
 
 test("two requests that differ only in their text have the same plan, not an equal one", () => {

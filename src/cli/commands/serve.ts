@@ -5,7 +5,7 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { systemClock } from "../../clock.ts";
 import { BadSetting, KNOWN_PROVIDERS, readSettings, type Settings, WELL_KNOWN_KEYS } from "../../config.ts";
-import { openLog } from "../../events.ts";
+import { type Log, openLog } from "../../events.ts";
 import type { Service } from "../../hall.ts";
 import { requestIdOf } from "../../http/answer.ts";
 import { answerRefusal } from "../../http/errors.ts";
@@ -77,7 +77,7 @@ const addressFault = async (fault: unknown, { host, port }: Settings["server"]):
 const notYet = (request: Request): Response =>
   answerRefusal(new Refusal("restarting", "The service is starting; send the same request again."), requestIdOf(request));
 
-const open = async (settings: Settings, simulate: boolean): Promise<Service> => {
+const open = async (settings: Settings, simulate: boolean, log: Log): Promise<Service> => {
   const { openService } = await import("../../hall.ts");
   const { host: hostname, port } = settings.server;
   try {
@@ -92,7 +92,7 @@ const open = async (settings: Settings, simulate: boolean): Promise<Service> => 
     throw (await addressFault(fault, settings.server)) ?? fault;
   }
   try {
-    return await openService(settings, { simulate, log: openLog(settings.log) });
+    return await openService(settings, { simulate, log });
   } catch (fault) {
     const code = fault instanceof Error && "code" in fault ? fault.code : undefined;
     throw (code === "EADDRINUSE" ? await addressFault(fault, settings.server) : undefined) ?? fault;
@@ -153,7 +153,8 @@ export const addServe = (program: Command, session: Session): void => {
           `${PRINTS_CREDENTIALS} is set: it would print the providers' credentials with every request; unset it and start again`,
           { code: "credentials_printed" },
         );
-      const service = await open(settings, simulate);
+      const log = openLog(settings.log);
+      const service = await open(settings, simulate, log);
       // A process that is told twice does not wait; what it leaves behind is what a crash leaves, and recovery reads it.
       const signal = firstSignal((exit) => process.exit(exit));
       const office = openOffice({
@@ -163,7 +164,7 @@ export const addServe = (program: Command, session: Session): void => {
         clock: systemClock(await service.reads.lastSeenMs()),
       });
       const about = { url: service.url, mode: service.mode, version: VERSION, pid: process.pid };
-      const closeControl = openControl(settings.data.dir, office, about, openLog(settings.log), service.figures);
+      const closeControl = openControl(settings.data.dir, office, about, log, service.figures);
       terminal.note(versionLine());
       terminal.note(`  data      ${resolve(settings.data.dir)}`);
       terminal.note(`  catalogue ${settings.catalogue.dir || "built-in"}`);

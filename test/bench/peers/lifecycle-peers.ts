@@ -139,7 +139,8 @@ export const lifecyclePeers: Bench = {
         const peers: Opened[] = [];
         try {
           await eachThatIsThere(PEERS, async (peer) => void peers.push(await open(peer, provider, env)), env);
-          const results = peers.length === 0 ? [] : await playAll(ours, peers, env);
+          const inOrder = PEERS.flatMap(({ name }) => peers.filter((peer) => peer.name === name));
+          const results = inOrder.length === 0 ? [] : await playAll(ours, inOrder, env);
           player.stop();
           await insistOnDelivery(ours, provider);
           return results;

@@ -93,7 +93,7 @@ const playAll = async (ours: Side, opened: readonly Opened[], env: Env): Promise
 
 /**
  * Every side has its server and its database on the one core, begins with ten thousand stored, and answers 202 once the job is on
- * disk; all jobs stay in line. A peer's job is its payload and the key against a second one: it holds no credits, plans no routes and
+ * disk; all jobs stay in line. Peers that are not asked run on, but have nothing to do beside what their servers look after. A peer's job is its payload and the key against a second one: it holds no credits, plans no routes and
  * writes no journal.
  */
 export const submitPeers: Bench = {
