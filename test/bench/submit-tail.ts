@@ -1,5 +1,5 @@
 // The tail of a mixed load: 1,000 submissions and 1,000 polls a second, whatever the answers take, against the same on the ceiling rung.
-import { type Bench, hold } from "./bench.ts";
+import { type Bench, closely, hold } from "./bench.ts";
 import { beside, playRounds } from "./rounds.ts";
 import { fillStored, IN_LINE, isGeneration, polls, startRung, submissions, submitSome, withService } from "./sides.ts";
 
@@ -25,7 +25,7 @@ export const submitTail: Bench = {
           ours: { name: "the service", port: service.port, pids: [service.pid], streams: [submissions(keys), polls(seen)] },
           other: { name: "the ceiling", port: rung.port, pids: [rung.pid], streams: [submissions(rung.keys), polls(there)] },
         };
-        const plan = { ...env, forMs: env.roundMs, connections: CONNECTIONS, rate: RATE, isBody: isGeneration };
+        const plan = { ...closely(env), forMs: env.roundMs, connections: CONNECTIONS, rate: RATE, isBody: isGeneration };
         try {
           const { ours, other } = await playRounds(sides, plan, (status) => status === "202" || status === "200");
           const row = (name: string, stream: number) =>
