@@ -63,7 +63,10 @@ export type Bench = {
   takesEnded?: (isShort: boolean) => number;
 };
 
-/** In a short run a ratio near its target has more rounds than the others; in a long one all have enough. */
+/**
+ * In a short run a ratio near its target has more rounds than the others: `times` as many, and of whole lives `times` more. In a long one
+ * all have enough.
+ */
 export const closely = (env: Env, times = 2): Env => {
   const more = env.isShort ? times : 1;
   return {

@@ -41,8 +41,9 @@ const hangAll = async ({ service, keys }: Stage, count: number): Promise<void> =
 export const hungProvider: Bench = {
   name: "hung-provider",
   compares: "generations on one provider: while another hangs on every socket / while that one is absent",
-  run: (env) =>
+  run: (of) =>
     withProvider((provider) => {
+      const env = closely(of, 1);
       const settings = (models: readonly BenchModel[]) => ({
         ...seatedOn({ ...provider, falUrl: `${provider.silentUrl}/fal` }, models),
         // What hangs is not waited for at the end.
@@ -65,12 +66,12 @@ export const hungProvider: Bench = {
           const helpers = [provider.pid, ...ends.map(({ player }) => player.pid)];
           const sides = { ours: { ...ends[0], helpers }, other: { ...ends[1], helpers } };
           // Enough that there is always a next one to hang.
-          await hangAll(hung, SENT_AT_A_TIME * (Math.ceil(longestMs(closely(env, 1)) / GIVEN_UP_MS) + 2));
+          await hangAll(hung, SENT_AT_A_TIME * (Math.ceil(longestMs(env) / GIVEN_UP_MS) + 2));
           await until("hanging of every socket", async () => (await hanging()) >= SENT_AT_A_TIME);
           const looks: number[] = [];
           const seen = (now: number) => void looks.push(now);
           const watch = setInterval(() => void hanging().then(seen, () => seen(0)), LOOK_MS);
-          const { ours, other } = await playTogether(sides, closely(env, 1)).finally(() => clearInterval(watch));
+          const { ours, other } = await playTogether(sides, env).finally(() => clearInterval(watch));
           const free = looks.filter((now) => now < SENT_AT_A_TIME / 2).length;
           if (free > MOST_FREE * looks.length)
             throw new Error(`at ${free} of ${looks.length} looks less than half of ${SENT_AT_A_TIME} sockets were hanging`);

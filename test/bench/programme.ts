@@ -131,7 +131,7 @@ for (const [at, bench] of chosen.entries()) {
   };
   await attempt(bench.name, say, async () => {
     const taking = bench.isPatient ? chosen.slice(at + 1).find(({ takesEnded }) => takesEnded) : undefined;
-    const ahead = taking?.takesEnded && stockAhead(taking.takesEnded(values.short));
+    const ahead = taking?.takesEnded && stockAhead(taking.takesEnded(values.short)).catch(() => undefined);
     try {
       for (const result of await bench.run(env)) measured.push({ ...result, bench: bench.name });
     } finally {

@@ -170,8 +170,8 @@ export const makeStocked = async (
 const kept = new Map<number, StockedHome>();
 
 /** Fills a new directory with so many that have ended. */
-export const fillEnded = (dir: string, count: number, tell?: (line: string) => void): Promise<Contents> =>
-  fillHome(dir, count, "succeeded", { subject: PICTURES, ...(tell ? { tell } : {}) });
+export const fillEnded = (dir: string, count: number): Promise<Contents> =>
+  fillHome(dir, count, "succeeded", { subject: PICTURES });
 
 const IN_A_PROCESS = join(import.meta.dir, "stock-ahead.ts");
 /** Makes, in a process of its own, what a later bench takes. Where that fails, whoever wants it tries by itself and says why. */

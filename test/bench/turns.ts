@@ -19,6 +19,9 @@ export type LifeSide = {
   count?: (fromMs: number, toMs: number) => Promise<number>;
 };
 
+/** Its processes at this moment. */
+export const pidsOf = ({ pid }: Pick<LifeSide, "pid">): readonly number[] => (typeof pid === "number" ? [pid] : pid());
+
 /** `writtenKb`: what reached the disk for one generation, its file included; `compiled`: the share of its CPU time in which code was compiled. */
 export type Round = { perSecond: number; cpuUs: number; writtenKb: number; share: number; compiled: number };
 /** What can be warmed up and played for so long. */
@@ -60,7 +63,7 @@ const WARM_SLICES = 2;
 /** Turns of whole generations: each begins and ends with nothing in flight, and what ended in its middle is counted. */
 export const turnOf = (side: LifeSide): Turn & Parts => {
   const { name, helpers, player, count = openCount(side) } = side;
-  const pids = (): readonly number[] => (typeof side.pid === "number" ? [side.pid] : side.pid());
+  const pids = () => pidsOf(side);
   const cpu = openCpu(pids);
   const helped = openCpu(() => helpers);
   const written = () => pids().reduce((sum, pid) => sum + writtenBytes(pid), 0);

@@ -7,7 +7,7 @@ import { type Bench, type Env, hold, type Result } from "../bench.ts";
 import { seatedOn } from "../provided.ts";
 import { beside } from "../rounds.ts";
 import { fillStored, type Stage, withService } from "../sides.ts";
-import { type LifeSide, playLives } from "../turns.ts";
+import { type LifeSide, pidsOf, playLives } from "../turns.ts";
 import {
   IN_FLIGHT,
   INPUT,
@@ -94,7 +94,6 @@ const open = async ({ name, queue, target }: (typeof PEERS)[number], provider: P
 };
 
 const OURS = "the service";
-const pidsOf = ({ pid }: LifeSide): readonly number[] => (typeof pid === "number" ? [pid] : pid());
 
 /** Plays the service and all queues in the same rounds. */
 const playAll = async (ours: LifeSide, peers: readonly Opened[], env: Env): Promise<Result[]> => {
