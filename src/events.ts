@@ -1,4 +1,5 @@
 // Every line the service logs, in one list, and the logger that writes them; only the fields named here ever leave.
+import { tracingChannel } from "node:diagnostics_channel";
 import pino from "pino";
 import type { Settings } from "./config.ts";
 
@@ -52,6 +53,15 @@ export type EventFields = Partial<{
 /** Writes one event. */
 export type Log = (event: EventName, fields?: EventFields) => void;
 
+// The runtime's tracing channels do not say whether anybody listens; pino then prints each line as for a listener, at twice the cost.
+const channels = Object.getPrototypeOf(tracingChannel("pino_asJson"));
+if (!("hasSubscribers" in channels))
+  Object.defineProperty(channels, "hasSubscribers", {
+    get(this: ReturnType<typeof tracingChannel>) {
+      return this.start.hasSubscribers || this.end.hasSubscribers || this.error.hasSubscribers;
+    },
+  });
+
 /** A line that tells of trouble may be the last: it and all before it are written at once. */
 const URGENT: ReadonlySet<string> = new Set(["warn", "error", "fatal"]);
 
@@ -75,7 +85,7 @@ export const openLog = (settings: Settings["log"]): Log => {
   let waiting: { event: EventName; fields: string; atMs: number }[] = [];
   let prefix = "";
   let printed = "";
-  const out = pino.destination({ dest: 2, sync: true });
+  const out = pino.destination({ dest: 2, sync: true, contentMode: "buffer" });
   const logger = pino(
     {
       level: settings.level,
@@ -100,7 +110,7 @@ export const openLog = (settings: Settings["log"]): Log => {
       prefix = fields === "{}" ? stamp(atMs) : `${stamp(atMs)},${fields.slice(1, -1)}`;
       logger[EVENTS[event]](event);
     }
-    out.write(printed);
+    out.write(Buffer.from(printed) as never);
   };
   process.on("exit", flush);
   return (event, fields = {}) => {

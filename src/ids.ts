@@ -31,17 +31,25 @@ export const continueGenerationSeqAfter = (seq: number): void => {
 /** When a row number was made, ms since 1970. */
 export const msOfGenerationSeq = (seq: number): number => Math.floor(seq / SEQ_PER_MS) + SEQ_EPOCH_MS;
 
+const ID_PREFIX = "gen_";
 /** Ten bits as two characters: an id is put together from half as many pieces. */
 const PAIRS = Array.from({ length: 1024 }, (_, bits) => BASE32.charAt(bits >> 5) + BASE32.charAt(bits & 31));
 
-const base32OfSeq = (seq: number): string => {
+/** The last four characters of a row number; those before them change four times a second and are put together then. */
+const LAST = 32 ** 4;
+let begun = Number.NaN;
+let beginning = "";
+const beginningOf = (high: number): string => {
+  if (high === begun) return beginning;
   let text = "";
-  let rest = seq;
-  for (let i = 0; i < SEQ_CHARS - 1; i += 2) {
+  let rest = high;
+  for (let i = 0; i < (SEQ_CHARS - 4 - 1) / 2; i += 1) {
     text = PAIRS[rest % 1024] + text;
     rest = Math.floor(rest / 1024);
   }
-  return BASE32.charAt(rest) + text;
+  begun = high;
+  beginning = ID_PREFIX + BASE32.charAt(rest) + text;
+  return beginning;
 };
 
 /** Random pairs of characters are drawn from a pool: one call to the system per 409 ids. */
@@ -54,7 +62,8 @@ export const generationId = (seq: number): string => {
     pool = crypto.getRandomValues(new Uint16Array(2045));
     poolAt = 0;
   }
-  let id = ID_PREFIX + base32OfSeq(seq);
+  const last = seq % LAST;
+  let id = `${beginningOf((seq - last) / LAST)}${PAIRS[last >> 10]}${PAIRS[last & 1023]}`;
   for (let i = 0; i < RANDOM_CHARS; i += 2) id += PAIRS[(pool[poolAt++] ?? 0) & 1023];
   return id;
 };
@@ -65,7 +74,6 @@ export const newGeneration = (nowMs: number): { seq: number; id: string } => {
   return { seq, id: generationId(seq) };
 };
 
-const ID_PREFIX = "gen_";
 const ID_CHARS = ID_PREFIX.length + SEQ_CHARS + RANDOM_CHARS;
 /** The value of each character of base 32 by its code; what is none has no value. A poll reads 21 of them. */
 const VALUES = new Int8Array(128).fill(-1);

@@ -123,35 +123,40 @@ const entrance = (parts: HttpParts, route: string, answer: Answer, event: "reque
   const isLogged = event === "request answered" || parts.settings.log.level === "debug";
   const failed = (fault: unknown, request: Request, requestId: string): Response =>
     answerFault(fault, requestId, log, request.method, route);
-  // Not async: an answer that is ready, as the model list is, leaves without a turn of the event loop.
-  const answered = (request: Request, params: PathParams, requestId: string): Response | Promise<Response> => {
+  // Not async: an answer that is ready, as the model list is, leaves without a turn of the event loop, and of the promises of a submission
+  // those of functions that only hand on are the dearest.
+  const answered = (
+    request: Request,
+    params: PathParams,
+    requestId: string,
+    leaving: (response: Response) => Response,
+  ): Response | Promise<Response> => {
+    let response: Response | Promise<Response>;
     try {
-      const response = answer(request, requestId, params);
-      return response instanceof Promise ? response.catch((fault: unknown) => failed(fault, request, requestId)) : response;
-    } catch (fault) {
-      return failed(fault, request, requestId);
-    }
-  };
-  if (!isLogged) return (request: Request, params: PathParams) => answered(request, params, requestIdOf(request));
-  return async (request: Request, params: PathParams): Promise<Response> => {
-    const startedMs = performance.now();
-    const requestId = requestIdOf(request);
-    let response: Response;
-    try {
-      response = await answer(request, requestId, params);
+      response = answer(request, requestId, params);
     } catch (fault) {
       response = failed(fault, request, requestId);
     }
-    log(event, {
-      request_id: requestId,
-      method: request.method,
-      route,
-      status: response.status,
-      dur_ms: Math.round((performance.now() - startedMs) * 1000) / 1000,
+    if (!(response instanceof Promise)) return leaving(response);
+    return response.then(leaving, (fault: unknown) => leaving(failed(fault, request, requestId)));
+  };
+  if (!isLogged) return (request: Request, params: PathParams) => answered(request, params, requestIdOf(request), asItIs);
+  return (request: Request, params: PathParams) => {
+    const startedMs = performance.now();
+    const requestId = requestIdOf(request);
+    return answered(request, params, requestId, (response) => {
+      log(event, {
+        request_id: requestId,
+        method: request.method,
+        route,
+        status: response.status,
+        dur_ms: Math.round((performance.now() - startedMs) * 1000) / 1000,
+      });
+      return response;
     });
-    return response;
   };
 };
+const asItIs = (response: Response): Response => response;
 
 /** Opens the door. Nothing listens until `listen`. */
 export const openHttp = (parts: HttpParts): Http => {

@@ -3,7 +3,7 @@ import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { refuse } from "../refusal.ts";
 import type { Order } from "../submit.ts";
 import type { Caller, Credits, Json, JsonObject } from "../terms.ts";
-import { parseJson, readBody } from "./body.ts";
+import { parseJson } from "./body.ts";
 import { GenerationRequest } from "./schema.ts";
 
 const checker = TypeCompiler.Compile(GenerationRequest);
@@ -75,9 +75,8 @@ export const idempotencyKeyOf = (request: Request): string | null => {
   return key;
 };
 
-/** Reads a submission. @throws Refusal `body_too_large` or `invalid_request`. */
-export const readOrder = async (request: Request, requestId: string, caller: Caller): Promise<Order> => {
-  const bytes = await readBody(request);
+/** Reads a submission of its body's bytes. @throws Refusal `invalid_request`. */
+export const readOrder = (bytes: Uint8Array, request: Request, requestId: string, caller: Caller): Order => {
   const idempotencyKey = idempotencyKeyOf(request);
   const { text, value } = parseJson(bytes);
   if (!checker.Check(value)) return explain(value);

@@ -5,6 +5,7 @@ import type { Presence, Submit } from "../submit.ts";
 import type { Caller, GenerationRecord, Kept } from "../terms.ts";
 import { answerJson, commonHeaders } from "./answer.ts";
 import type { KeyedAnswer } from "./auth.ts";
+import { readBody } from "./body.ts";
 import { readOrder } from "./envelope.ts";
 import { type LinkTo, resourceJson } from "./resource.ts";
 
@@ -55,7 +56,8 @@ const presenceOf = (request: Request): Presence => ({ heard: nextTurn, isGone: (
 export const submission =
   (submit: Submit, linkTo: LinkTo): KeyedAnswer =>
   async (request, requestId, caller) => {
-    const order = await readOrder(request, requestId, caller);
+    const bytes = await readBody(request);
+    const order = readOrder(bytes, request, requestId, caller);
     const { record, replayed } = await submit(order, presenceOf(request));
     const json = resourceJson(record, linkTo);
     return replayed ? answerJson(200, json, requestId) : answerAccepted(json, record.id, requestId);

@@ -7,7 +7,7 @@ import type { Side } from "./rounds.ts";
 import { beside, playRounds } from "./rounds.ts";
 import { type Service, startService } from "./service.ts";
 import { IN_LINE, polls, type Stage, submissions } from "./sides.ts";
-import { endStocked, makeStocked, type StockedHome, takeEnded } from "./stock.ts";
+import { copyStocked, endStocked, makeStocked, type StockedHome, takeEnded } from "./stock.ts";
 import { playLives } from "./turns.ts";
 import { insistOnDelivery, ON_FAL, startSubmitter, withProvider } from "./upstream.ts";
 
@@ -46,6 +46,7 @@ export const growth: Bench = {
       ours: await takeEnded(many, env.tell),
       other: await makeStocked(FEW, "succeeded", { subject: PICTURES }),
     };
+    const unplayed = copyStocked(homes.other);
     const names = { ours: `${many.toLocaleString("en-US")} stored`, other: `${FEW.toLocaleString("en-US")} stored` };
     const told = { unit: "CPU µs", sides: `${names.ours} / ${names.other}`, target: TARGET, wants: "at most" } as const;
     const results: Result[] = [];
@@ -73,7 +74,7 @@ export const growth: Bench = {
 
     // The lives have made many of the few.
     await endStocked(homes.other);
-    homes.other = await makeStocked(FEW, "succeeded", { subject: PICTURES });
+    homes.other = unplayed;
     const services = await both(homes, ({ dir }) => startService({ dir, env: IN_LINE }));
     const measured = async (name: string, isRight: string, stream: (home: StockedHome) => Side["streams"][number]) => {
       const sideOf = (which: "ours" | "other"): Side => ({

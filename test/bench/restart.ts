@@ -79,8 +79,10 @@ export const restart: Bench = {
         isOver = true;
       });
       const { firstMs, longestMs } = await polled;
-      const { count, dur_ms } = recoveryIn(`${home.dir}.log`);
       const { running, deadlines } = await askFigures(home.dir, { collect: false });
+      // Lines are written at the end of a turn; when it has ended, all are.
+      await service.stop();
+      const { count, dur_ms } = recoveryIn(`${home.dir}.log`);
       if (count !== IN_FLIGHT || running !== IN_FLIGHT || deadlines !== IN_FLIGHT)
         throw new Error(`${count} were taken up, ${running} run and ${deadlines} have a deadline, of ${IN_FLIGHT}`);
       seen.waits.push(Math.max(firstMs, longestMs));
@@ -89,7 +91,6 @@ export const restart: Bench = {
       env.tell(
         `round ${round + 1} of ${env.starts}: polls after ${firstMs.toFixed(0)} ms, later ones within ${longestMs.toFixed(0)} ms; recovery ${dur_ms} ms`,
       );
-      await service.stop();
     }
     await endStocked(home);
     const { waits, recoveries, readies, reads } = seen;

@@ -37,6 +37,20 @@ const roundsOf = (all: Measured[], accepted: number): Rounds => {
   };
 };
 
+/** Rounds of several processes of the same two sides, one behind the other. */
+export const joinedRounds = (parts: readonly Rounds[]): Rounds => {
+  const joined = (pick: (part: Rounds) => Spread | undefined) => spreadOf(parts.flatMap((part) => pick(part)?.each ?? []));
+  const streams = parts[0]?.p50.map((_, at) => at) ?? [];
+  return {
+    perSecond: joined(({ perSecond }) => perSecond),
+    cpuUs: joined(({ cpuUs }) => cpuUs),
+    share: joined(({ share }) => share),
+    p50: streams.map((at) => joined(({ p50 }) => p50[at])),
+    p99: streams.map((at) => joined(({ p99 }) => p99[at])),
+    accepted: parts.reduce((sum, { accepted }) => sum + accepted, 0),
+  };
+};
+
 export type RoundsPlan = Pick<Plan, "connections" | "rate"> & {
   rounds: number;
   forMs: number;
@@ -45,6 +59,8 @@ export type RoundsPlan = Pick<Plan, "connections" | "rate"> & {
   warmConnections?: number;
   /** While it warms up; absent: as fast as it can. */
   warmRate?: number;
+  /** All sides at the same time: where they do next to nothing and take long over it. */
+  warmTogether?: boolean;
   /** The caller says by itself what figures of a full generator mean. */
   mayBeFull?: boolean;
   /** Whether a body is what was asked for, of one answer per stream and round. */
@@ -107,7 +123,9 @@ export const playRounds = async <Name extends string>(
   };
   const warming = { connections: plan.warmConnections ?? connections, rate: plan.warmRate ?? null, warmMs: 0, forMs: WARM_MS };
   try {
-    for (const name of names) tell(`${sides[name].name} is warm after ${await warmUp(() => once(name, warming))} s`);
+    const warm = async (name: Name) => tell(`${sides[name].name} is warm after ${await warmUp(() => once(name, warming))} s`);
+    if (plan.warmTogether) await Promise.all(names.map(warm));
+    else for (const name of names) await warm(name);
     for (let round = 0; round < rounds; round += 1)
       for (const name of round % 2 === 0 ? names : names.toReversed()) {
         const one = await once(name, { connections, rate, warmMs: SETTLE_MS, forMs });

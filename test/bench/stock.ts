@@ -1,6 +1,6 @@
 // Fills a data directory with generations as the service would have written them, at the speed of the store's own writer.
 import type { Database } from "bun:sqlite";
-import { closeSync, fsyncSync, openSync, statfsSync } from "node:fs";
+import { closeSync, cpSync, fsyncSync, openSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { openLocalFiles } from "../../src/files/local.ts";
 import { openBatch } from "../../src/store/sqlite/batch.ts";
@@ -50,6 +50,10 @@ const filling = async (path: string, fill: (db: Database) => Promise<void>): Pro
   } finally {
     db.close();
   }
+  toDisk(path);
+};
+
+const toDisk = (path: string): void => {
   const file = openSync(path, "r");
   fsyncSync(file);
   closeSync(file);
@@ -164,6 +168,15 @@ export const makeStocked = async (
   const home = makeScratch("bench-stock-");
   const dir = join(home, "data");
   return { dir, ...(await fillHome(dir, count, status, options)), drop: () => dropScratch(home) };
+};
+
+/** A second directory like one in which no service has run yet. */
+export const copyStocked = (home: StockedHome): StockedHome => {
+  const scratch = makeScratch("bench-stock-");
+  const dir = join(scratch, "data");
+  cpSync(home.dir, dir, { recursive: true });
+  toDisk(join(dir, DATABASE_FILE));
+  return { ...home, dir, drop: () => dropScratch(scratch) };
 };
 
 /** Directories that were stocked ahead, or that a bench gave back as it got them: filling a large one takes minutes. */

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { modelEntry } from "../../catalogue/entry.ts";
 import type { AdmitDeed, Deed } from "../../src/deeds.ts";
+import { readBody } from "../../src/http/body.ts";
 import { readOrder } from "../../src/http/envelope.ts";
 import { errorJson } from "../../src/http/errors.ts";
 import { generationId, seqOfGenerationId } from "../../src/ids.ts";
@@ -106,8 +107,10 @@ const bodyOf = ({ model, input, cents, waitS }: Message): JsonObject => ({
 const checkRequest = async (message: Message): Promise<void> => {
   const body = bodyOf(message);
   const headers: Record<string, string> = message.key === null ? {} : { "idempotency-key": message.key };
-  const read = (sent: string) =>
-    readOrder(new Request("http://localhost/", { method: "POST", headers, body: sent }), "req_1", CALLER);
+  const read = async (sent: string) => {
+    const request = new Request("http://localhost/", { method: "POST", headers, body: sent });
+    return readOrder(await readBody(request), request, "req_1", CALLER);
+  };
   const order = await read(printed(body, message.order, message.space));
   same("the order read", order, {
     ...{ caller: CALLER, requestId: "req_1", model: message.model, input: message.input },

@@ -73,7 +73,7 @@ const playAll = async (ours: Side, opened: readonly Opened[], env: Env): Promise
     filled.set(peer.name, await fill(side, part.filled));
     sides[peer.name] = side;
   }
-  const plan = { ...env, forMs: env.roundMs, connections: CONNECTIONS, rate: null };
+  const plan = { ...env, forMs: env.roundMs, connections: CONNECTIONS, rate: null, warmTogether: true };
   const played = await playRounds(sides, plan, (status) => status === "202");
   const mine = played[ours.name];
   const results: Result[] = [];
