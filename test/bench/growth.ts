@@ -72,6 +72,8 @@ export const growth: Bench = {
       return played;
     });
 
+    // What the lives wrote, gigabytes of pictures, is on the disk before anybody else waits for it.
+    Bun.spawnSync(["sync"]);
     // The lives have made many of the few.
     await endStocked(homes.other);
     homes.other = unplayed;

@@ -4,7 +4,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { DATABASE_FILE } from "../../src/store/sqlite/open.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
-import { type Bench, closely, hold } from "./bench.ts";
+import { type Bench, hold } from "./bench.ts";
 import { seatedOn } from "./provided.ts";
 import { beside } from "./rounds.ts";
 import { ACCOUNTS, STORED } from "./rungs/parts.ts";
@@ -25,6 +25,8 @@ import {
 const MOST_WRITTEN = 1.25;
 /** A short run's patience with compilers is for services that are compared with each other; the loop is warm after seconds. */
 const WARM_LONGER = 2;
+/** Of two sides so unlike, rounds of a second differ by a factor of two: a short run plays fewer, and longer ones. */
+const SHORT = { rounds: 4, roundMs: 2_500 };
 /** The provider counts by endpoint what it is asked for. */
 const BY_LOOP = { ...ON_FAL, endpoint: "bench/loop" };
 
@@ -54,7 +56,7 @@ export const lifecycle: Bench = {
           ours: { name: "the service", dir: stage.dir, model: ON_FAL, pid: stage.service.pid, helpers, player: submitter },
           other: { name: "the bare loop", dir, model: BY_LOOP, pid: loop.pid, helpers: [provider.pid], player: loop },
         };
-        const { lives } = closely(env, 4);
+        const lives = { ...env.lives, ...(env.isShort ? SHORT : {}) };
         const warmAtMostMs = lives.warmAtMostMs * WARM_LONGER;
         const { ours, other } = await playLives(sides, { ...env, lives: { ...lives, warmAtMostMs } });
         submitter.stop();
