@@ -87,13 +87,13 @@ const addedBySlow = async (pid: number, port: number, heads: readonly string[], 
 export const content: Bench = {
   name: "content",
   compares:
-    "downloads of 4 MiB per second of CPU time: the service / bare Bun.serve sending the same file; and 200 slow downloads",
+    "downloads of 4 MiB per second of CPU time: the service / bare Bun.serve sending as many of the same; and 200 slow downloads",
   run: async (env) => {
     const bytes = randomBytes(BYTES);
     const sha256 = Bun.SHA256.hash(bytes, "hex");
     const scratch = makeScratch("bench-content-");
-    const path = join(scratch, "clip.mp4");
-    writeFileSync(path, bytes);
+    // As many as the service has: one that is sent again and again would come out of the processor's cache.
+    for (let n = 0; n < FILES; n += 1) writeFileSync(join(scratch, `clip-${n}.mp4`), bytes);
     let seen: Stocked[] = [];
 
     const measure = async ({ service, dir }: Stage, rung: Rung): Promise<Result[]> => {
@@ -143,7 +143,7 @@ export const content: Bench = {
     const results = await withService(
       { env: IN_LINE },
       async (stage) => {
-        const rung = await startRung(path, FILE_SERVER);
+        const rung = await startRung(scratch, FILE_SERVER);
         return measure(stage, rung).finally(() => rung.stop());
       },
       async (dir, tenants) => {
