@@ -58,7 +58,10 @@ const channels = Object.getPrototypeOf(tracingChannel("pino_asJson"));
 if (!("hasSubscribers" in channels))
   Object.defineProperty(channels, "hasSubscribers", {
     get(this: ReturnType<typeof tracingChannel>) {
-      return this.start.hasSubscribers || this.end.hasSubscribers || this.error.hasSubscribers;
+      const { start, end, asyncStart, asyncEnd, error } = this;
+      return (
+        start.hasSubscribers || end.hasSubscribers || asyncStart.hasSubscribers || asyncEnd.hasSubscribers || error.hasSubscribers
+      );
     },
   });
 

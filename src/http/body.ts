@@ -48,7 +48,6 @@ export const readBody = (request: Request): Promise<Uint8Array> => {
   const announced = request.headers.get("content-length");
   if (announced === null) return request.body === null ? Promise.resolve(new Uint8Array()) : readCounted(request.body);
   if (Number(announced) > BODY_AT_MOST_BYTES) tooLarge();
-  // Not async: of a submission's promises those of functions that only hand on are the dearest.
   return request.bytes().then(insistOnSize, cutShort);
 };
 

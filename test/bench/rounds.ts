@@ -37,18 +37,10 @@ const roundsOf = (all: Measured[], accepted: number): Rounds => {
   };
 };
 
-/** Rounds of several processes of the same two sides, one behind the other. */
-export const joinedRounds = (parts: readonly Rounds[]): Rounds => {
-  const joined = (pick: (part: Rounds) => Spread | undefined) => spreadOf(parts.flatMap((part) => pick(part)?.each ?? []));
-  const streams = parts[0]?.p50.map((_, at) => at) ?? [];
-  return {
-    perSecond: joined(({ perSecond }) => perSecond),
-    cpuUs: joined(({ cpuUs }) => cpuUs),
-    share: joined(({ share }) => share),
-    p50: streams.map((at) => joined(({ p50 }) => p50[at])),
-    p99: streams.map((at) => joined(({ p99 }) => p99[at])),
-    accepted: parts.reduce((sum, { accepted }) => sum + accepted, 0),
-  };
+/** What is compared of rounds that several processes of a side played, one behind the other. */
+export const joinedRounds = (parts: readonly Rounds[]): Pick<Rounds, "perSecond" | "cpuUs" | "share"> => {
+  const joined = (name: "perSecond" | "cpuUs" | "share") => spreadOf(parts.flatMap((part) => part[name].each));
+  return { perSecond: joined("perSecond"), cpuUs: joined("cpuUs"), share: joined("share") };
 };
 
 export type RoundsPlan = Pick<Plan, "connections" | "rate"> & {
