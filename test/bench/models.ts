@@ -16,7 +16,7 @@ export const models: Bench = {
       const stream = { heads: [GET], isKeyed: false, body: "" };
       const sides = {
         ours: { name: "the service", port: service.port, pids: [service.pid], streams: [stream] },
-        other: { name: "bare Elysia", port: rung.port, pids: [rung.pid], streams: [stream] },
+        other: { name: "bare Elysia", port: rung.port, pids: [rung.pid], streams: [stream], isYardstick: true },
       };
       const plan = { ...closely(env), forMs: env.roundMs, connections: CONNECTIONS, rate: null };
       const { ours, other } = await playRounds(sides, plan, (status) => status === "200").finally(() => rung.stop());

@@ -31,7 +31,7 @@ export const poll: Bench = {
           const rung = await startRung(`text:${await keepAnswer(response)}`);
           const sides = {
             ours: { name: "the service", port: stage.service.port, pids: [stage.service.pid], streams: [polls(seen)] },
-            other: { name: "bare Elysia", port: rung.port, pids: [rung.pid], streams: [polls(seen)] },
+            other: { name: "bare Elysia", port: rung.port, pids: [rung.pid], streams: [polls(seen)], isYardstick: true },
           };
           const plan = { ...env, forMs: env.roundMs, connections: CONNECTIONS, rate: null, isBody: isGeneration };
           const { ours, other } = await playRounds(sides, plan, (status) => status === "200").finally(() => rung.stop());
