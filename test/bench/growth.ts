@@ -8,7 +8,7 @@ import { beside, playRounds } from "./rounds.ts";
 import { type Service, startService } from "./service.ts";
 import { IN_LINE, polls, type Stage, submissions } from "./sides.ts";
 import { copyStocked, endStocked, makeStocked, type StockedHome, takeEnded } from "./stock.ts";
-import { playLives } from "./turns.ts";
+import { playTogether } from "./turns.ts";
 import { insistOnDelivery, ON_FAL, startSubmitter, withProvider } from "./upstream.ts";
 
 const FEW = 10_000;
@@ -65,7 +65,7 @@ export const growth: Bench = {
         ...{ helpers, player: players[name] },
       });
       const sides = { ours: sideOf("ours"), other: sideOf("other") };
-      const played = await playLives(sides, env);
+      const played = await playTogether(sides, env);
       for (const player of Object.values(players)) player.stop();
       await both(sides, (side) => insistOnDelivery(side, provider));
       await both(services, (service) => service.stop());

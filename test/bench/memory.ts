@@ -7,6 +7,7 @@ import { askFigures } from "../../src/cli/control-client.ts";
 import type { Figures } from "../../src/figures.ts";
 import { DATABASE_FILE } from "../../src/store/sqlite/open.ts";
 import { type Bench, type Env, hold, type Result, spreadOf } from "./bench.ts";
+import { PICTURES } from "./lives.ts";
 import { providedBy, RESTING } from "./provided.ts";
 import { startService } from "./service.ts";
 import { type Stage, submitSome, withService } from "./sides.ts";
@@ -111,7 +112,7 @@ const putAway = async (env: Env): Promise<Result[]> => {
   };
   const homes = {
     ours: await makeStocked(PUT_AWAY, "running", { tell: env.tell }),
-    other: await makeStocked(PUT_AWAY, "succeeded", { tell: env.tell }),
+    other: await makeStocked(PUT_AWAY, "succeeded", { tell: env.tell, subject: PICTURES }),
   };
   const kbEach: number[] = [];
   // What is resident differs by a few per cent from start to start.

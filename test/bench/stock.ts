@@ -11,6 +11,7 @@ import { dropScratch, killAtTheEnd, makeScratch } from "../scratch.ts";
 import { Skipped } from "./bench.ts";
 import { writeCopies } from "./copies.ts";
 import { CLIP, LIFE_MS, openLives, PICTURES, type StockStatus, type Subject } from "./lives.ts";
+import { onBothCores } from "./machine.ts";
 import { ACCOUNTS } from "./rungs/parts.ts";
 import { endow, type Tenant, verify } from "./service.ts";
 
@@ -192,7 +193,7 @@ export const stockAhead = async (count: number): Promise<void> => {
   if (kept.has(count)) return;
   const home = makeScratch("bench-stock-");
   const dir = join(home, "data");
-  const child = Bun.spawn([process.execPath, IN_A_PROCESS, dir, String(count)], {
+  const child = Bun.spawn(onBothCores([process.execPath, IN_A_PROCESS, dir, String(count)]), {
     stdin: "ignore",
     stdout: "pipe",
     stderr: "inherit",
