@@ -43,7 +43,7 @@ export const hungProvider: Bench = {
   compares: "generations on one provider: while another hangs on every socket / while that one is absent",
   run: (of) =>
     withProvider((provider) => {
-      const env = closely(of, 1);
+      const env = closely(of);
       const settings = (models: readonly BenchModel[]) => ({
         ...seatedOn({ ...provider, falUrl: `${provider.silentUrl}/fal` }, models),
         // What hangs is not waited for at the end.

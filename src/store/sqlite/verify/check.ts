@@ -31,6 +31,12 @@ export const clause = (fault: string, sql: string): Clause => ({
   offending: (seen) => rowsOf(seen, fault, sql),
 });
 
+/** Clauses that read the same rows, as one query: it selects which of the sentences is true of a row as `fault`, the first where several are. */
+export const clauses = (faults: readonly [string, ...string[]], sql: string): Clause => ({
+  faults,
+  offending: (seen) => rowsOf(seen, faults[0], sql),
+});
+
 /** A clause that means something only while a service runs that should have seen to it. */
 export const whileRunning = (fault: string, sql: string): Clause => ({
   faults: [fault],

@@ -131,7 +131,8 @@ const soundStore: Check = {
       `SELECT seq AS movement, epoch FROM (SELECT seq, epoch, max(epoch) OVER (ORDER BY seq) AS newest FROM posting) WHERE epoch < newest
        UNION ALL SELECT -seq, epoch FROM (SELECT seq, hold_epoch AS epoch, max(hold_epoch) OVER (ORDER BY seq) AS newest FROM generation)
          WHERE epoch < newest
-       UNION ALL SELECT b.seq, b.epoch FROM journal a JOIN journal b ON b.seq = a.seq AND b.version = a.version + 1 WHERE b.epoch < a.epoch`,
+       UNION ALL SELECT b.seq, b.epoch FROM (SELECT seq FROM journal GROUP BY seq HAVING min(epoch) < max(epoch)) crossed
+         CROSS JOIN journal a ON a.seq = crossed.seq JOIN journal b ON b.seq = a.seq AND b.version = a.version + 1 WHERE b.epoch < a.epoch`,
     ),
     clause(
       "the epochs do not follow each other",
