@@ -1,13 +1,12 @@
 // The whole life of a generation: the service against a bare loop with the same upstream calls, picture, file and number of commits.
 
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { DATABASE_FILE } from "../../src/store/sqlite/open.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
 import { type Bench, hold } from "./bench.ts";
 import { seatedOn } from "./provided.ts";
 import { beside } from "./rounds.ts";
-import { ACCOUNTS, STORED } from "./rungs/parts.ts";
+import { ACCOUNTS } from "./rungs/parts.ts";
+import { endow, verify } from "./service.ts";
 import { fillStored, type Stage, withService } from "./sides.ts";
 import { playLives } from "./turns.ts";
 import {
@@ -21,7 +20,7 @@ import {
   withProvider,
 } from "./upstream.ts";
 
-/** The loop's rows are made as large as the service's; what reaches the disk also depends on how many share a commit. */
+/** The loop writes the service's own rows; what reaches the disk also depends on how many share a commit. */
 const MOST_WRITTEN = 1.25;
 /** A short run's patience with compilers is for services that are compared with each other; the loop is warm after seconds. */
 const WARM_LONGER = 2;
@@ -33,8 +32,9 @@ const BY_LOOP = { ...ON_FAL, endpoint: "bench/loop" };
 /**
  * Both keep 256 generations in flight at the same provider, which takes no time, and ask it after the same pauses; both call it over
  * connections that are kept and fetch the picture over one of its own, take its size with the same decoder, sync the file and its
- * directories in the same order, and make six commits, of all that arrive in one turn together. The service is submitted to over
- * HTTP; the loop admits to itself.
+ * directories in the same order, and make the same six commits, of all that arrive in one turn together: the loop hands the rows of a
+ * life to the store's own writer, on its only thread and ready made. The service is submitted to over HTTP; the loop admits to itself.
+ * Both directories are verified.
  */
 export const lifecycle: Bench = {
   name: "lifecycle",
@@ -45,11 +45,12 @@ export const lifecycle: Bench = {
       const live = async (stage: Stage) => {
         const home = makeScratch("bench-loop-");
         const dir = join(home, "data");
-        mkdirSync(dir);
+        const payers = await endow(dir, ACCOUNTS);
+        await fillStored(dir, payers);
         const submitter = await startSubmitter(stage, ON_FAL);
         const loop = await startLoop({
-          ...{ dir, database: join(dir, DATABASE_FILE), base: provider.falUrl, endpoint: BY_LOOP.endpoint, model: BY_LOOP.id },
-          ...{ input: INPUT, inFlight: IN_FLIGHT, pollEveryMs: POLL_EVERY_MS, accounts: ACCOUNTS, stored: STORED },
+          ...{ dir, payers, base: provider.falUrl, endpoint: BY_LOOP.endpoint, model: BY_LOOP.id },
+          ...{ input: INPUT, inFlight: IN_FLIGHT, pollEveryMs: POLL_EVERY_MS },
         });
         const helpers = [provider.pid, submitter.pid];
         const sides = {
@@ -67,6 +68,7 @@ export const lifecycle: Bench = {
           );
         await insistOnDelivery(sides.ours, provider);
         await insistOnDelivery(sides.other, provider);
+        await verify(dir);
         dropScratch(home);
         const held = {
           name: "lifecycle",

@@ -1,7 +1,7 @@
 // Keeps result files as durably as the service does, for the sides that it is compared with: written aside, synced, moved, and one sync of the directory for all who wait for it.
 import { mkdirSync } from "node:fs";
 import { open, rename } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 const syncDirectory = async (path: string): Promise<void> => {
   const directory = await open(path, "r");
@@ -28,20 +28,33 @@ const forAll = (work: () => Promise<void>): (() => Promise<void>) => {
   };
 };
 
-/** All names begin alike within minutes, so the service would put them into one directory; so are these. */
-export const openKeep = async (files: string): Promise<(id: string, bytes: Uint8Array) => Promise<void>> => {
-  const [aside, home] = [join(files, "incoming"), join(files, "gen_00000")];
+/** All names of a queue's jobs begin alike within minutes, so the service would put them into one directory. */
+const inOneHome = (id: string): string => join("gen_00000", `${id}.1`);
+
+/** @param placeOf where the file of a name stands below the directory of files. */
+export const openKeep = async (files: string, placeOf = inOneHome): Promise<(id: string, bytes: Uint8Array) => Promise<void>> => {
+  const aside = join(files, "incoming");
   mkdirSync(aside, { recursive: true });
-  mkdirSync(home);
-  await syncDirectory(files);
-  const syncHome = forAll(() => syncDirectory(home));
+  const syncs = new Map<string, () => Promise<void>>();
+  /** A new one is made and its name synced, as the service does every few minutes. */
+  const syncOf = async (home: string): Promise<() => Promise<void>> => {
+    const known = syncs.get(home);
+    if (known) return known;
+    const sync = forAll(() => syncDirectory(home));
+    mkdirSync(home, { recursive: true });
+    await syncDirectory(files);
+    syncs.set(home, sync);
+    return sync;
+  };
   return async (id, bytes) => {
     const path = join(aside, `${id}.1.part`);
     const part = await open(path, "wx", 0o600);
     await part.write(bytes);
     await part.sync();
     await part.close();
-    await rename(path, join(home, `${id}.1`));
+    const place = join(files, placeOf(id));
+    const syncHome = await syncOf(dirname(place));
+    await rename(path, place);
     await syncHome();
   };
 };
