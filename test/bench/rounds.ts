@@ -134,7 +134,7 @@ export const playRounds = async <Name extends string>(
         insistOnAnswers(sides[name].name, one, plan, isRight);
         all[name].push(one);
         tell(
-          `round ${round + 1} of ${rounds}: ${sides[name].name} ${Math.round(one.perSecond)} per second, ${one.cpuUs.toFixed(1)} µs, load ${(one.share * 100).toFixed(0)} %`,
+          `round ${round + 1} of ${rounds}: ${sides[name].name} ${Math.round(one.perSecond)} per second, ${one.cpuUs.toFixed(1)} µs, ${(one.compiled * 100).toFixed(0)} % of it compiling, load ${(one.share * 100).toFixed(0)} %`,
         );
       }
   } finally {
