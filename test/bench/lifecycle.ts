@@ -25,7 +25,7 @@ const MOST_WRITTEN = 1.25;
 /** A short run's patience with compilers is for services that are compared with each other; the loop is warm after seconds. */
 const WARM_LONGER = 2;
 /** Of two sides so unlike, rounds of a second differ by a factor of two: a short run plays fewer, and longer ones. */
-const SHORT = { rounds: 4, roundMs: 2_000 };
+const SHORT = { rounds: 3, roundMs: 2_000 };
 /** The provider counts by endpoint what it is asked for. */
 const BY_LOOP = { ...ON_FAL, endpoint: "bench/loop" };
 

@@ -42,7 +42,7 @@ export const submit: Bench = {
   name: "submit",
   compares: "POST /v1/generations at 64 connections: the service / Elysia, key, price and group commit of one row (the ceiling)",
   run: async (env) => {
-    const rounds = Math.ceil(closely(env, 3).rounds / PROCESSES);
+    const rounds = Math.ceil(closely(env, 5).rounds / PROCESSES);
     const played: Played[] = [];
     for (let n = 0; n < PROCESSES; n += 1) played.push(await playOnce(env, rounds));
     const ours = joinedRounds(played.map((one) => one.ours));
