@@ -22,8 +22,6 @@ import {
 
 /** The loop writes the service's own rows; what reaches the disk also depends on how many share a commit. */
 const MOST_WRITTEN = 1.25;
-/** A short run's patience with compilers is for services that are compared with each other; the loop is warm after seconds. */
-const WARM_LONGER = 2;
 /** Of two sides so unlike, rounds of a second differ by a factor of two: a short run plays fewer, and longer ones. */
 const SHORT = { rounds: 3, roundMs: 2_000 };
 /** The provider counts by endpoint what it is asked for. */
@@ -58,8 +56,7 @@ export const lifecycle: Bench = {
           other: { name: "the bare loop", dir, model: BY_LOOP, pid: loop.pid, helpers: [provider.pid], player: loop },
         };
         const lives = { ...env.lives, ...(env.isShort ? SHORT : {}) };
-        const warmAtMostMs = lives.warmAtMostMs * WARM_LONGER;
-        const { ours, other } = await playLives(sides, { ...env, lives: { ...lives, warmAtMostMs } });
+        const { ours, other } = await playLives(sides, { ...env, lives });
         submitter.stop();
         loop.stop();
         if (other.writtenKb.median > MOST_WRITTEN * ours.writtenKb.median)

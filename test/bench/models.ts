@@ -18,7 +18,7 @@ export const models: Bench = {
         ours: { name: "the service", port: service.port, pids: [service.pid], streams: [stream] },
         other: { name: "bare Elysia", port: rung.port, pids: [rung.pid], streams: [stream], isYardstick: true },
       };
-      const plan = { ...closely(env), forMs: env.roundMs, connections: CONNECTIONS, rate: null };
+      const plan = { ...closely(env, 3), forMs: env.roundMs, connections: CONNECTIONS, rate: null };
       const { ours, other } = await playRounds(sides, plan, (status) => status === "200").finally(() => rung.stop());
       const told = { unit: "req/s", sides: "the service / bare Elysia", target: 0.85, wants: "at least" } as const;
       return [hold({ name: "models", ...told, ...beside({ ours, other }) }, ours.perSecond, other.perSecond)];
