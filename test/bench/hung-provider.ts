@@ -4,7 +4,7 @@ import { until } from "../../proof/crash/processes.ts";
 import { type Bench, closely, hold, type Result } from "./bench.ts";
 import { seatedOn } from "./provided.ts";
 import { beside } from "./rounds.ts";
-import { fillStored, type Stage, withService } from "./sides.ts";
+import { type Stage, withService } from "./sides.ts";
 import { type LifeSide, longestMs, playTogether } from "./turns.ts";
 import { type BenchModel, bodyOf, insistOnDelivery, ON_FAL, ON_REPLICATE, startSubmitter, withProvider } from "./upstream.ts";
 
@@ -55,7 +55,7 @@ export const hungProvider: Bench = {
       };
       const hanging = async () => (await provider.counts()).hanging;
       const live = (models: readonly BenchModel[], work: (stage: Stage) => Promise<Result[]>) =>
-        withService({ env: settings(models) }, work, fillStored);
+        withService({ env: settings(models) }, work, "stored");
       return live([ON_FAL, ON_REPLICATE], (hung) =>
         live([BY_ITSELF], async (alone) => {
           const ends = await Promise.all([

@@ -1,7 +1,7 @@
 // The ladder: from a bare server to the service, one thing more on each rung, all in the same rounds.
 import { type Bench, hold } from "./bench.ts";
 import { beside, playRounds, type Side } from "./rounds.ts";
-import { fillStored, headOf, IN_LINE, type Rung, startRung, submissions, withService } from "./sides.ts";
+import { headOf, IN_LINE, type Rung, startRung, submissions, withService } from "./sides.ts";
 
 const CONNECTIONS = 64;
 /** At this share of its core the generator is the bottleneck. */
@@ -71,6 +71,6 @@ export const ladder: Bench = {
           for (const rung of rungs) rung.stop();
         }
       },
-      fillStored,
+      "stored",
     ),
 };

@@ -7,7 +7,7 @@ import { onServerCore } from "./machine.ts";
 import type { Side } from "./rounds.ts";
 import { ACCOUNTS, BODY, keyOf, STORED } from "./rungs/parts.ts";
 import { endow, type Service, type ServiceOptions, startService, type Tenant, verify } from "./service.ts";
-import { stock } from "./stock.ts";
+import { copyStocked, makeStocked, type StockedHome } from "./stock.ts";
 
 export const headOf = (line: string, key: string, more = ""): string =>
   `${line} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${key}\r\n${more}`;
@@ -29,9 +29,20 @@ export const polls = (seen: readonly { id: string; key: string }[]): Side["strea
 /** Whether a body is a generation's. */
 export const isGeneration = (body: string): boolean => (JSON.parse(body) as { object?: string }).object === "generation";
 
-/** Fills a directory with as many as every rung has. */
-export const fillStored = async (dir: string, tenants: readonly Tenant[]): Promise<void> =>
-  void (await stock(dir, tenants, STORED));
+let filled: Promise<StockedHome> | undefined;
+/** A directory of its own with accounts and as many stored as every rung has: filled once, and copied for whoever wants one. */
+export const homeWithStored = async (): Promise<StockedHome> => {
+  filled ??= makeStocked(STORED, "succeeded", {});
+  return copyStocked(await filled);
+};
+type Fill = (dir: string, tenants: readonly Tenant[]) => Promise<void>;
+const homeWithAccounts = async (fill: Fill): Promise<Omit<StockedHome, "seen">> => {
+  const home = makeScratch("bench-service-");
+  const dir = join(home, "data");
+  const tenants = await endow(dir, ACCOUNTS);
+  await fill(dir, tenants);
+  return { dir, tenants, drop: () => dropScratch(home) };
+};
 
 /** @throws unless a database has a row for each that was answered 202. */
 export const insistOnRows = (side: string, path: string, accepted: number): void => {
@@ -95,17 +106,14 @@ export type Stage = { dir: string; tenants: readonly Tenant[]; service: Service;
 
 /**
  * Starts the service on a new directory with 5,000 accounts, does the work, stops it and verifies what it wrote.
- * @param fill what the directory is filled with before the start.
+ * @param fill what the directory is filled with before the start; `stored`: as many as every rung has.
  */
 export const withService = async <T>(
   options: Omit<ServiceOptions, "dir">,
   work: (stage: Stage) => Promise<T>,
-  fill: (dir: string, tenants: readonly Tenant[]) => Promise<void> = async () => undefined,
+  fill: "stored" | Fill = async () => undefined,
 ): Promise<T> => {
-  const home = makeScratch("bench-service-");
-  const dir = join(home, "data");
-  const tenants = await endow(dir, ACCOUNTS);
-  await fill(dir, tenants);
+  const { dir, tenants, drop } = await (fill === "stored" ? homeWithStored() : homeWithAccounts(fill));
   const service = await startService({ dir, ...options });
   let done: T;
   try {
@@ -116,7 +124,7 @@ export const withService = async <T>(
   }
   await service.stop();
   await verify(dir, options.genrouter);
-  dropScratch(home);
+  drop();
   return done;
 };
 

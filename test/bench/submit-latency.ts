@@ -1,7 +1,7 @@
 // The time of one submission on an idle service: one connection, against a bare handler that makes one durable commit.
 import { type Bench, hold } from "./bench.ts";
 import { beside, playRounds } from "./rounds.ts";
-import { fillStored, IN_LINE, isGeneration, startRung, submissions, withService } from "./sides.ts";
+import { IN_LINE, isGeneration, startRung, submissions, withService } from "./sides.ts";
 
 /** Warm sooner than with one. */
 const WARM_CONNECTIONS = 16;
@@ -40,6 +40,6 @@ export const submitLatency: Bench = {
           rung.stop();
         }
       },
-      fillStored,
+      "stored",
     ),
 };

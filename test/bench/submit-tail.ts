@@ -1,7 +1,7 @@
 // The tail of a mixed load: 1,000 submissions and 1,000 polls a second, whatever the answers take, against the same on the ceiling rung.
 import { type Bench, closely, hold } from "./bench.ts";
 import { beside, playRounds } from "./rounds.ts";
-import { fillStored, IN_LINE, isGeneration, polls, startRung, submissions, submitSome, withService } from "./sides.ts";
+import { IN_LINE, isGeneration, polls, startRung, submissions, submitSome, withService } from "./sides.ts";
 
 const RATE = 2_000;
 const CONNECTIONS = 128;
@@ -46,6 +46,6 @@ export const submitTail: Bench = {
           rung.stop();
         }
       },
-      fillStored,
+      "stored",
     ),
 };

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DATABASE_FILE } from "../../src/store/sqlite/open.ts";
 import { type Bench, closely, type Env, hold } from "./bench.ts";
 import { beside, joinedRounds, playRounds, type Rounds, type Side } from "./rounds.ts";
-import { fillStored, IN_LINE, insistOnRows, isGeneration, startRung, submissions, withService } from "./sides.ts";
+import { IN_LINE, insistOnRows, isGeneration, startRung, submissions, withService } from "./sides.ts";
 import { startYardstick } from "./yardstick.ts";
 
 const CONNECTIONS = 64;
@@ -35,7 +35,7 @@ const playOnce = (env: Env, rounds: number): Promise<Played> =>
         yardstick?.stop();
       }
     },
-    fillStored,
+    "stored",
   );
 
 export const submit: Bench = {

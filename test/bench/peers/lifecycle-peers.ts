@@ -6,7 +6,7 @@ import { dropScratch, makeScratch } from "../../scratch.ts";
 import { type Bench, type Env, hold, type Result } from "../bench.ts";
 import { seatedOn } from "../provided.ts";
 import { beside } from "../rounds.ts";
-import { fillStored, type Stage, withService } from "../sides.ts";
+import { type Stage, withService } from "../sides.ts";
 import { type LifeSide, pidsOf, playLives } from "../turns.ts";
 import {
   IN_FLIGHT,
@@ -150,6 +150,6 @@ export const lifecyclePeers: Bench = {
           for (const { close } of peers) await close();
         }
       };
-      return withService({ env: settings }, live, fillStored);
+      return withService({ env: settings }, live, "stored");
     }),
 };

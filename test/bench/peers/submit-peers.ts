@@ -3,7 +3,7 @@ import { type Bench, type Env, hold, type Result } from "../bench.ts";
 import { startMeter } from "../measure.ts";
 import { beside, playRounds, type Side } from "../rounds.ts";
 import { BODY, keyOf, STORED } from "../rungs/parts.ts";
-import { fillStored, IN_LINE, submissions, withService } from "../sides.ts";
+import { IN_LINE, submissions, withService } from "../sides.ts";
 import { installPeers } from "./packages.ts";
 import type { Storing } from "./parts.ts";
 import { eachThatIsThere, PEER_KEYS, sideOf, sidesOf, startPeer } from "./peer.ts";
@@ -116,6 +116,6 @@ export const submitPeers: Bench = {
           for (const { part } of opened) await part.stop();
         }
       },
-      fillStored,
+      "stored",
     ),
 };
