@@ -36,9 +36,6 @@ const stageOf = ({ dir, tenants }: StockedHome, service: Service): Stage => ({
   ...{ dir, tenants, service, keys: tenants.map(({ key }) => key) },
 });
 
-/** Of lives, in a short run: CPU time per life differs less from round to round than how many there are. */
-const FEW_ROUNDS = 2;
-
 export const growth: Bench = {
   name: "growth",
   compares: "CPU time of a submission, a poll of a recent one and a whole life: 10,000,000 stored (1,000,000 in short) / 10,000",
@@ -68,8 +65,7 @@ export const growth: Bench = {
         ...{ helpers, player: players[name] },
       });
       const sides = { ours: sideOf("ours"), other: sideOf("other") };
-      const rounds = env.isShort ? FEW_ROUNDS : env.lives.rounds;
-      const played = await playTogether(sides, { ...env, lives: { ...env.lives, rounds } });
+      const played = await playTogether(sides, env);
       for (const player of Object.values(players)) player.stop();
       await both(sides, (side) => insistOnDelivery(side, provider));
       await both(services, (service) => service.stop());

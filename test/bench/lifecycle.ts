@@ -2,6 +2,7 @@
 import { type Bench, hold } from "./bench.ts";
 import { seatedOn } from "./provided.ts";
 import { beside } from "./rounds.ts";
+import { insistOnSameRows } from "./same-rows.ts";
 import { verify } from "./service.ts";
 import { homeWithStored, type Stage, withService } from "./sides.ts";
 import { playLives } from "./turns.ts";
@@ -28,9 +29,9 @@ const BY_LOOP = { ...ON_FAL, endpoint: "bench/loop" };
 /**
  * Both keep 256 generations in flight at the same provider, which takes no time, and ask it after the same pauses; both call it over
  * connections that are kept and fetch the picture over one of its own, take its size with the same decoder, sync the file and its
- * directories in the same order, and make the same six commits, of all that arrive in one turn together: the loop hands the rows of a
- * life to the store's own writer, on its only thread and ready made. The service is submitted to over HTTP; the loop admits to itself.
- * Both directories are verified.
+ * directories in the same order, and make the same six commits, each with all that arrive together: the loop writes the service's own rows
+ * into the service's own schema, by plain statements that look nothing up. The service is submitted to over HTTP; the loop admits to
+ * itself. A life of one side must have the rows of the other's, and both directories are verified.
  */
 export const lifecycle: Bench = {
   name: "lifecycle",
@@ -53,6 +54,7 @@ export const lifecycle: Bench = {
         const lives = { ...env.lives, ...(env.isShort ? SHORT : {}) };
         const warmAtMostMs = lives.warmAtMostMs * WARM_LONGER;
         const { ours, other } = await playLives(sides, { ...env, lives: { ...lives, warmAtMostMs } });
+        await insistOnSameRows(sides.ours, sides.other);
         submitter.stop();
         loop.stop();
         if (other.writtenKb.median > MOST_WRITTEN * ours.writtenKb.median)

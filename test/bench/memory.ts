@@ -18,8 +18,8 @@ import { withProvider } from "./upstream.ts";
 const FIRST = 1_000;
 const AWAKE = 10_000;
 const AWAKE_KB = 16;
-/** The others were asked about so long ago that they rest. */
-const LEAST_AWAKE = 0.9;
+/** The others were asked about so long ago that they rest; a tenth of them would already make the rest look lighter. */
+const LEAST_AWAKE = 0.99;
 const PUT_AWAY = 100_000;
 const PUT_AWAY_KB = 4;
 const LONGEST_MS = 180_000;
@@ -67,7 +67,8 @@ const weighAwake = (env: Env): Promise<{ rssKb: number; heapKb: number }> =>
       };
       const few = await weighed(FIRST, FIRST);
       const many = await weighed(AWAKE - FIRST, AWAKE);
-      if (many.awake < LEAST_AWAKE * AWAKE) throw new Error(`only ${many.awake} of ${AWAKE} running generations were awake`);
+      if (few.awake < LEAST_AWAKE * FIRST || many.awake < LEAST_AWAKE * AWAKE)
+        throw new Error(`only ${few.awake} of ${FIRST} and ${many.awake} of ${AWAKE} running generations were awake`);
       const kbEach = (bytes: (of: Figures) => number) => (bytes(many) - bytes(few)) / (AWAKE - FIRST) / 1000;
       return { rssKb: kbEach(({ rssBytes }) => rssBytes), heapKb: kbEach(({ heapBytes }) => heapBytes) };
     });

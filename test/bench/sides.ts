@@ -33,6 +33,10 @@ let filled: Promise<StockedHome> | undefined;
 /** A directory of its own with accounts and as many stored as every rung has: filled once, and copied for whoever wants one. */
 export const homeWithStored = async (): Promise<StockedHome> => {
   filled ??= makeStocked(STORED, "succeeded", {});
+  // What failed for want of space is tried again by the next that wants one.
+  filled.catch(() => {
+    filled = undefined;
+  });
   return copyStocked(await filled);
 };
 type Fill = (dir: string, tenants: readonly Tenant[]) => Promise<void>;

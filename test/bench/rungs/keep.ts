@@ -35,16 +35,17 @@ const inOneHome = (id: string): string => join("gen_00000", `${id}.1`);
 export const openKeep = async (files: string, placeOf = inOneHome): Promise<(id: string, bytes: Uint8Array) => Promise<void>> => {
   const aside = join(files, "incoming");
   mkdirSync(aside, { recursive: true });
-  const syncs = new Map<string, () => Promise<void>>();
-  /** A new one is made and its name synced, as the service does every few minutes. */
-  const syncOf = async (home: string): Promise<() => Promise<void>> => {
-    const known = syncs.get(home);
-    if (known) return known;
-    const sync = forAll(() => syncDirectory(home));
+  const syncs = new Map<string, Promise<() => Promise<void>>>();
+  const make = async (home: string): Promise<() => Promise<void>> => {
     mkdirSync(home, { recursive: true });
     await syncDirectory(files);
-    syncs.set(home, sync);
-    return sync;
+    return forAll(() => syncDirectory(home));
+  };
+  /** A new one is made and its name synced, once for all who wait for it, as the service does every few minutes. */
+  const syncOf = (home: string): Promise<() => Promise<void>> => {
+    const known = syncs.get(home) ?? make(home);
+    syncs.set(home, known);
+    return known;
   };
   return async (id, bytes) => {
     const path = join(aside, `${id}.1.part`);

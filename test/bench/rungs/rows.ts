@@ -1,0 +1,170 @@
+// What the bare loop writes: the service's own rows into its own schema, by plain statements that look nothing up and decide nothing.
+import type { Database } from "bun:sqlite";
+import { chain, type Head, type Move } from "../../../src/store/sqlite/money.ts";
+
+/** How a generation goes on, as a step leaves it. */
+export type Standing = { state: string; snapshot: string; due?: readonly [kind: string, atMs: number] };
+export type Step = { seq: number; version: number; atMs: number; event: string };
+export type Admission = {
+  seq: number;
+  id: string;
+  accountSeq: number;
+  keySeq: number;
+  key: string;
+  requestId: string;
+  createdAtMs: number;
+  waitEndsAtMs: number;
+};
+/** What all generations of a loop have in common. */
+export type Common = {
+  model: string;
+  credits: number;
+  body: string;
+  plan: string;
+  options: string;
+  routeId: string;
+  provider: string;
+  endpoint: string;
+};
+
+/** An account has one generation at a time, so that its balance and its chain are known without asking. */
+export const openRows = (db: Database, epoch: number, common: Common) => {
+  const { model, credits, body, plan, options, routeId, provider, endpoint } = common;
+  const seqOf = (table: string, column: string, text: string): number => {
+    db.query(`INSERT INTO ${table} (${column}) VALUES (?1) ON CONFLICT DO NOTHING`).run(text);
+    return db.query<{ seq: number }, [string]>(`SELECT seq FROM ${table} WHERE ${column} = ?1`).get(text)?.seq ?? 0;
+  };
+  const [planSeq, optionsSeq] = [seqOf("plan", "routes", plan), seqOf("route_options", "options", options)];
+  const heads = new Map<number, Head>(
+    db
+      .query<Omit<Head, "chainHash"> & { seq: number; hash: string }, []>(
+        `SELECT b.account_seq AS seq, b.available_credits AS availableCredits, b.held_credits AS heldCredits, b.in_progress AS inProgress,
+           b.chain_seq AS chainSeq, b.chain_end AS chainEnd, m.hash FROM balance b JOIN movement m ON m.seq = b.chain_end`,
+      )
+      .all()
+      .map(({ seq, hash, ...head }) => [seq, { ...head, chainHash: hash }]),
+  );
+  let posting = db.query<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM posting").get()?.seq ?? 0;
+  let newest = 0;
+
+  const insertGeneration = db.prepare(
+    `INSERT INTO generation (seq, account_seq, id, model, status, quoted_credits, reserved_credits, created_at_ms, wait_ends_at_ms,
+       idempotency_key, hold_chain_seq, hold_previous, hold_available_after, hold_held_after, hold_epoch, hold_hash, key_seq,
+       max_cost_credits, request_id, plan_seq, body, added)
+     VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ${epoch}, ?13, ?14, 10000, ?15, ${planSeq}, ?16, '{}')`,
+  );
+  const setBalance = db.prepare(
+    "UPDATE balance SET available_credits = ?2, held_credits = ?3, in_progress = ?4, chain_seq = ?5, chain_end = ?6 WHERE account_seq = ?1",
+  );
+  const chargeBalance = db.prepare(
+    "UPDATE balance SET held_credits = ?2, charged_credits = charged_credits + ?3, in_progress = ?4, chain_seq = ?5, chain_end = ?6 WHERE account_seq = ?1",
+  );
+  const insertJournal = db.prepare(`INSERT INTO journal VALUES (?1, ?2, ?3, ${epoch}, ?4, ?5)`);
+  const insertSnapshot = db.prepare("INSERT INTO snapshot VALUES (?1, 1, ?2, ?3, 1, ?4, ?5)");
+  const setSnapshot = db.prepare("UPDATE snapshot SET version = ?2, state = ?3, snapshot = ?4 WHERE seq = ?1");
+  const setSnapshotDue = db.prepare(
+    "UPDATE snapshot SET version = ?2, state = ?3, snapshot = ?4, due_kind = ?5, due_at_ms = ?6 WHERE seq = ?1",
+  );
+  const dropSnapshot = db.prepare("DELETE FROM snapshot WHERE seq = ?1");
+  const setRunning = db.prepare("UPDATE generation SET status = 'running', attempts = 1 WHERE seq = ?1");
+  const insertAttempt = db.prepare(
+    `INSERT INTO attempt (seq, n, ref, route_id, provider, endpoint, options_seq, kind, price_credits, state)
+     VALUES (?1, 1, ?2, ?3, ?4, ?5, ${optionsSeq}, 'image', ?6, 'intent')`,
+  );
+  const insertRequest = db.prepare("INSERT INTO attempt_request VALUES (?1, 1, ?2)");
+  const setSending = db.prepare(
+    "UPDATE attempt SET state = 'sending', sent_at_ms = ?2, ends_at_ms = ?3 WHERE seq = ?1 AND n = 1",
+  );
+  const setAccepted = db.prepare("UPDATE attempt SET state = 'accepted', job_id = ?2, job_urls = ?3 WHERE seq = ?1 AND n = 1");
+  const setResults = db.prepare("UPDATE attempt SET results = ?2 WHERE seq = ?1 AND n = 1");
+  const setDelivered = db.prepare("UPDATE attempt SET state = 'delivered', ended_at_ms = ?2 WHERE seq = ?1 AND n = 1");
+  const insertPosting = db.prepare(
+    `INSERT INTO posting VALUES (?1, ?2, ?3, ?4, ?5, 'capture', ?6, 'held', 'charged', ?7, 1, ?8, ?9, ?10, ${epoch}, ?11, NULL)`,
+  );
+  const setSucceeded = db.prepare(
+    "UPDATE generation SET status = 'succeeded', cost_credits = ?2, output = ?3, completed_at_ms = ?4, files_expire_at_ms = ?5 WHERE seq = ?1",
+  );
+
+  /** The rows of an account's next movement, chained as the ledger's format says. */
+  const moved = (accountSeq: number, move: Move, row: number) => {
+    const head = heads.get(accountSeq);
+    if (!head) throw new Error(`there is no account ${accountSeq}`);
+    const { link, hash } = chain(head, move);
+    const after: Head = {
+      ...{ availableCredits: link.availableAfter, heldCredits: link.heldAfter, inProgress: head.inProgress + move.progress },
+      ...{ chainSeq: link.chainSeq, chainEnd: row, chainHash: hash },
+    };
+    heads.set(accountSeq, after);
+    return { before: head, after };
+  };
+  const stepped = ({ seq, version, atMs, event }: Step, { state, snapshot, due }: Standing) => {
+    insertJournal.run(seq, version, atMs, state, event);
+    if (due) setSnapshotDue.run(seq, version, state, snapshot, ...due);
+    else setSnapshot.run(seq, version, state, snapshot);
+  };
+  const shared = { credits, attemptN: null, note: null };
+
+  return {
+    admit: ({ seq, id, accountSeq, keySeq, key, requestId, createdAtMs, waitEndsAtMs }: Admission) => {
+      const hold = {
+        ...shared,
+        kind: "hold",
+        from: "available",
+        to: "held",
+        generationSeq: seq,
+        atMs: createdAtMs,
+        progress: 1,
+      } as const;
+      const { before, after } = moved(accountSeq, hold, -seq);
+      const placed = [after.chainSeq, before.chainEnd, after.availableCredits, after.heldCredits, after.chainHash] as const;
+      insertGeneration.run(
+        ...([seq, accountSeq, id, model, credits, createdAtMs, waitEndsAtMs, key] as const),
+        ...placed,
+        ...([keySeq, requestId, body] as const),
+      );
+      setBalance.run(accountSeq, after.availableCredits, after.heldCredits, after.inProgress, after.chainSeq, -seq);
+      newest = Math.max(newest, seq);
+    },
+    begin: ({ seq, atMs, event }: Step, ref: string, { state, snapshot, due = ["submit", 0] }: Standing) => {
+      insertJournal.run(seq, 1, atMs, state, event);
+      insertAttempt.run(seq, ref, routeId, provider, endpoint, credits);
+      setRunning.run(seq);
+      insertSnapshot.run(seq, state, due[0], due[1], snapshot);
+    },
+    send: (step: Step, request: string, endsAtMs: number, standing: Standing) => {
+      setSending.run(step.seq, step.atMs, endsAtMs);
+      insertRequest.run(step.seq, request);
+      stepped(step, standing);
+    },
+    accept: (step: Step, jobId: string, urls: string, standing: Standing) => {
+      setAccepted.run(step.seq, jobId, urls);
+      stepped(step, standing);
+    },
+    announce: (step: Step, results: string, standing: Standing) => {
+      setResults.run(step.seq, results);
+      stepped(step, standing);
+    },
+    deliver: ({ seq, version, atMs, event }: Step, accountSeq: number, output: string, filesExpireAtMs: number) => {
+      insertJournal.run(seq, version, atMs, "succeeded", event);
+      setDelivered.run(seq, atMs);
+      posting += 1;
+      const move = {
+        ...shared,
+        kind: "capture",
+        from: "held",
+        to: "charged",
+        generationSeq: seq,
+        attemptN: 1,
+        atMs,
+        progress: -1,
+      } as const;
+      const { before, after } = moved(accountSeq, move, posting);
+      const placed = [after.availableCredits, after.heldCredits, atMs, after.chainHash] as const;
+      insertPosting.run(posting, accountSeq, after.chainSeq, before.chainEnd, newest, credits, seq, ...placed);
+      chargeBalance.run(accountSeq, after.heldCredits, credits, after.inProgress, after.chainSeq, posting);
+      setSucceeded.run(seq, credits, output, atMs, filesExpireAtMs);
+      dropSnapshot.run(seq);
+    },
+  };
+};
+export type Rows = ReturnType<typeof openRows>;
