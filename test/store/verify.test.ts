@@ -101,6 +101,18 @@ test("at most twenty rows of an invariant are told", async () => {
   expect(broken.find(({ invariant }) => invariant === 11)?.offending).toHaveLength(20);
 });
 
+test("twenty rows of one sentence do not hide another that is told of the same lines", async () => {
+  // Thirty journals without a first line come before one that goes back.
+  const gaps = Array.from({ length: 30 }, (_, i) => `(${i + 1}, 2, 0, 1, 'queued', '{}')`);
+  const back = [`(31, 1, 0, 1, 'running.polling', '{}')`, `(31, 2, 0, 1, 'queued', '{}')`];
+  const broken = await brokenBy(`INSERT INTO journal VALUES ${[...gaps, ...back].join(",")};
+    INSERT INTO snapshot VALUES (31, 2, 'queued', NULL, NULL, NULL, '{}')`);
+  const told = broken.find(({ invariant }) => invariant === 10)?.offending ?? [];
+  expect(told).toHaveLength(20);
+  expect(told.filter(({ fault }) => String(fault).startsWith("the versions of the journal have a gap"))).not.toEqual([]);
+  expect(told.find(({ fault }) => String(fault).startsWith("the journal goes back"))).toMatchObject({ seq: 31 });
+});
+
 test("a damaged page is an answer, not a crash", async () => {
   const place = join(dir, "damaged");
   mkdirSync(place);

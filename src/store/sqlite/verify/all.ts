@@ -27,13 +27,17 @@ export const CHECKS: readonly Check[] = [...MONEY_CHECKS, ...PROMISE_CHECKS, ...
 /** Every clause by itself, in the order of its check. */
 export const CLAUSES: readonly Clause[] = CHECKS.flatMap(({ clauses }) => clauses);
 
-/** The first rows that offend a clause. */
-export const offendersOf = ({ offending }: Clause, seen: Seen): JsonObject[] => {
+/** The first rows that offend a clause, as many of each sentence that it tells. */
+export const offendersOf = ({ faults, offending }: Clause, seen: Seen): JsonObject[] => {
   const rows: JsonObject[] = [];
+  const told = new Map(faults.map((fault) => [fault, 0]));
   try {
     for (const row of offending(seen)) {
+      const times = told.get(row.fault) ?? 0;
+      if (times >= MOST_ROWS) continue;
+      told.set(row.fault, times + 1);
       rows.push(row);
-      if (rows.length >= MOST_ROWS) break;
+      if ([...told.values()].every((count) => count >= MOST_ROWS)) break;
     }
   } catch (fault) {
     // A damaged page makes a query fail: that is an answer, not a reason to stop looking.
@@ -45,8 +49,8 @@ export const offendersOf = ({ offending }: Clause, seen: Seen): JsonObject[] => 
 /** The verdicts, from what offends each clause. */
 export const judge = (offenders: ReadonlyMap<Clause, JsonObject[]>): CheckResult[] =>
   CHECKS.map(({ invariant, name, clauses }) => {
-    const found = clauses.map((one) => offenders.get(one) ?? []).filter((rows) => rows.length > 0);
-    // In turn, so that a clause with many rows does not hide the others.
+    const found = clauses.flatMap((one) => [...Map.groupBy(offenders.get(one) ?? [], ({ fault }) => fault).values()]);
+    // In turn, so that a sentence with many rows does not hide the others.
     const turns = Array.from({ length: MOST_ROWS }, (_, turn) => found.flatMap((rows) => rows.slice(turn, turn + 1)));
     return { invariant, name, ok: found.length === 0, offending: turns.flat().slice(0, MOST_ROWS) };
   });
