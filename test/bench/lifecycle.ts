@@ -20,8 +20,8 @@ import {
 /** The loop writes the service's own rows; what reaches the disk also depends on how many share a commit. */
 const MOST_WRITTEN = 1.25;
 /** A short run's patience with compilers is for services that are compared with each other; the loop is warm after seconds. */
-const WARM_LONGER = 2;
-/** Of two sides so unlike, rounds of a second differ by a factor of two: a short run plays fewer, and longer ones. */
+const WARM_LONGER = 3;
+/** Of two sides so unlike, rounds of a second differ by a factor of two: those of a short run are longer. */
 const SHORT = { rounds: 3, roundMs: 2_000 };
 /** The provider counts by endpoint what it is asked for. */
 const BY_LOOP = { ...ON_FAL, endpoint: "bench/loop" };
