@@ -130,6 +130,8 @@ for (const [at, bench] of chosen.entries()) {
     },
   };
   await attempt(bench.name, say, async () => {
+    // What was built, stocked and thrown away before is on the disk, and out of the way of who waits for it now.
+    Bun.spawnSync(["sync"]);
     const taking = bench.isPatient ? chosen.slice(at + 1).find(({ takesEnded }) => takesEnded) : undefined;
     const ahead = taking?.takesEnded && stockAhead(taking.takesEnded(values.short)).catch(() => undefined);
     try {
