@@ -59,6 +59,8 @@ export type Bench = {
   isTold?: true;
   /** What else the machine does meanwhile changes nothing but how long it takes. */
   isPatient?: true;
+  /** Fetches what it needs from elsewhere: done ahead, while a patient one runs. What fails there, the bench tells in its turn. */
+  fetches?: (tell: (line: string) => void) => Promise<void>;
   /** How many that have ended it takes from what may be stocked ahead. */
   takesEnded?: (isShort: boolean) => number;
 };

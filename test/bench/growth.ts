@@ -84,7 +84,7 @@ export const growth: Bench = {
         streams: [stream(homes[which])],
       });
       const sides = { ours: sideOf("ours"), other: sideOf("other") };
-      const plan = { ...env, forMs: env.roundMs, connections: CONNECTIONS, rate: RATE, warmRate: WARM_RATE };
+      const plan = { ...env, forMs: env.roundMs, connections: CONNECTIONS, rate: RATE, warmRate: WARM_RATE, warmTogether: true };
       const { ours, other } = await playRounds(sides, plan, (status) => status === isRight);
       results.push(hold({ name, ...told, ...beside({ ours, other }) }, ours.cpuUs, other.cpuUs));
     };

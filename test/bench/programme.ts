@@ -133,7 +133,11 @@ for (const [at, bench] of chosen.entries()) {
     // What was built, stocked and thrown away before is on the disk, and out of the way of who waits for it now.
     Bun.spawnSync(["sync"]);
     const taking = bench.isPatient ? chosen.slice(at + 1).find(({ takesEnded }) => takesEnded) : undefined;
-    const ahead = taking?.takesEnded && stockAhead(taking.takesEnded(values.short)).catch(() => undefined);
+    const fetching = bench.isPatient ? chosen.slice(at + 1).find(({ fetches }) => fetches) : undefined;
+    const ahead = Promise.allSettled([
+      taking?.takesEnded && stockAhead(taking.takesEnded(values.short)),
+      fetching?.fetches?.(say),
+    ]);
     try {
       for (const result of await bench.run(env)) measured.push({ ...result, bench: bench.name });
     } finally {

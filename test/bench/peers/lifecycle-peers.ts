@@ -20,6 +20,7 @@ import {
   startSubmitter,
   withProvider,
 } from "../upstream.ts";
+import { installPeers } from "./packages.ts";
 import { type Storing, signalAll } from "./parts.ts";
 import { eachThatIsThere, PEER_KEYS, sidesOf, startPeer } from "./peer.ts";
 import type { QueueName } from "./queues.ts";
@@ -131,6 +132,7 @@ const playAll = async (ours: LifeSide, peers: readonly Opened[], env: Env): Prom
 export const lifecyclePeers: Bench = {
   name: "lifecycle-peers",
   compares: "whole generations, 256 in flight: the service / BullMQ and pg-boss, each with a worker that does the same",
+  fetches: installPeers,
   run: (env) =>
     withProvider((provider) => {
       const settings = seatedOn(provider, [ON_FAL]);

@@ -63,6 +63,7 @@ export const routing: Bench = {
   name: "routing",
   compares:
     "one picture, 256 at a time: the service from submission to delivery, all of it durable / one call through Portkey's gateway",
+  fetches: installPeers,
   run: (env) =>
     withProvider(async (provider: Provider) => {
       await installPeers(env.tell);

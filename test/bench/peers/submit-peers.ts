@@ -100,6 +100,7 @@ export const submitPeers: Bench = {
   name: "submit-peers",
   compares:
     "POST /v1/generations at 64 connections: the service / BullMQ on Redis (fsync always), Restate, pg-boss (and, in a long run, graphile-worker)",
+  fetches: installPeers,
   run: (env) =>
     withService(
       { env: IN_LINE },
