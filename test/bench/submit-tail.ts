@@ -25,7 +25,14 @@ export const submitTail: Bench = {
           ours: { name: "the service", port: service.port, pids: [service.pid], streams: [submissions(keys), polls(seen)] },
           other: { name: "the ceiling", port: rung.port, pids: [rung.pid], streams: [submissions(rung.keys), polls(there)] },
         };
-        const plan = { ...closely(env), forMs: env.roundMs, connections: CONNECTIONS, rate: RATE, isBody: isGeneration };
+        const plan = {
+          ...closely(env),
+          forMs: env.roundMs,
+          connections: CONNECTIONS,
+          rate: RATE,
+          countsWaits: true,
+          isBody: isGeneration,
+        };
         try {
           const { ours, other } = await playRounds(sides, plan, (status) => status === "202" || status === "200");
           const row = (name: string, stream: number) =>
