@@ -1,5 +1,6 @@
 // What every dialect reads the same way of an untrusted answer: job ids, file addresses, waiting times, words for the operator.
 import { type Static, Type } from "@sinclair/typebox";
+import { TypeCompiler } from "@sinclair/typebox/compiler";
 import type { Failure, FailureClass } from "../terms.ts";
 import type { ProviderResponse, SubmitOutcome } from "./provider.ts";
 
@@ -8,6 +9,14 @@ export const JobId = Type.String({ pattern: "^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$" 
 /** An address that a provider gave; where it leads is checked when it is used. */
 export const GivenUrl = Type.String({ pattern: "^https?://[^\\s]+$", maxLength: 8192 });
 export type GivenUrl = Static<typeof GivenUrl>;
+export const isGivenUrl = (value: unknown): value is GivenUrl => givenUrl.Check(value);
+const givenUrl = TypeCompiler.Compile(GivenUrl);
+
+/** As wide as providers name their jobs: with slashes and dots, but nothing that climbs out of an address. */
+const jobName = TypeCompiler.Compile(
+  Type.String({ pattern: "^[A-Za-z0-9_][A-Za-z0-9_.=~-]*(/[A-Za-z0-9_][A-Za-z0-9_.=~-]*)*$", maxLength: 512 }),
+);
+export const isJobName = (value: unknown): value is string => jobName.Check(value);
 
 const LONGEST_DETAIL = 200;
 /** No provider's word makes us wait longer. */
@@ -54,10 +63,11 @@ const REFUSALS: Readonly<Record<number, FailureClass>> = {
 
 /**
  * A submission's answer that brought no job id. `finer` is what the dialect's own error text says of a refusal; it never
- * turns an ambiguous status into proof: 408, 409, 5xx, redirects and a 2xx that cannot be read stay ambiguous.
+ * turns an ambiguous status into proof: 408, 409, 5xx, redirects and a 2xx that cannot be read stay ambiguous, unless the dialect knows
+ * of this very error that it comes before any work (`isProof`).
  */
-export const readNoJob = (r: ProviderResponse, text: string, finer?: FailureClass): SubmitOutcome => {
-  const refused = REFUSALS[r.status];
+export const readNoJob = (r: ProviderResponse, text: string, finer?: FailureClass, isProof = false): SubmitOutcome => {
+  const refused = REFUSALS[r.status] ?? (isProof ? finer : undefined);
   const detail = detailOf(r.status, text);
   if (refused === undefined) return { kind: "ambiguous", detail };
   const failure: Failure = { class: finer ?? refused, detail, ...retryAfterMs(r) };

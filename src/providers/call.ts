@@ -88,11 +88,16 @@ export const readJson = (text: string): unknown => {
   }
 };
 
+/** An answer that is a file itself: it is no text, and is not made one. */
+const isFile = (answer: Response): boolean =>
+  /^(image|audio|video)\/|^application\/octet-stream/i.test(answer.headers.get("content-type") ?? "");
+
 /** Reads a body; undefined when it is, or grows, past the bound. Throws what the socket throws. */
-const readBounded = async (answer: Response, maxBytes: number): Promise<string | undefined> => {
+const readBounded = async (answer: Response, maxBytes: number): Promise<string | Uint8Array | undefined> => {
   // No more comes than was announced, unless it comes in chunks; only then it is counted piece by piece, which costs more than all else here.
   const announced = answer.headers.has("transfer-encoding") ? null : answer.headers.get("content-length");
-  if (announced !== null) return Number(announced) <= maxBytes ? answer.text() : undefined;
+  if (announced !== null && Number(announced) > maxBytes) return undefined;
+  if (announced !== null) return isFile(answer) ? answer.bytes() : answer.text();
   const { body } = answer;
   if (body === null) return "";
   const chunks: Uint8Array[] = [];
@@ -102,7 +107,15 @@ const readBounded = async (answer: Response, maxBytes: number): Promise<string |
     if (bytes > maxBytes) return undefined;
     chunks.push(chunk);
   }
-  return new TextDecoder().decode(Buffer.concat(chunks));
+  const whole = Buffer.concat(chunks);
+  return isFile(answer) ? whole : new TextDecoder().decode(whole);
+};
+
+const bodyOf = ({ body, form }: ProviderRequest): { body?: string | FormData } => {
+  if (form === undefined) return body === undefined ? {} : { body: JSON.stringify(body) };
+  const parts = new FormData();
+  for (const [name, value] of Object.entries(form)) parts.append(name, value);
+  return { body: parts };
 };
 
 /**
@@ -120,29 +133,30 @@ export const callProvider: CallProvider = async (request, rules) => {
   const giveUp = () => end("given up while waiting for the answer");
   const deadline = setTimeout(() => end(`no whole answer within ${rules.timeoutMs} ms`), rules.timeoutMs);
   rules.signal.addEventListener("abort", giveUp, { once: true });
-  let head = "";
+  let begun = "";
   let isWhole = false;
   try {
     const answer = await fetch(request.url, {
       method: request.method,
       headers: { accept: "application/json", ...request.headers, ...rules.headers, "accept-encoding": "identity" },
-      ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
+      ...bodyOf(request),
       redirect: "manual",
       decompress: false,
       signal: stop.signal,
       // A provider on this machine is never behind the operator's proxy.
       ...(isLoopback(new URL(request.url).hostname) ? { proxy: false } : {}),
     });
-    head = `${answer.status}, then `;
-    const text = await readBounded(answer, rules.maxBytes);
-    if (text === undefined) return { kind: "broken", detail: `${answer.status}, but over ${rules.maxBytes} bytes` };
+    begun = `${answer.status}, then `;
+    const read = await readBounded(answer, rules.maxBytes);
+    if (read === undefined) return { kind: "broken", detail: `${answer.status}, but over ${rules.maxBytes} bytes` };
     isWhole = true;
-    const response = { status: answer.status, headers: Object.fromEntries(answer.headers), json: readJson(text), text };
-    return { kind: "answered", response };
+    const head = { status: answer.status, headers: Object.fromEntries(answer.headers) };
+    if (typeof read === "string") return { kind: "answered", response: { ...head, json: readJson(read), text: read } };
+    return { kind: "answered", response: { ...head, json: undefined, text: "", bytes: read } };
   } catch (error) {
     const code = codeOf(error);
-    if (stopped === "" && head === "" && provesNotSent(code)) return { kind: "not_sent", detail: code };
-    return { kind: "broken", detail: head + (stopped || code) };
+    if (stopped === "" && begun === "" && provesNotSent(code)) return { kind: "not_sent", detail: code };
+    return { kind: "broken", detail: begun + (stopped || code) };
   } finally {
     clearTimeout(deadline);
     rules.signal.removeEventListener("abort", giveUp);

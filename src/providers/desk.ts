@@ -18,24 +18,31 @@ export type Slots = { submits: number; questions: number; finds: number };
 
 export type DeskPlan = {
   adapter: Adapter;
-  /** Public base URL, used where the settings name none; `origins` are further hosts that belong to it. */
+  /** Public base URL, used where the settings name none; `origins` are further hosts that belong to it, `https://*.bfl.ai` all below one. */
   publicUrl: string;
   origins: readonly string[];
+  nowMs: () => number;
   settings: { base_url?: string; key?: string };
   slots: Slots;
   /** The socket, unless a world has one of its own. */
   call?: CallProvider;
   traits: Partial<ProviderTraits>;
+  /** Whether providers can reach the service. */
+  isTold: boolean;
 };
 
 export interface Desk {
   readonly adapter: Adapter;
   readonly traits: ProviderTraits;
   readonly baseUrl: string;
-  readonly configured: boolean;
+  isConfigured(): boolean;
+  /** Takes another credential, or none, for every call from now on. @throws Error one line, for one that cannot be sent. */
+  rekey(text: string | undefined): void;
   readonly submits: Pool;
   /** Why this address cannot be called with the provider's key; undefined when it can. */
   barred(address: string): string | undefined;
+  /** The headers that open a file at this address: none, unless the provider keeps its files on its own hosts behind the key. */
+  fileHeaders(address: string): Record<string, string>;
   /** One call with the credential; an address that is barred is never connected to. */
   ask(request: ProviderRequest, timeoutMs: number, signal: AbortSignal): Promise<Called>;
   /** Runs a question or a look-up in its allowance; `late` when no slot came free within `patienceMs`, or it was given up. */
@@ -48,45 +55,73 @@ export interface Desk {
   ): Promise<T>;
 }
 
+/** What of a credential must not be seen: itself, the halves of a pair, and what was made of it for this call. */
+const secretsIn = (key: string, headers: Readonly<Record<string, string>>): string[] =>
+  [key, ...key.split(":"), ...Object.values(headers).flatMap((value) => value.split(" "))].filter(
+    (word) => word.length >= SHORTEST_SECRET,
+  );
+
 /** Providers repeat a credential they do not like; from here on nobody sees it. */
-const withoutKey = (response: ProviderResponse, key: string): ProviderResponse => {
-  if (key.length < SHORTEST_SECRET || !response.text.includes(key)) return response;
-  const text = response.text.replaceAll(key, "[key]");
+const without = (response: ProviderResponse, secrets: readonly string[]): ProviderResponse => {
+  if (!secrets.some((secret) => response.text.includes(secret))) return response;
+  const text = secrets.reduce((said, secret) => said.replaceAll(secret, "[key]"), response.text);
   return { ...response, text, json: readJson(text) };
 };
 
-/** @throws Error one line, for a credential that cannot be sent. */
-export const openDesk = ({ adapter, publicUrl, origins, settings, slots, traits, call = callProvider }: DeskPlan): Desk => {
-  const key = settings.key?.trim() || undefined;
+/** A credential as it is sent; undefined for none. @throws Error one line, for one that cannot be sent. */
+export const usableKey = (providerId: string, text: string | undefined): string | undefined => {
+  const key = text?.trim() || undefined;
   if (key !== undefined && !/^[\x21-\x7e]+$/.test(key))
-    throw new Error(`providers.${adapter.id}.key: a credential is one word of printable ASCII; this one cannot be sent`);
+    throw new Error(`providers.${providerId}.key: a credential is one word of printable ASCII; this one cannot be sent`);
+  return key;
+};
+
+/** @throws Error one line, for a credential that cannot be sent. */
+export const openDesk = (plan: DeskPlan): Desk => {
+  const { adapter, publicUrl, origins, settings, slots, traits, nowMs, call = callProvider } = plan;
+  let key = usableKey(adapter.id, settings.key);
   const baseUrl = (settings.base_url ?? publicUrl).replace(/\/+$/, "");
-  const home = new Set([baseUrl, ...(settings.base_url === undefined ? origins : [])].map((url) => new URL(url).origin));
+  const others = settings.base_url === undefined ? origins : [];
+  const home = new Set([baseUrl, ...others.filter((origin) => !origin.includes("*"))].map((url) => new URL(url).origin));
+  const domains = others.flatMap((origin) => /^https:\/\/\*(\..+)$/.exec(origin)?.[1] ?? []);
+  const isHome = ({ protocol, host, origin }: URL) =>
+    home.has(origin) || (protocol === "https:" && domains.some((domain) => host.endsWith(domain)));
   const submits = openPool(slots.submits);
   const pools = { questions: openPool(slots.questions), finds: openPool(slots.finds) };
-  const { recovery, findWindowMs, findSettleMs, pollEveryMs, watchMs, resultTtlMs } = adapter;
+  const { recovery, findWindowMs, findSettleMs, toldWithinMs, pollEveryMs, watchMs, resultTtlMs } = adapter;
 
   const barred = (address: string): string | undefined => {
     if (key === undefined) return "no credential";
     const url = URL.parse(address);
-    if (url !== null && url.username === "" && url.password === "" && home.has(url.origin)) return undefined;
+    if (url !== null && url.username === "" && url.password === "" && isHome(url)) return undefined;
     return detailOf("not an address of the provider", url?.host.slice(0, 80));
   };
 
   return {
     adapter,
-    traits: { recovery, findWindowMs, findSettleMs, pollEveryMs, watchMs, resultTtlMs, ...traits },
+    traits: {
+      ...{ recovery, findWindowMs, findSettleMs, pollEveryMs, watchMs, resultTtlMs },
+      ...(plan.isTold && toldWithinMs !== undefined ? { toldWithinMs } : {}),
+      ...traits,
+    },
     baseUrl,
-    configured: key !== undefined,
+    isConfigured: () => key !== undefined,
+    rekey: (text) => {
+      key = usableKey(adapter.id, text);
+    },
     submits,
     barred,
+    fileHeaders: (address) =>
+      adapter.filesNeedKey === true && key !== undefined && barred(address) === undefined ? adapter.auth(key, nowMs()) : {},
 
     async ask(request, timeoutMs, signal) {
       const bar = barred(request.url);
       if (bar !== undefined || key === undefined) return { kind: "not_sent", detail: bar ?? "no credential" };
-      const headers = adapter.auth(key);
-      const called = await call(request, { headers, timeoutMs, maxBytes: LARGEST_ANSWER, signal });
-      return called.kind === "answered" ? { kind: "answered", response: withoutKey(called.response, key) } : called;
+      const headers = adapter.auth(key, nowMs());
+      const called = await call(request, { headers, timeoutMs, maxBytes: adapter.largestAnswer ?? LARGEST_ANSWER, signal });
+      return called.kind === "answered"
+        ? { kind: "answered", response: without(called.response, secretsIn(key, headers)) }
+        : called;
     },
 
     async inTurn(what, patienceMs, signal, late, question) {

@@ -1,5 +1,5 @@
 // The dialect of fal's queue: submit, status and result at the addresses it gives, and its list of requests per endpoint.
-import { Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import type { Job, ResultFile } from "../terms.ts";
 import { detailOf, GivenUrl, JobId, readNoJob, retryAfterMs, timeOf } from "./answer.ts";
@@ -25,6 +25,7 @@ const submitted = TypeCompiler.Compile(
     cancel_url: Type.Optional(GivenUrl),
   }),
 );
+const called = TypeCompiler.Compile(Type.Object({ request_id: JobId }));
 const status = TypeCompiler.Compile(
   Type.Object({
     status: Type.String({ maxLength: 64 }),
@@ -37,20 +38,19 @@ const file = TypeCompiler.Compile(
   Type.Object({ url: GivenUrl, content_type: Type.Optional(Type.Union([Type.String({ maxLength: 100 }), Type.Null()])) }),
 );
 const result = TypeCompiler.Compile(Type.Record(Type.String(), Type.Unknown()));
-const listPage = TypeCompiler.Compile(
-  Type.Object({
-    items: Type.Array(
-      Type.Object({
-        request_id: JobId,
-        sent_at: Type.Optional(Type.Union([Type.String(), Type.Null()])),
-        json_input: Type.Optional(Type.Unknown()),
-      }),
-      { maxItems: 1000 },
-    ),
-    next_cursor: Type.Optional(Type.Union([Type.String({ maxLength: 1000 }), Type.Null()])),
-    has_more: Type.Optional(Type.Boolean()),
-  }),
-);
+const ListPage = Type.Object({
+  items: Type.Array(
+    Type.Object({
+      request_id: JobId,
+      sent_at: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+      json_input: Type.Optional(Type.Unknown()),
+    }),
+    { maxItems: 1000 },
+  ),
+  next_cursor: Type.Optional(Type.Union([Type.String({ maxLength: 1000 }), Type.Null()])),
+  has_more: Type.Optional(Type.Boolean()),
+});
+const listPage = TypeCompiler.Compile(ListPage);
 
 const pathOf = (endpoint: string) => endpoint.split("/").map(encodeURIComponent).join("/");
 
@@ -126,6 +126,29 @@ const sift = (c: AdapterContext, jobId: string, listed: unknown): Candidate[] =>
   return match === "no" ? [] : [{ job, match }];
 };
 
+/** All requests of an endpoint from a time on. */
+const listRequest = (c: AdapterContext, fromMs: number, page: string | null): ProviderRequest => {
+  const base = c.baseUrl === FAL_BASE_URL ? FAL_LIST_URL : `${c.baseUrl}/v1`;
+  const query = new URLSearchParams({
+    endpoint_id: endpointOf(c),
+    // No end: it is not documented whether the range is about the beginning or the end of a request.
+    start: new Date(fromMs).toISOString(),
+    expand: "payloads",
+    limit: "100",
+    ...(page === null ? {} : { cursor: page }),
+  });
+  return read(`${base}/models/requests/by-endpoint?${query}`);
+};
+type Listed =
+  | { kind: "list"; items: Static<typeof ListPage>["items"]; next: string | null }
+  | { kind: "unclear"; detail: string };
+const readList = (r: ProviderResponse): Listed => {
+  if (r.status !== 200 || !listPage.Check(r.json)) return { kind: "unclear", detail: detailOf(r.status, readFalError(r).text) };
+  const { items, next_cursor: next, has_more: more } = r.json;
+  if (more === true && !next) return { kind: "unclear", detail: "the list goes on but does not say where" };
+  return { kind: "list", items, next: (more !== false && next) || null };
+};
+
 export const fal: Adapter = {
   id: "fal",
   recovery: "list_marker",
@@ -142,7 +165,7 @@ export const fal: Adapter = {
 
   submit: (c) => ({
     method: "POST",
-    url: `${c.baseUrl}/${pathOf(endpointOf(c))}`,
+    url: `${c.baseUrl}/${pathOf(endpointOf(c))}${c.callbackUrl === undefined ? "" : `?${new URLSearchParams({ fal_webhook: c.callbackUrl })}`}`,
     headers: {
       "content-type": "application/json",
       // fal would run a failed request up to ten times more; the next route is our decision.
@@ -152,6 +175,7 @@ export const fal: Adapter = {
     body: inputOf(c),
   }),
 
+  readCallback: (body) => (called.Check(body) ? { jobId: body.request_id } : undefined),
   readSubmit(r) {
     if (r.status >= 200 && r.status < 300 && submitted.Check(r.json)) {
       const { request_id: jobId, status_url: poll, response_url: result, cancel_url: cancel } = r.json;
@@ -172,25 +196,30 @@ export const fal: Adapter = {
   readResult: (r) => readResult(r),
   cancel: (job, c) => ({ method: "PUT", url: job.urls?.cancel ?? urlsOf(c, job.jobId).cancel, headers: {} }),
 
-  find(c, sentAtMs, page) {
-    const base = c.baseUrl === FAL_BASE_URL ? FAL_LIST_URL : `${c.baseUrl}/v1`;
-    const query = new URLSearchParams({
-      endpoint_id: endpointOf(c),
-      // No end: it is not documented whether the range is about the beginning or the end of a request.
-      start: new Date(earliestOf(c, sentAtMs)).toISOString(),
-      expand: "payloads",
-      limit: "100",
-      ...(page === null ? {} : { cursor: page }),
-    });
-    return read(`${base}/models/requests/by-endpoint?${query}`);
+  find: (c, sentAtMs, page) => listRequest(c, earliestOf(c, sentAtMs), page),
+  list: listRequest,
+  readListPage(r, c, sinceMs) {
+    const read = readList(r);
+    if (read.kind === "unclear") return read;
+    const marker = markerOf(c);
+    const markIn = (input: unknown): string[] => {
+      const word =
+        marker !== undefined && typeof input === "object" && input !== null
+          ? Object.getOwnPropertyDescriptor(input, marker)?.value
+          : undefined;
+      return typeof word === "string" ? [word] : [];
+    };
+    const jobs = read.items
+      .map((item) => ({ jobId: item.request_id, madeAtMs: timeOf(item.sent_at) ?? null, marks: markIn(item.json_input) }))
+      .filter(({ madeAtMs }) => madeAtMs === null || madeAtMs >= sinceMs);
+    return { kind: "page", jobs, next: read.next };
   },
   readFindPage(r, c, sentAtMs) {
-    if (r.status !== 200 || !listPage.Check(r.json)) return { kind: "unclear", detail: detailOf(r.status, readFalError(r).text) };
-    const { items, next_cursor: next, has_more: more } = r.json;
-    if (more === true && !next) return { kind: "unclear", detail: "the list goes on but does not say where" };
-    const candidates = items
+    const read = readList(r);
+    if (read.kind === "unclear") return read;
+    const candidates = read.items
       .filter((item) => (timeOf(item.sent_at) ?? sentAtMs) >= earliestOf(c, sentAtMs))
       .flatMap((item) => sift(c, item.request_id, item.json_input));
-    return { kind: "page", candidates, next: (more !== false && next) || null };
+    return { kind: "page", candidates, next: read.next };
   },
 };

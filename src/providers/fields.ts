@@ -32,6 +32,9 @@ export const RouteOptionsSchema = Type.Object(
     ),
     constants: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: "members always sent as they are" })),
     marker: Type.Optional(Type.String({ minLength: 1, description: "their field that carries our reference" })),
+    values: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), { description: "words that the provider's dialect asks for as {route.NAME}" }),
+    ),
   },
   { additionalProperties: false },
 );
@@ -45,13 +48,17 @@ export const optionsFault = (options: JsonObject): string | undefined => {
   return fault && `${fault.path || "options"}: ${fault.message}`;
 };
 
-const readOptions = (c: AdapterContext): RouteOptions => {
+/** The options of a route, checked. */
+export const readOptions = (c: Pick<AdapterContext, "endpoint" | "options">): RouteOptions => {
   ok(optionsCheck.Check(c.options), `the options of a route on ${c.endpoint} are not valid: ${optionsFault(c.options)}`);
   return c.options;
 };
 
 /** The field in the provider's input that carries our reference, if the route has one. */
 export const markerOf = (c: AdapterContext): string | undefined => readOptions(c).marker;
+
+/** What the route says to its provider's dialect, as `{route.NAME}`. */
+export const valuesOf = (c: AdapterContext): Readonly<Record<string, unknown>> => readOptions(c).values ?? {};
 
 /** The endpoint for this input, e.g. `bytedance/seedance-2.0/reference-to-video`. */
 export const endpointOf = (c: AdapterContext): string => {

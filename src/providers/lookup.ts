@@ -3,7 +3,7 @@ import { ok } from "node:assert/strict";
 import type { Claims } from "./claims.ts";
 import type { Desk } from "./desk.ts";
 import { CLOCK_SLACK_MS, concludeFind } from "./listing.ts";
-import type { AdapterContext, Candidate, FindOutcome, ProviderResponse } from "./provider.ts";
+import type { AdapterContext, Candidate, FindOutcome, ProviderRequest, ProviderResponse } from "./provider.ts";
 
 /**
  * A list that is still not at its end says nothing. After a restart it is read from an hour back, so that it has to reach over what a
@@ -35,12 +35,28 @@ const isClockApart = (response: ProviderResponse, nowMs: number): boolean => {
   return !Number.isNaN(providerMs) && Math.abs(providerMs - nowMs) > CLOCK_SLACK_MS / 2;
 };
 
+/** By an id that is ours: whatever answers to it is nobody else's. */
+const askForOurs = async (
+  desk: Desk,
+  request: ProviderRequest,
+  { context, sentAtMs, timeoutMs, claims }: Lookup,
+  signal: AbortSignal,
+): Promise<FindOutcome> => {
+  const { adapter } = desk;
+  const called = await desk.ask(request, timeoutMs, signal);
+  if (called.kind !== "answered") return { kind: "unclear", detail: called.detail };
+  const outcome = adapter.readFind?.(called.response, context, sentAtMs) ?? { kind: "unclear", detail: "no means to read it" };
+  if (outcome.kind !== "found" || claims.take(adapter.id, outcome.job.jobId, context.ref)) return outcome;
+  return { kind: "unclear", detail: "the job found was given to another attempt meanwhile" };
+};
+
 /** Asks once. `absent` only when every page was read and nothing on them could be ours. */
 export const lookUp = async (desk: Desk, lookup: Lookup, signal: AbortSignal): Promise<FindOutcome> => {
   const { adapter } = desk;
   const { sentAtMs, timeoutMs, claims, isOwned } = lookup;
   const context = sentAtMs < lookup.bornMs ? { ...lookup.context, clockDoubtMs: FORMER_CLOCK_DOUBT_MS } : lookup.context;
   if (adapter.find === undefined) return { kind: "unclear", detail: "no means to look it up" };
+  if (adapter.readFind !== undefined) return await askForOurs(desk, adapter.find(context, sentAtMs, null), lookup, signal);
   ok(adapter.readFindPage, `${adapter.id} asks for a list that it cannot read`);
   const isAnothers = async (jobId: string) => {
     const holder = claims.holder(adapter.id, jobId);
@@ -56,7 +72,7 @@ export const lookUp = async (desk: Desk, lookup: Lookup, signal: AbortSignal): P
     const called = await desk.ask(adapter.find(context, sentAtMs, page), leftMs, signal);
     if (called.kind !== "answered") return { kind: "unclear", detail: called.detail };
     isApart ||= isClockApart(called.response, lookup.nowMs());
-    const sifted = adapter.readFindPage(called.response, context, sentAtMs);
+    const sifted = adapter.readFindPage(called.response, context, sentAtMs, page);
     if (sifted.kind === "unclear") return sifted;
     // Our reference on it makes it ours whatever else is said; the others may belong to somebody.
     for (const candidate of sifted.candidates)

@@ -2,16 +2,19 @@
 import { ok } from "node:assert/strict";
 import { type Static, Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
-import type { Job, JsonObject } from "../terms.ts";
+import type { FailureClass, Job, Json } from "../terms.ts";
 import { detailOf } from "./answer.ts";
 import type { CallProvider } from "./call.ts";
+import { checkKey, setUpFault } from "./check.ts";
 import { openClaims } from "./claims.ts";
 import { type Desk, openDesk, type Slots } from "./desk.ts";
+import { type Dialects, readDialects } from "./dialect/load.ts";
 import { FAL_BASE_URL, FAL_ORIGINS, fal } from "./fal.ts";
 import { lookUp } from "./lookup.ts";
 import type { Adapter, AdapterContext, FindOutcome, PollOutcome, Providers, ProviderTraits, Work } from "./provider.ts";
 import { REPLICATE_BASE_URL, replicate } from "./replicate.ts";
 import { requestLimit } from "./request-limit.ts";
+import { readWholeLists } from "./whole-lists.ts";
 
 /** Total time per call, ms. A look-up has its time for all its pages together. */
 export type CallTimes = { submitMs: number; pollMs: number; findMs: number; cancelMs: number };
@@ -26,16 +29,57 @@ const ROOMY = 2_048;
 /** The slots of one provider, where the process may have so many requests in flight. */
 export const slotsWithin = (limit: number): Slots => (limit >= ROOMY ? { ...SLOTS, questions: MANY_QUESTIONS } : SLOTS);
 
-const DIALECTS: Readonly<Record<string, { adapter: Adapter; publicUrl: string; origins: readonly string[] }>> = {
-  fal: { adapter: fal, publicUrl: FAL_BASE_URL, origins: FAL_ORIGINS },
-  replicate: { adapter: replicate, publicUrl: REPLICATE_BASE_URL, origins: [] },
+type Coded = {
+  adapter: Adapter;
+  name?: string;
+  publicUrl: string;
+  origins: readonly string[];
+  account?: string;
+  isAsked?: boolean;
 };
 
-/** Every provider whose dialect is spoken here. */
-export const PROVIDER_IDS: readonly string[] = Object.keys(DIALECTS);
+/** Dialects that are more than tables and templates. */
+const CODED: Readonly<Record<string, Coded>> = {
+  fal: { adapter: fal, name: "fal", publicUrl: FAL_BASE_URL, origins: FAL_ORIGINS },
+  replicate: { adapter: replicate, name: "Replicate", publicUrl: REPLICATE_BASE_URL, origins: [] },
+};
+
+const spokenOf = (dialects: Dialects): [string, Coded][] => [
+  ...Object.entries(CODED),
+  ...[...dialects].map(([id, { dialect, adapter }]): [string, Coded] => [
+    id,
+    {
+      ...{ adapter, name: dialect.name, publicUrl: dialect.base_url, origins: dialect.hosts ?? [] },
+      ...{ account: dialect.account ?? id, isAsked: dialect.poll !== undefined },
+    },
+  ]),
+];
+
+/** Every provider whose dialect is spoken here, with whose key. */
+export const spokenProviders = (dialects: Dialects): ReadonlyMap<string, { account: string }> =>
+  new Map(spokenOf(dialects).map(([id, { account = id }]) => [id, { account }]));
+
+/** What an operator is told of every provider whose dialect is spoken here. */
+export const providerFacts = (dialects: Dialects) =>
+  spokenOf(dialects)
+    .map(([id, { adapter, name = id, account = id, isAsked = true }]) => ({
+      id,
+      account,
+      name,
+      recovery: adapter.recovery,
+      isAsked,
+    }))
+    .sort((a, b) => (a.id < b.id ? -1 : 1));
+
+/** Providers of the dialects that the service ships with. */
+export const builtInProviders = (): readonly string[] => [...spokenProviders(readDialects(null)).keys()];
 
 export type ProvidersOptions = {
   settings: Readonly<Record<string, { base_url?: string; key?: string }>>;
+  /** Those of the dialect files; the built-in ones when absent. */
+  dialects?: Dialects;
+  /** Where the provider may tell of an attempt; absent where nobody outside can reach the service. */
+  callbackUrl?: (ref: string) => string | undefined;
   /** Whether a job already belongs to an attempt; it is then not the lost one that is looked for. */
   isOwned: (providerId: string, jobId: string) => Promise<boolean>;
   /** The service's clock, which a look-up compares with the provider's; the machine's when absent. */
@@ -48,12 +92,16 @@ export type ProvidersOptions = {
   traits?: Readonly<Record<string, Partial<ProviderTraits>>>;
 };
 
+/** Failures that a request meets whenever it is sent. */
+const ABOUT_THE_REQUEST: readonly FailureClass[] = ["refused_input", "invalid_for_route", "input_unreachable"];
+
 const composedRequest = Type.Object(
   {
     method: Type.Literal("POST"),
     url: Type.String({ minLength: 1 }),
     headers: Type.Record(Type.String(), Type.String()),
-    body: Type.Unsafe<JsonObject>(Type.Object({})),
+    body: Type.Optional(Type.Unsafe<Json>(Type.Unknown())),
+    form: Type.Optional(Type.Record(Type.String(), Type.String())),
   },
   { additionalProperties: false },
 );
@@ -77,10 +125,14 @@ export const openProviders = (options: ProvidersOptions): Providers => {
   const bornMs = nowMs();
   const slots = { ...slotsWithin(requestLimit()), ...options.slots };
   const claims = openClaims();
+  const isTold = options.callbackUrl?.("") !== undefined;
+  const spoken = spokenOf(options.dialects ?? readDialects(null));
   const desks = new Map(
-    Object.entries(DIALECTS).map(([id, dialect]) => {
-      const { settings, traits, call } = options;
-      const plan = { ...dialect, settings: settings[id] ?? {}, slots, traits: traits?.[id] ?? {}, ...(call ? { call } : {}) };
+    spoken.map(([id, { account = id, ...dialect }]) => {
+      const { traits, call } = options;
+      const key = options.settings[account]?.key;
+      const settings = { ...(key === undefined ? {} : { key }), ...options.settings[id] };
+      const plan = { ...dialect, settings, slots, nowMs, isTold, traits: traits?.[id] ?? {}, ...(call ? { call } : {}) };
       return [id, openDesk(plan)] as const;
     }),
   );
@@ -89,19 +141,48 @@ export const openProviders = (options: ProvidersOptions): Providers => {
     ok(desk, `no provider ${id}`);
     return desk;
   };
+  /** A time that was asked for outright goes before the provider's own. */
+  const submitMsOf = ({ adapter }: Desk): number => options.timeouts?.submitMs ?? adapter.submitMs ?? times.submitMs;
+  const callbackFor = (ref: string): Pick<AdapterContext, "callbackUrl"> => {
+    const callbackUrl = options.callbackUrl?.(ref);
+    return callbackUrl === undefined ? {} : { callbackUrl };
+  };
   const contextOf = (desk: Desk, { attempt, input }: Work): AdapterContext => ({
     ref: attempt.ref,
     endpoint: attempt.route.endpoint,
     options: attempt.route.options,
     baseUrl: desk.baseUrl,
     input,
+    ...callbackFor(attempt.ref),
   });
 
+  /**
+   * The same request with the same key: whoever knows the key answers with the job it stands for, whoever does not takes it now. A
+   * refusal of the request says that nothing was taken before either; one of our pace, our key or our balance says nothing.
+   */
+  const sendAgain = async (desk: Desk, errand: Work, signal: AbortSignal): Promise<FindOutcome> => {
+    const { ref, request: text, route } = errand.attempt;
+    const called = await desk.ask(readComposed(text, ref), submitMsOf(desk), signal);
+    if (called.kind !== "answered") return { kind: "unclear", detail: called.detail };
+    const outcome = desk.adapter.readSubmit(called.response, contextOf(desk, errand));
+    if (outcome.kind === "ambiguous") return { kind: "unclear", detail: outcome.detail };
+    if (outcome.kind === "rejected")
+      return ABOUT_THE_REQUEST.includes(outcome.failure.class)
+        ? { kind: "absent" }
+        : { kind: "unclear", detail: outcome.failure.detail };
+    if (!claims.take(route.provider, outcome.job.jobId, ref))
+      return { kind: "unclear", detail: "the job in the answer was already given to another attempt" };
+    return { kind: "found", job: outcome.job };
+  };
+
+  const withFault = (seen: Extract<PollOutcome, { kind: "unclear" }>, fault: ReturnType<typeof setUpFault>): PollOutcome =>
+    fault === undefined ? seen : { ...seen, fault };
   const pollJob = async (desk: Desk, job: Job, c: AdapterContext, signal: AbortSignal): Promise<PollOutcome> => {
     const { adapter } = desk;
     const status = await desk.ask(adapter.poll(job, c), times.pollMs, signal);
     if (status.kind !== "answered") return { kind: "unclear", detail: status.detail };
     const seen = adapter.readPoll(status.response, job, c);
+    if (seen.kind === "unclear") return withFault(seen, setUpFault(adapter, status.response));
     if (seen.kind !== "ask-result") return seen;
     ok(adapter.result && adapter.readResult, `${adapter.id} sends to a result but has none`);
     // In the same call, because a result is kept for minutes only (fal: 6, when it is large).
@@ -114,9 +195,29 @@ export const openProviders = (options: ProvidersOptions): Providers => {
     return outcome;
   };
 
+  /** Some providers take an order to cancel what has begun, or is done, for one to delete it. */
+  const mayCancel = async (desk: Desk, job: Job, c: AdapterContext, signal: AbortSignal): Promise<boolean> => {
+    const { adapter } = desk;
+    if (adapter.cancelOnlyIn === undefined) return true;
+    const asked = await desk.ask(adapter.poll(job, c), times.cancelMs, signal);
+    if (asked.kind !== "answered") return false;
+    const seen = adapter.readPoll(asked.response, job, c);
+    return seen.kind === "pending" && adapter.cancelOnlyIn.includes(seen.seen);
+  };
+
   return {
-    configured: (id) => desks.get(id)?.configured ?? false,
+    configured: (id) => desks.get(id)?.isConfigured() ?? false,
+    rekey: (account, key) => {
+      for (const [id, { account: own = id }] of spoken) if (own === account) deskOf(id).rekey(options.settings[id]?.key ?? key);
+    },
     traits: (id) => deskOf(id).traits,
+    told: (errand, body) => {
+      const desk = deskOf(errand.attempt.route.provider);
+      return desk.adapter.readCallback?.(body, contextOf(desk, errand));
+    },
+    check: (id, route, signal) => checkKey(deskOf(id), route, { nowMs: nowMs(), timeoutMs: times.findMs }, signal),
+    list: (id, routes, sinceMs, signal) => readWholeLists(deskOf(id), routes, { sinceMs, timeoutMs: times.findMs }, signal),
+    fileHeaders: (id, address) => deskOf(id).fileHeaders(address),
     slot: (id, signal) => deskOf(id).submits.take(signal),
 
     compose(errand) {
@@ -131,7 +232,7 @@ export const openProviders = (options: ProvidersOptions): Providers => {
       // The settings changed since it was composed: the request stays here, and so does the key.
       const bar = desk.barred(request.url);
       if (bar !== undefined) return { kind: "rejected", failure: { class: "config_fault", detail: bar } };
-      const called = await desk.ask(request, times.submitMs, signal);
+      const called = await desk.ask(request, submitMsOf(desk), signal);
       if (called.kind === "not_sent") return { kind: "rejected", failure: { class: "not_sent", detail: called.detail } };
       if (called.kind === "broken") return { kind: "ambiguous", detail: called.detail };
       const outcome = desk.adapter.readSubmit(called.response, contextOf(desk, errand));
@@ -146,6 +247,8 @@ export const openProviders = (options: ProvidersOptions): Providers => {
       ok(sentAtMs !== null, `attempt ${ref} is looked for but was never sent`);
       const late: FindOutcome = { kind: "unclear", detail: "no free connection" };
       const context = contextOf(desk, errand);
+      if (desk.adapter.recovery === "key")
+        return await desk.inTurn("finds", times.findMs, signal, late, () => sendAgain(desk, errand, signal));
       const lookup = {
         context,
         sentAtMs,
@@ -174,6 +277,7 @@ export const openProviders = (options: ProvidersOptions): Providers => {
       if (job === null || desk.adapter.cancel === undefined) return false;
       const request = desk.adapter.cancel(job, contextOf(desk, errand));
       return await desk.inTurn("questions", times.cancelMs, signal, false, async () => {
+        if (!(await mayCancel(desk, job, contextOf(desk, errand), signal))) return false;
         const called = await desk.ask(request, times.cancelMs, signal);
         return called.kind === "answered" && called.response.status >= 200 && called.response.status < 300;
       });

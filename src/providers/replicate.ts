@@ -142,7 +142,12 @@ export const replicate: Adapter = {
       method: "POST",
       url: `${c.baseUrl}/${path}`,
       headers: { "content-type": "application/json", "cancel-after": CANCEL_AFTER },
-      body: { ...(version === undefined ? {} : { version }), input: inputOf(c) },
+      body: {
+        ...(version === undefined ? {} : { version }),
+        input: inputOf(c),
+        // The start is told too: of a submission whose answer was lost it says that there is a job.
+        ...(c.callbackUrl === undefined ? {} : { webhook: c.callbackUrl, webhook_events_filter: ["start", "completed"] }),
+      },
     };
   },
 
@@ -160,6 +165,7 @@ export const replicate: Adapter = {
     return outcome;
   },
 
+  readCallback: (body) => (created.Check(body) ? { jobId: body.id } : undefined),
   // Built from the id, not from the addresses in the answer: there is nothing in them that the id does not say.
   poll: (job, c) => read(`${c.baseUrl}/predictions/${job.jobId}`),
   readPoll: (r, job) => readPrediction(r, job.jobId),
@@ -172,6 +178,19 @@ export const replicate: Adapter = {
       created_before: new Date(latestOf(c, sentAtMs)).toISOString(),
     });
     return read(`${c.baseUrl}/predictions?${query}`);
+  },
+  list(c, sinceMs, page) {
+    if (page !== null) return read(page);
+    return read(`${c.baseUrl}/predictions?${new URLSearchParams({ created_after: new Date(sinceMs).toISOString() })}`);
+  },
+  readListPage(r, _, sinceMs) {
+    if (r.status !== 200 || !listPage.Check(r.json)) return { kind: "unclear", detail: detailOf(r.status, faultText(r)) };
+    const { results, next } = r.json;
+    const jobs = results
+      .map((entry) => ({ jobId: entry.id, madeAtMs: timeOf(entry.created_at) ?? null, marks: [] }))
+      .filter(({ madeAtMs }) => madeAtMs === null || madeAtMs >= sinceMs);
+    const oldestMs = timeOf(results.at(-1)?.created_at);
+    return { kind: "page", jobs, next: oldestMs !== undefined && oldestMs < sinceMs ? null : (next ?? null) };
   },
   readFindPage(r, c, sentAtMs) {
     if (r.status !== 200 || !listPage.Check(r.json)) return { kind: "unclear", detail: detailOf(r.status, faultText(r)) };

@@ -29,7 +29,7 @@ export const REPLICATE_OPTIONS: JsonObject = {
 export const INPUT: JsonObject = { prompt: "a fox in snow", resolution: "720p", duration: 5, aspect_ratio: "16:9", audio: false };
 
 type Wish = Partial<Omit<Attempt, "route">> & {
-  provider?: "fal" | "replicate";
+  provider?: string;
   options?: JsonObject;
   input?: JsonObject;
   endpoint?: string;

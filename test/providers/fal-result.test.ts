@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { FAL_BASE_URL, fal } from "../../src/providers/fal.ts";
 import type { AdapterContext, ProviderResponse } from "../../src/providers/provider.ts";
-import type { FailureClass, Job } from "../../src/terms.ts";
+import type { FailureClass, Job, JsonObject } from "../../src/terms.ts";
 import { answer, errandFor, FAL_OPTIONS, INPUT, SENT_AT_MS } from "./errand.ts";
 
 const context = (filled = INPUT, options = FAL_OPTIONS): AdapterContext => {
@@ -118,7 +118,7 @@ describe("the result at fal", () => {
 });
 
 describe("the list of requests at fal", () => {
-  const sent = fal.submit(C).body;
+  const sent = fal.submit(C).body as JsonObject;
   const item = (jobId: string, json_input: unknown, sent_at: string | null = "2026-11-21T10:00:01Z") => ({
     request_id: jobId,
     endpoint_id: "bytedance/seedance-2.0/text-to-video",
@@ -129,7 +129,7 @@ describe("the list of requests at fal", () => {
   });
   const withoutMarker = { ...FAL_OPTIONS, marker: undefined } as never;
   const unmarked = context(INPUT, JSON.parse(JSON.stringify(withoutMarker)));
-  const sentUnmarked = fal.submit(unmarked).body;
+  const sentUnmarked = fal.submit(unmarked).body as JsonObject;
 
   test("is asked on the list's own host from two minutes before the sending, with payloads", () => {
     const url = new URL(fal.find?.(C, SENT_AT_MS, null).url ?? "");
@@ -214,7 +214,7 @@ describe("the list of requests at fal", () => {
   ];
   for (const [name, c, body, page] of ROWS)
     test(name, () => {
-      expect(fal.readFindPage?.(answer(200, body), c, SENT_AT_MS)).toMatchObject({ kind: "page", ...page });
+      expect(fal.readFindPage?.(answer(200, body), c, SENT_AT_MS, null)).toMatchObject({ kind: "page", ...page });
     });
 
   const UNCLEAR: [name: string, r: ProviderResponse][] = [
@@ -227,6 +227,6 @@ describe("the list of requests at fal", () => {
   ];
   for (const [name, r] of UNCLEAR)
     test(`${name} says nothing`, () => {
-      expect(fal.readFindPage?.(r, C, SENT_AT_MS).kind).toBe("unclear");
+      expect(fal.readFindPage?.(r, C, SENT_AT_MS, null).kind).toBe("unclear");
     });
 });

@@ -225,7 +225,7 @@ describe("the list of predictions at Replicate", () => {
   ];
   for (const [name, body, page] of ROWS)
     test(name, () => {
-      expect(replicate.readFindPage?.(answer(200, body), C, SENT_AT_MS)).toMatchObject({ kind: "page", ...page });
+      expect(replicate.readFindPage?.(answer(200, body), C, SENT_AT_MS, null)).toMatchObject({ kind: "page", ...page });
     });
 
   for (const [name, r] of [
@@ -235,6 +235,6 @@ describe("the list of predictions at Replicate", () => {
     ["a next page that is no address", answer(200, { results: [], next: "javascript:alert(1)" })],
   ] as const)
     test(`${name} says nothing`, () => {
-      expect(replicate.readFindPage?.(r, C, SENT_AT_MS).kind).toBe("unclear");
+      expect(replicate.readFindPage?.(r, C, SENT_AT_MS, null).kind).toBe("unclear");
     });
 });

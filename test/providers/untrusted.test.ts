@@ -18,6 +18,8 @@ const deskFor = (adapter: Adapter, base_url?: string) =>
     settings: { key: "s3cr3t-0123456789", ...(base_url === undefined ? {} : { base_url }) },
     slots: { submits: 1, questions: 1, finds: 1 },
     traits: {},
+    isTold: false,
+    nowMs: () => SENT_AT_MS,
   });
 
 describe("the key may go to", () => {
@@ -127,7 +129,7 @@ test("no answer makes an adapter throw, and none turns a 5xx into proof", () => 
       const outcomes = [
         adapter.readPoll(r, { jobId: "job-1" }, c),
         adapter.readResult?.(r, { jobId: "job-1" }, c),
-        adapter.readFindPage?.(r, c, SENT_AT_MS),
+        adapter.readFindPage?.(r, c, SENT_AT_MS, null),
       ];
       for (const outcome of outcomes) {
         const detail = outcome && ("detail" in outcome ? outcome.detail : "failure" in outcome ? outcome.failure.detail : "");

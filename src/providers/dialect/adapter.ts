@@ -1,0 +1,136 @@
+// A dialect file at work: the adapter that its templates, tables and rules make.
+import type { Job, Json } from "../../terms.ts";
+import { endpointOf, inputOf, valuesOf } from "../fields.ts";
+import type { Adapter, AdapterContext, Candidate, FindOutcome } from "../provider.ts";
+import { bearerToken } from "../tokens.ts";
+import { jobNameOf, readAnswerOf } from "./answers.ts";
+import { judgeOf } from "./failures.ts";
+import { findingOf } from "./finding.ts";
+import { seekOf } from "./pointers.ts";
+import { requestOf } from "./requests.ts";
+import type { AnswerTemplate, Dialect } from "./schema.ts";
+import { submissionOf } from "./submission.ts";
+import { within } from "./template.ts";
+import { DialectFault, type Scope } from "./words.ts";
+
+const SUBMIT_KNOWN = ["input", "raw", "mapped", "route", "ref", "ref_uuid", "callback_url"];
+const JOB_KNOWN = ["job", "route", "ref", "ref_uuid", "new_uuid"];
+/** Where a dialect does not say it, seconds. */
+const POLL_EVERY_S = [5, 10] as const;
+
+/** Our reference as a UUID (version 4 in its form), for those who take nothing else: the same for the same reference. */
+const uuidOf = (ref: string): string => {
+  const hex = Bun.SHA256.hash(ref, "hex");
+  const variant = "89ab"[Number.parseInt(hex[16] ?? "0", 16) % 4];
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+};
+
+/** What a submission's templates may name; `mapped` is the input as the route's own options write it. */
+const submitScope = (c: AdapterContext): Scope => ({
+  ...{ input: c.input.filled, raw: c.input.raw, mapped: inputOf(c), ref: c.ref, ref_uuid: uuidOf(c.ref) },
+  route: { ...valuesOf(c), endpoint: endpointOf(c) },
+  ...(c.callbackUrl === undefined ? {} : { callback_url: c.callbackUrl }),
+});
+/** Polls, results and cancels are about the job: there is no input. */
+const jobScope = (job: Job, c: AdapterContext): Scope => ({
+  ...{ ref: c.ref, ref_uuid: uuidOf(c.ref), route: { ...valuesOf(c), endpoint: c.endpoint } },
+  job: { id: job.jobId, ...job.urls },
+  /** Another for each request, for those who answer a name they know with what they said before. */
+  get new_uuid() {
+    return crypto.randomUUID();
+  },
+});
+
+/**
+ * Makes the adapter of a dialect file whose shape is right.
+ * @throws DialectFault with the way to what is wrong, e.g. `/submit/request/body/model: "rute" is not known here`
+ */
+export const adapterOf = (dialect: Dialect): Adapter => {
+  const { auth, find, cancel, headers = {}, poll_every_s: [firstS, longestS] = POLL_EVERY_S } = dialect;
+  const judge = within("failures", () => judgeOf(dialect.failures, dialect.says));
+  const submit = within("submit/request", () => requestOf(dialect.submit.request, headers, SUBMIT_KNOWN));
+  const submission = within("submit", () => submissionOf(dialect.submit, judge));
+  const finding = within("find", () => findingOf(find, headers, judge));
+  const { list, readListPage } = finding ?? {};
+  const named = dialect.callback?.job_id ?? dialect.submit.accepted?.job_id;
+  const callbackId = named === undefined ? undefined : within("callback", () => seekOf(named));
+  if (submission.isAwaited !== (dialect.poll !== undefined))
+    throw new DialectFault(
+      `/poll: ${submission.isAwaited ? "a provider that names a job is asked about it" : "there is no job to ask about"}`,
+    );
+
+  const asking = (template: AnswerTemplate | undefined, way: string) => {
+    if (template === undefined) return undefined;
+    const make = within(`${way}/request`, () => requestOf(template.request, headers, JOB_KNOWN));
+    const read = within(way, () => readAnswerOf(template, judge));
+    return {
+      make: (job: Job, c: AdapterContext) => make(jobScope(job, c), c.baseUrl),
+      read: (r: Parameters<typeof read>[0], job: Job, c: AdapterContext) => read(r, job, jobScope(job, c), c.baseUrl),
+    };
+  };
+  const poll = asking(dialect.poll, "poll");
+  const result = asking(dialect.result, "result");
+  const located = (outcome: FindOutcome, c: AdapterContext): FindOutcome =>
+    outcome.kind === "found" ? { kind: "found", job: submission.located(outcome.job, submitScope(c), c.baseUrl) } : outcome;
+  const cancelling = cancel && within("cancel/request", () => requestOf(cancel.request, headers, JOB_KNOWN));
+
+  return {
+    id: dialect.id,
+    recovery: find.by,
+    findWindowMs: find.by === "none" ? 0 : find.window_s * 1000,
+    findSettleMs: find.by === "none" ? 0 : find.settle_s * 1000,
+    ...(find.by === "none" && find.told_within_s !== undefined ? { toldWithinMs: find.told_within_s * 1000 } : {}),
+    pollEveryMs: [firstS * 1000, longestS * 1000],
+    watchMs: dialect.watch_s * 1000,
+    resultTtlMs: dialect.result_kept_s * 1000,
+    ...(dialect.submit_timeout_s === undefined ? {} : { submitMs: dialect.submit_timeout_s * 1000 }),
+    ...(dialect.largest_answer_mb === undefined ? {} : { largestAnswer: dialect.largest_answer_mb * 1_048_576 }),
+    filesNeedKey: dialect.files_need_key ?? false,
+    ...(cancel?.only_in === undefined ? {} : { cancelOnlyIn: cancel.only_in }),
+
+    auth: (key, nowMs) =>
+      "header" in auth
+        ? { [auth.header]: auth.value.replace("{key}", key) }
+        : { authorization: `Bearer ${bearerToken(key, auth.jwt_hs256.lives_s, nowMs)}` },
+    ...(callbackId
+      ? {
+          readCallback: (body: Json, c: AdapterContext) => {
+            const jobId = jobNameOf(callbackId({ status: 200, headers: {}, json: body, text: "" }));
+            return jobId === undefined ? undefined : submission.located({ jobId }, submitScope(c), c.baseUrl);
+          },
+        }
+      : {}),
+    classOf: (r) => judge.verdict(r, "asking")?.class,
+    submit: (c) => submit(submitScope(c), c.baseUrl),
+    readSubmit: (r, c) => submission.read(r, c, submitScope(c)),
+    poll: (job, c) => {
+      if (!poll) throw new Error(`${dialect.id} answers with what it made: there is nothing to ask about`);
+      return poll.make(job, c);
+    },
+    readPoll: (r, job, c) => poll?.read(r, job, c) ?? { kind: "gone" },
+    ...(result ? { result: result.make, readResult: result.read } : {}),
+    ...(cancelling ? { cancel: (job: Job, c: AdapterContext) => cancelling(jobScope(job, c), c.baseUrl) } : {}),
+    ...(finding ? { find: (c, sentAtMs, page) => finding.find(c, submitScope(c), sentAtMs, page) } : {}),
+    ...(finding?.readFind ? { readFind: (r, c) => located(finding.readFind?.(r) ?? NOTHING, c) } : {}),
+    ...(list && readListPage
+      ? {
+          list: (c, sinceMs, page) => list(c, submitScope(c), sinceMs, page),
+          readListPage: (r, _, sinceMs, page) => readListPage(r, sinceMs, page),
+        }
+      : {}),
+    ...(finding?.readFindPage
+      ? {
+          readFindPage: (r, c, sentAtMs, asked) => {
+            const page = finding.readFindPage?.(r, c, submitScope(c), sentAtMs, asked) ?? NOTHING;
+            if (page.kind !== "page") return page;
+            const at = ({ job, match }: Candidate): Candidate => ({
+              job: submission.located(job, submitScope(c), c.baseUrl),
+              match,
+            });
+            return { ...page, candidates: page.candidates.map(at) };
+          },
+        }
+      : {}),
+  };
+};
+const NOTHING = { kind: "unclear", detail: "nothing that can be read" } as const;

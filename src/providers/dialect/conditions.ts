@@ -1,0 +1,72 @@
+// Conditions of a dialect file: whether a request has a field, how many of it, and what it is.
+import { type Static, type TSchema, Type } from "@sinclair/typebox";
+import { TypeCompiler } from "@sinclair/typebox/compiler";
+import type { Json } from "../../terms.ts";
+import { DialectFault, type Known, pathReading, type Scope } from "./words.ts";
+
+const closed = { additionalProperties: false } as const;
+const Scalar = Type.Union([Type.String(), Type.Number(), Type.Boolean()]);
+/** A name of a value, for "it is there"; or one of the objects. */
+const ConditionSchema = Type.Recursive(
+  (Self: TSchema) =>
+    Type.Union([
+      Type.String({ description: "the value is there, e.g. input.image_url" }),
+      Type.Object({ not: Self }, closed),
+      Type.Object({ all: Type.Array(Self, { minItems: 1 }) }, closed),
+      Type.Object({ any: Type.Array(Self, { minItems: 1 }) }, closed),
+      Type.Object({ value: Type.String(), is: Type.Union([Scalar, Type.Array(Scalar, { minItems: 1 })]) }, closed),
+      Type.Object(
+        { value: Type.String(), count: Type.Tuple([Type.Integer({ minimum: 0 }), Type.Integer({ minimum: 0 })]) },
+        { ...closed, description: "how many a list holds, from and to" },
+      ),
+    ]),
+  { $id: "Condition" },
+);
+type Condition =
+  | string
+  | { not: Condition }
+  | { all: Condition[] }
+  | { any: Condition[] }
+  | { value: string; is: Static<typeof Scalar> | Static<typeof Scalar>[] }
+  | { value: string; count: [number, number] };
+
+const countOf = (value: Json | undefined): number => (value === undefined ? 0 : Array.isArray(value) ? value.length : 1);
+
+const check = TypeCompiler.Compile(ConditionSchema);
+
+/** Reads a condition. @throws DialectFault for what is none, and for a name that is not known */
+export const conditionReading = (written: unknown, known: Known): ((scope: Scope) => boolean) => {
+  if (!check.Check(written))
+    throw new DialectFault("is no condition: a name, { not }, { all }, { any }, { value, is } or { value, count }");
+  return readingOf(written as Condition, known);
+};
+
+const readingOf = (condition: Condition, known: Known): ((scope: Scope) => boolean) => {
+  if (typeof condition === "string") {
+    const read = pathReading(condition, known);
+    return (scope) => read(scope) !== undefined;
+  }
+  if ("not" in condition) {
+    const holds = readingOf(condition.not, known);
+    return (scope) => !holds(scope);
+  }
+  if ("all" in condition) {
+    const each = condition.all.map((one) => readingOf(one, known));
+    return (scope) => each.every((holds) => holds(scope));
+  }
+  if ("any" in condition) {
+    const each = condition.any.map((one) => readingOf(one, known));
+    return (scope) => each.some((holds) => holds(scope));
+  }
+  const read = pathReading(condition.value, known);
+  if ("count" in condition) {
+    const [least, most] = condition.count;
+    if (least > most) throw new DialectFault(`count: ${least} to ${most} is no range`);
+    return (scope) => {
+      const count = countOf(read(scope));
+      return count >= least && count <= most;
+    };
+  }
+  const wanted: readonly unknown[] = Array.isArray(condition.is) ? condition.is : [condition.is];
+  return (scope) => wanted.includes(read(scope));
+};

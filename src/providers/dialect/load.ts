@@ -1,0 +1,90 @@
+// Reads dialect files, built in and of the operator's own, and refuses those with faults: all of them at once, each `path: message`.
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { TypeCompiler } from "@sinclair/typebox/compiler";
+import type { JsonObject } from "../../terms.ts";
+import type { Adapter } from "../provider.ts";
+import { adapterOf } from "./adapter.ts";
+import { BUILT_IN_DIALECTS } from "./built-in.ts";
+import { type Dialect, DialectSchema } from "./schema.ts";
+import { DialectFault } from "./words.ts";
+
+/** A provider's dialect, ready to be spoken. */
+export type Spoken = { dialect: Dialect; adapter: Adapter };
+export type Dialects = ReadonlyMap<string, Spoken>;
+
+/** Dialects that cannot be used: one line per fault, `providers/x.json#/submit/request: message`. */
+export class DialectsFault extends Error {
+  readonly faults: readonly string[];
+  constructor(faults: readonly string[]) {
+    super(`the providers' dialects have ${faults.length === 1 ? "a fault" : `${faults.length} faults`}: ${faults.join("; ")}`);
+    this.faults = faults;
+  }
+}
+
+const check = TypeCompiler.Compile(DialectSchema);
+
+type Written = { path: string; content: JsonObject };
+
+/** A file may say only what is other than in another one: `like`. */
+const completed = (written: Written, all: readonly Written[]): JsonObject => {
+  const { like, ...own } = written.content;
+  if (like === undefined) return own;
+  const other = all.findLast(({ content }) => content.id === like && content.like === undefined);
+  if (!other) throw new DialectFault(`/like: there is no dialect ${String(like)} that stands by itself`);
+  return { ...other.content, ...own };
+};
+
+const spokenOf = (content: JsonObject): Spoken => {
+  if (!check.Check(content)) {
+    const fault = check.Errors(content).First();
+    throw new DialectFault(`${fault?.path || "/"}: ${fault?.message ?? "is not a dialect"}`);
+  }
+  return { dialect: content, adapter: adapterOf(content) };
+};
+
+const dialectsOf = (files: readonly Written[], earlier: readonly string[]): Map<string, Spoken> => {
+  const faults = [...earlier];
+  const dialects = new Map<string, Spoken>();
+  for (const written of files)
+    try {
+      const spoken = spokenOf(completed(written, files));
+      dialects.set(spoken.dialect.id, spoken);
+    } catch (fault) {
+      if (!(fault instanceof DialectFault)) throw fault;
+      faults.push(`${written.path}#${fault.message}`);
+    }
+  if (faults.length > 0) throw new DialectsFault(faults);
+  return dialects;
+};
+
+const ownFiles = (dir: string): { files: Written[]; faults: string[] } => {
+  const folder = join(dir, "providers");
+  const files: Written[] = [];
+  const faults: string[] = [];
+  let names: string[] = [];
+  try {
+    names = readdirSync(folder).filter((name) => /^[^.].*\.jsonc?$/.test(name));
+  } catch {
+    // A catalogue need not bring providers of its own.
+  }
+  for (const name of names.sort()) {
+    const path = join(folder, name);
+    try {
+      files.push({ path, content: Bun.JSONC.parse(readFileSync(path, "utf8")) as JsonObject });
+    } catch (fault) {
+      faults.push(`${path}: cannot be read as JSON: ${fault instanceof Error ? fault.message : String(fault)}`);
+    }
+  }
+  return { files, faults };
+};
+
+/**
+ * The dialects that the service ships with, and those in `DIR/providers/*.json`; one with the id of another takes its place.
+ * @throws DialectsFault with every fault of every file
+ */
+export const readDialects = (dir: string | null): Dialects => {
+  const builtIn = Object.entries(BUILT_IN_DIALECTS).map(([name, content]) => ({ path: name, content: content as JsonObject }));
+  const own = dir === null ? { files: [], faults: [] } : ownFiles(dir);
+  return dialectsOf([...builtIn, ...own.files], own.faults);
+};

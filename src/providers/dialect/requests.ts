@@ -1,0 +1,62 @@
+// Requests of a dialect: address, query, headers and body from their templates, the same bytes for the same attempt.
+import { ok } from "node:assert/strict";
+import type { Json } from "../../terms.ts";
+import type { ProviderRequest } from "../provider.ts";
+import type { RequestTemplate } from "./schema.ts";
+import { templateReading, within } from "./template.ts";
+import { DialectFault, type Known, type Reading, type Scope, writtenReading } from "./words.ts";
+
+/** What may stand in an address: nothing that a customer wrote. */
+const IN_ADDRESSES = ["route", "job", "ref", "ref_uuid", "page"];
+
+/** Segment by segment: an endpoint and some jobs' names have slashes. */
+const encoded = (value: string): string => value.split("/").map(encodeURIComponent).join("/");
+
+const membersOf = (templates: Readonly<Record<string, Json>> | undefined, known: Known): [string, Reading][] =>
+  Object.entries(templates ?? {}).map(([name, template]) => [name, within(name, () => templateReading(template, known))]);
+
+const wordOf = (value: Json): string => (typeof value === "object" ? JSON.stringify(value) : String(value));
+
+const filled = (members: readonly [string, Reading][], scope: Scope): [string, string][] =>
+  members.flatMap(([name, read]) => {
+    const value = read(scope);
+    return value === undefined ? [] : [[name, wordOf(value)] as [string, string]];
+  });
+
+export type MakeRequest = (scope: Scope, baseUrl: string) => ProviderRequest;
+
+/**
+ * Compiles the template of a request.
+ * @param known what its templates may name
+ * @throws DialectFault
+ */
+export const requestOf = (template: RequestTemplate, shared: Readonly<Record<string, string>>, known: Known): MakeRequest => {
+  const { url, path, query, headers, body, form } = template;
+  if (url === undefined && path === undefined) throw new DialectFault("a request needs a path or a url");
+  if (body !== undefined && form !== undefined) throw new DialectFault("a request has a body or a form, not both");
+  const inAddresses = known.filter((name) => IN_ADDRESSES.includes(name));
+  const address = url === undefined ? undefined : within("url", () => writtenReading(url, inAddresses));
+  const way = path === undefined ? undefined : within("path", () => writtenReading(path, inAddresses, encoded));
+  const asked = within("query", () => membersOf(query, known));
+  const told = within("headers", () => membersOf({ ...shared, ...headers }, known));
+  const whole = body === undefined ? undefined : within("body", () => templateReading(body, known));
+  const parts = form === undefined ? undefined : within("form", () => membersOf(form, known));
+  const method = (template.method ?? (whole || parts ? "POST" : "GET")) as ProviderRequest["method"];
+  return (scope, baseUrl) => {
+    const below = way?.(scope);
+    const target = address?.(scope) ?? (below === undefined ? undefined : `${baseUrl}${below}`);
+    ok(target !== undefined, "the address of a request lacks a value");
+    const search = new URLSearchParams(filled(asked, scope)).toString();
+    const json = whole?.(scope);
+    return {
+      method,
+      url: search === "" ? target : `${target}${target.includes("?") ? "&" : "?"}${search}`,
+      headers: {
+        ...(whole ? { "content-type": "application/json" } : {}),
+        ...Object.fromEntries(filled(told, scope).map(([name, value]) => [name.toLowerCase(), value])),
+      },
+      ...(whole ? { body: json ?? {} } : {}),
+      ...(parts ? { form: Object.fromEntries(filled(parts, scope)) } : {}),
+    };
+  };
+};

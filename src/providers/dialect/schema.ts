@@ -1,0 +1,233 @@
+// The shape of a dialect file: how one provider is asked, how its answers are read, and how a lost submission is found again.
+import { type Static, Type } from "@sinclair/typebox";
+import type { Json } from "../../terms.ts";
+import { FailureRule, Pointer } from "./failures.ts";
+
+const closed = { additionalProperties: false } as const;
+const seconds = (description: string) => Type.Integer({ minimum: 1, maximum: 7_776_000, description: `seconds: ${description}` });
+const origin = Type.String({
+  pattern: "^https://(\\*\\.)?[a-z0-9.-]+(:[0-9]+)?$",
+  description: "an origin such as https://api.example.com, or https://*.example.com for all below it",
+});
+/** Any JSON; what its texts and operators may say is told in `template.ts`. */
+const Template = Type.Unsafe<Json>(
+  Type.Unknown({ description: "JSON with placeholders such as {input.prompt} and operators such as $when" }),
+);
+const Texts = Type.Record(Type.String(), Type.String());
+
+export const RequestSchema = Type.Object(
+  {
+    method: Type.Optional(Type.Union(["GET", "POST", "PUT", "DELETE"].map((word) => Type.Literal(word)))),
+    path: Type.Optional(
+      Type.String({
+        pattern: "^/",
+        description: "below the base address; values are percent-encoded, those with |slashes keep theirs",
+      }),
+    ),
+    url: Type.Optional(Type.String({ description: "instead of a path: an address that the provider gave, e.g. {job.poll}" })),
+    query: Type.Optional(Type.Record(Type.String(), Template)),
+    headers: Type.Optional(Texts),
+    body: Type.Optional(Template),
+    form: Type.Optional(Type.Record(Type.String(), Template, { description: "instead of a body: multipart/form-data" })),
+  },
+  closed,
+);
+
+/** Where files stand in an answer. */
+const ResultSchema = Type.Object(
+  {
+    at: Type.Optional(Pointer),
+    /** Instead of a pointer: an address made of the job's id. */
+    path: Type.Optional(Type.String({ pattern: "^/" })),
+    as: Type.Optional(
+      Type.Union(
+        ["url", "base64", "hex", "body"].map((word) => Type.Literal(word)),
+        {
+          description: "url: an address (the default); base64, hex: the file itself as text; body: the whole answer is the file",
+        },
+      ),
+    ),
+    mime: Type.Optional(Type.String({ description: "where the answer does not say it" })),
+    mime_at: Type.Optional(Pointer),
+    kept_s: Type.Optional(seconds("how long the file can be fetched, from the answer on")),
+  },
+  closed,
+);
+const Results = Type.Array(ResultSchema, { minItems: 1, description: "all files that are found, in this order" });
+
+const STATES = ["pending", "succeeded", "ask_result", "failed", "refused_input", "refused_output", "gone"] as const;
+const State = Type.Union(STATES.map((word) => Type.Literal(word)));
+
+/** How a job's answer is read: at its status address or at that of its result. */
+const AnswerSchema = {
+  request: RequestSchema,
+  job_id: Type.Optional(Pointer),
+  status: Type.Optional(Pointer),
+  states: Type.Optional(
+    Type.Record(Type.String(), State, {
+      description: "the provider's word, as text, to ours; one that is not here is asked about again",
+    }),
+  ),
+  results: Type.Optional(Results),
+  empty: Type.Optional(
+    Type.Union([Type.Literal("result_unreadable"), Type.Literal("refused_output"), Type.Literal("job_failed")], {
+      description: "what a success without a file means; absent: result_unreadable",
+    }),
+  ),
+};
+
+const PollSchema = Type.Object({ ...AnswerSchema, request: RequestSchema }, closed);
+
+const Next = Type.Union(
+  [
+    Type.Object(
+      {
+        page_from: Type.Integer({ minimum: 0 }),
+        step: Type.Optional(Type.Integer({ minimum: 1 })),
+        most: Type.Integer({ minimum: 1 }),
+      },
+      closed,
+    ),
+    Type.Object({ cursor: Pointer }, closed),
+    Type.Object({ url: Pointer }, closed),
+  ],
+  {
+    description:
+      "page_from: pages are counted (or items, with step), `most` items on each but the last; cursor, url: what the answer says",
+  },
+);
+
+const windows = {
+  window_s: seconds("how long a lost submission can be found, from its sending"),
+  settle_s: seconds("how long it must be absent, from its sending, before that is proof"),
+};
+export const FindSchema = Type.Union([
+  Type.Object(
+    {
+      by: Type.Union([Type.Literal("list_marker"), Type.Literal("list_match")]),
+      request: RequestSchema,
+      items: Pointer,
+      job_id: Pointer,
+      marker: Type.Optional(Pointer),
+      input: Type.Optional(Pointer),
+      sent: Type.Optional(Template),
+      created: Type.Optional(
+        Type.Object({ at: Pointer, in: Type.Union([Type.Literal("iso"), Type.Literal("s"), Type.Literal("ms")]) }, closed),
+      ),
+      is_newest_first: Type.Optional(Type.Boolean()),
+      next: Type.Optional(Next),
+      ...windows,
+    },
+    closed,
+  ),
+  Type.Object(
+    { by: Type.Literal("client_id"), request: RequestSchema, job_id: Pointer, absent: Type.Array(FailureRule), ...windows },
+    closed,
+  ),
+  Type.Object({ by: Type.Literal("key"), ...windows }, closed),
+  Type.Object(
+    {
+      by: Type.Literal("none"),
+      told_within_s: Type.Optional(seconds("with callbacks: how long one of a lost submission is waited for, from its sending")),
+      certainly_dead_after_s: Type.Optional(seconds("when no lost job can still run")),
+    },
+    closed,
+  ),
+]);
+
+const AuthSchema = Type.Union([
+  Type.Object(
+    {
+      header: Type.String({ pattern: "^[a-z0-9-]+$" }),
+      value: Type.String({ pattern: "\\{key\\}", description: "e.g. Bearer {key}" }),
+    },
+    closed,
+  ),
+  Type.Object(
+    { jwt_hs256: Type.Object({ lives_s: Type.Integer({ minimum: 60, maximum: 86_400 }) }, closed) },
+    { ...closed, description: "the key is ID:SECRET; a token of the id, signed with the secret, is made for each request" },
+  ),
+]);
+
+export const DialectSchema = Type.Object(
+  {
+    $schema: Type.Optional(Type.String()),
+    id: Type.String({ pattern: "^[a-z][a-z0-9_-]{0,39}$" }),
+    account: Type.Optional(
+      Type.String({
+        pattern: "^[a-z][a-z0-9_-]{0,39}$",
+        description: "whose key it uses, where one key opens several interfaces",
+      }),
+    ),
+    name: Type.String({ minLength: 1, maxLength: 80 }),
+    known: Type.Object(
+      {
+        as_of: Type.String({ pattern: "^20[0-9]{2}-[0-9]{2}-[0-9]{2}$" }),
+        from: Type.Array(Type.String({ minLength: 1 }), { minItems: 1, description: "where it was read" }),
+        not_verified: Type.Optional(Type.Array(Type.String({ minLength: 1 }))),
+      },
+      closed,
+    ),
+    base_url: Type.String({ pattern: "^https://[^\\s?#]+[^/]$" }),
+    hosts: Type.Optional(Type.Array(origin, { description: "further origins that may be given the key" })),
+    auth: AuthSchema,
+    files_need_key: Type.Optional(Type.Boolean({ description: "files on the provider's own hosts are fetched with the key" })),
+    submit_timeout_s: Type.Optional(seconds("the longest wait for the answer to a submission; 30 when absent")),
+    largest_answer_mb: Type.Optional(Type.Integer({ minimum: 1, maximum: 256 })),
+    poll_every_s: Type.Optional(Type.Tuple([Type.Integer({ minimum: 1 }), Type.Integer({ minimum: 1 })])),
+    watch_s: seconds("how long a job can be asked about after its submission"),
+    result_kept_s: seconds("how long results can be fetched once announced"),
+    headers: Type.Optional(Texts),
+    submit: Type.Object(
+      {
+        request: RequestSchema,
+        /** Asynchronous: the job of the answer. */
+        accepted: Type.Optional(
+          Type.Object(
+            {
+              job_id: Pointer,
+              poll_url: Type.Optional(Pointer),
+              poll_path: Type.Optional(
+                Type.String({
+                  pattern: "^/",
+                  description: "without a poll_url: where the job is asked about, where that needs the input",
+                }),
+              ),
+              result_url: Type.Optional(Pointer),
+              cancel_url: Type.Optional(Pointer),
+            },
+            closed,
+          ),
+        ),
+        /** Synchronous: the files of the answer. */
+        results: Type.Optional(Results),
+        job_id: Type.Optional(Pointer),
+        empty: Type.Optional(Type.Union([Type.Literal("refused_output"), Type.Literal("job_failed")])),
+      },
+      closed,
+    ),
+    poll: Type.Optional(PollSchema),
+    result: Type.Optional(PollSchema),
+    cancel: Type.Optional(
+      Type.Object(
+        { request: RequestSchema, only_in: Type.Optional(Type.Array(Type.String(), { minItems: 1 })) },
+        { ...closed, description: "only_in: the provider's states in which it may be asked; asked about first" },
+      ),
+    ),
+    callback: Type.Optional(
+      Type.Object(
+        { job_id: Pointer },
+        { ...closed, description: "where a callback names the job; absent: where the answer to the submission does" },
+      ),
+    ),
+    find: FindSchema,
+    failures: Type.Array(FailureRule),
+    says: Type.Array(Type.String(), { minItems: 1, description: "pointers to the words of an error" }),
+  },
+  { ...closed, title: "genrouter dialect file", description: "How one provider is spoken to." },
+);
+export type Dialect = Static<typeof DialectSchema>;
+export type RequestTemplate = Static<typeof RequestSchema>;
+export type ResultTemplate = Static<typeof ResultSchema>;
+export type AnswerTemplate = Static<typeof PollSchema>;
+export type FindTemplate = Static<typeof FindSchema>;

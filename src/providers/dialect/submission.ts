@@ -1,0 +1,81 @@
+// How a dialect reads the answer to a submission: the job it names, the files it holds, or why there is neither.
+import type { Job } from "../../terms.ts";
+import { isGivenUrl, readNoJob } from "../answer.ts";
+import type { AdapterContext, ProviderResponse, SubmitOutcome } from "../provider.ts";
+import { jobNameOf, readFilesOf } from "./answers.ts";
+import type { Judge } from "./failures.ts";
+import { seekOf, textAt } from "./pointers.ts";
+import type { Dialect } from "./schema.ts";
+import { within } from "./template.ts";
+import { DialectFault, type Scope, writtenReading } from "./words.ts";
+
+type SubmitTemplate = Dialect["submit"];
+type Accepted = NonNullable<SubmitTemplate["accepted"]>;
+
+/** Reads the job of an answer. @throws DialectFault */
+const jobReading = (accepted: Accepted) => {
+  const id = seekOf(accepted.job_id);
+  const pointers = { poll: accepted.poll_url, result: accepted.result_url, cancel: accepted.cancel_url };
+  const given = Object.entries(pointers).flatMap(([name, at]) => (at === undefined ? [] : [[name, seekOf(at)] as const]));
+  const { poll_path: path } = accepted;
+  const way =
+    path === undefined ? undefined : within("accepted/poll_path", () => writtenReading(path, ["job", "route"], encodeURI));
+  /** A job that came without the address at which it is asked about. */
+  const located = (job: Job, scope: Scope, baseUrl: string): Job => {
+    const below = way?.({ ...scope, job: { id: job.jobId } });
+    return below === undefined ? job : { ...job, urls: { poll: `${baseUrl}${below}`, ...job.urls } };
+  };
+  const read = (r: ProviderResponse, scope: Scope, baseUrl: string): Job | undefined => {
+    const jobId = jobNameOf(id(r));
+    if (jobId === undefined) return undefined;
+    const urls = Object.fromEntries(
+      given.flatMap(([name, seek]) => {
+        const url = textAt(seek(r));
+        return isGivenUrl(url) ? [[name, url]] : [];
+      }),
+    );
+    return located(Object.keys(urls).length === 0 ? { jobId } : { jobId, urls }, scope, baseUrl);
+  };
+  return { read, located };
+};
+
+export type Submission = {
+  /** Whether it names a job that is asked about, instead of answering with what it made. */
+  isAwaited: boolean;
+  /** A job that was found, with the address at which it is asked about where only the input tells that. */
+  located(job: Job, scope: Scope, baseUrl: string): Job;
+  read(r: ProviderResponse, c: AdapterContext, scope: Scope): SubmitOutcome;
+};
+
+/** @throws DialectFault */
+export const submissionOf = (template: SubmitTemplate, judge: Judge): Submission => {
+  const { accepted, results, empty, job_id: ownId } = template;
+  if ((accepted === undefined) === (results === undefined)) throw new DialectFault("needs one of accepted and results");
+  const jobIn = accepted && jobReading(accepted);
+  const files = within("results", () => readFilesOf(results));
+  const own = ownId === undefined ? undefined : seekOf(ownId);
+
+  const turnedDown = (r: ProviderResponse): SubmitOutcome => {
+    const verdict = judge.verdict(r, "submitting");
+    return readNoJob(r, judge.words(r), verdict?.class, verdict?.provesNotAccepted);
+  };
+
+  return {
+    isAwaited: accepted !== undefined,
+    located: jobIn?.located ?? ((job) => job),
+    read: (r, c, scope) => {
+      if (r.status < 200 || r.status >= 300) return turnedDown(r);
+      if (jobIn) {
+        const job = jobIn.read(r, scope, c.baseUrl);
+        return job === undefined ? turnedDown(r) : { kind: "accepted", job };
+      }
+      // What was made may be there beside the word that it is withheld: the word counts.
+      if (judge.verdict(r, "submitting") !== undefined) return turnedDown(r);
+      const found = files(r, scope, c.baseUrl);
+      // Not each of these names its work; what it made is at hand, so our own name for it will do.
+      if (found.length > 0) return { kind: "announced", job: { jobId: (own && jobNameOf(own(r))) ?? c.ref }, results: found };
+      if (empty === undefined || r.json === undefined) return turnedDown(r);
+      return { kind: "rejected", failure: { class: empty, detail: judge.words(r) || "the answer holds no file" } };
+    },
+  };
+};

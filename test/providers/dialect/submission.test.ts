@@ -1,0 +1,105 @@
+// Submissions as dialect files read them: the job of an answer, the files of one that is made at once, and what proves that nothing was taken.
+import { describe, expect, test } from "bun:test";
+import { judgeOf } from "../../../src/providers/dialect/failures.ts";
+import type { Dialect } from "../../../src/providers/dialect/schema.ts";
+import { submissionOf } from "../../../src/providers/dialect/submission.ts";
+import { DialectFault } from "../../../src/providers/dialect/words.ts";
+import type { ProviderResponse } from "../../../src/providers/provider.ts";
+import { answer } from "../errand.ts";
+
+const JUDGE = judgeOf(
+  [
+    { at: "/code", is: ["quota"], class: "balance" },
+    { at: "/code", is: ["busy"], class: "overloaded", proves_not_accepted: true },
+    { at: "/code", is: ["broken"], class: "job_failed" },
+    { at: "/withheld", class: "refused_output", proves_not_accepted: true },
+  ],
+  ["/code"],
+);
+const CONTEXT = {
+  ...{ ref: "abc-1", endpoint: "videos", options: {}, baseUrl: "https://api.example" },
+  input: { raw: {}, filled: {} },
+};
+const SCOPE = { ref: "abc-1", route: { endpoint: "videos/text" } };
+type Template = Dialect["submit"];
+const request = { path: "/" };
+const read = (template: Omit<Template, "request">, r: ProviderResponse) =>
+  submissionOf({ request, ...template }, JUDGE).read(r, CONTEXT, SCOPE);
+
+describe("a provider that names a job", () => {
+  const template = { accepted: { job_id: "/data/id", poll_url: "/data/poll", cancel_url: "/data/cancel" } };
+  const CASES: [name: string, r: ProviderResponse, outcome: object][] = [
+    ["accepts", answer(200, { data: { id: "job-1" } }), { kind: "accepted", job: { jobId: "job-1" } }],
+    ["accepts with 202 and a number", answer(202, { data: { id: 77 } }), { kind: "accepted", job: { jobId: "77" } }],
+    [
+      "gives addresses",
+      answer(200, { data: { id: "job-1", poll: "https://api.example/p", cancel: "nowhere" } }),
+      { kind: "accepted", job: { jobId: "job-1", urls: { poll: "https://api.example/p" } } },
+    ],
+    ["names a job that climbs out of an address", answer(200, { data: { id: "../x" } }), { kind: "ambiguous" }],
+    ["answers 200 without a job", answer(200, {}), { kind: "ambiguous" }],
+    ["answers 200 with an error that proves nothing", answer(200, { code: "broken" }), { kind: "ambiguous" }],
+    [
+      "answers 200 with an error that comes before any work",
+      answer(200, { code: "busy" }),
+      { kind: "rejected", failure: { class: "overloaded" } },
+    ],
+    ["answers 503 with such an error", answer(503, { code: "busy" }), { kind: "rejected", failure: { class: "overloaded" } }],
+    ["answers 500", answer(500, { code: "broken" }), { kind: "ambiguous" }],
+    ["answers 409", answer(409, {}), { kind: "ambiguous" }],
+    [
+      "refuses with 422",
+      answer(422, { code: "new" }),
+      { kind: "rejected", failure: { class: "invalid_for_route", detail: "422: new" } },
+    ],
+    ["refuses with 429 for lack of money", answer(429, { code: "quota" }), { kind: "rejected", failure: { class: "balance" } }],
+    [
+      "asks to wait",
+      answer(429, {}, { "retry-after": "7" }),
+      { kind: "rejected", failure: { class: "rate_limited", retryAfterMs: 7000 } },
+    ],
+  ];
+  for (const [name, r, outcome] of CASES) test(name, () => expect(read(template, r)).toMatchObject(outcome));
+
+  test("is asked about at a path that needs the input, where it gives no address", () => {
+    const path = { accepted: { job_id: "/id", poll_url: "/poll", poll_path: "/v1/{route.endpoint}/{job.id}" } };
+    expect(read(path, answer(200, { id: "7" }))).toEqual({
+      kind: "accepted",
+      job: { jobId: "7", urls: { poll: "https://api.example/v1/videos/text/7" } },
+    });
+    expect(read(path, answer(200, { id: "7", poll: "https://p/7" }))).toMatchObject({ job: { urls: { poll: "https://p/7" } } });
+  });
+});
+
+describe("a provider that makes it at once", () => {
+  const template = { results: [{ at: "/images/*", as: "base64" as const, mime: "image/png" }], job_id: "/id" };
+  const FILE = { url: "data:image/png;base64,aGk=", mime: "image/png" };
+  const CASES: [name: string, r: ProviderResponse, outcome: object][] = [
+    ["has made it", answer(200, { id: "r-1", images: ["aGk="] }), { kind: "announced", job: { jobId: "r-1" }, results: [FILE] }],
+    [
+      "has no name for it: ours will do",
+      answer(200, { images: ["aGk="] }),
+      { kind: "announced", job: { jobId: "abc-1" }, results: [FILE] },
+    ],
+    [
+      "withholds it, though it is there",
+      answer(200, { images: ["aGk="], withheld: true }),
+      { kind: "rejected", failure: { class: "refused_output" } },
+    ],
+    ["answers 200 without it", answer(200, { images: [] }), { kind: "ambiguous" }],
+    ["answers 500", answer(500, {}), { kind: "ambiguous" }],
+  ];
+  for (const [name, r, outcome] of CASES) test(name, () => expect(read(template, r)).toMatchObject(outcome));
+  test("and means something by leaving it out", () => {
+    expect(read({ ...template, empty: "refused_output" }, answer(200, {}))).toMatchObject({
+      kind: "rejected",
+      failure: { class: "refused_output" },
+    });
+    expect(read({ ...template, empty: "refused_output" }, answer(200, "<html>"))).toMatchObject({ kind: "ambiguous" });
+  });
+});
+
+test("one that does neither, or both, is refused", () => {
+  expect(() => read({}, answer(200, {}))).toThrow(DialectFault);
+  expect(() => read({ accepted: { job_id: "/id" }, results: [{ at: "/x" }] }, answer(200, {}))).toThrow(DialectFault);
+});

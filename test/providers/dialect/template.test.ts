@@ -1,0 +1,135 @@
+// Templates of dialect files: what a placeholder, a filter and an operator write, what is left out, and which faults are told where.
+import { describe, expect, test } from "bun:test";
+import { templateReading } from "../../../src/providers/dialect/template.ts";
+import { DialectFault } from "../../../src/providers/dialect/words.ts";
+import type { Json } from "../../../src/terms.ts";
+
+const KNOWN = ["input", "route", "ref"];
+const SCOPE = {
+  input: {
+    prompt: "a fox {not a name} in snow",
+    duration: 5,
+    audio: false,
+    images: ["https://in/a.png", "https://in/b.png"],
+    ratio: "adaptive",
+    nothing: null,
+  },
+  route: { endpoint: "maker/model", sizes: { "720p 16:9": "1280:720" }, word: "1280x720" },
+  ref: "abc-1",
+};
+const fill = (template: Json) => templateReading(template, KNOWN)(SCOPE);
+const faultOf = (template: Json): string => {
+  try {
+    templateReading(template, KNOWN);
+  } catch (fault) {
+    if (fault instanceof DialectFault) return fault.message;
+    throw fault;
+  }
+  return "none";
+};
+
+describe("a text", () => {
+  const CASES: [template: string, written: Json | undefined][] = [
+    ["as it is", "as it is"],
+    ["", ""],
+    ["{input.prompt}", "a fox {not a name} in snow"],
+    ["{input.duration}", 5],
+    ["{input.audio}", false],
+    ["{input.images}", ["https://in/a.png", "https://in/b.png"]],
+    ["{input.duration}s", "5s"],
+    ["{route.endpoint}/{ref}", "maker/model/abc-1"],
+    ["{input.missing}", undefined],
+    ["{input.nothing}", undefined],
+    ["{input.duration.deeper}", undefined],
+    ["{input.missing}s", undefined],
+    ["{input.images}s", undefined],
+    ["{input.duration|string}", "5"],
+    ["{input.prompt|int}", undefined],
+    ["{input.duration|times:1000}", 5000],
+    ["{route.word|before:x|int}", 1280],
+    ["{route.word|after:x|int}", 720],
+    ["{route.word|after:z}", undefined],
+    ["{input.ratio|upper}", "ADAPTIVE"],
+    ["{input.images|first}", "https://in/a.png"],
+    ["{input.missing|else:false}", false],
+    ["{input.missing|else:none}", "none"],
+    ["{input.audio|else:true}", false],
+    ["{input.missing|string|else:0}", 0],
+  ];
+  for (const [template, written] of CASES)
+    test(`${template || "of nothing"} is written as ${JSON.stringify(written)}`, () =>
+      expect(fill(template)).toEqual(written as never));
+});
+
+describe("an object or a list", () => {
+  test("goes without what has no value", () =>
+    expect(fill({ a: "{input.missing}", b: 1, c: null, d: ["{input.missing}", "{ref}"] })).toEqual({
+      b: 1,
+      c: null,
+      d: ["abc-1"],
+    }));
+  test("of which nothing is left is left out", () =>
+    expect(fill({ a: { b: "{input.missing}" }, c: ["{input.missing}"], d: 1 })).toEqual({ d: 1 }));
+  test("that is empty in the file stays", () => expect(fill({ a: {}, b: [] })).toEqual({ a: {}, b: [] }));
+});
+
+describe("an operator", () => {
+  const CASES: [name: string, template: Json, written: Json | undefined][] = [
+    [
+      "$each writes each item",
+      { $each: "input.images", as: { url: "{item}" } },
+      [{ url: "https://in/a.png" }, { url: "https://in/b.png" }],
+    ],
+    ["$each takes a value as a list of one", { $each: "ref", as: "<{item}>" }, ["<abc-1>"]],
+    ["$each of nothing is nothing", { $each: "input.missing", as: { type: "text" } }, undefined],
+    ["$when takes the first where it holds", { $when: "input.images", then: 1, else: 2 }, 1],
+    ["$when takes the second where not", { $when: "input.missing", then: 1, else: 2 }, 2],
+    ["$when without a second is nothing", { $when: "input.missing", then: 1 }, undefined],
+    ["$when counts", { $when: { value: "input.images", count: [2, 3] }, then: 1, else: 2 }, 1],
+    ["$when counts nothing as none", { $when: { value: "input.missing", count: [1, 9] }, then: 1, else: 2 }, 2],
+    ["$when compares", { $when: { value: "input.ratio", is: ["adaptive", "1:1"] }, then: 1, else: 2 }, 1],
+    ["$when turns round", { $when: { not: "input.images" }, then: 1, else: 2 }, 2],
+    ["$when asks all", { $when: { all: ["input.images", "input.missing"] }, then: 1, else: 2 }, 2],
+    ["$when asks any", { $when: { any: ["input.missing", "input.images"] }, then: 1, else: 2 }, 1],
+    [
+      "$concat joins lists and items",
+      { $concat: ["{input.images}", ["{ref}"], "{input.missing}", "x"] },
+      ["https://in/a.png", "https://in/b.png", "abc-1", "x"],
+    ],
+    ["$concat of nothing is nothing", { $concat: ["{input.missing}"] }, undefined],
+    ["$merge joins objects, the later first", { $merge: [{ a: 1, b: 1 }, { b: 2 }, "{input.missing}"] }, { a: 1, b: 2 }],
+    ["$map takes the row", { $map: "{input.ratio}", rows: { adaptive: "auto" } }, "auto"],
+    ["$map takes a row of the route's table", { $map: "720p 16:9", rows: "route.sizes" }, "1280:720"],
+    ["$map keeps what has no row", { $map: "{input.ratio}", rows: { other: 1 } }, "adaptive"],
+    ["$map takes what stands in", { $map: "{input.ratio}", rows: {}, else: "none" }, "none"],
+    ["$map of nothing is nothing", { $map: "{input.missing}", rows: { undefined: 1 }, else: 2 }, undefined],
+    ["$map finds no row in what objects have by nature", { $map: "constructor", rows: {} }, "constructor"],
+    ["$json is taken as it is", { $json: { a: "{input.prompt}", $each: 1 } }, { a: "{input.prompt}", $each: 1 }],
+  ];
+  for (const [name, template, written] of CASES) test(name, () => expect(fill(template)).toEqual(written as never));
+});
+
+describe("a fault", () => {
+  const CASES: [template: Json, told: string][] = [
+    [{ a: [{ b: "{inptu.prompt}" }] }, '/a/0/b: "inptu" is not known here; known are input, route, ref'],
+    [
+      "{input.prompt|shout}",
+      '"|shout" is no filter; there are string, int, number, upper, lower, first, before, after, times, iso, unix, base64, else',
+    ],
+    ["{input.duration|times}", "|times needs an argument"],
+    ["{input.duration|times:x}", "|times needs a number"],
+    ["{input.duration|int:4}", "|int takes no argument"],
+    ["{input.duration|else}", "|else needs a value"],
+    ["{input.prompt", '"{input.prompt" has a brace too many'],
+    ["{Input}", '"Input" is no name of a value'],
+    [{ a: { $eahc: "x" } }, "/a: there is no $eahc; there are $each, $when, $concat, $merge, $map, $json"],
+    [{ $each: "input.images" }, "$each needs as"],
+    [{ $each: "item", as: 1 }, '"item" is not known here; known are input, route, ref'],
+    [{ $when: "ref", then: 1, otherwise: 2 }, "otherwise does not go with $when; $when, then, else do"],
+    [{ $when: { value: "ref", count: [3, 1] }, then: 1 }, "/$when: count: 3 to 1 is no range"],
+    [{ $concat: "x" }, "/$concat: must be a list"],
+    [{ $map: "{ref}", rows: 1 }, "rows must be an object, or the name of one"],
+  ];
+  for (const [template, told] of CASES)
+    test(`of ${JSON.stringify(template)} is told`, () => expect(faultOf(template)).toBe(told));
+});

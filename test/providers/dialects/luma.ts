@@ -1,0 +1,100 @@
+// Luma: bodies from its SDK and its page of errors, and where it differs from most.
+import type { DialectCase, Recorded } from "./promises.ts";
+
+const ID = "123e4567-e89b-12d3-a456-426614174000";
+const OTHER = "d1968551-6113-4b46-b567-09210c2e79b0";
+const VIDEO = "https://storage.cdn-luma.com/dream_machine/12d17326-a7b6-4538-b9b7-4a2e146d4488/video_0.mp4";
+const created_at = "2026-11-21T10:00:01Z";
+const request = {
+  ...{ generation_type: "video", model: "ray-2", prompt: "a fox in snow", aspect_ratio: "16:9" },
+  ...{ resolution: "720p", duration: "5s" },
+};
+const generation = { id: ID, generation_type: "video", failure_reason: null, created_at, assets: {}, model: "ray-2", request };
+
+const failed = (name: string, failure_reason: string, failureClass: string): Recorded => ({
+  ...{ name, of: "poll", job: ID, status: 200 },
+  body: { ...generation, state: "failed", failure_reason },
+  outcome: { kind: "failed", failure: { class: failureClass } },
+});
+const refusal = (name: string, status: number, detail: unknown, failureClass: string): Recorded => ({
+  ...{ name, of: "submit", status, body: { detail } },
+  outcome: { kind: "rejected", failure: { class: failureClass } },
+});
+const page = (generations: object[]) => ({ has_more: false, count: generations.length, limit: 100, offset: 0, generations });
+
+const recorded: Recorded[] = [
+  {
+    ...{ name: "a generation that was created, and begins at once", of: "submit", status: 201 },
+    body: { ...generation, state: "dreaming" },
+    outcome: { kind: "accepted", job: { jobId: ID } },
+  },
+  refusal("a prompt that is missing", 400, "Prompt is required", "invalid_for_route"),
+  refusal("a model without concepts", 400, "400: concepts are not supported for this model", "invalid_for_route"),
+  refusal("a picture that could not be looked at", 400, "400: failed to moderate image", "input_unreachable"),
+  refusal("a prompt that was refused", 400, "400: prompt not allowed because advanced moderation failed", "refused_input"),
+  refusal(
+    "a field of the wrong sort, whatever its text is about",
+    422,
+    [{ type: "enum", loc: ["body", "aspect_ratio"], msg: "Input should be '1:1' or '16:9'", input: "a policy of moderation" }],
+    "invalid_for_route",
+  ),
+  refusal("an empty account, although it is a 400", 400, "Insufficient credits", "balance"),
+  refusal("a key that is not valid", 401, "Invalid API key provided", "config_fault"),
+  refusal("too many requests", 429, "Rate limit exceeded", "rate_limited"),
+  {
+    ...{ name: "a generation that waits", of: "poll", job: ID, status: 200 },
+    body: { ...generation, state: "queued" },
+    outcome: { kind: "pending", seen: "queued" },
+  },
+  {
+    ...{ name: "a generation that runs, with a first look at it", of: "poll", job: ID, status: 200 },
+    body: { ...generation, state: "dreaming", assets: { progress_video: `${VIDEO}?progress` } },
+    outcome: { kind: "pending", seen: "dreaming" },
+  },
+  {
+    ...{ name: "a generation that is complete", of: "poll", job: ID, status: 200 },
+    body: { ...generation, state: "completed", assets: { video: VIDEO, image: `${VIDEO}.jpg` } },
+    outcome: { kind: "announced", results: [{ url: VIDEO }] },
+  },
+  failed("a word that is not allowed", "Contains blacklisted words", "refused_input"),
+  failed("a prompt that was refused later", "Advanced prompt moderation failed", "refused_input"),
+  failed("a picture that was refused", "Frame moderation failed", "refused_input"),
+  failed("a picture that could not be fetched", "Failed to read user input frames", "input_unreachable"),
+  failed("a job that failed", "Job failed", "job_failed"),
+  {
+    ...{ name: "a generation that nobody knows", of: "poll", job: ID, status: 404 },
+    body: { detail: "Generation not found" },
+    outcome: { kind: "gone" },
+  },
+  {
+    ...{ name: "a list with our callback on it", of: "find", status: 200 },
+    body: page([
+      { ...generation, id: OTHER, state: "dreaming", request: { ...request, callback_url: "https://r.example/0k3v9x2m-2" } },
+      { ...generation, state: "queued", request: { ...request, callback_url: "https://r.example/0k3v9x2m-1" } },
+    ]),
+    outcome: { kind: "page", candidates: [{ job: { jobId: ID }, match: "certain" }], next: null },
+  },
+  {
+    ...{ name: "a list with our request on it", of: "find", status: 200 },
+    body: page([
+      { ...generation, id: OTHER, state: "dreaming", request: { ...request, prompt: "a hen in rain" } },
+      { ...generation, state: "queued" },
+    ]),
+    outcome: { kind: "page", candidates: [{ job: { jobId: ID }, match: "equal" }], next: null },
+  },
+  {
+    ...{ name: "a list with our request on it and what stands in for the rest", of: "find", status: 200 },
+    body: page([{ ...generation, state: "queued", request: { ...request, loop: false, keyframes: null, callback_url: null } }]),
+    outcome: { kind: "page", candidates: [{ job: { jobId: ID }, match: "possible" }], next: null },
+  },
+];
+
+export const luma: DialectCase[] = [
+  {
+    ...{ provider: "luma", endpoint: "generations/video", recorded, lost: "found" },
+    options: { values: { model: "ray-2" } },
+    // Its list of errors knows none for a result that is withheld: what there is speaks of the input.
+    differs: { "refuse-output": "failed refused_input" },
+    input: { prompt: "a fox in snow", resolution: "720p", duration: 5, aspect_ratio: "16:9" },
+  },
+];

@@ -1,0 +1,129 @@
+// Runware: bodies from its pages and its SDKs' tests, and where it differs from most.
+import type { DialectCase, Recorded } from "./promises.ts";
+
+const ID = "50836053-a0ee-4cf5-b9d6-ae7c5d140ada";
+const VIDEO = "https://vm.runware.ai/video/ws/5/vi/b7db282d-2943-4f12-992f-77df3ad3ec71.mp4";
+const about = { taskType: "videoInference", taskUUID: ID };
+const errors = (code: string, message: string, more: object = about) => ({ data: [], errors: [{ code, message, ...more }] });
+
+const recorded: Recorded[] = [
+  {
+    ...{ name: "a task that was taken", of: "submit", status: 200 },
+    body: { data: [about] },
+    outcome: { kind: "accepted", job: { jobId: ID } },
+  },
+  {
+    ...{ name: "a wrong key", of: "submit", status: 401 },
+    body: {
+      errors: [
+        {
+          ...{ code: "invalidApiKey", message: "Invalid API key. Get one at https://my.runware.ai/signup" },
+          ...{ parameter: "apiKey", taskType: "authentication" },
+        },
+      ],
+    },
+    outcome: { kind: "rejected", failure: { class: "config_fault" } },
+  },
+  {
+    ...{ name: "a width that does not fit", of: "submit", status: 400 },
+    body: errors("invalidWidth", "Invalid value for 'width' parameter.", {
+      ...{ parameter: "width", type: "integer", min: 256, max: 16_383, multiplier: 1, taskUUID: ID },
+      documentation: "https://runware.ai/docs/en/image-inference/api-reference#request-width",
+    }),
+    outcome: { kind: "rejected", failure: { class: "invalid_for_route" } },
+  },
+  {
+    ...{ name: "an error in an HTTP 200", of: "submit", status: 200 },
+    body: errors("unsupportedDuration", "The duration is not supported by this model."),
+    outcome: { kind: "rejected", failure: { class: "invalid_for_route" } },
+  },
+  {
+    ...{ name: "an empty balance", of: "submit", status: 402 },
+    body: errors("insufficientCredits", "Insufficient credits."),
+    outcome: { kind: "rejected", failure: { class: "balance" } },
+  },
+  {
+    ...{ name: "a full queue", of: "submit", status: 429 },
+    body: errors("rateLimitExceeded", "Too many requests."),
+    outcome: { kind: "rejected", failure: { class: "rate_limited" } },
+  },
+  {
+    ...{ name: "a prompt that was blocked", of: "submit", status: 400 },
+    body: errors("promptBlocked", "The prompt was blocked."),
+    outcome: { kind: "rejected", failure: { class: "refused_input" } },
+  },
+  {
+    ...{ name: "a task under way", of: "poll", job: ID, status: 200 },
+    body: { data: [{ ...about, status: "processing", progress: 40 }] },
+    outcome: { kind: "pending" },
+  },
+  {
+    ...{ name: "a clip that is done", of: "poll", job: ID, status: 200 },
+    body: {
+      data: [
+        { ...about, status: "success", videoUUID: "b7db282d-2943-4f12-992f-77df3ad3ec71", videoURL: VIDEO, cost: 0.18, seed: 42 },
+      ],
+    },
+    outcome: { kind: "announced", results: [{ url: VIDEO }] },
+  },
+  {
+    ...{ name: "a task that failed among the errors of an HTTP 200", of: "poll", job: ID, status: 200 },
+    body: errors("timeoutProvider", "The external provider did not respond.", { ...about, status: "error" }),
+    outcome: { kind: "failed", failure: { class: "job_failed" } },
+  },
+  {
+    ...{ name: "a task that failed with a code that nobody has heard of", of: "poll", job: ID, status: 200 },
+    body: errors("somethingNew", "Something new.", { ...about, status: "error" }),
+    outcome: { kind: "failed", failure: { class: "job_failed" } },
+  },
+  {
+    ...{ name: "a clip that its maker filtered", of: "poll", job: ID, status: 200 },
+    body: errors("invalidProviderContent", "The content was filtered.", { ...about, status: "error" }),
+    outcome: { kind: "failed", failure: { class: "refused_input" } },
+  },
+  {
+    ...{ name: "a question with a wrong key, which says nothing about the task", of: "poll", job: ID, status: 401 },
+    body: { errors: [{ code: "invalidApiKey", message: "Invalid API key." }] },
+    outcome: { kind: "unclear" },
+  },
+  {
+    ...{ name: "a task that is not there", of: "poll", job: ID, status: 404 },
+    body: errors("taskNotFound", "Task not found."),
+    outcome: { kind: "gone" },
+  },
+  {
+    ...{ name: "no word about a task, which proves nothing", of: "poll", job: ID, status: 200 },
+    body: { data: [] },
+    outcome: { kind: "unclear" },
+  },
+  {
+    ...{ name: "our task, found by our name for it", of: "find", status: 200 },
+    body: { data: [{ ...about, status: "processing" }] },
+    outcome: { kind: "found", job: { jobId: ID } },
+  },
+  {
+    ...{ name: "a name that it does not know", of: "find", status: 404 },
+    body: errors("taskFailedOrNotFound", "No such task."),
+    outcome: { kind: "absent" },
+  },
+  {
+    ...{ name: "no word about a name, which proves nothing", of: "find", status: 200 },
+    body: { data: [] },
+    outcome: { kind: "unclear" },
+  },
+];
+
+export const runware: DialectCase[] = [
+  {
+    ...{ provider: "runware", endpoint: "bytedance:seedance@2.0", recorded, lost: "found" },
+    options: {
+      values: {
+        ...{ task: "videoInference", model: "bytedance:seedance@2.0" },
+        ...{ widths: { "720p 16:9": 1280 }, heights: { "720p 16:9": 720 } },
+      },
+    },
+    input: { prompt: "a fox in snow", resolution: "720p", duration: 5, aspect_ratio: "16:9" },
+    // No code says whether the words or the clip was against the rules.
+    differs: { "refuse-output": "failed refused_input" },
+  },
+];
