@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Catalogue } from "../catalogue/load.ts";
 import type { Settings } from "./config.ts";
 import { openSimulator, type Simulator } from "./simulator/simulator.ts";
+import { SPOKEN } from "./simulator/spoken.ts";
 import type { MediaKind } from "./terms.ts";
 
 export type EmbeddedSimulator = {
@@ -23,17 +24,21 @@ const rememberedPort = (path: string): number => {
   }
 };
 
-/** What an endpoint makes, by the catalogue of the moment. */
-const kindsOf =
+/** What an endpoint makes, by the catalogue of the moment; undefined where routes make different things below the same one. */
+export const kindsOf =
   (catalogue: () => Catalogue) =>
-  (endpoint: string): MediaKind | undefined =>
-    catalogue().models.find((model) =>
-      model.routes.some((route) => endpoint === route.endpoint || endpoint.startsWith(`${route.endpoint}/`)),
-    )?.kind;
+  (endpoint: string): MediaKind | undefined => {
+    const isBelow = (base: string) => endpoint === base || endpoint.startsWith(`${base}/`);
+    const kinds = new Set(
+      catalogue().models.flatMap(({ kind, routes }) => (routes.some((route) => isBelow(route.endpoint)) ? [kind] : [])),
+    );
+    const [only] = kinds;
+    return kinds.size === 1 ? only : undefined;
+  };
 
 /** Opens the simulator, its log in the data directory, unless the settings lead every provider elsewhere. */
 export const openEmbeddedSimulator = async (settings: Settings, catalogue: () => Catalogue): Promise<EmbeddedSimulator> => {
-  const wanted = ["fal", "replicate"].filter((id) => settings.providers[id]?.base_url === undefined);
+  const wanted = SPOKEN.filter((id) => settings.providers[id]?.base_url === undefined);
   let simulator: Simulator | null = null;
   if (wanted.length > 0) {
     const portFile = join(settings.data.dir, "simulator.port");
@@ -49,9 +54,9 @@ export const openEmbeddedSimulator = async (settings: Settings, catalogue: () =>
     });
     writeFileSync(portFile, new URL(simulator.url).port);
   }
-  const addresses: Record<string, string | undefined> = { fal: simulator?.falUrl, replicate: simulator?.replicateUrl };
+  const addresses: Readonly<Record<string, string>> = simulator?.baseUrls ?? {};
   const providers = { ...settings.providers };
-  for (const id of ["fal", "replicate"]) {
+  for (const id of SPOKEN) {
     const own = settings.providers[id];
     const base_url = own?.base_url ?? addresses[id];
     // In simulator mode a real key is never sent anywhere but to an address the operator gave.

@@ -1,6 +1,7 @@
 // `genrouter simulator`: runs the simulator by itself and says how to point a service at it.
 import { parseArgs } from "node:util";
 import { openSimulator } from "./simulator.ts";
+import { anyKeys, settingsLeadingTo } from "./speakers.ts";
 import type { KindOf } from "./wish.ts";
 
 const HELP = `Usage: genrouter simulator [--port N] [--host H] [--speed X] [--seed N] [--log FILE]
@@ -58,11 +59,9 @@ export const runSimulator = async (args: readonly string[], kindOf?: KindOf): Pr
     const options = { port: Number(port), host: flags.host, speed: Number(speed), seed: Number(seed), log: flags.log ?? null };
     const simulator = await openSimulator({ ...options, ...(kindOf && { kindOf }) });
     console.log(`simulator ${simulator.url}`);
-    console.log(`GENROUTER_PROVIDERS__FAL__BASE_URL=${simulator.falUrl}`);
-    console.log("GENROUTER_PROVIDERS__FAL__KEY=simulated");
-    console.log(`GENROUTER_PROVIDERS__REPLICATE__BASE_URL=${simulator.replicateUrl}`);
-    console.log("GENROUTER_PROVIDERS__REPLICATE__KEY=simulated");
-    console.log(`GENROUTER_MEDIA__ALLOW=${new URL(simulator.url).host}`);
+    const { GENROUTER_MEDIA__ALLOW: allowed, ...addresses } = settingsLeadingTo(simulator.url);
+    for (const line of Object.entries({ ...addresses, ...anyKeys() }).sort()) console.log(line.join("="));
+    console.log(`GENROUTER_MEDIA__ALLOW=${allowed}`);
     const stop = () => stopped.resolve();
     process.once("SIGTERM", stop);
     process.once("SIGINT", stop);

@@ -1,7 +1,10 @@
 // The simulator's HTTP server: hands requests over whole, and can answer, hang, break off half way or reset the connection.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import type { Clock } from "../clock.ts";
 import type { JsonObject } from "../terms.ts";
+import { openSocket } from "./socket.ts";
 
 export type Ask = {
   method: string;
@@ -11,6 +14,8 @@ export type Ask = {
   body: Uint8Array;
   /** Scheme and authority as the caller knows this server; addresses in answers start with it. */
   origin: string;
+  /** The WebSocket that it came by, which a dialect may remember things of; absent for a request of its own. */
+  line?: object;
 };
 export type Reply = {
   kind: "reply";
@@ -43,11 +48,14 @@ export const text = (status: number, body: string, type = "text/plain; charset=u
 export const page = (status: number, title: string): Reply =>
   text(status, `<!doctype html><html><head><title>${title}</title></head><body><h1>${title}</h1></body></html>\n`, "text/html");
 
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
 /** The body as a JSON object, or undefined when it is anything else. */
 export const bodyObject = (ask: Ask): JsonObject | undefined => {
   try {
     const body: unknown = JSON.parse(new TextDecoder().decode(ask.body));
-    return typeof body === "object" && body !== null && !Array.isArray(body) ? (body as JsonObject) : undefined;
+    return isObject(body) ? body : undefined;
   } catch {
     return undefined;
   }
@@ -92,33 +100,33 @@ const send = (request: IncomingMessage, response: ServerResponse, reply: Reply, 
 };
 
 /**
- * Opens the door; port 0 takes a free one.
+ * Opens the door; port 0 takes a free one. `isLine` says at which paths there are WebSockets, too.
  * @throws the system's error when the address cannot be listened on.
  */
 export const openDoor = async (
   where: { host: string; port: number },
   answer: (ask: Ask) => Promise<Answer>,
-  nowMs: () => number,
+  { nowMs, after }: Pick<Clock, "nowMs" | "after">,
+  isLine: (path: string) => boolean,
 ): Promise<{ url: string; close(): Promise<void> }> => {
-  const serve = async (request: IncomingMessage, response: ServerResponse) => {
-    const url = new URL(request.url ?? "/", "http://simulator");
+  const askOf = (request: IncomingMessage, body: Uint8Array): Ask => {
+    const { pathname: path, searchParams: query } = new URL(request.url ?? "/", "http://simulator");
     const headers: Record<string, string> = {};
     for (const [name, value] of Object.entries(request.headers))
       headers[name] = Array.isArray(value) ? value.join(", ") : (value ?? "");
+    const origin = `http://${headers.host ?? new URL(address).host}`;
+    return { method: request.method ?? "GET", path, query, headers, body, origin };
+  };
+  const serve = async (request: IncomingMessage, response: ServerResponse) => {
     const body = await readBody(request);
     if (!body) return send(request, response, text(413, "body too large\n"), nowMs());
-    const origin = `http://${headers.host ?? new URL(address).host}`;
-    const given = await answer({
-      method: request.method ?? "GET",
-      path: url.pathname,
-      query: url.searchParams,
-      headers,
-      body,
-      origin,
-    });
+    const given = await answer(askOf(request, body));
     if (given.kind === "hang") return;
     if (given.kind === "drop") return void request.socket.resetAndDestroy();
-    if (given.delayMs !== undefined) await Bun.sleep(given.delayMs);
+    if (given.delayMs !== undefined) {
+      const { delayMs } = given;
+      await new Promise<void>((over) => after(delayMs, over));
+    }
     send(request, response, given, nowMs());
   };
 
@@ -126,6 +134,13 @@ export const openDoor = async (
     serve(request, response).catch((cause: unknown) => {
       if (!response.headersSent) send(request, response, text(500, `the simulator failed: ${String(cause)}\n`), nowMs());
     });
+  });
+  const lines = new Set<Duplex>();
+  server.on("upgrade", (request: IncomingMessage, socket: Duplex) => {
+    if (!isLine(askOf(request, new Uint8Array()).path)) return void socket.destroy();
+    lines.add(socket);
+    socket.on("close", () => lines.delete(socket));
+    openSocket(request, socket, (body) => answer({ ...askOf(request, body), method: "POST", line: socket }), after);
   });
   // A pooled connection closed just as a client sends on it would look like a dropped submission; scripts decide those.
   server.requestTimeout = 0;
@@ -142,6 +157,7 @@ export const openDoor = async (
       new Promise((closed) => {
         server.close(() => closed());
         server.closeAllConnections();
+        for (const line of lines) line.destroy();
       }),
   };
 };

@@ -11,7 +11,7 @@ import type { KindOf } from "./wish.ts";
 import { glance } from "./wish.ts";
 import type { Workshop } from "./workshop.ts";
 
-/** What both dialects work with. */
+/** What all dialects work with. */
 export type Bench = {
   clock: Clock;
   speed: number;
@@ -32,9 +32,16 @@ export type Problem = { field: string | null; message: string; type: string };
 export type Words = {
   provider: Provider;
   newId(): string;
-  /** The model's input inside the body, and the mark of the caller in it. */
+  /** The body as an object, where it is not JSON; undefined when it cannot be read. */
+  bodyOf?(ask: Ask): JsonObject | undefined;
+  /** The model's input inside the body, in the words that fal and Replicate use; undefined where there is none. */
   inputOf(body: JsonObject): JsonObject | undefined;
-  accepted(job: Job, ask: Ask): Reply;
+  /** The caller's mark, where it is neither in the input nor in a header that all know. */
+  markOf?(body: JsonObject, ask: Ask): unknown;
+  /** What this provider finds wrong with a body beyond what all would: strange names, values that are not on its list. */
+  complaints?(body: JsonObject): Problem[];
+  /** The answer to an acceptance; of a provider that makes it at once, the result, to be sent when its time is over (`whenDone`). */
+  accepted(job: Job, ask: Ask): Answer | Promise<Answer>;
   /** The 2xx of an acceptance without anything to find the job by. */
   withoutId(): Reply;
   refused(fault: Fault): Reply;
@@ -46,12 +53,16 @@ export type Words = {
 const sha256 = (bytes: Uint8Array | string) => createHash("sha256").update(bytes).digest("hex");
 
 /** The credential behind `scheme` in the Authorization header; undefined when it is missing or empty. */
-export const credentialOf = (ask: Ask, scheme: "Key" | "Bearer"): string | undefined =>
+export const credentialOf = (ask: Ask, scheme: "Key" | "Bearer" | "Token"): string | undefined =>
   new RegExp(`^${scheme}\\s+(\\S+)$`, "i").exec(ask.headers.authorization ?? "")?.[1];
 
-const markOf = (ask: Ask, input: JsonObject | undefined): string | null => {
+const markOf = ({ markOf: own }: Words, ask: Ask, body: JsonObject | undefined, input: JsonObject | undefined): string | null => {
   const mark =
-    input?.end_user_id ?? ask.headers["idempotency-key"] ?? ask.headers["x-client-request-id"] ?? ask.headers["x-request-id"];
+    (body && own?.(body, ask)) ??
+    input?.end_user_id ??
+    ask.headers["idempotency-key"] ??
+    ask.headers["x-client-request-id"] ??
+    ask.headers["x-request-id"];
   return typeof mark === "string" && mark !== "" ? mark : null;
 };
 
@@ -72,7 +83,9 @@ export const problemsOf = (input: JsonObject): Problem[] => {
     if (input[name] !== undefined && typeof input[name] !== "string")
       problems.push({ field: name, message: "Input should be a valid string", type: "string_type" });
   const { duration } = input;
-  if (duration !== undefined && duration !== "auto" && duration !== -1 && !(Number(duration) > 0))
+  // Some models are told "5", some 5, some "5s".
+  const isLength = /^\d+(\.\d+)?s?$/.test(String(duration)) && Number.parseFloat(String(duration)) > 0;
+  if (duration !== undefined && duration !== "auto" && duration !== -1 && !isLength)
     problems.push({ field: "duration", message: "Input should be a positive number of seconds", type: "value_error" });
   for (const name of ["num_images", "num_outputs"])
     if (input[name] !== undefined && !(Number.isInteger(input[name]) && Number(input[name]) >= 1 && Number(input[name]) <= 16))
@@ -80,13 +93,18 @@ export const problemsOf = (input: JsonObject): Problem[] => {
   return problems;
 };
 
+/** The answer of a provider that makes it at once: sent when the job's time is over, and never when it never ends. */
+export const whenDone = ({ plan: { totalMs } }: Job, reply: Reply): Answer =>
+  totalMs === null ? { kind: "hang" } : { ...reply, delayMs: totalMs };
+
 /** How `fault` distorts an acceptance on its way out. */
-const distort = (accepted: Reply, fault: Fault | undefined, words: Words): Answer => {
+const distort = (accepted: Answer, fault: Fault | undefined, words: Words): Answer => {
   if (isFault(fault, "drop-after")) return { kind: "drop" };
   if (isFault(fault, "hang-after")) return { kind: "hang" };
   if (isFault(fault, "5xx-after")) return page(numberOf(fault, "status"), "Bad Gateway");
   if (isFault(fault, "rubbish")) return text(200, "<html><body>OK</body></html>", "text/html");
   if (isFault(fault, "no-id")) return words.withoutId();
+  if (accepted.kind !== "reply") return accepted;
   if (isFault(fault, "cut")) return { ...accepted, cutAt: 12 };
   if (isFault(fault, "slow-answer")) return { ...accepted, delayMs: numberOf(fault, "ms") };
   return accepted;
@@ -103,7 +121,7 @@ export const takeIn = async (
   endpoint: string,
   credential: string | undefined,
 ): Promise<Answer> => {
-  const body = bodyObject(ask);
+  const body = (words.bodyOf ?? bodyObject)(ask);
   const input = body && words.inputOf(body);
   const n = bench.next();
   const line = (answer: Answer, faults: Faults, job?: Job): Submission => ({
@@ -112,7 +130,7 @@ export const takeIn = async (
     provider: words.provider,
     endpoint,
     job_id: job?.id ?? null,
-    ref: markOf(ask, input),
+    ref: markOf(words, ask, body, input),
     body_sha256: sha256(ask.body),
     accepted: job !== undefined,
     key_hash: credential === undefined ? null : sha256(credential).slice(0, 16),
@@ -145,7 +163,7 @@ export const takeIn = async (
       );
     return turnDown(words.refused(submit), faults);
   }
-  const problems = problemsOf(input);
+  const problems = [...((body && words.complaints?.(body)) ?? []), ...problemsOf(input)];
   if (problems.length > 0 && words.checksAtOnce) return turnDown(words.invalid(problems, input), faults);
 
   Object.assign(faults, bench.script.choose(request, ["run", "poll", "file"]));
@@ -156,7 +174,7 @@ export const takeIn = async (
     provider: words.provider,
     endpoint,
     input,
-    ref: markOf(ask, input),
+    ref: markOf(words, ask, body, input),
     acceptedAtMs: bench.clock.nowMs(),
     plan: planJob({ ...glance(endpoint, input, bench.kindOf), faults, seed }, bench.speed),
     faults,
@@ -166,7 +184,7 @@ export const takeIn = async (
     announced: false,
     fetched: false,
   };
-  const answer = distort(words.accepted(job, ask), submit, words);
+  const answer = distort(await words.accepted(job, ask), submit, words);
   await bench.log.append(line(answer, faults, job));
   bench.jobs.add(job);
   // Links are looked at now: by the time the file is fetched they may be gone.
@@ -214,6 +232,13 @@ export const troubleOf = (job: Job, done: boolean): Trouble => {
     default:
       return undefined;
   }
+};
+
+/** What the script makes of a request for a provider's list. */
+export const listTroubleOf = (bench: Bench, provider: Provider): Answer | undefined => {
+  const { list } = bench.script.choose({ provider, endpoint: "", prompt: "" }, ["list"]);
+  if (isFault(list, "list-hang")) return { kind: "hang" };
+  return isFault(list, "list-5xx") ? page(numberOf(list, "status"), "Service Unavailable") : undefined;
 };
 
 /** Notes that a job's result was announced, or its file fetched, for the first time. */

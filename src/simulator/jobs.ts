@@ -5,7 +5,8 @@ import { type Faults, isFault, numberOf } from "./faults.ts";
 import type { LogLine } from "./log.ts";
 import { chance } from "./rules.ts";
 
-export type Provider = "fal" | "replicate";
+/** A dialect by its id, e.g. `fal`. */
+export type Provider = string;
 export type Plan = { queuedMs: number /** null: never ends. */; totalMs: number | null; seed: number };
 export type Job = {
   id: string;
@@ -61,11 +62,13 @@ export const stateAt = (job: Job, nowMs: number): JobState => {
 /** The book of all jobs, by id and in the order they came. */
 export const openJobs = (clock: Clock, former: readonly LogLine[]) => {
   const byId = new Map<string, Job>();
-  const byProvider: Record<Provider, Job[]> = { fal: [], replicate: [] };
+  const byProvider = new Map<Provider, Job[]>();
 
   const add = (job: Job) => {
     byId.set(job.id, job);
-    byProvider[job.provider].push(job);
+    const others = byProvider.get(job.provider);
+    if (others) others.push(job);
+    else byProvider.set(job.provider, [job]);
   };
 
   for (const line of former) {
@@ -103,9 +106,17 @@ export const openJobs = (clock: Clock, former: readonly LogLine[]) => {
     },
     byId: (id: string) => byId.get(id),
     /** Oldest first. */
-    of: (provider: Provider): readonly Job[] => byProvider[provider],
+    of: (provider: Provider): readonly Job[] => byProvider.get(provider) ?? [],
     all: (): readonly Job[] => [...byId.values()],
     state: (job: Job) => stateAt(job, clock.nowMs()),
+    /** The provider was told to delete its record. */
+    forget: (job: Job): void => {
+      byId.delete(job.id);
+      byProvider.set(
+        job.provider,
+        (byProvider.get(job.provider) ?? []).filter((other) => other !== job),
+      );
+    },
   };
 };
 export type Jobs = ReturnType<typeof openJobs>;

@@ -10,7 +10,7 @@ import type { Faults } from "./faults.ts";
 export type Submission = {
   type: "submission";
   at: string;
-  provider: "fal" | "replicate";
+  provider: string;
   endpoint: string;
   /** The job that was made, also when the answer never left; null when nothing was accepted. */
   job_id: string | null;

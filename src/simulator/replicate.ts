@@ -7,6 +7,7 @@ import { type Bench, cancelJob, credentialOf, noteOnce, type Problem, takeIn, tr
 import { endsAtMs, type Job, RESULT_KEPT_MS } from "./jobs.ts";
 
 const PER_PAGE = 100;
+const MOST_HELD_S = 60;
 const ALPHABET = "abcdefghjkmnpqrstvwxyz0123456789";
 
 const problem = (
@@ -183,6 +184,19 @@ const list = async (bench: Bench, ask: Ask): Promise<Answer> => {
   return json(200, { previous: null, next: found.length > PER_PAGE ? next.href : null, results });
 };
 
+/** `Prefer: wait`, or `wait=5`: the answer is held until the prediction has ended, at most for so long. */
+const held = async (bench: Bench, ask: Ask, taken: Answer): Promise<Answer> => {
+  const [waits, seconds = MOST_HELD_S] = /^wait(?:=(\d+))?$/.exec(ask.headers.prefer ?? "") ?? [];
+  if (waits === undefined || taken.kind !== "reply" || taken.status !== 201 || taken.cutAt !== undefined) return taken;
+  const { id } = JSON.parse(String(taken.body)) as { id?: string };
+  const job = bench.jobs.find("replicate", id ?? "");
+  if (!job) return taken;
+  const ms = Math.min(endsAtMs(job) - bench.clock.nowMs(), Math.min(Number(seconds), MOST_HELD_S) * 1000);
+  // A timer may be early by a part of a millisecond.
+  await new Promise<void>((over) => bench.clock.after(ms + 1, over));
+  return { ...taken, body: JSON.stringify(await prediction(bench, job, ask.origin)) };
+};
+
 /** Answers a request below `/replicate/v1`; `path` is what follows it, e.g. `/predictions/ID`. */
 export const answerReplicate = async (bench: Bench, ask: Ask, path: string): Promise<Answer> => {
   const credential = credentialOf(ask, "Bearer");
@@ -190,11 +204,12 @@ export const answerReplicate = async (bench: Bench, ask: Ask, path: string): Pro
   if (model) {
     if (ask.method !== "POST")
       return problem(405, "Method not allowed", `Method "${ask.method}" not allowed.`, {}, { allow: "POST" });
-    return takeIn(bench, words, ask, model[1] ?? "", credential);
+    return held(bench, ask, await takeIn(bench, words, ask, model[1] ?? "", credential));
   }
   if (path === "/predictions" && ask.method === "POST") {
     const version = bodyObject(ask)?.version;
-    return takeIn(bench, words, ask, typeof version === "string" ? (version.split(":")[0] ?? "") : "", credential);
+    const name = typeof version === "string" ? (version.split(":")[0] ?? "") : "";
+    return held(bench, ask, await takeIn(bench, words, ask, name, credential));
   }
   if (credential === undefined) return refused(makeFault("401"));
   if (path === "/predictions" && ask.method === "GET") return list(bench, ask);

@@ -1,6 +1,8 @@
 // The script: rules that choose which requests go wrong and how, and the magic words that a prompt may carry.
+
 import type { JsonObject } from "../terms.ts";
 import { type Fault, type FaultName, type Faults, isFaultName, makeFault, ruleOf, type Stage } from "./faults.ts";
+import { isSpoken, SPOKEN } from "./spoken.ts";
 
 /**
  * One line of the script. `endpoint` is a prefix, or a regular expression between slashes (`/seedance-2\.[05]/`). `times`
@@ -9,7 +11,7 @@ import { type Fault, type FaultName, type Faults, isFaultName, makeFault, ruleOf
 export type Rule = {
   fault: FaultName;
   endpoint?: string;
-  provider?: "fal" | "replicate";
+  provider?: string;
   /** Only requests whose prompt contains this. */
   prompt?: string;
   times?: number;
@@ -39,8 +41,8 @@ export const readRule = (json: unknown): Rule | string => {
   const rule = json as JsonObject;
   if (!isFaultName(rule.fault)) return `fault: ${JSON.stringify(rule.fault)} is not a fault; see the list at /`;
   if (rule.endpoint !== undefined && typeof rule.endpoint !== "string") return "endpoint: a prefix, or /a regular expression/";
-  if (rule.provider !== undefined && rule.provider !== "fal" && rule.provider !== "replicate")
-    return "provider: fal or replicate";
+  if (rule.provider !== undefined && (typeof rule.provider !== "string" || !isSpoken(rule.provider)))
+    return `provider: one of ${SPOKEN.join(", ")}`;
   if (rule.prompt !== undefined && typeof rule.prompt !== "string") return "prompt: text that the prompt contains";
   if (rule.times !== undefined && (!Number.isInteger(rule.times) || Number(rule.times) < 1))
     return "times: a whole number from 1";

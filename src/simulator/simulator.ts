@@ -1,14 +1,13 @@
-// The simulator of providers: a separate HTTP server that speaks the fal and Replicate dialects and delivers real files.
+// The simulator of providers: a separate HTTP server that speaks the providers' dialects and delivers real files.
 import { type Clock, systemClock } from "../clock.ts";
 import { type Answer, type Ask, json, openDoor, text } from "./door.ts";
-import { answerFal } from "./fal.ts";
 import { FAULTS } from "./faults.ts";
 import { type Bench, noteOnce } from "./intake.ts";
 import { endsAtMs, type Job, type JobState, openJobs } from "./jobs.ts";
 import { openLog, type Submission } from "./log.ts";
-import { answerReplicate } from "./replicate.ts";
 import { type ActiveRule, openScript, type Rule, readRule } from "./rules.ts";
 import { answerSample } from "./samples.ts";
+import { baseUrlsAt, SPEAKERS } from "./speakers.ts";
 import { openStudio } from "./studio.ts";
 import { type KindOf, kindByName } from "./wish.ts";
 import { openWorkshop } from "./workshop.ts";
@@ -40,6 +39,8 @@ export type JobView = Pick<Job, "id" | "provider" | "endpoint" | "ref" | "accept
 
 export type Simulator = {
   url: string;
+  /** Base URL of each dialect, by the provider's id. */
+  baseUrls: Readonly<Record<string, string>>;
   /** Base URL for the fal dialect. */
   falUrl: string;
   /** Base URL for the Replicate dialect, `/v1` included. */
@@ -72,9 +73,11 @@ const viewOf = (bench: Bench, job: Job): JobView => {
   };
 };
 
+/** Where there are WebSockets, too. */
+const LINES = new Set(Object.values(SPEAKERS).flatMap(({ base, hasSockets }) => (hasSockets ? [base] : [])));
+
 const INDEX = {
-  fal: "/fal (Authorization: Key ANY)",
-  replicate: "/replicate/v1 (Authorization: Bearer ANY)",
+  providers: Object.fromEntries(Object.entries(SPEAKERS).map(([id, { base, credential }]) => [id, `${base} (${credential})`])),
   samples: "/samples/clip-6s.mp4, /samples/picture.png, /samples/voice.mp3",
   script: "GET, POST or DELETE /script; or [sim:FAULT], [sim:fal:FAULT], [sim:owner/app:FAULT], [sim:FAULT=NUMBER] in a prompt",
   log: "/log, /jobs",
@@ -130,10 +133,14 @@ export const openSimulator = async (options: SimulatorOptions = {}): Promise<Sim
     return answer;
   };
 
+  // The longest first: one base may begin like another.
+  const speakers = Object.values(SPEAKERS)
+    .flatMap(({ base, alias, speak }) => [base, ...(alias === undefined ? [] : [alias])].map((place) => ({ place, speak })))
+    .toSorted((a, b) => b.place.length - a.place.length);
   const answer = async (ask: Ask): Promise<Answer> => {
     const { path } = ask;
-    if (path.startsWith("/fal/")) return answerFal(bench, ask, path.slice("/fal".length));
-    if (path.startsWith("/replicate/v1/")) return answerReplicate(bench, ask, path.slice("/replicate/v1".length));
+    const speaker = speakers.find(({ place }) => path.startsWith(`${place}/`) || path === place);
+    if (speaker) return speaker.speak(bench, ask, path.slice(speaker.place.length) || "/");
     if (path.startsWith("/files/")) return answerFile(ask, path.slice("/files".length));
     if (path.startsWith("/samples/")) return answerSample(studio, ask, path.slice("/samples/".length));
     if (path === "/script") return answerScript(bench, ask);
@@ -151,11 +158,13 @@ export const openSimulator = async (options: SimulatorOptions = {}): Promise<Sim
     return path === "/" ? json(200, INDEX) : text(404, "not found; see /\n");
   };
 
-  const door = await openDoor({ host, port }, answer, () => clock.nowMs());
+  const door = await openDoor({ host, port }, answer, clock, (path) => LINES.has(path));
+  const baseUrls = baseUrlsAt(door.url);
   return {
     url: door.url,
-    falUrl: `${door.url}/fal`,
-    replicateUrl: `${door.url}/replicate/v1`,
+    baseUrls,
+    falUrl: baseUrls.fal ?? "",
+    replicateUrl: baseUrls.replicate ?? "",
     jobs: () => bench.jobs.all().map((job) => viewOf(bench, job)),
     submissions: () => log.lines().filter((line) => line.type === "submission"),
     script: (rule) => bench.script.add(rule),

@@ -9,6 +9,7 @@ const CLIP_SHORT_SIDE: Readonly<Record<string, number>> = {
   "480p": 480,
   "540p": 540,
   "720p": 720,
+  "768p": 768,
   "1080p": 1080,
   "1440p": 1440,
   "2160p": 2160,

@@ -23,6 +23,10 @@ const NAMES: readonly (readonly [RegExp, MediaKind])[] = [
 /** Kind by the endpoint's name alone. */
 export const kindByName: KindOf = (endpoint) => NAMES.find(([name]) => name.test(endpoint))?.[1];
 
+/** Where the request itself says it: `videoInference`. */
+const kindSaid = ({ task_type }: JsonObject): MediaKind | undefined =>
+  (["video", "image", "audio"] as const).find((kind) => task_type === `${kind}Inference`);
+
 const kindByFields = (input: JsonObject): MediaKind => {
   if ("duration" in input || "generate_audio" in input || "video_url" in input || "video" in input) return "video";
   return "text" in input && !("prompt" in input) ? "audio" : "image";
@@ -61,7 +65,7 @@ const saidSeconds = (input: JsonObject) => positive(first(input, "duration", "se
 
 /** What can be told from the request alone, at once: enough to plan how long the work will take. */
 export const glance = (endpoint: string, input: JsonObject, kindOf: KindOf) => ({
-  kind: kindOf(endpoint) ?? kindByName(endpoint) ?? kindByFields(input),
+  kind: kindSaid(input) ?? kindOf(endpoint) ?? kindByName(endpoint) ?? kindByFields(input),
   count: countOf(input),
   lengthMs: Math.min(LONGEST_MS, (saidSeconds(input) ?? DEFAULT_CLIP_MS / 1000) * 1000),
 });

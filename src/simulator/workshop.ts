@@ -76,7 +76,21 @@ export const openWorkshop = (kindOf: KindOf, studio: Studio, nowMs: () => number
     return ranged(ask, whole);
   };
 
-  return { wishOf, announce, deliver };
+  /** The files of a job as they are, spoiled where the script says so: for dialects that put them into the answer. */
+  const hand = async (job: Job): Promise<{ bytes: Uint8Array; mime: string }[]> => {
+    const fault = job.faults.file;
+    if (isFault(fault, "no-file")) return [];
+    const { count } = await wishOf(job);
+    const files = await Promise.all(Array.from({ length: count }, (_, at) => make(job, at + 1)));
+    return files.map(({ bytes, mime }) => {
+      if (isFault(fault, "empty")) return { bytes: new Uint8Array(), mime };
+      if (isFault(fault, "unreadable")) return { bytes: noise(bytes.length, job.plan.seed), mime };
+      if (isFault(fault, "truncated")) return { bytes: bytes.subarray(0, Math.floor(bytes.length * 0.6)), mime };
+      return { bytes, mime };
+    });
+  };
+
+  return { wishOf, announce, deliver, hand };
 };
 export type Workshop = ReturnType<typeof openWorkshop>;
 

@@ -8,15 +8,25 @@ export type Body = Record<string, unknown>;
 export type Reply = { status: number; headers: Headers; body: Body };
 export const START_MS = Date.parse("2026-11-21T10:00:00.000Z");
 
-/** A clock that moves only when told; the simulator sets no timers on it. */
-export const movableClock = (startMs = START_MS): Clock & { pass(ms: number): void } => {
+/** A clock that moves only when told. `waiting`: how many wait for their time. */
+export const movableClock = (startMs = START_MS): Clock & { pass(ms: number): void; waiting(): number } => {
   let nowMs = startMs;
+  const timers = new Set<{ dueAtMs: number; then: () => void }>();
   return {
     nowMs: () => nowMs,
-    after: () => () => {},
+    after: (ms, then) => {
+      const timer = { dueAtMs: nowMs + ms, then };
+      timers.add(timer);
+      return () => void timers.delete(timer);
+    },
     pass: (ms) => {
       nowMs += ms;
+      for (const timer of [...timers].filter(({ dueAtMs }) => dueAtMs <= nowMs)) {
+        timers.delete(timer);
+        timer.then();
+      }
     },
+    waiting: () => timers.size,
   };
 };
 

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openLog, type Submission } from "../../src/simulator/log.ts";
 import { openSimulator } from "../../src/simulator/simulator.ts";
+import { SPOKEN } from "../../src/simulator/spoken.ts";
 import { call, movableClock } from "./bed.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "simulator-"));
@@ -189,6 +190,7 @@ test("the command prints how to point a service at it, and SIGTERM ends it with 
   const { child, said, url } = await start();
   expect(said).toContain(`GENROUTER_PROVIDERS__FAL__BASE_URL=${url}/fal\n`);
   expect(said).toContain(`GENROUTER_PROVIDERS__REPLICATE__BASE_URL=${url}/replicate/v1\n`);
+  for (const id of SPOKEN) expect(said).toContain(`__${id.toUpperCase().replaceAll("-", "_")}__KEY=simulated\n`);
   const hanging = call(`${url}/fal/a/b`, "POST", { prompt: "[sim:hang]" }).catch(() => "broken");
   expect((await call(`${url}/fal/a/b`, "POST", { prompt: "p" })).status).toBe(200);
   child.kill("SIGTERM");

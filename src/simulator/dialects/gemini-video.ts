@@ -1,0 +1,216 @@
+// Google's Interactions API for clips as documented: create in the background, get, cancel and delete, with its traps left in.
+import { randomBytes } from "node:crypto";
+import type { JsonObject } from "../../terms.ts";
+import { type Answer, type Ask, bodyObject, isObject, json, page, type Reply } from "../door.ts";
+import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
+import { type Bench, cancelJob, noteOnce, type Problem, takeIn, troubleOf, type Words } from "../intake.ts";
+import { endsAtMs, type Job } from "../jobs.ts";
+import type { Speak } from "../speakers.ts";
+import { googleKeyOf } from "./gemini.ts";
+
+const PROVIDER = "gemini-video";
+/** A paying customer's interactions are kept for so long. */
+const KEPT_MS = 55 * 86_400_000;
+
+/** This API has codes of its own, in words; the others of Google have numbers and a status beside them. */
+const failed = (status: number, code: string, message: string): Reply => json(status, { error: { message, code } });
+const notFound = () => failed(404, "not_found", "Requested entity was not found.");
+
+const refused = (fault: Fault): Reply => {
+  switch (fault.name) {
+    case "401":
+      return failed(401, "authentication", "The API key is missing, invalid, or expired.");
+    case "402":
+      return failed(402, "payment_required", "Your prepaid credit balance is depleted.");
+    case "403":
+      return failed(403, "permission_denied", "The API key does not have permission for this resource.");
+    case "404":
+      return failed(404, "model_not_found", "The specified model was not found.");
+    case "429":
+      return failed(429, "rate_limit_exceeded", "You have exceeded the requests per minute of this model.");
+    default:
+      return page(numberOf(fault, "status"), "Error");
+  }
+};
+
+const invalid = ([first]: readonly Problem[]): Reply =>
+  failed(
+    400,
+    first?.type === "unknown" ? "parameter_unknown" : "invalid_request",
+    `${first?.field ?? "body"}: ${first?.message}`,
+  );
+
+/** What each part of a request may hold; any other name is an unknown parameter. */
+const NAMES = {
+  "": "model agent input background store stream response_format response_modalities response_mime_type generation_config labels webhook_config previous_interaction_id system_instruction tools safety_settings service_tier cached_content environment agent_config continuation_token",
+  response_format: "type aspect_ratio resolution duration delivery gcs_uri",
+  generation_config:
+    "video_config image_config seed max_output_tokens temperature top_p stop_sequences speech_config thinking_level thinking_summaries tool_choice transcription_config",
+  video_config: "task",
+  input: "type text data uri mime_type name resolution processing",
+} as const;
+const CHOICES: Readonly<Record<string, readonly string[]>> = {
+  aspect_ratio: ["16:9", "9:16"],
+  resolution: ["360p", "720p", "1080p", "4k"],
+  delivery: ["inline", "uri"],
+  type: ["video"],
+};
+const TASKS = ["text_to_video", "image_to_video", "reference_to_video", "edit", "extend", "upscale"];
+const DURATION = /^(?:[3-9]|1[0-5])s$/;
+
+const membersOf = (value: unknown): JsonObject => (isObject(value) ? value : {});
+/** `input` is a text, one part, or several; or steps, of which those of the user hold parts. */
+const partsOf = (input: unknown): JsonObject[] => {
+  if (typeof input === "string") return [{ type: "text", text: input }];
+  const parts = (Array.isArray(input) ? input : [input]).filter(isObject);
+  return parts.flatMap((part) => (part.type === "user_input" ? partsOf(part.content) : [part]));
+};
+/** What is asked for: one form of answer, or a list of them, of which the clip counts here. */
+const formatOf = ({ response_format }: JsonObject): JsonObject =>
+  membersOf(
+    Array.isArray(response_format) ? response_format.filter(isObject).find(({ type }) => type === "video") : response_format,
+  );
+
+const complaints = (body: JsonObject): Problem[] => {
+  const format = formatOf(body);
+  const config = membersOf(body.generation_config);
+  const { task } = membersOf(config.video_config);
+  const parts = partsOf(body.input);
+  const strangers = (value: JsonObject, part: keyof typeof NAMES): Problem[] =>
+    Object.keys(value)
+      .filter((name) => !NAMES[part].split(" ").includes(name))
+      .map((name) => ({ field: part || null, message: `Unknown parameter ${name}`, type: "unknown" }));
+  const wrong = (field: string, isWrong: boolean, message = "The value is not valid"): Problem[] =>
+    isWrong ? [{ field, message, type: "value_error" }] : [];
+  const isPicture = ({ type }: JsonObject) => type === "image";
+  return [
+    ...strangers(body, ""),
+    ...strangers(format, "response_format"),
+    ...strangers(config, "generation_config"),
+    ...strangers(membersOf(config.video_config), "video_config"),
+    ...parts.flatMap((part) => strangers(part, "input")),
+    ...wrong("model", typeof body.model !== "string" || body.model === "", "Field required"),
+    ...Object.entries(CHOICES).flatMap(([name, words]) =>
+      wrong(`response_format.${name}`, format[name] !== undefined && !words.includes(String(format[name]))),
+    ),
+    ...wrong("response_format.duration", format.duration !== undefined && !DURATION.test(String(format.duration))),
+    ...wrong("generation_config.video_config.task", task !== undefined && !TASKS.includes(String(task))),
+    ...wrong("input", /^(image|reference)_to_video$/.test(String(task)) && !parts.some(isPicture), `${task} needs an image`),
+    ...wrong(
+      "input",
+      parts.some((part) => isPicture(part) && !part.uri && !part.data),
+      "An image needs data or a uri",
+    ),
+  ];
+};
+
+/** A request's body in the words that all dialects share. */
+const inputOf = (body: JsonObject): JsonObject | undefined => {
+  if (body.input === undefined) return undefined;
+  const { aspect_ratio, resolution, duration } = formatOf(body);
+  const { video_config, seed } = membersOf(body.generation_config);
+  const linksOf = (kind: string) =>
+    partsOf(body.input)
+      .filter(({ type }) => type === kind)
+      .map(({ uri, data, mime_type }) => (typeof uri === "string" ? uri : `data:${mime_type};base64,${data}`));
+  const texts = partsOf(body.input).flatMap(({ type, text }) => (type === "text" && text !== undefined ? [text] : []));
+  const [pictures, [clip]] = [linksOf("image"), linksOf("video")];
+  const isFrame = membersOf(video_config).task === "image_to_video";
+  return {
+    ...(texts.length === 0 ? {} : { prompt: texts.join("\n") }),
+    ...(isFrame && pictures[0] !== undefined ? { image_url: pictures[0] } : {}),
+    ...(!isFrame && pictures.length > 0 ? { image_urls: pictures } : {}),
+    ...(clip === undefined ? {} : { video_url: clip }),
+    ...(aspect_ratio === undefined ? {} : { aspect_ratio }),
+    ...(seed === undefined ? {} : { seed }),
+    // An edit is as long as its clip; all else is ten seconds where nothing is said. There is always sound.
+    ...(clip === undefined || duration !== undefined ? { duration: Number.parseInt(String(duration ?? "10s"), 10) } : {}),
+    ...{ resolution: resolution ?? "720p", generate_audio: true },
+  };
+};
+
+const RETRY = "An unexpected error occurred on the server.";
+const UNREACHABLE = "Cannot fetch content from the provided URL.";
+const REFUSAL = "I can't make this video. Please try another prompt.";
+
+/** How an interaction ended. A prompt that is refused is `completed` like any other, with words instead of a clip. */
+const endOf = async (bench: Bench, job: Job): Promise<JsonObject> => {
+  const { run } = job.faults;
+  const broken = (code: string, message: string) => ({ status: "failed", errors: [{ code, message }] });
+  if (isFault(run, "refuse-output")) return broken("prohibited_content", "The response was blocked by the content policy.");
+  if (isFault(run, "input-unreachable")) return broken("invalid_request", UNREACHABLE);
+  if (isFault(run, "fail", "fail-later")) return broken("api_error", RETRY);
+  if (isFault(run, "aborted")) return { status: "incomplete" };
+  const asked = { type: "user_input", content: [{ type: "text", text: job.input.prompt ?? "" }] };
+  if (isFault(run, "refuse"))
+    return { status: "completed", steps: [asked, { type: "model_output", content: [{ type: "text", text: REFUSAL }] }] };
+  const [file] = await bench.workshop.hand(job);
+  if (!file) return { status: "completed", steps: [asked] };
+  // Asked for an address or not: who gets an interaction gets the clip itself.
+  const clip = { type: "video", mime_type: file.mime, data: Buffer.from(file.bytes).toString("base64") };
+  const thought = { type: "thought", signature: "c2ltdWxhdGVk" };
+  return {
+    ...{ status: "completed", steps: [asked, thought, { type: "model_output", content: [clip] }] },
+    usage: { total_tokens: 28_972, total_input_tokens: 12, total_output_tokens: 28_960 },
+  };
+};
+
+const interaction = (bench: Bench, job: Job, rest: JsonObject): JsonObject => {
+  const iso = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`;
+  return {
+    ...{ id: job.id, object: "interaction", model: job.endpoint, created: iso(job.acceptedAtMs) },
+    updated: iso(Math.min(bench.clock.nowMs(), endsAtMs(job))),
+    ...(job.ref === null ? {} : { labels: { attempt: job.ref } }),
+    ...rest,
+  };
+};
+
+const told = async (bench: Bench, job: Job): Promise<Answer> => {
+  const state = bench.jobs.state(job);
+  const trouble = troubleOf(job, state === "done" || state === "cancelled");
+  if (typeof trouble === "object") return trouble;
+  if (trouble === "gone") return notFound();
+  const says = { unknown: "warming_up", "says-done": "completed", "says-running": "in_progress" };
+  if (trouble) return json(200, interaction(bench, job, { status: says[trouble] }));
+  if (state !== "done") return json(200, interaction(bench, job, { status: state === "cancelled" ? state : "in_progress" }));
+  const end = await endOf(bench, job);
+  if (end.status === "completed") await noteOnce(bench, job, "announced");
+  return json(200, interaction(bench, job, end));
+};
+
+const wordsFor = (bench: Bench): Words => ({
+  provider: PROVIDER,
+  checksAtOnce: true,
+  newId: () => `v1_${randomBytes(24).toString("base64url")}`,
+  inputOf,
+  complaints,
+  markOf: ({ labels }) => membersOf(labels).attempt,
+  accepted: (job) => json(200, interaction(bench, job, { status: "in_progress" })),
+  withoutId: () => json(200, { object: "interaction", status: "in_progress" }),
+  refused,
+  invalid,
+});
+
+/** Answers a request below the base address, which ends in `/v1beta`. */
+export const speakGeminiVideo: Speak = async (bench: Bench, ask: Ask, path: string): Promise<Answer> => {
+  const key = googleKeyOf(ask);
+  if (path === "/interactions" && ask.method === "POST") {
+    const model = bodyObject(ask)?.model;
+    return takeIn(bench, wordsFor(bench), ask, typeof model === "string" ? model : "", key);
+  }
+  if (key === undefined) return refused(makeFault("401"));
+  const [, id = "", verb] = /^\/interactions\/([\w-]+)(\/cancel)?$/.exec(path) ?? [];
+  const job = bench.jobs.find(PROVIDER, id);
+  if (!job || job.acceptedAtMs + KEPT_MS < bench.clock.nowMs()) return notFound();
+  const state = bench.jobs.state(job);
+  if (verb !== undefined && ask.method === "POST") {
+    if (state === "done" || state === "cancelled") return failed(400, "failed_precondition", "The interaction is not running.");
+    await cancelJob(bench, job);
+    return json(200, interaction(bench, job, { status: "cancelled" }));
+  }
+  if (verb !== undefined) return notFound();
+  if (ask.method === "GET") return told(bench, job);
+  if (ask.method !== "DELETE") return notFound();
+  bench.jobs.forget(job);
+  return json(200, {});
+};

@@ -1,0 +1,130 @@
+// Higgsfield as documented: requests by model, their status and their cancelling, and a key under which nothing is made twice.
+import { isDeepStrictEqual } from "node:util";
+import type { JsonObject } from "../../terms.ts";
+import { type Answer, type Ask, json, page, type Reply } from "../door.ts";
+import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
+import { type Bench, cancelJob, credentialOf, noteOnce, type Problem, troubleOf, type Words } from "../intake.ts";
+import type { Job } from "../jobs.ts";
+import type { Speak } from "../speakers.ts";
+import { takeInOnce } from "./repeats.ts";
+
+const PROVIDER = "higgsfield";
+/** What is made can be asked about for so long. */
+const KEPT_MS = 7 * 86_400_000;
+
+const failed = (status: number, detail: unknown, headers: Record<string, string> = {}): Reply =>
+  json(status, { detail }, headers);
+const notFound = () => failed(404, "Request not found");
+
+const refused = (fault: Fault): Reply => {
+  switch (fault.name) {
+    case "401":
+      return failed(401, "Invalid credentials");
+    case "402":
+      // An empty account is a 403, and so is every other thing that an account may not do.
+      return failed(403, "Not enough credits");
+    case "403":
+      return failed(403, "This model is not available for your account");
+    case "404":
+      return failed(404, "Model not found");
+    case "429":
+      return failed(429, "Too many requests", { "retry-after": String(numberOf(fault, "retry_after_s")) });
+    default:
+      return page(numberOf(fault, "status"), "Service Unavailable");
+  }
+};
+
+const invalid = (problems: readonly Problem[], input: JsonObject): Reply =>
+  failed(
+    422,
+    problems.map(({ field, message, type }) => ({
+      ...{ type, msg: message, input: field === null ? null : (input[field] ?? null) },
+      loc: field === null ? ["body"] : ["body", field],
+    })),
+  );
+
+/** A key is visible ASCII, 1 to 255 of it. */
+const KEY = /^[\x21-\x7e]{1,255}$/;
+
+const addressesOf = (job: Job, origin: string): JsonObject => {
+  const base = `${origin}/${PROVIDER}/requests/${job.id}`;
+  return { request_id: job.id, status_url: `${base}/status`, cancel_url: `${base}/cancel` };
+};
+
+const words: Words = {
+  provider: PROVIDER,
+  checksAtOnce: true,
+  newId: () => crypto.randomUUID(),
+  inputOf: (body) => body,
+  markOf: (_, ask) => ask.headers["idempotency-key"],
+  accepted: (job, { origin }) => json(200, { status: "queued", ...addressesOf(job, origin) }),
+  withoutId: () => json(200, { status: "queued" }),
+  refused,
+  invalid,
+};
+
+/** Where the job stands, in Higgsfield's words; moderation has one word, whether the input or the result was at fault. */
+const statusOf = (bench: Bench, job: Job): string => {
+  const state = bench.jobs.state(job);
+  const { run } = job.faults;
+  if (state === "queued") return "queued";
+  if (state === "running") return "in_progress";
+  if (state === "cancelled" || isFault(run, "aborted")) return "canceled";
+  if (isFault(run, "refuse", "refuse-output")) return "nsfw";
+  return isFault(run, "fail", "fail-later", "input-unreachable", "invalid") ? "failed" : "completed";
+};
+
+const errorOf = (job: Job): string =>
+  isFault(job.faults.run, "input-unreachable") ? "Could not read the input media" : "Generation failed";
+
+const status = async (bench: Bench, job: Job, ask: Ask): Promise<Answer> => {
+  const real = statusOf(bench, job);
+  const done = real !== "queued" && real !== "in_progress";
+  const trouble = troubleOf(job, done);
+  if (typeof trouble === "object") return trouble;
+  if (trouble === "gone") return notFound();
+  const { poll } = job.faults;
+  if (isFault(poll, "result-5xx") && done && job.polls <= numberOf(poll, "polls")) return page(502, "Bad Gateway");
+  const says = { unknown: "warming_up", "says-done": "completed", "says-running": "in_progress" };
+  const shown = trouble ? says[trouble] : real;
+  const files = shown === "completed" ? await bench.workshop.announce(job, ask.origin) : [];
+  const [clip] = files.filter(({ mime }) => mime.startsWith("video/"));
+  const images = files.filter((file) => file !== clip).map(({ url }) => ({ url }));
+  if (files.length > 0) await noteOnce(bench, job, "announced");
+  return json(200, {
+    ...{ status: shown, ...addressesOf(job, ask.origin) },
+    ...(shown === "failed" ? { error: errorOf(job) } : {}),
+    ...(images.length > 0 ? { images } : {}),
+    ...(clip ? { video: { url: clip.url } } : {}),
+  });
+};
+
+/** The same endpoint and the same body, whatever the order of its members; lists and explicit nulls count. */
+const mismatch = (endpoint: string) => (job: Job, input: JsonObject | undefined) =>
+  job.endpoint === endpoint && isDeepStrictEqual(job.input, input)
+    ? undefined
+    : failed(422, "Idempotency-Key was already used with different request parameters");
+
+/** Answers a request; there is nothing before the name of the model. */
+export const speakHiggsfield: Speak = async (bench, ask, path) => {
+  const said = credentialOf(ask, "Key");
+  // The key is two: its id and its secret.
+  const credential = said !== undefined && /^[^:]+:[^:]+$/.test(said) ? said : undefined;
+  const [, id, verb] = /^\/requests\/([\w-]+)\/(status|cancel)$/.exec(path) ?? [];
+  if (id === undefined) {
+    if (ask.method !== "POST") return credential === undefined ? refused(makeFault("401")) : failed(404, "Not found");
+    const key = ask.headers["idempotency-key"];
+    if (credential !== undefined && key !== undefined && !KEY.test(key))
+      return failed(422, "Idempotency-Key must be 1 to 255 visible ASCII characters");
+    const endpoint = path.slice(1);
+    return takeInOnce(bench, words, ask, endpoint, credential, key, mismatch(endpoint));
+  }
+  if (credential === undefined) return refused(makeFault("401"));
+  const job = bench.jobs.find(PROVIDER, id);
+  if (!job || job.acceptedAtMs + KEPT_MS < bench.clock.nowMs()) return notFound();
+  if (verb === "status") return ask.method === "GET" ? status(bench, job, ask) : failed(405, "Method Not Allowed");
+  if (ask.method !== "POST") return failed(405, "Method Not Allowed");
+  if (bench.jobs.state(job) !== "queued") return failed(400, "Only a queued request can be canceled");
+  await cancelJob(bench, job);
+  return json(202, {});
+};

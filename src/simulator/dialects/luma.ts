@@ -1,0 +1,188 @@
+// Luma's Dream Machine as documented: generations of clips and pictures, by id and as a list that echoes each request.
+import type { Json, JsonObject } from "../../terms.ts";
+import { type Answer, type Ask, bodyObject, isObject, json, page, type Reply } from "../door.ts";
+import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
+import {
+  type Bench,
+  cancelJob,
+  credentialOf,
+  listTroubleOf,
+  noteOnce,
+  type Problem,
+  takeIn,
+  troubleOf,
+  type Words,
+} from "../intake.ts";
+import type { Job } from "../jobs.ts";
+import type { Speak } from "../speakers.ts";
+
+const CREATE = /^\/generations(?:\/(?:video|image))?$/;
+const ONE = /^\/generations\/([\w-]+)$/;
+const LIST_LIMIT = 100;
+const SHORTEST_PROMPT = 3;
+const LONGEST_PROMPT = 5000;
+
+const failed = (status: number, detail: Json, headers: Record<string, string> = {}): Reply => json(status, { detail }, headers);
+const notFound = () => failed(404, "Generation not found");
+
+const refused = (fault: Fault): Reply => {
+  switch (fault.name) {
+    case "401":
+      return failed(401, "Invalid API key provided");
+    case "402":
+      return failed(400, "Insufficient credits");
+    case "403":
+      return failed(403, "Not allowed to use this model");
+    case "404":
+      return failed(404, "Not Found");
+    case "429": {
+      const headers = { "retry-after": String(numberOf(fault, "retry_after_s")) };
+      return failed(429, "Too many requests, please try again later", headers);
+    }
+    default:
+      return page(numberOf(fault, "status"), "Service Unavailable");
+  }
+};
+
+/** What is missing has a sentence of its own; a field of the wrong sort is told with the way to it. */
+const invalid = (problems: readonly Problem[]): Reply => {
+  const [first] = problems;
+  if (first?.type === "missing") return failed(400, "Prompt is required");
+  if (first?.type === "length") return failed(400, first.message);
+  const details = problems.map(({ field, message, type }) => ({ type, loc: ["body", field ?? ""], msg: message, input: null }));
+  return failed(422, details);
+};
+
+/** The address of a picture in `{ url }`; null where there is none. */
+const urlOf = (value: Json | undefined): Json => (isObject(value) ? (value.url ?? null) : null);
+
+/** A frame is a picture's address, or another generation by its id, which has no address here. */
+const frameOf = (name: string, frame: Json | undefined): JsonObject => {
+  if (frame === undefined || frame === null) return {};
+  if (isObject(frame) && frame.type === "generation" && typeof frame.id === "string") return {};
+  return { [name]: isObject(frame) && frame.type === "image" ? urlOf(frame) : null };
+};
+
+/** Lengths are texts such as `5s`. */
+const secondsOf = (duration: Json): Json => {
+  const [, seconds] = /^(\d+)s$/.exec(typeof duration === "string" ? duration : "") ?? [];
+  return seconds === undefined ? null : Number(seconds);
+};
+
+const inputOf = (body: JsonObject): JsonObject | undefined => {
+  const { model, prompt, aspect_ratio = "16:9", resolution, duration, keyframes, image_ref, modify_image_ref, format } = body;
+  if (typeof model !== "string") return undefined;
+  const frames = isObject(keyframes) ? keyframes : {};
+  const images = Array.isArray(image_ref) ? image_ref.map(urlOf) : [];
+  return {
+    ...(prompt === undefined || prompt === null ? {} : { prompt }),
+    aspect_ratio,
+    ...(resolution === undefined ? {} : { resolution }),
+    ...(duration === undefined ? {} : { duration: secondsOf(duration) }),
+    ...frameOf("image_url", frames.frame0),
+    ...frameOf("end_image_url", frames.frame1),
+    ...(modify_image_ref === undefined ? {} : { image_url: urlOf(modify_image_ref) }),
+    ...(images.length > 0 ? { image_urls: images } : {}),
+    ...(format === undefined ? {} : { output_format: format }),
+  };
+};
+
+const kindOf = (job: Job): string => (job.endpoint.endsWith("/image") ? "image" : "video");
+
+/** What each generation was asked for, as its sender wrote it; a generation of a former process shows what the log has. */
+const requests = new WeakMap<Job, JsonObject>();
+
+const generationOf = async (bench: Bench, job: Job, origin: string, state: string): Promise<JsonObject> => {
+  const request = requests.get(job) ?? job.input;
+  const kind = kindOf(job);
+  const [file] = state === "completed" ? await bench.workshop.announce(job, origin) : [];
+  return {
+    ...{ id: job.id, generation_type: kind, state, failure_reason: state === "failed" ? (reasonOf(job) ?? null) : null },
+    created_at: new Date(job.acceptedAtMs).toISOString(),
+    assets: file ? { [kind]: file.url } : {},
+    ...(request.model === undefined ? {} : { model: request.model }),
+    request: { generation_type: kind, ...request },
+  };
+};
+
+/** Why a generation failed: sentences of the list of errors, which knows none for a result that is withheld. */
+const reasonOf = ({ faults: { run }, plan }: Job): string | undefined => {
+  if (isFault(run, "refuse"))
+    return ["Contains blacklisted words", "Advanced prompt moderation failed"][plan.seed % 2] ?? "Frame moderation failed";
+  if (isFault(run, "refuse-output")) return "Frame moderation failed";
+  if (isFault(run, "input-unreachable")) return "Failed to read user input frames";
+  return isFault(run, "fail", "fail-later", "aborted") ? "Job failed" : undefined;
+};
+
+const wordsOf = (bench: Bench, request: JsonObject): Words => ({
+  provider: "luma",
+  checksAtOnce: true,
+  newId: () => crypto.randomUUID(),
+  inputOf,
+  markOf: (body) => body.callback_url,
+  accepted: async (job, { origin }) => {
+    requests.set(job, request);
+    return json(201, await generationOf(bench, job, origin, "queued"));
+  },
+  withoutId: () => json(201, { state: "queued", failure_reason: null, assets: {} }),
+  refused,
+  invalid,
+});
+
+const submit = (bench: Bench, ask: Ask, path: string, credential: string | undefined, body: JsonObject): Promise<Answer> => {
+  const words = wordsOf(bench, body);
+  const length = typeof body.prompt === "string" ? body.prompt.length : SHORTEST_PROMPT;
+  const [what, bound] = length < SHORTEST_PROMPT ? ["short, minimum", SHORTEST_PROMPT] : ["long, maximum", LONGEST_PROMPT];
+  const message = `Prompt is too ${what} length is ${bound} characters`;
+  const isUnfit = length < SHORTEST_PROMPT || length > LONGEST_PROMPT;
+  const unfit = () => invalid([{ field: "prompt", message, type: "length" }]);
+  const endpoint = path === "/generations" ? "generations/video" : path.slice(1);
+  return takeIn(bench, isUnfit ? { ...words, inputOf: () => undefined, invalid: unfit } : words, ask, endpoint, credential);
+};
+
+const stateOf = (bench: Bench, job: Job): string => {
+  const state = bench.jobs.state(job);
+  if (state === "queued") return "queued";
+  if (state === "running") return "dreaming";
+  return reasonOf(job) === undefined ? "completed" : "failed";
+};
+
+const shownJob = async (bench: Bench, job: Job, ask: Ask): Promise<Answer> => {
+  const trouble = troubleOf(job, bench.jobs.state(job) === "done");
+  if (typeof trouble === "object") return trouble;
+  if (trouble === "gone") return notFound();
+  const says = { unknown: "upscaling", "says-done": "completed", "says-running": "dreaming" };
+  const state = trouble === undefined ? stateOf(bench, job) : says[trouble];
+  const generation = await generationOf(bench, job, ask.origin, state);
+  if (state === "completed") await noteOnce(bench, job, "announced");
+  return json(200, generation);
+};
+
+/** `?limit&offset`: the latest first. */
+const list = async (bench: Bench, ask: Ask): Promise<Answer> => {
+  const trouble = listTroubleOf(bench, "luma");
+  if (trouble) return trouble;
+  const [limit, offset] = [Number(ask.query.get("limit") ?? LIST_LIMIT), Number(ask.query.get("offset") ?? 0)];
+  if (!(limit >= 1 && offset >= 0))
+    return invalid([{ field: "limit", message: "Input should be a valid integer", type: "int_parsing" }]);
+  const jobs = bench.jobs.of("luma").filter((job) => bench.jobs.state(job) !== "cancelled");
+  const shown = jobs.toReversed().slice(offset, offset + limit);
+  const generations = await Promise.all(shown.map((job) => generationOf(bench, job, ask.origin, stateOf(bench, job))));
+  return json(200, { has_more: offset + limit < jobs.length, count: generations.length, limit, offset, generations });
+};
+
+/** Answers a request below `/dream-machine/v1`. */
+export const speakLuma: Speak = async (bench, ask, path) => {
+  const credential = credentialOf(ask, "Bearer");
+  if (CREATE.test(path) && ask.method === "POST") return submit(bench, ask, path, credential, bodyObject(ask) ?? {});
+  if (credential === undefined) return refused(makeFault("401"));
+  if (path === "/generations" && ask.method === "GET") return list(bench, ask);
+  const job = bench.jobs.find("luma", ONE.exec(path)?.[1] ?? "");
+  if (!job || bench.jobs.state(job) === "cancelled") return notFound();
+  if (ask.method === "GET") return shownJob(bench, job, ask);
+  if (ask.method !== "DELETE") return failed(405, "Method Not Allowed");
+  // What is deleted is gone, whether it had ended or not.
+  if (bench.jobs.state(job) === "done") bench.jobs.forget(job);
+  else await cancelJob(bench, job);
+  return { kind: "reply", status: 204, headers: {}, body: "" };
+};

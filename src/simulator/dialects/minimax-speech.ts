@@ -1,0 +1,87 @@
+// MiniMax's speech (T2A v2) as documented: the sound comes with the answer, and errors come as HTTP 200 with a number in them.
+import { randomBytes } from "node:crypto";
+import type { JsonObject } from "../../terms.ts";
+import { bodyObject, isObject, json, page, type Reply } from "../door.ts";
+import { type Fault, isFault, numberOf } from "../faults.ts";
+import { type Bench, credentialOf, type Problem, takeIn, type Words } from "../intake.ts";
+import type { Job } from "../jobs.ts";
+import type { Speak } from "../speakers.ts";
+
+const LONGEST_TEXT = 10_000;
+/** Longer than anybody waits for a work that never ends. */
+const NEVER_MS = 3_600_000;
+
+const newTrace = () => randomBytes(16).toString("hex");
+const said = (code: number, message: string, trace = newTrace()): Reply =>
+  json(200, { base_resp: { status_code: code, status_msg: message }, trace_id: trace });
+
+const refused = (fault: Fault): Reply => {
+  switch (fault.name) {
+    case "401":
+      return said(1004, "login fail: Please carry the API secret key in the 'Authorization' field of the request header");
+    case "402":
+      return said(1008, "insufficient balance");
+    case "403":
+      return said(2061, "your current token plan not support model");
+    case "404":
+      return said(2013, "invalid params, the model is not supported");
+    case "429":
+      return said(1002, "rate limit, please retry later");
+    default:
+      return page(numberOf(fault, "status"), "Service Unavailable");
+  }
+};
+
+const invalid = ([first]: readonly Problem[]): Reply =>
+  said(2013, first?.field == null ? "invalid params, empty field" : `invalid params, ${first.field}: ${first.message}`);
+
+const inputOf = ({ model, text, voice_setting: voice, audio_setting: audio }: JsonObject): JsonObject | undefined => {
+  if (typeof model !== "string" || typeof text !== "string" || text === "" || text.length > LONGEST_TEXT) return undefined;
+  // Without a voice there is nobody to say it.
+  if (!isObject(voice) || typeof voice.voice_id !== "string" || voice.voice_id === "") return undefined;
+  return { text, output_format: isObject(audio) && typeof audio.format === "string" ? audio.format : "mp3" };
+};
+
+/** What becomes of a text that was taken in. */
+const resultOf = async (bench: Bench, job: Job, body: JsonObject, origin: string): Promise<Reply> => {
+  const { run } = job.faults;
+  if (isFault(run, "refuse")) return said(1026, "input new_sensitive", job.id);
+  if (isFault(run, "refuse-output")) return said(1027, "output new_sensitive", job.id);
+  if (isFault(run, "fail", "fail-later")) return said(1000, "unknown error", job.id);
+  if (isFault(run, "aborted")) return said(1001, "request timeout", job.id);
+  const success = { trace_id: job.id, base_resp: { status_code: 0, status_msg: "success" } };
+  const [file] = await bench.workshop.hand(job);
+  if (!file) return json(200, { data: { audio: "", status: 2 }, ...success });
+  const [announced] = body.output_format === "url" ? await bench.workshop.announce(job, origin) : [];
+  const text = String(job.input.text);
+  return json(200, {
+    data: { audio: announced?.url ?? Buffer.from(file.bytes).toString("hex"), status: 2 },
+    extra_info: {
+      ...{ audio_length: text.length * 66, audio_sample_rate: 32_000, audio_size: file.bytes.length, bitrate: 128_000 },
+      ...{ word_count: text.split(/\s+/).length, invisible_character_ratio: 0, usage_characters: text.length },
+      ...{ audio_format: job.input.output_format ?? "mp3", audio_channel: 1 },
+    },
+    ...success,
+  });
+};
+
+const wordsFor = (bench: Bench): Words => ({
+  provider: "minimax-speech",
+  checksAtOnce: true,
+  newId: newTrace,
+  inputOf,
+  accepted: async (job, ask) => ({
+    ...(await resultOf(bench, job, bodyObject(ask) ?? {}, ask.origin)),
+    delayMs: job.plan.totalMs ?? NEVER_MS,
+  }),
+  withoutId: () => json(200, { base_resp: { status_code: 0, status_msg: "success" } }),
+  refused,
+  invalid,
+});
+
+/** Answers a request below the address of MiniMax's speech. */
+export const speakMinimaxSpeech: Speak = async (bench, ask, path) => {
+  if (path !== "/v1/t2a_v2" || ask.method !== "POST") return page(404, "Not Found");
+  const model = bodyObject(ask)?.model;
+  return takeIn(bench, wordsFor(bench), ask, typeof model === "string" ? model : "", credentialOf(ask, "Bearer"));
+};

@@ -1,0 +1,142 @@
+// PixVerse as documented: every answer an HTTP 200 with a code in it, states that are numbers, and trace ids good for one request.
+import { randomInt } from "node:crypto";
+import type { JsonObject } from "../../terms.ts";
+import { type Answer, type Ask, json, page, type Reply, text } from "../door.ts";
+import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
+import { type Bench, noteOnce, type Problem, troubleOf, type Words } from "../intake.ts";
+import { endsAtMs, type Job } from "../jobs.ts";
+import type { Speak } from "../speakers.ts";
+import { takeInOnce } from "./repeats.ts";
+
+const PROVIDER = "pixverse";
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** So many of the last requests by GET are remembered by their trace ids. */
+const MOST_TRACES = 10_000;
+const LONGEST_REMEMBERED = 20_000;
+
+const said = (Resp: JsonObject | null, ErrCode = 0, ErrMsg = "Success"): Reply => json(200, { ErrCode, ErrMsg, Resp });
+const failed = (code: number, message: string): Reply => said(null, code, message);
+const notFound = () => failed(500_008, "Requested data not found");
+
+const refused = (fault: Fault): Reply => {
+  switch (fault.name) {
+    case "401":
+      return failed(400_012, "Invalid account");
+    case "402":
+      return failed(500_090, "Insufficient balance. Unable to generate video. Please top up your credits.");
+    case "403":
+      return failed(500_020, "User does not have permission for this operation");
+    case "404":
+      // The model is a parameter like any other.
+      return failed(400_017, "Invalid parameter");
+    case "429":
+      return failed(500_044, "Reached the limit for concurrent generations.");
+    default:
+      return page(numberOf(fault, "status"), "Service Unavailable");
+  }
+};
+
+const invalid = ([first]: readonly Problem[]): Reply => {
+  if (first?.type === "missing" || first?.type === "json_invalid") return failed(400_011, "Empty parameter");
+  if (first?.type === "string_type") return failed(400_013, "Invalid binding request: incorrect parameter type or value");
+  return failed(400_017, "Invalid parameter");
+};
+
+/** Pictures are ids of what was uploaded before: what is drawn follows the words alone. */
+const inputOf = (body: JsonObject): JsonObject => {
+  const { prompt, negative_prompt, aspect_ratio, quality, duration, seed, style } = body;
+  const said = { prompt, negative_prompt, aspect_ratio, resolution: quality, duration, seed, style };
+  return Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined)) as JsonObject;
+};
+
+/** Members without which its two commonest generations do not begin. */
+const NEEDED: Readonly<Record<string, readonly string[]>> = {
+  "video/text/generate": ["model", "prompt", "duration", "quality", "aspect_ratio"],
+  "video/img/generate": ["model", "prompt", "duration", "quality", "img_id"],
+};
+/** Its words, with a body that lacks something taken for none. */
+const wordsFor = (endpoint: string): Words => ({
+  ...words,
+  inputOf: (body) => ((NEEDED[endpoint] ?? []).every((name) => body[name] !== undefined) ? inputOf(body) : undefined),
+});
+
+const words: Words = {
+  provider: PROVIDER,
+  checksAtOnce: true,
+  newId: () => String(randomInt(100_000_000_000_000, 380_000_000_000_000)),
+  inputOf,
+  markOf: (_, ask) => ask.headers["ai-trace-id"],
+  accepted: (job) => said({ video_id: Number(job.id) }),
+  withoutId: () => said({}),
+  refused,
+  invalid,
+};
+
+const GENERATING = 5;
+const SUCCESSFUL = 1;
+const MODERATED = 7;
+const FAILED = 8;
+
+/** A number for each state; one for all moderation, and none for the queue. */
+const statusOf = (bench: Bench, job: Job): number => {
+  const state = bench.jobs.state(job);
+  if (state === "queued" || state === "running") return GENERATING;
+  const { run } = job.faults;
+  if (isFault(run, "refuse", "refuse-output")) return MODERATED;
+  return isFault(run, "fail", "fail-later", "aborted", "input-unreachable", "invalid") ? FAILED : SUCCESSFUL;
+};
+
+const result = async (bench: Bench, job: Job, ask: Ask): Promise<Answer> => {
+  const real = statusOf(bench, job);
+  const trouble = troubleOf(job, real !== GENERATING);
+  if (typeof trouble === "object") return trouble;
+  if (trouble === "gone") return notFound();
+  const { poll } = job.faults;
+  if (isFault(poll, "result-5xx") && real !== GENERATING && job.polls <= numberOf(poll, "polls")) return page(502, "Bad Gateway");
+  const says = { unknown: 9, "says-done": SUCCESSFUL, "says-running": GENERATING };
+  const status = trouble ? says[trouble] : real;
+  const [file] = status === SUCCESSFUL ? await bench.workshop.announce(job, ask.origin) : [];
+  if (file) await noteOnce(bench, job, "announced");
+  const { prompt = "", negative_prompt = "", style = "", seed = job.plan.seed } = job.input;
+  return said({
+    ...{ id: Number(job.id), status, prompt, negative_prompt, style, seed, resolution_ratio: 0 },
+    create_time: new Date(job.acceptedAtMs).toISOString(),
+    modify_time: new Date(Math.min(bench.clock.nowMs(), endsAtMs(job))).toISOString(),
+    // All members are there from the beginning, empty.
+    ...{ url: file?.url ?? "", size: file?.bytes ?? 0, outputWidth: file?.width ?? 0, outputHeight: file?.height ?? 0 },
+  });
+};
+
+const traces = new WeakMap<Bench["jobs"], Map<string, Answer>>();
+
+/** What a trace id got before it gets again: whoever asks about a job under one that is used up hears of the past. */
+const onceByTrace = async (bench: Bench, name: string, work: () => Promise<Answer>): Promise<Answer> => {
+  const known = traces.get(bench.jobs) ?? new Map<string, Answer>();
+  traces.set(bench.jobs, known);
+  const before = known.get(name);
+  if (before) return before;
+  const answer = await work();
+  // Only what the house itself said: a gateway remembers nothing.
+  const isOwn = answer.kind === "reply" && answer.status === 200 && answer.headers["content-type"] === "application/json";
+  if (isOwn && answer.body.length < LONGEST_REMEMBERED) known.set(name, answer);
+  const [oldest] = known.keys();
+  if (known.size > MOST_TRACES && oldest !== undefined) known.delete(oldest);
+  return answer;
+};
+
+/** Answers a request below `/pixverse/openapi/v2`. */
+export const speakPixVerse: Speak = async (bench, ask, path) => {
+  const credential = ask.headers["api-key"] || undefined;
+  const trace = ask.headers["ai-trace-id"];
+  if (credential !== undefined && !UUID.test(trace ?? "")) return failed(400_011, "Empty parameter: Ai-trace-id");
+  if (ask.method === "POST" && /^\/video\/\w+\/generate$/.test(path)) {
+    const endpoint = path.slice(1);
+    // A trace id that was used before stands for what it made then, whatever comes with it.
+    return takeInOnce(bench, wordsFor(endpoint), ask, endpoint, credential, trace, () => undefined);
+  }
+  if (credential === undefined) return refused(makeFault("401"));
+  const [, id] = /^\/video\/result\/(\d+)$/.exec(path) ?? [];
+  if (id === undefined || ask.method !== "GET") return text(404, "404 page not found");
+  const job = bench.jobs.find(PROVIDER, id);
+  return onceByTrace(bench, `${trace} ${id}`, async () => (job ? result(bench, job, ask) : notFound()));
+};

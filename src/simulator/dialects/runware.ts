@@ -1,0 +1,214 @@
+// Runware as documented: one address for everything, lists of tasks in and out, and names for tasks that the caller chooses.
+import type { JsonObject } from "../../terms.ts";
+import { type Answer, type Ask, isObject, json, page, type Reply } from "../door.ts";
+import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
+import { type Bench, credentialOf, noteOnce, type Problem, troubleOf, type Words } from "../intake.ts";
+import { endsAtMs, type Job } from "../jobs.ts";
+import type { Speak } from "../speakers.ts";
+import { takeInOnce } from "./repeats.ts";
+
+const PROVIDER = "runware";
+const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
+/** What each sort of task calls its result: `videoUUID`, `videoURL`. */
+const MEDIA: Readonly<Record<string, string>> = { videoInference: "video", imageInference: "image", audioInference: "audio" };
+
+const error = (code: string, message: string, more: JsonObject = {}): JsonObject => ({ code, message, ...more });
+const failed = (status: number, one: JsonObject, headers: Record<string, string> = {}): Reply =>
+  json(status, { data: [], errors: [one] }, headers);
+
+/** Errors name the task that they are about. */
+type About = { taskType: string; taskUUID: string };
+
+const refused = (fault: Fault, about: About): Reply => {
+  switch (fault.name) {
+    case "401": {
+      const apart = { parameter: "apiKey", taskType: "authentication" };
+      return json(401, { errors: [error("invalidApiKey", "Invalid API key. Get one in your dashboard.", apart)] });
+    }
+    case "402":
+      return failed(402, error("insufficientCredits", "Insufficient credits to run this task.", about));
+    case "403":
+      return failed(403, error("forbidden", "The API key has no permission to run this task.", about));
+    case "404":
+      return failed(404, error("modelNotFound", "The model was not found.", { parameter: "model", ...about }));
+    case "429": {
+      const seconds = String(numberOf(fault, "retry_after_s"));
+      return failed(429, error("rateLimitExceeded", "The queue is full, try again later.", about), { "retry-after": seconds });
+    }
+    default:
+      return page(numberOf(fault, "status"), "Service Unavailable");
+  }
+};
+
+/** The caller's words for the fields that all dialects share. */
+const PARAMETERS: Readonly<Record<string, string>> = {
+  prompt: "positivePrompt",
+  negative_prompt: "negativePrompt",
+  num_images: "numberResults",
+  image_url: "frameImages",
+  end_image_url: "frameImages",
+};
+const invalid = ([first]: readonly Problem[], about: About): Reply => {
+  const parameter = PARAMETERS[first?.field ?? ""] ?? first?.field ?? "task";
+  const name = `${parameter.charAt(0).toUpperCase()}${parameter.slice(1)}`;
+  const code = first?.type === "missing" ? `missing${name}` : `invalid${name}`;
+  return failed(400, error(code, `Invalid value for '${parameter}' parameter. ${first?.message}`, { parameter, ...about }));
+};
+
+const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+/** Media by link: bare, or as an object that says more. */
+const linkOf = (item: unknown): unknown => (isObject(item) ? (item.inputImage ?? item.image ?? null) : item);
+
+/** Frames by their place, or in order where none is said. */
+const framesOf = (frames: readonly unknown[]): JsonObject => {
+  const input: JsonObject = {};
+  for (const [at, item] of frames.entries()) {
+    const place = isObject(item) && item.frame !== undefined ? item.frame : at === 0 ? "first" : "last";
+    input[place === "last" ? "end_image_url" : "image_url"] = linkOf(item) as string;
+  }
+  return input;
+};
+
+const inputOf = (task: JsonObject): JsonObject => {
+  const { taskType, positivePrompt, negativePrompt, width, height, duration, seed, numberResults, outputFormat } = task;
+  const inputs = isObject(task.inputs) ? task.inputs : {};
+  const references = listOf(task.referenceImages ?? inputs.referenceImages).map(linkOf);
+  const isPicture = taskType === "imageInference";
+  const isSized = typeof width === "number" && typeof height === "number";
+  const shape = isSized ? { resolution: `${Math.min(width, height)}p`, aspect_ratio: `${width}:${height}` } : {};
+  const all: Record<string, unknown> = {
+    ...{ prompt: positivePrompt, negative_prompt: negativePrompt, seed, num_images: numberResults, output_format: outputFormat },
+    ...framesOf(listOf(task.frameImages ?? inputs.frameImages)),
+    ...(references.length > 0 ? { image_urls: references } : {}),
+    ...(isPicture ? { width, height } : { duration: duration ?? (taskType === "videoInference" ? 5 : undefined), ...shape }),
+    task_type: taskType,
+  };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as JsonObject;
+};
+
+const wordsFor = (about: About): Words => ({
+  provider: PROVIDER,
+  checksAtOnce: true,
+  newId: () => about.taskUUID,
+  inputOf,
+  markOf: (task) => task.taskUUID,
+  accepted: () => json(200, { data: [about] }),
+  withoutId: () => json(200, { data: [{ taskType: about.taskType }] }),
+  refused: (fault) => refused(fault, about),
+  invalid: (problems) => invalid(problems, about),
+});
+
+/** What went wrong with a task that was accepted; no code says whether the input or the result was against the rules. */
+const errorOf = ({ faults: { run } }: Job): { code: string; message: string } | undefined => {
+  if (isFault(run, "refuse")) return { code: "contentPolicyViolation", message: "The prompt was refused by the content policy." };
+  if (isFault(run, "refuse-output"))
+    return { code: "invalidProviderContent", message: "The provider filtered what was generated." };
+  if (isFault(run, "input-unreachable")) return { code: "downloadFailed", message: "An input image could not be downloaded." };
+  if (isFault(run, "aborted")) return { code: "taskCancelled", message: "The task was cancelled." };
+  if (isFault(run, "fail-later")) return { code: "timeoutProvider", message: "The external provider did not respond in time." };
+  return isFault(run, "fail", "invalid") ? { code: "inferenceError", message: "The task could not be processed." } : undefined;
+};
+
+type Told = { data: JsonObject[]; errors: JsonObject[]; status: number };
+
+/** What `getResponse` says of one task; an answer that the script spoiled instead. */
+const told = async (bench: Bench, ask: Ask, taskUUID: string): Promise<Told | Answer> => {
+  const lost = error("taskFailedOrNotFound", "No such task.", { parameter: "taskUUID", taskType: "getResponse", taskUUID });
+  const gone: Told = { data: [], errors: [lost], status: 404 };
+  const job = bench.jobs.find(PROVIDER, taskUUID);
+  if (!job) return gone;
+  const state = bench.jobs.state(job);
+  const done = state === "done";
+  const trouble = troubleOf(job, done);
+  if (typeof trouble === "object") return trouble;
+  if (trouble === "gone") return gone;
+  const { poll } = job.faults;
+  if (isFault(poll, "result-5xx") && done && job.polls <= numberOf(poll, "polls")) return page(502, "Bad Gateway");
+  const taskType = typeof job.input.task_type === "string" ? job.input.task_type : "videoInference";
+  const wrong = done ? errorOf(job) : undefined;
+  // Failures stand among the errors of an HTTP 200, not among the data.
+  if (wrong && !trouble) return { data: [], errors: [{ ...wrong, taskType, taskUUID, status: "error" }], status: 200 };
+  const says = { unknown: "warmingUp", "says-done": "success", "says-running": "processing" };
+  const status = trouble ? says[trouble] : done ? "success" : "processing";
+  if (status !== "success") return { data: [{ taskType, taskUUID, status }], errors: [], status: 200 };
+  const files = await bench.workshop.announce(job, ask.origin);
+  if (files.length > 0) await noteOnce(bench, job, "announced");
+  const medium = MEDIA[taskType] ?? "video";
+  const made = files.map(({ url }) => ({ [`${medium}UUID`]: crypto.randomUUID(), [`${medium}URL`]: url }));
+  const each = { taskType, taskUUID, status, seed: job.plan.seed, cost: 0.14 };
+  return { data: (made.length > 0 ? made : [{}]).map((file) => ({ ...each, ...file })), errors: [], status: 200 };
+};
+
+const tasksOf = (ask: Ask): JsonObject[] | undefined => {
+  try {
+    const body: unknown = JSON.parse(new TextDecoder().decode(ask.body));
+    return Array.isArray(body) && body.length > 0 && body.every(isObject) ? body : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+/** Answers of several tasks are one answer. */
+const respond = async (bench: Bench, ask: Ask, tasks: readonly JsonObject[]): Promise<Answer> => {
+  const all: Told = { data: [], errors: [], status: 200 };
+  for (const { taskUUID } of tasks) {
+    const one = await told(bench, ask, typeof taskUUID === "string" ? taskUUID : "");
+    if ("kind" in one) return one;
+    all.data.push(...one.data);
+    all.errors.push(...one.errors);
+    if (tasks.length === 1) all.status = one.status;
+  }
+  return json(all.status, all.errors.length > 0 ? { data: all.data, errors: all.errors } : { data: all.data });
+};
+
+/** Keys that were said on a WebSocket count for all that comes by it. */
+const keysOfLines = new WeakMap<object, string>();
+const keyOf = (ask: Ask, [first]: readonly JsonObject[]): string | undefined => {
+  const said = first?.taskType === "authentication" && typeof first.apiKey === "string" ? first.apiKey.trim() : "";
+  if (said !== "" && ask.line) keysOfLines.set(ask.line, said);
+  return credentialOf(ask, "Bearer") ?? (said || (ask.line && keysOfLines.get(ask.line)));
+};
+
+/** Answers to what is no work: who is there, and whether the line is. */
+const greeted = ({ taskType }: JsonObject): JsonObject =>
+  taskType === "ping" ? { taskType, pong: true } : { taskType: "authentication", connectionSessionUUID: crypto.randomUUID() };
+
+/** Clips are fetched later; all else is waited for, unless the task says otherwise. */
+const isWaitedFor = ({ taskType, deliveryMethod, webhookURL }: JsonObject): boolean =>
+  webhookURL === undefined && (deliveryMethod ?? (taskType === "videoInference" ? "async" : "sync")) === "sync";
+
+/** An acceptance, or where the task is waited for: what became of it. */
+const held = async (bench: Bench, ask: Ask, { taskUUID }: About, taken: Answer): Promise<Answer> => {
+  const job = bench.jobs.find(PROVIDER, taskUUID);
+  if (!job || taken.kind !== "reply" || taken.status !== 200 || taken.cutAt !== undefined) return taken;
+  const endMs = endsAtMs(job);
+  if (!Number.isFinite(endMs)) return { kind: "hang" };
+  // A timer may be early by a part of a millisecond.
+  await new Promise<void>((over) => bench.clock.after(endMs - bench.clock.nowMs() + 1, over));
+  return respond(bench, ask, [{ taskUUID }]);
+};
+
+/** Answers a request at `/runware/v1`: who is there, questions about tasks, or one task to be done. */
+export const speakRunware: Speak = async (bench, ask, path) => {
+  if (path !== "/" || ask.method !== "POST") return failed(404, error("notFound", "There is nothing here; POST to /v1."));
+  const said = tasksOf(ask);
+  const credential = keyOf(ask, said ?? []);
+  const tasks = said?.filter(({ taskType }) => taskType !== "authentication");
+  const [first] = tasks ?? [];
+  const word = (value: unknown) => (typeof value === "string" ? value : "");
+  const about = { taskType: word(first?.taskType), taskUUID: word(first?.taskUUID) };
+  if (credential === undefined) return refused(makeFault("401"), about);
+  if (said === undefined || tasks === undefined) return failed(400, error("invalidRequest", "The body is a list of tasks."));
+  if (first === undefined || tasks.every(({ taskType }) => taskType === "ping"))
+    return json(200, { data: (first === undefined ? said : tasks).map(greeted) });
+  if (tasks.every(({ taskType }) => taskType === "getResponse")) return respond(bench, ask, tasks);
+  if (tasks.length > 1 || MEDIA[about.taskType] === undefined)
+    return failed(400, error("unsupportedTaskType", "This task is not played here.", { parameter: "taskType", ...about }));
+  if (!UUID_V4.test(about.taskUUID))
+    return failed(400, error("invalidTaskUUID", "taskUUID must be a UUID v4.", { parameter: "taskUUID", ...about }));
+  const alone: Ask = { ...ask, body: new TextEncoder().encode(JSON.stringify(first)) };
+  const clash = failed(400, error("conflictTaskUUID", "The taskUUID was already used.", { parameter: "taskUUID", ...about }));
+  const words = wordsFor(about);
+  const taken = await takeInOnce(bench, words, alone, word(first.model), credential, about.taskUUID, () => clash);
+  return isWaitedFor(first) ? held(bench, ask, about, taken) : taken;
+};

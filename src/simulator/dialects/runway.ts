@@ -1,0 +1,191 @@
+// Runway's tasks as documented: submissions per kind of work, tasks by id with fresh addresses, and a DELETE that stops or forgets.
+import type { Json, JsonObject } from "../../terms.ts";
+import { type Answer, type Ask, isObject, json, page, type Reply } from "../door.ts";
+import { type Fault, isFault, makeFault, numberOf } from "../faults.ts";
+import { type Bench, cancelJob, credentialOf, noteOnce, type Problem, takeIn, troubleOf, type Words } from "../intake.ts";
+import type { Job } from "../jobs.ts";
+import type { Speak } from "../speakers.ts";
+
+/** The one date that the service knows; without it nothing is answered. */
+const VERSION = "2024-11-06";
+const KINDS = /^\/v1\/(?:text_to_video|image_to_video|video_to_video|text_to_image)$/;
+const TASK = /^\/v1\/tasks\/([\w-]+)$/;
+
+const failed = (status: number, error: string, headers: Record<string, string> = {}): Reply => json(status, { error }, headers);
+const notFound = () => failed(404, "Could not find Task");
+
+type Issue = { code: string; path: string[]; message: string };
+const unfit = (issues: readonly Issue[]): Reply =>
+  json(400, { error: "Validation of body failed", issues, docUrl: "https://docs.dev.runwayml.com/api" });
+
+/** Nothing here answers 402, and a model that nobody knows is a fault of the body. */
+const refused = (fault: Fault): Reply => {
+  switch (fault.name) {
+    case "401":
+      return failed(401, "The API key in the request is not valid.");
+    case "402":
+      return failed(400, "You do not have enough credits to run this task.");
+    case "403":
+      return failed(403, "Model variant is not available.");
+    case "404":
+      return unfit([{ code: "invalid_union", path: ["model"], message: "Invalid input" }]);
+    case "429":
+      return failed(429, "Your daily task limit has been reached.", { "retry-after": String(numberOf(fault, "retry_after_s")) });
+    default:
+      return page(numberOf(fault, "status"), "Service Unavailable");
+  }
+};
+
+/** Runway's name of a field that goes by another one here. */
+const NAMES: Readonly<Record<string, string>> = {
+  prompt: "promptText",
+  image_url: "promptImage",
+  end_image_url: "promptImage",
+  video_url: "promptVideo",
+  resolution: "ratio",
+  aspect_ratio: "ratio",
+};
+const invalid = (problems: readonly Problem[]): Reply =>
+  unfit(
+    problems.map(({ field, message, type }) => ({
+      code: type === "missing" ? "invalid_type" : "custom",
+      path: field === null ? [] : [NAMES[field] ?? field],
+      message,
+    })),
+  );
+
+/** The address in a part of a list; clips and sounds say what they are, or they are not taken. */
+const uriOf = (part: Json, type?: string): Json => {
+  const { uri = null, type: said }: JsonObject = isObject(part) ? part : {};
+  return said === type ? uri : null;
+};
+const listOf = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : []);
+
+/** Frames and references of `promptImage`: an address alone is the first frame, a part without a place is a reference. */
+const picturesOf = (pictures: Json | undefined): JsonObject => {
+  if (!Array.isArray(pictures)) return pictures === undefined ? {} : { image_url: pictures };
+  const at = (place: string | undefined) =>
+    pictures.filter((part) => isObject(part) && part.position === place).map((part) => uriOf(part));
+  const [[first], [last], references] = [at("first"), at("last"), at(undefined)];
+  return {
+    ...(first === undefined ? {} : { image_url: first }),
+    ...(last === undefined ? {} : { end_image_url: last }),
+    ...(references.length > 0 ? { image_urls: references } : {}),
+  };
+};
+
+/** A size in pixels, such as `1280:720`, in the words that all dialects share. */
+const sizeOf = (ratio: Json | undefined): JsonObject => {
+  if (ratio === undefined) return {};
+  const [, wide, high] = /^(\d{3,4}):(\d{3,4})$/.exec(String(ratio)) ?? [];
+  if (wide === undefined || high === undefined) return { aspect_ratio: null };
+  const [width, height] = [Number(wide), Number(high)];
+  const area = width * height;
+  const [resolution = "2160p"] = area < 6e5 ? ["480p"] : area < 1.5e6 ? ["720p"] : area < 4e6 ? ["1080p"] : [];
+  return { width, height, resolution, aspect_ratio: `${wide}:${high}` };
+};
+
+const inputOf = (body: JsonObject): JsonObject | undefined => {
+  const { model, promptText, promptImage, promptVideo, videoUri, ratio, duration, seed, audio } = body;
+  if (typeof model !== "string") return undefined;
+  const pictures = picturesOf(promptImage);
+  const references = [...listOf(body.references), ...listOf(body.referenceImages)].map((part) => uriOf(part));
+  const clips = listOf(body.referenceVideos).map((part) => uriOf(part, "video"));
+  const sounds = listOf(body.referenceAudio).map((part) => uriOf(part, "audio"));
+  // A part that is none makes the body unfit, as a word that is none would.
+  const isUnfit = [...references, ...clips, ...sounds].includes(null);
+  const images = [...listOf(pictures.image_urls), ...references];
+  const video = promptVideo ?? videoUri;
+  return {
+    ...pictures,
+    ...sizeOf(ratio),
+    ...(isUnfit ? { video_url: null } : video === undefined ? {} : { video_url: video }),
+    ...(promptText === undefined ? {} : { prompt: promptText }),
+    ...(images.length > 0 ? { image_urls: images } : {}),
+    ...(clips.length > 0 ? { video_urls: clips } : {}),
+    ...(sounds.length > 0 ? { audio_urls: sounds } : {}),
+    ...(duration === undefined ? {} : { duration: Number.isInteger(duration) ? duration : null }),
+    ...(seed === undefined ? {} : { seed }),
+    ...(typeof audio === "boolean" ? { generate_audio: audio } : {}),
+  };
+};
+
+const ESTIMATE = { estimatedCost: { credits: 25 } };
+
+const words: Words = {
+  provider: "runway",
+  checksAtOnce: true,
+  newId: () => crypto.randomUUID(),
+  inputOf,
+  // Media are fetched while the submission is read: what cannot be is refused there and then.
+  accepted: ({ id, faults: { run } }) =>
+    isFault(run, "input-unreachable")
+      ? unfit([{ code: "custom", path: ["promptImage"], message: 'Failed to fetch asset. Received HTTP response code "404".' }])
+      : json(200, { id, ...ESTIMATE }),
+  withoutId: () => json(200, ESTIMATE),
+  refused,
+  invalid,
+};
+
+/** Why a finished task failed. */
+const failureOf = ({ faults: { run } }: Job): JsonObject | undefined => {
+  if (isFault(run, "refuse"))
+    return { failure: "The input was flagged by our content moderation system.", failureCode: "SAFETY.INPUT.TEXT" };
+  if (isFault(run, "refuse-output"))
+    return { failure: "The output was flagged by our content moderation system.", failureCode: "SAFETY.OUTPUT.VIDEO" };
+  if (isFault(run, "fail", "fail-later"))
+    return { failure: "An unexpected error occurred.", failureCode: "INTERNAL.BAD_OUTPUT.CODE01" };
+  return undefined;
+};
+
+const statusOf = (bench: Bench, job: Job): string => {
+  const state = bench.jobs.state(job);
+  // Some wait for others of the same account to end before they are even queued.
+  if (state === "queued") return job.plan.seed % 2 === 0 ? "PENDING" : "THROTTLED";
+  if (state === "running") return "RUNNING";
+  if (isFault(job.faults.run, "aborted")) return "CANCELLED";
+  return failureOf(job) ? "FAILED" : "SUCCEEDED";
+};
+
+const taskOf = async (bench: Bench, job: Job, origin: string, status: string): Promise<JsonObject> => {
+  const { id, acceptedAtMs, plan } = job;
+  const share = (bench.clock.nowMs() - acceptedAtMs) / (plan.totalMs ?? Number.POSITIVE_INFINITY);
+  return {
+    ...{ id, createdAt: new Date(acceptedAtMs).toISOString(), status },
+    ...(status === "RUNNING" ? { progress: Math.min(0.99, share) } : {}),
+    ...(status === "FAILED" ? failureOf(job) : {}),
+    ...(status === "SUCCEEDED" ? { output: (await bench.workshop.announce(job, origin)).map(({ url }) => url) } : {}),
+    ...(["SUCCEEDED", "FAILED", "CANCELLED"].includes(status) ? { cost: { credits: 25 } } : ESTIMATE),
+  };
+};
+
+const shownJob = async (bench: Bench, job: Job, ask: Ask): Promise<Answer> => {
+  const trouble = troubleOf(job, bench.jobs.state(job) === "done");
+  if (typeof trouble === "object") return trouble;
+  if (trouble === "gone") return notFound();
+  const says = { unknown: "REVIEWING", "says-done": "SUCCEEDED", "says-running": "RUNNING" };
+  const status = trouble === undefined ? statusOf(bench, job) : says[trouble];
+  const task = await taskOf(bench, job, ask.origin, status);
+  if (status === "SUCCEEDED") await noteOnce(bench, job, "announced");
+  return json(200, task);
+};
+
+/** Answers a request to the service; `path` begins with `/v1`. */
+export const speakRunway: Speak = async (bench, ask, path) => {
+  const credential = credentialOf(ask, "Bearer");
+  if (ask.headers["x-runway-version"] !== VERSION)
+    return failed(400, "The X-Runway-Version header is missing or names no known version.");
+  if (KINDS.test(path))
+    return ask.method === "POST"
+      ? takeIn(bench, words, ask, path.slice(1), credential)
+      : failed(405, "The method is not supported.");
+  if (credential === undefined) return refused(makeFault("401"));
+  const job = bench.jobs.find("runway", TASK.exec(path)?.[1] ?? "");
+  // A task that was stopped is forgotten with its results, like one that was deleted.
+  if (!job || bench.jobs.state(job) === "cancelled") return notFound();
+  if (ask.method === "GET") return shownJob(bench, job, ask);
+  if (ask.method !== "DELETE") return failed(405, "The method is not supported.");
+  if (bench.jobs.state(job) === "done") bench.jobs.forget(job);
+  else await cancelJob(bench, job);
+  return { kind: "reply", status: 204, headers: {}, body: "" };
+};

@@ -1,0 +1,154 @@
+// Together AI's images as documented: pictures in the answer, as addresses or as base64, and errors whose words say more than their codes.
+import { randomBytes } from "node:crypto";
+import type { JsonObject } from "../../terms.ts";
+import { bodyObject, json, page, type Reply } from "../door.ts";
+import { type Fault, isFault, numberOf } from "../faults.ts";
+import { type Bench, credentialOf, type Problem, takeIn, type Words } from "../intake.ts";
+import type { Job } from "../jobs.ts";
+import type { Speak } from "../speakers.ts";
+
+const PROVIDER = "together";
+/** An answer that never comes, as long as a timer can be set. */
+const NEVER_MS = 2_147_483_647;
+const MOST_PICTURES = 4;
+
+/** The names that its gateway gives to requests: also those of results. */
+const requestName = () => `o${randomBytes(3).toString("hex")}-2kFHot-${randomBytes(8).toString("hex")}-SJC`;
+
+type ErrorWords = { type?: string; param?: string | null; code?: string | null; headers?: Record<string, string> };
+/** Together's error body; mostly without a code. */
+export const togetherError = (status: number, message: string, words: ErrorWords = {}): Reply => {
+  const { type = "invalid_request_error", param = null, code = null, headers = {} } = words;
+  return json(status, { id: requestName(), error: { message, type, param, code } }, headers);
+};
+
+export const refusedByTogether = (fault: Fault): Reply => {
+  switch (fault.name) {
+    case "401":
+      return togetherError(401, "Invalid API key provided.", { code: "invalid_api_key" });
+    case "402":
+      return togetherError(402, "Credit limit exceeded.", { type: "credit_limit" });
+    case "403":
+      return togetherError(403, "The model is not open to this account.");
+    case "404":
+      return togetherError(404, "Unable to access model.", { code: "model_not_available" });
+    case "429": {
+      // Of the same type as an empty account.
+      const headers = { "retry-after": String(numberOf(fault, "retry_after_s")), "x-ratelimit-remaining": "0" };
+      return togetherError(429, "You have been rate limited. Your rate limit is 60 queries per minute.", {
+        type: "credit_limit",
+        headers,
+      });
+    }
+    default:
+      return page(numberOf(fault, "status"), "Service Unavailable");
+  }
+};
+
+export const invalidForTogether = ([first]: readonly Problem[]): Reply =>
+  first?.field
+    ? togetherError(400, `Invalid value of '${first.field}': ${first.message}`, { param: first.field })
+    : togetherError(400, "The body is not valid JSON.");
+
+/** What a member of a body must be. */
+export type Check = (value: unknown) => boolean;
+export const isText: Check = (value) => typeof value === "string" && value !== "";
+export const isNumber: Check = (value) => typeof value === "number";
+export const isWhole: Check = (value) => Number.isInteger(value);
+export const isFlag: Check = (value) => typeof value === "boolean";
+export const isOneOf =
+  (...words: string[]): Check =>
+  (value) =>
+    typeof value === "string" && words.includes(value);
+export const isListOf =
+  (check: Check): Check =>
+  (value) =>
+    Array.isArray(value) && value.every(check);
+
+/** What is wrong with a body, which must hold `needed` and nothing but what is in the table. */
+export const wrongByTable = (
+  body: JsonObject,
+  table: Readonly<Record<string, Check>>,
+  needed: readonly string[],
+): Reply | undefined => {
+  const lacking = needed.find((name) => body[name] === undefined);
+  if (lacking !== undefined) return togetherError(400, `Missing required parameter '${lacking}'.`, { param: lacking });
+  const param = Object.keys(body).find((name) => !(table[name]?.(body[name]) ?? false));
+  return param === undefined ? undefined : togetherError(400, `Unsupported use of '${param}' parameter.`, { param });
+};
+
+const TAKEN: Readonly<Record<string, Check>> = {
+  ...{ model: isText, prompt: isText, negative_prompt: isText, seed: isWhole, steps: isWhole, guidance_scale: isNumber },
+  ...{ width: isWhole, height: isWhole, aspect_ratio: isText, image_url: isText, reference_images: isListOf(isText) },
+  n: (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= MOST_PICTURES,
+  ...{ response_format: isOneOf("base64", "url"), output_format: isOneOf("jpeg", "png") },
+  ...{ disable_safety_checker: isFlag, prompt_upsampling: isFlag, image_loras: Array.isArray },
+};
+
+const inputOf = ({
+  prompt,
+  width,
+  height,
+  aspect_ratio,
+  n,
+  output_format,
+  image_url,
+  reference_images,
+  seed,
+}: JsonObject): JsonObject => {
+  const side = 1024;
+  const size = aspect_ratio === undefined ? { width: width ?? side, height: height ?? side } : { aspect_ratio };
+  const said = { image_url, image_urls: reference_images, seed };
+  const given = Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined)) as JsonObject;
+  return { prompt: prompt ?? "", num_images: n ?? 1, output_format: output_format ?? "jpeg", ...size, ...given };
+};
+
+/** What is answered instead of a picture; undefined when it is made. Only the words tell that content was refused. */
+const failureOf = ({ faults: { run } }: Job): Reply | undefined => {
+  if (isFault(run, "refuse")) return togetherError(422, "prompt may contain NSFW content");
+  if (isFault(run, "refuse-output"))
+    return togetherError(
+      400,
+      "Invalid content detected. The generated content was flagged and rejected by the model's content moderation system",
+    );
+  if (isFault(run, "input-unreachable"))
+    return togetherError(400, "The image at 'image_url' could not be read.", { param: "image_url" });
+  if (isFault(run, "fail", "fail-later", "aborted")) return togetherError(500, "Internal server error", { type: "server_error" });
+  return undefined;
+};
+
+const picturesOf = async (bench: Bench, job: Job, isInline: boolean, origin: string): Promise<Reply> => {
+  const pictures = isInline
+    ? (await bench.workshop.hand(job)).map(({ bytes }, index) => ({
+        ...{ index, b64_json: Buffer.from(bytes).toString("base64"), type: "b64_json" },
+        timings: { inference: (job.plan.totalMs ?? 0) / 1000 },
+      }))
+    : (await bench.workshop.announce(job, origin)).map(({ url }, index) => ({ index, url, type: "url" }));
+  return json(200, { id: job.id, object: "list", model: job.endpoint, data: pictures });
+};
+
+const wordsFor = (bench: Bench, body: JsonObject | undefined): Words => {
+  const wrong = body && wrongByTable(body, TAKEN, ["model", "prompt"]);
+  return {
+    provider: PROVIDER,
+    checksAtOnce: true,
+    newId: requestName,
+    inputOf: (given) => (wrong ? undefined : inputOf(given)),
+    accepted: async (job, { origin }) => ({
+      ...(failureOf(job) ?? (await picturesOf(bench, job, body?.response_format === "base64", origin))),
+      delayMs: job.plan.totalMs ?? NEVER_MS,
+    }),
+    withoutId: () => json(200, { object: "list", data: [] }),
+    refused: refusedByTogether,
+    invalid: (problems) => wrong ?? invalidForTogether(problems),
+  };
+};
+
+/** Answers a request below `/together/v1`. */
+export const speakTogether: Speak = async (bench, ask, path) => {
+  if (path !== "/images/generations") return togetherError(404, `Unknown request URL: ${ask.method} /v1${path}.`);
+  if (ask.method !== "POST") return togetherError(405, `Method ${ask.method} is not allowed.`);
+  const body = bodyObject(ask);
+  const model = typeof body?.model === "string" ? body.model : "";
+  return takeIn(bench, wordsFor(bench, body), ask, model, credentialOf(ask, "Bearer"));
+};

@@ -1,0 +1,77 @@
+// WebSockets at the simulator, as far as a provider's client needs them: each text is a request, each answer's body a text.
+import { createHash } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import type { Answer } from "./door.ts";
+
+/** What RFC 6455 adds to a key before it is hashed. */
+const MAGIC = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+const [TEXT, CLOSE, PING, PONG] = [1, 8, 9, 10] as const;
+
+type Frame = { kind: number; payload: Buffer };
+
+/** The first frame of what has arrived, and what follows it; undefined while it is not whole. Clients mask theirs. */
+const firstFrame = (arrived: Buffer): { frame: Frame; rest: Buffer } | undefined => {
+  const [first = 0, second = 0] = arrived;
+  const short = second & 127;
+  const maskAt = short < 126 ? 2 : short === 126 ? 4 : 10;
+  if (arrived.length < maskAt + 4) return undefined;
+  const length = short < 126 ? short : short === 126 ? arrived.readUInt16BE(2) : Number(arrived.readBigUInt64BE(2));
+  const at = maskAt + 4;
+  if (arrived.length < at + length) return undefined;
+  const payload = Buffer.from(arrived.subarray(at, at + length));
+  for (let i = 0; i < length; i += 1) payload[i] = (payload[i] ?? 0) ^ (arrived[maskAt + (i % 4)] ?? 0);
+  return { frame: { kind: first & 15, payload }, rest: arrived.subarray(at + length) };
+};
+
+const frameOf = ({ kind, payload }: Frame): Buffer => {
+  const { length } = payload;
+  const head = Buffer.alloc(length < 126 ? 2 : length < 65_536 ? 4 : 10);
+  head[0] = 128 | kind;
+  head[1] = length < 126 ? length : length < 65_536 ? 126 : 127;
+  if (head.length === 4) head.writeUInt16BE(length, 2);
+  if (head.length === 10) head.writeBigUInt64BE(BigInt(length), 2);
+  return Buffer.concat([head, payload]);
+};
+
+/** Opens a socket for a request to upgrade; what `answer` makes of a text is sent back, or the line goes dead as the script says. */
+export const openSocket = (
+  request: IncomingMessage,
+  socket: Duplex,
+  answer: (text: Buffer) => Promise<Answer>,
+  after: (ms: number, then: () => void) => void,
+): void => {
+  const accept = createHash("sha1")
+    .update(`${request.headers["sec-websocket-key"] ?? ""}${MAGIC}`)
+    .digest("base64");
+  const lines = ["HTTP/1.1 101 Switching Protocols", "upgrade: websocket", "connection: Upgrade"];
+  socket.write(`${[...lines, `sec-websocket-accept: ${accept}`].join("\r\n")}\r\n\r\n`);
+
+  const send = (kind: number, payload: Buffer) => void (socket.writable && socket.write(frameOf({ kind, payload })));
+  const respond = async (text: Buffer) => {
+    const given = await answer(text);
+    if (given.kind === "hang") return;
+    // There is no status here: what is no JSON, or breaks off, is a line that goes dead.
+    if (given.kind === "drop" || given.cutAt !== undefined || given.headers["content-type"] !== "application/json")
+      return void socket.destroy();
+    const { body, delayMs = 0 } = given;
+    const say = () => send(TEXT, Buffer.from(body));
+    if (delayMs > 0) after(delayMs, say);
+    else say();
+  };
+
+  let arrived: Buffer = Buffer.alloc(0);
+  socket.on("data", (part: Buffer) => {
+    arrived = Buffer.concat([arrived, part]);
+    for (let next = firstFrame(arrived); next; next = firstFrame(arrived)) {
+      arrived = next.rest;
+      const { kind, payload } = next.frame;
+      if (kind === TEXT) respond(payload).catch(() => socket.destroy());
+      if (kind === PING) send(PONG, payload);
+      if (kind !== CLOSE) continue;
+      send(CLOSE, payload);
+      socket.end();
+    }
+  });
+  socket.on("error", () => socket.destroy());
+};
