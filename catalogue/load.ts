@@ -5,7 +5,7 @@ import { Value, type ValueError, ValueErrorType } from "@sinclair/typebox/value"
 import { BUILT_IN_MODELS } from "./built-in.ts";
 import { modelFaults } from "./faults.ts";
 import { FIELD_NAMES, type FieldName } from "./fields.ts";
-import { type Model, ModelSchema, PROVIDER_IDS, type Rate, type Route } from "./schema.ts";
+import { type Model, ModelSchema, type Rate, type Route } from "./schema.ts";
 
 export type Catalogue = {
   /** In the order of their files' names. */
@@ -25,14 +25,16 @@ export class CatalogueFault extends Error {
 
 /** A model file as written: everything with a default may be missing. */
 type WrittenRate = Omit<Rate, "when"> & Partial<Pick<Rate, "when">>;
-type WrittenRoute = Omit<Route, "options" | "on_refusal" | "on_lost" | "takes" | "rates" | "video_input_rates"> &
+type WrittenRoute = Omit<Route, "options" | "on_refusal" | "on_lost" | "takes" | "rates" | "video_input_rates" | "cost"> &
   Partial<Pick<Route, "options" | "on_refusal" | "on_lost" | "takes">> & {
     rates: WrittenRate[];
     video_input_rates?: WrittenRate[];
+    cost?: WrittenRate[];
   };
-type WrittenModel = Omit<Model, "files" | "price" | "routes"> & {
+type WrittenModel = Omit<Model, "files" | "simulated" | "price" | "routes"> & {
   $schema?: string;
   files?: number;
+  simulated?: boolean;
   price: { unit: Model["price"]["unit"]; clips?: Model["price"]["clips"] };
   routes: WrittenRoute[];
 };
@@ -47,6 +49,7 @@ const filledRoute = (route: WrittenRoute): Route => ({
   takes: route.takes ?? {},
   rates: filledRates(route.rates),
   video_input_rates: filledRates(route.video_input_rates ?? []),
+  cost: filledRates(route.cost ?? []),
 });
 
 /** States `excludes` on both sides, so that each field alone tells what it cannot stand beside. */
@@ -66,6 +69,7 @@ const filledFields = (fields: Model["fields"]): Model["fields"] => {
 const filledModel = ({ $schema: _, ...model }: WrittenModel): Model => ({
   ...model,
   files: model.files ?? 1,
+  simulated: model.simulated ?? false,
   fields: filledFields(model.fields),
   price: { unit: model.price.unit, clips: model.price.clips ?? {} },
   routes: model.routes.map(filledRoute),
@@ -93,12 +97,19 @@ const shapeFaults = (written: unknown): [path: string, message: string][] => {
   return [...faults];
 };
 
+/** A catalogue of models that have been checked. */
+export const catalogueOver = (models: readonly Model[]): Catalogue => {
+  const byId = new Map(models.map((model) => [model.id, model]));
+  const routes = new Map(models.flatMap((model) => model.routes.map((route) => [route.id, { model, route }] as const)));
+  return { models, model: (modelId) => byId.get(modelId), route: (routeId) => routes.get(routeId) };
+};
+
 type WrittenFile = { path: string; content: unknown };
 
 const catalogueOf = (files: readonly WrittenFile[], providerIds: readonly string[], earlier: readonly string[]): Catalogue => {
   const faults = [...earlier];
   const models = new Map<string, Model>();
-  const routes = new Map<string, { model: Model; route: Route }>();
+  const routeIds = new Set<string>();
   for (const { path, content } of files) {
     const wrong = shapeFaults(content);
     const say = ([at, message]: readonly [string, string]) => faults.push(`${path}#${at || "/"}: ${message}`);
@@ -110,16 +121,21 @@ const catalogueOf = (files: readonly WrittenFile[], providerIds: readonly string
     if (models.has(model.id)) say(["/id", `the id ${model.id} is used by another file`]);
     models.set(model.id, model);
     for (const [at, route] of model.routes.entries()) {
-      if (routes.has(route.id)) say([`/routes/${at}/id`, `the id ${route.id} is used twice`]);
-      routes.set(route.id, { model, route });
+      if (routeIds.has(route.id)) say([`/routes/${at}/id`, `the id ${route.id} is used twice`]);
+      routeIds.add(route.id);
     }
   }
   if (faults.length > 0) throw new CatalogueFault(faults);
-  return { models: [...models.values()], model: (modelId) => models.get(modelId), route: (routeId) => routes.get(routeId) };
+  return catalogueOver([...models.values()]);
 };
 
+/** Those that the models which the service ships with run at. */
+const BUILT_IN_PROVIDERS: readonly string[] = [
+  ...new Set(Object.values(BUILT_IN_MODELS).flatMap((model) => (model as WrittenModel).routes.map(({ provider }) => provider))),
+];
+
 /** The catalogue that the service ships with. @throws CatalogueFault where it names providers that are not among `providerIds`. */
-export const builtInCatalogue = (providerIds: readonly string[] = PROVIDER_IDS): Catalogue =>
+export const builtInCatalogue = (providerIds: readonly string[] = BUILT_IN_PROVIDERS): Catalogue =>
   catalogueOf(
     Object.entries(BUILT_IN_MODELS).map(([name, content]) => ({ path: `models/${name}`, content })),
     providerIds,
@@ -130,7 +146,7 @@ export const builtInCatalogue = (providerIds: readonly string[] = PROVIDER_IDS):
  * The catalogue of a directory: every `models/*.json` and `models/*.jsonc` (comments and trailing commas are fine in both).
  * @throws CatalogueFault with every fault of every file.
  */
-export const loadCatalogue = (directory: string, providerIds: readonly string[] = PROVIDER_IDS): Catalogue => {
+export const loadCatalogue = (directory: string, providerIds: readonly string[] = BUILT_IN_PROVIDERS): Catalogue => {
   const folder = join(directory, "models");
   const files: WrittenFile[] = [];
   const faults: string[] = [];

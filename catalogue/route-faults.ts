@@ -25,6 +25,7 @@ export const routeFaults = (model: Model, route: Route, providerIds: readonly st
   // Prices are looked up for what the route takes, so a wrong reach is told alone.
   if (reach.length > 0) return [...faults, ...reach];
   faults.push(...rateFaults(model, route, "rates"));
+  if (route.cost.length > 0) faults.push(...rateFaults(model, route, "cost"));
   const isVideoPriced = CLIP_FIELDS.some((name) => ["joins_output", "beside_output"].includes(model.price.clips[name] ?? ""));
   if (isVideoPriced) faults.push(...rateFaults(model, route, "video_input_rates"));
   else if (route.video_input_rates.length > 0)
@@ -76,7 +77,7 @@ const isOffered = (field: Field, value: Scalar): boolean => {
   return isRange(field) && typeof value === "number" && value >= field.min && value <= field.max;
 };
 
-type Table = "rates" | "video_input_rates";
+type Table = "rates" | "video_input_rates" | "cost";
 
 /** Every request that the route takes must fall under a row, and every row must be reached by one. */
 const rateFaults = (model: Model, route: Route, table: Table): Fault[] => {

@@ -30,8 +30,6 @@ export const TASKS = [
   "lip-sync",
 ] as const;
 export const PRICE_UNITS = ["second", "image", "generation", "1k_characters"] as const;
-/** Routes may name any provider id of this form; those that can be called are known to `src/providers`. */
-export const PROVIDER_IDS = ["fal", "replicate"] as const;
 /** The longest time an attempt on a route may take, seconds. */
 const routeSeconds = (description: string) =>
   Type.Integer({ minimum: 1, maximum: BOUNDS.routeS, description: `a whole number from 1 to ${BOUNDS.routeS}: ${description}` });
@@ -68,6 +66,9 @@ const Rate = Type.Object(
   closed,
 );
 
+/** A provider's own word, which need not look like one of ours. */
+const theirs = Type.Union([Type.String({ maxLength: 200 }), Type.Number(), Type.Boolean()]);
+
 /** How a provider wants its input: read by the adapters in `src/providers`. */
 const RouteOptions = Type.Object(
   {
@@ -94,7 +95,7 @@ const RouteOptions = Type.Object(
               {
                 to: Type.String({ minLength: 1 }),
                 as: Type.Optional(oneOf(["string", "integer", "list"])),
-                map: Type.Optional(Type.Record(Type.String(), scalar)),
+                map: Type.Optional(Type.Record(Type.String(), theirs)),
               },
               closed,
             ),
@@ -105,6 +106,11 @@ const RouteOptions = Type.Object(
     ),
     constants: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: "sent with every request" })),
     marker: Type.Optional(Type.String({ minLength: 1, description: "input field that carries our reference of the attempt" })),
+    values: Type.Optional(
+      Type.Record(Type.String({ pattern: "^[a-z][a-z0-9_]*$" }), Type.Unknown(), {
+        description: "what the provider's dialect asks of the route, as {route.NAME}",
+      }),
+    ),
   },
   closed,
 );
@@ -115,7 +121,7 @@ const RouteSchema = Type.Object(
       pattern: "^[a-z0-9][a-z0-9._-]*/[a-z0-9][a-z0-9._-]*$",
       description: '"<model id>/<name>", never changed and never used again',
     }),
-    provider: Type.String({ pattern: "^[a-z][a-z0-9_-]*$", description: `a provider id such as ${PROVIDER_IDS.join(" or ")}` }),
+    provider: Type.String({ pattern: "^[a-z][a-z0-9_-]*$", description: "a provider id such as fal or replicate" }),
     endpoint: Type.String({ pattern: "^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*$", description: "a path such as owner/name" }),
     options: Type.Optional(RouteOptions),
     expected_s: routeSeconds("how long a delivery usually takes"),
@@ -131,6 +137,23 @@ const RouteSchema = Type.Object(
     ),
     rates: Type.Array(Rate, { minItems: 1, description: "USD per unit of the model's price; the first row that fits counts" }),
     video_input_rates: Type.Optional(Type.Array(Rate, { minItems: 1, description: "USD per second where clips come in" })),
+    cost: Type.Optional(
+      Type.Array(Rate, {
+        minItems: 1,
+        description: "what the provider charges, USD per unit of the model's price; for the operator",
+      }),
+    ),
+    source: Type.Optional(
+      Type.Object(
+        {
+          price: Type.String({ minLength: 1, description: "where the provider's price was read, and how it was converted" }),
+          input: Type.Optional(Type.String({ minLength: 1, description: "where its input was read" })),
+          as_of: Type.String({ pattern: "^20[0-9]{2}-[0-9]{2}-[0-9]{2}$", description: "the day of reading" }),
+        },
+        closed,
+      ),
+    ),
+    not_verified: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { minItems: 1 })),
   },
   closed,
 );
@@ -155,6 +178,7 @@ export const ModelSchema = Type.Object(
     tasks: Type.Array(oneOf(TASKS), { minItems: 1, uniqueItems: true }),
     input_kind: oneOf(INPUT_KINDS),
     files: Type.Optional(count(1, BOUNDS.files)),
+    simulated: Type.Optional(Type.Boolean({ description: "true for a model that only the simulator runs; false when absent" })),
     fields: FieldsSchema,
     price: Type.Object(
       {
@@ -194,7 +218,10 @@ export type RouteOptions = {
   fields?: { [field: string]: FieldTarget };
   constants?: JsonObject;
   marker?: string;
+  values?: JsonObject;
 };
+/** Where the provider's price and input were read, and when. */
+export type RouteSource = { price: string; input?: string; as_of: string };
 export type Route = {
   id: string;
   provider: string;
@@ -208,6 +235,10 @@ export type Route = {
   takes: { [field in FieldName]?: RouteLimits | null };
   rates: Rate[];
   video_input_rates: Rate[];
+  /** What the provider charges; empty where it is not known. */
+  cost: Rate[];
+  source?: RouteSource;
+  not_verified?: string[];
 };
 /** A model as the catalogue offers it: checked, with everything optional filled in and `excludes` stated on both sides. */
 export type Model = {
@@ -219,6 +250,8 @@ export type Model = {
   input_kind: InputKind;
   /** How many files a result has; a price per image counts each. */
   files: number;
+  /** Only the simulator runs it: no provider has such a model. */
+  simulated: boolean;
   fields: { [field in FieldName]?: Field };
   price: { unit: (typeof PRICE_UNITS)[number]; clips: { [field in ClipField]?: ClipBilling } };
   routes: Route[];
