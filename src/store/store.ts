@@ -55,6 +55,10 @@ export type MovementRow = {
   hash: string;
   atMs: number;
 };
+/** A provider's credential as it is kept: `sealed` is opened by the vault alone. */
+export type ProviderKeyRow = { account: string; id: string; sealed: string; setAtMs: number };
+/** A route that the operator has switched off. */
+export type SwitchedOff = { routeId: string; reason: string; atMs: number };
 export type JournalLine = { version: number; atMs: number; event: JsonObject & { type: string }; stateAfter: string };
 /**
  * An attempt that may have been paid and that nobody was charged for. `late`: it delivered when it was no longer wanted;
@@ -82,6 +86,13 @@ export type OrphanRow = {
   status: GenerationStatus;
   failure: Failure | null;
 };
+/** An attempt that was sent to a provider, as far as the provider's books are held against it. */
+export type SentRow = Pick<
+  OrphanRow,
+  "generationId" | "n" | "accountId" | "routeId" | "endpoint" | "ref" | "jobId" | "state" | "priceCredits" | "sentAtMs"
+> & {
+  options: JsonObject;
+};
 /** One of the twelve invariants, checked: the rows that offend, at most 20, as JSON. */
 export type CheckResult = { invariant: number; name: string; ok: boolean; offending: JsonObject[] };
 
@@ -102,11 +113,15 @@ export interface StoreReads {
   unfinished(afterSeq: number, limit: number): Promise<Unfinished[]>;
   /** Attempts of ended generations that are still asked about. */
   watchedAttempts(afterSeq: number, limit: number): Promise<Attempt[]>;
+  /** Attempts sent to a provider at or after a time, oldest first. */
+  sentTo(provider: string, sinceMs: number): Promise<SentRow[]>;
   /** Orphans sent at or after a time, newest first. */
   orphans(sinceMs: number): Promise<OrphanRow[]>;
   /** Times from sending to delivery of the last deliveries of each route, newest last, at most `limit` per route, ms. */
   recentDeliveries(limit: number): Promise<Map<string, number[]>>;
   routeHealth(): Promise<Map<string, string>>;
+  switchedOff(): Promise<SwitchedOff[]>;
+  providerKeys(): Promise<ProviderKeyRow[]>;
   /** Generations whose files are past their retention. */
   expiredFiles(nowMs: number, limit: number): Promise<{ seq: number; id: string; files: number }[]>;
   /** Job ids of a provider that attempts already own, so that a found job is never taken twice. */

@@ -82,6 +82,15 @@ export const prepareOffice = (db: Database, money: Money, attempts: Attempts) =>
   const selectExpired = db.prepare<{ at: number | null }, [number]>(
     "SELECT files_expired_at_ms AS at FROM generation WHERE seq = ?1",
   );
+  const setProviderKey = db.prepare(
+    `INSERT INTO provider_key VALUES (?1, ?2, ?3, ?4)
+     ON CONFLICT (account) DO UPDATE SET id = excluded.id, sealed = excluded.sealed, set_at_ms = excluded.set_at_ms`,
+  );
+  const dropProviderKey = db.prepare("DELETE FROM provider_key WHERE account = ?1");
+  const switchOff = db.prepare(
+    `INSERT INTO route_switch VALUES (?1, ?2, ?3) ON CONFLICT (route_id) DO UPDATE SET reason = excluded.reason, at_ms = excluded.at_ms`,
+  );
+  const switchOn = db.prepare("DELETE FROM route_switch WHERE route_id = ?1");
   const saveHealth = db.prepare(
     `INSERT INTO route_health VALUES (?1, ?2, ?3) ON CONFLICT (route_id) DO UPDATE SET snapshot = excluded.snapshot, at_ms = excluded.at_ms`,
   );
@@ -131,6 +140,16 @@ export const prepareOffice = (db: Database, money: Money, attempts: Attempts) =>
         // Marked already: deleting files is repeated after a crash, the mark is not.
         if (selectExpired.get(deed.seq)?.at) return DONE;
         return changed(expireFiles.run(deed.seq, deed.atMs), `generation ${deed.seq} has no files`);
+      case "set-provider-key":
+        setProviderKey.run(deed.account, deed.id, deed.sealed, deed.atMs);
+        return DONE;
+      case "drop-provider-key":
+        return changed(dropProviderKey.run(deed.account), `no key of ${deed.account} is kept here`);
+      case "switch-route":
+        // What is on already is on: the same wish twice is one.
+        if (deed.reason === null) switchOn.run(deed.routeId);
+        else switchOff.run(deed.routeId, deed.reason, deed.atMs);
+        return DONE;
       case "save-route-health":
         saveHealth.run(deed.routeId, deed.snapshot, deed.atMs);
         return DONE;

@@ -11,6 +11,7 @@ import { prepareAccountReads } from "./read/accounts.ts";
 import { prepareAttemptReads } from "./read/attempts.ts";
 import { prepareGenerationReads } from "./read/generations.ts";
 import { prepareOrphanReads } from "./read/orphans.ts";
+import { prepareProviderReads } from "./read/providers.ts";
 import { prepareRecoveryReads } from "./read/recovery.ts";
 import { verifyAll } from "./verify/all.ts";
 import { verifyOnThreads } from "./verify/threads.ts";
@@ -22,6 +23,7 @@ export const readsOver = (db: Database): StoreReads => ({
   ...prepareAccountReads(db),
   ...prepareOrphanReads(db),
   ...prepareRecoveryReads(db),
+  ...prepareProviderReads(db),
   verify: async (nowMs) => verifyAll(db, nowMs),
   close: async () => db.close(),
 });

@@ -1,7 +1,7 @@
-// Reads the orphans: attempts that may have been paid and that nobody was charged for.
+// Reads the orphans, attempts that may have been paid and that nobody was charged for, and all that a provider was sent.
 import type { Database } from "bun:sqlite";
-import type { AttemptState, Failure } from "../../../terms.ts";
-import type { OrphanRow, StoreReads } from "../../store.ts";
+import type { AttemptState, Failure, JsonObject } from "../../../terms.ts";
+import type { OrphanRow, SentRow, StoreReads } from "../../store.ts";
 import { parsed } from "./record.ts";
 
 /**
@@ -17,7 +17,7 @@ const FATE = `CASE WHEN a.state = 'late' THEN 'late' WHEN a.failure ->> 'class' 
 
 type Stored = Omit<OrphanRow, "isWatched" | "failure"> & { isWatched: number; failure: string | null };
 
-export const prepareOrphanReads = (db: Database): Pick<StoreReads, "orphans"> => {
+export const prepareOrphanReads = (db: Database): Pick<StoreReads, "orphans" | "sentTo"> => {
   const select = db.prepare<Stored, [number]>(
     `SELECT g.id AS generationId, a.n, c.id AS accountId, a.route_id AS routeId, a.provider, a.endpoint, a.ref, a.job_id AS jobId,
        ${FATE} AS fate, a.state, a.price_credits AS priceCredits, a.sent_at_ms AS sentAtMs, a.ended_at_ms AS endedAtMs,
@@ -31,7 +31,15 @@ export const prepareOrphanReads = (db: Database): Pick<StoreReads, "orphans"> =>
        OR (a.state IN ('sending', 'accepted') AND g.completed_at_ms IS NOT NULL))
      ORDER BY a.sent_at_ms DESC, a.seq DESC, a.n DESC`,
   );
+  const selectSent = db.prepare<Omit<SentRow, "options"> & { options: string }, [string, number]>(
+    `SELECT g.id AS generationId, a.n, c.id AS accountId, a.route_id AS routeId, a.endpoint, a.ref, a.job_id AS jobId, a.state,
+       a.price_credits AS priceCredits, a.sent_at_ms AS sentAtMs, o.options
+     FROM attempt a JOIN generation g ON g.seq = a.seq JOIN account c ON c.seq = g.account_seq JOIN route_options o ON o.seq = a.options_seq
+     WHERE a.provider = ?1 AND a.sent_at_ms >= ?2 ORDER BY a.sent_at_ms, a.seq, a.n`,
+  );
   return {
+    sentTo: async (provider, sinceMs) =>
+      selectSent.all(provider, sinceMs).map((row) => ({ ...row, options: JSON.parse(row.options) as JsonObject })),
     orphans: async (sinceMs) =>
       select.all(sinceMs).map((row) => ({
         ...row,
