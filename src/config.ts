@@ -11,12 +11,10 @@ const ProviderSettings = Type.Object(
       Type.String({ pattern: "^https?://", description: "where the provider is, instead of its public address" }),
     ),
     key: Type.Optional(Type.String({ minLength: 1, description: "the operator's credential with this provider" })),
+    key_file: Type.Optional(Type.String({ minLength: 1, description: "a file with the credential and nothing else in it" })),
   },
   { additionalProperties: false },
 );
-
-/** Every provider that can have settings; the providers' own list is tested to be the same. */
-export const KNOWN_PROVIDERS: readonly string[] = ["fal", "replicate"];
 
 export const SettingsSchema = Type.Object(
   {
@@ -85,7 +83,7 @@ export const SettingsSchema = Type.Object(
       },
       { default: {}, additionalProperties: false },
     ),
-    providers: Type.Record(Type.String({ pattern: `^(${KNOWN_PROVIDERS.join("|")})$` }), ProviderSettings, {
+    providers: Type.Record(Type.String({ pattern: "^[a-z][a-z0-9-]*$" }), ProviderSettings, {
       default: {},
       additionalProperties: false,
       description: "per provider: base_url and key",
@@ -108,7 +106,28 @@ export const SettingsSchema = Type.Object(
 export type Settings = Static<typeof SettingsSchema>;
 
 /** Names under which providers' credentials are commonly kept in the environment. */
-export const WELL_KNOWN_KEYS: Readonly<Record<string, string>> = { fal: "FAL_KEY", replicate: "REPLICATE_API_TOKEN" };
+export const WELL_KNOWN_KEYS: Readonly<Record<string, string>> = {
+  bfl: "BFL_API_KEY",
+  dashscope: "DASHSCOPE_API_KEY",
+  elevenlabs: "ELEVENLABS_API_KEY",
+  fal: "FAL_KEY",
+  gemini: "GEMINI_API_KEY",
+  higgsfield: "HIGGSFIELD_API_KEY",
+  kling: "KLING_API_KEY",
+  luma: "LUMAAI_API_KEY",
+  minimax: "MINIMAX_API_KEY",
+  modelark: "ARK_API_KEY",
+  openai: "OPENAI_API_KEY",
+  pixverse: "PIXVERSE_API_KEY",
+  replicate: "REPLICATE_API_TOKEN",
+  runware: "RUNWARE_API_KEY",
+  runway: "RUNWAYML_API_SECRET",
+  stability: "STABILITY_API_KEY",
+  together: "TOGETHER_API_KEY",
+  vidu: "VIDU_API_KEY",
+  volcengine: "VOLCENGINE_ARK_API_KEY",
+  wavespeed: "WAVESPEED_API_KEY",
+};
 
 /** A setting that cannot be used. The message is one line that says which, and what is allowed. */
 export class BadSetting extends Error {}
@@ -127,6 +146,8 @@ const fromEnvironment = (env: Record<string, string | undefined>): Tree => {
   for (const [name, value] of Object.entries(env)) {
     if (value === undefined || !name.startsWith(PREFIX) || CLIENT_VARIABLES.has(name)) continue;
     const path = name.slice(PREFIX.length).toLowerCase().split("__");
+    // Ids of providers are written with hyphens, which no variable's name can hold.
+    if (path[0] === "providers" && path[1] !== undefined) path[1] = path[1].replaceAll("_", "-");
     if (path.length < 2 || !SECTIONS.includes(path[0] ?? ""))
       throw new BadSetting(
         `${name} is not a setting; settings are GENROUTER_<SECTION>__<KEY> with a section of ${SECTIONS.join(", ")}`,
@@ -156,7 +177,7 @@ const nameOf = (path: string) => PREFIX + path.slice(1).replaceAll("/", "__").to
 const faultLine = ({ path, schema, value, message, type }: ValueError): string => {
   const name = nameOf(path);
   if (type === ValueErrorType.ObjectAdditionalProperties) {
-    const known = /^\/providers\/[^/]*$/.test(path) ? KNOWN_PROVIDERS : Object.keys(parentOf(path)?.properties ?? {});
+    const known = Object.keys(parentOf(path)?.properties ?? {});
     return `${name} is not a setting; ${known.length > 0 ? `known here: ${known.map((key) => key.toUpperCase()).join(", ")}` : "see the settings table"}`;
   }
   const shown = path.startsWith("/providers") ? "" : `, not ${JSON.stringify(value)}`;

@@ -1,0 +1,46 @@
+// Where providers' credentials come from: the settings, a file that the settings name, or the vault; in this order.
+import { readFileSync } from "node:fs";
+import { BadSetting, type Settings } from "./config.ts";
+import type { ProviderKeyRow } from "./store/store.ts";
+import { type Vault, VaultFault } from "./vault.ts";
+
+export type KeySource = { from: "settings" } | { from: "file"; path: string } | { from: "vault"; id: string; setAtMs: number };
+
+/** The settings' own source of an account's key; undefined where they have none. */
+export const sourceInSettings = (settings: Settings, account: string): KeySource | undefined => {
+  const { key, key_file } = settings.providers[account] ?? {};
+  if (key !== undefined) return { from: "settings" };
+  return key_file === undefined ? undefined : { from: "file", path: key_file };
+};
+
+const fromFile = (account: string, path: string): string => {
+  try {
+    const text = readFileSync(path, "utf8").trim();
+    if (text !== "") return text;
+  } catch (fault) {
+    const code = fault instanceof Error && "code" in fault ? ` (${String(fault.code)})` : "";
+    throw new BadSetting(`providers.${account}.key_file: ${path} cannot be read${code}`);
+  }
+  throw new BadSetting(`providers.${account}.key_file: ${path} is empty; put the key into it, and nothing else`);
+};
+
+/**
+ * The settings with every credential that there is filled in.
+ * @throws BadSetting one line, for a file that cannot be read and for a kept key that cannot be opened
+ */
+export const withKeys = (settings: Settings, kept: readonly ProviderKeyRow[], vault: Vault): Settings => {
+  const providers = { ...settings.providers };
+  for (const [account, { key, key_file }] of Object.entries(providers))
+    if (key === undefined && key_file !== undefined)
+      providers[account] = { ...providers[account], key: fromFile(account, key_file) };
+  for (const row of kept) {
+    if (providers[row.account]?.key !== undefined) continue;
+    try {
+      providers[row.account] = { ...providers[row.account], key: vault.open(row.account, row) };
+    } catch (fault) {
+      if (fault instanceof VaultFault) throw new BadSetting(fault.message);
+      throw fault;
+    }
+  }
+  return { ...settings, providers };
+};

@@ -1,0 +1,104 @@
+// The vault: providers' credentials at rest, sealed with AES-256-GCM under a master key that lies beside the database and never in it.
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+/** Only its owner may read it. A backup of the database alone opens nothing. */
+const MASTER_FILE = "provider-keys.master";
+const MASTER_BYTES = 32;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const FORM = "v1";
+const ALGORITHM = "aes-256-gcm";
+
+/** A credential that cannot be opened. The message is one line that says what to do, and never holds the credential. */
+export class VaultFault extends Error {}
+
+export type Sealed = { id: string; sealed: string };
+export type Vault = {
+  /** Seals under the newest master key, which is made where there is none. */
+  seal(account: string, key: string): Sealed;
+  /** @throws VaultFault */
+  open(account: string, kept: Sealed): string;
+  /** Makes a new master key; those before it go on opening what they sealed until `forgetOld`. */
+  renew(): void;
+  /** Once everything is sealed anew. */
+  forgetOld(): void;
+};
+
+type Master = { id: string; key: Buffer };
+
+const idOf = (key: Uint8Array): string => createHash("sha256").update("master").update(key).digest("hex").slice(0, 12);
+const newMaster = (): Master => {
+  const key = randomBytes(MASTER_BYTES);
+  return { id: idOf(key), key };
+};
+
+/** Opens the vault of a data directory; its file is made with the first credential that is sealed. */
+export const openVault = (dir: string): Vault => {
+  const path = join(dir, MASTER_FILE);
+  const fault = (why: string): never => {
+    throw new VaultFault(`${path}: ${why}`);
+  };
+  /** Newest first. */
+  const read = (): Master[] => {
+    if (!existsSync(path)) return [];
+    return readFileSync(path, "utf8")
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => {
+        const key = Buffer.from(line, "hex");
+        if (key.length !== MASTER_BYTES) fault("a line of it is not a master key; restore the file from a backup");
+        return { id: idOf(key), key };
+      });
+  };
+  const write = (masters: readonly Master[]): void => {
+    const aside = `${path}.new`;
+    const file = openSync(aside, "w", 0o600);
+    writeSync(file, masters.map(({ key }) => `${key.toString("hex")}\n`).join(""));
+    fsyncSync(file);
+    closeSync(file);
+    renameSync(aside, path);
+    const above = openSync(dirname(path), "r");
+    fsyncSync(above);
+    closeSync(above);
+  };
+  const newest = (): Master => {
+    const [first] = read();
+    if (first) return first;
+    const made = newMaster();
+    write([made]);
+    return made;
+  };
+
+  return {
+    seal: (account, key) => {
+      const master = newest();
+      const id = `pk_${randomBytes(5).toString("hex")}`;
+      const nonce = randomBytes(NONCE_BYTES);
+      const cipher = createCipheriv(ALGORITHM, master.key, nonce);
+      // What is sealed for one provider opens for no other, and under no other id.
+      cipher.setAAD(Buffer.from(`${FORM} ${account} ${id}`));
+      const body = Buffer.concat([cipher.update(key, "utf8"), cipher.final(), cipher.getAuthTag()]);
+      return { id, sealed: [FORM, master.id, nonce.toString("base64url"), body.toString("base64url")].join(".") };
+    },
+    open: (account, { id, sealed }) => {
+      const [form, masterId, nonce = "", text = ""] = sealed.split(".");
+      const remedy = `restore the file, or set the key again: genrouter providers set-key ${account}`;
+      const master = read().find((one) => one.id === masterId);
+      if (form !== FORM || !master)
+        return fault(`the master key ${masterId} of the ${account} key ${id} is not in it; ${remedy}`);
+      const body = Buffer.from(text, "base64url");
+      const decipher = createDecipheriv(ALGORITHM, master.key, Buffer.from(nonce, "base64url"));
+      decipher.setAAD(Buffer.from(`${FORM} ${account} ${id}`));
+      try {
+        decipher.setAuthTag(body.subarray(-TAG_BYTES));
+        return Buffer.concat([decipher.update(body.subarray(0, -TAG_BYTES)), decipher.final()]).toString("utf8");
+      } catch {
+        return fault(`the ${account} key ${id} was changed after it was sealed; ${remedy}`);
+      }
+    },
+    renew: () => write([newMaster(), ...read()]),
+    forgetOld: () => write(read().slice(0, 1)),
+  };
+};
