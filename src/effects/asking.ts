@@ -1,12 +1,16 @@
 // Asking providers: polls of accepted jobs, look-ups of lost submissions, and the long watch over what was given up.
 import { type RouteVerdict, verdictOf } from "../../actors/route-health.ts";
+import { StorageRefused } from "../files/port.ts";
 import type { FindOutcome, PollOutcome, Work } from "../providers/provider.ts";
+import type { Failure, Json, ResultFile } from "../terms.ts";
 import type { Errand, Errands, Turn } from "./errands.ts";
 import { askable, type EffectsParts, readAttempt, readWork, spreadMs } from "./parts.ts";
 
 /** A provider that says "no such job" is believed after this many times in a row, over at least this long. */
 const GONE_TIMES = 3;
 const GONE_MS = 60_000;
+/** While the disk is full, what is in an answer is asked for again. */
+const STORAGE_PAUSE_MS = 5_000;
 /** Look-ups of a lost submission: first and longest pause. */
 const FIND_FIRST_MS = 3_000;
 const FIND_LONGEST_MS = 30_000;
@@ -27,6 +31,16 @@ export const openAsking = (parts: EffectsParts, errands: Errands) => {
     return pauseMs;
   };
 
+  /** What is in the answer is kept; null while the disk is full: it can be asked for again. */
+  const keepInline = async ({ attempt }: Work, results: readonly ResultFile[]): Promise<ResultFile[] | null> => {
+    try {
+      return await parts.media.keepInline(attempt.ref, results);
+    } catch (fault) {
+      if (fault instanceof StorageRefused) return null;
+      throw fault;
+    }
+  };
+
   /**
    * One poll. What was given up was judged then; that it fails now, cancelled by us as like as not, says nothing more about
    * its route. @returns the pause before the next, ms; null when there was something to tell.
@@ -34,8 +48,8 @@ export const openAsking = (parts: EffectsParts, errands: Errands) => {
   const pollOnce = async (errand: Errand, work: Work, polled: Polled, slower: number): Promise<number | null> => {
     const { seq, n } = errand;
     const { routeId, provider } = work.attempt.route;
-    const blame = (verdict: RouteVerdict | null) => {
-      if (verdict && slower === 1) parts.judge(routeId, verdict);
+    const blame = (verdict: RouteVerdict | null, why: Failure) => {
+      if (verdict && slower === 1) parts.judge(routeId, verdict, why);
     };
     const seen: PollOutcome = await parts.providers.poll(work, errand.signal);
     const atMs = parts.clock.nowMs();
@@ -43,16 +57,22 @@ export const openAsking = (parts: EffectsParts, errands: Errands) => {
     if (seen.kind !== "gone") polled.gone = 0;
     let laterMs = 0;
     switch (seen.kind) {
-      case "announced":
-        parts.report(seq, { type: "announced", n, results: seen.results, atMs });
+      case "announced": {
+        const results = await keepInline(work, seen.results);
+        if (results === null) {
+          laterMs = STORAGE_PAUSE_MS / parts.pace;
+          break;
+        }
+        parts.report(seq, { type: "announced", n, results, atMs });
         return null;
+      }
       case "failed": {
         // Done, but without a file that could be read: its result is confirmed before it counts as a failure.
         if (seen.failure.class === "result_unreadable") {
           parts.report(seq, { type: "announced", n, results: [], atMs });
           return null;
         }
-        blame(verdictOf(seen.failure.class));
+        blame(verdictOf(seen.failure.class), seen.failure);
         parts.report(seq, { type: "jobFailed", n, failure: seen.failure, atMs });
         return null;
       }
@@ -60,18 +80,15 @@ export const openAsking = (parts: EffectsParts, errands: Errands) => {
         polled.gone += 1;
         if (polled.gone === 1) polled.goneSinceMs = atMs;
         if (polled.gone >= GONE_TIMES && atMs - polled.goneSinceMs >= GONE_MS / parts.pace) {
-          blame("failed");
-          parts.report(seq, {
-            type: "jobFailed",
-            n,
-            failure: { class: "gone", detail: "the provider no longer knows the job" },
-            atMs,
-          });
+          const failure: Failure = { class: "gone", detail: "the provider no longer knows the job" };
+          blame("failed", failure);
+          parts.report(seq, { type: "jobFailed", n, failure, atMs });
           return null;
         }
         break;
       case "unclear":
         parts.log("provider unclear", { generation_id: work.attempt.ref, attempt: n, provider, detail: seen.detail });
+        if (seen.fault) blame("faulty", { class: seen.fault, detail: seen.detail });
         laterMs = seen.retryAfterMs ?? 0;
         break;
       case "pending":
@@ -125,6 +142,9 @@ export const openAsking = (parts: EffectsParts, errands: Errands) => {
         return parts.report(seq, { type: "provedAbsent", n, atMs });
       if (atMs - sentAtMs >= traits.findWindowMs) break;
     }
+    // Nobody can be asked; but who made a job of it may still tell.
+    const toldUntilMs = sentAtMs + (traits.toldWithinMs ?? 0) / parts.pace;
+    while (traits.recovery === "none" && parts.clock.nowMs() < toldUntilMs) await errand.pause(toldUntilMs - parts.clock.nowMs());
     parts.report(seq, { type: "meansExhausted", n, atMs: parts.clock.nowMs() });
   };
 
@@ -168,6 +188,22 @@ export const openAsking = (parts: EffectsParts, errands: Errands) => {
     poll: (seq: number, n: number) => errands.repeat(seq, n, "poll", newlyPolled(), poll),
     confirm: (seq: number, n: number) => errands.run(seq, n, "confirm", confirm),
     watch: (seq: number, n: number) => errands.run(seq, n, "watch", watch),
+    /** A callback may name the job of a submission whose answer was lost. The provider is asked about it before that is believed. */
+    told: (seq: number, n: number, body: Json) => {
+      // While the answer to the submission may still come, it is that which says what the job is.
+      if (!errands.isRunning(seq, n, ["confirm", "watch"])) return;
+      errands.run(seq, n, "told", async (errand) => {
+        const attempt = await parts.reads.attempt(seq, n);
+        if (attempt?.state !== "sending") return;
+        const work = await readWork(parts, seq, n);
+        const job = parts.providers.told(work, body);
+        if (job === undefined) return;
+        const seen = await parts.providers.poll(askable({ ...attempt, job }), errand.signal);
+        if (errand.signal.aborted || seen.kind === "gone" || seen.kind === "unclear") return;
+        const owner = await parts.reads.jobOwner(attempt.route.provider, job.jobId);
+        if (!owner) parts.report(seq, { type: "accepted", n, job, atMs: parts.clock.nowMs() });
+      });
+    },
     /** A route whose jobs do not end within its time is failing, however politely it answers. */
     blame: (seq: number, n: number) =>
       errands.run(seq, n, "blame", async () => {

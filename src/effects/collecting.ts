@@ -88,7 +88,7 @@ export const openCollecting = (parts: EffectsParts, errands: Errands) => {
       }
       failure = { class: outcome.kind === "expired" ? "result_expired" : "result_unreadable", detail: outcome.detail };
     }
-    parts.judge(work.attempt.route.routeId, "failed");
+    parts.judge(work.attempt.route.routeId, "failed", failure);
     parts.report(seq, { type: "resultLost", n, failure, atMs: parts.clock.nowMs() });
   };
 

@@ -1,5 +1,6 @@
 // The effects: carries out what the machines asked for, after their step is on disk; answers go back as events.
 import type { Ask } from "../../actors/generation-words.ts";
+import type { Json } from "../terms.ts";
 import { openAsking } from "./asking.ts";
 import { openCollecting } from "./collecting.ts";
 import { openErrands } from "./errands.ts";
@@ -8,6 +9,8 @@ import { openSubmitting } from "./submitting.ts";
 
 export type Effects = {
   perform(seq: number, ask: Ask): void;
+  /** A provider says that there is news of an attempt: it is asked now. @param body what it said besides */
+  hint(seq: number, n: number, body: Json | undefined): void;
   /** The generation has ended. */
   ended(seq: number): void;
   /** Attempts with something under way. */
@@ -67,6 +70,10 @@ export const openEffects = (parts: EffectsParts): Effects => {
         case "ask.beginAttempt":
           return;
       }
+    },
+    hint: (seq, n, body) => {
+      errands.hurry(seq, n);
+      if (body !== undefined) asking.told(seq, n, body);
     },
     ended: collecting.ended,
     size: errands.size,

@@ -3,7 +3,18 @@ import type { Clock } from "../clock.ts";
 import { Shelves } from "../shelves.ts";
 
 /** What an errand is about. One of each kind per attempt at a time. */
-export type ErrandKind = "submit" | "send" | "confirm" | "poll" | "wake" | "collect" | "storage" | "watch" | "cancel" | "blame";
+export type ErrandKind =
+  | "submit"
+  | "send"
+  | "confirm"
+  | "poll"
+  | "wake"
+  | "collect"
+  | "storage"
+  | "watch"
+  | "cancel"
+  | "blame"
+  | "told";
 
 export type Errand = {
   readonly seq: number;
@@ -13,6 +24,10 @@ export type Errand = {
   pause(ms: number): Promise<void>;
 };
 
+/** They wait for the time of their next question; whoever hears that there is news ends the wait. */
+const ASKS: ReadonlySet<ErrandKind> = new Set(["poll", "confirm", "watch"]);
+const HURRY_MS = 1_000;
+const HURRIED_AT_MOST = 10_000;
 /** Never run twice: the request may be out, or nothing depends on it. */
 const ONCE: ReadonlySet<ErrandKind> = new Set(["send", "cancel"]);
 /** An errand that broke on a fault of ours (a read that failed, for example) is run again, so that no generation is stranded. */
@@ -32,6 +47,10 @@ export type Errands = {
   run(seq: number, n: number, kind: ErrandKind, work: (errand: Errand) => Promise<void>): void;
   /** The same for an errand that mostly waits: between two turns it is what it remembers and a timer, and nothing else. */
   repeat<Memory>(seq: number, n: number, kind: ErrandKind, memory: Memory, turn: Turn<Memory>): void;
+  /** What waits for its next question to the provider about an attempt asks it now, but not more often than once a second. */
+  hurry(seq: number, n: number): void;
+  /** Whether such an errand is running for an attempt. */
+  isRunning(seq: number, n: number, kinds: readonly ErrandKind[]): boolean;
   /** Stops every errand of an attempt except those of the kinds given. */
   letGo(seq: number, n: number, except?: readonly ErrandKind[]): void;
   stopAll(): Promise<void>;
@@ -44,12 +63,15 @@ interface Running {
   readonly n: number;
   readonly kind: ErrandKind;
   stop(): void;
+  /** Ends the pause that it is in. */
+  hurry(): void;
   /** Resolves when it has stopped. */
   stopped(): Promise<void>;
 }
 
+/** @param paused told how the pause that begins can be ended */
 const pauseIn =
-  (clock: Clock, signal: AbortSignal) =>
+  (clock: Clock, signal: AbortSignal, paused: (end: () => void) => void = () => undefined) =>
   (ms: number): Promise<void> =>
     new Promise((resolve, reject) => {
       if (signal.aborted) {
@@ -60,11 +82,16 @@ const pauseIn =
         takeBack();
         reject(new LetGo());
       };
-      const takeBack = clock.after(ms, () => {
+      const goOn = () => {
         signal.removeEventListener("abort", stop);
         resolve();
-      });
+      };
+      const takeBack = clock.after(ms, goOn);
       signal.addEventListener("abort", stop, { once: true });
+      paused(() => {
+        takeBack();
+        goOn();
+      });
     });
 
 export const openErrands = (
@@ -73,6 +100,7 @@ export const openErrands = (
 ): Errands => {
   /** By generation: one, as a rule; those of earlier attempts beside it. */
   const running = new Shelves<readonly Running[]>();
+  const hurriedMs = new Map<number, number>();
   const of = (seq: number) => running.get(seq) ?? [];
   const remove = (seq: number, isGone: (one: Running) => boolean) => {
     const left = of(seq).filter((one) => !isGone(one));
@@ -94,7 +122,10 @@ export const openErrands = (
   ) => {
     const abort = new AbortController();
     const { signal } = abort;
-    const pause = pauseIn(clock, signal);
+    let endPause = () => {};
+    const pause = pauseIn(clock, signal, (end) => {
+      endPause = end;
+    });
     const untilDone = async () => {
       for (let turn = 0; ; turn += 1) {
         try {
@@ -112,7 +143,7 @@ export const openErrands = (
       // Let go while it waited for its next try.
       .catch(() => undefined)
       .finally(() => over(one));
-    const one: Running = { n, kind, stop: () => abort.abort(), stopped: () => done };
+    const one: Running = { n, kind, stop: () => abort.abort(), hurry: () => endPause(), stopped: () => done };
     return one;
   };
 
@@ -143,6 +174,12 @@ export const openErrands = (
       this.isOver = true;
       this.takeBack?.();
       this.abort?.abort();
+    }
+    hurry(): void {
+      if (this.takeBack === null) return;
+      this.takeBack();
+      this.takeBack = null;
+      this.underWay = this.take();
     }
     async stopped(): Promise<void> {
       await this.underWay;
@@ -182,6 +219,15 @@ export const openErrands = (
   return {
     run: (seq, n, kind, work) => add(seq, n, kind, (over) => begin(seq, n, kind, work, over)),
     repeat: (seq, n, kind, memory, turn) => add(seq, n, kind, (over) => new Repeated(seq, n, kind, memory, turn, over)),
+    isRunning: (seq, n, kinds) => of(seq).some((one) => one.n === n && kinds.includes(one.kind)),
+    hurry: (seq, n) => {
+      const nowMs = clock.nowMs();
+      const waiting = of(seq).filter((one) => one.n === n && ASKS.has(one.kind));
+      if (waiting.length === 0 || nowMs - (hurriedMs.get(seq) ?? 0) < HURRY_MS) return;
+      if (hurriedMs.size >= HURRIED_AT_MOST) hurriedMs.clear();
+      hurriedMs.set(seq, nowMs);
+      for (const one of waiting) one.hurry();
+    },
     letGo: (seq, n, except = []) => {
       const isMeant = (one: Running) => one.n === n && !except.includes(one.kind);
       const meant = of(seq).filter(isMeant);

@@ -7,7 +7,7 @@ import type { Log } from "../events.ts";
 import type { Media } from "../media/port.ts";
 import type { Providers, Work } from "../providers/provider.ts";
 import type { StoreReads } from "../store/store.ts";
-import type { Attempt } from "../terms.ts";
+import type { Attempt, Failure } from "../terms.ts";
 
 export type EffectsParts = {
   clock: Clock;
@@ -18,7 +18,7 @@ export type EffectsParts = {
   /** Where answers go; the machine judges whether they still matter. */
   report: (seq: number, event: GenerationEvent) => void;
   /** What an attempt says about its route's health. */
-  judge: (routeId: string, verdict: RouteVerdict) => void;
+  judge: (routeId: string, verdict: RouteVerdict, why?: Failure) => void;
   /** A delivery took this long, from sending to having its files. */
   delivered: (routeId: string, tookMs: number) => void;
   /** How many times faster than life providers are (the simulator's speed); 1 for real ones. */

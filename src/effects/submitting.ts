@@ -1,8 +1,12 @@
 // Submitting an attempt: a connection of the provider's pool first, the journal next, the socket last.
 import { verdictOf } from "../../actors/route-health.ts";
+import { StorageRefused } from "../files/port.ts";
 import type { Work } from "../providers/provider.ts";
+import type { ResultFile } from "../terms.ts";
 import type { Errand, Errands } from "./errands.ts";
 import { type EffectsParts, readWork } from "./parts.ts";
+
+const STORAGE_PAUSE_MS = 5_000;
 
 /** The two halves of a submission; the slot is held from the first to the end of the second. */
 export const openSubmitting = (parts: EffectsParts, errands: Errands) => {
@@ -30,7 +34,19 @@ export const openSubmitting = (parts: EffectsParts, errands: Errands) => {
     return owner !== undefined && !(owner.seq === seq && owner.n === n);
   };
 
-  const send = async ({ seq, n, signal }: Errand): Promise<void> => {
+  /** What was made is in the answer and nowhere else: while the disk is full it is held. */
+  const keepInline = async (errand: Errand, { attempt }: Work, results: readonly ResultFile[]): Promise<ResultFile[]> => {
+    for (;;)
+      try {
+        return await parts.media.keepInline(attempt.ref, results);
+      } catch (fault) {
+        if (!(fault instanceof StorageRefused)) throw fault;
+        await errand.pause(STORAGE_PAUSE_MS / parts.pace);
+      }
+  };
+
+  const send = async (errand: Errand): Promise<void> => {
+    const { seq, n, signal } = errand;
     try {
       const work = await readWork(parts, seq, n);
       const { routeId } = work.attempt.route;
@@ -50,11 +66,17 @@ export const openSubmitting = (parts: EffectsParts, errands: Errands) => {
           parts.report(seq, { type: "accepted", n, job: outcome.job, atMs });
           break;
         case "announced":
-          parts.report(seq, { type: "announced", n, job: outcome.job, results: outcome.results, atMs });
+          parts.report(seq, {
+            type: "announced",
+            n,
+            job: outcome.job,
+            results: await keepInline(errand, work, outcome.results),
+            atMs,
+          });
           break;
         case "rejected": {
           const verdict = verdictOf(outcome.failure.class);
-          if (verdict) parts.judge(routeId, verdict);
+          if (verdict) parts.judge(routeId, verdict, outcome.failure);
           parts.report(seq, { type: "rejected", n, failure: outcome.failure, atMs });
           break;
         }

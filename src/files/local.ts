@@ -1,6 +1,7 @@
 // Result files on local disk: written aside, made durable, then moved into place in one step.
 import { access, mkdir, open, readdir, rename, rm, rmdir, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { onDisk, syncDirectory } from "./disk.ts";
 import { type Files, type Incoming, StorageRefused } from "./port.ts";
 
 /** The only names that become part of a path; §4.2 lets a caller ask for any word, which never reaches this room. */
@@ -16,27 +17,6 @@ export const placeOf = (id: string, n: number): string => join(id.slice(0, HOME_
 
 /** Files being received, on the same file system as the rest so that moving them is one step. */
 const ASIDE = "incoming";
-
-/** Disk faults become `StorageRefused`; the message has the system's code, never a path. */
-const onDisk = async <T>(work: () => Promise<T>): Promise<T> => {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof StorageRefused) throw error;
-    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown fault";
-    throw new StorageRefused(`the disk refused: ${code}`);
-  }
-};
-
-/** Makes the names in a directory durable. */
-const syncDirectory = async (path: string): Promise<void> => {
-  const directory = await open(path, "r");
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
-  }
-};
 
 /** One sync of a directory for all who ask for it while the one before is under way. */
 const openSyncs = () => {

@@ -1,5 +1,6 @@
 // Brings the results of a provider home: streamed to disk, hashed, checked to be what they claim, measured.
 import { type Files, type Incoming, StorageRefused } from "../files/port.ts";
+import { isSpooled, type Spool } from "../files/spool.ts";
 import type { MediaKind, Output, ResultFile, StoredFile } from "../terms.ts";
 import { type ByteReader, rangeOf, Unreadable } from "./bytes.ts";
 import { type Clip, measureClip } from "./clip.ts";
@@ -11,6 +12,7 @@ import { isWhole, pictureSize, sniff } from "./sniff.ts";
 
 export type CollectOptions = {
   files: Pick<Files, "receive">;
+  spool: Pick<Spool, "open">;
   /** How result URLs of a provider are opened, but for the signal. */
   fetchFor: (provider: string) => Omit<FetchOptions, "signal" | "headers">;
   /** Largest result file, bytes. */
@@ -120,12 +122,30 @@ const measure = async (file: ByteReader, mime: string, kind: MediaKind, bytes: n
 };
 
 /** Makes `collect` of the port. */
-export const openCollect = ({ files, fetchFor, resultBytes, idleMs, placesPerProvider }: CollectOptions): Media["collect"] => {
+export const openCollect = ({
+  files,
+  spool,
+  fetchFor,
+  resultBytes,
+  idleMs,
+  placesPerProvider,
+}: CollectOptions): Media["collect"] => {
   const pools = new Map<string, Pool>();
   const poolOf = (provider: string): Pool => {
     const pool = pools.get(provider) ?? openPool(placesPerProvider);
     pools.set(provider, pool);
     return pool;
+  };
+
+  const answerFor = async (provider: string, url: string, signal: AbortSignal): Promise<Response> => {
+    if (isSpooled(url)) {
+      const file = await spool.open(url);
+      if (!file) throw new Unreadable("what was in the answer is not kept any more");
+      return new Response(file, { headers: { "content-length": String(file.size) } });
+    }
+    const fetched = await guardedFetch(url, { ...fetchFor(provider), signal });
+    if (fetched.kind !== "answered") throw new Unreadable(fetched.why);
+    return fetched.response;
   };
 
   const receive = async (
@@ -139,9 +159,8 @@ export const openCollect = ({ files, fetchFor, resultBytes, idleMs, placesPerPro
     if (!leave) throw new Unreadable("there was no time to fetch it");
     const watch = watchdog(signal, idleMs);
     try {
-      const fetched = await guardedFetch(result.url, { ...fetchFor(what.provider), signal: watch.signal });
-      if (fetched.kind !== "answered") throw new Unreadable(fetched.why);
-      const { status, headers, body } = fetched.response;
+      const response = await answerFor(what.provider, result.url, watch.signal);
+      const { status, headers, body } = response;
       if (status !== 200 || (headers.get("content-encoding") ?? "identity") !== "identity") {
         await body?.cancel().catch(() => {});
         if ([403, 404, 410].includes(status)) throw new Expired(`its server answers ${status}`);
@@ -149,7 +168,7 @@ export const openCollect = ({ files, fetchFor, resultBytes, idleMs, placesPerPro
       }
       const incoming = await files.receive(what.generationId, n);
       undo.push(incoming);
-      const { bytes, sha256, mime, whole } = await stream(fetched.response, incoming, what.kind, resultBytes, watch.rest);
+      const { bytes, sha256, mime, whole } = await stream(response, incoming, what.kind, resultBytes, watch.rest);
       const measured = await measure(readerOf(incoming, bytes, whole), mime, what.kind, bytes, watch.signal);
       return { incoming, stored: { n, sha256, bytes, mime }, ...measured };
     } finally {

@@ -4,6 +4,8 @@ import { literalAddress, type Resolve, systemResolve, type Vetted, vetAddresses,
 
 export type FetchOptions = {
   headers?: Record<string, string>;
+  /** What opens a file at an address; asked anew at every hop, so that no redirect takes a credential along. */
+  keyFor?: (address: string) => Record<string, string>;
   /** Ends everything: look-up, connection and body. */
   signal: AbortSignal;
   allows: AllowsHost;
@@ -36,11 +38,19 @@ const beforeEnd = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> =>
 /** Opens the URL at one address: the name travels in `Host` and in TLS, where the certificate is checked against it. */
 const connect = (vetted: Vetted, address: string, options: FetchOptions): Promise<Response> => {
   const { url } = vetted;
+  const key = options.keyFor?.(url.href) ?? {};
   const port = url.port === "" ? "" : `:${url.port}`;
   const target = `${url.protocol}//${address.includes(":") ? `[${address}]` : address}${port}${url.pathname}${url.search}`;
   const init = {
     // Bodies are taken as they are: what is not decompressed cannot be a decompression bomb.
-    headers: { Accept: "*/*", "Accept-Encoding": "identity", "User-Agent": "genrouter", ...options.headers, Host: url.host },
+    headers: {
+      Accept: "*/*",
+      "Accept-Encoding": "identity",
+      "User-Agent": "genrouter",
+      ...options.headers,
+      ...key,
+      Host: url.host,
+    },
     redirect: "manual",
     signal: options.signal,
     keepalive: false,

@@ -13,6 +13,11 @@ export type CollectOutcome =
 export interface Media {
   /** Opens and measures every link, all in parallel, 10 s in all. Throws the refusal `invalid_input` naming the field. */
   measure(links: readonly MediaLink[]): Promise<Measured[]>;
+  /**
+   * Puts what a provider gave inside its answer (`data:` addresses) on disk, so that only its address has to be written down.
+   * @throws StorageRefused
+   */
+  keepInline(ref: string, results: readonly ResultFile[]): Promise<ResultFile[]>;
   /** Fetches the results of a generation into its files: streamed, checked, measured, hashed. Safe to repeat. */
   collect(
     what: { generationId: string; kind: MediaKind; results: readonly ResultFile[]; provider: string },

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openLocalFiles } from "../../src/files/local.ts";
 import type { Files } from "../../src/files/port.ts";
+import { openSpool } from "../../src/files/spool.ts";
 import { readAllowed } from "../../src/media/allow.ts";
 import { type MediaOptions, openMedia } from "../../src/media/media.ts";
 import type { Media } from "../../src/media/port.ts";
@@ -76,6 +77,8 @@ export const inScene = async (options: Partial<MediaOptions>, act: (scene: Scene
     const files = await openLocalFiles(dir);
     const media = openMedia({
       files,
+      spool: await openSpool(join(dir, "spool"), Date.now),
+      keyFor: () => ({}),
       allows: readAllowed("127.0.0.1"),
       allowsResult: () => false,
       resultBytes: 64 * 1024 * 1024,

@@ -1,0 +1,73 @@
+// What providers give inside their answers instead of by an address: kept on disk from the answer on, until it has been collected.
+import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { onDisk, syncDirectory } from "./disk.ts";
+
+/** The body of a generation's id, the number of the attempt, and the place of the file. */
+const NAME = /^([0-9a-z]{1,76})-\d{1,4}\.\d{1,2}$/;
+const SCHEME = "spool:";
+
+export interface Spool {
+  /**
+   * Keeps a file, durably.
+   * @param ref the reference of the attempt that it is a result of, `n` its place among them, from 1
+   * @returns the address by which it is collected
+   * @throws StorageRefused
+   */
+  keep(ref: string, n: number, bytes: Uint8Array): Promise<string>;
+  /** What an address of `keep` leads to; undefined for any other address, and for a file that is gone. */
+  open(url: string): Promise<Blob | undefined>;
+  /** Deletes what was kept so long ago and belongs to generations that have ended. @returns how many */
+  sweep(olderThanMs: number, hasEnded: (generationId: string) => Promise<boolean>): Promise<number>;
+}
+
+export const isSpooled = (url: string): boolean => url.startsWith(SCHEME);
+
+/** Opens the directory. @throws StorageRefused when it cannot be made */
+export const openSpool = async (dir: string, nowMs: () => number): Promise<Spool> => {
+  await onDisk(() => mkdir(dir, { recursive: true }));
+  let made = 0;
+  return {
+    keep: (ref, n, bytes) =>
+      onDisk(async () => {
+        const name = `${ref}.${n}`;
+        if (!NAME.test(name)) throw new Error("that is not the name of a result");
+        const aside = join(dir, `${name}.${++made}.part`);
+        try {
+          const file = await open(aside, "wx", 0o600);
+          try {
+            await file.writeFile(bytes);
+            await file.sync();
+          } finally {
+            await file.close();
+          }
+          await rename(aside, join(dir, name));
+        } catch (fault) {
+          await rm(aside, { force: true }).catch(() => {});
+          throw fault;
+        }
+        await syncDirectory(dir);
+        return `${SCHEME}${name}`;
+      }),
+    open: async (url) => {
+      const name = isSpooled(url) ? url.slice(SCHEME.length) : "";
+      if (!NAME.test(name)) return undefined;
+      const file = Bun.file(join(dir, name));
+      return (await file.exists()) ? file : undefined;
+    },
+    sweep: (olderThanMs, hasEnded) =>
+      onDisk(async () => {
+        let swept = 0;
+        for (const name of await readdir(dir)) {
+          const path = join(dir, name);
+          const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Number.POSITIVE_INFINITY }));
+          if (mtimeMs > nowMs() - olderThanMs) continue;
+          const body = NAME.exec(name)?.[1];
+          if (body !== undefined && !(await hasEnded(`gen_${body}`))) continue;
+          await rm(path, { force: true });
+          swept += 1;
+        }
+        return swept;
+      }),
+  };
+};
