@@ -7,6 +7,8 @@ import type { Office } from "./office.ts";
 import { findSocketPath } from "./socket-path.ts";
 
 const LONGEST_ANSWER_MS = 30_000;
+/** Providers' lists are read page by page. */
+const LONGEST_MS: Readonly<Record<string, number>> = { listJobs: 660_000 };
 const TRIES = 3;
 
 /** Nobody listens: the service is not running, or not yet. */
@@ -26,7 +28,7 @@ const send = async (path: string, name: string, ask?: unknown): Promise<unknown>
     try {
       const response = await fetch(`http://control/${name}`, {
         unix: path,
-        signal: AbortSignal.timeout(LONGEST_ANSWER_MS),
+        signal: AbortSignal.timeout(LONGEST_MS[name] ?? LONGEST_ANSWER_MS),
         ...(ask === undefined ? {} : { method: "POST", body: JSON.stringify(ask) }),
       });
       const answer = (await response.json()) as ControlAnswer;
@@ -80,5 +82,12 @@ export const officeOverSocket = (dir: string): Office => {
     addCredits: over("addCredits"),
     takeCredits: over("takeCredits"),
     showCredits: over("showCredits"),
+    listProviders: over("listProviders"),
+    listRoutes: over("listRoutes"),
+    setProviderKey: over("setProviderKey"),
+    dropProviderKey: over("dropProviderKey"),
+    listJobs: over("listJobs"),
+    checkRoute: over("checkRoute"),
+    switchRoute: over("switchRoute"),
   };
 };

@@ -44,6 +44,17 @@ const ASKS = {
   revokeKey: object({ id: text(80) }),
   addCredits: movement,
   takeCredits: movement,
+  listProviders: object({}),
+  listRoutes: object({ model: Type.Union([text(80), Type.Null()]), provider: Type.Union([text(80), Type.Null()]) }),
+  setProviderKey: object({ account: text(80), key: text(4_096) }),
+  dropProviderKey: object({ account: text(80) }),
+  listJobs: object({
+    provider: text(80),
+    routes: Type.Array(object({ endpoint: text(500), options: Type.Record(Type.String(), Type.Unknown()) }), { maxItems: 200 }),
+    sinceMs: Type.Integer({ minimum: 0 }),
+  }),
+  checkRoute: object({ id: text(200) }),
+  switchRoute: object({ id: text(200), reason: Type.Union([text(500), Type.Null()]) }),
   showCredits: object({ accountId: text(80), last: Type.Integer({ minimum: 0, maximum: 1000 }) }),
 } satisfies Record<keyof Office, TSchema>;
 

@@ -5,12 +5,38 @@ import { systemClock } from "../clock.ts";
 import type { Settings } from "../config.ts";
 import type { OfficeDeed } from "../deeds.ts";
 import { DirectoryInUse } from "../store/sqlite/faults.ts";
+import type { Store } from "../store/store.ts";
 import { askAbout, officeOverSocket } from "./control-client.ts";
 import { type Office, openOffice } from "./office.ts";
 
 /** A service that is starting owns the directory before its socket is there; this is how long a command waits for it. */
 const STARTING_MS = 5000;
 const ASK_AGAIN_MS = 100;
+
+/** Providers and routes as they would be if the service started now. */
+const marketOf = async (settings: Settings, store: Store) => {
+  const [{ openMarket }, { catalogueOf, dialectsOf }, { openProviders, providerFacts }, { openVault }, { withKeys }] =
+    await Promise.all([
+      import("../market.ts"),
+      import("../offer.ts"),
+      import("../providers/providers.ts"),
+      import("../vault.ts"),
+      import("../provider-keys.ts"),
+    ]);
+  const simulated = (await store.mode()) === "test";
+  const market = openMarket({
+    ...{ settings, simulated, facts: providerFacts(dialectsOf(settings)) },
+    ...{ catalogue: () => catalogueOf(settings, simulated), reads: store },
+  });
+  const vault = openVault(settings.data.dir);
+  const providers = async () => {
+    const kept = simulated ? [] : await store.providerKeys();
+    const { providers: withKey } = withKeys(settings, kept, vault);
+    const isOwned = async (provider: string, jobId: string) => (await store.jobOwner(provider, jobId)) !== undefined;
+    return openProviders({ settings: withKey, dialects: dialectsOf(settings), isOwned });
+  };
+  return { market, vault, providers, rekeyed: () => undefined };
+};
 
 /** What may become of a directory without a database: nothing (it is refused), or a new one for money or for the simulator. */
 export type Birth = { create: "live" | "test"; note: (line: string) => void } | null;
@@ -20,11 +46,11 @@ export type Birth = { create: "live" | "test"; note: (line: string) => void } | 
  * @throws DirectoryInUse when another process owns it and does not answer, DirectoryUnusable, and what `work` throws.
  */
 export const withOffice = async <T>(
-  data: Settings["data"],
+  settings: Settings,
   work: (office: Office) => Promise<T>,
   birth: Birth = null,
 ): Promise<T> => {
-  const { dir } = data;
+  const { dir, network_disk: allowNetworkDisk } = settings.data;
   const { openSqliteStore } = await import("../store/sqlite/client.ts");
   const { DATABASE_FILE } = await import("../store/sqlite/open.ts");
   const endMs = performance.now() + STARTING_MS;
@@ -35,7 +61,7 @@ export const withOffice = async <T>(
       // A directory that exists keeps the mode it was made with.
       const store = await openSqliteStore({
         dir,
-        allowNetworkDisk: data.network_disk,
+        allowNetworkDisk,
         ...(isNew && birth ? { mode: birth.create } : { requireExisting: true }),
       });
       try {
@@ -49,6 +75,7 @@ export const withOffice = async <T>(
           },
           mode: await store.mode(),
           clock: systemClock(await store.lastSeenMs()),
+          ...(await marketOf(settings, store)),
         });
         return await work(office);
       } finally {

@@ -5,6 +5,7 @@ import { hashApiKey, newApiKey } from "../ids.ts";
 import type { AccountRow, KeyRow, MovementRow, StoreReads } from "../store/store.ts";
 import type { Credits, KeyScope } from "../terms.ts";
 import { CommandFault, EXITS } from "./exits.ts";
+import { openProviderOffice, type ProviderOffice, type ProviderOfficeParts } from "./provider-office.ts";
 import { idFor } from "./reference.ts";
 
 export type CreatedAccount = { id: string; name: string; availableCredits: Credits };
@@ -35,7 +36,7 @@ export type Office = {
   /** Takes back a refunded or disputed purchase: at most what is available; a rest is owed and pauses the account. */
   takeCredits(ask: { reference: string; accountId: string; credits: Credits; note: string }): Promise<Credited>;
   showCredits(ask: { accountId: string; last: number }): Promise<Statement>;
-};
+} & ProviderOffice;
 
 export type OfficeParts = {
   reads: StoreReads;
@@ -43,7 +44,7 @@ export type OfficeParts = {
   /** Decides whether keys begin with `gr_test_` or `gr_live_`. */
   mode: "test" | "live";
   clock: Clock;
-};
+} & Omit<ProviderOfficeParts, "post" | "clock">;
 
 /** How much of a key is kept to recognise it by: the prefix and four characters. */
 const SHOWN_CHARS = 12;
@@ -65,7 +66,7 @@ export const lastMovements = async (reads: StoreReads, accountId: string, limit:
   (await reads.movements(accountId, null, limit)).reverse();
 
 /** Opens the office over a store, whoever carries out its deeds: the running service's ledger or the store itself. */
-export const openOffice = ({ reads, post, mode, clock }: OfficeParts): Office => {
+export const openOffice = ({ reads, post, mode, clock, ...market }: OfficeParts): Office => {
   const accountOf = async (id: string): Promise<AccountRow> =>
     (await reads.account(id)) ?? missing("account", id, "genrouter accounts list");
 
@@ -89,6 +90,7 @@ export const openOffice = ({ reads, post, mode, clock }: OfficeParts): Office =>
   };
 
   return {
+    ...openProviderOffice({ ...market, post, clock }),
     createAccount: async ({ reference, name, creditCredits }) => {
       const id = idFor("acc", reference);
       if (!(await reads.account(id))) done(await post({ deed: "create-account", id, name, atMs: clock.nowMs() }));

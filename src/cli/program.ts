@@ -7,7 +7,10 @@ import { addGenerate } from "./commands/generate.ts";
 import { addKeys } from "./commands/keys.ts";
 import { addModels } from "./commands/models.ts";
 import { addOrphans } from "./commands/orphans.ts";
+import { addProviders } from "./commands/providers.ts";
+import { addReconcile } from "./commands/reconcile.ts";
 import { addResults } from "./commands/results.ts";
+import { addRoutes } from "./commands/routes.ts";
 import { addServe } from "./commands/serve.ts";
 import { addSimulator } from "./commands/simulator.ts";
 import { addTorture } from "./commands/torture.ts";
@@ -23,6 +26,8 @@ const ADDITIONS = [
   addAccounts,
   addKeys,
   addCredits,
+  addProviders,
+  addRoutes,
   addModels,
   addExplain,
   addGenerate,
@@ -30,6 +35,7 @@ const ADDITIONS = [
   addTrace,
   addVerify,
   addOrphans,
+  addReconcile,
   addSimulator,
   addTorture,
 ];

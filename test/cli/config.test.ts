@@ -1,7 +1,8 @@
 // Settings that cannot be used are told by name in one line, and credentials are never repeated.
 import { expect, test } from "bun:test";
-import { BadSetting, KNOWN_PROVIDERS, readSettings } from "../../src/config.ts";
-import { PROVIDER_IDS } from "../../src/providers/providers.ts";
+import { BadSetting, readSettings, WELL_KNOWN_KEYS } from "../../src/config.ts";
+import { readDialects } from "../../src/providers/dialect/load.ts";
+import { spokenProviders } from "../../src/providers/providers.ts";
 
 const lineOf = (env: Record<string, string>): string => {
   try {
@@ -23,7 +24,6 @@ test.each<[Record<string, string>, RegExp]>([
   [{ GENROUTER_SIMULATOR__SPEED: "0" }, /^GENROUTER_SIMULATOR__SPEED: /],
   [{ GENROUTER_PROVIDERS__FAL__BASE_URL: "ftp://canary" }, /^GENROUTER_PROVIDERS__FAL__BASE_URL: /],
   [{ GENROUTER_PROVIDERS__FAL__KEYS: "canary" }, /^GENROUTER_PROVIDERS__FAL__KEYS is not a setting; known here: BASE_URL, KEY/],
-  [{ GENROUTER_PROVIDERS__NOPE__KEY: "canary" }, /^GENROUTER_PROVIDERS__NOPE is not a setting; known here: FAL, REPLICATE$/],
   [{ GENROUTER_LOG__LEVEL: "loud" }, /^GENROUTER_LOG__LEVEL: expected one of debug, info, warn, error, silent, not "loud"/],
   [{ GENROUTER_PROVIDERS__FAL__KEY: "" }, /^GENROUTER_PROVIDERS__FAL__KEY: /],
 ])("%p", (env, line) => {
@@ -39,6 +39,12 @@ test("variables of clients and of other programs are no settings", () => {
   expect(readSettings({ ...env, GENROUTER_PROVIDERS__FAL__KEY: "b" }).providers).toEqual({ fal: { key: "b" } });
 });
 
-test("the providers that can have settings are those whose dialect is spoken", () => {
-  expect([...KNOWN_PROVIDERS].sort()).toEqual([...PROVIDER_IDS].sort());
+test("every account of a built-in provider has a name under which its key is commonly kept", () => {
+  const accounts = new Set([...spokenProviders(readDialects(null)).values()].map(({ account }) => account));
+  expect(Object.keys(WELL_KNOWN_KEYS).sort()).toEqual([...accounts].sort());
+});
+
+test("a provider's id is written with underscores in a variable's name", () => {
+  const env = { GENROUTER_PROVIDERS__TOGETHER_VIDEO__BASE_URL: "http://x" };
+  expect(readSettings(env).providers).toEqual({ "together-video": { base_url: "http://x" } });
 });

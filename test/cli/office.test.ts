@@ -15,6 +15,7 @@ import { hashApiKey, isWellFormedApiKey } from "../../src/ids.ts";
 import type { Store } from "../../src/store/store.ts";
 import { openDirectory } from "../store/opened.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
+import { marketOver } from "./market.ts";
 
 afterAll(dropDirs);
 
@@ -36,6 +37,7 @@ const openWay = async (dir: string, overSocket: boolean): Promise<Way> => {
     },
     mode: "test",
     clock: systemClock(),
+    ...marketOver(store, dir),
   });
   if (!overSocket) return { store, office: here, dir, posts, close: () => store.close() };
   const closeControl = openControl(
@@ -111,6 +113,7 @@ describe.each([
       post: async (deed) => (await way.store.commit([deed]))[0] as never,
       mode: "test",
       clock: systemClock(),
+      ...marketOver(way.store, way.dir),
     });
     expect((await faultOf(direct.addCredits({ ...ask, accountId: other.id }))).message).toMatch(/already used/);
   });

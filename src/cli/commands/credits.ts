@@ -4,10 +4,10 @@ import type { MovementRow } from "../../store/store.ts";
 import { withOffice } from "../desk.ts";
 import {
   type DirFlag,
-  directoryOf,
   type JsonFlag,
   parseWhole,
   type Session,
+  settingsOf,
   withDir,
   withExamples,
   withJson,
@@ -67,7 +67,7 @@ export const addCredits = (program: Command, session: Session): void => {
           credits: parseUsd(flags.usd, "--usd"),
           note: flags.note,
         };
-        const { account, movedCredits } = await withOffice(directoryOf(session, flags), (office) =>
+        const { account, movedCredits } = await withOffice(settingsOf(session, flags), (office) =>
           name === "add" ? office.addCredits(ask) : office.takeCredits(ask),
         );
         if (flags.json) return terminal.print(JSON.stringify({ moved_usd: usdNumber(movedCredits), ...accountJson(account) }));
@@ -96,7 +96,7 @@ export const addCredits = (program: Command, session: Session): void => {
     .option("--last <n>", "how many movements, newest last", "10")
     .action(async (flags: Flags & { last: string }) => {
       const last = parseWhole(flags.last, "--last", 0, 1000);
-      const { account, movements } = await withOffice(directoryOf(session, flags), (office) =>
+      const { account, movements } = await withOffice(settingsOf(session, flags), (office) =>
         office.showCredits({ accountId: flags.account, last }),
       );
       const { balance_usd, held_usd, available_usd, charged_usd, owed_usd } = accountJson(account);

@@ -4,13 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { openHealthDesk } from "../../../actors/health-desk.ts";
-import type { Catalogue } from "../../../catalogue/load.ts";
 import { systemClock } from "../../clock.ts";
 import type { Settings } from "../../config.ts";
 import { checkInput, checkMeasured } from "../../quote/input.ts";
 import { type ConsideredRoute, type Explanation, explainPlan } from "../../quote/plan.ts";
 import { priceRoutes } from "../../quote/price.ts";
 import { DELIVERIES_KEPT, openRoutes } from "../../routes.ts";
+import type { ProviderKeyRow } from "../../store/store.ts";
 import type { JsonObject, Measured, MediaLink } from "../../terms.ts";
 import { CommandFault, EXITS, exitOfStatus } from "../exits.ts";
 import { inputOf, parseObject, withFields } from "../fields.ts";
@@ -31,40 +31,65 @@ import { parseUsd, showUsd, usdNumber } from "../usd.ts";
 type Flags = DirFlag & JsonFlag & { catalogue?: string; maxCostUsd?: string; maxWaitS?: string };
 
 /** What is known of the routes besides the catalogue: their health, how long they took, whether the simulator stands in. */
-type Known = { health: Map<string, string>; deliveries: Map<string, number[]>; simulated: boolean };
+type Known = {
+  switchedOff: Map<string, string>;
+  health: Map<string, string>;
+  deliveries: Map<string, number[]>;
+  simulated: boolean;
+  /** Accounts at providers that the directory has a key of. */
+  keys: ProviderKeyRow[];
+};
 
 /** §2.5: the default of `max_cost_usd`. */
 const MOST_COST_CREDITS = 10_000;
 
-const NOTHING_KNOWN: Known = { health: new Map(), deliveries: new Map(), simulated: false };
+const NOTHING_KNOWN: Known = { switchedOff: new Map(), health: new Map(), deliveries: new Map(), simulated: false, keys: [] };
 
 const knownOf = async (dir: string): Promise<Known> => {
   const { DATABASE_FILE } = await import("../../store/sqlite/open.ts");
   if (!(await Bun.file(join(dir, DATABASE_FILE)).exists())) return NOTHING_KNOWN;
   return withReads(dir, async (reads) => ({
+    switchedOff: new Map((await reads.switchedOff()).map(({ routeId, reason }) => [routeId, reason])),
     health: await reads.routeHealth(),
     deliveries: await reads.recentDeliveries(DELIVERIES_KEPT),
     simulated: (await reads.mode()) === "test",
+    keys: await reads.providerKeys(),
   }));
 };
 
-const loadFor = async (settings: Settings): Promise<Catalogue> => {
-  const { builtInCatalogue, loadCatalogue } = await import("../../../catalogue/load.ts");
-  return settings.catalogue.dir ? loadCatalogue(settings.catalogue.dir) : builtInCatalogue();
+/** The providers that there is a key of, the simulator's where it stands in: with no key at all, as `serve --simulate` would. */
+const keyed = async (settings: Settings, known: Known) => {
+  const [{ NOTHING_KEPT, openMarket }, { catalogueOf, dialectsOf }, { providerFacts }] = await Promise.all([
+    import("../../market.ts"),
+    import("../../offer.ts"),
+    import("../../providers/providers.ts"),
+  ]);
+  const reads = { ...NOTHING_KEPT, providerKeys: async () => known.keys };
+  const over = async (simulated: boolean) => {
+    const catalogue = catalogueOf(settings, simulated);
+    const facts = providerFacts(dialectsOf(settings));
+    const rows = await openMarket({ settings, simulated, facts, catalogue: () => catalogue, reads }).providers();
+    return { simulated, catalogue, providers: new Set(rows.filter(({ key }) => key !== null).map(({ id }) => id)) };
+  };
+  const own = await over(known.simulated);
+  return own.providers.size > 0 ? own : over(true);
 };
 
 /** Measures media the way a submission does, with a private place for what must be spooled. */
 const measure = async (settings: Settings, links: readonly MediaLink[]): Promise<Measured[]> => {
   if (links.length === 0) return [];
-  const [{ openMedia }, { readAllowed }, { openLocalFiles }] = await Promise.all([
+  const [{ openMedia }, { readAllowed }, { openLocalFiles }, { openSpool }] = await Promise.all([
     import("../../media/media.ts"),
     import("../../media/allow.ts"),
     import("../../files/local.ts"),
+    import("../../files/spool.ts"),
   ]);
   const spool = mkdtempSync(join(tmpdir(), "genrouter-explain-"));
   try {
     const media = openMedia({
       files: await openLocalFiles(spool),
+      spool: await openSpool(join(spool, "spool"), Date.now),
+      keyFor: () => ({}),
       allows: readAllowed(settings.media.allow),
       allowsResult: () => false,
       resultBytes: settings.limits.result_bytes,
@@ -82,7 +107,8 @@ const explain = async (
   maxCostCredits: number,
   maxWaitMs: number | null,
 ) => {
-  const catalogue = await loadFor(settings);
+  const known = await knownOf(settings.data.dir);
+  const { simulated, catalogue, providers } = await keyed(settings, known);
   const model = catalogue.model(modelId);
   if (!model)
     throw new CommandFault(EXITS.refused, `there is no model ${modelId} in the catalogue`, {
@@ -94,14 +120,12 @@ const explain = async (
   const measured = await measure(settings, checked.links);
   checkMeasured(model, checked, measured);
 
-  const known = await knownOf(settings.data.dir);
-  const hasKeys = Object.values(settings.providers).some(({ key }) => key !== undefined);
-  const simulated = known.simulated || !hasKeys;
   const health = openHealthDesk(systemClock(), known.health, () => undefined);
   const routes = openRoutes({
     catalogue,
     health,
-    isConfigured: (provider) => simulated || settings.providers[provider]?.key !== undefined,
+    isConfigured: (provider) => providers.has(provider),
+    switchedOff: known.switchedOff,
     watchMs: () => 0,
     seatsPerRoute: settings.limits.seats_per_route,
     deliveries: known.deliveries,

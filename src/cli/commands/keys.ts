@@ -4,7 +4,7 @@ import type { KeyRow } from "../../store/store.ts";
 import type { KeyScope } from "../../terms.ts";
 import { withOffice } from "../desk.ts";
 import { newReference } from "../reference.ts";
-import { type DirFlag, directoryOf, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
+import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
 import { table } from "../terminal.ts";
 
 type Flags = DirFlag & JsonFlag;
@@ -52,7 +52,7 @@ export const addKeys = (program: Command, session: Session): void => {
     )
     .option("--name <name>", "what to call it", "")
     .action(async (flags: Flags & { account: string; scope: KeyScope; name: string }) => {
-      const made = await withOffice(directoryOf(session, flags), (office) =>
+      const made = await withOffice(settingsOf(session, flags), (office) =>
         office.createKey({ reference: newReference("key"), accountId: flags.account, scope: flags.scope, name: flags.name }),
       );
       if (flags.json) terminal.print(JSON.stringify({ id: made.id, key: made.key, account: made.accountId, scope: made.scope }));
@@ -73,7 +73,7 @@ export const addKeys = (program: Command, session: Session): void => {
     .description("list keys by their first characters")
     .option("--account <id>", "only this account's")
     .action(async (flags: Flags & { account?: string }) => {
-      const rows = await withOffice(directoryOf(session, flags), (office) =>
+      const rows = await withOffice(settingsOf(session, flags), (office) =>
         office.listKeys({ accountId: flags.account ?? null }),
       );
       if (flags.json) terminal.print(JSON.stringify(rows.map(keyJson)));
@@ -86,7 +86,7 @@ export const addKeys = (program: Command, session: Session): void => {
     .command("revoke <id>")
     .description("refuse a key from now on; generations it submitted go on")
     .action(async (id: string, flags: Flags) => {
-      const row = await withOffice(directoryOf(session, flags), (office) => office.revokeKey({ id }));
+      const row = await withOffice(settingsOf(session, flags), (office) => office.revokeKey({ id }));
       if (flags.json) terminal.print(JSON.stringify(keyJson(row)));
       else for (const line of keyLines([row])) terminal.print(line);
     });

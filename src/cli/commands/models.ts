@@ -7,6 +7,7 @@ import {
   interruptible,
   type JsonFlag,
   type Session,
+  settingsOf,
   withClient,
   withExamples,
   withJson,
@@ -24,18 +25,38 @@ const priceText = (model: ModelResource): string => {
   return `$${dollars(least)}${most === least ? "" : `–${dollars(most)}`} per ${(model.price?.unit ?? "generation").replaceAll("_", " ")}`;
 };
 
+const showAll = async (session: Session, flags: ClientFlags & JsonFlag): Promise<void> => {
+  const { terminal } = session;
+  const { listAll } = await import("./models-all.ts");
+  const list = await listAll(settingsOf(session, flags));
+  if (flags.json) return terminal.print(JSON.stringify(list));
+  const rows = list.map(({ id, kind, routes }) => {
+    const up = routes.filter(({ available }) => available);
+    return [id, kind, `${up.length} of ${routes.length}`, up.map(({ provider }) => provider).join(", ")];
+  });
+  for (const line of table(["MODEL", "KIND", "ROUTES", "CAN RUN AT"], rows)) terminal.print(line);
+};
+
 export const addModels = (program: Command, session: Session): void => {
   const { terminal } = session;
   const models = program
     .command("models")
     .description("list the models that can be generated with at this moment")
-    .action(async (flags: ClientFlags & JsonFlag) =>
+    .option("--all", "every model of the catalogue, whether it can run or not, with its routes; no service is asked")
+    .action(async (flags: ClientFlags & JsonFlag & { all?: true }) =>
       interruptible(async (signal) => {
+        if (flags.all) return showAll(session, flags);
         const list = await (await clientOf(session, flags, signal)).models();
         if (flags.json) return terminal.print(JSON.stringify(list));
         const rows = list.map((model) => [model.id, model.kind ?? "", priceText(model), (model.tasks ?? []).join(", ")]);
         for (const line of table(["MODEL", "KIND", "PRICE", "TASKS"], rows)) terminal.print(line);
       }),
     );
-  withExamples(withJson(withClient(models)), "models", "models --json | jq -r '.[].id'", "models --url https://api.example.com");
+  withExamples(
+    withJson(withClient(models)),
+    "models",
+    "models --json | jq -r '.[].id'",
+    "models --all --json",
+    "models --url https://api.example.com",
+  );
 };

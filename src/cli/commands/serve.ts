@@ -4,7 +4,7 @@ import { lookup } from "node:dns/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { systemClock } from "../../clock.ts";
-import { BadSetting, KNOWN_PROVIDERS, readSettings, type Settings, WELL_KNOWN_KEYS } from "../../config.ts";
+import { BadSetting, readSettings, type Settings, WELL_KNOWN_KEYS } from "../../config.ts";
 import { type Log, openLog } from "../../events.ts";
 import type { Service } from "../../hall.ts";
 import { requestIdOf } from "../../http/answer.ts";
@@ -34,7 +34,7 @@ export const serveSettings = (env: Record<string, string | undefined>, flags: Fl
     ...(flags.data === undefined ? {} : { data: { dir: flags.data } }),
     ...(flags.catalogue === undefined ? {} : { catalogue: { dir: flags.catalogue } }),
   });
-  const hasKey = KNOWN_PROVIDERS.some((id) => settings.providers[id]?.key !== undefined);
+  const hasKey = Object.values(settings.providers).some(({ key }) => key !== undefined);
   if (!flags.simulate && !hasKey)
     throw new BadSetting(
       `no provider has a key; set GENROUTER_PROVIDERS__FAL__KEY (or ${Object.values(WELL_KNOWN_KEYS).join(", ")}), or start with --simulate`,
@@ -162,6 +162,8 @@ export const addServe = (program: Command, session: Session): void => {
         post: service.post,
         mode: service.mode,
         clock: systemClock(await service.reads.lastSeenMs()),
+        ...{ market: service.market, vault: service.vault, rekeyed: service.rekeyed },
+        providers: () => Promise.resolve(service.providers),
       });
       const about = { url: service.url, mode: service.mode, version: VERSION, pid: process.pid };
       const closeControl = openControl(settings.data.dir, office, about, log, service.figures);

@@ -1,0 +1,50 @@
+// `genrouter models --all`: every model of the catalogue, whether it can run or not, with its routes and why one cannot be used.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { type ModelEntry, modelEntry } from "../../../catalogue/entry.ts";
+import type { Settings } from "../../config.ts";
+import { type MarketParts, NOTHING_KEPT, openMarket, type RouteRow } from "../../market.ts";
+import { withReads } from "../reads.ts";
+
+/** `reason` is null for a route that can be used. */
+export type ListedRoute = { id: string; provider: string; available: boolean; reason: string | null };
+export type ListedModel = ModelEntry & { routes: ListedRoute[] };
+
+const reasonOf = ({ state, reason, untilMs }: RouteRow): string | null => {
+  switch (state) {
+    case "up":
+      return null;
+    case "off":
+      return `switched off: ${reason}`;
+    case "no key":
+      return "there is no key of its provider";
+    case "down":
+      return `down after failures${untilMs === null ? "" : `, tried again at ${new Date(untilMs).toISOString()}`}`;
+  }
+};
+
+/** What the catalogue of these settings has; a data directory adds what the operator and the routes' health say. */
+export const listAll = async (settings: Settings): Promise<ListedModel[]> => {
+  const [{ catalogueOf, dialectsOf, wholeCatalogue }, { providerFacts }, { DATABASE_FILE }] = await Promise.all([
+    import("../../offer.ts"),
+    import("../../providers/providers.ts"),
+    import("../../store/sqlite/open.ts"),
+  ]);
+  const facts = providerFacts(dialectsOf(settings));
+  const rowsOver = (simulated: boolean, reads: MarketParts["reads"]) =>
+    openMarket({ settings, simulated, facts, catalogue: () => catalogueOf(settings, simulated), reads }).routes();
+  const { dir } = settings.data;
+  const rows = existsSync(join(dir, DATABASE_FILE))
+    ? await withReads(dir, async (reads) => rowsOver((await reads.mode()) === "test", reads))
+    : await rowsOver(false, NOTHING_KEPT);
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  const isConfigured = (routeId: string) => !["no key", "off"].includes(byId.get(routeId)?.state ?? "no key");
+  return wholeCatalogue(settings).models.map((model) => ({
+    ...modelEntry(model, isConfigured),
+    routes: model.routes.map(({ id, provider }): ListedRoute => {
+      const row = byId.get(id);
+      if (!row) return { id, provider, available: false, reason: "only the simulator runs it" };
+      return { id, provider, available: row.state === "up", reason: reasonOf(row) };
+    }),
+  }));
+};

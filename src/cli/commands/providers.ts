@@ -1,0 +1,85 @@
+// `genrouter providers`: which providers there are, whose key there is, and keys that are kept sealed in the data directory.
+import { readFileSync } from "node:fs";
+import type { Command } from "commander";
+import type { ProviderRow } from "../../market.ts";
+import { withOffice } from "../desk.ts";
+import { CommandFault, EXITS } from "../exits.ts";
+import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
+import { table } from "../terminal.ts";
+
+type Flags = DirFlag & JsonFlag;
+
+const sourceText = ({ key }: ProviderRow): string => {
+  if (key === null) return "none";
+  if (key.from === "vault") return `kept here (${key.id})`;
+  return key.from === "file" ? `file ${key.path}` : "settings";
+};
+const rowJson = ({ id, account, name, recovery, isAsked, key, routes, up }: ProviderRow) => ({
+  ...{ id, account, name, recovery, answers: isAsked ? "later" : "at once", routes, routes_up: up },
+  key:
+    key === null
+      ? null
+      : { from: key.from, ...(key.from === "vault" ? { id: key.id, set_at: new Date(key.setAtMs).toISOString() } : {}) },
+});
+
+/** From a file, or from standard input: a key among the words of a command would be in the shell's history. */
+const readKey = async (session: Session, account: string, file: string | undefined): Promise<string> => {
+  if (file !== undefined)
+    try {
+      return readFileSync(file, "utf8").trim();
+    } catch (fault) {
+      throw new CommandFault(EXITS.usage, `--file: ${fault instanceof Error ? fault.message : fault}`, { code: "bad_flag" });
+    }
+  if (process.stdin.isTTY) session.terminal.note(`paste the key of ${account} and press Ctrl-D; it is not shown again`);
+  return (await Bun.stdin.text()).trim();
+};
+
+export const addProviders = (program: Command, session: Session): void => {
+  const { terminal } = session;
+  const providers = withExamples(
+    program.command("providers").description("list providers, and keep their keys"),
+    "providers list",
+    "providers set-key fal < fal.key",
+  );
+
+  const list = providers
+    .command("list")
+    .description("every provider that is spoken here: where its key comes from, how a lost job is found, how many routes are up")
+    .action(async (flags: Flags) => {
+      const rows = await withOffice(settingsOf(session, flags), (office) => office.listProviders({}));
+      if (flags.json) return terminal.print(JSON.stringify(rows.map(rowJson)));
+      const cells = rows.map((row) => [row.id, row.name, sourceText(row), row.recovery, String(row.up), String(row.routes)]);
+      for (const line of table(["ID", "NAME", "KEY", "LOST JOBS", "UP", "ROUTES"], cells, [4, 5])) terminal.print(line);
+    });
+  withExamples(withJson(withDir(list)), "providers list", "providers list --json | jq -r '.[] | select(.key) | .id'");
+
+  const setKey = providers
+    .command("set-key <account>")
+    .description("keep a provider's key, sealed; a running service uses it at once, and a key that was kept is replaced")
+    .option("--file <path>", "read the key from a file instead of standard input")
+    .action(async (account: string, flags: Flags & { file?: string }) => {
+      const key = await readKey(session, account, flags.file);
+      const made = await withOffice(settingsOf(session, flags), (office) => office.setProviderKey({ account, key }), {
+        create: "live",
+        note: terminal.note,
+      });
+      if (flags.json) return terminal.print(JSON.stringify({ account: made.account, id: made.id, in_use: !made.isShadowed }));
+      terminal.print(`key ${made.id} of ${made.account} is kept`);
+      if (made.isShadowed)
+        terminal.warn("the settings (environment or file) have a key of this provider too; theirs goes before it");
+    });
+  withExamples(
+    withJson(withDir(setKey)),
+    "providers set-key fal < fal.key",
+    "providers set-key replicate --file /run/secrets/replicate",
+  );
+
+  const dropKey = providers
+    .command("drop-key <account>")
+    .description("forget a key that is kept; its routes go out of use unless the settings have another")
+    .action(async (account: string, flags: Flags) => {
+      const dropped = await withOffice(settingsOf(session, flags), (office) => office.dropProviderKey({ account }));
+      terminal.print(flags.json ? JSON.stringify(dropped) : `the key of ${dropped.account} is forgotten`);
+    });
+  withExamples(withJson(withDir(dropKey)), "providers drop-key fal");
+};

@@ -1,0 +1,100 @@
+// `genrouter reconcile`: a provider's own list of jobs beside our attempts, and what only one of the two has, with amounts.
+import type { Command } from "commander";
+import { EDGE_MS, type Reconciled, reconcile, type Stranger } from "../../reconcile.ts";
+import type { SentRow } from "../../store/store.ts";
+import type { Credits } from "../../terms.ts";
+import { withOffice } from "../desk.ts";
+import { EXITS } from "../exits.ts";
+import { withReads } from "../reads.ts";
+import { type DirFlag, dirOf, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
+import { sinceMs } from "../since.ts";
+import { table } from "../terminal.ts";
+import { showUsd, usdNumber } from "../usd.ts";
+
+type Flags = DirFlag & JsonFlag & { since: string };
+
+const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+const sumOf = (rows: readonly SentRow[]): Credits => rows.reduce((sum, { priceCredits }) => sum + priceCredits, 0);
+/** What may have been paid for nothing: jobs that no attempt has but that carry the reference of one, and those nobody can find. */
+const atMostLost = ({ strangers, untold }: Reconciled): Credits => sumOf([...strangers.flatMap(({ of }) => of ?? []), ...untold]);
+
+const sentJson = (row: SentRow) => ({
+  ...{ generation_id: row.generationId, attempt: row.n, account_id: row.accountId, route_id: row.routeId, ref: row.ref },
+  ...{ job_id: row.jobId, state: row.state, sent_at: iso(row.sentAtMs), price_usd: usdNumber(row.priceCredits) },
+});
+const strangerJson = ({ jobId, madeAtMs, of }: Stranger) => ({
+  ...{ job_id: jobId, made_at: iso(madeAtMs) },
+  attempt: of === null ? null : sentJson(of),
+});
+
+const linesOf = ({ strangers, missing, untold }: Reconciled, provider: string): string[] => {
+  const time = (ms: number | null) => iso(ms)?.slice(0, 19).replace("T", " ") ?? "";
+  const sent = (row: SentRow) => [
+    row.generationId,
+    String(row.n),
+    showUsd(row.priceCredits),
+    time(row.sentAtMs),
+    row.jobId ?? row.ref,
+    row.state,
+  ];
+  const HEAD = ["GENERATION", "N", "USD", "SENT", "JOB OR REFERENCE", "STATE"];
+  const lines: string[] = [];
+  if (strangers.length > 0)
+    lines.push(
+      `at ${provider}, and no attempt has it:`,
+      ...table(
+        ["JOB", "MADE", "USD", "OF"],
+        strangers.map(({ jobId, madeAtMs, of }) => [
+          ...[jobId, time(madeAtMs), of === null ? "?" : showUsd(of.priceCredits)],
+          of === null
+            ? "nobody here: it was made with the same key by something else"
+            : `${of.generationId} ${of.n} (${of.state})`,
+        ]),
+        [2],
+      ),
+      "",
+    );
+  if (missing.length > 0)
+    lines.push(`an attempt has it, and ${provider} does not list it:`, ...table(HEAD, missing.map(sent), [1, 2]), "");
+  if (untold.length > 0) lines.push(`sent, and no job of it is known to either:`, ...table(HEAD, untold.map(sent), [1, 2]), "");
+  return lines;
+};
+
+export const addReconcile = (program: Command, session: Session): void => {
+  const { terminal } = session;
+  const command = program
+    .command("reconcile <provider>")
+    .description("hold a provider's own list of jobs against our attempts: what only one of the two has, with amounts (operator)")
+    .option("--since <time>", "from then on: 90m, 24h, 7d, or a date like 2026-10-19", "24h")
+    .action(async (provider: string, flags: Flags) => {
+      const untilMs = Date.now();
+      const fromMs = sinceMs(flags.since, untilMs);
+      terminal.note(`reading the list of ${provider} …`);
+      const settings = settingsOf(session, flags);
+      const sent = await withReads(dirOf(session, flags), (reads) => reads.sentTo(provider, fromMs - EDGE_MS));
+      const routes = [
+        ...new Map(sent.map(({ endpoint, options }) => [JSON.stringify([endpoint, options]), { endpoint, options }])).values(),
+      ];
+      const list = await withOffice(settings, (office) => office.listJobs({ provider, routes, sinceMs: fromMs }));
+      const reachesMs = list.reachesMs === 0 ? fromMs : Math.max(fromMs, untilMs - list.reachesMs);
+      const found = reconcile(list.jobs, sent, { sinceMs: reachesMs, untilMs });
+      const isClean = found.strangers.length + found.missing.length + found.untold.length === 0;
+      session.exit = isClean ? EXITS.ok : EXITS.failure;
+      if (flags.json)
+        return terminal.print(
+          JSON.stringify({
+            ...{ provider, since: iso(reachesMs), until: iso(untilMs), listed: list.jobs.length, matched: found.matched },
+            at_provider_only: found.strangers.map(strangerJson),
+            here_only: found.missing.map(sentJson),
+            unknown: found.untold.map(sentJson),
+            at_most_lost_usd: usdNumber(atMostLost(found)),
+          }),
+        );
+      if (reachesMs > fromMs) terminal.note(`the list of ${provider} reaches back to ${iso(reachesMs)} only`);
+      for (const line of linesOf(found, provider)) terminal.print(line);
+      terminal.print(
+        `${list.jobs.length} jobs listed, ${found.matched} of them ours; at most ${showUsd(atMostLost(found))} lost at route prices`,
+      );
+    });
+  withExamples(withJson(withDir(command)), "reconcile fal", "reconcile modelark --since 7d --json | jq '.at_provider_only'");
+};

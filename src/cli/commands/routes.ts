@@ -1,0 +1,87 @@
+// `genrouter routes`: every route with its state, and the operator's switch for each.
+import type { Command } from "commander";
+import type { RouteRow } from "../../market.ts";
+import { withOffice } from "../desk.ts";
+import { EXITS } from "../exits.ts";
+import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
+import { table } from "../terminal.ts";
+
+type Flags = DirFlag & JsonFlag;
+
+const time = (ms: number) => new Date(ms).toISOString();
+const stateText = ({ state, reason, untilMs }: RouteRow): string => {
+  if (state === "off") return `off: ${reason}`;
+  if (state !== "down" || untilMs === null) return state;
+  return `down until ${time(untilMs).slice(11, 19)}${reason === null ? "" : `, ${reason}`}`;
+};
+const rowJson = ({ id, model, provider, endpoint, state, reason, untilMs }: RouteRow) => ({
+  ...{ id, model, provider, endpoint, state: state.replace(" ", "_"), reason },
+  until: untilMs === null ? null : time(untilMs),
+});
+const lines = (rows: readonly RouteRow[]): string[] =>
+  table(
+    ["ROUTE", "PROVIDER", "ENDPOINT", "STATE"],
+    rows.map((row) => [row.id, row.provider, row.endpoint, stateText(row)]),
+  );
+
+export const addRoutes = (program: Command, session: Session): void => {
+  const { terminal } = session;
+  const tell = (rows: readonly RouteRow[], json: boolean) => {
+    for (const line of lines(rows)) if (!json) terminal.print(line);
+  };
+  const routes = withExamples(
+    program.command("routes").description("list routes, switch them off and on"),
+    "routes list --model vidmodel-2.0",
+    'routes disable vidmodel-2.0/fal --reason "too dear since Monday"',
+  );
+
+  const list = routes
+    .command("list")
+    .description("every route of the catalogue: up, down by its health, off by you, or without a key")
+    .option("--model <id>", "only this model's")
+    .option("--provider <id>", "only this provider's")
+    .action(async (flags: Flags & { model?: string; provider?: string }) => {
+      const ask = { model: flags.model ?? null, provider: flags.provider ?? null };
+      const rows = await withOffice(settingsOf(session, flags), (office) => office.listRoutes(ask));
+      if (flags.json) return terminal.print(JSON.stringify(rows.map(rowJson)));
+      if (rows.length === 0) return terminal.note("no such routes; genrouter models --all lists the models");
+      tell(rows, false);
+    });
+  withExamples(withJson(withDir(list)), "routes list", "routes list --provider fal --json");
+
+  const tryOut = routes
+    .command("test <id>")
+    .description("whether the route's provider takes your key, found out without buying anything where it can be")
+    .action(async (id: string, flags: Flags) => {
+      const { provider, check, costs } = await withOffice(settingsOf(session, flags), (office) => office.checkRoute({ id }));
+      session.exit = check.kind === "works" ? EXITS.ok : EXITS.failure;
+      const detail =
+        check.kind === "refused" ? `${check.failure.class}: ${check.failure.detail}` : "detail" in check ? check.detail : null;
+      if (flags.json) return terminal.print(JSON.stringify({ id, provider, result: check.kind, detail, costs_at_least: costs }));
+      if (check.kind === "works")
+        return terminal.print(`${terminal.paint("green", "✔")} ${provider} takes the key: ${detail}; nothing was bought`);
+      if (check.kind === "refused") return terminal.print(`${terminal.paint("red", "✘")} ${provider} refuses: ${detail}`);
+      if (check.kind === "unclear") return terminal.print(`? ${provider} did not say: ${detail}; try again`);
+      terminal.print(`${provider} has nothing that can be asked for nothing: a generation costs at least ${costs} there.`);
+      terminal.print("to try it for that, switch the model's other routes off and send one with genrouter generate");
+    });
+  withExamples(withJson(withDir(tryOut)), "routes test vidmodel-2.0/fal", "routes test flux-2-pro/bfl --json");
+
+  const turn = (name: "disable" | "enable", description: string) => {
+    const command = routes.command(`${name} <id>`).description(description);
+    if (name === "disable")
+      command.option("--reason <text>", "why; shown to whoever lists routes", "switched off by the operator");
+    command.action(async (id: string, flags: Flags & { reason?: string }) => {
+      const reason = name === "disable" ? (flags.reason ?? null) : null;
+      const row = await withOffice(settingsOf(session, flags), (office) => office.switchRoute({ id, reason }));
+      if (flags.json) terminal.print(JSON.stringify(rowJson(row)));
+      tell([row], flags.json === true);
+    });
+    return withJson(withDir(command));
+  };
+  withExamples(
+    turn("disable", "take a route out of every plan from now on; attempts under way on it go on"),
+    'routes disable vidmodel-2.0/fal --reason "too dear since Monday"',
+  );
+  withExamples(turn("enable", "use a route again"), "routes enable vidmodel-2.0/fal");
+};

@@ -1,0 +1,142 @@
+// The part of the office that is about providers and routes: keys, switches, and what there is.
+import type { Clock } from "../clock.ts";
+import type { OfficeDeed, OfficeOutcome } from "../deeds.ts";
+import type { Market, ProviderRow, RouteRow } from "../market.ts";
+import { usableKey } from "../providers/desk.ts";
+import type { CheckOutcome, ListedJob, ListedRoute, Providers } from "../providers/provider.ts";
+import type { Vault } from "../vault.ts";
+import { CommandFault, EXITS } from "./exits.ts";
+
+/** `costs`: what the provider takes for the least that can be asked, in words. */
+export type CheckedRoute = { id: string; provider: string; check: CheckOutcome; costs: string };
+/** `reachesMs`: how far back the provider's lists go. */
+export type JobList = { jobs: ListedJob[]; reachesMs: number };
+/** `isShadowed`: the settings have a key too, and theirs goes before it. */
+export type KeptKey = { account: string; id: string; isShadowed: boolean };
+
+export type ProviderOffice = {
+  listProviders(ask: Record<string, never>): Promise<ProviderRow[]>;
+  listRoutes(ask: { model: string | null; provider: string | null }): Promise<RouteRow[]>;
+  /** The key is sealed before it is written, and never told again. One that is kept already is replaced. */
+  setProviderKey(ask: { account: string; key: string }): Promise<KeptKey>;
+  dropProviderKey(ask: { account: string }): Promise<{ account: string }>;
+  /** What the provider's own lists have since a time, for its routes of the catalogue and these besides. */
+  listJobs(ask: { provider: string; routes: ListedRoute[]; sinceMs: number }): Promise<JobList>;
+  /** Whether the route's provider takes our key, without buying anything; and what a try would cost. */
+  checkRoute(ask: { id: string }): Promise<CheckedRoute>;
+  /** Off for a reason, or on again (null). */
+  switchRoute(ask: { id: string; reason: string | null }): Promise<RouteRow>;
+};
+
+export type ProviderOfficeParts = {
+  market: Market;
+  vault: Vault;
+  /** With the keys that there are. @throws BadSetting for one that cannot be read */
+  providers: () => Promise<Pick<Providers, "configured" | "list" | "traits" | "check">>;
+  /** Told when a kept key was set or taken away (undefined), so that it is in use at once. */
+  rekeyed: (account: string, key: string | undefined) => void;
+  post: (deed: OfficeDeed) => Promise<OfficeOutcome>;
+  clock: Clock;
+};
+
+const done = (outcome: OfficeOutcome): void => {
+  if (outcome.kind === "refused") throw new CommandFault(EXITS.refused, outcome.reason, { code: "refused" });
+};
+
+const LISTING_MS = 600_000;
+const CHECK_MS = 20_000;
+
+const noKey = (account: string) =>
+  new CommandFault(EXITS.refused, `there is no key of ${account}`, {
+    fix: `genrouter providers set-key ${account}`,
+    code: "no_key",
+  });
+
+export const openProviderOffice = (parts: ProviderOfficeParts): ProviderOffice => {
+  const { market, vault, rekeyed, post, clock } = parts;
+  const accountOf = async (account: string): Promise<ProviderRow> => {
+    const rows = await market.providers();
+    const known = rows.find((row) => row.account === account);
+    if (known) return known;
+    throw new CommandFault(EXITS.notFound, `there is no provider account ${account}`, {
+      fix: `there are ${[...new Set(rows.map((row) => row.account))].join(", ")}`,
+      code: "not_found",
+    });
+  };
+  const routeOf = async (id: string): Promise<RouteRow> => {
+    const known = (await market.routes()).find((row) => row.id === id);
+    if (known) return known;
+    throw new CommandFault(EXITS.notFound, `there is no route ${id}`, {
+      fix: "genrouter routes list shows those there are",
+      code: "not_found",
+    });
+  };
+  return {
+    listProviders: () => market.providers(),
+    listRoutes: async ({ model, provider }) =>
+      (await market.routes()).filter(
+        (row) => (model === null || row.model === model) && (provider === null || row.provider === provider),
+      ),
+    setProviderKey: async ({ account, key: text }) => {
+      const { key: source } = await accountOf(account);
+      let key: string | undefined;
+      try {
+        key = usableKey(account, text);
+      } catch {
+        key = undefined;
+      }
+      if (key === undefined)
+        throw new CommandFault(EXITS.usage, "a key is one word of printable ASCII; what was given cannot be sent", {
+          code: "bad_key",
+        });
+      const { id, sealed } = vault.seal(account, key);
+      done(await post({ deed: "set-provider-key", account, id, sealed, atMs: clock.nowMs() }));
+      const isShadowed = source !== null && source.from !== "vault";
+      if (!isShadowed) rekeyed(account, key);
+      return { account, id, isShadowed };
+    },
+    dropProviderKey: async ({ account }) => {
+      const { key: source } = await accountOf(account);
+      done(await post({ deed: "drop-provider-key", account }));
+      if (source?.from === "vault") rekeyed(account, undefined);
+      return { account };
+    },
+    listJobs: async ({ provider, routes, sinceMs }) => {
+      const known = (await market.providers()).find(({ id }) => id === provider);
+      if (!known)
+        throw new CommandFault(EXITS.notFound, `there is no provider ${provider}`, {
+          fix: "genrouter providers list shows those there are",
+          code: "not_found",
+        });
+      const providers = await parts.providers();
+      if (!providers.configured(provider)) throw noKey(known.account);
+      const asked = [...(await market.routesOf(provider)), ...routes];
+      const outcome = await providers.list(provider, asked, sinceMs, AbortSignal.timeout(LISTING_MS));
+      if (outcome.kind === "none")
+        throw new CommandFault(
+          EXITS.refused,
+          `${known.name} has no list of jobs that can be asked for; genrouter orphans lists what is open here`,
+          {
+            code: "no_list",
+          },
+        );
+      if (outcome.kind === "unclear")
+        throw new CommandFault(EXITS.tryAgain, `the list of ${known.name} could not be read whole: ${outcome.detail}`, {
+          code: "list_unread",
+        });
+      return { jobs: outcome.jobs, reachesMs: providers.traits(provider).findWindowMs };
+    },
+    checkRoute: async ({ id }) => {
+      const { provider, state } = await routeOf(id);
+      if (state === "no key") throw noKey(provider);
+      const { endpoint, options, costs } = await market.offerOf(id);
+      const check = await (await parts.providers()).check(provider, { endpoint, options }, AbortSignal.timeout(CHECK_MS));
+      return { id, provider, check, costs };
+    },
+    switchRoute: async ({ id, reason }) => {
+      await routeOf(id);
+      done(await post({ deed: "switch-route", routeId: id, reason, atMs: clock.nowMs() }));
+      return routeOf(id);
+    },
+  };
+};

@@ -1,0 +1,117 @@
+// The market as an operator sees it: every provider with where its key comes from, every route with its state.
+import type { Catalogue } from "../catalogue/load.ts";
+import type { Settings } from "./config.ts";
+import { type KeySource, sourceInSettings } from "./provider-keys.ts";
+import type { ListedRoute, Recovery } from "./providers/provider.ts";
+import type { StoreReads } from "./store/store.ts";
+import type { Failure } from "./terms.ts";
+
+/** What is said of a provider whatever the catalogue: see `providerFacts` of src/providers. */
+export type ProviderFacts = { id: string; account: string; name: string; recovery: Recovery; isAsked: boolean };
+export type ProviderRow = ProviderFacts & { key: KeySource | null; routes: number; up: number };
+export type RouteRow = {
+  id: string;
+  model: string;
+  provider: string;
+  endpoint: string;
+  state: "up" | "down" | "off" | "no key";
+  /** Why it is off, or down: in the operator's words, or the provider's. */
+  reason: string | null;
+  /** When one that is down is tried again, ms. */
+  untilMs: number | null;
+};
+export type Market = {
+  providers(): Promise<ProviderRow[]>;
+  routes(): Promise<RouteRow[]>;
+  /** How the catalogue's routes of a provider are asked for. */
+  routesOf(provider: string): Promise<ListedRoute[]>;
+  /** `costs`: what the provider takes for it at least, e.g. `0.04 USD per second`. */
+  offerOf(routeId: string): Promise<ListedRoute & { costs: string }>;
+};
+
+export type MarketParts = {
+  /** Without the keys of the vault. */
+  settings: Settings;
+  /** The providers are played: every one has a key. */
+  simulated: boolean;
+  facts: readonly ProviderFacts[];
+  catalogue: () => Catalogue;
+  reads: Pick<StoreReads, "providerKeys" | "switchedOff" | "routeHealth">;
+};
+
+/** Where no directory says anything. */
+export const NOTHING_KEPT: MarketParts["reads"] = {
+  providerKeys: async () => [],
+  switchedOff: async () => [],
+  routeHealth: async () => new Map(),
+};
+
+/** What a saved health machine says; null while its route is used. */
+const downIn = (snapshot: string | undefined): { untilMs: number; why: string | null } | null => {
+  if (snapshot === undefined) return null;
+  type Saved = { value: string; context: { openUntilMs: number }; why?: Failure | null };
+  const { value, context, why } = JSON.parse(snapshot) as Saved;
+  return value === "open" ? { untilMs: context.openUntilMs, why: why ? `${why.class}: ${why.detail}` : null } : null;
+};
+
+export const openMarket = ({ settings, simulated, facts, catalogue, reads }: MarketParts): Market => {
+  const sources = async (): Promise<Map<string, KeySource>> => {
+    const kept = new Map(
+      (await reads.providerKeys()).map(({ account, id, setAtMs }) => [account, { from: "vault", id, setAtMs } as const]),
+    );
+    return new Map(
+      [...new Set(facts.map(({ account }) => account))].flatMap((account): [string, KeySource][] => {
+        const source = simulated ? ({ from: "settings" } as const) : (sourceInSettings(settings, account) ?? kept.get(account));
+        return source === undefined ? [] : [[account, source]];
+      }),
+    );
+  };
+  const routes = async (): Promise<RouteRow[]> => {
+    const [keys, off, health] = [await sources(), await reads.switchedOff(), await reads.routeHealth()];
+    const reasons = new Map(off.map(({ routeId, reason }) => [routeId, reason]));
+    const accounts = new Map(facts.map(({ id, account }) => [id, account]));
+    return catalogue().models.flatMap((model) =>
+      model.routes.map(({ id, provider, endpoint }): RouteRow => {
+        const reason = reasons.get(id) ?? null;
+        const down = downIn(health.get(id));
+        const hasKey = settings.providers[provider]?.key !== undefined || keys.has(accounts.get(provider) ?? provider);
+        const stateOf = () => {
+          if (reason !== null) return "off";
+          if (!hasKey) return "no key";
+          return down === null ? "up" : "down";
+        };
+        return {
+          id,
+          model: model.id,
+          provider,
+          endpoint,
+          state: stateOf(),
+          reason: reason ?? down?.why ?? null,
+          untilMs: down?.untilMs ?? null,
+        };
+      }),
+    );
+  };
+  return {
+    routes,
+    routesOf: async (provider) =>
+      catalogue().models.flatMap(({ routes: all }) =>
+        all.filter((route) => route.provider === provider).map(({ endpoint, options }) => ({ endpoint, options })),
+      ),
+    offerOf: async (routeId) => {
+      const known = catalogue().route(routeId);
+      if (!known) throw new Error(`there is no route ${routeId}`);
+      const { endpoint, options, cost, rates } = known.route;
+      const least = Math.min(...(cost.length > 0 ? cost : rates).map(({ usd }) => Number(usd)));
+      return { endpoint, options, costs: `${least} USD per ${known.model.price.unit.replace("1k_", "1,000 ")}` };
+    },
+    providers: async () => {
+      const [keys, all] = [await sources(), await routes()];
+      return facts.map((one) => {
+        const own = all.filter(({ provider }) => provider === one.id);
+        const up = own.filter(({ state }) => state === "up").length;
+        return { ...one, key: keys.get(one.account) ?? null, routes: own.length, up };
+      });
+    },
+  };
+};

@@ -1,0 +1,32 @@
+// What the settings name: the providers' dialects, built in or brought by the operator, and the catalogue of models over them.
+import { builtInCatalogue, type Catalogue, catalogueOver, loadCatalogue } from "../catalogue/load.ts";
+import { BadSetting, type Settings } from "./config.ts";
+import { type Dialects, readDialects } from "./providers/dialect/load.ts";
+import { spokenProviders } from "./providers/providers.ts";
+
+/** @throws DialectsFault with every fault of every file */
+export const dialectsOf = ({ catalogue: { dir } }: Settings): Dialects => readDialects(dir === "" ? null : dir);
+
+/** Every model that the settings name, whoever runs it. @throws CatalogueFault, DialectsFault */
+export const wholeCatalogue = (settings: Settings): Catalogue => {
+  const { dir } = settings.catalogue;
+  const ids = [...spokenProviders(dialectsOf(settings)).keys()];
+  return dir === "" ? builtInCatalogue(ids) : loadCatalogue(dir, ids);
+};
+
+/** The models that a service offers: without those that only the simulator runs, unless it stands in. @throws CatalogueFault, DialectsFault */
+export const catalogueOf = (settings: Settings, simulated: boolean): Catalogue => {
+  const whole = wholeCatalogue(settings);
+  return simulated ? whole : catalogueOver(whole.models.filter((model) => !model.simulated));
+};
+
+/** @throws BadSetting for settings of a provider whose dialect nobody speaks, and whose key nobody uses */
+export const insistOnProviders = (settings: Settings, dialects: Dialects): void => {
+  const spoken = spokenProviders(dialects);
+  const known = new Set([...spoken].flatMap(([id, { account }]) => [id, account]));
+  const stranger = Object.keys(settings.providers).find((id) => !known.has(id));
+  if (stranger !== undefined)
+    throw new BadSetting(
+      `GENROUTER_PROVIDERS__${stranger.toUpperCase().replaceAll("-", "_")}: there is no such provider; there are ${[...known].sort().join(", ")}`,
+    );
+};

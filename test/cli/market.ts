@@ -1,0 +1,18 @@
+// The market and the vault that a test's office works with: the built-in providers and catalogue, over the store of the test.
+import { readSettings } from "../../src/config.ts";
+import { openMarket } from "../../src/market.ts";
+import { catalogueOf, dialectsOf } from "../../src/offer.ts";
+import { openProviders, providerFacts } from "../../src/providers/providers.ts";
+import type { Store } from "../../src/store/store.ts";
+import { openVault } from "../../src/vault.ts";
+
+/** @param dir where the vault has its master key. */
+export const marketOver = (store: Store, dir: string, env: Record<string, string> = {}) => {
+  const settings = readSettings(env);
+  const market = openMarket({
+    ...{ settings, simulated: false, facts: providerFacts(dialectsOf(settings)) },
+    ...{ catalogue: () => catalogueOf(settings, false), reads: store },
+  });
+  const providers = async () => openProviders({ settings: settings.providers, isOwned: () => Promise.resolve(false) });
+  return { market, vault: openVault(dir), providers, rekeyed: () => undefined };
+};

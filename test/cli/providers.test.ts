@@ -1,0 +1,146 @@
+// The operator's side of providers: keys that are kept sealed, routes that are switched off, and what is shown of both.
+import { Database } from "bun:sqlite";
+import { afterAll, describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { runHere } from "./captured.ts";
+import { dropDirs, freshDir } from "./fresh-dir.ts";
+
+afterAll(dropDirs);
+
+const CANARY = "canary-4f1d9c2b7a60:s3cr3t";
+
+/** A data directory with an account, and the key of one provider in a file. */
+const open = async () => {
+  const dir = join(freshDir(), "data");
+  await runHere(["accounts", "create", "--name", "acme", "--data", dir]);
+  const file = join(freshDir(), "fal.key");
+  writeFileSync(file, `${CANARY}\n`);
+  const run = async (...words: string[]) => runHere([...words, "--data", dir]);
+  const json = async (...words: string[]) => {
+    const { exit, out, err } = await run(...words, "--json");
+    if (exit !== 0) throw new Error(err);
+    return JSON.parse(out);
+  };
+  return { dir, file, run, json };
+};
+/** Every byte that the directory holds, but for the file of master keys. */
+const bytesIn = (dir: string): string =>
+  readdirSync(dir, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => readFileSync(join(entry.parentPath, entry.name), "latin1"))
+    .join("\n");
+
+type ProviderJson = { id: string; account: string; key: { from: string; id?: string } | null; routes: number; routes_up: number };
+type RouteJson = { id: string; provider: string; state: string; reason: string | null };
+
+describe("a provider's key", () => {
+  test("is kept sealed, shown by its id alone, and makes its routes usable", async () => {
+    const { dir, file, run, json } = await open();
+    const before: ProviderJson[] = await json("providers", "list");
+    expect(before.every(({ key, routes_up }) => key === null && routes_up === 0)).toBe(true);
+
+    const made = await run("providers", "set-key", "fal", "--file", file);
+    expect(made).toMatchObject({ exit: 0 });
+    expect(made.out).toMatch(/^key pk_[0-9a-f]{10} of fal is kept\n$/);
+    const fal = ((await json("providers", "list")) as ProviderJson[]).find(({ id }) => id === "fal");
+    expect(fal).toMatchObject({ account: "fal", key: { from: "vault", id: made.out.split(" ")[1] } });
+    expect(fal?.routes_up).toBe(fal?.routes ?? 0);
+    expect(fal?.routes).toBeGreaterThan(10);
+
+    for (const said of [made, await run("providers", "list"), await run("routes", "list")])
+      expect(said.out + said.err).not.toContain("s3cr3t");
+    expect(bytesIn(dir)).not.toContain("s3cr3t");
+  });
+
+  test("replaces the one that was kept, goes behind the settings' own, and can be forgotten", async () => {
+    const { dir, file, run, json } = await open();
+    const [one, two] = [
+      await run("providers", "set-key", "fal", "--file", file),
+      await run("providers", "set-key", "fal", "--file", file),
+    ];
+    expect(one.out).not.toBe(two.out);
+    const rows = new Database(join(dir, "genrouter.db"), { readonly: true }).query("SELECT account, id FROM provider_key").all();
+    expect(rows).toEqual([{ account: "fal", id: two.out.split(" ")[1] }]);
+
+    const shadowed = await runHere(["providers", "set-key", "fal", "--file", file, "--data", dir], {
+      FAL_KEY: "from-the-environment",
+    });
+    expect(shadowed.err).toContain("theirs goes before it");
+    expect(shadowed.out + shadowed.err).not.toContain("from-the-environment");
+
+    expect((await run("providers", "drop-key", "fal")).exit).toBe(0);
+    expect(((await json("providers", "list")) as ProviderJson[]).find(({ id }) => id === "fal")?.key).toBeNull();
+    expect(await run("providers", "drop-key", "fal")).toMatchObject({
+      exit: expect.any(Number),
+      err: expect.stringContaining("no key of fal"),
+    });
+  });
+
+  test("of one account opens all that the account has", async () => {
+    const { file, run, json } = await open();
+    await run("providers", "set-key", "gemini", "--file", file);
+    const with_ = ((await json("providers", "list")) as ProviderJson[]).filter(({ key }) => key !== null).map(({ id }) => id);
+    expect(with_).toEqual(["gemini", "gemini-video"]);
+  });
+
+  test("that cannot be sent, of a provider that there is not, or that is not there at all is refused in one line", async () => {
+    const { file, run, json } = await open();
+    const refusals: [words: string[], told: RegExp][] = [
+      [["providers", "set-key", "nope", "--file", file], /there is no provider account nope\n.*there are bfl, /s],
+      [["providers", "set-key", "fal", "--file", join(file, "x")], /--file: /],
+    ];
+    for (const [words, told] of refusals) {
+      const { exit, err } = await run(...words);
+      expect(exit).not.toBe(0);
+      expect(err).toMatch(told);
+      expect(err).not.toContain("s3cr3t");
+    }
+    writeFileSync(file, "two words of s3cr3t");
+    const { exit, err } = await run("providers", "set-key", "fal", "--file", file);
+    expect(exit).not.toBe(0);
+    expect(err).toContain("one word of printable ASCII");
+    expect(err).not.toContain("s3cr3t");
+    expect(((await json("providers", "list")) as ProviderJson[]).every(({ key }) => key === null)).toBe(true);
+  });
+
+  test("may stand in a file that the settings name; one that cannot be read is named", async () => {
+    const { dir, file } = await open();
+    const list = await runHere(["providers", "list", "--json", "--data", dir], { GENROUTER_PROVIDERS__FAL__KEY_FILE: file });
+    expect((JSON.parse(list.out) as ProviderJson[]).find(({ id }) => id === "fal")?.key).toMatchObject({ from: "file" });
+  });
+});
+
+describe("a route", () => {
+  test("that is switched off is shown with its reason, and can be switched on again", async () => {
+    const { file, run, json } = await open();
+    await run("providers", "set-key", "fal", "--file", file);
+    const routes: RouteJson[] = await json("routes", "list", "--provider", "fal");
+    const [{ id } = { id: "" }] = routes;
+    expect(routes.every(({ provider, state }) => provider === "fal" && state === "up")).toBe(true);
+
+    expect(await json("routes", "disable", id, "--reason", "too dear")).toMatchObject({ id, state: "off", reason: "too dear" });
+    expect((await run("routes", "list", "--provider", "fal")).out).toContain("off: too dear");
+    const listed = (await json("models", "--all")) as { routes: { id: string; available: boolean; reason: string | null }[] }[];
+    expect(listed.flatMap((model) => model.routes).find((route) => route.id === id)).toEqual({
+      ...{ id, provider: "fal", available: false, reason: "switched off: too dear" },
+    });
+
+    expect(await json("routes", "enable", id)).toMatchObject({ id, state: "up", reason: null });
+    expect((await run("routes", "disable", "no/such")).err).toContain("there is no route no/such");
+  });
+});
+
+test("models --all lists every model without a data directory, and says of each route what is missing", async () => {
+  const { exit, out } = await runHere(["models", "--all", "--json", "--data", join(freshDir(), "none")], { FAL_KEY: "x" });
+  expect(exit).toBe(0);
+  const models = JSON.parse(out) as { id: string; routes: { provider: string; available: boolean; reason: string | null }[] }[];
+  expect(models.length).toBeGreaterThan(60);
+  for (const { id, routes } of models)
+    for (const { provider, available, reason } of routes) {
+      const isSimulated = id.startsWith("sim-");
+      expect(available).toBe(provider === "fal" && !isSimulated);
+      const missing = isSimulated ? "only the simulator runs it" : "there is no key of its provider";
+      expect(reason).toBe(available ? null : missing);
+    }
+});

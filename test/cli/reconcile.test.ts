@@ -1,0 +1,105 @@
+// Reconciling: a provider's own list beside our attempts, in a running service, and what is said of each that only one of the two has.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { type Child, FROM_SOURCES, start } from "../../proof/crash/processes.ts";
+import type { ListedJob } from "../../src/providers/provider.ts";
+import { EDGE_MS, reconcile } from "../../src/reconcile.ts";
+import type { SentRow } from "../../src/store/store.ts";
+import { runHere } from "./captured.ts";
+import { dropDirs, freshDir } from "./fresh-dir.ts";
+
+afterAll(dropDirs);
+
+const NOW = Date.parse("2026-11-23T12:00:00Z");
+const HOUR = 3_600_000;
+const SPAN = { sinceMs: NOW - 24 * HOUR, untilMs: NOW };
+const sent = (row: Partial<SentRow>): SentRow => ({
+  ...{
+    generationId: "gen_1",
+    n: 1,
+    accountId: "acc_1",
+    routeId: "m/fal",
+    endpoint: "m",
+    options: {},
+    ref: "0k3v9x2m-1",
+    jobId: "job-1",
+  },
+  ...{ state: "delivered", priceCredits: 75, sentAtMs: NOW - 2 * HOUR },
+  ...row,
+});
+const listed = (job: Partial<ListedJob>): ListedJob => ({ jobId: "job-1", madeAtMs: NOW - 2 * HOUR, marks: [], ...job });
+
+describe("held against each other", () => {
+  test("a job that an attempt has is matched, also one that was sent just before the time", () => {
+    const early = sent({ sentAtMs: SPAN.sinceMs - EDGE_MS / 2 });
+    expect(reconcile([listed({})], [early], SPAN)).toEqual({ matched: 1, strangers: [], missing: [], untold: [] });
+  });
+  test("a job that no attempt has is a stranger, and its reference says whose it is", () => {
+    const lost = sent({ jobId: null, state: "lost" });
+    const strangers = [listed({ jobId: "job-2", marks: ["0k3v9x2m-1"] }), listed({ jobId: "job-3" })];
+    const found = reconcile(strangers, [lost], SPAN);
+    expect(found.strangers.map(({ jobId, of }) => [jobId, of?.ref ?? null])).toEqual([
+      ["job-2", lost.ref],
+      ["job-3", null],
+    ]);
+    expect(found).toMatchObject({ matched: 0, missing: [], untold: [] });
+  });
+  test("an attempt whose job is not listed is missing, but not at the ends of the time", () => {
+    const edges = [sent({ ref: "a-1", sentAtMs: SPAN.sinceMs + 1 }), sent({ ref: "b-1", sentAtMs: NOW - 1 })];
+    expect(reconcile([], edges, SPAN)).toMatchObject({ missing: [], untold: [] });
+    expect(reconcile([], [sent({})], SPAN).missing.map(({ ref }) => ref)).toEqual(["0k3v9x2m-1"]);
+  });
+  test("of an attempt without a job nothing is unknown that was proved not to exist", () => {
+    const rows = (["rejected", "absent", "lost", "sending"] as const).map((state) =>
+      sent({ state, jobId: null, ref: `${state}-1` }),
+    );
+    expect(reconcile([], rows, SPAN).untold.map(({ state }) => state)).toEqual(["lost", "sending"]);
+  });
+});
+
+describe("genrouter reconcile", () => {
+  const dir = freshDir();
+  let service: Child;
+  let simulatorUrl = "";
+  beforeAll(async () => {
+    service = start([...FROM_SOURCES, "serve", "--simulate", "--port", "0", "--data", dir], { GENROUTER_SIMULATOR__SPEED: "50" });
+    [, simulatorUrl = ""] = await service.hears(/simulator (http\S+)/);
+    await service.hears(/^curl /m);
+  });
+  afterAll(async () => {
+    service.kill("SIGTERM");
+    await service.ended;
+  });
+  const run = async (...words: string[]) => {
+    const { exit, out, err } = await runHere(["reconcile", ...words, "--data", dir, "--json"]);
+    return { exit, said: exit <= 1 && out !== "" ? JSON.parse(out) : err };
+  };
+
+  test("matches what was bought here, and tells what was bought elsewhere with the same key", async () => {
+    const words = ["generate", "vidmodel-2.0-fast", "--prompt", "a kite", "--duration", "4", "--data", dir, "--json"];
+    expect((await runHere([...words, "-o", `${dir}/kite.mp4`])).exit).toBe(0);
+    const bought: Record<string, number> = {};
+    for (const provider of ["fal", "replicate", "modelark"]) {
+      const { exit, said } = await run(provider);
+      expect([exit, said.at_provider_only, said.here_only, said.unknown]).toEqual([0, [], [], []]);
+      bought[provider] = said.matched;
+    }
+    expect(Object.values(bought).reduce((sum, n) => sum + n, 0)).toBe(1);
+
+    const elsewhere = await fetch(`${simulatorUrl}/replicate/v1/models/bytedance/seedance-2.0-fast/predictions`, {
+      method: "POST",
+      headers: { authorization: "Bearer s3cr3t-0123456789", "content-type": "application/json" },
+      body: JSON.stringify({ input: { prompt: "bought by hand", duration: 4 } }),
+    });
+    const { id } = (await elsewhere.json()) as { id: string };
+    const { exit, said } = await run("replicate");
+    expect(exit).toBe(1);
+    expect(said.at_provider_only).toEqual([{ job_id: id, made_at: expect.any(String), attempt: null }]);
+    expect(said.at_most_lost_usd).toBe(0);
+  });
+
+  test("says in one line of a provider that has no list, that there is not, and of a time that is none", async () => {
+    expect(await run("vidu")).toMatchObject({ said: expect.stringContaining("no list") });
+    expect(await run("nobody")).toMatchObject({ said: expect.stringContaining("there is no provider nobody") });
+    expect(await run("fal", "--since", "yesterday")).toMatchObject({ exit: 2, said: expect.stringContaining("--since") });
+  });
+});
