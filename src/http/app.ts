@@ -1,5 +1,6 @@
 // The door: every path of the service in one table, served by Elysia, and the way that each request takes through it.
 import { Elysia } from "elysia";
+import type { Callbacks } from "../callbacks.ts";
 import type { Clock } from "../clock.ts";
 import type { Settings } from "../config.ts";
 import type { Log } from "../events.ts";
@@ -20,6 +21,7 @@ import {
 } from "./answer.ts";
 import { KeyGuard } from "./auth.ts";
 import { BurstGuard } from "./burst.ts";
+import { callback, type Told } from "./callbacks.ts";
 import { content } from "./content.ts";
 import { answerFault } from "./errors.ts";
 import { poll, type RecentReads, submission } from "./generations.ts";
@@ -39,6 +41,8 @@ export type HttpParts = {
   models: Models;
   files: Files;
   links: Links;
+  callbacks: Callbacks;
+  told: Told;
   readiness: Readiness;
   /** Whether the store can be asked; until then every keyed request is answered 503 `restarting`. */
   storeOpen: () => boolean;
@@ -94,6 +98,7 @@ export const routesOf = (parts: HttpParts, guard: KeyGuard): Route[] => {
     { path: "/models.json", answers: { GET: list, OPTIONS: answerPreflight } },
     { path: "/openapi.json", answers: { GET: document, OPTIONS: answerPreflight } },
     { path: "/files/:id/:n", answers: { GET: linkedFile(links, reads, shelf, parts.storeOpen) } },
+    { path: "/callbacks/:ref/:mac", answers: { POST: callback(parts.callbacks, parts.told) } },
     { path: "/healthz", answers: { GET: aliveness } },
     { path: "/readyz", answers: { GET: readinessAnswer(parts.readiness) } },
   ];

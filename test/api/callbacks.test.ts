@@ -1,0 +1,88 @@
+// Callbacks: what a provider tells at an attempt's own address is a hint to ask it now; alone it changes nothing.
+import { afterEach, describe, expect, test } from "bun:test";
+import { builtInCatalogue } from "../../catalogue/load.ts";
+import { builtInProviders } from "../../src/providers/providers.ts";
+import type { FaultName } from "../../src/simulator/faults.ts";
+import { type House, type HouseOptions, openHouse } from "../house.ts";
+
+const PUBLIC = "https://genrouter.example";
+const CATALOGUE = builtInCatalogue(builtInProviders());
+
+let house: House;
+afterEach(() => house.close());
+
+/** A house whose time stands still, where nothing is asked by itself, and a generation whose job is there. */
+const open = async (provider: string, model: string, more: HouseOptions = {}, fault?: FaultName) => {
+  house = await openHouse({
+    ...{ factor: 0, providers: [provider], catalogue: CATALOGUE },
+    ...more,
+    env: { GENROUTER_SERVER__PUBLIC_URL: PUBLIC, ...more.env },
+  });
+  if (fault !== undefined) house.simulator.script({ fault });
+  const made = await house.submit(model, { prompt: "a kite" });
+  const seq = (await house.store.findGeneration(made.id))?.seq ?? 0;
+  const attempt = await house.eventually(async () => {
+    const found = await house.store.attempt(seq, 1);
+    return found?.state === "accepted" || (fault !== undefined && house.simulator.jobs().length > 0) ? found : undefined;
+  }, "the job");
+  const address = new RegExp(`${PUBLIC}(/callbacks/[\\w-]+/[\\w-]+)`).exec(decodeURIComponent(attempt.request ?? ""))?.[1] ?? "";
+  const tell = (path: string, body: unknown = {}) => house.ask("POST", path, { key: null, body });
+  return { id: made.id, seq, address, tell };
+};
+const pollsOf = () => house.simulator.jobs()[0]?.polls ?? 0;
+
+describe("a callback", () => {
+  for (const [provider, model] of [
+    ["fal", "vidmodel-2.0-fast"],
+    ["replicate", "vidmodel-2.0-fast"],
+    ["modelark", "vidmodel-2.0-fast"],
+    ["vidu", "vidu-q3"],
+  ] as const)
+    test(`of ${provider} makes the service ask at once, and is believed in nothing`, async () => {
+      const { id, address, tell } = await open(provider, model);
+      expect(address).not.toBe("");
+      const lie = { status: "succeeded", state: "success", request_id: "stolen", output: "https://evil.example/x.mp4" };
+      expect((await tell(address, lie)).status).toBe(200);
+      await house.eventually(() => pollsOf() === 1, "a poll");
+      expect(await house.show(id)).toMatchObject({ status: "running", output: null });
+    });
+
+  test("at an address that was not made here is not found, and nobody is asked", async () => {
+    const { address, tell } = await open("fal", "vidmodel-2.0-fast");
+    for (const path of [`${address}x`, address.slice(0, -1), address.replace("/callbacks/", "/callbacks/0"), "/callbacks/x/y"])
+      expect((await tell(path)).status).toBe(404);
+    expect((await tell(address, "no JSON")).status).toBe(200);
+    await house.eventually(() => pollsOf() > 0, "a poll");
+    expect(pollsOf()).toBe(1);
+  });
+
+  test("that asks whether the address is ours gets its word back", async () => {
+    const { address, tell } = await open("fal", "vidmodel-2.0-fast");
+    expect((await tell(address, { challenge: "say this" })).body).toEqual({ challenge: "say this" });
+  });
+
+  test("again and again within a second makes it ask once", async () => {
+    const { address, tell } = await open("fal", "vidmodel-2.0-fast");
+    for (let n = 0; n < 20; n += 1) await tell(address);
+    await house.eventually(() => pollsOf() > 0, "a poll");
+    expect(pollsOf()).toBe(1);
+  });
+});
+
+describe("a submission whose answer was lost, at a provider that cannot be asked about it", () => {
+  test("is found again by the job that a callback names, once the provider knows it", async () => {
+    const { id, seq, address, tell } = await open("vidu", "vidu-q3", {}, "drop-after");
+    house.simulator.clearScript();
+    await house.eventually(async () => (await house.show(id)).message, "that it is confirmed");
+    await tell(address, { task_id: "made-up", state: "success" });
+    const [job] = house.simulator.jobs();
+    const attempt = await house.eventually(async () => {
+      // One that comes while another is looked into is left: providers tell again.
+      await tell(address, { task_id: job?.id, state: "success" });
+      const found = await house.store.attempt(seq, 1);
+      return found?.state === "accepted" ? found : undefined;
+    }, "that it is accepted");
+    expect(attempt.job?.jobId).toBe(job?.id);
+    expect(house.simulator.jobs()).toHaveLength(1);
+  });
+});
