@@ -13,7 +13,7 @@ import type {
 } from "../src/terms.ts";
 
 /** Why a route was passed over when its turn came. */
-export type Passed = { routeId: string; reason: "removed" | "down" | "no key" };
+export type Passed = { routeId: string; reason: "removed" | "down" | "no key" | "switched off" };
 
 /** Every event carries the time it happened; the machine has no clock of its own. `n` is the attempt it is about. */
 export type GenerationEvent = { atMs: number } & (

@@ -135,6 +135,11 @@ export type CreateKeyDeed = {
 export type RevokeKeyDeed = { deed: "revoke-key"; keyId: string; atMs: number };
 /** Marks the files of a generation as deleted; the row stays. */
 export type ExpireFilesDeed = { deed: "expire-files"; seq: number; atMs: number };
+/** Keeps a provider's credential, sealed; one that is there is replaced. */
+export type SetProviderKeyDeed = { deed: "set-provider-key"; account: string; id: string; sealed: string; atMs: number };
+export type DropProviderKeyDeed = { deed: "drop-provider-key"; account: string };
+/** Switches a route off for a reason, or on again (null). */
+export type SwitchRouteDeed = { deed: "switch-route"; routeId: string; reason: string | null; atMs: number };
 /** Saves a route-health machine. */
 export type SaveRouteHealthDeed = { deed: "save-route-health"; routeId: string; snapshot: string; atMs: number };
 /** Keeps the highest time ever seen, so that time never runs backwards across a restart. */
@@ -150,6 +155,9 @@ export type OfficeDeed =
   | CreateKeyDeed
   | RevokeKeyDeed
   | ExpireFilesDeed
+  | SetProviderKeyDeed
+  | DropProviderKeyDeed
+  | SwitchRouteDeed
   | SaveRouteHealthDeed
   | BeatDeed
   | NoteRecoveryDeed;

@@ -1,6 +1,7 @@
 // The engine: ledger, supervisor, effects, routes and corridor joined into one whole that knows no sockets and no clock of its own.
 import { openHealthDesk } from "../actors/health-desk.ts";
 import { type Ledger, openLedger } from "../actors/ledger.ts";
+import { verdictOf } from "../actors/route-health.ts";
 import { Supervisor } from "../actors/supervisor.ts";
 import type { TakingUp } from "../actors/supervisor-words.ts";
 import type { Catalogue } from "../catalogue/load.ts";
@@ -12,6 +13,7 @@ import { type Effects, openEffects } from "./effects/effects.ts";
 import { retryMs } from "./effects/errands.ts";
 import type { Log } from "./events.ts";
 import type { Files } from "./files/port.ts";
+import { seqOfGenerationId } from "./ids.ts";
 import { openLate } from "./late.ts";
 import type { Media } from "./media/port.ts";
 import type { Providers } from "./providers/provider.ts";
@@ -20,6 +22,7 @@ import { openRecords, type Records } from "./records.ts";
 import { DELIVERIES_KEPT, openRoutes, type Routes } from "./routes.ts";
 import type { Store } from "./store/store.ts";
 import { type CorridorParts, type Door, openCorridor, type Submit } from "./submit.ts";
+import type { Json } from "./terms.ts";
 
 /** What the engine is joined from: the service gives it the world, the simulation a world of its own. */
 export type EngineParts = {
@@ -60,6 +63,8 @@ export type Engine = {
   life: () => Life;
   /** A generation cannot be continued by this process: readiness says so. */
   lost: (seq: number, reason: string) => void;
+  /** A provider says that there is news of the attempt of this name. */
+  hint: (ref: string, body: Json | undefined) => void;
   /** Reads what had not ended and goes on; submissions are taken from then on. */
   recover: () => Promise<void>;
   replaceCatalogue: (next: Catalogue) => void;
@@ -104,8 +109,10 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
   const records = openRecords(store);
   const attempts = openAttempts(store);
 
-  const health = openHealthDesk(clock, await store.routeHealth(), (routeId, state, snapshot) => {
-    log("route state changed", { route_id: routeId, state });
+  const health = openHealthDesk(clock, await store.routeHealth(), (routeId, state, snapshot, why) => {
+    log("route state changed", { route_id: routeId, state, ...(why ? { error_code: why.class, reason: why.detail } : {}) });
+    if (why && verdictOf(why.class) === "faulty")
+      log("route needs its operator", { route_id: routeId, error_code: why.class, reason: why.detail });
     routes.touch();
     // Only a ledger that has stopped says no, and then the process ends.
     void post({ deed: "save-route-health", routeId, snapshot, atMs: clock.nowMs() }).catch(() => undefined);
@@ -116,6 +123,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     health,
     isConfigured: (providerId) => providers.configured(providerId),
     watchMs: (providerId) => providers.traits(providerId).watchMs,
+    switchedOff: new Map((await store.switchedOff()).map(({ routeId, reason }) => [routeId, reason])),
     seatsPerRoute: limits.seats_per_route,
     deliveries: await store.recentDeliveries(DELIVERIES_KEPT),
   });
@@ -193,7 +201,10 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
       attempts.stepped(deed);
     } else if (deed.deed === "mark-attempt") attempts.forget(deed.seq, deed.change.n);
     else if (deed.deed === "expire-files") records.drop(deed.seq);
-    else if (CHANGES_CALLERS.has(deed.deed)) parts.callersChanged();
+    else if (deed.deed === "switch-route") {
+      routes.switch(deed.routeId, deed.reason);
+      supervisor.routesChanged([deed.routeId]);
+    } else if (CHANGES_CALLERS.has(deed.deed)) parts.callersChanged();
   };
 
   const door = (): Door => {
@@ -238,6 +249,11 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     post,
     readiness: readiness.answer,
     life: () => life,
+    hint: (ref, body) => {
+      const [, name = "", n = ""] = /^([0-9a-z]+)-([1-9][0-9]{0,3})$/.exec(ref) ?? [];
+      const seq = seqOfGenerationId(`gen_${name}`);
+      if (seq !== undefined && life !== "stopped") effects.hint(seq, Number(n), body);
+    },
     lost,
     recover: async () => {
       const startedAtMs = clock.nowMs();

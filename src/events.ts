@@ -18,6 +18,7 @@ export const EVENTS = {
   "attempt late": "warn",
   "provider unclear": "debug",
   "route state changed": "warn",
+  "route needs its operator": "error",
   "store full": "error",
   "store outcome unknown": "fatal",
   "effect failed": "error",

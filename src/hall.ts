@@ -1,7 +1,6 @@
 // The hall: opens the rooms, joins them, and closes them in order; the only place that knows them all.
 import { join } from "node:path";
 import { parkingOf } from "../actors/parking.ts";
-import { builtInCatalogue, type Catalogue, loadCatalogue } from "../catalogue/load.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { Settings } from "./config.ts";
 import { openCrashLoop } from "./crash-loop.ts";
@@ -10,16 +9,27 @@ import { type EmbeddedSimulator, openEmbeddedSimulator } from "./embedded-simula
 import type { Log } from "./events.ts";
 import { type Ask, type Figures, openFigures } from "./figures.ts";
 import { openLocalFiles } from "./files/local.ts";
-import { PROVIDER_IDS } from "./providers/providers.ts";
+import { openSpool } from "./files/spool.ts";
+import { type Market, openMarket } from "./market.ts";
+import { catalogueOf, dialectsOf, insistOnProviders } from "./offer.ts";
+import { withKeys } from "./provider-keys.ts";
+import type { Providers } from "./providers/provider.ts";
+import { providerFacts } from "./providers/providers.ts";
 import { joinRooms, type Rooms } from "./rooms.ts";
 import { openSqliteStore } from "./store/sqlite/client.ts";
 import type { Store } from "./store/store.ts";
+import { openVault, type Vault } from "./vault.ts";
 
 export type Service = {
   /** Where it listens, without a slash at its end. */
   url: string;
   mode: "test" | "live";
   reads: Store;
+  market: Market;
+  vault: Vault;
+  providers: Providers;
+  /** Takes another credential of a provider's account, or none, into use. */
+  rekeyed: (account: string, key: string | undefined) => void;
   /** Every write of a person or a command goes through here. */
   post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
   readiness: () => { ready: boolean; faults: string[] };
@@ -42,9 +52,6 @@ const BEAT_MS = 10_000;
 const SWEEP_MS = 60_000;
 /** A difference between the service's clock and the machine's that somebody should know of. */
 const CLOCK_JUMP_MS = 5_000;
-
-const readCatalogue = (settings: Settings): Catalogue =>
-  settings.catalogue.dir === "" ? builtInCatalogue(PROVIDER_IDS) : loadCatalogue(settings.catalogue.dir, PROVIDER_IDS);
 
 /** Calls `work` every so often until told to stop; a turn that fails is told and the next one comes all the same. */
 const repeat = (clock: Clock, everyMs: number, work: () => Promise<void>, failed: (fault: unknown) => void): (() => void) => {
@@ -69,7 +76,9 @@ export const openService = async (
   more: { simulate: boolean; log: Log; around?: (store: Store) => Store },
 ): Promise<Service> => {
   const { log, simulate, around = (store) => store } = more;
-  let catalogue = readCatalogue(settings);
+  const dialects = dialectsOf(settings);
+  insistOnProviders(settings, dialects);
+  let catalogue = catalogueOf(settings, simulate);
   const mode = simulate ? "test" : "live";
   const store = around(await openSqliteStore({ dir: settings.data.dir, mode, allowNetworkDisk: settings.data.network_disk }));
   const undo: (() => Promise<unknown>)[] = [() => store.close()];
@@ -90,13 +99,16 @@ export const openService = async (
       failed: (seq, fault) => rooms.lost(seq, fault instanceof Error ? fault.message : String(fault)),
       parkingOf,
     });
+    const vault = openVault(settings.data.dir);
     const rooms: Rooms = await joinRooms({
-      settings: simulator?.settings ?? settings,
+      settings: simulator?.settings ?? withKeys(settings, await store.providerKeys(), vault),
       clock,
       log,
       store,
       files: await openLocalFiles(join(settings.data.dir, "files")),
+      spool: await openSpool(join(settings.data.dir, "spool"), clock.nowMs),
       catalogue,
+      dialects,
       pace: simulate ? settings.simulator.speed : 1,
       takingUp: crashLoop.takingUp,
       unknownOutcome: () => end(EXIT_UNKNOWN_OUTCOME),
@@ -129,6 +141,16 @@ export const openService = async (
       url,
       mode,
       reads: store,
+      market: openMarket({
+        settings,
+        simulated: simulate,
+        facts: providerFacts(dialects),
+        catalogue: () => catalogue,
+        reads: store,
+      }),
+      vault,
+      providers: rooms.providers,
+      rekeyed: rooms.rekeyed,
       post: rooms.post,
       readiness: rooms.readiness,
       figures: openFigures(() => ({
@@ -138,7 +160,7 @@ export const openService = async (
       })),
       simulatorUrl: simulator?.url ?? null,
       reloadCatalogue: () => {
-        catalogue = readCatalogue(settings);
+        catalogue = catalogueOf(settings, simulate);
         rooms.replaceCatalogue(catalogue);
       },
       drain: async () => {

@@ -1,6 +1,7 @@
 // Joins the rooms: the engine, the providers and media it works with, and the HTTP door before it.
 import { setImmediate } from "node:timers";
 import type { Catalogue } from "../catalogue/load.ts";
+import { type Callbacks, openCallbacks } from "./callbacks.ts";
 import type { Clock } from "./clock.ts";
 import { BadSetting, type Settings } from "./config.ts";
 import { type Engine, type EngineParts, joinEngine } from "./engine.ts";
@@ -8,10 +9,13 @@ import type { Log } from "./events.ts";
 import { openLinks } from "./files/links.ts";
 import type { Files } from "./files/port.ts";
 import { sweepFiles } from "./files/retention.ts";
+import type { Spool } from "./files/spool.ts";
 import { type Http, openHttp } from "./http/app.ts";
-import { newGeneration } from "./ids.ts";
+import { newGeneration, seqOfGenerationId } from "./ids.ts";
 import { readAllowed } from "./media/allow.ts";
 import { type MediaOptions, openMedia } from "./media/media.ts";
+import type { Dialects } from "./providers/dialect/load.ts";
+import type { Providers } from "./providers/provider.ts";
 import { type CallTimes, openProviders } from "./providers/providers.ts";
 import type { Store } from "./store/store.ts";
 
@@ -22,7 +26,10 @@ export type RoomsParts = {
   log: Log;
   store: Store;
   files: Files;
+  spool: Spool;
   catalogue: Catalogue;
+  /** The providers' dialects, where they are not the built-in ones. */
+  dialects?: Dialects;
   /** How many times faster than life the providers are (the simulator's speed). */
   pace: number;
   /** Put around the taking up of each generation at a start. */
@@ -44,28 +51,35 @@ export type Rooms = Pick<
   listensAt: (url: string) => void;
   /** Deletes files past their retention. */
   sweep: () => Promise<void>;
+  providers: Providers;
+  /** Takes another credential of a provider's account, or none, into use. */
+  rekeyed: (account: string, key: string | undefined) => void;
   drain: (longestMs: number) => Promise<void>;
   stop: () => Promise<void>;
 };
 
+/** What came inside an answer has been collected, or given up, long before. */
+const SPOOL_KEPT_MS = 3_600_000;
 /** Answers under way have at least this long to leave when the service stops. */
 const MIN_CLOSING_MS = 1000;
 
 const hostOf = (url: string | undefined): string | null => (url === undefined ? null : new URL(url).host);
 
 /** The providers, as the settings have them. @throws BadSetting for a credential that cannot be sent. */
-const openDesks = ({ settings, clock, store, callTimes }: RoomsParts) => {
+const openDesks = ({ settings, clock, store, callTimes, dialects }: RoomsParts, callbacks: Callbacks) => {
   const isOwned = async (provider: string, jobId: string) => (await store.jobOwner(provider, jobId)) !== undefined;
   try {
-    const more = callTimes ? { timeouts: callTimes } : {};
-    return openProviders({ settings: settings.providers, nowMs: clock.nowMs, isOwned, ...more });
+    const more = { ...(callTimes ? { timeouts: callTimes } : {}), ...(dialects ? { dialects } : {}) };
+    return openProviders({ settings: settings.providers, nowMs: clock.nowMs, isOwned, callbackUrl: callbacks.urlFor, ...more });
   } catch (fault) {
     throw new BadSetting(fault instanceof Error ? fault.message : String(fault));
   }
 };
 
 export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
-  const { settings, clock, log, store, files } = parts;
+  const { settings, clock, log, store, files, spool } = parts;
+  const callbacks = openCallbacks({ secretHex: await store.secret("callbacks"), publicUrl: settings.server.public_url });
+  const providers = openDesks(parts, callbacks);
   let baseUrl = settings.server.public_url;
 
   const named = readAllowed(settings.media.allow);
@@ -76,9 +90,11 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     log,
     store,
     files,
-    providers: openDesks(parts),
+    providers,
     media: openMedia({
       files,
+      spool,
+      keyFor: providers.fileHeaders,
       allows,
       allowsResult: (provider, host) => hostOf(settings.providers[provider]?.base_url) === host,
       resultBytes: settings.limits.result_bytes,
@@ -114,6 +130,8 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     models: engine.routes.models,
     files,
     links,
+    callbacks,
+    told: engine.hint,
     readiness: engine.readiness,
     storeOpen: () => engine.life() !== "stopped",
   });
@@ -133,6 +151,17 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
         mark: async (seq) => (await post({ deed: "expire-files", seq, atMs: clock.nowMs() })).kind === "done",
       });
       if (count > 0) log("files swept", { count });
+      await spool.sweep(SPOOL_KEPT_MS, async (id) => {
+        const seq = seqOfGenerationId(id);
+        const made = seq === undefined ? undefined : await store.generationBySeq(seq);
+        return made === undefined || made.completedAtMs !== null;
+      });
+    },
+    providers,
+    rekeyed: (account, key) => {
+      providers.rekey(account, key);
+      // The same catalogue again: which of its routes can run is worked out anew, and who waits for one is told.
+      replaceCatalogue(engine.routes.catalogue());
     },
     drain: (longestMs) => {
       drainEndsAtMs = clock.nowMs() + longestMs;

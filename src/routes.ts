@@ -23,6 +23,10 @@ export type Routes = {
   delivered(routeId: string, tookMs: number): void;
   /** The model list of this moment. `version` changes whenever it may have. */
   models(): { entries: ModelEntry[]; version: number };
+  /** The operator switches a route off for a reason, or on again (null). */
+  switch(routeId: string, reason: string | null): void;
+  /** Why a route is switched off; undefined: it is on. */
+  offBecause(routeId: string): string | undefined;
   /** Health or configuration changed: the model list is made anew. */
   touch(): void;
 };
@@ -31,6 +35,8 @@ export type RoutesParts = {
   catalogue: Catalogue;
   health: Pick<HealthDesk, "isDown">;
   isConfigured: (providerId: string) => boolean;
+  /** Routes that the operator has switched off, and why. */
+  switchedOff: ReadonlyMap<string, string>;
   watchMs: (providerId: string) => number;
   seatsPerRoute: number;
   deliveries: ReadonlyMap<string, readonly number[]>;
@@ -50,9 +56,11 @@ export const openRoutes = (parts: RoutesParts): Routes => {
   };
   for (const routeId of deliveries.keys()) expect(routeId);
 
+  const off = new Map(parts.switchedOff);
+
   const state = (routeId: string): RouteState => {
     const known = catalogue.route(routeId);
-    if (!known || !parts.isConfigured(known.route.provider)) return "unconfigured";
+    if (!known || off.has(routeId) || !parts.isConfigured(known.route.provider)) return "unconfigured";
     return parts.health.isDown(routeId) ? "down" : "up";
   };
 
@@ -75,6 +83,7 @@ export const openRoutes = (parts: RoutesParts): Routes => {
       const known = catalogue.route(routeId);
       if (!known) return { kind: "closed", reason: "removed" };
       const { route } = known;
+      if (off.has(routeId)) return { kind: "closed", reason: "switched off" };
       if (!parts.isConfigured(route.provider)) return { kind: "closed", reason: "no key" };
       if (parts.health.isDown(routeId)) return { kind: "closed", reason: "down" };
       return openGate(known);
@@ -99,6 +108,12 @@ export const openRoutes = (parts: RoutesParts): Routes => {
       }
       return listed;
     },
+    switch: (routeId, reason) => {
+      if (reason === null) off.delete(routeId);
+      else off.set(routeId, reason);
+      version += 1;
+    },
+    offBecause: (routeId) => off.get(routeId),
     touch: () => {
       version += 1;
     },
