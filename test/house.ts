@@ -3,11 +3,13 @@ import { expect } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { builtInCatalogue, type Catalogue } from "../catalogue/load.ts";
+import type { Catalogue } from "../catalogue/load.ts";
 import { readSettings } from "../src/config.ts";
+import { kindsOf } from "../src/embedded-simulator.ts";
 import type { EventFields, EventName, Log } from "../src/events.ts";
 import { openLocalFiles } from "../src/files/local.ts";
 import type { Files } from "../src/files/port.ts";
+import { openSpool } from "../src/files/spool.ts";
 import { hashApiKey, newApiKey, newId } from "../src/ids.ts";
 import { joinRooms, type Rooms, type RoomsParts } from "../src/rooms.ts";
 import { openSimulator, type Simulator, type SimulatorOptions } from "../src/simulator/simulator.ts";
@@ -15,6 +17,7 @@ import type { Pragmas } from "../src/store/sqlite/open.ts";
 import type { Store } from "../src/store/store.ts";
 import type { Json, JsonObject, KeyScope } from "../src/terms.ts";
 import { type TestClock, testClock } from "./clock.ts";
+import { sampleCatalogue } from "./sample/catalogue.ts";
 import { openDirectory, openHere } from "./store/opened.ts";
 
 export type Tenant = { accountId: string; accountSeq: number; key: string; keyId: string };
@@ -41,6 +44,8 @@ export type HouseOptions = {
   /** Settings as environment names, e.g. `{ GENROUTER_LIMITS__SEATS: "1" }`. */
   env?: Record<string, string>;
   catalogue?: Catalogue;
+  /** Those that there is a key of; fal and Replicate when absent. */
+  providers?: readonly string[];
   /** How many times faster than life; 0 stands still until `clock.skip`. */
   factor?: number;
   /** Keeps everything in this directory instead of in memory, so that the house can be opened again. */
@@ -99,6 +104,17 @@ export type House = {
 };
 
 const quiet: Record<string, string> = { GENROUTER_LIMITS__BURST_PER_S: "100000", GENROUTER_LIMITS__IN_PROGRESS: "1000" };
+/** The providers' addresses are the simulator's, and each has a key of its own. */
+const addressesOf = ({ baseUrls }: Simulator, providers: readonly string[] = ["fal", "replicate"]): Record<string, string> =>
+  Object.fromEntries(
+    providers.flatMap((id) => {
+      const name = `GENROUTER_PROVIDERS__${id.toUpperCase().replaceAll("-", "_")}`;
+      return [
+        [`${name}__BASE_URL`, baseUrls[id] ?? ""],
+        [`${name}__KEY`, `${id}-key`],
+      ];
+    }),
+  );
 /** Files that are still being received; what was let go ends by itself, and nobody waits for it. */
 const watchFiles = (inner: Files) => {
   const incoming = new Set<object>();
@@ -124,17 +140,13 @@ const WRITERS_MS = 1000;
 
 export const openHouse = async (options: HouseOptions = {}): Promise<House> => {
   const clock = options.clock ?? testClock(options.factor ?? 100);
-  const catalogue = options.catalogue ?? builtInCatalogue();
-  const kinds = catalogue.models.flatMap((model) => model.routes.map((route) => [route.endpoint, model.kind] as const));
-  const kindOf = (endpoint: string) => kinds.find(([base]) => endpoint === base || endpoint.startsWith(`${base}/`))?.[1];
+  const catalogue = options.catalogue ?? sampleCatalogue();
+  const kindOf = kindsOf(() => catalogue);
   const simulator = options.simulator ?? (await openSimulator({ clock, kindOf, ...options.simulate }));
   const host = new URL(simulator.url).host;
   const settings = readSettings({
     ...quiet,
-    GENROUTER_PROVIDERS__FAL__BASE_URL: simulator.falUrl,
-    GENROUTER_PROVIDERS__FAL__KEY: "fal-key",
-    GENROUTER_PROVIDERS__REPLICATE__BASE_URL: simulator.replicateUrl,
-    GENROUTER_PROVIDERS__REPLICATE__KEY: "replicate-key",
+    ...addressesOf(simulator, options.providers),
     GENROUTER_MEDIA__ALLOW: host,
     ...options.env,
   });
@@ -155,6 +167,7 @@ export const openHouse = async (options: HouseOptions = {}): Promise<House> => {
     log,
     store,
     files: aroundFiles(watched.files),
+    spool: await openSpool(join(dir, "spool"), clock.nowMs),
     catalogue,
     pace: 1,
     unknownOutcome: () => lines.push({ event: "store outcome unknown", fields: {} }),

@@ -1,10 +1,8 @@
-// What goes wrong besides the kills: the simulator's script for both providers, and a catalogue with one impatient model.
-import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { BUILT_IN_MODELS } from "../../catalogue/built-in.ts";
+// What goes wrong besides the kills: the simulator's script for every provider of the run.
 import type { FaultName } from "../../src/simulator/faults.ts";
 import type { Rule } from "../../src/simulator/rules.ts";
 import type { JsonObject } from "../../src/terms.ts";
+import { LISTING } from "./catalogue.ts";
 
 /** Slow answers come first: they are what keeps attempts in `sending` for a kill to fall upon. */
 const SHARES: readonly (readonly [FaultName, number, JsonObject?])[] = [
@@ -33,30 +31,11 @@ const SHARES: readonly (readonly [FaultName, number, JsonObject?])[] = [
   ["list-5xx", 0.1],
 ];
 
-/** The model whose routes have little time: its attempts are lost and capped, and some of their jobs deliver late. */
-const IMPATIENT_MODEL = "vidmodel-2.0-mini";
-const IMPATIENT_S = 1;
-/** Longer than such a route has, and shorter than what proves a job absent. */
+/** Longer than a route of the impatient model has, and shorter than what proves a job absent. */
 const LATE_MS = 1400;
 
 export const MISCHIEF: readonly Rule[] = [
   { fault: "late-ms", endpoint: "/mini/", probability: 0.08, ms: LATE_MS },
   { fault: "drop", endpoint: "/mini/", probability: 0.12 },
-  ...(["fal", "replicate"] as const).flatMap((provider) =>
-    SHARES.map(([fault, probability, more]): Rule => ({ fault, provider, probability, ...more })),
-  ),
+  ...LISTING.flatMap((provider) => SHARES.map(([fault, probability, more]): Rule => ({ fault, provider, probability, ...more }))),
 ];
-
-/** Writes the shipped catalogue to a directory, with the times of the impatient model cut. */
-export const writeCatalogue = (dir: string): string => {
-  mkdirSync(join(dir, "models"), { recursive: true });
-  for (const [file, shipped] of Object.entries(BUILT_IN_MODELS)) {
-    const model = shipped as { id: string; routes: JsonObject[] };
-    const routes =
-      model.id === IMPATIENT_MODEL
-        ? model.routes.map((route) => ({ ...route, expected_s: 1, timeout_s: IMPATIENT_S }))
-        : model.routes;
-    writeFileSync(join(dir, "models", file), JSON.stringify({ ...model, routes }));
-  }
-  return dir;
-};

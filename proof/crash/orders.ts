@@ -15,6 +15,9 @@ const INPUTS: readonly (readonly [model: string, input: JsonObject])[] = [
   ["sim-speech-1", {}],
 ];
 
+/** The models that are ordered. */
+export const ORDERED_MODELS: readonly string[] = INPUTS.map(([model]) => model);
+
 const numberOf = (...parts: readonly number[]) => parts.reduce((sum, part) => (Math.imul(sum, 1_000_003) + part) >>> 0, 17);
 export const hashOf = (body: JsonObject) => Bun.SHA256.hash(canonicalize(body) ?? "", "hex");
 

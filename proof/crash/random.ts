@@ -1,11 +1,13 @@
 // A run of random crashes from an empty directory: rounds of load and kills, after each peace and an audit of both sides.
+
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { auditAll, type Check, type Evidence } from "./audit.ts";
+import { writeCatalogue } from "./catalogue.ts";
 import type { ClientPlan } from "./client.ts";
 import type { ClientLine } from "./client-log.ts";
 import { openCycles } from "./cycles.ts";
-import { MISCHIEF, writeCatalogue } from "./mischief.ts";
+import { MISCHIEF } from "./mischief.ts";
 import { makePeace } from "./peace.ts";
 import { freePort, type Genrouter, start } from "./processes.ts";
 import { type End, figuresOf, figuresOfLog, mergeChecks } from "./tally.ts";
@@ -82,7 +84,7 @@ const runRounds = async (plan: RandomPlan, tell: (figures: Record<string, number
   mkdirSync(dir, { recursive: true });
   const tenants = await endow(dir, TENANTS);
   const simulatorPlace: SimulatorPlace = { port: await freePort(), speed: SPEED, log: join(plan.dir, "simulator.log"), seed };
-  const quiet = { GENROUTER_LOG__LEVEL: "error", GENROUTER_CATALOGUE__DIR: writeCatalogue(join(plan.dir, "catalogue")) };
+  const quiet = { GENROUTER_LOG__LEVEL: "error", GENROUTER_CATALOGUE__DIR: writeCatalogue(join(plan.dir, "catalogue"), true) };
   const simulatorUrl = `http://127.0.0.1:${simulatorPlace.port}`;
   const place: ServicePlace = { dir, simulatorUrl, speed: SPEED, port: await freePort(), env: quiet };
   const url = `http://127.0.0.1:${place.port}`;

@@ -53,21 +53,17 @@ export const readStored = async (reads: StoreReads, tenants: readonly Tenant[]):
   return stored;
 };
 
-/** What a provider sees of an attempt's request: where it goes and the digest of its bytes. Null before it was written down. */
-export const sentForm = (attempt: Attempt): { endpoint: string; bodySha256: string } | null => {
-  if (attempt.request === null) return null;
+type Line = { provider: string; endpoint: string; body_sha256: string };
+
+/** Whether a provider's log could have written this of the attempt's request: by where it goes, what it is of, and its bytes. */
+const isOf = (attempt: Attempt, { provider, endpoint, body_sha256 }: Line): boolean => {
+  if (attempt.request === null || attempt.route.provider !== provider) return false;
   const { url, body } = JSON.parse(attempt.request) as { url: string; body: JsonObject };
-  const { pathname } = new URL(url);
-  const endpoint = pathname.replace(/^\/fal\//, "").replace(/^\/replicate\/v1\/models\/(.*)\/predictions$/, "$1");
-  return { endpoint, bodySha256: createHash("sha256").update(JSON.stringify(body)).digest("hex") };
+  // A provider knows a kind of work by its path or by a model in the body.
+  const isThere = new URL(url).pathname.includes(endpoint) || body.model === endpoint;
+  return isThere && createHash("sha256").update(JSON.stringify(body)).digest("hex") === body_sha256;
 };
 
 /** The attempt that a line of the provider's log is a submission of. */
-export const attemptBehind = (
-  tries: readonly Attempt[],
-  line: { provider: string; endpoint: string; body_sha256: string },
-): Attempt | undefined =>
-  tries.find((attempt) => {
-    const form = sentForm(attempt);
-    return attempt.route.provider === line.provider && form?.endpoint === line.endpoint && form.bodySha256 === line.body_sha256;
-  });
+export const attemptBehind = (tries: readonly Attempt[], line: Line): Attempt | undefined =>
+  tries.find((attempt) => isOf(attempt, line));

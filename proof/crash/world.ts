@@ -1,12 +1,15 @@
 // The world of a crash test: the simulator with its durable log, the service on a data directory, accounts with credits.
+import { join } from "node:path";
 import { hashApiKey, newApiKey, newId } from "../../src/ids.ts";
 import type { LogLine, Submission } from "../../src/simulator/log.ts";
 import type { Rule } from "../../src/simulator/rules.ts";
 import type { JobView } from "../../src/simulator/simulator.ts";
+import { settingsLeadingTo } from "../../src/simulator/speakers.ts";
 import { openSqliteStore } from "../../src/store/sqlite/client.ts";
 import { openSqliteReads } from "../../src/store/sqlite/reads.ts";
 import type { StoreReads } from "../../src/store/store.ts";
 import type { JsonObject } from "../../src/terms.ts";
+import { writeCatalogue } from "./catalogue.ts";
 import { type Child, type Genrouter, start } from "./processes.ts";
 
 /** `credits`: what it was given, which it is held against at the end. */
@@ -110,11 +113,10 @@ export type ServicePlace = {
 
 const serviceEnv = ({ dir, simulatorUrl, speed, port = 0, env = {} }: ServicePlace): Record<string, string> => ({
   GENROUTER_DATA__DIR: dir,
+  GENROUTER_CATALOGUE__DIR: env.GENROUTER_CATALOGUE__DIR ?? writeCatalogue(join(dir, "catalogue")),
   GENROUTER_SERVER__PORT: String(port),
   GENROUTER_SIMULATOR__SPEED: String(speed),
-  GENROUTER_PROVIDERS__FAL__BASE_URL: `${simulatorUrl}/fal`,
-  GENROUTER_PROVIDERS__REPLICATE__BASE_URL: `${simulatorUrl}/replicate/v1`,
-  GENROUTER_MEDIA__ALLOW: new URL(simulatorUrl).host,
+  ...settingsLeadingTo(simulatorUrl),
   GENROUTER_LIMITS__BURST_PER_S: "100000",
   // Without it a service starts over in place to set it, and half of every life here would be its start.
   BUN_CONFIG_MAX_HTTP_REQUESTS: "4096",

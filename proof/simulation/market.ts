@@ -1,5 +1,5 @@
 // The market of a simulated world: providers of every means of recovery, and catalogues of models that they run at changing prices.
-import type { Catalogue } from "../../catalogue/load.ts";
+import { type Catalogue, catalogueOver } from "../../catalogue/load.ts";
 import type { Model, Route } from "../../catalogue/schema.ts";
 import type { ProviderTraits, Recovery } from "../../src/providers/provider.ts";
 import type { Dice } from "./dice.ts";
@@ -30,11 +30,6 @@ export const PROVIDERS: Readonly<Record<string, ProviderTraits>> = {
 };
 const PROVIDER_NAMES = Object.keys(PROVIDERS);
 
-const catalogueOf = (models: readonly Model[]): Catalogue => {
-  const routes = new Map(models.flatMap((model) => model.routes.map((route) => [route.id, { model, route }] as const)));
-  return { models, model: (id) => models.find((model) => model.id === id), route: (id) => routes.get(id) };
-};
-
 const drawRoute = (dice: Dice, modelId: string, provider: string): Route => ({
   id: `${modelId}/${provider}`,
   provider,
@@ -48,6 +43,7 @@ const drawRoute = (dice: Dice, modelId: string, provider: string): Route => ({
   takes: {},
   rates: [{ when: {}, usd: `0.${String(dice.whole(1, 60)).padStart(2, "0")}` }],
   video_input_rates: [],
+  cost: [],
 });
 
 const drawModel = (dice: Dice, id: string): Model => {
@@ -61,6 +57,7 @@ const drawModel = (dice: Dice, id: string): Model => {
     tasks: ["text-to-image"],
     input_kind: "common",
     files: 1,
+    simulated: true,
     fields: { prompt: { max_length: 1000, required: true } },
     price: { unit: "generation", clips: {} },
     routes: providers.map((provider) => drawRoute(dice, id, provider)),
@@ -68,11 +65,11 @@ const drawModel = (dice: Dice, id: string): Model => {
 };
 
 export const drawCatalogue = (dice: Dice): Catalogue =>
-  catalogueOf(Array.from({ length: dice.whole(1, 3) }, (_, at) => drawModel(dice, `model-${at + 1}`)));
+  catalogueOver(Array.from({ length: dice.whole(1, 3) }, (_, at) => drawModel(dice, `model-${at + 1}`)));
 
 /** The same market on another day: prices move, a route goes or comes back. */
 export const redrawCatalogue = (dice: Dice, before: Catalogue): Catalogue =>
-  catalogueOf(
+  catalogueOver(
     before.models.map((model) => {
       const kept = model.routes.filter(() => dice.chance(0.8));
       const routes = (kept.length > 0 ? kept : model.routes).map((route) =>

@@ -16,6 +16,7 @@ export const openShelf = (parts: { life: NodeLife; dice: Dice; faults: () => Fau
   const { life, dice, upstream } = parts;
   return {
     measure: async () => [],
+    keepInline: async (_, results) => [...results],
     collect: async ({ generationId, results }, signal): Promise<CollectOutcome> => {
       const faults = parts.faults();
       await life.cross("collect: before");

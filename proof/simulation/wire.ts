@@ -151,7 +151,12 @@ export const openWire = (parts: WireParts): Providers => {
 
   return {
     configured: (provider) => provider in PROVIDERS,
+    rekey: () => undefined,
     traits,
+    fileHeaders: () => ({}),
+    told: () => undefined,
+    list: () => Promise.resolve({ kind: "none" }),
+    check: () => Promise.resolve({ kind: "none" }),
     slot: (provider, signal) => (pools.get(provider) ?? openPool(SLOTS)).take(signal),
     compose: ({ attempt, input }) => JSON.stringify({ ref: attempt.ref, input: input.filled.prompt ?? "" }),
     submit,

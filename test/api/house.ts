@@ -5,11 +5,11 @@ import { expect } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { BUILT_IN_MODELS } from "../../catalogue/built-in.ts";
-import { type Catalogue, loadCatalogue } from "../../catalogue/load.ts";
-import { PROVIDER_IDS } from "../../src/providers/providers.ts";
+import { type Catalogue, catalogueOver, loadCatalogue } from "../../catalogue/load.ts";
+import { builtInProviders } from "../../src/providers/providers.ts";
 import type { JsonObject } from "../../src/terms.ts";
 import { type Answered, type House, type HouseOptions, openHouse, type Tenant } from "../house.ts";
+import { sampleCatalogue } from "../sample/catalogue.ts";
 import { undescribed } from "./described.ts";
 
 /** Opens a house that fails the request whose answer the description does not cover. */
@@ -162,14 +162,13 @@ const MODELS: Record<string, JsonObject> = {
   },
 };
 
-/** The shipped models, two whose bounds are the specification's own, and one that nobody runs. */
+/** The models of the other tests, two whose bounds are the specification's own, and one that nobody runs. */
 export const wideCatalogue = (): Catalogue => {
   const dir = mkdtempSync(join(tmpdir(), "models-"));
   try {
     mkdirSync(join(dir, "models"));
-    for (const [name, model] of Object.entries(BUILT_IN_MODELS)) writeFileSync(join(dir, "models", name), JSON.stringify(model));
     for (const [id, model] of Object.entries(MODELS)) writeFileSync(join(dir, "models", `${id}.json`), JSON.stringify(model));
-    return loadCatalogue(dir, [...PROVIDER_IDS, "nobody"]);
+    return catalogueOver([...sampleCatalogue().models, ...loadCatalogue(dir, [...builtInProviders(), "nobody"]).models]);
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }

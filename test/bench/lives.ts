@@ -6,7 +6,7 @@ import { makeStep } from "../../actors/step.ts";
 import { builtInCatalogue } from "../../catalogue/load.ts";
 import type { StepDeed } from "../../src/deeds.ts";
 import { generationId, newGenerationSeq } from "../../src/ids.ts";
-import { openProviders, PROVIDER_IDS } from "../../src/providers/providers.ts";
+import { builtInProviders, openProviders } from "../../src/providers/providers.ts";
 import { checkInput } from "../../src/quote/input.ts";
 import { makePlan } from "../../src/quote/plan.ts";
 import { priceRoutes } from "../../src/quote/price.ts";
@@ -41,7 +41,7 @@ export const LIFE_MS: Readonly<Record<StockStatus, number>> = { queued: 0, runni
 const PROVIDER_URL = "http://127.0.0.1:9/fal";
 
 const prepareSubmission = ({ model: modelId, input }: Subject) => {
-  const model = builtInCatalogue(PROVIDER_IDS).model(modelId);
+  const model = builtInCatalogue(builtInProviders()).model(modelId);
   if (!model) throw new Error(`the catalogue has no ${modelId}`);
   const checked = checkInput(model, input, () => false);
   const plan = makePlan({

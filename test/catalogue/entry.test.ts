@@ -1,10 +1,10 @@
 // The public entry of a model: what is published, and how it follows the routes that are configured.
 import { expect, test } from "bun:test";
 import { modelEntry } from "../../catalogue/entry.ts";
-import { builtInCatalogue } from "../../catalogue/load.ts";
 import type { Model } from "../../catalogue/schema.ts";
+import { sampleCatalogue } from "../sample/catalogue.ts";
 
-const catalogue = builtInCatalogue();
+const catalogue = sampleCatalogue();
 const shipped = (modelId: string): Model => {
   const model = catalogue.model(modelId);
   if (!model) throw new Error(`${modelId} is not shipped`);

@@ -92,8 +92,8 @@ test("there is a picture model with several files and tiers, an editor, an upsca
   expect(withTask("lip-sync").some(({ fields }) => fields.audio_url?.required)).toBe(true);
 });
 
-test("routes after the first are strictly dearer on every row that they have", () => {
-  for (const { routes } of catalogue.models)
+test("routes of the family after the first are strictly dearer on every row that they have", () => {
+  for (const { routes } of catalogue.models.filter(({ id }) => id.startsWith("vidmodel-2.0")))
     for (const table of ["rates", "video_input_rates"] as const)
       for (const dearer of routes.slice(1))
         for (const row of dearer[table]) {
@@ -112,10 +112,24 @@ test("a second of video input is cheaper than one of output", () => {
       }
 });
 
-test("models use both providers, most with two routes, and routes are found by id", () => {
-  const routes = catalogue.models.flatMap((model) => model.routes);
-  expect(new Set(routes.map(({ provider }) => provider))).toEqual(new Set(["fal", "replicate"]));
-  expect(catalogue.models.filter((model) => model.routes.length < 2)).toEqual([]);
+const real = catalogue.models.filter(({ simulated }) => !simulated);
+
+test("there are pictures, video and audio to choose from, and nearly every model has a second route", () => {
+  const count = (kind: string) => real.filter((model) => model.kind === kind).length;
+  expect(count("image")).toBeGreaterThanOrEqual(12);
+  expect(count("video")).toBeGreaterThanOrEqual(12);
+  expect(count("audio")).toBeGreaterThanOrEqual(8);
+  expect(real.filter(({ routes }) => routes.length < 2).length).toBeLessThan(real.length / 10);
+});
+
+test("every real route says what its provider charges, where that was read and when, or why it is not known", () => {
+  for (const { id, source, cost, not_verified } of real.flatMap(({ routes }) => routes)) {
+    expect(source?.as_of ?? not_verified, id).toBeDefined();
+    if (source) expect(cost.length, id).toBeGreaterThan(0);
+  }
+});
+
+test("routes are found by id", () => {
   for (const model of catalogue.models)
     for (const route of model.routes) expect(catalogue.route(route.id)).toEqual({ model, route });
   expect(catalogue.route("vidmodel-2.0/none")).toBeUndefined();

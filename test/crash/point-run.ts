@@ -14,6 +14,7 @@ import {
   startService,
   type Tenant,
 } from "../../proof/crash/world.ts";
+import { MIGRATIONS } from "../../src/store/sqlite/migrate.ts";
 import type { StoreReads } from "../../src/store/store.ts";
 import type { JsonObject } from "../../src/terms.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
@@ -23,8 +24,8 @@ import type { Found, Point } from "./points.ts";
 export type PointWorld = { simulator: SimulatorProcess; speed: number; genrouter: Genrouter };
 
 const CREDITS = 10_000;
-/** A confirmation that a caller has to see lasts two seconds instead of a half: a busy machine looks seldom. */
-const SLOWER_TO_SEE = 4;
+/** A confirmation that a caller has to see lasts seconds instead of a half: a busy machine looks seldom. */
+const SLOWER_TO_SEE = 8;
 const INPUTS = {
   "vidmodel-2.0-fast": { resolution: "480p", duration: 4 },
   "sim-speech-1": {},
@@ -231,6 +232,9 @@ export const playBirth = async (world: PointWorld): Promise<void> => {
   dropScratch(dir);
 };
 
+/** The version that the next release's schema has. */
+const NEXT_SCHEMA = MIGRATIONS.length + 1;
+
 /** During the migration of a directory in use: it is of the old schema, a copy lies beside it, and both releases go on from it. */
 export const playUpgrade = async (world: PointWorld): Promise<void> => {
   const stage = await openStage(world, { script: "[sim:slow-answer=9000]" });
@@ -238,8 +242,8 @@ export const playUpgrade = async (world: PointWorld): Promise<void> => {
   const next = { CRASH_NEXT_SCHEMA: "1" };
   const dying = stage.startToDie("migration:user_version", next);
   deepStrictEqual(await dying.ended, { code: null, signal: "SIGKILL" }, dying.said());
-  ok(stage.hit().endsWith("PRAGMA user_version = 2"), stage.hit());
-  ok(existsSync(join(stage.dir, "genrouter.db.before-2")), "no copy was made before the migration");
+  ok(stage.hit().endsWith(`PRAGMA user_version = ${NEXT_SCHEMA}`), stage.hit());
+  ok(existsSync(join(stage.dir, `genrouter.db.before-${NEXT_SCHEMA}`)), "no copy was made before the migration");
   deepStrictEqual((await seenOnDisk(stage)).found?.attempt, "sending");
   // This release finds its own schema untouched and ends what was under way.
   const service = await startService(world.genrouter, stage.place);

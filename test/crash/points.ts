@@ -126,7 +126,7 @@ export const POINTS: readonly Point[] = [
   },
   {
     name: "after bytes, before the answer, not accepted: proved absent, the next route delivers",
-    script: "[sim:fal:hang]",
+    script: "[sim:modelark:hang]",
     dies: "submitted",
     found: sending,
     submittedBefore: 1,

@@ -56,7 +56,10 @@ const around = (store: Store): Store => ({
 
 /** A release whose schema is one step ahead of this one. */
 if (process.env.CRASH_NEXT_SCHEMA)
-  (MIGRATIONS as Migration[]).push({ n: 2, sql: "ALTER TABLE account ADD COLUMN of_the_next_release INTEGER" });
+  (MIGRATIONS as Migration[]).push({
+    n: MIGRATIONS.length + 1,
+    sql: "ALTER TABLE account ADD COLUMN of_the_next_release INTEGER",
+  });
 
 if (when === "migration") {
   const run = Database.prototype.run;

@@ -10,6 +10,7 @@ const PAGES = [
   "src/README.md",
   "actors/README.md",
   "catalogue/README.md",
+  "catalogue/ROUTES.md",
   "proof/README.md",
   "test/README.md",
   "test/bench/README.md",

@@ -16,6 +16,7 @@ import { EVENTS } from "../../src/events.ts";
 import { REFUSALS } from "../../src/refusal.ts";
 import { benchList, benchResults, capacity } from "../bench/pages.ts";
 import { longTable } from "./long.ts";
+import { routePages } from "./routes.ts";
 
 const root = resolve(import.meta.dir, "../..");
 const table = (head: string[], rows: string[][]) =>
@@ -182,6 +183,7 @@ export const PRINTED: Readonly<Record<string, () => string>> = {
   "rooms src": () => rooms("src/**/*.ts"),
   "rooms actors": () => rooms("actors/*.ts"),
   "rooms catalogue": () => rooms("catalogue/*.ts"),
+  routes: routePages,
   "rooms proof": () => rooms("proof/**/*.ts"),
   faults: () =>
     table(

@@ -1,9 +1,10 @@
 // The service that is fuzzed: the whole of it in a process of its own, its store on disk behind the writer's thread, time that runs fast.
 import { join } from "node:path";
-import { builtInCatalogue } from "../../catalogue/load.ts";
 import { openSimulator } from "../../src/simulator/simulator.ts";
+import { settingsLeadingTo } from "../../src/simulator/speakers.ts";
 import type { KeyScope } from "../../src/terms.ts";
 import { type House, openHouse, type Tenant } from "../house.ts";
+import { sampleCatalogue } from "../sample/catalogue.ts";
 import { killAtTheEnd } from "../scratch.ts";
 
 /** Credentials that must never come back from anywhere. */
@@ -47,16 +48,9 @@ const restOf = async (house: House): Promise<Rested> => {
   return { faults, rssMb: process.memoryUsage.rss() / 1_048_576, cpuS: (user + system) / 1e6 };
 };
 
-/** Settings that lead to a simulator in another process: what it remembers of its jobs is not the service's memory. */
-const leadingTo = (simulatorUrl: string): Record<string, string> => ({
-  GENROUTER_PROVIDERS__FAL__BASE_URL: `${simulatorUrl}/fal`,
-  GENROUTER_PROVIDERS__REPLICATE__BASE_URL: `${simulatorUrl}/replicate/v1`,
-  GENROUTER_MEDIA__ALLOW: new URL(simulatorUrl).host,
-});
-
 /** A simulator for the service of another process, as fast as the service's time. */
 const openOutside = () => {
-  const endpoints = builtInCatalogue().models.flatMap(({ kind, routes }) =>
+  const endpoints = sampleCatalogue().models.flatMap(({ kind, routes }) =>
     routes.map(({ endpoint }) => [endpoint, kind] as const),
   );
   const kindOf = (endpoint: string) => endpoints.find(([base]) => endpoint === base || endpoint.startsWith(`${base}/`))?.[1];
@@ -66,7 +60,7 @@ const openOutside = () => {
 /** Opens the service on a directory, in this process. */
 export const openServed = async (dir: string, simulatorUrl?: string): Promise<Served> => {
   const env = {
-    ...(simulatorUrl === undefined ? {} : leadingTo(simulatorUrl)),
+    ...(simulatorUrl === undefined ? {} : settingsLeadingTo(simulatorUrl)),
     ...PROVIDER_KEYS,
     ...NEVER_BUSY,
     GENROUTER_LIMITS__IN_PROGRESS: "1000000",

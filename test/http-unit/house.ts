@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ModelEntry } from "../../catalogue/entry.ts";
+import { openCallbacks } from "../../src/callbacks.ts";
 import type { Clock } from "../../src/clock.ts";
 import { readSettings } from "../../src/config.ts";
 import type { EventFields, EventName } from "../../src/events.ts";
@@ -131,6 +132,8 @@ export const openHouse = async (env: Record<string, string> = {}): Promise<House
     },
     models: () => models,
     files,
+    callbacks: openCallbacks({ secretHex: "ab".repeat(32), publicUrl: "" }),
+    told: () => undefined,
     links,
     readiness: () => readiness,
     storeOpen: () => isStoreOpen,

@@ -1,10 +1,12 @@
 // A disk that is full for longer than every deadline: what was bought is kept, nothing is bought twice, nothing is sent too late.
 import { expect, test } from "bun:test";
+import { tmpdir } from "node:os";
 import { openOffice } from "../../src/cli/office.ts";
 import { StoreFull } from "../../src/deeds.ts";
 import { StorageRefused } from "../../src/files/port.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { JsonObject } from "../../src/terms.ts";
+import { marketOver } from "../cli/market.ts";
 import { FAL, REPLICATE } from "./catalogue.ts";
 import { expectEnd, openScene, type Scene, type SceneOptions } from "./scene.ts";
 
@@ -101,7 +103,7 @@ test("credits added while the disk is full are refused with nothing written, so 
   });
   const scene = await openScene({ around });
   const { clock, rooms, store } = scene;
-  const office = openOffice({ reads: store, post: rooms.post, mode: "test", clock });
+  const office = openOffice({ reads: store, post: rooms.post, mode: "test", clock, ...marketOver(store, tmpdir()) });
   const add = (reference: string) =>
     office.addCredits({ reference, accountId: scene.tenant.accountId, credits: 2_500, note: "" });
   const before = await scene.balance();

@@ -71,7 +71,7 @@ test(`${JOBS} jobs on one route, all taken up at one moment: their ends are noti
       generationBySeq: async () => undefined,
     },
     providers,
-    media: {} as Media,
+    media: { keepInline: async (_ref, results) => [...results] } as Partial<Media> as Media,
     report,
     judge: () => undefined,
     delivered: () => undefined,

@@ -1,11 +1,13 @@
 // A world whose power fails: lives under load that end with a cut, after each a look at the disk, at last peace and the audit.
+
 import { mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Glob } from "bun";
 import { auditAll, type Check } from "../../proof/crash/audit.ts";
+import { writeCatalogue } from "../../proof/crash/catalogue.ts";
 import type { ClientPlan } from "../../proof/crash/client.ts";
 import { readClientLog } from "../../proof/crash/client-log.ts";
-import { MISCHIEF, writeCatalogue } from "../../proof/crash/mischief.ts";
+import { MISCHIEF } from "../../proof/crash/mischief.ts";
 import { makePeace } from "../../proof/crash/peace.ts";
 import { type Child, entry, freePort, type Genrouter, start } from "../../proof/crash/processes.ts";
 import { openSubmissions } from "../../proof/crash/submissions.ts";
@@ -92,7 +94,7 @@ export const runCuts = async (plan: CutsPlan): Promise<CutsEnd> => {
   const simulatorPlace: SimulatorPlace = { port: await freePort(), speed: SPEED, log: join(plan.dir, "simulator.log"), seed };
   const simulator = await startSimulator(genrouter, simulatorPlace);
   await simulator.rule(...MISCHIEF);
-  const quiet = { GENROUTER_LOG__LEVEL: "error", GENROUTER_CATALOGUE__DIR: writeCatalogue(join(plan.dir, "catalogue")) };
+  const quiet = { GENROUTER_LOG__LEVEL: "error", GENROUTER_CATALOGUE__DIR: writeCatalogue(join(plan.dir, "catalogue"), true) };
   const place: ServicePlace = { dir, simulatorUrl: simulator.url, speed: SPEED, port: await freePort(), env: quiet };
   const url = `http://127.0.0.1:${place.port}`;
   const client: ClientPlan = { url, log: join(plan.dir, "client.log"), seed, workers: WORKERS, keys, round: 0 };

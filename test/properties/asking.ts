@@ -182,6 +182,7 @@ const playTalk = async (talk: Talk): Promise<void> => {
         findWindowMs: windowMs,
       }),
     },
+    media: { keepInline: async (_: string, results: unknown[]) => results },
     report: (_: number, event: GenerationEvent) => told.push(event),
   } as unknown as EffectsParts;
   const errands = openErrands(clock, (_, __, ___, fault) => faults.push(fault));

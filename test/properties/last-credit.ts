@@ -1,13 +1,13 @@
 // The race for the last credit: submissions at once through the real corridor and ledger, every wait between them scheduled.
 import fc from "fast-check";
 import { openLedger } from "../../actors/ledger.ts";
-import { builtInCatalogue } from "../../catalogue/load.ts";
 import { newGeneration, newId } from "../../src/ids.ts";
 import { Refusal } from "../../src/refusal.ts";
 import type { Store } from "../../src/store/store.ts";
 import { type Accepted, openCorridor } from "../../src/submit.ts";
 import type { Caller } from "../../src/terms.ts";
 import { testClock } from "../clock.ts";
+import { sampleCatalogue } from "../sample/catalogue.ts";
 import { openHere } from "../store/opened.ts";
 import { NOW_MS, openAccount, topUp, violations } from "../store/scene.ts";
 import type { Property } from "./property.ts";
@@ -23,7 +23,7 @@ type Race = {
 };
 /** What sim-image-1 reserves for an input without wishes: the dearest of its routes. */
 const MODEL = "sim-image-1";
-const catalogue = builtInCatalogue();
+const catalogue = sampleCatalogue();
 const INPUTS = [{ prompt: "a fox" }, { prompt: "an owl" }] as const;
 
 const races: fc.Arbitrary<Race> = fc.record({

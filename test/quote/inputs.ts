@@ -2,13 +2,13 @@
 import fc from "fast-check";
 import type { EntryOption, ModelEntry } from "../../catalogue/entry.ts";
 import { FIELD_NAMES, type FieldName, isMediaField, MEDIA_FIELDS } from "../../catalogue/fields.ts";
-import { builtInCatalogue } from "../../catalogue/load.ts";
 import type { Model } from "../../catalogue/schema.ts";
 import { type CheckedInput, checkInput } from "../../src/quote/input.ts";
 import { Refusal } from "../../src/refusal.ts";
 import type { Json, JsonObject, Measured } from "../../src/terms.ts";
+import { sampleCatalogue } from "../sample/catalogue.ts";
 
-export const catalogue = builtInCatalogue();
+export const catalogue = sampleCatalogue();
 
 export const shipped = (modelId: string): Model => {
   const model = catalogue.model(modelId);

@@ -35,7 +35,7 @@ const saidIn = (text: string, but: readonly string[] = []): string[] =>
     });
 
 test("the secrets were there to be told: each provider heard its own and said it back, results were delivered and refused", () => {
-  expect([...scene.credentials].sort()).toEqual([`Bearer ${SECRETS.replicate}`, `Key ${SECRETS.fal}`]);
+  for (const credential of [`Bearer ${SECRETS.replicate}`, `Key ${SECRETS.fal}`]) expect(scene.credentials).toContain(credential);
   const ends = answers.join("\n");
   for (const status of ["succeeded", "failed"]) expect(ends).toContain(`"status":"${status}"`);
   for (const code of [400, 401, 402, 404, 405, 413, 422]) expect(ends).toMatch(new RegExp(`^\\w+ ${code}$`, "m"));

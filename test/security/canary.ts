@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FAULTS, type FaultName } from "../../src/simulator/faults.ts";
+import { settingsLeadingTo } from "../../src/simulator/speakers.ts";
 import type { JsonObject } from "../../src/terms.ts";
 import { runHere } from "../cli/captured.ts";
 import { type Echo, openEcho, signed } from "./echo.ts";
@@ -200,10 +201,8 @@ export const openScene = async (): Promise<void> => {
       GENROUTER_SIMULATOR__SPEED: String(SPEED),
       GENROUTER_LIMITS__BURST_PER_S: "100000",
       GENROUTER_LIMITS__IN_PROGRESS: "1000",
-      GENROUTER_MEDIA__ALLOW: new URL(echo.url).host,
-      GENROUTER_PROVIDERS__FAL__BASE_URL: `${echo.url}/fal`,
+      ...settingsLeadingTo(echo.url),
       GENROUTER_PROVIDERS__FAL__KEY: SECRETS.fal,
-      GENROUTER_PROVIDERS__REPLICATE__BASE_URL: `${echo.url}/replicate/v1`,
       GENROUTER_PROVIDERS__REPLICATE__KEY: SECRETS.replicate,
     },
     stdin: "ignore",

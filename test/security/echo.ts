@@ -3,12 +3,17 @@ import { openSimulator } from "../../src/simulator/simulator.ts";
 import type { Json } from "../../src/terms.ts";
 
 export type Echo = {
-  /** Its origin; the dialects are below `/fal` and `/replicate/v1`. */
+  /** Its origin. */
   url: string;
+  /** Base URL of each dialect, by the provider's id. */
+  baseUrls: Readonly<Record<string, string>>;
   /** Credentials that came with requests. */
   credentials: ReadonlySet<string>;
   stop(): Promise<void>;
 };
+
+/** Where the dialects put the key. */
+const CARRIERS = ["authorization", "x-api-key", "x-key", "xi-api-key", "x-goog-api-key", "api-key"];
 
 /** Signed links of media and results look like this; what is in the query opens the file. */
 export const signed = (url: string, secret: string) => `${url}${url.includes("?") ? "&" : "?"}X-Signature=${secret}`;
@@ -35,7 +40,7 @@ export const openEcho = async (secret: string, speed: number): Promise<Echo> => 
     idleTimeout: 60,
     fetch: async (request): Promise<Response> => {
       const { pathname, search } = new URL(request.url);
-      const credential = request.headers.get("authorization") ?? "";
+      const credential = CARRIERS.map((name) => request.headers.get(name)).find((value) => value !== null) ?? "";
       if (credential !== "") credentials.add(credential);
       const headers = new Headers(request.headers);
       headers.delete("host");
@@ -65,6 +70,9 @@ export const openEcho = async (secret: string, speed: number): Promise<Echo> => 
   });
   return {
     url: front.url.origin,
+    baseUrls: Object.fromEntries(
+      Object.entries(simulator.baseUrls).map(([id, url]) => [id, url.replace(simulator.url, front.url.origin)]),
+    ),
     credentials,
     stop: async () => {
       await front.stop(true);

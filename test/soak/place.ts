@@ -5,6 +5,7 @@ import { BUILT_IN_MODELS } from "../../catalogue/built-in.ts";
 import { freePort, until } from "../../proof/crash/processes.ts";
 import { endow, type Tenant } from "../../proof/crash/world.ts";
 import { askAbout } from "../../src/cli/control-client.ts";
+import { settingsLeadingTo } from "../../src/simulator/speakers.ts";
 import type { JsonObject } from "../../src/terms.ts";
 import { killAtTheEnd } from "../scratch.ts";
 
@@ -100,9 +101,7 @@ export const openPlace = async (genrouter: readonly string[], home: string, seed
     GENROUTER_DATA__DIR: dir,
     GENROUTER_CATALOGUE__DIR: catalogue,
     GENROUTER_SERVER__PORT: String(ports.service),
-    GENROUTER_PROVIDERS__FAL__BASE_URL: `${simulatorUrl}/fal`,
-    GENROUTER_PROVIDERS__REPLICATE__BASE_URL: `${simulatorUrl}/replicate/v1`,
-    GENROUTER_MEDIA__ALLOW: new URL(simulatorUrl).host,
+    ...settingsLeadingTo(simulatorUrl),
     GENROUTER_LIMITS__BURST_PER_S: "1000000",
     GENROUTER_LIMITS__IN_PROGRESS: "1000000",
     GENROUTER_LIMITS__SEATS: "20000",

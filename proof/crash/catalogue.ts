@@ -1,0 +1,28 @@
+// The catalogue of a crash run: what its clients order, on routes whose lost submissions come to an end within the run.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { BUILT_IN_MODELS } from "../../catalogue/built-in.ts";
+import type { JsonObject } from "../../src/terms.ts";
+import { ORDERED_MODELS } from "./orders.ts";
+
+/** Providers whose list shows whether a job was made; what others lost is waited for until its time is over. */
+export const LISTING = ["fal", "replicate", "modelark", "volcengine"] as const;
+/** The model whose routes may be given little time: its attempts are lost and capped, and some of their jobs deliver late. */
+const IMPATIENT_MODEL = "vidmodel-2.0-mini";
+const IMPATIENT = { expected_s: 1, timeout_s: 1 };
+
+type Written = JsonObject & { routes: { provider: string }[] };
+
+/** @param isImpatient cuts the times of one model. @returns the directory */
+export const writeCatalogue = (dir: string, isImpatient = false): string => {
+  mkdirSync(join(dir, "models"), { recursive: true });
+  for (const id of ORDERED_MODELS) {
+    const model = BUILT_IN_MODELS[`${id}.json`] as Written;
+    const times = isImpatient && id === IMPATIENT_MODEL ? IMPATIENT : {};
+    const routes = model.routes.flatMap((route) =>
+      LISTING.some((one) => one === route.provider) ? [{ ...route, ...times }] : [],
+    );
+    writeFileSync(join(dir, "models", `${id}.json`), JSON.stringify({ ...model, routes }));
+  }
+  return dir;
+};

@@ -1,0 +1,67 @@
+// With the key of one provider alone: the model list has what runs there and nothing else, and each of these models delivers there.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { builtInCatalogue } from "../../catalogue/load.ts";
+import { readDialects } from "../../src/providers/dialect/load.ts";
+import { builtInProviders, spokenProviders } from "../../src/providers/providers.ts";
+import { SPOKEN } from "../../src/simulator/spoken.ts";
+import type { House } from "../house.ts";
+import { leastInput } from "../least-input.ts";
+import { openApiHouse } from "./house.ts";
+
+const CATALOGUE = builtInCatalogue(builtInProviders());
+const modelsAt = (provider: string) =>
+  CATALOGUE.models.filter((model) => model.routes.some((route) => route.provider === provider));
+/** A key of an account opens all interfaces that the account has; one that is set for a single interface opens that one. */
+const SPEAKING = spokenProviders(readDialects(null));
+const modelsOf = (provider: string) =>
+  CATALOGUE.models.filter(({ routes }) =>
+    routes.some((route) => route.provider === provider || SPEAKING.get(route.provider)?.account === provider),
+  );
+/** What they make is inside the answer: there is no address that could be over. */
+const INLINE = new Set(["gemini-video"]);
+
+test("the simulator speaks every dialect that the service does", () => {
+  expect([...SPOKEN].map(String).sort()).toEqual([...builtInProviders()].sort());
+});
+
+for (const provider of SPOKEN)
+  describe(`with a key of ${provider} alone`, () => {
+    let house: House;
+    beforeAll(async () => {
+      house = await openApiHouse({ providers: [provider], factor: 1000, catalogue: CATALOGUE });
+    });
+    afterAll(() => house.close());
+
+    test("the model list has what runs there and nothing else", async () => {
+      const { body } = await house.ask("GET", "/v1/models", { key: null });
+      const ids = (body.data as { id: string }[]).map(({ id }) => id);
+      expect(ids.sort()).toEqual(
+        modelsOf(provider)
+          .map(({ id }) => id)
+          .sort(),
+      );
+    });
+    for (const model of modelsAt(provider))
+      test(`${model.id} delivers, and is paid for once`, async () => {
+        const before = await house.balance();
+        const made = await house.submit(model.id, leastInput(model, `${house.simulator.url}/samples`));
+        const ended = await house.until(made.id);
+        expect(ended).toMatchObject({ status: "succeeded", attempts: 1, error: null });
+        expect(ended.output?.urls.length).toBeGreaterThan(0);
+        const after = await house.balance();
+        expect(after.charged - before.charged).toBe(Math.round((ended.cost_usd ?? 0) * 100));
+        expect(after.held).toBe(before.held);
+      });
+    test("a result that is over before it is fetched is not paid for", async () => {
+      const model = modelsAt(provider).find(({ fields }) => fields.prompt);
+      const known = readDialects(null).get(provider);
+      if (!model || INLINE.has(provider) || (known && known.dialect.poll === undefined)) return;
+      const before = await house.balance();
+      house.simulator.script({ fault: "expired" });
+      const made = await house.submit(model.id, leastInput(model, `${house.simulator.url}/samples`));
+      const ended = await house.until(made.id);
+      house.simulator.clearScript();
+      expect(ended).toMatchObject({ status: "failed", cost_usd: 0, error: { code: "provider_failed" } });
+      expect(await house.balance()).toEqual(before);
+    });
+  });

@@ -1,0 +1,58 @@
+// Prints every route of the catalogue for its operator: what it costs, what it is sold for, what is left, where that was read and what nobody has checked.
+import { builtInCatalogue } from "../../catalogue/load.ts";
+import { microUsd, rateFor } from "../../catalogue/rates.ts";
+import type { Model, Rate, Route } from "../../catalogue/schema.ts";
+import { builtInProviders } from "../../src/providers/providers.ts";
+
+const usd = (micro: number): string => String(micro / 1e6);
+const spanOf = (values: readonly number[], shown: (value: number) => string): string => {
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  return least === most ? shown(least) : `${shown(least)}–${shown(most)}`;
+};
+const priceText = (rates: readonly Rate[]): string =>
+  rates.length === 0
+    ? "?"
+    : spanOf(
+        rates.map((rate) => microUsd(rate.usd)),
+        usd,
+      );
+
+/** Of each request that the route has a price for, the share of the price that is left after the provider's. */
+const marginText = ({ rates, cost = [] }: Route): string => {
+  const margins = rates.flatMap((rate) => {
+    const paid = rateFor(cost, rate.when ?? {});
+    const [price, own] = [microUsd(rate.usd), paid && microUsd(paid.usd)];
+    return own === undefined || price === 0 ? [] : [((price - own) / price) * 100];
+  });
+  return margins.length === 0 ? "?" : `${spanOf(margins, (margin) => margin.toFixed(0))} %`;
+};
+
+const routeLine = (route: Route): string => {
+  const { id, provider, endpoint, cost = [], rates, source, not_verified = [] } = route;
+  const cells = [
+    ...[
+      `\`${id.slice(id.indexOf("/") + 1)}\``,
+      provider,
+      `\`${endpoint}\``,
+      priceText(cost),
+      priceText(rates),
+      marginText(route),
+    ],
+    ...[source ? `${source.price} (${source.as_of})` : "?", not_verified.join("; ")],
+  ];
+  return `| ${cells.map((cell) => cell.replaceAll("|", "\\|").replaceAll("\n", " ")).join(" | ")} |`;
+};
+
+const sectionOf = (model: Model): string =>
+  [
+    `### \`${model.id}\``,
+    "",
+    `${model.name}, ${model.kind}: ${model.tasks.join(", ")}. USD per ${model.price.unit.replaceAll("_", " ")}.`,
+    "",
+    "| route | provider | endpoint | cost | price | left | source of the cost | not verified |",
+    "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    ...model.routes.map(routeLine),
+  ].join("\n");
+
+/** One section per model. */
+export const routePages = (): string => builtInCatalogue(builtInProviders()).models.map(sectionOf).join("\n\n");
