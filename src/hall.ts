@@ -18,6 +18,7 @@ import { providerFacts } from "./providers/providers.ts";
 import { joinRooms, type Rooms } from "./rooms.ts";
 import { openSqliteStore } from "./store/sqlite/client.ts";
 import type { Store } from "./store/store.ts";
+import type { Submit } from "./submit.ts";
 import { openVault, type Vault } from "./vault.ts";
 
 export type Service = {
@@ -32,6 +33,7 @@ export type Service = {
   rekeyed: (account: string, key: string | undefined) => void;
   /** Every write of a person or a command goes through here. */
   post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
+  submit: Submit;
   readiness: () => { ready: boolean; faults: string[] };
   /** What is going on inside, for the operator; each question tells of the time since the one before. */
   figures: (ask: Ask) => Figures;
@@ -152,6 +154,7 @@ export const openService = async (
       providers: rooms.providers,
       rekeyed: rooms.rekeyed,
       post: rooms.post,
+      submit: rooms.submit,
       readiness: rooms.readiness,
       figures: openFigures(() => ({
         ...rooms.supervisor.counts(),

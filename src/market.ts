@@ -1,5 +1,6 @@
 // The market as an operator sees it: every provider with where its key comes from, every route with its state.
 import type { Catalogue } from "../catalogue/load.ts";
+import type { Model } from "../catalogue/schema.ts";
 import type { Settings } from "./config.ts";
 import { type KeySource, sourceInSettings } from "./provider-keys.ts";
 import type { ListedRoute, Recovery } from "./providers/provider.ts";
@@ -25,6 +26,7 @@ export type Market = {
   routes(): Promise<RouteRow[]>;
   /** How the catalogue's routes of a provider are asked for. */
   routesOf(provider: string): Promise<ListedRoute[]>;
+  modelOf(routeId: string): Model | undefined;
   /** `costs`: what the provider takes for it at least, e.g. `0.04 USD per second`. */
   offerOf(routeId: string): Promise<ListedRoute & { costs: string }>;
 };
@@ -98,6 +100,7 @@ export const openMarket = ({ settings, simulated, facts, catalogue, reads }: Mar
       catalogue().models.flatMap(({ routes: all }) =>
         all.filter((route) => route.provider === provider).map(({ endpoint, options }) => ({ endpoint, options })),
       ),
+    modelOf: (routeId) => catalogue().route(routeId)?.model,
     offerOf: async (routeId) => {
       const known = catalogue().route(routeId);
       if (!known) throw new Error(`there is no route ${routeId}`);

@@ -24,6 +24,8 @@ export type Order = {
   idempotencyKey: string | null;
   /** The request as sent, in one line. */
   body: string;
+  /** The one route that may run it, for whoever tries that route. */
+  onlyRoute?: string;
 };
 /** `replayed`: the Idempotency-Key had already made this generation (200 instead of 202). */
 export type Accepted = { record: GenerationRecord; replayed: boolean };
@@ -76,8 +78,10 @@ export const openCorridor = (parts: CorridorParts): Submit => {
   };
 
   /** The model, if it runs on a route that is configured. */
-  const modelOf = ({ model: id }: Order): Model => {
-    const model = parts.catalogue().model(id);
+  const modelOf = ({ model: id, onlyRoute }: Order): Model => {
+    const whole = parts.catalogue().model(id);
+    const model =
+      whole && onlyRoute !== undefined ? { ...whole, routes: whole.routes.filter((one) => one.id === onlyRoute) } : whole;
     const isRunnable = model?.routes.some((route) => parts.routeState(route.id) !== "unconfigured");
     if (model && isRunnable) return model;
     return refuse(

@@ -88,6 +88,8 @@ export const officeOverSocket = (dir: string): Office => {
     dropProviderKey: over("dropProviderKey"),
     listJobs: over("listJobs"),
     checkRoute: over("checkRoute"),
+    tryRoute: over("tryRoute"),
+    findTrial: over("findTrial"),
     switchRoute: over("switchRoute"),
   };
 };

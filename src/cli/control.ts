@@ -54,6 +54,12 @@ const ASKS = {
     sinceMs: Type.Integer({ minimum: 0 }),
   }),
   checkRoute: object({ id: text(200) }),
+  tryRoute: object({
+    reference: text(200),
+    id: text(200),
+    input: Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()]),
+  }),
+  findTrial: object({ generationId: text(80) }),
   switchRoute: object({ id: text(200), reason: Type.Union([text(500), Type.Null()]) }),
   showCredits: object({ accountId: text(80), last: Type.Integer({ minimum: 0, maximum: 1000 }) }),
 } satisfies Record<keyof Office, TSchema>;

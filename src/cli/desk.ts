@@ -75,6 +75,7 @@ export const withOffice = async <T>(
           },
           mode: await store.mode(),
           clock: systemClock(await store.lastSeenMs()),
+          submit: null,
           ...(await marketOf(settings, store)),
         });
         return await work(office);

@@ -3,10 +3,12 @@ import type { Clock } from "../clock.ts";
 import type { OfficeDeed, OfficeOutcome } from "../deeds.ts";
 import { hashApiKey, newApiKey } from "../ids.ts";
 import type { AccountRow, KeyRow, MovementRow, StoreReads } from "../store/store.ts";
+import type { Submit } from "../submit.ts";
 import type { Credits, KeyScope } from "../terms.ts";
 import { CommandFault, EXITS } from "./exits.ts";
 import { openProviderOffice, type ProviderOffice, type ProviderOfficeParts } from "./provider-office.ts";
 import { idFor } from "./reference.ts";
+import { openRouteTrials, type RouteTrials } from "./route-trial.ts";
 
 export type CreatedAccount = { id: string; name: string; availableCredits: Credits };
 export type CreatedKey = { id: string; key: string; accountId: string; scope: KeyScope };
@@ -36,7 +38,8 @@ export type Office = {
   /** Takes back a refunded or disputed purchase: at most what is available; a rest is owed and pauses the account. */
   takeCredits(ask: { reference: string; accountId: string; credits: Credits; note: string }): Promise<Credited>;
   showCredits(ask: { accountId: string; last: number }): Promise<Statement>;
-} & ProviderOffice;
+} & ProviderOffice &
+  RouteTrials;
 
 export type OfficeParts = {
   reads: StoreReads;
@@ -44,6 +47,8 @@ export type OfficeParts = {
   /** Decides whether keys begin with `gr_test_` or `gr_live_`. */
   mode: "test" | "live";
   clock: Clock;
+  /** Takes a submission in; null where no service runs. */
+  submit: Submit | null;
 } & Omit<ProviderOfficeParts, "post" | "clock">;
 
 /** How much of a key is kept to recognise it by: the prefix and four characters. */
@@ -66,7 +71,7 @@ export const lastMovements = async (reads: StoreReads, accountId: string, limit:
   (await reads.movements(accountId, null, limit)).reverse();
 
 /** Opens the office over a store, whoever carries out its deeds: the running service's ledger or the store itself. */
-export const openOffice = ({ reads, post, mode, clock, ...market }: OfficeParts): Office => {
+export const openOffice = ({ reads, post, mode, clock, submit, ...market }: OfficeParts): Office => {
   const accountOf = async (id: string): Promise<AccountRow> =>
     (await reads.account(id)) ?? missing("account", id, "genrouter accounts list");
 
@@ -89,7 +94,7 @@ export const openOffice = ({ reads, post, mode, clock, ...market }: OfficeParts)
     return { account: await accountOf(ask.accountId), movedCredits: outcome.credits ?? 0 };
   };
 
-  return {
+  const office: Omit<Office, keyof RouteTrials> = {
     ...openProviderOffice({ ...market, post, clock }),
     createAccount: async ({ reference, name, creditCredits }) => {
       const id = idFor("acc", reference);
@@ -136,4 +141,5 @@ export const openOffice = ({ reads, post, mode, clock, ...market }: OfficeParts)
       movements: last === 0 ? [] : await lastMovements(reads, accountId, last),
     }),
   };
+  return { ...office, ...openRouteTrials({ office, reads, submit, modelOf: market.market.modelOf }) };
 };

@@ -2,9 +2,9 @@
 import type { Command } from "commander";
 import type { RouteRow } from "../../market.ts";
 import { withOffice } from "../desk.ts";
-import { EXITS } from "../exits.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
 import { table } from "../terminal.ts";
+import { addRouteTest } from "./route-test.ts";
 
 type Flags = DirFlag & JsonFlag;
 
@@ -49,23 +49,7 @@ export const addRoutes = (program: Command, session: Session): void => {
     });
   withExamples(withJson(withDir(list)), "routes list", "routes list --provider fal --json");
 
-  const tryOut = routes
-    .command("test <id>")
-    .description("whether the route's provider takes your key, found out without buying anything where it can be")
-    .action(async (id: string, flags: Flags) => {
-      const { provider, check, costs } = await withOffice(settingsOf(session, flags), (office) => office.checkRoute({ id }));
-      session.exit = check.kind === "works" ? EXITS.ok : EXITS.failure;
-      const detail =
-        check.kind === "refused" ? `${check.failure.class}: ${check.failure.detail}` : "detail" in check ? check.detail : null;
-      if (flags.json) return terminal.print(JSON.stringify({ id, provider, result: check.kind, detail, costs_at_least: costs }));
-      if (check.kind === "works")
-        return terminal.print(`${terminal.paint("green", "✔")} ${provider} takes the key: ${detail}; nothing was bought`);
-      if (check.kind === "refused") return terminal.print(`${terminal.paint("red", "✘")} ${provider} refuses: ${detail}`);
-      if (check.kind === "unclear") return terminal.print(`? ${provider} did not say: ${detail}; try again`);
-      terminal.print(`${provider} has nothing that can be asked for nothing: a generation costs at least ${costs} there.`);
-      terminal.print("to try it for that, switch the model's other routes off and send one with genrouter generate");
-    });
-  withExamples(withJson(withDir(tryOut)), "routes test vidmodel-2.0/fal", "routes test flux-2-pro/bfl --json");
+  addRouteTest(routes, session);
 
   const turn = (name: "disable" | "enable", description: string) => {
     const command = routes.command(`${name} <id>`).description(description);

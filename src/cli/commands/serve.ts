@@ -162,7 +162,7 @@ export const addServe = (program: Command, session: Session): void => {
         post: service.post,
         mode: service.mode,
         clock: systemClock(await service.reads.lastSeenMs()),
-        ...{ market: service.market, vault: service.vault, rekeyed: service.rekeyed },
+        ...{ submit: service.submit, market: service.market, vault: service.vault, rekeyed: service.rekeyed },
         providers: () => Promise.resolve(service.providers),
       });
       const about = { url: service.url, mode: service.mode, version: VERSION, pid: process.pid };

@@ -1,0 +1,92 @@
+// `genrouter routes test`: whether a route works, found out for nothing where it can be, and by buying one generation where it is wanted.
+import { randomUUID } from "node:crypto";
+import type { Command } from "commander";
+import { withOffice } from "../desk.ts";
+import { EXITS } from "../exits.ts";
+import { parseObject } from "../fields.ts";
+import type { CheckedRoute } from "../provider-office.ts";
+import type { Trial } from "../route-trial.ts";
+import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
+import { showUsd, usdNumber } from "../usd.ts";
+
+type Flags = DirFlag & JsonFlag & { buy?: boolean; input?: string };
+
+const LOOK_MS = 500;
+
+const detailOf = ({ check }: CheckedRoute): string | null => {
+  if (check.kind === "refused") return `${check.failure.class}: ${check.failure.detail}`;
+  return "detail" in check ? check.detail : null;
+};
+
+export const addRouteTest = (routes: Command, session: Session): void => {
+  const { terminal } = session;
+  const canAsk = () => terminal.isLive && process.stdin.isTTY;
+  const [good, bad] = [terminal.paint("green", "✔"), terminal.paint("red", "✘")];
+
+  const tellCheck = (checked: CheckedRoute) => {
+    const { id, provider, check, costs } = checked;
+    const detail = detailOf(checked);
+    if (check.kind === "works") terminal.print(`${good} ${provider} takes the key: ${detail}; nothing was bought`);
+    else if (check.kind === "refused") terminal.print(`${bad} ${provider} refuses: ${detail}`);
+    else if (check.kind === "unclear") terminal.print(`? ${provider} did not say: ${detail}; try again`);
+    else {
+      terminal.print(`${provider} has nothing that can be asked for nothing: a generation costs at least ${costs} there.`);
+      if (!canAsk()) terminal.print(`to try it for that: genrouter routes test ${id} --buy`);
+    }
+  };
+
+  const buy = async (id: string, flags: Flags, checked: CheckedRoute): Promise<void> => {
+    const ask = { reference: randomUUID(), id, input: flags.input === undefined ? null : parseObject(flags.input, "--input") };
+    const settings = settingsOf(session, flags);
+    let trial: Trial = await withOffice(settings, (office) => office.tryRoute(ask));
+    const { generationId } = trial;
+    while (trial.status === "queued" || trial.status === "running") {
+      terminal.progress(`${generationId}  ${trial.status} on ${id}`);
+      await Bun.sleep(LOOK_MS);
+      trial = await withOffice(settings, (office) => office.findTrial({ generationId }));
+    }
+    terminal.progress(null);
+    const { status, costCredits, failure } = trial;
+    session.exit = status === "succeeded" ? EXITS.ok : EXITS.failure;
+    const detail = failure === null ? null : `${failure.class}: ${failure.detail}`;
+    if (flags.json)
+      return terminal.print(
+        JSON.stringify({
+          ...{ id, provider: checked.provider, result: status === "succeeded" ? "delivered" : "failed", detail },
+          ...{ costs_at_least: checked.costs, generation_id: generationId, sold_for_usd: usdNumber(costCredits ?? 0) },
+        }),
+      );
+    if (status === "succeeded")
+      terminal.print(`${good} ${id} delivered ${generationId}, which is sold for ${showUsd(costCredits ?? 0)}`);
+    else terminal.print(`${bad} ${id} did not deliver ${generationId}: ${detail}`);
+    terminal.note(`genrouter trace ${generationId} shows all of it; it is on the account ${trial.accountId}, "route tests"`);
+  };
+
+  const command = routes
+    .command("test <id>")
+    .description("whether a route's provider takes your key: for nothing where it can be asked, or by buying one generation")
+    .option(
+      "--buy",
+      "buy one generation on this route alone, the least that its model can be asked for; needs the running service",
+    )
+    .option("--input <json>", "what to ask for instead, e.g. with the media that the model needs")
+    .action(async (id: string, flags: Flags) => {
+      const checked = await withOffice(settingsOf(session, flags), (office) => office.checkRoute({ id }));
+      const { provider, check, costs } = checked;
+      session.exit = check.kind === "works" ? EXITS.ok : EXITS.failure;
+      // A key that is refused is refused for money as well.
+      if (flags.buy && check.kind !== "refused") return buy(id, flags, checked);
+      if (flags.json)
+        return terminal.print(
+          JSON.stringify({ id, provider, result: check.kind, detail: detailOf(checked), costs_at_least: costs }),
+        );
+      tellCheck(checked);
+      if (check.kind === "none" && canAsk() && confirm("buy one?")) await buy(id, flags, checked);
+    });
+  withExamples(
+    withJson(withDir(command)),
+    "routes test vidmodel-2.0/fal",
+    "routes test stable-image-core/stability --buy",
+    `routes test recraft-crisp-upscale/fal --buy --input '{"image_url":"https://example.com/a.png"}'`,
+  );
+};

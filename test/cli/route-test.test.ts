@@ -1,0 +1,114 @@
+// Trying a route: for nothing where its provider can be asked, by one generation where it cannot, and what is said of either.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { type Child, FROM_SOURCES, start } from "../../proof/crash/processes.ts";
+import { openSimulator, type Simulator } from "../../src/simulator/simulator.ts";
+import { settingsLeadingTo } from "../../src/simulator/speakers.ts";
+import { runHere } from "./captured.ts";
+import { dropDirs, freshDir } from "./fresh-dir.ts";
+
+const dir = freshDir();
+let simulator: Simulator;
+let service: Child;
+/** A provider that takes no key. */
+const stranger = Bun.serve({ port: 0, fetch: () => Response.json({ error: "no such key" }, { status: 401 }) });
+beforeAll(async () => {
+  simulator = await openSimulator({ speed: 1_000 });
+  service = start([...FROM_SOURCES, "serve", "--port", "0", "--data", dir], {
+    ...settingsLeadingTo(simulator.url),
+    ...{ FAL_KEY: "fal-s3cr3t", STABILITY_API_KEY: "stability-s3cr3t", RUNWAYML_API_SECRET: "runway-s3cr3t" },
+    GENROUTER_PROVIDERS__RUNWAY__BASE_URL: stranger.url.href,
+  });
+  await service.hears(/^url http/m);
+});
+afterAll(async () => {
+  service.kill("SIGTERM");
+  await service.ended;
+  await simulator.stop();
+  await stranger.stop();
+  dropDirs();
+});
+
+const run = async (...words: string[]) => {
+  const { exit, out, err } = await runHere(["routes", "test", ...words, "--data", dir]);
+  return { exit: exit as number, out, err };
+};
+const json = async (...words: string[]) => JSON.parse((await run(...words, "--json")).out);
+
+describe("a provider that can be asked for nothing", () => {
+  test("is asked, and nothing is bought", async () => {
+    expect(await run("vidmodel-2.0/fal")).toMatchObject({ exit: 0, out: expect.stringContaining("fal takes the key") });
+    expect(simulator.submissions()).toEqual([]);
+  });
+  test("and refuses the key is told with what it said, and nothing is bought there for money either", async () => {
+    for (const words of [["runway-gen-4.5/runway"], ["runway-gen-4.5/runway", "--buy"]]) {
+      const { exit, out } = await run(...words);
+      expect(exit).toBe(1);
+      expect(out).toMatch(/✘ runway refuses: config_fault: .*401.*no such key/);
+    }
+  });
+  test("and has no key is said with how to set one; a route that there is not, with where those are", async () => {
+    expect(await run("luma-ray-2/luma")).toMatchObject({ exit: 6, err: expect.stringContaining("providers set-key luma") });
+    expect(await run("nothing/luma")).toMatchObject({ exit: 4, err: expect.stringContaining("routes list") });
+  });
+});
+
+describe("a provider that can only be tried for money", () => {
+  test("is not, and what it would cost is said with how", async () => {
+    const { exit, out } = await run("stable-image-core/stability");
+    expect(exit).toBe(1);
+    expect(out).toMatch(/costs at least 0\.03 USD per image there\.\nto try it for that: genrouter routes test .* --buy\n$/);
+    expect(await json("stable-image-core/stability")).toMatchObject({ result: "none", costs_at_least: "0.03 USD per image" });
+    expect(simulator.submissions()).toEqual([]);
+  });
+});
+
+describe("a route that is tried for money", () => {
+  const account = async () => {
+    const { out } = await runHere(["accounts", "list", "--json", "--data", dir]);
+    return JSON.parse(out).find(({ name }: { name: string }) => name === "route tests");
+  };
+
+  test("runs one generation there and nowhere else, on the service's own account", async () => {
+    const told = await json("stable-image-core/stability", "--buy");
+    expect(told).toMatchObject({ provider: "stability", result: "delivered", detail: null });
+    expect(told.sold_for_usd).toBeGreaterThan(0);
+    expect(simulator.submissions().map(({ provider, accepted }) => [provider, accepted])).toEqual([["stability", true]]);
+    expect(await account()).toMatchObject({ charged_usd: told.sold_for_usd, held_usd: 0 });
+    const { out } = await runHere(["keys", "list", "--json", "--data", dir]);
+    expect(JSON.parse(out).every(({ revoked_at }: { revoked_at: string | null }) => revoked_at !== null)).toBe(true);
+  });
+
+  test("and does not deliver is told with the provider's reason; no other route is asked, and nothing is charged", async () => {
+    const before = simulator.submissions().length;
+    const input = JSON.stringify({ prompt: "a kite [sim:fail]", duration: 4 });
+    const { exit, out } = await run("vidmodel-2.0/fal", "--buy", "--input", input);
+    expect(exit).toBe(1);
+    expect(out).toMatch(/✘ vidmodel-2\.0\/fal did not deliver gen_\w+: job_failed: /);
+    expect(simulator.submissions().length).toBe(before + 1);
+    expect(await account()).toMatchObject({ held_usd: 0 });
+  });
+
+  test("and whose model needs media, or is asked for what it does not take, says so and buys nothing", async () => {
+    const before = simulator.submissions().length;
+    const upscale = await run("recraft-crisp-upscale/fal", "--buy");
+    expect(upscale).toMatchObject({ exit: 2, err: expect.stringMatching(/needs image_url.*--input/s) });
+    const odd = await run("vidmodel-2.0/fal", "--buy", "--input", '{"prompt":"x","duration":900}');
+    expect(odd).toMatchObject({ exit: 6, err: expect.stringContaining("input.duration") });
+    expect(simulator.submissions().length).toBe(before);
+  });
+
+  test("needs the service", async () => {
+    const { exit, err } = await runHere(["routes", "test", "stable-image-core/stability", "--buy", "--data", await made()], {
+      STABILITY_API_KEY: "stability-s3cr3t",
+    });
+    expect(exit as number).toBe(75);
+    expect(err).toContain("genrouter serve");
+  });
+});
+
+/** A data directory that no service has open. */
+const made = async () => {
+  const other = freshDir();
+  await runHere(["accounts", "create", "--name", "acme", "--data", other]);
+  return other;
+};
