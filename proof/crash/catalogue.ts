@@ -1,5 +1,6 @@
 // The catalogue of a crash run: what its clients order, on routes whose lost submissions come to an end within the run.
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BUILT_IN_MODELS } from "../../catalogue/built-in.ts";
 import type { JsonObject } from "../../src/terms.ts";
@@ -25,4 +26,14 @@ export const writeCatalogue = (dir: string, isImpatient = false): string => {
     writeFileSync(join(dir, "models", `${id}.json`), JSON.stringify({ ...model, routes }));
   }
   return dir;
+};
+
+let shared: string | undefined;
+/** One for all services of this process, gone with it: a data directory may be one that nothing can be written to. */
+export const sharedCatalogue = (): string => {
+  if (shared !== undefined) return shared;
+  const dir = mkdtempSync(join(tmpdir(), "crash-catalogue-"));
+  process.once("exit", () => rmSync(dir, { recursive: true, force: true }));
+  shared = writeCatalogue(dir);
+  return shared;
 };

@@ -1,5 +1,4 @@
 // The world of a crash test: the simulator with its durable log, the service on a data directory, accounts with credits.
-import { join } from "node:path";
 import { hashApiKey, newApiKey, newId } from "../../src/ids.ts";
 import type { LogLine, Submission } from "../../src/simulator/log.ts";
 import type { Rule } from "../../src/simulator/rules.ts";
@@ -9,7 +8,7 @@ import { openSqliteStore } from "../../src/store/sqlite/client.ts";
 import { openSqliteReads } from "../../src/store/sqlite/reads.ts";
 import type { StoreReads } from "../../src/store/store.ts";
 import type { JsonObject } from "../../src/terms.ts";
-import { writeCatalogue } from "./catalogue.ts";
+import { sharedCatalogue } from "./catalogue.ts";
 import { type Child, type Genrouter, start } from "./processes.ts";
 
 /** `credits`: what it was given, which it is held against at the end. */
@@ -113,7 +112,7 @@ export type ServicePlace = {
 
 const serviceEnv = ({ dir, simulatorUrl, speed, port = 0, env = {} }: ServicePlace): Record<string, string> => ({
   GENROUTER_DATA__DIR: dir,
-  GENROUTER_CATALOGUE__DIR: env.GENROUTER_CATALOGUE__DIR ?? writeCatalogue(join(dir, "catalogue")),
+  GENROUTER_CATALOGUE__DIR: env.GENROUTER_CATALOGUE__DIR ?? sharedCatalogue(),
   GENROUTER_SERVER__PORT: String(port),
   GENROUTER_SIMULATOR__SPEED: String(speed),
   ...settingsLeadingTo(simulatorUrl),
