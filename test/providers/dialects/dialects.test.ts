@@ -1,6 +1,8 @@
 // Every dialect file against the simulator, and against the bodies of the provider's pages.
 import { afterAll, describe, expect, test } from "bun:test";
+import { PROVIDERS } from "../../../proof/simulation/market.ts";
 import { readDialects } from "../../../src/providers/dialect/load.ts";
+import { builtInProviders, openProviders } from "../../../src/providers/providers.ts";
 import { CASES } from "./all.ts";
 import { promisesOf } from "./promises.ts";
 
@@ -8,6 +10,14 @@ const dialects = readDialects(null);
 
 test("every dialect that ships is here", () => {
   expect([...new Set(CASES.map(({ provider }) => provider))].sort()).toEqual([...dialects.keys()].sort());
+});
+
+test("every way of settling a lost submission that a provider declares is played in the simulated worlds", () => {
+  const providers = openProviders({ settings: {}, dialects, isOwned: async () => false });
+  const declared = new Set(builtInProviders().map((id) => providers.traits(id).recovery));
+  const played = new Set(Object.values(PROVIDERS).map(({ recovery }) => recovery));
+  expect([...declared].filter((recovery) => !played.has(recovery))).toEqual([]);
+  expect(declared.size).toBe(5);
 });
 
 for (const one of CASES) {
