@@ -14,6 +14,15 @@ const FAL_LIST_URL = "https://api.fal.ai/v1";
 /** Hosts that may be given the key besides the base: the list, and the queue's documented stand-in. */
 export const FAL_ORIGINS = [FAL_LIST_URL, "https://queue.falrun.com"] as const;
 
+export const FAL_KNOWN = {
+  as_of: "2026-11-21",
+  from: ["fal.ai/docs: queue, errors, platform APIs", "the types and source of @fal-ai/client 1.10"],
+  not_verified: [
+    "how soon the list of requests shows a submission: it is given 40 minutes before it proves anything",
+    "that the list keeps the order of submission while requests are retried",
+  ],
+};
+
 /** A request not started after this long is given up by fal (seconds), so a lost one cannot lurk in the queue for ever. */
 const START_WITHIN_S = 900;
 

@@ -9,10 +9,10 @@ import { checkKey, setUpFault } from "./check.ts";
 import { openClaims } from "./claims.ts";
 import { type Desk, openDesk, type Slots } from "./desk.ts";
 import { type Dialects, readDialects } from "./dialect/load.ts";
-import { FAL_BASE_URL, FAL_ORIGINS, fal } from "./fal.ts";
+import { FAL_BASE_URL, FAL_KNOWN, FAL_ORIGINS, fal } from "./fal.ts";
 import { lookUp } from "./lookup.ts";
 import type { Adapter, AdapterContext, FindOutcome, PollOutcome, Providers, ProviderTraits, Work } from "./provider.ts";
-import { REPLICATE_BASE_URL, replicate } from "./replicate.ts";
+import { REPLICATE_BASE_URL, REPLICATE_KNOWN, replicate } from "./replicate.ts";
 import { requestLimit } from "./request-limit.ts";
 import { readWholeLists } from "./whole-lists.ts";
 
@@ -29,27 +29,40 @@ const ROOMY = 2_048;
 /** The slots of one provider, where the process may have so many requests in flight. */
 export const slotsWithin = (limit: number): Slots => (limit >= ROOMY ? { ...SLOTS, questions: MANY_QUESTIONS } : SLOTS);
 
-type Coded = {
+/** Where what is known of a provider was read, and what of it nobody has tried. */
+type Known = { as_of: string; from: readonly string[]; not_verified?: readonly string[] };
+type Spoken = {
   adapter: Adapter;
-  name?: string;
+  name: string;
+  known: Known;
   publicUrl: string;
+  /** Further origins that may be given the key. */
   origins: readonly string[];
-  account?: string;
-  isAsked?: boolean;
+  /** Whose key it uses. */
+  account: string;
+  /** It answers a submission with a job to ask about, instead of with what it made. */
+  isAsked: boolean;
 };
 
 /** Dialects that are more than tables and templates. */
-const CODED: Readonly<Record<string, Coded>> = {
-  fal: { adapter: fal, name: "fal", publicUrl: FAL_BASE_URL, origins: FAL_ORIGINS },
-  replicate: { adapter: replicate, name: "Replicate", publicUrl: REPLICATE_BASE_URL, origins: [] },
+const CODED: Readonly<Record<string, Spoken>> = {
+  fal: {
+    ...{ adapter: fal, name: "fal", publicUrl: FAL_BASE_URL, origins: FAL_ORIGINS, account: "fal", isAsked: true },
+    known: FAL_KNOWN,
+  },
+  replicate: {
+    ...{ adapter: replicate, name: "Replicate", publicUrl: REPLICATE_BASE_URL, origins: [], account: "replicate", isAsked: true },
+    known: REPLICATE_KNOWN,
+  },
 };
 
-const spokenOf = (dialects: Dialects): [string, Coded][] => [
+/** Every dialect that is spoken here, by the id of its provider. */
+export const spokenDialects = (dialects: Dialects): [string, Spoken][] => [
   ...Object.entries(CODED),
-  ...[...dialects].map(([id, { dialect, adapter }]): [string, Coded] => [
+  ...[...dialects].map(([id, { dialect, adapter }]): [string, Spoken] => [
     id,
     {
-      ...{ adapter, name: dialect.name, publicUrl: dialect.base_url, origins: dialect.hosts ?? [] },
+      ...{ adapter, name: dialect.name, known: dialect.known, publicUrl: dialect.base_url, origins: dialect.hosts ?? [] },
       ...{ account: dialect.account ?? id, isAsked: dialect.poll !== undefined },
     },
   ]),
@@ -57,12 +70,12 @@ const spokenOf = (dialects: Dialects): [string, Coded][] => [
 
 /** Every provider whose dialect is spoken here, with whose key. */
 export const spokenProviders = (dialects: Dialects): ReadonlyMap<string, { account: string }> =>
-  new Map(spokenOf(dialects).map(([id, { account = id }]) => [id, { account }]));
+  new Map(spokenDialects(dialects).map(([id, { account }]) => [id, { account }]));
 
 /** What an operator is told of every provider whose dialect is spoken here. */
 export const providerFacts = (dialects: Dialects) =>
-  spokenOf(dialects)
-    .map(([id, { adapter, name = id, account = id, isAsked = true }]) => ({
+  spokenDialects(dialects)
+    .map(([id, { adapter, name, account, isAsked }]) => ({
       id,
       account,
       name,
@@ -126,9 +139,9 @@ export const openProviders = (options: ProvidersOptions): Providers => {
   const slots = { ...slotsWithin(requestLimit()), ...options.slots };
   const claims = openClaims();
   const isTold = options.callbackUrl?.("") !== undefined;
-  const spoken = spokenOf(options.dialects ?? readDialects(null));
+  const spoken = spokenDialects(options.dialects ?? readDialects(null));
   const desks = new Map(
-    spoken.map(([id, { account = id, ...dialect }]) => {
+    spoken.map(([id, { account, ...dialect }]) => {
       const { traits, call } = options;
       const key = options.settings[account]?.key;
       const settings = { ...(key === undefined ? {} : { key }), ...options.settings[id] };

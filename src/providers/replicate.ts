@@ -9,6 +9,12 @@ import type { Adapter, AdapterContext, Candidate, PollOutcome, ProviderRequest, 
 
 export const REPLICATE_BASE_URL = "https://api.replicate.com/v1";
 
+export const REPLICATE_KNOWN = {
+  as_of: "2026-11-21",
+  from: ["replicate.com/docs: HTTP API, lifecycle, webhooks", "the types and source of replicate 1.4"],
+  not_verified: ["how soon the list of predictions shows a submission: it is given two minutes before it proves anything"],
+};
+
 /** The provider gives a prediction up after this long: the longest route time, so none outlives its attempt for long. */
 const CANCEL_AFTER = "40m";
 /** Input, output and files are removed this long after the end. */

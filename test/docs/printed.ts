@@ -16,6 +16,7 @@ import { EVENTS } from "../../src/events.ts";
 import { REFUSALS } from "../../src/refusal.ts";
 import { benchList, benchResults, capacity } from "../bench/pages.ts";
 import { longTable } from "./long.ts";
+import { providerTable } from "./providers.ts";
 import { routePages } from "./routes.ts";
 
 const root = resolve(import.meta.dir, "../..");
@@ -184,6 +185,7 @@ export const PRINTED: Readonly<Record<string, () => string>> = {
   "rooms actors": () => rooms("actors/*.ts"),
   "rooms catalogue": () => rooms("catalogue/*.ts"),
   routes: routePages,
+  providers: providerTable,
   "rooms proof": () => rooms("proof/**/*.ts"),
   faults: () =>
     table(

@@ -1,0 +1,48 @@
+// Prints what the service knows of every provider: how it answers, how a lost submission is settled, for how long, and what nobody has tried.
+import { WELL_KNOWN_KEYS } from "../../src/config.ts";
+import { readDialects } from "../../src/providers/dialect/load.ts";
+import type { Adapter, Recovery } from "../../src/providers/provider.ts";
+import { spokenDialects } from "../../src/providers/providers.ts";
+
+const SETTLED: Readonly<Record<Recovery, string>> = {
+  key: "sent again with the same key",
+  client_id: "looked up by our id",
+  list_marker: "found in its list by our mark",
+  list_match: "found in its list by its input",
+  none: "waited for, then given up as lost",
+};
+
+const span = (ms: number): string => {
+  if (ms >= 2 * 86_400_000) return `${ms / 86_400_000} days`;
+  if (ms >= 2 * 3_600_000) return `${+(ms / 3_600_000).toFixed(1)} h`;
+  return ms >= 120_000 ? `${+(ms / 60_000).toFixed(1)} min` : `${ms / 1000} s`;
+};
+
+const recoveryText = ({ recovery, findWindowMs, findSettleMs, toldWithinMs }: Adapter): string => {
+  const told = toldWithinMs === undefined ? "" : `; its callback is waited for, ${span(toldWithinMs)}`;
+  if (recovery === "none") return SETTLED.none + told;
+  return `${SETTLED[recovery]}, within ${span(findWindowMs)}; proves absence after ${span(findSettleMs)}${told}`;
+};
+
+const cancelText = ({ cancel, cancelOnlyIn }: Adapter): string => {
+  if (cancel === undefined) return "no";
+  return cancelOnlyIn === undefined ? "yes" : `only ${cancelOnlyIn.join(", ")}`;
+};
+
+/** A table of all dialects, in the order of their ids. */
+export const providerTable = (): string => {
+  const rows = spokenDialects(readDialects(null))
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([id, { adapter, name, account, isAsked, known }]) => [
+      ...[`\`${id}\``, name, `\`${WELL_KNOWN_KEYS[account] ?? `GENROUTER_PROVIDERS__${account.toUpperCase()}__KEY`}\``],
+      ...[isAsked ? "a job" : "at once", recoveryText(adapter), cancelText(adapter), adapter.readCallback ? "read" : "no"],
+      ...[span(adapter.resultTtlMs), `${known.from.join("; ")} (${known.as_of})`, (known.not_verified ?? []).join("; ")],
+    ]);
+  const head = [
+    ...["provider", "name", "key", "answers with", "a lost submission is", "cancels", "callbacks"],
+    ...["results kept", "read at", "not verified"],
+  ];
+  return [head, head.map(() => "---"), ...rows]
+    .map((row) => `| ${row.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`)
+    .join("\n");
+};
