@@ -1,5 +1,6 @@
 // The market as an operator sees it: every provider with where its key comes from, every route with its state.
 import type { Catalogue } from "../catalogue/load.ts";
+import { type Margin, marginOf } from "../catalogue/margin.ts";
 import type { Model } from "../catalogue/schema.ts";
 import type { Settings } from "./config.ts";
 import { type KeySource, sourceInSettings } from "./provider-keys.ts";
@@ -20,6 +21,8 @@ export type RouteRow = {
   reason: string | null;
   /** When one that is down is tried again, ms. */
   untilMs: number | null;
+  /** What is left of its price after the provider's; null where no cost is known. */
+  margin: Margin | null;
 };
 export type Market = {
   providers(): Promise<ProviderRow[]>;
@@ -73,7 +76,8 @@ export const openMarket = ({ settings, simulated, facts, catalogue, reads }: Mar
     const reasons = new Map(off.map(({ routeId, reason }) => [routeId, reason]));
     const accounts = new Map(facts.map(({ id, account }) => [id, account]));
     return catalogue().models.flatMap((model) =>
-      model.routes.map(({ id, provider, endpoint }): RouteRow => {
+      model.routes.map((route): RouteRow => {
+        const { id, provider, endpoint } = route;
         const reason = reasons.get(id) ?? null;
         const down = downIn(health.get(id));
         const hasKey = settings.providers[provider]?.key !== undefined || keys.has(accounts.get(provider) ?? provider);
@@ -90,6 +94,7 @@ export const openMarket = ({ settings, simulated, facts, catalogue, reads }: Mar
           state: stateOf(),
           reason: reason ?? down?.why ?? null,
           untilMs: down?.untilMs ?? null,
+          margin: marginOf(route),
         };
       }),
     );

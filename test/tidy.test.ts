@@ -87,7 +87,7 @@ const DOORS: Record<string, string[]> = {
   ],
   "src/callbacks.ts": ["type:src/store", "type:src/providers"],
   "src/provider-keys.ts": ["src/config.ts", "src/vault.ts", "type:src/store"],
-  "src/market.ts": ["type:catalogue", "type:src/config.ts", "src/provider-keys.ts", "type:src/providers", "type:src/store"],
+  "src/market.ts": ["catalogue", "type:src/config.ts", "src/provider-keys.ts", "type:src/providers", "type:src/store"],
   "src/reconcile.ts": ["type:src/providers", "type:src/store"],
   "src/submit.ts": ["catalogue", "src/quote", "type:src/store"],
   "src/http": [

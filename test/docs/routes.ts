@@ -1,6 +1,7 @@
 // Prints every route of the catalogue for its operator: what it costs, what it is sold for, what is left, where that was read and what nobody has checked.
 import { builtInCatalogue } from "../../catalogue/load.ts";
-import { microUsd, rateFor } from "../../catalogue/rates.ts";
+import { marginOf, marginText } from "../../catalogue/margin.ts";
+import { microUsd } from "../../catalogue/rates.ts";
 import type { Model, Rate, Route } from "../../catalogue/schema.ts";
 import { builtInProviders } from "../../src/providers/providers.ts";
 
@@ -17,16 +18,6 @@ const priceText = (rates: readonly Rate[]): string =>
         usd,
       );
 
-/** Of each request that the route has a price for, the share of the price that is left after the provider's. */
-const marginText = ({ rates, cost = [] }: Route): string => {
-  const margins = rates.flatMap((rate) => {
-    const paid = rateFor(cost, rate.when ?? {});
-    const [price, own] = [microUsd(rate.usd), paid && microUsd(paid.usd)];
-    return own === undefined || price === 0 ? [] : [((price - own) / price) * 100];
-  });
-  return margins.length === 0 ? "?" : `${spanOf(margins, (margin) => margin.toFixed(0))} %`;
-};
-
 const routeLine = (route: Route): string => {
   const { id, provider, endpoint, cost = [], rates, source, not_verified = [] } = route;
   const cells = [
@@ -36,7 +27,7 @@ const routeLine = (route: Route): string => {
       `\`${endpoint}\``,
       priceText(cost),
       priceText(rates),
-      marginText(route),
+      marginText(marginOf(route)),
     ],
     ...[source ? `${source.price} (${source.as_of})` : "?", not_verified.join("; ")],
   ];

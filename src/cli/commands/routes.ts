@@ -1,5 +1,6 @@
 // `genrouter routes`: every route with its state, and the operator's switch for each.
 import type { Command } from "commander";
+import { marginText } from "../../../catalogue/margin.ts";
 import type { RouteRow } from "../../market.ts";
 import { withOffice } from "../desk.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
@@ -8,20 +9,23 @@ import { addRouteTest } from "./route-test.ts";
 
 type Flags = DirFlag & JsonFlag;
 
+const tenth = (percent: number) => Math.round(percent * 10) / 10;
 const time = (ms: number) => new Date(ms).toISOString();
 const stateText = ({ state, reason, untilMs }: RouteRow): string => {
   if (state === "off") return `off: ${reason}`;
   if (state !== "down" || untilMs === null) return state;
   return `down until ${time(untilMs).slice(11, 19)}${reason === null ? "" : `, ${reason}`}`;
 };
-const rowJson = ({ id, model, provider, endpoint, state, reason, untilMs }: RouteRow) => ({
+const rowJson = ({ id, model, provider, endpoint, state, reason, untilMs, margin }: RouteRow) => ({
   ...{ id, model, provider, endpoint, state: state.replace(" ", "_"), reason },
   until: untilMs === null ? null : time(untilMs),
+  margin_percent: margin && { least: tenth(margin.leastPercent), most: tenth(margin.mostPercent) },
 });
 const lines = (rows: readonly RouteRow[]): string[] =>
   table(
-    ["ROUTE", "PROVIDER", "ENDPOINT", "STATE"],
-    rows.map((row) => [row.id, row.provider, row.endpoint, stateText(row)]),
+    ["ROUTE", "PROVIDER", "ENDPOINT", "LEFT", "STATE"],
+    rows.map((row) => [row.id, row.provider, row.endpoint, marginText(row.margin), stateText(row)]),
+    [3],
   );
 
 export const addRoutes = (program: Command, session: Session): void => {
@@ -37,7 +41,9 @@ export const addRoutes = (program: Command, session: Session): void => {
 
   const list = routes
     .command("list")
-    .description("every route of the catalogue: up, down by its health, off by you, or without a key")
+    .description(
+      "every route of the catalogue: what it leaves of its price, and whether it is up, down, off by you, or without a key",
+    )
     .option("--model <id>", "only this model's")
     .option("--provider <id>", "only this provider's")
     .action(async (flags: Flags & { model?: string; provider?: string }) => {

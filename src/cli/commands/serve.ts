@@ -9,6 +9,7 @@ import { type Log, openLog } from "../../events.ts";
 import type { Service } from "../../hall.ts";
 import { requestIdOf } from "../../http/answer.ts";
 import { answerRefusal } from "../../http/errors.ts";
+import type { Market } from "../../market.ts";
 import { Refusal } from "../../refusal.ts";
 import { openControl } from "../control.ts";
 import { demoKey } from "../demo.ts";
@@ -134,6 +135,15 @@ const runUntilEnd = async (
   return EXITS.ok;
 };
 
+/** How many routes can run, and whether some of them lose money at their providers' list prices. */
+const routesLine = async (market: Pick<Market, "routes">): Promise<string> => {
+  const up = (await market.routes()).filter(({ state }) => state === "up" || state === "down");
+  const losing = up.filter(({ margin }) => margin !== null && margin.leastPercent < 0).length;
+  const models = new Set(up.map(({ model }) => model)).size;
+  const warning = losing === 0 ? "" : `; ${losing} can cost more than they are sold for: genrouter routes list`;
+  return `${up.length} routes of ${models} models have a key${warning}`;
+};
+
 export const addServe = (program: Command, session: Session): void => {
   const { terminal } = session;
   const serve = program
@@ -170,6 +180,7 @@ export const addServe = (program: Command, session: Session): void => {
       terminal.note(versionLine());
       terminal.note(`  data      ${resolve(settings.data.dir)}`);
       terminal.note(`  catalogue ${settings.catalogue.dir || "built-in"}`);
+      if (!simulate) terminal.note(`  routes    ${await routesLine(service.market)}`);
       terminal.note(`  API       ${service.url}/v1`);
       terminal.note(`  models    ${service.url}/v1/models`);
       terminal.note(`  OpenAPI   ${service.url}/openapi.json`);
