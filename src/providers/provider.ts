@@ -112,6 +112,8 @@ export interface Adapter {
   readonly submitMs?: number;
   /** The largest answer that makes sense, bytes; absent: the caller's usual. */
   readonly largestAnswer?: number;
+  /** It answers a submission with what it made: there is no job that could be asked about. */
+  readonly answersAtOnce?: true;
   /** Files on the provider's own hosts are given out to who has the key. */
   readonly filesNeedKey?: boolean;
   /** The provider's words for the states in which a job may be cancelled; absent: in all. Asked about first. */

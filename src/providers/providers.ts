@@ -2,7 +2,7 @@
 import { ok } from "node:assert/strict";
 import { type Static, Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
-import type { FailureClass, Job, Json } from "../terms.ts";
+import type { Job, Json } from "../terms.ts";
 import { detailOf } from "./answer.ts";
 import type { CallProvider } from "./call.ts";
 import { checkKey, setUpFault } from "./check.ts";
@@ -105,9 +105,6 @@ export type ProvidersOptions = {
   traits?: Readonly<Record<string, Partial<ProviderTraits>>>;
 };
 
-/** Failures that a request meets whenever it is sent. */
-const ABOUT_THE_REQUEST: readonly FailureClass[] = ["refused_input", "invalid_for_route", "input_unreachable"];
-
 const composedRequest = Type.Object(
   {
     method: Type.Literal("POST"),
@@ -170,19 +167,19 @@ export const openProviders = (options: ProvidersOptions): Providers => {
   });
 
   /**
-   * The same request with the same key: whoever knows the key answers with the job it stands for, whoever does not takes it now. A
-   * refusal of the request says that nothing was taken before either; one of our pace, our key or our balance says nothing.
+   * The same request with the same key: whoever knows the key answers with the job it stands for, whoever does not takes it now. Once the
+   * key may be forgotten it is not sent any more: it would be another job. A refusal says nothing of the first time: what checks a
+   * request may stand before what knows the key, and have its own opinion of a link that is over by now or of a key that was used.
    */
-  const sendAgain = async (desk: Desk, errand: Work, signal: AbortSignal): Promise<FindOutcome> => {
+  const sendAgain = async (desk: Desk, errand: Work, sentAtMs: number, signal: AbortSignal): Promise<FindOutcome> => {
     const { ref, request: text, route } = errand.attempt;
+    if (nowMs() - sentAtMs >= desk.traits.findWindowMs)
+      return { kind: "unclear", detail: "the time is over in which its key is known" };
     const called = await desk.ask(readComposed(text, ref), submitMsOf(desk), signal);
     if (called.kind !== "answered") return { kind: "unclear", detail: called.detail };
     const outcome = desk.adapter.readSubmit(called.response, contextOf(desk, errand));
     if (outcome.kind === "ambiguous") return { kind: "unclear", detail: outcome.detail };
-    if (outcome.kind === "rejected")
-      return ABOUT_THE_REQUEST.includes(outcome.failure.class)
-        ? { kind: "absent" }
-        : { kind: "unclear", detail: outcome.failure.detail };
+    if (outcome.kind === "rejected") return { kind: "unclear", detail: outcome.failure.detail };
     if (!claims.take(route.provider, outcome.job.jobId, ref))
       return { kind: "unclear", detail: "the job in the answer was already given to another attempt" };
     return { kind: "found", job: outcome.job };
@@ -261,7 +258,7 @@ export const openProviders = (options: ProvidersOptions): Providers => {
       const late: FindOutcome = { kind: "unclear", detail: "no free connection" };
       const context = contextOf(desk, errand);
       if (desk.adapter.recovery === "key")
-        return await desk.inTurn("finds", times.findMs, signal, late, () => sendAgain(desk, errand, signal));
+        return await desk.inTurn("finds", times.findMs, signal, late, () => sendAgain(desk, errand, sentAtMs, signal));
       const lookup = {
         context,
         sentAtMs,
@@ -279,6 +276,7 @@ export const openProviders = (options: ProvidersOptions): Providers => {
       const { job, ref, route } = errand.attempt;
       const desk = deskOf(route.provider);
       ok(job, `attempt ${ref} is polled but has no job`);
+      if (desk.adapter.answersAtOnce) return { kind: "unclear", detail: "it answers with what it made: there is nothing to ask" };
       const late: PollOutcome = { kind: "unclear", detail: "no free connection" };
       // However long the line is, a poll keeps its place: whoever left would have to begin at its end again.
       return await desk.inTurn("questions", undefined, signal, late, () => pollJob(desk, job, contextOf(desk, errand), signal));

@@ -85,6 +85,7 @@ export const adapterOf = (dialect: Dialect): Adapter => {
     resultTtlMs: dialect.result_kept_s * 1000,
     ...(dialect.submit_timeout_s === undefined ? {} : { submitMs: dialect.submit_timeout_s * 1000 }),
     ...(dialect.largest_answer_mb === undefined ? {} : { largestAnswer: dialect.largest_answer_mb * 1_048_576 }),
+    ...(poll ? {} : { answersAtOnce: true }),
     filesNeedKey: dialect.files_need_key ?? false,
     ...(cancel?.only_in === undefined ? {} : { cancelOnlyIn: cancel.only_in }),
 

@@ -1,0 +1,56 @@
+// A lost submission to a provider that knows our keys: the same request again, and what its answers prove.
+import { describe, expect, test } from "bun:test";
+import { openProviders } from "../../src/providers/providers.ts";
+import { errandFor, SENT_AT_MS } from "./errand.ts";
+import { KEY, never } from "./opened.ts";
+import { answerOf, openWire } from "./wire.ts";
+
+const HOUR_MS = 3_600_000;
+const ROUTES = {
+  higgsfield: { provider: "higgsfield", endpoint: "bytedance/seedance-2.0/text-to-video", options: {} },
+  pixverse: { provider: "pixverse", endpoint: "video/text/generate", options: { values: { model: "v6" } } },
+};
+
+/** Looks for a submission that was sent `agoMs` ago. */
+const find = async (provider: keyof typeof ROUTES, answer: string, agoMs: number) => {
+  using wire = openWire({ asked: (socket) => void socket.write(answer) });
+  const providers = openProviders({
+    settings: { [provider]: { base_url: wire.url, key: KEY } },
+    isOwned: () => Promise.resolve(false),
+    nowMs: () => SENT_AT_MS + agoMs,
+    timeouts: { submitMs: 2_000, findMs: 2_000 },
+  });
+  const request = providers.compose(errandFor(ROUTES[provider]));
+  const outcome = await providers.find(errandFor({ ...ROUTES[provider], request }), never);
+  return { kind: outcome.kind, requests: wire.requests };
+};
+
+describe("a refusal of what is sent again is no proof that the first was not taken", () => {
+  const refusals: [provider: keyof typeof ROUTES, status: number, body: object][] = [
+    ["higgsfield", 422, { detail: "This Idempotency-Key was used with another body" }],
+    ["higgsfield", 422, { detail: [{ type: "url", loc: ["body", "image_url"], msg: "the file could not be fetched" }] }],
+    ["higgsfield", 400, { detail: "blocked by policy" }],
+    ["higgsfield", 401, { detail: "Invalid credentials" }],
+    ["higgsfield", 409, { detail: "under way" }],
+    ["higgsfield", 429, { detail: "Too many requests" }],
+    ["pixverse", 200, { ErrCode: 400_017, ErrMsg: "invalid param: Ai-trace-id", Resp: null }],
+    ["pixverse", 200, { ErrCode: 500_063, ErrMsg: "The input text is not compliant", Resp: null }],
+    ["pixverse", 200, { ErrCode: 500_090, ErrMsg: "Insufficient balance", Resp: null }],
+  ];
+  for (const [provider, status, body] of refusals)
+    test(`${provider}: ${status} ${JSON.stringify(body)}`, async () => {
+      expect((await find(provider, answerOf(status, body), 1_000)).kind).toBe("unclear");
+    });
+});
+
+describe("the request is sent again", () => {
+  const found = answerOf(200, { ErrCode: 0, ErrMsg: "success", Resp: { video_id: 7 } });
+  test("while the key is known", async () => {
+    const { kind, requests } = await find("pixverse", found, HOUR_MS - 1);
+    expect([kind, requests.length]).toEqual(["found", 1]);
+  });
+  test("not once it may be forgotten: that would be another job", async () => {
+    const { kind, requests } = await find("pixverse", found, HOUR_MS);
+    expect([kind, requests.length]).toEqual(["unclear", 0]);
+  });
+});
