@@ -1,4 +1,5 @@
 // Collecting results: fetched into our files, asked for again when they cannot be read, and held while our disk is full.
+import { isSpooled } from "../files/port.ts";
 import type { CollectOutcome } from "../media/port.ts";
 import type { Attempt, Output, ResultFile } from "../terms.ts";
 import type { Errand, Errands } from "./errands.ts";
@@ -86,7 +87,10 @@ export const openCollecting = (parts: EffectsParts, errands: Errands) => {
         parts.report(seq, { type: "storageRefused", n, detail: outcome.detail, atMs });
         return;
       }
+      // What is on our own disk stays what it is.
+      const isAsItWas = seen?.kind !== "announced" && results.length > 0 && results.every(({ url }) => isSpooled(url));
       failure = { class: outcome.kind === "expired" ? "result_expired" : "result_unreadable", detail: outcome.detail };
+      if (isAsItWas) break;
     }
     parts.judge(work.attempt.route.routeId, "failed", failure);
     parts.report(seq, { type: "resultLost", n, failure, atMs: parts.clock.nowMs() });

@@ -20,5 +20,9 @@ export interface Files {
   remove(generationId: string): Promise<void>;
 }
 
+/** What was inside a provider's answer has such an address: it is on our own disk, and the same whenever it is looked at. */
+export const SPOOLED = "spool:";
+export const isSpooled = (url: string): boolean => url.startsWith(SPOOLED);
+
 /** Our own storage said no (disk full, for example): the result is not lost, it waits. */
 export class StorageRefused extends Error {}

@@ -2,10 +2,10 @@
 import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { onDisk, syncDirectory } from "./disk.ts";
+import { isSpooled, SPOOLED } from "./port.ts";
 
 /** The body of a generation's id, the number of the attempt, and the place of the file. */
 const NAME = /^([0-9a-z]{1,76})-\d{1,4}\.\d{1,2}$/;
-const SCHEME = "spool:";
 
 export interface Spool {
   /**
@@ -20,8 +20,6 @@ export interface Spool {
   /** Deletes what was kept so long ago and belongs to generations that have ended. @returns how many */
   sweep(olderThanMs: number, hasEnded: (generationId: string) => Promise<boolean>): Promise<number>;
 }
-
-export const isSpooled = (url: string): boolean => url.startsWith(SCHEME);
 
 /** Opens the directory. @throws StorageRefused when it cannot be made */
 export const openSpool = async (dir: string, nowMs: () => number): Promise<Spool> => {
@@ -47,10 +45,10 @@ export const openSpool = async (dir: string, nowMs: () => number): Promise<Spool
           throw fault;
         }
         await syncDirectory(dir);
-        return `${SCHEME}${name}`;
+        return `${SPOOLED}${name}`;
       }),
     open: async (url) => {
-      const name = isSpooled(url) ? url.slice(SCHEME.length) : "";
+      const name = isSpooled(url) ? url.slice(SPOOLED.length) : "";
       if (!NAME.test(name)) return undefined;
       const file = Bun.file(join(dir, name));
       return (await file.exists()) ? file : undefined;

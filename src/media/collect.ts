@@ -1,6 +1,6 @@
 // Brings the results of a provider home: streamed to disk, hashed, checked to be what they claim, measured.
-import { type Files, type Incoming, StorageRefused } from "../files/port.ts";
-import { isSpooled, type Spool } from "../files/spool.ts";
+import { type Files, type Incoming, isSpooled, StorageRefused } from "../files/port.ts";
+import type { Spool } from "../files/spool.ts";
 import type { MediaKind, Output, ResultFile, StoredFile } from "../terms.ts";
 import { type ByteReader, rangeOf, Unreadable } from "./bytes.ts";
 import { type Clip, measureClip } from "./clip.ts";
