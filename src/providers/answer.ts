@@ -19,14 +19,19 @@ const jobName = TypeCompiler.Compile(
 export const isJobName = (value: unknown): value is string => jobName.Check(value);
 
 const LONGEST_DETAIL = 200;
+/** Of a provider's words no more is looked at: addresses are searched for in them, and that takes the square of their length. */
+const LONGEST_READ = 2_000;
 /** No provider's word makes us wait longer. */
 const LONGEST_WAIT_MS = 3_600_000;
 
+/** An address at the end of what was cut off may lack the part by which its secret would be known. */
+const startOf = (words: string): string =>
+  words.length > LONGEST_READ ? words.slice(0, LONGEST_READ).replace(/https?:\/\/\S*$/i, "") : words;
+
 /** Text for the operator: one short line, addresses without their queries (they may be signed). */
 export const detailOf = (...parts: readonly (string | number | undefined)[]): string => {
-  const line = parts
-    .filter((part) => part !== undefined && part !== "")
-    .join(": ")
+  const words = parts.filter((part) => part !== undefined && part !== "").join(": ");
+  const line = startOf(words)
     .replace(/[\p{C}\s]+/gu, " ")
     .replace(/(https?:\/\/[^\s?#"'<>]*)[?#][^\s"'<>]*/gi, "$1")
     .replace(/\b(https?:\/\/)[^\s/@]*@/gi, "$1")

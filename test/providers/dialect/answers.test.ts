@@ -184,6 +184,15 @@ describe("a file", () => {
       { url: "data:audio/mpeg;base64,/wA=", mime: "audio/mpeg" },
     ]));
   test("as hex that is none", () => expect(of({ at: "/b", as: "hex" }, { b: "ff0" })).toBe("failed"));
+  test("as hex of many megabytes, as minutes of speech are", () => {
+    const [file] = of({ at: "/b", as: "hex" }, { b: "fffb90c4".repeat(2_000_000) }) as { url: string }[];
+    expect(file?.url.length).toBeGreaterThan(10_000_000);
+  });
+  test("as base64 that goes wrong after many blanks is seen through at once", () => {
+    const startedMs = performance.now();
+    expect(of({ at: "/b", as: "base64" }, { b: `A${" ".repeat(400_000)}!` })).toBe("failed");
+    expect(performance.now() - startedMs).toBeLessThan(1_000);
+  });
   test("as the whole answer", () => {
     const bytes = new Uint8Array([255, 0]);
     expect(of({ as: "body", mime: "audio/mpeg" }, "", { bytes, headers: { "content-type": "audio/wav; x=1" } })).toEqual([
