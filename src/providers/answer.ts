@@ -69,10 +69,10 @@ const REFUSALS: Readonly<Record<number, FailureClass>> = {
 /**
  * A submission's answer that brought no job id. `finer` is what the dialect's own error text says of a refusal; it never
  * turns an ambiguous status into proof: 408, 409, 5xx, redirects and a 2xx that cannot be read stay ambiguous, unless the dialect knows
- * of this very error that it comes before any work (`isProof`).
+ * of this very error that it comes before any work, or that a job may exist in spite of its status (`isProof`).
  */
-export const readNoJob = (r: ProviderResponse, text: string, finer?: FailureClass, isProof = false): SubmitOutcome => {
-  const refused = REFUSALS[r.status] ?? (isProof ? finer : undefined);
+export const readNoJob = (r: ProviderResponse, text: string, finer?: FailureClass, isProof?: boolean): SubmitOutcome => {
+  const refused = isProof === false ? undefined : (REFUSALS[r.status] ?? (isProof ? finer : undefined));
   const detail = detailOf(r.status, text);
   if (refused === undefined) return { kind: "ambiguous", detail };
   const failure: Failure = { class: finer ?? refused, detail, ...retryAfterMs(r) };

@@ -21,7 +21,10 @@ export const FailureRule = Type.Object(
     ),
     class: Type.Union(FAILURE_CLASSES.map((name) => Type.Literal(name))),
     proves_not_accepted: Type.Optional(
-      Type.Boolean({ description: "true: whatever its status, no job was made; without it a 5xx, 408 or 409 proves nothing" }),
+      Type.Boolean({
+        description:
+          "true: no job was made, whatever the status (by matches: but for a 5xx, 408 or 409); false: one may exist, whatever the status; absent: the status decides, and a 5xx, 408 or 409 proves nothing",
+      }),
     ),
   },
   closed,
@@ -29,10 +32,13 @@ export const FailureRule = Type.Object(
 export type FailureRule = Static<typeof FailureRule>;
 
 /** What a rule said of an answer. */
-export type Verdict = { class: FailureClass; provesNotAccepted: boolean };
+export type Verdict = { class: FailureClass; provesNotAccepted: boolean | undefined };
 export type Phase = "submitting" | "asking";
 
-type Rule = { fits(r: ProviderResponse, phase: Phase): boolean; verdict: Verdict };
+type Rule = { fits(r: ProviderResponse, phase: Phase): boolean; verdict(r: ProviderResponse): Verdict };
+
+/** A status that leaves it open whether a job was made. */
+const leavesOpen = (status: number): boolean => status >= 500 || status === 408 || status === 409;
 
 const patternOf = (text: string): RegExp => {
   try {
@@ -50,7 +56,12 @@ const ruleOf = (rule: FailureRule): Rule => {
   const wanted = is?.map(String);
   const pattern = matches === undefined ? undefined : patternOf(matches);
   return {
-    verdict: { class: rule.class, provesNotAccepted: rule.proves_not_accepted ?? false },
+    verdict: ({ status }) => {
+      const proves = rule.proves_not_accepted;
+      // A code that was looked up is believed under any status; words that look like one, not under these: "load balancer timeout".
+      const isGuess = proves === true && pattern !== undefined && leavesOpen(status);
+      return { class: rule.class, provesNotAccepted: isGuess ? undefined : proves };
+    },
     fits: (r, phase) => {
       if (rule.while !== undefined && rule.while !== phase) return false;
       if (http !== undefined && !http.includes(r.status)) return false;
@@ -77,7 +88,7 @@ export const judgeOf = (rules: readonly FailureRule[], says: readonly string[]):
   const each = rules.map(ruleOf);
   const seeks: Seek[] = says.map((pointer) => seekOf(pointer));
   return {
-    verdict: (r, phase) => each.find(({ fits }) => fits(r, phase))?.verdict,
+    verdict: (r, phase) => each.find(({ fits }) => fits(r, phase))?.verdict(r),
     words: (r) => {
       const said = seeks.flatMap((seek) => textAt(seek(r)) ?? []);
       if (said.length > 0) return detailOf(said.join(" "));

@@ -20,6 +20,11 @@ const recorded: Recorded[] = [
     outcome: { kind: "rejected", failure: { class: "invalid_for_route" } },
   },
   {
+    ...{ name: "a key that it knows already: the request exists", of: "submit", status: 422 },
+    body: { detail: "This Idempotency-Key was used with another body" },
+    outcome: { kind: "ambiguous" },
+  },
+  {
     ...{ name: "a bad request", of: "submit", status: 400 },
     body: { detail: "Unsupported duration" },
     outcome: { kind: "rejected", failure: { class: "invalid_for_route" } },

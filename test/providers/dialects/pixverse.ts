@@ -64,6 +64,21 @@ const recorded: Recorded[] = [
     outcome: { kind: "rejected", failure: { class: "overloaded" } },
   },
   {
+    ...{ name: "a trace that came before: the video may be there", of: "submit", status: 200 },
+    body: refusal(400_017, "invalid param: Ai-trace-id was used before"),
+    outcome: { kind: "ambiguous" },
+  },
+  {
+    ...{ name: "a success without a video, whatever words are in it", of: "submit", status: 200 },
+    body: refusal(0, "Success, within the limit of your credits"),
+    outcome: { kind: "ambiguous" },
+  },
+  {
+    ...{ name: "a gateway whose words only look like a limit and a balance", of: "submit", status: 504 },
+    body: refusal(99_999, "load balancer: time limit exceeded"),
+    outcome: { kind: "ambiguous" },
+  },
+  {
     ...{ name: "a code that nobody has heard of, which proves nothing", of: "submit", status: 200 },
     body: refusal(500_999, "something new"),
     outcome: { kind: "ambiguous" },

@@ -38,6 +38,21 @@ const recorded: Recorded[] = [
     outcome: { kind: "rejected", failure: { class: "invalid_for_route" } },
   },
   {
+    ...{ name: "a name that it knows already: the task exists", of: "submit", status: 400 },
+    body: errors("conflictTaskUUID", "A task with this taskUUID exists."),
+    outcome: { kind: "ambiguous" },
+  },
+  {
+    ...{ name: "a gateway whose code only looks like a balance", of: "submit", status: 502 },
+    body: errors("loadBalancerTimeout", "The load balancer gave up."),
+    outcome: { kind: "ambiguous" },
+  },
+  {
+    ...{ name: "the answer of a maker that could not be read, after the work", of: "submit", status: 500 },
+    body: errors("invalidProviderResponse", "The provider's answer was invalid."),
+    outcome: { kind: "ambiguous" },
+  },
+  {
     ...{ name: "an empty balance", of: "submit", status: 402 },
     body: errors("insufficientCredits", "Insufficient credits."),
     outcome: { kind: "rejected", failure: { class: "balance" } },
