@@ -39,6 +39,18 @@ const jobReading = (accepted: Accepted) => {
   return { read, located };
 };
 
+/**
+ * Whether an answer has the place where files stand, and nothing in it. What is no answer of this sort, or has something there that is
+ * no file, was perhaps paid for: that nothing was made is not for us to say.
+ */
+const emptyPlace = (results: SubmitTemplate["results"] = []) => {
+  const pointers = results.flatMap(({ at = [] }) => at);
+  const places = [...new Set(pointers.map((pointer) => pointer.split("/").slice(0, 2).join("/")))].map((place) => seekOf(place));
+  const files = pointers.map((pointer) => seekOf(pointer));
+  return (r: ProviderResponse): boolean =>
+    places.some((seek) => seek(r).length > 0) && files.every((seek) => seek(r).length === 0);
+};
+
 export type Submission = {
   /** Whether it names a job that is asked about, instead of answering with what it made. */
   isAwaited: boolean;
@@ -53,6 +65,7 @@ export const submissionOf = (template: SubmitTemplate, judge: Judge): Submission
   if ((accepted === undefined) === (results === undefined)) throw new DialectFault("needs one of accepted and results");
   const jobIn = accepted && jobReading(accepted);
   const files = within("results", () => readFilesOf(results));
+  const isLeftOut = within("results", () => emptyPlace(results));
   const own = ownId === undefined ? undefined : seekOf(ownId);
 
   const turnedDown = (r: ProviderResponse): SubmitOutcome => {
@@ -74,7 +87,7 @@ export const submissionOf = (template: SubmitTemplate, judge: Judge): Submission
       const found = files(r, scope, c.baseUrl);
       // Not each of these names its work; what it made is at hand, so our own name for it will do.
       if (found.length > 0) return { kind: "announced", job: { jobId: (own && jobNameOf(own(r))) ?? c.ref }, results: found };
-      if (empty === undefined || r.json === undefined) return turnedDown(r);
+      if (empty === undefined || !isLeftOut(r)) return turnedDown(r);
       return { kind: "rejected", failure: { class: empty, detail: judge.words(r) || "the answer holds no file" } };
     },
   };

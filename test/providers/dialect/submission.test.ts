@@ -12,6 +12,8 @@ const JUDGE = judgeOf(
     { at: "/code", is: ["quota"], class: "balance" },
     { at: "/code", is: ["busy"], class: "overloaded", proves_not_accepted: true },
     { at: "/code", is: ["broken"], class: "job_failed" },
+    { at: "/code", matches: "^bad_", class: "invalid_for_route", proves_not_accepted: true },
+    { at: "/code", is: ["twice"], class: "job_failed", proves_not_accepted: false },
     { at: "/withheld", class: "refused_output", proves_not_accepted: true },
   ],
   ["/code"],
@@ -91,15 +93,41 @@ describe("a provider that makes it at once", () => {
   ];
   for (const [name, r, outcome] of CASES) test(name, () => expect(read(template, r)).toMatchObject(outcome));
   test("and means something by leaving it out", () => {
-    expect(read({ ...template, empty: "refused_output" }, answer(200, {}))).toMatchObject({
+    expect(read({ ...template, empty: "refused_output" }, answer(200, { images: [] }))).toMatchObject({
       kind: "rejected",
       failure: { class: "refused_output" },
     });
-    expect(read({ ...template, empty: "refused_output" }, answer(200, "<html>"))).toMatchObject({ kind: "ambiguous" });
   });
+  for (const [name, body] of [
+    ["is no JSON", "<html>"],
+    ["has no place for files", {}],
+    ["is a list", []],
+    ["speaks of something else", { note: "soon" }],
+    ["has something that is no file", { images: ["%%%"] }],
+    ["has a file of no length", { images: [""] }],
+    ["has an object where the file should be", { images: [{}] }],
+  ] as const)
+    test(`but an answer that ${name} leaves nothing out: what was made may have been paid for`, () => {
+      expect(read({ ...template, empty: "refused_output" }, answer(200, body))).toMatchObject({ kind: "ambiguous" });
+    });
 });
 
 test("one that does neither, or both, is refused", () => {
   expect(() => read({}, answer(200, {}))).toThrow(DialectFault);
   expect(() => read({ accepted: { job_id: "/id" }, results: [{ at: "/x" }] }, answer(200, {}))).toThrow(DialectFault);
+});
+
+describe("a refusal", () => {
+  const template = { accepted: { job_id: "/id" } };
+  const kindOf = (status: number, code: string) => read(template, answer(status, { code })).kind;
+  test("by a code that was looked up is proof under any status", () => {
+    for (const status of [200, 400, 409, 503]) expect(kindOf(status, "busy")).toBe("rejected");
+  });
+  test("by words that fit a pattern is none where the status says that a job may exist", () => {
+    for (const status of [200, 400, 429]) expect(kindOf(status, "bad_size")).toBe("rejected");
+    for (const status of [408, 409, 500, 502, 503, 504]) expect(kindOf(status, "bad_gateway_answer")).toBe("ambiguous");
+  });
+  test("that says the job is there already is none under any status", () => {
+    for (const status of [200, 400, 404, 409, 422, 500]) expect(kindOf(status, "twice")).toBe("ambiguous");
+  });
 });

@@ -134,7 +134,7 @@ export const gemini: DialectCase[] = [
   {
     ...{ provider: "gemini", endpoint: "gemini-3-pro-image", recorded, lost: "unclear" },
     // An answer without a picture is a refusal in words: nothing in it tells one from the other.
-    differs: { "no-id": "rejected refused_output", "no-file": "rejected refused_output" },
+    differs: { "no-file": "rejected refused_output" },
     options: { values: { sizes: { "1k": "1K", "2k": "2K" } } },
     input: {
       prompt: "a fox in snow",

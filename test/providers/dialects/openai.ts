@@ -116,8 +116,6 @@ export const openai: DialectCase[] = [
       image_urls: ["https://media.example/fox.png"],
     },
     differs: {
-      // It answers with the picture: nothing else is there that an answer could lack.
-      "no-id": "rejected refused_output",
       // A success without a picture is how it withholds one.
       "no-file": "rejected refused_output",
       // A failure of the work is a 500, which may as well come from a gateway.
