@@ -132,3 +132,10 @@ export const isWellFormedApiKey = (text: string): boolean =>
 
 /** What is stored of a key: its SHA-256, hex. A key holds 256 random bits, so no slow hash is needed. */
 export const hashApiKey = (key: string): string => createHash("sha256").update(key).digest("hex");
+
+/** Whether a mark holds a reference, by itself or in an address: that of the first attempt is not in that of the twelfth. */
+export const holdsRef = (mark: string, ref: string): boolean => {
+  for (let at = mark.indexOf(ref); at >= 0; at = mark.indexOf(ref, at + 1))
+    if (!/[0-9A-Za-z]/.test(mark.charAt(at - 1)) && !/[0-9A-Za-z]/.test(mark.charAt(at + ref.length))) return true;
+  return false;
+};

@@ -1,4 +1,5 @@
 // Holds a provider's list of jobs against our attempts: what only one of the two knows is what somebody may have paid for nothing.
+import { holdsRef } from "./ids.ts";
 import type { ListedJob } from "./providers/provider.ts";
 import type { SentRow } from "./store/store.ts";
 
@@ -30,7 +31,7 @@ export const reconcile = (
   const jobs = new Set(listed.map(({ jobId }) => jobId));
   const strangers = listed
     .filter(({ jobId }) => !byJob.has(jobId))
-    .map((job): Stranger => ({ ...job, of: sent.find(({ ref }) => job.marks.some((mark) => mark.includes(ref))) ?? null }));
+    .map((job): Stranger => ({ ...job, of: sent.find(({ ref }) => job.marks.some((mark) => holdsRef(mark, ref))) ?? null }));
   const told = new Set(strangers.map(({ of }) => of));
   const isInside = ({ sentAtMs }: SentRow) => sentAtMs >= sinceMs + EDGE_MS && sentAtMs <= untilMs - EDGE_MS;
   return {

@@ -43,6 +43,12 @@ describe("held against each other", () => {
     ]);
     expect(found).toMatchObject({ matched: 0, missing: [], untold: [] });
   });
+  test("a reference that another begins with is not that one", () => {
+    const rows = [sent({ jobId: null, state: "lost" }), sent({ jobId: null, state: "lost", ref: "0k3v9x2m-12" })];
+    const { strangers, untold } = reconcile([listed({ jobId: "job-2", marks: ["0k3v9x2m-12"] })], rows, SPAN);
+    expect(strangers.map(({ of }) => of?.ref)).toEqual(["0k3v9x2m-12"]);
+    expect(untold.map(({ ref }) => ref)).toEqual(["0k3v9x2m-1"]);
+  });
   test("an attempt whose job is not listed is missing, but not at the ends of the time", () => {
     const edges = [sent({ ref: "a-1", sentAtMs: SPAN.sinceMs + 1 }), sent({ ref: "b-1", sentAtMs: NOW - 1 })];
     expect(reconcile([], edges, SPAN)).toMatchObject({ missing: [], untold: [] });

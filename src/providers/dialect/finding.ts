@@ -1,4 +1,5 @@
 // How a dialect finds a lost submission: by our own id, or on a list, by our mark or by the input.
+import { holdsRef } from "../../ids.ts";
 import type { JsonObject } from "../../terms.ts";
 import { detailOf, isGivenUrl } from "../answer.ts";
 import { earliestOf, matchInput } from "../listing.ts";
@@ -86,7 +87,7 @@ const byList = (template: ByList, headers: Readonly<Record<string, string>>, jud
   };
   const matchOf = (item: unknown, c: AdapterContext, scope: Scope): Candidate["match"] | "no" => {
     const marks = mark?.(item) ?? [];
-    if (marks.length > 0) return marks.some((word) => typeof word === "string" && word.includes(c.ref)) ? "certain" : "no";
+    if (marks.length > 0) return marks.some((word) => typeof word === "string" && holdsRef(word, c.ref)) ? "certain" : "no";
     const [listed] = given?.(item) ?? [];
     const own = (ours ? ours(scope) : scope.mapped) as JsonObject | undefined;
     if (own === undefined) return "possible";

@@ -57,7 +57,10 @@ describe("a list with our mark", () => {
     }));
   test("shows it inside an address as well", () =>
     expect(page([item("https://r/cb/abc-1")])).toMatchObject({ candidates: [{ match: "certain" }] }));
-  test("passes over what is another's", () => expect(page([item("abc-2")])).toMatchObject({ candidates: [] }));
+  test("passes over what is another's", () => {
+    for (const mark of ["abc-2", "abc-12", "xabc-1", "https://r/cb/abc-12/mac"])
+      expect(page([item(mark)])).toMatchObject({ candidates: [] });
+  });
   test("cannot rule out what has no mark", () =>
     expect(page([item(null)])).toMatchObject({ candidates: [{ match: "possible" }] }));
   test("passes over what is older than the sending", () =>
