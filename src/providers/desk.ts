@@ -63,8 +63,13 @@ const secretsIn = (key: string, headers: Readonly<Record<string, string>>): stri
 
 /** Providers repeat a credential they do not like; from here on nobody sees it. */
 const without = (response: ProviderResponse, secrets: readonly string[]): ProviderResponse => {
-  if (!secrets.some((secret) => response.text.includes(secret))) return response;
-  const text = secrets.reduce((said, secret) => said.replaceAll(secret, "[key]"), response.text);
+  const { json } = response;
+  // JSON can write a character in more than one way ("\\/"); written by us it is written in one.
+  const isEscaped = json !== undefined && response.text.includes("\\");
+  const said = isEscaped ? JSON.stringify(json) : response.text;
+  const words = isEscaped ? secrets.map((secret) => JSON.stringify(secret).slice(1, -1)) : secrets;
+  if (!words.some((word) => said.includes(word))) return response;
+  const text = words.reduce((left, word) => left.replaceAll(word, "[key]"), said);
   return { ...response, text, json: readJson(text) };
 };
 

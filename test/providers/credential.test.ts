@@ -88,6 +88,14 @@ describe("the credential", () => {
     });
   });
 
+  test("that is repeated in other letters of JSON is not in ours either", async () => {
+    using wire = openWire({ asked: (s) => void s.write(answerOf(401, '{"detail":"no: id\\/0123\\u0034567 \\"so\\""}')) });
+    const key = "id/01234567";
+    const providers = openProviders({ settings: { replicate: { base_url: wire.url, key } }, isOwned: nobodys });
+    const outcome = await providers.submit(ready(providers, { provider: "replicate" }), never);
+    expect(outcome).toMatchObject({ failure: { detail: '401: no: [key] "so"' } });
+  });
+
   test("with a line break around it is trimmed; one that cannot be a header is named, not shown", () => {
     const settings = (key: string) => ({ settings: { fal: { key } }, isOwned: nobodys });
     expect(openProviders(settings(`${KEY}\n`)).configured("fal")).toBe(true);
