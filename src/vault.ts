@@ -1,6 +1,6 @@
 // The vault: providers' credentials at rest, sealed with AES-256-GCM under a master key that lies beside the database and never in it.
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 /** Only its owner may read it. A backup of the database alone opens nothing. */
@@ -54,7 +54,9 @@ export const openVault = (dir: string): Vault => {
   };
   const write = (masters: readonly Master[]): void => {
     const aside = `${path}.new`;
-    const file = openSync(aside, "w", 0o600);
+    // One that was left over may be readable by others, and would stay so.
+    rmSync(aside, { force: true });
+    const file = openSync(aside, "wx", 0o600);
     writeSync(file, masters.map(({ key }) => `${key.toString("hex")}\n`).join(""));
     fsyncSync(file);
     closeSync(file);
@@ -89,9 +91,9 @@ export const openVault = (dir: string): Vault => {
       if (form !== FORM || !master)
         return fault(`the master key ${masterId} of the ${account} key ${id} is not in it; ${remedy}`);
       const body = Buffer.from(text, "base64url");
-      const decipher = createDecipheriv(ALGORITHM, master.key, Buffer.from(nonce, "base64url"));
-      decipher.setAAD(Buffer.from(`${FORM} ${account} ${id}`));
       try {
+        const decipher = createDecipheriv(ALGORITHM, master.key, Buffer.from(nonce, "base64url"), { authTagLength: TAG_BYTES });
+        decipher.setAAD(Buffer.from(`${FORM} ${account} ${id}`));
         decipher.setAuthTag(body.subarray(-TAG_BYTES));
         return Buffer.concat([decipher.update(body.subarray(0, -TAG_BYTES)), decipher.final()]).toString("utf8");
       } catch {

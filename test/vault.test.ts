@@ -34,6 +34,12 @@ test("the master key is for its owner alone, and a vault in which nothing was se
   expect(statSync(masterFile()).mode & 0o777).toBe(0o600);
 });
 
+test("what was left over of a file that others may read does not make the master key readable", () => {
+  writeFileSync(`${masterFile()}.new`, "left over", { mode: 0o644 });
+  openVault(dir).seal("fal", KEY);
+  expect(statSync(masterFile()).mode & 0o777).toBe(0o600);
+});
+
 describe("it does not open", () => {
   const refused = (account: string, kept: { id: string; sealed: string }): string => {
     try {
@@ -54,7 +60,8 @@ describe("it does not open", () => {
     const [form, master, nonce, body = ""] = kept.sealed.split(".");
     const other = body.startsWith("A") ? `B${body.slice(1)}` : `A${body.slice(1)}`;
     expect(refused("fal", { ...kept, sealed: [form, master, nonce, other].join(".") })).toContain("was changed");
-    expect(refused("fal", { ...kept, sealed: [form, master, nonce, ""].join(".") })).toContain("was changed");
+    for (const parts of [[nonce, ""], ["", body], ["AAAA", body], []])
+      expect(refused("fal", { ...kept, sealed: [form, master, ...parts].join(".") })).toContain("was changed");
   });
   test("without the file of master keys, and says how to go on", () => {
     const kept = openVault(dir).seal("fal", KEY);
