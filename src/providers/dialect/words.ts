@@ -93,7 +93,7 @@ const placeholderReading = (text: string, known: Known): Reading => {
       const standIn = jsonOr(argument);
       return (value) => value ?? standIn;
     }
-    const apply = FILTERS[name];
+    const apply = Object.hasOwn(FILTERS, name) ? FILTERS[name] : undefined;
     if (!apply) throw new DialectFault(`"|${filter}" is no filter; there are ${[...Object.keys(FILTERS), "else"].join(", ")}`);
     const fault = argumentFault(name, argument);
     if (fault) throw new DialectFault(fault);
