@@ -54,8 +54,11 @@ const ofThese = (sent: JsonObject, listed: unknown): unknown => {
 const nextOf = (next: ByList["next"]): ((r: ProviderResponse, listed: Listed) => string | null | undefined) => {
   if (next === undefined) return () => null;
   if ("page_from" in next)
-    return (_, { items, asked }) =>
-      items.length < next.most ? null : String(Number(asked ?? next.page_from) + (next.step ?? 1));
+    // A page that is not full is not the last one by that: there are providers that give fewer than they are asked for.
+    return (_, { items, asked }) => {
+      if (items.length === 0) return null;
+      return String(Number(asked ?? next.page_from) + (next.step === undefined ? 1 : items.length));
+    };
   const seek = seekOf("cursor" in next ? next.cursor : next.url);
   const isAddress = "url" in next;
   return (r) => {
@@ -88,10 +91,13 @@ const byList = (template: ByList, headers: Readonly<Record<string, string>>, jud
   const matchOf = (item: unknown, c: AdapterContext, scope: Scope): Candidate["match"] | "no" => {
     const marks = mark?.(item) ?? [];
     if (marks.length > 0) return marks.some((word) => typeof word === "string" && holdsRef(word, c.ref)) ? "certain" : "no";
+    // Ours would tell us at an address of its own: what has none is as like as not somebody else's, however equal.
+    const isMarkless = by === "list_marker" && c.callbackUrl !== undefined;
     const [listed] = given?.(item) ?? [];
     const own = (ours ? ours(scope) : scope.mapped) as JsonObject | undefined;
     if (own === undefined) return "possible";
-    return matchInput(own, isItemInput ? ofThese(own, listed) : listed);
+    const match = matchInput(own, isItemInput ? ofThese(own, listed) : listed);
+    return isMarkless && match === "equal" ? "possible" : match;
   };
 
   type Read = { list: readonly unknown[]; next: string | null } | { detail: string };

@@ -93,7 +93,7 @@ const Next = Type.Union(
   ],
   {
     description:
-      "page_from: pages are counted (or items, with step), `most` items on each but the last; cursor, url: what the answer says",
+      "page_from: pages are counted (or items, with step), `most` items are asked for, and the list is at its end where none come; cursor, url: what the answer says",
   },
 );
 

@@ -53,7 +53,7 @@ describe("a list with our mark", () => {
     expect(page([item("abc-1")])).toEqual({
       kind: "page",
       candidates: [{ job: { jobId: "job-1" }, match: "certain" }],
-      next: null,
+      next: "2",
     }));
   test("shows it inside an address as well", () =>
     expect(page([item("https://r/cb/abc-1")])).toMatchObject({ candidates: [{ match: "certain" }] }));
@@ -65,10 +65,26 @@ describe("a list with our mark", () => {
     expect(page([item(null)])).toMatchObject({ candidates: [{ match: "possible" }] }));
   test("passes over what is older than the sending", () =>
     expect(page([item(null, { created: SENT_S - 999 })])).toMatchObject({ candidates: [] }));
-  test("goes on while its pages are full", () => {
+  test("goes on until a page has nothing: one that is not full may be as full as the provider makes them", () => {
     expect(page([item("x"), item("x")])).toMatchObject({ next: "2" });
-    expect(page([item("x"), item("x")], "2")).toMatchObject({ next: "3" });
-    expect(page([item("x")], "2")).toMatchObject({ next: null });
+    expect(page([item("x")], "2")).toMatchObject({ next: "3" });
+    expect(page([], "3")).toMatchObject({ next: null });
+  });
+  test("that is counted by items goes on behind those that came, however many were asked for", () => {
+    const byItem = found({ ...MARKED, next: { page_from: 0, most: 100, step: 100 } });
+    const next = (items: unknown[], asked: string | null) =>
+      byItem.readFindPage?.(answer(200, { items }), CONTEXT, SCOPE, SENT_AT_MS, asked);
+    expect(next([item("x"), item("x")], null)).toMatchObject({ next: "2" });
+    expect(next([item("x")], "2")).toMatchObject({ next: "3" });
+    expect(next([], "3")).toMatchObject({ next: null });
+  });
+  test("never takes one without a mark for ours, however equal, while ours would have one", () => {
+    const both = found({ ...MARKED, input: "/input" });
+    const told = { ...CONTEXT, callbackUrl: "https://r/cb/abc-1" };
+    const matches = (c: typeof CONTEXT) =>
+      both.readFindPage?.(answer(200, { items: [item(null, { input: SCOPE.mapped })] }), c, SCOPE, SENT_AT_MS, null);
+    expect(matches(CONTEXT)).toMatchObject({ candidates: [{ match: "equal" }] });
+    expect(matches(told)).toMatchObject({ candidates: [{ match: "possible" }] });
   });
   for (const [name, r] of [
     ["with an error", answer(500, { message: "down" })],

@@ -136,7 +136,7 @@ const recorded: Recorded[] = [
       ...{ total: 1, total_page: 1, page_no: 1, page_size: 10 },
     },
     outcome: {
-      ...{ kind: "page", next: null },
+      ...{ kind: "page", next: "2" },
       candidates: [{ job: { jobId: "bb7c1bdb-d8de-4619-83b8-9ad3c3313def" }, match: "possible" }],
     },
   },

@@ -72,7 +72,7 @@ const recorded: Recorded[] = [
       { ...generation, id: OTHER, state: "dreaming", request: { ...request, callback_url: "https://r.example/0k3v9x2m-2" } },
       { ...generation, state: "queued", request: { ...request, callback_url: "https://r.example/0k3v9x2m-1" } },
     ]),
-    outcome: { kind: "page", candidates: [{ job: { jobId: ID }, match: "certain" }], next: null },
+    outcome: { kind: "page", candidates: [{ job: { jobId: ID }, match: "certain" }], next: "2" },
   },
   {
     ...{ name: "a list with our request on it", of: "find", status: 200 },
@@ -80,12 +80,12 @@ const recorded: Recorded[] = [
       { ...generation, id: OTHER, state: "dreaming", request: { ...request, prompt: "a hen in rain" } },
       { ...generation, state: "queued" },
     ]),
-    outcome: { kind: "page", candidates: [{ job: { jobId: ID }, match: "equal" }], next: null },
+    outcome: { kind: "page", candidates: [{ job: { jobId: ID }, match: "equal" }], next: "2" },
   },
   {
     ...{ name: "a list with our request on it and what stands in for the rest", of: "find", status: 200 },
     body: page([{ ...generation, state: "queued", request: { ...request, loop: false, keyframes: null, callback_url: null } }]),
-    outcome: { kind: "page", candidates: [{ job: { jobId: ID }, match: "possible" }], next: null },
+    outcome: { kind: "page", candidates: [{ job: { jobId: ID }, match: "possible" }], next: "1" },
   },
 ];
 

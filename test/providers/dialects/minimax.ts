@@ -111,7 +111,13 @@ const recorded: Recorded[] = [
       ],
       total: 3,
     },
-    outcome: { kind: "page", candidates: [{ job: { jobId: "424635601932587" }, match: "possible" }], next: null },
+    outcome: { kind: "page", candidates: [{ job: { jobId: "424635601932587" }, match: "possible" }], next: "2" },
+  },
+  {
+    // Words, length and resolution may be those of another task with another picture or shape.
+    ...{ name: "a list that shows the words after all: ours may be in it, and may not", of: "find", status: 200 },
+    body: { items: [{ id: "424635601932587", prompt: "a fox in snow", resolution: "2K", duration: 5, ...listed }] },
+    outcome: { kind: "page", candidates: [{ job: { jobId: "424635601932587" }, match: "possible" }], next: "2" },
   },
 ];
 

@@ -86,7 +86,7 @@ const recorded: Recorded[] = [
         ],
       },
     },
-    outcome: { kind: "page", candidates: [{ job: { jobId: ID }, match: "possible" }], next: null },
+    outcome: { kind: "page", candidates: [{ job: { jobId: ID }, match: "possible" }], next: "2" },
   },
   {
     ...{ name: "a list with nothing on it", of: "find", status: 200 },
