@@ -49,7 +49,7 @@ export type OfficeParts = {
   clock: Clock;
   /** Takes a submission in; null where no service runs. */
   submit: Submit | null;
-} & Omit<ProviderOfficeParts, "post" | "clock">;
+} & Omit<ProviderOfficeParts, "post" | "clock" | "kept">;
 
 /** How much of a key is kept to recognise it by: the prefix and four characters. */
 const SHOWN_CHARS = 12;
@@ -95,7 +95,7 @@ export const openOffice = ({ reads, post, mode, clock, submit, ...market }: Offi
   };
 
   const office: Omit<Office, keyof RouteTrials> = {
-    ...openProviderOffice({ ...market, post, clock }),
+    ...openProviderOffice({ ...market, post, clock, kept: () => reads.providerKeys() }),
     createAccount: async ({ reference, name, creditCredits }) => {
       const id = idFor("acc", reference);
       if (!(await reads.account(id))) done(await post({ deed: "create-account", id, name, atMs: clock.nowMs() }));

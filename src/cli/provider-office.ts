@@ -4,7 +4,8 @@ import type { OfficeDeed, OfficeOutcome } from "../deeds.ts";
 import type { Market, ProviderRow, RouteRow } from "../market.ts";
 import { usableKey } from "../providers/desk.ts";
 import type { CheckOutcome, ListedJob, ListedRoute, Providers } from "../providers/provider.ts";
-import type { Vault } from "../vault.ts";
+import type { ProviderKeyRow } from "../store/store.ts";
+import { type Vault, VaultFault } from "../vault.ts";
 import { CommandFault, EXITS } from "./exits.ts";
 
 /** `costs`: what the provider takes for the least that can be asked, in words. */
@@ -20,6 +21,8 @@ export type ProviderOffice = {
   /** The key is sealed before it is written, and never told again. One that is kept already is replaced. */
   setProviderKey(ask: { account: string; key: string }): Promise<KeptKey>;
   dropProviderKey(ask: { account: string }): Promise<{ account: string }>;
+  /** Seals every kept key anew under a new master key, and forgets the master keys before it. */
+  sealAnew(ask: Record<string, never>): Promise<{ accounts: string[] }>;
   /** What the provider's own lists have since a time, for its routes of the catalogue and these besides. */
   listJobs(ask: { provider: string; routes: ListedRoute[]; sinceMs: number }): Promise<JobList>;
   /** Whether the route's provider takes our key, without buying anything; and what a try would cost. */
@@ -31,6 +34,7 @@ export type ProviderOffice = {
 export type ProviderOfficeParts = {
   market: Market;
   vault: Vault;
+  kept: () => Promise<ProviderKeyRow[]>;
   /** With the keys that there are. @throws BadSetting for one that cannot be read */
   providers: () => Promise<Pick<Providers, "configured" | "list" | "traits" | "check">>;
   /** Told when a kept key was set or taken away (undefined), so that it is in use at once. */
@@ -71,6 +75,14 @@ export const openProviderOffice = (parts: ProviderOfficeParts): ProviderOffice =
       code: "not_found",
     });
   };
+  const openKept = (row: ProviderKeyRow): string => {
+    try {
+      return vault.open(row.account, row);
+    } catch (fault) {
+      if (fault instanceof VaultFault) throw new CommandFault(EXITS.unwritable, fault.message, { code: "key_unreadable" });
+      throw fault;
+    }
+  };
   return {
     listProviders: () => market.providers(),
     listRoutes: async ({ model, provider }) =>
@@ -100,6 +112,14 @@ export const openProviderOffice = (parts: ProviderOfficeParts): ProviderOffice =
       done(await post({ deed: "drop-provider-key", account }));
       if (source?.from === "vault") rekeyed(account, undefined);
       return { account };
+    },
+    sealAnew: async () => {
+      const opened = (await parts.kept()).map((row) => ({ account: row.account, key: openKept(row) }));
+      vault.renew();
+      for (const { account, key } of opened)
+        done(await post({ deed: "set-provider-key", account, ...vault.seal(account, key), atMs: clock.nowMs() }));
+      vault.forgetOld();
+      return { accounts: opened.map(({ account }) => account) };
     },
     listJobs: async ({ provider, routes, sinceMs }) => {
       const known = (await market.providers()).find(({ id }) => id === provider);

@@ -53,6 +53,24 @@ describe("a provider's key", () => {
     expect(bytesIn(dir)).not.toContain("s3cr3t");
   });
 
+  test("is sealed anew under another master key, and the one before opens nothing any more", async () => {
+    const { dir, file, run, json } = await open();
+    await run("providers", "set-key", "fal", "--file", file);
+    const master = () => readFileSync(join(dir, "provider-keys.master"), "utf8");
+    const idOfKey = async () => ((await json("providers", "list")) as ProviderJson[]).find(({ id }) => id === "fal")?.key?.id;
+    const [before, idBefore] = [master(), await idOfKey()];
+    expect(await json("providers", "seal-anew")).toEqual({ accounts: ["fal"] });
+    expect(master().split("\n")).toHaveLength(2);
+    expect(master()).not.toBe(before);
+    expect(await idOfKey()).not.toBe(idBefore);
+    expect((await json("routes", "list")).filter(({ state }: RouteJson) => state === "up").length).toBeGreaterThan(10);
+
+    writeFileSync(join(dir, "provider-keys.master"), before);
+    const lost = await run("providers", "seal-anew");
+    expect(lost).toMatchObject({ exit: 78, err: expect.stringContaining("genrouter providers set-key fal") });
+    expect(master()).toBe(before);
+  });
+
   test("replaces the one that was kept, goes behind the settings' own, and can be forgotten", async () => {
     const { dir, file, run, json } = await open();
     const [one, two] = [

@@ -82,4 +82,15 @@ export const addProviders = (program: Command, session: Session): void => {
       terminal.print(flags.json ? JSON.stringify(dropped) : `the key of ${dropped.account} is forgotten`);
     });
   withExamples(withJson(withDir(dropKey)), "providers drop-key fal");
+
+  const anew = providers
+    .command("seal-anew")
+    .description("make a new master key, seal every kept key under it, and forget the old one")
+    .action(async (flags: Flags) => {
+      const { accounts } = await withOffice(settingsOf(session, flags), (office) => office.sealAnew({}));
+      terminal.print(
+        flags.json ? JSON.stringify({ accounts }) : `${accounts.length} kept keys are sealed under a new master key`,
+      );
+    });
+  withExamples(withJson(withDir(anew)), "providers seal-anew");
 };
