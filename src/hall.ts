@@ -1,4 +1,5 @@
 // The hall: opens the rooms, joins them, and closes them in order; the only place that knows them all.
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { parkingOf } from "../actors/parking.ts";
 import { type Clock, systemClock } from "./clock.ts";
@@ -12,12 +13,13 @@ import { openLocalFiles } from "./files/local.ts";
 import { openSpool } from "./files/spool.ts";
 import { type Market, openMarket } from "./market.ts";
 import { catalogueOf, dialectsOf, insistOnProviders } from "./offer.ts";
-import { withKeys } from "./provider-keys.ts";
+import { insistOnKey, withKeys } from "./provider-keys.ts";
 import type { Providers } from "./providers/provider.ts";
 import { providerFacts } from "./providers/providers.ts";
 import { joinRooms, type Rooms } from "./rooms.ts";
 import { openSqliteStore } from "./store/sqlite/client.ts";
-import type { Store } from "./store/store.ts";
+import { DATABASE_FILE } from "./store/sqlite/open.ts";
+import type { ProviderKeyRow, Store } from "./store/store.ts";
 import type { Submit } from "./submit.ts";
 import { openVault, type Vault } from "./vault.ts";
 
@@ -82,6 +84,14 @@ export const openService = async (
   insistOnProviders(settings, dialects);
   let catalogue = catalogueOf(settings, simulate);
   const mode = simulate ? "test" : "live";
+  const vault = openVault(settings.data.dir);
+  const withKept = (kept: readonly ProviderKeyRow[]): Settings => {
+    const keyed = withKeys(settings, kept, vault);
+    insistOnKey(keyed);
+    return keyed;
+  };
+  // Where nothing can be kept yet, a start without a key leaves nothing behind.
+  if (!simulate && !existsSync(join(settings.data.dir, DATABASE_FILE))) withKept([]);
   const store = around(await openSqliteStore({ dir: settings.data.dir, mode, allowNetworkDisk: settings.data.network_disk }));
   const undo: (() => Promise<unknown>)[] = [() => store.close()];
   try {
@@ -101,9 +111,8 @@ export const openService = async (
       failed: (seq, fault) => rooms.lost(seq, fault instanceof Error ? fault.message : String(fault)),
       parkingOf,
     });
-    const vault = openVault(settings.data.dir);
     const rooms: Rooms = await joinRooms({
-      settings: simulator?.settings ?? withKeys(settings, await store.providerKeys(), vault),
+      settings: simulator?.settings ?? withKept(await store.providerKeys()),
       clock,
       log,
       store,

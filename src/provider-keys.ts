@@ -1,6 +1,6 @@
 // Where providers' credentials come from: the settings, a file that the settings name, or the vault; in this order.
 import { readFileSync } from "node:fs";
-import { BadSetting, type Settings } from "./config.ts";
+import { BadSetting, type Settings, WELL_KNOWN_KEYS } from "./config.ts";
 import type { ProviderKeyRow } from "./store/store.ts";
 import { type Vault, VaultFault } from "./vault.ts";
 
@@ -43,4 +43,12 @@ export const withKeys = (settings: Settings, kept: readonly ProviderKeyRow[], va
     }
   }
   return { ...settings, providers };
+};
+
+/** @throws BadSetting one line that says how a key is set, when there is none from anywhere */
+export const insistOnKey = ({ providers }: Settings): void => {
+  if (Object.values(providers).some(({ key }) => key !== undefined)) return;
+  throw new BadSetting(
+    `no provider has a key; set GENROUTER_PROVIDERS__FAL__KEY (or ${Object.values(WELL_KNOWN_KEYS).join(", ")}), keep one with genrouter providers set-key, or start with --simulate`,
+  );
 };

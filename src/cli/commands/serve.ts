@@ -4,7 +4,7 @@ import { lookup } from "node:dns/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { systemClock } from "../../clock.ts";
-import { BadSetting, readSettings, type Settings, WELL_KNOWN_KEYS } from "../../config.ts";
+import { readSettings, type Settings } from "../../config.ts";
 import { type Log, openLog } from "../../events.ts";
 import type { Service } from "../../hall.ts";
 import { requestIdOf } from "../../http/answer.ts";
@@ -24,23 +24,17 @@ type Flags = { port?: string; host?: string; data?: string; catalogue?: string; 
 /** Set, it makes the runtime print every request of its client, the provider's credential in clear included. */
 const PRINTS_CREDENTIALS = "BUN_CONFIG_VERBOSE_FETCH";
 
-/** Settings of a start: flags over environment over defaults. @throws BadSetting also when no provider could be used. */
+/** Settings of a start: flags over environment over defaults. @throws BadSetting */
 export const serveSettings = (env: Record<string, string | undefined>, flags: Flags): Settings => {
   const server = {
     ...(flags.port === undefined ? {} : { port: parseWhole(flags.port, "--port", 0, 65_535) }),
     ...(flags.host === undefined ? {} : { host: flags.host }),
   };
-  const settings = readSettings(env, {
+  return readSettings(env, {
     server,
     ...(flags.data === undefined ? {} : { data: { dir: flags.data } }),
     ...(flags.catalogue === undefined ? {} : { catalogue: { dir: flags.catalogue } }),
   });
-  const hasKey = Object.values(settings.providers).some(({ key }) => key !== undefined);
-  if (!flags.simulate && !hasKey)
-    throw new BadSetting(
-      `no provider has a key; set GENROUTER_PROVIDERS__FAL__KEY (or ${Object.values(WELL_KNOWN_KEYS).join(", ")}), or start with --simulate`,
-    );
-  return settings;
 };
 
 const FIRST_REQUEST_MS = 1000;

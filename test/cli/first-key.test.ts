@@ -1,0 +1,74 @@
+// One key is enough to start on, wherever it is kept; with none at all a start says how to set one and leaves nothing behind.
+import { afterAll, describe, expect, test } from "bun:test";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { readSettings } from "../../src/config.ts";
+import { openService } from "../../src/hall.ts";
+import { runHere } from "./captured.ts";
+import { dropDirs, freshDir } from "./fresh-dir.ts";
+
+afterAll(dropDirs);
+
+const CANARY = "canary-81c2:f1rst-k3y";
+
+/** A file with the key and a line's end, as editors leave it. */
+const fileOf = (text: string): string => {
+  const file = join(freshDir(), "fal.key");
+  writeFileSync(file, text);
+  return file;
+};
+/** The models that a start with this environment lists. */
+const modelsOf = async (dir: string, env: Record<string, string> = {}): Promise<string[]> => {
+  const settings = readSettings({ ...env, GENROUTER_DATA__DIR: dir, GENROUTER_SERVER__PORT: "0" });
+  const service = await openService(settings, { simulate: false, log: () => undefined });
+  try {
+    const list = (await (await fetch(`${service.url}/v1/models`)).json()) as { data: { id: string }[] };
+    return list.data.map(({ id }) => id);
+  } finally {
+    await service.drain();
+  }
+};
+/** The models of the catalogue that have a route at fal. */
+const atFal = async (): Promise<string[]> => {
+  const { out } = await runHere(["models", "--all", "--json", "--data", join(freshDir(), "none")], { FAL_KEY: CANARY });
+  type Listed = { id: string; routes: { provider: string; available: boolean }[] };
+  const models = (JSON.parse(out) as Listed[]).filter(({ routes }) => routes.some(({ available }) => available));
+  return models.map(({ id }) => id);
+};
+
+describe("a start lists exactly the models that its one key opens", () => {
+  test("with the key in the environment", async () => {
+    expect(await modelsOf(join(freshDir(), "data"), { FAL_KEY: CANARY })).toEqual(await atFal());
+  });
+
+  test("with the key in a file", async () => {
+    const env = { GENROUTER_PROVIDERS__FAL__KEY_FILE: fileOf(`${CANARY}\n`) };
+    expect(await modelsOf(join(freshDir(), "data"), env)).toEqual(await atFal());
+  });
+
+  test("with the key kept in the data directory, and nothing after it was dropped", async () => {
+    const dir = join(freshDir(), "data");
+    const kept = await runHere(["providers", "set-key", "fal", "--file", fileOf(CANARY), "--data", dir]);
+    expect(kept.exit as number).toBe(0);
+    expect(await modelsOf(dir)).toEqual(await atFal());
+    await runHere(["providers", "drop-key", "fal", "--data", dir]);
+    const { exit, err } = await runHere(["serve", "--port", "0", "--data", dir]);
+    expect([exit as number, err]).toEqual([2, expect.stringMatching(/^error: no provider has a key; .*\n$/)]);
+  });
+});
+
+test.each<[string, Record<string, string>, RegExp]>([
+  ["no key", {}, /^error: no provider has a key; .*genrouter providers set-key.*--simulate\n$/],
+  [
+    "a file that is not there",
+    { GENROUTER_PROVIDERS__FAL__KEY_FILE: "/no/such/file" },
+    /^error: .*\/no\/such\/file cannot be read/,
+  ],
+  ["an empty file", { GENROUTER_PROVIDERS__FAL__KEY_FILE: "/dev/null" }, /^error: .*\/dev\/null is empty; put the key into it/],
+])("with %s a start says so in one line and leaves nothing behind", async (_, env, told) => {
+  const dir = join(freshDir(), "data");
+  const { exit, err } = await runHere(["serve", "--port", "0", "--data", dir], env);
+  expect([exit as number, err]).toEqual([2, expect.stringMatching(told)]);
+  expect(err.trimEnd()).not.toContain("\n");
+  expect(existsSync(dir)).toBe(false);
+});
