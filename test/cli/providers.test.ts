@@ -114,11 +114,30 @@ describe("a provider's key", () => {
       expect(err).toMatch(told);
       expect(err).not.toContain("s3cr3t");
     }
+    for (const [text, told] of [
+      ["\n", /^error: .*fal\.key has no key; .*--file\n$/],
+      ["s3cr3t".repeat(2000), /^error: .*fal\.key is longer than 8192 characters, which no key is\n$/],
+    ] as const) {
+      writeFileSync(file, text);
+      const { exit, err } = await run("providers", "set-key", "fal", "--file", file);
+      expect([exit as number, err]).toEqual([2, expect.stringMatching(told)]);
+    }
     writeFileSync(file, "two words of s3cr3t");
     const { exit, err } = await run("providers", "set-key", "fal", "--file", file);
     expect(exit).not.toBe(0);
     expect(err).toContain("one word of printable ASCII");
     expect(err).not.toContain("s3cr3t");
+    expect(((await json("providers", "list")) as ProviderJson[]).every(({ key }) => key === null)).toBe(true);
+  });
+
+  test("that is given as a word of the command line is not repeated", async () => {
+    const { run, json } = await open();
+    for (const flags of [[], ["--json"]]) {
+      const { exit, out, err } = await run("providers", "set-key", "fal", CANARY, ...flags);
+      expect([exit as number, out]).toEqual([2, ""]);
+      expect(err).toContain("standard input or with --file");
+      expect(err).not.toContain("s3cr3t");
+    }
     expect(((await json("providers", "list")) as ProviderJson[]).every(({ key }) => key === null)).toBe(true);
   });
 

@@ -22,16 +22,28 @@ const rowJson = ({ id, account, name, recovery, isAsked, key, routes, up }: Prov
       : { from: key.from, ...(key.from === "vault" ? { id: key.id, set_at: new Date(key.setAtMs).toISOString() } : {}) },
 });
 
-/** From a file, or from standard input: a key among the words of a command would be in the shell's history. */
-const readKey = async (session: Session, account: string, file: string | undefined): Promise<string> => {
+/** No provider's is near it; more is a file that was taken for the key's. */
+const LONGEST_KEY = 8192;
+
+const textOf = async (session: Session, account: string, file: string | undefined): Promise<string> => {
   if (file !== undefined)
     try {
-      return readFileSync(file, "utf8").trim();
+      return readFileSync(file, "utf8");
     } catch (fault) {
       throw new CommandFault(EXITS.usage, `--file: ${fault instanceof Error ? fault.message : fault}`, { code: "bad_flag" });
     }
   if (process.stdin.isTTY) session.terminal.note(`paste the key of ${account} and press Ctrl-D; it is not shown again`);
-  return (await Bun.stdin.text()).trim();
+  return await Bun.stdin.text();
+};
+
+/** From a file, or from standard input: a key among the words of a command would be in the shell's history. */
+const readKey = async (session: Session, account: string, file: string | undefined): Promise<string> => {
+  const key = (await textOf(session, account, file)).trim();
+  const from = file ?? "standard input";
+  const fault = (why: string) => new CommandFault(EXITS.usage, `${from} ${why}`, { code: "bad_key" });
+  if (key === "") throw fault("has no key; give it alone, or name a file that holds it with --file");
+  if (key.length > LONGEST_KEY) throw fault(`is longer than ${LONGEST_KEY} characters, which no key is`);
+  return key;
 };
 
 export const addProviders = (program: Command, session: Session): void => {
@@ -57,7 +69,18 @@ export const addProviders = (program: Command, session: Session): void => {
     .command("set-key <account>")
     .description("keep a provider's key, sealed; a running service uses it at once, and a key that was kept is replaced")
     .option("--file <path>", "read the key from a file instead of standard input")
-    .action(async (account: string, flags: Flags & { file?: string }) => {
+    // A word too many is likely the key itself, which the usual refusal would repeat.
+    .argument("[words...]")
+    .usage("[options] <account>")
+    .action(async (account: string, words: readonly string[], flags: Flags & { file?: string }) => {
+      if (words.length > 0)
+        throw new CommandFault(
+          EXITS.usage,
+          "a key is not taken from the command line; give it on standard input or with --file",
+          {
+            code: "usage",
+          },
+        );
       const key = await readKey(session, account, flags.file);
       const made = await withOffice(settingsOf(session, flags), (office) => office.setProviderKey({ account, key }), {
         create: "live",
