@@ -2,12 +2,14 @@
 import { type Actor, createActor } from "xstate";
 import type { Clock } from "../src/clock.ts";
 import type { Failure } from "../src/terms.ts";
-import { type RouteVerdict, routeHealthMachine } from "./route-health.ts";
+import { type RouteVerdict, routeHealthMachine, verdictOf } from "./route-health.ts";
 
 export type HealthDesk = {
   isDown(routeId: string): boolean;
   /** @param why the failure, as the provider told it */
   judge(routeId: string, verdict: RouteVerdict, why?: Failure): void;
+  /** The operator has seen to what was wrong: one that is down is on trial at once. */
+  mended(routeId: string): void;
   /** State per route that was ever judged: `closed`, `open` or `halfOpen`. */
   states(): Map<string, string>;
   stop(): void;
@@ -18,6 +20,12 @@ type HealthActor = Actor<typeof routeHealthMachine>;
 const stateIn = (snapshot: string) => {
   const { value, context } = JSON.parse(snapshot);
   return routeHealthMachine.resolveState({ value, context });
+};
+
+/** Whether a saved machine is down for a fault of the operator's set-up. */
+const isFault = (snapshot: string): boolean => {
+  const { value, why } = JSON.parse(snapshot) as { value: string; why?: Failure | null };
+  return value === "open" && !!why && verdictOf(why.class) === "faulty";
 };
 
 /**
@@ -32,7 +40,7 @@ export const openHealthDesk = (
   const actors = new Map<string, HealthActor>();
   const wakes = new Map<string, () => void>();
 
-  const tell = (routeId: string, actor: HealthActor, type: RouteVerdict | "cooled", failure?: Failure) => {
+  const tell = (routeId: string, actor: HealthActor, type: RouteVerdict | "cooled" | "mended", failure?: Failure) => {
     const before = actor.getSnapshot().value;
     actor.send({ type, atMs: clock.nowMs() });
     const { value, context } = actor.getSnapshot();
@@ -46,10 +54,13 @@ export const openHealthDesk = (
     wakes.get(routeId)?.();
     wakes.delete(routeId);
     const { value, context } = actor.getSnapshot();
-    if (value !== "open") return;
+    if (value === "open") wake(routeId, actor, Math.max(0, context.openUntilMs - clock.nowMs()), "cooled");
+  };
+  const wake = (routeId: string, actor: HealthActor, afterMs: number, type: "cooled" | "mended") => {
+    wakes.get(routeId)?.();
     wakes.set(
       routeId,
-      clock.after(Math.max(0, context.openUntilMs - clock.nowMs()), () => tell(routeId, actor, "cooled")),
+      clock.after(afterMs, () => tell(routeId, actor, type)),
     );
   };
   const open = (routeId: string, snapshot: string | undefined): HealthActor => {
@@ -58,7 +69,11 @@ export const openHealthDesk = (
     arm(routeId, actor);
     return actor;
   };
-  for (const [routeId, snapshot] of saved) open(routeId, snapshot);
+  for (const [routeId, snapshot] of saved) {
+    const actor = open(routeId, snapshot);
+    // Settings change between two processes: what was down for its key or balance need not wait to be asked.
+    if (isFault(snapshot)) wake(routeId, actor, 0, "mended");
+  }
 
   return {
     isDown: (routeId) => actors.get(routeId)?.getSnapshot().value === "open",
@@ -68,9 +83,13 @@ export const openHealthDesk = (
       if (!known && verdict === "delivered") return;
       tell(routeId, known ?? open(routeId, undefined), verdict, why);
     },
+    mended: (routeId) => {
+      const known = actors.get(routeId);
+      if (known) tell(routeId, known, "mended");
+    },
     states: () => new Map([...actors].map(([routeId, actor]) => [routeId, actor.getSnapshot().value])),
     stop: () => {
-      for (const wake of wakes.values()) wake();
+      for (const takeBack of wakes.values()) takeBack();
       for (const actor of actors.values()) actor.stop();
     },
   };

@@ -28,7 +28,7 @@ export const verdictOf = (failureClass: FailureClass): RouteVerdict | null => {
 };
 
 type HealthContext = { failures: number; pauseMs: number; openUntilMs: number };
-type HealthEvent = { type: "delivered" | "failed" | "faulty" | "cooled"; atMs: number };
+type HealthEvent = { type: "delivered" | "failed" | "faulty" | "cooled" | "mended"; atMs: number };
 
 export const routeHealthMachine = setup({
   types: { context: {} as HealthContext, events: {} as HealthEvent },
@@ -60,8 +60,13 @@ export const routeHealthMachine = setup({
       },
     },
     open: {
-      description: "The route is down: passed over, not listed; after its pause it may be tried again.",
-      on: { cooled: { guard: "isCool", target: "halfOpen" }, delivered: { target: "closed", actions: "forget" } },
+      description:
+        "The route is down: passed over, not listed; after its pause, or when its operator has seen to it, it may be tried again.",
+      on: {
+        cooled: { guard: "isCool", target: "halfOpen" },
+        mended: { target: "halfOpen", actions: "forget" },
+        delivered: { target: "closed", actions: "forget" },
+      },
     },
     halfOpen: {
       description: "The route is used again, on trial: a delivery closes it, a failure opens it for twice as long.",

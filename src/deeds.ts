@@ -138,7 +138,7 @@ export type ExpireFilesDeed = { deed: "expire-files"; seq: number; atMs: number 
 /** Keeps a provider's credential, sealed; one that is there is replaced. */
 export type SetProviderKeyDeed = { deed: "set-provider-key"; account: string; id: string; sealed: string; atMs: number };
 export type DropProviderKeyDeed = { deed: "drop-provider-key"; account: string };
-/** Switches a route off for a reason, or on again (null). */
+/** Switches a route off for a reason, or on again (null), which also forgets why it was down. */
 export type SwitchRouteDeed = { deed: "switch-route"; routeId: string; reason: string | null; atMs: number };
 /** Saves a route-health machine. */
 export type SaveRouteHealthDeed = { deed: "save-route-health"; routeId: string; snapshot: string; atMs: number };

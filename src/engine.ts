@@ -68,6 +68,8 @@ export type Engine = {
   /** Reads what had not ended and goes on; submissions are taken from then on. */
   recover: () => Promise<void>;
   replaceCatalogue: (next: Catalogue) => void;
+  /** These providers have another credential, or none: what can run is worked out anew, and what was down is tried. */
+  rekeyed: (whose: readonly string[]) => void;
   /** Begins nothing more, and resolves when nothing is being sent or `longestMs` are over. */
   drain: (longestMs: number) => Promise<void>;
   /** Nothing is taken from now on. */
@@ -203,6 +205,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     else if (deed.deed === "expire-files") records.drop(deed.seq);
     else if (deed.deed === "switch-route") {
       routes.switch(deed.routeId, deed.reason);
+      if (deed.reason === null) health.mended(deed.routeId);
       supervisor.routesChanged([deed.routeId]);
     } else if (CHANGES_CALLERS.has(deed.deed)) parts.callersChanged();
   };
@@ -270,6 +273,11 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
       routes.replaceCatalogue(next);
       supervisor.routesChanged(before.models.flatMap((model) => model.routes.map((route) => route.id)));
       log("catalogue loaded", { count: next.models.length });
+    },
+    rekeyed: (whose) => {
+      const theirs = routes.rekeyed(whose);
+      for (const id of theirs) health.mended(id);
+      supervisor.routesChanged(theirs);
     },
     drain: async (longestMs) => {
       life = "draining";

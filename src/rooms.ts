@@ -158,11 +158,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
       });
     },
     providers,
-    rekeyed: (account, key) => {
-      providers.rekey(account, key);
-      // The same catalogue again: which of its routes can run is worked out anew, and who waits for one is told.
-      replaceCatalogue(engine.routes.catalogue());
-    },
+    rekeyed: (account, key) => engine.rekeyed(providers.rekey(account, key)),
     drain: (longestMs) => {
       drainEndsAtMs = clock.nowMs() + longestMs;
       return engine.drain(longestMs);

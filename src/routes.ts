@@ -27,6 +27,8 @@ export type Routes = {
   switch(routeId: string, reason: string | null): void;
   /** Why a route is switched off; undefined: it is on. */
   offBecause(routeId: string): string | undefined;
+  /** These providers have another credential, or none: the model list is made anew. Gives the ids of their routes. */
+  rekeyed(providerIds: readonly string[]): string[];
   /** Health or configuration changed: the model list is made anew. */
   touch(): void;
 };
@@ -114,6 +116,11 @@ export const openRoutes = (parts: RoutesParts): Routes => {
       version += 1;
     },
     offBecause: (routeId) => off.get(routeId),
+    rekeyed: (providerIds) => {
+      version += 1;
+      const all = catalogue.models.flatMap(({ routes }) => routes);
+      return all.filter(({ provider }) => providerIds.includes(provider)).map(({ id }) => id);
+    },
     touch: () => {
       version += 1;
     },

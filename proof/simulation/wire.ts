@@ -151,7 +151,7 @@ export const openWire = (parts: WireParts): Providers => {
 
   return {
     configured: (provider) => provider in PROVIDERS,
-    rekey: () => undefined,
+    rekey: () => [],
     traits,
     fileHeaders: () => ({}),
     told: () => undefined,

@@ -160,8 +160,8 @@ export type ListedRoute = Pick<AdapterContext, "endpoint" | "options">;
 export interface Providers {
   /** Provider ids that have a base URL and a credential. */
   configured(providerId: string): boolean;
-  /** Takes another credential of an account, or none, from now on. @throws Error one line, for one that cannot be sent. */
-  rekey(account: string, key: string | undefined): void;
+  /** Takes another credential of an account, or none, from now on, and says whose it is. @throws Error one line, for one that cannot be sent. */
+  rekey(account: string, key: string | undefined): string[];
   /** The exact request of an attempt as JSON, without credentials: goes to disk before it is sent. */
   compose(errand: Work): string;
   /** Waits for a free connection of the provider's pool; resolves to the function that gives it back. */

@@ -218,7 +218,9 @@ export const openProviders = (options: ProvidersOptions): Providers => {
   return {
     configured: (id) => desks.get(id)?.isConfigured() ?? false,
     rekey: (account, key) => {
-      for (const [id, { account: own = id }] of spoken) if (own === account) deskOf(id).rekey(options.settings[id]?.key ?? key);
+      const opened = [...spoken].flatMap(([id, { account: own = id }]) => (own === account ? [id] : []));
+      for (const id of opened) deskOf(id).rekey(options.settings[id]?.key ?? key);
+      return opened;
     },
     traits: (id) => deskOf(id).traits,
     told: (errand, body) => {

@@ -94,6 +94,32 @@ test("a pause that was over while nobody ran: on trial at once; the length of th
   expect(again.state()).toBe("open");
 });
 
+test("one that its operator has seen to is on trial at once; one that is in use stays so", () => {
+  const { clock, desk, judge, state } = open();
+  desk.mended(ROUTE);
+  expect(state()).toBe("unknown");
+  judge("failed");
+  desk.mended(ROUTE);
+  expect(state()).toBe("closed");
+  judge("faulty");
+  desk.mended(ROUTE);
+  expect(state()).toBe("halfOpen");
+  judge("faulty");
+  clock.skip(599_999);
+  expect(state()).toBe("open");
+});
+
+test("a fault of the set-up is not waited out over a restart: its operator may have put it right", () => {
+  const first = open();
+  first.desk.judge(ROUTE, "faulty", { class: "config_fault", detail: "401" });
+  const saved = new Map([[ROUTE, first.changes.at(-1)?.snapshot ?? ""]]);
+  first.desk.stop();
+  const again = open(saved, first.clock);
+  expect(again.state()).toBe("open");
+  first.clock.skip(0);
+  expect([again.state(), again.changes.map(({ state }) => state)]).toEqual(["halfOpen", ["halfOpen"]]);
+});
+
 test("what each class of failure says about a route", () => {
   expect(Object.fromEntries(FAILURE_CLASSES.map((each) => [each, verdictOf(each)]))).toEqual({
     refused_input: null,

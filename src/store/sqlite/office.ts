@@ -91,6 +91,7 @@ export const prepareOffice = (db: Database, money: Money, attempts: Attempts) =>
     `INSERT INTO route_switch VALUES (?1, ?2, ?3) ON CONFLICT (route_id) DO UPDATE SET reason = excluded.reason, at_ms = excluded.at_ms`,
   );
   const switchOn = db.prepare("DELETE FROM route_switch WHERE route_id = ?1");
+  const forgetHealth = db.prepare("DELETE FROM route_health WHERE route_id = ?1");
   const saveHealth = db.prepare(
     `INSERT INTO route_health VALUES (?1, ?2, ?3) ON CONFLICT (route_id) DO UPDATE SET snapshot = excluded.snapshot, at_ms = excluded.at_ms`,
   );
@@ -147,8 +148,10 @@ export const prepareOffice = (db: Database, money: Money, attempts: Attempts) =>
         return changed(dropProviderKey.run(deed.account), `no key of ${deed.account} is kept here`);
       case "switch-route":
         // What is on already is on: the same wish twice is one.
-        if (deed.reason === null) switchOn.run(deed.routeId);
-        else switchOff.run(deed.routeId, deed.reason, deed.atMs);
+        if (deed.reason === null) {
+          switchOn.run(deed.routeId);
+          forgetHealth.run(deed.routeId);
+        } else switchOff.run(deed.routeId, deed.reason, deed.atMs);
         return DONE;
       case "save-route-health":
         saveHealth.run(deed.routeId, deed.snapshot, deed.atMs);

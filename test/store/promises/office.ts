@@ -106,6 +106,10 @@ export const officePromises = (stage: Stage): void => {
     await store.commit([{ deed: "save-route-health", routeId: "a", snapshot: "{}", atMs: 1 }]);
     await store.commit([{ deed: "save-route-health", routeId: "a", snapshot: '{"open":1}', atMs: 2 }]);
     expect(await store.routeHealth()).toEqual(new Map([["a", '{"open":1}']]));
+    await store.commit([{ deed: "switch-route", routeId: "a", reason: "too dear", atMs: 3 }]);
+    expect((await store.routeHealth()).size).toBe(1);
+    await store.commit([{ deed: "switch-route", routeId: "a", reason: null, atMs: 4 }]);
+    expect((await store.routeHealth()).size).toBe(0);
     const secret = await store.secret("links");
     expect(secret).toMatch(/^[0-9a-f]{64}$/);
     expect(await store.secret("links")).toBe(secret);
