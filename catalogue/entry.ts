@@ -35,20 +35,21 @@ export type ModelEntry = {
 };
 
 /**
- * The entry of a model for the model list. Options are those that at least one configured route takes; each price is the
+ * The entry of a model for the model list. Tasks and options are those that at least one configured route takes; each price is the
  * cheapest of the configured routes, whatever their health. With no route configured everything of the model is shown
  * without prices, but such a model is not to be listed.
  */
 export const modelEntry = (model: Model, isConfigured: (routeId: string) => boolean): ModelEntry => {
   const routes = model.routes.filter((route) => isConfigured(route.id));
+  const options = optionsOf(model, routes.length > 0 ? routes : model.routes);
   return {
     id: model.id,
     object: "model",
     name: model.name,
     maker: model.maker,
     kind: model.kind,
-    tasks: [...model.tasks],
-    options: optionsOf(model, routes.length > 0 ? routes : model.routes),
+    tasks: model.tasks.filter((task) => isOffered(task, model, options)),
+    options,
     price: {
       currency: "usd",
       unit: model.price.unit,
@@ -56,6 +57,21 @@ export const modelEntry = (model: Model, isConfigured: (routeId: string) => bool
       video_input_rates: cheapestRates(model, routes, "video_input_rates"),
     },
   };
+};
+
+/** What a task begins with: one of these fields is asked for it. */
+const BEGINS_WITH: { [task in Model["tasks"][number]]?: readonly FieldName[] } = {
+  "image-to-image": ["image_url", "image_urls"],
+  "image-to-video": ["image_url"],
+  "first-last-frame": ["end_image_url"],
+  "reference-to-video": ["image_urls", "video_url", "video_urls"],
+  "video-to-video": ["video_url"],
+};
+
+/** Whether a task can be asked for: not where the model takes its media, and none of these routes does. */
+const isOffered = (task: Model["tasks"][number], model: Model, options: ModelEntry["options"]): boolean => {
+  const begins = (BEGINS_WITH[task] ?? []).filter((name) => model.fields[name] !== undefined);
+  return begins.length === 0 || begins.some((name) => options[name] !== undefined);
 };
 
 const optionsOf = (model: Model, routes: readonly Route[]): ModelEntry["options"] => {

@@ -83,3 +83,16 @@ test("durations that routes take in parts are offered as one", () => {
     default: 5,
   });
 });
+
+test("a task that no configured route can begin is not offered", () => {
+  const model = shipped("vidmodel-2.5");
+  const [route] = model.routes;
+  if (!route) throw new Error("vidmodel-2.5 has no route");
+  const wordsOnly = {
+    ...route,
+    takes: { ...route.takes, image_url: null, end_image_url: null, image_urls: null, video_urls: null },
+  };
+  const { tasks } = modelEntry({ ...model, routes: [wordsOnly] }, () => true);
+  expect(model.tasks).toContain("image-to-video");
+  expect(tasks).toEqual(["text-to-video", "reference-to-video", "video-to-video"]);
+});
