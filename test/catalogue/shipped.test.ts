@@ -1,5 +1,7 @@
 // The shipped catalogue is the specification's: models, options, routes and the three published price tables (§2.6, §2.8).
 import { describe, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { modelEntry } from "../../catalogue/entry.ts";
 import { INPUT_FIELDS } from "../../catalogue/fields.ts";
 import { builtInCatalogue } from "../../catalogue/load.ts";
@@ -127,6 +129,15 @@ test("every real route says what its provider charges, where that was read and w
     expect(source?.as_of ?? not_verified, id).toBeDefined();
     if (source) expect(cost.length, id).toBeGreaterThan(0);
   }
+});
+
+test("what is said of sources names only what a reader can find", () => {
+  for (const { id, source, not_verified = [] } of real.flatMap(({ routes }) => routes))
+    for (const said of [source?.price, source?.input, ...not_verified]) {
+      expect(said ?? "", id).not.toMatch(/\b(draft|providers\.md|shared\/reference|see above)\b/);
+      for (const [file] of (said ?? "").matchAll(/src\/providers\/[\w./-]+\.json/g))
+        expect(existsSync(join(import.meta.dir, "../..", file)), `${id}: ${file}`).toBe(true);
+    }
 });
 
 test("routes are found by id", () => {
