@@ -12,7 +12,7 @@ import { type Ask, type Figures, openFigures } from "./figures.ts";
 import { openLocalFiles } from "./files/local.ts";
 import { openSpool } from "./files/spool.ts";
 import { type Market, openMarket } from "./market.ts";
-import { catalogueOf, dialectsOf, insistOnProviders } from "./offer.ts";
+import { catalogueOf, dialectsOf, insistOnProviders, knownAccounts } from "./offer.ts";
 import { insistOnKey, withKeys } from "./provider-keys.ts";
 import type { Providers } from "./providers/provider.ts";
 import { providerFacts } from "./providers/providers.ts";
@@ -87,7 +87,7 @@ export const openService = async (
   const vault = openVault(settings.data.dir);
   const withKept = (kept: readonly ProviderKeyRow[]): Settings => {
     const keyed = withKeys(settings, kept, vault);
-    insistOnKey(keyed);
+    insistOnKey(keyed, knownAccounts(dialects));
     return keyed;
   };
   // Where nothing can be kept yet, a start without a key leaves nothing behind.

@@ -20,10 +20,13 @@ export const catalogueOf = (settings: Settings, simulated: boolean): Catalogue =
   return simulated ? whole : catalogueOver(whole.models.filter((model) => !model.simulated));
 };
 
+/** The providers and accounts whose keys are of use. */
+export const knownAccounts = (dialects: Dialects): ReadonlySet<string> =>
+  new Set([...spokenProviders(dialects)].flatMap(([id, { account }]) => [id, account]));
+
 /** @throws BadSetting for settings of a provider whose dialect nobody speaks, and whose key nobody uses */
 export const insistOnProviders = (settings: Settings, dialects: Dialects): void => {
-  const spoken = spokenProviders(dialects);
-  const known = new Set([...spoken].flatMap(([id, { account }]) => [id, account]));
+  const known = knownAccounts(dialects);
   const stranger = Object.keys(settings.providers).find((id) => !known.has(id));
   if (stranger !== undefined)
     throw new BadSetting(

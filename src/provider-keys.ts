@@ -45,9 +45,9 @@ export const withKeys = (settings: Settings, kept: readonly ProviderKeyRow[], va
   return { ...settings, providers };
 };
 
-/** @throws BadSetting one line that says how a key is set, when there is none from anywhere */
-export const insistOnKey = ({ providers }: Settings): void => {
-  if (Object.values(providers).some(({ key }) => key !== undefined)) return;
+/** @throws BadSetting one line that says how a key is set, when none of these providers and accounts has one from anywhere */
+export const insistOnKey = ({ providers }: Settings, known: ReadonlySet<string>): void => {
+  if (Object.entries(providers).some(([id, { key }]) => key !== undefined && known.has(id))) return;
   throw new BadSetting(
     `no provider has a key; set GENROUTER_PROVIDERS__FAL__KEY (or ${Object.values(WELL_KNOWN_KEYS).join(", ")}), keep one with genrouter providers set-key, or start with --simulate`,
   );

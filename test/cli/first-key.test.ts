@@ -4,6 +4,8 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readSettings } from "../../src/config.ts";
 import { openService } from "../../src/hall.ts";
+import { openVault } from "../../src/vault.ts";
+import { openDirectory } from "../store/opened.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 
@@ -71,4 +73,13 @@ test.each<[string, Record<string, string>, RegExp]>([
   expect([exit as number, err]).toEqual([2, expect.stringMatching(told)]);
   expect(err.trimEnd()).not.toContain("\n");
   expect(existsSync(dir)).toBe(false);
+});
+
+test("a key that is kept for a provider that is spoken no more is none", async () => {
+  const dir = join(freshDir(), "data");
+  const store = await openDirectory({ dir, mode: "live" });
+  await store.commit([{ deed: "set-provider-key", account: "gone", ...openVault(dir).seal("gone", CANARY), atMs: 1 }]);
+  await store.close();
+  const { exit, err } = await runHere(["serve", "--port", "0", "--data", dir]);
+  expect([exit as number, err]).toEqual([2, expect.stringMatching(/^error: no provider has a key; .*\n$/)]);
 });
