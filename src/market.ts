@@ -71,19 +71,22 @@ export const openMarket = ({ settings, simulated, facts, catalogue, reads }: Mar
       }),
     );
   };
+  /** One interface of an account may have a key of its own in the settings, which goes before the account's. */
+  const sourceAt = (keys: Map<string, KeySource>, id: string, account: string): KeySource | null =>
+    (simulated ? undefined : sourceInSettings(settings, id)) ?? keys.get(account) ?? null;
   const routes = async (): Promise<RouteRow[]> => {
     const [keys, off, health] = [await sources(), await reads.switchedOff(), await reads.routeHealth()];
     const reasons = new Map(off.map(({ routeId, reason }) => [routeId, reason]));
     const accounts = new Map(facts.map(({ id, account }) => [id, account]));
+    const hasKeyAt = (provider: string) => sourceAt(keys, provider, accounts.get(provider) ?? provider) !== null;
     return catalogue().models.flatMap((model) =>
       model.routes.map((route): RouteRow => {
         const { id, provider, endpoint } = route;
         const reason = reasons.get(id) ?? null;
         const down = downIn(health.get(id));
-        const hasKey = settings.providers[provider]?.key !== undefined || keys.has(accounts.get(provider) ?? provider);
         const stateOf = () => {
           if (reason !== null) return "off";
-          if (!hasKey) return "no key";
+          if (!hasKeyAt(provider)) return "no key";
           return down === null ? "up" : "down";
         };
         return {
@@ -118,7 +121,7 @@ export const openMarket = ({ settings, simulated, facts, catalogue, reads }: Mar
       return facts.map((one) => {
         const own = all.filter(({ provider }) => provider === one.id);
         const up = own.filter(({ state }) => state === "up").length;
-        return { ...one, key: keys.get(one.account) ?? null, routes: own.length, up };
+        return { ...one, key: sourceAt(keys, one.id, one.account), routes: own.length, up };
       });
     },
   };

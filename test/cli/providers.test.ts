@@ -102,6 +102,20 @@ describe("a provider's key", () => {
     expect(with_).toEqual(["gemini", "gemini-video"]);
   });
 
+  test("of one interface of an account opens that one alone", async () => {
+    const { dir, file } = await open();
+    for (const name of ["KEY", "KEY_FILE"]) {
+      const value = name === "KEY" ? CANARY : file;
+      const env = { [`GENROUTER_PROVIDERS__GEMINI_VIDEO__${name}`]: value };
+      const { out } = await runHere(["providers", "list", "--json", "--data", dir], env);
+      const rows = (JSON.parse(out) as ProviderJson[]).filter(({ id }) => id.startsWith("gemini"));
+      expect(rows.map(({ id, key, routes_up }) => [id, key?.from, routes_up > 0])).toEqual([
+        ["gemini", undefined, false],
+        ["gemini-video", name === "KEY" ? "settings" : "file", true],
+      ]);
+    }
+  });
+
   test("that cannot be sent, of a provider that there is not, or that is not there at all is refused in one line", async () => {
     const { file, run, json } = await open();
     const refusals: [words: string[], told: RegExp][] = [

@@ -19,7 +19,7 @@ const reasonOf = ({ state, reason, untilMs }: RouteRow): string | null => {
     case "no key":
       return "there is no key of its provider";
     case "down":
-      return `down after failures${untilMs === null ? "" : `, tried again at ${new Date(untilMs).toISOString()}`}`;
+      return `down ${reason === null ? "after failures" : `for ${reason}`}${untilMs === null ? "" : `; tried again at ${new Date(untilMs).toISOString()}`}`;
   }
 };
 
