@@ -60,7 +60,8 @@ export const openProviderOffice = (parts: ProviderOfficeParts): ProviderOffice =
   const { market, vault, rekeyed, post, clock } = parts;
   const accountOf = async (account: string): Promise<ProviderRow> => {
     const rows = await market.providers();
-    const known = rows.find((row) => row.account === account);
+    // Whoever names one interface of an account means the account.
+    const known = rows.find((row) => row.account === account) ?? rows.find(({ id }) => id === account);
     if (known) return known;
     throw new CommandFault(EXITS.notFound, `there is no provider account ${account}`, {
       fix: `there are ${[...new Set(rows.map((row) => row.account))].join(", ")}`,
@@ -89,8 +90,8 @@ export const openProviderOffice = (parts: ProviderOfficeParts): ProviderOffice =
       (await market.routes()).filter(
         (row) => (model === null || row.model === model) && (provider === null || row.provider === provider),
       ),
-    setProviderKey: async ({ account, key: text }) => {
-      const { key: source } = await accountOf(account);
+    setProviderKey: async ({ account: named, key: text }) => {
+      const { account, key: source } = await accountOf(named);
       let key: string | undefined;
       try {
         key = usableKey(account, text);
@@ -107,8 +108,8 @@ export const openProviderOffice = (parts: ProviderOfficeParts): ProviderOffice =
       if (!isShadowed) rekeyed(account, key);
       return { account, id, isShadowed };
     },
-    dropProviderKey: async ({ account }) => {
-      const { key: source } = await accountOf(account);
+    dropProviderKey: async ({ account: named }) => {
+      const { account, key: source } = await accountOf(named);
       done(await post({ deed: "drop-provider-key", account }));
       if (source?.from === "vault") rekeyed(account, undefined);
       return { account };
@@ -148,7 +149,7 @@ export const openProviderOffice = (parts: ProviderOfficeParts): ProviderOffice =
     },
     checkRoute: async ({ id }) => {
       const { provider, state } = await routeOf(id);
-      if (state === "no key") throw noKey(provider);
+      if (state === "no key") throw noKey((await accountOf(provider)).account);
       const { endpoint, options, costs } = await market.offerOf(id);
       const check = await (await parts.providers()).check(provider, { endpoint, options }, AbortSignal.timeout(CHECK_MS));
       return { id, provider, check, costs };

@@ -53,6 +53,14 @@ describe("a provider's key", () => {
     expect(bytesIn(dir)).not.toContain("s3cr3t");
   });
 
+  test("is its account's, by whichever of its interfaces it is named", async () => {
+    const { file, run, json } = await open();
+    expect((await run("providers", "set-key", "gemini-video", "--file", file)).out).toContain(" of gemini is kept");
+    const keyed = ((await json("providers", "list")) as ProviderJson[]).filter(({ key }) => key !== null);
+    expect(keyed.map(({ id }) => id)).toEqual(["gemini", "gemini-video"]);
+    expect((await run("routes", "list", "--provider", "nobody")).exit).toBe(4);
+  });
+
   test("is sealed anew under another master key, and the one before opens nothing any more", async () => {
     const { dir, file, run, json } = await open();
     await run("providers", "set-key", "fal", "--file", file);

@@ -51,6 +51,10 @@ describe("a provider that can be asked for nothing", () => {
   });
   test("and has no key is said with how to set one; a route that there is not, with where those are", async () => {
     expect(await run("luma-ray-2/luma")).toMatchObject({ exit: 6, err: expect.stringContaining("providers set-key luma") });
+    expect(await run("gemini-omni-flash/gemini-video")).toMatchObject({
+      exit: 6,
+      err: expect.stringContaining("set-key gemini\n"),
+    });
     expect(await run("nothing/luma")).toMatchObject({ exit: 4, err: expect.stringContaining("routes list") });
   });
 });

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { marginText } from "../../../catalogue/margin.ts";
 import type { RouteRow } from "../../market.ts";
 import { withOffice } from "../desk.ts";
+import { EXITS } from "../exits.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
 import { table } from "../terminal.ts";
 import { addRouteTest } from "./route-test.ts";
@@ -14,7 +15,7 @@ const time = (ms: number) => new Date(ms).toISOString();
 const stateText = ({ state, reason, untilMs }: RouteRow): string => {
   if (state === "off") return `off: ${reason}`;
   if (state !== "down" || untilMs === null) return state;
-  return `down until ${time(untilMs).slice(11, 19)}${reason === null ? "" : `, ${reason}`}`;
+  return `down until ${time(untilMs).slice(11, 19)} UTC${reason === null ? "" : `, ${reason}`}`;
 };
 const rowJson = ({ id, model, provider, endpoint, state, reason, untilMs, margin }: RouteRow) => ({
   ...{ id, model, provider, endpoint, state: state.replace(" ", "_"), reason },
@@ -50,7 +51,10 @@ export const addRoutes = (program: Command, session: Session): void => {
       const ask = { model: flags.model ?? null, provider: flags.provider ?? null };
       const rows = await withOffice(settingsOf(session, flags), (office) => office.listRoutes(ask));
       if (flags.json) return terminal.print(JSON.stringify(rows.map(rowJson)));
-      if (rows.length === 0) return terminal.note("no such routes; genrouter models --all lists the models");
+      if (rows.length === 0) {
+        session.exit = EXITS.notFound;
+        return terminal.warn("no such routes; genrouter models --all lists models and providers with theirs");
+      }
       tell(rows, false);
     });
   withExamples(withJson(withDir(list)), "routes list", "routes list --provider fal --json");

@@ -134,6 +134,7 @@ const routesLine = async (market: Pick<Market, "routes">): Promise<string> => {
   const up = (await market.routes()).filter(({ state }) => state === "up" || state === "down");
   const losing = up.filter(({ margin }) => margin !== null && margin.leastPercent < 0).length;
   const models = new Set(up.map(({ model }) => model)).size;
+  if (up.length === 0) return "none has a key: the model list is empty; genrouter routes list shows whose keys would help";
   const warning = losing === 0 ? "" : `; ${losing} can cost more than they are sold for: genrouter routes list`;
   return `${up.length} routes of ${models} models have a key${warning}`;
 };
