@@ -112,7 +112,7 @@ export const adapterOf = (dialect: Dialect): Adapter => {
     ...(result ? { result: result.make, readResult: result.read } : {}),
     ...(cancelling ? { cancel: (job: Job, c: AdapterContext) => cancelling(jobScope(job, c), c.baseUrl) } : {}),
     ...(finding ? { find: (c, sentAtMs, page) => finding.find(c, submitScope(c), sentAtMs, page) } : {}),
-    ...(finding?.readFind ? { readFind: (r, c) => located(finding.readFind?.(r) ?? NOTHING, c) } : {}),
+    ...(finding?.readFind ? { readFind: (r, c) => located(finding.readFind?.(r, submitScope(c)) ?? NOTHING, c) } : {}),
     ...(list && readListPage
       ? {
           list: (c, sinceMs, page) => list(c, submitScope(c), sinceMs, page),

@@ -36,7 +36,7 @@ const TIMES = {
 
 export type Finding = {
   find(c: AdapterContext, scope: Scope, sentAtMs: number, page: string | null): ProviderRequest;
-  readFind?(r: ProviderResponse): FindOutcome;
+  readFind?(r: ProviderResponse, scope: Scope): FindOutcome;
   readFindPage?(r: ProviderResponse, c: AdapterContext, scope: Scope, sentAtMs: number, page: string | null): FindPage;
   list?(c: AdapterContext, scope: Scope, sinceMs: number, page: string | null): ProviderRequest;
   readListPage?(r: ProviderResponse, sinceMs: number, page: string | null): ListPage;
@@ -156,11 +156,18 @@ const byList = (template: ByList, headers: Readonly<Record<string, string>>, jud
 const byId = (template: ById, headers: Readonly<Record<string, string>>, judge: Judge): Finding => {
   const make = within("request", () => requestOf(template.request, headers, FIND_KNOWN));
   const id = seekOf(template.job_id);
+  const repeated = template.repeats === undefined ? undefined : seekOf(template.repeats);
+  /** An answer that repeats another id than ours is about somebody else's job. */
+  const isOurs = (r: ProviderResponse, { ref, ref_uuid }: Scope) => {
+    const said = repeated && textAt(repeated(r));
+    return said === undefined || said === ref || said === ref_uuid;
+  };
   const absent = within("absent", () => judgeOf(template.absent, ["@text"]));
   return {
     find: (c, scope) => make(scope, c.baseUrl),
-    readFind: (r) => {
+    readFind: (r, scope) => {
       const jobId = r.status >= 200 && r.status < 300 ? jobNameOf(id(r)) : undefined;
+      if (jobId !== undefined && !isOurs(r, scope)) return { kind: "unclear", detail: "the answer is about another job" };
       if (jobId !== undefined) return { kind: "found", job: { jobId } };
       return absent.verdict(r, "asking") ? { kind: "absent" } : { kind: "unclear", detail: detailOf(r.status, judge.words(r)) };
     },

@@ -121,7 +121,14 @@ export const FindSchema = Type.Union([
     closed,
   ),
   Type.Object(
-    { by: Type.Literal("client_id"), request: RequestSchema, job_id: Pointer, absent: Type.Array(FailureRule), ...windows },
+    {
+      by: Type.Literal("client_id"),
+      request: RequestSchema,
+      job_id: Pointer,
+      repeats: Type.Optional(Pointer),
+      absent: Type.Array(FailureRule),
+      ...windows,
+    },
     closed,
   ),
   Type.Object({ by: Type.Literal("key"), ...windows }, closed),

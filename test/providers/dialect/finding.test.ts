@@ -168,16 +168,21 @@ describe("a list with inputs", () => {
 
 describe("our own id", () => {
   const byId = found({
-    ...{ by: "client_id", job_id: "/data/task", ...windows },
+    ...{ by: "client_id", job_id: "/data/task", repeats: "/data/id", ...windows },
     request: { path: "/videos/{ref}" },
     absent: [{ at: "/code", is: [1203], class: "gone" }],
   });
   test("is asked about", () => expect(byId.find(CONTEXT, SCOPE, SENT_AT_MS, null).url).toBe("https://api.example/videos/abc-1"));
   test("is known", () =>
-    expect(byId.readFind?.(answer(200, { data: { task: 812 } }))).toEqual({ kind: "found", job: { jobId: "812" } }));
-  test("is not known", () => expect(byId.readFind?.(answer(404, { code: 1203 }))).toEqual({ kind: "absent" }));
+    expect(byId.readFind?.(answer(200, { data: { task: 812, id: "abc-1" } }), SCOPE)).toEqual({
+      kind: "found",
+      job: { jobId: "812" },
+    }));
+  test("is not that of a job that is answered with another id", () =>
+    expect(byId.readFind?.(answer(200, { data: { task: 812, id: "abc-12" } }), SCOPE).kind).toBe("unclear"));
+  test("is not known", () => expect(byId.readFind?.(answer(404, { code: 1203 }), SCOPE)).toEqual({ kind: "absent" }));
   test("is answered with something else", () =>
-    expect(byId.readFind?.(answer(500, { message: "down" }))).toEqual({ kind: "unclear", detail: "500: down" }));
+    expect(byId.readFind?.(answer(500, { message: "down" }), SCOPE)).toEqual({ kind: "unclear", detail: "500: down" }));
 });
 
 test("nothing finds what has neither", () => {

@@ -94,6 +94,14 @@ const recorded: Recorded[] = [
     outcome: { kind: "found", job: { jobId: ID, urls: { poll: POLL } } },
   },
   {
+    ...{ name: "the task of another id, which proves nothing", of: "find", status: 200 },
+    body: {
+      ...{ code: 0, message: "SUCCEED", ...frame },
+      data: { task_id: ID, task_status: "submitted", task_info: { external_task_id: `${REF}2` }, ...times },
+    },
+    outcome: { kind: "unclear" },
+  },
+  {
     ...{ name: "an id of ours that nobody knows", of: "find", status: 404 },
     body: { code: 1203, message: "The requested resource does not exist", ...frame },
     outcome: { kind: "absent" },

@@ -2,6 +2,8 @@
 import type { DialectCase, Recorded } from "./promises.ts";
 
 const ID = "50836053-a0ee-4cf5-b9d6-ae7c5d140ada";
+/** What the attempt of the recorded bodies is called there. */
+const OURS = "ef1ee38a-8a1a-42fa-bc31-c357f1e31d16";
 const VIDEO = "https://vm.runware.ai/video/ws/5/vi/b7db282d-2943-4f12-992f-77df3ad3ec71.mp4";
 const about = { taskType: "videoInference", taskUUID: ID };
 const errors = (code: string, message: string, more: object = about) => ({ data: [], errors: [{ code, message, ...more }] });
@@ -113,8 +115,13 @@ const recorded: Recorded[] = [
   },
   {
     ...{ name: "our task, found by our name for it", of: "find", status: 200 },
+    body: { data: [{ ...about, taskUUID: OURS, status: "processing" }] },
+    outcome: { kind: "found", job: { jobId: OURS } },
+  },
+  {
+    ...{ name: "another task than was asked about, which proves nothing", of: "find", status: 200 },
     body: { data: [{ ...about, status: "processing" }] },
-    outcome: { kind: "found", job: { jobId: ID } },
+    outcome: { kind: "unclear" },
   },
   {
     ...{ name: "a name that it does not know", of: "find", status: 404 },
