@@ -233,6 +233,10 @@ export const DialectSchema = Type.Object(
   },
   { ...closed, title: "genrouter dialect file", description: "How one provider is spoken to." },
 );
+/** The schema as published for editors, the text of `dialects/dialect.schema.json`. */
+export const printedDialectSchema = (): string =>
+  `${JSON.stringify({ $schema: "http://json-schema.org/draft-07/schema#", ...DialectSchema }, null, 2)}\n`;
+
 export type Dialect = Static<typeof DialectSchema>;
 export type RequestTemplate = Static<typeof RequestSchema>;
 export type ResultTemplate = Static<typeof ResultSchema>;
