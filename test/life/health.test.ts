@@ -106,10 +106,10 @@ test("a job that we cancelled ourselves says nothing about its route", async () 
   expect(await stateOf(scene)).toBe("never judged");
 });
 
-test("a route that is down stays down over a restart, until its pause is over", async () => {
+test("a route that is down after failures stays down over a restart, until its pause is over", async () => {
   const lasting = await openLasting([FAL, REPLICATE]);
-  lasting.first.simulator.script({ fault: "402", endpoint: "life/fal", times: 1 });
-  await run(lasting.first, 1);
+  lasting.first.simulator.script({ fault: "fail", endpoint: "life/fal", times: 5 });
+  await run(lasting.first, 5);
   await lasting.first.eventually(async () => (await stateOf(lasting.first)) === "open");
   await lasting.die();
   const again = await lasting.reopen();
@@ -117,8 +117,23 @@ test("a route that is down stays down over a restart, until its pause is over", 
   const order = async () =>
     (await again.ask("POST", "/v1/generations", { key, body: { model: "life", input: { prompt: "x" } } })).body.quoted_usd;
   expect(await order()).toBe(0.25);
-  again.clock.skip(600_000);
+  again.clock.skip(30_000);
   expect(await order()).toBe(0.2);
+  await again.hurry(async () => (await again.balance()).inProgress === 0, 500);
+  expect(await stateOf(again)).toBe("closed");
+});
+
+test("a route that is down for its operator's set-up is tried at once after a restart: the settings may be others", async () => {
+  const lasting = await openLasting([FAL, REPLICATE]);
+  lasting.first.simulator.script({ fault: "401", endpoint: "life/fal", times: 1 });
+  await run(lasting.first, 1);
+  await lasting.first.eventually(async () => (await stateOf(lasting.first)) === "open");
+  await lasting.die();
+  const again = await lasting.reopen();
+  await again.eventually(async () => (await stateOf(again)) === "halfOpen");
+  const { key } = lasting.tenant;
+  const body = { model: "life", input: { prompt: "x" } };
+  expect((await again.ask("POST", "/v1/generations", { key, body })).body.quoted_usd).toBe(0.2);
   await again.hurry(async () => (await again.balance()).inProgress === 0, 500);
   expect(await stateOf(again)).toBe("closed");
 });
