@@ -39,6 +39,8 @@ type WrittenModel = Omit<Model, "files" | "simulated" | "price" | "routes"> & {
   routes: WrittenRoute[];
 };
 
+type Shipped = Readonly<Record<string, WrittenModel>>;
+
 const filledRates = (rates: WrittenRate[]): Rate[] => rates.map((rate) => ({ when: {}, ...rate }));
 
 const filledRoute = (route: WrittenRoute): Route => ({
@@ -130,23 +132,18 @@ const catalogueOf = (files: readonly WrittenFile[], providerIds: readonly string
 };
 
 /** Those that the models which the service ships with run at. */
-const BUILT_IN_PROVIDERS: readonly string[] = [
-  ...new Set(Object.values(BUILT_IN_MODELS).flatMap((model) => (model as WrittenModel).routes.map(({ provider }) => provider))),
+const shippedProviders = (): string[] => [
+  ...new Set(Object.values(BUILT_IN_MODELS as Shipped).flatMap(({ routes }) => routes.map(({ provider }) => provider))),
 ];
 
-/** The catalogue that the service ships with. @throws CatalogueFault where it names providers that are not among `providerIds`. */
-export const builtInCatalogue = (providerIds: readonly string[] = BUILT_IN_PROVIDERS): Catalogue =>
-  catalogueOf(
-    Object.entries(BUILT_IN_MODELS).map(([name, content]) => ({ path: `models/${name}`, content })),
-    providerIds,
-    [],
-  );
+/** The catalogue that the service ships with. It was checked before it was shipped: a start need not do it again. */
+export const builtInCatalogue = (): Catalogue => catalogueOver(Object.values(BUILT_IN_MODELS as Shipped).map(filledModel));
 
 /**
  * The catalogue of a directory: every `models/*.json` and `models/*.jsonc` (comments and trailing commas are fine in both).
  * @throws CatalogueFault with every fault of every file.
  */
-export const loadCatalogue = (directory: string, providerIds: readonly string[] = BUILT_IN_PROVIDERS): Catalogue => {
+export const loadCatalogue = (directory: string, providerIds: readonly string[] = shippedProviders()): Catalogue => {
   const folder = join(directory, "models");
   const files: WrittenFile[] = [];
   const faults: string[] = [];

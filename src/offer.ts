@@ -5,13 +5,13 @@ import { type Dialects, readDialects } from "./providers/dialect/load.ts";
 import { spokenProviders } from "./providers/providers.ts";
 
 /** @throws DialectsFault with every fault of every file */
-export const dialectsOf = ({ catalogue: { dir } }: Settings): Dialects => readDialects(dir === "" ? null : dir);
+export const dialectsOf = ({ catalogue: { dir } }: Pick<Settings, "catalogue">): Dialects =>
+  readDialects(dir === "" ? null : dir);
 
 /** Every model that the settings name, whoever runs it. @throws CatalogueFault, DialectsFault */
-export const wholeCatalogue = (settings: Settings): Catalogue => {
+export const wholeCatalogue = (settings: Pick<Settings, "catalogue">): Catalogue => {
   const { dir } = settings.catalogue;
-  const ids = [...spokenProviders(dialectsOf(settings)).keys()];
-  return dir === "" ? builtInCatalogue(ids) : loadCatalogue(dir, ids);
+  return dir === "" ? builtInCatalogue() : loadCatalogue(dir, [...spokenProviders(dialectsOf(settings)).keys()]);
 };
 
 /** The models that a service offers: without those that only the simulator runs, unless it stands in. @throws CatalogueFault, DialectsFault */

@@ -1,12 +1,11 @@
 // Callbacks: what a provider tells at an attempt's own address is a hint to ask it now; alone it changes nothing.
 import { afterEach, describe, expect, test } from "bun:test";
 import { builtInCatalogue } from "../../catalogue/load.ts";
-import { builtInProviders } from "../../src/providers/providers.ts";
 import type { FaultName } from "../../src/simulator/faults.ts";
 import { type House, type HouseOptions, openHouse } from "../house.ts";
 
 const PUBLIC = "https://genrouter.example";
-const CATALOGUE = builtInCatalogue(builtInProviders());
+const CATALOGUE = builtInCatalogue();
 
 let house: House;
 afterEach(() => house.close());

@@ -1,7 +1,6 @@
 // A route that is down for a fault of its operator's set-up comes back when the operator has seen to it, and need not be waited for.
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { builtInCatalogue } from "../../catalogue/load.ts";
-import { builtInProviders } from "../../src/providers/providers.ts";
 import type { House } from "../house.ts";
 import { openApiHouse } from "./house.ts";
 
@@ -10,7 +9,7 @@ const ROUTE = "kokoro-82m/fal";
 
 let house: House;
 beforeAll(async () => {
-  house = await openApiHouse({ providers: ["fal"], factor: 1000, catalogue: builtInCatalogue(builtInProviders()) });
+  house = await openApiHouse({ providers: ["fal"], factor: 1000, catalogue: builtInCatalogue() });
 });
 afterAll(() => house.close());
 

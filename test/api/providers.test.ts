@@ -8,7 +8,7 @@ import type { House } from "../house.ts";
 import { leastInput } from "../least-input.ts";
 import { openApiHouse } from "./house.ts";
 
-const CATALOGUE = builtInCatalogue(builtInProviders());
+const CATALOGUE = builtInCatalogue();
 const modelsAt = (provider: string) =>
   CATALOGUE.models.filter((model) => model.routes.some((route) => route.provider === provider));
 /** A key of an account opens all interfaces that the account has; one that is set for a single interface opens that one. */

@@ -3,15 +3,15 @@ import { type Actor, createActor } from "xstate";
 import { generationMachine } from "../../actors/generation.ts";
 import type { GenerationEvent, Saying } from "../../actors/generation-words.ts";
 import { makeStep } from "../../actors/step.ts";
-import { builtInCatalogue } from "../../catalogue/load.ts";
 import type { StepDeed } from "../../src/deeds.ts";
 import { generationId, newGenerationSeq } from "../../src/ids.ts";
-import { builtInProviders, openProviders } from "../../src/providers/providers.ts";
+import { openProviders } from "../../src/providers/providers.ts";
 import { checkInput } from "../../src/quote/input.ts";
 import { makePlan } from "../../src/quote/plan.ts";
 import { priceRoutes } from "../../src/quote/price.ts";
 import { type PackedAdmit, type PackedDeed, pack } from "../../src/store/sqlite/pack.ts";
 import type { Attempt, JsonObject, Output, StoredFile } from "../../src/terms.ts";
+import { sampleCatalogue } from "../sample/catalogue.ts";
 import type { Tenant } from "./service.ts";
 
 export type StockStatus = "queued" | "running" | "succeeded";
@@ -41,7 +41,7 @@ export const LIFE_MS: Readonly<Record<StockStatus, number>> = { queued: 0, runni
 const PROVIDER_URL = "http://127.0.0.1:9/fal";
 
 const prepareSubmission = ({ model: modelId, input }: Subject) => {
-  const model = builtInCatalogue(builtInProviders()).model(modelId);
+  const model = sampleCatalogue().model(modelId);
   if (!model) throw new Error(`the catalogue has no ${modelId}`);
   const checked = checkInput(model, input, () => false);
   const plan = makePlan({

@@ -6,6 +6,8 @@ import { until } from "../../proof/crash/processes.ts";
 import { askFigures } from "../../src/cli/control-client.ts";
 import type { Figures } from "../../src/figures.ts";
 import { DATABASE_FILE } from "../../src/store/sqlite/open.ts";
+import { writeSample } from "../sample/catalogue.ts";
+import { makeScratch } from "../scratch.ts";
 import { type Bench, type Env, hold, type Result, spreadOf } from "./bench.ts";
 import { PICTURES } from "./lives.ts";
 import { providedBy, RESTING } from "./provided.ts";
@@ -54,7 +56,8 @@ const atLeisure = async <T>(look: () => T | Promise<T>): Promise<T> => {
 /** What one more running generation adds in a new process: each was submitted, sent and accepted, and waits for the next question about its job. */
 const weighAwake = (env: Env): Promise<{ rssKb: number; heapKb: number }> =>
   withProvider((provider) => {
-    const settings = { ...RESTING, ...providedBy(provider) };
+    const catalogue = writeSample(makeScratch("bench-catalogue-"));
+    const settings = { ...RESTING, ...providedBy(provider), GENROUTER_CATALOGUE__DIR: catalogue };
     return withService({ env: settings }, async (stage: Stage) => {
       const weighed = async (more: number, running: number) => {
         await submitSome(stage, more, `awake-${running}`);

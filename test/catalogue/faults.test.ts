@@ -270,7 +270,3 @@ test("the shipped catalogue, read from its own directory, is the built-in one", 
     new Map(builtInCatalogue().models.map((model) => [model.id, model])),
   );
 });
-
-test("the built-in catalogue is refused where its providers do not exist", () => {
-  expect(() => builtInCatalogue(["fal"])).toThrow("unknown provider replicate; known are fal");
-});

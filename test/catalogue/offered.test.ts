@@ -3,13 +3,12 @@ import { expect, test } from "bun:test";
 import { type EntryOption, modelEntry } from "../../catalogue/entry.ts";
 import { builtInCatalogue } from "../../catalogue/load.ts";
 import type { Model } from "../../catalogue/schema.ts";
-import { builtInProviders } from "../../src/providers/providers.ts";
 import { checkInput, checkMeasured } from "../../src/quote/input.ts";
 import { makePlan } from "../../src/quote/plan.ts";
 import { priceRoutes } from "../../src/quote/price.ts";
 import type { Json, JsonObject, Measured } from "../../src/terms.ts";
 
-const CATALOGUE = builtInCatalogue(builtInProviders());
+const CATALOGUE = builtInCatalogue();
 const PROVIDERS = [...new Set(CATALOGUE.models.flatMap(({ routes }) => routes.map(({ provider }) => provider)))];
 
 const linkOf = (name: string): Json => {

@@ -3,7 +3,6 @@ import { builtInCatalogue } from "../../catalogue/load.ts";
 import { marginOf, marginText } from "../../catalogue/margin.ts";
 import { microUsd } from "../../catalogue/rates.ts";
 import type { Model, Rate, Route } from "../../catalogue/schema.ts";
-import { builtInProviders } from "../../src/providers/providers.ts";
 
 const usd = (micro: number): string => String(micro / 1e6);
 const spanOf = (values: readonly number[], shown: (value: number) => string): string => {
@@ -46,4 +45,4 @@ const sectionOf = (model: Model): string =>
   ].join("\n");
 
 /** One section per model. */
-export const routePages = (): string => builtInCatalogue(builtInProviders()).models.map(sectionOf).join("\n\n");
+export const routePages = (): string => builtInCatalogue().models.map(sectionOf).join("\n\n");

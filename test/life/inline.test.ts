@@ -1,13 +1,12 @@
 // Results that are inside the answer: what cannot be read there is given up at once, for nobody can be asked again.
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { builtInCatalogue } from "../../catalogue/load.ts";
-import { builtInProviders } from "../../src/providers/providers.ts";
 import { openHouse } from "../house.ts";
 import { leastInput } from "../least-input.ts";
 
 setDefaultTimeout(60_000);
 
-const CATALOGUE = builtInCatalogue(builtInProviders());
+const CATALOGUE = builtInCatalogue();
 
 for (const fault of ["unreadable", "truncated", "wrong-kind"] as const)
   test(`${fault}: the route has failed within seconds, without a fault of ours, and nothing is charged`, async () => {

@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { builtInCatalogue } from "../../catalogue/load.ts";
-import { builtInProviders } from "../../src/providers/providers.ts";
 import { openSimulator } from "../../src/simulator/simulator.ts";
 import { testClock } from "../clock.ts";
 import { openHouse } from "../house.ts";
@@ -12,7 +11,7 @@ import { leastInput } from "../least-input.ts";
 
 setDefaultTimeout(60_000);
 
-const CATALOGUE = builtInCatalogue(builtInProviders());
+const CATALOGUE = builtInCatalogue();
 const MODEL = CATALOGUE.models.find(({ id }) => id === "pixverse-v6");
 const HOUR_MS = 3_600_000;
 

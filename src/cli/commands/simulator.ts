@@ -8,10 +8,10 @@ type Flags = { port: string; host: string; speed: string; seed: string; log?: st
 
 /** What each endpoint of a catalogue makes, so that the simulator need not guess it from names. */
 const kindsOf = async (dir: string | undefined): Promise<(endpoint: string) => MediaKind | undefined> => {
-  const { builtInCatalogue, loadCatalogue } = await import("../../../catalogue/load.ts");
+  const { wholeCatalogue } = await import("../../offer.ts");
   const { kindByName } = await import("../../simulator/wish.ts");
   const kinds = new Map<string, MediaKind>();
-  for (const model of (dir === undefined ? builtInCatalogue() : loadCatalogue(dir)).models)
+  for (const model of wholeCatalogue({ catalogue: { dir: dir ?? "" } }).models)
     for (const route of model.routes) kinds.set(route.endpoint, model.kind);
   return (endpoint) => kinds.get(endpoint) ?? kindByName(endpoint);
 };

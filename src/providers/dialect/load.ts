@@ -22,9 +22,16 @@ export class DialectsFault extends Error {
   }
 }
 
-const check = TypeCompiler.Compile(DialectSchema);
+type Checks = ReturnType<typeof TypeCompiler.Compile<typeof DialectSchema>>;
+let checks: Checks | undefined;
+/** Made for the first file of somebody else's: a start without one need not wait for it. */
+const checksOf = (): Checks => {
+  checks ??= TypeCompiler.Compile(DialectSchema);
+  return checks;
+};
 
-type Written = { path: string; content: JsonObject };
+/** `isShipped`: checked before it was shipped. */
+type Written = { path: string; content: JsonObject; isShipped?: true };
 
 /** A file may say only what is other than in another one: `like`. */
 const completed = (written: Written, all: readonly Written[]): JsonObject => {
@@ -35,12 +42,16 @@ const completed = (written: Written, all: readonly Written[]): JsonObject => {
   return { ...other.content, ...own };
 };
 
-const spokenOf = (content: JsonObject): Spoken => {
-  if (!check.Check(content)) {
-    const fault = check.Errors(content).First();
-    throw new DialectFault(`${fault?.path || "/"}: ${fault?.message ?? "is not a dialect"}`);
-  }
-  return { dialect: content, adapter: adapterOf(content) };
+const insistOnShape = (content: JsonObject): void => {
+  if (checksOf().Check(content)) return;
+  const fault = checksOf().Errors(content).First();
+  throw new DialectFault(`${fault?.path || "/"}: ${fault?.message ?? "is not a dialect"}`);
+};
+
+const spokenOf = (content: JsonObject, isShipped: boolean): Spoken => {
+  if (!isShipped) insistOnShape(content);
+  const dialect = content as unknown as Dialect;
+  return { dialect, adapter: adapterOf(dialect) };
 };
 
 const dialectsOf = (files: readonly Written[], earlier: readonly string[]): Map<string, Spoken> => {
@@ -48,7 +59,7 @@ const dialectsOf = (files: readonly Written[], earlier: readonly string[]): Map<
   const dialects = new Map<string, Spoken>();
   for (const written of files)
     try {
-      const spoken = spokenOf(completed(written, files));
+      const spoken = spokenOf(completed(written, files), written.isShipped ?? false);
       dialects.set(spoken.dialect.id, spoken);
     } catch (fault) {
       if (!(fault instanceof DialectFault)) throw fault;
@@ -84,7 +95,9 @@ const ownFiles = (dir: string): { files: Written[]; faults: string[] } => {
  * @throws DialectsFault with every fault of every file
  */
 export const readDialects = (dir: string | null): Dialects => {
-  const builtIn = Object.entries(BUILT_IN_DIALECTS).map(([name, content]) => ({ path: name, content: content as JsonObject }));
+  const builtIn = Object.entries(BUILT_IN_DIALECTS).map(
+    ([path, content]): Written => ({ path, content: content as JsonObject, isShipped: true }),
+  );
   const own = dir === null ? { files: [], faults: [] } : ownFiles(dir);
   return dialectsOf([...builtIn, ...own.files], own.faults);
 };

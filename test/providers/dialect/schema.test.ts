@@ -1,20 +1,30 @@
 // The published JSON Schema of dialect files is the one that the code prints, and every shipped dialect names it; UPDATE=1 writes it anew.
 import { expect, test } from "bun:test";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { readDialects } from "../../../src/providers/dialect/load.ts";
 import { printedDialectSchema } from "../../../src/providers/dialect/schema.ts";
+import { dropScratch, makeScratch } from "../../scratch.ts";
 
 const DIALECTS = join(import.meta.dir, "../../../src/providers/dialects");
 const PUBLISHED = join(DIALECTS, "dialect.schema.json");
+const shipped = readdirSync(DIALECTS).filter((name) => name !== "dialect.schema.json");
 
 test("the published schema is current (UPDATE=1 rewrites it)", () => {
   if (process.env.UPDATE === "1") writeFileSync(PUBLISHED, printedDialectSchema());
   expect(readFileSync(PUBLISHED, "utf8")).toBe(printedDialectSchema());
 });
 
+test("every shipped dialect is what it would have to be as a file of the operator's own", () => {
+  const dir = makeScratch("dialects-");
+  mkdirSync(join(dir, "providers"));
+  for (const name of shipped) cpSync(join(DIALECTS, name), join(dir, "providers", name));
+  expect([...readDialects(dir).keys()].sort()).toEqual(shipped.map((name) => name.replace(".json", "")).sort());
+  dropScratch(dir);
+});
+
 test("every shipped dialect tells editors its schema", () => {
-  const names = readdirSync(DIALECTS).filter((name) => name !== "dialect.schema.json");
-  expect(names.length).toBeGreaterThan(20);
-  for (const name of names)
+  expect(shipped.length).toBeGreaterThan(20);
+  for (const name of shipped)
     expect(JSON.parse(readFileSync(join(DIALECTS, name), "utf8")).$schema, name).toBe("./dialect.schema.json");
 });
