@@ -86,7 +86,7 @@ export const officeOverSocket = (dir: string): Office => {
     listRoutes: over("listRoutes"),
     setProviderKey: over("setProviderKey"),
     dropProviderKey: over("dropProviderKey"),
-    sealAnew: over("sealAnew"),
+    rotateMasterKey: over("rotateMasterKey"),
     listJobs: over("listJobs"),
     checkRoute: over("checkRoute"),
     tryRoute: over("tryRoute"),

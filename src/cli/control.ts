@@ -48,7 +48,7 @@ const ASKS = {
   listRoutes: object({ model: Type.Union([text(80), Type.Null()]), provider: Type.Union([text(80), Type.Null()]) }),
   setProviderKey: object({ account: text(80), key: text(4_096) }),
   dropProviderKey: object({ account: text(80) }),
-  sealAnew: object({}),
+  rotateMasterKey: object({}),
   listJobs: object({
     provider: text(80),
     routes: Type.Array(object({ endpoint: text(500), options: Type.Record(Type.String(), Type.Unknown()) }), { maxItems: 200 }),

@@ -22,7 +22,7 @@ export type ProviderOffice = {
   setProviderKey(ask: { account: string; key: string }): Promise<KeptKey>;
   dropProviderKey(ask: { account: string }): Promise<{ account: string }>;
   /** Seals every kept key anew under a new master key, and forgets the master keys before it. */
-  sealAnew(ask: Record<string, never>): Promise<{ accounts: string[] }>;
+  rotateMasterKey(ask: Record<string, never>): Promise<{ accounts: string[] }>;
   /** What the provider's own lists have since a time, for its routes of the catalogue and these besides. */
   listJobs(ask: { provider: string; routes: ListedRoute[]; sinceMs: number }): Promise<JobList>;
   /** Whether the route's provider takes our key, without buying anything; and what a try would cost. */
@@ -114,7 +114,7 @@ export const openProviderOffice = (parts: ProviderOfficeParts): ProviderOffice =
       if (source?.from === "vault") rekeyed(account, undefined);
       return { account };
     },
-    sealAnew: async () => {
+    rotateMasterKey: async () => {
       const opened = (await parts.kept()).map((row) => ({ account: row.account, key: openKept(row) }));
       vault.renew();
       for (const { account, key } of opened)

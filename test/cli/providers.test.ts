@@ -67,14 +67,14 @@ describe("a provider's key", () => {
     const master = () => readFileSync(join(dir, "provider-keys.master"), "utf8");
     const idOfKey = async () => ((await json("providers", "list")) as ProviderJson[]).find(({ id }) => id === "fal")?.key?.id;
     const [before, idBefore] = [master(), await idOfKey()];
-    expect(await json("providers", "seal-anew")).toEqual({ accounts: ["fal"] });
+    expect(await json("providers", "rotate-master-key")).toEqual({ accounts: ["fal"] });
     expect(master().split("\n")).toHaveLength(2);
     expect(master()).not.toBe(before);
     expect(await idOfKey()).not.toBe(idBefore);
     expect((await json("routes", "list")).filter(({ state }: RouteJson) => state === "up").length).toBeGreaterThan(10);
 
     writeFileSync(join(dir, "provider-keys.master"), before);
-    const lost = await run("providers", "seal-anew");
+    const lost = await run("providers", "rotate-master-key");
     expect(lost).toMatchObject({ exit: 78, err: expect.stringContaining("genrouter providers set-key fal") });
     expect(master()).toBe(before);
   });

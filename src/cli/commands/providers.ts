@@ -106,14 +106,14 @@ export const addProviders = (program: Command, session: Session): void => {
     });
   withExamples(withJson(withDir(dropKey)), "providers drop-key fal");
 
-  const anew = providers
-    .command("seal-anew")
+  const rotate = providers
+    .command("rotate-master-key")
     .description("make a new master key, seal every kept key under it, and forget the old one")
     .action(async (flags: Flags) => {
-      const { accounts } = await withOffice(settingsOf(session, flags), (office) => office.sealAnew({}));
+      const { accounts } = await withOffice(settingsOf(session, flags), (office) => office.rotateMasterKey({}));
       terminal.print(
         flags.json ? JSON.stringify({ accounts }) : `${accounts.length} kept keys are sealed under a new master key`,
       );
     });
-  withExamples(withJson(withDir(anew)), "providers seal-anew");
+  withExamples(withJson(withDir(rotate)), "providers rotate-master-key");
 };
