@@ -129,6 +129,9 @@ export const WELL_KNOWN_KEYS: Readonly<Record<string, string>> = {
   wavespeed: "WAVESPEED_API_KEY",
 };
 
+/** How the settings of a provider begin as environment variables; a variable's name holds no hyphen. */
+export const providerSetting = (id: string): string => `${PREFIX}PROVIDERS__${id.toUpperCase().replaceAll("-", "_")}`;
+
 /** A setting that cannot be used. The message is one line that says which, and what is allowed. */
 export class BadSetting extends Error {}
 

@@ -1,6 +1,6 @@
 // What the settings name: the providers' dialects, built in or brought by the operator, and the catalogue of models over them.
 import { builtInCatalogue, type Catalogue, catalogueOver, loadCatalogue } from "../catalogue/load.ts";
-import { BadSetting, type Settings } from "./config.ts";
+import { BadSetting, providerSetting, type Settings } from "./config.ts";
 import { type Dialects, readDialects } from "./providers/dialect/load.ts";
 import { spokenProviders } from "./providers/providers.ts";
 
@@ -29,7 +29,5 @@ export const insistOnProviders = (settings: Settings, dialects: Dialects): void 
   const known = knownAccounts(dialects);
   const stranger = Object.keys(settings.providers).find((id) => !known.has(id));
   if (stranger !== undefined)
-    throw new BadSetting(
-      `GENROUTER_PROVIDERS__${stranger.toUpperCase().replaceAll("-", "_")}: there is no such provider; there are ${[...known].sort().join(", ")}`,
-    );
+    throw new BadSetting(`${providerSetting(stranger)}: there is no such provider; there are ${[...known].sort().join(", ")}`);
 };

@@ -1,6 +1,6 @@
 // Where providers' credentials come from: the settings, a file that the settings name, or the vault; in this order.
 import { readFileSync } from "node:fs";
-import { BadSetting, type Settings, WELL_KNOWN_KEYS } from "./config.ts";
+import { BadSetting, providerSetting, type Settings, WELL_KNOWN_KEYS } from "./config.ts";
 import type { ProviderKeyRow } from "./store/store.ts";
 import { type Vault, VaultFault } from "./vault.ts";
 
@@ -19,9 +19,9 @@ const fromFile = (account: string, path: string): string => {
     if (text !== "") return text;
   } catch (fault) {
     const code = fault instanceof Error && "code" in fault ? ` (${String(fault.code)})` : "";
-    throw new BadSetting(`providers.${account}.key_file: ${path} cannot be read${code}`);
+    throw new BadSetting(`${providerSetting(account)}__KEY_FILE: ${path} cannot be read${code}`);
   }
-  throw new BadSetting(`providers.${account}.key_file: ${path} is empty; put the key into it, and nothing else`);
+  throw new BadSetting(`${providerSetting(account)}__KEY_FILE: ${path} is empty; put the key into it, and nothing else`);
 };
 
 /**

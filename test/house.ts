@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Catalogue } from "../catalogue/load.ts";
-import { readSettings } from "../src/config.ts";
+import { providerSetting, readSettings } from "../src/config.ts";
 import { kindsOf } from "../src/embedded-simulator.ts";
 import type { EventFields, EventName, Log } from "../src/events.ts";
 import { openLocalFiles } from "../src/files/local.ts";
@@ -108,7 +108,7 @@ const quiet: Record<string, string> = { GENROUTER_LIMITS__BURST_PER_S: "100000",
 const addressesOf = ({ baseUrls }: Simulator, providers: readonly string[] = ["fal", "replicate"]): Record<string, string> =>
   Object.fromEntries(
     providers.flatMap((id) => {
-      const name = `GENROUTER_PROVIDERS__${id.toUpperCase().replaceAll("-", "_")}`;
+      const name = providerSetting(id);
       return [
         [`${name}__BASE_URL`, baseUrls[id] ?? ""],
         [`${name}__KEY`, `${id}-key`],

@@ -4,13 +4,11 @@ import { StorageRefused } from "../files/port.ts";
 import type { FindOutcome, PollOutcome, Work } from "../providers/provider.ts";
 import type { Failure, Json, ResultFile } from "../terms.ts";
 import type { Errand, Errands, Turn } from "./errands.ts";
-import { askable, type EffectsParts, readAttempt, readWork, spreadMs } from "./parts.ts";
+import { askable, type EffectsParts, readAttempt, readWork, STORAGE_PAUSE_MS, spreadMs } from "./parts.ts";
 
 /** A provider that says "no such job" is believed after this many times in a row, over at least this long. */
 const GONE_TIMES = 3;
 const GONE_MS = 60_000;
-/** While the disk is full, what is in an answer is asked for again. */
-const STORAGE_PAUSE_MS = 5_000;
 /** Look-ups of a lost submission: first and longest pause. */
 const FIND_FIRST_MS = 3_000;
 const FIND_LONGEST_MS = 30_000;

@@ -3,13 +3,12 @@ import { isSpooled } from "../files/port.ts";
 import type { CollectOutcome } from "../media/port.ts";
 import type { Attempt, Output, ResultFile } from "../terms.ts";
 import type { Errand, Errands } from "./errands.ts";
-import { askable, type EffectsParts, readAttempt, spreadMs } from "./parts.ts";
+import { askable, type EffectsParts, readAttempt, STORAGE_PAUSE_MS, spreadMs } from "./parts.ts";
 
 /** Tries at a result that could not be read, each with fresh links from the provider. */
 const TRIES = 5;
 const FIRST_PAUSE_MS = 2_000;
 const LONGEST_PAUSE_MS = 60_000;
-const STORAGE_PAUSE_MS = 5_000;
 
 export const openCollecting = (parts: EffectsParts, errands: Errands) => {
   /** Generations whose files are in, and by which attempt: no other attempt may write over them before the end. */

@@ -9,6 +9,9 @@ import type { Providers, Work } from "../providers/provider.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { Attempt, Failure } from "../terms.ts";
 
+/** While the disk is full, what is to be kept waits so long before it is tried again. */
+export const STORAGE_PAUSE_MS = 5_000;
+
 export type EffectsParts = {
   clock: Clock;
   log: Log;

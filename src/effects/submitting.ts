@@ -4,9 +4,7 @@ import { StorageRefused } from "../files/port.ts";
 import type { Work } from "../providers/provider.ts";
 import type { ResultFile } from "../terms.ts";
 import type { Errand, Errands } from "./errands.ts";
-import { type EffectsParts, readWork } from "./parts.ts";
-
-const STORAGE_PAUSE_MS = 5_000;
+import { type EffectsParts, readWork, STORAGE_PAUSE_MS } from "./parts.ts";
 
 /** The two halves of a submission; the slot is held from the first to the end of the second. */
 export const openSubmitting = (parts: EffectsParts, errands: Errands) => {

@@ -1,5 +1,5 @@
 // Prints what the service knows of every provider: how it answers, how a lost submission is settled, for how long, and what nobody has tried.
-import { WELL_KNOWN_KEYS } from "../../src/config.ts";
+import { providerSetting, WELL_KNOWN_KEYS } from "../../src/config.ts";
 import { readDialects } from "../../src/providers/dialect/load.ts";
 import type { Adapter, Recovery } from "../../src/providers/provider.ts";
 import { spokenDialects } from "../../src/providers/providers.ts";
@@ -34,7 +34,7 @@ export const providerTable = (): string => {
   const rows = spokenDialects(readDialects(null))
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([id, { adapter, name, account, isAsked, known }]) => [
-      ...[`\`${id}\``, name, `\`${WELL_KNOWN_KEYS[account] ?? `GENROUTER_PROVIDERS__${account.toUpperCase()}__KEY`}\``],
+      ...[`\`${id}\``, name, `\`${WELL_KNOWN_KEYS[account] ?? `${providerSetting(account)}__KEY`}\``],
       ...[isAsked ? "a job" : "at once", recoveryText(adapter), cancelText(adapter), adapter.readCallback ? "read" : "no"],
       ...[span(adapter.resultTtlMs), `${known.from.join("; ")} (${known.as_of})`, (known.not_verified ?? []).join("; ")],
     ]);

@@ -1,5 +1,6 @@
 // The service that is fuzzed: the whole of it in a process of its own, its store on disk behind the writer's thread, time that runs fast.
 import { join } from "node:path";
+import { kindsOf } from "../../src/embedded-simulator.ts";
 import { openSimulator } from "../../src/simulator/simulator.ts";
 import { settingsLeadingTo } from "../../src/simulator/speakers.ts";
 import type { KeyScope } from "../../src/terms.ts";
@@ -50,11 +51,8 @@ const restOf = async (house: House): Promise<Rested> => {
 
 /** A simulator for the service of another process, as fast as the service's time. */
 const openOutside = () => {
-  const endpoints = sampleCatalogue().models.flatMap(({ kind, routes }) =>
-    routes.map(({ endpoint }) => [endpoint, kind] as const),
-  );
-  const kindOf = (endpoint: string) => endpoints.find(([base]) => endpoint === base || endpoint.startsWith(`${base}/`))?.[1];
-  return openSimulator({ speed: TIMES_LIFE, kindOf });
+  const catalogue = sampleCatalogue();
+  return openSimulator({ speed: TIMES_LIFE, kindOf: kindsOf(() => catalogue) });
 };
 
 /** Opens the service on a directory, in this process. */

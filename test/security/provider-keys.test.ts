@@ -4,6 +4,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { builtInCatalogue } from "../../catalogue/load.ts";
+import { providerSetting } from "../../src/config.ts";
 import { readDialects } from "../../src/providers/dialect/load.ts";
 import { spokenProviders } from "../../src/providers/providers.ts";
 import { SPOKEN } from "../../src/simulator/spoken.ts";
@@ -39,13 +40,12 @@ describe("the key of a provider that cannot keep it", () => {
       const dir = join(scratch, provider);
       mkdirSync(dir);
       const account = ACCOUNTS.get(provider)?.account ?? provider;
-      const nameOf = (id: string) => `GENROUTER_PROVIDERS__${id.toUpperCase().replaceAll("-", "_")}`;
       // A pair where the key is one, so that what is made of its halves is looked for as well.
       const house = await openHouse({
         ...{ dir, providers: [], catalogue: CATALOGUE, heard: ({ text }) => void heard.push(text) },
         env: {
-          [`${nameOf(account)}__KEY`]: `${CANARY}:${CANARY}-secret`,
-          [`${nameOf(provider)}__BASE_URL`]: echo.baseUrls[provider] ?? "",
+          [`${providerSetting(account)}__KEY`]: `${CANARY}:${CANARY}-secret`,
+          [`${providerSetting(provider)}__BASE_URL`]: echo.baseUrls[provider] ?? "",
           GENROUTER_MEDIA__ALLOW: new URL(echo.url).host,
         },
       });

@@ -7,13 +7,10 @@ import { type Session, withExamples } from "../session.ts";
 type Flags = { port: string; host: string; speed: string; seed: string; log?: string; catalogue?: string };
 
 /** What each endpoint of a catalogue makes, so that the simulator need not guess it from names. */
-const kindsOf = async (dir: string | undefined): Promise<(endpoint: string) => MediaKind | undefined> => {
-  const { wholeCatalogue } = await import("../../offer.ts");
-  const { kindByName } = await import("../../simulator/wish.ts");
-  const kinds = new Map<string, MediaKind>();
-  for (const model of wholeCatalogue({ catalogue: { dir: dir ?? "" } }).models)
-    for (const route of model.routes) kinds.set(route.endpoint, model.kind);
-  return (endpoint) => kinds.get(endpoint) ?? kindByName(endpoint);
+const kindsIn = async (dir: string | undefined): Promise<(endpoint: string) => MediaKind | undefined> => {
+  const [{ wholeCatalogue }, { kindsOf }] = await Promise.all([import("../../offer.ts"), import("../../embedded-simulator.ts")]);
+  const catalogue = wholeCatalogue({ catalogue: { dir: dir ?? "" } });
+  return kindsOf(() => catalogue);
 };
 
 export const addSimulator = (program: Command, session: Session): void => {
@@ -30,7 +27,7 @@ export const addSimulator = (program: Command, session: Session): void => {
       const { runSimulator } = await import("../../simulator/command.ts");
       const speed = flags.speed ?? session.env.GENROUTER_SIMULATOR__SPEED ?? "1";
       const words = Object.entries({ ...flags, speed }).flatMap(([name, value]) => [`--${name}`, value]);
-      session.exit = (await runSimulator(words, await kindsOf(catalogue))) as Exit;
+      session.exit = (await runSimulator(words, await kindsIn(catalogue))) as Exit;
     });
   withExamples(command, "simulator --port 8090", "simulator --port 0 --speed 100 --log submissions.jsonl");
 };
