@@ -62,6 +62,56 @@ export const SettingsSchema = Type.Object(
       },
       { default: {}, additionalProperties: false },
     ),
+    files: Type.Object(
+      {
+        store: Type.Union([Type.Literal("local"), Type.Literal("s3")], {
+          default: "local",
+          description: "where result files are kept: local (the data directory) or s3 (a bucket, see the settings of s3)",
+        }),
+      },
+      { default: {}, additionalProperties: false },
+    ),
+    s3: Type.Object(
+      {
+        endpoint: Type.String({
+          default: "",
+          pattern: "^(https?://[^/]+.*)?$",
+          description: "address of an S3-compatible service; empty: the one of Amazon in s3.region",
+        }),
+        region: Type.String({ default: "us-east-1", minLength: 1, description: "region that requests are signed for" }),
+        bucket: Type.String({ default: "", description: "bucket of the result files; it must exist" }),
+        prefix: Type.String({
+          default: "",
+          description: "beginning of every object's name, for a bucket that holds other things too",
+        }),
+        access_key: Type.String({ default: "", description: "id of the access key" }),
+        secret_key: Type.String({ default: "", description: "the secret that belongs to s3.access_key" }),
+      },
+      { default: {}, additionalProperties: false },
+    ),
+    backup: Type.Object(
+      {
+        dir: Type.String({ default: "", description: "directory of the nightly backups; empty: none are made" }),
+        at: Type.String({
+          default: "03:30",
+          pattern: "^([01]\\d|2[0-3]):[0-5]\\d$",
+          description: "time of day of the nightly backup, UTC, as 03:30",
+        }),
+        keep: positive(14, "nightly backups kept; older ones are deleted after a new one is verified", 3660),
+      },
+      { default: {}, additionalProperties: false },
+    ),
+    operator: Type.Object(
+      {
+        token: Type.String({
+          default: "",
+          pattern: "^([\\x21-\\x7e]{24,200})?$",
+          description:
+            "credential for the operator's pages (/metrics), 24 to 200 characters; needed to listen beyond this machine. Empty: they answer this machine only",
+        }),
+      },
+      { default: {}, additionalProperties: false },
+    ),
     media: Type.Object(
       {
         allow: Type.String({
@@ -97,6 +147,14 @@ export const SettingsSchema = Type.Object(
             description: "lines below this level are not written",
           },
         ),
+        format: Type.Union([Type.Literal("auto"), Type.Literal("json"), Type.Literal("pretty")], {
+          default: "auto",
+          description: "auto: pretty on a terminal, else JSON lines",
+        }),
+        prompts: Type.Boolean({
+          default: false,
+          description: "also log what was asked for, prompts and media addresses included: they are your customers' words",
+        }),
       },
       { default: {}, additionalProperties: false },
     ),
