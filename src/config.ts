@@ -1,16 +1,18 @@
-// Every setting of the service: its place, unit, default and what it means; read from flags, environment and defaults.
+// Every setting of the service: its place, unit, default and what it means. Where values come from is in settings.ts.
 import { type Static, Type } from "@sinclair/typebox";
-import { Value, type ValueError, ValueErrorType } from "@sinclair/typebox/value";
 
 const positive = (byDefault: number, description: string, maximum = Number.MAX_SAFE_INTEGER) =>
   Type.Integer({ minimum: 1, maximum, default: byDefault, description });
 
-const ProviderSettings = Type.Object(
+/** Settings with this mark are credentials: shown by nobody. */
+const SECRET = { secret: true } as const;
+
+export const ProviderSettings = Type.Object(
   {
     base_url: Type.Optional(
       Type.String({ pattern: "^https?://", description: "where the provider is, instead of its public address" }),
     ),
-    key: Type.Optional(Type.String({ minLength: 1, description: "the operator's credential with this provider" })),
+    key: Type.Optional(Type.String({ minLength: 1, description: "the operator's credential with this provider", ...SECRET })),
     key_file: Type.Optional(Type.String({ minLength: 1, description: "a file with the credential and nothing else in it" })),
   },
   { additionalProperties: false },
@@ -85,7 +87,7 @@ export const SettingsSchema = Type.Object(
           description: "beginning of every object's name, for a bucket that holds other things too",
         }),
         access_key: Type.String({ default: "", description: "id of the access key" }),
-        secret_key: Type.String({ default: "", description: "the secret that belongs to s3.access_key" }),
+        secret_key: Type.String({ default: "", description: "the secret that belongs to s3.access_key", ...SECRET }),
       },
       { default: {}, additionalProperties: false },
     ),
@@ -105,6 +107,7 @@ export const SettingsSchema = Type.Object(
       {
         token: Type.String({
           default: "",
+          ...SECRET,
           pattern: "^([\\x21-\\x7e]{24,200})?$",
           description:
             "credential for the operator's pages (/metrics), 24 to 200 characters; needed to listen beyond this machine. Empty: they answer this machine only",
@@ -163,6 +166,9 @@ export const SettingsSchema = Type.Object(
 );
 export type Settings = Static<typeof SettingsSchema>;
 
+/** A setting that cannot be used. The message is one line that says which, and what is allowed. */
+export class BadSetting extends Error {}
+
 /** Names under which providers' credentials are commonly kept in the environment. */
 export const WELL_KNOWN_KEYS: Readonly<Record<string, string>> = {
   bfl: "BFL_API_KEY",
@@ -187,87 +193,8 @@ export const WELL_KNOWN_KEYS: Readonly<Record<string, string>> = {
   wavespeed: "WAVESPEED_API_KEY",
 };
 
+/** What the variables of settings begin with. */
+export const PREFIX = "GENROUTER_";
+
 /** How the settings of a provider begin as environment variables; a variable's name holds no hyphen. */
 export const providerSetting = (id: string): string => `${PREFIX}PROVIDERS__${id.toUpperCase().replaceAll("-", "_")}`;
-
-/** A setting that cannot be used. The message is one line that says which, and what is allowed. */
-export class BadSetting extends Error {}
-
-type Tree = { [key: string]: Tree | string | number };
-
-const PREFIX = "GENROUTER_";
-const SECTIONS = Object.keys(SettingsSchema.properties);
-
-/** Variables that clients of the service use; they are not settings. */
-const CLIENT_VARIABLES = new Set(["GENROUTER_URL", "GENROUTER_API_KEY"]);
-
-/** Reads `GENROUTER_SECTION__KEY` (and `GENROUTER_PROVIDERS__FAL__KEY`) into a tree. @throws BadSetting for unknown names. */
-const fromEnvironment = (env: Record<string, string | undefined>): Tree => {
-  const tree: Tree = {};
-  for (const [name, value] of Object.entries(env)) {
-    if (value === undefined || !name.startsWith(PREFIX) || CLIENT_VARIABLES.has(name)) continue;
-    const path = name.slice(PREFIX.length).toLowerCase().split("__");
-    // Ids of providers are written with hyphens, which no variable's name can hold.
-    if (path[0] === "providers" && path[1] !== undefined) path[1] = path[1].replaceAll("_", "-");
-    if (path.length < 2 || !SECTIONS.includes(path[0] ?? ""))
-      throw new BadSetting(
-        `${name} is not a setting; settings are GENROUTER_<SECTION>__<KEY> with a section of ${SECTIONS.join(", ")}`,
-      );
-    let at = tree;
-    for (const part of path.slice(0, -1)) {
-      const next = at[part];
-      const branch = typeof next === "object" ? next : {};
-      at[part] = branch;
-      at = branch;
-    }
-    at[path.at(-1) ?? ""] = value;
-  }
-  for (const [provider, name] of Object.entries(WELL_KNOWN_KEYS)) {
-    const key = env[name];
-    if (!key) continue;
-    tree.providers = typeof tree.providers === "object" ? tree.providers : {};
-    const section = tree.providers[provider];
-    tree.providers[provider] = { key, ...(typeof section === "object" ? section : {}) };
-  }
-  return tree;
-};
-
-const nameOf = (path: string) => PREFIX + path.slice(1).replaceAll("/", "__").toUpperCase();
-
-/** The line that tells a fault. Values below `providers` may be credentials and are never repeated. */
-const faultLine = ({ path, schema, value, message, type }: ValueError): string => {
-  const name = nameOf(path);
-  if (type === ValueErrorType.ObjectAdditionalProperties) {
-    const known = Object.keys(parentOf(path)?.properties ?? {});
-    return `${name} is not a setting; ${known.length > 0 ? `known here: ${known.map((key) => key.toUpperCase()).join(", ")}` : "see the settings table"}`;
-  }
-  const shown = path.startsWith("/providers") ? "" : `, not ${JSON.stringify(value)}`;
-  const meaning = typeof schema.description === "string" ? ` (${schema.description})` : "";
-  const choices = Array.isArray(schema.anyOf) ? schema.anyOf.map((choice: { const?: unknown }) => choice.const) : [];
-  const expected = choices.length > 0 ? `expected one of ${choices.join(", ")}` : message.toLowerCase();
-  return `${name}: ${expected}${shown}${meaning}`;
-};
-
-/** The schema of the section that a path is in. */
-const parentOf = (path: string): { properties?: Record<string, unknown> } | undefined => {
-  const [section = ""] = path.slice(1).split("/");
-  if (section === "providers") return ProviderSettings;
-  return (SettingsSchema.properties as Record<string, { properties?: Record<string, unknown> }>)[section];
-};
-
-/**
- * Settings from flags (highest), environment, defaults.
- * @param flags a tree of what the command line set, e.g. `{ server: { port: 9000 } }`.
- * @throws BadSetting one line naming the setting and what is allowed.
- */
-export const readSettings = (env: Record<string, string | undefined>, flags: Tree = {}): Settings => {
-  const tree = fromEnvironment(env);
-  for (const [section, values] of Object.entries(flags)) {
-    const below = tree[section];
-    tree[section] = typeof values === "object" ? { ...(typeof below === "object" ? below : {}), ...values } : values;
-  }
-  const settings = Value.Default(SettingsSchema, Value.Convert(SettingsSchema, tree));
-  const fault = Value.Errors(SettingsSchema, settings).First();
-  if (fault) throw new BadSetting(faultLine(fault));
-  return settings as Settings;
-};

@@ -66,6 +66,8 @@ const DOORS: Record<string, string[]> = {
   "src/shelves.ts": [],
   "src/long-list.ts": [],
   "src/config.ts": [],
+  "src/settings.ts": ["src/config.ts", "src/settings-file.ts"],
+  "src/settings-file.ts": ["src/config.ts", "type:src/settings.ts"],
   "src/events.ts": ["src/config.ts"],
   catalogue: [],
   actors: [],

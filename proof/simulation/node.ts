@@ -1,9 +1,9 @@
 // A node of a simulated world: the service's engine through life after life over one database, with crashes, drains and reloads.
 import { parkingOf } from "../../actors/parking.ts";
 import type { Catalogue } from "../../catalogue/load.ts";
-import { readSettings } from "../../src/config.ts";
 import { type CrashLoop, openCrashLoop } from "../../src/crash-loop.ts";
 import { type Engine, joinEngine } from "../../src/engine.ts";
+import { readSettings } from "../../src/settings.ts";
 import type { StoreReads } from "../../src/store/store.ts";
 import type { Dice } from "./dice.ts";
 import { openDisk } from "./disk.ts";

@@ -1,6 +1,7 @@
 // The command line as a whole: every command, the flags they share, and how a run ends.
 import { Command, CommanderError } from "commander";
 import { addAccounts } from "./commands/accounts.ts";
+import { addConfig } from "./commands/config.ts";
 import { addCredits } from "./commands/credits.ts";
 import { addExplain } from "./commands/explain.ts";
 import { addGenerate } from "./commands/generate.ts";
@@ -23,6 +24,7 @@ import { versionLine } from "./version.ts";
 
 const ADDITIONS = [
   addServe,
+  addConfig,
   addAccounts,
   addKeys,
   addCredits,
@@ -47,6 +49,10 @@ export const buildProgram = (session: Session, isJson = false): Command => {
     .description("One key and one request shape for image, video and audio generation; the cheapest route first, charged once.")
     .version(versionLine(), "-V, --version", "print the version")
     .helpOption("-h, --help", "print help")
+    .option(
+      "--config <file>",
+      "settings file (GENROUTER_CONFIG, else ~/.config/genrouter/genrouter.toml; root: /etc/genrouter/genrouter.toml)",
+    )
     .option("--quiet", "no progress, warnings only")
     .option("--no-color", "no colours (also NO_COLOR)")
     .option("--debug", "print the stack of what went wrong")
@@ -61,7 +67,8 @@ export const buildProgram = (session: Session, isJson = false): Command => {
     })
     .configureHelp({ showGlobalOptions: true })
     .hook("preAction", (root) => {
-      const flags = root.opts<{ quiet?: true; color: boolean }>();
+      const flags = root.opts<{ config?: string; quiet?: true; color: boolean }>();
+      if (flags.config !== undefined) session.config = flags.config;
       terminal.quiet = flags.quiet === true;
       if (!flags.color) terminal.colour = false;
     });

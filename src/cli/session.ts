@@ -1,6 +1,8 @@
 // One run of the command line: its terminal, environment, and what every command does the same way.
 import type { Command } from "commander";
-import { readSettings, type Settings } from "../config.ts";
+import type { Settings } from "../config.ts";
+import { type Flags, type ReadSettings, readAll } from "../settings.ts";
+import { findSettingsFile } from "../settings-file.ts";
 import { type Client, openClient } from "./client.ts";
 import { CommandFault, EXITS, type Exit } from "./exits.ts";
 import type { Terminal } from "./terminal.ts";
@@ -8,6 +10,8 @@ import type { Terminal } from "./terminal.ts";
 export type Session = {
   terminal: Terminal;
   env: Record<string, string | undefined>;
+  /** The settings file that `--config` named. */
+  config?: string;
   /** How the command ends when it does not throw. */
   exit: Exit;
 };
@@ -31,9 +35,15 @@ export const withClient = (command: Command): Command =>
 export const withExamples = (command: Command, ...lines: string[]): Command =>
   command.addHelpText("after", `\nExamples:\n${lines.map((line) => `  $ genrouter ${line}`).join("\n")}`);
 
-/** Settings as the environment and `--data` have them. @throws BadSetting */
-export const settingsOf = (session: Session, flags: DirFlag): Settings =>
-  readSettings(session.env, flags.data === undefined ? {} : { data: { dir: flags.data } });
+/** `--data` as a setting. */
+export const dirFlags = ({ data }: DirFlag): Flags => (data === undefined ? {} : { data: { dir: data } });
+
+/** Settings of a command: its flags over everything else that was said. @throws BadSetting */
+export const settingsWith = (session: Session, flags: Flags): ReadSettings =>
+  readAll(session.env, flags, findSettingsFile(session.env, session.config));
+
+/** Settings where `--data` is the only flag. @throws BadSetting */
+export const settingsOf = (session: Session, flags: DirFlag): Settings => settingsWith(session, dirFlags(flags)).settings;
 
 /** What decides over the data directory. @throws BadSetting */
 export const directoryOf = (session: Session, flags: DirFlag): Settings["data"] => settingsOf(session, flags).data;

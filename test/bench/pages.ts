@@ -1,6 +1,7 @@
 // What the page of the benches prints: their list, the table of the last long run, and the capacity that follows from it.
-import { readSettings } from "../../src/config.ts";
+
 import { slotsWithin } from "../../src/providers/providers.ts";
+import { readSettings } from "../../src/settings.ts";
 import { BENCHES } from "./all.ts";
 import type { Result } from "./bench.ts";
 import { readTold } from "./kept.ts";

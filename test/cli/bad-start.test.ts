@@ -18,7 +18,7 @@ const mistakeOf = (err: string): { code: string; message: string } => {
 
 test.each(["0", "8080"])("a host that does not resolve is told as such, not as port %s in use", async (port) => {
   const words = ["serve", "--simulate", "--host", "no.such.host.invalid", "--port", port, "--data", freshDir()];
-  const { exit, err } = await runHere(words);
+  const { exit, err } = await runHere(words, { GENROUTER_OPERATOR__TOKEN: "a-token-to-listen-with-beyond" });
   expect(exit as number).toBe(2);
   expect(err).toMatch(/^error: cannot listen at no\.such\.host\.invalid: there is no address of that name; set .*--host.*\n$/);
 });

@@ -1,8 +1,9 @@
 // Settings that cannot be used are told by name in one line, and credentials are never repeated.
 import { expect, test } from "bun:test";
-import { BadSetting, readSettings, WELL_KNOWN_KEYS } from "../../src/config.ts";
+import { BadSetting, WELL_KNOWN_KEYS } from "../../src/config.ts";
 import { readDialects } from "../../src/providers/dialect/load.ts";
 import { spokenProviders } from "../../src/providers/providers.ts";
+import { readSettings } from "../../src/settings.ts";
 
 const lineOf = (env: Record<string, string>): string => {
   try {

@@ -2,8 +2,8 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { readSettings } from "../../src/config.ts";
 import { openService } from "../../src/hall.ts";
+import { readSettings } from "../../src/settings.ts";
 import { openVault } from "../../src/vault.ts";
 import { openDirectory } from "../store/opened.ts";
 import { runHere } from "./captured.ts";

@@ -3,10 +3,10 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
-import { serveSettings } from "../../src/cli/commands/serve.ts";
 import { inputOf, withFields } from "../../src/cli/fields.ts";
 import { buildProgram } from "../../src/cli/program.ts";
 import { openTerminal, wantsColour } from "../../src/cli/terminal.ts";
+import { readSettings } from "../../src/settings.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 
@@ -86,7 +86,7 @@ describe("a mistake is told in one line, without a stack, with its exit code", (
     [["explain", "vidmodel-9", "{}", "--data", dir], 6, /there is no model vidmodel-9/],
     [["explain", "vidmodel-2.0", '{"prompt":"x","duration":99}', "--data", dir], 6, /input\.duration: 99 is not offered/],
   ])("%p → exit %d", async (words, exit, message) => {
-    const ran = await runHere(words);
+    const ran = await runHere(words, { GENROUTER_OPERATOR__TOKEN: "a-token-to-listen-with-beyond" });
     expect(ran.err).toMatch(message);
     expect(ran.exit as number).toBe(exit);
     expect(ran.out).toBe("");
@@ -151,18 +151,14 @@ describe("settings of a start", () => {
   const keyed = { FAL_KEY: "k" };
   test("flags win over the environment, the environment over defaults", () => {
     const env = { ...keyed, GENROUTER_SERVER__PORT: "9001", GENROUTER_SERVER__HOST: "::1" };
-    expect(serveSettings(env, {}).server).toMatchObject({ port: 9001, host: "::1" });
-    expect(serveSettings(env, { port: "0" }).server).toMatchObject({ port: 0, host: "::1" });
-    expect(serveSettings(keyed, {}).server).toMatchObject({ port: 8080, host: "127.0.0.1" });
-    expect(serveSettings(keyed, { data: "/d", catalogue: "/c" })).toMatchObject({
-      data: { dir: "/d" },
-      catalogue: { dir: "/c" },
-    });
+    expect(readSettings(env).server).toMatchObject({ port: 9001, host: "::1" });
+    expect(readSettings(env, { server: { port: 0 } }).server).toMatchObject({ port: 0, host: "::1" });
+    expect(readSettings(keyed).server).toMatchObject({ port: 8080, host: "127.0.0.1" });
   });
 
   test("hold the keys that the environment has", () => {
-    expect(serveSettings({}, {}).providers).toEqual({});
-    expect(serveSettings({ GENROUTER_PROVIDERS__FAL__KEY: "k" }, {}).providers).toEqual({ fal: { key: "k" } });
+    expect(readSettings({}).providers).toEqual({});
+    expect(readSettings({ GENROUTER_PROVIDERS__FAL__KEY: "k" }).providers).toEqual({ fal: { key: "k" } });
   });
 });
 

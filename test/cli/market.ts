@@ -1,8 +1,9 @@
 // The market and the vault that a test's office works with: the built-in providers and catalogue, over the store of the test.
-import { readSettings } from "../../src/config.ts";
+
 import { openMarket } from "../../src/market.ts";
 import { catalogueOf, dialectsOf } from "../../src/offer.ts";
 import { openProviders, providerFacts } from "../../src/providers/providers.ts";
+import { readSettings } from "../../src/settings.ts";
 import type { Store } from "../../src/store/store.ts";
 import { openVault } from "../../src/vault.ts";
 

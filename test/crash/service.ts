@@ -2,10 +2,10 @@
 import { Database } from "bun:sqlite";
 import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { readSettings } from "../../src/config.ts";
 import type { Deed } from "../../src/deeds.ts";
 import { openLog } from "../../src/events.ts";
 import { openService } from "../../src/hall.ts";
+import { readSettings } from "../../src/settings.ts";
 import { MIGRATIONS, type Migration } from "../../src/store/sqlite/migrate.ts";
 import type { Store } from "../../src/store/store.ts";
 

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import type { ModelEntry } from "../../catalogue/entry.ts";
 import { openCallbacks } from "../../src/callbacks.ts";
 import type { Clock } from "../../src/clock.ts";
-import { readSettings } from "../../src/config.ts";
 import type { EventFields, EventName } from "../../src/events.ts";
 import { type Links, openLinks } from "../../src/files/links.ts";
 import { openLocalFiles } from "../../src/files/local.ts";
@@ -13,6 +12,7 @@ import type { Files } from "../../src/files/port.ts";
 import { type Http, openHttp } from "../../src/http/app.ts";
 import { generationId, hashApiKey, newApiKey, newGenerationSeq } from "../../src/ids.ts";
 import { refuse } from "../../src/refusal.ts";
+import { readSettings } from "../../src/settings.ts";
 import type { Order, Submit } from "../../src/submit.ts";
 import type { Caller, GenerationRecord } from "../../src/terms.ts";
 

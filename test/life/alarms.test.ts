@@ -1,7 +1,7 @@
 // Faults that only the operator can mend: a credential or an account that a provider turns down takes the route out at once, and says so.
 import { expect, test } from "bun:test";
-import { readSettings } from "../../src/config.ts";
 import { openMarket } from "../../src/market.ts";
+import { readSettings } from "../../src/settings.ts";
 import { catalogueOf, FAL, REPLICATE } from "./catalogue.ts";
 import { openScene, type Scene } from "./scene.ts";
 

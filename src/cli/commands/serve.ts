@@ -4,18 +4,19 @@ import { lookup } from "node:dns/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { systemClock } from "../../clock.ts";
-import { readSettings, type Settings } from "../../config.ts";
+import { BadSetting, type Settings } from "../../config.ts";
 import { type Log, openLog } from "../../events.ts";
 import type { Service } from "../../hall.ts";
 import { requestIdOf } from "../../http/answer.ts";
 import { answerRefusal } from "../../http/errors.ts";
 import type { Market } from "../../market.ts";
 import { Refusal } from "../../refusal.ts";
+import { listeningFault } from "../../settings.ts";
 import { openControl } from "../control.ts";
 import { demoKey } from "../demo.ts";
 import { CommandFault, EXITS, type Exit } from "../exits.ts";
 import { openOffice } from "../office.ts";
-import { parseWhole, type Session, withDir, withExamples } from "../session.ts";
+import { dirFlags, parseWhole, type Session, settingsWith, withDir, withExamples } from "../session.ts";
 import { firstSignal, type StopSignal } from "../stopping.ts";
 import { VERSION, versionLine } from "../version.ts";
 
@@ -24,17 +25,13 @@ type Flags = { port?: string; host?: string; data?: string; catalogue?: string; 
 /** Set, it makes the runtime print every request of its client, the provider's credential in clear included. */
 const PRINTS_CREDENTIALS = "BUN_CONFIG_VERBOSE_FETCH";
 
-/** Settings of a start: flags over environment over defaults. @throws BadSetting */
-export const serveSettings = (env: Record<string, string | undefined>, flags: Flags): Settings => {
+/** What the flags of a start set. @throws CommandFault */
+const flagsOf = (flags: Flags) => {
   const server = {
     ...(flags.port === undefined ? {} : { port: parseWhole(flags.port, "--port", 0, 65_535) }),
     ...(flags.host === undefined ? {} : { host: flags.host }),
   };
-  return readSettings(env, {
-    server,
-    ...(flags.data === undefined ? {} : { data: { dir: flags.data } }),
-    ...(flags.catalogue === undefined ? {} : { catalogue: { dir: flags.catalogue } }),
-  });
+  return { server, ...dirFlags(flags), ...(flags.catalogue === undefined ? {} : { catalogue: { dir: flags.catalogue } }) };
 };
 
 const FIRST_REQUEST_MS = 1000;
@@ -149,7 +146,10 @@ export const addServe = (program: Command, session: Session): void => {
     .option("--catalogue <dir>", "directory with models/ to use instead of the built-in catalogue (GENROUTER_CATALOGUE__DIR)")
     .option("--simulate", "with a built-in simulator of the providers: no provider is called, no money moves")
     .action(async (flags: Flags) => {
-      const settings = serveSettings(session.env, flags);
+      const read = settingsWith(session, flagsOf(flags));
+      const { settings } = read;
+      const unsafe = listeningFault(read);
+      if (unsafe !== undefined) throw new BadSetting(unsafe);
       const simulate = flags.simulate === true;
       // With the simulator the entry starts the process over without it.
       if (!simulate && session.env[PRINTS_CREDENTIALS])
@@ -198,6 +198,7 @@ export const addServe = (program: Command, session: Session): void => {
     withDir(serve),
     "serve --simulate",
     "serve --simulate --port 9000 --data /tmp/try",
-    "serve --host 0.0.0.0 --data /var/lib/genrouter --catalogue /etc/genrouter   # with FAL_KEY in the environment",
+    "serve --config /etc/genrouter/genrouter.toml",
+    "serve --host 0.0.0.0 --data /var/lib/genrouter   # with FAL_KEY and GENROUTER_OPERATOR__TOKEN in the environment",
   );
 };

@@ -1,0 +1,145 @@
+// `genrouter config`: whether the settings can be used, and what they are with the place where each was said.
+import type { Command } from "commander";
+import { BadSetting, SettingsSchema } from "../../config.ts";
+import { examine, isSecret, listeningFault, type ReadSettings } from "../../settings.ts";
+import { findSettingsFile, type SettingsFile } from "../../settings-file.ts";
+import type { Json } from "../../terms.ts";
+import { CommandFault, EXITS, tell } from "../exits.ts";
+import { type DirFlag, dirFlags, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
+
+const HIDDEN = "(hidden)";
+const DEFAULT = "default";
+
+type Line = { path: string[]; value: Json; from: string };
+
+/** Credentials that an address may hold. */
+const withoutUser = (value: string): string => value.replace(/^(https?:\/\/)[^/@]*@/, `$1${HIDDEN}@`);
+
+/** Free text that somebody chose may name machines and places; a choice among few, a number, a default do not. */
+const isTelling = (path: readonly string[], value: Json, from: string): boolean => {
+  if (typeof value !== "string" || from === DEFAULT) return false;
+  const [section = "", key = ""] = path;
+  const sections = SettingsSchema.properties as unknown as Record<string, { properties?: Record<string, { anyOf?: unknown }> }>;
+  return sections[section]?.properties?.[key]?.anyOf === undefined;
+};
+
+const shown = (path: readonly string[], value: Json, from: string, redact: boolean): Json => {
+  if (value === "") return value;
+  if (isSecret(path) || (redact && isTelling(path, value, from))) return HIDDEN;
+  return typeof value === "string" ? withoutUser(value) : value;
+};
+
+/** Every setting in the order of the table, providers last. */
+const linesOf = ({ settings, origins }: ReadSettings, redact: boolean): Line[] => {
+  const { providers, ...sections } = settings;
+  const line = (path: string[], value: Json): Line => {
+    const from = origins.get(path.join(".")) ?? DEFAULT;
+    // A place in a file is told by the setting's own name, which stands beside it.
+    const [, file] = from.split(" in ");
+    return { path, value: shown(path, value, from, redact), from: file === undefined ? from : redact ? "settings file" : file };
+  };
+  const inTable = Object.keys(SettingsSchema.properties).filter((name): name is keyof typeof sections => name in sections);
+  const both: [string[], object][] = [
+    ...inTable.map((name): [string[], object] => [[name], sections[name]]),
+    ...Object.entries(providers).map(([id, section]): [string[], object] => [["providers", id], section]),
+  ];
+  return both.flatMap(([above, section]) => Object.entries(section).map(([key, value]) => line([...above, key], value as Json)));
+};
+
+/** As a settings file, with the places as comments. */
+const asToml = (lines: readonly Line[]): string[] => {
+  const out: string[] = [];
+  let section = "";
+  for (const { path, value, from } of lines) {
+    const now = path.slice(0, -1).join(".");
+    if (now !== section) out.push(...(section === "" ? [] : [""]), `[${now}]`);
+    section = now;
+    out.push(`${`${path.at(-1)} = ${JSON.stringify(value)}`.padEnd(40)} # ${from}`);
+  }
+  return out;
+};
+
+/** What stops a start although each setting is right by itself: an unknown provider, a bad catalogue, a key file that is not there. */
+const deeperFaults = async ({ settings }: ReadSettings): Promise<string[]> => {
+  const { catalogueOf, dialectsOf, insistOnProviders } = await import("../../offer.ts");
+  const { withKeys } = await import("../../provider-keys.ts");
+  const { openVault } = await import("../../vault.ts");
+  const faults: string[] = [];
+  const check = async (work: () => void): Promise<void> => {
+    try {
+      work();
+    } catch (fault) {
+      const told = await tell(fault);
+      if (!told.expected) throw fault;
+      faults.push(told.lines.join(" "));
+    }
+  };
+  await check(() => insistOnProviders(settings, dialectsOf(settings)));
+  await check(() => catalogueOf(settings, false));
+  await check(() => void withKeys(settings, [], openVault(settings.data.dir)));
+  return faults;
+};
+
+const plural = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
+
+const usedLine = (file: SettingsFile | undefined, origins: ReadonlyMap<string, string>): string => {
+  const all = [...origins.values()];
+  const inFile = all.filter((from) => file !== undefined && from.endsWith(` in ${file.path}`)).length;
+  const elsewhere = all.length - inFile;
+  const parts = [file === undefined ? "no settings file" : `${plural(inFile, "setting")} of ${file.path}`];
+  if (elsewhere > 0) parts.push(`${elsewhere} of the environment and flags`);
+  return `${parts.join(", ")}, the others are defaults`;
+};
+
+export const addConfig = (program: Command, session: Session): void => {
+  const { terminal } = session;
+  const config = withExamples(
+    program.command("config").description("check and show the settings"),
+    "config check",
+    "config print --redact",
+  );
+
+  const read = (flags: DirFlag) => {
+    const file = findSettingsFile(session.env, session.config);
+    return { file, read: examine(session.env, dirFlags(flags), file) };
+  };
+
+  const check = config
+    .command("check")
+    .description("tell every fault of the settings, with its place; exit 2 when there is one")
+    .action(async (flags: DirFlag & JsonFlag) => {
+      const { file, read: found } = read(flags);
+      const faults = "settings" in found ? await deeperFaults(found) : found.faults;
+      const unsafe = "settings" in found ? listeningFault(found) : undefined;
+      const warnings = unsafe === undefined ? [] : [`${unsafe}; a credential that only the service is given counts too`];
+      if (flags.json) terminal.print(JSON.stringify({ ok: faults.length === 0, file: file?.path ?? null, faults, warnings }));
+      else {
+        for (const line of faults) terminal.print(`${terminal.paint("red", "✖")} ${line}`);
+        for (const line of warnings) terminal.print(`${terminal.paint("yellow", "!")} ${line}`);
+        if ("settings" in found && faults.length === 0)
+          terminal.print(`${terminal.paint("green", "✔")} the settings can be used: ${usedLine(file, found.origins)}`);
+      }
+      if (faults.length > 0) session.exit = EXITS.usage;
+    });
+  withExamples(withJson(withDir(check)), "config check", "config check --config /etc/genrouter/genrouter.toml");
+
+  const print = config
+    .command("print")
+    .description("print every setting as a settings file, with the place where it was said; credentials are never shown")
+    .option("--redact", "also hide addresses and places, to show the output to others")
+    .action((flags: DirFlag & JsonFlag & { redact?: true }) => {
+      const { read: found } = read(flags);
+      if (!("settings" in found)) {
+        if (found.faults.length === 1) throw new BadSetting(found.faults[0]);
+        throw new CommandFault(EXITS.usage, found.faults[0] ?? "", {
+          fix: "genrouter config check tells the others",
+          code: "bad_setting",
+        });
+      }
+      const lines = linesOf(found, flags.redact === true);
+      if (flags.json)
+        for (const { path, value, from } of lines) terminal.print(JSON.stringify({ setting: path.join("."), value, from }));
+      else for (const line of asToml(lines)) terminal.print(line);
+    });
+  withExamples(withJson(withDir(print)), "config print", "config print --redact > settings.txt");
+};

@@ -1,0 +1,234 @@
+// Settings come from flags, the environment with the files it names and credentials, a TOML file and defaults, in this order.
+import { afterAll, describe, expect, test } from "bun:test";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { BadSetting, SettingsSchema } from "../../src/config.ts";
+import { examine, readAll, readSettings } from "../../src/settings.ts";
+import { findSettingsFile } from "../../src/settings-file.ts";
+import { runHere } from "./captured.ts";
+import { dropDirs, freshDir } from "./fresh-dir.ts";
+
+afterAll(dropDirs);
+
+const CANARY = "canary-0123456789abcdefghijkl";
+const toml = (text: string) => ({ path: "/etc/x.toml", text });
+const write = (text: string, name = "genrouter.toml"): string => {
+  const path = join(freshDir(), name);
+  writeFileSync(path, text);
+  return path;
+};
+const linesOf = (env: Record<string, string>, text?: string): string[] =>
+  examine(env, {}, text === undefined ? undefined : toml(text)).faults;
+
+test("each place wins over the one behind it", () => {
+  const dir = freshDir();
+  writeFileSync(join(dir, "server.port"), "3\n");
+  const file = toml('[server]\nport = 2\nhost = "::1"\n');
+  const env: Record<string, string> = {};
+  const port = (flags = {}) => readSettings(env, flags, file).server.port;
+  expect(readSettings(env).server.port).toBe(8080);
+  expect(port()).toBe(2);
+  env.CREDENTIALS_DIRECTORY = dir;
+  expect(port()).toBe(3);
+  env.GENROUTER_SERVER__PORT_FILE = write("4\n", "port");
+  expect(port()).toBe(4);
+  delete env.GENROUTER_SERVER__PORT_FILE;
+  env.GENROUTER_SERVER__PORT = "5";
+  expect(port()).toBe(5);
+  expect(port({ server: { port: 6 } })).toBe(6);
+  expect(readSettings(env, {}, file).server.host).toBe("::1");
+});
+
+test("where each setting was said is known", () => {
+  const env = { GENROUTER_LIMITS__SEATS: "7", FAL_KEY: "k" };
+  const { origins } = readAll(env, { server: { port: 1 } }, toml('[log]\nlevel = "warn"\n'));
+  expect(Object.fromEntries(origins)).toEqual({
+    "log.level": "log.level in /etc/x.toml",
+    "providers.fal.key": "FAL_KEY",
+    "limits.seats": "GENROUTER_LIMITS__SEATS",
+    "server.port": "--port",
+  });
+});
+
+describe("a key of a provider", () => {
+  const file = toml('[providers.fal]\nkey = "of the file"\n[providers.together-video]\nbase_url = "http://x"\n');
+  test("under the name that others use counts less than under ours, and more than in the file", () => {
+    expect(readSettings({}, {}, file).providers.fal).toEqual({ key: "of the file" });
+    expect(readSettings({ FAL_KEY: "theirs" }, {}, file).providers.fal).toEqual({ key: "theirs" });
+    expect(readSettings({ FAL_KEY: "theirs", GENROUTER_PROVIDERS__FAL__KEY: "ours" }, {}, file).providers.fal?.key).toBe("ours");
+  });
+  test("in a file that a stronger place names takes the place of the weaker one's key", () => {
+    expect(readSettings({ GENROUTER_PROVIDERS__FAL__KEY_FILE: "/k" }, {}, file).providers.fal).toEqual({ key_file: "/k" });
+  });
+  test("may be a credential of the service manager", () => {
+    const dir = freshDir();
+    writeFileSync(join(dir, "providers.together-video.key"), "k\n");
+    writeFileSync(join(dir, "somebody-elses"), "x");
+    expect(readSettings({ CREDENTIALS_DIRECTORY: dir }, {}, file).providers["together-video"]).toEqual({
+      base_url: "http://x",
+      key: "k",
+    });
+  });
+});
+
+describe("what cannot be used is told with its place, all of it, and credentials are never repeated", () => {
+  test.each<[string, RegExp[]]>([
+    [
+      "[server]\nprot = 1\nhots = 2\n",
+      [/^server\.prot in \/etc\/x\.toml is not a setting; known here: host, port/, /^server\.hots /],
+    ],
+    ["[nonsense]\nx = 1\n", [/^nonsense\.x in .* is not a setting; the sections are server, data/]],
+    ["port = 1\n", [/^port in .* is not a setting; the sections are/]],
+    ["server = 1\n", [/^server in .* is not a setting/]],
+    ["[server.port]\nx = 1\n", [/^server\.port\.x in .* is not a setting/]],
+    [
+      '[server]\nport = "many"\n[log]\nlevel = "loud"\n',
+      [/^server\.port in .*: expected integer, not "many"/, /^log\.level in .*debug, info/],
+    ],
+    ["[data]\ndir = [1, 2]\n", [/^data\.dir in .*: expected string, not \[1,2\]/]],
+    ["[server]\nport = 1979-05-27\n", [/^server\.port in .*: expected integer/]],
+    [`[operator]\ntoken = "short-canary"\n`, [/^operator\.token in .*24 to 200 characters/]],
+    [`[providers.fal]\nkey = ["${CANARY}"]\n`, [/^providers\.fal\.key in .*: expected string/]],
+    [`[server]\nport = 1\n[providers.fal\nkey = "${CANARY}"\n`, [/^\/etc\/x\.toml:3:\d+: /]],
+    ['[backup]\nat = "25:00"\n', [/^backup\.at in .*UTC, as 03:30/]],
+  ])("%j", (text, expected) => {
+    const faults = linesOf({}, text);
+    expect(faults).toHaveLength(expected.length);
+    for (const [index, line] of faults.entries()) {
+      expect(line).toMatch(expected[index] as RegExp);
+      expect(line).not.toContain("\n");
+      expect(line).not.toContain("canary");
+    }
+  });
+
+  test("files that variables and credentials name", () => {
+    const dir = freshDir();
+    writeFileSync(join(dir, "operator.tokens"), CANARY);
+    expect(linesOf({ CREDENTIALS_DIRECTORY: dir })).toEqual([
+      "the credential operator.tokens is not a setting; known here: TOKEN",
+    ]);
+    expect(linesOf({ CREDENTIALS_DIRECTORY: "/no/such" })).toEqual(["CREDENTIALS_DIRECTORY: /no/such cannot be read (ENOENT)"]);
+    expect(linesOf({ GENROUTER_OPERATOR__TOKEN_FILE: "/no/such" })).toEqual([
+      "GENROUTER_OPERATOR__TOKEN_FILE: /no/such cannot be read (ENOENT)",
+    ]);
+    expect(linesOf({ GENROUTER_OPERATOR__TOKEN_FILE: write("\n") })[0]).toMatch(/ is empty; put the value into it/);
+    expect(linesOf({ GENROUTER_OPERATOR__TOKEN_FILE: "x", GENROUTER_OPERATOR__TOKEN: CANARY })).toEqual([
+      "GENROUTER_OPERATOR__TOKEN and GENROUTER_OPERATOR__TOKEN_FILE are both set; set one of them",
+    ]);
+    expect(linesOf({ GENROUTER_OPERATOR__TOKENS_FILE: "x" })[0]).toMatch(/^GENROUTER_OPERATOR__TOKENS_FILE is not a setting/);
+  });
+});
+
+describe("the settings file", () => {
+  test("is the one that is named, else the usual one where there is one: the system's for root, a person's own for others", () => {
+    const home = freshDir();
+    const path = join(home, "genrouter", "genrouter.toml");
+    expect(findSettingsFile({ XDG_CONFIG_HOME: home }, undefined, false)).toBeUndefined();
+    mkdirSync(join(home, "genrouter"));
+    writeFileSync(path, "# mine\n");
+    expect(findSettingsFile({ XDG_CONFIG_HOME: home }, undefined, false)).toEqual({ path, text: "# mine\n" });
+    expect(findSettingsFile({ XDG_CONFIG_HOME: home }, undefined, true)).toBeUndefined();
+    expect(findSettingsFile({ GENROUTER_CONFIG: path }, undefined, true)?.path).toBe(path);
+    const other = write("");
+    expect(findSettingsFile({ GENROUTER_CONFIG: path }, other, true)?.path).toBe(other);
+  });
+  test("stops the command with one line when it is named and cannot be read", async () => {
+    const { exit, err } = await runHere(["accounts", "list", "--config", "/no/such.toml"]);
+    expect(exit as number).toBe(2);
+    expect(err).toBe("error: --config: /no/such.toml cannot be read (ENOENT)\n");
+    expect(() => findSettingsFile({ GENROUTER_CONFIG: freshDir() }, undefined)).toThrow(BadSetting);
+  });
+  test("is used by every command", async () => {
+    const dir = freshDir();
+    chmodSync(dir, 0o700);
+    const config = write(`[data]\ndir = ${JSON.stringify(join(dir, "made"))}\n`);
+    const made = await runHere(["accounts", "create", "--name", "acme", "--json", "--config", config]);
+    expect(made.exit as number).toBe(0);
+    const listed = await runHere(["accounts", "list", "--json"], { GENROUTER_CONFIG: config });
+    expect(listed.out).toContain(JSON.parse(made.out).id);
+  });
+});
+
+describe("a service that others can reach", () => {
+  test.each(["0.0.0.0", "::", "192.0.2.1", "some.host.invalid"])(
+    "at %s is not started without an operator's credential",
+    async (host) => {
+      const words = ["serve", "--simulate", "--host", host, "--port", "0", "--data", join(freshDir(), "none")];
+      const { exit, err } = await runHere(words);
+      expect(exit as number).toBe(2);
+      expect(err).toMatch(/^error: --host: .* can be reached from other machines; first set operator\.token.*\n$/);
+    },
+  );
+});
+
+describe("config", () => {
+  test("check tells every fault on its line and exits with 2", async () => {
+    const config = write("[server]\nprot = 1\nhots = 2\n");
+    const { exit, out } = await runHere(["config", "check", "--config", config]);
+    expect(exit as number).toBe(2);
+    expect(out.split("\n").filter((line) => line.startsWith("✖"))).toHaveLength(2);
+    const json = await runHere(["config", "check", "--json", "--config", config]);
+    expect(JSON.parse(json.out)).toMatchObject({ ok: false, file: config, faults: [expect.any(String), expect.any(String)] });
+  });
+
+  test("check finds what only a start would", async () => {
+    const config = write(
+      `[providers.nope]\nkey = "${CANARY}"\n[providers.fal]\nkey_file = "/no/key"\n[catalogue]\ndir = "/no/dir"\n`,
+    );
+    const { exit, out } = await runHere(["config", "check", "--config", config]);
+    expect(exit as number).toBe(2);
+    expect(out).toMatch(/there is no such provider/);
+    expect(out).toMatch(/\/no\/key cannot be read/);
+    expect(out).toMatch(/\/no\/dir/);
+    expect(out).not.toContain(CANARY);
+  });
+
+  test("check is content with good settings, and warns of an address that needs a credential", async () => {
+    const good = await runHere(["config", "check", "--config", write('[log]\nlevel = "warn"\n')]);
+    expect(good).toMatchObject({ exit: 0, err: "" });
+    expect(good.out).toMatch(/^✔ the settings can be used: 1 setting of .*, the others are defaults\n$/);
+    const open = await runHere(["config", "check"], { GENROUTER_SERVER__HOST: "0.0.0.0" });
+    expect(open).toMatchObject({ exit: 0 });
+    expect(open.out).toMatch(/^! GENROUTER_SERVER__HOST: 0\.0\.0\.0 can be reached/);
+  });
+
+  test("print shows every setting, which read back are the same settings, and no credential", async () => {
+    const env = {
+      GENROUTER_OPERATOR__TOKEN: CANARY,
+      GENROUTER_S3__SECRET_KEY: CANARY,
+      FAL_KEY: CANARY,
+      GENROUTER_PROVIDERS__FAL__BASE_URL: `http://user:${CANARY}@h/`,
+      GENROUTER_LIMITS__SEATS: "7",
+    };
+    const { out, exit } = await runHere(["config", "print"], env);
+    expect(exit as number).toBe(0);
+    expect(out).not.toContain(CANARY);
+    expect(out).toMatch(/^seats = 7 +# GENROUTER_LIMITS__SEATS$/m);
+    for (const section of Object.keys(SettingsSchema.properties).filter((name) => name !== "providers"))
+      expect(out).toContain(`[${section}]\n`);
+    const plain = await runHere(["config", "print"], { GENROUTER_LIMITS__SEATS: "7", GENROUTER_DATA__DIR: 'a "b"\\c\u00e9' });
+    const { settings } = readAll({}, {}, toml(plain.out));
+    expect(settings).toEqual(readSettings({ GENROUTER_LIMITS__SEATS: "7", GENROUTER_DATA__DIR: 'a "b"\\c\u00e9' }));
+  });
+
+  test("print --redact also hides what names machines and places", async () => {
+    const config = write(
+      '[server]\npublic_url = "https://gen.acme.example"\nport = 9\n[data]\ndir = "/srv/acme"\n[log]\nlevel = "warn"\n',
+    );
+    const { out } = await runHere(["config", "print", "--redact", "--config", config]);
+    expect(out).not.toMatch(/acme|genrouter\.toml/);
+    expect(out).toMatch(/^level = "warn" +# settings file$/m);
+    expect(out).toMatch(/^port = 9 /m);
+    const json = await runHere(["config", "print", "--redact", "--json", "--config", config]);
+    expect(
+      json.out
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line) as object),
+    ).toContainEqual({
+      setting: "data.dir",
+      value: "(hidden)",
+      from: "settings file",
+    });
+  });
+});
