@@ -189,8 +189,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     report: (seq, event) => supervisor.report(seq, event),
     judge: health.judge,
     delivered: routes.delivered,
-    pace: parts.pace,
-    chance: parts.chance,
+    ...{ pace: parts.pace, chance: parts.chance, restored: await store.restored() },
   });
 
   /** What follows from a deed on disk: the hook is the only way the supervisor learns of a new generation. */

@@ -9,6 +9,8 @@ export const EVENTS = {
   "service draining": "info",
   "service stopped": "info",
   "recovery finished": "info",
+  "restored backup": "warn",
+  "restored attempt confirmed": "info",
   "catalogue loaded": "info",
   "request answered": "info",
   "read answered": "debug",

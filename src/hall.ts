@@ -130,6 +130,12 @@ export const openService = async (
     log("service listening", { url, pid: process.pid });
     await crashLoop.begin();
     await rooms.recover();
+    const restored = await store.restored();
+    const oldest = (await store.unfinished(0, 1))[0];
+    if (restored && oldest && oldest.createdAtMs <= restored.atMs)
+      log("restored backup", {
+        reason: `taken ${new Date(restored.takenAtMs).toISOString()}: what was on its way then is confirmed with its provider before anything is sent`,
+      });
     // A full disk is told once by who met it; upkeep comes again by itself.
     const failed = (fault: unknown) => {
       if (fault instanceof StoreFull) return;

@@ -1,26 +1,21 @@
 // Asking providers: polls of accepted jobs, look-ups of lost submissions, and the long watch over what was given up.
 import { type RouteVerdict, verdictOf } from "../../actors/route-health.ts";
 import { StorageRefused } from "../files/port.ts";
-import type { FindOutcome, PollOutcome, Work } from "../providers/provider.ts";
+import type { PollOutcome, Work } from "../providers/provider.ts";
 import type { Failure, Json, ResultFile } from "../terms.ts";
 import type { Errand, Errands, Turn } from "./errands.ts";
+import { FIND_FIRST_MS, FIND_LONGEST_MS, type Finding } from "./finding.ts";
 import { askable, type EffectsParts, readAttempt, readWork, STORAGE_PAUSE_MS, spreadMs } from "./parts.ts";
 
 /** A provider that says "no such job" is believed after this many times in a row, over at least this long. */
 const GONE_TIMES = 3;
 const GONE_MS = 60_000;
-/** Look-ups of a lost submission: first and longest pause. */
-const FIND_FIRST_MS = 3_000;
-const FIND_LONGEST_MS = 30_000;
-/** Difference between the service's clock and the machine's above which a list asked for by time proves nothing. */
-const CLOCK_SLACK_MS = 60_000;
 
 /** What is remembered of a job between two polls: which turn is next, and how often in a row it was not known. */
 type Polled = { turn: number; gone: number; goneSinceMs: number };
 const newlyPolled = (): Polled => ({ turn: 0, gone: 0, goneSinceMs: 0 });
 
-export const openAsking = (parts: EffectsParts, errands: Errands) => {
-  const bornMs = parts.clock.nowMs();
+export const openAsking = (parts: EffectsParts, errands: Errands, finding: Finding) => {
   /** The pause before the next poll of a job. `slower` stretches those of a watch. */
   const pauseBefore = (work: Work, polled: Polled, slower: number): number => {
     const [firstMs, longestMs] = parts.providers.traits(work.attempt.route.provider).pollEveryMs;
@@ -108,40 +103,18 @@ export const openAsking = (parts: EffectsParts, errands: Errands) => {
 
   const isOver = (work: Work, nowMs: number) => work.attempt.watchUntilMs !== null && nowMs >= work.attempt.watchUntilMs;
 
-  /** One look-up; a job that belongs to another attempt is not ours. */
-  const findOnce = async (errand: Errand, work: Work, only?: "marked"): Promise<FindOutcome> => {
-    const found = await parts.providers.find(work, errand.signal, only);
-    if (found.kind !== "found") return found;
-    const owner = await parts.reads.jobOwner(work.attempt.route.provider, found.job.jobId);
-    if (!owner || (owner.seq === errand.seq && owner.n === errand.n)) return found;
-    return { kind: "unclear", detail: "the job found belongs to another attempt" };
-  };
-
   /** Looks for a job whose acceptance was never answered, until it is found, proved absent, or past finding. */
   const confirm = async (errand: Errand): Promise<void> => {
     const { seq, n } = errand;
     const work = await readWork(parts, seq, n);
     const traits = parts.providers.traits(work.attempt.route.provider);
-    const sentAtMs = work.attempt.sentAtMs ?? parts.clock.nowMs();
-    // The wall clock may have jumped between two processes: what one did not live through does not count as time gone by.
-    const settlesFromMs = Math.max(sentAtMs, bornMs);
-    let absences = 0;
-    for (let turn = 0; traits.recovery !== "none"; turn += 1) {
-      await errand.pause(spreadMs(parts, FIND_FIRST_MS, FIND_LONGEST_MS, turn, 10));
-      const seen = await findOnce(errand, work);
-      const atMs = parts.clock.nowMs();
-      if (errand.signal.aborted) return;
-      if (seen.kind === "found") return parts.report(seq, { type: "accepted", n, job: seen.job, atMs });
-      // A list is asked for by time: with a clock that is off, "not in it" says nothing.
-      const isClockRight = Math.abs(parts.clock.aheadMs?.() ?? 0) < CLOCK_SLACK_MS;
-      absences = seen.kind === "absent" && isClockRight ? absences + 1 : 0;
-      // Absence proves something only when the list has had time to show the job, and says it twice.
-      if (absences >= 2 && atMs - settlesFromMs >= traits.findSettleMs / parts.pace)
-        return parts.report(seq, { type: "provedAbsent", n, atMs });
-      if (atMs - sentAtMs >= traits.findWindowMs) break;
-    }
+    const seen = await finding.lookUp(errand, work);
+    if (seen === null) return;
+    const atMs = parts.clock.nowMs();
+    if (seen.kind === "found") return parts.report(seq, { type: "accepted", n, job: seen.job, atMs });
+    if (seen.kind === "absent") return parts.report(seq, { type: "provedAbsent", n, atMs });
     // Nobody can be asked; but who made a job of it may still tell.
-    const toldUntilMs = sentAtMs + (traits.toldWithinMs ?? 0) / parts.pace;
+    const toldUntilMs = (work.attempt.sentAtMs ?? atMs) + (traits.toldWithinMs ?? 0) / parts.pace;
     while (traits.recovery === "none" && parts.clock.nowMs() < toldUntilMs) await errand.pause(toldUntilMs - parts.clock.nowMs());
     parts.report(seq, { type: "meansExhausted", n, atMs: parts.clock.nowMs() });
   };
@@ -169,7 +142,7 @@ export const openAsking = (parts: EffectsParts, errands: Errands) => {
       const hasEnded = ((await parts.reads.generationBySeq(seq))?.completedAtMs ?? null) !== null;
       // On such a list nothing carries our mark.
       if (hasEnded && recovery === "list_match") continue;
-      const seen = await findOnce(errand, work, hasEnded ? "marked" : undefined);
+      const seen = await finding.once(errand, work, hasEnded ? "marked" : undefined);
       // The job goes to disk by way of the report and is read back from there.
       if (seen.kind === "found" && !errand.signal.aborted)
         parts.report(seq, { type: "accepted", n, job: seen.job, atMs: parts.clock.nowMs() });

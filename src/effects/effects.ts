@@ -4,6 +4,7 @@ import type { Json } from "../terms.ts";
 import { openAsking } from "./asking.ts";
 import { openCollecting } from "./collecting.ts";
 import { openErrands } from "./errands.ts";
+import { openFinding } from "./finding.ts";
 import type { EffectsParts } from "./parts.ts";
 import { openSubmitting } from "./submitting.ts";
 
@@ -28,8 +29,9 @@ export const openEffects = (parts: EffectsParts): Effects => {
       reason: fault instanceof Error ? fault.message : String(fault),
     }),
   );
-  const submitting = openSubmitting(parts, errands);
-  const asking = openAsking(parts, errands);
+  const finding = openFinding(parts);
+  const submitting = openSubmitting(parts, errands, finding);
+  const asking = openAsking(parts, errands, finding);
   const collecting = openCollecting(parts, errands);
   return {
     perform: (seq, ask) => {

@@ -76,6 +76,7 @@ test(`${JOBS} jobs on one route, all taken up at one moment: their ends are noti
     judge: () => undefined,
     delivered: () => undefined,
     pace: 1,
+    restored: null,
     chance: roll,
   });
   for (let seq = 0; seq < JOBS; seq += 1) timeline.after(0, () => effects.perform(seq, { type: "ask.poll", n: 1 }));

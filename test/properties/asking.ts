@@ -3,6 +3,7 @@ import fc from "fast-check";
 import type { GenerationEvent } from "../../actors/generation-words.ts";
 import { openAsking } from "../../src/effects/asking.ts";
 import { openErrands } from "../../src/effects/errands.ts";
+import { openFinding } from "../../src/effects/finding.ts";
 import type { EffectsParts } from "../../src/effects/parts.ts";
 import type { FindOutcome, PollOutcome } from "../../src/providers/provider.ts";
 import type { Attempt } from "../../src/terms.ts";
@@ -182,11 +183,12 @@ const playTalk = async (talk: Talk): Promise<void> => {
         findWindowMs: windowMs,
       }),
     },
+    restored: null,
     media: { keepInline: async (_: string, results: unknown[]) => results },
     report: (_: number, event: GenerationEvent) => told.push(event),
   } as unknown as EffectsParts;
   const errands = openErrands(clock, (_, __, ___, fault) => faults.push(fault));
-  openAsking(parts, errands)[talk.asks](1, 1);
+  openAsking(parts, errands, openFinding(parts))[talk.asks](1, 1);
 
   for (let steps = 0; told.length === 0 && steps < 1_000; steps += 1) {
     if (faults.length > 0) throw faults[0];

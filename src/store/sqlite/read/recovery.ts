@@ -6,10 +6,11 @@ import { msOfGenerationSeq } from "../../../ids.ts";
 import { Recent } from "../../../recent.ts";
 import type { Command, PlannedRoute } from "../../../terms.ts";
 import type { JournalLine, StoreReads } from "../../store.ts";
+import { RESTORED_AT, TAKEN_AT } from "../restored.ts";
 
 type Reads = Pick<
   StoreReads,
-  "unfinished" | "journalOf" | "snapshotOf" | "routeHealth" | "lastSeenMs" | "recoveryNote" | "secret" | "mode"
+  "unfinished" | "journalOf" | "snapshotOf" | "routeHealth" | "lastSeenMs" | "restored" | "recoveryNote" | "secret" | "mode"
 >;
 
 type OpenRow = {
@@ -100,6 +101,10 @@ export const prepareRecoveryReads = (db: Database): Reads => {
     lastSeenMs: async () => {
       const newestSeq = newest.get()?.seq;
       return Math.max(Number(metaValue("last_seen_ms")), typeof newestSeq === "number" ? msOfGenerationSeq(newestSeq) : 0);
+    },
+    restored: async () => {
+      const [takenAt, at] = [meta.get(TAKEN_AT), meta.get(RESTORED_AT)];
+      return takenAt && at ? { takenAtMs: Number(takenAt.value), atMs: Number(at.value) } : null;
     },
     recoveryNote: async () => meta.get("recovery")?.value ?? null,
     secret: async (name) =>

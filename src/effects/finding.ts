@@ -1,0 +1,69 @@
+// Finding jobs that nobody told us of: a submission's whose answer was lost, or one that was sent after the backup that runs now was taken.
+import { msOfGenerationSeq } from "../ids.ts";
+import type { FindOutcome, Work } from "../providers/provider.ts";
+import type { Job } from "../terms.ts";
+import type { Errand } from "./errands.ts";
+import { type EffectsParts, spreadMs } from "./parts.ts";
+
+/** Look-ups of a lost submission: first and longest pause. */
+export const FIND_FIRST_MS = 3_000;
+export const FIND_LONGEST_MS = 30_000;
+/** Difference between the service's clock and the machine's above which a list asked for by time proves nothing. */
+const CLOCK_SLACK_MS = 60_000;
+
+/** What came of asking. `exhausted`: nobody can be asked, or not any more. */
+export type Found = { kind: "found"; job: Job } | { kind: "absent" } | { kind: "exhausted" };
+
+export type Finding = {
+  /** One look-up; a job that belongs to another attempt is not ours. */
+  once(errand: Errand, work: Work, only?: "marked"): Promise<FindOutcome>;
+  /** Asks until the job is found, proved absent, or past finding; null when the errand was let go. */
+  lookUp(errand: Errand, work: Work): Promise<Found | null>;
+  /** Whether something that this store knows nothing of may have been sent for a generation. */
+  mayHaveTwin(seq: number): boolean;
+};
+
+export const openFinding = (parts: EffectsParts): Finding => {
+  const bornMs = parts.clock.nowMs();
+  const { restored } = parts;
+  const mayHaveTwin = (seq: number): boolean => restored !== null && msOfGenerationSeq(seq) <= restored.atMs;
+  /**
+   * Since when a request of an attempt may be with its provider: from its sending on, as a rule. Of a generation that was on its way
+   * when a backup was taken, and goes on in the restored copy of it, since the backup: what was sent after it nobody here knows of.
+   */
+  const sinceMs = (seq: number, sentAtMs: number): number =>
+    restored !== null && mayHaveTwin(seq) ? Math.min(sentAtMs, restored.takenAtMs) : sentAtMs;
+
+  const once: Finding["once"] = async (errand, { attempt, input }, only) => {
+    const work = { attempt: { ...attempt, sentAtMs: sinceMs(errand.seq, attempt.sentAtMs ?? parts.clock.nowMs()) }, input };
+    const found = await parts.providers.find(work, errand.signal, only);
+    if (found.kind !== "found") return found;
+    const owner = await parts.reads.jobOwner(work.attempt.route.provider, found.job.jobId);
+    if (!owner || (owner.seq === errand.seq && owner.n === errand.n)) return found;
+    return { kind: "unclear", detail: "the job found belongs to another attempt" };
+  };
+
+  const lookUp: Finding["lookUp"] = async (errand, work) => {
+    const traits = parts.providers.traits(work.attempt.route.provider);
+    const sentAtMs = sinceMs(errand.seq, work.attempt.sentAtMs ?? parts.clock.nowMs());
+    // The wall clock may have jumped between two processes: what one did not live through does not count as time gone by.
+    const settlesFromMs = Math.max(sentAtMs, bornMs);
+    let absences = 0;
+    for (let turn = 0; traits.recovery !== "none"; turn += 1) {
+      await errand.pause(spreadMs(parts, FIND_FIRST_MS, FIND_LONGEST_MS, turn, 10));
+      const seen = await once(errand, work);
+      const atMs = parts.clock.nowMs();
+      if (errand.signal.aborted) return null;
+      if (seen.kind === "found") return { kind: "found", job: seen.job };
+      // A list is asked for by time: with a clock that is off, "not in it" says nothing.
+      const isClockRight = Math.abs(parts.clock.aheadMs?.() ?? 0) < CLOCK_SLACK_MS;
+      absences = seen.kind === "absent" && isClockRight ? absences + 1 : 0;
+      // Absence proves something only when the list has had time to show the job, and says it twice.
+      if (absences >= 2 && atMs - settlesFromMs >= traits.findSettleMs / parts.pace) return { kind: "absent" };
+      if (atMs - sentAtMs >= traits.findWindowMs) break;
+    }
+    return { kind: "exhausted" };
+  };
+
+  return { once, lookUp, mayHaveTwin };
+};

@@ -1,0 +1,29 @@
+// Marks a database as the copy of a backup: what was on its way when the backup was taken may have gone on since, unknown to it.
+import type { Database } from "bun:sqlite";
+import { msOfGenerationSeq } from "../../ids.ts";
+
+/** Names in `meta`: the moment that the backup shows, and the moment it was put in place, ms since 1970. */
+export const TAKEN_AT = "restored_taken_at_ms";
+export const RESTORED_AT = "restored_at_ms";
+
+/**
+ * Marks a restored database, before any service opens it. From then on each attempt of a generation that had not ended is confirmed with its
+ * provider before it is sent. A copy of a copy keeps the earlier moment while something is on its way since then.
+ */
+export const markRestored = (db: Database, { takenAtMs, nowMs }: { takenAtMs: number; nowMs: number }): void => {
+  const valueOf = (name: string): number | undefined => {
+    const row = db.query<{ value: string }, [string]>("SELECT value FROM meta WHERE name = ?1").get(name);
+    return row === null ? undefined : Number(row.value);
+  };
+  const oldest = db
+    .query<{ seq: number | null }, []>("SELECT min(seq) AS seq FROM generation WHERE completed_at_ms IS NULL")
+    .get()?.seq;
+  const before = { takenAtMs: valueOf(TAKEN_AT), atMs: valueOf(RESTORED_AT) };
+  const isStillOnItsWay = typeof oldest === "number" && before.atMs !== undefined && msOfGenerationSeq(oldest) <= before.atMs;
+  const sinceMs = isStillOnItsWay ? Math.min(takenAtMs, before.takenAtMs ?? takenAtMs) : takenAtMs;
+  const put = db.prepare("INSERT INTO meta VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value");
+  db.run("BEGIN IMMEDIATE");
+  put.run(TAKEN_AT, String(sinceMs));
+  put.run(RESTORED_AT, String(nowMs));
+  db.run("COMMIT");
+};
