@@ -2,6 +2,7 @@
 import type { Mutant } from "./mutant.ts";
 
 const ASKING = "src/effects/asking.ts";
+const FINDING = "src/effects/finding.ts";
 const SUBMITTING = "src/effects/submitting.ts";
 const LOOKUP = "src/providers/lookup.ts";
 const RECORDS = "src/records.ts";
@@ -37,7 +38,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
     standsFor: "failure model 2.2, 3.2: no_grace",
     patches: [
       {
-        file: ASKING,
+        file: FINDING,
         find: "if (absences >= 2 && atMs - settlesFromMs >= traits.findSettleMs / parts.pace)",
         put: "if (absences >= 2)",
       },
@@ -50,7 +51,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
     standsFor: "failure model 2.1: absent means look-up says no, after grace",
     patches: [
       {
-        file: ASKING,
+        file: FINDING,
         find: "if (absences >= 2 && atMs - settlesFromMs >= traits.findSettleMs / parts.pace)",
         put: "if (absences >= 1 && atMs - settlesFromMs >= traits.findSettleMs / parts.pace)",
       },
@@ -63,13 +64,12 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
     standsFor: "F15: a rejection of a re-submit proves nothing",
     patches: [
       {
-        file: ASKING,
-        find: "      const seen = await findOnce(errand, work);\n      const atMs",
+        file: FINDING,
+        find: "      const seen = await once(errand, work);\n      const atMs",
         put: `      const again = traits.recovery === "key" ? await parts.providers.submit(work, errand.signal) : null;
       const seen: FindOutcome =
-        again?.kind === "accepted" ? { kind: "found", job: again.job } : again?.kind === "rejected" ? { kind: "absent" } : await findOnce(errand, work);
-      if (again?.kind === "rejected" && !errand.signal.aborted)
-        return parts.report(seq, { type: "provedAbsent", n, atMs: parts.clock.nowMs() });
+        again?.kind === "accepted" ? { kind: "found", job: again.job } : again?.kind === "rejected" ? { kind: "absent" } : await once(errand, work);
+      if (again?.kind === "rejected" && !errand.signal.aborted) return { kind: "absent" };
       const atMs`,
       },
     ],
@@ -79,7 +79,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
     name: "clock-trusted",
     breaks: "A list that was asked for by a clock which is off is believed when it does not hold the job.",
     standsFor: "failure model 2.4: the wall clock jumps",
-    patches: [{ file: ASKING, find: 'seen.kind === "absent" && isClockRight', put: 'seen.kind === "absent"' }],
+    patches: [{ file: FINDING, find: 'seen.kind === "absent" && isClockRight', put: 'seen.kind === "absent"' }],
     killer: "asking",
   },
   {
@@ -88,7 +88,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
     standsFor: "failure model 2.4: a jump of the clock between two processes",
     patches: [
       {
-        file: ASKING,
+        file: FINDING,
         find: "const settlesFromMs = Math.max(sentAtMs, bornMs);",
         put: "const settlesFromMs = Math.min(sentAtMs, bornMs);",
       },
@@ -127,7 +127,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
     standsFor: "invariant 7: no upstream id occurs in two attempts",
     patches: [
       {
-        file: ASKING,
+        file: FINDING,
         find: "if (!owner || (owner.seq === errand.seq && owner.n === errand.n)) return found;",
         put: "if (!owner || owner.seq > 0) return found;",
       },

@@ -11,14 +11,14 @@ export const RESTORED_AT = "restored_at_ms";
  * provider before it is sent. A copy of a copy keeps the earlier moment while something is on its way since then.
  */
 export const markRestored = (db: Database, { takenAtMs, nowMs }: { takenAtMs: number; nowMs: number }): void => {
-  const valueOf = (name: string): number | undefined => {
+  const numberOf = (name: string): number | undefined => {
     const row = db.query<{ value: string }, [string]>("SELECT value FROM meta WHERE name = ?1").get(name);
     return row === null ? undefined : Number(row.value);
   };
   const oldest = db
     .query<{ seq: number | null }, []>("SELECT min(seq) AS seq FROM generation WHERE completed_at_ms IS NULL")
     .get()?.seq;
-  const before = { takenAtMs: valueOf(TAKEN_AT), atMs: valueOf(RESTORED_AT) };
+  const before = { takenAtMs: numberOf(TAKEN_AT), atMs: numberOf(RESTORED_AT) };
   const isStillOnItsWay = typeof oldest === "number" && before.atMs !== undefined && msOfGenerationSeq(oldest) <= before.atMs;
   const sinceMs = isStillOnItsWay ? Math.min(takenAtMs, before.takenAtMs ?? takenAtMs) : takenAtMs;
   const put = db.prepare("INSERT INTO meta VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value");
