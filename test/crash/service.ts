@@ -3,7 +3,7 @@ import { Database } from "bun:sqlite";
 import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Deed } from "../../src/deeds.ts";
-import { openLog } from "../../src/events.ts";
+import { openLog } from "../../src/log.ts";
 import { openService } from "../../src/hall.ts";
 import { readSettings } from "../../src/settings.ts";
 import { MIGRATIONS, type Migration } from "../../src/store/sqlite/migrate.ts";

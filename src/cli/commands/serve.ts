@@ -5,10 +5,11 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { systemClock } from "../../clock.ts";
 import { BadSetting, type Settings } from "../../config.ts";
-import { type Log, openLog } from "../../events.ts";
+import type { Log } from "../../events.ts";
 import type { Service } from "../../hall.ts";
 import { requestIdOf } from "../../http/answer.ts";
 import { answerRefusal } from "../../http/errors.ts";
+import { openLog } from "../../log.ts";
 import type { Market } from "../../market.ts";
 import { Refusal } from "../../refusal.ts";
 import { listeningFault } from "../../settings.ts";
@@ -158,7 +159,7 @@ export const addServe = (program: Command, session: Session): void => {
           `${PRINTS_CREDENTIALS} is set: it would print the providers' credentials with every request; unset it and start again`,
           { code: "credentials_printed" },
         );
-      const log = openLog(settings.log);
+      const log = openLog(settings.log, { isTty: terminal.isLive, colour: terminal.colour });
       const service = await open(settings, simulate, log);
       // A process that is told twice does not wait; what it leaves behind is what a crash leaves, and recovery reads it.
       const signal = firstSignal((exit) => process.exit(exit));

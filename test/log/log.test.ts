@@ -1,0 +1,53 @@
+// The log: JSON lines for programs, lines for people on a terminal, each line whole and none lost at the end.
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { prettyLine } from "../../src/log-pretty.ts";
+
+const LOG = join(import.meta.dir, "../../src/log.ts");
+
+/** What a process writes that logs two lines and ends at once. */
+const linesOf = (settings: object, place: object): string[] => {
+  const code = `import { openLog } from ${JSON.stringify(LOG)};
+    const log = openLog(${JSON.stringify(settings)}, ${JSON.stringify(place)});
+    log("service listening", { url: "http://h", pid: 1 });
+    log("read answered", { route: "/x" });
+    log("request failed", { reason: 'a "quoted" reason\\nand more' });
+    log("service stopped");
+    process.exit(0);`;
+  const ran = Bun.spawnSync([process.execPath, "-e", code], { stderr: "pipe" });
+  return ran.stderr.toString().trimEnd().split("\n");
+};
+
+test("is JSON where nobody watches: one object on each line, with time, level and fields", () => {
+  const lines = linesOf({ level: "info", format: "auto", prompts: false }, { isTty: false, colour: false });
+  expect(lines.map((line) => JSON.parse(line) as object)).toEqual([
+    { level: "info", time: expect.stringMatching(/^\d{4}-.*Z$/), url: "http://h", pid: 1, msg: "service listening" },
+    { level: "error", time: expect.any(String), reason: 'a "quoted" reason\nand more', msg: "request failed" },
+    { level: "info", time: expect.any(String), msg: "service stopped" },
+  ]);
+});
+
+test.each([
+  [{ format: "auto" }, { isTty: true, colour: false }, false],
+  [{ format: "pretty" }, { isTty: false, colour: false }, false],
+  [{ format: "json" }, { isTty: true, colour: true }, true],
+])("%p at %p: JSON %p", (settings, place, isJson) => {
+  const lines = linesOf({ level: "info", prompts: false, ...settings }, place);
+  expect(lines).toHaveLength(3);
+  expect(lines.every((line) => line.startsWith("{"))).toBe(isJson);
+});
+
+test("is one line for people whatever a field holds, in colours only where they are wanted", () => {
+  const json = JSON.stringify({
+    level: "warn",
+    time: "2026-11-21T12:00:01.250Z",
+    state: "open",
+    reason: 'two\nlines "and" more',
+    msg: "route state changed",
+  });
+  expect(prettyLine(json, false)).toBe(
+    '12:00:01.250 warn  route state changed      state=open reason="two\\nlines \\"and\\" more"\n',
+  );
+  expect(prettyLine(json, true)).toContain("\u001b[33mwarn ");
+  expect(Bun.stripANSI(prettyLine(json, true))).toBe(prettyLine(json, false));
+});
