@@ -7,8 +7,8 @@ import type { Attempt, AttemptState } from "./terms.ts";
 export type Attempts = {
   /** From memory, else from the store. */
   find(seq: number, n: number): Promise<Attempt | undefined>;
-  /** A step that is on disk now. */
-  stepped(deed: StepDeed): void;
+  /** A step that is on disk now, of the generation that this request made. */
+  stepped(deed: StepDeed, requestId: string): void;
   /** An attempt changed in another way. */
   forget(seq: number, n: number): void;
 };
@@ -19,11 +19,17 @@ const MOST_ATTEMPTS = 512;
 const UNDER_WAY: ReadonlySet<AttemptState> = new Set(["intent", "sending", "accepted"]);
 
 /** What the store makes of an attempt that has just begun. */
-const begun = (seq: number, n: number, { ref, route, priceCredits }: NonNullable<AttemptChange["begin"]>): Attempt => ({
+const begun = (
+  seq: number,
+  n: number,
+  requestId: string,
+  { ref, route, priceCredits }: NonNullable<AttemptChange["begin"]>,
+): Attempt => ({
   ...{
     seq,
     n,
     ref,
+    requestId,
     route,
     priceCredits,
     state: "intent",
@@ -57,15 +63,15 @@ const changed = (attempt: Attempt, change: AttemptChange, atMs: number): Attempt
 export const openAttempts = (reads: Pick<StoreReads, "attempt">): Attempts => {
   const known = new Recent<string, Attempt>(MOST_ATTEMPTS);
   const keyOf = (seq: number, n: number) => `${seq} ${n}`;
-  const apply = (seq: number, change: AttemptChange, atMs: number) => {
+  const apply = (seq: number, change: AttemptChange, atMs: number, requestId: string) => {
     const key = keyOf(seq, change.n);
-    const before = change.begin ? begun(seq, change.n, change.begin) : known.get(key);
+    const before = change.begin ? begun(seq, change.n, requestId, change.begin) : known.get(key);
     if (before) known.set(key, changed(before, change, atMs));
   };
   return {
     find: async (seq, n) => known.get(keyOf(seq, n)) ?? reads.attempt(seq, n),
-    stepped: ({ seq, atMs, attemptChanges, settlement }) => {
-      for (const change of attemptChanges) apply(seq, change, atMs);
+    stepped: ({ seq, atMs, attemptChanges, settlement }, requestId) => {
+      for (const change of attemptChanges) apply(seq, change, atMs, requestId);
       // The end changes attempts by itself, and hardly anybody asks about them any more.
       if (settlement) for (const { n } of attemptChanges) known.delete(keyOf(seq, n));
       if (settlement?.kind === "capture") known.delete(keyOf(seq, settlement.n));

@@ -199,7 +199,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
       supervisor.admitted(deed);
     } else if (deed.deed === "step" && outcome.kind === "stepped") {
       records.keep(outcome.record);
-      attempts.stepped(deed);
+      attempts.stepped(deed, outcome.record.requestId);
     } else if (deed.deed === "mark-attempt") attempts.forget(deed.seq, deed.change.n);
     else if (deed.deed === "expire-files") records.drop(deed.seq);
     else if (deed.deed === "switch-route") {

@@ -86,6 +86,8 @@ export type Attempt = {
   n: number;
   /** Our reference for the attempt, sent to providers that take one: `<body of the generation's id>-<n>`, [a-z0-9-]. */
   ref: string;
+  /** The request that made its generation. */
+  requestId: string;
   route: RouteSpec;
   priceCredits: Credits;
   state: AttemptState;
@@ -127,6 +129,8 @@ export type GenerationRecord = {
   seq: number;
   id: string;
   accountSeq: number;
+  /** The request that made it, as the caller or the service named it. */
+  requestId: string;
   model: string;
   status: GenerationStatus;
   message: string | null;

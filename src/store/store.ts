@@ -49,6 +49,8 @@ export type MovementRow = {
   to: LedgerSide;
   generationId: string | null;
   attemptN: number | null;
+  /** The request that made the generation; null for movements without one. */
+  requestId: string | null;
   note: string | null;
   availableAfter: Credits;
   heldAfter: Credits;

@@ -71,7 +71,17 @@ export const openLives = (subject: Subject) => {
   if (!price) throw new Error("a plan has at least one route");
 
   const unsent = (seq: number, ref: string): Attempt => ({
-    ...{ seq, n: 1, ref, route: spec, priceCredits: price.priceCredits, state: "intent", request: null, sentAtMs: null },
+    ...{
+      seq,
+      n: 1,
+      ref,
+      requestId: "",
+      route: spec,
+      priceCredits: price.priceCredits,
+      state: "intent",
+      request: null,
+      sentAtMs: null,
+    },
     ...{ endsAtMs: null, job: null, results: null, failure: null, watchUntilMs: null, endedAtMs: null },
   });
 

@@ -73,6 +73,7 @@ export const openHouse = async (env: Record<string, string> = {}): Promise<House
       seq,
       id: generationId(seq),
       accountSeq: 1,
+      requestId: "req_1",
       model: "vidmodel-2.0",
       status: "queued",
       message: null,

@@ -15,6 +15,7 @@ const record = (more: Partial<GenerationRecord> = {}): GenerationRecord => ({
   seq: 7,
   id: "gen_00000000007abcdefghjk",
   accountSeq: 1,
+  requestId: "req_1",
   model: "vidmodel-2.0",
   status: "queued",
   message: null,

@@ -98,7 +98,7 @@ const openSubject = async (store: MachineStore, accountSeq: number, plan: readon
       const outcome = store.step(deed);
       if (end === "written") throw new StoreUnknown("planted: written all the same");
       if (outcome.kind === "stepped") {
-        attempts.stepped(deed);
+        attempts.stepped(deed, outcome.record.requestId);
         same("the record that a step answers with", outcome.record, await store.record(seq));
       }
       return outcome;

@@ -46,6 +46,7 @@ export const errandFor = ({
     seq: 1,
     n: 1,
     ref: "0k3v9x2m-1",
+    requestId: "req_1",
     route: {
       routeId: `vidmodel-2.0:${provider}`,
       provider,

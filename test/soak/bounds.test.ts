@@ -17,6 +17,7 @@ const recordOf = ({ seq, id }: { seq: number; id: string }): GenerationRecord =>
   seq,
   id,
   accountSeq: ACCOUNT,
+  requestId: "req_1",
   model: "sim-image-1",
   status: "succeeded",
   message: null,

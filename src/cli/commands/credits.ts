@@ -26,6 +26,7 @@ const movementJson = (row: MovementRow) => ({
   from: row.from,
   to: row.to,
   generation: row.generationId,
+  request: row.requestId,
   note: row.note,
   available_after_usd: usdNumber(row.availableAfter),
   held_after_usd: usdNumber(row.heldAfter),

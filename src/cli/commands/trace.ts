@@ -117,7 +117,7 @@ export const addTrace = (program: Command, session: Session): void => {
         }
         const cost = record.costCredits === null ? "" : `  charged ${showUsd(record.costCredits)}`;
         terminal.print(
-          `${record.id}  ${record.model}  ${record.status}  account ${record.accountId}  quoted ${showUsd(record.quotedCredits)}  reserved ${showUsd(record.reservedCredits)}${cost}  ${new Date(record.createdAtMs).toISOString()}`,
+          `${record.id}  ${record.model}  ${record.status}  account ${record.accountId}  request ${record.requestId}  quoted ${showUsd(record.quotedCredits)}  reserved ${showUsd(record.reservedCredits)}${cost}  ${new Date(record.createdAtMs).toISOString()}`,
         );
         const widths = {
           name: Math.max(0, ...all.map((happening) => happening.name.length)),

@@ -29,6 +29,7 @@ export const admittedRecord = (deed: AdmitDeed | PackedAdmit): GenerationRecord 
   seq: deed.seq,
   id: deed.id,
   accountSeq: deed.accountSeq,
+  requestId: deed.requestId,
   model: deed.model,
   status: "queued",
   message: null,

@@ -38,6 +38,7 @@ export const attemptPromises = (stage: Stage): void => {
         seq: deed.seq,
         n: 1,
         ref: `${deed.id.slice(4)}-1`,
+        requestId: deed.requestId,
         route: { routeId: "a", provider: "fal", endpoint: "video/fast", options: { tier: "std" }, kind: "video" },
         priceCredits: 75,
         state: "lost",

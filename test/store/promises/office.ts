@@ -58,8 +58,10 @@ export const officePromises = (stage: Stage): void => {
       credits: 110,
       availableAfter: 890,
       heldAfter: 110,
+      requestId: expect.stringMatching(/^req_/),
       note: null,
     });
+    expect(all.map(({ generationId, requestId }) => (generationId === null) === (requestId === null))).not.toContain(false);
   });
 
   test("keys open their account until they are revoked", async () => {

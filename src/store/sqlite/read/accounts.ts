@@ -12,9 +12,9 @@ const KEY = `SELECT k.id, a.id AS accountId, k.scope, k.name, k.start, k.created
   k.revoked_at_ms AS revokedAtMs FROM api_key k JOIN account a ON a.seq = k.account_seq`;
 /** The movements as the view has them, each part from its own table: a row is found by its number, which the view turns round. */
 const HOLD = `SELECT -g.seq AS seq, a.id AS accountId, g.hold_chain_seq AS chainSeq, 'hold' AS kind, g.reserved_credits AS credits,
-  'available' AS "from", 'held' AS "to", g.id AS generationId, NULL AS attemptN, NULL AS note, g.hold_available_after AS availableAfter,
+  'available' AS "from", 'held' AS "to", g.id AS generationId, NULL AS attemptN, g.request_id AS requestId, NULL AS note, g.hold_available_after AS availableAfter,
   g.hold_held_after AS heldAfter, g.hold_hash AS hash, g.created_at_ms AS atMs`;
-const POSTING = `SELECT p.seq, a.id, p.chain_seq, p.kind, p.credits, p.from_side, p.to_side, g.id, p.attempt_n, p.note, p.available_after,
+const POSTING = `SELECT p.seq, a.id, p.chain_seq, p.kind, p.credits, p.from_side, p.to_side, g.id, p.attempt_n, g.request_id, p.note, p.available_after,
   p.held_after, p.hash, p.at_ms`;
 const OF_POSTING = "JOIN account a ON a.seq = p.account_seq LEFT JOIN generation g ON g.seq = p.generation_seq";
 

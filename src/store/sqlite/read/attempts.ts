@@ -8,6 +8,7 @@ type AttemptRow = {
   seq: number;
   n: number;
   ref: string;
+  request_id: string;
   route_id: string;
   provider: string;
   endpoint: string;
@@ -27,7 +28,7 @@ type AttemptRow = {
 };
 type Reads = Pick<StoreReads, "attempt" | "attemptsOf" | "watchedAttempts" | "jobOwner" | "recentDeliveries">;
 
-const SELECT = `SELECT a.*, o.options, r.request FROM attempt a JOIN route_options o ON o.seq = a.options_seq
+const SELECT = `SELECT a.*, g.request_id, o.options, r.request FROM attempt a JOIN generation g ON g.seq = a.seq JOIN route_options o ON o.seq = a.options_seq
   LEFT JOIN attempt_request r ON r.seq = a.seq AND r.n = a.n`;
 
 const toJob = (row: AttemptRow): Job | null => {
@@ -52,6 +53,7 @@ const toAttempt = (row: AttemptRow): Attempt => ({
   seq: row.seq,
   n: row.n,
   ref: row.ref,
+  requestId: row.request_id,
   route: {
     routeId: row.route_id,
     provider: row.provider,

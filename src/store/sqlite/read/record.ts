@@ -5,6 +5,7 @@ export type RecordRow = {
   seq: number;
   id: string;
   account_seq: number;
+  request_id: string;
   model: string;
   status: GenerationStatus;
   message: string | null;
@@ -20,7 +21,7 @@ export type RecordRow = {
 };
 
 /** The columns of `RecordRow`, of a `generation` called `g`. */
-export const RECORD_COLUMNS = `g.seq, g.id, g.account_seq, g.model, g.status, g.message, g.quoted_credits, g.reserved_credits,
+export const RECORD_COLUMNS = `g.seq, g.id, g.account_seq, g.request_id, g.model, g.status, g.message, g.quoted_credits, g.reserved_credits,
   g.cost_credits, g.attempts, g.error, g.output, g.created_at_ms, g.completed_at_ms, g.files_expired_at_ms`;
 
 /** JSON that this store wrote itself. */
@@ -30,6 +31,7 @@ export const toRecord = (row: RecordRow): GenerationRecord => ({
   seq: row.seq,
   id: row.id,
   accountSeq: row.account_seq,
+  requestId: row.request_id,
   model: row.model,
   status: row.status,
   message: row.message,
