@@ -8,6 +8,8 @@ export const EVENTS = {
   "restored backup": "warn",
   "restored attempt confirmed": "info",
   "catalogue loaded": "info",
+  "settings read again": "info",
+  "settings refused": "error",
   "request answered": "info",
   "read answered": "debug",
   "request failed": "error",

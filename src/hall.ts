@@ -16,6 +16,7 @@ import { catalogueOf, dialectsOf, insistOnProviders, knownAccounts } from "./off
 import { insistOnKey, withKeys } from "./provider-keys.ts";
 import type { Providers } from "./providers/provider.ts";
 import { providerFacts } from "./providers/providers.ts";
+import { openReload, type Reloaded } from "./reload.ts";
 import { joinRooms, type Rooms } from "./rooms.ts";
 import { openSqliteStore } from "./store/sqlite/client.ts";
 import { DATABASE_FILE } from "./store/sqlite/open.ts";
@@ -40,8 +41,8 @@ export type Service = {
   /** What is going on inside, for the operator; each question tells of the time since the one before. */
   figures: (ask: Ask) => Figures;
   simulatorUrl: string | null;
-  /** Reads the catalogue again; a bad one is refused with `CatalogueFault` and the old one stays. */
-  reloadCatalogue: () => void;
+  /** Takes the catalogue and the providers' keys anew. What is bad is refused with all of it, and everything stays as it was. */
+  reload: (next: Settings) => Promise<Reloaded>;
   /** 503 `restarting` to submissions; polls and replays are answered until what is under way has ended. */
   drain: () => Promise<void>;
   /** Resolves with an exit code when the service stops by itself. */
@@ -83,6 +84,7 @@ export const openService = async (
   const dialects = dialectsOf(settings);
   insistOnProviders(settings, dialects);
   let catalogue = catalogueOf(settings, simulate);
+  let current = settings;
   const mode = simulate ? "test" : "live";
   const vault = openVault(settings.data.dir);
   const withKept = (kept: readonly ProviderKeyRow[]): Settings => {
@@ -159,7 +161,7 @@ export const openService = async (
       mode,
       reads: store,
       market: openMarket({
-        settings,
+        settings: () => current,
         simulated: simulate,
         facts: providerFacts(dialects),
         catalogue: () => catalogue,
@@ -177,10 +179,19 @@ export const openService = async (
         writes: rooms.ledger.load().waiting,
       })),
       simulatorUrl: simulator?.url ?? null,
-      reloadCatalogue: () => {
-        catalogue = catalogueOf(settings, simulate);
-        rooms.replaceCatalogue(catalogue);
-      },
+      reload: openReload({
+        current: () => current,
+        dialects,
+        simulated: simulate,
+        vault,
+        kept: () => store.providerKeys(),
+        rekey: rooms.rekeyedAll,
+        replace: (next, read) => {
+          current = next;
+          catalogue = read;
+          rooms.replaceCatalogue(read);
+        },
+      }),
       drain: async () => {
         log("service draining");
         beat();

@@ -36,7 +36,7 @@ export type Market = {
 
 export type MarketParts = {
   /** Without the keys of the vault. */
-  settings: Settings;
+  settings: () => Settings;
   /** The providers are played: every one has a key. */
   simulated: boolean;
   facts: readonly ProviderFacts[];
@@ -66,14 +66,14 @@ export const openMarket = ({ settings, simulated, facts, catalogue, reads }: Mar
     );
     return new Map(
       [...new Set(facts.map(({ account }) => account))].flatMap((account): [string, KeySource][] => {
-        const source = simulated ? ({ from: "settings" } as const) : (sourceInSettings(settings, account) ?? kept.get(account));
+        const source = simulated ? ({ from: "settings" } as const) : (sourceInSettings(settings(), account) ?? kept.get(account));
         return source === undefined ? [] : [[account, source]];
       }),
     );
   };
   /** One interface of an account may have a key of its own in the settings, which goes before the account's. */
   const sourceAt = (keys: Map<string, KeySource>, id: string, account: string): KeySource | null =>
-    (simulated ? undefined : sourceInSettings(settings, id)) ?? keys.get(account) ?? null;
+    (simulated ? undefined : sourceInSettings(settings(), id)) ?? keys.get(account) ?? null;
   const routes = async (): Promise<RouteRow[]> => {
     const [keys, off, health] = [await sources(), await reads.switchedOff(), await reads.routeHealth()];
     const reasons = new Map(off.map(({ routeId, reason }) => [routeId, reason]));

@@ -54,6 +54,8 @@ export type Rooms = Pick<
   providers: Providers;
   /** Takes another credential of a provider's account, or none, into use. */
   rekeyed: (account: string, key: string | undefined) => void;
+  /** Takes all credentials anew. @returns the providers that have another one, or none, now */
+  rekeyedAll: (keys: Settings["providers"]) => string[];
   drain: (longestMs: number) => Promise<void>;
   stop: () => Promise<void>;
 };
@@ -159,6 +161,11 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     },
     providers,
     rekeyed: (account, key) => engine.rekeyed(providers.rekey(account, key)),
+    rekeyedAll: (keys) => {
+      const whose = providers.rekeyAll(keys);
+      engine.rekeyed(whose);
+      return whose;
+    },
     drain: (longestMs) => {
       drainEndsAtMs = clock.nowMs() + longestMs;
       return engine.drain(longestMs);

@@ -48,6 +48,7 @@ const HALL = [
   "src/attempts.ts",
   "src/late.ts",
   "src/offer.ts",
+  "src/reload.ts",
   "src/readiness.ts",
   "src/embedded-simulator.ts",
   "src/main.ts",

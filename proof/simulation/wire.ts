@@ -152,6 +152,7 @@ export const openWire = (parts: WireParts): Providers => {
   return {
     configured: (provider) => provider in PROVIDERS,
     rekey: () => [],
+    rekeyAll: () => [],
     traits,
     fileHeaders: () => ({}),
     told: () => undefined,

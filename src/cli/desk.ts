@@ -25,7 +25,7 @@ const marketOf = async (settings: Settings, store: Store) => {
     ]);
   const simulated = (await store.mode()) === "test";
   const market = openMarket({
-    ...{ settings, simulated, facts: providerFacts(dialectsOf(settings)) },
+    ...{ settings: () => settings, simulated, facts: providerFacts(dialectsOf(settings)) },
     ...{ catalogue: () => catalogueOf(settings, simulated), reads: store },
   });
   const vault = openVault(settings.data.dir);

@@ -79,6 +79,9 @@ export const tell = async (fault: unknown): Promise<Told> => {
   const { CatalogueFault } = await import("../../catalogue/load.ts");
   if (fault instanceof CatalogueFault)
     return { exit: EXITS.usage, lines: [...fault.faults], code: "catalogue_fault", expected: true };
+  const { DialectsFault } = await import("../providers/dialect/load.ts");
+  if (fault instanceof DialectsFault)
+    return { exit: EXITS.usage, lines: [...fault.faults], code: "catalogue_fault", expected: true };
   if (fault instanceof Refusal) return { exit: exitOfStatus(fault.status), lines: [message], code: fault.code, expected: true };
   const code = codeOf(fault);
   // Damage deeper in the file than the opening looks.

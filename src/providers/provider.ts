@@ -162,6 +162,8 @@ export interface Providers {
   configured(providerId: string): boolean;
   /** Takes another credential of an account, or none, from now on, and says whose it is. @throws Error one line, for one that cannot be sent. */
   rekey(account: string, key: string | undefined): string[];
+  /** Takes all credentials anew, and says whose are others now. @throws Error one line, for one that cannot be sent; then all stay. */
+  rekeyAll(keys: Readonly<Record<string, { key?: string }>>): string[];
   /** The exact request of an attempt as JSON, without credentials: goes to disk before it is sent. */
   compose(errand: Work): string;
   /** Waits for a free connection of the provider's pool; resolves to the function that gives it back. */

@@ -10,6 +10,7 @@ import { openClaims } from "./claims.ts";
 import { type Desk, openDesk, type Slots } from "./desk.ts";
 import { type Dialects, readDialects } from "./dialect/load.ts";
 import { FAL_BASE_URL, FAL_KNOWN, FAL_ORIGINS, fal } from "./fal.ts";
+import { keyOf, openKeyring } from "./keys.ts";
 import { lookUp } from "./lookup.ts";
 import type { Adapter, AdapterContext, FindOutcome, PollOutcome, Providers, ProviderTraits, Work } from "./provider.ts";
 import { REPLICATE_BASE_URL, REPLICATE_KNOWN, replicate } from "./replicate.ts";
@@ -140,8 +141,8 @@ export const openProviders = (options: ProvidersOptions): Providers => {
   const desks = new Map(
     spoken.map(([id, { account, ...dialect }]) => {
       const { traits, call } = options;
-      const key = options.settings[account]?.key;
-      const settings = { ...(key === undefined ? {} : { key }), ...options.settings[id] };
+      const key = keyOf(options.settings, id, account);
+      const settings = { ...options.settings[id], ...(key === undefined ? {} : { key }) };
       const plan = { ...dialect, settings, slots, nowMs, isTold, traits: traits?.[id] ?? {}, ...(call ? { call } : {}) };
       return [id, openDesk(plan)] as const;
     }),
@@ -217,11 +218,7 @@ export const openProviders = (options: ProvidersOptions): Providers => {
 
   return {
     configured: (id) => desks.get(id)?.isConfigured() ?? false,
-    rekey: (account, key) => {
-      const opened = [...spoken].flatMap(([id, { account: own = id }]) => (own === account ? [id] : []));
-      for (const id of opened) deskOf(id).rekey(options.settings[id]?.key ?? key);
-      return opened;
-    },
+    ...openKeyring(options.settings, spoken, (id, key) => deskOf(id).rekey(key)),
     traits: (id) => deskOf(id).traits,
     told: (errand, body) => {
       const desk = deskOf(errand.attempt.route.provider);

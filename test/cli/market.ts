@@ -11,7 +11,7 @@ import { openVault } from "../../src/vault.ts";
 export const marketOver = (store: Store, dir: string, env: Record<string, string> = {}) => {
   const settings = readSettings(env);
   const market = openMarket({
-    ...{ settings, simulated: false, facts: providerFacts(dialectsOf(settings)) },
+    ...{ settings: () => settings, simulated: false, facts: providerFacts(dialectsOf(settings)) },
     ...{ catalogue: () => catalogueOf(settings, false), reads: store },
   });
   const providers = async () => openProviders({ settings: settings.providers, isOwned: () => Promise.resolve(false) });

@@ -10,7 +10,12 @@ const alarms = (scene: Scene) =>
   scene.lines.flatMap(({ event, fields }) => (event === "route needs its operator" ? [fields] : []));
 /** The route as `genrouter routes list` shows it. */
 const shown = async ({ store }: Scene) => {
-  const parts = { settings: readSettings({}), simulated: true, facts: [{ id: "fal", account: "fal" }] as never, reads: store };
+  const parts = {
+    settings: () => readSettings({}),
+    simulated: true,
+    facts: [{ id: "fal", account: "fal" }] as never,
+    reads: store,
+  };
   const rows = await openMarket({ ...parts, catalogue: () => catalogueOf([FAL, REPLICATE]) }).routes();
   return rows.find(({ id }) => id === ROUTE);
 };

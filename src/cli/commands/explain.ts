@@ -68,7 +68,7 @@ const keyed = async (settings: Settings, known: Known) => {
   const over = async (simulated: boolean) => {
     const catalogue = catalogueOf(settings, simulated);
     const facts = providerFacts(dialectsOf(settings));
-    const rows = await openMarket({ settings, simulated, facts, catalogue: () => catalogue, reads }).providers();
+    const rows = await openMarket({ settings: () => settings, simulated, facts, catalogue: () => catalogue, reads }).providers();
     return { simulated, catalogue, providers: new Set(rows.filter(({ key }) => key !== null).map(({ id }) => id)) };
   };
   const own = await over(known.simulated);

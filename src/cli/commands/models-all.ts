@@ -32,7 +32,7 @@ export const listAll = async (settings: Settings): Promise<ListedModel[]> => {
   ]);
   const facts = providerFacts(dialectsOf(settings));
   const rowsOver = (simulated: boolean, reads: MarketParts["reads"]) =>
-    openMarket({ settings, simulated, facts, catalogue: () => catalogueOf(settings, simulated), reads }).routes();
+    openMarket({ settings: () => settings, simulated, facts, catalogue: () => catalogueOf(settings, simulated), reads }).routes();
   const { dir } = settings.data;
   const rows = existsSync(join(dir, DATABASE_FILE))
     ? await withReads(dir, async (reads) => rowsOver((await reads.mode()) === "test", reads))

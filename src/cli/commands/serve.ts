@@ -15,7 +15,7 @@ import { Refusal } from "../../refusal.ts";
 import { listeningFault } from "../../settings.ts";
 import { openControl } from "../control.ts";
 import { demoKey } from "../demo.ts";
-import { CommandFault, EXITS, type Exit } from "../exits.ts";
+import { CommandFault, EXITS, type Exit, tell } from "../exits.ts";
 import { openOffice } from "../office.ts";
 import { dirFlags, parseWhole, type Session, settingsWith, withDir, withExamples } from "../session.ts";
 import { firstSignal, type StopSignal } from "../stopping.ts";
@@ -102,13 +102,17 @@ const curlLine = (url: string, key: string): string =>
     `-d '{"model":"vidmodel-2.0-fast","input":{"prompt":"a red kite over dunes","resolution":"480p","duration":4}}'`,
   ].join(" ");
 
-/** SIGHUP: the catalogue again; a bad one is told and the old one stays. */
-const reload = (session: Session, service: Service): void => {
+/** SIGHUP: settings, catalogue and keys again; with a fault in any of them everything stays as it was. One line is logged. */
+const reload = async (service: Service, settingsNow: () => Settings, log: Log): Promise<void> => {
   try {
-    service.reloadCatalogue();
-    session.terminal.note("SIGHUP: the catalogue was read again");
+    const { models, rekeyed, waiting } = await service.reload(settingsNow());
+    const said = [`${models} models`];
+    if (rekeyed.length > 0) said.push(`other keys for ${rekeyed.join(", ")}`);
+    if (waiting.length > 0) said.push(`from the next start on: ${waiting.join(", ")}`);
+    log("settings read again", { reason: said.join("; ") });
   } catch (fault) {
-    session.terminal.warn(`SIGHUP: the old catalogue stays; ${fault instanceof Error ? fault.message : fault}`);
+    const { lines } = await tell(fault);
+    log("settings refused", { reason: `everything stays as it was; ${lines.join(" ")}` });
   }
 };
 
@@ -192,7 +196,7 @@ export const addServe = (program: Command, session: Session): void => {
         terminal.print(`key ${key}`);
         terminal.print(curlLine(service.url, key));
       }
-      process.on("SIGHUP", () => reload(session, service));
+      process.on("SIGHUP", () => void reload(service, () => settingsWith(session, flagsOf(flags)).settings, log));
       session.exit = await runUntilEnd(session, service, signal, closeControl);
     });
   withExamples(

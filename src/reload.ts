@@ -1,0 +1,63 @@
+// A reload: the catalogue and the providers' keys are taken anew while the service runs; everything else waits for a restart and is named.
+import type { Catalogue } from "../catalogue/load.ts";
+import type { Settings } from "./config.ts";
+import { catalogueOf, dialectsOf, insistOnProviders } from "./offer.ts";
+import { withKeys } from "./provider-keys.ts";
+import type { Dialects } from "./providers/dialect/load.ts";
+import type { ProviderKeyRow } from "./store/store.ts";
+import type { Vault } from "./vault.ts";
+
+/** `rekeyed`: providers that have another key, or none, now. `waiting`: what changed and counts from the next start on. */
+export type Reloaded = { models: number; rekeyed: readonly string[]; waiting: readonly string[] };
+
+export type ReloadParts = {
+  /** The settings as they count now. */
+  current: () => Settings;
+  /** As the service was opened with them. */
+  dialects: Dialects;
+  simulated: boolean;
+  vault: Vault;
+  kept: () => Promise<readonly ProviderKeyRow[]>;
+  /** Takes credentials, all or none, and says whose are others now. */
+  rekey: (keys: Settings["providers"]) => string[];
+  replace: (next: Settings, catalogue: Catalogue) => void;
+};
+
+/** What a reload takes: all other settings are read once, at the start. */
+const isTaken = (name: string): boolean => name === "catalogue.dir" || /^providers\.[^.]+\.key(_file)?$/.test(name);
+
+const flat = (settings: object, above = ""): Map<string, unknown> =>
+  new Map(
+    Object.entries(settings).flatMap(([key, value]): [string, unknown][] =>
+      typeof value === "object" && value !== null ? [...flat(value, `${above}${key}.`)] : [[above + key, value]],
+    ),
+  );
+
+const changedSettings = (before: Settings, after: Settings): string[] => {
+  const [was, is] = [flat(before), flat(after)];
+  return [...new Set([...was.keys(), ...is.keys()])].filter((name) => was.get(name) !== is.get(name) && !isTaken(name)).sort();
+};
+
+const changedDialects = (before: Dialects, after: Dialects): string[] => {
+  const text = (dialects: Dialects, id: string) => JSON.stringify(dialects.get(id)?.dialect ?? null);
+  const ids = [...new Set([...before.keys(), ...after.keys()])].sort();
+  return ids.filter((id) => text(before, id) !== text(after, id)).map((id) => `providers/${id}.json`);
+};
+
+/**
+ * Makes the reload of a service.
+ * @throws BadSetting, CatalogueFault, DialectsFault, and an Error for a key that cannot be sent; then nothing has changed.
+ */
+export const openReload =
+  (parts: ReloadParts) =>
+  async (next: Settings): Promise<Reloaded> => {
+    // All that may be refused comes before the first change.
+    const dialects = dialectsOf(next);
+    insistOnProviders(next, dialects);
+    const catalogue = catalogueOf(next, parts.simulated);
+    const keyed = parts.simulated ? null : withKeys(next, await parts.kept(), parts.vault);
+    const waiting = [...changedSettings(parts.current(), next), ...changedDialects(parts.dialects, dialects)];
+    const rekeyed = keyed ? parts.rekey(keyed.providers) : [];
+    parts.replace(next, catalogue);
+    return { models: catalogue.models.length, rekeyed, waiting };
+  };

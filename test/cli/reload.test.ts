@@ -1,0 +1,191 @@
+// SIGHUP: another catalogue and other keys are taken while requests go on; what is bad leaves everything as it was.
+import { afterAll, describe, expect, onTestFinished, test } from "bun:test";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { openService, type Service } from "../../src/hall.ts";
+import { readSettings } from "../../src/settings.ts";
+import { openSimulator } from "../../src/simulator/simulator.ts";
+import { testClock } from "../clock.ts";
+import { writeSample } from "../sample/catalogue.ts";
+import { runHere } from "./captured.ts";
+import { dropDirs, freshDir } from "./fresh-dir.ts";
+
+afterAll(dropDirs);
+
+const MAIN = join(import.meta.dir, "../../src/main.ts");
+
+/** A service for money whose fal is a server of the test's, which notes with whose key it was called. */
+const openKeyed = async (env: Record<string, string>, dir = join(freshDir(), "data")) => {
+  const seen: string[] = [];
+  const clock = testClock(100);
+  const simulator = await openSimulator({ clock, kindOf: () => "audio" });
+  const fal = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: async (request) => {
+      seen.push(request.headers.get("authorization") ?? "");
+      const { pathname, search } = new URL(request.url);
+      const body = await request.bytes();
+      return fetch(`${simulator.baseUrls.fal}${pathname}${search}`, {
+        method: request.method,
+        headers: request.headers,
+        ...(body.length > 0 ? { body } : {}),
+      });
+    },
+  });
+  const settingsOf = (more: Record<string, string>) =>
+    readSettings({
+      ...more,
+      GENROUTER_DATA__DIR: dir,
+      GENROUTER_SERVER__PORT: "0",
+      GENROUTER_PROVIDERS__FAL__BASE_URL: `http://127.0.0.1:${fal.port}`,
+    });
+  const service = await openService(settingsOf(env), { simulate: false, log: () => undefined });
+  onTestFinished(async () => {
+    await service.drain();
+    await fal.stop(true);
+    await simulator.stop();
+    clock.stop();
+  });
+  /** The credential of the next call to fal. */
+  const called = async (): Promise<string> => {
+    seen.length = 0;
+    await service.providers.check("fal", { endpoint: "fal-ai/kokoro", options: {} }, AbortSignal.timeout(10_000));
+    return seen[0] ?? "none";
+  };
+  return { service, settingsOf, called, dir };
+};
+
+const listed = async (service: Service): Promise<string[]> => {
+  const list = (await (await fetch(`${service.url}/v1/models`)).json()) as { data: { id: string }[] };
+  return list.data.map(({ id }) => id);
+};
+
+describe("keys", () => {
+  test("of a file are read again, and those of the environment that names another", async () => {
+    const file = join(freshDir(), "fal.key");
+    writeFileSync(file, "first-key\n");
+    const env = { GENROUTER_PROVIDERS__FAL__KEY_FILE: file };
+    const { service, settingsOf, called } = await openKeyed(env);
+    expect(await called()).toBe("Key first-key");
+    writeFileSync(file, "second-key\n");
+    expect(await service.reload(settingsOf(env))).toMatchObject({ rekeyed: ["fal"], waiting: [] });
+    expect(await called()).toBe("Key second-key");
+    expect(await service.reload(settingsOf(env))).toMatchObject({ rekeyed: [] });
+  });
+
+  test("that cannot be read or sent change nothing, not even the others", async () => {
+    const file = join(freshDir(), "fal.key");
+    writeFileSync(file, "first-key\n");
+    const env = { GENROUTER_PROVIDERS__FAL__KEY_FILE: file };
+    const { service, settingsOf, called } = await openKeyed(env);
+    const before = await listed(service);
+    rmSync(file);
+    expect(service.reload(settingsOf({ ...env, REPLICATE_API_TOKEN: "r" }))).rejects.toThrow(/cannot be read/);
+    writeFileSync(file, "two words\n");
+    expect(service.reload(settingsOf({ ...env, REPLICATE_API_TOKEN: "r" }))).rejects.toThrow(/cannot be sent/);
+    expect(await called()).toBe("Key first-key");
+    expect(await listed(service)).toEqual(before);
+  });
+
+  test("of a further provider add its models, and take them away when they are gone", async () => {
+    const { service, settingsOf } = await openKeyed({ FAL_KEY: "k" });
+    const before = await listed(service);
+    await service.reload(settingsOf({ FAL_KEY: "k", ELEVENLABS_API_KEY: "e" }));
+    expect((await listed(service)).length).toBeGreaterThan(before.length);
+    expect((await service.market.providers()).find(({ id }) => id === "elevenlabs")?.key).toEqual({ from: "settings" });
+    await service.reload(settingsOf({ FAL_KEY: "k" }));
+    expect(await listed(service)).toEqual(before);
+  });
+
+  test("that are kept are replaced in a running service, time and again", async () => {
+    const dir = join(freshDir(), "data");
+    const keyFile = join(freshDir(), "k");
+    writeFileSync(keyFile, "kept-first");
+    expect((await runHere(["providers", "set-key", "fal", "--file", keyFile, "--data", dir])).exit as number).toBe(0);
+    const { service, settingsOf, called } = await openKeyed({}, dir);
+    expect(await called()).toBe("Key kept-first");
+    for (const key of ["kept-second", "kept-third"]) {
+      await service.post({ deed: "set-provider-key", account: "fal", ...service.vault.seal("fal", key), atMs: 1 });
+      service.rekeyed("fal", key);
+      expect(await called()).toBe(`Key ${key}`);
+    }
+    expect(await service.reload(settingsOf({}))).toMatchObject({ rekeyed: [] });
+    expect(await called()).toBe("Key kept-third");
+  });
+});
+
+test("what a reload does not take is named, and counts from the next start on", async () => {
+  const { service, settingsOf } = await openKeyed({ FAL_KEY: "k" });
+  const { waiting } = await service.reload(
+    settingsOf({ FAL_KEY: "k", GENROUTER_LIMITS__SEATS: "5", GENROUTER_LOG__LEVEL: "warn" }),
+  );
+  expect(waiting).toEqual(["limits.seats", "log.level"]);
+});
+
+test("a running process takes a new catalogue at SIGHUP without dropping a request, and keeps the old one when the new one is bad", async () => {
+  const [catalogue, dir] = [writeSample(freshDir()), join(freshDir(), "data")];
+  const child = Bun.spawn(
+    [process.execPath, MAIN, "serve", "--simulate", "--port", "0", "--data", dir, "--catalogue", catalogue],
+    {
+      env: { PATH: process.env.PATH ?? "", GENROUTER_LIMITS__BURST_PER_S: "100000" },
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+    },
+  );
+  let err = "";
+  const heard: (() => void)[] = [];
+  const reading = (async () => {
+    const decoder = new TextDecoder();
+    for await (const chunk of child.stderr) {
+      err += decoder.decode(chunk, { stream: true });
+      for (const tell of heard.splice(0)) tell();
+    }
+  })();
+  const logged = async (msg: string, times: number): Promise<{ level: string; reason: string }[]> => {
+    for (;;) {
+      const found = err.split("\n").filter((line) => line.endsWith("}") && line.includes(`"msg":"${msg}"`));
+      if (found.length >= times) return found.map((line) => JSON.parse(line) as { level: string; reason: string });
+      await new Promise<void>((tell) => heard.push(tell));
+    }
+  };
+  const out = child.stdout.getReader();
+  let said = "";
+  while (!/^key \S+\n/m.test(said)) said += new TextDecoder().decode((await out.read()).value);
+  const [, url = "", key = ""] = /^url (\S+)\nkey (\S+)/m.exec(said) ?? [];
+
+  let isOver = false;
+  const answers: number[] = [];
+  const asking = (async () => {
+    while (!isOver)
+      answers.push((await fetch(`${url}/v1/generations/gen_none`, { headers: { authorization: `Bearer ${key}` } })).status);
+  })();
+  const models = async () => ((await (await fetch(`${url}/v1/models`)).json()) as { data: { id: string; name: string }[] }).data;
+  const before = await models();
+
+  const path = join(catalogue, "models", "sim-image-1.json");
+  const text = await Bun.file(path).text();
+  writeFileSync(path, text.replace("{", '{ "nonsense": 1,'));
+  child.kill("SIGHUP");
+  const [refused] = await logged("settings refused", 1);
+  expect(refused).toMatchObject({
+    level: "error",
+    reason: expect.stringMatching(/everything stays as it was.*sim-image-1\.json/),
+  });
+  expect(await models()).toEqual(before);
+
+  mkdirSync(join(catalogue, "models"), { recursive: true });
+  writeFileSync(path, text.replace(/"name": ?"[^"]*"/, '"name": "Renamed"'));
+  child.kill("SIGHUP");
+  await logged("settings read again", 1);
+  expect((await models()).find(({ id }) => id === "sim-image-1")?.name).toBe("Renamed");
+  isOver = true;
+  await asking;
+  expect(answers.length).toBeGreaterThan(0);
+  expect(new Set(answers)).toEqual(new Set([404]));
+  expect(await logged("settings refused", 1)).toHaveLength(1);
+  child.kill("SIGTERM");
+  expect(await child.exited).toBe(0);
+  await reading;
+});
