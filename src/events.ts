@@ -46,6 +46,8 @@ export type EventFields = Partial<{
   reason: string;
   detail: string;
   count: number;
+  queued: number;
+  running: number;
   url: string;
   pid: number;
   version: string;

@@ -193,14 +193,23 @@ export const openService = async (
         },
       }),
       drain: async () => {
-        log("service draining");
+        const startedMs = performance.now();
+        const under = () => {
+          const { queued, running } = rooms.supervisor.counts();
+          return { queued, running };
+        };
+        log("service draining", {
+          ...under(),
+          reason: "generations go on at the next start; answers and requests under way end now",
+        });
         beat();
         sweep();
         await rooms.drain(settings.server.drain_s * 1000);
+        const left = under();
         // A disk that is full keeps the count: the next start is a little slower, nothing else.
         await crashLoop.stopped().catch(() => undefined);
         for (const close of undo) await close();
-        log("service stopped");
+        log("service stopped", { ...left, dur_ms: Math.round(performance.now() - startedMs) });
       },
       ended,
     };

@@ -206,8 +206,17 @@ test("SIGTERM drains and ends with 0; the next start has the same key, and verif
   const checks = JSON.parse((await runHere(["verify", "--json", "--data", dir])).out);
   expect(checks).toMatchObject({ ok: true });
   expect(checks.checks).toHaveLength(12);
+  const words = ["vidmodel-2.0-fast", "--prompt", "a kite [sim:stuck]", "--json", "--data", dir];
+  const running = spawn(["generate", ...words]);
+  while (JSON.parse((await runHere(["accounts", "list", "--json", "--data", dir])).out)[0].in_progress !== 1) await Bun.sleep(5);
+  running.kill("SIGINT");
+  await running.exited;
   const ended = await stop(service);
   expect(ended.exit).toBe(0);
+  // The drain tells what it leaves for the next start.
+  const stopped = ended.err.split("\n").find((line) => line.includes('"msg":"service stopped"')) ?? "{}";
+  const { queued, running: left, dur_ms } = JSON.parse(stopped);
+  expect([queued + left, dur_ms]).toEqual([1, expect.any(Number)]);
   expect(ended.err).toContain("SIMULATOR MODE: no provider is called and no money moves");
   expect(ended.err).toContain("draining");
   expect(ended.err).not.toContain(service.key);
