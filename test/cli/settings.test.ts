@@ -192,6 +192,18 @@ describe("config", () => {
     expect(open.out).toMatch(/^! GENROUTER_SERVER__HOST: 0\.0\.0\.0 can be reached/);
   });
 
+  test("check warns of credentials in a file that everybody may read", async () => {
+    const config = write(`[operator]\ntoken = "${CANARY}"\n`);
+    chmodSync(config, 0o644);
+    const open = await runHere(["config", "check", "--config", config]);
+    expect(open).toMatchObject({ exit: 0 });
+    expect(open.out).toContain(
+      `! ${config} holds credentials (operator.token) and everybody on this machine may read it: chmod o-r`,
+    );
+    chmodSync(config, 0o640);
+    expect((await runHere(["config", "check", "--config", config])).out).toMatch(/^✔ [^\n]*\n$/);
+  });
+
   test("print shows every setting, which read back are the same settings, and no credential", async () => {
     const env = {
       GENROUTER_OPERATOR__TOKEN: CANARY,

@@ -1,4 +1,5 @@
 // `genrouter config`: whether the settings can be used, and what they are with the place where each was said.
+import { statSync } from "node:fs";
 import type { Command } from "commander";
 import { BadSetting, SettingsSchema } from "../../config.ts";
 import { examine, isSecret, listeningFault, type ReadSettings } from "../../settings.ts";
@@ -80,6 +81,14 @@ const deeperFaults = async ({ settings }: ReadSettings): Promise<string[]> => {
   return faults;
 };
 
+/** Credentials in a file that others may read; undefined when there are none. */
+const exposedLine = (file: SettingsFile | undefined, origins: ReadonlyMap<string, string>): string | undefined => {
+  if (file === undefined || (statSync(file.path).mode & 0o004) === 0) return undefined;
+  const exposed = [...origins].filter(([name, from]) => from.endsWith(` in ${file.path}`) && isSecret(name.split(".")));
+  if (exposed.length === 0) return undefined;
+  return `${file.path} holds credentials (${exposed.map(([name]) => name).join(", ")}) and everybody on this machine may read it: chmod o-r ${file.path}`;
+};
+
 const plural = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
 
 const usedLine = (file: SettingsFile | undefined, origins: ReadonlyMap<string, string>): string => {
@@ -111,7 +120,11 @@ export const addConfig = (program: Command, session: Session): void => {
       const { file, read: found } = read(flags);
       const faults = "settings" in found ? await deeperFaults(found) : found.faults;
       const unsafe = "settings" in found ? listeningFault(found) : undefined;
-      const warnings = unsafe === undefined ? [] : [`${unsafe}; a credential that only the service is given counts too`];
+      const exposed = "settings" in found ? exposedLine(file, found.origins) : undefined;
+      const warnings = [
+        ...(unsafe === undefined ? [] : [`${unsafe}; a credential that only the service is given counts too`]),
+        ...(exposed === undefined ? [] : [exposed]),
+      ];
       if (flags.json) terminal.print(JSON.stringify({ ok: faults.length === 0, file: file?.path ?? null, faults, warnings }));
       else {
         for (const line of faults) terminal.print(`${terminal.paint("red", "✖")} ${line}`);
