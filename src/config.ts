@@ -78,7 +78,8 @@ export const SettingsSchema = Type.Object(
         endpoint: Type.String({
           default: "",
           pattern: "^(https?://[^/]+.*)?$",
-          description: "address of an S3-compatible service; empty: the one of Amazon in s3.region",
+          description:
+            "address of an S3-compatible service; {bucket} in it stands for the bucket, which otherwise begins the path. Empty: Amazon's in s3.region",
         }),
         region: Type.String({ default: "us-east-1", minLength: 1, description: "region that requests are signed for" }),
         bucket: Type.String({ default: "", description: "bucket of the result files; it must exist" }),

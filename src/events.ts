@@ -23,6 +23,10 @@ export const EVENTS = {
   "store outcome unknown": "fatal",
   "effect failed": "error",
   "files swept": "info",
+  "file not uploaded": "error",
+  "bucket away": "warn",
+  "bucket refuses": "error",
+  "bucket back": "info",
   "control request": "info",
   "clock jumped": "warn",
 } as const satisfies Record<string, "debug" | "info" | "warn" | "error" | "fatal">;

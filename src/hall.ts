@@ -9,8 +9,9 @@ import { type Deed, type OutcomeOf, StoreFull, StoreUnknown } from "./deeds.ts";
 import { type EmbeddedSimulator, openEmbeddedSimulator } from "./embedded-simulator.ts";
 import type { Log } from "./events.ts";
 import { type Ask, type Figures, openFigures } from "./figures.ts";
-import { openLocalFiles } from "./files/local.ts";
+import { StorageAway } from "./files/port.ts";
 import { openSpool } from "./files/spool.ts";
+import { insistOnBucket, openKeptFiles } from "./kept-files.ts";
 import { type Market, openMarket } from "./market.ts";
 import { catalogueOf, dialectsOf, insistOnProviders, knownAccounts } from "./offer.ts";
 import { insistOnKey, withKeys } from "./provider-keys.ts";
@@ -83,6 +84,7 @@ export const openService = async (
   const { log, simulate, around = (store) => store } = more;
   const dialects = dialectsOf(settings);
   insistOnProviders(settings, dialects);
+  await insistOnBucket(settings);
   let catalogue = catalogueOf(settings, simulate);
   let current = settings;
   const mode = simulate ? "test" : "live";
@@ -104,6 +106,8 @@ export const openService = async (
     const ended = new Promise<number>((resolve) => {
       end = resolve;
     });
+    const kept = await openKeptFiles({ settings, clock, log, store });
+    undo.unshift(() => kept.stop());
     const crashLoop = openCrashLoop({
       clock,
       noted: () => store.recoveryNote(),
@@ -118,7 +122,7 @@ export const openService = async (
       clock,
       log,
       store,
-      files: await openLocalFiles(join(settings.data.dir, "files")),
+      files: kept.files,
       spool: await openSpool(join(settings.data.dir, "spool"), clock.nowMs),
       catalogue,
       dialects,
@@ -132,15 +136,16 @@ export const openService = async (
     log("service listening", { url, pid: process.pid });
     await crashLoop.begin();
     await rooms.recover();
+    kept.begin();
     const restored = await store.restored();
     const oldest = (await store.unfinished(0, 1))[0];
     if (restored && oldest && oldest.createdAtMs <= restored.atMs)
       log("restored backup", {
         reason: `taken ${new Date(restored.takenAtMs).toISOString()}: what was on its way then is confirmed with its provider before anything is sent`,
       });
-    // A full disk is told once by who met it; upkeep comes again by itself.
+    // A full disk, or a bucket that is away, is told once by who met it; upkeep comes again by itself.
     const failed = (fault: unknown) => {
-      if (fault instanceof StoreFull) return;
+      if (fault instanceof StoreFull || fault instanceof StorageAway) return;
       log("effect failed", { event: "upkeep", reason: fault instanceof Error ? fault.message : String(fault) });
     };
     crashLoop.recovered().catch((fault: unknown) => (fault instanceof StoreUnknown ? end(EXIT_UNKNOWN_OUTCOME) : failed(fault)));

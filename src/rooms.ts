@@ -140,6 +140,8 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
 
   /** A drain's answers and its attempts share one end. */
   let drainEndsAtMs = 0;
+  /** With files in a bucket a sweep may take longer than until the next one. */
+  let isSweeping = false;
   const { submit, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, lost } = engine;
   return {
     ...{ http, submit, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, lost },
@@ -147,10 +149,14 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
       if (baseUrl === "") baseUrl = url;
     },
     sweep: async () => {
+      if (isSweeping) return;
+      isSweeping = true;
       const count = await sweepFiles({
         expired: (limit) => store.expiredFiles(clock.nowMs(), limit),
         remove: (id) => files.remove(id),
         mark: async (seq) => (await post({ deed: "expire-files", seq, atMs: clock.nowMs() })).kind === "done",
+      }).finally(() => {
+        isSweeping = false;
       });
       if (count > 0) log("files swept", { count });
       await spool.sweep(SPOOL_KEPT_MS, async (id) => {

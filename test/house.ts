@@ -7,10 +7,10 @@ import type { Catalogue } from "../catalogue/load.ts";
 import { providerSetting } from "../src/config.ts";
 import { kindsOf } from "../src/embedded-simulator.ts";
 import type { EventFields, EventName, Log } from "../src/events.ts";
-import { openLocalFiles } from "../src/files/local.ts";
 import type { Files } from "../src/files/port.ts";
 import { openSpool } from "../src/files/spool.ts";
 import { hashApiKey, newApiKey, newId } from "../src/ids.ts";
+import { type KeptFiles, openKeptFiles } from "../src/kept-files.ts";
 import { joinRooms, type Rooms, type RoomsParts } from "../src/rooms.ts";
 import { readSettings } from "../src/settings.ts";
 import { openSimulator, type Simulator, type SimulatorOptions } from "../src/simulator/simulator.ts";
@@ -77,6 +77,8 @@ export type House = {
   clock: TestClock;
   simulator: Simulator;
   rooms: Rooms;
+  /** What waits on disk for the bucket. */
+  waiting: KeptFiles["waiting"];
   store: Store;
   tenant: Tenant;
   lines: { event: EventName; fields: EventFields }[];
@@ -145,13 +147,14 @@ export const openHouse = async (options: HouseOptions = {}): Promise<House> => {
   const kindOf = kindsOf(() => catalogue);
   const simulator = options.simulator ?? (await openSimulator({ clock, kindOf, ...options.simulate }));
   const host = new URL(simulator.url).host;
+  const dir = options.dir ?? mkdtempSync(join(tmpdir(), "house-"));
   const settings = readSettings({
     ...quiet,
     ...addressesOf(simulator, options.providers),
     GENROUTER_MEDIA__ALLOW: host,
+    GENROUTER_DATA__DIR: dir,
     ...options.env,
   });
-  const dir = options.dir ?? mkdtempSync(join(tmpdir(), "house-"));
   const path = options.dir ? join(dir, "genrouter.db") : ":memory:";
   const { around = (inner) => inner, aroundFiles = (inner) => inner, pragmas = {}, media } = options;
   const store = around(
@@ -159,9 +162,10 @@ export const openHouse = async (options: HouseOptions = {}): Promise<House> => {
       ? await openDirectory({ dir, mode: "test", pragmas })
       : await openHere({ path, mode: "test", nowMs: clock.nowMs(), pragmas }),
   );
-  const watched = watchFiles(await openLocalFiles(join(dir, "files")));
   const lines: House["lines"] = [];
   const log: Log = (event, fields = {}) => void lines.push({ event, fields });
+  const kept = await openKeptFiles({ settings, clock, log, store });
+  const watched = watchFiles(kept.files);
   const rooms = await joinRooms({
     settings,
     clock,
@@ -177,7 +181,10 @@ export const openHouse = async (options: HouseOptions = {}): Promise<House> => {
   });
   const { url } = await rooms.http.listen({ host: "127.0.0.1", port: 0 });
   rooms.listensAt(url);
-  if (!options.unrecovered) await rooms.recover();
+  if (!options.unrecovered) {
+    await rooms.recover();
+    kept.begin();
+  }
 
   const newTenant = async (credits = 100_000, scope: KeyScope = "generate"): Promise<Tenant> => {
     const atMs = clock.nowMs();
@@ -239,6 +246,7 @@ export const openHouse = async (options: HouseOptions = {}): Promise<House> => {
     if (isClosed) return;
     isClosed = true;
     await rooms.stop();
+    await kept.stop();
     if (!options.simulator) await simulator.stop();
     if (!options.clock) clock.stop();
     await store.close();
@@ -257,6 +265,7 @@ export const openHouse = async (options: HouseOptions = {}): Promise<House> => {
     clock,
     simulator,
     rooms,
+    waiting: kept.waiting,
     store,
     tenant,
     lines,

@@ -50,6 +50,7 @@ const HALL = [
   "src/offer.ts",
   "src/reload.ts",
   "src/readiness.ts",
+  "src/kept-files.ts",
   "src/embedded-simulator.ts",
   "src/main.ts",
 ];
@@ -146,6 +147,7 @@ test("a package lives in one room, and sockets open in few", () => {
   expect(usersOf(/from "mediabunny"/)).toEqual(["src/media", "src/simulator"]);
   // The client verbs of the command line, the simulator and the clients of the proof are ends of their own.
   expect(usersOf(/(?<![.\w])fetch\(/).filter((room) => !["src/cli", "src/simulator", "proof"].includes(room))).toEqual([
+    "src/files",
     "src/media",
     "src/providers",
   ]);

@@ -12,6 +12,7 @@ const ID = /^gen_[0-9a-z]{1,76}$/;
  * without bound, and what is kept at the same time is in the same one: a sync of it is then one for all.
  */
 const HOME_CHARS = "gen_".length + 5;
+const HOME = /^gen_[0-9a-z]{1,5}$/;
 /** Where file `n` of a generation stands below the directory of result files. */
 export const placeOf = (id: string, n: number): string => join(id.slice(0, HOME_CHARS), `${id}.${n}`);
 
@@ -48,6 +49,17 @@ const openSyncs = () => {
 
 type OpenFile = Awaited<ReturnType<typeof open>>;
 
+/** Result files on local disk, one by one: for what moves them elsewhere. */
+export interface LocalFiles extends Files {
+  pathOf(generationId: string, n: number): string;
+  /** Deletes one file; fine when it is not there. */
+  drop(generationId: string, n: number): Promise<void>;
+  /** The directories that files stand in, oldest first. */
+  homes(): Promise<string[]>;
+  /** The files in one of them. */
+  keptIn(home: string): Promise<{ id: string; n: number }[]>;
+}
+
 /** Systems take no more pieces in one call. */
 const PIECES_AT_ONCE = 1024;
 
@@ -74,7 +86,7 @@ const isMissing = (error: unknown) => error instanceof Error && "code" in error 
  * receiving is removed.
  * @throws StorageRefused when the directory cannot be made or read.
  */
-export const openLocalFiles = async (dir: string): Promise<Files> => {
+export const openLocalFiles = async (dir: string): Promise<LocalFiles> => {
   const aside = join(dir, ASIDE);
   await onDisk(async () => {
     await mkdir(aside, { recursive: true });
@@ -191,5 +203,22 @@ export const openLocalFiles = async (dir: string): Promise<Files> => {
         for (let n = count; n > 0; n -= 1) await rm(pathOf(id, n), { force: true });
         await leave(homeOf(id));
       }),
+    pathOf,
+    drop: (id, n) =>
+      onDisk(async () => {
+        if (!isName(id, n)) return;
+        await rm(pathOf(id, n), { force: true });
+        await leave(homeOf(id));
+      }),
+    homes: () => onDisk(async () => (await readdir(dir)).filter((name) => HOME.test(name)).sort()),
+    keptIn: (home) =>
+      onDisk(async () =>
+        (await readdir(join(dir, home)).catch((error: unknown) => (isMissing(error) ? [] : Promise.reject(error)))).flatMap(
+          (name) => {
+            const [, id = "", n = ""] = /^(gen_[0-9a-z]{1,76})\.([1-9][0-9]?)$/.exec(name) ?? [];
+            return id === "" ? [] : [{ id, n: Number(n) }];
+          },
+        ),
+      ),
   };
 };

@@ -11,11 +11,24 @@ export interface Incoming {
   discard(): Promise<void>;
 }
 
+/** How a file that is elsewhere is to be answered there. */
+export type LinkWords = {
+  method: "GET" | "HEAD";
+  mime: string;
+  /** As the `Content-Disposition` and `Cache-Control` headers have it. */
+  disposition: string;
+  cacheControl: string;
+  /** The link is needed until then only, ms since 1970. */
+  untilMs?: number;
+};
+
 /** Result files by generation and position. Every failure of the disk is thrown as `StorageRefused`. */
 export interface Files {
   receive(generationId: string, n: number): Promise<Incoming>;
   /** A blob that streams from disk, or undefined when the file is not there. */
   open(generationId: string, n: number): Promise<Blob | undefined>;
+  /** The short-lived address of a file that is not on disk. Absent where all files are. */
+  link?(generationId: string, n: number, words: LinkWords): string;
   /** Deletes every file of a generation; fine when there are none. */
   remove(generationId: string): Promise<void>;
 }
@@ -26,3 +39,6 @@ export const isSpooled = (url: string): boolean => url.startsWith(SPOOLED);
 
 /** Our own storage said no (disk full, for example): the result is not lost, it waits. */
 export class StorageRefused extends Error {}
+
+/** Where files are kept besides our disk cannot be asked now; it says so itself, once, and the same may be tried later. */
+export class StorageAway extends StorageRefused {}

@@ -15,6 +15,26 @@ export type ServeOptions = {
 /** Kinds that a browser only shows or plays; anything else is offered for saving. */
 const SHOWN = /^(image\/(png|jpeg|webp)|video\/mp4|audio\/(mpeg|wav))$/;
 
+/** A file never changes, so whoever may have it may keep it, but no shared cache may. */
+export const FILE_CACHE_CONTROL = "private, max-age=3600";
+
+const EXTENSIONS: Readonly<Record<string, string>> = {
+  "video/mp4": "mp4",
+  "image/png": "png",
+  "image/jpeg": "jpg",
+  "image/webp": "webp",
+  "audio/mpeg": "mp3",
+  "audio/wav": "wav",
+};
+
+/** The name that a result file is saved under. */
+export const fileName = (generationId: string, n: number, mime: string): string =>
+  `${generationId}-${n}.${EXTENSIONS[mime] ?? "bin"}`;
+
+/** The `Content-Disposition` of a result file. */
+export const dispositionOf = (mime: string, name: string): string =>
+  `${SHOWN.test(mime) ? "inline" : "attachment"}; filename="${name}"`;
+
 type Range = { start: number; end: number };
 
 /**
@@ -57,6 +77,18 @@ const opaque = (blob: Blob): ReadableStream<Uint8Array> => {
   );
 };
 
+/**
+ * Answers for a file that is elsewhere: 302 to there, or 304 to who has it. The address is short-lived and nobody may keep it: whoever
+ * comes again gets another one, or the file itself.
+ */
+export const serveElsewhere = (what: { location: string; sha256: string; request: Request }): Response => {
+  const etag = `"${what.sha256}"`;
+  const headers = { "Cache-Control": "private, no-store", "Referrer-Policy": "no-referrer" };
+  if (lists(what.request.headers.get("if-none-match"), etag))
+    return new Response(null, { status: 304, headers: { ...headers, ETag: etag } });
+  return new Response(null, { status: 302, headers: { ...headers, Location: what.location } });
+};
+
 /** Answers 200, 206, 304 or 416 to GET and HEAD. The body is streamed; a slow client costs no memory. */
 export const serveFile = ({ blob, mime, sha256, name, request, cacheControl }: ServeOptions): Response => {
   const etag = `"${sha256}"`;
@@ -70,7 +102,7 @@ export const serveFile = ({ blob, mime, sha256, name, request, cacheControl }: S
   if (lists(request.headers.get("if-none-match"), etag)) return new Response(null, { status: 304, headers });
   headers.set("Accept-Ranges", "bytes");
   headers.set("Content-Type", mime);
-  headers.set("Content-Disposition", `${SHOWN.test(mime) ? "inline" : "attachment"}; filename="${name}"`);
+  headers.set("Content-Disposition", dispositionOf(mime, name));
 
   if (request.method === "HEAD") {
     headers.set("Content-Length", String(blob.size));

@@ -1,6 +1,6 @@
 // Downloading a result with the key: GET /v1/generations/{id}/content (§4.3) and /content/{n} (§4.4).
 import type { Files } from "../files/port.ts";
-import { serveFile } from "../files/serve.ts";
+import { dispositionOf, FILE_CACHE_CONTROL, fileName, serveElsewhere, serveFile } from "../files/serve.ts";
 import { refuse } from "../refusal.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { GenerationRecord } from "../terms.ts";
@@ -11,18 +11,6 @@ import { findGeneration } from "./generations.ts";
 
 /** §8: position 1 is at /content, the others at /content/{n} with plain digits 2 to 99. */
 const POSITION = /^(?:[2-9]|[1-9][0-9])$/;
-
-/** A file never changes, so whoever may have it may keep it, but no shared cache may. */
-const CACHE_CONTROL = "private, max-age=3600";
-
-const EXTENSIONS: Readonly<Record<string, string>> = {
-  "video/mp4": "mp4",
-  "image/png": "png",
-  "image/jpeg": "jpg",
-  "image/webp": "webp",
-  "audio/mpeg": "mp3",
-  "audio/wav": "wav",
-};
 
 /** A range past the end is a no like any other: it has the error body of §2.3. */
 const noSuchPart = (response: Response): Response => {
@@ -35,7 +23,8 @@ const noSuchPart = (response: Response): Response => {
 export type Shelf = { files: Files; isOver: (record: GenerationRecord) => boolean };
 
 /**
- * Answers file `n` of a generation, whole or in part (Range, If-None-Match).
+ * Answers file `n` of a generation, whole or in part (Range, If-None-Match); one that is not on our disk, with where it is.
+ * @param untilMs when what opened this answer is over, where it ever is
  * @throws Refusal `not_ready` before success; `not_found` for failed ones, fewer files than n, and files past their retention.
  */
 export const answerFile = async (
@@ -44,6 +33,7 @@ export const answerFile = async (
   n: number,
   request: Request,
   requestId: string,
+  untilMs?: number,
 ): Promise<Response> => {
   if (record.status === "queued" || record.status === "running")
     return refuse("not_ready", `The generation is ${record.status}; its files are there once it has succeeded.`);
@@ -54,10 +44,17 @@ export const answerFile = async (
   const blob = await files.open(record.id, n);
   // Deleted, and not yet marked so.
   if (blob === undefined && isOver(record)) return refuse("not_found", "files expired");
-  // The record says that it is there and nothing has removed it: a fault of ours, not a no.
-  if (blob === undefined) throw new Error("a result file that should be kept is not there");
-  const name = `${record.id}-${n}.${EXTENSIONS[file.mime] ?? "bin"}`;
-  const response = serveFile({ blob, mime: file.mime, sha256: file.sha256, name, request, cacheControl: CACHE_CONTROL });
+  const { mime, sha256 } = file;
+  const name = fileName(record.id, n, mime);
+  if (blob === undefined) {
+    const method = request.method === "HEAD" ? "HEAD" : "GET";
+    const words = { method, mime, disposition: dispositionOf(mime, name), cacheControl: FILE_CACHE_CONTROL } as const;
+    const location = files.link?.(record.id, n, { ...words, ...(untilMs === undefined ? {} : { untilMs }) });
+    // The record says that it is there and nothing has removed it: a fault of ours, not a no.
+    if (location === undefined) throw new Error("a result file that should be kept is not there");
+    return signAnswer(serveElsewhere({ location, sha256, request }), requestId);
+  }
+  const response = serveFile({ blob, mime, sha256, name, request, cacheControl: FILE_CACHE_CONTROL });
   return signAnswer(response.status === 416 ? noSuchPart(response) : response, requestId);
 };
 

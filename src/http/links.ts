@@ -29,12 +29,13 @@ export const linkedFile =
     const seq = seqOfGenerationId(id);
     if (seq === undefined || !POSITION.test(n)) return refuse("not_found", "No file has this address.");
     const query = queryOf(request);
-    const verdict = links.check(id, Number(n), query.get("exp") ?? "", query.get("kid") ?? "", query.get("sig") ?? "");
+    const exp = query.get("exp") ?? "";
+    const verdict = links.check(id, Number(n), exp, query.get("kid") ?? "", query.get("sig") ?? "");
     if (verdict === "expired") return closed("This link has expired; poll the generation for a new one.");
     if (verdict === "bad") return closed("This link is not valid; poll the generation for one that is.");
     const record = await reads.generationBySeq(seq);
     if (record === undefined || record.id !== id) return refuse("not_found", "No file has this address.");
-    const response = await answerFile(shelf, record, Number(n), request, requestId);
+    const response = await answerFile(shelf, record, Number(n), request, requestId, Number(exp) * 1000);
     response.headers.set("cross-origin-resource-policy", "cross-origin");
     response.headers.set("referrer-policy", "no-referrer");
     return response;

@@ -1,0 +1,124 @@
+// Result files in a bucket: kept on disk first, moved by and by, answered from wherever they are, deleted in both places.
+import type { Clock } from "../../clock.ts";
+import type { GenerationRecord } from "../../terms.ts";
+import type { LocalFiles } from "../local.ts";
+import { type Files, StorageAway } from "../port.ts";
+import { dispositionOf, FILE_CACHE_CONTROL, fileName } from "../serve.ts";
+import { openBucket } from "./bucket.ts";
+import { BucketFault } from "./fault.ts";
+import { type Fate, openMover } from "./mover.ts";
+import type { BucketSettings } from "./place.ts";
+import { openStanding, type Tell } from "./standing.ts";
+
+export type BucketFilesOptions = {
+  settings: BucketSettings;
+  /** Whether what is on disk is moved; if not, the bucket only answers for what is in it already. */
+  moves: boolean;
+  local: LocalFiles;
+  clock: Clock;
+  /** A number in [0, 1). */
+  chance: () => number;
+  tell: Tell;
+  /** What is written down of a generation. */
+  recordOf: (id: string) => Promise<GenerationRecord | undefined>;
+  /** Seconds that a link is valid at most. */
+  linkS: number;
+};
+
+export type BucketFiles = {
+  files: Files;
+  /** Looks whether the bucket takes files, and takes up what a former process has left; nobody waits for it. */
+  begin(): void;
+  stop(): Promise<void>;
+  /** Files that wait on disk for the bucket, as far as they have been counted, and why they do. */
+  waiting(): { files: number; reason: string | null };
+};
+
+/** Written and deleted at a start: it shows that the access key may do both. */
+const TRIAL = "genrouter-start";
+/** A link that is handed out in the last moment of another one still opens. */
+const LEAST_LINK_S = 60;
+
+/** What becomes of a file, by what is written down of its generation. */
+const fateIn = (record: GenerationRecord | undefined, n: number): Fate => {
+  if (record === undefined) return { kind: "leave" };
+  if (record.status === "queued" || record.status === "running") return { kind: "wait" };
+  if (record.status === "failed" || record.filesExpiredAtMs !== null) return { kind: "remove" };
+  const file = record.output?.files.find((one) => one.n === n);
+  if (file === undefined) return { kind: "leave" };
+  const { mime, bytes, sha256 } = file;
+  const words = { mime, disposition: dispositionOf(mime, fileName(record.id, n, mime)), cacheControl: FILE_CACHE_CONTROL };
+  return { kind: "move", upload: { bytes, sha256, words } };
+};
+
+/** Opens it; nothing is asked of the bucket before `begin`. @throws BadPlace */
+export const openBucketFiles = (options: BucketFilesOptions): BucketFiles => {
+  const { local, clock, chance, tell, recordOf, linkS } = options;
+  const bucket = openBucket(options.settings, clock);
+  const ending = new AbortController();
+  const deleting = openStanding({ clock, chance, tell, consequence: "files past their retention stay in it for now" });
+  const moving = openStanding({ clock, chance, tell, consequence: "files stay on disk and are served from there" });
+  const mover = options.moves
+    ? openMover({ local, bucket, standing: moving, clock, tell, fateOf: async (id, n) => fateIn(await recordOf(id), n) })
+    : null;
+
+  const drop = async (name: string): Promise<void> => {
+    try {
+      await bucket.delete(name, ending.signal);
+      deleting.worked();
+    } catch (fault) {
+      if (fault instanceof BucketFault) deleting.failed(fault);
+      throw new StorageAway(fault instanceof BucketFault ? fault.message : "the service is stopping");
+    }
+  };
+  const tryIt = async (): Promise<void> => {
+    const name = `${options.settings.prefix}${TRIAL}`;
+    const bytes = new TextEncoder().encode("written and deleted at each start of genrouter\n");
+    const words = { mime: "text/plain", disposition: "inline", cacheControl: "no-store" };
+    try {
+      await bucket.put(name, bytes, new Bun.CryptoHasher("sha256").update(bytes).digest("hex"), words, ending.signal);
+      await bucket.head(name, ending.signal);
+    } catch (fault) {
+      if (fault instanceof BucketFault) moving.failed(fault);
+      return;
+    }
+    await drop(name).catch(() => undefined);
+  };
+
+  return {
+    files: {
+      receive: async (id, n) => {
+        const incoming = await local.receive(id, n);
+        if (mover === null) return incoming;
+        const keep = async () => {
+          await incoming.keep();
+          mover.kept(id, n);
+        };
+        return { ...incoming, keep };
+      },
+      open: async (id, n) => (mover?.isMoved(id, n) ? undefined : local.open(id, n)),
+      link: (id, n, { method, untilMs, ...words }) => {
+        const leftS = untilMs === undefined ? linkS : Math.floor((untilMs - clock.nowMs()) / 1000);
+        return bucket.link(method, bucket.nameOf(id, n), words, Math.min(linkS, Math.max(LEAST_LINK_S, leftS)));
+      },
+      remove: async (id) => {
+        await mover?.forget(id);
+        const record = await recordOf(id);
+        const files = record?.output?.files ?? [];
+        // What has been moved leaves gaps, where the other way of removing would stop.
+        for (const { n } of files) await local.drop(id, n);
+        await local.remove(id);
+        for (const { n } of files) await drop(bucket.nameOf(id, n));
+      },
+    },
+    begin: () => {
+      mover?.begin();
+      if (mover) void tryIt();
+    },
+    stop: async () => {
+      ending.abort();
+      await mover?.stop();
+    },
+    waiting: () => ({ files: mover?.waiting() ?? 0, reason: moving.fault()?.message ?? null }),
+  };
+};

@@ -1,0 +1,90 @@
+// Signs requests and links for S3-compatible services: AWS Signature Version 4, from our settings alone and by the machine's clock.
+
+export type SignerOptions = {
+  accessKey: string;
+  secretKey: string;
+  region: string;
+  /** The machine's time: a service refuses what was signed by a clock that is off by more than 15 minutes. */
+  wallMs: () => number;
+};
+
+/** Queries and headers by name; the names of headers in lower case. */
+export type Words = Readonly<Record<string, string>>;
+
+export interface Signer {
+  /**
+   * The headers that a request must have, those given among them.
+   * @param payloadSha256 hex, of the body: the service refuses other bytes.
+   */
+  sign(method: string, url: URL, headers: Words, payloadSha256: string): Record<string, string>;
+  /** An address that opens what the URL names for so many seconds, to whoever has it. */
+  link(method: "GET" | "HEAD", url: URL, query: Words, validS: number): string;
+}
+
+const ALGORITHM = "AWS4-HMAC-SHA256";
+
+/** Percent-encodes as the signature wants it: all but letters, digits and `-._~`. */
+export const encodeWord = (text: string): string =>
+  encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+
+/** A query in the order of its signature. */
+export const queryText = (query: Words): string =>
+  Object.entries(query)
+    .map(([name, value]) => [encodeWord(name), encodeWord(value)] as const)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, value]) => `${name}=${value}`)
+    .join("&");
+
+const sha256 = (text: string): string => new Bun.CryptoHasher("sha256").update(text).digest("hex");
+const hmac = (key: string | Buffer, text: string): Buffer => new Bun.CryptoHasher("sha256", key).update(text).digest();
+
+/** Makes the signer of one access key. The path and the query of what it signs must be encoded as `encodeWord` does it. */
+export const openSigner = ({ accessKey, secretKey, region, wallMs }: SignerOptions): Signer => {
+  // A key is good for one day: it is derived once for each.
+  let derived: { day: string; key: Buffer } = { day: "", key: Buffer.alloc(0) };
+  const keyOf = (day: string): Buffer => {
+    if (derived.day !== day) {
+      const parts = [day, region, "s3", "aws4_request"];
+      derived = { day, key: parts.reduce((key: string | Buffer, part) => hmac(key, part), `AWS4${secretKey}`) as Buffer };
+    }
+    return derived.key;
+  };
+  const now = () => {
+    const time = `${new Date(wallMs()).toISOString().slice(0, 19).replace(/[-:]/g, "")}Z`;
+    const day = time.slice(0, 8);
+    return { time, day, scope: `${day}/${region}/s3/aws4_request` };
+  };
+  type Moment = ReturnType<typeof now>;
+  const signature = ({ time, day, scope }: Moment, method: string, url: URL, query: string, headers: Words, payload: string) => {
+    const names = Object.keys(headers).sort();
+    const lines = names.map((name) => `${name}:${headers[name]?.trim().replace(/ +/g, " ")}\n`).join("");
+    const request = [method, url.pathname, query, lines, names.join(";"), payload].join("\n");
+    return hmac(keyOf(day), [ALGORITHM, time, scope, sha256(request)].join("\n")).toString("hex");
+  };
+
+  return {
+    sign: (method, url, headers, payloadSha256) => {
+      const moment = now();
+      const all = { ...headers, host: url.host, "x-amz-content-sha256": payloadSha256, "x-amz-date": moment.time };
+      const made = signature(moment, method, url, url.search.slice(1), all, payloadSha256);
+      const names = Object.keys(all).sort().join(";");
+      return {
+        ...all,
+        authorization: `${ALGORITHM} Credential=${accessKey}/${moment.scope}, SignedHeaders=${names}, Signature=${made}`,
+      };
+    },
+    link: (method, url, query, validS) => {
+      const moment = now();
+      const text = queryText({
+        ...query,
+        "X-Amz-Algorithm": ALGORITHM,
+        "X-Amz-Credential": `${accessKey}/${moment.scope}`,
+        "X-Amz-Date": moment.time,
+        "X-Amz-Expires": String(validS),
+        "X-Amz-SignedHeaders": "host",
+      });
+      const made = signature(moment, method, url, text, { host: url.host }, "UNSIGNED-PAYLOAD");
+      return `${url.origin}${url.pathname}?${text}&X-Amz-Signature=${made}`;
+    },
+  };
+};

@@ -1,0 +1,61 @@
+// How it stands with the bucket: away or not, told once each time it changes, and when it is to be asked again.
+import type { Clock } from "../../clock.ts";
+import type { BucketFault } from "./fault.ts";
+
+/** How the service hears of it; the words of its events, without any address. */
+export type Tell = (
+  event: "bucket away" | "bucket refuses" | "bucket back" | "file not uploaded",
+  fields: { error_code?: string; reason?: string; generation_id?: string; count?: number },
+) => void;
+
+export interface Standing {
+  /** Something failed in a way that the next file would, too. */
+  failed(fault: BucketFault): void;
+  /** Something worked. */
+  worked(): void;
+  /** The fault that keeps everything waiting; null while it works. */
+  fault(): BucketFault | null;
+  /** From when on it may be asked; in the past while it works. */
+  againAtMs(): number;
+}
+
+/** First pause and longest, ms: somebody who is away comes back by himself, a no is taken back by a person. */
+const PAUSES = { away: [1_000, 30_000], refused: [30_000, 300_000], object: [1_000, 30_000] } as const;
+
+export type StandingOptions = {
+  clock: Pick<Clock, "nowMs">;
+  /** A number in [0, 1). */
+  chance: () => number;
+  tell: Tell;
+  /** What it means that the bucket cannot be had, the second half of a sentence. */
+  consequence: string;
+};
+
+export const openStanding = ({ clock, chance, tell, consequence }: StandingOptions): Standing => {
+  let fault: BucketFault | null = null;
+  let times = 0;
+  let againAtMs = 0;
+  return {
+    failed: (next) => {
+      // Several that were under way fail of one and the same: it counts once.
+      const isNews = fault?.code !== next.code;
+      if (!isNews && clock.nowMs() < againAtMs) return;
+      times = fault?.kind === next.kind ? times + 1 : 1;
+      fault = next;
+      const [first, longest] = PAUSES[next.kind];
+      againAtMs = clock.nowMs() + Math.min(longest, first * 2 ** Math.min(times - 1, 20)) * (0.5 + chance() / 2);
+      if (!isNews) return;
+      const event = next.kind === "refused" ? "bucket refuses" : "bucket away";
+      tell(event, { error_code: next.code, reason: `${next.message}; ${consequence}` });
+    },
+    worked: () => {
+      if (fault === null) return;
+      fault = null;
+      times = 0;
+      againAtMs = 0;
+      tell("bucket back", {});
+    },
+    fault: () => fault,
+    againAtMs: () => againAtMs,
+  };
+};

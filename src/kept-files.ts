@@ -1,0 +1,107 @@
+// Opens the result files where the settings have them: on local disk, or there first and then in a bucket.
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Clock } from "./clock.ts";
+import { BadSetting, type Settings } from "./config.ts";
+import type { Log } from "./events.ts";
+import { openLocalFiles } from "./files/local.ts";
+import type { Files } from "./files/port.ts";
+import { seqOfGenerationId } from "./ids.ts";
+import type { StoreReads } from "./store/store.ts";
+
+export type KeptFiles = {
+  files: Files;
+  /** Takes up what a former process has left; nobody waits for it. */
+  begin: () => void;
+  stop: () => Promise<void>;
+  /** Files that wait on disk for the bucket, and why they do; null where no bucket is used. */
+  waiting: () => { files: number; reason: string | null } | null;
+};
+
+type KeptFilesParts = {
+  settings: Settings;
+  clock: Clock;
+  log: Log;
+  store: Pick<StoreReads, "generationBySeq">;
+  chance?: () => number;
+};
+
+/** Beside the files: which bucket holds some of them. Without it a start under other settings would not find them. */
+const MARK = "bucket.json";
+type Mark = { endpoint: string; bucket: string; prefix: string };
+const filesIn = (settings: Settings): string => join(settings.data.dir, "files");
+const markOf = ({ s3: { endpoint, bucket, prefix } }: Settings): Mark => ({ endpoint, bucket, prefix });
+
+/** The bucket is used where files go there, and where files of before are in it. */
+const usesBucket = ({ files, s3 }: Settings): boolean => files.store === "s3" || s3.bucket !== "";
+
+const readMark = (path: string): Mark | undefined => {
+  if (!existsSync(path)) return undefined;
+  try {
+    return JSON.parse(readFileSync(path, "utf8")) as Mark;
+  } catch {
+    throw new BadSetting(
+      `${path} cannot be read; it names the bucket that result files are in: restore it, or delete it if none are`,
+    );
+  }
+};
+
+/**
+ * Judges the settings of files, without a look at the bucket.
+ * @throws BadSetting for settings that name no bucket, or another one than the one that has files of this directory.
+ */
+export const insistOnBucket = async (settings: Settings): Promise<void> => {
+  const path = join(filesIn(settings), MARK);
+  const mark = readMark(path);
+  if (usesBucket(settings)) {
+    const { BadPlace, placeOf } = await import("./files/s3/place.ts");
+    try {
+      placeOf(settings.s3);
+    } catch (fault) {
+      throw fault instanceof BadPlace ? new BadSetting(fault.message) : fault;
+    }
+  }
+  if (mark === undefined) return;
+  const own = markOf(settings);
+  if (usesBucket(settings) && JSON.stringify({ ...own, ...mark }) === JSON.stringify(own)) return;
+  const place = `bucket ${JSON.stringify(mark.bucket)}${mark.endpoint ? ` at ${mark.endpoint}` : ""}, prefix ${JSON.stringify(mark.prefix)}`;
+  throw new BadSetting(
+    `result files of this data directory are in ${place}: keep the settings GENROUTER_S3__… as they were (GENROUTER_FILES__STORE may be local), or delete ${path} once none of them is needed there`,
+  );
+};
+
+/** @throws BadSetting as `insistOnBucket`, StorageRefused when the directory cannot be used. */
+export const openKeptFiles = async ({
+  settings,
+  clock,
+  log,
+  store,
+  chance = Math.random,
+}: KeptFilesParts): Promise<KeptFiles> => {
+  const dir = filesIn(settings);
+  const local = await openLocalFiles(dir);
+  if (!usesBucket(settings)) return { files: local, begin: () => undefined, stop: () => Promise.resolve(), waiting: () => null };
+  await insistOnBucket(settings);
+  const moves = settings.files.store === "s3";
+  if (moves) {
+    const path = join(dir, MARK);
+    writeFileSync(`${path}.part`, `${JSON.stringify(markOf(settings))}\n`, { mode: 0o600, flush: true });
+    renameSync(`${path}.part`, path);
+  }
+  // Nothing of it is loaded where files are on local disk alone.
+  const { openBucketFiles } = await import("./files/s3/files.ts");
+  return openBucketFiles({
+    settings: settings.s3,
+    moves,
+    local,
+    clock,
+    chance,
+    tell: log,
+    recordOf: async (id) => {
+      const seq = seqOfGenerationId(id);
+      const record = seq === undefined ? undefined : await store.generationBySeq(seq);
+      return record?.id === id ? record : undefined;
+    },
+    linkS: settings.limits.link_s,
+  });
+};
