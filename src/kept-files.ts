@@ -78,10 +78,10 @@ export const openKeptFiles = async ({
   store,
   chance = Math.random,
 }: KeptFilesParts): Promise<KeptFiles> => {
+  await insistOnBucket(settings);
   const dir = filesIn(settings);
   const local = await openLocalFiles(dir);
   if (!usesBucket(settings)) return { files: local, begin: () => undefined, stop: () => Promise.resolve(), waiting: () => null };
-  await insistOnBucket(settings);
   const moves = settings.files.store === "s3";
   if (moves) {
     const path = join(dir, MARK);

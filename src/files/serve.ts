@@ -85,7 +85,7 @@ export const serveElsewhere = (what: { location: string; sha256: string; request
   const etag = `"${what.sha256}"`;
   const headers = { "Cache-Control": "private, no-store", "Referrer-Policy": "no-referrer" };
   if (lists(what.request.headers.get("if-none-match"), etag))
-    return new Response(null, { status: 304, headers: { ...headers, ETag: etag } });
+    return new Response(null, { status: 304, headers: { ...headers, "Cache-Control": FILE_CACHE_CONTROL, ETag: etag } });
   return new Response(null, { status: 302, headers: { ...headers, Location: what.location } });
 };
 

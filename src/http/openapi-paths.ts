@@ -105,9 +105,12 @@ const file = (more: string[], ...list: No[]): JsonObject => {
     ),
   };
 };
-const redirect = {
-  "302": { description: "The file is at a short-lived address; follow it.", headers: headers("Cache-Control", "Location") },
-};
+const redirect = (...more: string[]) => ({
+  "302": {
+    description: "The file is at a short-lived address, which needs no key: follow it without one.",
+    headers: headers("Cache-Control", "Location", "Referrer-Policy", ...more),
+  },
+});
 
 /** Every path of the service. */
 export const openApiPaths = (): JsonObject => ({
@@ -179,7 +182,7 @@ export const openApiPaths = (): JsonObject => ({
       tags: ["files"],
       ...keyed,
       parameters: withRequestId("Id", "Range", "IfNoneMatch"),
-      responses: { ...file([], ...KEYED, "not_found", "not_ready"), ...redirect },
+      responses: { ...file([], ...KEYED, "not_found", "not_ready"), ...redirect() },
     },
   },
   "/v1/generations/{id}/content/{n}": {
@@ -189,7 +192,7 @@ export const openApiPaths = (): JsonObject => ({
       tags: ["files"],
       ...keyed,
       parameters: withRequestId("Id", "Position", "Range", "IfNoneMatch"),
-      responses: { ...file([], ...KEYED, "not_found", "not_ready"), ...redirect },
+      responses: { ...file([], ...KEYED, "not_found", "not_ready"), ...redirect() },
     },
   },
   "/v1/models": {
@@ -224,13 +227,16 @@ export const openApiPaths = (): JsonObject => ({
       ...open,
       ...EXTENSION,
       parameters: withRequestId("Id", "FilePosition", "LinkExpiry", "LinkKeyId", "LinkSignature", "Range", "IfNoneMatch"),
-      responses: file(
-        ["Cross-Origin-Resource-Policy"],
-        { code: "not_found", status: 403, when: "The link has expired or was altered; poll the generation for a new one." },
-        { code: "not_found", status: 404, when: "No file has this address, or it is past its retention." },
-        "restarting",
-        ...OPEN,
-      ),
+      responses: {
+        ...file(
+          ["Cross-Origin-Resource-Policy"],
+          { code: "not_found", status: 403, when: "The link has expired or was altered; poll the generation for a new one." },
+          { code: "not_found", status: 404, when: "No file has this address, or it is past its retention." },
+          "restarting",
+          ...OPEN,
+        ),
+        ...redirect("Cross-Origin-Resource-Policy"),
+      },
     },
   },
   "/openapi.json": {
