@@ -36,6 +36,7 @@ export type BucketFiles = {
 
 /** Written and deleted at a start: it shows that the access key may do both. */
 const TRIAL = "genrouter-start";
+const LEAST_TRIAL_PAUSE_MS = 1_000;
 /** A link that is handed out in the last moment of another one still opens. */
 const LEAST_LINK_S = 60;
 
@@ -71,6 +72,7 @@ export const openBucketFiles = (options: BucketFilesOptions): BucketFiles => {
       throw new StorageAway(fault instanceof BucketFault ? fault.message : "the service is stopping");
     }
   };
+  let takeBackTrial = () => {};
   const tryIt = async (): Promise<void> => {
     const name = `${options.settings.prefix}${TRIAL}`;
     const bytes = new TextEncoder().encode("written and deleted at each start of genrouter\n");
@@ -79,9 +81,12 @@ export const openBucketFiles = (options: BucketFilesOptions): BucketFiles => {
       await bucket.put(name, bytes, new Bun.CryptoHasher("sha256").update(bytes).digest("hex"), words, ending.signal);
       await bucket.head(name, ending.signal);
     } catch (fault) {
-      if (fault instanceof BucketFault) moving.failed(fault);
+      if (!(fault instanceof BucketFault)) return;
+      moving.failed(fault);
+      takeBackTrial = clock.after(Math.max(LEAST_TRIAL_PAUSE_MS, moving.againAtMs() - clock.nowMs()), () => void tryIt());
       return;
     }
+    moving.worked();
     await drop(name).catch(() => undefined);
   };
 
@@ -117,6 +122,7 @@ export const openBucketFiles = (options: BucketFilesOptions): BucketFiles => {
     },
     stop: async () => {
       ending.abort();
+      takeBackTrial();
       await mover?.stop();
     },
     waiting: () => ({ files: mover?.waiting() ?? 0, reason: moving.fault()?.message ?? null }),

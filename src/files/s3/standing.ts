@@ -35,25 +35,27 @@ export const openStanding = ({ clock, chance, tell, consequence }: StandingOptio
   let fault: BucketFault | null = null;
   let times = 0;
   let againAtMs = 0;
+  let told: BucketFault["kind"] | null = null;
   return {
     failed: (next) => {
       // Several that were under way fail of one and the same: it counts once.
-      const isNews = fault?.code !== next.code;
-      if (!isNews && clock.nowMs() < againAtMs) return;
+      if (fault?.kind === next.kind && clock.nowMs() < againAtMs) return;
       times = fault?.kind === next.kind ? times + 1 : 1;
       fault = next;
       const [first, longest] = PAUSES[next.kind];
       againAtMs = clock.nowMs() + Math.min(longest, first * 2 ** Math.min(times - 1, 20)) * (0.5 + chance() / 2);
-      if (!isNews) return;
+      // One failure of a service is no news; a no is.
+      if (told === next.kind || (next.kind !== "refused" && times < 2)) return;
+      told = next.kind;
       const event = next.kind === "refused" ? "bucket refuses" : "bucket away";
       tell(event, { error_code: next.code, reason: `${next.message}; ${consequence}` });
     },
     worked: () => {
-      if (fault === null) return;
       fault = null;
       times = 0;
       againAtMs = 0;
-      tell("bucket back", {});
+      if (told !== null) tell("bucket back", {});
+      told = null;
     },
     fault: () => fault,
     againAtMs: () => againAtMs,

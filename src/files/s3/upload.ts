@@ -127,5 +127,5 @@ export const uploadFile = async (bucket: Bucket, what: Upload, options: UploadOp
   const there = await bucket.head(what.name, signal);
   // Some services do not keep the hash with the object; each has checked it on the way in.
   if (!isTheSame(there && { ...there, sha256: there.sha256 ?? what.sha256 }, what))
-    throw new BucketFault("object", "not_there", "the bucket took the file and does not show it");
+    throw new BucketFault("away", "not_there", "the bucket took the file and does not show it");
 };

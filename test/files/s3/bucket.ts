@@ -83,7 +83,8 @@ export const openTestBucket = async (nowMs: () => number, base = ""): Promise<Te
     const parts = named.map(([, n, etag]) => ({ part: upload.parts.get(Number(n)), etag: etag?.replaceAll("&quot;", '"') }));
     if (parts.length === 0 || parts.some(({ part, etag }) => !part || `"${md5(part.bytes)}"` !== etag))
       return refuse(to, 400, "InvalidPart");
-    if (parts.slice(0, -1).some(({ part }) => (part?.bytes.length ?? 0) < 5 * 1024 * 1024)) return refuse(to, 400, "EntityTooSmall");
+    if (parts.slice(0, -1).some(({ part }) => (part?.bytes.length ?? 0) < 5 * 1024 * 1024))
+      return refuse(to, 400, "EntityTooSmall");
     objects.set(asked.key, { bytes: Buffer.concat(parts.flatMap(({ part }) => part?.bytes ?? [])), headers: upload.headers });
     uploads.delete(id);
     return answer(to, 200, {}, xml("CompleteMultipartUploadResult", `<Key>${escaped(asked.key)}</Key>`));
@@ -94,7 +95,9 @@ export const openTestBucket = async (nowMs: () => number, base = ""): Promise<Te
     const id = query.get("uploadId");
     if (key === "" && method === "GET" && query.has("uploads")) {
       const all = [...uploads].filter(([, each]) => each.key.startsWith(query.get("prefix") ?? ""));
-      const list = all.map(([one, each]) => `<Upload><Key>${escaped(each.key)}</Key><UploadId>${escaped(one)}</UploadId></Upload>`);
+      const list = all.map(
+        ([one, each]) => `<Upload><Key>${escaped(each.key)}</Key><UploadId>${escaped(one)}</UploadId></Upload>`,
+      );
       return answer(to, 200, {}, xml("ListMultipartUploadsResult", list.join("")));
     }
     if (key === "") return refuse(to, 405, "MethodNotAllowed");

@@ -4,8 +4,8 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { placeOf } from "../../../src/files/local.ts";
-import { testClock } from "../../clock.ts";
 import { openApiHouse } from "../../api/house.ts";
+import { testClock } from "../../clock.ts";
 import type { Answered, House, HouseOptions, Shown } from "../../house.ts";
 import { openTestBucket, type TestBucket } from "./bucket.ts";
 
@@ -39,7 +39,8 @@ const follow = async (answered: Answered, init: RequestInit = {}) => {
   expect(answered.status).toBe(302);
   return fetch(answered.headers.get("location") ?? "", init);
 };
-const picture = async (house: House): Promise<Shown> => house.until((await house.submit("sim-image-1", { prompt: "a robot" })).id);
+const picture = async (house: House): Promise<Shown> =>
+  house.until((await house.submit("sim-image-1", { prompt: "a robot" })).id);
 const gone = (house: House, id: string) =>
   house.eventually(() => !isLocal(id) && !isLocal(id, 2) && house.waiting()?.files === 0, "the move");
 
@@ -53,6 +54,10 @@ describe("a result that has been moved", () => {
     const record = await house.store.findGeneration(id);
     const files = record?.output?.files ?? [];
     expect(files).toHaveLength(output?.urls.length ?? 0);
+    await house.eventually(
+      () => ![...bucket.objects.keys()].some((key) => key.endsWith("genrouter-start")),
+      "the end of the trial",
+    );
     expect([...bucket.objects.keys()].sort()).toEqual(files.map(({ n }) => `kunden/Küche (a)/${id}/${n}`));
     for (const { n, sha256, mime } of files) {
       const kept = bucket.objects.get(`kunden/Küche (a)/${id}/${n}`);
@@ -176,7 +181,12 @@ test("a start under settings that would not find what is in the bucket is refuse
       { GENROUTER_FILES__STORE: "local", GENROUTER_S3__BUCKET: "" },
       { GENROUTER_S3__PREFIX: "other/" },
       { GENROUTER_S3__BUCKET: "other" },
-    ].map((env) => open(env).then(() => "opened", (fault: Error) => `${fault.name} ${fault.message}`)),
+    ].map((env) =>
+      open(env).then(
+        () => "opened",
+        (fault: Error) => `${fault.name} ${fault.message}`,
+      ),
+    ),
   );
   for (const fault of faults) {
     expect(fault).toContain('result files of this data directory are in bucket "results"');

@@ -14,7 +14,14 @@ const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
 const EMPTY = sha256("");
 
 /** "Examples: Signature Calculations in AWS Signature Version 4", Amazon S3 API reference. */
-const PUBLISHED: [name: string, method: string, target: string, headers: Record<string, string>, body: string, signature: string][] = [
+const PUBLISHED: [
+  name: string,
+  method: string,
+  target: string,
+  headers: Record<string, string>,
+  body: string,
+  signature: string,
+][] = [
   [
     "GET of a range",
     "GET",

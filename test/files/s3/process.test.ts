@@ -1,0 +1,125 @@
+// The real process with a bucket: killed in the middle of an upload, started without the bucket, and deaf to stray variables.
+import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { type Child, FROM_SOURCES, freePort, start, until } from "../../../proof/crash/processes.ts";
+import { placeOf } from "../../../src/files/local.ts";
+import { runHere } from "../../cli/captured.ts";
+import { dropDirs, freshDir } from "../../cli/fresh-dir.ts";
+import { openTestBucket, type TestBucket } from "./bucket.ts";
+
+let bucket: TestBucket;
+const children: Child[] = [];
+beforeEach(async () => {
+  bucket = await openTestBucket(Date.now);
+});
+afterEach(async () => {
+  for (const child of children.splice(0)) {
+    child.kill("SIGKILL");
+    await child.ended;
+  }
+  await bucket.close();
+});
+afterAll(dropDirs);
+
+/** What other programs of the machine may have set: each would send the service elsewhere, or with other credentials. */
+const STRAY = {
+  AWS_ACCESS_KEY_ID: "STRAY",
+  AWS_SECRET_ACCESS_KEY: "STRAY",
+  AWS_SESSION_TOKEN: "STRAY",
+  AWS_REGION: "xx-stray-1",
+  AWS_ENDPOINT: "http://127.0.0.1:9",
+  S3_ACCESS_KEY_ID: "STRAY",
+  S3_ENDPOINT: "http://127.0.0.1:9",
+  S3_BUCKET: "stray",
+  HTTP_PROXY: "http://127.0.0.1:9",
+  http_proxy: "http://127.0.0.1:9",
+};
+
+const serve = async (dir: string, env: Record<string, string> = {}) => {
+  const port = await freePort();
+  const words = [...FROM_SOURCES, "serve", "--simulate", "--port", String(port), "--data", dir];
+  const child = start(words, { GENROUTER_SIMULATOR__SPEED: "50", ...bucket.settings, ...STRAY, ...env });
+  children.push(child);
+  const [, key = ""] = await child.hears(/^key (\S+)$/m);
+  return { child, key, url: `http://127.0.0.1:${port}` };
+};
+type Served = Awaited<ReturnType<typeof serve>>;
+const generate = async ({ url, key }: Served): Promise<string> => {
+  const { exit, out, err } = await runHere(["generate", "sim-image-1", "--prompt", "x", "--no-wait", "--url", url, "--key", key]);
+  expect([exit as number, err]).toEqual([0, expect.any(String)]);
+  return out.trim();
+};
+const ask = ({ url, key }: Served, path: string) =>
+  fetch(`${url}${path}`, { headers: { authorization: `Bearer ${key}` }, redirect: "manual" });
+const isLocal = (dir: string, id: string) => existsSync(join(dir, "files", placeOf(id, 1)));
+
+test("kill -9 in the middle of an upload, then a start: the result arrives, and is downloaded by the command as before", async () => {
+  const dir = freshDir();
+  bucket.fail = ({ method, key }) => (method === "PUT" && key.startsWith("gen_") ? "hang" : undefined);
+  const first = await serve(dir);
+  const id = await generate(first);
+  await until("the upload", () => bucket.seen.some(({ method, key }) => method === "PUT" && key === `${id}/1`));
+  const bytes = await (await ask(first, `/v1/generations/${id}/content`)).bytes();
+  first.child.kill("SIGKILL");
+  await first.child.ended;
+  expect([bucket.objects.has(`${id}/1`), isLocal(dir, id)]).toEqual([false, true]);
+  bucket.fail = () => undefined;
+  const next = await serve(dir);
+  await until("the object", () => bucket.objects.get(`${id}/1`)?.bytes.equals(bytes));
+  await until("the link", async () => (await ask(next, `/v1/generations/${id}/content`)).status === 302);
+  const saved = join(freshDir(), "robot.png");
+  const { exit } = await runHere(["download", id, "-o", saved, "--url", next.url, "--key", next.key]);
+  expect([exit as number, Bun.SHA256.hash(await Bun.file(saved).bytes(), "hex")]).toEqual([0, Bun.SHA256.hash(bytes, "hex")]);
+  expect(bucket.seen.filter(({ refused }) => refused !== undefined)).toEqual([]);
+  next.child.kill("SIGTERM");
+  expect((await next.child.ended).code).toBe(0);
+  for (const { child } of [first, next]) expect(child.said()).not.toMatch(/s3cr3t|STRAY|Signature=/);
+}, 120_000);
+
+test("a start without the bucket is told once, and the service is ready and works", async () => {
+  await bucket.away();
+  const dir = freshDir();
+  const served = await serve(dir);
+  await served.child.hears(/"msg":"bucket away"|bucket away/);
+  expect((await ask(served, "/readyz")).status).toBe(200);
+  const id = await generate(served);
+  await until("the result", async () => (await ask(served, `/v1/generations/${id}/content`)).status === 200);
+  await bucket.back();
+  await until("the object", () => bucket.objects.has(`${id}/1`));
+  expect(served.child.said()).not.toContain("s3cr3t");
+  // Its trial at the start was never written: the first real file told that it is back.
+  await served.child.hears(/bucket back/);
+}, 120_000);
+
+test.each<[string, Record<string, string>, RegExp]>([
+  ["no bucket", { GENROUTER_S3__BUCKET: "" }, /^error: GENROUTER_S3__BUCKET is missing; /],
+  ["no access key", { GENROUTER_S3__ACCESS_KEY: "" }, /^error: GENROUTER_S3__ACCESS_KEY is missing; /],
+  ["no secret", { GENROUTER_S3__SECRET_KEY: "" }, /^error: GENROUTER_S3__SECRET_KEY is missing; /],
+  [
+    "an endpoint that is no address",
+    { GENROUTER_S3__ENDPOINT: "http://[" },
+    /^error: GENROUTER_S3__ENDPOINT: that is not an address/,
+  ],
+  [
+    "an endpoint with a password",
+    { GENROUTER_S3__ENDPOINT: "https://u:s3cr3t@x" },
+    /^error: GENROUTER_S3__ENDPOINT: give an http/,
+  ],
+  ["an endpoint with a query", { GENROUTER_S3__ENDPOINT: "https://x/?a=s3cr3t" }, /^error: GENROUTER_S3__ENDPOINT: give an http/],
+  ["a bucket with a slash", { GENROUTER_S3__BUCKET: "a/b" }, /^error: GENROUTER_S3__BUCKET: /],
+  ["a region that is none", { GENROUTER_S3__REGION: "eu west" }, /^error: GENROUTER_S3__REGION: /],
+  ["a way up in the prefix", { GENROUTER_S3__PREFIX: "a/../b" }, /^error: GENROUTER_S3__PREFIX: /],
+  ["a line break in the secret", { GENROUTER_S3__SECRET_KEY: "s3cr3t\n" }, /^error: GENROUTER_S3__SECRET_KEY: /],
+  ["a secret with a branch", { GENROUTER_S3__SECRET_KEY__X: "s3cr3t" }, /^error: GENROUTER_S3__SECRET_KEY/],
+])("a start with %s ends with one line, and leaves nothing behind", async (_name, env, line) => {
+  const dir = freshDir();
+  const { GENROUTER_S3__SECRET_KEY: secret = "", ...others } = bucket.settings;
+  const branch = Object.keys(env).some((name) => name.endsWith("__X")) ? {} : { GENROUTER_S3__SECRET_KEY: secret };
+  const { exit, err } = await runHere(["serve", "--simulate", "--port", "0", "--data", dir], { ...others, ...branch, ...env });
+  expect(exit as number).toBe(2);
+  expect(err).toMatch(line);
+  expect(err.trimEnd()).not.toContain("\n");
+  expect(err).not.toContain("s3cr3t");
+  expect(existsSync(join(dir, "genrouter.db"))).toBe(false);
+});
