@@ -1,0 +1,120 @@
+// The same over somebody else's server of S3: small files and large ones in parts, links and ranges, a restart, and the end of retention.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Child, freePort, start } from "../../../proof/crash/processes.ts";
+import { systemClock } from "../../../src/clock.ts";
+import { openLocalFiles, placeOf } from "../../../src/files/local.ts";
+import { openBucketFiles } from "../../../src/files/s3/files.ts";
+import { generationId, newGenerationSeq } from "../../../src/ids.ts";
+import type { GenerationRecord } from "../../../src/terms.ts";
+
+/** It is a program for Node. */
+const SERVER = `
+const S3rver = require("s3rver");
+const [port, directory] = process.argv.slice(1);
+new S3rver({ port: Number(port), directory, silent: true, configureBuckets: [{ name: "results" }] })
+  .run().then(() => console.log("listening"));`;
+
+let dir = "";
+let server: Child;
+let endpoint = "";
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), "s3rver-"));
+  mkdirSync(join(dir, "objects"));
+  const port = await freePort();
+  endpoint = `http://127.0.0.1:${port}`;
+  server = start(["node", "-e", SERVER, String(port), join(dir, "objects")]);
+  await server.hears(/listening/);
+});
+afterAll(async () => {
+  server.kill("SIGKILL");
+  await server.ended;
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const WORDS = { mime: "video/mp4", disposition: 'inline; filename="a.mp4"', cacheControl: "private, max-age=3600" };
+const records = new Map<string, GenerationRecord>();
+const open = async () => {
+  const local = await openLocalFiles(join(dir, "files"));
+  const clock = systemClock();
+  const lines: string[] = [];
+  const kept = openBucketFiles({
+    settings: {
+      endpoint,
+      region: "us-east-1",
+      bucket: "results",
+      prefix: "Küche 1/",
+      access_key: "S3RVER",
+      secret_key: "S3RVER",
+    },
+    moves: true,
+    local,
+    // The grace of a local copy is not waited for.
+    clock: { ...clock, after: (ms, then) => clock.after(ms === 30_000 ? 0 : ms, then) },
+    chance: () => 0.5,
+    tell: (event, { reason = "" }) => void lines.push(`${event}: ${reason}`),
+    recordOf: async (id) => records.get(id),
+    linkS: 600,
+  });
+  const keep = async (...all: Buffer[]): Promise<string> => {
+    const seq = newGenerationSeq(Date.now());
+    const id = generationId(seq);
+    const files = all.map((bytes, at) => ({
+      n: at + 1,
+      sha256: Bun.SHA256.hash(bytes, "hex"),
+      bytes: bytes.length,
+      mime: "video/mp4",
+    }));
+    const output = { kind: "video", files };
+    records.set(id, { seq, id, status: "succeeded", output, filesExpiredAtMs: null } as unknown as GenerationRecord);
+    for (const [at, bytes] of all.entries()) {
+      const incoming = await kept.files.receive(id, at + 1);
+      await incoming.write(bytes);
+      await incoming.keep();
+    }
+    return id;
+  };
+  const moved = async (id: string, n = 1) => {
+    for (const endMono = performance.now() + 20_000; existsSync(join(dir, "files", placeOf(id, n))); await Bun.sleep(5))
+      if (performance.now() > endMono) throw new Error(`${id} was not moved: ${lines.join("; ")}`);
+  };
+  const link = (id: string, n = 1, method: "GET" | "HEAD" = "GET") => kept.files.link?.(id, n, { method, ...WORDS }) ?? "";
+  return { ...kept, keep, moved, link, lines };
+};
+
+test("a small file and one in three parts arrive byte for byte, and are read by link, whole and in part", async () => {
+  const store = await open();
+  store.begin();
+  const [small, large] = [randomBytes(1000), randomBytes(20 * 1024 * 1024 + 3)];
+  const id = await store.keep(small, large);
+  for (const n of [1, 2]) await store.moved(id, n);
+  expect(await store.files.open(id, 2)).toBeUndefined();
+  const there = await fetch(store.link(id, 2));
+  expect([there.status, there.headers.get("content-type")]).toEqual([200, "video/mp4"]);
+  expect(there.headers.get("content-disposition")).toBe(WORDS.disposition);
+  expect(large.equals(await there.bytes())).toBe(true);
+  expect(small.equals(await (await fetch(store.link(id))).bytes())).toBe(true);
+  const part = await fetch(store.link(id, 2), { headers: { range: "bytes=9000000-9000009" } });
+  expect([part.status, large.subarray(9_000_000, 9_000_010).equals(await part.bytes())]).toEqual([206, true]);
+  const head = await fetch(store.link(id, 2, "HEAD"), { method: "HEAD" });
+  expect([head.status, head.headers.get("content-length")]).toEqual([200, String(large.length)]);
+  await store.files.remove(id);
+  for (const n of [1, 2]) expect((await fetch(store.link(id, n))).status).toBe(404);
+  expect(store.lines).toEqual([]);
+  await store.stop();
+}, 60_000);
+
+test("what waited when a process ended is taken up by the next one", async () => {
+  const first = await open();
+  const id = await first.keep(Buffer.from("waits"));
+  await first.stop();
+  const next = await open();
+  next.begin();
+  await next.moved(id);
+  expect(await (await fetch(next.link(id))).text()).toBe("waits");
+  expect(next.lines).toEqual([]);
+  await next.stop();
+}, 60_000);
