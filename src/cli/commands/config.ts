@@ -63,12 +63,13 @@ const asToml = (lines: readonly Line[]): string[] => {
 /** What stops a start although each setting is right by itself: an unknown provider, a bad catalogue, a key file that is not there. */
 const deeperFaults = async ({ settings }: ReadSettings): Promise<string[]> => {
   const { catalogueOf, dialectsOf, insistOnProviders } = await import("../../offer.ts");
+  const { insistOnBucket } = await import("../../kept-files.ts");
   const { withKeys } = await import("../../provider-keys.ts");
   const { openVault } = await import("../../vault.ts");
   const faults: string[] = [];
-  const check = async (work: () => void): Promise<void> => {
+  const check = async (work: () => unknown): Promise<void> => {
     try {
-      work();
+      await work();
     } catch (fault) {
       const told = await tell(fault);
       if (!told.expected) throw fault;
@@ -76,6 +77,7 @@ const deeperFaults = async ({ settings }: ReadSettings): Promise<string[]> => {
     }
   };
   await check(() => insistOnProviders(settings, dialectsOf(settings)));
+  await check(() => insistOnBucket(settings));
   await check(() => catalogueOf(settings, false));
   await check(() => void withKeys(settings, [], openVault(settings.data.dir)));
   return faults;

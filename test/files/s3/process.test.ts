@@ -123,3 +123,16 @@ test.each<[string, Record<string, string>, RegExp]>([
   expect(err).not.toContain("s3cr3t");
   expect(existsSync(join(dir, "genrouter.db"))).toBe(false);
 });
+
+test("config check finds what a start would refuse, and config print shows the bucket and no secret", async () => {
+  const dir = freshDir();
+  const env = { ...bucket.settings, FAL_KEY: "k" };
+  const sound = await runHere(["config", "check", "--data", dir], env);
+  expect([sound.exit as number, sound.err]).toEqual([0, ""]);
+  const broken = await runHere(["config", "check", "--data", dir], { ...env, GENROUTER_S3__BUCKET: "" });
+  expect(broken.exit as number).not.toBe(0);
+  expect(broken.out + broken.err).toContain("GENROUTER_S3__BUCKET is missing");
+  const { out } = await runHere(["config", "print", "--data", dir], env);
+  expect(out).toContain('bucket = "results"');
+  expect(out).not.toContain("s3cr3t");
+});
