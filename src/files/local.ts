@@ -134,13 +134,13 @@ export const openLocalFiles = async (dir: string): Promise<LocalFiles> => {
   };
   /** Removes a directory if nothing is in it nor on its way there. */
   const leave = async (home: string): Promise<void> => {
+    // One under way may have begun before what was just removed was gone: it found the directory not empty.
+    for (let before = leaving.get(home); before; before = leaving.get(home)) await before;
     if (moving.has(home)) return;
     durable.delete(home);
-    const left =
-      leaving.get(home) ??
-      rmdir(home)
-        .catch(() => undefined)
-        .finally(() => leaving.delete(home));
+    const left = rmdir(home)
+      .catch(() => undefined)
+      .finally(() => leaving.delete(home));
     leaving.set(home, left);
     await left;
   };

@@ -91,7 +91,7 @@ export const openMover = (options: MoverOptions): Mover => {
     const key = keyOf(id, n);
     const takeBack = clock.after(GRACE_MS, () => {
       // Left behind by a disk that refuses, it is found at the next start, and seen to be in the bucket.
-      local
+      void local
         .drop(id, n)
         .catch(() => undefined)
         .then(() => moved.delete(key));
@@ -145,10 +145,11 @@ export const openMover = (options: MoverOptions): Mover => {
 
   /** The next directory of what a former process has left. */
   const readOn = () => {
+    if (isReading) return;
     const home = homes.shift();
-    if (home === undefined || isReading) return;
+    if (home === undefined) return;
     isReading = true;
-    local
+    void local
       .keptIn(home)
       .catch(() => [])
       .then((found) => {

@@ -52,8 +52,8 @@ const openStore = async (records = new Map<string, GenerationRecord>()) => {
     recordOf: async (id) => records.get(id),
     linkS: 3600,
   });
-  const keep = async (bytes: Buffer): Promise<string> => {
-    const seq = newGenerationSeq(clock.nowMs());
+  const keep = async (bytes: Buffer, atMs = clock.nowMs()): Promise<string> => {
+    const seq = newGenerationSeq(atMs);
     const id = generationId(seq);
     const sha256 = Bun.SHA256.hash(bytes, "hex");
     const output = { kind: "video", files: [{ n: 1, sha256, bytes: bytes.length, mime: "video/mp4" }] };
@@ -231,6 +231,26 @@ describe("a large file", () => {
     await store.stop();
   }, 60_000);
 });
+
+test("files of an hour, found at a start in many directories, all arrive", async () => {
+  await bucket.away();
+  const first = await openStore();
+  const ids: string[] = [];
+  for (let minute = 0; minute < 60; minute += 1) {
+    // A later day than any of the tests before: row numbers of a process only rise.
+    const atMs = clock.nowMs() + 86_400_000 + minute * 60_000;
+    ids.push(await first.keep(Buffer.from(`result ${minute}`), atMs), await first.keep(Buffer.from(`another ${minute}`), atMs));
+  }
+  await first.stop();
+  expect((await (await openLocalFiles(join(dir, "files"))).homes()).length).toBeGreaterThan(10);
+  await bucket.back();
+  const next = await openStore(first.records);
+  next.begin();
+  await next.eventually(() => ids.every((id) => !next.isLocal(id)), "the move");
+  expect([...bucket.objects.keys()].filter((key) => key.startsWith("gen_")).sort()).toEqual(ids.map((id) => `${id}/1`).sort());
+  expect(await (await openLocalFiles(join(dir, "files"))).homes()).toEqual([]);
+  await next.stop();
+}, 60_000);
 
 test("a right that is missing is told once and with what to do, and tried again now and then", async () => {
   bucket.fail = () => ({ status: 403, code: "AccessDenied" });
