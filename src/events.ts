@@ -29,6 +29,11 @@ export const EVENTS = {
   "bucket back": "info",
   "control request": "info",
   "clock jumped": "warn",
+  "backup started": "info",
+  "backup finished": "info",
+  "backup stopped": "info",
+  "backup faulty": "error",
+  "backup failed": "error",
 } as const satisfies Record<string, "debug" | "info" | "warn" | "error" | "fatal">;
 export type EventName = keyof typeof EVENTS;
 

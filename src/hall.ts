@@ -2,6 +2,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { parkingOf } from "../actors/parking.ts";
+import packageJson from "../package.json" with { type: "json" };
+import { openNightly } from "./backup/nightly.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { Settings } from "./config.ts";
 import { openCrashLoop } from "./crash-loop.ts";
@@ -160,6 +162,7 @@ export const openService = async (
       },
       failed,
     );
+    const nightly = openNightly({ settings, version: packageJson.version, clock, log });
     const sweep = repeat(clock, SWEEP_MS, rooms.sweep, failed);
     return {
       url,
@@ -209,7 +212,10 @@ export const openService = async (
         });
         beat();
         sweep();
+        // Its steps are short, a copy of a large database apart: what that leaves the next one takes away.
+        const backedUp = nightly.stop(settings.server.drain_s * 1000);
         await rooms.drain(settings.server.drain_s * 1000);
+        await backedUp;
         const left = under();
         // A disk that is full keeps the count: the next start is a little slower, nothing else.
         await crashLoop.stopped().catch(() => undefined);

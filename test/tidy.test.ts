@@ -13,6 +13,7 @@ const read = (path: string) => readFileSync(join(root, path), "utf8");
 /** Rooms: what a path belongs to, the longest prefix first. */
 const ROOMS = [
   "src/store",
+  "src/backup",
   "src/http",
   "src/quote",
   "src/providers",
@@ -80,6 +81,7 @@ const DOORS: Record<string, string[]> = {
   "src/media": ["type:src/files", "src/files/port.ts", "src/files/spool.ts"],
   "src/files": [],
   "src/store": [],
+  "src/backup": ["src/store/sqlite", "src/files/local.ts", "src/files/port.ts", "type:src/config.ts", "type:src/events.ts"],
   "src/simulator": [],
   "src/effects": [
     "type:src/store",

@@ -1,4 +1,5 @@
 // How a command ends: the exit codes, and the one line that a mistake is told in.
+import { BackupFault, type BackupFaultKind } from "../backup/faults.ts";
 import { BadSetting } from "../config.ts";
 import { StoreFull, StoreUnknown } from "../deeds.ts";
 import { StorageRefused } from "../files/port.ts";
@@ -29,6 +30,17 @@ export const EXIT_TABLE = `Exit codes:
   0 ok · 1 failure · 2 usage, settings or a damaged database · 3 not authorised (401, 403) · 4 not found · 5 insufficient credits (402)
   6 refused input (400, 409, 413, 422) · 7 the generation failed · 8 waiting time over · 70 outcome of a write unknown
   75 try again (429, 503, data in use) · 78 data directory or environment unusable · 130 Ctrl-C · 143 terminated`;
+
+const EXIT_OF_BACKUP: Readonly<Record<BackupFaultKind, Exit>> = {
+  in_use: EXITS.tryAgain,
+  no_room: EXITS.unwritable,
+  unusable: EXITS.unwritable,
+  damaged: EXITS.failure,
+  newer: EXITS.failure,
+  not_found: EXITS.notFound,
+  stopped: EXITS.interrupted,
+  failed: EXITS.failure,
+};
 
 /** A mistake the person at the terminal can put right: one sentence, what to do about it, and the exit code. */
 export class CommandFault extends Error {
@@ -75,6 +87,7 @@ export const tell = async (fault: unknown): Promise<Told> => {
   if (fault instanceof StoreUnknown) return told(70, "outcome_unknown");
   if (fault instanceof StoreFull)
     return { ...told(EXITS.tryAgain, "disk_full"), lines: [message, "free some space, then run the same command again"] };
+  if (fault instanceof BackupFault) return told(EXIT_OF_BACKUP[fault.kind], `backup_${fault.kind}`);
   if (fault instanceof BadAllowEntry) return told(EXITS.usage, "bad_setting");
   const { CatalogueFault } = await import("../../catalogue/load.ts");
   if (fault instanceof CatalogueFault)

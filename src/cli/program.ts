@@ -1,10 +1,13 @@
 // The command line as a whole: every command, the flags they share, and how a run ends.
 import { Command, CommanderError } from "commander";
 import { addAccounts } from "./commands/accounts.ts";
+import { addBackup } from "./commands/backup.ts";
 import { addConfig } from "./commands/config.ts";
 import { addCredits } from "./commands/credits.ts";
+import { addDoctor } from "./commands/doctor.ts";
 import { addExplain } from "./commands/explain.ts";
 import { addGenerate } from "./commands/generate.ts";
+import { addHealthcheck } from "./commands/healthcheck.ts";
 import { addKeys } from "./commands/keys.ts";
 import { addModels } from "./commands/models.ts";
 import { addOrphans } from "./commands/orphans.ts";
@@ -36,6 +39,9 @@ const ADDITIONS = [
   addResults,
   addTrace,
   addVerify,
+  addBackup,
+  addDoctor,
+  addHealthcheck,
   addOrphans,
   addReconcile,
   addSimulator,

@@ -9,6 +9,9 @@ const MARK = "log-in-use";
 const LOG = `${DATABASE_FILE}-wal`;
 const SAYS = `While this file is here ${LOG} holds commits that ${DATABASE_FILE} does not have yet. Never delete the log.\n`;
 
+/** Whether a directory bears the mark. */
+export const isLogMarked = (dir: string): boolean => existsSync(join(dir, MARK));
+
 /** The log exists and is about to be written: from here on it may not be missing. */
 export const markLog = (dir: string): void => {
   try {

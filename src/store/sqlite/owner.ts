@@ -30,6 +30,9 @@ const NETWORK_DISKS = new Map([
   [0x0bd00bd0, "Lustre"],
 ]);
 
+/** The kind of network file system that a directory is on; undefined for a disk of this machine. */
+export const networkDiskOf = (dir: string): string | undefined => NETWORK_DISKS.get(Number(statfsSync(dir).type) >>> 0);
+
 export type Claim = {
   release(): void;
   /** What happened to the lock, or to the database `file`, whose number was `inode`; null while all is as it was. */
@@ -85,7 +88,7 @@ const prepare = (dir: string, allows: { networkDisk: boolean; creation: boolean 
     const remedy = code === "ENOSPC" || code === "EDQUOT" ? "make room on its disk" : "give this user the right to write it";
     unusable(dir, `${why}; choose another with --data, or ${remedy}`);
   }
-  const disk = NETWORK_DISKS.get(Number(statfsSync(dir).type) >>> 0);
+  const disk = networkDiskOf(dir);
   if (disk && !allows.networkDisk)
     unusable(
       dir,

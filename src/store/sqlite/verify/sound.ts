@@ -51,7 +51,8 @@ const references: Clause = {
   },
 };
 
-const NOT_WAL = "the journal mode is not WAL";
+/** Not to be asked of a still connection, which uses no log whatever the file says. */
+export const NOT_WAL = "the journal mode is not WAL";
 const NO_KEYS = "foreign keys are off";
 const NO_SYNC = "the writer does not sync each commit";
 /** `synchronous` belongs to a connection: it is looked at where the one that checks is the one that writes. */

@@ -1,0 +1,47 @@
+// The thread that backups are made, checked and restored in: what it does, it does at a stretch, and holds up nobody.
+import { setPriority } from "node:os";
+import { checkBackup } from "./check.ts";
+import { createBackup } from "./create.ts";
+import { BackupFault, type Going, textOf } from "./faults.ts";
+import { restoreBackup } from "./restore.ts";
+import type { Asked, FromThread, ToThread } from "./thread.ts";
+
+declare const self: Worker;
+
+/** On Linux a priority is a thread's: whoever serves callers goes before this one. */
+const MODEST = 10;
+/** Lines of progress are told this often at most, ms; a line of another kind at once. */
+const TELL_MS = 200;
+
+const carryOut = (asked: Asked, going: Going) => {
+  if ("create" in asked) return { made: createBackup(asked.create, going) };
+  if ("check" in asked) return { checked: checkBackup(asked.check, going) };
+  return { restored: restoreBackup(asked.restore, going) };
+};
+
+const openTelling = (say: (message: FromThread) => void): Going["tell"] => {
+  let kind = "";
+  let toldMono = 0;
+  return (line) => {
+    const now = performance.now();
+    const without = line.replace(/\d+/g, "");
+    if (without === kind && now - toldMono < TELL_MS) return;
+    [kind, toldMono] = [without, now];
+    say({ tell: line });
+  };
+};
+
+self.onmessage = ({ data: { asked, stop } }: MessageEvent<ToThread>) => {
+  const say = (message: FromThread) => self.postMessage(message);
+  const flag = new Int32Array(stop);
+  if (process.platform === "linux") setPriority(MODEST);
+  const goOn = () => {
+    if (Atomics.load(flag, 0) !== 0) throw new BackupFault("stopped", "stopped: nothing was left behind");
+  };
+  try {
+    say({ done: carryOut(asked, { tell: openTelling(say), goOn }) });
+  } catch (fault) {
+    const name = fault instanceof Error ? fault.name : "";
+    say({ fault: { name, kind: fault instanceof BackupFault ? fault.kind : null, message: textOf(fault) } });
+  }
+};

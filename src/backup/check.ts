@@ -1,0 +1,112 @@
+// Checks a backup completely: every file against the manifest, nothing missing and nothing beside it, and the books in its database.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { DATABASE_FILE } from "../store/sqlite/open.ts";
+import { figuresOf, overStill } from "../store/sqlite/still/figures.ts";
+import { judgeStill } from "../store/sqlite/still/judge.ts";
+import { hashFile, sizeOf, walk } from "./disk.ts";
+import { BackupFault, codeOf, type Going, textOf } from "./faults.ts";
+import { type Entry, MANIFEST_FILE, type Manifest, type Noted, readManifest } from "./form.ts";
+
+export type Checked = {
+  manifest: Manifest;
+  /** What is not as the manifest says, by path below the backup; none: it is what was made. */
+  faults: Noted[];
+  /** What is wrong with its books, the manifest's own faults left out. */
+  books: Noted[];
+};
+
+/** @throws BackupFault when there is no manifest at `place`, or none that can be used. */
+export const manifestOf = (place: string): Manifest => {
+  try {
+    return readManifest(readFileSync(join(place, MANIFEST_FILE)), place);
+  } catch (fault) {
+    if (fault instanceof BackupFault) throw fault;
+    throw new BackupFault(
+      codeOf(fault) === "ENOENT" || codeOf(fault) === "ENOTDIR" ? "not_found" : "damaged",
+      `${place} is no backup: its ${MANIFEST_FILE} cannot be read (${codeOf(fault) || textOf(fault)}); genrouter backup list DIR shows those in a directory`,
+    );
+  }
+};
+
+const entryFault = (place: string, entry: Entry, going: Going): string | undefined => {
+  const path = join(place, entry.path);
+  const size = sizeOf(path);
+  if (size === undefined) return "it is missing";
+  if (size !== entry.bytes) return `it has ${size} bytes and not ${entry.bytes}`;
+  const { sha256 } = hashFile(path, going);
+  return sha256 === entry.sha256 ? undefined : "its bytes are not those that were backed up";
+};
+
+/** What lies in a backup and is not of it. Opening its database by hand leaves two files that hold nothing. */
+const strangers = (place: string, manifest: Manifest): Noted[] => {
+  const own = new Set([MANIFEST_FILE, `${DATABASE_FILE}-shm`, ...manifest.entries.map(({ path }) => path)]);
+  if (sizeOf(join(place, `${DATABASE_FILE}-wal`)) === 0) own.add(`${DATABASE_FILE}-wal`);
+  const { files, strange } = walk(place);
+  return [...files.filter((path) => !own.has(path)), ...strange].map((path) => ({ path, why: "it is not of this backup" }));
+};
+
+const ordered = (value: unknown): string =>
+  JSON.stringify(value, (_, inner) =>
+    typeof inner === "object" && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  );
+
+/** What is wrong with the books of a database that is, byte for byte, what was backed up. */
+const bookFaults = (place: string, manifest: Manifest): Noted[] => {
+  const faults: Noted[] = [];
+  const say = (why: string) => void faults.push({ path: DATABASE_FILE, why });
+  const path = join(place, DATABASE_FILE);
+  const now = overStill(path, figuresOf);
+  for (const member of ["rows", "ledger", "schema", "mode", "epoch", "lineage"] as const)
+    if (ordered(now[member]) !== ordered(manifest[member])) say(`its ${member} are not those that the manifest gives`);
+  for (const { name, offending } of judgeStill(path)) for (const row of offending) say(`${name}: ${JSON.stringify(row)}`);
+  return faults;
+};
+
+/** The books, where nothing keeps them from being read. @throws BackupFault `stopped` */
+const booksOf = (place: string, manifest: Manifest): Noted[] => {
+  try {
+    return bookFaults(place, manifest);
+  } catch (fault) {
+    if (fault instanceof BackupFault) throw fault;
+    return [{ path: DATABASE_FILE, why: `its books cannot be checked: ${textOf(fault)}` }];
+  }
+};
+
+/**
+ * Reads every byte of a backup.
+ * @param only no more than these entries, and of the books nothing: for what was mended after a whole check.
+ * @throws BackupFault when there is no manifest that can be used.
+ */
+export const checkBackup = (place: string, going: Going, only?: ReadonlySet<string>): Checked => {
+  const manifest = manifestOf(place);
+  const faults: Noted[] = [];
+  const entries = manifest.entries.filter(({ path }) => only === undefined || only.has(path));
+  for (const [at, entry] of entries.entries()) {
+    going.goOn();
+    going.tell(`checking ${at + 1} of ${entries.length} files`);
+    const why = entryFault(place, entry, going);
+    if (why !== undefined) faults.push({ path: entry.path, why });
+  }
+  if (only !== undefined) return { manifest, faults, books: [] };
+  faults.push(...strangers(place, manifest));
+  if (!entries.some(({ path }) => path === DATABASE_FILE))
+    faults.push({ path: DATABASE_FILE, why: "the manifest does not name it" });
+  if (faults.some(({ path }) => path === DATABASE_FILE)) return { manifest, faults, books: [] };
+  going.tell("checking the books");
+  const known = new Set(manifest.faults.map(({ why }) => why));
+  return { manifest, faults, books: booksOf(place, manifest).filter(({ why }) => !known.has(why)) };
+};
+
+/** What can be seen without reading it all: a manifest that is whole, and files of its sizes. */
+export const lookAt = (place: string): { manifest: Manifest; bytes: number; fault: string | null } => {
+  const manifest = manifestOf(place);
+  const off = manifest.entries.find(({ path, bytes }) => sizeOf(join(place, path)) !== bytes);
+  return {
+    manifest,
+    bytes: manifest.entries.reduce((sum, { bytes }) => sum + bytes, 0),
+    fault: off === undefined ? null : `${off.path} is missing or of another size`,
+  };
+};

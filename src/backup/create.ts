@@ -1,0 +1,199 @@
+// Makes a backup: the database at one moment, the files that it names, a manifest; checked completely before it has its name.
+import { existsSync, mkdirSync, renameSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { DATABASE_FILE } from "../store/sqlite/open.ts";
+import { bytesToCopy, copyDatabase, dropSides } from "../store/sqlite/still/copy.ts";
+import { figuresOf, overStill } from "../store/sqlite/still/figures.ts";
+import { type Checked, checkBackup } from "./check.ts";
+import { copyFile, hashFile, insistOnRoom, remove, sizeOf, syncPath, walk, writeFile } from "./disk.ts";
+import { BackupFault, type Going, tellingDisk, textOf } from "./faults.ts";
+import {
+  backupName,
+  type Entry,
+  FORM,
+  incompleteName,
+  MANIFEST_FILE,
+  MASTER_KEY_FILE,
+  type Manifest,
+  type Noted,
+  printManifest,
+} from "./form.ts";
+import { mendFile, type Placed, type Placing, placeFiles } from "./place.ts";
+import { dropLeftovers, newestOf, prune, takeTurnIn } from "./shelf.ts";
+
+export type CreateAsk = {
+  dataDir: string;
+  /** Where the backup is to stand. */
+  dir: string;
+  madeBy: Manifest["made_by"];
+  version: string;
+  filesStore: Manifest["files_store"];
+  withMasterKey: boolean;
+  /** How far the service's clock is ahead of the machine's, ms. */
+  aheadMs: number;
+  /** Nightly backups to keep once this one is verified; null removes none. */
+  keep: number | null;
+};
+export type Made = {
+  path: string;
+  takenAtMs: number;
+  databaseBytes: number;
+  files: number;
+  fileBytes: number;
+  /** Of the files, those that the backup before had already. */
+  linked: number;
+  entries: number;
+  /** What is wrong with the originals; none: it is verified. */
+  faults: Noted[];
+  leftOut: Manifest["left_out"];
+  /** Nightly backups that were old enough to go; and why some could not. */
+  removed: string[];
+  stays: string | null;
+};
+
+/** A name of its own is as old as a second; so long is a free one looked for at intervals. */
+const NEXT_NAME_MS = 50;
+/** Files that lie in a data directory and are no part of what it holds. */
+const DEMO_KEY_FILE = "demo-key";
+
+/** Takes a free name, and the moment that it says. */
+const takeName = (dir: string, aheadMs: number, goOn: () => void): { name: string; takenAtMs: number } => {
+  for (;;) {
+    goOn();
+    const takenAtMs = Math.floor(Date.now() + aheadMs);
+    const name = backupName(takenAtMs);
+    if (!existsSync(join(dir, name))) return { name, takenAtMs };
+    Bun.sleepSync(NEXT_NAME_MS);
+  }
+};
+
+const entryOf = (aside: string, path: string, going: Going): Entry => ({ path, ...hashFile(join(aside, path), going) });
+
+/** Everything that is not a result file and was left behind on purpose. */
+const leftBehind = ({ dataDir, withMasterKey }: CreateAsk): Manifest["left_out"] => {
+  const isThere = (name: string) => existsSync(join(dataDir, name));
+  return [
+    ...(!withMasterKey && isThere(MASTER_KEY_FILE)
+      ? [{ what: MASTER_KEY_FILE, why: "whoever has it and this backup can use the providers' accounts: keep it elsewhere" }]
+      : []),
+    ...(isThere(DEMO_KEY_FILE) ? [{ what: DEMO_KEY_FILE, why: "the next start with the simulator makes another" }] : []),
+  ];
+};
+
+/** Checks what was made and puts right what can be, until a check finds nothing. @returns the manifest as it stands then. */
+const checkAndMend = (aside: string, manifest: Manifest, placed: readonly Placed[], going: Going): Manifest => {
+  const write = (next: Manifest): Manifest => {
+    writeFile(join(aside, MANIFEST_FILE), printManifest(next));
+    return next;
+  };
+  write(manifest);
+  const { faults, books }: Checked = checkBackup(aside, going);
+  if (faults.length === 0 && books.length === 0) return manifest;
+  const files = new Map(placed.map((one) => [one.entry.path, one]));
+  const entries = new Map(manifest.entries.map((entry) => [entry.path, entry]));
+  const noted = [...manifest.faults, ...books];
+  for (const { path, why } of faults) {
+    const file = files.get(path);
+    if (!file)
+      throw new BackupFault("failed", `${join(aside, path)}: ${why}: the disk does not keep what is written; look after it`);
+    const { entry, fault } = mendFile(file, aside, going);
+    entries.set(path, entry);
+    if (fault) noted.push(fault);
+  }
+  const mended = write({ ...manifest, entries: [...entries.values()], faults: noted });
+  const left = checkBackup(aside, going, new Set(faults.map(({ path }) => path))).faults[0];
+  if (left)
+    throw new BackupFault(
+      "failed",
+      `${join(aside, left.path)}: ${left.why}: the disk does not keep what is written; look after it`,
+    );
+  return mended;
+};
+
+const make = (ask: CreateAsk, aside: string, takenAtMs: number, going: Going): { manifest: Manifest; linked: number } => {
+  const { dataDir, dir } = ask;
+  const databaseBytes = bytesToCopy(dataDir);
+  insistOnRoom(dir, databaseBytes);
+  mkdirSync(aside, { mode: 0o700 });
+  going.tell(`copying the database (${Math.ceil(databaseBytes / 1e6)} MB)`);
+  const database = join(aside, DATABASE_FILE);
+  copyDatabase(dataDir, database);
+  dropSides(database);
+  syncPath(database);
+  going.goOn();
+  const figures = overStill(database, figuresOf);
+  const before = newestOf(dir, figures.lineage);
+  const nowMs = () => Date.now() + ask.aheadMs;
+  const placing: Placing = placeFiles({ dataDir, aside, nowMs, filesStore: ask.filesStore, before }, going);
+  const { placed } = placing;
+  const own = [entryOf(aside, DATABASE_FILE, going)];
+  if (ask.withMasterKey && sizeOf(join(dataDir, MASTER_KEY_FILE)) !== undefined) {
+    copyFile(join(dataDir, MASTER_KEY_FILE), join(aside, MASTER_KEY_FILE));
+    own.push(entryOf(aside, MASTER_KEY_FILE, going));
+  }
+  const { createdAtMs: _, ...known } = figures;
+  const manifest = checkAndMend(
+    aside,
+    {
+      form: FORM,
+      genrouter: ask.version,
+      made_by: ask.madeBy,
+      taken_at: new Date(takenAtMs).toISOString(),
+      taken_at_ms: takenAtMs,
+      ...known,
+      files_store: ask.filesStore,
+      left_out: [...leftBehind(ask), ...placing.leftOut],
+      faults: placing.faults,
+      entries: [...own, ...placed.map(({ entry }) => entry)],
+    },
+    placed,
+    going,
+  );
+  for (const path of walk(aside).directories) syncPath(join(aside, path));
+  syncPath(aside);
+  return { manifest, linked: placed.filter(({ isLinked }) => isLinked).length };
+};
+
+/** The backup is made by now: what cannot be removed is told, and is no fault of it. */
+const pruned = (dir: string, lineage: string, keep: number | null): Pick<Made, "removed" | "stays"> => {
+  try {
+    return { removed: keep === null ? [] : prune(dir, lineage, keep), stays: null };
+  } catch (fault) {
+    return { removed: [], stays: textOf(fault) };
+  }
+};
+
+/**
+ * Makes a backup of a data directory, whether a service runs on it or not: it is only read.
+ * @throws BackupFault; DirectoryUnusable, StoreDamaged, WrongSchema for the data directory. Nothing that looks like a backup is left then.
+ */
+export const createBackup = (ask: CreateAsk, going: Going): Made => {
+  const dir = resolve(ask.dir);
+  const giveBack = takeTurnIn(dir);
+  try {
+    return tellingDisk(dir, () => {
+      dropLeftovers(dir);
+      const { name, takenAtMs } = takeName(dir, ask.aheadMs, going.goOn);
+      const [aside, path] = [join(dir, incompleteName(name)), join(dir, name)];
+      try {
+        const { manifest, linked } = make({ ...ask, dir }, aside, takenAtMs, going);
+        going.goOn();
+        renameSync(aside, path);
+        syncPath(dir);
+        const { entries, faults } = manifest;
+        const databaseBytes = entries[0]?.bytes ?? 0;
+        const bytes = entries.reduce((sum, entry) => sum + entry.bytes, 0);
+        return {
+          ...{ path, takenAtMs, databaseBytes, linked, faults, leftOut: manifest.left_out },
+          ...pruned(dir, manifest.lineage, ask.keep),
+          ...{ files: entries.length - 1, fileBytes: bytes - databaseBytes, entries: entries.length },
+        };
+      } catch (fault) {
+        if (existsSync(aside)) remove(aside);
+        throw fault;
+      }
+    });
+  } finally {
+    giveBack();
+  }
+};

@@ -1,0 +1,110 @@
+// The nightly backup of a running service: once a day at its time, one at a time, and again each hour as long as it cannot be made.
+import type { Clock } from "../clock.ts";
+import type { Settings } from "../config.ts";
+import type { Log } from "../events.ts";
+import type { Made } from "./create.ts";
+import { BackupFault, textOf } from "./faults.ts";
+import { newestVerifiedMs } from "./shelf.ts";
+import { makeBackup, type Work } from "./thread.ts";
+
+export type Nightly = {
+  /** Ends a backup under way at its next step, and waits for that, but no longer than `longestMs`. */
+  stop(longestMs: number): Promise<void>;
+};
+export type NightlyParts = {
+  settings: Pick<Settings, "backup" | "data" | "files">;
+  version: string;
+  clock: Clock;
+  log: Log;
+};
+
+const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+/** A start has other things to do first. */
+const SOON_MS = MINUTE_MS;
+const RETRY_MS = 3_600_000;
+
+/** The first moment after `nowMs` whose time of day is `at` (UTC, as 03:30). */
+export const nextAt = (nowMs: number, at: string): number => {
+  const [hours = 0, minutes = 0] = at.split(":").map(Number);
+  const today = Math.floor(nowMs / DAY_MS) * DAY_MS + (hours * 60 + minutes) * MINUTE_MS;
+  return today > nowMs ? today : today + DAY_MS;
+};
+
+/** A directory that cannot be read has no backup to speak of: the one that is tried then says why. */
+const newestIn = (dir: string): number | null => {
+  try {
+    return newestVerifiedMs(dir);
+  } catch {
+    return null;
+  }
+};
+
+const NONE: Nightly = { stop: async () => undefined };
+
+/** Without `backup.dir` there are none. The time of day is that of the service's clock, which neither jumps nor runs backwards. */
+export const openNightly = ({ settings, version, clock, log }: NightlyParts): Nightly => {
+  const { dir, at, keep } = settings.backup;
+  if (dir === "") return NONE;
+  let underWay: Work<Made> | null = null;
+  let ended: Promise<void> = Promise.resolve();
+  let isStopped = false;
+  let takeBack: () => void = () => undefined;
+
+  const tellMade = (made: Made, dur_ms: number): void => {
+    const [first] = made.faults;
+    const what = { detail: made.path, count: made.entries, dur_ms };
+    if (first)
+      log("backup faulty", {
+        ...what,
+        reason: `${made.faults.length} faults of its original, the first: ${first.path}: ${first.why}`,
+      });
+    else log("backup finished", what);
+    if (made.stays !== null) log("backup failed", { reason: `older backups could not be removed: ${made.stays}` });
+  };
+  const make = async (): Promise<void> => {
+    const startedMs = clock.nowMs();
+    log("backup started", { detail: dir });
+    underWay = makeBackup(
+      {
+        ...{ dataDir: settings.data.dir, dir, version, keep, filesStore: settings.files.store },
+        ...{ madeBy: "nightly", withMasterKey: false, aheadMs: startedMs - Date.now() },
+      },
+      () => undefined,
+    );
+    try {
+      tellMade(await underWay.result, clock.nowMs() - startedMs);
+      armAt(nextAt(clock.nowMs(), at));
+    } catch (fault) {
+      if (isStopped && fault instanceof BackupFault && fault.kind === "stopped") return log("backup stopped");
+      log("backup failed", { reason: textOf(fault), dur_ms: clock.nowMs() - startedMs });
+      armAt(Math.min(clock.nowMs() + RETRY_MS, nextAt(clock.nowMs(), at)));
+    } finally {
+      underWay = null;
+    }
+  };
+  const armAt = (atMs: number): void => {
+    if (isStopped) return;
+    takeBack = clock.after(Math.max(0, atMs - clock.nowMs()), () => {
+      // It tells its faults itself and arms the next one: two at a time there never are.
+      ended = make();
+    });
+  };
+
+  const newestMs = newestIn(dir);
+  const isOverdue = newestMs === null || clock.nowMs() - newestMs > DAY_MS;
+  armAt(isOverdue ? clock.nowMs() + SOON_MS : nextAt(clock.nowMs(), at));
+  return {
+    stop: async (longestMs) => {
+      isStopped = true;
+      takeBack();
+      underWay?.stop();
+      let wake: () => void = () => undefined;
+      const patience = new Promise<void>((over) => {
+        wake = clock.after(longestMs, over);
+      });
+      await Promise.race([ended, patience]);
+      wake();
+    },
+  };
+};

@@ -1,0 +1,167 @@
+// Puts a backup into a new data directory, checked before and after; a start on it works at once, and knows that it is old.
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { DATABASE_FILE } from "../store/sqlite/open.ts";
+import { claimDirectory } from "../store/sqlite/owner.ts";
+import { dropSides, markRestored, putPlaceholder } from "../store/sqlite/still/copy.ts";
+import {
+  figuresOf,
+  overLive,
+  overStill,
+  type StillFigures,
+  type UnfinishedRow,
+  unfinishedRows,
+} from "../store/sqlite/still/figures.ts";
+import { type Loss, lossOf } from "../store/sqlite/still/loss.ts";
+import { takeTurn } from "../store/sqlite/still/turn.ts";
+import { checkBackup } from "./check.ts";
+import { copyFile, hashFile, insistOnRoom, makeDirectory, syncPath, walk } from "./disk.ts";
+import { BackupFault, codeOf, type Going, tellingDisk, textOf } from "./faults.ts";
+import { type Entry, MASTER_KEY_FILE, type Manifest } from "./form.ts";
+
+export type RestoreAsk = { path: string; to: string; dryRun: boolean; networkDisk: boolean };
+export type Restored = {
+  manifest: Manifest;
+  bytes: number;
+  unfinished: UnfinishedRow[];
+  /** Providers' keys that no master key came with. */
+  sealedKeys: number;
+  /** What is in the directory now, and what would be lost of it; null where there is no database. */
+  against: { now: StillFigures; loss: Loss | null } | null;
+};
+
+/** Of the file system, not of anybody. */
+const NOBODYS = new Set(["lost+found"]);
+
+/** @throws BackupFault when something is in the directory, or it is none. */
+const insistOnEmpty = (dir: string): void => {
+  const found = statSync(dir, { throwIfNoEntry: false });
+  if (!found) return;
+  if (!found.isDirectory()) throw new BackupFault("unusable", `${dir} is not a directory; name another with --to`);
+  const names = readdirSync(dir).filter((name) => !NOBODYS.has(name));
+  if (names.length === 0) return;
+  // Its lock is only looked at where it stands already: nothing is made in a directory that is another's.
+  const giveBack = names.includes("lock.db") ? takeTurn(join(dir, "lock.db")) : () => undefined;
+  if (giveBack === null)
+    throw new BackupFault(
+      "in_use",
+      `${dir}: a service is running on it; stop it first, then move the directory aside: mv ${dir} ${dir}.old`,
+    );
+  giveBack();
+  throw new BackupFault(
+    "unusable",
+    `${dir} is not empty, and a restore overwrites nothing; move it aside first: mv ${dir} ${dir}.old (or remove it, if it is left from a restore that was not finished)`,
+  );
+};
+
+/** @throws BackupFault `damaged` for a file that is not what the backup had, once it was copied. */
+const bringEntry = (from: string, to: string, entry: Entry, going: Going): void => {
+  mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
+  copyFile(from, to);
+  if (hashFile(to, going).sha256 !== entry.sha256)
+    throw new BackupFault(
+      "failed",
+      `${to}: its bytes are not those that were written: the disk does not keep them; look after it`,
+    );
+};
+
+const bringDatabase = (path: string, dir: string, manifest: Manifest, entry: Entry, going: Going): void => {
+  const aside = join(dir, `${DATABASE_FILE}.restored`);
+  bringEntry(join(path, DATABASE_FILE), aside, entry, going);
+  markRestored(aside, { takenAtMs: manifest.taken_at_ms, restoredAtMs: Date.now() });
+  dropSides(aside);
+  const { rows, ledger } = overStill(aside, figuresOf);
+  const { meta: _, ...was } = manifest.rows;
+  const { meta: __, ...is } = rows;
+  if (!Bun.deepEquals({ rows: is, ledger }, { rows: was, ledger: manifest.ledger }))
+    throw new BackupFault("failed", `${aside}: its rows are not those of the backup; nothing was restored`);
+  syncPath(aside);
+  // In the place of what no start takes for a database: from here on the directory is whole.
+  renameSync(aside, join(dir, DATABASE_FILE));
+  syncPath(dir);
+};
+
+const fill = (path: string, dir: string, manifest: Manifest, going: Going): void => {
+  putPlaceholder(dir);
+  insistOnRoom(
+    dir,
+    manifest.entries.reduce((sum, { bytes }) => sum + bytes, 0),
+  );
+  let database: Entry | undefined;
+  for (const [at, entry] of manifest.entries.entries()) {
+    going.goOn();
+    going.tell(`restoring ${at + 1} of ${manifest.entries.length} files`);
+    if (entry.path === DATABASE_FILE) database = entry;
+    else bringEntry(join(path, entry.path), join(dir, entry.path), entry, going);
+  }
+  for (const below of walk(dir).directories.filter((name) => !NOBODYS.has(name))) syncPath(join(dir, below));
+  if (database) bringDatabase(path, dir, manifest, database, going);
+};
+
+/** Takes away all that an unfinished restore put into a directory that was empty. */
+const undo = (dir: string, wasThere: boolean): void => {
+  if (!wasThere) rmSync(dir, { recursive: true, force: true });
+  for (const name of wasThere ? readdirSync(dir) : []) if (!NOBODYS.has(name)) rmSync(join(dir, name), { recursive: true, force: true });
+};
+
+const inDirectory = (path: string, { to, networkDisk }: RestoreAsk, manifest: Manifest, going: Going): void => {
+  const dir = resolve(to);
+  const wasThere = existsSync(dir);
+  tellingDisk(dir, () => {
+    try {
+      makeDirectory(dir);
+      // Nobody starts on it before it is whole.
+      const claim = claimDirectory(dir, { networkDisk, creation: true });
+      try {
+        fill(path, dir, manifest, going);
+      } finally {
+        claim.release();
+      }
+    } catch (fault) {
+      undo(dir, wasThere);
+      if (/^(EACCES|EPERM|EROFS)$/.test(codeOf(fault)))
+        throw new BackupFault(
+          "unusable",
+          `${dir} cannot be written (${codeOf(fault)}); give this user the right to, or name another with --to`,
+        );
+      throw fault;
+    }
+  });
+};
+
+/** What is in the directory now, held against the backup; nothing where there is no database. */
+const compare = (path: string, to: string, manifest: Manifest): Restored["against"] => {
+  const live = join(to, DATABASE_FILE);
+  if (!existsSync(live)) return null;
+  try {
+    const now = overLive(live, figuresOf);
+    return { now, loss: now.lineage === manifest.lineage ? lossOf(live, join(path, DATABASE_FILE)) : null };
+  } catch (fault) {
+    throw new BackupFault("damaged", `${live} cannot be read, so nothing can be held against it (${textOf(fault)})`);
+  }
+};
+
+/**
+ * Restores a backup into a directory that is new or empty; with `dryRun` it only says what that would mean.
+ * @throws BackupFault `damaged` for a backup that is not whole: nothing is restored then; and the other kinds.
+ */
+export const restoreBackup = (ask: RestoreAsk, going: Going): Restored => {
+  const path = resolve(ask.path);
+  if (!ask.dryRun) insistOnEmpty(resolve(ask.to));
+  const { manifest, faults, books } = checkBackup(path, going);
+  const [first] = [...faults, ...books];
+  if (first)
+    throw new BackupFault(
+      "damaged",
+      `${join(path, first.path)}: ${first.why}; use another backup (genrouter backup verify ${path} tells everything that is wrong with this one)`,
+    );
+  const unfinished = overStill(join(path, DATABASE_FILE), unfinishedRows);
+  const hasKey = manifest.entries.some((entry) => entry.path === MASTER_KEY_FILE);
+  const against = ask.dryRun ? compare(path, resolve(ask.to), manifest) : null;
+  if (!ask.dryRun) inDirectory(path, ask, manifest, going);
+  return {
+    ...{ manifest, unfinished, against },
+    bytes: manifest.entries.reduce((sum, { bytes }) => sum + bytes, 0),
+    sealedKeys: hasKey ? 0 : (manifest.rows.provider_key ?? 0),
+  };
+};

@@ -1,0 +1,84 @@
+// `genrouter backup restore`: a backup into a new data directory; what that would lose, told before it is done.
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import type { Restored } from "../../backup/restore.ts";
+import { ageText, comparisonLines, counted, sizeText, unfinishedLines } from "../backup-text.ts";
+import { awaitWork } from "../backup-work.ts";
+import { CommandFault, EXITS } from "../exits.ts";
+import { directoryOf, type JsonFlag, type Session, withExamples, withJson } from "../session.ts";
+
+type Flags = JsonFlag & { to: string; dryRun?: true; yes?: true };
+
+const restoredJson = ({ manifest, bytes, unfinished, sealedKeys, against }: Restored, flags: Flags) => ({
+  dry_run: flags.dryRun === true,
+  to: resolve(flags.to),
+  taken_at: manifest.taken_at,
+  bytes,
+  rows: manifest.rows,
+  ledger: manifest.ledger,
+  original_faults: manifest.faults,
+  left_out: manifest.left_out,
+  provider_keys_without_master_key: sealedKeys,
+  unfinished,
+  now: against && { rows: against.now.rows, ledger: against.now.ledger, is_same_service: against.loss !== null },
+  would_lose: against?.loss ?? null,
+});
+
+/** What is to be done by hand, and by whom. */
+const toDo = (dir: string, { sealedKeys, manifest }: Restored): string[] => [
+  ...(sealedKeys > 0
+    ? [
+        `${counted(sealedKeys, "provider key is", "provider keys are")} sealed, and provider-keys.master is not in this backup: put that file into ${dir} from where you keep it, or set the keys again: genrouter providers set-key`,
+      ]
+    : []),
+  ...(manifest.files_store === "s3"
+    ? ["result files in the bucket are not in a backup; the start needs the same settings of s3"]
+    : []),
+  `if the service runs as another user: chown -R that-user ${dir}`,
+  `start it: genrouter serve --data ${dir}${manifest.mode === "test" ? " --simulate" : ""}`,
+];
+
+export const addRestore = (backup: Command, session: Session): void => {
+  const { terminal } = session;
+  const tell = (restored: Restored, dir: string, isDone: boolean): void => {
+    const { manifest, bytes, unfinished } = restored;
+    const size = `${counted(manifest.entries.length, "file")}, ${sizeText(bytes)}`;
+    const age = `${manifest.taken_at}, ${ageText(Date.now() - manifest.taken_at_ms)} ago`;
+    terminal.print(isDone ? `restored to ${dir} (${size}), as of ${age}` : `the backup is whole: ${size}, as of ${age}`);
+    for (const { path, why } of manifest.faults) terminal.warn(`so it was when the backup was made: ${path}: ${why}`);
+    if (!isDone) for (const line of comparisonLines(restored, dir)) terminal.print(line);
+    for (const line of unfinishedLines(unfinished)) terminal.print(line);
+    if (!isDone) {
+      terminal.note("nothing was restored: --dry-run");
+      return;
+    }
+    terminal.print("what happened after that moment is not in it: genrouter reconcile PROVIDER finds what was bought since");
+    for (const line of toDo(dir, restored)) terminal.print(line);
+  };
+
+  const command = backup
+    .command("restore <path>")
+    .description("check a backup and put it into a new or empty directory; nothing that is there is ever overwritten")
+    .requiredOption("--to <dir>", "the directory; with --dry-run also the one in use, to be held against the backup")
+    .option("--dry-run", "only tell what is in it, and what would be lost of what the directory holds now")
+    .option("--yes", "do not ask")
+    .action(async (path: string, flags: Flags) => {
+      const { bringBack } = await import("../../backup/thread.ts");
+      const { network_disk: networkDisk } = directoryOf(session, {});
+      const run = (dryRun: boolean) => awaitWork(session, (say) => bringBack({ path, to: flags.to, dryRun, networkDisk }, say));
+      const dir = resolve(flags.to);
+      const dryRun = flags.dryRun === true;
+      if (!dryRun && !flags.yes && !(terminal.isLive && process.stdin.isTTY && confirm(`restore ${path} to ${dir}?`)))
+        throw new CommandFault(EXITS.usage, "a restore has to be confirmed; add --yes, or --dry-run to see what it means", {
+          code: "not_confirmed",
+        });
+      const restored = await run(dryRun);
+      if (flags.json) terminal.print(JSON.stringify(restoredJson(restored, flags)));
+      else tell(restored, dir, !dryRun);
+    });
+  withExamples(
+    withJson(command),
+    "backup restore /var/backups/genrouter/genrouter-20261121T041200Z --to /var/lib/genrouter --dry-run",
+    "backup restore /var/backups/genrouter/genrouter-20261121T041200Z --to /var/lib/genrouter --yes",
+  );
+};

@@ -1,0 +1,148 @@
+// `genrouter backup`: make, check and list backups, and bring one back.
+import type { Command } from "commander";
+import type { Made } from "../../backup/create.ts";
+import type { Shelved } from "../../backup/shelf.ts";
+import { ageText, counted, sizeText } from "../backup-text.ts";
+import { awaitWork } from "../backup-work.ts";
+import { CommandFault, EXITS } from "../exits.ts";
+import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
+import { table } from "../terminal.ts";
+import { VERSION } from "../version.ts";
+import { addRestore } from "./backup-restore.ts";
+
+type Flags = DirFlag & JsonFlag;
+
+/** The directory of a flag, or of the settings. @throws CommandFault (usage) when neither names one. */
+const placeOf = (session: Session, dir: string | undefined, flags: DirFlag): string => {
+  const place = dir ?? settingsOf(session, flags).backup.dir;
+  if (place !== "") return place;
+  throw new CommandFault(EXITS.usage, "no directory for backups; name one, or set GENROUTER_BACKUP__DIR", { code: "bad_flag" });
+};
+
+const madeJson = (made: Made) => ({
+  path: made.path,
+  verified: made.faults.length === 0,
+  taken_at: new Date(made.takenAtMs).toISOString(),
+  database_bytes: made.databaseBytes,
+  files: made.files,
+  file_bytes: made.fileBytes,
+  linked_files: made.linked,
+  left_out: made.leftOut,
+  faults: made.faults,
+});
+
+const shelvedJson = ({ name, path, state, why, bytes, manifest }: Shelved, nowMs: number) => ({
+  ...{ name, path, state: state.replace(" ", "_"), why, bytes },
+  taken_at: manifest?.taken_at ?? null,
+  age_s: manifest === null ? null : Math.max(0, Math.round((nowMs - manifest.taken_at_ms) / 1000)),
+  made_by: manifest?.made_by ?? null,
+  genrouter: manifest?.genrouter ?? null,
+  schema: manifest?.schema ?? null,
+  rows: manifest?.rows ?? null,
+  ledger: manifest?.ledger ?? null,
+  files: manifest === null ? null : manifest.entries.length - 1,
+});
+
+const shelfLines = (shelf: readonly Shelved[], nowMs: number): string[] =>
+  table(
+    ["BACKUP", "AGE", "SIZE", "ROWS", "FILES", "STATE"],
+    shelf.map(({ name, state, why, bytes, manifest }) => [
+      name,
+      ...(manifest === null
+        ? ["", "", "", ""]
+        : [
+            ageText(nowMs - manifest.taken_at_ms),
+            sizeText(bytes),
+            String(Object.values(manifest.rows).reduce((sum, rows) => sum + rows, 0)),
+            String(manifest.entries.length - 1),
+          ]),
+      why === null ? state : `${state}: ${why}`,
+    ]),
+    [1, 2, 3, 4],
+  );
+
+export const addBackup = (program: Command, session: Session): void => {
+  const { terminal } = session;
+  const bad = terminal.paint("red", "✘");
+  const backup = withExamples(
+    program.command("backup").description("make, check and list backups of a data directory, and bring one back"),
+    "backup create /var/backups/genrouter",
+    "backup restore /var/backups/genrouter/genrouter-20261121T041200Z --to /var/lib/genrouter --dry-run",
+  );
+
+  const create = backup
+    .command("create [dir]")
+    .description("make a backup of the database and the result files, while the service runs or not, and check it completely")
+    .option("--with-master-key", "also the key that opens the providers' keys: whoever has such a backup can use them")
+    .action(async (dir: string | undefined, flags: Flags & { withMasterKey?: true }) => {
+      const place = placeOf(session, dir, flags);
+      const { data, files } = settingsOf(session, flags);
+      const { makeBackup } = await import("../../backup/thread.ts");
+      const made = await awaitWork(session, (tell) =>
+        makeBackup(
+          {
+            ...{ dataDir: data.dir, dir: place, madeBy: "command", version: VERSION, filesStore: files.store },
+            ...{ withMasterKey: flags.withMasterKey === true, aheadMs: 0, keep: null },
+          },
+          tell,
+        ),
+      );
+      const isVerified = made.faults.length === 0;
+      if (!isVerified) session.exit = EXITS.failure;
+      if (flags.json) return terminal.print(JSON.stringify(madeJson(made)));
+      const linked = made.linked > 0 ? `, ${made.linked} of them shared with the backup before` : "";
+      const size = `db ${sizeText(made.databaseBytes)}, ${counted(made.files, "file")} ${sizeText(made.fileBytes)}${linked}`;
+      terminal.print(`${made.path}  (${size}) ${isVerified ? "verified" : `with ${counted(made.faults.length, "fault")}`}`);
+      for (const { path, why } of made.faults) terminal.warn(`${bad} ${path}: ${why}`);
+      for (const { what, why } of made.leftOut) terminal.note(`not in it: ${what}: ${why}`);
+    });
+  withExamples(
+    withJson(withDir(create)),
+    "backup create /var/backups/genrouter",
+    "backup create --data /var/lib/genrouter --json | jq -r .path   # into GENROUTER_BACKUP__DIR",
+  );
+
+  const verify = backup
+    .command("verify <path>")
+    .description("read every byte of a backup: files and manifest, and the books in its database; exit 1 when something is wrong")
+    .action(async (path: string, flags: JsonFlag) => {
+      const { verifyBackup } = await import("../../backup/thread.ts");
+      const { manifest, faults, books } = await awaitWork(session, (tell) => verifyBackup(path, tell));
+      const wrong = [...faults, ...books];
+      if (wrong.length > 0 || manifest.faults.length > 0) session.exit = EXITS.failure;
+      if (flags.json)
+        return terminal.print(
+          JSON.stringify({
+            path,
+            ok: session.exit === EXITS.ok,
+            faults: wrong,
+            original_faults: manifest.faults,
+            taken_at: manifest.taken_at,
+          }),
+        );
+      for (const { path: at, why } of wrong) terminal.print(`${bad} ${at}: ${why}`);
+      for (const { path: at, why } of manifest.faults) terminal.print(`${bad} ${at}: so it was when the backup was made: ${why}`);
+      if (session.exit === EXITS.ok)
+        terminal.print(
+          `${terminal.paint("green", "✔")} ${counted(manifest.entries.length, "file")}, as of ${manifest.taken_at}: verified`,
+        );
+      else if (wrong.length > 0) terminal.warn("use another backup: genrouter backup list DIR shows them");
+    });
+  withExamples(withJson(verify), "backup verify /var/backups/genrouter/genrouter-20261121T041200Z");
+
+  const list = backup
+    .command("list [dir]")
+    .description("the backups of a directory, newest first")
+    .action(async (dir: string | undefined, flags: Flags) => {
+      const place = placeOf(session, dir, flags);
+      const { shelfOf } = await import("../../backup/shelf.ts");
+      const shelf = shelfOf(place);
+      const nowMs = Date.now();
+      if (flags.json) return terminal.print(JSON.stringify(shelf.map((one) => shelvedJson(one, nowMs))));
+      if (shelf.length === 0) return terminal.note(`no backups in ${place}; genrouter backup create ${place} makes one`);
+      for (const line of shelfLines(shelf, nowMs)) terminal.print(line);
+    });
+  withExamples(withJson(withDir(list)), "backup list /var/backups/genrouter", "backup list --json | jq -r '.[0].path'");
+
+  addRestore(backup, session);
+};

@@ -1,0 +1,53 @@
+// `genrouter doctor`: a look at everything that a service needs, and for each fault what mends it.
+import type { Command } from "commander";
+import { BadSetting } from "../../config.ts";
+import { type Finding, fault } from "../doctor/finding.ts";
+import { EXITS } from "../exits.ts";
+import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
+
+type Flags = DirFlag & JsonFlag & { deep?: true };
+
+const WIDEST = "directory".length;
+
+/** Settings that cannot be read leave nothing else to look at. */
+const findingsOf = async (session: Session, flags: Flags): Promise<Finding[]> => {
+  try {
+    const { examine } = await import("../doctor/examine.ts");
+    return await examine(settingsOf(session, flags), flags.deep === true, session.env);
+  } catch (thrown) {
+    if (thrown instanceof BadSetting)
+      return [fault("settings", thrown.message, "correct it where it is set, in the environment or on the command line")];
+    throw thrown;
+  }
+};
+
+export const addDoctor = (program: Command, session: Session): void => {
+  const { terminal } = session;
+  const marks = {
+    ok: terminal.paint("green", "✔"),
+    warning: terminal.paint("yellow", "!"),
+    fault: terminal.paint("red", "✖"),
+  };
+  const doctor = program
+    .command("doctor")
+    .description(
+      "look at settings, directory, disk, clock, database, ledger, backups, keys and routes; exit 1 when something is broken",
+    )
+    .option("--deep", "every page of the database and all twelve invariants, which takes longer")
+    .action(async (flags: Flags) => {
+      const findings = await findingsOf(session, flags);
+      const isWell = findings.every(({ level }) => level !== "fault");
+      if (!isWell) session.exit = EXITS.failure;
+      if (flags.json) return terminal.print(JSON.stringify({ ok: isWell, findings }));
+      for (const { area, level, says, fix } of findings) {
+        terminal.print(`${marks[level]} ${area.padEnd(WIDEST)}  ${says}`);
+        if (fix !== null) terminal.print(`  ${" ".repeat(WIDEST)}  → ${fix}`);
+      }
+    });
+  withExamples(
+    withJson(withDir(doctor)),
+    "doctor",
+    "doctor --deep --data /var/lib/genrouter",
+    "doctor --json | jq -r '.findings[] | select(.level != \"ok\") | .fix'",
+  );
+};

@@ -1,0 +1,35 @@
+// `genrouter healthcheck`: one question to the service and one line back, for containers and supervisors.
+import type { Command } from "commander";
+import { askAbout } from "../control-client.ts";
+import { askHealth } from "../doctor/service.ts";
+import { EXITS } from "../exits.ts";
+import { type DirFlag, dirOf, type JsonFlag, parseWhole, type Session, withDir, withExamples, withJson } from "../session.ts";
+
+type Flags = DirFlag & JsonFlag & { ready?: true; url?: string; timeout: string };
+
+const LONGEST_S = 60;
+
+export const addHealthcheck = (program: Command, session: Session): void => {
+  const { terminal } = session;
+  const command = program
+    .command("healthcheck")
+    .description("ask the service whether it lives, with --ready whether it takes work; exit 0 yes, 1 no")
+    .option("--ready", "ask /readyz instead of /healthz")
+    .option("--url <url>", "address of the service (GENROUTER_URL, else the one running in the data directory)")
+    .option("--timeout <s>", "how long to wait for the answer, seconds", "3")
+    .action(async (flags: Flags) => {
+      const patienceMs = parseWhole(flags.timeout, "--timeout", 1, LONGEST_S) * 1000;
+      const path = flags.ready ? "/readyz" : "/healthz";
+      const dir = dirOf(session, flags);
+      // A service that owns its directory and does not answer on its socket is as good as none.
+      const url = flags.url ?? session.env.GENROUTER_URL ?? (await askAbout(dir).catch(() => undefined))?.url;
+      const health =
+        url === undefined
+          ? { ok: false, says: `no service runs on ${dir}` }
+          : await askHealth(url.replace(/\/+$/, ""), path, patienceMs);
+      if (!health.ok) session.exit = EXITS.failure;
+      if (flags.json) return terminal.print(JSON.stringify({ ok: health.ok, says: health.says, url: url ?? null, path }));
+      terminal.print(`${health.ok ? "ok" : "not ok"}: ${health.says}`);
+    });
+  withExamples(withJson(withDir(command)), "healthcheck --data /data", "healthcheck --ready --url http://127.0.0.1:8080");
+};

@@ -1,0 +1,100 @@
+// The doctor on the market: the catalogue, the providers' keys, and which routes can run and at what margin.
+
+import type { Settings } from "../../config.ts";
+import { NOTHING_KEPT, openMarket } from "../../market.ts";
+import { catalogueOf, dialectsOf, insistOnProviders } from "../../offer.ts";
+import { sourceInSettings, withKeys } from "../../provider-keys.ts";
+import { providerFacts } from "../../providers/providers.ts";
+import type { StoreReads } from "../../store/store.ts";
+import { openVault } from "../../vault.ts";
+import { counted } from "../backup-text.ts";
+import { type Finding, fault, ok, textOf, warning } from "./finding.ts";
+
+const NAMED = 3;
+
+/** Each key by itself, so that one that cannot be had does not hide the others. */
+const keyFindings = async (settings: Settings, reads: Pick<StoreReads, "providerKeys">): Promise<Finding[]> => {
+  const kept = await reads.providerKeys();
+  const vault = openVault(settings.data.dir);
+  const findings: Finding[] = [];
+  let readable = 0;
+  const look = (account: string, work: () => unknown) => {
+    try {
+      work();
+      readable += 1;
+    } catch (thrown) {
+      findings.push(fault("keys", textOf(thrown), `genrouter providers set-key ${account}`));
+    }
+  };
+  for (const row of kept)
+    if (sourceInSettings(settings, row.account) === undefined) look(row.account, () => vault.open(row.account, row));
+  for (const [id, section] of Object.entries(settings.providers))
+    if (section.key !== undefined || section.key_file !== undefined)
+      look(id, () => withKeys({ ...settings, providers: { [id]: section } }, [], vault));
+  return readable > 0 || findings.length === 0
+    ? [...findings, ok("keys", `${counted(readable, "provider key")} can be read`)]
+    : findings;
+};
+
+const routeFindings = async (settings: Settings, simulated: boolean, reads: typeof NOTHING_KEPT): Promise<Finding[]> => {
+  const simulated = mode === "test";
+  const market = openMarket({
+    ...{ settings, simulated, reads },
+    facts: providerFacts(dialectsOf(settings)),
+    catalogue: () => catalogueOf(settings, simulated),
+  });
+  const routes = await market.routes();
+  const of = (state: string) => routes.filter((route) => route.state === state);
+  const [up, down, off] = [of("up"), of("down"), of("off")];
+  const losing = [...up, ...down].filter(({ margin }) => margin !== null && margin.leastPercent < 0);
+  const findings: Finding[] = [];
+  const configured = up.length + down.length;
+  if (configured === 0)
+    findings.push(
+      fault(
+        "routes",
+        `none of ${routes.length} has a key, or all are off: nothing can be generated`,
+        "genrouter providers set-key PROVIDER, or start with --simulate; genrouter providers list names them",
+      ),
+    );
+  else if (up.length === 0)
+    findings.push(fault("routes", `all ${configured} with a key are down`, "genrouter routes list; genrouter routes test ROUTE"));
+  else findings.push(ok("routes", `${configured} with a key, ${up.length} up`));
+  for (const { id, reason } of down.slice(0, NAMED))
+    findings.push(
+      warning("routes", `${id} is down: ${reason ?? "it failed several times in a row"}`, `genrouter routes test ${id}`),
+    );
+  if (down.length > NAMED) findings.push(warning("routes", `${down.length - NAMED} more are down`, "genrouter routes list"));
+  for (const { id, reason } of off.slice(0, NAMED))
+    findings.push(warning("routes", `${id} is off: ${reason}`, `genrouter routes enable ${id}, once that is over`));
+  if (losing.length > 0)
+    findings.push(
+      warning(
+        "routes",
+        `${losing.length} can cost more than they are sold for: ${losing
+          .slice(0, NAMED)
+          .map(({ id }) => id)
+          .join(", ")}`,
+        "genrouter routes list; genrouter routes disable ROUTE",
+      ),
+    );
+  return findings;
+};
+
+/** @param reads of the data directory; null where there is none. */
+export const marketFindings = async (
+  settings: Settings,
+  mode: "test" | "live" | null,
+  reads: StoreReads | null,
+): Promise<Finding[]> => {
+  const simulated = mode === "test";
+  try {
+    insistOnProviders(settings, dialectsOf(settings));
+    const { models } = catalogueOf(settings, simulated);
+    const catalogue = ok("catalogue", `${counted(models.length, "model")}, ${settings.catalogue.dir || "built-in"}`);
+    const keys = simulated ? [] : await keyFindings(settings, reads ?? NOTHING_KEPT);
+    return [catalogue, ...keys, ...(await routeFindings(settings, mode, reads ?? NOTHING_KEPT))];
+  } catch (thrown) {
+    return [fault("catalogue", textOf(thrown), "correct the file or setting that it names")];
+  }
+};
