@@ -3,8 +3,8 @@ import { mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { placeOf } from "../files/local.ts";
 import { SPOOLED } from "../files/port.ts";
-import { DATABASE_FILE } from "../store/sqlite/open.ts";
-import { namedFiles, overLive, overStill, spooledFiles, wantedOf } from "../store/sqlite/still/figures.ts";
+import { DATABASE_FILE, openReader } from "../store/sqlite/open.ts";
+import { namedFiles, overStill, spooledFiles, wantedOf } from "../store/sqlite/still/figures.ts";
 import { copyFile, hashFile, insistOnRoom, linkFile, sizeOf } from "./disk.ts";
 import { codeOf, type Going } from "./faults.ts";
 import type { Entry, Manifest, Noted } from "./form.ts";
@@ -45,9 +45,18 @@ const wantedIn = (aside: string): Wanted[] =>
     ),
   ]);
 
-/** Whether a file that is not there is missed: it may have been deleted, rightly, since the database was copied. */
-const isMissed = (dataDir: string, { seq, kind }: Wanted): boolean =>
-  overLive(join(dataDir, DATABASE_FILE), (db) => wantedOf(db, seq)[kind]);
+/** Asks the data directory's database, as it is now, over one connection that is opened when it is first needed. */
+const openAsking = (dataDir: string) => {
+  let db: ReturnType<typeof openReader> | undefined;
+  return {
+    /** Whether a file that is not there is missed: it may have been deleted, rightly, since the database was copied. */
+    isMissed: ({ seq, kind }: Wanted): boolean => {
+      db ??= openReader(join(dataDir, DATABASE_FILE));
+      return wantedOf(db, seq)[kind];
+    },
+    close: () => db?.close(),
+  };
+};
 
 /** @throws BackupFault `no_room`, `stopped`; the system's fault where the disk refuses. */
 export const placeFiles = ({ dataDir, aside, nowMs, filesStore, before }: Place, going: Going): Placing => {
@@ -66,6 +75,7 @@ export const placeFiles = ({ dataDir, aside, nowMs, filesStore, before }: Place,
   const faults: Noted[] = [];
   let expired = all.length - wanted.length;
   let inBucket = 0;
+  const asking = openAsking(dataDir);
 
   const bring = (one: Wanted): void => {
     const { path, bytes, sha256 } = one;
@@ -73,7 +83,7 @@ export const placeFiles = ({ dataDir, aside, nowMs, filesStore, before }: Place,
     mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
     const isLinked = before !== undefined && isKnown(one) && linkFile(join(before.path, path), to);
     const isThere = sizeOf(from) !== undefined;
-    if (!isThere && (one.expireAtMs <= nowMs() || !isMissed(dataDir, one))) {
+    if (!isThere && (one.expireAtMs <= nowMs() || !asking.isMissed(one))) {
       rmSync(to, { force: true });
       expired += 1;
       return;
@@ -102,10 +112,14 @@ export const placeFiles = ({ dataDir, aside, nowMs, filesStore, before }: Place,
     placed.push({ entry: { path, bytes: is.bytes, sha256: is.sha256 }, from, isLinked });
   };
 
-  for (const [at, one] of wanted.entries()) {
-    going.goOn();
-    going.tell(`files ${at + 1} of ${wanted.length}`);
-    bring(one);
+  try {
+    for (const [at, one] of wanted.entries()) {
+      going.goOn();
+      going.tell(`files ${at + 1} of ${wanted.length}`);
+      bring(one);
+    }
+  } finally {
+    asking.close();
   }
   const leftOut = [
     { what: `${expired} result files`, why: "their retention is over, or was when they were to be copied", count: expired },

@@ -101,7 +101,8 @@ const fill = (path: string, dir: string, manifest: Manifest, going: Going): void
 /** Takes away all that an unfinished restore put into a directory that was empty. */
 const undo = (dir: string, wasThere: boolean): void => {
   if (!wasThere) rmSync(dir, { recursive: true, force: true });
-  for (const name of wasThere ? readdirSync(dir) : []) if (!NOBODYS.has(name)) rmSync(join(dir, name), { recursive: true, force: true });
+  for (const name of wasThere ? readdirSync(dir) : [])
+    if (!NOBODYS.has(name)) rmSync(join(dir, name), { recursive: true, force: true });
 };
 
 const inDirectory = (path: string, { to, networkDisk }: RestoreAsk, manifest: Manifest, going: Going): void => {

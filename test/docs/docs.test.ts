@@ -15,6 +15,7 @@ const PAGES = [
   "test/README.md",
   "test/bench/README.md",
   "CHANGELOG.md",
+  "deploy/BACKUP.md",
 ];
 const MARK = /<!-- printed: ([\w -]+) -->\n[\s\S]*?<!-- \/printed -->/g;
 

@@ -13,7 +13,7 @@ import { serviceFindings } from "./service.ts";
 const RESTORE =
   "stop the service, move the directory aside and restore a backup: genrouter backup list, genrouter backup restore";
 
-type Data = { findings: Finding[]; lastSeenMs: number | null; mode: "test" | "live" | null; market: Finding[] };
+type Stored = { findings: Finding[]; lastSeenMs: number | null; mode: "test" | "live" | null; market: Finding[] };
 
 const openedReads = async (dir: string): Promise<StoreReads> => {
   const { openSqliteReads } = await import("../../store/sqlite/reads.ts");
@@ -21,7 +21,7 @@ const openedReads = async (dir: string): Promise<StoreReads> => {
 };
 
 /** What only a database that can be read tells. */
-const examineData = async (settings: Settings, isDeep: boolean, isRunning: boolean, nowMs: number): Promise<Data> => {
+const examineStored = async (settings: Settings, isDeep: boolean, isRunning: boolean, nowMs: number): Promise<Stored> => {
   const { dir } = settings.data;
   const { lookInto } = await import("../../store/sqlite/health.ts");
   let health: DatabaseHealth;
@@ -70,17 +70,17 @@ export const examine = async (
     : [ok("settings", "every one is known and in its bounds")];
   const directory = directoryFindings(settings.data);
   const about = directory.exists ? await askAbout(dir).catch(() => undefined) : undefined;
-  const data: Data = directory.exists
-    ? await examineData(settings, isDeep, about !== undefined, nowMs)
+  const stored: Stored = directory.exists
+    ? await examineStored(settings, isDeep, about !== undefined, nowMs)
     : { findings: [], lastSeenMs: null, mode: null, market: await marketFindings(settings, null, null) };
   return [
     ...printsCredentials,
     ...directory.findings,
     ...diskFindings(settings),
-    ...clockFindings(nowMs, data.lastSeenMs),
-    ...data.findings,
+    ...clockFindings(nowMs, stored.lastSeenMs),
+    ...stored.findings,
     ...backupFindings(settings, nowMs),
-    ...data.market,
+    ...stored.market,
     ...(directory.exists ? await serviceFindings(dir, about) : []),
   ];
 };

@@ -36,7 +36,11 @@ const keyFindings = async (settings: Settings, reads: Pick<StoreReads, "provider
     : findings;
 };
 
-const routeFindings = async (settings: Settings, simulated: boolean, reads: typeof NOTHING_KEPT): Promise<Finding[]> => {
+const routeFindings = async (
+  settings: Settings,
+  mode: "test" | "live" | null,
+  reads: typeof NOTHING_KEPT,
+): Promise<Finding[]> => {
   const simulated = mode === "test";
   const market = openMarket({
     ...{ settings, simulated, reads },
@@ -51,7 +55,8 @@ const routeFindings = async (settings: Settings, simulated: boolean, reads: type
   const configured = up.length + down.length;
   if (configured === 0)
     findings.push(
-      fault(
+      // Where nothing was set up yet, that is no surprise.
+      (mode === null ? warning : fault)(
         "routes",
         `none of ${routes.length} has a key, or all are off: nothing can be generated`,
         "genrouter providers set-key PROVIDER, or start with --simulate; genrouter providers list names them",

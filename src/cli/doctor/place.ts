@@ -86,7 +86,8 @@ const roomOf = (what: string, dir: string, setting: string, needs: number): Find
 
 export const diskFindings = ({ data, backup }: Settings): Finding[] => {
   const has = (dir: string) => dir !== "" && existsSync(dir);
-  const bytes = statSync(join(data.dir, DATABASE_FILE), { throwIfNoEntry: false })?.size ?? 0;
+  const file = join(data.dir, DATABASE_FILE);
+  const bytes = existsSync(file) ? statSync(file).size : 0;
   return [
     ...(has(data.dir) ? [roomOf("data", data.dir, "GENROUTER_DATA__DIR", 0)] : []),
     ...(has(backup.dir) ? [roomOf("backups", backup.dir, "GENROUTER_BACKUP__DIR", bytes)] : []),

@@ -1,7 +1,7 @@
 // Copies a database at one moment into a file of its own, while its owner goes on writing or while none runs.
 import { chmodSync, closeSync, fsyncSync, openSync, rmSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { DirectoryUnusable, tellingDamage } from "../faults.ts";
+import { DirectoryUnusable, faultCode, tellingDamage } from "../faults.ts";
 import { missLog } from "../log-mark.ts";
 import { checkSchema, schemaVersion } from "../migrate.ts";
 import { DATABASE_FILE, openReader, openWriter } from "../open.ts";
@@ -26,21 +26,28 @@ export const copyDatabase = (dataDir: string, to: string): void => {
   bytesToCopy(dataDir);
   missLog(dataDir);
   const path = join(dataDir, DATABASE_FILE);
-  tellingDamage(path, () => {
-    // SQLite takes an empty file of this name, so that the copy is nobody else's from its first byte on.
-    closeSync(openSync(to, "wx", 0o600));
-    const from = openReader(path);
-    try {
+  const from = tellingDamage(path, () => openReader(path));
+  try {
+    tellingDamage(path, () => {
       if (schemaVersion(from) === 0)
         throw new DirectoryUnusable(`data directory ${dataDir}: its database is still empty; start the service once`);
       checkSchema(from);
-      // To this pragma a copy is a write, too; the connection cannot write the database for all that.
-      from.run("PRAGMA query_only = 0");
-      from.run("VACUUM INTO ?", [to]);
-    } finally {
-      from.close();
-    }
-  });
+    });
+    // SQLite takes an empty file of this name, so that the copy is nobody else's from its first byte on.
+    closeSync(openSync(to, "wx", 0o600));
+    // To this pragma a copy is a write, too; the connection cannot write the database for all that.
+    from.run("PRAGMA query_only = 0");
+    from.run("VACUUM INTO ?", [to]);
+  } catch (fault) {
+    // A disk that is full is the copy's, damage the original's.
+    if (/^SQLITE_(CORRUPT|NOTADB)/.test(faultCode(fault)))
+      tellingDamage(path, () => {
+        throw fault;
+      });
+    throw fault;
+  } finally {
+    from.close();
+  }
   // The copy begins with a rollback journal. Set back here, it is as its owner opens it.
   openWriter(to).close();
 };

@@ -70,6 +70,12 @@ const settings: Clause = {
 const UNKNOWN_SCHEMA = "the schema is of no known version";
 const OTHER_SCHEMA = "the schema is not the one of its version: a guard is missing, changed or foreign";
 
+/** What Litestream makes in a database that it replicates; nothing of ours rests on them. */
+const LITESTREAM: ReadonlyMap<string, string> = new Map([
+  ["table _litestream_seq", "CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)"],
+  ["table _litestream_lock", "CREATE TABLE _litestream_lock (id INTEGER)"],
+]);
+
 type Part = { type: string; name: string; sql: string };
 const partsOf = (db: Database): Map<string, string> =>
   new Map(
@@ -104,7 +110,7 @@ const schema: Clause = {
     const expected = partsOfSchema(version);
     const found = partsOf(db);
     for (const part of new Set([...expected.keys(), ...found.keys()]))
-      if (expected.get(part) !== found.get(part))
+      if (expected.get(part) !== found.get(part) && LITESTREAM.get(part) !== found.get(part))
         yield { fault: OTHER_SCHEMA, part, found: found.has(part) ? (expected.has(part) ? "changed" : "foreign") : "missing" };
   },
 };

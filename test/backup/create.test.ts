@@ -1,0 +1,206 @@
+// What a backup holds, what it shares with the one before, and what it says of a data directory that has faults.
+import { Database } from "bun:sqlite";
+import { afterAll, beforeEach, expect, test } from "bun:test";
+import { existsSync, linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { checkBackup } from "../../src/backup/check.ts";
+import { runHere } from "../cli/captured.ts";
+import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
+import { backUp, filesBelow, namesIn, openOn, play, quiet } from "./scene.ts";
+
+let data: string;
+let place: string;
+let done: string[];
+beforeEach(async () => {
+  data = freshDir();
+  place = join(freshDir(), "backups");
+  ({ done } = await play(data));
+});
+afterAll(dropDirs);
+
+const resultFiles = (of: string) => [...filesBelow(of).keys()].filter((path) => path.startsWith("files/")).toSorted();
+const mode = (path: string) => statSync(path).mode & 0o777;
+const firstFile = () => resultFiles(data)[0] ?? "";
+
+test("database, result files and manifest, for their owner alone; nothing is left in or beside the data directory", () => {
+  const before = [...filesBelow(data).keys()].filter((path) => !/genrouter\.db-(wal|shm)$/.test(path));
+  const made = backUp(data, place);
+  expect(made.faults).toEqual([]);
+  expect(resultFiles(made.path)).toEqual(resultFiles(data));
+  expect(made.files).toBe(resultFiles(data).length);
+  expect(made.files).toBeGreaterThanOrEqual(done.length);
+  expect(namesIn(made.path)).toEqual(["files", "genrouter.db", "manifest.json"]);
+  expect([mode(place), mode(made.path), mode(join(made.path, "files"))]).toEqual([0o700, 0o700, 0o700]);
+  for (const path of filesBelow(made.path).keys()) expect([path, mode(join(made.path, path))]).toEqual([path, 0o600]);
+  for (const path of resultFiles(made.path)) expect(readFileSync(join(made.path, path))).toEqual(readFileSync(join(data, path)));
+  expect([...filesBelow(data).keys()].filter((path) => !/genrouter\.db-(wal|shm)$/.test(path))).toEqual(before);
+  const { manifest, faults, books } = checkBackup(made.path, quiet);
+  expect([faults, books, manifest.faults]).toEqual([[], [], []]);
+  expect(manifest.rows).toMatchObject({ generation: done.length + 1, account: 1, credit: 1 });
+  expect(manifest.ledger.available + manifest.ledger.held + manifest.ledger.charged).toBe(100_000);
+});
+
+test("the database of a backup is as a service opens it, and verify passes on it where it lies", async () => {
+  const { path } = backUp(data, place);
+  expect((await runHere(["verify", "--data", path])).exit as number).toBe(0);
+  // What reading it left beside it holds nothing, and is no fault of the backup.
+  expect((await runHere(["backup", "verify", path])).exit as number).toBe(0);
+});
+
+test("the second backup shares the result files with the first, and each is whole without the other", async () => {
+  const first = backUp(data, place);
+  const house = await openOn(data);
+  const { id } = await house.submit("sim-image-1", { prompt: "one more" });
+  await house.until(id);
+  await house.crash();
+  const second = backUp(data, place);
+  expect(second.linked).toBe(first.files);
+  expect(second.files).toBeGreaterThan(first.files);
+  for (const path of resultFiles(first.path))
+    expect(statSync(join(second.path, path)).ino).toBe(statSync(join(first.path, path)).ino);
+  expect(statSync(join(first.path, "genrouter.db")).ino).not.toBe(statSync(join(second.path, "genrouter.db")).ino);
+  rmSync(first.path, { recursive: true });
+  expect(checkBackup(second.path, quiet)).toMatchObject({ faults: [], books: [] });
+  // No file of the data directory is another name of one in a backup: what happens to one does not happen to the other.
+  for (const path of resultFiles(second.path))
+    expect(statSync(join(data, path)).ino).not.toBe(statSync(join(second.path, path)).ino);
+});
+
+test("a shared file that has rotted in the backup before is copied anew and told, and the backup before stays as it is", () => {
+  const first = backUp(data, place);
+  const rotten = join(first.path, firstFile());
+  const bytes = readFileSync(rotten);
+  bytes[3] = (bytes[3] ?? 0) ^ 1;
+  writeFileSync(rotten, bytes);
+  const second = backUp(data, place);
+  expect(second.faults).toEqual([{ path: firstFile(), why: expect.stringMatching(/the backup before has it with other bytes/) }]);
+  expect(readFileSync(join(second.path, firstFile()))).toEqual(readFileSync(join(data, firstFile())));
+  expect(readFileSync(rotten)).toEqual(bytes);
+  expect(checkBackup(second.path, quiet).faults).toEqual([]);
+});
+
+test("a result file that is missing or changed is told, and the backup is made all the same", async () => {
+  const [gone = "", changed = ""] = resultFiles(data);
+  rmSync(join(data, gone));
+  writeFileSync(join(data, changed), "x".repeat(statSync(join(data, changed)).size));
+  const made = backUp(data, place);
+  expect(made.faults).toEqual([
+    { path: gone, why: "it is missing from the data directory" },
+    { path: changed, why: expect.stringMatching(/its bytes are not those that were stored/) },
+  ]);
+  const verified = await runHere(["backup", "verify", made.path]);
+  expect([verified.exit as number, verified.out]).toEqual([
+    1,
+    expect.stringContaining(`${gone}: so it was when the backup was made`),
+  ]);
+  expect(checkBackup(made.path, quiet).faults).toEqual([]);
+  const { out: listed } = await runHere(["backup", "list", place]);
+  expect(listed).toMatch(/with faults: .*is missing from the data directory and 1 more/);
+});
+
+test("what is past its retention is left out, and so is what a bucket has", () => {
+  const late = backUp(data, place, { aheadMs: Date.UTC(2026, 10, 1) - Date.now() });
+  expect([late.files, late.leftOut]).toEqual([
+    0,
+    [{ what: `${resultFiles(data).length} result files`, why: expect.stringMatching(/retention is over/) }],
+  ]);
+  rmSync(join(data, firstFile()));
+  const bucket = backUp(data, place, { filesStore: "s3" });
+  expect([bucket.faults, bucket.leftOut]).toEqual([
+    [],
+    [{ what: "1 result files", why: expect.stringMatching(/in the bucket/) }],
+  ]);
+  expect(checkBackup(bucket.path, quiet).manifest.files_store).toBe("s3");
+});
+
+test("the key that opens the providers' keys is in a backup only where that was asked for", async () => {
+  writeFileSync(join(data, "provider-keys.master"), `${"ab".repeat(32)}\n`, { mode: 0o600 });
+  const without = backUp(data, place);
+  expect(namesIn(without.path)).not.toContain("provider-keys.master");
+  expect(without.leftOut).toEqual([{ what: "provider-keys.master", why: expect.stringMatching(/keep it elsewhere/) }]);
+  const { out, exit } = await runHere(["backup", "create", place, "--data", data, "--with-master-key", "--json"]);
+  expect(exit as number).toBe(0);
+  const { path } = JSON.parse(out);
+  expect(readFileSync(join(path, "provider-keys.master"), "utf8")).toBe(`${"ab".repeat(32)}\n`);
+});
+
+test("what an unfinished attempt still has to collect from the spool is in it", () => {
+  const db = new Database(join(data, "genrouter.db"));
+  const attempt = db.query<{ seq: number; ref: string }, []>("SELECT seq, ref FROM attempt WHERE state = 'accepted'").get();
+  db.run("UPDATE attempt SET results = ? WHERE ref = ?", [
+    JSON.stringify([{ url: `spool:${attempt?.ref}.1` }]),
+    attempt?.ref ?? "",
+  ]);
+  db.close();
+  const name = `spool/${attempt?.ref}.1`;
+  expect(backUp(data, place).faults).toEqual([{ path: name, why: "it is missing from the data directory" }]);
+  writeFileSync(join(data, name), "an answer's picture");
+  const made = backUp(data, place);
+  expect(made.faults).toEqual([]);
+  expect(readFileSync(join(made.path, name), "utf8")).toBe("an answer's picture");
+});
+
+test("books that do not hold are copied as they are, told, and never printed as verified", async () => {
+  const db = new Database(join(data, "genrouter.db"));
+  db.run("DROP TRIGGER balance_moves");
+  db.run("UPDATE balance SET available_credits = available_credits + 1");
+  db.close();
+  const { exit, out, err } = await runHere(["backup", "create", place, "--data", data]);
+  expect([exit as number, out]).toEqual([1, expect.stringMatching(/with \d+ faults\n$/)]);
+  expect(err).toMatch(/✘ genrouter\.db: /);
+  const path = out.split(" ")[0] ?? "";
+  const seen = await runHere(["backup", "verify", path]);
+  expect([seen.exit as number, seen.out]).toEqual([
+    1,
+    expect.stringMatching(/genrouter\.db: so it was when the backup was made/),
+  ]);
+});
+
+test("two at a time in one directory: the second one waits for nobody and says so", async () => {
+  backUp(data, place);
+  const { takeTurn } = await import("../../src/store/sqlite/still/turn.ts");
+  const giveBack = takeTurn(join(place, ".genrouter-backup.lock"));
+  const { exit, err } = await runHere(["backup", "create", place, "--data", data]);
+  giveBack?.();
+  expect([exit as number, err]).toEqual([75, expect.stringMatching(/another backup is being made there/)]);
+  expect((await runHere(["backup", "create", place, "--data", data])).exit as number).toBe(0);
+});
+
+test("where there is nothing to back up, or no place for it, one line says so and nothing is made", async () => {
+  const empty = freshDir();
+  expect(await runHere(["backup", "create", place, "--data", empty])).toMatchObject({ exit: 78, out: "" });
+  expect(existsSync(place) ? namesIn(place) : []).toEqual([]);
+  const nowhere = await runHere(["backup", "create", "--data", data]);
+  expect([nowhere.exit as number, nowhere.err]).toEqual([2, expect.stringMatching(/GENROUTER_BACKUP__DIR/)]);
+  const file = join(freshDir(), "file");
+  writeFileSync(file, "");
+  expect(await runHere(["backup", "create", file, "--data", data])).toMatchObject({
+    exit: 78,
+    err: expect.stringMatching(/cannot be written/),
+  });
+  const list = await runHere(["backup", "list", join(empty, "none")]);
+  expect([list.exit as number, list.err]).toEqual([4, expect.stringMatching(/no such directory/)]);
+});
+
+test("the list shows what is incomplete, what is damaged and what is not ours, newest first", async () => {
+  const first = backUp(data, place);
+  const second = backUp(data, place);
+  renameSync(first.path, `${first.path}.incomplete`);
+  writeFileSync(join(place, "notes.txt"), "mine");
+  rmSync(join(second.path, firstFile()));
+  const { out: before } = await runHere(["backup", "list", place]);
+  expect(before).toMatch(/^genrouter-\d+T\d+Z\.incomplete .*incomplete: it was never finished/m);
+  const third = backUp(data, place, { madeBy: "nightly" });
+  const { out } = await runHere(["backup", "list", place, "--json"]);
+  expect(JSON.parse(out).map(({ path, state }: { path: string; state: string }) => [path, state])).toEqual([
+    [third.path, "ok"],
+    [second.path, "damaged"],
+  ]);
+  expect(existsSync(join(place, "notes.txt"))).toBe(true);
+});
+
+test("a file of the data directory that has other names is copied, not linked", () => {
+  linkSync(join(data, firstFile()), join(data, "another-name"));
+  const made = backUp(data, place);
+  expect(statSync(join(made.path, firstFile())).nlink).toBe(1);
+});

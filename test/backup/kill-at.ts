@@ -1,0 +1,15 @@
+// A process that makes or restores a backup and kills itself with SIGKILL at the first line of progress that fits.
+import { createBackup } from "../../src/backup/create.ts";
+import { restoreBackup } from "../../src/backup/restore.ts";
+import { askFor } from "./scene.ts";
+
+const [what = "", from = "", to = "", pattern = ""] = process.argv.slice(2);
+const at = new RegExp(pattern);
+const going = {
+  tell: (line: string) => {
+    if (at.test(line)) process.kill(process.pid, "SIGKILL");
+  },
+  goOn: () => undefined,
+};
+if (what === "create") createBackup(askFor(from, to, { aheadMs: 0 }), going);
+else restoreBackup({ path: from, to, dryRun: false, networkDisk: false }, going);

@@ -1,0 +1,186 @@
+// Backups taken while a service works: each is one moment of its books, proved from what the books became afterwards.
+import { Database } from "bun:sqlite";
+import { afterAll, expect, test } from "bun:test";
+import { join } from "node:path";
+import { manifestOf } from "../../src/backup/check.ts";
+import type { Made } from "../../src/backup/create.ts";
+import { makeBackup } from "../../src/backup/thread.ts";
+import { runHere } from "../cli/captured.ts";
+import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
+import type { House } from "../house.ts";
+import { askFor, openOn } from "./scene.ts";
+
+afterAll(dropDirs);
+
+const CALLERS = 6;
+const BACKUPS = 4;
+const SUBMITTED_MEANWHILE = 30;
+
+type Row = Record<string, number | string | null>;
+const rowsIn = (path: string, sql: string): Row[] => {
+  const db = new Database(path, { readonly: true });
+  const rows = db.query<Row, []>(sql).all();
+  db.close();
+  return rows;
+};
+const numberIn = (path: string, sql: string): number => Number(Object.values(rowsIn(path, sql)[0] ?? {})[0] ?? 0);
+
+/** Submissions, polls, top-ups and adjustments, one after the other in each of several callers, until told to stop. */
+const load = (house: House) => {
+  let isOver = false;
+  let submitted = 0;
+  const call = async (caller: number) => {
+    const tenant = await house.newTenant(50_000);
+    for (let n = 0; !isOver; n += 1) {
+      const body = { model: "sim-image-1", input: { prompt: `load ${caller} ${n}` } };
+      const { status } = await house.ask("POST", "/v1/generations", { key: tenant.key, body });
+      expect(status).toBe(202);
+      submitted += 1;
+      const atMs = house.clock.nowMs();
+      const { accountSeq } = tenant;
+      await house.rooms.post({
+        deed: "credit",
+        accountSeq,
+        kind: "topup",
+        credits: 100 + n,
+        note: "",
+        reference: `${caller}-${n}`,
+        atMs,
+      });
+      if (n % 3 === 0)
+        await house.rooms.post({
+          deed: "credit",
+          accountSeq,
+          kind: "adjust",
+          credits: -7,
+          note: "",
+          reference: `a${caller}-${n}`,
+          atMs,
+        });
+    }
+  };
+  const calls = Array.from({ length: CALLERS }, (_, caller) => call(caller));
+  return {
+    submitted: () => submitted,
+    stop: async () => {
+      isOver = true;
+      await Promise.all(calls);
+    },
+  };
+};
+
+/**
+ * What is in a backup is what stood in the books at one moment: everything up to the last of its movements and nothing behind, in
+ * every table. The ledger numbers its movements in the order of their commits, and each posting names the newest generation there
+ * was, so that rows of different tables can be placed before or behind one another.
+ */
+const isOneMoment = (copy: string, books: string, { rows, ledger }: ReturnType<typeof manifestOf>): void => {
+  const lastPosting = numberIn(copy, "SELECT max(seq) FROM posting");
+  const lastGeneration = numberIn(copy, "SELECT max(seq) FROM generation");
+  expect(numberIn(books, `SELECT count(*) FROM posting WHERE seq <= ${lastPosting}`)).toBe(rows.posting ?? -1);
+  expect(numberIn(books, `SELECT count(*) FROM generation WHERE seq <= ${lastGeneration}`)).toBe(rows.generation ?? -1);
+  expect(numberIn(books, `SELECT count(*) FROM credit WHERE movement_seq <= ${lastPosting}`)).toBe(rows.credit ?? -1);
+  // Between the last posting that is in it and the first that is not.
+  expect(lastGeneration).toBeGreaterThanOrEqual(numberIn(books, `SELECT after_seq FROM posting WHERE seq = ${lastPosting}`));
+  const behind = numberIn(
+    books,
+    `SELECT after_seq FROM posting WHERE seq = (SELECT min(seq) FROM posting WHERE seq > ${lastPosting})`,
+  );
+  expect(behind).toBeGreaterThanOrEqual(lastGeneration);
+  // The sums, worked out anew from the books up to there.
+  const upTo = `FROM posting WHERE seq <= ${lastPosting}`;
+  const moved = rowsIn(
+    books,
+    `SELECT kind, sum(iif(from_side = 'available' AND kind = 'adjust', -credits, credits)) AS credits ${upTo} GROUP BY kind`,
+  );
+  const held = numberIn(books, `SELECT sum(reserved_credits) FROM generation WHERE seq <= ${lastGeneration}`);
+  expect(ledger.moved).toEqual({
+    ...Object.fromEntries(moved.map(({ kind, credits }) => [String(kind), Number(credits)])),
+    hold: held,
+  });
+  const { topup = 0, adjust = 0, capture = 0, release = 0, hold = 0 } = ledger.moved;
+  expect([ledger.available, ledger.held, ledger.charged]).toEqual([
+    topup + adjust - hold + release,
+    hold - capture - release,
+    capture,
+  ]);
+  // Who has ended in it, and only they, are settled in it; each journal is the beginning of what it became.
+  const ended = "SELECT id FROM generation WHERE completed_at_ms IS NOT NULL ORDER BY seq";
+  const settled = `SELECT id FROM generation WHERE seq IN (SELECT generation_seq ${upTo}) ORDER BY seq`;
+  expect(rowsIn(copy, ended)).toEqual(rowsIn(books, settled));
+  const lines = rowsIn(copy, "SELECT seq, version, at_ms, state_after, event FROM journal ORDER BY seq, version");
+  const became = new Map(
+    rowsIn(books, "SELECT seq, version, at_ms, state_after, event FROM journal").map((row) => [`${row.seq} ${row.version}`, row]),
+  );
+  for (const line of lines) expect(became.get(`${line.seq} ${line.version}`)).toEqual(line);
+  // The chain of each account ends where its balance says, with the same hash that the books have there.
+  const ends = "SELECT b.account_seq, b.chain_seq, m.hash FROM balance b JOIN movement m ON m.seq = b.chain_end ORDER BY 1";
+  const links = new Map(
+    rowsIn(books, "SELECT account_seq, chain_seq, hash FROM movement").map((row) => [
+      `${row.account_seq} ${row.chain_seq}`,
+      row.hash,
+    ]),
+  );
+  for (const { account_seq, chain_seq, hash } of rowsIn(copy, ends))
+    expect(links.get(`${account_seq} ${chain_seq}`)).toBe(hash ?? null);
+};
+
+test("backups under load are each one moment, and restore to a directory whose verify passes", async () => {
+  const dir = freshDir();
+  const place = freshDir();
+  const house = await openOn(dir);
+  const working = load(house);
+  const made: Made[] = [];
+  for (let n = 0; n < BACKUPS; n += 1) {
+    const before = working.submitted();
+    await house.eventually(() => working.submitted() >= before + SUBMITTED_MEANWHILE, "load");
+    const one = await makeBackup(askFor(dir, place, { aheadMs: house.clock.nowMs() - Date.now() }), () => undefined).result;
+    expect(one.faults).toEqual([]);
+    made.push(one);
+  }
+  const before = working.submitted();
+  await house.eventually(() => working.submitted() >= before + CALLERS, "load");
+  await working.stop();
+  await house.verify();
+  await house.crash();
+  const counts = made.map(({ path }) => manifestOf(path).rows.generation ?? 0);
+  expect(counts).toEqual(counts.toSorted((a, b) => a - b));
+  expect(new Set(counts).size).toBe(BACKUPS);
+  for (const { path } of made) {
+    const manifest = manifestOf(path);
+    isOneMoment(join(path, "genrouter.db"), join(dir, "genrouter.db"), manifest);
+    const to = join(freshDir(), "data");
+    expect((await runHere(["backup", "restore", path, "--to", to, "--yes", "--json"])).exit as number).toBe(0);
+    expect((await runHere(["verify", "--data", to])).exit as number).toBe(0);
+    const { meta: _, ...rows } = manifest.rows;
+    for (const [table, count] of Object.entries(rows))
+      expect([table, numberIn(join(to, "genrouter.db"), `SELECT count(*) FROM "${table}"`)]).toEqual([table, count]);
+  }
+}, 60_000);
+
+test("the proof can fail: a copy that lacks a line, or has one from behind its moment, is not one moment", async () => {
+  const dir = freshDir();
+  const house = await openOn(dir);
+  const working = load(house);
+  await house.eventually(() => working.submitted() >= SUBMITTED_MEANWHILE, "load");
+  const { path } = await makeBackup(askFor(dir, freshDir(), { aheadMs: house.clock.nowMs() - Date.now() }), () => undefined)
+    .result;
+  const before = working.submitted();
+  await house.eventually(() => working.submitted() >= before + CALLERS, "load");
+  await working.stop();
+  await house.crash();
+  const manifest = manifestOf(path);
+  const books = join(dir, "genrouter.db");
+  const copy = join(path, "genrouter.db");
+  isOneMoment(copy, books, manifest);
+  const { posting = 0, ...rest } = manifest.rows;
+  expect(() => isOneMoment(copy, books, { ...manifest, rows: { ...rest, posting: posting - 1 } })).toThrow();
+  expect(() =>
+    isOneMoment(copy, books, { ...manifest, ledger: { ...manifest.ledger, held: manifest.ledger.held + 1 } }),
+  ).toThrow();
+  const db = new Database(copy);
+  const journal = db.query<{ seq: number }, []>("SELECT max(seq) AS seq FROM journal").get();
+  db.run("INSERT INTO journal VALUES (?, 90, 1, 1, 'running.polling', '{}')", [journal?.seq ?? 0]);
+  db.close();
+  expect(() => isOneMoment(copy, books, manifest)).toThrow();
+}, 60_000);

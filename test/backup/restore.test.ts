@@ -1,0 +1,242 @@
+// Bringing a backup back: only into what is empty, told beforehand what it would lose, and a start on it works at once.
+import { Database } from "bun:sqlite";
+import { afterAll, beforeEach, expect, test } from "bun:test";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { restoreBackup } from "../../src/backup/restore.ts";
+import { MIGRATIONS, migrate } from "../../src/store/sqlite/migrate.ts";
+import { openWriter } from "../../src/store/sqlite/open.ts";
+import { claimDirectory } from "../../src/store/sqlite/owner.ts";
+import { runHere } from "../cli/captured.ts";
+import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
+import { openDirectory } from "../store/opened.ts";
+import { openAccount, topUp } from "../store/scene.ts";
+import { backUp, filesBelow, namesIn, openOn, play } from "./scene.ts";
+
+let data: string;
+let path: string;
+let done: string[];
+let open: string;
+let to: string;
+beforeEach(async () => {
+  data = freshDir();
+  ({ done, open } = await play(data));
+  ({ path } = backUp(data, freshDir()));
+  to = join(freshDir(), "data");
+});
+afterAll(dropDirs);
+
+const restore = (more: string[] = ["--yes"]) => runHere(["backup", "restore", path, "--to", to, ...more]);
+const metaOf = (dir: string, name: string): number => {
+  const db = new Database(join(dir, "genrouter.db"), { readonly: true });
+  const row = db.query<{ value: string }, [string]>("SELECT value FROM meta WHERE name = ?").get(name);
+  db.close();
+  return Number(row?.value ?? Number.NaN);
+};
+
+test("a restored directory holds what the backup did, and neither a log nor the mark of one", async () => {
+  const before = filesBelow(path);
+  const { exit, out } = await restore();
+  expect(exit as number).toBe(0);
+  expect(out).toContain("unfinished at its moment: 1 generation (1 running); attempts: 1 accepted");
+  expect(out).toContain(`  ${open}  running  attempt 1 accepted at `);
+  expect(out).toContain("the next start asks the providers about them before it acts");
+  expect(namesIn(to)).toEqual(["files", "genrouter.db", "lock.db"]);
+  expect(filesBelow(path)).toEqual(before);
+  for (const [name, bytes] of before) if (name.startsWith("files/")) expect(filesBelow(to).get(name)).toBe(bytes);
+  expect(statSync(to).mode & 0o777).toBe(0o700);
+  expect((await runHere(["verify", "--data", to])).exit as number).toBe(0);
+});
+
+test("the restored database says that it is old: the moment of its backup, and when it was restored", async () => {
+  const beganMs = Date.now();
+  await restore();
+  const { taken_at_ms } = JSON.parse(readFileSync(join(path, "manifest.json"), "utf8"));
+  expect(metaOf(to, "restored_taken_at_ms")).toBe(taken_at_ms);
+  expect(metaOf(to, "restored_at_ms")).toBeGreaterThanOrEqual(beganMs);
+  expect(metaOf(path, "restored_at_ms")).toBeNaN();
+});
+
+test("a service starts on it, serves what it had and goes on; nothing of that reaches the backup", async () => {
+  const before = filesBelow(path);
+  await restore();
+  const house = await openOn(to);
+  const key = house.tenant.key;
+  for (const id of done) expect((await house.store.findGeneration(id))?.status).toBe("succeeded");
+  const { id } = await house.submit("sim-image-1", { prompt: "after" });
+  await house.until(id);
+  expect((await house.ask("GET", `/v1/generations/${id}/content`, { key })).status).toBe(200);
+  await house.verify();
+  await house.crash();
+  for (const name of [...filesBelow(path).keys()].filter((each) => /-(wal|shm)$/.test(each))) rmSync(join(path, name));
+  expect(filesBelow(path)).toEqual(before);
+});
+
+test("nothing is overwritten: a directory that holds anything is refused, with how to move it aside", async () => {
+  mkdirSync(to);
+  writeFileSync(join(to, "mine"), "x");
+  const { exit, err } = await restore();
+  expect([exit as number, err]).toEqual([78, expect.stringContaining(`move it aside first: mv ${to} ${to}.old`)]);
+  expect([...filesBelow(to)]).toEqual([["mine", Buffer.from("x").toString("base64")]]);
+  rmSync(join(to, "mine"));
+  expect((await restore()).exit as number).toBe(0);
+});
+
+test("a directory that a service runs on is refused as one in use, and the service is unharmed", async () => {
+  const house = await openOn(data);
+  to = data;
+  const before = [...filesBelow(join(data, "files"))];
+  const { exit, err } = await restore();
+  expect([exit as number, err]).toEqual([75, expect.stringMatching(/a service is running on it; stop it first/)]);
+  const { id } = await house.submit("sim-image-1", { prompt: "still here" });
+  await house.until(id);
+  expect([...filesBelow(join(data, "files"))].slice(0, before.length).length).toBe(before.length);
+  await house.crash();
+});
+
+test("without a yes nothing is restored", async () => {
+  const { exit, err } = await restore([]);
+  expect([exit as number, err, existsSync(to)]).toEqual([2, expect.stringMatching(/add --yes, or --dry-run/), false]);
+});
+
+test("while it is restored nobody can start on it, and half of it is never taken for a directory", async () => {
+  const seen: string[] = [];
+  const look = (line: string) => {
+    if (!line.startsWith("restoring 2")) return;
+    seen.push(line);
+    expect(() => claimDirectory(to, { networkDisk: false, creation: false })).toThrow(/already running as pid/);
+    expect(readFileSync(join(to, "genrouter.db"), "utf8")).toStartWith("A restore into this directory has not ended.");
+  };
+  restoreBackup({ path, to, dryRun: false, networkDisk: false }, { tell: look, goOn: () => undefined });
+  expect(seen).toHaveLength(1);
+});
+
+test("one that is killed half way leaves a directory that no start takes for a whole one", async () => {
+  const { putPlaceholder } = await import("../../src/store/sqlite/still/copy.ts");
+  mkdirSync(to);
+  putPlaceholder(to);
+  const { err, exit } = await runHere(["accounts", "list", "--data", to]);
+  expect([exit as number, err]).toEqual([2, expect.stringMatching(/is damaged .*restore a backup/)]);
+  expect((await restore()).err).toMatch(/left from a restore that was not finished/);
+});
+
+test("one that fails or is stopped takes everything away again", () => {
+  let steps = 0;
+  const stopping = () => {
+    steps += 1;
+    if (steps > 8) throw new Error("stopped here");
+  };
+  expect(() =>
+    restoreBackup({ path, to, dryRun: false, networkDisk: false }, { tell: () => undefined, goOn: stopping }),
+  ).toThrow();
+  expect(existsSync(to)).toBe(false);
+  mkdirSync(to);
+  steps = 0;
+  expect(() =>
+    restoreBackup({ path, to, dryRun: false, networkDisk: false }, { tell: () => undefined, goOn: stopping }),
+  ).toThrow();
+  expect(namesIn(to)).toEqual([]);
+});
+
+test("a dry run says in plain words what would be lost, and changes nothing", async () => {
+  const db = new Database(join(data, "genrouter.db"), { readonly: true });
+  const before = db.query<{ id: string }, []>("SELECT id FROM api_key LIMIT 1").get()?.id ?? "";
+  db.close();
+  const house = await openOn(data);
+  const since = await house.submit("sim-image-1", { prompt: "since" });
+  await house.until(since.id);
+  await house.rooms.post({
+    ...{ deed: "credit", accountSeq: house.tenant.accountSeq, kind: "topup", credits: 2500 },
+    ...{ note: "", reference: null, atMs: house.clock.nowMs() },
+  });
+  await house.rooms.post({ deed: "revoke-key", keyId: before, atMs: house.clock.nowMs() });
+  const account = house.tenant.accountId;
+  const key = house.tenant.keyId;
+  await house.crash();
+  const kept = filesBelow(join(data, "files"));
+  to = data;
+  const { exit, out, err } = await restore(["--dry-run"]);
+  expect(exit as number).toBe(0);
+  expect(err).toContain("nothing was restored");
+  expect(out).toMatch(/rows of generation\s+3\s+4\n/);
+  for (const line of [
+    "  1 generation made since",
+    "  $0.06 charged since: customers would have it back",
+    // The house's own account was given credits too.
+    "  2 top-ups made since, $1,025.00: customers paid that",
+    `  1 account made since: ${account}`,
+    `  1 API key made since: ${key}`,
+    `  1 API key revoked since would be good again: ${before}`,
+  ])
+    expect(out).toContain(line);
+  expect(filesBelow(join(data, "files"))).toEqual(kept);
+  const json = JSON.parse((await restore(["--dry-run", "--json"])).out);
+  expect(json).toMatchObject({ dry_run: true, would_lose: { generations: 1, topUps: { count: 2, credits: 102_500 } } });
+  expect(json.now.ledger.available).toBeGreaterThan(json.ledger.available);
+  expect(json.unfinished).toMatchObject([{ generation: open, state: "accepted" }]);
+});
+
+test("a dry run against nothing, against the same, and against another service's directory", async () => {
+  expect((await restore(["--dry-run"])).out).toContain("nothing would be lost");
+  to = data;
+  expect((await restore(["--dry-run"])).out).toContain("nothing would be lost: nothing has happened since");
+  to = freshDir();
+  await runHere(["accounts", "create", "--name", "other", "--data", to]);
+  expect((await restore(["--dry-run"])).out).toContain("another service's database: none of it is in this backup");
+});
+
+test("keys of providers without their master key are told, with what to do", async () => {
+  const live = freshDir();
+  await runHere(["accounts", "create", "--name", "a", "--data", live]);
+  const { openVault } = await import("../../src/vault.ts");
+  const db = openWriter(join(live, "genrouter.db"));
+  const { id, sealed } = openVault(live).seal("fal", "canary-key");
+  db.run("INSERT INTO provider_key VALUES ('fal', ?, ?, 1)", [id, sealed]);
+  db.close();
+  ({ path } = backUp(live, freshDir()));
+  const { out } = await restore();
+  expect(out).toMatch(/1 provider key is sealed, and provider-keys\.master is not in this backup: .*genrouter providers set-key/);
+  expect(existsSync(join(to, "provider-keys.master"))).toBe(false);
+  ({ path } = backUp(live, freshDir(), { withMasterKey: true }));
+  to = join(freshDir(), "with");
+  expect((await restore()).out).not.toContain("sealed");
+  expect(openVault(to).open("fal", { id, sealed })).toBe("canary-key");
+});
+
+test("a backup of an older schema restores, and the next start migrates it", async () => {
+  const older = freshDir();
+  const db = openWriter(join(older, "genrouter.db"));
+  migrate(db, join(older, "genrouter.db"), 1, MIGRATIONS.slice(0, 1));
+  for (const [name, value] of [
+    ["mode", "test"],
+    ["secret", "ab".repeat(32)],
+    ["created_at_ms", "1"],
+    ["last_seen_ms", "1"],
+  ] as const)
+    db.run("INSERT INTO meta VALUES (?, ?)", [name, value]);
+  db.run("INSERT INTO owner VALUES (1, 1, 'old', 1)");
+  db.close();
+  const made = backUp(older, freshDir());
+  path = made.path;
+  expect(made.faults).toEqual([]);
+  expect((await runHere(["backup", "verify", path, "--json"])).exit as number).toBe(0);
+  expect((await restore()).exit as number).toBe(0);
+  expect(metaOf(to, "restored_taken_at_ms")).toBe(made.takenAtMs);
+  const store = await openDirectory({ dir: to, mode: "test" });
+  await topUp(store, (await openAccount(store, 100)).seq, 50);
+  expect((await store.accounts())[0]?.availableCredits).toBe(150);
+  await store.close();
+  expect((await runHere(["verify", "--data", to])).exit as number).toBe(0);
+  const now = new Database(join(to, "genrouter.db"), { readonly: true });
+  expect(Object.values(now.query<Record<string, number>, []>("PRAGMA user_version").get() ?? {})).toEqual([
+    MIGRATIONS.at(-1)?.n ?? 0,
+  ]);
+  now.close();
+});
+
+test("a backup of a newer schema is refused by the older release", async () => {
+  const db = new Database(join(data, "genrouter.db"));
+  db.run("PRAGMA user_version = 99");
+  db.close();
+  expect(() => backUp(data, freshDir())).toThrow(/schema 99 and this release knows/);
+});

@@ -1,0 +1,290 @@
+// The doctor: each fault is brought about, and its line and what mends it are seen.
+import { Database } from "bun:sqlite";
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { chmodSync, chownSync, existsSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { readManifest } from "../../src/backup/form.ts";
+import { bookFindings } from "../../src/cli/doctor/books.ts";
+import { clockFindings } from "../../src/cli/doctor/place.ts";
+import { lookInto } from "../../src/store/sqlite/health.ts";
+import { MIGRATIONS, migrate } from "../../src/store/sqlite/migrate.ts";
+import { openWriter } from "../../src/store/sqlite/open.ts";
+import { openVault } from "../../src/vault.ts";
+import { mountSmallDisk } from "../faults/disks.ts";
+import { openDirectory } from "../store/opened.ts";
+import { admit, openAccount, startedDeed } from "../store/scene.ts";
+import { runHere } from "./captured.ts";
+import { doctor, has, KEYED } from "./diagnosis.ts";
+import { dropDirs, freshDir } from "./fresh-dir.ts";
+
+let dir: string;
+beforeEach(async () => {
+  dir = freshDir();
+  await runHere(["accounts", "create", "--name", "a", "--credit-usd", "5", "--data", dir]);
+});
+afterAll(dropDirs);
+
+const change = (...sql: string[]) => {
+  const db = new Database(join(dir, "genrouter.db"));
+  for (const one of sql) db.run(one);
+  db.close();
+};
+
+test("a directory that is well: no fault, each area once at least, and people see the same", async () => {
+  const findings = await doctor(dir);
+  expect(findings.filter(({ level }) => level === "fault")).toEqual([]);
+  expect(new Set(findings.map(({ area }) => area))).toEqual(
+    new Set([
+      "settings",
+      "directory",
+      "disk",
+      "clock",
+      "database",
+      "log",
+      "ledger",
+      "parked",
+      "orphans",
+      "backups",
+      "catalogue",
+      "keys",
+      "routes",
+      "service",
+    ]),
+  );
+  has(findings, "database", "ok", /^schema \d+, .* made for real providers/);
+  has(findings, "ledger", "ok", /^balanced: \$5\.00 available/);
+  has(findings, "service", "warning", /none runs on/, /^genrouter serve --data/);
+  has(await doctor(dir, KEYED, ["--deep"]), "ledger", "ok", /all twelve invariants hold/);
+  const { exit, out } = await runHere(["doctor", "--data", dir], KEYED);
+  expect([exit as number, out]).toEqual([
+    0,
+    expect.stringMatching(/^✔ settings .*\n! backups .*\n {13}→ set GENROUTER_BACKUP__DIR/ms),
+  ]);
+});
+
+test("a fresh machine without a data directory is told what to do, and nothing is made", async () => {
+  dir = join(freshDir(), "none");
+  const findings = await doctor(dir, {});
+  has(findings, "directory", "warning", /is not there yet/, /genrouter accounts create --name NAME --data .* makes it/);
+  has(findings, "routes", "warning", /none of \d+ has a key/, /genrouter providers set-key PROVIDER, or start with --simulate/);
+  expect(existsSync(dir)).toBe(false);
+});
+
+describe("settings", () => {
+  test("one that cannot be used", async () => {
+    has(await doctor(dir, { GENROUTER_BACKUP__AT: "noon" }), "settings", "fault", /GENROUTER_BACKUP__AT/, /correct it/);
+    has(await doctor(dir, { GENROUTER_NO__SUCH: "1" }), "settings", "fault", /is not a setting/);
+  });
+  test("one that prints credentials", async () => {
+    has(
+      await doctor(dir, { ...KEYED, BUN_CONFIG_VERBOSE_FETCH: "curl" }),
+      "settings",
+      "fault",
+      /prints the providers' credentials/,
+      /unset BUN_CONFIG/,
+    );
+  });
+  test("a provider that is none, and a catalogue that is none", async () => {
+    has(await doctor(dir, { GENROUTER_PROVIDERS__ACME__KEY: "canary-key" }), "catalogue", "fault", /there is no such provider/);
+    has(await doctor(dir, { ...KEYED, GENROUTER_CATALOGUE__DIR: join(dir, "none") }), "catalogue", "fault", /none/);
+  });
+});
+
+describe("the machine", () => {
+  test("a directory or a file that others may read", async () => {
+    chmodSync(dir, 0o755);
+    chmodSync(join(dir, "genrouter.db"), 0o644);
+    const findings = await doctor(dir);
+    has(findings, "directory", "warning", /others may look into/, /^chmod 700 /);
+    has(findings, "directory", "fault", /others may read genrouter\.db/, /^chmod 600 .*genrouter\.db$/);
+  });
+  test.skipIf(process.getuid?.() !== 0)("a file that another user made", async () => {
+    chownSync(join(dir, "genrouter.db"), 12_345, 12_345);
+    has(await doctor(dir), "directory", "fault", /genrouter\.db belongs to user 12345/, /^chown -R 0 /);
+  });
+  test("a file where the directory should be", async () => {
+    dir = join(dir, "file");
+    writeFileSync(dir, "");
+    has(await doctor(dir), "directory", "fault", /is not a directory/, /--data/);
+  });
+  test("a disk without room", async () => {
+    const disk = mountSmallDisk("8m");
+    if (typeof disk === "string") return void process.stderr.write(`not tested here: ${disk}\n`);
+    try {
+      has(
+        await doctor(dir, { ...KEYED, GENROUTER_BACKUP__DIR: disk.path }),
+        "disk",
+        "fault",
+        /only .* free for backups/,
+        /GENROUTER_BACKUP__DIR/,
+      );
+      dir = disk.path;
+      has(await doctor(dir), "disk", "fault", /only .* free for data/, /GENROUTER_DATA__DIR/);
+    } finally {
+      disk.drop();
+    }
+  });
+  test("a clock that went backwards, or is not set at all", async () => {
+    change(`UPDATE meta SET value = '${Date.now() + 60_000}' WHERE name = 'last_seen_ms'`);
+    has(await doctor(dir), "clock", "warning", /\d+ s ahead of the machine's, which went backwards/, /timedatectl set-ntp true/);
+    change(`UPDATE meta SET value = '${Date.now() + 86_400_000}' WHERE name = 'last_seen_ms'`);
+    has(await doctor(dir), "clock", "fault", /which went backwards/);
+    has(clockFindings(0, null), "clock", "fault", /1970-01-01/, /timedatectl/);
+  });
+});
+
+describe("the database", () => {
+  test("no database, an empty one, one of a newer release and one of an older", async () => {
+    rmSync(join(dir, "genrouter.db"));
+    has(await doctor(dir), "directory", "warning", /there is no database/);
+    const db = openWriter(join(dir, "genrouter.db"));
+    migrate(db, join(dir, "genrouter.db"), 1, MIGRATIONS.slice(0, 1));
+    for (const row of ["'mode', 'live'", `'secret', '${"ab".repeat(32)}'`, "'created_at_ms', '1'", "'last_seen_ms', '1'"])
+      db.run(`INSERT INTO meta VALUES (${row})`);
+    db.run("INSERT INTO owner VALUES (1, 1, 'old', 1)");
+    db.close();
+    has(await doctor(dir), "database", "warning", /this release has schema/, /start the service: it migrates/);
+    change("PRAGMA user_version = 99");
+    has(await doctor(dir), "database", "fault", /it has schema 99/, /newer release/);
+  });
+  test("damage, a file that is no database, and a log that is gone", async () => {
+    const path = join(dir, "genrouter.db");
+    writeFileSync(join(dir, "log-in-use"), "");
+    rmSync(`${path}-wal`, { force: true });
+    has(await doctor(dir), "database", "fault", /genrouter\.db-wal is missing/, /genrouter backup restore/);
+    rmSync(join(dir, "log-in-use"));
+    const bytes = Buffer.from(await Bun.file(path).arrayBuffer());
+    bytes.fill(0xff, 4096 * 3, 4096 * 6);
+    writeFileSync(path, bytes);
+    has(await doctor(dir), "database", "fault", /damaged|malformed/, /restore a backup/);
+    writeFileSync(path, "no database at all".repeat(400));
+    has(await doctor(dir), "database", "fault", /cannot be read/, /restore a backup/);
+  });
+  test("a balance changed by hand is seen at once, a journal only by a deep look", async () => {
+    change("DROP TRIGGER balance_moves", "UPDATE balance SET available_credits = available_credits + 100");
+    has(await doctor(dir), "ledger", "fault", /\$1\.00 more stand on the accounts/, /genrouter verify/);
+    change("UPDATE balance SET available_credits = available_credits - 100", "DELETE FROM owner");
+    has(await doctor(dir), "ledger", "ok", /^balanced/);
+    has(
+      await doctor(dir, KEYED, ["--deep"]),
+      "ledger",
+      "fault",
+      /break the invariants, the first \(sound store/,
+      /genrouter verify/,
+    );
+  });
+  test("a log that grows, and one that a process left", () => {
+    const health = lookInto(dir, false);
+    has(
+      bookFindings({ ...health, logBytes: 300 * 1024 * 1024 }, null, true),
+      "log",
+      "warning",
+      /keeps it from being folded/,
+      /end long reads/,
+    );
+    has(bookFindings({ ...health, isMarked: true }, null, false), "log", "ok", /did not end by itself/);
+  });
+  test("what is parked, and what may have been paid for nothing", async () => {
+    dir = freshDir();
+    const store = await openDirectory({ dir, mode: "live" });
+    const account = await openAccount(store, 1000);
+    const [parked, lost] = [await admit(store, account), await admit(store, account)];
+    await store.commit([startedDeed(parked), startedDeed(lost)]);
+    await store.close();
+    change(
+      `UPDATE snapshot SET state = 'running.parked', due_kind = NULL, due_n = NULL, due_at_ms = NULL WHERE seq = ${parked.seq}`,
+      `UPDATE attempt SET state = 'lost', ended_at_ms = 1 WHERE seq = ${lost.seq}`,
+    );
+    const findings = await doctor(dir);
+    has(
+      findings,
+      "parked",
+      "fault",
+      new RegExp(`cannot go on, the first ${parked.id}`),
+      new RegExp(`^genrouter trace ${parked.id}$`),
+    );
+    has(findings, "orphans", "warning", /1 attempt may have been paid for nothing, at most \$0\.75/, /^genrouter orphans/);
+  });
+});
+
+describe("backups", () => {
+  const env = () => ({ ...KEYED, GENROUTER_BACKUP__DIR: join(dir, "../", `${dir.split("/").at(-1)}-backups`) });
+  const createdIn = async () => {
+    const place = env().GENROUTER_BACKUP__DIR;
+    const { out } = await runHere(["backup", "create", place, "--data", dir, "--json"]);
+    return { place, path: String(JSON.parse(out).path) };
+  };
+  test("none are made, none are there, one is fresh, one is damaged", async () => {
+    has(await doctor(dir), "backups", "warning", /none are made at night/, /GENROUTER_BACKUP__DIR/);
+    has(await doctor(dir, env()), "backups", "warning", /is not there yet/, /^genrouter backup create/);
+    const { place, path } = await createdIn();
+    has(await doctor(dir, env()), "backups", "ok", /the newest verified one is 0 min old/);
+    has(await doctor(dir, env()), "backups", "warning", /is on the disk of the data/, /another disk/);
+    rmSync(join(path, "genrouter.db"));
+    has(await doctor(dir, env()), "backups", "fault", /is damaged: genrouter\.db is missing/, /genrouter backup create/);
+    has(await doctor(dir, env()), "backups", "warning", /no verified backup in/, /genrouter backup create/);
+    rmSync(place, { recursive: true });
+  });
+  test("the newest is older than a day", async () => {
+    const { place, path } = await createdIn();
+    const { printManifest } = await import("../../src/backup/form.ts");
+    const at = join(path, "manifest.json");
+    const manifest = readManifest(Buffer.from(await Bun.file(at).arrayBuffer()), path);
+    writeFileSync(at, printManifest({ ...manifest, taken_at_ms: manifest.taken_at_ms - 3 * 86_400_000 }));
+    has(
+      await doctor(dir, env()),
+      "backups",
+      "warning",
+      /no backup in the last 24 h; the newest verified one is 3 d old/,
+      /genrouter backup create/,
+    );
+    rmSync(place, { recursive: true });
+  });
+});
+
+describe("keys and routes", () => {
+  test("no key at all, and one whose master key is gone", async () => {
+    has(await doctor(dir, {}), "routes", "fault", /none of \d+ has a key/, /genrouter providers set-key/);
+    const { id, sealed } = openVault(dir).seal("fal", "canary-key");
+    change(`INSERT INTO provider_key VALUES ('fal', '${id}', '${sealed}', 1)`);
+    has(await doctor(dir, {}), "keys", "ok", /1 provider key can be read/);
+    rmSync(join(dir, "provider-keys.master"));
+    has(await doctor(dir, {}), "keys", "fault", /is not in it/, /^genrouter providers set-key fal$/);
+    has(await doctor(dir, { GENROUTER_PROVIDERS__FAL__KEY_FILE: join(dir, "no-file") }), "keys", "fault", /cannot be read/);
+  });
+  test("a route that is off, one that is down with its reason, and what loses money", async () => {
+    const snapshot = JSON.stringify({
+      ...{ value: "open", context: { openUntilMs: Date.now() + 60_000 } },
+      why: { class: "balance", detail: "the account is empty" },
+    });
+    change(
+      "INSERT INTO route_switch VALUES ('vidmodel-2.0/fal', 'too dear', 1)",
+      `INSERT INTO route_health VALUES ('sim-none', '{}', 1), ('vidmodel-2.0-fast/fal', '${snapshot}', 1)`,
+    );
+    const findings = await doctor(dir);
+    has(findings, "routes", "warning", /vidmodel-2\.0\/fal is off: too dear/, /^genrouter routes enable vidmodel-2\.0\/fal/);
+    has(
+      findings,
+      "routes",
+      "warning",
+      /vidmodel-2\.0-fast\/fal is down: balance: the account is empty/,
+      /^genrouter routes test vidmodel-2\.0-fast\/fal$/,
+    );
+    const { GENROUTER_PROVIDERS__MODELARK__KEY = "k" } = {};
+    has(
+      await doctor(dir, { ...KEYED, GENROUTER_PROVIDERS__MODELARK__KEY }),
+      "routes",
+      "warning",
+      /can cost more than they are sold for/,
+      /genrouter routes list/,
+    );
+  });
+});
+
+test("what it looks at it leaves as it is", async () => {
+  utimesSync(join(dir, "genrouter.db"), 1, 1);
+  const before = await Bun.file(join(dir, "genrouter.db")).text();
+  await doctor(dir, KEYED, ["--deep"]);
+  expect(await Bun.file(join(dir, "genrouter.db")).text()).toBe(before);
+  expect(readdirSync(dir).filter((name) => !/^(genrouter\.db(-wal|-shm)?|lock\.db)$/.test(name))).toEqual([]);
+});

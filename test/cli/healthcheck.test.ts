@@ -1,0 +1,66 @@
+// Whether a service lives and is ready, as a container asks it, and as the doctor tells it.
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { serviceFindings } from "../../src/cli/doctor/service.ts";
+import { openHouse } from "../house.ts";
+import { openDirectory } from "../store/opened.ts";
+import { runHere } from "./captured.ts";
+import { doctor, has } from "./diagnosis.ts";
+import { dropDirs, freshDir } from "./fresh-dir.ts";
+
+let dir: string;
+beforeEach(async () => {
+  dir = freshDir();
+  await runHere(["accounts", "create", "--name", "a", "--data", dir]);
+});
+afterAll(dropDirs);
+
+describe("the service", () => {
+  test("one that is ready, one of another release, one that is not ready, one that does not answer", async () => {
+    const house = await openHouse();
+    const about = { url: house.url, mode: "test" as const, version: "0.1.0", pid: 1 };
+    has(await serviceFindings(dir, about), "service", "ok", /pid 1, ready/);
+    has(
+      await serviceFindings(dir, { ...about, version: "0.0.9" }),
+      "service",
+      "warning",
+      /it runs version 0\.0\.9/,
+      /restart the service/,
+    );
+    await house.rooms.drain(0);
+    has(await serviceFindings(dir, about), "service", "fault", /is not ready: Not ready: the service is draining/, /readyz/);
+    await house.close();
+    has(await serviceFindings(dir, about), "service", "fault", /is not ready: /);
+    const store = await openDirectory({ dir, mode: "live" });
+    has(await doctor(dir), "service", "fault", /a process has .* and does not answer/, /owner/);
+    await store.close();
+    has(await doctor(dir), "service", "warning", /none runs/);
+  });
+});
+
+describe("healthcheck", () => {
+  test("one line and 0 or 1: lives, is ready, drains, is gone, is nowhere", async () => {
+    const house = await openHouse();
+    const ask = (...more: string[]) => runHere(["healthcheck", "--url", `${house.url}/`, ...more]);
+    expect(await ask()).toEqual({ exit: 0, out: "ok: ok\n", err: "" });
+    expect(await ask("--ready")).toEqual({ exit: 0, out: "ok: ready\n", err: "" });
+    await house.rooms.drain(0);
+    expect(await ask()).toMatchObject({ exit: 0 });
+    expect(await ask("--ready")).toEqual({ exit: 1, out: "not ok: Not ready: the service is draining.\n", err: "" });
+    await house.close();
+    expect(await ask("--json")).toMatchObject({ exit: 1, out: expect.stringMatching(/^\{"ok":false/) });
+    expect(await runHere(["healthcheck", "--data", dir])).toEqual({
+      exit: 1,
+      out: `not ok: no service runs on ${dir}\n`,
+      err: "",
+    });
+    expect(await runHere(["healthcheck", "--data", join(dir, "none")])).toMatchObject({ exit: 1 });
+    expect((await runHere(["healthcheck", "--timeout", "0"])).exit as number).toBe(2);
+  });
+  test("one that does not answer in time", async () => {
+    const silent = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Promise<Response>(() => undefined) });
+    const ran = await runHere(["healthcheck", "--url", `http://127.0.0.1:${silent.port}`, "--timeout", "1"]);
+    await silent.stop(true);
+    expect(ran).toEqual({ exit: 1, out: "not ok: no answer within 1000 ms\n", err: "" });
+  });
+});
