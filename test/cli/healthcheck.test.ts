@@ -1,7 +1,7 @@
 // Whether a service lives and is ready, as a container asks it, and as the doctor tells it.
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { serviceFindings } from "../../src/cli/doctor/service.ts";
+import { serviceFindings } from "../../src/cli/doctor/running.ts";
 import { openHouse } from "../house.ts";
 import { openDirectory } from "../store/opened.ts";
 import { runHere } from "./captured.ts";

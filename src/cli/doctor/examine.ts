@@ -8,7 +8,7 @@ import { backupFindings, bookFindings, orphanFindings } from "./books.ts";
 import { type Finding, fault, ok, textOf } from "./finding.ts";
 import { marketFindings } from "./market.ts";
 import { clockFindings, directoryFindings, diskFindings } from "./place.ts";
-import { serviceFindings } from "./service.ts";
+import { serviceFindings } from "./running.ts";
 
 const RESTORE =
   "stop the service, move the directory aside and restore a backup: genrouter backup list, genrouter backup restore";
