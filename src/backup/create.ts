@@ -1,6 +1,6 @@
 // Makes a backup: the database at one moment, the files that it names, a manifest; checked completely before it has its name.
 import { existsSync, mkdirSync, renameSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { DATABASE_FILE } from "../store/sqlite/open.ts";
 import { bytesToCopy, copyDatabase, dropSides } from "../store/sqlite/still/copy.ts";
 import { figuresOf, overStill } from "../store/sqlite/still/figures.ts";
@@ -8,6 +8,7 @@ import { type Checked, checkBackup } from "./check.ts";
 import { copyFile, hashFile, insistOnRoom, remove, sizeOf, syncPath, walk, writeFile } from "./disk.ts";
 import { BackupFault, type Going, tellingDisk, textOf } from "./faults.ts";
 import {
+  BUCKET_FILE,
   backupName,
   type Entry,
   FORM,
@@ -124,12 +125,16 @@ const make = (ask: CreateAsk, aside: string, takenAtMs: number, going: Going): {
   const figures = overStill(database, figuresOf);
   const before = newestOf(dir, figures.lineage);
   const nowMs = () => Date.now() + ask.aheadMs;
-  const placing: Placing = placeFiles({ dataDir, aside, nowMs, filesStore: ask.filesStore, before }, going);
+  // Files of before may be in a bucket that is not used for new ones any more.
+  const filesStore = sizeOf(join(dataDir, BUCKET_FILE)) === undefined ? ask.filesStore : "s3";
+  const placing: Placing = placeFiles({ dataDir, aside, nowMs, filesStore, before }, going);
   const { placed } = placing;
   const own = [entryOf(aside, DATABASE_FILE, going)];
-  if (ask.withMasterKey && sizeOf(join(dataDir, MASTER_KEY_FILE)) !== undefined) {
-    copyFile(join(dataDir, MASTER_KEY_FILE), join(aside, MASTER_KEY_FILE));
-    own.push(entryOf(aside, MASTER_KEY_FILE, going));
+  for (const path of [BUCKET_FILE, ...(ask.withMasterKey ? [MASTER_KEY_FILE] : [])]) {
+    if (sizeOf(join(dataDir, path)) === undefined) continue;
+    mkdirSync(dirname(join(aside, path)), { recursive: true, mode: 0o700 });
+    copyFile(join(dataDir, path), join(aside, path));
+    own.push(entryOf(aside, path, going));
   }
   const { createdAtMs: _, ...known } = figures;
   const manifest = checkAndMend(
@@ -141,7 +146,7 @@ const make = (ask: CreateAsk, aside: string, takenAtMs: number, going: Going): {
       taken_at: new Date(takenAtMs).toISOString(),
       taken_at_ms: takenAtMs,
       ...known,
-      files_store: ask.filesStore,
+      files_store: filesStore,
       left_out: [...leftBehind(ask), ...placing.leftOut],
       faults: placing.faults,
       entries: [...own, ...placed.map(({ entry }) => entry)],

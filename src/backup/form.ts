@@ -8,6 +8,8 @@ import { BackupFault } from "./faults.ts";
 /** A reader refuses what is above it. */
 export const FORM = 1;
 export const MANIFEST_FILE = "manifest.json";
+/** Names the bucket that some of the result files are in. */
+export const BUCKET_FILE = "files/bucket.json";
 export const MASTER_KEY_FILE = "provider-keys.master";
 /** Beside the backups of a directory, while one of them is being made or removed. */
 export const TURN_FILE = ".genrouter-backup.lock";

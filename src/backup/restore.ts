@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from
 import { dirname, join, resolve } from "node:path";
 import { DATABASE_FILE } from "../store/sqlite/open.ts";
 import { claimDirectory } from "../store/sqlite/owner.ts";
-import { dropSides, markRestored, putPlaceholder } from "../store/sqlite/still/copy.ts";
+import { dropSides, markCopy, putPlaceholder } from "../store/sqlite/still/copy.ts";
 import {
   figuresOf,
   overLive,
@@ -68,7 +68,7 @@ const bringEntry = (from: string, to: string, entry: Entry, going: Going): void 
 const bringDatabase = (path: string, dir: string, manifest: Manifest, entry: Entry, going: Going): void => {
   const aside = join(dir, `${DATABASE_FILE}.restored`);
   bringEntry(join(path, DATABASE_FILE), aside, entry, going);
-  markRestored(aside, { takenAtMs: manifest.taken_at_ms, restoredAtMs: Date.now() });
+  markCopy(aside, { takenAtMs: manifest.taken_at_ms, nowMs: Date.now() });
   dropSides(aside);
   const { rows, ledger } = overStill(aside, figuresOf);
   const { meta: _, ...was } = manifest.rows;

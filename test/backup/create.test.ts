@@ -16,7 +16,7 @@ beforeEach(async () => {
   place = join(freshDir(), "backups");
   ({ done } = await play(data));
 });
-afterAll(dropDirs);
+afterAll(dropDirs, 60_000);
 
 const resultFiles = (of: string) => [...filesBelow(of).keys()].filter((path) => path.startsWith("files/")).toSorted();
 const mode = (path: string) => statSync(path).mode & 0o777;
@@ -111,6 +111,12 @@ test("what is past its retention is left out, and so is what a bucket has", () =
     [{ what: "1 result files", why: expect.stringMatching(/in the bucket/) }],
   ]);
   expect(checkBackup(bucket.path, quiet).manifest.files_store).toBe("s3");
+  // A directory that once used a bucket bears its name, which goes along.
+  writeFileSync(join(data, "files/bucket.json"), '{"bucket":"b"}');
+  const marked = backUp(data, place);
+  expect([marked.faults, marked.leftOut]).toEqual([[], bucket.leftOut]);
+  expect(readFileSync(join(marked.path, "files/bucket.json"), "utf8")).toBe('{"bucket":"b"}');
+  expect(checkBackup(marked.path, quiet)).toMatchObject({ faults: [], books: [] });
 });
 
 test("the key that opens the providers' keys is in a backup only where that was asked for", async () => {

@@ -14,7 +14,7 @@ beforeAll(async () => {
   sound = backUp(data, freshDir()).path;
   file = [...filesBelow(sound).keys()].find((path) => path.startsWith("files/")) ?? "";
 });
-afterAll(dropDirs);
+afterAll(dropDirs, 60_000);
 
 const flip = (path: string, at: (size: number) => number) => {
   const bytes = readFileSync(path);

@@ -10,7 +10,7 @@ import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import type { House } from "../house.ts";
 import { askFor, openOn } from "./scene.ts";
 
-afterAll(dropDirs);
+afterAll(dropDirs, 60_000);
 
 const CALLERS = 6;
 const BACKUPS = 4;

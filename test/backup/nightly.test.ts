@@ -4,8 +4,8 @@ import { cpSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from
 import { join } from "node:path";
 import { type Nightly, nextAt, openNightly } from "../../src/backup/nightly.ts";
 import { shelfOf } from "../../src/backup/shelf.ts";
-import { readSettings } from "../../src/config.ts";
 import type { EventFields, EventName } from "../../src/events.ts";
+import { readSettings } from "../../src/settings.ts";
 import { takeTurn } from "../../src/store/sqlite/still/turn.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { type TestClock, testClock } from "../clock.ts";
@@ -30,7 +30,7 @@ afterEach(async () => {
   await nightly.stop(10_000);
   clock.stop();
 });
-afterAll(dropDirs);
+afterAll(dropDirs, 60_000);
 
 const begin = (env: Record<string, string> = {}) => {
   const settings = readSettings({ GENROUTER_DATA__DIR: data, GENROUTER_BACKUP__DIR: place, GENROUTER_BACKUP__KEEP: "2", ...env });

@@ -24,7 +24,7 @@ beforeEach(async () => {
   ({ path } = backUp(data, freshDir()));
   to = join(freshDir(), "data");
 });
-afterAll(dropDirs);
+afterAll(dropDirs, 60_000);
 
 const restore = (more: string[] = ["--yes"]) => runHere(["backup", "restore", path, "--to", to, ...more]);
 const metaOf = (dir: string, name: string): number => {

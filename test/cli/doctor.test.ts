@@ -90,6 +90,11 @@ describe("settings", () => {
   });
 });
 
+test("a bucket that the settings do not reach", async () => {
+  const bucket = { ...KEYED, GENROUTER_FILES__STORE: "s3" };
+  has(await doctor(dir, bucket), "files", "fault", /S3|s3/i, /genrouter config check/);
+});
+
 describe("the machine", () => {
   test("a directory or a file that others may read", async () => {
     chmodSync(dir, 0o755);

@@ -6,7 +6,7 @@ import type { CheckResult, StoreReads } from "../../store/store.ts";
 import { askAbout } from "../control-client.ts";
 import { backupFindings, bookFindings, orphanFindings } from "./books.ts";
 import { type Finding, fault, ok, textOf } from "./finding.ts";
-import { marketFindings } from "./market.ts";
+import { bucketFindings, marketFindings } from "./market.ts";
 import { clockFindings, directoryFindings, diskFindings } from "./place.ts";
 import { serviceFindings } from "./running.ts";
 
@@ -80,6 +80,7 @@ export const examine = async (
     ...clockFindings(nowMs, stored.lastSeenMs),
     ...stored.findings,
     ...backupFindings(settings, nowMs),
+    ...(await bucketFindings(settings)),
     ...stored.market,
     ...(directory.exists ? await serviceFindings(dir, about) : []),
   ];

@@ -1,6 +1,7 @@
 // The doctor on the market: the catalogue, the providers' keys, and which routes can run and at what margin.
 
 import type { Settings } from "../../config.ts";
+import { insistOnBucket } from "../../kept-files.ts";
 import { NOTHING_KEPT, openMarket } from "../../market.ts";
 import { catalogueOf, dialectsOf, insistOnProviders } from "../../offer.ts";
 import { sourceInSettings, withKeys } from "../../provider-keys.ts";
@@ -43,7 +44,7 @@ const routeFindings = async (
 ): Promise<Finding[]> => {
   const simulated = mode === "test";
   const market = openMarket({
-    ...{ settings, simulated, reads },
+    ...{ settings: () => settings, simulated, reads },
     facts: providerFacts(dialectsOf(settings)),
     catalogue: () => catalogueOf(settings, simulated),
   });
@@ -84,6 +85,17 @@ const routeFindings = async (
       ),
     );
   return findings;
+};
+
+/** The bucket of the result files, as far as its settings say. */
+export const bucketFindings = async (settings: Settings): Promise<Finding[]> => {
+  if (settings.files.store !== "s3") return [];
+  try {
+    await insistOnBucket(settings);
+    return [ok("files", `result files go to the bucket ${settings.s3.bucket}`)];
+  } catch (thrown) {
+    return [fault("files", textOf(thrown), "correct the settings of s3: genrouter config check")];
+  }
 };
 
 /** @param reads of the data directory; null where there is none. */

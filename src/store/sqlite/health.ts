@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { isLogMarked, missLog } from "./log-mark.ts";
 import { MIGRATIONS, schemaVersion } from "./migrate.ts";
 import { DATABASE_FILE, openReader } from "./open.ts";
+import { RESTORED_AT, TAKEN_AT } from "./restored.ts";
 import { figuresOf, type LedgerSums } from "./still/figures.ts";
 
 export type DatabaseHealth = {
@@ -54,7 +55,7 @@ export const lookInto = (dir: string, isDeep: boolean): DatabaseHealth => {
       )
       .all();
     const meta = db.query<{ value: string }, [string]>("SELECT value FROM meta WHERE name = ?1");
-    const [takenAt, restoredAt] = [meta.get("restored_taken_at_ms")?.value, meta.get("restored_at_ms")?.value];
+    const [takenAt, restoredAt] = [meta.get(TAKEN_AT)?.value, meta.get(RESTORED_AT)?.value];
     return {
       ...{ schema, mode, ledger, damage },
       bytes: statSync(path).size,

@@ -5,6 +5,7 @@ import { DirectoryUnusable, faultCode, tellingDamage } from "../faults.ts";
 import { missLog } from "../log-mark.ts";
 import { checkSchema, schemaVersion } from "../migrate.ts";
 import { DATABASE_FILE, openReader, openWriter } from "../open.ts";
+import { markRestored } from "../restored.ts";
 
 /** Bytes that a copy takes at most: the file and what of its log is not folded into it yet. @throws DirectoryUnusable */
 export const bytesToCopy = (dataDir: string): number => {
@@ -52,15 +53,11 @@ export const copyDatabase = (dataDir: string, to: string): void => {
   openWriter(to).close();
 };
 
-/** What follows from a restore for whoever opens the copy: what happened after `takenAtMs` is unknown to it. */
-export const markRestored = (path: string, at: { takenAtMs: number; restoredAtMs: number }): void => {
+/** Marks a copy that nobody has opened as its owner yet: what happened after `takenAtMs` is unknown to it. */
+export const markCopy = (path: string, at: { takenAtMs: number; nowMs: number }): void => {
   const db = openWriter(path);
   try {
-    const put = db.prepare("INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value");
-    db.run("BEGIN IMMEDIATE");
-    put.run("restored_taken_at_ms", String(at.takenAtMs));
-    put.run("restored_at_ms", String(at.restoredAtMs));
-    db.run("COMMIT");
+    markRestored(db, at);
   } finally {
     db.close();
   }

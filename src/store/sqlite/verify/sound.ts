@@ -76,6 +76,8 @@ const LITESTREAM: ReadonlyMap<string, string> = new Map([
   ["table _litestream_lock", "CREATE TABLE _litestream_lock (id INTEGER)"],
 ]);
 
+const isLitestreams = (part: string, sql: string | undefined): boolean => sql !== undefined && LITESTREAM.get(part) === sql;
+
 type Part = { type: string; name: string; sql: string };
 const partsOf = (db: Database): Map<string, string> =>
   new Map(
@@ -110,7 +112,7 @@ const schema: Clause = {
     const expected = partsOfSchema(version);
     const found = partsOf(db);
     for (const part of new Set([...expected.keys(), ...found.keys()]))
-      if (expected.get(part) !== found.get(part) && LITESTREAM.get(part) !== found.get(part))
+      if (expected.get(part) !== found.get(part) && !isLitestreams(part, found.get(part)))
         yield { fault: OTHER_SCHEMA, part, found: found.has(part) ? (expected.has(part) ? "changed" : "foreign") : "missing" };
   },
 };
