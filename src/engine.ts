@@ -7,11 +7,13 @@ import type { TakingUp } from "../actors/supervisor-words.ts";
 import type { Catalogue } from "../catalogue/load.ts";
 import { openAttempts } from "./attempts.ts";
 import type { Clock } from "./clock.ts";
+import { openCommitted } from "./committed.ts";
 import type { Settings } from "./config.ts";
-import type { Deed, DeedOutcome, OutcomeOf } from "./deeds.ts";
+import type { Deed, OutcomeOf } from "./deeds.ts";
 import { type Effects, openEffects } from "./effects/effects.ts";
 import { retryMs } from "./effects/errands.ts";
 import type { Log } from "./events.ts";
+import { openFacts } from "./facts.ts";
 import type { Files } from "./files/port.ts";
 import { seqOfGenerationId } from "./ids.ts";
 import { openLate } from "./late.ts";
@@ -61,6 +63,8 @@ export type Engine = {
   post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
   readiness: () => { ready: boolean; faults: string[] };
   life: () => Life;
+  /** The state of each route's health, where it was ever judged. */
+  breakers: () => Map<string, string>;
   /** A generation cannot be continued by this process: readiness says so. */
   lost: (seq: number, reason: string) => void;
   /** A provider says that there is news of the attempt of this name. */
@@ -78,8 +82,6 @@ export type Engine = {
   stop: () => Promise<void>;
 };
 
-/** Deeds that change what a key opens: limits, pauses (a dispute pauses too), keys. */
-const CHANGES_CALLERS: ReadonlySet<Deed["deed"]> = new Set(["set-account", "create-key", "revoke-key", "credit"]);
 /** How often a drain looks whether everything under way has ended. */
 const DRAIN_LOOK_MS = 20;
 /** Attempts of ended generations read at a time at the start. */
@@ -110,6 +112,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
   );
   const records = openRecords(store);
   const attempts = openAttempts(store);
+  const facts = openFacts({ log, attempts, reads: store });
 
   const health = openHealthDesk(clock, await store.routeHealth(), (routeId, state, snapshot, why) => {
     log("route state changed", { route_id: routeId, state, ...(why ? { error_code: why.class, reason: why.detail } : {}) });
@@ -163,11 +166,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
         effects.ended(record.seq);
         // Files of a generation that failed belong to nobody; a disk that refuses now is swept by hand.
         if (record.status === "failed" && record.attempts > 0) void files.remove(record.id).catch(() => undefined);
-        log("generation ended", {
-          generation_id: record.id,
-          state: record.status,
-          ...(record.error ? { error_code: record.error.code } : {}),
-        });
+        facts.ended(record);
       } else if (after.matches({ running: "parked" })) {
         readiness.parked(record.seq, record.id);
         log("generation parked", { generation_id: record.id });
@@ -192,22 +191,10 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     ...{ pace: parts.pace, chance: parts.chance, restored: await store.restored() },
   });
 
-  /** What follows from a deed on disk: the hook is the only way the supervisor learns of a new generation. */
-  const committed = (deed: Deed, outcome: DeedOutcome): void => {
-    if (deed.deed === "admit" && outcome.kind === "admitted") {
-      records.keep(outcome.record);
-      supervisor.admitted(deed);
-    } else if (deed.deed === "step" && outcome.kind === "stepped") {
-      records.keep(outcome.record);
-      attempts.stepped(deed, outcome.record.requestId);
-    } else if (deed.deed === "mark-attempt") attempts.forget(deed.seq, deed.change.n);
-    else if (deed.deed === "expire-files") records.drop(deed.seq);
-    else if (deed.deed === "switch-route") {
-      routes.switch(deed.routeId, deed.reason);
-      if (deed.reason === null) health.mended(deed.routeId);
-      supervisor.routesChanged([deed.routeId]);
-    } else if (CHANGES_CALLERS.has(deed.deed)) parts.callersChanged();
-  };
+  const committed = openCommitted({
+    ...{ records, attempts, routes, health, facts, callersChanged: parts.callersChanged },
+    supervisor: () => supervisor,
+  });
 
   const door = (): Door => {
     if (life !== "open") return "restarting";
@@ -225,6 +212,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     allowsHost: parts.allowsHost,
     measure: (links) => media.measure(links),
     limits: { inProgress: limits.in_progress, noWaitMs: limits.no_wait_s * 1000 },
+    skipped: (model, { routeId, outcome }) => log("route skipped", { model, route_id: routeId, outcome }),
     nameGeneration: parts.nameGeneration,
     clock,
   });
@@ -251,6 +239,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     post,
     readiness: readiness.answer,
     life: () => life,
+    breakers: health.states,
     hint: (ref, body) => {
       const [, name = "", n = ""] = /^([0-9a-z]+)-([1-9][0-9]{0,3})$/.exec(ref) ?? [];
       const seq = seqOfGenerationId(`gen_${name}`);

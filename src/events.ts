@@ -34,6 +34,14 @@ export const EVENTS = {
   "backup stopped": "info",
   "backup faulty": "error",
   "backup failed": "error",
+  // Counted rather than read: each is a figure of /metrics or a span of a trace, and a line only below "info".
+  "request refused": "debug",
+  "submission replayed": "debug",
+  "route skipped": "debug",
+  "attempt ended": "debug",
+  "credits added": "debug",
+  "provider called": "debug",
+  "traces not delivered": "warn",
 } as const satisfies Record<string, "debug" | "info" | "warn" | "error" | "fatal">;
 export type EventName = keyof typeof EVENTS;
 
@@ -60,6 +68,16 @@ export type EventFields = Partial<{
   url: string;
   pid: number;
   version: string;
+  model: string;
+  /** How an attempt ended, or why a route was left out. */
+  outcome: string;
+  started_ms: number;
+  credits: number;
+  released_credits: number;
+  source: string;
+  /** The provider's host, without its port. */
+  host: string;
+  error_type: string;
 }>;
 
 /** Writes one event. */

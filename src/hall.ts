@@ -9,7 +9,6 @@ import type { Settings } from "./config.ts";
 import { openCrashLoop } from "./crash-loop.ts";
 import { type Deed, type OutcomeOf, StoreFull, StoreUnknown } from "./deeds.ts";
 import { type EmbeddedSimulator, openEmbeddedSimulator } from "./embedded-simulator.ts";
-import type { Log } from "./events.ts";
 import { type Ask, type Figures, openFigures } from "./figures.ts";
 import { StorageAway } from "./files/port.ts";
 import { openSpool } from "./files/spool.ts";
@@ -25,6 +24,7 @@ import { openSqliteStore } from "./store/sqlite/client.ts";
 import { DATABASE_FILE } from "./store/sqlite/open.ts";
 import type { ProviderKeyRow, Store } from "./store/store.ts";
 import type { Submit } from "./submit.ts";
+import type { Telemetry } from "./telemetry/telemetry.ts";
 import { openVault, type Vault } from "./vault.ts";
 
 export type Service = {
@@ -81,9 +81,10 @@ const repeat = (clock: Clock, everyMs: number, work: () => Promise<void>, failed
  */
 export const openService = async (
   settings: Settings,
-  more: { simulate: boolean; log: Log; around?: (store: Store) => Store },
+  more: { simulate: boolean; telemetry: Telemetry; around?: (store: Store) => Store },
 ): Promise<Service> => {
-  const { log, simulate, around = (store) => store } = more;
+  const { simulate, telemetry, around = (store) => store } = more;
+  const { log } = telemetry;
   const dialects = dialectsOf(settings);
   insistOnProviders(settings, dialects);
   await insistOnBucket(settings);
@@ -123,6 +124,7 @@ export const openService = async (
       settings: simulator?.settings ?? withKept(await store.providerKeys()),
       clock,
       log,
+      telemetry,
       store,
       files: kept.files,
       spool: await openSpool(join(settings.data.dir, "spool"), clock.nowMs),
@@ -221,6 +223,7 @@ export const openService = async (
         await crashLoop.stopped().catch(() => undefined);
         for (const close of undo) await close();
         log("service stopped", { ...left, dur_ms: Math.round(performance.now() - startedMs) });
+        await telemetry.flush();
       },
       ended,
     };

@@ -2,6 +2,7 @@
 import { setImmediate } from "node:timers";
 import type { Catalogue } from "../catalogue/load.ts";
 import { type Callbacks, openCallbacks } from "./callbacks.ts";
+import { tellCalls } from "./called.ts";
 import type { Clock } from "./clock.ts";
 import { BadSetting, type Settings } from "./config.ts";
 import { type Engine, type EngineParts, joinEngine } from "./engine.ts";
@@ -14,15 +15,20 @@ import { type Http, openHttp } from "./http/app.ts";
 import { newGeneration, seqOfGenerationId } from "./ids.ts";
 import { readAllowed } from "./media/allow.ts";
 import { type MediaOptions, openMedia } from "./media/media.ts";
+import { callProvider } from "./providers/call.ts";
 import type { Dialects } from "./providers/dialect/load.ts";
 import type { Providers } from "./providers/provider.ts";
 import { type CallTimes, openProviders } from "./providers/providers.ts";
+import { openStanding } from "./standing.ts";
 import type { Store } from "./store/store.ts";
+import type { Telemetry } from "./telemetry/telemetry.ts";
 
 /** What the rooms are joined from. */
 export type RoomsParts = {
   settings: Settings;
   clock: Clock;
+  /** Sees what the door answers and tells it to Prometheus. Its log is `log`, or what passes there is not counted. */
+  telemetry: Telemetry;
   log: Log;
   store: Store;
   files: Files;
@@ -68,18 +74,26 @@ const MIN_CLOSING_MS = 1000;
 const hostOf = (url: string | undefined): string | null => (url === undefined ? null : new URL(url).host);
 
 /** The providers, as the settings have them. @throws BadSetting for a credential that cannot be sent. */
-const openDesks = ({ settings, clock, store, callTimes, dialects }: RoomsParts, callbacks: Callbacks) => {
+const openDesks = ({ settings, clock, log, store, callTimes, dialects }: RoomsParts, callbacks: Callbacks) => {
   const isOwned = async (provider: string, jobId: string) => (await store.jobOwner(provider, jobId)) !== undefined;
   try {
     const more = { ...(callTimes ? { timeouts: callTimes } : {}), ...(dialects ? { dialects } : {}) };
-    return openProviders({ settings: settings.providers, nowMs: clock.nowMs, isOwned, callbackUrl: callbacks.urlFor, ...more });
+    const call = tellCalls(callProvider, log);
+    return openProviders({
+      settings: settings.providers,
+      nowMs: clock.nowMs,
+      isOwned,
+      callbackUrl: callbacks.urlFor,
+      call,
+      ...more,
+    });
   } catch (fault) {
     throw new BadSetting(fault instanceof Error ? fault.message : String(fault));
   }
 };
 
 export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
-  const { settings, clock, log, store, files, spool } = parts;
+  const { settings, clock, log, store, files, spool, telemetry } = parts;
   const callbacks = openCallbacks({ secretHex: await store.secret("callbacks"), publicUrl: settings.server.public_url });
   const providers = openDesks(parts, callbacks);
   let baseUrl = settings.server.public_url;
@@ -118,6 +132,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     validS: settings.limits.link_s,
     clock,
   });
+  const standing = openStanding({ settings, clock, engine, reads: store });
   const http: Http = openHttp({
     settings,
     clock,
@@ -135,6 +150,8 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     callbacks,
     told: engine.hint,
     readiness: engine.readiness,
+    observe: telemetry.observe,
+    metrics: () => telemetry.metrics(standing),
     storeOpen: () => engine.life() !== "stopped",
   });
 

@@ -4,7 +4,7 @@ import type { Model } from "../catalogue/schema.ts";
 import type { Clock } from "./clock.ts";
 import { type AdmitDeed, type AdmitOutcome, StoreFull } from "./deeds.ts";
 import { type CheckedInput, checkInput, checkMeasured } from "./quote/input.ts";
-import type { Plan, RouteState } from "./quote/plan.ts";
+import type { Plan, RouteState, SkippedRoute } from "./quote/plan.ts";
 import { openPlanner } from "./quote/planner.ts";
 import { Refusal, refuse } from "./refusal.ts";
 import { isSameRequest } from "./same-request.ts";
@@ -50,6 +50,8 @@ export type CorridorParts = {
   allowsHost: (host: string) => boolean;
   measure: (links: readonly MediaLink[]) => Promise<Measured[]>;
   limits: { inProgress: number; noWaitMs: number };
+  /** Told of each route of the model that the caller's own limits left out of a plan. */
+  skipped: (model: string, route: SkippedRoute) => void;
   /** Names a new generation: its row number, which always rises, and its id. */
   nameGeneration: (nowMs: number) => { seq: number; id: string };
   clock: Clock;
@@ -132,6 +134,7 @@ export const openCorridor = (parts: CorridorParts): Submit => {
       checkMeasured(model, checked, measured);
       const { maxCostCredits, maxWaitMs } = order;
       const planned = plan({ model, checked, measured, maxCostCredits, maxWaitMs });
+      for (const route of planned.skipped) parts.skipped(model.id, route);
       // Last, so that every refusal above is answered without it: nobody is to be charged who cannot be told.
       await presence?.heard();
       if (presence?.isGone()) refuse("invalid_request", "The connection closed before the generation was admitted.");

@@ -12,11 +12,18 @@ const newestMs = (): number =>
     ...SOURCES.flatMap((pattern) => [...new Glob(pattern).scanSync(root)]).map((path) => statSync(join(root, path)).mtimeMs),
   );
 
+/** The binary where it is there and of these sources. */
+export const currentBinary = (): Genrouter | null => {
+  const path = BINARY[0] ?? "";
+  return existsSync(path) && statSync(path).mtimeMs >= newestMs() ? BINARY : null;
+};
+
 /** @throws Error with what the build said, when it fails. */
 export const builtBinary = async (say: (line: string) => void): Promise<Genrouter> => {
   const path = BINARY[0] ?? "";
   const isThere = existsSync(path);
-  if (isThere && statSync(path).mtimeMs >= newestMs()) return BINARY;
+  const current = currentBinary();
+  if (current) return current;
   say(`${isThere ? "dist/genrouter is older than the sources" : "dist/genrouter is not there"}: building it …`);
   // The build is the package's own, which runs on Node and finds its Bun by itself.
   const building = start(["node", join(root, "scripts/build.mjs")]);

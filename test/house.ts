@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { Catalogue } from "../catalogue/load.ts";
 import { providerSetting } from "../src/config.ts";
 import { kindsOf } from "../src/embedded-simulator.ts";
-import type { EventFields, EventName, Log } from "../src/events.ts";
+import type { EventFields, EventName } from "../src/events.ts";
 import type { Files } from "../src/files/port.ts";
 import { openSpool } from "../src/files/spool.ts";
 import { hashApiKey, newApiKey, newId } from "../src/ids.ts";
@@ -20,6 +20,7 @@ import type { Json, JsonObject, KeyScope } from "../src/terms.ts";
 import { type TestClock, testClock } from "./clock.ts";
 import { sampleCatalogue } from "./sample/catalogue.ts";
 import { openDirectory, openHere } from "./store/opened.ts";
+import { testTelemetry } from "./telemetry/opened.ts";
 
 export type Tenant = { accountId: string; accountSeq: number; key: string; keyId: string };
 export type Answered = { status: number; headers: Headers; body: JsonObject & { [key: string]: Json }; text: string };
@@ -163,14 +164,14 @@ export const openHouse = async (options: HouseOptions = {}): Promise<House> => {
       : await openHere({ path, mode: "test", nowMs: clock.nowMs(), pragmas }),
   );
   const lines: House["lines"] = [];
-  const log: Log = (event, fields = {}) => void lines.push({ event, fields });
+  const telemetry = testTelemetry((event, fields = {}) => void lines.push({ event, fields }));
+  const { log } = telemetry;
   const kept = await openKeptFiles({ settings, clock, log, store });
   const watched = watchFiles(kept.files);
   const rooms = await joinRooms({
     settings,
     clock,
-    log,
-    store,
+    ...{ telemetry, log, store },
     files: aroundFiles(watched.files),
     spool: await openSpool(join(dir, "spool"), clock.nowMs),
     catalogue,

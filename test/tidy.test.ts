@@ -21,6 +21,7 @@ const ROOMS = [
   "src/files",
   "src/effects",
   "src/simulator",
+  "src/telemetry",
   "src/cli",
   "actors",
   "catalogue",
@@ -48,6 +49,10 @@ const HALL = [
   "src/records.ts",
   "src/attempts.ts",
   "src/late.ts",
+  "src/called.ts",
+  "src/committed.ts",
+  "src/facts.ts",
+  "src/standing.ts",
   "src/offer.ts",
   "src/reload.ts",
   "src/readiness.ts",
@@ -83,6 +88,7 @@ const DOORS: Record<string, string[]> = {
   "src/store": [],
   "src/backup": ["src/store/sqlite", "src/files/local.ts", "src/files/port.ts", "type:src/config.ts", "type:src/events.ts"],
   "src/simulator": [],
+  "src/telemetry": ["src/events.ts", "type:src/store"],
   "src/effects": [
     "type:src/store",
     "type:src/providers",
@@ -146,6 +152,7 @@ test("a package lives in one room, and sockets open in few", () => {
   expect(usersOf(/from "elysia"/)).toEqual(["src/http"]);
   expect(usersOf(/from "xstate(\/.*)?"/)).toEqual(["actors"]);
   expect(usersOf(/from "bun:sqlite"/)).toEqual(["src/store"]);
+  expect(usersOf(/from "(prom-client|@opentelemetry)/)).toEqual(["src/telemetry"]);
   expect(usersOf(/from "mediabunny"/)).toEqual(["src/media", "src/simulator"]);
   // The client verbs of the command line, the simulator and the clients of the proof are ends of their own.
   expect(usersOf(/(?<![.\w])fetch\(/).filter((room) => !["src/cli", "src/simulator", "proof"].includes(room))).toEqual([

@@ -27,6 +27,7 @@ import { answerFault } from "./errors.ts";
 import { poll, type RecentReads, submission } from "./generations.ts";
 import { aliveness, type Readiness, readinessAnswer } from "./health.ts";
 import { linkedFile } from "./links.ts";
+import { metricsAnswer } from "./metrics.ts";
 import { type Models, modelList } from "./models.ts";
 import { openApiDocument } from "./openapi.ts";
 import type { LinkTo } from "./resource.ts";
@@ -44,6 +45,10 @@ export type HttpParts = {
   callbacks: Callbacks;
   told: Told;
   readiness: Readiness;
+  /** Asked once for each path: what sees its answers and how long they took. */
+  observe: (route: string) => (request: Request, requestId: string, response: Response, durMs: number) => void;
+  /** The text for Prometheus. */
+  metrics: () => Promise<string>;
   /** Whether the store can be asked; until then every keyed request is answered 503 `restarting`. */
   storeOpen: () => boolean;
 };
@@ -69,7 +74,11 @@ const OPENAPI_MAX_AGE_S = 300;
 const STOP_STEP_MS = 5;
 
 /** The whole table of paths. Parameters are written `:name`. */
-export const routesOf = (parts: HttpParts, guard: KeyGuard): Route[] => {
+export const routesOf = (
+  parts: HttpParts,
+  guard: KeyGuard,
+  peerOf: (request: Request) => string | undefined = () => undefined,
+): Route[] => {
   const { reads, files, links } = parts;
   const linkTo: LinkTo = (id, n) => links.sign(id, n);
   const isOver = ({ completedAtMs }: GenerationRecord) =>
@@ -82,7 +91,7 @@ export const routesOf = (parts: HttpParts, guard: KeyGuard): Route[] => {
     return answerPublic(printed, request, requestId);
   };
   return [
-    { path: "/v1/generations", answers: { POST: guard.keyed("generate", submission(parts.submit, linkTo)) } },
+    { path: "/v1/generations", answers: { POST: guard.keyed("generate", submission(parts.submit, linkTo, parts.log)) } },
     {
       path: "/v1/generations/:id",
       answers: {
@@ -101,6 +110,7 @@ export const routesOf = (parts: HttpParts, guard: KeyGuard): Route[] => {
     { path: "/callbacks/:ref/:mac", answers: { POST: callback(parts.callbacks, parts.told) } },
     { path: "/healthz", answers: { GET: aliveness } },
     { path: "/readyz", answers: { GET: readinessAnswer(parts.readiness) } },
+    { path: "/metrics", answers: { GET: metricsAnswer(parts, peerOf) } },
   ];
 };
 
@@ -125,43 +135,44 @@ const wrongMethod = (route: Route): Answer => {
  */
 const entrance = (parts: HttpParts, route: string, answer: Answer, event: "request answered" | "read answered") => {
   const { log } = parts;
+  const see = parts.observe(route);
   const isLogged = event === "request answered" || parts.settings.log.level === "debug";
   const failed = (fault: unknown, request: Request, requestId: string): Response =>
     answerFault(fault, requestId, log, request.method, route);
+  const leave = (request: Request, requestId: string, startedMs: number, response: Response): Response => {
+    const durMs = performance.now() - startedMs;
+    see(request, requestId, response, durMs);
+    if (isLogged)
+      log(event, {
+        request_id: requestId,
+        method: request.method,
+        route,
+        status: response.status,
+        dur_ms: Math.round(durMs * 1000) / 1000,
+      });
+    return response;
+  };
   // Not async: an answer that is ready, as the model list is, leaves without a turn of the event loop, and of the promises of a submission
   // those of functions that only hand on are the dearest.
-  const answered = (
-    request: Request,
-    params: PathParams,
-    requestId: string,
-    leaving: (response: Response) => Response,
-  ): Response | Promise<Response> => {
+  return (request: Request, params: PathParams): Response | Promise<Response> => {
+    const startedMs = performance.now();
+    const requestId = requestIdOf(request);
     let response: Response | Promise<Response>;
     try {
       response = answer(request, requestId, params);
     } catch (fault) {
       response = failed(fault, request, requestId);
     }
-    if (!(response instanceof Promise)) return leaving(response);
-    return response.then(leaving, (fault: unknown) => leaving(failed(fault, request, requestId)));
-  };
-  if (!isLogged) return (request: Request, params: PathParams) => answered(request, params, requestIdOf(request), asItIs);
-  return (request: Request, params: PathParams) => {
-    const startedMs = performance.now();
-    const requestId = requestIdOf(request);
-    return answered(request, params, requestId, (response) => {
-      log(event, {
-        request_id: requestId,
-        method: request.method,
-        route,
-        status: response.status,
-        dur_ms: Math.round((performance.now() - startedMs) * 1000) / 1000,
-      });
-      return response;
-    });
+    if (!(response instanceof Promise)) return leave(request, requestId, startedMs, response);
+    return response.then(
+      (made) => leave(request, requestId, startedMs, made),
+      (fault: unknown) => leave(request, requestId, startedMs, failed(fault, request, requestId)),
+    );
   };
 };
-const asItIs = (response: Response): Response => response;
+
+/** How paths that there are not are told. */
+const NO_ROUTE = "/*";
 
 /** Opens the door. Nothing listens until `listen`. */
 export const openHttp = (parts: HttpParts): Http => {
@@ -170,8 +181,13 @@ export const openHttp = (parts: HttpParts): Http => {
   const guard = new KeyGuard({ reads: parts.reads, clock, burst, storeOpen });
 
   // What Elysia or the runtime could not bring to a route at all.
-  const astray = (fault: unknown, request?: Request): Response =>
-    answerFault(fault, request === undefined ? "req_unread" : requestIdOf(request), log, request?.method ?? "", "");
+  const seeAstray = parts.observe(NO_ROUTE);
+  const astray = (fault: unknown, request?: Request): Response => {
+    const requestId = request === undefined ? "req_unread" : requestIdOf(request);
+    const response = answerFault(fault, requestId, log, request?.method ?? "", "");
+    if (request) seeAstray(request, requestId, response, 0);
+    return response;
+  };
   const app = new Elysia({
     aot: true,
     normalize: false,
@@ -181,10 +197,16 @@ export const openHttp = (parts: HttpParts): Http => {
     astray(code === "NOT_FOUND" ? new Refusal("not_found", "No such path.") : error, request),
   );
   const add = (method: string, path: string, answer: Answer) => {
-    const enter = entrance(parts, path, answer, method === "POST" ? "request answered" : "read answered");
+    const enter = entrance(
+      parts,
+      path === "/" ? NO_ROUTE : path,
+      answer,
+      method === "POST" ? "request answered" : "read answered",
+    );
     app.route(method, path, ({ request, params }) => enter(request, params ?? NO_PARAMS), { parse: "none" });
   };
-  for (const route of routesOf(parts, guard)) {
+  const peerOf = (request: Request) => app.server?.requestIP(request)?.address;
+  for (const route of routesOf(parts, guard, peerOf)) {
     for (const [method, answer] of Object.entries(route.answers)) add(method, route.path, answer);
     add("ALL", route.path, wrongMethod(route));
   }

@@ -34,7 +34,10 @@ const framesOf = (fault: unknown): string =>
 
 /** Whatever was thrown, as an answer. A defect is logged here and tells the caller nothing but that it happened. */
 export const answerFault = (fault: unknown, requestId: string, log: Log, method: string, route: string): Response => {
-  if (fault instanceof Refusal) return answerRefusal(fault, requestId);
+  if (fault instanceof Refusal) {
+    log("request refused", { request_id: requestId, method, route, status: fault.status, error_code: fault.code });
+    return answerRefusal(fault, requestId);
+  }
   log("request failed", {
     request_id: requestId,
     method,

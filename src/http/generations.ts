@@ -1,4 +1,5 @@
 // Submitting and polling: POST /v1/generations (§4.1) and GET /v1/generations/{id} (§4.2).
+import type { Log } from "../events.ts";
 import { refuse } from "../refusal.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { Presence, Submit } from "../submit.ts";
@@ -54,13 +55,15 @@ const presenceOf = (request: Request): Presence => ({ heard: nextTurn, isGone: (
 
 /** §4.1: 202 for a new generation, 200 for the one that the Idempotency-Key had made. */
 export const submission =
-  (submit: Submit, linkTo: LinkTo): KeyedAnswer =>
+  (submit: Submit, linkTo: LinkTo, log: Log): KeyedAnswer =>
   async (request, requestId, caller) => {
     const bytes = await readBody(request);
     const order = readOrder(bytes, request, requestId, caller);
     const { record, replayed } = await submit(order, presenceOf(request));
     const json = resourceJson(record, linkTo);
-    return replayed ? answerJson(200, json, requestId) : answerAccepted(json, record.id, requestId);
+    if (!replayed) return answerAccepted(json, record.id, requestId);
+    log("submission replayed", { request_id: requestId, generation_id: record.id });
+    return answerJson(200, json, requestId);
   };
 
 /**

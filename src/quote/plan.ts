@@ -29,6 +29,9 @@ export type PlanRequest = {
 /** A route of the model and why it is in the plan or not: `verdict` is `planned` or the reason against it. */
 export type ConsideredRoute = { routeId: string; priceCredits: Credits | null; expectedMs: number; verdict: string };
 
+/** A route that the caller's own limits left out of a plan: `max_cost_usd` or `max_wait_s`. */
+export type SkippedRoute = { routeId: string; outcome: "skipped_cost" | "skipped_wait" };
+
 export type Plan = {
   /** In the order of trying: by price, then expected time, then the catalogue's order. Never empty. */
   routes: readonly PlannedRoute[];
@@ -36,6 +39,7 @@ export type Plan = {
   quotedCredits: Credits;
   /** The dearest route's price. */
   reservedCredits: Credits;
+  skipped: readonly SkippedRoute[];
 };
 
 /** A plan or the refusal that stands in for it; every route of the model was considered, in the catalogue's order. */
@@ -88,7 +92,17 @@ const planOf = (request: PlanRequest, candidates: readonly Candidate[]): Plan =>
     quotedCredits = Math.min(quotedCredits, priceCredits);
     reservedCredits = Math.max(reservedCredits, priceCredits);
   }
-  return { routes, quotedCredits, reservedCredits };
+  return { routes, quotedCredits, reservedCredits, skipped: skippedOf(candidates) };
+};
+
+const NONE: readonly SkippedRoute[] = [];
+const skippedOf = (candidates: readonly Candidate[]): readonly SkippedRoute[] => {
+  const skipped = candidates.filter(({ stoppedBy }) => stoppedBy === "dear" || stoppedBy === "slow");
+  if (skipped.length === 0) return NONE;
+  return skipped.map(({ route, stoppedBy }) => ({
+    routeId: route.id,
+    outcome: stoppedBy === "dear" ? "skipped_cost" : "skipped_wait",
+  }));
 };
 
 const candidatesOf = (request: PlanRequest): Candidate[] => {

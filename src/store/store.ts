@@ -95,6 +95,19 @@ export type SentRow = Pick<
 > & {
   options: JsonObject;
 };
+/** Movements that were added up, in their order, up to one of them: all that was put in or taken out again, and all captures. */
+export type SummedUp = { upToSeq: number; putCredits: Credits; capturedCredits: Credits };
+/**
+ * Sums of one state of the books. `isWhole`: every movement is in them; only then the sums of all balances, and of what generations
+ * that have not ended reserved, are of use.
+ */
+export type BookSums = SummedUp & {
+  isWhole: boolean;
+  balances: Pick<AccountRow, "availableCredits" | "heldCredits" | "chargedCredits">;
+  openReservedCredits: Credits;
+};
+/** Where a page of generations whose files are kept ended. */
+export type KeptUpTo = { expireAtMs: number; seq: number };
 /** One of the twelve invariants, checked: the rows that offend, at most 20, as JSON. */
 export type CheckResult = { invariant: number; name: string; ok: boolean; offending: JsonObject[] };
 
@@ -134,6 +147,15 @@ export interface StoreReads {
   /** The movements of an account before one of them (null: all), newest first; at most `limit`. */
   movements(accountId: string, beforeSeq: number | null, limit: number): Promise<MovementRow[]>;
   movementsOf(generationSeq: number): Promise<MovementRow[]>;
+  /** Generations that have not ended, by seq, starting after `afterSeq`; at most `limit`. */
+  openGenerations(
+    afterSeq: number,
+    limit: number,
+  ): Promise<{ seq: number; status: "queued" | "running"; model: string; reservedCredits: Credits; createdAtMs: number }[]>;
+  /** Adds up to `limit` further movements to those added up before. */
+  bookSums(before: SummedUp, limit: number): Promise<BookSums>;
+  /** The next `limit` generations whose files are kept, with the bytes of all of them. */
+  keptFiles(after: KeptUpTo, limit: number): Promise<{ count: number; bytes: number; upTo: KeptUpTo }>;
   /** A generation by id whatever the account; for the operator. */
   findGeneration(id: string): Promise<(GenerationRecord & { accountId: string; idempotencyKey: string | null }) | undefined>;
   /** Highest time any process has stored. */

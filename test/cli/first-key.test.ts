@@ -6,6 +6,7 @@ import { openService } from "../../src/hall.ts";
 import { readSettings } from "../../src/settings.ts";
 import { openVault } from "../../src/vault.ts";
 import { openDirectory } from "../store/opened.ts";
+import { testTelemetry } from "../telemetry/opened.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 
@@ -22,7 +23,7 @@ const fileOf = (text: string): string => {
 /** The models that a start with this environment lists. */
 const modelsOf = async (dir: string, env: Record<string, string> = {}): Promise<string[]> => {
   const settings = readSettings({ ...env, GENROUTER_DATA__DIR: dir, GENROUTER_SERVER__PORT: "0" });
-  const service = await openService(settings, { simulate: false, log: () => undefined });
+  const service = await openService(settings, { simulate: false, telemetry: testTelemetry() });
   try {
     const list = (await (await fetch(`${service.url}/v1/models`)).json()) as { data: { id: string }[] };
     return list.data.map(({ id }) => id);

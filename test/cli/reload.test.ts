@@ -7,6 +7,7 @@ import { readSettings } from "../../src/settings.ts";
 import { openSimulator } from "../../src/simulator/simulator.ts";
 import { testClock } from "../clock.ts";
 import { writeSample } from "../sample/catalogue.ts";
+import { testTelemetry } from "../telemetry/opened.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 
@@ -40,7 +41,7 @@ const openKeyed = async (env: Record<string, string>, dir = join(freshDir(), "da
       GENROUTER_SERVER__PORT: "0",
       GENROUTER_PROVIDERS__FAL__BASE_URL: `http://127.0.0.1:${fal.port}`,
     });
-  const service = await openService(settingsOf(env), { simulate: false, log: () => undefined });
+  const service = await openService(settingsOf(env), { simulate: false, telemetry: testTelemetry() });
   onTestFinished(async () => {
     await service.drain();
     await fal.stop(true);

@@ -8,6 +8,7 @@ import { openLog } from "../../src/log.ts";
 import { readSettings } from "../../src/settings.ts";
 import { MIGRATIONS, type Migration } from "../../src/store/sqlite/migrate.ts";
 import type { Store } from "../../src/store/store.ts";
+import { testTelemetry } from "../telemetry/opened.ts";
 
 /** `before:step/slotTaken`, `after:admit`, `inside:step/collected`, `read:unfinished`, `migration:user_version`. */
 const [when = "", what = ""] = (process.env.CRASH_AT ?? "").split(":");
@@ -70,7 +71,7 @@ if (when === "migration") {
   } as typeof run;
 }
 
-const service = await openService(settings, { simulate: true, log: openLog(settings.log), around });
+const service = await openService(settings, { simulate: true, telemetry: testTelemetry(openLog(settings.log)), around });
 process.stdout.write(`url ${service.url}\n`);
 process.once("SIGTERM", () => {
   service.drain().then(

@@ -14,6 +14,7 @@ import { EXITS } from "../../src/cli/exits.ts";
 import { SettingsSchema } from "../../src/config.ts";
 import { EVENTS } from "../../src/events.ts";
 import { REFUSALS } from "../../src/refusal.ts";
+import { METRICS, type Metric } from "../../src/telemetry/list.ts";
 import { benchList, benchResults, capacity } from "../bench/pages.ts";
 import { longTable } from "./long.ts";
 import { providerTable } from "./providers.ts";
@@ -163,6 +164,16 @@ const events = (): string =>
     ["line", "level"],
     Object.entries(EVENTS).map(([name, level]) => [name, level]),
   );
+const metrics = (): string =>
+  table(
+    ["metric", "type", "labels", "what it says"],
+    Object.entries<Metric>(METRICS).map(([name, { type, labels, help }]) => [
+      `\`${name}\``,
+      type,
+      labels.map((label) => `\`${label}\``).join(", "),
+      help,
+    ]),
+  );
 const exits = (): string =>
   table(
     ["exit code", "meaning"],
@@ -204,6 +215,7 @@ export const PRINTED: Readonly<Record<string, () => string>> = {
   settings,
   models,
   events,
+  metrics,
   exits,
   glossary,
   benches: benchList,

@@ -137,6 +137,8 @@ export const openHouse = async (env: Record<string, string> = {}): Promise<House
     told: () => undefined,
     links,
     readiness: () => readiness,
+    observe: () => () => undefined,
+    metrics: async () => "# nothing\n",
     storeOpen: () => isStoreOpen,
   });
   ({ url } = await http.listen({ host: "127.0.0.1", port: 0 }));

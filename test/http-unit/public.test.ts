@@ -112,7 +112,7 @@ describe("paths and methods", () => {
     "/v1/generations/gen_x/",
     "/v1/generations/gen_x/contents",
     "/v1/generations/gen_x/content/2/3",
-    "/metrics",
+    "/metrics/x",
     "/admin",
     "/files",
     "/%",

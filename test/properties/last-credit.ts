@@ -73,6 +73,7 @@ const openRace = (store: Store, scheduler: fc.Scheduler) => {
     measure: async () => [],
     nameGeneration: newGeneration,
     limits: { inProgress: 1000, noWaitMs: 86_400_000 },
+    skipped: () => undefined,
     clock,
   });
   return { submit, faults };

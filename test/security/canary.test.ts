@@ -55,6 +55,14 @@ test("no answer tells one, whatever was asked, by whom, and whatever the provide
   expect(answers.filter((answer) => !answer.includes("model_not_available")).flatMap((answer) => saidIn(answer))).toEqual([]);
 });
 
+test("the metrics tell none, and no generation and no account", async () => {
+  const answer = await fetch(`${scene.url}/metrics`);
+  const text = await answer.text();
+  expect([answer.status, text.includes("genrouter_attempts_total{")]).toEqual([200, true]);
+  expect(saidIn(text)).toEqual([]);
+  for (const id of [...ids, scene.account, "gen_", "acc_", "key_", "req_"]) expect(text).not.toContain(id);
+});
+
 describe("what an operator is shown", () => {
   const WORDS: [string, () => string[]][] = [
     ["trace", () => ["trace", ids.at(-1) ?? ""]],

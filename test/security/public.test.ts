@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => house.close());
 
 const INSIDE = [
-  "/metrics",
+  "/metrics/x",
   "/admin",
   "/debug",
   "/debug/pprof",

@@ -12,6 +12,7 @@ import type { Store } from "../../src/store/store.ts";
 import { type TestClock, testClock } from "../clock.ts";
 import { type House, openHouse } from "../house.ts";
 import { catalogueOf, FAL, INPUT, MODEL } from "../life/catalogue.ts";
+import { testTelemetry } from "../telemetry/opened.ts";
 import { openHere } from "./opened.ts";
 import { stepDeed, violations } from "./scene.ts";
 
@@ -235,7 +236,7 @@ test("the service notes its recovery, and forgets it when it is stopped", async 
   const notes: string[] = [];
   const service = await openService(settings, {
     simulate: true,
-    log: () => undefined,
+    telemetry: testTelemetry(),
     around: (store) => ({
       ...store,
       commit: (deeds) => {

@@ -13,13 +13,15 @@ import { openLog } from "../../log.ts";
 import type { Market } from "../../market.ts";
 import { Refusal } from "../../refusal.ts";
 import { listeningFault } from "../../settings.ts";
+import { openTelemetry, type Telemetry } from "../../telemetry/telemetry.ts";
+import { INTERFACE_VERSION } from "../../terms.ts";
 import { openControl } from "../control.ts";
 import { demoKey } from "../demo.ts";
 import { CommandFault, EXITS, type Exit, tell } from "../exits.ts";
 import { openOffice } from "../office.ts";
 import { dirFlags, parseWhole, type Session, settingsWith, withDir, withExamples } from "../session.ts";
 import { firstSignal, type StopSignal } from "../stopping.ts";
-import { VERSION, versionLine } from "../version.ts";
+import { REVISION, VERSION, versionLine } from "../version.ts";
 
 type Flags = { port?: string; host?: string; data?: string; catalogue?: string; simulate?: true };
 
@@ -70,7 +72,7 @@ const addressFault = async (fault: unknown, { host, port }: Settings["server"]):
 const notYet = (request: Request): Response =>
   answerRefusal(new Refusal("restarting", "The service is starting; send the same request again."), requestIdOf(request));
 
-const open = async (settings: Settings, simulate: boolean, log: Log): Promise<Service> => {
+const open = async (settings: Settings, simulate: boolean, telemetry: Telemetry): Promise<Service> => {
   const { openService } = await import("../../hall.ts");
   const { host: hostname, port } = settings.server;
   try {
@@ -85,7 +87,7 @@ const open = async (settings: Settings, simulate: boolean, log: Log): Promise<Se
     throw (await addressFault(fault, settings.server)) ?? fault;
   }
   try {
-    return await openService(settings, { simulate, log });
+    return await openService(settings, { simulate, telemetry });
   } catch (fault) {
     const code = fault instanceof Error && "code" in fault ? fault.code : undefined;
     throw (code === "EADDRINUSE" ? await addressFault(fault, settings.server) : undefined) ?? fault;
@@ -163,8 +165,11 @@ export const addServe = (program: Command, session: Session): void => {
           `${PRINTS_CREDENTIALS} is set: it would print the providers' credentials with every request; unset it and start again`,
           { code: "credentials_printed" },
         );
-      const log = openLog(settings.log, { isTty: terminal.isLive, colour: terminal.colour });
-      const service = await open(settings, simulate, log);
+      const written = openLog(settings.log, { isTty: terminal.isLive, colour: terminal.colour });
+      const build = { version: VERSION, revision: REVISION, bunVersion: Bun.version, interfaceVersion: INTERFACE_VERSION };
+      const telemetry = openTelemetry(written, session.env, build);
+      const { log } = telemetry;
+      const service = await open(settings, simulate, telemetry);
       // A process that is told twice does not wait; what it leaves behind is what a crash leaves, and recovery reads it.
       const signal = firstSignal((exit) => process.exit(exit));
       const office = openOffice({

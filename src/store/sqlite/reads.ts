@@ -13,6 +13,7 @@ import { prepareGenerationReads } from "./read/generations.ts";
 import { prepareOrphanReads } from "./read/orphans.ts";
 import { prepareProviderReads } from "./read/providers.ts";
 import { prepareRecoveryReads } from "./read/recovery.ts";
+import { prepareSumReads } from "./read/sums.ts";
 import { verifyAll } from "./verify/all.ts";
 import { verifyOnThreads } from "./verify/threads.ts";
 
@@ -24,6 +25,7 @@ export const readsOver = (db: Database): StoreReads => ({
   ...prepareOrphanReads(db),
   ...prepareRecoveryReads(db),
   ...prepareProviderReads(db),
+  ...prepareSumReads(db),
   verify: async (nowMs) => verifyAll(db, nowMs),
   close: async () => db.close(),
 });

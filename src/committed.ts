@@ -1,0 +1,48 @@
+// What follows from a deed on disk: memory is brought up to it, and whom it concerns is told.
+import type { HealthDesk } from "../actors/health-desk.ts";
+import type { Supervisor } from "../actors/supervisor.ts";
+import type { Attempts } from "./attempts.ts";
+import type { Deed, DeedOutcome } from "./deeds.ts";
+import type { Facts } from "./facts.ts";
+import type { Records } from "./records.ts";
+import type { Routes } from "./routes.ts";
+
+export type CommittedParts = {
+  records: Records;
+  attempts: Attempts;
+  routes: Routes;
+  health: HealthDesk;
+  facts: Facts;
+  supervisor: () => Pick<Supervisor, "admitted" | "routesChanged">;
+  /** What a key opens may have changed. */
+  callersChanged: () => void;
+};
+
+/** Deeds that change what a key opens: limits, pauses (a dispute pauses too), keys. */
+const CHANGES_CALLERS: ReadonlySet<Deed["deed"]> = new Set(["set-account", "create-key", "revoke-key", "credit"]);
+
+/** The hook is the only way the supervisor learns of a new generation. */
+export const openCommitted = (parts: CommittedParts): ((deed: Deed, outcome: DeedOutcome) => void) => {
+  const { records, attempts, routes, health, facts } = parts;
+  return (deed, outcome) => {
+    if (deed.deed === "admit" && outcome.kind === "admitted") {
+      records.keep(outcome.record);
+      parts.supervisor().admitted(deed);
+    } else if (deed.deed === "step" && outcome.kind === "stepped") {
+      records.keep(outcome.record);
+      facts.stepped(deed, outcome.record);
+      attempts.stepped(deed, outcome.record.requestId);
+    } else if (deed.deed === "mark-attempt") {
+      attempts.forget(deed.seq, deed.change.n);
+      if (outcome.kind === "done") facts.marked(deed);
+    } else if (deed.deed === "expire-files") records.drop(deed.seq);
+    else if (deed.deed === "switch-route") {
+      routes.switch(deed.routeId, deed.reason);
+      if (deed.reason === null) health.mended(deed.routeId);
+      parts.supervisor().routesChanged([deed.routeId]);
+    } else if (CHANGES_CALLERS.has(deed.deed)) {
+      parts.callersChanged();
+      if (deed.deed === "credit" && outcome.kind === "done") facts.credited(deed, outcome.credits ?? 0);
+    }
+  };
+};

@@ -1,0 +1,97 @@
+// What a deed on disk means for whoever counts and traces: how attempts ended, which routes were passed over, what was added.
+import type { Attempts } from "./attempts.ts";
+import type { AttemptChange, CreditDeed, MarkAttemptDeed, StepDeed } from "./deeds.ts";
+import type { Log } from "./events.ts";
+import type { StoreReads } from "./store/store.ts";
+import type { Attempt, AttemptState, GenerationRecord } from "./terms.ts";
+
+export type FactsParts = { log: Log; attempts: Pick<Attempts, "find">; reads: Pick<StoreReads, "generationBySeq"> };
+
+/** How an end is told; what is not here is no end. An attempt given up as lost or timed out that delivers after all ends again. */
+const OUTCOMES: Readonly<Partial<Record<AttemptState, string>>> = {
+  delivered: "delivered",
+  rejected: "failed",
+  absent: "failed",
+  failed: "failed",
+  lost: "lost",
+  capped: "timeout",
+  cancelled: "cancelled",
+  superseded: "superseded",
+  late: "late",
+};
+
+const outcomeOf = ({ state, failure }: AttemptChange): string | undefined => {
+  // The input is at fault, not the route.
+  if ((state === "rejected" || state === "failed") && failure?.class === "refused_input") return "refused";
+  return state && OUTCOMES[state];
+};
+
+export const openFacts = ({ log, attempts, reads }: FactsParts) => {
+  const tell = (record: GenerationRecord, change: AttemptChange, outcome: string, atMs: number, attempt: Attempt | undefined) => {
+    if (!attempt) return;
+    const { sentAtMs, route, priceCredits } = attempt;
+    const endedMs = change.endedAtMs ?? atMs;
+    log("attempt ended", {
+      generation_id: record.id,
+      request_id: record.requestId,
+      model: record.model,
+      attempt: change.n,
+      route_id: route.routeId,
+      provider: route.provider,
+      outcome,
+      credits: outcome === "delivered" ? priceCredits : 0,
+      started_ms: sentAtMs ?? endedMs,
+      ...(sentAtMs === null ? {} : { dur_ms: Math.max(0, endedMs - sentAtMs) }),
+      ...(change.failure ? { error_code: change.failure.class } : {}),
+    });
+  };
+  const failed = (fault: unknown) =>
+    log("effect failed", { event: "counting", reason: fault instanceof Error ? fault.message : String(fault) });
+
+  return {
+    /** Before the attempts in memory are brought up to the step. */
+    stepped: ({ attemptChanges, atMs, event, seq }: StepDeed, record: GenerationRecord): void => {
+      if ((event.type === "begun" || event.type === "skipped") && Array.isArray(event.passed))
+        for (const passed of event.passed)
+          log("route skipped", {
+            model: record.model,
+            route_id: String((passed as { routeId?: string }).routeId),
+            outcome: "skipped_down",
+          });
+      for (const change of attemptChanges) {
+        const outcome = outcomeOf(change);
+        if (outcome === undefined) continue;
+        attempts.find(seq, change.n).then((attempt) => tell(record, change, outcome, atMs, attempt), failed);
+      }
+    },
+    /** An attempt of a generation that has ended. */
+    marked: ({ seq, change, atMs }: MarkAttemptDeed): void => {
+      const outcome = outcomeOf(change);
+      if (outcome === undefined) return;
+      Promise.all([reads.generationBySeq(seq), attempts.find(seq, change.n)]).then(([record, attempt]) => {
+        if (record) tell(record, change, outcome, atMs, attempt);
+      }, failed);
+    },
+    /** @param moved what an account has more, or less, than before */
+    credited: ({ kind }: CreditDeed, moved: number): void => {
+      if (moved !== 0) log("credits added", { source: kind, credits: moved });
+    },
+    /** A generation has ended. */
+    ended: (record: GenerationRecord): void => {
+      const { completedAtMs, createdAtMs, reservedCredits, costCredits } = record;
+      log("generation ended", {
+        generation_id: record.id,
+        request_id: record.requestId,
+        model: record.model,
+        state: record.status,
+        started_ms: createdAtMs,
+        dur_ms: Math.max(0, (completedAtMs ?? createdAtMs) - createdAtMs),
+        count: record.attempts,
+        credits: costCredits ?? 0,
+        released_credits: reservedCredits - (costCredits ?? 0),
+        ...(record.error ? { error_code: record.error.code } : {}),
+      });
+    },
+  };
+};
+export type Facts = ReturnType<typeof openFacts>;

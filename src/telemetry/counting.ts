@@ -1,0 +1,107 @@
+// What each event of the log adds to the metrics: the one place that knows both.
+import { EVENTS, type EventFields, type EventName } from "../events.ts";
+import { REFUSALS } from "../refusal.ts";
+import { GENERATION_ERROR_CODES } from "../terms.ts";
+import { openFew } from "./few.ts";
+import type { Registered } from "./registry.ts";
+
+/** Adds one event to the counters. */
+export type CountEvent = (event: EventName, fields: EventFields) => void;
+
+/** More than any catalogue has; ids that are gone from it are still told. */
+const MOST_MODELS = 1_000;
+const MOST_ROUTES = 4_000;
+/** Providers have one host each, some a few; where a provider names hosts by itself, not every one is a line of its own. */
+const MOST_HOSTS = 200;
+const MOST_WORDS = 100;
+
+const TROUBLES = Object.entries(EVENTS).filter(([, level]) => level === "warn" || level === "error" || level === "fatal");
+const TROUBLE: ReadonlyMap<string, string> = new Map(TROUBLES);
+
+const COUNTED: ReadonlySet<EventName> = new Set<EventName>([
+  "generation ended",
+  "attempt ended",
+  "route skipped",
+  "credits added",
+  "provider called",
+  "request refused",
+  "request failed",
+  "submission replayed",
+]);
+/** Whether an event adds to a metric at all. */
+export const isCounted = (event: EventName): boolean => COUNTED.has(event) || TROUBLE.has(event);
+
+const seconds = (ms: number | undefined): number => Math.max(0, ms ?? 0) / 1000;
+
+/** What may be alerted on begins at 0: a counter that appears with its first event hides that event from `increase()`. */
+const beginAtZero = ({ count }: Registered): void => {
+  for (const code of [...Object.keys(REFUSALS), ...GENERATION_ERROR_CODES]) count("genrouter_errors_total", { code }, 0);
+  for (const [event, level] of TROUBLES) count("genrouter_troubles_total", { event, level }, 0);
+  for (const result of ["replayed", "conflict"]) count("genrouter_idempotency_replays_total", { result }, 0);
+  for (const source of ["topup", "adjust"]) count("genrouter_credits_added_total", { source }, 0);
+};
+
+export const openCounting = (registered: Registered): CountEvent => {
+  const { count, observe } = registered;
+  const model = openFew(MOST_MODELS);
+  const route = openFew(MOST_ROUTES);
+  const host = openFew(MOST_HOSTS);
+  const word = openFew(MOST_WORDS);
+  beginAtZero(registered);
+
+  const generationEnded = (fields: EventFields) => {
+    const labels = { model: model(fields.model), status: word(fields.state) };
+    count("genrouter_generations_total", labels);
+    observe("genrouter_generation_duration_seconds", labels, seconds(fields.dur_ms));
+    if (fields.error_code !== undefined) count("genrouter_errors_total", { code: word(fields.error_code) });
+    if (fields.credits) count("genrouter_credits_charged_total", { model: labels.model }, fields.credits);
+    if (fields.released_credits) count("genrouter_credits_released_total", { model: labels.model }, fields.released_credits);
+  };
+  const attemptEnded = (fields: EventFields) => {
+    const outcome = word(fields.outcome);
+    const through = route(fields.route_id);
+    count("genrouter_attempts_total", { model: model(fields.model), route: through, outcome });
+    // What was given up before it was sent took no time on its route.
+    if (fields.dur_ms !== undefined)
+      observe("genrouter_attempt_duration_seconds", { route: through, outcome }, seconds(fields.dur_ms));
+  };
+  const refused = (fields: EventFields) => {
+    count("genrouter_errors_total", { code: word(fields.error_code) });
+    if (fields.error_code === "idempotency_conflict") count("genrouter_idempotency_replays_total", { result: "conflict" });
+  };
+  const called = (fields: EventFields) => {
+    const labels = {
+      server_address: host(fields.host),
+      http_request_method: word(fields.method),
+      http_response_status_code: fields.status === undefined ? "" : String(fields.status),
+      error_type: word(fields.error_type),
+    };
+    observe("http_client_request_duration_seconds", labels, seconds(fields.dur_ms));
+  };
+
+  return (event, fields) => {
+    const level = TROUBLE.get(event);
+    if (level !== undefined) count("genrouter_troubles_total", { event, level });
+    switch (event) {
+      case "generation ended":
+        return generationEnded(fields);
+      case "attempt ended":
+        return attemptEnded(fields);
+      case "route skipped":
+        return count("genrouter_attempts_total", {
+          model: model(fields.model),
+          route: route(fields.route_id),
+          outcome: word(fields.outcome),
+        });
+      case "credits added":
+        return count("genrouter_credits_added_total", { source: word(fields.source) }, Math.max(0, fields.credits ?? 0));
+      case "provider called":
+        return called(fields);
+      case "request refused":
+      case "request failed":
+        return refused(fields);
+      case "submission replayed":
+        return count("genrouter_idempotency_replays_total", { result: "replayed" });
+    }
+  };
+};

@@ -1,0 +1,73 @@
+// Fills the gauges when somebody looks: every state of the service that is told, asked for at that moment.
+import { type Books, openBooks } from "./books.ts";
+import type { Registered } from "./registry.ts";
+import type { RouteStanding, Standing } from "./standing.ts";
+
+/** What is running. */
+export type About = { version: string; revision: string; bunVersion: string; interfaceVersion: string };
+
+const BREAKER_STATES = ["closed", "open", "half_open"] as const;
+
+const setRoutes = ({ set }: Registered, routes: readonly RouteStanding[]): void => {
+  const upOf = new Map<string, boolean>();
+  for (const { model, isUp } of routes) upOf.set(model, isUp || upOf.get(model) === true);
+  set(
+    "genrouter_route_available",
+    routes.map(({ routeId, isUp }) => [{ route: routeId }, Number(isUp)]),
+  );
+  set(
+    "genrouter_route_breaker_state",
+    routes.flatMap(({ routeId, breaker }) =>
+      BREAKER_STATES.map((state) => [{ route: routeId, state }, Number(state === breaker)] as const),
+    ),
+  );
+  set(
+    "genrouter_model_available",
+    [...upOf].map(([model, isUp]) => [{ model }, Number(isUp)]),
+  );
+};
+
+const setOpen = ({ set }: Registered, nowMs: number, open: Awaited<ReturnType<Books["open"]>>): void => {
+  const { queued, running } = open?.status ?? {};
+  set(
+    "genrouter_generations_in_progress",
+    open
+      ? [
+          [{ status: "queued" }, queued ?? 0],
+          [{ status: "running" }, running ?? 0],
+        ]
+      : [],
+  );
+  set(
+    "genrouter_credits_reserved",
+    [...(open?.reservedOf ?? [])].map(([model, credits]) => [{ model }, credits]),
+  );
+  const oldestMs = open?.oldestQueuedMs ?? null;
+  const ageS = oldestMs === null ? 0 : Math.max(0, nowMs - oldestMs) / 1000;
+  set("genrouter_queue_oldest_age_seconds", open ? [[{}, ageS]] : []);
+};
+
+/** @returns fills the gauges. What could not be worked out in time is not told rather than told wrong. */
+export const openGauges = (registered: Registered, about: About, standing: Standing): (() => Promise<void>) => {
+  const books = openBooks(standing);
+  const { set } = registered;
+  const one = (value: number | undefined) => (value === undefined ? [] : [[{}, value] as const]);
+  const { version, revision, bunVersion, interfaceVersion } = about;
+  const labels = { version, revision, bun_version: bunVersion, interface_version: interfaceVersion };
+  set("genrouter_build_info", [[labels, 1]]);
+  return async () => {
+    const [open, imbalance, files, backupS] = await Promise.all([
+      books.open(),
+      books.imbalanceCredits(),
+      books.filesBytes(),
+      standing.lastBackupS(),
+    ]);
+    setOpen(registered, standing.nowMs(), open);
+    setRoutes(registered, standing.routes());
+    set("genrouter_ledger_imbalance_credits", one(imbalance));
+    set("genrouter_files_bytes", one(files));
+    set("genrouter_db_size_bytes", one(standing.databaseBytes()));
+    set("genrouter_last_backup_timestamp_seconds", one(backupS));
+    set("genrouter_ready", one(Number(standing.isReady())));
+  };
+};

@@ -1,0 +1,139 @@
+// Every metric of /metrics: its name, type, labels and what it says; the registry is made from this list, and so is its table in the docs.
+
+export type Metric = {
+  type: "counter" | "gauge" | "histogram";
+  labels: readonly string[];
+  help: string;
+  buckets?: readonly number[];
+};
+
+/** The advice of OpenTelemetry's conventions for HTTP, s. */
+const HTTP_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10] as const;
+/** Providers that answer with the result take as long as it takes, s. */
+const CALL_BUCKETS = [...HTTP_BUCKETS, 30, 60, 120, 300] as const;
+/** From a quick picture to the longest route time, s. */
+const LIFE_BUCKETS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 2400] as const;
+
+/** No label ever holds an account, a key or a generation: what a label may be is bounded by the code or by the catalogue. */
+export const METRICS = {
+  http_server_request_duration_seconds: {
+    type: "histogram",
+    labels: ["http_request_method", "http_route", "http_response_status_code"],
+    buckets: HTTP_BUCKETS,
+    help: "Time to answer requests, until the answer is made; the route is its pattern, /* for paths that there are not.",
+  },
+  http_client_request_duration_seconds: {
+    type: "histogram",
+    labels: ["server_address", "http_request_method", "http_response_status_code", "error_type"],
+    buckets: CALL_BUCKETS,
+    help: "Time of calls to providers, until the answer is read; without an answer the status is empty and error_type says why.",
+  },
+  genrouter_generations_total: {
+    type: "counter",
+    labels: ["model", "status"],
+    help: "Generations that have ended: succeeded or failed.",
+  },
+  genrouter_generations_in_progress: {
+    type: "gauge",
+    labels: ["status"],
+    help: "Generations that have not ended: queued or running.",
+  },
+  genrouter_generation_duration_seconds: {
+    type: "histogram",
+    labels: ["model", "status"],
+    buckets: LIFE_BUCKETS,
+    help: "Time of generations from being accepted to their end.",
+  },
+  genrouter_attempts_total: {
+    type: "counter",
+    labels: ["model", "route", "outcome"],
+    help: "Attempts by how they ended, and routes left out: skipped_cost and skipped_wait by max_cost_usd and max_wait_s, skipped_down when their turn came.",
+  },
+  genrouter_attempt_duration_seconds: {
+    type: "histogram",
+    labels: ["route", "outcome"],
+    buckets: LIFE_BUCKETS,
+    help: "Time of attempts from their sending to their end.",
+  },
+  genrouter_route_available: {
+    type: "gauge",
+    labels: ["route"],
+    help: "Whether a route that has a key and is not switched off can be used: 1, or 0 while it is down.",
+  },
+  genrouter_route_breaker_state: {
+    type: "gauge",
+    labels: ["route", "state"],
+    help: "1 for the state that a route's health is in: closed (used), open (down), half_open (on trial).",
+  },
+  genrouter_errors_total: {
+    type: "counter",
+    labels: ["code"],
+    help: "Errors told to clients by their code: refused requests, and generations that failed.",
+  },
+  genrouter_credits_reserved: {
+    type: "gauge",
+    labels: ["model"],
+    help: "Credits held for generations that have not ended.",
+  },
+  genrouter_credits_charged_total: {
+    type: "counter",
+    labels: ["model"],
+    help: "Credits charged for generations that succeeded.",
+  },
+  genrouter_credits_released_total: {
+    type: "counter",
+    labels: ["model"],
+    help: "Credits held and given back at the end of generations.",
+  },
+  genrouter_credits_added_total: {
+    type: "counter",
+    labels: ["source"],
+    help: "Credits added to balances: topup or adjust. What an adjustment takes back is not in it.",
+  },
+  genrouter_ledger_imbalance_credits: {
+    type: "gauge",
+    labels: [],
+    help: "Credits by which balances and ledger contradict each other. Anything but 0 is a fault; absent until the ledger is summed up once.",
+  },
+  genrouter_idempotency_replays_total: {
+    type: "counter",
+    labels: ["result"],
+    help: "Submissions whose Idempotency-Key was known: replayed, or conflict when the request was another one.",
+  },
+  genrouter_queue_oldest_age_seconds: {
+    type: "gauge",
+    labels: [],
+    help: "Age of the oldest generation that is queued; 0 when there is none.",
+  },
+  genrouter_files_bytes: {
+    type: "gauge",
+    labels: [],
+    help: "Bytes of the result files that are kept, as the books have them; taken every few minutes.",
+  },
+  genrouter_db_size_bytes: { type: "gauge", labels: [], help: "Bytes of the database and its log on disk." },
+  genrouter_last_backup_timestamp_seconds: {
+    type: "gauge",
+    labels: [],
+    help: "Time of the newest backup in backup.dir, s since 1970; 0 when there is none.",
+  },
+  genrouter_build_info: {
+    type: "gauge",
+    labels: ["version", "revision", "bun_version", "interface_version"],
+    help: "1; the labels say what is running.",
+  },
+  genrouter_ready: { type: "gauge", labels: [], help: "Whether /readyz says ready: 1 or 0." },
+  genrouter_model_available: {
+    type: "gauge",
+    labels: ["model"],
+    help: "Whether at least one configured route of a model can be used: 1, or 0 while all are down.",
+  },
+  genrouter_troubles_total: {
+    type: "counter",
+    labels: ["event", "level"],
+    help: "Lines of the log at warn, error or fatal, by their text, whether they are written or not.",
+  },
+} as const satisfies Record<string, Metric>;
+export type MetricName = keyof typeof METRICS;
+
+/** Buckets of the histogram that is filled without the registry. */
+export const REQUEST_BUCKETS: readonly number[] = METRICS.http_server_request_duration_seconds.buckets;

@@ -1,0 +1,64 @@
+// The meter: counts what passes through the log and at the door, and tells it to Prometheus; a start does not load what it takes.
+import type { EventFields, EventName } from "../events.ts";
+import { type CountEvent, isCounted, openCounting } from "./counting.ts";
+import { type About, openGauges } from "./gauges.ts";
+import { type CountRequest, openRequests } from "./requests.ts";
+import type { Standing } from "./standing.ts";
+
+export type Meter = {
+  count: CountEvent;
+  /** Counts the requests of one path of the table. */
+  requests: (route: string) => CountRequest;
+  /** The text for Prometheus. */
+  print: (standing: Standing) => Promise<string>;
+};
+
+/**
+ * So long after the first thing to be counted the registry is loaded, unless somebody looks before. The first answers of a start are out
+ * by then; what is counted until then waits as it came, and none of it is lost.
+ */
+const LOAD_AFTER_MS = 1_000;
+
+type Loaded = { count: CountEvent; print: (standing: Standing) => Promise<string> };
+
+export const openMeter = (about: About): Meter => {
+  const requests = openRequests();
+  let waiting: [event: EventName, fields: EventFields][] = [];
+  let loaded: Loaded | undefined;
+  let loading: Promise<Loaded> | undefined;
+
+  const load = async (): Promise<Loaded> => {
+    const { openRegistry } = await import("./registry.ts");
+    const registered = openRegistry(requests);
+    const count = openCounting(registered);
+    let fill: (() => Promise<void>) | undefined;
+    let filling: Promise<void> | undefined;
+    const print = async (standing: Standing): Promise<string> => {
+      fill ??= openGauges(registered, about, standing);
+      // Two that look at the same time are shown the same.
+      filling ??= fill().finally(() => {
+        filling = undefined;
+      });
+      await filling;
+      return registered.print();
+    };
+    for (const [event, fields] of waiting) count(event, fields);
+    waiting = [];
+    loaded = { count, print };
+    return loaded;
+  };
+  const ready = (): Promise<Loaded> => {
+    loading ??= load();
+    return loading;
+  };
+
+  return {
+    count: (event, fields) => {
+      if (loaded) return loaded.count(event, fields);
+      if (!isCounted(event)) return;
+      if (waiting.push([event, fields]) === 1) setTimeout(() => void ready(), LOAD_AFTER_MS).unref();
+    },
+    requests: requests.of,
+    print: async (standing) => (await ready()).print(standing),
+  };
+};

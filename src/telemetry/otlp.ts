@@ -1,0 +1,71 @@
+// Where spans go and which of them: the exporter, the samplers and the resource, as the standard variables of OpenTelemetry set them.
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
+import { defaultResource, detectResources, envDetector, type Resource, resourceFromAttributes } from "@opentelemetry/resources";
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  ParentBasedSampler,
+  type ReadableSpan,
+  type Sampler,
+  type SpanExporter,
+  TraceIdRatioBasedSampler,
+} from "@opentelemetry/sdk-trace";
+import type { Log } from "../events.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What the SDK calls the end of an export that went well. */
+const SUCCESS = 0;
+
+/** The code of a fault, never its message: that may hold an address with a credential in it. */
+const codeOf = (fault: unknown): string => {
+  if (!(fault instanceof Error)) return "unknown fault";
+  return "code" in fault && fault.code !== undefined ? String(fault.code) : fault.name;
+};
+
+/**
+ * The exporter of the SDK, which reads its address, headers and timeout from the environment. A place that is not there is told
+ * once, and again only after it was there: spans are dropped meanwhile, and nothing else minds.
+ */
+export const openExporter = (log: Log): SpanExporter => {
+  const inner = new OTLPTraceExporter();
+  let isTold = false;
+  return {
+    export: (spans: ReadableSpan[], done) =>
+      inner.export(spans, (result) => {
+        if (result.code !== SUCCESS && !isTold)
+          log("traces not delivered", {
+            reason: `${codeOf(result.error)}; spans are dropped until the OTLP endpoint takes them again`,
+            count: spans.length,
+          });
+        isTold = result.code !== SUCCESS;
+        done(result);
+      }),
+    forceFlush: () => inner.forceFlush?.() ?? Promise.resolve(),
+    shutdown: () => inner.shutdown(),
+  };
+};
+
+const ratioOf = (text: string | undefined): number => {
+  const ratio = Number(text);
+  return text !== undefined && ratio >= 0 && ratio <= 1 ? ratio : 1;
+};
+
+/** `sampler` decides for requests, which may have a parent; `atRoot` for generations, which have none. */
+export const samplersOf = (env: Environment): { sampler: Sampler; atRoot: Sampler } => {
+  const name = env.OTEL_TRACES_SAMPLER ?? "parentbased_always_on";
+  const kind = name.replace(/^parentbased_/, "");
+  const byKind = (): Sampler => {
+    if (kind === "always_off") return new AlwaysOffSampler();
+    if (kind === "traceidratio") return new TraceIdRatioBasedSampler(ratioOf(env.OTEL_TRACES_SAMPLER_ARG));
+    return new AlwaysOnSampler();
+  };
+  const atRoot = byKind();
+  return { sampler: name.startsWith("parentbased_") ? new ParentBasedSampler({ root: atRoot }) : atRoot, atRoot };
+};
+
+/** `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` over what is so anyway. */
+export const resourceOf = (env: Environment, version: string): Resource =>
+  defaultResource()
+    .merge(resourceFromAttributes({ "service.name": env.OTEL_SERVICE_NAME ?? "genrouter", "service.version": version }))
+    .merge(detectResources({ detectors: [envDetector] }));

@@ -1,0 +1,17 @@
+// What is so rather than what happened: asked of the service and its books when somebody looks at the metrics.
+import type { StoreReads } from "../store/store.ts";
+
+/** A route that could be used as far as its operator is concerned: it has a key and is not switched off. */
+export type RouteStanding = { routeId: string; model: string; isUp: boolean; breaker: "closed" | "open" | "half_open" };
+
+/** Cheap questions, asked at every scrape. */
+export type Standing = {
+  nowMs: () => number;
+  isReady: () => boolean;
+  routes: () => readonly RouteStanding[];
+  reads: Pick<StoreReads, "openGenerations" | "bookSums" | "keptFiles">;
+  /** Bytes of the database and its log on disk. */
+  databaseBytes: () => number;
+  /** When the newest backup was made, s since 1970; 0 when there is none. */
+  lastBackupS: () => Promise<number>;
+};

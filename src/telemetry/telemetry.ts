@@ -1,0 +1,68 @@
+// Telemetry: what passes through the log is counted and traced, and what the door answers is timed; rooms know of neither.
+import type { Log } from "../events.ts";
+import type { About } from "./gauges.ts";
+import { openMeter } from "./meter.ts";
+import type { Standing } from "./standing.ts";
+import { areTracesWanted, openTraces } from "./traces.ts";
+
+/** Told of each answer of one path. @param durMs until the answer was made */
+type SeeAnswer = (request: Request, requestId: string, response: Response, durMs: number) => void;
+
+export type Telemetry = {
+  /** Counts, traces, and hands on to the log it was opened with. */
+  log: Log;
+  /** Asked once for each path of the table. */
+  observe: (route: string) => SeeAnswer;
+  /** The text for Prometheus. */
+  metrics: (standing: Standing) => Promise<string>;
+  /** Sends the last spans, for some seconds at most. */
+  flush: () => Promise<void>;
+};
+
+/** The answer to a submission names the generation that it made. */
+const LOCATION = "/v1/generations/";
+const ACCEPTED = 202;
+const madeBy = (response: Response): string | null => {
+  const location = response.status === ACCEPTED ? response.headers.get("location") : null;
+  return location?.startsWith(LOCATION) ? location.slice(LOCATION.length) : null;
+};
+
+/** @param env of the process: the standard variables of OpenTelemetry turn traces on. */
+export const openTelemetry = (log: Log, env: Readonly<Record<string, string | undefined>>, about: About): Telemetry => {
+  const meter = openMeter(about);
+  const counting: Log = (event, fields = {}) => {
+    meter.count(event, fields);
+    log(event, fields);
+  };
+  const traces = areTracesWanted(env) ? openTraces(env, about.version, counting) : undefined;
+  return {
+    log: traces
+      ? (event, fields = {}) => {
+          counting(event, fields);
+          traces.tell(event, fields);
+        }
+      : counting,
+    observe: (route) => {
+      const count = meter.requests(route);
+      if (!traces) return (request, _requestId, response, durMs) => count(request.method, response.status, durMs);
+      return (request, requestId, response, durMs) => {
+        const { method } = request;
+        const { status } = response;
+        count(method, status, durMs);
+        const traceparent = request.headers.get("traceparent");
+        traces.answered({
+          method,
+          route,
+          status,
+          requestId,
+          endedMs: Date.now(),
+          durMs,
+          traceparent,
+          generationId: madeBy(response),
+        });
+      };
+    },
+    metrics: meter.print,
+    flush: async () => traces?.flush(),
+  };
+};

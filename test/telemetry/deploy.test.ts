@@ -1,0 +1,173 @@
+// What an operator deploys beside the service: rules and a dashboard that name only what a real /metrics tells, and alerts that fire when they should.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { METRICS } from "../../src/telemetry/list.ts";
+import { type House, openHouse } from "../house.ts";
+import { hasPromtool, promtool } from "../promtool.ts";
+import { asked } from "./promql.ts";
+import { samplesIn } from "./scraped.ts";
+
+const DEPLOY = join(import.meta.dir, "../../deploy");
+const PROMETHEUS = join(DEPLOY, "prometheus");
+const read = (path: string) => readFileSync(join(DEPLOY, path), "utf8");
+
+type Rule = { alert: string; expr: string; labels: { severity: string }; annotations: { summary: string; action: string } };
+const rules = (Bun.YAML.parse(read("prometheus/alerts.yml")) as { groups: { rules: Rule[] }[] }).groups.flatMap(
+  (group) => group.rules,
+);
+type RuleTests = { tests: { promql_expr_test: { exp_samples: { labels: string }[] }[] }[] };
+const ruleTests = Bun.YAML.parse(read("prometheus/alerts.test.yml")) as RuleTests;
+
+type Target = { expr: string; legendFormat: string };
+type Panel = {
+  title: string;
+  type: string;
+  description?: string;
+  gridPos: { x: number; y: number; w: number; h: number };
+  targets?: Target[];
+  fieldConfig?: { defaults: { unit?: string } };
+};
+type Dashboard = {
+  panels: Panel[];
+  templating: { list: { name: string; definition?: string }[] };
+  annotations: { list: { expr: string }[] };
+};
+const dashboard = JSON.parse(read("grafana/genrouter.json")) as Dashboard;
+const panels = dashboard.panels.filter(({ type }) => type !== "row");
+
+/** As Grafana fills them in; in texts they stay. */
+const filled = (expr: string) => expr.replaceAll("$__rate_interval", "5m").replaceAll("$__range", "1h");
+const targets = panels.flatMap(({ title, targets: own = [] }) =>
+  own.map((target) => ({ title, ...target, expr: filled(target.expr) })),
+);
+
+/** What Prometheus and the node exporter tell themselves. */
+const ELSEWHERE: Record<string, string[]> = {
+  up: [],
+  node_filesystem_avail_bytes: ["fstype", "device", "mountpoint"],
+  node_filesystem_size_bytes: ["fstype", "device", "mountpoint"],
+};
+/** Added to every sample by who scrapes it. */
+const ADDED = ["job", "instance"];
+
+/** Labels by the name of the sample, of a service in which everything has happened once. */
+const told = new Map<string, Set<string>>();
+let house: House;
+beforeAll(async () => {
+  house = await openHouse();
+  const input = { resolution: "480p", duration: 4 };
+  await house.until((await house.submit("vidmodel-2.0-fast", { ...input, prompt: "[sim:fal:fail]" })).id);
+  house.simulator.script({ fault: "stuck", prompt: "stands" });
+  await house.submit("sim-image-1", { prompt: "stands" });
+  const { text } = await house.ask("GET", "/metrics", { key: null });
+  for (const { name, labels } of samplesIn(text)) told.set(name, new Set([...(told.get(name) ?? []), ...Object.keys(labels)]));
+  for (const [name, labels] of Object.entries(ELSEWHERE)) told.set(name, new Set(labels));
+});
+afterAll(() => house.close());
+
+/** Names that an expression, and what is printed of it, uses and that nobody tells. */
+const untold = (expr: string, printed: readonly string[] = []): string[] => {
+  const { metrics, grouped } = asked(expr);
+  const faults = metrics.filter(({ name }) => !told.has(name)).map(({ name }) => name);
+  const known = new Set([...ADDED, ...metrics.flatMap(({ name }) => [...(told.get(name) ?? [])])]);
+  for (const { name, labels } of metrics)
+    for (const label of labels) if (![...ADDED, ...(told.get(name) ?? [])].includes(label)) faults.push(`${name}{${label}}`);
+  for (const label of [...grouped, ...printed]) if (!known.has(label)) faults.push(`{${label}}`);
+  if (metrics.length === 0) faults.push(`no metric in ${expr}`);
+  return faults;
+};
+const printedIn = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, label = ""]) => label);
+
+test("what is not told is found: a metric, a label in a selector, in a grouping, in a text", () => {
+  const seconds = "http_server_request_duration_seconds";
+  expect(untold(`sum by (http_route, le) (rate(${seconds}_bucket{job="a,b",http_route!~"/x|{y}"}[5m])) > 0.5`)).toEqual([]);
+  expect(untold(`rate(${seconds}_buckets[5m])`)).toEqual([`${seconds}_buckets`]);
+  expect(untold(`${seconds}_count{route="x"} offset 5m`)).toEqual([`${seconds}_count{route}`]);
+  expect(untold(`sum by (path) (${seconds}_count)`)).toEqual(["{path}"]);
+  expect(untold("genrouter_ready == bool 1", ["model"])).toEqual(["{model}"]);
+  expect(untold("a{x='1'} / on (y) group_left (z) b")).toEqual(["a", "b", "a{x}", "{y}", "{z}"]);
+  expect(() => untold("genrouter_ready; drop")).toThrow("not PromQL");
+});
+
+describe("the alerts", () => {
+  test.each(rules.map((rule) => [rule.alert, rule] as const))(
+    "%s names what there is, and says how bad it is and what to do",
+    (_name, rule) => {
+      const { expr, labels, annotations } = rule;
+      expect(untold(expr, printedIn(`${annotations.summary} ${annotations.action}`, /\$labels\.(\w+)/g))).toEqual([]);
+      expect(["critical", "warning"]).toContain(labels.severity);
+      expect(annotations.summary.length).toBeGreaterThan(20);
+      expect(annotations.action.length).toBeGreaterThan(40);
+    },
+  );
+
+  test("each is shown to fire, and every event and code they name is one that there is", () => {
+    const fired = ruleTests.tests.flatMap(({ promql_expr_test: tests }) =>
+      tests.flatMap(({ exp_samples: samples }) => samples.flatMap(({ labels }) => printedIn(labels, /alertname="(\w+)"/g))),
+    );
+    expect(rules.map(({ alert }) => alert).filter((alert) => !fired.includes(alert))).toEqual([]);
+    const events = printedIn(rules.map(({ expr }) => expr).join("\n"), /event=~?"([^"]+)"/g).flatMap((words) => words.split("|"));
+    const lines = read("../src/events.ts");
+    expect(events.filter((event) => !lines.includes(`"${event}": `))).toEqual([]);
+  });
+
+  test.skipIf(!hasPromtool)(
+    "promtool finds rules, their tests and the example of a configuration in order",
+    () => {
+      expect(promtool(["check", "rules", "alerts.yml"], { cwd: PROMETHEUS })).toMatchObject({ ok: true });
+      expect(promtool(["test", "rules", "alerts.test.yml"], { cwd: PROMETHEUS })).toMatchObject({ ok: true });
+      expect(promtool(["check", "config", "--syntax-only", "prometheus.yml"], { cwd: PROMETHEUS })).toMatchObject({ ok: true });
+    },
+    60_000,
+  );
+});
+
+describe("the dashboard", () => {
+  test.each(targets.map(({ title, expr, legendFormat }) => [title, expr, legendFormat] as const))(
+    "%s: %s",
+    (_title, expr, legend) => {
+      expect(untold(expr, printedIn(legend, /\{\{(\w+)\}\}/g))).toEqual([]);
+    },
+  );
+
+  test("its variables and annotations name what there is", () => {
+    for (const { expr } of dashboard.annotations.list) expect(untold(expr)).toEqual([]);
+    const variables = dashboard.templating.list.flatMap(({ definition }) => (definition ? [definition] : []));
+    for (const definition of variables) {
+      const [, expr = "", label = ""] = /^label_values\((.+), (\w+)\)$/.exec(definition) ?? [];
+      expect(untold(expr, [label])).toEqual([]);
+    }
+    const names = dashboard.templating.list.map(({ name }) => name);
+    const used = printedIn(targets.map(({ expr }) => expr).join("\n"), /\$(\w+)/g);
+    expect([...new Set(used)].filter((name) => !names.includes(name))).toEqual([]);
+  });
+
+  test("every panel has a unit and says what it shows, and none lies over another", () => {
+    expect(panels.length).toBeGreaterThan(20);
+    for (const { title, description = "", fieldConfig } of panels) {
+      expect([title, description.length > 15, Boolean(fieldConfig?.defaults.unit)]).toEqual([title, true, true]);
+    }
+    const cells = dashboard.panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+      Array.from({ length: w * h }, (_, at) => `${x + (at % w)},${y + Math.floor(at / w)}`),
+    );
+    expect(new Set(cells).size).toBe(cells.length);
+  });
+
+  test("every metric of the list is on it or in an alert, but for those that only others explain", () => {
+    const names = [...targets, ...rules].flatMap(({ expr }) =>
+      asked(expr).metrics.map(({ name }) => name.replace(/_(bucket|sum|count)$/, "")),
+    );
+    expect(Object.keys(METRICS).filter((name) => !names.includes(name))).toEqual([]);
+  });
+
+  test.skipIf(!hasPromtool)("promtool reads every expression of it", () => {
+    const dir = mkdtempSync(join(tmpdir(), "dashboard-"));
+    const file = join(dir, "rules.yml");
+    const lines = targets.map(({ expr }, at) => `      - record: panel:${at}\n        expr: ${JSON.stringify(expr)}`);
+    writeFileSync(file, `groups:\n  - name: dashboard\n    rules:\n${lines.join("\n")}\n`);
+    expect(promtool(["check", "rules", file])).toMatchObject({ ok: true });
+    rmSync(dir, { recursive: true });
+  });
+});

@@ -1,0 +1,247 @@
+// Promises of /metrics: every metric of the list is told with its type and labels, and what happened is what it says.
+import { Database } from "bun:sqlite";
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { METRICS } from "../../src/telemetry/list.ts";
+import { type House, openHouse } from "../house.ts";
+import { hasPromtool, promtool } from "../promtool.ts";
+import { type Scraped, scraped, typesIn } from "./scraped.ts";
+
+const MODEL = "vidmodel-2.0-fast";
+const INPUT = { prompt: "a kite", resolution: "480p", duration: 4 };
+/** Credits of its routes in the order of trying. */
+const [FIRST, SECOND, , DEAREST] = [20, 22, 24, 28] as const;
+const BACKUPS = mkdtempSync(join(tmpdir(), "backups-"));
+const DIR = mkdtempSync(join(tmpdir(), "metered-"));
+
+let house: House;
+let seen: Scraped;
+const ids: string[] = [];
+const scrape = async (): Promise<Scraped> => {
+  const { status, text } = await house.ask("GET", "/metrics", { key: null });
+  expect(status).toBe(200);
+  return scraped(text);
+};
+const order = (more: object = {}, key?: string) =>
+  house.ask("POST", "/v1/generations", {
+    body: { model: MODEL, input: INPUT, ...more },
+    ...(key ? { headers: { "idempotency-key": key } } : {}),
+  });
+const ended = async (more: object = {}, prompt = "a kite") => {
+  const { id } = await house.submit(MODEL, { ...INPUT, prompt }, more as never);
+  ids.push(id);
+  return house.until(id);
+};
+const credit = (kind: "topup" | "adjust", credits: number) =>
+  house.rooms.post({
+    ...{ deed: "credit", accountSeq: house.tenant.accountSeq, kind, credits },
+    ...{ note: "", reference: null, atMs: house.clock.nowMs() },
+  });
+
+beforeAll(async () => {
+  for (const name of ["genrouter-20261018T033000Z", "genrouter-20261019T033000Z"]) {
+    mkdirSync(join(BACKUPS, name));
+    writeFileSync(join(BACKUPS, name, "manifest.json"), "{}");
+  }
+  // One that was never finished, and what is no backup.
+  mkdirSync(join(BACKUPS, "genrouter-20261020T033000Z"));
+  writeFileSync(join(BACKUPS, "notes.txt"), "");
+  house = await openHouse({
+    dir: DIR,
+    env: { GENROUTER_BACKUP__DIR: BACKUPS, GENROUTER_DATA__DIR: DIR, GENROUTER_LIMITS__SEATS_PER_ROUTE: "1" },
+  });
+  // A fallback, one that no route can do, one whose input is refused, and two whose limits leave routes out.
+  expect(await ended({}, "a kite [sim:fal:fail-later]")).toMatchObject({ status: "succeeded", attempts: 2 });
+  expect(await ended({}, "a kite [sim:fail]")).toMatchObject({ status: "failed", error: { code: "provider_failed" } });
+  expect(await ended({}, "a kite [sim:refuse]")).toMatchObject({ status: "failed", error: { code: "input_refused" } });
+  expect(await ended({ max_cost_usd: SECOND / 100 })).toMatchObject({ status: "succeeded" });
+  expect(await ended({ max_wait_s: 50 })).toMatchObject({ status: "succeeded" });
+  // The same again, and another with the same key.
+  const first = await order({}, "k-1");
+  ids.push(String(first.body.id));
+  expect((await order({}, "k-1")).status).toBe(200);
+  expect((await order({ max_wait_s: 86_400 }, "k-1")).status).toBe(409);
+  await house.until(String(first.body.id));
+  // No's, paths that are not there, a method that nobody knows.
+  expect((await order({ model: "no-such-model" })).status).toBe(422);
+  expect((await house.ask("GET", "/v1/generations/x", { key: "gr_test_none" })).status).toBe(401);
+  for (const path of ["/a", "/b/c?d=e", "/"]) expect((await house.ask("GET", path)).status).toBe(404);
+  await house.ask("PROPFIND", "/v1/models");
+  await credit("topup", 500);
+  await credit("adjust", 30);
+  await credit("adjust", -40);
+  // One that runs, and one that waits for its seat.
+  house.simulator.script({ fault: "stuck", prompt: "stands still" });
+  for (const model of [MODEL, MODEL]) {
+    const { id } = await house.submit(model, { ...INPUT, prompt: "stands still" }, { max_cost_usd: FIRST / 100 });
+    ids.push(id);
+  }
+  await house.eventually(async () => {
+    seen = await scrape();
+    return seen.value("genrouter_generations_in_progress", { status: "running" }) === 1;
+  });
+}, 60_000);
+
+afterAll(async () => {
+  await house.close();
+  for (const dir of [BACKUPS, DIR]) rmSync(dir, { recursive: true, force: true });
+});
+
+test("every metric of the list is told, with its type, and with its labels and no others", () => {
+  const types = typesIn(seen.text);
+  for (const [name, { type, labels }] of Object.entries(METRICS)) {
+    expect([name, types[name]]).toEqual([name, type]);
+    const own = seen.samples.filter((sample) =>
+      type === "histogram" ? sample.name.replace(/_(bucket|sum|count)$/, "") === name : sample.name === name,
+    );
+    expect([name, own.length > 0]).toEqual([name, true]);
+    for (const sample of own)
+      expect(
+        Object.keys(sample.labels)
+          .filter((label) => label !== "le")
+          .sort(),
+      ).toEqual([...labels].sort());
+  }
+  expect(Object.keys(types).filter((name) => !(name in METRICS) && !name.startsWith("process_"))).toEqual([]);
+  for (const name of [
+    "process_cpu_seconds_total",
+    "process_resident_memory_bytes",
+    "process_start_time_seconds",
+    "process_open_fds",
+  ])
+    expect(seen.value(name)).toBeGreaterThan(0);
+});
+
+test.skipIf(!hasPromtool)("promtool has nothing to say against it", () => {
+  expect(promtool(["check", "metrics"], { input: seen.text })).toEqual({ ok: true, said: "" });
+});
+
+test("no label holds a generation, an account, a key, a request or a prompt", () => {
+  const labels = seen.samples.flatMap((sample) => Object.values(sample.labels)).join("\n");
+  for (const text of [
+    ...ids,
+    house.tenant.accountId,
+    house.tenant.keyId,
+    house.tenant.key,
+    "gen_",
+    "acc_",
+    "req_",
+    "kite",
+    "gr_test",
+  ])
+    expect(labels).not.toContain(text);
+});
+
+test("requests are counted by method, pattern and status; what is not known is told as one", () => {
+  const count = (method: string, route: string, status: number) =>
+    seen.value("http_server_request_duration_seconds_count", {
+      ...{ http_request_method: method, http_route: route, http_response_status_code: String(status) },
+    });
+  expect(count("POST", "/v1/generations", 202)).toBe(8);
+  expect(count("POST", "/v1/generations", 200)).toBe(1);
+  expect(count("POST", "/v1/generations", 409)).toBe(1);
+  expect(count("POST", "/v1/generations", 422)).toBe(1);
+  expect(count("GET", "/v1/generations/:id", 401)).toBe(1);
+  expect(count("GET", "/v1/generations/:id", 200)).toBeGreaterThan(5);
+  expect(count("GET", "/*", 404)).toBe(3);
+  expect(count("_OTHER", "/v1/models", 405)).toBe(1);
+  const bounds = seen.samples.filter(
+    ({ name, labels }) => name === "http_server_request_duration_seconds_bucket" && labels.http_response_status_code === "202",
+  );
+  expect(bounds.map(({ labels }) => labels.le)).toEqual([
+    ...["0.005", "0.01", "0.025", "0.05", "0.075", "0.1", "0.25", "0.5", "0.75", "1", "2.5", "5", "7.5", "10", "+Inf"],
+  ]);
+  expect(bounds.map(({ value }) => value)).toEqual(bounds.map(({ value }) => value).toSorted((a, b) => a - b));
+  expect(bounds.at(-1)?.value).toBe(8);
+});
+
+test("generations, attempts and errors are counted by how they ended", () => {
+  const ends = (status: string) => seen.value("genrouter_generations_total", { model: MODEL, status });
+  expect([ends("succeeded"), ends("failed")]).toEqual([4, 2]);
+  expect(seen.value("genrouter_generation_duration_seconds_count", { model: MODEL, status: "succeeded" })).toBe(4);
+  const attempts = (route: string, outcome: string) =>
+    seen.value("genrouter_attempts_total", { model: MODEL, route: `${MODEL}/${route}`, outcome });
+  expect(attempts("fal", "delivered")).toBe(2);
+  expect(attempts("fal", "failed")).toBe(2);
+  expect(attempts("fal", "refused")).toBe(1);
+  expect(attempts("replicate", "delivered")).toBe(1);
+  // Two whose reserve is the first price, and one that may cost the second.
+  expect(attempts("fal-us", "skipped_cost")).toBe(3);
+  expect(attempts("replicate", "skipped_cost")).toBe(2);
+  expect(attempts("fal", "skipped_wait")).toBe(1);
+  expect(attempts("replicate", "skipped_wait")).toBe(1);
+  expect(seen.value("genrouter_attempt_duration_seconds_count", { route: `${MODEL}/fal`, outcome: "delivered" })).toBe(2);
+  const errors = (code: string) => seen.value("genrouter_errors_total", { code });
+  for (const code of ["provider_failed", "input_refused", "idempotency_conflict", "model_not_available", "unauthorized"])
+    expect([code, errors(code)]).toEqual([code, 1]);
+  expect(errors("not_found")).toBe(3);
+  expect(errors("insufficient_credits")).toBe(0);
+  expect(seen.value("genrouter_idempotency_replays_total", { result: "replayed" })).toBe(1);
+  expect(seen.value("genrouter_idempotency_replays_total", { result: "conflict" })).toBe(1);
+});
+
+test("credits are what the ledger says: charged, released, held, added", async () => {
+  const { held, charged } = await house.balance();
+  expect(seen.value("genrouter_credits_charged_total")).toBe(charged);
+  expect(seen.value("genrouter_credits_reserved", { model: MODEL })).toBe(held);
+  expect(held).toBe(2 * FIRST);
+  // The whole reserve of each, but for what was charged; of the two with limits the plan was shorter.
+  expect(seen.value("genrouter_credits_released_total")).toBe(4 * DEAREST + SECOND + DEAREST - charged);
+  // The tenant was opened with its own.
+  expect(seen.value("genrouter_credits_added_total", { source: "topup" })).toBe(100_000 + 500);
+  expect(seen.value("genrouter_credits_added_total", { source: "adjust" })).toBe(30);
+  expect(seen.value("genrouter_ledger_imbalance_credits")).toBe(0);
+});
+
+test("the state of the service is told as it is: routes, queue, files, database, backup, build", () => {
+  expect(seen.value("genrouter_ready")).toBe(1);
+  expect(seen.value("genrouter_route_available", { route: `${MODEL}/fal` })).toBe(1);
+  expect(seen.value("genrouter_route_breaker_state", { route: `${MODEL}/fal`, state: "closed" })).toBe(1);
+  expect(seen.value("genrouter_model_available", { model: MODEL })).toBe(1);
+  expect(seen.value("genrouter_generations_in_progress", { status: "queued" })).toBe(1);
+  expect(seen.value("genrouter_queue_oldest_age_seconds")).toBeGreaterThan(0);
+  expect(seen.value("genrouter_db_size_bytes")).toBeGreaterThan(10_000);
+  expect(seen.value("genrouter_last_backup_timestamp_seconds")).toBe(Date.UTC(2026, 9, 19, 3, 30) / 1000);
+  expect(
+    seen.value("genrouter_build_info", { version: "0.0.0", interface_version: "2026-10-19", bun_version: Bun.version }),
+  ).toBe(1);
+});
+
+test("calls to providers are told by host, method and status, without ports and paths", () => {
+  const calls = seen.samples.filter(({ name }) => name === "http_client_request_duration_seconds_count");
+  expect(new Set(calls.map(({ labels }) => labels.server_address))).toEqual(new Set(["127.0.0.1"]));
+  expect(seen.value("http_client_request_duration_seconds_count", { http_request_method: "POST" })).toBeGreaterThanOrEqual(8);
+});
+
+test("the bytes of files are those of the files that are kept, looked up again after some minutes", async () => {
+  const bytes = async () => {
+    const db = new Database(join(DIR, "genrouter.db"), { readonly: true });
+    const row = db
+      .query<{ bytes: number }, []>(
+        "SELECT sum(f.value ->> 'bytes') AS bytes FROM generation g, json_each(g.output, '$.files') f",
+      )
+      .get();
+    db.close();
+    return row?.bytes;
+  };
+  house.clock.skip(200_000);
+  await house.eventually(async () => (await scrape()).value("genrouter_files_bytes") === (await bytes()));
+  expect(await bytes()).toBeGreaterThan(0);
+});
+
+test("a route that goes down is told, and its model when no other is left", async () => {
+  const IMAGE = "sim-image-1";
+  house.simulator.script({ fault: "401", provider: "fal" });
+  house.simulator.script({ fault: "401", provider: "replicate" });
+  await house.until((await house.submit(IMAGE, { prompt: "x" })).id);
+  const after = await scrape();
+  expect(after.value("genrouter_model_available", { model: IMAGE })).toBe(0);
+  for (const route of ["fal", "replicate"]) {
+    expect(after.value("genrouter_route_available", { route: `${IMAGE}/${route}` })).toBe(0);
+    expect(after.value("genrouter_route_breaker_state", { route: `${IMAGE}/${route}`, state: "open" })).toBe(1);
+    expect(after.value("genrouter_route_breaker_state", { route: `${IMAGE}/${route}`, state: "closed" })).toBe(0);
+  }
+  expect(after.value("genrouter_troubles_total", { event: "route needs its operator", level: "error" })).toBe(2);
+});
