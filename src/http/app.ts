@@ -30,6 +30,7 @@ import { linkedFile } from "./links.ts";
 import { metricsAnswer } from "./metrics.ts";
 import { type Models, modelList } from "./models.ts";
 import { openApiDocument } from "./openapi.ts";
+import { pagesOf } from "./pages/routes.ts";
 import type { LinkTo } from "./resource.ts";
 
 /** What the door needs of the other rooms. */
@@ -210,7 +211,10 @@ export const openHttp = (parts: HttpParts): Http => {
     for (const [method, answer] of Object.entries(route.answers)) add(method, route.path, answer);
     add("ALL", route.path, wrongMethod(route));
   }
-  add("ALL", "/", unknownPath);
+  for (const { path, answer } of pagesOf(settings.server.public_url.startsWith("https:"))) {
+    add("GET", path, answer);
+    add("ALL", path, path === "/" ? unknownPath : wrongMethod({ path, answers: { GET: answer } }));
+  }
   add("ALL", "/*", unknownPath);
 
   return {

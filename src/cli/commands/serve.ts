@@ -188,6 +188,7 @@ export const addServe = (program: Command, session: Session): void => {
       if (!simulate) terminal.note(`  routes    ${await routesLine(service.market)}`);
       terminal.note(`  API       ${service.url}/v1`);
       terminal.note(`  models    ${service.url}/v1/models`);
+      terminal.note(`  docs      ${service.url}/docs`);
       terminal.note(`  OpenAPI   ${service.url}/openapi.json`);
       terminal.note(`  health    ${service.url}/readyz`);
       if (service.simulatorUrl !== null) terminal.note(`  simulator ${service.simulatorUrl}`);

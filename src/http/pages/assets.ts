@@ -1,0 +1,51 @@
+// What the pages load beside themselves: styles, two small scripts and Scalar, each under a name that changes with what is in it.
+import { Refusal } from "../../refusal.ts";
+import { signAnswer } from "../answer.ts";
+import before from "./assets/before.js" with { type: "text" };
+import errorsCss from "./assets/errors.css" with { type: "text" };
+import referenceCss from "./assets/reference.css" with { type: "text" };
+import reference from "./assets/reference.js" with { type: "text" };
+import scalar from "./assets/scalar.js.gz" with { type: "file" };
+import origin from "./assets/scalar.json" with { type: "json" };
+
+const YEAR_S = 31_536_000;
+const SCRIPT = "text/javascript; charset=utf-8";
+const STYLE = "text/css; charset=utf-8";
+
+const sha256 = (text: string) => new Bun.CryptoHasher("sha256").update(text).digest("hex");
+const plain = (type: string, text: string) => ({ type, text, path: "", hash: sha256(text) });
+const ASSETS = {
+  "before.js": plain(SCRIPT, before),
+  "reference.js": plain(SCRIPT, reference),
+  "reference.css": plain(STYLE, referenceCss),
+  "errors.css": plain(STYLE, errorsCss),
+  /** Kept packed: it leaves as it is, and is unpacked only for a caller that cannot. */
+  "scalar.js": { type: SCRIPT, text: "", path: scalar, hash: origin.gzip_sha256 },
+};
+type Name = keyof typeof ASSETS;
+
+const hashed = (name: Name): string => name.replace(".", `-${ASSETS[name].hash.slice(0, 12)}.`);
+const BY_HASHED_NAME = new Map((Object.keys(ASSETS) as Name[]).map((name) => [hashed(name), ASSETS[name]]));
+
+/** Where a page finds an asset. */
+export const assetPath = (name: Name): string => `/docs/assets/${hashed(name)}`;
+
+/** Whether the caller unpacks gzip by itself, as every browser does. */
+const takesGzip = (request: Request): boolean =>
+  (request.headers.get("accept-encoding") ?? "").split(",").some((part) => {
+    const [coding = "", ...weights] = part.split(";").map((word) => word.trim().toLowerCase());
+    return (coding === "gzip" || coding === "*") && !weights.some((weight) => /^q=0(\.0*)?$/.test(weight));
+  });
+
+/** An asset of a page. @throws Refusal `not_found` for a name that is not of this build. */
+export const answerAsset = async (request: Request, requestId: string, name: string): Promise<Response> => {
+  const asset = BY_HASHED_NAME.get(name);
+  if (!asset) throw new Refusal("not_found", "No such file; /docs names those there are.");
+  const headers = new Headers({ "content-type": asset.type, "cache-control": `public, max-age=${YEAR_S}, immutable` });
+  if (asset.path === "") return signAnswer(new Response(asset.text, { headers }), requestId);
+  headers.set("vary", "Accept-Encoding");
+  const packed = await Bun.file(asset.path).bytes();
+  if (!takesGzip(request)) return signAnswer(new Response(Bun.gunzipSync(packed), { headers }), requestId);
+  headers.set("content-encoding", "gzip");
+  return signAnswer(new Response(packed, { headers }), requestId);
+};

@@ -1,0 +1,21 @@
+// Types of the pages' assets: style and small scripts are imported as text, the packed program as the path of its file.
+declare module "*.css" {
+  const text: string;
+  // biome-ignore lint/style/noDefaultExport: a file imported as text has no other name.
+  export default text;
+}
+declare module "*/before.js" {
+  const text: string;
+  // biome-ignore lint/style/noDefaultExport: a file imported as text has no other name.
+  export default text;
+}
+declare module "*/reference.js" {
+  const text: string;
+  // biome-ignore lint/style/noDefaultExport: a file imported as text has no other name.
+  export default text;
+}
+declare module "*.js.gz" {
+  const path: string;
+  // biome-ignore lint/style/noDefaultExport: a file imported as a path has no other name.
+  export default path;
+}

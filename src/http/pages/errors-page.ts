@@ -1,0 +1,64 @@
+// The error catalogue /docs/errors: every code with when it comes and what to do, one anchor each, as a page without any script.
+import { REFUSALS, type RefusalCode } from "../../refusal.ts";
+import { GENERATION_ERROR_CODES } from "../../terms.ts";
+import { assetPath } from "./assets.ts";
+import { answerPage, escaped, htmlDocument } from "./page.ts";
+import { FAILURES, REMEDIES } from "./remedies.ts";
+
+/** Plain sentences with names in backticks, as HTML. */
+const prose = (text: string): string => escaped(text).replaceAll(/`([^`]+)`/g, "<code>$1</code>");
+
+const entry = (
+  code: string,
+  facts: readonly (readonly [string, string])[],
+): string => `<section id="${code}" aria-labelledby="${code}-name">
+<h3 id="${code}-name"><a href="#${code}"><code>${code}</code></a></h3>
+<dl>
+${facts.map(([name, text]) => `<dt>${name}</dt><dd>${prose(text)}</dd>`).join("\n")}
+</dl>
+</section>`;
+
+const refusal = (code: RefusalCode): string => {
+  const rule = REFUSALS[code];
+  const wait = "retryAfterS" in rule ? [["Retry-After", `usually ${rule.retryAfterS} s`] as const] : [];
+  return entry(code, [["Status", String(rule.status)], ["When", rule.when], ["What to do", REMEDIES[code]], ...wait]);
+};
+
+const list = (codes: readonly string[]): string =>
+  `<ul>\n${codes.map((code) => `<li><a href="#${code}"><code>${code}</code></a></li>`).join("\n")}\n</ul>`;
+
+const body = (): string => {
+  const codes = Object.keys(REFUSALS) as RefusalCode[];
+  const failures = GENERATION_ERROR_CODES.map((code) =>
+    entry(code, [
+      ["When", FAILURES[code].when],
+      ["What to do", FAILURES[code].remedy],
+      ["Charged", "nothing"],
+    ]),
+  );
+  return `<a class="skip" href="#list">Skip to the errors</a>
+<header>
+<h1>Errors of the genrouter API</h1>
+<p>Every error answer has the body <code>{"error":{"code","message"}}</code>; the message names the field or fact it is about. Each answer
+carries an <code>X-Request-Id</code> to tell the operator. See also the <a href="/docs">API reference</a>.</p>
+</header>
+<nav aria-label="Codes">
+<h2>Error answers</h2>
+${list(codes)}
+<h2>Failed generations</h2>
+${list(GENERATION_ERROR_CODES)}
+</nav>
+<main id="list">
+<h2 id="answers">Error answers</h2>
+<p>In order of precedence: of two that apply, the one that stands first is answered. Nothing is charged for a request that was refused, and
+its <code>Idempotency-Key</code> is not used up.</p>
+${codes.map(refusal).join("\n")}
+<h2 id="failed">Failed generations</h2>
+<p>A generation whose <code>status</code> is <code>failed</code> carries one of these in <code>error.code</code>; polling it answers 200.</p>
+${failures.join("\n")}
+</main>`;
+};
+
+const PAGE = htmlDocument("Errors of the genrouter API", `<link rel="stylesheet" href="${assetPath("errors.css")}">`, body());
+
+export const errorsPage = (requestId: string, isBehindTls: boolean): Response => answerPage(PAGE, requestId, isBehindTls);

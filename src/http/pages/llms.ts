@@ -1,0 +1,64 @@
+// /llms.txt: what the API is and how to use it, short and plain, for language models and for people in a hurry.
+import { REFUSALS } from "../../refusal.ts";
+import { GENERATION_ERROR_CODES, GENERATION_STATUSES, INTERFACE_VERSION, type JsonObject } from "../../terms.ts";
+import { signAnswer } from "../answer.ts";
+import { openApiPaths } from "../openapi-paths.ts";
+import { FAILURES, REMEDIES } from "./remedies.ts";
+
+const endpoints = (): string[] =>
+  Object.entries(openApiPaths() as Record<string, Record<string, JsonObject>>).flatMap(([path, item]) =>
+    Object.entries(path.endsWith(".json") ? {} : item)
+      .filter(([method]) => method !== "options")
+      .map(([method, { summary, security }]) => {
+        const isOpen = Array.isArray(security) && security.length === 0;
+        return `- ${method.toUpperCase()} ${path}: ${summary}${isOpen ? " (no key)" : ""}`;
+      }),
+  );
+
+const print = (): string => `# genrouter
+
+> One API key and one request shape for image, video and audio generation, paid from prepaid credits (100 credits = 1 USD). The cheapest route
+> is tried first, the next one when it fails; only the route that delivers is charged. Interface ${INTERFACE_VERSION}.
+
+## How to use it
+
+1. GET /v1/models (no key) lists what can be run now: id, kind, tasks, options (allowed fields, values, defaults), price.
+2. POST /v1/generations with \`Authorization: Bearer <key>\`, \`Content-Type: application/json\` and an \`Idempotency-Key\` of your own making.
+   Body: {"model": id, "input": {fields of the model's options}, "max_cost_usd"?: up to 100, "max_wait_s"?: 1 to 86400}. Unknown fields are refused.
+   Answer: 202 and the generation. On a lost connection, 429, 500 or 503 send the same body with the same key again, after Retry-After.
+3. GET /v1/generations/{id} every 2 to 10 seconds until status is succeeded or failed (${GENERATION_STATUSES.join(", ")}).
+4. GET /v1/generations/{id}/content for the first file, /content/2, /content/3 … for further ones (as many as output.urls has).
+   Follow a redirect without the key. output.urls are links that need no key and expire soon.
+
+A generation: {id, object: "generation", model, status, message?, output: {urls, width?, height?, duration_s?, has_audio?} or null, quoted_usd,
+reserved_usd, cost_usd, attempts, error: {code, message} or null, created_at, completed_at}. Failed ones cost nothing.
+
+## Endpoints
+
+${endpoints().join("\n")}
+
+## Errors
+
+Body: {"error": {"code", "message"}}. Each with an anchor: /docs/errors#code
+
+${Object.entries(REFUSALS)
+  .map(([code, { status, when }]) => `- ${status} ${code}: ${when} ${REMEDIES[code as keyof typeof REMEDIES]}`)
+  .join("\n")}
+
+error.code of a failed generation:
+
+${GENERATION_ERROR_CODES.map((code) => `- ${code}: ${FAILURES[code].when} ${FAILURES[code].remedy}`).join("\n")}
+
+## More
+
+- [OpenAPI 3.1](/openapi.json): every field, status and header
+- [Reference](/docs) and [error catalogue](/docs/errors) for people
+- [Model list as a file](/models.json)
+`;
+
+const TEXT = print();
+
+export const llmsText = (requestId: string): Response => {
+  const headers = { "content-type": "text/plain; charset=utf-8", "cache-control": "public, max-age=300" };
+  return signAnswer(new Response(TEXT, { headers }), requestId);
+};

@@ -1,0 +1,52 @@
+// What the pages for people have in common: the headers that keep a browser to them, and the frame of a page.
+import { signAnswer } from "../answer.ts";
+
+/** Where a page's parts may come from, by CSP directive; what is not named here may come from nowhere. */
+export type Sources = Readonly<Record<string, string>>;
+
+const CLOSED: Sources = {
+  "default-src": "'none'",
+  "base-uri": "'none'",
+  "form-action": "'none'",
+  "frame-ancestors": "'none'",
+  "img-src": "'self' data:",
+  "style-src": "'self'",
+};
+const DAY_S = 86_400;
+
+/** An HTML page. @param more sources beyond styles and pictures of our own. */
+export const answerPage = (html: string, requestId: string, isBehindTls: boolean, more: Sources = {}): Response => {
+  const policy = Object.entries({ ...CLOSED, ...more }).map(([name, sources]) => `${name} ${sources}`);
+  const headers = new Headers({
+    "content-type": "text/html; charset=utf-8",
+    "cache-control": "public, max-age=300",
+    "content-security-policy": policy.join("; "),
+    "cross-origin-opener-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "referrer-policy": "no-referrer",
+    "x-frame-options": "DENY",
+  });
+  if (isBehindTls) headers.set("strict-transport-security", `max-age=${365 * DAY_S}`);
+  return signAnswer(new Response(html, { headers }), requestId);
+};
+
+/** Text as HTML shows it. */
+export const escaped = (text: string): string =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+
+/** A whole document. `head` and `body` are HTML. */
+export const htmlDocument = (title: string, head: string, body: string): string => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${escaped(title)}</title>
+<link rel="icon" href="data:,">
+${head}
+</head>
+<body>
+${body}
+</body>
+</html>
+`;

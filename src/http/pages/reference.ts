@@ -1,0 +1,30 @@
+// The reference page: Scalar over /openapi.json, all of it from this service. It has the samples, search and try-it that smaller readers lack.
+import { assetPath } from "./assets.ts";
+import { answerPage, htmlDocument } from "./page.ts";
+
+/** What Scalar needs beyond what every page may load. */
+const SOURCES = {
+  "script-src": "'self'",
+  // Scalar writes its own style into the page.
+  "style-src": "'self' 'unsafe-inline'",
+  "connect-src": "'self'",
+  // Answers that are tried out are shown from memory.
+  "img-src": "'self' data: blob:",
+  "media-src": "'self' blob:",
+};
+
+const SCRIPTS = (["before.js", "scalar.js", "reference.js"] as const)
+  .map((name) => `<script src="${assetPath(name)}"></script>`)
+  .join("\n");
+const PAGE = htmlDocument(
+  "genrouter API reference",
+  `<link rel="stylesheet" href="${assetPath("reference.css")}">`,
+  `<div id="reference"></div>
+<noscript><main><h1>genrouter API reference</h1><p>This page needs JavaScript. The same interface as a document:
+<a href="/openapi.json">/openapi.json</a>; every error: <a href="/docs/errors">/docs/errors</a>;
+in short: <a href="/llms.txt">/llms.txt</a>.</p></main></noscript>
+${SCRIPTS}`,
+);
+
+export const referencePage = (requestId: string, isBehindTls: boolean): Response =>
+  answerPage(PAGE, requestId, isBehindTls, SOURCES);

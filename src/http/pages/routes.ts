@@ -1,0 +1,29 @@
+// The pages for people, outside /v1: their paths. What they show is loaded and printed when the first one asks, so that a start pays nothing.
+import { Refusal } from "../../refusal.ts";
+import type { Answer } from "../answer.ts";
+
+const reference = () => import("./reference.ts");
+const catalogue = () => import("./errors-page.ts");
+const assets = () => import("./assets.ts");
+const summary = () => import("./llms.ts");
+
+/** Whether the caller is a browser that a page can be shown to. */
+const wantsPage = (request: Request): boolean => /\btext\/html\b/i.test(request.headers.get("accept") ?? "");
+
+/** `/`: people are shown to the reference; programs get the 404 that they would get without it. */
+const frontDoor: Answer = (request, requestId) => {
+  if (!wantsPage(request)) throw new Refusal("not_found", "No such path; see /openapi.json for those there are.");
+  return new Response(null, { status: 302, headers: { location: "/docs", vary: "Accept", "x-request-id": requestId } });
+};
+
+/** Paths and answers; `isBehindTls` is whether clients reach the service over https. */
+export const pagesOf = (isBehindTls: boolean): readonly { path: string; answer: Answer }[] => [
+  { path: "/", answer: frontDoor },
+  { path: "/docs", answer: async (_, requestId) => (await reference()).referencePage(requestId, isBehindTls) },
+  { path: "/docs/errors", answer: async (_, requestId) => (await catalogue()).errorsPage(requestId, isBehindTls) },
+  {
+    path: "/docs/assets/:name",
+    answer: async (request, requestId, { name = "" }) => (await assets()).answerAsset(request, requestId, name),
+  },
+  { path: "/llms.txt", answer: async (_, requestId) => (await summary()).llmsText(requestId) },
+];

@@ -1,0 +1,119 @@
+// Promises of the pages for people: whole, closed to other hosts, current with the codes, and kept by browsers for as long as they may be.
+import { expect, test } from "bun:test";
+import { gunzipSync } from "node:zlib";
+import origin from "../../src/http/pages/assets/scalar.json";
+import { REFUSALS } from "../../src/refusal.ts";
+import { GENERATION_ERROR_CODES } from "../../src/terms.ts";
+import { openHouse } from "./house.ts";
+
+const PAGES = ["/docs", "/docs/errors"] as const;
+const sha256 = (bytes: Uint8Array) => new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
+const open = { key: null } as const;
+/** Bodies as they are sent. */
+const raw = { decompress: false };
+
+/** Sources of each directive of an answer's policy. */
+const policyOf = (response: Response): Map<string, string[]> =>
+  new Map(
+    (response.headers.get("content-security-policy") ?? "").split("; ").map((directive) => {
+      const [name = "", ...sources] = directive.split(" ");
+      return [name, sources];
+    }),
+  );
+
+test.each(PAGES)("%s lets nothing in from another host and runs nothing that stands in the page", async (path) => {
+  await using house = await openHouse();
+  const response = await house.call(path, open);
+  expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+  const policy = policyOf(response);
+  expect(policy.get("default-src")).toEqual(["'none'"]);
+  expect(policy.get("frame-ancestors")).toEqual(["'none'"]);
+  for (const [name, sources] of policy) {
+    expect([name, sources.filter((source) => !/^'(self|none|unsafe-inline)'$|^(data|blob):$/.test(source))]).toEqual([name, []]);
+    if (name === "script-src" || path === "/docs/errors") expect(sources).not.toContain("'unsafe-inline'");
+  }
+  expect(response.headers.get("x-content-type-options")).toBe("nosniff");
+  expect(response.headers.get("referrer-policy")).toBe("no-referrer");
+  expect(response.headers.get("permissions-policy")).toContain("camera=()");
+  expect(response.headers.has("strict-transport-security")).toBe(false);
+  const html = await response.text();
+  expect(html).toContain('<html lang="en">');
+  expect(html).not.toMatch(/<script(?![^>]*\bsrc="\/)|\son\w+=|style=|https?:\/\//);
+  const parts = [...html.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map((match) => match[1] ?? "");
+  expect(parts.length).toBeGreaterThan(0);
+  for (const part of parts) expect([part, (await house.call(part, open)).status]).toEqual([part, 200]);
+});
+
+test("a service that is reached over https tells browsers to stay with it", async () => {
+  await using house = await openHouse({ GENROUTER_SERVER__PUBLIC_URL: "https://api.example.org" });
+  for (const path of PAGES) {
+    const { headers } = await house.call(path, open);
+    expect(headers.get("strict-transport-security")).toBe("max-age=31536000");
+  }
+});
+
+test("the page's program is the published one, leaves packed where it may, and is kept for ever under its own name", async () => {
+  await using house = await openHouse();
+  const html = await (await house.call("/docs", open)).text();
+  const [path = ""] = /\/docs\/assets\/scalar-\w+\.js/.exec(html) ?? [];
+  expect(path).toContain(origin.gzip_sha256.slice(0, 12));
+  const packed = await house.call(path, { ...open, ...raw, headers: { "accept-encoding": "br;q=1, gzip;q=0.8" } });
+  expect(packed.headers.get("content-encoding")).toBe("gzip");
+  expect(packed.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+  expect(packed.headers.get("vary")).toBe("Accept-Encoding");
+  const bytes = await packed.bytes();
+  expect(sha256(bytes)).toBe(origin.gzip_sha256);
+  expect(sha256(gunzipSync(bytes))).toBe(origin.sha256);
+  for (const coding of ["", "identity", "gzip;q=0", "gzip;q=0.00, br"]) {
+    const plain = await house.call(path, { ...open, ...raw, headers: { "accept-encoding": coding } });
+    expect([coding, plain.headers.get("content-encoding"), sha256(await plain.bytes())]).toEqual([coding, null, origin.sha256]);
+  }
+  for (const other of ["scalar.js", "scalar-000000000000.js", "scalar.json", "..%2fpage.ts"])
+    expect((await house.call(`/docs/assets/${other}`, open)).status).toBe(404);
+});
+
+test("the catalogue has one anchor for every code, with status, meaning, remedy and waiting time", async () => {
+  await using house = await openHouse();
+  const html = await (await house.call("/docs/errors", open)).text();
+  const ids = [...html.matchAll(/\bid="([^"]+)"/g)].map((match) => match[1] ?? "");
+  expect(new Set(ids).size).toBe(ids.length);
+  for (const link of html.matchAll(/href="#([^"]+)"/g)) expect(ids).toContain(link[1] ?? "");
+  const sections = new Map([...html.matchAll(/<section id="(\w+)"[\s\S]*?<\/section>/g)].map((match) => [match[1], match[0]]));
+  expect([...sections.keys()]).toEqual([...Object.keys(REFUSALS), ...GENERATION_ERROR_CODES]);
+  for (const [code, rule] of Object.entries(REFUSALS)) {
+    const section = sections.get(code) ?? "";
+    expect(section).toContain(`<dt>Status</dt><dd>${rule.status}</dd>`);
+    expect(section).toContain(`<dt>When</dt><dd>${rule.when}</dd>`);
+    expect(section).toMatch(/<dt>What to do<\/dt><dd>.{20,}<\/dd>/);
+    expect(section.includes("Retry-After</dt>")).toBe("retryAfterS" in rule);
+  }
+});
+
+test("/llms.txt names every code and every path of /v1, and stays short", async () => {
+  await using house = await openHouse();
+  const response = await house.call("/llms.txt", open);
+  expect(response.headers.get("content-type")).toBe("text/plain; charset=utf-8");
+  const text = await response.text();
+  for (const code of [...Object.keys(REFUSALS), ...GENERATION_ERROR_CODES]) expect(text).toContain(` ${code}: `);
+  const { paths } = (await (await house.call("/openapi.json", open)).json()) as { paths: object };
+  for (const path of Object.keys(paths).filter((each) => each.startsWith("/v1/"))) expect(text).toContain(` ${path}`);
+  expect(text.length).toBeLessThan(8_000);
+});
+
+test("/ shows a browser to the reference, and is no path to anything else", async () => {
+  await using house = await openHouse();
+  const browser = await house.call("/", { ...open, headers: { accept: "text/html,application/xhtml+xml,*/*;q=0.8" } });
+  expect([browser.status, browser.headers.get("location")]).toEqual([302, "/docs"]);
+  for (const headers of [{}, { accept: "*/*" }, { accept: "application/json" }])
+    expect((await house.call("/", { ...open, headers })).status).toBe(404);
+  expect((await house.call("/", { ...open, method: "POST", headers: { accept: "text/html" } })).status).toBe(404);
+});
+
+test("pages take GET and HEAD, and tell which methods they take", async () => {
+  await using house = await openHouse();
+  for (const path of [...PAGES, "/llms.txt"]) {
+    expect((await house.call(path, { ...open, method: "HEAD" })).status).toBe(200);
+    const refused = await house.call(path, { ...open, method: "POST" });
+    expect([refused.status, refused.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+  }
+});
