@@ -6,7 +6,14 @@ import { Glob } from "bun";
 
 const root = resolve(import.meta.dir, "..");
 const list = (pattern: string) => [...new Glob(pattern).scanSync({ cwd: root })].sort();
-const SOURCES = [...list("src/**/*.ts"), ...list("actors/**/*.ts"), ...list("catalogue/**/*.ts"), ...list("proof/**/*.ts")];
+const SOURCES = [
+  ...list("src/**/*.ts"),
+  ...list("actors/**/*.ts"),
+  ...list("catalogue/**/*.ts"),
+  ...list("proof/**/*.ts"),
+  // The types of the client are generated.
+  ...list("client/src/*.ts").filter((path) => path !== "client/src/api.ts"),
+];
 const TESTS = list("test/**/*.ts");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
 
@@ -25,6 +32,7 @@ const ROOMS = [
   "src/cli",
   "actors",
   "catalogue",
+  "client/src",
   "proof",
 ];
 /** The words everybody may use, what makes two requests one, and ways to remember. */
@@ -80,6 +88,8 @@ const DOORS: Record<string, string[]> = {
   "src/log.ts": ["src/events.ts", "src/log-pretty.ts", "type:src/config.ts"],
   "src/log-pretty.ts": [],
   catalogue: [],
+  // A package of its own: nothing of the service is in it, only what openapi.json says.
+  "client/src": [],
   actors: [],
   "src/quote": ["catalogue"],
   "src/providers": [],
@@ -154,12 +164,10 @@ test("a package lives in one room, and sockets open in few", () => {
   expect(usersOf(/from "bun:sqlite"/)).toEqual(["src/store"]);
   expect(usersOf(/from "(prom-client|@opentelemetry)/)).toEqual(["src/telemetry"]);
   expect(usersOf(/from "mediabunny"/)).toEqual(["src/media", "src/simulator"]);
-  // The client verbs of the command line, the simulator and the clients of the proof are ends of their own.
-  expect(usersOf(/(?<![.\w])fetch\(/).filter((room) => !["src/cli", "src/simulator", "proof"].includes(room))).toEqual([
-    "src/files",
-    "src/media",
-    "src/providers",
-  ]);
+  // The client, the simulator and the clients of the proof are ends of their own.
+  expect(
+    usersOf(/(?<![.\w])fetch\(/).filter((room) => !["client/src", "src/cli", "src/simulator", "proof"].includes(room)),
+  ).toEqual(["src/files", "src/media", "src/providers"]);
 });
 
 test("the statecharts know no clock, no network, no database and no Bun", () => {

@@ -1,5 +1,6 @@
 // How a command ends: the exit codes, and the one line that a mistake is told in.
 import { BackupFault, type BackupFaultKind } from "../backup/faults.ts";
+import { GenrouterError, StillRunning } from "../../client/src/errors.ts";
 import { BadSetting } from "../config.ts";
 import { StoreFull, StoreUnknown } from "../deeds.ts";
 import { StorageRefused } from "../files/port.ts";
@@ -64,6 +65,19 @@ export type Told = { exit: Exit; lines: string[]; code: string; expected: boolea
 const codeOf = (fault: unknown): string | undefined =>
   typeof fault === "object" && fault !== null && "code" in fault && typeof fault.code === "string" ? fault.code : undefined;
 
+/** What the client of the service has to say, with what to do about it. */
+const tellNo = ({ code, status, message, requestId }: GenrouterError): Told => {
+  if (code === "no_key")
+    return { exit: EXITS.unauthorized, lines: ["no API key: set GENROUTER_API_KEY or pass --key"], code, expected: true };
+  if (code === "unreachable") {
+    const fix = "is the service running? genrouter serve starts it; --url or GENROUTER_URL says where it is";
+    return { exit: EXITS.failure, lines: [message, fix], code, expected: true };
+  }
+  if (status === 0) return { exit: EXITS.failure, lines: [message], code, expected: true };
+  const lines = [`${code}: ${message}`, ...(requestId === null ? [] : [`request id ${requestId}`])];
+  return { exit: exitOfStatus(status), lines, code, expected: true };
+};
+
 /**
  * Tells a fault in words. The catalogue is imported only now: it is large, most commands never need it, and their start
  * is what `--help` would wait for.
@@ -71,6 +85,14 @@ const codeOf = (fault: unknown): string | undefined =>
 export const tell = async (fault: unknown): Promise<Told> => {
   if (fault instanceof CommandFault)
     return { exit: fault.exit, lines: [fault.message, ...(fault.fix ? [fault.fix] : [])], code: fault.code, expected: true };
+  if (fault instanceof GenrouterError) return tellNo(fault);
+  if (fault instanceof StillRunning)
+    return {
+      exit: EXITS.timedOut,
+      lines: [fault.message, `genrouter download ${fault.generation.id} waits for it again`],
+      code: "timed_out",
+      expected: true,
+    };
   if (fault instanceof BadSetting) return { exit: EXITS.usage, lines: [fault.message], code: "bad_setting", expected: true };
   const message = fault instanceof Error ? fault.message : String(fault);
   const told = (exit: Exit, code: string): Told => ({ exit, lines: [message], code, expected: true });

@@ -1,9 +1,9 @@
 // One run of the command line: its terminal, environment, and what every command does the same way.
 import type { Command } from "commander";
+import { type Client, createClient } from "../../client/src/client.ts";
 import type { Settings } from "../config.ts";
 import { type Flags, type ReadSettings, readAll } from "../settings.ts";
 import { findSettingsFile } from "../settings-file.ts";
-import { type Client, openClient } from "./client.ts";
 import { CommandFault, EXITS, type Exit } from "./exits.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -69,7 +69,7 @@ const DEFAULT_URL = "http://127.0.0.1:8080";
  * The client of a command: address and key from flags, environment, or the service running in the data directory
  * (with the simulator also its demo key), in this order.
  */
-export const clientOf = async (session: Session, flags: ClientFlags, signal: AbortSignal): Promise<Client & { url: string }> => {
+export const clientOf = async (session: Session, flags: ClientFlags): Promise<Client> => {
   let url = flags.url ?? session.env.GENROUTER_URL;
   let key = flags.key ?? session.env.GENROUTER_API_KEY ?? null;
   if (!url) {
@@ -87,7 +87,7 @@ export const clientOf = async (session: Session, flags: ClientFlags, signal: Abo
       fix: `--url and GENROUTER_URL look like ${DEFAULT_URL}`,
       code: "bad_flag",
     });
-  return { url, ...openClient({ url, key, signal }) };
+  return createClient({ url, ...(key === null ? {} : { key }) });
 };
 
 /** Runs work that Ctrl-C ends: the signal aborts with the CommandFault that carries 130 (SIGTERM: 143). */

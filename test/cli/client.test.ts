@@ -125,7 +125,7 @@ describe("generate", () => {
     await stop();
   });
 
-  test("a file whose connection breaks half way is not left under its name", async () => {
+  test("a file whose connection breaks half way is not left under its name, and told how to go on with", async () => {
     const place = freshDir();
     const breaking = Bun.listen({
       hostname: "127.0.0.1",
@@ -142,8 +142,8 @@ describe("generate", () => {
     });
     const ran = await generate(url, join(place, "a.png"));
     expect(ran.exit as number).toBe(1);
-    expect(ran.err).toMatch(/genrouter download gen_\w+ -o .*a\.png tries again/);
-    expect(readdirSync(place)).toEqual([]);
+    expect(ran.err).toMatch(/genrouter download gen_\w+ -o .*a\.png goes on with it/);
+    expect(readdirSync(place)).toEqual([`a.png.${ID}-1.part`]);
     breaking.stop(true);
     await stop();
   });

@@ -125,7 +125,7 @@ describe("a service with the simulator", () => {
     [
       ["generate", "vidmodel-2.0", "--prompt", "[sim:stuck]", "--duration", "4", "--timeout", "1"],
       8,
-      /is still (queued|running) after 00:01/,
+      /is still (queued|running) after 1 s/,
     ],
   ])("%p → exit %d", async (words, exit, message) => {
     const ran = await runHere([...words, "--data", dir]);

@@ -1,9 +1,15 @@
 // `genrouter generate`: submits a generation, shows its way on one line, and downloads every file.
-import { randomUUID } from "node:crypto";
+import { stat } from "node:fs/promises";
+import { dirname } from "node:path";
 import type { Command } from "commander";
-import type { JsonObject } from "../../terms.ts";
-import type { Client, GenerationResource } from "../client.ts";
-import { checkPlace, downloadAll, type SavedFile } from "../download.ts";
+import {
+  type Client,
+  type Generation,
+  GenrouterError,
+  type Input,
+  type Order,
+  type SavedFile,
+} from "../../../client/src/client.ts";
 import { CommandFault, EXITS } from "../exits.ts";
 import { inputOf, withFields } from "../fields.ts";
 import {
@@ -19,6 +25,9 @@ import {
 } from "../session.ts";
 import { waitForEnd } from "../watch.ts";
 
+/** A person who waits is told within seconds that nobody answers. */
+const SUBMIT_TRIES = 4;
+
 type WaitFlags = ClientFlags & JsonFlag & { output?: string; timeout?: string };
 type Flags = WaitFlags & { maxCostUsd?: string; maxWaitS?: string; idempotencyKey?: string; wait: boolean };
 
@@ -26,7 +35,7 @@ const size = (bytes: number): string =>
   bytes < 1000 ? `${bytes} B` : bytes < 1e6 ? `${(bytes / 1000).toFixed(0)} KB` : `${(bytes / 1e6).toFixed(1)} MB`;
 
 /** `864×496, 4.0 s, 71 KB`: what was delivered, as far as the service measured it. */
-const describe = (generation: GenerationResource, files: readonly SavedFile[]): string => {
+const describe = (generation: Generation, files: readonly SavedFile[]): string => {
   const { width, height, duration_s } = generation.output ?? {};
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   return [
@@ -43,16 +52,15 @@ const describe = (generation: GenerationResource, files: readonly SavedFile[]): 
 export const finish = async (
   session: Session,
   client: Client,
-  first: GenerationResource,
+  first: Generation,
   flags: WaitFlags,
   signal: AbortSignal,
 ): Promise<void> => {
   const { terminal } = session;
-  const wanted = flags.output ?? null;
   const end = await waitForEnd(client, first, {
     terminal,
     signal,
-    timeoutMs: flags.timeout === undefined ? null : parseWhole(flags.timeout, "--timeout", 1, 604_800) * 1000,
+    timeoutS: flags.timeout === undefined ? undefined : parseWhole(flags.timeout, "--timeout", 1, 604_800),
     onChange: (generation) => {
       if (flags.json) terminal.print(JSON.stringify(generation));
     },
@@ -66,8 +74,16 @@ export const finish = async (
     );
     return;
   }
-  const files = await downloadAll(client, end, wanted, (n, bytes) => {
+  const onBytes = (n: number, bytes: number) => {
     if (terminal.isLive) terminal.progress(`downloading file ${n} of ${end.output?.urls.length ?? 0}  ${size(bytes)}`);
+  };
+  const files = await client.download(end, { to: flags.output, signal, onBytes, tries: 3 }).catch((fault: unknown) => {
+    if (!(fault instanceof GenrouterError) || (fault.status >= 400 && fault.status < 500)) throw fault;
+    const where = flags.output === undefined ? "" : ` -o ${flags.output}`;
+    throw new CommandFault(EXITS.failure, fault.message, {
+      fix: `the generation is safe; genrouter download ${end.id}${where} goes on with it`,
+      code: fault.code,
+    });
   });
   terminal.progress(null);
   const line = `${terminal.paint("green", "✔")} succeeded in ${tookS} s  charged $${(end.cost_usd ?? 0).toFixed(2)}  attempts ${end.attempts}  → ${files.map((file) => file.path).join(", ")} (${describe(end, files)})`;
@@ -84,7 +100,18 @@ export const explainResume = (session: Session, id: string, flags: WaitFlags): v
   );
 };
 
-const bodyOf = (model: string, flags: Flags): JsonObject => {
+/** Refuses a place that cannot work before anything is generated and charged. */
+export const checkPlace = async (wanted: string | undefined): Promise<void> => {
+  if (wanted === undefined) return;
+  const place = wanted.endsWith("/") ? wanted : dirname(wanted);
+  if (!(await stat(place).catch(() => undefined))?.isDirectory())
+    throw new CommandFault(EXITS.usage, `-o ${wanted}: there is no directory ${place}`, {
+      fix: `mkdir -p ${place}`,
+      code: "bad_flag",
+    });
+};
+
+const orderOf = (model: string, flags: Flags): Order => {
   const costUsd = flags.maxCostUsd === undefined ? undefined : Number(flags.maxCostUsd);
   if (costUsd !== undefined && !(costUsd > 0 && costUsd <= 100))
     throw new CommandFault(EXITS.usage, `--max-cost-usd: ${flags.maxCostUsd} is not an amount above 0 and at most 100`, {
@@ -92,9 +119,10 @@ const bodyOf = (model: string, flags: Flags): JsonObject => {
     });
   return {
     model,
-    input: inputOf(flags),
-    ...(costUsd === undefined ? {} : { max_cost_usd: costUsd }),
-    ...(flags.maxWaitS === undefined ? {} : { max_wait_s: parseWhole(flags.maxWaitS, "--max-wait-s", 1, 86_400) }),
+    // Whatever the flags say: the service is the judge of it.
+    input: inputOf(flags) as Input,
+    ...(costUsd === undefined ? {} : { maxCostUsd: costUsd }),
+    ...(flags.maxWaitS === undefined ? {} : { maxWaitS: parseWhole(flags.maxWaitS, "--max-wait-s", 1, 86_400) }),
   };
 };
 
@@ -111,10 +139,10 @@ export const addGenerate = (program: Command, session: Session): void => {
     .option("--no-wait", "print the generation once it is accepted and leave it at that")
     .action(async (model: string, flags: Flags) =>
       interruptible(async (signal) => {
-        const body = bodyOf(model, flags);
-        await checkPlace(flags.output ?? null);
-        const client = await clientOf(session, flags, signal);
-        const first = await client.submit(body, flags.idempotencyKey ?? randomUUID());
+        const order = orderOf(model, flags);
+        await checkPlace(flags.output);
+        const client = await clientOf(session, flags);
+        const first = await client.submit(order, { idempotencyKey: flags.idempotencyKey, signal, tries: SUBMIT_TRIES });
         if (!flags.wait) return terminal.print(flags.json ? JSON.stringify(first) : first.id);
         terminal.note(`${first.id}  quoted $${first.quoted_usd.toFixed(2)}`);
         try {

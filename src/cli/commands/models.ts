@@ -1,6 +1,6 @@
 // `genrouter models`: the models a service can generate with at this moment, and what they cost.
 import type { Command } from "commander";
-import type { ModelResource } from "../client.ts";
+import type { Model } from "../../../client/src/client.ts";
 import {
   type ClientFlags,
   clientOf,
@@ -18,7 +18,7 @@ import { table } from "../terminal.ts";
 const dollars = (usd: number): string => (Number.isInteger(Math.round(usd * 1e6) / 1e4) ? usd.toFixed(2) : String(usd));
 
 /** `$0.05–0.11 per second`: the span of the published rates. */
-const priceText = (model: ModelResource): string => {
+const priceText = (model: Model): string => {
   const rates = (model.price?.rates ?? []).map((rate) => rate.usd).sort((a, b) => a - b);
   const [least, most] = [rates[0], rates.at(-1)];
   if (least === undefined || most === undefined) return "";
@@ -46,7 +46,7 @@ export const addModels = (program: Command, session: Session): void => {
     .action(async (flags: ClientFlags & JsonFlag & { all?: true }) =>
       interruptible(async (signal) => {
         if (flags.all) return showAll(session, flags);
-        const list = await (await clientOf(session, flags, signal)).models();
+        const list = await (await clientOf(session, flags)).models({ signal, tries: 1 });
         if (flags.json) return terminal.print(JSON.stringify(list));
         const rows = list.map((model) => [model.id, model.kind ?? "", priceText(model), (model.tasks ?? []).join(", ")]);
         for (const line of table(["MODEL", "KIND", "PRICE", "TASKS"], rows)) terminal.print(line);

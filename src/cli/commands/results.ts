@@ -1,6 +1,5 @@
 // `genrouter get` and `genrouter download`: look at a generation, or wait for it and save its files.
 import type { Command } from "commander";
-import { checkPlace } from "../download.ts";
 import {
   type ClientFlags,
   clientOf,
@@ -12,7 +11,7 @@ import {
   withJson,
 } from "../session.ts";
 import { progressLine } from "../watch.ts";
-import { explainResume, finish } from "./generate.ts";
+import { checkPlace, explainResume, finish } from "./generate.ts";
 
 type Flags = ClientFlags & JsonFlag;
 
@@ -23,8 +22,8 @@ export const addResults = (program: Command, session: Session): void => {
     .description("show a generation")
     .action(async (id: string, flags: Flags) =>
       interruptible(async (signal) => {
-        const client = await clientOf(session, flags, signal);
-        const generation = await client.generation(id);
+        const client = await clientOf(session, flags);
+        const generation = await client.poll(id, { signal, tries: 1 });
         if (flags.json) return terminal.print(JSON.stringify(generation));
         const cost = generation.cost_usd === null ? "" : `  charged $${generation.cost_usd.toFixed(2)}`;
         terminal.print(`${generation.id}  ${generation.model}  ${progressLine(generation, null)}${cost}`);
@@ -41,9 +40,9 @@ export const addResults = (program: Command, session: Session): void => {
     .option("--timeout <seconds>", "stop waiting after this long (exit 8); the generation goes on")
     .action(async (id: string, flags: Flags & { output?: string; timeout?: string }) =>
       interruptible(async (signal) => {
-        await checkPlace(flags.output ?? null);
-        const client = await clientOf(session, flags, signal);
-        const first = await client.generation(id);
+        await checkPlace(flags.output);
+        const client = await clientOf(session, flags);
+        const first = await client.poll(id, { signal, tries: 1 });
         try {
           await finish(session, client, first, flags, signal);
         } catch (fault) {

@@ -1,4 +1,4 @@
-// /llms.txt: what the API is and how to use it, short and plain, for language models and for people in a hurry.
+// `/llms.txt`: what the API is and how to use it, short and plain, for language models and for people in a hurry.
 import { REFUSALS } from "../../refusal.ts";
 import { GENERATION_ERROR_CODES, GENERATION_STATUSES, INTERFACE_VERSION, type JsonObject } from "../../terms.ts";
 import { signAnswer } from "../answer.ts";

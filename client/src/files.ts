@@ -1,0 +1,193 @@
+// Result files onto disk: streamed into a `.part` beside their place, taken up again where they broke off, renamed when whole.
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { type FileHandle, open, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, extname, join } from "node:path";
+import { pauseMs, type Surroundings } from "./asking.ts";
+import { GenrouterError } from "./errors.ts";
+
+const EXTENSIONS: Readonly<Record<string, string>> = {
+  "video/mp4": ".mp4",
+  "image/png": ".png",
+  "image/jpeg": ".jpg",
+  "image/webp": ".webp",
+  "audio/mpeg": ".mp3",
+  "audio/wav": ".wav",
+};
+/** Breaks in a row without a byte in between, unless told otherwise. */
+const TRIES = 5;
+/** A connection that gives nothing for so long is taken for broken. */
+const LONGEST_SILENCE_MS = 60_000;
+
+export type SavedFile = { path: string; bytes: number; type: string };
+/** Opens file `n`, from the byte on where `from` is above 0; the answer may be the whole file all the same. */
+export type OpenFile = (n: number, from: number, signal: AbortSignal) => Promise<Response>;
+type SaveWishes = {
+  tries?: number | undefined;
+  to?: string | undefined;
+  signal?: AbortSignal | undefined;
+  onBytes?: ((n: number, bytes: number) => void) | undefined;
+};
+
+const isDirectory = async (path: string): Promise<boolean> => (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
+const unwritable = (path: string, cause: unknown): GenrouterError =>
+  new GenrouterError("unwritable", `${path} cannot be written: ${cause instanceof Error ? cause.message : cause}`, { cause });
+
+/** For `catch`: a fault of the disk is told as one, and is not taken for a broken connection. */
+const orUnwritable =
+  (path: string) =>
+  (fault: unknown): Promise<never> =>
+    Promise.reject(unwritable(path, fault));
+
+/**
+ * What files are called: `wanted` for the first and `name-2.png` for the second; in a directory, and without a name, after
+ * the generation and their type. @throws GenrouterError `unwritable` when there is no such directory.
+ */
+export const placeOf = async (wanted: string | undefined): Promise<{ dir: string; name: string | null }> => {
+  const isDir = wanted === undefined || /[/\\]$/.test(wanted) || (await isDirectory(wanted));
+  const dir = wanted === undefined ? "." : isDir ? wanted : dirname(wanted);
+  if (!(await isDirectory(dir))) throw unwritable(wanted ?? dir, `there is no directory ${dir}`);
+  return { dir, name: isDir ? null : basename(wanted) };
+};
+const nameOf = (name: string | null, of: string, n: number, type: string): string => {
+  const first = name ?? of + (EXTENSIONS[type] ?? ".bin");
+  if (n === 1) return first;
+  const ending = extname(first);
+  return `${first.slice(0, first.length - ending.length)}-${n}${ending}`;
+};
+
+/** What an answer says of the file: where its bytes begin, how many there are in all, and its SHA-256 where the tag is one. */
+const factsOf = (response: Response) => {
+  const range = /^bytes (\d+)-\d+\/(\d+)$/.exec(response.headers.get("content-range") ?? "");
+  if (response.status === 206 && !range) throw new GenrouterError("unexpected_answer", "a part of a file that is not told which");
+  const length = response.headers.has("content-encoding") ? null : response.headers.get("content-length");
+  return {
+    from: range ? Number(range[1]) : 0,
+    bytes: range ? Number(range[2]) : length === null ? null : Number(length),
+    sha256: /^"([0-9a-f]{64})"$/.exec(response.headers.get("etag") ?? "")?.[1] ?? null,
+    type: (response.headers.get("content-type") ?? "").split(";")[0]?.trim() ?? "",
+  };
+};
+
+const sha256Of = async (path: string): Promise<string> => {
+  const hash = createHash("sha256");
+  for await (const chunk of createReadStream(path)) hash.update(chunk as Uint8Array);
+  return hash.digest("hex");
+};
+
+/** Writes an answer's bytes to where they belong in the file. Returns where the file ends then. */
+const pour = async (
+  file: FileHandle,
+  part: string,
+  response: Response,
+  from: number,
+  told: (end: number) => void,
+): Promise<number> => {
+  let end = from;
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    for (let at = 0; at < chunk.length; ) {
+      const { bytesWritten } = await file.write(chunk, at, chunk.length - at, end + at).catch(orUnwritable(part));
+      at += bytesWritten;
+    }
+    end += chunk.length;
+    told(end);
+  }
+  return end;
+};
+
+/** A signal that fires when the caller's does, or when nothing has been told of for too long. */
+const watchdog = (outer: AbortSignal | undefined) => {
+  const controller = new AbortController();
+  const stop = () => controller.abort(outer?.reason);
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const bark = () => controller.abort(new Error(`nothing came for ${LONGEST_SILENCE_MS / 1000} s`));
+  const alive = () => {
+    clearTimeout(timer);
+    timer = setTimeout(bark, LONGEST_SILENCE_MS);
+  };
+  if (outer?.aborted) stop();
+  else outer?.addEventListener("abort", stop, { once: true });
+  const end = () => {
+    clearTimeout(timer);
+    outer?.removeEventListener("abort", stop);
+  };
+  return { signal: controller.signal, alive, end };
+};
+
+const sizeOf = async (path: string): Promise<number> => (await stat(path).catch(() => undefined))?.size ?? 0;
+
+/** One connection's worth of a file. Returns its facts once it is whole, undefined when it broke off. */
+const once = async (part: string, openFile: OpenFile, n: number, { signal, onBytes }: SaveWishes) => {
+  const have = await sizeOf(part);
+  const dog = watchdog(signal);
+  let file: FileHandle | undefined;
+  try {
+    // The last byte once more: a part that is whole already is then not past the end, and the answer tells what it is.
+    const response = await openFile(n, Math.max(0, have - 1), dog.signal);
+    const facts = factsOf(response);
+    const opened = await open(part, facts.from > 0 ? "r+" : "w").catch(orUnwritable(part));
+    file = opened;
+    dog.alive();
+    const end = await pour(opened, part, response, facts.from, (bytes) => {
+      dog.alive();
+      onBytes?.(n, bytes);
+    });
+    await opened.sync().catch(orUnwritable(part));
+    return facts.bytes === null || facts.bytes === end ? { ...facts, bytes: end } : undefined;
+  } catch (fault) {
+    if (signal?.aborted) throw signal.reason;
+    if (!(fault instanceof GenrouterError)) return undefined;
+    // A no that stays does not get better with what is there already; a part that is longer than the file never was of it.
+    if (fault.status >= 400 && fault.status < 500) await rm(part, { force: true });
+    if (fault.status === 416) return undefined;
+    throw fault;
+  } finally {
+    dog.end();
+    await file?.close();
+  }
+};
+
+/**
+ * Saves file `n` under its final name, whole or not at all. What has arrived before a break is kept in the part, whose name
+ * tells whose it is, and taken up again, by a later call too.
+ * @throws GenrouterError `broken_file` when it breaks off again and again, `unwritable`, or what the service answers.
+ */
+const saveFile = async (
+  world: Surroundings,
+  openFile: OpenFile,
+  of: string,
+  n: number,
+  wishes: SaveWishes,
+): Promise<SavedFile> => {
+  const { dir, name } = await placeOf(wishes.to);
+  const part = join(dir, `${name === null ? "" : `${name}.`}${of}-${n}.part`);
+  let size = await sizeOf(part);
+  const tries = wishes.tries ?? TRIES;
+  for (let breaks = 0; breaks < tries; ) {
+    if (breaks > 0) await world.sleep(pauseMs(breaks, null, world.random), wishes.signal);
+    const facts = await once(part, openFile, n, wishes);
+    if (facts && (facts.sha256 === null || facts.sha256 === (await sha256Of(part)))) {
+      const path = join(dir, nameOf(name, of, n, facts.type));
+      await rename(part, path).catch(orUnwritable(path));
+      return { path, bytes: facts.bytes, type: facts.type };
+    }
+    // Whole, and not what it should be: nothing of it can be kept.
+    if (facts) await rm(part, { force: true });
+    const now = await sizeOf(part);
+    breaks = now > size ? 1 : breaks + 1;
+    size = now;
+  }
+  throw new GenrouterError("broken_file", `file ${n} of ${of} broke off ${tries} times in a row; downloading again goes on`);
+};
+
+/** Saves every file of a generation, one after the other. */
+export const saveAll = async (
+  world: Surroundings,
+  openFile: OpenFile,
+  { id, output }: { id: string; output: { urls: readonly string[] } | null },
+  wishes: SaveWishes,
+): Promise<SavedFile[]> => {
+  const saved: SavedFile[] = [];
+  for (let n = 1; n <= (output?.urls.length ?? 0); n++) saved.push(await saveFile(world, openFile, id, n, wishes));
+  return saved;
+};
