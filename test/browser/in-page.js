@@ -1,0 +1,42 @@
+// What the browser tests do inside a page: plain functions of the browser, put into every page before its own scripts.
+const until = (target, event) => new Promise((heard) => target.addEventListener(event, heard, { once: true }));
+
+document.addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) =>
+  console.error(`policy: ${violatedDirective} ${blockedURI}`),
+);
+
+globalThis.inPage = {
+  /** Brings everything into view once, as a reader does: parts of the reference are made only then. */
+  readThrough: async () => {
+    for (let top = 0; top < document.body.scrollHeight; top += innerHeight) {
+      scrollTo(0, top);
+      await new Promise(requestAnimationFrame);
+    }
+    scrollTo(0, 0);
+  },
+  /** Pixels that the page is wider than the screen. */
+  overhang: () => Math.max(document.documentElement.scrollWidth, document.body.scrollWidth) - innerWidth,
+  isDark: () => Number(/\d+/.exec(getComputedStyle(document.body).backgroundColor)?.[0] ?? 255) < 64,
+  focused: () => document.activeElement?.textContent,
+  target: () => document.querySelector(":target h3")?.textContent,
+  /** Faults of access that axe calls serious or critical, as `rule: place`. */
+  faults: async () => {
+    const { violations } = await globalThis.axe.run(document, { resultTypes: ["violations"] });
+    return violations
+      .filter(({ impact }) => impact === "serious" || impact === "critical")
+      .flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(" ")}`));
+  },
+  knowsH264: () => document.createElement("video").canPlayType('video/mp4; codecs="avc1.42E01E"') !== "",
+  /** Plays the page's video for a moment, then goes to second 3 of it. */
+  play: async () => {
+    const video = document.querySelector("video");
+    await video.play();
+    while (video.currentTime === 0) await until(video, "timeupdate");
+    const { currentTime, duration, videoWidth } = video;
+    const sought = until(video, "seeked");
+    video.currentTime = 3;
+    await sought;
+    const fault = video.error?.message ?? null;
+    return { advanced: currentTime > 0, duration, videoWidth, soughtTo: Math.round(video.currentTime), fault };
+  },
+};

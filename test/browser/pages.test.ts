@@ -1,0 +1,157 @@
+// The pages in a real browser: nothing leaves for another host, everything is there, by keyboard, in the dark, on a small screen; and a result plays.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { source as axe } from "axe-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { createClient } from "../../client/src/client.ts";
+import { type Child, FROM_SOURCES, start } from "../../proof/crash/processes.ts";
+import { openApiDocument } from "../../src/http/openapi.ts";
+import { REFUSALS } from "../../src/refusal.ts";
+import { dropScratch, makeScratch } from "../scratch.ts";
+import { openBrowser } from "./chromium.ts";
+
+const opened = await openBrowser();
+if (typeof opened === "string") process.stdout.write(`skipped: the pages in a browser (${opened})\n`);
+const here = describe.skipIf(typeof opened === "string");
+const browser = opened as Browser;
+
+const IN_PAGE = join(import.meta.dir, "in-page.js");
+const data = makeScratch("browser-");
+let service: Child;
+let url = "";
+let key = "";
+beforeAll(async () => {
+  service = start([...FROM_SOURCES, "serve", "--simulate", "--port", "0", "--data", data], { GENROUTER_SIMULATOR__SPEED: "50" });
+  url = (await service.hears(/^url (\S+)$/m))[1] ?? "";
+  key = (await service.hears(/^key (\S+)$/m))[1] ?? "";
+}, 60_000);
+afterAll(async () => {
+  if (typeof opened !== "string") await opened.close();
+  service.kill("SIGTERM");
+  await service.ended;
+  dropScratch(data);
+});
+
+const OPERATIONS = Object.values(openApiDocument().paths as Record<string, Record<string, { summary: string }>>).flatMap((item) =>
+  Object.values(item).map(({ summary }) => summary),
+);
+const SCREENS = [
+  { width: 1280, height: 800 },
+  { width: 360, height: 740 },
+] as const;
+/** Every page is looked at in both sizes and in both lights; the long one in each of them once. */
+const LOOKS = SCREENS.flatMap((viewport) =>
+  (["light", "dark"] as const).flatMap((colorScheme) =>
+    ["/docs/errors", ...((viewport.width === 360) === (colorScheme === "dark") ? ["/docs"] : [])].map((path) => ({
+      path,
+      look: { viewport, colorScheme },
+    })),
+  ),
+);
+
+/** A page that is watched: whom it asks, what it complains of. */
+const visit = async (path: string, look: BrowserContextOptions = {}) => {
+  const context = await browser.newContext(look);
+  const page = await context.newPage();
+  const asked: string[] = [];
+  const complaints: string[] = [];
+  page.on("request", (request) => void asked.push(request.url()));
+  page.on("websocket", (socket) => void asked.push(socket.url()));
+  page.on("pageerror", (fault) => void complaints.push(fault.message));
+  page.on("console", (line) => {
+    if (line.type() === "error" || line.type() === "warning") complaints.push(line.text());
+  });
+  await page.addInitScript({ path: IN_PAGE });
+  await page.goto(url + path);
+  if (path === "/docs")
+    for (const summary of OPERATIONS) await page.getByText(summary, { exact: true }).first().waitFor({ state: "attached" });
+  return { page, asked, complaints, close: () => context.close() };
+};
+/** Calls a function of in-page.js there. */
+const inPage = <T>(page: Page, name: string) => page.evaluate<T>(`inPage.${name}()`);
+const ours = (address: string) => /^(data|blob):/.test(address) || address.startsWith(`${url}/`);
+
+test("the start says where the pages are", async () => {
+  await service.hears(new RegExp(`^ {2}docs {6}${url}/docs$`, "m"));
+});
+
+here("the pages in a browser", () => {
+  test.each(["/docs", "/docs/errors"])(
+    "%s asks no other host, breaks no rule of its policy and complains of nothing",
+    async (path) => {
+      const { page, asked, complaints, close } = await visit(path);
+      await inPage(page, "readThrough");
+      expect(asked.length).toBeGreaterThan(1);
+      expect(asked.filter((address) => !ours(address))).toEqual([]);
+      expect(complaints).toEqual([]);
+      await close();
+    },
+    60_000,
+  );
+
+  test.each(LOOKS)(
+    "$path on $look.viewport.width pixels, $look.colorScheme: no serious fault of access, nothing to scroll sideways",
+    async ({ path, look }) => {
+      // The checker is the test's own script, which the page's policy would rightly keep out.
+      const { page, close } = await visit(path, { ...look, bypassCSP: true });
+      await inPage(page, "readThrough");
+      expect(await inPage<number>(page, "overhang")).toBeLessThanOrEqual(0);
+      expect(await inPage<boolean>(page, "isDark")).toBe(look.colorScheme === "dark");
+      await page.evaluate(axe);
+      expect(await inPage<string[]>(page, "faults")).toEqual([]);
+      await close();
+    },
+    60_000,
+  );
+
+  test("the catalogue is read by keyboard: past its list in one step, and each code by its own address", async () => {
+    const { page, close } = await visit("/docs/errors#insufficient_credits");
+    expect(await inPage<string>(page, "target")).toBe("insufficient_credits");
+    await page.goto(`${url}/docs/errors`);
+    await page.keyboard.press("Tab");
+    expect(await inPage<string>(page, "focused")).toBe("Skip to the errors");
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    expect(new URL(page.url()).hash).toBe(`#${Object.keys(REFUSALS)[0]}`);
+    await close();
+  }, 60_000);
+
+  test("the reference is searched by keyboard", async () => {
+    const { page, asked, complaints, close } = await visit("/docs");
+    await page.keyboard.press("Control+k");
+    const search = page.getByRole("dialog");
+    await search.getByRole("combobox").or(search.getByRole("textbox")).first().waitFor();
+    await page.keyboard.type("Poll a generation");
+    await search.getByText("Poll a generation").first().waitFor();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await search.waitFor({ state: "detached" });
+    expect(new URL(page.url()).hash).toBe("#tag/generations/GET/v1/generations/{id}");
+    expect([asked.filter((address) => !ours(address)), complaints]).toEqual([[], []]);
+    await close();
+  }, 60_000);
+
+  test("the service's own door shows a browser to the reference", async () => {
+    const { page, close } = await visit("/");
+    expect(page.url()).toBe(`${url}/docs`);
+    await close();
+  }, 60_000);
+
+  test("a video of the simulator plays and seeks", async () => {
+    const client = createClient({ url, key });
+    const order = { model: "vidmodel-2.0-fast", input: { prompt: "a red kite", resolution: "480p", duration: 4 } };
+    const { output } = await client.wait(await client.submit(order), { pollMs: [100, 100] });
+    // A page of the service's own origin; what it is of is of no matter.
+    const { page, close } = await visit("/docs/errors", { bypassCSP: true });
+    if (!(await inPage<boolean>(page, "knowsH264"))) {
+      process.stdout.write("skipped: a video plays (this Chromium was built without H.264)\n");
+      return close();
+    }
+    await page.setContent(`<video muted src="${output.urls[0]}"></video>`);
+    const played = await inPage<{ duration: number }>(page, "play");
+    expect(played).toMatchObject({ advanced: true, videoWidth: 864, soughtTo: 3, fault: null });
+    expect(played.duration).toBeCloseTo(4, 1);
+    return close();
+  }, 60_000);
+});
