@@ -916,7 +916,7 @@ export interface operations {
                     "audio/wav": string;
                 };
             };
-            /** @description The file is at a short-lived address; follow it. */
+            /** @description The file is at a short-lived address, which needs no key: follow it without one. */
             302: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -924,6 +924,7 @@ export interface operations {
                     "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Location: components["headers"]["Location"];
+                    "Referrer-Policy": components["headers"]["Referrer-Policy"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -1141,7 +1142,7 @@ export interface operations {
                     "audio/wav": string;
                 };
             };
-            /** @description The file is at a short-lived address; follow it. */
+            /** @description The file is at a short-lived address, which needs no key: follow it without one. */
             302: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1149,6 +1150,7 @@ export interface operations {
                     "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Location: components["headers"]["Location"];
+                    "Referrer-Policy": components["headers"]["Referrer-Policy"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -1632,6 +1634,20 @@ export interface operations {
                     "audio/mpeg": string;
                     "audio/wav": string;
                 };
+            };
+            /** @description The file is at a short-lived address, which needs no key: follow it without one. */
+            302: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Location: components["headers"]["Location"];
+                    "Referrer-Policy": components["headers"]["Referrer-Policy"];
+                    "Cross-Origin-Resource-Policy": components["headers"]["Cross-Origin-Resource-Policy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description The caller has the file already. */
             304: {

@@ -1,6 +1,7 @@
 // How a command ends: the exit codes, and the one line that a mistake is told in.
-import { BackupFault, type BackupFaultKind } from "../backup/faults.ts";
+
 import { GenrouterError, StillRunning } from "../../client/src/errors.ts";
+import { BackupFault, type BackupFaultKind } from "../backup/faults.ts";
 import { BadSetting } from "../config.ts";
 import { StoreFull, StoreUnknown } from "../deeds.ts";
 import { StorageRefused } from "../files/port.ts";
