@@ -15,7 +15,11 @@ export const tellCalls =
   async (request, rules) => {
     const startedMs = performance.now();
     const called = await call(request, rules);
+    const { ref = "", requestId } = rules.about ?? {};
+    const [, body, n] = /^(.+)-(\d+)$/.exec(ref) ?? [];
     log("provider called", {
+      ...(requestId === undefined ? {} : { request_id: requestId }),
+      ...(body === undefined ? {} : { generation_id: `gen_${body}`, attempt: Number(n) }),
       host: new URL(request.url).hostname,
       method: request.method,
       dur_ms: performance.now() - startedMs,

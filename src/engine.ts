@@ -137,7 +137,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     effects.perform(seq, { type: "ask.cancel", n });
     effects.perform(seq, { type: "ask.watch", n });
   };
-  const late = openLate({ post, abandon, log });
+  const late = openLate({ post, abandon, log, recordOf: store.generationBySeq });
   const supervisor: Supervisor = new Supervisor({
     clock,
     lastAliveMs: await store.lastSeenMs(),
@@ -169,7 +169,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
         facts.ended(record);
       } else if (after.matches({ running: "parked" })) {
         readiness.parked(record.seq, record.id);
-        log("generation parked", { generation_id: record.id });
+        log("generation parked", { generation_id: record.id, request_id: record.requestId });
       }
     },
     foundParked: readiness.parked,

@@ -11,6 +11,7 @@ export const EVENTS = {
   "settings read again": "info",
   "settings refused": "error",
   "request answered": "info",
+  "input read": "info",
   "read answered": "debug",
   "request failed": "error",
   "generation ended": "info",
@@ -48,11 +49,13 @@ export type EventName = keyof typeof EVENTS;
 /** Fields a line may carry. An allow-list: an object that is logged by mistake shows nothing. */
 export type EventFields = Partial<{
   request_id: string;
+  trace_id: string;
   method: string;
   route: string;
   status: number;
   dur_ms: number;
   account_id: string;
+  key_id: string;
   generation_id: string;
   attempt: number;
   route_id: string;
@@ -65,6 +68,8 @@ export type EventFields = Partial<{
   count: number;
   queued: number;
   running: number;
+  /** What was asked for, as JSON: only where the operator has switched it on. */
+  input: string;
   url: string;
   pid: number;
   version: string;

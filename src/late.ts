@@ -2,11 +2,13 @@
 import type { GenerationEvent } from "../actors/generation-words.ts";
 import type { AttemptChange, MarkAttemptDeed, OfficeOutcome } from "./deeds.ts";
 import type { Log } from "./events.ts";
+import type { GenerationRecord } from "./terms.ts";
 
 export type LateParts = {
   post: (deed: MarkAttemptDeed) => Promise<OfficeOutcome>;
   /** Its job is known now and nobody wants it: it is stopped where that is possible, and asked about until its end. */
   abandon: (seq: number, n: number) => void;
+  recordOf: (seq: number) => Promise<GenerationRecord | undefined>;
   log: Log;
 };
 
@@ -39,5 +41,7 @@ export const openLate =
     const outcome = await parts.post({ deed: "mark-attempt", seq, atMs: event.atMs, change });
     if (outcome.kind !== "done") return;
     if (event.type === "accepted") parts.abandon(seq, event.n);
-    if (change.state === "late") parts.log("attempt late", { count: seq, attempt: change.n });
+    if (change.state !== "late") return;
+    const record = await parts.recordOf(seq);
+    parts.log("attempt late", { generation_id: record?.id ?? "", request_id: record?.requestId ?? "", attempt: change.n });
   };

@@ -5,7 +5,7 @@ import type { PollOutcome, Work } from "../providers/provider.ts";
 import type { Failure, Json, ResultFile } from "../terms.ts";
 import type { Errand, Errands, Turn } from "./errands.ts";
 import { FIND_FIRST_MS, FIND_LONGEST_MS, type Finding } from "./finding.ts";
-import { askable, type EffectsParts, readAttempt, readWork, STORAGE_PAUSE_MS, spreadMs } from "./parts.ts";
+import { askable, type EffectsParts, namesOf, readAttempt, readWork, STORAGE_PAUSE_MS, spreadMs } from "./parts.ts";
 
 /** A provider that says "no such job" is believed after this many times in a row, over at least this long. */
 const GONE_TIMES = 3;
@@ -80,7 +80,7 @@ export const openAsking = (parts: EffectsParts, errands: Errands, finding: Findi
         }
         break;
       case "unclear":
-        parts.log("provider unclear", { generation_id: work.attempt.ref, attempt: n, provider, detail: seen.detail });
+        parts.log("provider unclear", { ...namesOf(work.attempt), provider, detail: seen.detail });
         if (seen.fault) blame("faulty", { class: seen.fault, detail: seen.detail });
         laterMs = seen.retryAfterMs ?? 0;
         break;

@@ -46,6 +46,13 @@ export const readWork = async (parts: EffectsParts, seq: number, n: number): Pro
   return { attempt, input };
 };
 
+/** How an attempt is named in the log. */
+export const namesOf = ({ ref, n, requestId }: Attempt) => ({
+  generation_id: `gen_${ref.slice(0, -`-${n}`.length)}`,
+  request_id: requestId,
+  attempt: n,
+});
+
 /** What a job is asked about by its id alone: thousands are held for as long as they run, so neither input nor request is. */
 export const askable = (attempt: Attempt): Work => ({ attempt: { ...attempt, request: null }, input: { raw: {}, filled: {} } });
 

@@ -5,7 +5,7 @@ import type { Work } from "../providers/provider.ts";
 import type { ResultFile } from "../terms.ts";
 import type { Errand, Errands } from "./errands.ts";
 import type { Finding } from "./finding.ts";
-import { type EffectsParts, readWork, STORAGE_PAUSE_MS } from "./parts.ts";
+import { type EffectsParts, namesOf, readWork, STORAGE_PAUSE_MS } from "./parts.ts";
 
 /** The two halves of a submission; the slot is held from the first to the end of the second. */
 export const openSubmitting = (parts: EffectsParts, errands: Errands, finding: Finding) => {
@@ -56,8 +56,8 @@ export const openSubmitting = (parts: EffectsParts, errands: Errands, finding: F
     if (!finding.mayHaveTwin(seq) || firsts.has(name)) return true;
     const seen = await finding.lookUp(errand, work);
     if (seen === null) return false;
-    const { ref, route } = work.attempt;
-    parts.log("restored attempt confirmed", { generation_id: ref, attempt: n, route_id: route.routeId, state: seen.kind });
+    const { routeId } = work.attempt.route;
+    parts.log("restored attempt confirmed", { ...namesOf(work.attempt), route_id: routeId, state: seen.kind });
     if (seen.kind === "absent") firsts.add(name);
     const atMs = parts.clock.nowMs();
     if (seen.kind === "found") parts.report(seq, { type: "accepted", n, job: seen.job, atMs });

@@ -32,6 +32,7 @@ import { type Models, modelList } from "./models.ts";
 import { openApiDocument } from "./openapi.ts";
 import { pagesOf } from "./pages/routes.ts";
 import type { LinkTo } from "./resource.ts";
+import { addTrail, trailOf } from "./trail.ts";
 
 /** What the door needs of the other rooms. */
 export type HttpParts = {
@@ -92,7 +93,10 @@ export const routesOf = (
     return answerPublic(printed, request, requestId);
   };
   return [
-    { path: "/v1/generations", answers: { POST: guard.keyed("generate", submission(parts.submit, linkTo, parts.log)) } },
+    {
+      path: "/v1/generations",
+      answers: { POST: guard.keyed("generate", submission(parts, linkTo)) },
+    },
     {
       path: "/v1/generations/:id",
       answers: {
@@ -138,8 +142,10 @@ const entrance = (parts: HttpParts, route: string, answer: Answer, event: "reque
   const { log } = parts;
   const see = parts.observe(route);
   const isLogged = event === "request answered" || parts.settings.log.level === "debug";
-  const failed = (fault: unknown, request: Request, requestId: string): Response =>
-    answerFault(fault, requestId, log, request.method, route);
+  const failed = (fault: unknown, request: Request, requestId: string): Response => {
+    if (isLogged) addTrail(request, { error_code: fault instanceof Refusal ? fault.code : "server_error" });
+    return answerFault(fault, requestId, log, request.method, route);
+  };
   const leave = (request: Request, requestId: string, startedMs: number, response: Response): Response => {
     const durMs = performance.now() - startedMs;
     see(request, requestId, response, durMs);
@@ -150,6 +156,7 @@ const entrance = (parts: HttpParts, route: string, answer: Answer, event: "reque
         route,
         status: response.status,
         dur_ms: Math.round(durMs * 1000) / 1000,
+        ...trailOf(request),
       });
     return response;
   };
@@ -179,7 +186,8 @@ const NO_ROUTE = "/*";
 export const openHttp = (parts: HttpParts): Http => {
   const { settings, clock, log, storeOpen } = parts;
   const burst = new BurstGuard(settings.limits.burst_per_s);
-  const guard = new KeyGuard({ reads: parts.reads, clock, burst, storeOpen });
+  const isTrailed = (scope: "generate" | "read") => scope === "generate" || settings.log.level === "debug";
+  const guard = new KeyGuard({ reads: parts.reads, clock, burst, storeOpen, isTrailed });
 
   // What Elysia or the runtime could not bring to a route at all.
   const seeAstray = parts.observe(NO_ROUTE);

@@ -7,6 +7,7 @@ import type { StoreReads } from "../store/store.ts";
 import type { Caller } from "../terms.ts";
 import type { Answer, PathParams } from "./answer.ts";
 import type { BurstGuard } from "./burst.ts";
+import { addTrail } from "./trail.ts";
 
 /** Anchored and without a comma: two headers arrive joined by one, and are nobody's key. The scheme's case is free. */
 const BEARER = /^bearer +([\w.~+/-]{1,256}={0,2})$/i;
@@ -32,6 +33,8 @@ export type GuardParts = {
   clock: Clock;
   burst: BurstGuard;
   storeOpen: () => boolean;
+  /** Whether the requests of endpoints of a scope have lines in the log. */
+  isTrailed: (scope: "generate" | "read") => boolean;
 };
 
 /** As clients spell it. What is longer has spaces in it, and is not worth the memory. */
@@ -65,7 +68,9 @@ export class KeyGuard {
    * @param scope `generate` where the key must be allowed to submit.
    */
   keyed(scope: "generate" | "read", work: KeyedAnswer): Answer {
+    const isTrailed = this.parts.isTrailed(scope);
     const enter = (request: Request, requestId: string, params: PathParams, caller: Caller, nowMs: number) => {
+      if (isTrailed) addTrail(request, { account_id: caller.accountId, key_id: caller.keyId });
       if (caller.paused) refuse("account_disabled", "The account is paused.");
       if (scope === "generate" && caller.scope !== "generate")
         refuse("generation_not_enabled", "This key can read prices and generations but cannot generate.");

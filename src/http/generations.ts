@@ -1,4 +1,5 @@
 // Submitting and polling: POST /v1/generations (§4.1) and GET /v1/generations/{id} (§4.2).
+import type { Settings } from "../config.ts";
 import type { Log } from "../events.ts";
 import { refuse } from "../refusal.ts";
 import type { StoreReads } from "../store/store.ts";
@@ -9,6 +10,7 @@ import type { KeyedAnswer } from "./auth.ts";
 import { readBody } from "./body.ts";
 import { readOrder } from "./envelope.ts";
 import { type LinkTo, resourceJson } from "./resource.ts";
+import { addTrail } from "./trail.ts";
 
 /** §8: 1 to 80 word characters or hyphens. */
 const ID = /^[A-Za-z0-9_-]{1,80}$/;
@@ -55,11 +57,15 @@ const presenceOf = (request: Request): Presence => ({ heard: nextTurn, isGone: (
 
 /** §4.1: 202 for a new generation, 200 for the one that the Idempotency-Key had made. */
 export const submission =
-  (submit: Submit, linkTo: LinkTo, log: Log): KeyedAnswer =>
+  (parts: { submit: Submit; log: Log; settings: Pick<Settings, "log"> }, linkTo: LinkTo): KeyedAnswer =>
   async (request, requestId, caller) => {
     const bytes = await readBody(request);
     const order = readOrder(bytes, request, requestId, caller);
+    const { submit, log, settings } = parts;
+    if (settings.log.prompts)
+      log("input read", { request_id: requestId, model: order.model, input: JSON.stringify(order.input) });
     const { record, replayed } = await submit(order, presenceOf(request));
+    addTrail(request, { generation_id: record.id });
     const json = resourceJson(record, linkTo);
     if (!replayed) return answerAccepted(json, record.id, requestId);
     log("submission replayed", { request_id: requestId, generation_id: record.id });

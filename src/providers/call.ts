@@ -18,6 +18,8 @@ export type CallRules = {
   /** Largest answer, counted while it arrives. */
   maxBytes: number;
   signal: AbortSignal;
+  /** The attempt that it is about: its reference, and the request that made its generation. For the log. */
+  about?: { ref: string; requestId?: string };
 };
 
 /** Makes one call; never throws for what the outside does. */

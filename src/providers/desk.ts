@@ -1,7 +1,7 @@
 // One provider, opened: where it is, who may be given its key, its bulkheads, and the one way to call it.
 
 import { detailOf } from "./answer.ts";
-import { type Called, type CallProvider, callProvider, readJson } from "./call.ts";
+import { type Called, type CallProvider, type CallRules, callProvider, readJson } from "./call.ts";
 import { openPool, type Pool, type Release } from "./pool.ts";
 import type { Adapter, ProviderRequest, ProviderResponse, ProviderTraits } from "./provider.ts";
 
@@ -44,7 +44,7 @@ export interface Desk {
   /** The headers that open a file at this address: none, unless the provider keeps its files on its own hosts behind the key. */
   fileHeaders(address: string): Record<string, string>;
   /** One call with the credential; an address that is barred is never connected to. */
-  ask(request: ProviderRequest, timeoutMs: number, signal: AbortSignal): Promise<Called>;
+  ask(request: ProviderRequest, timeoutMs: number, signal: AbortSignal, about?: CallRules["about"]): Promise<Called>;
   /** Runs a question or a look-up in its allowance; `late` when no slot came free within `patienceMs`, or it was given up. */
   inTurn<T>(
     what: "questions" | "finds",
@@ -119,11 +119,12 @@ export const openDesk = (plan: DeskPlan): Desk => {
     fileHeaders: (address) =>
       adapter.filesNeedKey === true && key !== undefined && barred(address) === undefined ? adapter.auth(key, nowMs()) : {},
 
-    async ask(request, timeoutMs, signal) {
+    async ask(request, timeoutMs, signal, about) {
       const bar = barred(request.url);
       if (bar !== undefined || key === undefined) return { kind: "not_sent", detail: bar ?? "no credential" };
       const headers = adapter.auth(key, nowMs());
-      const called = await call(request, { headers, timeoutMs, maxBytes: adapter.largestAnswer ?? LARGEST_ANSWER, signal });
+      const maxBytes = adapter.largestAnswer ?? LARGEST_ANSWER;
+      const called = await call(request, { headers, timeoutMs, maxBytes, signal, ...(about ? { about } : {}) });
       return called.kind === "answered"
         ? { kind: "answered", response: without(called.response, secretsIn(key, headers)) }
         : called;

@@ -43,7 +43,7 @@ const askForOurs = async (
   signal: AbortSignal,
 ): Promise<FindOutcome> => {
   const { adapter } = desk;
-  const called = await desk.ask(request, timeoutMs, signal);
+  const called = await desk.ask(request, timeoutMs, signal, context);
   if (called.kind !== "answered") return { kind: "unclear", detail: called.detail };
   const outcome = adapter.readFind?.(called.response, context, sentAtMs) ?? { kind: "unclear", detail: "no means to read it" };
   if (outcome.kind !== "found" || claims.take(adapter.id, outcome.job.jobId, context.ref)) return outcome;
@@ -69,7 +69,7 @@ export const lookUp = async (desk: Desk, lookup: Lookup, signal: AbortSignal): P
   let isApart = false;
   for (let pages = 0; pages < MOST_PAGES; pages++) {
     const leftMs = Math.max(1, Math.ceil(endsAt - performance.now()));
-    const called = await desk.ask(adapter.find(context, sentAtMs, page), leftMs, signal);
+    const called = await desk.ask(adapter.find(context, sentAtMs, page), leftMs, signal, context);
     if (called.kind !== "answered") return { kind: "unclear", detail: called.detail };
     isApart ||= isClockApart(called.response, lookup.nowMs());
     const sifted = adapter.readFindPage(called.response, context, sentAtMs, page);

@@ -26,6 +26,8 @@ export type ProviderResponse = {
 /** What an adapter sees of an attempt. Pure data: the same context always makes the same bytes. */
 export type AdapterContext = {
   ref: string;
+  /** The request that made its generation: for the log. */
+  requestId?: string;
   /** The route's endpoint, e.g. `bytedance/seedance-2.0`. */
   endpoint: string;
   options: JsonObject;

@@ -160,6 +160,7 @@ export const openProviders = (options: ProvidersOptions): Providers => {
   };
   const contextOf = (desk: Desk, { attempt, input }: Work): AdapterContext => ({
     ref: attempt.ref,
+    requestId: attempt.requestId,
     endpoint: attempt.route.endpoint,
     options: attempt.route.options,
     baseUrl: desk.baseUrl,
@@ -176,7 +177,7 @@ export const openProviders = (options: ProvidersOptions): Providers => {
     const { ref, request: text, route } = errand.attempt;
     if (nowMs() - sentAtMs >= desk.traits.findWindowMs)
       return { kind: "unclear", detail: "the time is over in which its key is known" };
-    const called = await desk.ask(readComposed(text, ref), submitMsOf(desk), signal);
+    const called = await desk.ask(readComposed(text, ref), submitMsOf(desk), signal, errand.attempt);
     if (called.kind !== "answered") return { kind: "unclear", detail: called.detail };
     const outcome = desk.adapter.readSubmit(called.response, contextOf(desk, errand));
     if (outcome.kind === "ambiguous") return { kind: "unclear", detail: outcome.detail };
@@ -190,14 +191,14 @@ export const openProviders = (options: ProvidersOptions): Providers => {
     fault === undefined ? seen : { ...seen, fault };
   const pollJob = async (desk: Desk, job: Job, c: AdapterContext, signal: AbortSignal): Promise<PollOutcome> => {
     const { adapter } = desk;
-    const status = await desk.ask(adapter.poll(job, c), times.pollMs, signal);
+    const status = await desk.ask(adapter.poll(job, c), times.pollMs, signal, c);
     if (status.kind !== "answered") return { kind: "unclear", detail: status.detail };
     const seen = adapter.readPoll(status.response, job, c);
     if (seen.kind === "unclear") return withFault(seen, setUpFault(adapter, status.response));
     if (seen.kind !== "ask-result") return seen;
     ok(adapter.result && adapter.readResult, `${adapter.id} sends to a result but has none`);
     // In the same call, because a result is kept for minutes only (fal: 6, when it is large).
-    const result = await desk.ask(adapter.result(job, c), times.pollMs, signal);
+    const result = await desk.ask(adapter.result(job, c), times.pollMs, signal, c);
     if (result.kind !== "answered") return { kind: "unclear", detail: result.detail };
     const outcome = adapter.readResult(result.response, job, c);
     // The status named an error and the result's code agrees without saying which: it is the model's, not a gateway's.
@@ -210,7 +211,7 @@ export const openProviders = (options: ProvidersOptions): Providers => {
   const mayCancel = async (desk: Desk, job: Job, c: AdapterContext, signal: AbortSignal): Promise<boolean> => {
     const { adapter } = desk;
     if (adapter.cancelOnlyIn === undefined) return true;
-    const asked = await desk.ask(adapter.poll(job, c), times.cancelMs, signal);
+    const asked = await desk.ask(adapter.poll(job, c), times.cancelMs, signal, c);
     if (asked.kind !== "answered") return false;
     const seen = adapter.readPoll(asked.response, job, c);
     return seen.kind === "pending" && adapter.cancelOnlyIn.includes(seen.seen);
@@ -241,7 +242,7 @@ export const openProviders = (options: ProvidersOptions): Providers => {
       // The settings changed since it was composed: the request stays here, and so does the key.
       const bar = desk.barred(request.url);
       if (bar !== undefined) return { kind: "rejected", failure: { class: "config_fault", detail: bar } };
-      const called = await desk.ask(request, submitMsOf(desk), signal);
+      const called = await desk.ask(request, submitMsOf(desk), signal, errand.attempt);
       if (called.kind === "not_sent") return { kind: "rejected", failure: { class: "not_sent", detail: called.detail } };
       if (called.kind === "broken") return { kind: "ambiguous", detail: called.detail };
       const outcome = desk.adapter.readSubmit(called.response, contextOf(desk, errand));
@@ -288,7 +289,7 @@ export const openProviders = (options: ProvidersOptions): Providers => {
       const request = desk.adapter.cancel(job, contextOf(desk, errand));
       return await desk.inTurn("questions", times.cancelMs, signal, false, async () => {
         if (!(await mayCancel(desk, job, contextOf(desk, errand), signal))) return false;
-        const called = await desk.ask(request, times.cancelMs, signal);
+        const called = await desk.ask(request, times.cancelMs, signal, errand.attempt);
         return called.kind === "answered" && called.response.status >= 200 && called.response.status < 300;
       });
     },

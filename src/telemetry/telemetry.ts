@@ -3,6 +3,7 @@ import type { Log } from "../events.ts";
 import type { About } from "./gauges.ts";
 import { openMeter } from "./meter.ts";
 import type { Standing } from "./standing.ts";
+import { traceOf } from "./trace-ids.ts";
 import { areTracesWanted, openTraces } from "./traces.ts";
 
 /** Told of each answer of one path. @param durMs until the answer was made */
@@ -30,11 +31,15 @@ const madeBy = (response: Response): string | null => {
 /** @param env of the process: the standard variables of OpenTelemetry turn traces on. */
 export const openTelemetry = (log: Log, env: Readonly<Record<string, string | undefined>>, about: About): Telemetry => {
   const meter = openMeter(about);
+  const isTraced = areTracesWanted(env);
   const counting: Log = (event, fields = {}) => {
     meter.count(event, fields);
-    log(event, fields);
+    const { generation_id } = fields;
+    // A person who reads a line finds the spans of its generation.
+    if (isTraced && generation_id !== undefined) log(event, { ...fields, trace_id: traceOf(generation_id).traceId });
+    else log(event, fields);
   };
-  const traces = areTracesWanted(env) ? openTraces(env, about.version, counting) : undefined;
+  const traces = isTraced ? openTraces(env, about.version, counting) : undefined;
   return {
     log: traces
       ? (event, fields = {}) => {
