@@ -1,76 +1,99 @@
-// Builds `dist/genrouter`: one file with the runtime, the code, the catalogue and the workers; then proves that it starts.
+// Builds `dist/genrouter` for this machine, or with `--all` every target of a release; then proves that what can start here starts.
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { compile, revisionOf, settle } from "./compile.mjs";
+import { HERE, suffixOf, TARGETS } from "./runtimes.mjs";
+
+const HELP = `npm run build               dist/genrouter for this machine
+npm run release             every target as dist/genrouter-VERSION-TARGET, with SHA256SUMS, the notices and an SBOM
+  --all                     the same
+  --target NAME             one target: ${Object.keys(TARGETS).join(", ")}; may be given several times
+  --out DIR                 into another directory than dist
+  --rev TEXT                the commit to tell in --version, for sources without a repository
+`;
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const suffix = process.platform === "win32" ? ".exe" : "";
-const target = join(root, "dist", `genrouter${suffix}`);
-/** Built and proved under a name of its own: several may build at once, and others run what is there meanwhile. */
-const aside = join(root, "dist", `genrouter-${process.pid}${suffix}`);
-/** The map that the compiler may put beside it. */
-const mapOf = (path) => `${path}.map`;
+const { values } = parseArgs({
+  options: {
+    all: { type: "boolean", default: false },
+    target: { type: "string", multiple: true, default: [] },
+    out: { type: "string", default: join(root, "dist") },
+    rev: { type: "string", default: revisionOf(root) },
+    help: { type: "boolean", short: "h", default: false },
+  },
+});
+if (values.help) {
+  process.stdout.write(HELP);
+  process.exit(0);
+}
+const out = resolve(values.out);
+const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+/** Built and proved aside: several may build at once, and others run what is there meanwhile. */
+mkdirSync(out, { recursive: true });
+const aside = mkdtempSync(join(out, ".build-"));
 
-/** A worker is not reached by imports, so each is an entry point of its own; their names end in `worker.ts`. */
-const workers = readdirSync(join(root, "src"), { recursive: true, withFileTypes: true })
-  .filter((entry) => entry.isFile() && /(^|\.)worker\.ts$/.test(entry.name))
-  .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
-  .sort();
-
-const dropAside = () => {
-  for (const path of [aside, mapOf(aside)]) rmSync(path, { force: true });
-};
 const stop = (why) => {
-  dropAside();
+  rmSync(aside, { recursive: true, force: true });
   process.stderr.write(`build failed: ${why}\n`);
   process.exit(1);
 };
-
 // Heard only once the compiler, which the same Ctrl-C reaches, has ended: what it left is taken away.
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => stop(`ended by ${signal}`));
 
-const names = workers.map((path) => basename(path));
-if (new Set(names).size < names.length) stop(`two workers have one name: ${names.join(", ")}`);
+/** Started from an empty directory: nothing of the checkout may be needed. @returns what --version says */
+const prove = (binary) => {
+  const empty = mkdtempSync(join(tmpdir(), "genrouter-build-"));
+  const start = (...words) => spawnSync(binary, words, { cwd: empty, encoding: "utf8", env: { PATH: process.env.PATH ?? "" } });
+  const said = start("--version");
+  // Writes through the store's worker, which a build can lose without a word.
+  const wrote = start("accounts", "create", "--name", "build", "--data", "proof", "--json");
+  rmSync(empty, { recursive: true, force: true });
+  if (said.status !== 0 || !said.stdout.includes(`rev ${values.rev},`))
+    throw new Error(`--version said: ${said.stdout}${said.stderr}`);
+  if (wrote.status !== 0 || !wrote.stdout.startsWith('{"id":"acc_'))
+    throw new Error(`the binary cannot write: ${wrote.stdout}${wrote.stderr}`);
+  return said.stdout.trim();
+};
 
-mkdirSync(dirname(target), { recursive: true });
-const built = spawnSync(
-  process.execPath,
-  [
-    join(root, "scripts", "bun.mjs"),
-    "build",
-    "--compile",
-    // Without it NODE_ENV is frozen as "development", and packages' development builds are taken.
-    "--production",
-    "--sourcemap",
-    // Halves the time to the first answer; top-level `import.meta` needs the format with it.
-    "--bytecode",
-    "--format=esm",
-    // A binary must not read a stray .env or bunfig.toml of the directory it is started in.
-    "--no-compile-autoload-dotenv",
-    "--no-compile-autoload-bunfig",
-    // All code ends up in one file beside the entry points, so `new URL("./worker.ts", import.meta.url)` looks there for a worker.
-    "--entry-naming=[name].[ext]",
-    `--outfile=${aside}`,
-    join(root, "src", "main.ts"),
-    ...workers,
-  ],
-  { cwd: root, stdio: ["ignore", process.stderr, process.stderr] },
-);
-if (built.status !== 0) stop(`the compiler ended with ${built.status ?? built.signal}`);
+/** The packages inside, for programs (CycloneDX). */
+const listParts = (path) => {
+  const words = [join(root, "scripts", "bun.mjs"), join(root, "scripts", "notices.ts"), "--parts", path];
+  const told = spawnSync(process.execPath, words, { cwd: root, encoding: "utf8" });
+  if (told.status !== 0) throw new Error(`scripts/notices.ts: ${told.stderr || told.error?.message}`);
+};
 
-// Started from an empty directory: nothing of the checkout may be needed.
-const empty = mkdtempSync(join(tmpdir(), "genrouter-build-"));
-const start = (...words) => spawnSync(aside, words, { cwd: empty, encoding: "utf8", env: { PATH: process.env.PATH ?? "" } });
-const said = start("--version");
-// Writes through the store's worker, which a build can lose without a word.
-const wrote = start("accounts", "create", "--name", "build", "--data", "proof", "--json");
-rmSync(empty, { recursive: true, force: true });
-if (said.status !== 0 || !said.stdout.startsWith("genrouter ")) stop(`the binary: --version said: ${said.stdout}${said.stderr}`);
-if (wrote.status !== 0 || !wrote.stdout.startsWith('{"id":"acc_'))
-  stop(`the binary cannot write: ${wrote.stdout}${wrote.stderr}`);
-renameSync(aside, target);
-if (existsSync(mapOf(aside))) renameSync(mapOf(aside), mapOf(target));
-dropAside();
-process.stdout.write(`${target}  ${Math.round(statSync(target).size / 1e6)} MB  ${said.stdout}`);
+const wanted = values.all ? Object.keys(TARGETS) : values.target;
+const stranger = wanted.find((target) => !(target in TARGETS));
+if (stranger) stop(`there is no target ${stranger}; there are ${Object.keys(TARGETS).join(", ")}`);
+if (!(HERE in TARGETS) && wanted.length === 0) stop(`there is no runtime for ${HERE}`);
+try {
+  const files = [];
+  for (const target of wanted.length > 0 ? wanted : [HERE]) {
+    const built = compile({ root, target, place: join(aside, target), revision: values.rev });
+    const said = target === HERE ? prove(built.binary) : `for ${target}, not started here`;
+    const name = wanted.length > 0 ? `genrouter-${version}-${target}` : "genrouter";
+    const path = join(out, `${name}${suffixOf(target)}`);
+    settle(built, path);
+    files.push(path);
+    process.stdout.write(`${path}  ${Math.round(statSync(path).size / 1e6)} MB  ${said}\n`);
+  }
+  if (wanted.length > 0) {
+    const notices = join(out, `genrouter-${version}-NOTICES.txt`);
+    copyFileSync(join(root, "THIRD_PARTY_NOTICES.txt"), notices);
+    const parts = join(out, `genrouter-${version}-sbom.json`);
+    listParts(parts);
+    const sums = [...files, notices, parts].map(
+      (path) => `${createHash("sha256").update(readFileSync(path)).digest("hex")}  ${basename(path)}\n`,
+    );
+    writeFileSync(join(out, "SHA256SUMS"), sums.join(""));
+    process.stdout.write(sums.join(""));
+  }
+} catch (fault) {
+  stop(fault instanceof Error ? fault.message : String(fault));
+}
+rmSync(aside, { recursive: true, force: true });

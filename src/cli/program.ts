@@ -2,6 +2,7 @@
 import { Command, CommanderError } from "commander";
 import { addAccounts } from "./commands/accounts.ts";
 import { addBackup } from "./commands/backup.ts";
+import { addCompletion } from "./commands/completion.ts";
 import { addConfig } from "./commands/config.ts";
 import { addCredits } from "./commands/credits.ts";
 import { addDoctor } from "./commands/doctor.ts";
@@ -9,6 +10,7 @@ import { addExplain } from "./commands/explain.ts";
 import { addGenerate } from "./commands/generate.ts";
 import { addHealthcheck } from "./commands/healthcheck.ts";
 import { addKeys } from "./commands/keys.ts";
+import { addLicenses } from "./commands/licenses.ts";
 import { addModels } from "./commands/models.ts";
 import { addOrphans } from "./commands/orphans.ts";
 import { addProviders } from "./commands/providers.ts";
@@ -46,6 +48,8 @@ const ADDITIONS = [
   addReconcile,
   addSimulator,
   addTorture,
+  addCompletion,
+  addLicenses,
 ];
 
 /** Every command of the binary, ready to parse. `isJson`: mistakes are left to the caller to tell. */

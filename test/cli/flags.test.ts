@@ -136,7 +136,7 @@ describe("help", () => {
   test("--help lists the exit codes; --version says what it runs on", async () => {
     expect((await runHere(["--help"])).out).toContain("75 try again");
     expect((await runHere(["--version"])).out).toMatch(
-      /^genrouter \d+\.\d+\.\d+ \(interface 2026-10-19, bun \d+\.\d+\.\d+, \w+-\w+\)\n$/,
+      /^genrouter \d+\.\d+\.\d+ \(interface 2026-10-19, rev unknown, bun \d+\.\d+\.\d+, \w+-\w+\)\n$/,
     );
   });
 

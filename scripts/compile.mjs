@@ -1,0 +1,74 @@
+// Compiles one target: the runtime, the code, the catalogue and the workers in one file, the same bytes wherever and whenever it is built.
+import { spawnSync } from "node:child_process";
+import { mkdirSync, readdirSync, renameSync } from "node:fs";
+import { basename, join } from "node:path";
+import { runtimeOf, suffixOf, TARGETS } from "./runtimes.mjs";
+
+/** A worker is not reached by imports, so each is an entry point of its own; their names end in `worker.ts`. */
+const workersOf = (root) =>
+  readdirSync(join(root, "src"), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /(^|\.)worker\.ts$/.test(entry.name))
+    .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
+    .sort();
+
+/** The commit that is built, marked when files differ from it; "unknown" where there is none. */
+export const revisionOf = (root) => {
+  const git = (...words) => spawnSync("git", words, { cwd: root, encoding: "utf8" });
+  const commit = git("rev-parse", "--short=7", "HEAD");
+  if (commit.status !== 0) return "unknown";
+  const isClean = git("diff", "--quiet", "HEAD").status === 0;
+  return `${commit.stdout.trim().slice(0, 7)}${isClean ? "" : "-dirty"}`;
+};
+
+/**
+ * Compiles into the empty directory `place`.
+ * @returns the path of the binary, and those of the maps that the compiler put beside it.
+ * @throws Error when the compiler fails.
+ */
+export const compile = ({ root, target, place, revision }) => {
+  const workers = workersOf(root);
+  const names = workers.map((path) => basename(path));
+  if (new Set(names).size < names.length) throw new Error(`two workers have one name: ${names.join(", ")}`);
+  mkdirSync(place, { recursive: true });
+  // The name of this file is inside it, many times: it is the same for every build, and the file is named when it is done.
+  const binary = join(place, "genrouter");
+  const built = spawnSync(
+    process.execPath,
+    [
+      join(root, "scripts", "bun.mjs"),
+      "build",
+      "--compile",
+      `--target=${TARGETS[target].compiler}`,
+      `--compile-executable-path=${runtimeOf(root, target)}`,
+      // Minified. Without it NODE_ENV is frozen as "development", and packages' development builds are taken.
+      "--production",
+      "--sourcemap",
+      // Halves the time to the first answer; top-level `import.meta` needs the format with it.
+      "--bytecode",
+      "--format=esm",
+      // A binary must not read a stray .env or bunfig.toml of the directory it is started in.
+      "--no-compile-autoload-dotenv",
+      "--no-compile-autoload-bunfig",
+      // All code ends up in one file beside the entry points, so `new URL("./worker.ts", import.meta.url)` looks there for a worker.
+      "--entry-naming=[name].[ext]",
+      `--define=BUILD_REVISION=${JSON.stringify(revision)}`,
+      `--define=BUILD_TARGET=${JSON.stringify(target)}`,
+      `--outfile=${binary}${suffixOf(target)}`,
+      join(root, "src", "main.ts"),
+      ...workers,
+    ],
+    { cwd: root, stdio: ["ignore", process.stderr, process.stderr] },
+  );
+  if (built.status !== 0) throw new Error(`the compiler ended with ${built.status ?? built.signal}`);
+  const maps = readdirSync(place).filter((name) => name.endsWith(".map"));
+  return { binary: `${binary}${suffixOf(target)}`, maps: maps.map((name) => join(place, name)) };
+};
+
+/** Moves a built file and its maps to where they are looked for: `NAME`, `NAME.map`, and `NAME.worker.map` of each worker. */
+export const settle = ({ binary, maps }, name) => {
+  renameSync(binary, name);
+  for (const map of maps) {
+    const of = basename(map).replace(/(\.js|\.exe)?\.map$/, "");
+    renameSync(map, of === "genrouter" ? `${name}.map` : `${name}.${of}.map`);
+  }
+};

@@ -1,0 +1,164 @@
+// Writes THIRD_PARTY_NOTICES.txt and the list of parts: the licence of everything inside the binary, from the lock file and the packages.
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
+
+const root = join(import.meta.dir, "..");
+export const NOTICES = join(root, "THIRD_PARTY_NOTICES.txt");
+
+type Entry = {
+  version: string;
+  integrity: string;
+  license?: string;
+  dev?: true;
+  devOptional?: true;
+  optional?: true;
+  link?: true;
+};
+type Package = { name: string; path: string; version: string; license: string | undefined; integrity: string };
+
+/** Licences whose terms a notice fulfils. Whatever has another is not put into the binary. */
+const ALLOWED = ["MIT", "ISC", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "0BSD", "MPL-2.0", "Unlicense", "BlueOak-1.0.0"];
+
+/** Names of files that hold a package's terms. */
+const isTerms = (name: string): boolean => /^(licen[cs]e|notice|copying|copyright)([-.].*)?$/i.test(name);
+
+/** `MIT`, or an expression of alternatives of which one is allowed; parts that all hold must all be allowed. */
+const isAllowed = (expression: string | undefined): boolean =>
+  (expression ?? "none")
+    .replace(/[()]/g, "")
+    .split(/ OR /i)
+    .some((choice) => choice.split(/ AND /i).every((one) => ALLOWED.includes(one.trim())));
+
+const locked = (): Record<string, Entry> => JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")).packages;
+
+/** Everything that is installed for production, the runtime excepted: what only some platforms or only peers' development need is not in it. */
+export const productionPackages = (): Package[] =>
+  Object.entries(locked())
+    .filter(([path, { dev, devOptional, optional, link }]) => path !== "" && !dev && !devOptional && !optional && !link)
+    .map(([path, { version, license, integrity }]) => ({
+      name: path.split("node_modules/").at(-1) ?? "",
+      path,
+      version,
+      license,
+      integrity,
+    }))
+    .filter(({ name }) => name !== "bun")
+    .sort((a, b) => (`${a.name} ${a.path}` < `${b.name} ${b.path}` ? -1 : 1));
+
+const MIT = `Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated documentation files
+(the "Software"), to deal in the Software without restriction, including without limitation the rights to use, copy, modify,
+merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit persons to whom the Software is
+furnished to do so, subject to the following conditions:
+
+The above copyright notice and this permission notice shall be included in all copies or substantial portions of the Software.
+
+THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF
+MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE
+FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN
+CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.`;
+
+/** The terms of a package in its own words; where it has none, those that its licence stands for. @throws Error when there are neither */
+const termsOf = ({ name, path, license }: Package): string => {
+  const place = join(root, path);
+  const files = readdirSync(place).filter(isTerms).sort();
+  if (files.length > 0) return files.map((file) => readFileSync(join(place, file), "utf8").trim()).join("\n\n");
+  if (license !== "MIT") throw new Error(`${name} has the licence ${license} and no file with its terms`);
+  const { author } = JSON.parse(readFileSync(join(place, "package.json"), "utf8"));
+  return `Copyright (c) ${typeof author === "string" ? author : (author?.name ?? `the authors of ${name}`)}\n\n${MIT}`;
+};
+
+/** What was copied into this repository brings its terms along: a file LICENSE, or NAME.LICENSE, beside it. */
+const vendored = (): string[] =>
+  ["src", "catalogue", "actors", "proof"]
+    .flatMap((room) =>
+      readdirSync(join(root, room), { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile() && /(^|\.)LICEN[CS]E(\.\w+)?$/.test(entry.name))
+        .map((entry) => join(entry.parentPath, entry.name)),
+    )
+    .sort();
+
+const headOf = (
+  own: string,
+): string => `genrouter is one file that holds other people's work. This is what is inside, and on which terms.
+
+${own.trim()}`;
+
+/** As the runtime's own LICENSE.md tells it; its packages on the registry hold no such file. */
+const runtimeOf = (version: string): string => `bun ${version} (MIT)
+https://bun.com, https://github.com/oven-sh/bun (LICENSE.md there lists what is below, with where each is found)
+
+Copyright (c) Oven and the contributors of Bun
+
+${MIT}
+
+Bun links statically:
+  JavaScriptCore and parts of WebKit: LGPL-2.0; their source, with Bun's changes, is at https://github.com/oven-sh/webkit. To run genrouter
+  on a JavaScriptCore of your own, build Bun with it and run: bun src/main.ts, or build the binary with scripts/build.mjs.
+  tinycc: LGPL-2.1
+  boringssl, libarchive, libicu: several permissive licences
+  brotli, ls-hpack, ls-qpack, lsquic, mimalloc, c-ares, libuv (on Windows), libdeflate, uucode: MIT (lsquic with parts of Chromium: BSD-3-Clause)
+  picohttpparser: MIT or Perl; zstd: BSD or GPL-2.0
+  lol-html, libwebp: BSD-3-Clause; libbase64, libspng: BSD-2-Clause; libjpeg-turbo: BSD-3-Clause, IJG and zlib; zlib-ng: zlib
+  simdutf, uSockets, uWebSockets, highway, parts of TigerBeetle: Apache-2.0; parts of libc++abi: Apache-2.0 with LLVM exception
+  SQLite: public domain
+Bun embeds, for programs that import them, these packages, all MIT: acorn, acorn-walk, assert, browserify-zlib, buffer,
+constants-browserify, crypto-browserify, domain-browser, events, https-browserify, os-browserify, path-browserify, process, punycode,
+querystring-es3, stream-browserify, stream-http, string_decoder, timers-browserify, tty-browserify, url, util, vm-browserify.`;
+
+/**
+ * The text of the notices.
+ * @throws Error naming every package whose licence is not allowed.
+ */
+export const printNotices = (packages = productionPackages()): string => {
+  const refused = packages.filter(({ license }) => !isAllowed(license));
+  if (refused.length > 0)
+    throw new Error(
+      `not allowed in the binary: ${refused.map(({ name, license }) => `${name} (${license ?? "no licence"})`).join(", ")}; allowed are ${ALLOWED.join(", ")}`,
+    );
+  const parts = [
+    headOf(readFileSync(join(root, "LICENSE"), "utf8")),
+    runtimeOf(locked()["node_modules/bun"]?.version ?? ""),
+    ...packages.map(
+      (one) => `${one.name} ${one.version} (${one.license})\nhttps://www.npmjs.com/package/${one.name}\n\n${termsOf(one)}`,
+    ),
+    ...vendored().map((path) => `${relative(root, path)}\n\n${readFileSync(path, "utf8").trim()}`),
+  ];
+  return `${parts
+    .join(`\n\n${"-".repeat(80)}\n\n`)
+    .replaceAll("\r\n", "\n")
+    .replace(/[ \t]+$/gm, "")}\n`;
+};
+
+/** The same packages for programs: a CycloneDX list, without the moment and the number that would make every build another. */
+export const listParts = (): object => {
+  const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const component = ({ name, version, license, integrity }: Package) => ({
+    type: "library",
+    name,
+    version,
+    purl: `pkg:npm/${name.replace("@", "%40")}@${version}`,
+    "bom-ref": `${name}@${version}`,
+    licenses: [{ expression: license }],
+    hashes: [{ alg: "SHA-512", content: Buffer.from(integrity.replace(/^sha512-/, ""), "base64").toString("hex") }],
+  });
+  const runtime = locked()["node_modules/bun"];
+  const packages = [
+    ...(runtime ? [{ ...runtime, name: "bun", path: "", license: runtime.license ?? "MIT" }] : []),
+    ...productionPackages(),
+  ];
+  return {
+    $schema: "http://cyclonedx.org/schema/bom-1.5.schema.json",
+    bomFormat: "CycloneDX",
+    specVersion: "1.5",
+    version: 1,
+    metadata: { component: { type: "application", name: "genrouter", version, licenses: [{ license: { id: "MIT" } }] } },
+    components: packages.map(component),
+  };
+};
+
+// `--parts FILE` writes the list instead of the notices.
+if (import.meta.main) {
+  const [, , flag, path = ""] = process.argv;
+  if (flag === "--parts") writeFileSync(path, `${JSON.stringify(listParts(), null, 2)}\n`);
+  else writeFileSync(NOTICES, printNotices());
+}

@@ -1,0 +1,122 @@
+// The manual page: what `--help` says of every command, the settings, the files and the exit codes, as roff for man(1).
+import { SettingsSchema } from "../config.ts";
+import { INTERFACE_VERSION } from "../terms.ts";
+import { EXIT_TABLE } from "./exits.ts";
+import { allOf, type Flag, type Node } from "./tree.ts";
+import { VERSION } from "./version.ts";
+
+/** Text as roff takes it literally: no escapes, no accent of a quote, and no line that is a request. */
+const plain = (text: string): string =>
+  text
+    .replaceAll("\\", "\\e")
+    .replaceAll("-", "\\-")
+    .replaceAll("`", "\\(ga")
+    .replaceAll("'", "\\(aq")
+    .replaceAll("~", "\\(ti")
+    .replaceAll("^", "\\(ha")
+    .replace(/[^\n\x20-\x7e]/gu, (sign) => `\\[u${(sign.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}]`)
+    .replace(/^\./gm, "\\&.");
+
+const LINE = 78;
+/** Prose as lines that are short enough to read in the source; roff fills them anew. */
+const prose = (text: string): string => {
+  const lines: string[] = [""];
+  for (const word of plain(text.replace(/\s+/g, " ").trim()).split(" ")) {
+    const line = lines.at(-1) ?? "";
+    if (line.length + word.length < LINE) lines[lines.length - 1] = line === "" ? word : `${line} ${word}`;
+    // A word that begins a line with a dot would be a request.
+    else lines.push(word.startsWith(".") ? `\\&${word}` : word);
+  }
+  return lines.join("\n");
+};
+
+const bold = (text: string): string => `\\fB${plain(text)}\\fR`;
+const entry = (head: string, about: string): string => `.TP\n${head}\n${prose(about)}`;
+const literal = (text: string): string => `.EX\n${plain(text.replace(/^\n+|\s+$/g, ""))}\n.EE`;
+
+const flagEntry = ({ usage, about, value }: Flag): string =>
+  entry(
+    bold(usage),
+    `${about}${value && value.choices.length > 0 ? ` (one of ${value.choices.join(", ")})` : ""}.`.replace(/\.+$/, "."),
+  );
+
+const OWN = new Set(["--quiet", "--no-color", "--debug", "--help", "--version"]);
+const isOwn = ({ names }: Flag): boolean => !names.some((name) => OWN.has(name));
+
+const section = (node: Node): string => {
+  const name = ["genrouter", ...node.words].join(" ");
+  // What follows the flags is examples, which keep their lines, and texts, which come first.
+  const [told = "", examples = ""] = node.after.split(/^Examples:$/m);
+  return [
+    `.SS ${plain(name)}`,
+    ".nh",
+    `${bold(name)} ${plain(node.usage)}`,
+    ".hy",
+    ".PP",
+    prose(`${node.about}.`),
+    ...(told.trim() === "" ? [] : [".PP", literal(told)]),
+    ...node.flags.filter(isOwn).map(flagEntry),
+    ...(examples.trim() === "" ? [] : [".PP", "Examples:", ".PP", literal(examples)]),
+  ].join("\n");
+};
+
+const settingEntries = (): string[] =>
+  Object.entries(
+    SettingsSchema.properties as Record<string, { properties?: Record<string, { default?: unknown; description?: string }> }>,
+  ).flatMap(([name, { properties }]) =>
+    Object.entries(properties ?? {}).map(([key, { default: standard, description = "" }]) =>
+      entry(
+        bold(`GENROUTER_${name.toUpperCase()}__${key.toUpperCase()}`),
+        `${description}. Default: ${JSON.stringify(standard) ?? "none"}`,
+      ),
+    ),
+  );
+
+const FILES: [string, string][] = [
+  ["/etc/genrouter/genrouter.toml", "settings, in tables named as the sections of the variables above: [server] port = 8080"],
+  [
+    "DIR/genrouter.db, genrouter.db-wal",
+    "the whole state of a data directory; commits live in the -wal file: it is never deleted by hand",
+  ],
+  ["DIR/genrouter.db.before-N", "the copy made and checked before a release brought the database to schema N"],
+  [
+    "DIR/provider-keys.master",
+    "opens the providers' keys that are kept in the database; lost with it are the keys, nothing else",
+  ],
+  ["DIR/control.sock", "where commands reach a running service"],
+  ["DIR/files, DIR/spool", "result files, and media on their way"],
+];
+
+/** The page, ready for `man -l -`. */
+export const manualPage = (root: Node): string => {
+  const [, ...commands] = allOf(root);
+  const parts = [
+    `.TH GENROUTER 1 ${INTERFACE_VERSION} "genrouter ${VERSION}" "genrouter manual"`,
+    ".SH NAME",
+    plain("genrouter - prepaid-credit router for image, video and audio generation"),
+    ".SH SYNOPSIS",
+    `.B genrouter\n.I command\n[\\,\\fIflags\\fR\\/]`,
+    ".SH DESCRIPTION",
+    prose(root.about),
+    ".SH OPTIONS",
+    plain("Every command takes these."),
+    ...root.flags.map(flagEntry),
+    ".SH COMMANDS",
+    ...commands.map(section),
+    ".SH EXIT STATUS",
+    literal(EXIT_TABLE.replace(/^Exit codes:\n/, "")),
+    ".SH ENVIRONMENT",
+    plain("Flags win over the environment, the environment over the defaults."),
+    ...settingEntries(),
+    entry(
+      bold("GENROUTER_PROVIDERS__<ID>__KEY"),
+      "the credential of a provider; FAL_KEY and other names that are in common use are read too",
+    ),
+    entry(bold("GENROUTER_URL, GENROUTER_API_KEY"), "where commands that are clients find the service, and as whom they ask"),
+    ".SH FILES",
+    ...FILES.map(([path, about]) => entry(bold(path), about)),
+    ".SH EXAMPLES",
+    literal((root.after.split(/^Examples:$/m)[1] ?? "").split("Exit codes:")[0] ?? ""),
+  ];
+  return `${parts.join("\n")}\n`;
+};

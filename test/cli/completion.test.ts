@@ -1,0 +1,156 @@
+// Completion and the manual page, tried on the real shells and readers of pages: what they offer is what the program takes.
+import { afterAll, describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { NOTICES, printNotices, productionPackages } from "../../scripts/notices.ts";
+import { buildProgram } from "../../src/cli/program.ts";
+import { openTerminal } from "../../src/cli/terminal.ts";
+import { allOf, treeOf } from "../../src/cli/tree.ts";
+import { runHere } from "./captured.ts";
+import { dropDirs, freshDir } from "./fresh-dir.ts";
+
+afterAll(dropDirs);
+
+/** Whether a program is there; where it is not, the test that wants it is skipped and says so. */
+const lacks = (program: string): boolean => {
+  if (Bun.which(program) !== null) return false;
+  console.log(`(skip) ${program} is not installed here`);
+  return true;
+};
+const run = (words: string[], env: Record<string, string> = {}): string => {
+  const { stdout, stderr } = Bun.spawnSync(words, { env: { PATH: process.env.PATH ?? "", HOME: freshDir(), ...env } });
+  return stdout.toString() + stderr.toString();
+};
+const scriptFor = async (shell: string): Promise<string> => {
+  const path = join(freshDir(), `completion.${shell}`);
+  writeFileSync(path, (await runHere(["completion", shell])).out);
+  return path;
+};
+
+/** What is typed up to the cursor, and what is offered there. */
+const TYPED: [string, string[]][] = [
+  ["acc", ["accounts"]],
+  ["accounts create --cr", ["--credit-usd"]],
+  ["keys create --scope ", ["generate", "read"]],
+  ["--quiet credits t", ["take"]],
+  ["completion ", ["bash", "zsh", "fish"]],
+  ["accounts create --name credits --js", ["--json"]],
+  ["accounts create --name ", []],
+];
+
+test.skipIf(lacks("bash"))("bash completes commands, flags and choices", async () => {
+  const script = await scriptFor("bash");
+  const asked = TYPED.map(([typed]) => `t ${typed.endsWith(" ") ? `${typed}""` : typed}`).join("\n");
+  const said = run([
+    "bash",
+    "-c",
+    `source ${script}; t() { COMP_WORDS=(genrouter "$@"); COMP_CWORD=$#; COMPREPLY=(); _genrouter; echo "\${COMPREPLY[*]}"; }\n${asked}\ncomplete -p genrouter`,
+  ]);
+  expect(said.split("\n").slice(0, -1)).toEqual([
+    ...TYPED.map(([, offered]) => offered.join(" ")),
+    "complete -F _genrouter genrouter",
+  ]);
+});
+
+test.skipIf(lacks("fish"))("fish completes commands, flags and choices", async () => {
+  const script = await scriptFor("fish");
+  for (const [typed, offered] of TYPED) {
+    const said = run(["fish", "--no-config", "-c", `source ${script}; complete -C "genrouter ${typed}"`]);
+    const names = said
+      .trimEnd()
+      .split("\n")
+      .map((line) => line.split("\t")[0] ?? "");
+    expect([typed, names.sort()]).toEqual([typed, offered.length === 0 ? [""] : [...offered].sort()]);
+  }
+});
+
+test.skipIf(lacks("zsh"))("zsh completes at a terminal", async () => {
+  const script = await scriptFor("zsh");
+  // The one word that fits is put into the line.
+  const one = TYPED.filter(([typed, offered]) => offered.length === 1 && !typed.endsWith(" "));
+  const said = run([
+    "zsh",
+    "-f",
+    "-c",
+    `zmodload zsh/zpty && zpty z zsh -f -i
+zpty -w z "autoload -U compinit; compinit -u -D; source ${script}; echo rea''dy"
+zpty -r -m z out '*ready*'
+t() { zpty -w -n z "$1"$'\\t'; zpty -r -m z out "*$2*" && print -r -- "offered $2"; zpty -w -n z $'\\x15'; }
+${one.map(([typed, [offered = ""]]) => `t 'genrouter ${typed}' '${offered}'`).join("\n")}
+zpty -d z`,
+  ]);
+  expect(said.split("\n").slice(0, -1)).toEqual(one.map(([, [offered]]) => `offered ${offered}`));
+});
+
+describe("the manual page", () => {
+  const page = async () => (await runHere(["man"])).out;
+  const saved = async () => {
+    const path = join(freshDir(), "genrouter.1");
+    writeFileSync(path, await page());
+    return path;
+  };
+
+  test("names every command with its examples, every setting and every exit code", async () => {
+    const text = (await page()).replaceAll("\\-", "-");
+    const root = treeOf(buildProgram({ terminal: openTerminal({}, () => undefined), env: {}, exit: 0 }));
+    const [, ...commands] = allOf(root);
+    expect(commands.length).toBeGreaterThan(25);
+    for (const { words } of commands) {
+      expect(text).toContain(`.SS genrouter ${words.join(" ")}\n`);
+      expect(text).toContain(`\n  $ genrouter ${words.join(" ")}`);
+    }
+    for (const name of ["GENROUTER_SERVER__PORT", "GENROUTER_OPERATOR__TOKEN", "130 Ctrl-C", "genrouter.db-wal"])
+      expect(text).toContain(name);
+  });
+
+  test.skipIf(lacks("groff"))("groff finds nothing to warn of", async () => {
+    const { stderr } = Bun.spawnSync(["groff", "-man", "-ww", "-Tutf8", await saved()]);
+    expect(stderr.toString()).toBe("");
+  });
+
+  test.skipIf(lacks("mandoc"))("mandoc finds nothing to warn of", async () => {
+    expect(run(["mandoc", "-Tlint", "-Wwarning", await saved()])).toBe("");
+  });
+});
+
+describe("licences", () => {
+  test("the notices are those of the packages that are locked (UPDATE=1 writes them anew)", async () => {
+    const text = printNotices();
+    if (process.env.UPDATE === "1") writeFileSync(NOTICES, text);
+    expect(await Bun.file(NOTICES).text()).toBe(text);
+  });
+
+  test("everything that is bundled is among them", async () => {
+    const built = await Bun.build({
+      entrypoints: ["main.ts", "store/sqlite/worker.ts", "store/sqlite/verify/verify.worker.ts"].map((path) =>
+        join(import.meta.dir, "../../src", path),
+      ),
+      target: "bun",
+      metafile: true,
+    });
+    const inside = Object.keys(built.metafile?.inputs ?? {}).map(
+      (path) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1],
+    );
+    const bundled = [...new Set(inside.filter((name) => name !== undefined))];
+    expect(bundled).toContain("xstate");
+    const named = productionPackages().map(({ name }) => name);
+    expect(bundled.filter((name) => !named.includes(name))).toEqual([]);
+  });
+
+  test("a package whose licence is not allowed is refused by name", () => {
+    const one = { path: "node_modules/xstate", version: "1.0.0", integrity: "", name: "strange" };
+    for (const license of ["GPL-3.0", "(MIT AND GPL-3.0)", undefined])
+      expect(() => printNotices([{ ...one, license }])).toThrow(
+        `not allowed in the binary: strange (${license ?? "no licence"})`,
+      );
+    expect(printNotices([{ ...one, license: "(GPL-3.0 OR MIT)" }])).toContain("strange 1.0.0");
+  });
+
+  test("genrouter licenses prints them", async () => {
+    const { exit, out } = await runHere(["licenses"]);
+    expect(exit).toBe(0);
+    expect(out).toContain("\nmediabunny 1.");
+    expect(out).toContain("Mozilla Public License");
+    expect(out).toContain("JavaScriptCore");
+  });
+});
