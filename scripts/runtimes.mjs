@@ -1,7 +1,7 @@
 // The targets of a release, and the runtime of each: the one of the lock file, from the npm registry, checked before it is used.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 
 /** Our name of each target: the compiler's name of it, and the package of its runtime. */
@@ -14,6 +14,9 @@ export const TARGETS = {
   "darwin-x64": { compiler: "bun-darwin-x64", runtime: "@oven/bun-darwin-x64" },
   "windows-x64": { compiler: "bun-windows-x64", runtime: "@oven/bun-windows-x64" },
 };
+
+/** No runtime is smaller. */
+const LEAST_BYTES = 10_000_000;
 
 const isMusl = process.platform === "linux" && !process.report?.getReport().header.glibcVersionRuntime;
 /** The target that this machine can start. */
@@ -32,6 +35,9 @@ export const runtimeOf = (root, target) => {
   const { runtime } = TARGETS[target];
   const installed = binaryOf(join(root, "node_modules", runtime), target);
   if (existsSync(installed)) return installed;
+  // The package's own installation may have moved it here; without that this is a few lines that say what to do.
+  const moved = join(root, "node_modules", "bun", "bin", "bun.exe");
+  if (target === HERE && (statSync(moved, { throwIfNoEntry: false })?.size ?? 0) > LEAST_BYTES) return moved;
   const locked = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")).packages[`node_modules/${runtime}`];
   if (!locked?.integrity)
     throw new Error(`package-lock.json has no ${runtime}: it is an optional package of bun; npm install bun`);

@@ -7,6 +7,7 @@ import type { OfficeDeed } from "../deeds.ts";
 import { DirectoryInUse } from "../store/sqlite/faults.ts";
 import type { Store } from "../store/store.ts";
 import { askAbout, officeOverSocket } from "./control-client.ts";
+import { handOver } from "./hand-over.ts";
 import { type Office, openOffice } from "./office.ts";
 
 /** A service that is starting owns the directory before its socket is there; this is how long a command waits for it. */
@@ -81,6 +82,7 @@ export const withOffice = async <T>(
         return await work(office);
       } finally {
         await store.close();
+        handOver(dir);
       }
     } catch (fault) {
       if (!(fault instanceof DirectoryInUse) || performance.now() > endMs) throw fault;

@@ -106,12 +106,15 @@ export const manualPage = (root: Node): string => {
     ".SH EXIT STATUS",
     literal(EXIT_TABLE.replace(/^Exit codes:\n/, "")),
     ".SH ENVIRONMENT",
-    plain("Flags win over the environment, the environment over the defaults."),
+    prose(
+      "Flags win over the environment, the environment, files that it names (NAME_FILE) and credentials of the service manager over the settings file, that over the defaults.",
+    ),
     ...settingEntries(),
     entry(
       bold("GENROUTER_PROVIDERS__<ID>__KEY"),
       "the credential of a provider; FAL_KEY and other names that are in common use are read too",
     ),
+    entry(bold("GENROUTER_CONFIG"), "the settings file, where --config does not name it"),
     entry(bold("GENROUTER_URL, GENROUTER_API_KEY"), "where commands that are clients find the service, and as whom they ask"),
     ".SH FILES",
     ...FILES.map(([path, about]) => entry(bold(path), about)),

@@ -9,6 +9,7 @@ import { addDoctor } from "./commands/doctor.ts";
 import { addExplain } from "./commands/explain.ts";
 import { addGenerate } from "./commands/generate.ts";
 import { addHealthcheck } from "./commands/healthcheck.ts";
+import { addInstall } from "./commands/install.ts";
 import { addKeys } from "./commands/keys.ts";
 import { addLicenses } from "./commands/licenses.ts";
 import { addModels } from "./commands/models.ts";
@@ -48,6 +49,7 @@ const ADDITIONS = [
   addReconcile,
   addSimulator,
   addTorture,
+  addInstall,
   addCompletion,
   addLicenses,
 ];

@@ -1,0 +1,105 @@
+// `genrouter install systemd`: writes what a service of this machine needs, and nothing over what is there; it starts nothing.
+import { closeSync, fchmodSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import type { Command } from "commander";
+import { CommandFault, EXITS } from "../exits.ts";
+import { type Session, withExamples } from "../session.ts";
+import type { Part } from "../systemd.ts";
+
+type Flags = { root: string; dryRun?: true };
+type Outcome = "written" | "is there already" | "kept: it differs from what this release would write";
+
+const codeOf = (fault: unknown): string => (fault instanceof Error && "code" in fault ? String(fault.code) : "");
+
+const textAt = (path: string): string | undefined => {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (fault) {
+    if (codeOf(fault) === "ENOENT") return undefined;
+    throw fault;
+  }
+};
+
+/** Whole or not at all, and never over another file: a name is given only where there is none. */
+const writeNew = (path: string, text: string, mode: number): void => {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
+  const aside = `${path}.${process.pid}`;
+  rmSync(aside, { force: true });
+  const file = openSync(aside, "wx", mode);
+  try {
+    fchmodSync(file, mode);
+    writeSync(file, text);
+    fsyncSync(file);
+    linkSync(aside, path);
+  } finally {
+    closeSync(file);
+    rmSync(aside, { force: true });
+  }
+};
+
+const put = ({ text, mode, isSecret }: Part, path: string, isDry: boolean): Outcome => {
+  const there = textAt(path);
+  if (there !== undefined)
+    return isSecret || there === text ? "is there already" : "kept: it differs from what this release would write";
+  if (!isDry) writeNew(path, text, mode);
+  return "written";
+};
+
+/** The program that a unit can start: this binary. @throws CommandFault when it runs from its sources */
+const ownPath = (): string => {
+  if (!/^(\/\$bunfs|[a-z]:[\\/]~bun)/i.test(import.meta.dir))
+    throw new CommandFault(EXITS.usage, "a service runs the built binary, and this runs from its sources", {
+      fix: "npm run build, copy dist/genrouter to /usr/local/bin, and run: genrouter install systemd",
+      code: "not_built",
+    });
+  return process.execPath;
+};
+
+export const addInstall = (program: Command, session: Session): void => {
+  const { terminal } = session;
+  const install = program.command("install").description("put genrouter into the system's own places");
+  const systemd = install
+    .command("systemd")
+    .description("write a systemd unit, its settings and its credential; nothing is started and nothing is overwritten")
+    .option("--root <dir>", "write below another root directory, for images and packages", "/")
+    .option("--program <path>", "the program that the unit starts, where it is not this one")
+    .option("--dry-run", "only say what would be written")
+    .action(async (flags: Flags & { program?: string }) => {
+      const { partsOf } = await import("../systemd.ts");
+      const path = resolve(flags.program ?? ownPath());
+      const isDry = flags.dryRun === true;
+      for (const part of partsOf(path)) {
+        const place = join(resolve(flags.root), part.path);
+        try {
+          const outcome = put(part, place, isDry);
+          terminal.print(`${place}  ${isDry && outcome === "written" ? "would be written" : outcome}`);
+        } catch (fault) {
+          throw new CommandFault(EXITS.unwritable, `${place} cannot be written (${codeOf(fault) || String(fault)})`, {
+            fix: "run it as root (sudo genrouter install systemd), or name another place with --root",
+            code: "not_writable",
+          });
+        }
+      }
+      if (/^\/(home|root|run\/user|tmp|var\/tmp)\//.test(path))
+        terminal.warn(
+          `the service cannot see ${path}: it runs without home and temporary directories; sudo install -m 755 ${path} /usr/local/bin/genrouter, and add --program /usr/local/bin/genrouter`,
+        );
+      terminal.note("\nNothing was started. Next:");
+      for (const line of [
+        "sudoedit /etc/genrouter/genrouter.toml",
+        "sudo genrouter config check",
+        "sudo genrouter providers set-key fal --data /var/lib/genrouter < fal.key   # or LoadCredential in the unit",
+        "sudo systemctl daemon-reload",
+        "sudo systemctl enable --now genrouter",
+        "sudo genrouter accounts create --name acme --credit-usd 50 --data /var/lib/genrouter",
+      ])
+        terminal.note(`  ${line}`);
+    });
+  withExamples(install, "install systemd");
+  withExamples(
+    systemd,
+    "install systemd --dry-run",
+    "install systemd",
+    "install systemd --root ./image --program /usr/bin/genrouter",
+  );
+};

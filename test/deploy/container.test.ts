@@ -1,0 +1,29 @@
+// The container file: one that builders take, and that keeps what it promises about users, volumes and health.
+import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { validate } from "dockerfile-utils";
+
+const text = readFileSync(join(import.meta.dir, "../../deploy/Containerfile"), "utf8");
+
+test("its instructions are right", () => {
+  expect(
+    validate(text, { instructionWorkdirRelative: 2, deprecatedMaintainer: 2 }).map(
+      ({ message, range }) => `${range.start.line + 1}: ${message}`,
+    ),
+  ).toEqual([]);
+});
+
+test("a mistake would be found", () => {
+  expect(validate(text.replace("VOLUME", "VOLUMES")).length).toBe(1);
+});
+
+test("it runs as nobody of note, keeps its state in one volume, says how it is, and listens to others only when asked", () => {
+  const last = (word: string) => [...text.matchAll(new RegExp(`^${word} (.*)$`, "gm"))].at(-1)?.[1];
+  expect(last("USER")).toBe("10001:10001");
+  expect(last("VOLUME")).toBe("/data");
+  expect(last("ENV")).toBe("GENROUTER_DATA__DIR=/data");
+  expect(last("HEALTHCHECK")).toEndWith('CMD ["genrouter", "healthcheck"]');
+  expect(last("CMD")).toBe('["serve"]');
+  expect(text).not.toContain("0.0.0.0");
+});
