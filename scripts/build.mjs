@@ -7,6 +7,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { compile, revisionOf, settle } from "./compile.mjs";
+import { reproduce } from "./reproduce.mjs";
 import { HERE, suffixOf, TARGETS } from "./runtimes.mjs";
 
 const HELP = `npm run build               dist/genrouter for this machine
@@ -15,6 +16,7 @@ npm run release             every target as dist/genrouter-VERSION-TARGET, with 
   --target NAME             one target: ${Object.keys(TARGETS).join(", ")}; may be given several times
   --out DIR                 into another directory than dist
   --rev TEXT                the commit to tell in --version, for sources without a repository
+  --check                   builds nothing to keep: builds twice, from another directory with other times, and compares
 `;
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -24,12 +26,22 @@ const { values } = parseArgs({
     target: { type: "string", multiple: true, default: [] },
     out: { type: "string", default: join(root, "dist") },
     rev: { type: "string", default: revisionOf(root) },
+    check: { type: "boolean", default: false },
     help: { type: "boolean", short: "h", default: false },
   },
 });
 if (values.help) {
   process.stdout.write(HELP);
   process.exit(0);
+}
+if (values.check) {
+  const target = values.target[0] ?? HERE;
+  const { hashes, isSame } = reproduce({ root, target, revision: values.rev });
+  for (const hash of hashes) process.stdout.write(`${hash}  genrouter for ${target}\n`);
+  process.stdout.write(
+    isSame ? "two builds, one file\n" : "two builds, two files: something of the place or the time is inside\n",
+  );
+  process.exit(isSame ? 0 : 1);
 }
 const out = resolve(values.out);
 const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));

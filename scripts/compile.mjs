@@ -25,7 +25,7 @@ export const revisionOf = (root) => {
  * @returns the path of the binary, and those of the maps that the compiler put beside it.
  * @throws Error when the compiler fails.
  */
-export const compile = ({ root, target, place, revision }) => {
+export const compile = ({ root, target, place, revision, runtime = runtimeOf(root, target) }) => {
   const workers = workersOf(root);
   const names = workers.map((path) => basename(path));
   if (new Set(names).size < names.length) throw new Error(`two workers have one name: ${names.join(", ")}`);
@@ -39,7 +39,7 @@ export const compile = ({ root, target, place, revision }) => {
       "build",
       "--compile",
       `--target=${TARGETS[target].compiler}`,
-      `--compile-executable-path=${runtimeOf(root, target)}`,
+      `--compile-executable-path=${runtime}`,
       // Minified. Without it NODE_ENV is frozen as "development", and packages' development builds are taken.
       "--production",
       "--sourcemap",
@@ -51,6 +51,9 @@ export const compile = ({ root, target, place, revision }) => {
       "--no-compile-autoload-bunfig",
       // All code ends up in one file beside the entry points, so `new URL("./worker.ts", import.meta.url)` looks there for a worker.
       "--entry-naming=[name].[ext]",
+      // Packages that ask where they lie would be told the place of this checkout; in the binary they lie nowhere.
+      '--define=__dirname="/"',
+      '--define=__filename="/"',
       `--define=BUILD_REVISION=${JSON.stringify(revision)}`,
       `--define=BUILD_TARGET=${JSON.stringify(target)}`,
       `--outfile=${binary}${suffixOf(target)}`,

@@ -5,7 +5,12 @@ import { Glob } from "bun";
 import { BINARY, type Genrouter, start } from "../proof/crash/processes.ts";
 
 const root = join(import.meta.dir, "..");
-const SOURCES = ["{src,client/src,actors,catalogue,proof}/**/*.{ts,json,js,css,gz}", "scripts/build.mjs", "package-lock.json"];
+const SOURCES = [
+  "{src,client/src,actors,catalogue,proof}/**/*.{ts,json,js,css,gz}",
+  "deploy/**/*",
+  "scripts/{build,compile}.mjs",
+  "package-lock.json",
+];
 
 const newestMs = (): number =>
   Math.max(

@@ -1,0 +1,88 @@
+// The binary by itself: what it is linked to, and that it serves in a root directory that holds these libraries, /proc and nothing else.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, realpathSync } from "node:fs";
+import { dirname, join } from "node:path";
+import packageJson from "../../package.json" with { type: "json" };
+import { builtBinary } from "../built.ts";
+import { dropScratch, makeScratch } from "../scratch.ts";
+
+const BUILD_MS = 180_000;
+let binary = "";
+beforeAll(async () => {
+  [binary = ""] = await builtBinary((line) => console.log(line));
+}, BUILD_MS);
+
+const run = (words: string[], cwd = "/") => {
+  const { exitCode, stdout, stderr } = Bun.spawnSync(words, { cwd, env: { PATH: process.env.PATH ?? "" } });
+  return { exitCode, out: stdout.toString(), err: stderr.toString() };
+};
+const lacks = (why: string, isLacking: boolean): boolean => {
+  if (isLacking) console.log(`(skip) ${why}`);
+  return isLacking;
+};
+const isGlibc = process.platform === "linux" && run(["ldd", "--version"]).out.includes("GLIBC");
+const noLdd = lacks("only Linux with glibc and ldd has these libraries", !isGlibc);
+const noRoom = lacks("namespaces are not permitted here", noLdd || run(["unshare", "-r", "-m", "true"]).exitCode !== 0);
+
+const linkedTo = (): string[] => [...run(["ldd", binary]).out.matchAll(/\/\S+\.so\S*/g)].map(([path]) => path);
+
+test("says what it is: version, interface, commit, runtime and target", () => {
+  const { out } = run([binary, "--version"]);
+  expect(out).toMatch(
+    /^genrouter \S+ \(interface 2026-10-19, rev ([0-9a-f]{7}(-dirty)?|unknown), bun \d+\.\d+\.\d+, [a-z]+-[a-z0-9]+(-musl)?\)\n$/,
+  );
+  expect(out).toContain(`genrouter ${packageJson.version} `);
+});
+
+test.skipIf(noLdd)("is linked to libc and its parts only", () => {
+  const names = linkedTo().map((path) => /\/([a-z0-9-]+?)(-x86-64|-aarch64)?\.so/.exec(path)?.[1] ?? path);
+  expect(names.sort()).toEqual(["ld-linux", "libc", "libdl", "libm", "libpthread"]);
+});
+
+test("no path of the checkout is in it", () => {
+  expect(readFileSync(binary).includes(join(import.meta.dir, "../.."))).toBe(false);
+});
+
+const rooms: { dir: string; service: Bun.Subprocess }[] = [];
+afterAll(async () => {
+  for (const { dir, service } of rooms) {
+    service.kill("SIGKILL");
+    await service.exited;
+    dropScratch(dir);
+  }
+});
+
+test.skipIf(noRoom)(
+  "serves, and delivers a generation, where there is nothing else",
+  async () => {
+    const dir = makeScratch("gr-bare-");
+    for (const path of linkedTo()) {
+      mkdirSync(join(dir, dirname(path)), { recursive: true });
+      copyFileSync(realpathSync(path), join(dir, path));
+    }
+    copyFileSync(binary, join(dir, "genrouter"));
+    mkdirSync(join(dir, "proc"));
+    mkdirSync(join(dir, "empty"));
+    const inside = (...words: string[]) => [
+      ...["unshare", "-r", "-m", "sh", "-c", 'mount --rbind /proc "$0/proc" && exec chroot "$0" /genrouter "$@"', dir],
+      ...words,
+    ];
+    expect(run(inside("--version")).out).toStartWith("genrouter ");
+    const service = Bun.spawn(inside("serve", "--simulate", "--port", "0", "--data", "/empty/data"), {
+      env: { PATH: process.env.PATH ?? "", GENROUTER_SIMULATOR__SPEED: "50" },
+      stdout: "pipe",
+      stderr: "ignore",
+    });
+    rooms.push({ dir, service });
+    expect(new TextDecoder().decode((await service.stdout.getReader().read()).value)).toStartWith("url http://127.0.0.1:");
+    const made = run(
+      inside("generate", "sim-image-1", "--prompt", "a tin robot", "--data", "/empty/data", "-o", "/empty/robot.png"),
+    );
+    expect([made.exitCode, made.out]).toEqual([0, expect.stringContaining("✔ succeeded")]);
+    expect(existsSync(join(dir, "empty/robot.png"))).toBe(true);
+    expect(run(inside("verify", "--data", "/empty/data")).exitCode).toBe(0);
+    service.kill("SIGTERM");
+    expect(await service.exited).toBe(0);
+  },
+  BUILD_MS,
+);
