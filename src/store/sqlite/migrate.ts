@@ -1,6 +1,6 @@
 // Brings a database to the newest schema: numbered steps with checksums, each in a transaction, a copy first.
 import type { Database } from "bun:sqlite";
-import { existsSync, rmSync } from "node:fs";
+import { copyBefore } from "./copy.ts";
 import { WrongSchema } from "./faults.ts";
 import { pragma } from "./open.ts";
 import first from "./schema/0001.sql" with { type: "text" };
@@ -37,19 +37,14 @@ export const checkSchema = (db: Database, migrations: readonly Migration[] = MIG
 };
 
 /**
- * Runs the steps a file still lacks. An existing file is first copied beside itself (`<path>.before-<n>`).
- * @throws WrongSchema see `checkSchema`.
+ * Runs the steps a file still lacks. An existing file is first copied beside itself (`<path>.before-<n>`), and the copy checked.
+ * @throws WrongSchema see `checkSchema`. @throws DirectoryUnusable, StoreDamaged when there is no whole copy: nothing has changed.
  */
 export const migrate = (db: Database, path: string, nowMs: number, migrations: readonly Migration[] = MIGRATIONS): void => {
   const version = checkSchema(db, migrations);
   const missing = migrations.filter((one) => one.n > version);
   if (missing.length === 0) return;
-  if (version > 0 && path !== ":memory:") {
-    const copy = `${path}.before-${missing[0]?.n ?? 0}`;
-    // A copy left by a migration that did not finish is of the same schema; VACUUM INTO wants a free name.
-    if (existsSync(copy)) rmSync(copy);
-    db.run("VACUUM INTO ?", [copy]);
-  }
+  if (version > 0 && path !== ":memory:") copyBefore(db, path, `${path}.before-${missing[0]?.n ?? 0}`);
   for (const { n, sql } of missing) {
     db.run("BEGIN IMMEDIATE");
     try {

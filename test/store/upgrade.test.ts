@@ -1,0 +1,211 @@
+// Upgrade and downgrade with directories that hold money and generations in flight: a checked copy first, and killed at any moment it goes on.
+import { Database } from "bun:sqlite";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { chmodSync, copyFileSync, existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { copyBefore } from "../../src/store/sqlite/copy.ts";
+import { MIGRATIONS, migrate } from "../../src/store/sqlite/migrate.ts";
+import { openWriter, pragma } from "../../src/store/sqlite/open.ts";
+import { runHere } from "../cli/captured.ts";
+import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
+import { openDirectory, openHere } from "./opened.ts";
+import { admit, NOW_MS, openAccount, startedDeed, succeed } from "./scene.ts";
+
+afterAll(dropDirs);
+
+const NEWEST = MIGRATIONS.length;
+const BEFORE = NEWEST - 1;
+const OLD = MIGRATIONS.slice(0, BEFORE);
+const COPY = `genrouter.db.before-${NEWEST}`;
+
+const objects = (db: Database) =>
+  db.query<{ name: string; sql: string | null }, []>("SELECT name, sql FROM sqlite_schema ORDER BY name").all();
+const rows = (db: Database, table: string) => db.query<Record<string, unknown>, []>(`SELECT * FROM ${table}`).all();
+const TABLES = ["account", "balance", "posting", "generation", "attempt", "journal", "api_key"];
+const rowsOf = (path: string) => {
+  const db = new Database(path, { readonly: true });
+  const found = TABLES.map((table) => [table, rows(db, table)]);
+  db.close();
+  return found;
+};
+
+/** A directory as the release before this one left it: one generation has ended, one runs, one waits. */
+let old = "";
+beforeAll(async () => {
+  old = freshDir();
+  const path = join(old, "genrouter.db");
+  const store = await openHere({ path, mode: "test" });
+  const account = await openAccount(store, 1000);
+  await succeed(store, account, { idempotencyKey: "k" });
+  await store.commit([startedDeed(await admit(store, account))]);
+  await admit(store, account);
+  await store.close();
+  const fresh = openWriter(":memory:");
+  migrate(fresh, ":memory:", NOW_MS, OLD);
+  const kept = objects(fresh);
+  const db = openWriter(path);
+  for (const { name, sql } of objects(db))
+    if (sql !== null && !kept.some((one) => one.name === name)) db.run(`DROP ${sql.split(" ")[1]} IF EXISTS ${name}`);
+  db.run(`DELETE FROM migration WHERE n = ${NEWEST}`);
+  db.run(`PRAGMA user_version = ${BEFORE}`);
+  // To the letter what that release made.
+  expect(objects(db)).toEqual(kept);
+  db.run("PRAGMA wal_checkpoint(TRUNCATE)");
+  db.close();
+  fresh.close();
+});
+const copyOfOld = (): string => {
+  const dir = freshDir();
+  copyFileSync(join(old, "genrouter.db"), join(dir, "genrouter.db"));
+  chmodSync(join(dir, "genrouter.db"), 0o600);
+  return dir;
+};
+const versionOf = (path: string): number => {
+  const db = new Database(path, { readonly: true });
+  const version = Number(pragma(db, "user_version"));
+  db.close();
+  return version;
+};
+const verifies = async (dir: string) => {
+  // Closing checks the twelve invariants.
+  const store = await openDirectory({ dir, mode: "test" });
+  expect(await store.mode()).toBe("test");
+  await store.close();
+};
+
+describe("upgrade", () => {
+  test("a directory of the release before starts, after a copy of it was made and checked", async () => {
+    const dir = copyOfOld();
+    const before = rowsOf(join(dir, "genrouter.db"));
+    expect(JSON.stringify(before)).toContain("running");
+    await verifies(dir);
+    expect(versionOf(join(dir, "genrouter.db"))).toBe(NEWEST);
+    expect(versionOf(join(dir, COPY))).toBe(BEFORE);
+    expect(rowsOf(join(dir, COPY))).toEqual(before);
+    expect(rowsOf(join(dir, "genrouter.db"))).toEqual(before);
+    expect(statSync(join(dir, COPY)).mode & 0o777).toBe(0o600);
+    expect(readdirSync(dir).filter((name) => name.endsWith(".new"))).toEqual([]);
+    expect((await runHere(["verify", "--data", dir])).exit).toBe(0);
+  });
+
+  test("a copy that is not whole is refused, and nothing has changed", () => {
+    const dir = copyOfOld();
+    const path = join(dir, "genrouter.db");
+    const db = openWriter(path);
+    const run = db.run.bind(db);
+    // A disk that loses rows on the way.
+    db.run = ((sql: string, bound: [string]) => {
+      const done = run(sql, bound);
+      if (!sql.startsWith("VACUUM")) return done;
+      const lossy = new Database(bound[0]);
+      for (const { name } of objects(lossy).filter(({ sql }) => sql?.startsWith("CREATE TRIGGER")))
+        lossy.run(`DROP TRIGGER IF EXISTS ${name}`);
+      lossy.run("DELETE FROM journal");
+      lossy.close();
+      return done;
+    }) as Database["run"];
+    expect(() => migrate(db, path, NOW_MS)).toThrow(
+      /the copy made before its upgrade is not whole \(it has 0 of \d+ rows of journal\)/,
+    );
+    db.close();
+    expect(versionOf(path)).toBe(BEFORE);
+    expect(readdirSync(dir).filter((name) => name.includes("before"))).toEqual([]);
+  });
+
+  test("killed before any of its statements, it leaves a directory that starts", async () => {
+    let kills = 0;
+    for (let statement = 0; ; statement += 1) {
+      const dir = copyOfOld();
+      const path = join(dir, "genrouter.db");
+      const before = rowsOf(path);
+      const child = Bun.spawnSync([process.execPath, join(import.meta.dir, "dying-upgrade.ts"), path, String(statement)]);
+      if (child.exitCode === 0) break;
+      expect([child.signalCode, child.stderr.toString()]).toEqual(["SIGKILL", ""]);
+      kills += 1;
+      // A copy that has its name is whole, whenever the upgrade was killed.
+      if (existsSync(join(dir, COPY))) expect(rowsOf(join(dir, COPY))).toEqual(before);
+      await verifies(dir);
+      expect(versionOf(path)).toBe(NEWEST);
+      expect(rowsOf(path)).toEqual(before);
+      expect(readdirSync(dir).filter((name) => name.endsWith(".new"))).toEqual([]);
+    }
+    // The copy, its check, and the step: none of them is left out.
+    expect(kills).toBeGreaterThan(12);
+  }, 60_000);
+
+  const noDisk = process.platform !== "linux" || Bun.spawnSync(["unshare", "-r", "-m", "true"]).exitCode !== 0;
+  if (noDisk) console.log("(skip) a small disk of its own needs namespaces, which are not permitted here");
+  test.skipIf(noDisk)("without room for the copy the start stops with one line, and nothing has changed", () => {
+    const dir = copyOfOld();
+    const kib = Math.ceil(statSync(join(dir, "genrouter.db")).size / 1024);
+    const script = `mkdir "$0/disk" && mount -t tmpfs -o size=${kib + 120}k tmpfs "$0/disk" && cp "$0/genrouter.db" "$0/disk/" &&
+      "$1" "$2" serve --simulate --port 0 --data "$0/disk"; echo "exit $?"; ls "$0/disk"; cp "$0/disk/genrouter.db" "$0/after.db"`;
+    const ran = Bun.spawnSync(
+      ["unshare", "-r", "-m", "sh", "-c", script, dir, process.execPath, join(import.meta.dir, "../../src/main.ts")],
+      { env: { PATH: process.env.PATH ?? "" } },
+    );
+    const [exit, ...files] = ran.stdout.toString().trimEnd().split("\n");
+    expect(ran.stderr.toString()).toMatch(
+      /^error: \S+genrouter\.db: the disk is full \(SQLITE_FULL\); before its upgrade a copy is made beside it: free \d+ MB and start again; nothing was changed\n$/,
+    );
+    expect(exit).toBe("exit 78");
+    expect(files.filter((name) => name.includes("before"))).toEqual([]);
+    expect(versionOf(join(dir, "after.db"))).toBe(BEFORE);
+    expect(rowsOf(join(dir, "after.db"))).toEqual(rowsOf(join(dir, "genrouter.db")));
+  });
+});
+
+describe("downgrade", () => {
+  test("the release before refuses the directory in one line, exit 1, and changes nothing", async () => {
+    const dir = freshDir();
+    const path = join(dir, "genrouter.db");
+    const store = await openHere({ path, mode: "test" });
+    await openAccount(store, 5);
+    await store.close();
+    // What the next release would leave: this one is then the older.
+    const db = openWriter(path);
+    migrate(db, path, NOW_MS, [...MIGRATIONS, { n: NEWEST + 1, sql: "CREATE TABLE later (x INTEGER) STRICT" }]);
+    db.close();
+    const bytes = readFileSync(path);
+    for (const words of [
+      ["serve", "--simulate", "--port", "0"],
+      ["accounts", "list"],
+      ["credits", "add", "--account", "acc_x", "--usd", "1"],
+    ]) {
+      const { exit, out, err } = await runHere([...words, "--data", dir]);
+      expect(exit as number).toBe(1);
+      expect(out).toBe("");
+      expect(err).toMatch(
+        new RegExp(
+          `^error: the database has schema ${NEWEST + 1} and this release knows ${NEWEST}: start the newer release, or restore the copy made before it\n$`,
+        ),
+      );
+    }
+    expect(readFileSync(path).equals(bytes)).toBe(true);
+  });
+
+  test("the copy made before an upgrade starts the release before again", () => {
+    const dir = copyOfOld();
+    const path = join(dir, "genrouter.db");
+    const before = rowsOf(path);
+    const db = openWriter(path);
+    migrate(db, path, NOW_MS);
+    db.close();
+    copyFileSync(join(dir, COPY), path);
+    const older = openWriter(path);
+    migrate(older, path, NOW_MS, OLD);
+    older.close();
+    expect(versionOf(path)).toBe(BEFORE);
+    expect(rowsOf(path)).toEqual(before);
+  });
+});
+
+test("a copy takes the place of one that an interrupted upgrade left", () => {
+  const dir = copyOfOld();
+  const path = join(dir, "genrouter.db");
+  const db = openWriter(path);
+  copyBefore(db, path, join(dir, COPY));
+  copyBefore(db, path, join(dir, COPY));
+  db.close();
+  expect(rowsOf(join(dir, COPY))).toEqual(rowsOf(path));
+});
