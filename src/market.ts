@@ -30,6 +30,8 @@ export type Market = {
   /** How the catalogue's routes of a provider are asked for. */
   routesOf(provider: string): Promise<ListedRoute[]>;
   modelOf(routeId: string): Model | undefined;
+  /** Every model of the catalogue in use, whether it can run or not. */
+  models(): readonly Model[];
   /** `costs`: what the provider takes for it at least, e.g. `0.04 USD per second`. */
   offerOf(routeId: string): Promise<ListedRoute & { costs: string }>;
 };
@@ -108,6 +110,7 @@ export const openMarket = ({ settings, simulated, facts, catalogue, reads }: Mar
       catalogue().models.flatMap(({ routes: all }) =>
         all.filter((route) => route.provider === provider).map(({ endpoint, options }) => ({ endpoint, options })),
       ),
+    models: () => catalogue().models,
     modelOf: (routeId) => catalogue().route(routeId)?.model,
     offerOf: async (routeId) => {
       const known = catalogue().route(routeId);

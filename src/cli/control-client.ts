@@ -83,6 +83,7 @@ export const officeOverSocket = (dir: string): Office => {
     takeCredits: over("takeCredits"),
     showCredits: over("showCredits"),
     listProviders: over("listProviders"),
+    listModels: over("listModels"),
     listRoutes: over("listRoutes"),
     setProviderKey: over("setProviderKey"),
     dropProviderKey: over("dropProviderKey"),

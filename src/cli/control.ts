@@ -45,6 +45,7 @@ const ASKS = {
   addCredits: movement,
   takeCredits: movement,
   listProviders: object({}),
+  listModels: object({}),
   listRoutes: object({ model: Type.Union([text(80), Type.Null()]), provider: Type.Union([text(80), Type.Null()]) }),
   setProviderKey: object({ account: text(80), key: text(4_096) }),
   dropProviderKey: object({ account: text(80) }),

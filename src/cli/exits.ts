@@ -112,12 +112,9 @@ export const tell = async (fault: unknown): Promise<Told> => {
     return { ...told(EXITS.tryAgain, "disk_full"), lines: [message, "free some space, then run the same command again"] };
   if (fault instanceof BackupFault) return told(EXIT_OF_BACKUP[fault.kind], `backup_${fault.kind}`);
   if (fault instanceof BadAllowEntry) return told(EXITS.usage, "bad_setting");
-  const { CatalogueFault } = await import("../../catalogue/load.ts");
-  if (fault instanceof CatalogueFault)
-    return { exit: EXITS.usage, lines: [...fault.faults], code: "catalogue_fault", expected: true };
-  const { DialectsFault } = await import("../providers/dialect/load.ts");
-  if (fault instanceof DialectsFault)
-    return { exit: EXITS.usage, lines: [...fault.faults], code: "catalogue_fault", expected: true };
+  const { fileFaults } = await import("./catalogue-faults.ts");
+  const faults = fileFaults(fault);
+  if (faults) return { exit: EXITS.usage, lines: faults, code: "catalogue_fault", expected: true };
   if (fault instanceof Refusal) return { exit: exitOfStatus(fault.status), lines: [message], code: fault.code, expected: true };
   const code = codeOf(fault);
   // Damage deeper in the file than the opening looks.

@@ -2,6 +2,7 @@
 import { Command, CommanderError } from "commander";
 import { addAccounts } from "./commands/accounts.ts";
 import { addBackup } from "./commands/backup.ts";
+import { addCatalogue } from "./commands/catalogue.ts";
 import { addCompletion } from "./commands/completion.ts";
 import { addConfig } from "./commands/config.ts";
 import { addCredits } from "./commands/credits.ts";
@@ -36,6 +37,7 @@ const ADDITIONS = [
   addCredits,
   addProviders,
   addRoutes,
+  addCatalogue,
   addModels,
   addExplain,
   addGenerate,

@@ -1,4 +1,5 @@
 // The part of the office that is about providers and routes: keys, switches, and what there is.
+import type { Model } from "../../catalogue/schema.ts";
 import type { Clock } from "../clock.ts";
 import type { OfficeDeed, OfficeOutcome } from "../deeds.ts";
 import type { Market, ProviderRow, RouteRow } from "../market.ts";
@@ -17,6 +18,8 @@ export type KeptKey = { account: string; id: string; isShadowed: boolean };
 
 export type ProviderOffice = {
   listProviders(ask: Record<string, never>): Promise<ProviderRow[]>;
+  /** The catalogue in use. */
+  listModels(ask: Record<string, never>): Promise<readonly Model[]>;
   listRoutes(ask: { model: string | null; provider: string | null }): Promise<RouteRow[]>;
   /** The key is sealed before it is written, and never told again. One that is kept already is replaced. */
   setProviderKey(ask: { account: string; key: string }): Promise<KeptKey>;
@@ -86,6 +89,7 @@ export const openProviderOffice = (parts: ProviderOfficeParts): ProviderOffice =
   };
   return {
     listProviders: () => market.providers(),
+    listModels: () => Promise.resolve(market.models()),
     listRoutes: async ({ model, provider }) =>
       (await market.routes()).filter(
         (row) => (model === null || row.model === model) && (provider === null || row.provider === provider),

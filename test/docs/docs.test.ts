@@ -16,6 +16,7 @@ const PAGES = [
   "test/bench/README.md",
   "CHANGELOG.md",
   "deploy/BACKUP.md",
+  "deploy/README.md",
 ];
 const MARK = /<!-- printed: ([\w -]+) -->\n[\s\S]*?<!-- \/printed -->/g;
 

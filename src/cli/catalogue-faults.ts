@@ -1,0 +1,8 @@
+// Faults of a catalogue and of dialects, each as one line with the file and the line it is in.
+import { CatalogueFault } from "../../catalogue/load.ts";
+import { withLine } from "../fault-lines.ts";
+import { DialectsFault } from "../providers/dialect/load.ts";
+
+/** The lines of a fault of somebody's files; undefined for any other fault. */
+export const fileFaults = (fault: unknown): string[] | undefined =>
+  fault instanceof CatalogueFault || fault instanceof DialectsFault ? fault.faults.map(withLine) : undefined;

@@ -1,0 +1,117 @@
+// `genrouter catalogue`: whether a directory of models and dialects is right, and what it would change.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Command } from "commander";
+import type { Change } from "../../../catalogue/difference.ts";
+import type { Model } from "../../../catalogue/schema.ts";
+import { askAbout, officeOverSocket } from "../control-client.ts";
+import { CommandFault, EXITS } from "../exits.ts";
+import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
+
+/** The directory that is meant: the one named, else that of the settings. @throws CommandFault (usage) */
+const folderOf = (session: Session, named: string | undefined, flags: DirFlag): string => {
+  const dir = named ?? settingsOf(session, flags).catalogue.dir;
+  if (dir !== "") return dir;
+  throw new CommandFault(EXITS.usage, "no directory is named, and the settings have none: the built-in catalogue is in use", {
+    fix: "genrouter catalogue check DIR, or set GENROUTER_CATALOGUE__DIR",
+    code: "no_catalogue",
+  });
+};
+
+type Read = { models: readonly Model[]; dialects: number };
+/** Reads a directory as a start would. @returns the faults instead where there are any. */
+const readFolder = async (dir: string): Promise<Read | { faults: string[] }> => {
+  const [{ wholeCatalogue, dialectsOf }, { fileFaults }] = await Promise.all([
+    import("../../offer.ts"),
+    import("../catalogue-faults.ts"),
+  ]);
+  const attempt = <T>(work: () => T): { value: T } | { faults: string[] } => {
+    try {
+      return { value: work() };
+    } catch (fault) {
+      const faults = fileFaults(fault);
+      if (faults) return { faults };
+      throw fault;
+    }
+  };
+  const builtIn = dialectsOf({ catalogue: { dir: "" } }).size;
+  // Dialects first: with faults there, providers would be unknown in the models only because of them.
+  const dialects = attempt(() => dialectsOf({ catalogue: { dir } }));
+  if ("faults" in dialects) return dialects;
+  const models = attempt(() => wholeCatalogue({ catalogue: { dir } }).models);
+  if ("faults" in models) return models;
+  const own = existsSync(join(dir, "providers")) ? dialects.value.size - builtIn : 0;
+  return { models: models.value, dialects: own };
+};
+
+/** Tells faults: each a line of standard error. @returns whether there were any */
+const tellFaults = (session: Session, read: Read | { faults: string[] }): read is { faults: string[] } => {
+  if (!("faults" in read)) return false;
+  session.exit = EXITS.usage;
+  for (const fault of read.faults) session.terminal.warn(fault);
+  return true;
+};
+
+const MARKS = { add: "+", drop: "−", change: "~" } as const;
+const lineOf = ({ what, of, at, before, after }: Change): string => {
+  const mark = before === undefined ? MARKS.add : after === undefined ? MARKS.drop : MARKS.change;
+  if (what === "model" || what === "route") return `${mark} ${what} ${of}  (${after ?? before})`;
+  const unit = what === "rate" ? " USD" : "";
+  return `${mark} ${of}  ${at}: ${before ?? "none"} → ${after ?? "none"}${unit}`;
+};
+
+const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;
+
+export const addCatalogue = (program: Command, session: Session): void => {
+  const { terminal } = session;
+  const catalogue = program.command("catalogue").description("check a catalogue of your own, and see what it would change");
+  const check = catalogue
+    .command("check")
+    .description("check the models and dialects of a directory: exit 2 with FILE:LINE: message for every fault")
+    .argument("[dir]", "directory with models/ and, where you bring some, providers/ (else that of the settings)")
+    .action(async (named: string | undefined, flags: DirFlag & JsonFlag) => {
+      const dir = folderOf(session, named, flags);
+      const read = await readFolder(dir);
+      if (flags.json) {
+        const faults = "faults" in read ? read.faults : [];
+        if (faults.length > 0) session.exit = EXITS.usage;
+        terminal.print(JSON.stringify({ ok: faults.length === 0, faults }));
+      } else if (!tellFaults(session, read)) {
+        const routes = read.models.reduce((sum, model) => sum + model.routes.length, 0);
+        const dialects = read.dialects > 0 ? `, ${plural(read.dialects, "provider")} of your own` : "";
+        terminal.print(`✔ ${dir}: ${plural(read.models.length, "model")}, ${plural(routes, "route")}${dialects}`);
+      }
+    });
+  withExamples(withJson(check), "catalogue check", "catalogue check /etc/genrouter/catalogue");
+  const diff = catalogue
+    .command("diff")
+    .description("what a directory would change: against the running service, or else the built-in catalogue")
+    .argument("[dir]", "directory with models/ (else that of the settings)")
+    .action(async (named: string | undefined, flags: DirFlag & JsonFlag) => {
+      const { dir: dataDir } = settingsOf(session, flags).data;
+      const read = await readFolder(folderOf(session, named, flags));
+      if (tellFaults(session, read)) return;
+      const [{ changesBetween }, { builtInCatalogue }] = await Promise.all([
+        import("../../../catalogue/difference.ts"),
+        import("../../../catalogue/load.ts"),
+      ]);
+      const running = existsSync(dataDir) ? await askAbout(dataDir) : undefined;
+      const before = running ? await officeOverSocket(dataDir).listModels({}) : builtInCatalogue().models;
+      // A service without the simulator leaves out what only the simulator runs.
+      const after = running?.mode === "live" ? read.models.filter((model) => !model.simulated) : read.models;
+      const changes = changesBetween(before, after);
+      const against = running ? "the running service" : "the built-in catalogue";
+      if (flags.json) terminal.print(JSON.stringify({ against: running ? "service" : "built-in", changes }));
+      else if (changes.length === 0) terminal.print(`nothing differs from ${against}`);
+      else {
+        terminal.note(`against ${against}:`);
+        for (const change of changes) terminal.print(lineOf(change));
+      }
+    });
+  withExamples(
+    withJson(withDir(diff)),
+    "catalogue diff",
+    "catalogue diff ./catalogue --json | jq '.changes[] | select(.what == \"rate\")'",
+  );
+  withExamples(catalogue, "catalogue check", "catalogue diff && systemctl reload genrouter");
+};

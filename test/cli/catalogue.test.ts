@@ -1,0 +1,209 @@
+// `genrouter catalogue`: every fault with its file and line, what a directory would change, and a bad file that a running service refuses.
+import { afterAll, describe, expect, test } from "bun:test";
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Change } from "../../catalogue/difference.ts";
+import { runHere } from "./captured.ts";
+import { dropDirs, freshDir } from "./fresh-dir.ts";
+
+afterAll(dropDirs);
+
+const root = join(import.meta.dir, "../..");
+const WRITTEN = readFileSync(join(root, "catalogue/models/sim-image-1.json"), "utf8");
+const DIALECT = readFileSync(join(root, "src/providers/dialects/bfl.json"), "utf8");
+
+/** A directory with one model, and what is said of others. */
+const folder = (model: string, more: Record<string, string> = {}): string => {
+  const dir = freshDir();
+  for (const [name, text] of Object.entries({ "models/a.json": model, ...more })) {
+    mkdirSync(join(dir, name, ".."), { recursive: true });
+    writeFileSync(join(dir, name), text);
+  }
+  return dir;
+};
+/** The text with `from` replaced, and the line where that is. */
+const edited = (text: string, from: string, to: string): { text: string; line: number } => {
+  const at = text.indexOf(from);
+  if (at < 0) throw new Error(`there is no ${from}`);
+  return { text: text.replace(from, () => to), line: text.slice(0, at).split("\n").length };
+};
+
+describe("catalogue check", () => {
+  test("what is right is told with how much there is", async () => {
+    const dir = folder(WRITTEN, { "providers/mine.json": edited(DIALECT, '"bfl"', '"mine"').text });
+    expect(await runHere(["catalogue", "check", dir])).toEqual({
+      exit: 0,
+      out: expect.stringMatching(/^✔ \S+: 1 model, \d+ routes, 1 provider of your own\n$/),
+      err: "",
+    });
+    expect((await runHere(["catalogue", "check", dir, "--json"])).out).toBe('{"ok":true,"faults":[]}\n');
+  });
+
+  test.each<[string, string, string, RegExp]>([
+    ["an unknown key", '"input_kind": "common",', '"input_kind": "common", "colour": 1,', /unknown key \(at \/colour\)/],
+    [
+      "a rate that is no amount",
+      '"usd": "0.02"',
+      '"usd": 0.02',
+      /expected a decimal string in USD.*, not 0\.02 \(at \/routes\/0\/rates\/0\/usd\)/,
+    ],
+    ["a rate finer than it can be", '"usd": "0.02"', '"usd": "0.0200001"', /at most six decimals, not "0\.0200001"/],
+    ["an unknown provider", '"provider": "fal"', '"provider": "nobody"', /unknown provider nobody; known are /],
+    [
+      "a default outside its options",
+      '"default": "medium"',
+      '"default": "best"',
+      /best is not one of its values: low, medium, high/,
+    ],
+  ])("%s is told with its file and line, exit 2", async (_, from, to, message) => {
+    const { text, line } = edited(WRITTEN, from, to);
+    const dir = folder(text);
+    const { exit, out, err } = await runHere(["catalogue", "check", dir]);
+    expect(exit).toBe(2);
+    expect(out).toBe("");
+    const [first = ""] = err.split("\n");
+    expect(first).toStartWith(`${dir}/models/a.json:${line}: `);
+    expect(first).toMatch(message);
+  });
+
+  test("what is missing is told where it should be", async () => {
+    const dir = folder(edited(WRITTEN, '"provider": "fal",', "").text);
+    const { line } = edited(WRITTEN, '{\n      "id": "sim-image-1/fal"', "");
+    expect((await runHere(["catalogue", "check", dir])).err).toBe(
+      `${dir}/models/a.json:${line}: is missing (at /routes/0/provider)\n`,
+    );
+  });
+
+  test("an id that two files use is told in the second, with its routes", async () => {
+    const dir = folder(WRITTEN, { "models/b.jsonc": `// again\n${WRITTEN}` });
+    const { exit, err } = await runHere(["catalogue", "check", dir]);
+    expect(exit).toBe(2);
+    expect(err.split("\n")[0]).toBe(`${dir}/models/b.jsonc:4: the id sim-image-1 is used by another file (at /id)`);
+    expect(err).toMatch(/b\.jsonc:\d+: the id sim-image-1\/fal is used twice/);
+  });
+
+  test("what is not JSON is told with line and column", async () => {
+    const { text, line } = edited(WRITTEN, '"kind": "image",', '"kind" "image",');
+    const dir = folder(text);
+    expect((await runHere(["catalogue", "check", dir])).err).toBe(`${dir}/models/a.json:${line}:10: not JSON: colon expected\n`);
+  });
+
+  test("a dialect's fault is told the same way, and every fault is told at once", async () => {
+    const { text, line } = edited(DIALECT, '"submit": {', '"submits": {');
+    const dir = folder(WRITTEN, { "providers/x.json": "{", "providers/bfl.json": text });
+    const { exit, err } = await runHere(["catalogue", "check", dir]);
+    expect(exit).toBe(2);
+    const lines = err.trimEnd().split("\n");
+    expect(lines).toHaveLength(2);
+    expect(lines.join("\n")).toContain(`${dir}/providers/x.json:1:2: not JSON: `);
+    expect(lines.find((one) => one.includes("bfl.json"))).toMatch(new RegExp(`^${dir}/providers/bfl\\.json:(1|${line}): `));
+    const told = JSON.parse((await runHere(["catalogue", "check", dir, "--json"])).out);
+    expect(told).toEqual({ ok: false, faults: lines });
+  });
+
+  test("a start refuses the same directory with the same lines, and no stack", async () => {
+    const { text } = edited(DIALECT, '"submit": {', '"submits": {');
+    for (const dir of [folder(edited(WRITTEN, '"fal"', '"nobody"').text), folder(WRITTEN, { "providers/bfl.json": text })]) {
+      const checked = await runHere(["catalogue", "check", dir]);
+      const started = await runHere(["serve", "--simulate", "--port", "0", "--catalogue", dir, "--data", freshDir()]);
+      expect(started.exit).toBe(2);
+      expect(started.err).toBe(`error: ${checked.err.trimEnd().split("\n").join("\n  ")}\n`);
+    }
+  });
+
+  test("no directory at all is a mistake that says how to name one", async () => {
+    const { exit, err } = await runHere(["catalogue", "check"]);
+    expect(exit).toBe(2);
+    expect(err).toContain("genrouter catalogue check DIR");
+  });
+});
+
+describe("catalogue diff", () => {
+  test("tells models, routes, rates before and after, and members", async () => {
+    const base = freshDir();
+    cpSync(join(root, "catalogue/models"), join(base, "models"), { recursive: true });
+    const same = await runHere(["catalogue", "diff", base, "--data", base]);
+    expect(same).toEqual({ exit: 0, out: "nothing differs from the built-in catalogue\n", err: "" });
+    const path = join(base, "models/sim-image-1.json");
+    const dearer = edited(
+      edited(WRITTEN, '"usd": "0.02"', '"usd": "0.025"').text,
+      '"max_length": 30000',
+      '"max_length": 20000',
+    ).text;
+    writeFileSync(path, dearer);
+    writeFileSync(join(base, "models/zebra.json"), WRITTEN.replaceAll("sim-image-1", "zebra-1"));
+    writeFileSync(
+      join(base, "models/kokoro-82m.json"),
+      readFileSync(join(base, "models/kokoro-82m.json"), "utf8").replaceAll("kokoro-82m", "kokoro-83m"),
+    );
+    const { out } = await runHere(["catalogue", "diff", base, "--data", base]);
+    const lines = out.trimEnd().split("\n");
+    expect(lines).toContain("~ sim-image-1  fields.prompt.max_length: 30000 → 20000");
+    expect(lines).toContain("~ sim-image-1/fal  rates quality low: 0.02 → 0.025 USD");
+    expect(lines.find((line) => line.includes("zebra-1"))).toMatch(
+      /^\+ model zebra-1 {2}\(image, \d+ routes, [\d.]+–[\d.]+ USD per generation\)$/,
+    );
+    expect(lines.find((line) => line.includes("kokoro-82m"))).toStartWith("− model kokoro-82m  (audio, ");
+    const { changes } = JSON.parse((await runHere(["catalogue", "diff", base, "--data", base, "--json"])).out) as {
+      changes: Change[];
+    };
+    expect(changes.filter(({ what }) => what === "rate")).toEqual([
+      { what: "rate", of: "sim-image-1/fal", at: "rates quality low", before: "0.02", after: "0.025" },
+    ]);
+    expect(changes).toHaveLength(lines.length);
+  });
+});
+
+describe("a running service", () => {
+  test("keeps its catalogue when a bad file comes by SIGHUP, with one error in its log; diff is against what it has", async () => {
+    const [dir, data] = [folder(WRITTEN), freshDir()];
+    const service = Bun.spawn(
+      [process.execPath, join(root, "src/main.ts"), "serve", "--simulate", "--port", "0", "--catalogue", dir, "--data", data],
+      {
+        env: { PATH: process.env.PATH ?? "" },
+        stdout: "pipe",
+        stderr: "pipe",
+      },
+    );
+    const said = new TextDecoder().decode((await service.stdout.getReader().read()).value);
+    const url = /^url (\S+)/.exec(said)?.[1] ?? "";
+    let log = "";
+    const reader = service.stderr.getReader();
+    const until = async (mark: string): Promise<void> => {
+      while (!log.includes(mark)) {
+        const { value, done } = await reader.read();
+        if (done) throw new Error(log);
+        log += new TextDecoder().decode(value);
+      }
+    };
+    await until("recovery finished");
+    const models = async () => (await (await fetch(`${url}/v1/models`)).json()) as object;
+    const before = await models();
+    const { text, line } = edited(WRITTEN, '"provider": "fal"', '"provider": "nobody"');
+    writeFileSync(join(dir, "models/a.json"), text);
+    service.kill("SIGHUP");
+    await until("settings refused");
+    expect(await models()).toEqual(before);
+    const errors = () => log.split("\n").filter((one) => one.includes('"level":"error"'));
+    expect(errors()).toHaveLength(1);
+    expect(JSON.parse(errors()[0] ?? "")).toMatchObject({
+      msg: "settings refused",
+      reason: expect.stringContaining(`everything stays as it was; ${dir}/models/a.json:${line}: unknown provider nobody`),
+    });
+    // A good one is what the service has from then on, and what a diff is against.
+    writeFileSync(join(dir, "models/a.json"), edited(WRITTEN, '"usd": "0.02"', '"usd": "0.025"').text);
+    const differs = await runHere(["catalogue", "diff", dir, "--data", data]);
+    expect(differs).toEqual({
+      exit: 0,
+      out: "~ sim-image-1/fal  rates quality low: 0.02 → 0.025 USD\n",
+      err: "against the running service:\n",
+    });
+    service.kill("SIGHUP");
+    await until("settings read again");
+    expect((await runHere(["catalogue", "diff", dir, "--data", data])).out).toBe("nothing differs from the running service\n");
+    service.kill("SIGTERM");
+    expect(await service.exited).toBe(0);
+    await until("service stopped");
+    expect(errors()).toHaveLength(1);
+  });
+});
