@@ -49,6 +49,8 @@ export const compile = ({ root, target, place, revision, runtime = runtimeOf(roo
       // What is imported when it is wanted is loaded then: a start reads a fifth of the code before it does anything.
       "--splitting",
       "--chunk-naming=[name]-[hash].[ext]",
+      // `debug` takes it where it is there, as it is for our tools; the binary has only what production has.
+      "--external=supports-color",
       // A binary must not read a stray .env or bunfig.toml of the directory it is started in.
       "--no-compile-autoload-dotenv",
       "--no-compile-autoload-bunfig",

@@ -126,6 +126,8 @@ describe("licences", () => {
         join(import.meta.dir, "../../src", path),
       ),
       target: "bun",
+      // As scripts/compile.mjs has it.
+      external: ["supports-color"],
       metafile: true,
     });
     const inside = Object.keys(built.metafile?.inputs ?? {}).map(
