@@ -22,6 +22,7 @@ export const unitFor = (path: string): string =>
 /** Everything that the service needs, in the order it is written. */
 export const partsOf = (program: string): Part[] => [
   { path: "/etc/systemd/system/genrouter.service", mode: 0o644, text: unitFor(program) },
-  { path: "/etc/genrouter/genrouter.toml", mode: 0o640, text: settingsFile },
+  // Read by the service itself, at a reload too: what is secret stands elsewhere.
+  { path: "/etc/genrouter/genrouter.toml", mode: 0o644, text: settingsFile },
   { path: "/etc/genrouter/operator.token", mode: 0o600, text: `${randomBytes(32).toString("base64url")}\n`, isSecret: true },
 ];

@@ -57,7 +57,7 @@ describe("the unit", () => {
   test("in the binary is the one of the repository, with the path of the program", () => {
     expect(unitFor("/usr/local/bin/genrouter")).toBe(UNIT);
     expect(unitFor("/opt/my tools/$&/100%")).toContain(
-      '\nExecStart="/opt/my tools/$&/100%%" serve --config %d/config --data %S/genrouter\n',
+      '\nExecStart="/opt/my tools/$&/100%%" serve --config /etc/genrouter/genrouter.toml --data %S/genrouter\n',
     );
   });
 
@@ -69,7 +69,7 @@ describe("the unit", () => {
 
   test("names only credentials that are settings", () => {
     const names = [...UNIT.matchAll(/^#? ?LoadCredential=([^:]+):/gm)].map((match) => match[1] ?? "");
-    expect(names).toEqual(["config", "operator.token", "providers.fal.key"]);
+    expect(names).toEqual(["operator.token", "providers.fal.key"]);
     const dir = freshDir();
     for (const name of names) writeFileSync(join(dir, name), "x".repeat(40));
     const { settings, origins } = readAll({ CREDENTIALS_DIRECTORY: dir }, {}, undefined);
@@ -88,7 +88,7 @@ describe("genrouter install systemd", () => {
     const { exit, out, err } = await install(place);
     expect(exit).toBe(0);
     expect(out.trimEnd().split("\n")).toEqual(PLACES.map((path) => `${join(place, path)}  written`));
-    expect(PLACES.map((path) => (statSync(join(place, path)).mode & 0o777).toString(8))).toEqual(["644", "640", "600"]);
+    expect(PLACES.map((path) => (statSync(join(place, path)).mode & 0o777).toString(8))).toEqual(["644", "644", "600"]);
     expect(err).toContain("Nothing was started. Next:");
     expect(err).toContain("systemctl enable --now genrouter");
     expect(readdirSync(join(place, "etc/genrouter")).sort()).toEqual(["genrouter.toml", "operator.token"]);

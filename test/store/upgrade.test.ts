@@ -197,6 +197,14 @@ describe("downgrade", () => {
     older.close();
     expect(versionOf(path)).toBe(BEFORE);
     expect(rowsOf(path)).toEqual(before);
+    // What the newer release may have bought meanwhile is asked about, as in a restored backup.
+    const back = openWriter(path);
+    const marks = rows(back, "meta").filter(({ name }) => String(name).startsWith("restored_"));
+    back.close();
+    expect(marks).toEqual([
+      { name: "restored_at_ms", value: String(NOW_MS) },
+      { name: "restored_taken_at_ms", value: String(NOW_MS) },
+    ]);
   });
 });
 
@@ -204,8 +212,8 @@ test("a copy takes the place of one that an interrupted upgrade left", () => {
   const dir = copyOfOld();
   const path = join(dir, "genrouter.db");
   const db = openWriter(path);
-  copyBefore(db, path, join(dir, COPY));
-  copyBefore(db, path, join(dir, COPY));
+  copyBefore(db, path, join(dir, COPY), NOW_MS);
+  copyBefore(db, path, join(dir, COPY), NOW_MS);
   db.close();
   expect(rowsOf(join(dir, COPY))).toEqual(rowsOf(path));
 });

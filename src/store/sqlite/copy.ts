@@ -3,7 +3,8 @@ import type { Database } from "bun:sqlite";
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { DirectoryUnusable, faultCode, StoreDamaged } from "./faults.ts";
-import { openReader, pragma } from "./open.ts";
+import { openReader, openWriter, pragma } from "./open.ts";
+import { markRestored } from "./restored.ts";
 
 const syncPath = (path: string): void => {
   const file = openSync(path, "r");
@@ -36,11 +37,21 @@ const lackOf = (db: Database, path: string): string | undefined => {
   }
 };
 
+/** Whoever goes back to the copy goes on with generations that the newer release may have bought for meanwhile: it has to ask first. */
+const markSince = (path: string, nowMs: number): void => {
+  const copy = openWriter(path);
+  try {
+    markRestored(copy, { takenAtMs: nowMs, nowMs });
+  } finally {
+    copy.close();
+  }
+};
+
 /**
  * Copies a database to `path`; a copy of that name that an interrupted upgrade left is of the same rows and is made anew.
  * @throws DirectoryUnusable there is no room for it. @throws StoreDamaged the copy is not the database. Nothing has changed then.
  */
-export const copyBefore = (db: Database, from: string, path: string): void => {
+export const copyBefore = (db: Database, from: string, path: string, nowMs: number): void => {
   const aside = `${path}.new`;
   rmSync(aside, { force: true });
   try {
@@ -52,6 +63,7 @@ export const copyBefore = (db: Database, from: string, path: string): void => {
       throw new StoreDamaged(
         `${from}: the copy made before its upgrade is not whole (${lack}); nothing was changed; look after the disk`,
       );
+    markSince(aside, nowMs);
     syncPath(aside);
     renameSync(aside, path);
     syncPath(dirname(path));

@@ -44,7 +44,7 @@ export const migrate = (db: Database, path: string, nowMs: number, migrations: r
   const version = checkSchema(db, migrations);
   const missing = migrations.filter((one) => one.n > version);
   if (missing.length === 0) return;
-  if (version > 0 && path !== ":memory:") copyBefore(db, path, `${path}.before-${missing[0]?.n ?? 0}`);
+  if (version > 0 && path !== ":memory:") copyBefore(db, path, `${path}.before-${missing[0]?.n ?? 0}`, nowMs);
   for (const { n, sql } of missing) {
     db.run("BEGIN IMMEDIATE");
     try {
