@@ -143,7 +143,7 @@ export const openService = async (
     kept.begin();
     const restored = await store.restored();
     const oldest = (await store.unfinished(0, 1))[0];
-    if (restored && oldest && oldest.createdAtMs <= restored.atMs)
+    if (restored && oldest && oldest.seq <= restored.upToSeq)
       log("restored backup", {
         reason: `taken ${new Date(restored.takenAtMs).toISOString()}: what was on its way then is confirmed with its provider before anything is sent`,
       });

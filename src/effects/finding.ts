@@ -1,5 +1,4 @@
 // Finding jobs that nobody told us of: a submission's whose answer was lost, or one that was sent after the backup that runs now was taken.
-import { msOfGenerationSeq } from "../ids.ts";
 import type { FindOutcome, Work } from "../providers/provider.ts";
 import type { Job } from "../terms.ts";
 import type { Errand } from "./errands.ts";
@@ -26,7 +25,7 @@ export type Finding = {
 export const openFinding = (parts: EffectsParts): Finding => {
   const bornMs = parts.clock.nowMs();
   const { restored } = parts;
-  const mayHaveTwin = (seq: number): boolean => restored !== null && msOfGenerationSeq(seq) <= restored.atMs;
+  const mayHaveTwin = (seq: number): boolean => restored !== null && seq <= restored.upToSeq;
   /**
    * Since when a request of an attempt may be with its provider: from its sending on, as a rule. Of a generation that was on its way
    * when a backup was taken, and goes on in the restored copy of it, since the backup: what was sent after it nobody here knows of.

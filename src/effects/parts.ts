@@ -24,8 +24,8 @@ export type EffectsParts = {
   judge: (routeId: string, verdict: RouteVerdict, why?: Failure) => void;
   /** A delivery took this long, from sending to having its files. */
   delivered: (routeId: string, tookMs: number) => void;
-  /** The backup that this store is a copy of, if it is one: when it was taken, and when it was put in place. */
-  restored: { takenAtMs: number; atMs: number } | null;
+  /** The backup that this store is a copy of, if it is one: when it was taken, and the last generation in it. */
+  restored: { takenAtMs: number; upToSeq: number } | null;
   /** How many times faster than life providers are (the simulator's speed); 1 for real ones. */
   pace: number;
   /** A number in [0, 1). */

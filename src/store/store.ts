@@ -160,8 +160,8 @@ export interface StoreReads {
   findGeneration(id: string): Promise<(GenerationRecord & { accountId: string; idempotencyKey: string | null }) | undefined>;
   /** Highest time any process has stored. */
   lastSeenMs(): Promise<number>;
-  /** The backup that this store is a copy of: when it was taken, and when it was put in place; null for a store that never was one. */
-  restored(): Promise<{ takenAtMs: number; atMs: number } | null>;
+  /** The backup that this store is a copy of: when it was taken, and the last generation in it; null for a store that never was one. */
+  restored(): Promise<{ takenAtMs: number; upToSeq: number } | null>;
   /** What the last recovery noted of itself; null where none ever did. */
   recoveryNote(): Promise<string | null>;
   /** Persistent random bytes by name (signing links, for example), hex. */

@@ -240,3 +240,24 @@ test("a backup of a newer schema is refused by the older release", async () => {
   db.close();
   expect(() => backUp(data, freshDir())).toThrow(/schema 99 and this release knows/);
 });
+
+test("a directory that a snapshot of the disk brought back is adopted: marked as old, and refused while a service runs on it", async () => {
+  const dir = freshDir();
+  const house = await openOn(dir);
+  const { id } = await house.submit("sim-image-1", { prompt: "kite" });
+  await house.until(id);
+  await house.close();
+  const { exit, out } = await runHere(["backup", "adopt", "--data", dir, "--json"]);
+  expect(exit).toBe(0);
+  const takenAtMs = Date.parse((JSON.parse(out) as { taken_at: string }).taken_at);
+  expect(metaOf(dir, "restored_taken_at_ms")).toBe(takenAtMs);
+  expect(metaOf(dir, "restored_up_to_seq")).toBeGreaterThan(0);
+  const again = await openOn(dir);
+  expect(await again.store.restored()).toMatchObject({ takenAtMs });
+  await again.verify();
+  await again.close();
+  const service = await openDirectory({ dir, mode: "test" });
+  expect((await runHere(["backup", "adopt", "--data", dir])).exit).toBe(75);
+  await service.close();
+  expect((await runHere(["backup", "adopt", "--data", freshDir()])).exit).toBe(78);
+});

@@ -204,6 +204,7 @@ describe("downgrade", () => {
     expect(marks).toEqual([
       { name: "restored_at_ms", value: String(NOW_MS) },
       { name: "restored_taken_at_ms", value: String(NOW_MS) },
+      { name: "restored_up_to_seq", value: expect.stringMatching(/^[1-9]\d+$/) },
     ]);
   });
 });

@@ -8,6 +8,7 @@ import { CommandFault, EXITS } from "../exits.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
 import { table } from "../terminal.ts";
 import { VERSION } from "../version.ts";
+import { addAdopt } from "./backup-adopt.ts";
 import { addRestore } from "./backup-restore.ts";
 
 type Flags = DirFlag & JsonFlag;
@@ -145,4 +146,5 @@ export const addBackup = (program: Command, session: Session): void => {
   withExamples(withJson(withDir(list)), "backup list /var/backups/genrouter", "backup list --json | jq -r '.[0].path'");
 
   addRestore(backup, session);
+  addAdopt(backup, session);
 };

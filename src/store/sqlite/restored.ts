@@ -1,10 +1,10 @@
 // Marks a database as the copy of a backup: what was on its way when the backup was taken may have gone on since, unknown to it.
 import type { Database } from "bun:sqlite";
-import { msOfGenerationSeq } from "../../ids.ts";
 
-/** Names in `meta`: the moment that the backup shows, and the moment it was put in place, ms since 1970. */
+/** Names in `meta`: the moment that the backup shows, the moment it was put in place, ms since 1970, and its last generation. */
 export const TAKEN_AT = "restored_taken_at_ms";
 export const RESTORED_AT = "restored_at_ms";
+export const UP_TO_SEQ = "restored_up_to_seq";
 
 /**
  * Marks a restored database, before any service opens it. From then on each attempt of a generation that had not ended is confirmed with its
@@ -18,12 +18,15 @@ export const markRestored = (db: Database, { takenAtMs, nowMs }: { takenAtMs: nu
   const oldest = db
     .query<{ seq: number | null }, []>("SELECT min(seq) AS seq FROM generation WHERE completed_at_ms IS NULL")
     .get()?.seq;
-  const before = { takenAtMs: numberOf(TAKEN_AT), atMs: numberOf(RESTORED_AT) };
-  const isStillOnItsWay = typeof oldest === "number" && before.atMs !== undefined && msOfGenerationSeq(oldest) <= before.atMs;
+  const newest = db.query<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM generation").get()?.seq ?? 0;
+  const before = { takenAtMs: numberOf(TAKEN_AT), upToSeq: numberOf(UP_TO_SEQ) };
+  // By number and not by time: numbers rise whatever the clocks do.
+  const isStillOnItsWay = typeof oldest === "number" && before.upToSeq !== undefined && oldest <= before.upToSeq;
   const sinceMs = isStillOnItsWay ? Math.min(takenAtMs, before.takenAtMs ?? takenAtMs) : takenAtMs;
   const put = db.prepare("INSERT INTO meta VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value");
   db.run("BEGIN IMMEDIATE");
   put.run(TAKEN_AT, String(sinceMs));
   put.run(RESTORED_AT, String(nowMs));
+  put.run(UP_TO_SEQ, String(newest));
   db.run("COMMIT");
 };

@@ -6,7 +6,7 @@ import { msOfGenerationSeq } from "../../../ids.ts";
 import { Recent } from "../../../recent.ts";
 import type { Command, PlannedRoute } from "../../../terms.ts";
 import type { JournalLine, StoreReads } from "../../store.ts";
-import { RESTORED_AT, TAKEN_AT } from "../restored.ts";
+import { TAKEN_AT, UP_TO_SEQ } from "../restored.ts";
 
 type Reads = Pick<
   StoreReads,
@@ -103,8 +103,8 @@ export const prepareRecoveryReads = (db: Database): Reads => {
       return Math.max(Number(metaValue("last_seen_ms")), typeof newestSeq === "number" ? msOfGenerationSeq(newestSeq) : 0);
     },
     restored: async () => {
-      const [takenAt, at] = [meta.get(TAKEN_AT), meta.get(RESTORED_AT)];
-      return takenAt && at ? { takenAtMs: Number(takenAt.value), atMs: Number(at.value) } : null;
+      const [takenAt, upTo] = [meta.get(TAKEN_AT), meta.get(UP_TO_SEQ)];
+      return takenAt && upTo ? { takenAtMs: Number(takenAt.value), upToSeq: Number(upTo.value) } : null;
     },
     recoveryNote: async () => meta.get("recovery")?.value ?? null,
     secret: async (name) =>
