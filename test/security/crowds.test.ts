@@ -46,6 +46,8 @@ test("a flood of keys that nobody has leaves nothing in memory, well formed or n
       const request = new Request(`${house.url}/v1/generations/x`, { headers: { authorization: `Bearer ${key}` } });
       expect((await house.http.handle(request)).status).toBe(401);
     }
+    // What was logged is kept by the house, not by the service.
+    house.lines.length = 0;
     Bun.gc(true);
     return heapStats().objectCount;
   };
