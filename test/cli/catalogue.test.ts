@@ -1,6 +1,6 @@
 // `genrouter catalogue`: every fault with its file and line, what a directory would change, and a bad file that a running service refuses.
 import { afterAll, describe, expect, test } from "bun:test";
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Change } from "../../catalogue/difference.ts";
 import { runHere } from "./captured.ts";
@@ -206,4 +206,18 @@ describe("a running service", () => {
     await until("service stopped");
     expect(errors()).toHaveLength(1);
   });
+});
+
+test("export writes the built-in catalogue as files that are the built-in catalogue, and overwrites nothing", async () => {
+  const dir = join(freshDir(), "mine");
+  const { exit, out } = await runHere(["catalogue", "export", dir, "--json"]);
+  expect(exit).toBe(0);
+  expect((JSON.parse(out) as { models: number }).models).toBeGreaterThan(70);
+  expect((await runHere(["catalogue", "check", dir])).exit).toBe(0);
+  const diff = await runHere(["catalogue", "diff", dir, "--json", "--data", join(freshDir(), "none")]);
+  expect(JSON.parse(diff.out)).toMatchObject({ changes: [] });
+  expect(readFileSync(join(dir, "models", "chatterbox.json"), "utf8")).toContain('"$schema": "../catalogue.schema.json"');
+  expect(existsSync(join(dir, "catalogue.schema.json"))).toBe(true);
+  const again = await runHere(["catalogue", "export", dir]);
+  expect([again.exit as number, again.err]).toEqual([2, expect.stringContaining("an export overwrites nothing")]);
 });

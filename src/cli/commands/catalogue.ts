@@ -7,6 +7,7 @@ import type { Model } from "../../../catalogue/schema.ts";
 import { askAbout, officeOverSocket } from "../control-client.ts";
 import { CommandFault, EXITS } from "../exits.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
+import { addExport } from "./catalogue-export.ts";
 
 /** The directory that is meant: the one named, else that of the settings. @throws CommandFault (usage) */
 const folderOf = (session: Session, named: string | undefined, flags: DirFlag): string => {
@@ -114,4 +115,5 @@ export const addCatalogue = (program: Command, session: Session): void => {
     "catalogue diff ./catalogue --json | jq '.changes[] | select(.what == \"rate\")'",
   );
   withExamples(catalogue, "catalogue check", "catalogue diff && systemctl reload genrouter");
+  addExport(catalogue, session);
 };

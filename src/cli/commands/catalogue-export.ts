@@ -1,0 +1,41 @@
+// `genrouter catalogue export`: the built-in models as files, to change some and add others.
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { Command } from "commander";
+import { CommandFault, EXITS } from "../exits.ts";
+import { type JsonFlag, type Session, withExamples, withJson } from "../session.ts";
+
+export const addExport = (catalogue: Command, session: Session): void => {
+  const { terminal } = session;
+  const command = catalogue
+    .command("export <dir>")
+    .description("write the built-in models as files, and the shape that editors check them by; nothing is overwritten")
+    .action(async (dir: string, flags: JsonFlag) => {
+      const [{ BUILT_IN_MODELS }, { default: shape }] = await Promise.all([
+        import("../../../catalogue/built-in.ts"),
+        import("../../../catalogue/catalogue.schema.json"),
+      ]);
+      const models = join(dir, "models");
+      if (existsSync(models))
+        throw new CommandFault(EXITS.usage, `${models} is there already, and an export overwrites nothing`, {
+          fix: "name another directory; genrouter catalogue diff DIR shows how yours differs from what is in use",
+          code: "exists",
+        });
+      const files = Object.entries(BUILT_IN_MODELS).sort(([a], [b]) => (a < b ? -1 : 1));
+      try {
+        mkdirSync(models, { recursive: true });
+        writeFileSync(join(dir, "catalogue.schema.json"), `${JSON.stringify(shape, null, 2)}\n`);
+        for (const [name, model] of files) writeFileSync(join(models, name), `${JSON.stringify(model, null, 2)}\n`);
+      } catch (fault) {
+        const code = fault instanceof Error && "code" in fault ? ` (${String(fault.code)})` : "";
+        throw new CommandFault(EXITS.unwritable, `${dir} cannot be written${code}`, {
+          fix: "name another directory",
+          code: "not_writable",
+        });
+      }
+      if (flags.json) return terminal.print(JSON.stringify({ dir: resolve(dir), models: files.length }));
+      terminal.print(`${models}  ${files.length} models`);
+      terminal.note(`genrouter catalogue check ${dir}, then set catalogue.dir to it (GENROUTER_CATALOGUE__DIR)`);
+    });
+  withExamples(withJson(command), "catalogue export /etc/genrouter/catalogue");
+};
