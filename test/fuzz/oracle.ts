@@ -62,6 +62,9 @@ const FORMATS = {
   binary: true,
 } as const;
 
+/** Pages for people and for the operator's own programs: no part of the interface, and not described there. */
+const FOR_PEOPLE = /^\/(?:metrics|docs(?:\/.*)?|llms\.txt)?$/;
+
 export type Oracle = {
   /** Everything about an answer that must not be; empty when it is as described. */
   faultsOf(answer: Answer): string[];
@@ -119,9 +122,17 @@ export const openOracle = (document: JsonObject): Oracle => {
     return faults;
   };
 
+  const pageFaults = (status: number, headers: Headers, text: string): string[] => {
+    const faults = OF_ALL.filter((name) => !headers.has(name)).map((name) => `lacks the header ${name}`);
+    if (![200, 302, 401, 403, 404, 405].includes(status)) faults.push(`${status} for a page`);
+    if (/canary|gr_(?:live|test)_\w/.test(text)) faults.push("the page tells a secret");
+    return faults;
+  };
+
   const faultsOf = ({ method, path, status, headers, text }: Answer): string[] => {
     if (status >= 500 && status !== 503) return [`${status} ${text.slice(0, 200)}`];
     const [plain = ""] = reached(path).split("?");
+    if (FOR_PEOPLE.test(plain)) return pageFaults(status, headers, text);
     const at = templates.find(({ pattern }) => pattern.test(plain))?.template;
     const item = at === undefined ? {} : member(document.paths, at);
     const own = item[method === "HEAD" ? "get" : method.toLowerCase()];
