@@ -17,6 +17,8 @@ const PAGES = [
   "CHANGELOG.md",
   "deploy/BACKUP.md",
   "deploy/README.md",
+  "deploy/S3.md",
+  "client/README.md",
 ];
 const MARK = /<!-- printed: ([\w -]+) -->\n[\s\S]*?<!-- \/printed -->/g;
 

@@ -1,4 +1,5 @@
 // Prints from the code what the pages say of it: rooms, statecharts, refusals, settings, models and the glossary.
+
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { TObject, TSchema } from "@sinclair/typebox";
@@ -16,6 +17,7 @@ import { EVENTS } from "../../src/events.ts";
 import { REFUSALS } from "../../src/refusal.ts";
 import { METRICS, type Metric } from "../../src/telemetry/list.ts";
 import { benchList, benchResults, capacity } from "../bench/pages.ts";
+import { CRITERIA } from "./criteria.ts";
 import { longTable } from "./long.ts";
 import { providerTable } from "./providers.ts";
 import { routePages } from "./routes.ts";
@@ -221,5 +223,14 @@ export const PRINTED: Readonly<Record<string, () => string>> = {
   benches: benchList,
   "bench results": benchResults,
   capacity,
+  criteria: () =>
+    table(
+      ["", "promise", "held by"],
+      CRITERIA.map(({ name, promise, held }) => [
+        name,
+        promise,
+        [...new Set(held.map(([file]) => file))].map((file) => `[${file}](${file})`).join(" · "),
+      ]),
+    ),
   "long setting": () => table(["programme", "run", "findings", "took", "figures", "when"], longTable()),
 };
