@@ -21,6 +21,7 @@ import type { Media } from "./media/port.ts";
 import type { Providers } from "./providers/provider.ts";
 import { type Life, openReadiness } from "./readiness.ts";
 import { openRecords, type Records } from "./records.ts";
+import { openRestored } from "./restored-backup.ts";
 import { DELIVERIES_KEPT, openRoutes, type Routes } from "./routes.ts";
 import type { Store } from "./store/store.ts";
 import { type CorridorParts, type Door, openCorridor, type Submit } from "./submit.ts";
@@ -182,13 +183,19 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
   const effects: Effects = openEffects({
     clock,
     log,
-    reads: { attempt: attempts.find, inputOf: store.inputOf, jobOwner: store.jobOwner, generationBySeq: store.generationBySeq },
+    reads: {
+      attempt: attempts.find,
+      attemptsOf: store.attemptsOf,
+      inputOf: store.inputOf,
+      jobOwner: store.jobOwner,
+      generationBySeq: store.generationBySeq,
+    },
     providers,
     media,
     report: (seq, event) => supervisor.report(seq, event),
     judge: health.judge,
     delivered: routes.delivered,
-    ...{ pace: parts.pace, chance: parts.chance, restored: await store.restored() },
+    ...{ pace: parts.pace, chance: parts.chance, restored: await openRestored(store, routes) },
   });
 
   const committed = openCommitted({

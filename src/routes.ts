@@ -5,7 +5,7 @@ import { type ModelEntry, modelEntry } from "../catalogue/entry.ts";
 import type { Catalogue } from "../catalogue/load.ts";
 import { once } from "./once.ts";
 import type { RouteState } from "./quote/plan.ts";
-import type { JsonObject } from "./terms.ts";
+import type { JsonObject, RouteSpec } from "./terms.ts";
 
 /** Deliveries that an expected time is taken from, and how many must be known before the catalogue's figure is replaced. */
 export const DELIVERIES_KEPT = 50;
@@ -17,6 +17,8 @@ export type Routes = {
   replaceCatalogue(next: Catalogue): void;
   state(routeId: string): RouteState;
   gate(routeId: string): Gate;
+  /** How a route of the catalogue is asked for, whether it may be used or not. */
+  specOf(routeId: string): RouteSpec | undefined;
   seatsOf(routeId: string): number;
   /** The 90th percentile of the last deliveries, ms; undefined while too few are known. */
   expectedMs(routeId: string): number | undefined;
@@ -89,6 +91,11 @@ export const openRoutes = (parts: RoutesParts): Routes => {
       if (!parts.isConfigured(route.provider)) return { kind: "closed", reason: "no key" };
       if (parts.health.isDown(routeId)) return { kind: "closed", reason: "down" };
       return openGate(known);
+    },
+    specOf: (routeId) => {
+      const known = catalogue.route(routeId);
+      const gate = known && openGate(known);
+      return gate?.kind === "open" ? gate.spec : undefined;
     },
     seatsOf: (routeId) => catalogue.route(routeId)?.route.seats ?? parts.seatsPerRoute,
     expectedMs: (routeId) => expected.get(routeId),

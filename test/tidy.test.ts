@@ -63,6 +63,7 @@ const HALL = [
   "src/standing.ts",
   "src/offer.ts",
   "src/reload.ts",
+  "src/restored-backup.ts",
   "src/readiness.ts",
   "src/kept-files.ts",
   "src/embedded-simulator.ts",

@@ -7,6 +7,7 @@ import { openErrands } from "./errands.ts";
 import { openFinding } from "./finding.ts";
 import type { EffectsParts } from "./parts.ts";
 import { openSubmitting } from "./submitting.ts";
+import { openTwins } from "./twins.ts";
 
 export type Effects = {
   perform(seq: number, ask: Ask): void;
@@ -30,7 +31,7 @@ export const openEffects = (parts: EffectsParts): Effects => {
     }),
   );
   const finding = openFinding(parts);
-  const submitting = openSubmitting(parts, errands, finding);
+  const submitting = openSubmitting(parts, errands, openTwins(parts, finding));
   const asking = openAsking(parts, errands, finding);
   const collecting = openCollecting(parts, errands);
   return {

@@ -1,5 +1,5 @@
 // Finding jobs that nobody told us of: a submission's whose answer was lost, or one that was sent after the backup that runs now was taken.
-import type { FindOutcome, Work } from "../providers/provider.ts";
+import type { FindOutcome, Recovery, Work } from "../providers/provider.ts";
 import type { Job } from "../terms.ts";
 import type { Errand } from "./errands.ts";
 import { type EffectsParts, spreadMs } from "./parts.ts";
@@ -33,13 +33,39 @@ export const openFinding = (parts: EffectsParts): Finding => {
   const sinceMs = (seq: number, sentAtMs: number): number =>
     restored !== null && mayHaveTwin(seq) ? Math.min(sentAtMs, restored.takenAtMs) : sentAtMs;
 
-  const once: Finding["once"] = async (errand, { attempt, input }, only) => {
-    const work = { attempt: { ...attempt, sentAtMs: sinceMs(errand.seq, attempt.sentAtMs ?? parts.clock.nowMs()) }, input };
+  const ask = async (errand: Errand, work: Work, only?: "marked"): Promise<FindOutcome> => {
     const found = await parts.providers.find(work, errand.signal, only);
     if (found.kind !== "found") return found;
     const owner = await parts.reads.jobOwner(work.attempt.route.provider, found.job.jobId);
     if (!owner || (owner.seq === errand.seq && owner.n === errand.n)) return found;
+    // Another attempt of the same generation has it here, too: it is no job that nobody knows of.
+    if (owner.seq === errand.seq && mayHaveTwin(errand.seq)) return { kind: "absent" };
     return { kind: "unclear", detail: "the job found belongs to another attempt" };
+  };
+
+  /**
+   * The references that a job of a generation may carry. What was attempt 2 to the service whose books are gone may be attempt 1 here: the
+   * routes that are down or switched off are others.
+   */
+  const refsOf = async (seq: number, ref: string, recovery: Recovery): Promise<string[]> => {
+    if (!mayHaveTwin(seq)) return [ref];
+    const body = ref.slice(0, ref.lastIndexOf("-"));
+    // Found by its input: one name for all, or two attempts would take it from each other.
+    if (recovery === "list_match") return [`${body}-1`];
+    const most = Math.max(((await restored?.planOf(seq)) ?? []).length, Number(ref.slice(body.length + 1)));
+    return Array.from({ length: most }, (_, at) => `${body}-${at + 1}`);
+  };
+
+  const once: Finding["once"] = async (errand, { attempt, input }, only) => {
+    const sentAtMs = sinceMs(errand.seq, attempt.sentAtMs ?? parts.clock.nowMs());
+    const { recovery } = parts.providers.traits(attempt.route.provider);
+    let seen: FindOutcome = { kind: "absent" };
+    for (const ref of await refsOf(errand.seq, attempt.ref, recovery)) {
+      const found = await ask(errand, { attempt: { ...attempt, ref, sentAtMs }, input }, only);
+      if (found.kind === "found") return found;
+      if (found.kind !== "absent") seen = found;
+    }
+    return seen;
   };
 
   const lookUp: Finding["lookUp"] = async (errand, work) => {
@@ -48,7 +74,11 @@ export const openFinding = (parts: EffectsParts): Finding => {
     // The wall clock may have jumped between two processes: what one did not live through does not count as time gone by.
     const settlesFromMs = Math.max(sentAtMs, bornMs);
     let absences = 0;
-    for (let turn = 0; traits.recovery !== "none"; turn += 1) {
+    // Asking by way of a key is submitting: of what this store never sent it would be the first time.
+    const isUnsent =
+      mayHaveTwin(errand.seq) && !((work.attempt.sentAtMs ?? Number.POSITIVE_INFINITY) <= (restored?.takenAtMs ?? 0));
+    const cannotAsk = traits.recovery === "none" || (traits.recovery === "key" && isUnsent);
+    for (let turn = 0; !cannotAsk; turn += 1) {
       await errand.pause(spreadMs(parts, FIND_FIRST_MS, FIND_LONGEST_MS, turn, 10));
       const seen = await once(errand, work);
       const atMs = parts.clock.nowMs();

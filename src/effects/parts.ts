@@ -7,7 +7,7 @@ import type { Log } from "../events.ts";
 import type { Media } from "../media/port.ts";
 import type { Providers, Work } from "../providers/provider.ts";
 import type { StoreReads } from "../store/store.ts";
-import type { Attempt, Failure } from "../terms.ts";
+import type { Attempt, Failure, PlannedRoute, RouteSpec } from "../terms.ts";
 
 /** While the disk is full, what is to be kept waits so long before it is tried again. */
 export const STORAGE_PAUSE_MS = 5_000;
@@ -15,7 +15,7 @@ export const STORAGE_PAUSE_MS = 5_000;
 export type EffectsParts = {
   clock: Clock;
   log: Log;
-  reads: Pick<StoreReads, "attempt" | "inputOf" | "jobOwner" | "generationBySeq">;
+  reads: Pick<StoreReads, "attempt" | "attemptsOf" | "inputOf" | "jobOwner" | "generationBySeq">;
   providers: Providers;
   media: Media;
   /** Where answers go; the machine judges whether they still matter. */
@@ -24,8 +24,16 @@ export type EffectsParts = {
   judge: (routeId: string, verdict: RouteVerdict, why?: Failure) => void;
   /** A delivery took this long, from sending to having its files. */
   delivered: (routeId: string, tookMs: number) => void;
-  /** The backup that this store is a copy of, if it is one: when it was taken, and the last generation in it. */
-  restored: { takenAtMs: number; upToSeq: number } | null;
+  /**
+   * The backup that this store is a copy of, if it is one: when it was taken, and the last generation in it; the routes that a generation
+   * may go, and how each is asked for.
+   */
+  restored: {
+    takenAtMs: number;
+    upToSeq: number;
+    planOf: (seq: number) => Promise<readonly PlannedRoute[]>;
+    specOf: (routeId: string) => RouteSpec | undefined;
+  } | null;
   /** How many times faster than life providers are (the simulator's speed); 1 for real ones. */
   pace: number;
   /** A number in [0, 1). */

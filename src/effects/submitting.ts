@@ -4,19 +4,23 @@ import { StorageRefused } from "../files/port.ts";
 import type { Work } from "../providers/provider.ts";
 import type { ResultFile } from "../terms.ts";
 import type { Errand, Errands } from "./errands.ts";
-import type { Finding } from "./finding.ts";
-import { type EffectsParts, namesOf, readWork, STORAGE_PAUSE_MS } from "./parts.ts";
+import { type EffectsParts, readWork, STORAGE_PAUSE_MS } from "./parts.ts";
+import type { Twins } from "./twins.ts";
 
 /** The two halves of a submission; the slot is held from the first to the end of the second. */
-export const openSubmitting = (parts: EffectsParts, errands: Errands, finding: Finding) => {
+export const openSubmitting = (parts: EffectsParts, errands: Errands, twins: Twins) => {
   const slots = new Map<string, () => void>();
   const giveBack = (seq: number, n: number) => {
     slots.get(`${seq}:${n}`)?.();
     slots.delete(`${seq}:${n}`);
   };
 
-  const takeSlot = async ({ seq, n, signal }: Errand): Promise<void> => {
+  const takeSlot = async (errand: Errand): Promise<void> => {
+    const { seq, n, signal } = errand;
     const work = await readWork(parts, seq, n);
+    // Before a connection is taken and before its time begins: it may take long, and others are not to wait for it.
+    await twins.judge(errand, work);
+    if (signal.aborted) return;
     const request = parts.providers.compose(work);
     const release = await parts.providers.slot(work.attempt.route.provider, signal);
     if (signal.aborted) {
@@ -44,34 +48,18 @@ export const openSubmitting = (parts: EffectsParts, errands: Errands, finding: F
       }
   };
 
-  /** Attempts of which the provider has proved that nobody sent them before. */
-  const firsts = new Set<string>();
-  /**
-   * In a restored copy of a backup an attempt may have been sent before, by a service whose books are gone: its provider is asked, by the
-   * means that settle any lost answer, before it is sent. @returns whether it may be sent; otherwise what was found is on its way.
-   */
-  const isFirst = async (errand: Errand, work: Work): Promise<boolean> => {
-    const { seq, n } = errand;
-    const name = `${seq}:${n}`;
-    if (!finding.mayHaveTwin(seq) || firsts.has(name)) return true;
-    const seen = await finding.lookUp(errand, work);
-    if (seen === null) return false;
-    const { routeId } = work.attempt.route;
-    parts.log("restored attempt confirmed", { ...namesOf(work.attempt), route_id: routeId, state: seen.kind });
-    if (seen.kind === "absent") firsts.add(name);
-    const atMs = parts.clock.nowMs();
-    if (seen.kind === "found") parts.report(seq, { type: "accepted", n, job: seen.job, atMs });
-    if (seen.kind === "exhausted")
-      parts.report(seq, { type: "answerLost", n, detail: "it may have been sent after the backup was taken", atMs });
-    return seen.kind === "absent";
-  };
-
   const send = async (errand: Errand): Promise<void> => {
     const { seq, n, signal } = errand;
     try {
       const work = await readWork(parts, seq, n);
       const { routeId } = work.attempt.route;
-      if (!(await isFirst(errand, work))) return;
+      const atOnce = twins.verdictOf(seq, n);
+      if (atOnce.kind !== "first") {
+        const atMs = parts.clock.nowMs();
+        if (atOnce.kind === "found") parts.report(seq, { type: "accepted", n, job: atOnce.job, atMs });
+        else parts.report(seq, { type: "answerLost", n, detail: "it may have been sent after the backup was taken", atMs });
+        return;
+      }
       const outcome = await parts.providers.submit(work, signal);
       // Broken off by us: it says nothing about the route, and a restart finds the attempt `sending`.
       if (signal.aborted) return;

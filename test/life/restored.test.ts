@@ -28,10 +28,22 @@ type Story = {
   rules?: readonly Rule[];
   /** The first life ends right after the backup, with nothing sent. */
   dies?: true;
+  /** A route that the operator has switched off before the second life. */
+  off?: string;
+  /** How long after the first life the backup is put in place. */
+  laterMs?: number;
 };
 
 /** Lives a first life, takes a backup in the middle of it, and opens a second life on the backup with the same providers. */
-const restore = async ({ routes, at, event, rules = [], dies }: Story): Promise<{ again: Scene; id: string }> => {
+const restore = async ({
+  routes,
+  at,
+  event,
+  rules = [],
+  dies,
+  off,
+  laterMs = PUT_BACK_AFTER_MS,
+}: Story): Promise<{ again: Scene; id: string }> => {
   const parent = mkdtempSync(join(tmpdir(), "restored-"));
   const [dir, copyDir] = [join(parent, "first"), join(parent, "second")];
   for (const path of [dir, copyDir]) mkdirSync(path);
@@ -70,9 +82,10 @@ const restore = async ({ routes, at, event, rules = [], dies }: Story): Promise<
   await first.crash();
   simulator.clearScript();
   // Whoever puts a backup in place does so a while later; the customer's money is where the backup has it.
-  clock.skip(PUT_BACK_AFTER_MS);
+  clock.skip(laterMs);
   const db = new Database(join(copyDir, "genrouter.db"));
   markRestored(db, { takenAtMs: takenAtMs ?? 0, nowMs: clock.nowMs() });
+  if (off) db.run("INSERT INTO route_switch VALUES (?, 'a test', 1)", [off]);
   db.close();
   const second = await openScene({ ...shared, dir: copyDir });
   const { tenant } = first;
@@ -119,6 +132,40 @@ test("what failed and what delivered after the backup are both found, in their o
   await again.hurry(async () => (await again.show(id)).completed_at !== null);
   await expectEnd(again, id, { ends: 30, attempts: ["failed", "delivered"], received: ["replicate", "spare"] }, again.tenant);
   expect(again.simulator.jobs()).toHaveLength(2);
+});
+
+test("what delivered on a later route is found there, though the first refused and would take it now", async () => {
+  const rules: Rule[] = [{ fault: "403", endpoint: "life/replicate" }];
+  const { again, id } = await restore({ at: "before", event: "begun", routes: [CHEAP_REPLICATE, SPARE], rules });
+  await again.hurry(async () => (await again.show(id)).completed_at !== null);
+  await expectEnd(again, id, { ends: 30, attempts: ["absent", "delivered"], received: ["replicate", "spare"] }, again.tenant);
+  expect(again.simulator.jobs()).toHaveLength(1);
+});
+
+test("what was its second attempt is found by the first one here: a route is off now that was not then", async () => {
+  const rules: Rule[] = [{ fault: "403", endpoint: "life/replicate" }];
+  const routes = [CHEAP_REPLICATE, { ...FAL, usd: "0.25" }];
+  const { again, id } = await restore({ at: "before", event: "begun", routes, rules, off: "life/replicate" });
+  await again.hurry(async () => (await again.show(id)).completed_at !== null);
+  await expectEnd(again, id, { ends: 25, attempts: ["delivered"], received: ["replicate", "fal"] }, again.tenant);
+  expect(again.simulator.jobs()).toHaveLength(1);
+});
+
+test("what was accepted before the backup and can be asked about no more is not bought on the next route", async () => {
+  const story = { at: "after", event: "accepted", routes: [CHEAP_REPLICATE, SPARE], laterMs: 36_000_000 } as const;
+  const { again, id } = await restore(story);
+  await again.hurry(async () => (await again.show(id)).completed_at !== null, 10_000);
+  expect(again.simulator.jobs()).toHaveLength(1);
+  expect(await again.balance()).toMatchObject({ held: 0 });
+});
+
+test("whoever comes new does not wait for what is being confirmed", async () => {
+  const { again } = await restore({ at: "before", event: "begun", dies: true, routes: [FAL] });
+  const { key } = await again.newTenant();
+  const answered = await again.ask("POST", "/v1/generations", { key, body: { model: "life", input: { prompt: "a new one" } } });
+  const id = String(answered.body.id);
+  await again.hurry(async () => (await again.show(id, key)).completed_at !== null);
+  expect((await again.show(id, key)).status).toBe("succeeded");
 });
 
 test("what was never sent is sent, once it is proved that nobody sent it", async () => {

@@ -63,6 +63,7 @@ test(`${JOBS} jobs on one route, all taken up at one moment: their ends are noti
     log: () => undefined,
     reads: {
       attempt: async (seq) => attemptOf(seq),
+      attemptsOf: async (seq) => [attemptOf(seq)],
       inputOf: async () => {
         inputsRead += 1;
         return input;

@@ -1,0 +1,21 @@
+// The backup that a store is a copy of: since when its books are silent, and which routes a service beside them may have used.
+import type { EffectsParts } from "./effects/parts.ts";
+import type { Routes } from "./routes.ts";
+import type { StoreReads } from "./store/store.ts";
+
+/** Null for a store that was never restored. */
+export const openRestored = async (
+  store: Pick<StoreReads, "restored" | "unfinished">,
+  routes: Pick<Routes, "specOf">,
+): Promise<EffectsParts["restored"]> => {
+  const restored = await store.restored();
+  if (restored === null) return null;
+  return {
+    ...restored,
+    planOf: async (seq) => {
+      const [found] = await store.unfinished(seq - 1, 1);
+      return found?.seq === seq ? found.plan : [];
+    },
+    specOf: routes.specOf,
+  };
+};
