@@ -34,7 +34,8 @@ const locked = (): Record<string, Entry> => JSON.parse(readFileSync(join(root, "
 /** Everything that is installed for production, the runtime excepted: what only some platforms or only peers' development need is not in it. */
 export const productionPackages = (): Package[] =>
   Object.entries(locked())
-    .filter(([path, { dev, devOptional, optional, link }]) => path !== "" && !dev && !devOptional && !optional && !link)
+    // What is not below node_modules is of this repository.
+    .filter(([path, one]) => path.startsWith("node_modules/") && !one.dev && !one.devOptional && !one.optional && !one.link)
     .map(([path, { version, license, integrity }]) => ({
       name: path.split("node_modules/").at(-1) ?? "",
       path,

@@ -17,6 +17,7 @@ export const EVENTS = {
   "generation ended": "info",
   "generation parked": "error",
   "attempt late": "warn",
+  "attempt failed": "info",
   "provider unclear": "debug",
   "route state changed": "warn",
   "route needs its operator": "error",

@@ -44,6 +44,10 @@ export const openFacts = ({ log, attempts, reads }: FactsParts) => {
       ...(sentAtMs === null ? {} : { dur_ms: Math.max(0, endedMs - sentAtMs) }),
       ...(change.failure ? { error_code: change.failure.class } : {}),
     });
+    if (outcome === "delivered" || outcome === "superseded" || outcome === "late") return;
+    // Its class alone: what a provider says may repeat the prompt.
+    const names = { generation_id: record.id, request_id: record.requestId, attempt: change.n, route_id: route.routeId };
+    log("attempt failed", { ...names, outcome, ...(change.failure ? { error_code: change.failure.class } : {}) });
   };
   const failed = (fault: unknown) =>
     log("effect failed", { event: "counting", reason: fault instanceof Error ? fault.message : String(fault) });

@@ -1,5 +1,5 @@
 // The hall: opens the rooms, joins them, and closes them in order; the only place that knows them all.
-import { existsSync } from "node:fs";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { parkingOf } from "../actors/parking.ts";
 import packageJson from "../package.json" with { type: "json" };
@@ -21,6 +21,8 @@ import { providerFacts } from "./providers/providers.ts";
 import { openReload, type Reloaded } from "./reload.ts";
 import { joinRooms, type Rooms } from "./rooms.ts";
 import { openSqliteStore } from "./store/sqlite/client.ts";
+import { DirectoryUnusable } from "./store/sqlite/faults.ts";
+import { LINEAGE, lineageFrom } from "./store/sqlite/lineage.ts";
 import { DATABASE_FILE } from "./store/sqlite/open.ts";
 import type { ProviderKeyRow, Store } from "./store/store.ts";
 import type { Submit } from "./submit.ts";
@@ -61,6 +63,19 @@ const SWEEP_MS = 60_000;
 /** A difference between the service's clock and the machine's that somebody should know of. */
 const CLOCK_JUMP_MS = 5_000;
 
+/** @throws DirectoryUnusable when this user may not look, which is not the same as nothing there. */
+const isThere = (path: string, dir: string): boolean => {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch (fault) {
+    const code = fault instanceof Error && "code" in fault ? String(fault.code) : "unknown fault";
+    if (code === "ENOTDIR") return false;
+    throw new DirectoryUnusable(
+      `data directory ${dir}: it cannot be entered (${code}); give this user the right to, all the way down`,
+    );
+  }
+};
+
 /** Calls `work` every so often until told to stop; a turn that fails is told and the next one comes all the same. */
 const repeat = (clock: Clock, everyMs: number, work: () => Promise<void>, failed: (fault: unknown) => void): (() => void) => {
   let takeBack: () => void;
@@ -98,7 +113,7 @@ export const openService = async (
     return keyed;
   };
   // Where nothing can be kept yet, a start without a key leaves nothing behind.
-  if (!simulate && !existsSync(join(settings.data.dir, DATABASE_FILE))) withKept([]);
+  if (!simulate && !isThere(join(settings.data.dir, DATABASE_FILE), settings.data.dir)) withKept([]);
   const store = around(await openSqliteStore({ dir: settings.data.dir, mode, allowNetworkDisk: settings.data.network_disk }));
   const undo: (() => Promise<unknown>)[] = [() => store.close()];
   try {
@@ -164,7 +179,10 @@ export const openService = async (
       },
       failed,
     );
-    const nightly = openNightly({ settings, version: packageJson.version, clock, log });
+    const nightly = openNightly({
+      ...{ settings, clock, log, version: packageJson.version },
+      lineage: lineageFrom(await store.secret(LINEAGE)),
+    });
     const sweep = repeat(clock, SWEEP_MS, rooms.sweep, failed);
     return {
       url,
@@ -190,7 +208,7 @@ export const openService = async (
       })),
       simulatorUrl: simulator?.url ?? null,
       reload: openReload({
-        current: () => current,
+        started: settings,
         dialects,
         simulated: simulate,
         vault,

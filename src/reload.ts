@@ -11,8 +11,8 @@ import type { Vault } from "./vault.ts";
 export type Reloaded = { models: number; rekeyed: readonly string[]; waiting: readonly string[] };
 
 export type ReloadParts = {
-  /** The settings as they count now. */
-  current: () => Settings;
+  /** The settings that the service was started with: what a reload does not take stays as it is in them. */
+  started: Settings;
   /** As the service was opened with them. */
   dialects: Dialects;
   simulated: boolean;
@@ -55,8 +55,9 @@ export const openReload =
     const dialects = dialectsOf(next);
     insistOnProviders(next, dialects);
     const catalogue = catalogueOf(next, parts.simulated);
+    const waiting = [...changedSettings(parts.started, next), ...changedDialects(parts.dialects, dialects)];
+    // Last, with nothing to wait for behind it: a key that is set meanwhile is not put back.
     const keyed = parts.simulated ? null : withKeys(next, await parts.kept(), parts.vault);
-    const waiting = [...changedSettings(parts.current(), next), ...changedDialects(parts.dialects, dialects)];
     const rekeyed = keyed ? parts.rekey(keyed.providers) : [];
     parts.replace(next, catalogue);
     return { models: catalogue.models.length, rekeyed, waiting };

@@ -1,36 +1,17 @@
 // What the metrics ask of the service at each look: its routes, its readiness, its files on disk; all of it cheap.
 import { statSync } from "node:fs";
-import { access, readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { newestVerifiedMs } from "./backup/shelf.ts";
 import type { Clock } from "./clock.ts";
 import type { Settings } from "./config.ts";
 import type { Engine } from "./engine.ts";
+import { LINEAGE, lineageFrom } from "./store/sqlite/lineage.ts";
 import { DATABASE_FILE } from "./store/sqlite/open.ts";
+import type { StoreReads } from "./store/store.ts";
 import type { RouteStanding, Standing } from "./telemetry/standing.ts";
 
-/** A backup is a directory that is named after its time, UTC; its manifest is written last. */
-const BACKUP = /^genrouter-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/;
-const MANIFEST = "manifest.json";
-
-const secondsIn = (name: string): number => {
-  const [, year, month, day, hour, minute, second] = BACKUP.exec(name) ?? [];
-  return Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second)) / 1000;
-};
-
-/** When the newest backup of a directory was made, s since 1970; 0 when there is none, or it cannot be read. */
-export const newestBackupS = async (dir: string): Promise<number> => {
-  if (dir === "") return 0;
-  const names = (await readdir(dir).catch(() => [])).filter((name) => BACKUP.test(name)).sort();
-  for (const name of names.reverse())
-    if (
-      await access(join(dir, name, MANIFEST)).then(
-        () => true,
-        () => false,
-      )
-    )
-      return secondsIn(name);
-  return 0;
-};
+/** A shelf of backups is looked through at most so often: their manifests may be long. */
+const BACKUP_LOOK_MS = 60_000;
 
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
@@ -40,11 +21,22 @@ export type StandingParts = {
   settings: Settings;
   clock: Clock;
   engine: Pick<Engine, "routes" | "readiness" | "breakers">;
-  reads: Standing["reads"];
+  reads: Standing["reads"] & Pick<StoreReads, "secret">;
 };
 
 export const openStanding = ({ settings, clock, engine, reads }: StandingParts): Standing => {
   const path = join(settings.data.dir, DATABASE_FILE);
+  let looked: { atMs: number; newestS: number } | null = null;
+  /** When the newest verified backup of this service was taken, s since 1970; 0 when there is none, or it cannot be read. */
+  const newestBackupS = async (): Promise<number> => {
+    if (settings.backup.dir === "") return 0;
+    const lineage = lineageFrom(await reads.secret(LINEAGE));
+    try {
+      return Math.floor((newestVerifiedMs(settings.backup.dir, lineage) ?? 0) / 1000);
+    } catch {
+      return 0;
+    }
+  };
   return {
     nowMs: clock.nowMs,
     isReady: () => engine.readiness().ready,
@@ -60,6 +52,10 @@ export const openStanding = ({ settings, clock, engine, reads }: StandingParts):
     },
     reads,
     databaseBytes: () => sizeOf(path) + sizeOf(`${path}-wal`),
-    lastBackupS: () => newestBackupS(settings.backup.dir),
+    lastBackupS: async () => {
+      const nowMs = clock.nowMs();
+      if (looked === null || nowMs - looked.atMs >= BACKUP_LOOK_MS) looked = { atMs: nowMs, newestS: await newestBackupS() };
+      return looked.newestS;
+    },
   };
 };

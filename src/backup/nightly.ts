@@ -13,6 +13,8 @@ export type Nightly = {
 };
 export type NightlyParts = {
   settings: Pick<Settings, "backup" | "data" | "files">;
+  /** Of the database: whose backups count. */
+  lineage: string;
   version: string;
   clock: Clock;
   log: Log;
@@ -32,9 +34,9 @@ export const nextAt = (nowMs: number, at: string): number => {
 };
 
 /** A directory that cannot be read has no backup to speak of: the one that is tried then says why. */
-const newestIn = (dir: string): number | null => {
+const newestIn = (dir: string, lineage: string): number | null => {
   try {
-    return newestVerifiedMs(dir);
+    return newestVerifiedMs(dir, lineage);
   } catch {
     return null;
   }
@@ -43,7 +45,7 @@ const newestIn = (dir: string): number | null => {
 const NONE: Nightly = { stop: async () => undefined };
 
 /** Without `backup.dir` there are none. The time of day is that of the service's clock, which neither jumps nor runs backwards. */
-export const openNightly = ({ settings, version, clock, log }: NightlyParts): Nightly => {
+export const openNightly = ({ settings, lineage, version, clock, log }: NightlyParts): Nightly => {
   const { dir, at, keep } = settings.backup;
   if (dir === "") return NONE;
   let underWay: Work<Made> | null = null;
@@ -91,7 +93,7 @@ export const openNightly = ({ settings, version, clock, log }: NightlyParts): Ni
     });
   };
 
-  const newestMs = newestIn(dir);
+  const newestMs = newestIn(dir, lineage);
   const isOverdue = newestMs === null || clock.nowMs() - newestMs > DAY_MS;
   armAt(isOverdue ? clock.nowMs() + SOON_MS : nextAt(clock.nowMs(), at));
   return {

@@ -68,9 +68,16 @@ const newestThat = (dir: string, isSo: (one: Shelved) => boolean): Shelved | und
   return undefined;
 };
 
-/** When the newest verified backup of a directory was taken, ms; null where there is none, and no directory. */
-export const newestVerifiedMs = (dir: string): number | null =>
-  existsSync(dir) ? (newestThat(dir, ({ state }) => state === "ok")?.manifest?.taken_at_ms ?? null) : null;
+/**
+ * When the newest verified backup of a service in a directory was taken, ms; null where there is none, and no directory. Others may keep
+ * theirs there, too.
+ * @param lineage of the service's database; null: of any
+ */
+export const newestVerifiedMs = (dir: string, lineage: string | null): number | null => {
+  if (!existsSync(dir)) return null;
+  const isOurs = ({ manifest, state }: Shelved) => state === "ok" && (lineage === null || manifest?.lineage === lineage);
+  return newestThat(dir, isOurs)?.manifest?.taken_at_ms ?? null;
+};
 
 /** The newest whole backup of the same service; undefined where there is none. */
 export const newestOf = (dir: string, lineage: string): Shelved | undefined =>

@@ -6,6 +6,7 @@ import { type Nightly, nextAt, openNightly } from "../../src/backup/nightly.ts";
 import { shelfOf } from "../../src/backup/shelf.ts";
 import type { EventFields, EventName } from "../../src/events.ts";
 import { readSettings } from "../../src/settings.ts";
+import { figuresOf, overLive } from "../../src/store/sqlite/still/figures.ts";
 import { takeTurn } from "../../src/store/sqlite/still/turn.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { type TestClock, testClock } from "../clock.ts";
@@ -20,7 +21,11 @@ let clock: TestClock;
 let lines: { event: EventName; fields: EventFields }[];
 let nightly: Nightly = { stop: async () => undefined };
 
-beforeAll(() => play(data));
+let lineage = "";
+beforeAll(async () => {
+  await play(data);
+  lineage = overLive(join(data, "genrouter.db"), figuresOf).lineage;
+});
 beforeEach(() => {
   place = join(freshDir(), "backups");
   clock = testClock(0, NOON_MS);
@@ -34,7 +39,13 @@ afterAll(dropDirs, 60_000);
 
 const begin = (env: Record<string, string> = {}) => {
   const settings = readSettings({ GENROUTER_DATA__DIR: data, GENROUTER_BACKUP__DIR: place, GENROUTER_BACKUP__KEEP: "2", ...env });
-  nightly = openNightly({ settings, version: "0.1.0", clock, log: (event, fields = {}) => void lines.push({ event, fields }) });
+  nightly = openNightly({
+    settings,
+    lineage,
+    version: "0.1.0",
+    clock,
+    log: (event, fields = {}) => void lines.push({ event, fields }),
+  });
 };
 const told = (event: EventName) => lines.filter((line) => line.event === event).length;
 const until = async (isSo: () => boolean) => {
@@ -64,6 +75,16 @@ test("without a directory there are none", () => {
   begin({ GENROUTER_BACKUP__DIR: "" });
   clock.skip(3 * DAY_MS);
   expect(lines).toEqual([]);
+});
+
+test("another service's backup in the same directory is none of this one's", async () => {
+  const other = freshDir();
+  await play(other, 0);
+  mkdirSync(place);
+  backUp(other, place);
+  begin();
+  await pass(2 * 60_000, 1);
+  expect(states().filter((state) => state.endsWith(" ok"))).toHaveLength(2);
 });
 
 test("a first start makes one soon, then one each day at its time", async () => {

@@ -122,6 +122,9 @@ test("what a reload does not take is named, and counts from the next start on", 
     settingsOf({ FAL_KEY: "k", GENROUTER_LIMITS__SEATS: "5", GENROUTER_LOG__LEVEL: "warn" }),
   );
   expect(waiting).toEqual(["limits.seats", "log.level"]);
+  // As long as it waits it is told, and no more once it is as at the start again.
+  expect((await service.reload(settingsOf({ FAL_KEY: "k", GENROUTER_LIMITS__SEATS: "5" }))).waiting).toEqual(["limits.seats"]);
+  expect((await service.reload(settingsOf({ FAL_KEY: "k" }))).waiting).toEqual([]);
 });
 
 test("a running process takes a new catalogue at SIGHUP without dropping a request, and keeps the old one when the new one is bad", async () => {

@@ -87,6 +87,16 @@ test("the request id goes through to the ledger, the attempt and the provider's 
   expect(told("provider called")[0]).toMatchObject({ attempt: 1, method: "POST" });
 });
 
+test("a failed attempt is told with its route and the class of its failure, and not with what the provider said", async () => {
+  const house = await opened();
+  house.simulator.script({ fault: "fail", times: 1 });
+  const { id } = await house.submit("sim-image-1", { prompt: CANARY });
+  await house.until(id);
+  const failed = house.lines.filter(({ event }) => event === "attempt failed").map(({ fields }) => fields);
+  expect(failed[0]).toMatchObject({ generation_id: id, attempt: 1, outcome: "failed", error_code: "job_failed" });
+  expect(JSON.stringify(failed)).not.toContain(CANARY);
+});
+
 test("prompts are told only where the operator has switched it on", async () => {
   const house = await opened();
   await house.until((await house.submit("sim-image-1", { prompt: CANARY })).id);

@@ -1,10 +1,11 @@
 // Promises of /metrics: every metric of the list is told with its type and labels, and what happened is what it says.
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { METRICS } from "../../src/telemetry/list.ts";
+import { backUp } from "../backup/scene.ts";
 import { type House, openHouse } from "../house.ts";
 import { hasPromtool, promtool } from "../promtool.ts";
 import { type Scraped, scraped, typesIn } from "./scraped.ts";
@@ -18,6 +19,7 @@ const DIR = mkdtempSync(join(tmpdir(), "metered-"));
 
 let house: House;
 let seen: Scraped;
+let backedUp = "";
 const ids: string[] = [];
 const scrape = async (): Promise<Scraped> => {
   const { status, text } = await house.ask("GET", "/metrics", { key: null });
@@ -41,17 +43,16 @@ const credit = (kind: "topup" | "adjust", credits: number) =>
   });
 
 beforeAll(async () => {
-  for (const name of ["genrouter-20261018T033000Z", "genrouter-20261019T033000Z"]) {
-    mkdirSync(join(BACKUPS, name));
-    writeFileSync(join(BACKUPS, name, "manifest.json"), "{}");
-  }
-  // One that was never finished, and what is no backup.
-  mkdirSync(join(BACKUPS, "genrouter-20261020T033000Z"));
+  // One whose manifest is rubbish, one that was never finished, and what is no backup.
+  mkdirSync(join(BACKUPS, "genrouter-20271018T033000Z"));
+  writeFileSync(join(BACKUPS, "genrouter-20271018T033000Z", "manifest.json"), "{}");
+  mkdirSync(join(BACKUPS, "genrouter-20271020T033000Z"));
   writeFileSync(join(BACKUPS, "notes.txt"), "");
   house = await openHouse({
     dir: DIR,
     env: { GENROUTER_BACKUP__DIR: BACKUPS, GENROUTER_DATA__DIR: DIR, GENROUTER_LIMITS__SEATS_PER_ROUTE: "1" },
   });
+  backedUp = backUp(DIR, BACKUPS).path;
   // A fallback, one that no route can do, one whose input is refused, and two whose limits leave routes out.
   expect(await ended({}, "a kite [sim:fal:fail-later]")).toMatchObject({ status: "succeeded", attempts: 2 });
   expect(await ended({}, "a kite [sim:fail]")).toMatchObject({ status: "failed", error: { code: "provider_failed" } });
@@ -203,7 +204,9 @@ test("the state of the service is told as it is: routes, queue, files, database,
   expect(seen.value("genrouter_generations_in_progress", { status: "queued" })).toBe(1);
   expect(seen.value("genrouter_queue_oldest_age_seconds")).toBeGreaterThan(0);
   expect(seen.value("genrouter_db_size_bytes")).toBeGreaterThan(10_000);
-  expect(seen.value("genrouter_last_backup_timestamp_seconds")).toBe(Date.UTC(2026, 9, 19, 3, 30) / 1000);
+  expect(seen.value("genrouter_last_backup_timestamp_seconds")).toBe(
+    Math.floor((JSON.parse(readFileSync(join(backedUp, "manifest.json"), "utf8")) as { taken_at_ms: number }).taken_at_ms / 1000),
+  );
   expect(
     seen.value("genrouter_build_info", { version: "0.0.0", interface_version: "2026-10-19", bun_version: Bun.version }),
   ).toBe(1);

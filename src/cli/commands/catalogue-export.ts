@@ -1,5 +1,5 @@
 // `genrouter catalogue export`: the built-in models as files, to change some and add others.
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { CommandFault, EXITS } from "../exits.ts";
@@ -24,8 +24,14 @@ export const addExport = (catalogue: Command, session: Session): void => {
       const files = Object.entries(BUILT_IN_MODELS).sort(([a], [b]) => (a < b ? -1 : 1));
       try {
         mkdirSync(models, { recursive: true });
-        writeFileSync(join(dir, "catalogue.schema.json"), `${JSON.stringify(shape, null, 2)}\n`);
-        for (const [name, model] of files) writeFileSync(join(models, name), `${JSON.stringify(model, null, 2)}\n`);
+        // The service may be another user, and there is nothing secret in them.
+        for (const folder of [dir, models]) chmodSync(folder, 0o755);
+        const write = (path: string, content: unknown) => {
+          writeFileSync(path, `${JSON.stringify(content, null, 2)}\n`);
+          chmodSync(path, 0o644);
+        };
+        write(join(dir, "catalogue.schema.json"), shape);
+        for (const [name, model] of files) write(join(models, name), model);
       } catch (fault) {
         const code = fault instanceof Error && "code" in fault ? ` (${String(fault.code)})` : "";
         throw new CommandFault(EXITS.unwritable, `${dir} cannot be written${code}`, {

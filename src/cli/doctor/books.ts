@@ -116,13 +116,13 @@ export const orphanFindings = async (reads: Pick<StoreReads, "orphans">): Promis
 const DAY_MS = 86_400_000;
 const isOnOneDisk = (a: string, b: string): boolean => existsSync(a) && existsSync(b) && statSync(a).dev === statSync(b).dev;
 
-export const backupFindings = ({ backup, data }: Settings, nowMs: number): Finding[] => {
+export const backupFindings = ({ backup, data }: Settings, nowMs: number, lineage: string | null): Finding[] => {
   const { dir } = backup;
   if (dir === "")
     return [warning("backups", "none are made at night", "set GENROUTER_BACKUP__DIR, best to a directory on another disk")];
   if (!existsSync(dir)) return [warning("backups", `${dir} is not there yet`, `genrouter backup create ${dir}`)];
   try {
-    const newestMs = newestVerifiedMs(dir);
+    const newestMs = newestVerifiedMs(dir, lineage);
     const findings = shelfOf(dir).flatMap(({ name, state, why }): Finding[] => {
       if (state === "damaged")
         return [fault("backups", `${name} is damaged: ${why}`, `move it away, then genrouter backup create ${dir}`)];

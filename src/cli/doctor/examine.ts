@@ -2,6 +2,7 @@
 
 import type { Settings } from "../../config.ts";
 import type { DatabaseHealth } from "../../store/sqlite/health.ts";
+import { LINEAGE, lineageFrom } from "../../store/sqlite/lineage.ts";
 import type { CheckResult, StoreReads } from "../../store/store.ts";
 import { askAbout } from "../control-client.ts";
 import { backupFindings, bookFindings, orphanFindings } from "./books.ts";
@@ -13,7 +14,13 @@ import { serviceFindings } from "./running.ts";
 const RESTORE =
   "stop the service, move the directory aside and restore a backup: genrouter backup list, genrouter backup restore";
 
-type Stored = { findings: Finding[]; lastSeenMs: number | null; mode: "test" | "live" | null; market: Finding[] };
+type Stored = {
+  findings: Finding[];
+  lastSeenMs: number | null;
+  mode: "test" | "live" | null;
+  lineage: string | null;
+  market: Finding[];
+};
 
 const openedReads = async (dir: string): Promise<StoreReads> => {
   const { openSqliteReads } = await import("../../store/sqlite/reads.ts");
@@ -28,9 +35,9 @@ const examineStored = async (settings: Settings, isDeep: boolean, isRunning: boo
   try {
     health = lookInto(dir, isDeep);
     if (health.schema > health.newestSchema)
-      return { findings: bookFindings(health, null, isRunning), lastSeenMs: null, mode: health.mode, market: [] };
+      return { findings: bookFindings(health, null, isRunning), lastSeenMs: null, mode: health.mode, lineage: null, market: [] };
   } catch (thrown) {
-    const none = { lastSeenMs: null, mode: null, market: [] };
+    const none = { lastSeenMs: null, mode: null, lineage: null, market: [] };
     return { findings: [fault("database", `it cannot be read: ${textOf(thrown)}`, RESTORE)], ...none };
   }
   let reads: StoreReads | null = null;
@@ -41,10 +48,11 @@ const examineStored = async (settings: Settings, isDeep: boolean, isRunning: boo
       findings: [...bookFindings(health, checks, isRunning), await orphanFindings(reads)],
       lastSeenMs: await reads.lastSeenMs(),
       mode: health.mode,
+      lineage: lineageFrom(await reads.secret(LINEAGE)),
       market: await marketFindings(settings, health.mode, reads),
     };
   } catch (thrown) {
-    const rest = { lastSeenMs: null, mode: health.mode, market: [] };
+    const rest = { lastSeenMs: null, mode: health.mode, lineage: null, market: [] };
     return { findings: [...bookFindings(health, null, isRunning), fault("database", textOf(thrown), RESTORE)], ...rest };
   } finally {
     await reads?.close();
@@ -72,14 +80,14 @@ export const examine = async (
   const about = directory.exists ? await askAbout(dir).catch(() => undefined) : undefined;
   const stored: Stored = directory.exists
     ? await examineStored(settings, isDeep, about !== undefined, nowMs)
-    : { findings: [], lastSeenMs: null, mode: null, market: await marketFindings(settings, null, null) };
+    : { findings: [], lastSeenMs: null, mode: null, lineage: null, market: await marketFindings(settings, null, null) };
   return [
     ...printsCredentials,
     ...directory.findings,
     ...diskFindings(settings),
     ...clockFindings(nowMs, stored.lastSeenMs),
     ...stored.findings,
-    ...backupFindings(settings, nowMs),
+    ...backupFindings(settings, nowMs, stored.lineage),
     ...(await bucketFindings(settings)),
     ...stored.market,
     ...(directory.exists ? await serviceFindings(dir, about) : []),

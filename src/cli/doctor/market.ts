@@ -89,9 +89,10 @@ const routeFindings = async (
 
 /** The bucket of the result files, as far as its settings say. */
 export const bucketFindings = async (settings: Settings): Promise<Finding[]> => {
-  if (settings.files.store !== "s3") return [];
   try {
+    // Also where files stay on disk now: those of before may be in a bucket.
     await insistOnBucket(settings);
+    if (settings.files.store !== "s3") return [];
     return [ok("files", `result files go to the bucket ${settings.s3.bucket}`)];
   } catch (thrown) {
     return [fault("files", textOf(thrown), "correct the settings of s3: genrouter config check")];

@@ -1,5 +1,5 @@
 // The doctor on the machine: the data directory and its rights, the disks, the clock.
-import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, lstatSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Settings } from "../../config.ts";
 import { DATABASE_FILE } from "../../store/sqlite/open.ts";
@@ -48,6 +48,19 @@ const rightsOf = (dir: string): Finding[] => {
 export const directoryFindings = ({ dir, network_disk }: Settings["data"]): { findings: Finding[]; exists: boolean } => {
   const found = statSync(dir, { throwIfNoEntry: false });
   const make = `genrouter accounts create --name NAME --data ${dir} makes it, and so does genrouter serve`;
+  // What was there is not to be begun anew beside it.
+  const wasThere = lstatSync(dir, { throwIfNoEntry: false }) !== undefined || existsSync(`${dir}.old`);
+  if (!found && wasThere)
+    return {
+      findings: [
+        fault(
+          "directory",
+          `${dir} is gone, but was there`,
+          `put it back, or restore it: genrouter backup restore PATH --to ${dir}`,
+        ),
+      ],
+      exists: false,
+    };
   if (!found) return { findings: [warning("directory", `${dir} is not there yet`, make)], exists: false };
   if (!found.isDirectory())
     return { findings: [fault("directory", `${dir} is not a directory`, "set GENROUTER_DATA__DIR or --data")], exists: false };

@@ -1,6 +1,7 @@
 // What a copy of a database holds: counts, sums, and the files outside of it that its rows name.
 import type { Database } from "bun:sqlite";
 import { createHmac } from "node:crypto";
+import { LINEAGE, lineageFrom } from "../lineage.ts";
 import { schemaVersion } from "../migrate.ts";
 import { openReader, openStill } from "../open.ts";
 
@@ -85,10 +86,11 @@ export const figuresOf = (db: Database): StillFigures => {
     schema: schemaVersion(db),
     mode: meta.get("mode") === "test" ? "test" : "live",
     epoch: one<{ epoch: number | null }>(db, "SELECT max(epoch) AS epoch FROM owner").epoch ?? 0,
-    lineage: createHmac("sha256", Buffer.from(meta.get("secret") ?? "", "hex"))
-      .update("lineage")
-      .digest("hex")
-      .slice(0, 16),
+    lineage: lineageFrom(
+      createHmac("sha256", Buffer.from(meta.get("secret") ?? "", "hex"))
+        .update(LINEAGE)
+        .digest("hex"),
+    ),
     createdAtMs: Number(meta.get("created_at_ms") ?? 0),
     rows: rowsOf(db),
     ledger: ledgerOf(db),
