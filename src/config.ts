@@ -4,13 +4,23 @@ import { type Static, Type } from "@sinclair/typebox";
 const positive = (byDefault: number, description: string, maximum = Number.MAX_SAFE_INTEGER) =>
   Type.Integer({ minimum: 1, maximum, default: byDefault, description });
 
+/** An address to build others from: what came after a query or fragment would be lost in them. `expects` is the pattern in words. */
+const ADDRESS = {
+  pattern: "^(https?://[^/?#@\\s\\\\]+(/[^?#\\s]*)?)?$",
+  expects: "an address that begins with http:// or https://, without user, query (?) or fragment (#)",
+} as const;
+
 /** Settings with this mark are credentials: shown by nobody. */
 const SECRET = { secret: true } as const;
 
 export const ProviderSettings = Type.Object(
   {
     base_url: Type.Optional(
-      Type.String({ pattern: "^https?://", description: "where the provider is, instead of its public address" }),
+      Type.String({
+        pattern: "^https?://",
+        expects: "an address that begins with http:// or https://",
+        description: "where the provider is, instead of its public address",
+      }),
     ),
     key: Type.Optional(Type.String({ minLength: 1, description: "the operator's credential with this provider", ...SECRET })),
     key_file: Type.Optional(Type.String({ minLength: 1, description: "a file with the credential and nothing else in it" })),
@@ -26,7 +36,7 @@ export const SettingsSchema = Type.Object(
         port: Type.Integer({ default: 8080, minimum: 0, maximum: 65535, description: "port to listen on; 0 takes a free one" }),
         public_url: Type.String({
           default: "",
-          pattern: "^(https?://[^/]+.*)?$",
+          ...ADDRESS,
           description: "address clients reach the service at; file links are built from it. Empty: the listening address",
         }),
         drain_s: positive(25, "longest time a drain waits for answers under way before the process ends", 30),
@@ -77,7 +87,7 @@ export const SettingsSchema = Type.Object(
       {
         endpoint: Type.String({
           default: "",
-          pattern: "^(https?://[^/]+.*)?$",
+          ...ADDRESS,
           description:
             "address of an S3-compatible service; {bucket} in it stands for the bucket, which otherwise begins the path. Empty: Amazon's in s3.region",
         }),
@@ -98,6 +108,7 @@ export const SettingsSchema = Type.Object(
         at: Type.String({
           default: "03:30",
           pattern: "^([01]\\d|2[0-3]):[0-5]\\d$",
+          expects: "a time of day as 03:30",
           description: "time of day of the nightly backup, UTC, as 03:30",
         }),
         keep: positive(14, "nightly backups kept; older ones are deleted after a new one is verified", 3660),
@@ -110,6 +121,7 @@ export const SettingsSchema = Type.Object(
           default: "",
           ...SECRET,
           pattern: "^([\\x21-\\x7e]{24,200})?$",
+          expects: "24 to 200 characters of printable ASCII, no spaces",
           description:
             "credential for the operator's pages (/metrics), 24 to 200 characters; needed to listen beyond this machine. Empty: they answer this machine only",
         }),

@@ -1,6 +1,6 @@
 // What the settings name: the providers' dialects, built in or brought by the operator, and the catalogue of models over them.
 import { builtInCatalogue, type Catalogue, catalogueOver, loadCatalogue } from "../catalogue/load.ts";
-import { BadSetting, providerSetting, type Settings } from "./config.ts";
+import { BadSetting, PREFIX, providerSetting, type Settings } from "./config.ts";
 import { type Dialects, readDialects } from "./providers/dialect/load.ts";
 import { spokenProviders } from "./providers/providers.ts";
 
@@ -24,10 +24,16 @@ export const catalogueOf = (settings: Settings, simulated: boolean): Catalogue =
 export const knownAccounts = (dialects: Dialects): ReadonlySet<string> =>
   new Set([...spokenProviders(dialects)].flatMap(([id, { account }]) => [id, account]));
 
-/** @throws BadSetting for settings of a provider whose dialect nobody speaks, and whose key nobody uses */
-export const insistOnProviders = (settings: Settings, dialects: Dialects): void => {
+/**
+ * @param origins where each setting was said, to name the place
+ * @throws BadSetting for settings of a provider whose dialect nobody speaks, and whose key nobody uses
+ */
+export const insistOnProviders = (settings: Settings, dialects: Dialects, origins?: ReadonlyMap<string, string>): void => {
   const known = knownAccounts(dialects);
   const stranger = Object.keys(settings.providers).find((id) => !known.has(id));
-  if (stranger !== undefined)
-    throw new BadSetting(`${providerSetting(stranger)}: there is no such provider; there are ${[...known].sort().join(", ")}`);
+  if (stranger === undefined) return;
+  const [, origin] = [...(origins ?? [])].find(([name]) => name.startsWith(`providers.${stranger}.`)) ?? [];
+  // A variable is told by what names the provider in it.
+  const from = origin === undefined || origin.startsWith(PREFIX) ? providerSetting(stranger) : origin;
+  throw new BadSetting(`${from}: there is no such provider; there are ${[...known].sort().join(", ")}`);
 };

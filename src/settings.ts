@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { Value, type ValueError, ValueErrorType } from "@sinclair/typebox/value";
 import { BadSetting, PREFIX, ProviderSettings, type Settings, SettingsSchema, WELL_KNOWN_KEYS } from "./config.ts";
 import { entriesOfFile, type SettingsFile } from "./settings-file.ts";
+import { converted, isText, misfit, type ValueSchema } from "./settings-value.ts";
 
 /** What the command line set, by section, e.g. `{ server: { port: 9000 } }`. */
 export type Flags = Readonly<Record<string, Readonly<Record<string, string | number>>>>;
@@ -15,7 +16,10 @@ export type Entry = { path: readonly string[]; value: unknown; from: string; isI
 /** What was read, and per setting (`server.port`) where it was said; what is not in it is a default. */
 export type ReadSettings = { settings: Settings; origins: ReadonlyMap<string, string> };
 
-type Schema = { properties?: Record<string, Schema>; default?: unknown; secret?: boolean };
+type Schema = ValueSchema & { properties?: Record<string, Schema>; secret?: boolean };
+
+/** Takes note of a fault, so that reading goes on to the next. */
+type Note = (line: string) => void;
 
 const SECTIONS = Object.keys(SettingsSchema.properties);
 /** Variables of this prefix that are no settings: clients of the service use them, or they say where the settings are. */
@@ -28,23 +32,34 @@ const beside = ([section = "", ...rest]: readonly string[]): Record<string, Sche
   return rest.length === 1 ? (SettingsSchema.properties as Record<string, Schema>)[section]?.properties : undefined;
 };
 
-const isSetting = (path: readonly string[]): boolean => Object.hasOwn(beside(path) ?? {}, path.at(-1) ?? "");
+const schemaAt = (path: readonly string[]): Schema | undefined => {
+  const [settings, key] = [beside(path) ?? {}, path.at(-1) ?? ""];
+  return Object.hasOwn(settings, key) ? settings[key] : undefined;
+};
+
+const isSetting = (path: readonly string[]): boolean => schemaAt(path) !== undefined;
 
 /** Whether a setting is a credential. */
-export const isSecret = (path: readonly string[]): boolean => beside(path)?.[path.at(-1) ?? ""]?.secret === true;
+export const isSecret = (path: readonly string[]): boolean => schemaAt(path)?.secret === true;
 
 const codeOf = (fault: unknown): string => (fault instanceof Error && "code" in fault ? ` (${String(fault.code)})` : "");
 
-/** The one line in a file. @throws BadSetting */
-const lineIn = (path: string, from: string): string => {
-  let text: string;
+/** The one line in a file; undefined, and noted, where there is none. */
+const lineIn = (path: string, from: string, note: Note): string | undefined => {
   try {
-    text = readFileSync(path, "utf8").trim();
+    const text = readFileSync(path, "utf8").trim();
+    if (text !== "") return text;
+    note(`${from}: ${path} is empty; put the value into it, and nothing else`);
   } catch (fault) {
-    throw new BadSetting(`${from}: ${path} cannot be read${codeOf(fault)}`);
+    note(`${from}: ${path} cannot be read${codeOf(fault)}`);
   }
-  if (text === "") throw new BadSetting(`${from}: ${path} is empty; put the value into it, and nothing else`);
-  return text;
+  return undefined;
+};
+
+/** An entry of what is in a file. */
+const entryIn = (file: string, path: readonly string[], from: string, note: Note): Entry[] => {
+  const value = lineIn(file, from, note);
+  return value === undefined ? [] : [{ path, value, from }];
 };
 
 /** Keys of providers under the names that others use for them too. */
@@ -55,41 +70,51 @@ const wellKnown = (env: Environment): Entry[] =>
   });
 
 /** `$CREDENTIALS_DIRECTORY/operator.token` and the like, as systemd hands them over; other names are other programs'. */
-const credentials = (env: Environment): Entry[] => {
+const credentials = (env: Environment, note: Note): Entry[] => {
   const dir = env.CREDENTIALS_DIRECTORY;
   if (!dir) return [];
   let names: string[];
   try {
     names = readdirSync(dir);
   } catch (fault) {
-    throw new BadSetting(`CREDENTIALS_DIRECTORY: ${dir} cannot be read${codeOf(fault)}`);
+    note(`CREDENTIALS_DIRECTORY: ${dir} cannot be read${codeOf(fault)}`);
+    return [];
   }
   return names
     .map((name) => ({ name, path: name.split(".") }))
     .filter(({ path }) => path.length > 1 && SECTIONS.includes(path[0] ?? ""))
-    .map(({ name, path }) => {
+    .flatMap(({ name, path }) => {
       const from = `the credential ${name}`;
-      return { path, value: isSetting(path) ? lineIn(join(dir, name), from) : "", from };
+      return isSetting(path) ? entryIn(join(dir, name), path, from, note) : [{ path, value: "", from }];
     });
 };
 
-/** `GENROUTER_SECTION__KEY`, and `GENROUTER_SECTION__KEY_FILE` for a file with the value in it. @throws BadSetting for what is no setting. */
-const variables = (env: Environment): Entry[] =>
-  Object.entries(env).flatMap(([from, value]) => {
+/**
+ * `GENROUTER_SECTION__KEY`, and `GENROUTER_SECTION__KEY_FILE` for a file with the value in it. Compose files set variables that they have
+ * no value for: where no text is a value, an empty one is none.
+ */
+const variables = (env: Environment, note: Note): Entry[] =>
+  Object.entries(env).flatMap(([from, value]): Entry[] => {
     if (value === undefined || !from.startsWith(PREFIX) || OTHER_VARIABLES.has(from)) return [];
     const path = from.slice(PREFIX.length).toLowerCase().split("__");
     // Ids of providers are written with hyphens, which no variable's name can hold.
     if (path[0] === "providers" && path[1] !== undefined) path[1] = path[1].replaceAll("_", "-");
-    if (path.length < 2 || !SECTIONS.includes(path[0] ?? ""))
-      throw new BadSetting(
-        `${from} is not a setting; settings are GENROUTER_<SECTION>__<KEY> with a section of ${SECTIONS.join(", ")}`,
-      );
+    if (path.length < 2 || !SECTIONS.includes(path[0] ?? "")) {
+      note(`${from} is not a setting; settings are GENROUTER_<SECTION>__<KEY> with a section of ${SECTIONS.join(", ")}`);
+      return [];
+    }
+    const isUnset = (text: string | undefined, schema: Schema) => text === undefined || (text === "" && !isText(schema));
+    const own = schemaAt(path);
+    if (own !== undefined) return isUnset(value, own) ? [] : [{ path, value, from }];
     const last = path.at(-1) ?? "";
     const inFile = [...path.slice(0, -1), last.slice(0, -FILE_SUFFIX.length)];
-    if (isSetting(path) || !last.endsWith(FILE_SUFFIX) || !isSetting(inFile)) return [{ path, value, from }];
+    const schema = last.endsWith(FILE_SUFFIX) ? schemaAt(inFile) : undefined;
+    if (schema === undefined) return [{ path, value, from }];
+    if (isUnset(value, schema)) return [];
     const other = from.slice(0, -FILE_SUFFIX.length);
-    if (env[other] !== undefined) throw new BadSetting(`${other} and ${from} are both set; set one of them`);
-    return [{ path: inFile, value: lineIn(value, from), from }];
+    if (isUnset(env[other], schema)) return entryIn(value, inFile, from, note);
+    note(`${other} and ${from} are both set; set one of them`);
+    return [];
   });
 
 const flagged = (flags: Flags): Entry[] =>
@@ -128,7 +153,7 @@ const treeOf = (entries: Iterable<Entry>): Tree => {
       at[part] = below;
       at = below;
     }
-    at[path.at(-1) ?? ""] = value;
+    at[path.at(-1) ?? ""] = converted(schemaAt(path) ?? {}, value);
   }
   return tree;
 };
@@ -144,15 +169,15 @@ const strangeLine = ({ path, from, isInFile }: Entry): string | undefined => {
 };
 
 /** The line that tells a fault. Credentials, and whatever was put below `providers`, are never repeated. */
-const faultLine = ({ path, schema, value, message, type }: ValueError, said: ReadonlyMap<string, Entry>): string => {
-  const parts = path.slice(1).split("/");
-  const from = said.get(parts.join("."))?.from ?? PREFIX + parts.join("__").toUpperCase();
-  if (type === ValueErrorType.ObjectAdditionalProperties) return `${from} is not a setting; see the settings table`;
-  const shown = parts[0] === "providers" || isSecret(parts) ? "" : `, not ${JSON.stringify(value)}`;
-  const meaning = typeof schema.description === "string" ? ` (${schema.description})` : "";
-  const choices = Array.isArray(schema.anyOf) ? schema.anyOf.map((choice: { const?: unknown }) => choice.const) : [];
-  const expected = choices.length > 0 ? `expected one of ${choices.join(", ")}` : message.toLowerCase();
-  return `${from}: ${expected}${shown}${meaning}`;
+const faultLine = (fault: ValueError, said: ReadonlyMap<string, Entry>): string => {
+  const parts = fault.path.slice(1).split("/");
+  const name = parts.join(".");
+  if (fault.type === ValueErrorType.ObjectAdditionalProperties) {
+    const [, entry] = [...said].find(([each]) => each.startsWith(`${name}.`)) ?? [];
+    return `${entry?.from ?? name} is not a setting; a provider's id is small letters, digits and hyphens, and begins with a letter`;
+  }
+  const from = said.get(name)?.from ?? PREFIX + parts.join("__").toUpperCase();
+  return `${from}: ${misfit(fault, parts[0] === "providers" || isSecret(parts))}`;
 };
 
 /** Addresses that only this machine reaches. */
@@ -167,37 +192,51 @@ export const listeningFault = ({ settings: { server, operator }, origins }: Read
   return `${origins.get("server.host")}: ${server.host} can be reached from other machines; first set operator.token, the credential of the operator's pages (GENROUTER_OPERATOR__TOKEN_FILE names a file with it; openssl rand -hex 32 makes one)`;
 };
 
+/** The file's entries; none, and a note, for what is not TOML. */
+const entriesIn = (file: SettingsFile, note: Note): Entry[] => {
+  try {
+    return entriesOfFile(file);
+  } catch (fault) {
+    if (!(fault instanceof BadSetting)) throw fault;
+    note(fault.message);
+    return [];
+  }
+};
+
+const readOf = (said: ReadonlyMap<string, Entry>): ReadSettings => ({
+  settings: Value.Default(SettingsSchema, treeOf(said.values())) as Settings,
+  origins: new Map([...said].map(([name, { from }]) => [name, from])),
+});
+
 /**
  * Reads all that was said.
- * @returns the settings with their origins, or every fault that was found, a line each.
+ * @returns the settings with their origins, or every fault that was found, a line each, with what is left without them.
  */
 export const examine = (
   env: Environment,
   flags: Flags = {},
   file?: SettingsFile,
-): (ReadSettings & { faults: [] }) | { faults: string[] } => {
-  let entries: Entry[];
-  try {
-    entries = [
-      ...(file ? entriesOfFile(file) : []),
-      ...wellKnown(env),
-      ...credentials(env),
-      ...variables(env),
-      ...flagged(flags),
-    ];
-  } catch (fault) {
-    if (fault instanceof BadSetting) return { faults: [fault.message] };
-    throw fault;
-  }
-  const strange = entries.map(strangeLine).filter((line) => line !== undefined);
-  if (strange.length > 0) return { faults: strange };
-  const said = laid(entries);
-  const settings = Value.Default(SettingsSchema, Value.Convert(SettingsSchema, treeOf(said.values())));
+): (ReadSettings & { faults: [] }) | { faults: string[]; rest: ReadSettings } => {
+  const faults: string[] = [];
+  const note: Note = (line) => faults.push(line);
+  const entries = [
+    ...(file ? entriesIn(file, note) : []),
+    ...wellKnown(env),
+    ...credentials(env, note),
+    ...variables(env, note),
+    ...flagged(flags),
+  ];
+  faults.push(...entries.map(strangeLine).filter((line) => line !== undefined));
+  const said = laid(entries.filter(({ path }) => isSetting(path)));
+  const read = readOf(said);
   // Of a choice every alternative complains too: the first line of a path says it all.
-  const byPath = new Map([...Value.Errors(SettingsSchema, settings)].reverse().map((fault) => [fault.path, fault]));
-  const faults = [...byPath.values()].reverse().map((fault) => faultLine(fault, said));
-  if (faults.length > 0) return { faults };
-  return { settings: settings as Settings, origins: new Map([...said].map(([name, { from }]) => [name, from])), faults: [] };
+  const byPath = new Map([...Value.Errors(SettingsSchema, read.settings)].reverse().map((fault) => [fault.path, fault]));
+  const misfits = [...byPath.values()].reverse();
+  faults.push(...misfits.map((fault) => faultLine(fault, said)));
+  if (faults.length === 0) return { ...read, faults: [] };
+  const bad = misfits.map(({ path }) => path.slice(1).replaceAll("/", "."));
+  const good = [...said].filter(([name]) => !bad.some((each) => name === each || name.startsWith(`${each}.`)));
+  return { faults, rest: readOf(new Map(good)) };
 };
 
 /**

@@ -60,12 +60,10 @@ const asToml = (lines: readonly Line[]): string[] => {
   return out;
 };
 
-/** What stops a start although each setting is right by itself: an unknown provider, a bad catalogue, a key file that is not there. */
-const deeperFaults = async ({ settings }: ReadSettings): Promise<string[]> => {
+/** What stops a start although each setting is right by itself: an unknown provider, a bad catalogue. */
+const deeperFaults = async ({ settings, origins }: ReadSettings): Promise<string[]> => {
   const { catalogueOf, dialectsOf, insistOnProviders } = await import("../../offer.ts");
   const { insistOnBucket } = await import("../../kept-files.ts");
-  const { withKeys } = await import("../../provider-keys.ts");
-  const { openVault } = await import("../../vault.ts");
   const faults: string[] = [];
   const check = async (work: () => unknown): Promise<void> => {
     try {
@@ -76,11 +74,29 @@ const deeperFaults = async ({ settings }: ReadSettings): Promise<string[]> => {
       faults.push(told.lines.join(" "));
     }
   };
-  await check(() => insistOnProviders(settings, dialectsOf(settings)));
+  await check(() => insistOnProviders(settings, dialectsOf(settings), origins));
   await check(() => insistOnBucket(settings));
   await check(() => catalogueOf(settings, false));
-  await check(() => void withKeys(settings, [], openVault(settings.data.dir)));
   return faults;
+};
+
+/** Keys of providers that a start would refuse, and files of keys that cannot be read. */
+const keyFaults = async ({ settings, origins }: ReadSettings): Promise<string[]> => {
+  const { withKeys } = await import("../../provider-keys.ts");
+  const { usableKey } = await import("../../providers/desk.ts");
+  const { openVault } = await import("../../vault.ts");
+  const vault = openVault(settings.data.dir);
+  return Object.entries(settings.providers).flatMap(([id, section]) => {
+    try {
+      usableKey(id, withKeys({ ...settings, providers: { [id]: section } }, [], vault).providers[id]?.key);
+      return [];
+    } catch (fault) {
+      // The message begins with the setting's usual name; where it was said is nearer.
+      const line = fault instanceof Error ? fault.message : String(fault);
+      const from = origins.get(`providers.${id}.key`) ?? origins.get(`providers.${id}.key_file`);
+      return [from === undefined ? line : line.replace(/^[^:]*/, () => from)];
+    }
+  });
 };
 
 /** Credentials in a file that others may read; undefined when there are none. */
@@ -120,7 +136,8 @@ export const addConfig = (program: Command, session: Session): void => {
     .description("tell every fault of the settings, with its place; exit 2 when there is one")
     .action(async (flags: DirFlag & JsonFlag) => {
       const { file, read: found } = read(flags);
-      const faults = "settings" in found ? await deeperFaults(found) : found.faults;
+      const isRead = "settings" in found;
+      const faults = [...(isRead ? await deeperFaults(found) : found.faults), ...(await keyFaults(isRead ? found : found.rest))];
       const unsafe = "settings" in found ? listeningFault(found) : undefined;
       const exposed = "settings" in found ? exposedLine(file, found.origins) : undefined;
       const warnings = [
