@@ -18,7 +18,7 @@ import { catalogueOf, dialectsOf, insistOnProviders, knownAccounts } from "./off
 import { insistOnKey, withKeys } from "./provider-keys.ts";
 import type { Providers } from "./providers/provider.ts";
 import { providerFacts } from "./providers/providers.ts";
-import { openReload, type Reloaded } from "./reload.ts";
+import { openReload } from "./reload.ts";
 import { joinRooms, type Rooms } from "./rooms.ts";
 import { openSqliteStore } from "./store/sqlite/client.ts";
 import { DirectoryUnusable } from "./store/sqlite/faults.ts";
@@ -47,7 +47,7 @@ export type Service = {
   figures: (ask: Ask) => Figures;
   simulatorUrl: string | null;
   /** Takes the catalogue and the providers' keys anew. What is bad is refused with all of it, and everything stays as it was. */
-  reload: (next: Settings) => Promise<Reloaded>;
+  reload: ReturnType<typeof openReload>;
   /** 503 `restarting` to submissions; polls and replays are answered until what is under way has ended. */
   drain: () => Promise<void>;
   /** Resolves with an exit code when the service stops by itself. */
@@ -91,17 +91,22 @@ const repeat = (clock: Clock, everyMs: number, work: () => Promise<void>, failed
 
 /**
  * Opens the service: polls and replays are answered as soon as it listens, submissions once recovery has read the store.
- * @param more `around`: what the crash tests put around the store, to end the process there.
+ * @param more `around`: what the crash tests put around the store, to end the process there. `origins`: where each setting was said.
  * @throws BadSetting, CatalogueFault, and the faults of src/store/sqlite/faults.ts: one line each; the system's error for a taken port.
  */
 export const openService = async (
   settings: Settings,
-  more: { simulate: boolean; telemetry: Telemetry; around?: (store: Store) => Store },
+  more: {
+    simulate: boolean;
+    telemetry: Telemetry;
+    around?: (store: Store) => Store;
+    origins?: ReadonlyMap<string, string>;
+  },
 ): Promise<Service> => {
   const { simulate, telemetry, around = (store) => store } = more;
   const { log } = telemetry;
   const dialects = dialectsOf(settings);
-  insistOnProviders(settings, dialects);
+  insistOnProviders(settings, dialects, more.origins);
   await insistOnBucket(settings);
   let catalogue = catalogueOf(settings, simulate);
   let current = settings;

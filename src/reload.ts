@@ -50,10 +50,10 @@ const changedDialects = (before: Dialects, after: Dialects): string[] => {
  */
 export const openReload =
   (parts: ReloadParts) =>
-  async (next: Settings): Promise<Reloaded> => {
+  async (next: Settings, origins?: ReadonlyMap<string, string>): Promise<Reloaded> => {
     // All that may be refused comes before the first change.
     const dialects = dialectsOf(next);
-    insistOnProviders(next, dialects);
+    insistOnProviders(next, dialects, origins);
     const catalogue = catalogueOf(next, parts.simulated);
     const waiting = [...changedSettings(parts.started, next), ...changedDialects(parts.dialects, dialects)];
     // Last, with nothing to wait for behind it: a key that is set meanwhile is not put back.

@@ -1,9 +1,15 @@
 // Settings that cannot be used are told by name in one line, and credentials are never repeated.
-import { expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { BadSetting, WELL_KNOWN_KEYS } from "../../src/config.ts";
 import { readDialects } from "../../src/providers/dialect/load.ts";
 import { spokenProviders } from "../../src/providers/providers.ts";
 import { readSettings } from "../../src/settings.ts";
+import { runHere } from "./captured.ts";
+import { dropDirs, freshDir } from "./fresh-dir.ts";
+
+afterAll(dropDirs);
 
 const lineOf = (env: Record<string, string>): string => {
   try {
@@ -27,11 +33,58 @@ test.each<[Record<string, string>, RegExp]>([
   [{ GENROUTER_PROVIDERS__FAL__KEYS: "canary" }, /^GENROUTER_PROVIDERS__FAL__KEYS is not a setting; known here: BASE_URL, KEY/],
   [{ GENROUTER_LOG__LEVEL: "loud" }, /^GENROUTER_LOG__LEVEL: expected one of debug, info, warn, error, silent, not "loud"/],
   [{ GENROUTER_PROVIDERS__FAL__KEY: "" }, /^GENROUTER_PROVIDERS__FAL__KEY: /],
+  [{ GENROUTER_SERVER__PORT: "80.9" }, /^GENROUTER_SERVER__PORT: expected integer, not "80\.9"/],
+  [{ GENROUTER_SERVER__PORT: "0x50" }, /not "0x50"/],
+  [{ GENROUTER_SERVER__PORT: "true" }, /not "true"/],
+  [{ GENROUTER_LIMITS__SEATS: "99999999999999999999" }, /not "99999999999999999999"/],
+  [{ GENROUTER_SIMULATOR__SPEED: "1e3" }, /^GENROUTER_SIMULATOR__SPEED: expected number, not "1e3"/],
+  [{ GENROUTER_LOG__PROMPTS: "1" }, /^GENROUTER_LOG__PROMPTS: expected boolean, not "1"/],
+  [{ GENROUTER_BACKUP__AT: "3:30" }, /^GENROUTER_BACKUP__AT: expected a time of day as 03:30, not "3:30"/],
+  [{ GENROUTER_OPERATOR__TOKEN: "canary" }, /^GENROUTER_OPERATOR__TOKEN: expected 24 to 200 characters of printable ASCII/],
+  [{ GENROUTER_PROVIDERS__FAL__BASE_URL: "canary" }, /expected an address that begins with http:\/\/ or https:\/\/ \(/],
+  [{ GENROUTER_SERVER__PUBLIC_URL: "gen.example.com" }, /expected an address that begins with http:\/\/ or https:\/\/, without/],
+  [{ GENROUTER_SERVER__PUBLIC_URL: "https://gen.example.com/a/?x" }, /, not "https:\/\/gen\.example\.com\/a\/\?x"/],
+  [{ GENROUTER_SERVER__PUBLIC_URL: "https://gen.example.com#x" }, /fragment \(#\)/],
+  [{ GENROUTER_SERVER__PUBLIC_URL: "https://me:canary@gen.example.com" }, /without user.*, not "https:\/\/\(hidden\)@gen/],
+  [{ GENROUTER_S3__ENDPOINT: "https://{bucket}.s3.example.com?x" }, /^GENROUTER_S3__ENDPOINT: expected an address/],
+  [{ GENROUTER_S3__ENDPOINT: "https://me@s3.example.com" }, /^GENROUTER_S3__ENDPOINT: expected an address/],
 ])("%p", (env, line) => {
   const told = lineOf(env);
   expect(told).toMatch(line);
   expect(told).not.toContain("\n");
   expect(told).not.toContain("canary");
+});
+
+test("text that is exactly a number, true or false is one, and addresses stay as they are", () => {
+  const env = {
+    GENROUTER_SERVER__PORT: "0",
+    GENROUTER_SIMULATOR__SPEED: "0.25",
+    GENROUTER_LOG__PROMPTS: "true",
+    GENROUTER_DATA__NETWORK_DISK: "false",
+    GENROUTER_SERVER__PUBLIC_URL: "https://example.com:8443/gen/@x/",
+    GENROUTER_S3__ENDPOINT: "https://{bucket}.s3.example.com",
+  };
+  expect(readSettings(env)).toMatchObject({
+    server: { port: 0, public_url: "https://example.com:8443/gen/@x/" },
+    simulator: { speed: 0.25 },
+    log: { prompts: true },
+    data: { network_disk: false },
+    s3: { endpoint: "https://{bucket}.s3.example.com" },
+  });
+});
+
+test("an empty variable is none, unless text is asked for: then it is the empty text", () => {
+  const file = { path: "/etc/x.toml", text: '[server]\nport = 9\npublic_url = "http://x"\n' };
+  const env = {
+    GENROUTER_SERVER__PORT: "",
+    GENROUTER_LIMITS__SEATS_FILE: "",
+    GENROUTER_LOG__PROMPTS: "",
+    GENROUTER_LOG__LEVEL: "",
+    GENROUTER_SERVER__PUBLIC_URL: "",
+  };
+  const { server, log } = readSettings(env, {}, file);
+  expect({ server, log }).toMatchObject({ server: { port: 9, public_url: "" }, log: { prompts: false, level: "info" } });
+  expect(lineOf({ GENROUTER_DATA__DIR: "" })).toMatch(/^GENROUTER_DATA__DIR: /);
 });
 
 test("variables of clients and of other programs are no settings", () => {
@@ -48,4 +101,14 @@ test("every account of a built-in provider has a name under which its key is com
 test("a provider's id is written with underscores in a variable's name", () => {
   const env = { GENROUTER_PROVIDERS__TOGETHER_VIDEO__BASE_URL: "http://x" };
   expect(readSettings(env).providers).toEqual({ "together-video": { base_url: "http://x" } });
+});
+
+test("a provider that there is not is told by its place at a start too", async () => {
+  const config = join(freshDir(), "genrouter.toml");
+  writeFileSync(config, '[providers.nope]\nkey = "canary"\n');
+  const words = ["serve", "--simulate", "--port", "0", "--data", join(freshDir(), "none")];
+  const ofFile = await runHere([...words, "--config", config]);
+  expect(ofFile.err).toContain(`error: providers.nope.key in ${config}: there is no such provider`);
+  const ofVariable = await runHere(words, { GENROUTER_PROVIDERS__NOPE__KEY: "canary" });
+  expect(ofVariable.err).toContain("error: GENROUTER_PROVIDERS__NOPE: there is no such provider");
 });

@@ -91,6 +91,13 @@ describe("what cannot be used is told with its place, all of it, and credentials
     [`[providers.fal]\nkey = ["${CANARY}"]\n`, [/^providers\.fal\.key in .*: expected string/]],
     [`[server]\nport = 1\n[providers.fal\nkey = "${CANARY}"\n`, [/^\/etc\/x\.toml:3:\d+: /]],
     ['[backup]\nat = "25:00"\n', [/^backup\.at in .*UTC, as 03:30/]],
+    ["[server]\ndrain_s = 1.9\nport = true\n", [/^server\.port in .*, not true/, /^server\.drain_s in .*, not 1\.9/]],
+    ["[limits]\nlink_s = 0.5\n", [/^limits\.link_s in .*: expected integer, not 0\.5/]],
+    ["[log]\nprompts = 1\nlevel = true\n", [/^log\.level in .*, not true/, /^log\.prompts in .*, not 1 /]],
+    ["[data]\ndir = 5\n", [/^data\.dir in .*: expected string, not 5/]],
+    ["[simulator]\nspeed = inf\n", [/^simulator\.speed in .*: expected number, not Infinity/]],
+    [`[providers.FAL]\nkey = "${CANARY}"\n`, [/^providers\.FAL\.key in \/etc\/x\.toml is not a setting; a provider's id is/]],
+    ["[server]\nprot = 1\nport = 1.5\n", [/^server\.prot in .* is not a setting/, /^server\.port in .*, not 1\.5/]],
   ])("%j", (text, expected) => {
     const faults = linesOf({}, text);
     expect(faults).toHaveLength(expected.length);
@@ -99,6 +106,28 @@ describe("what cannot be used is told with its place, all of it, and credentials
       expect(line).not.toContain("\n");
       expect(line).not.toContain("canary");
     }
+  });
+
+  test("of every class, whatever was found before", () => {
+    const env = {
+      GENROUTER_PORT: "1",
+      GENROUTER_LIMITS__BURSTS: "1",
+      GENROUTER_LIMITS__SEATS: "1.5",
+      GENROUTER_OPERATOR__TOKEN_FILE: "/no/token",
+      CREDENTIALS_DIRECTORY: "/no/credentials",
+    };
+    const starts = (lines: string[]) => lines.map((line) => line.split(/[ :]/)[0]);
+    expect(starts(linesOf(env, "[log]\nlevel = 1\nlevle = 2\n"))).toEqual([
+      "CREDENTIALS_DIRECTORY",
+      "GENROUTER_PORT",
+      "GENROUTER_OPERATOR__TOKEN_FILE",
+      "log.levle",
+      "GENROUTER_LIMITS__BURSTS",
+      "GENROUTER_LIMITS__SEATS",
+      "log.level",
+    ]);
+    expect(starts(linesOf({ GENROUTER_PORT: "1" }, "[log\n"))).toEqual(["/etc/x.toml", "GENROUTER_PORT"]);
+    expect(() => readSettings(env)).toThrow(/^CREDENTIALS_DIRECTORY/);
   });
 
   test("files that variables and credentials name", () => {
@@ -177,10 +206,26 @@ describe("config", () => {
     );
     const { exit, out } = await runHere(["config", "check", "--config", config]);
     expect(exit as number).toBe(2);
-    expect(out).toMatch(/there is no such provider/);
-    expect(out).toMatch(/\/no\/key cannot be read/);
+    expect(out).toContain(`✖ providers.nope.key in ${config}: there is no such provider`);
+    expect(out).toContain(`✖ providers.fal.key_file in ${config}: /no/key cannot be read`);
     expect(out).toMatch(/\/no\/dir/);
     expect(out).not.toContain(CANARY);
+  });
+
+  test("check refuses a key that cannot be sent, beside other faults too, and names where it was said", async () => {
+    const env = { GENROUTER_PROVIDERS__FAL__KEY_FILE: write(`${CANARY}\n${CANARY}\n`), BFL_API_KEY: `two ${CANARY}` };
+    const lines = async (more: Record<string, string>) => {
+      const { out, exit } = await runHere(["config", "check"], { ...env, ...more });
+      expect(exit as number).toBe(2);
+      expect(out).not.toContain(CANARY);
+      return out.split("\n").filter((line) => line.startsWith("✖"));
+    };
+    const keys = [
+      expect.stringMatching(/^✖ BFL_API_KEY: a credential is one word/),
+      expect.stringMatching(/^✖ GENROUTER_PROVIDERS__FAL__KEY_FILE: a credential is one word of printable ASCII/),
+    ];
+    expect(await lines({})).toEqual(keys);
+    expect(await lines({ GENROUTER_SERVER__PORT: "x" })).toEqual([expect.stringMatching(/^✖ GENROUTER_SERVER__PORT: /), ...keys]);
   });
 
   test("check is content with good settings, and warns of an address that needs a credential", async () => {

@@ -12,7 +12,7 @@ import { answerRefusal } from "../../http/errors.ts";
 import { openLog } from "../../log.ts";
 import type { Market } from "../../market.ts";
 import { Refusal } from "../../refusal.ts";
-import { listeningFault } from "../../settings.ts";
+import { listeningFault, type ReadSettings } from "../../settings.ts";
 import { openTelemetry, type Telemetry } from "../../telemetry/telemetry.ts";
 import { INTERFACE_VERSION } from "../../terms.ts";
 import { openControl } from "../control.ts";
@@ -72,7 +72,7 @@ const addressFault = async (fault: unknown, { host, port }: Settings["server"]):
 const notYet = (request: Request): Response =>
   answerRefusal(new Refusal("restarting", "The service is starting; send the same request again."), requestIdOf(request));
 
-const open = async (settings: Settings, simulate: boolean, telemetry: Telemetry): Promise<Service> => {
+const open = async ({ settings, origins }: ReadSettings, simulate: boolean, telemetry: Telemetry): Promise<Service> => {
   const { openService } = await import("../../hall.ts");
   const { host: hostname, port } = settings.server;
   try {
@@ -87,7 +87,7 @@ const open = async (settings: Settings, simulate: boolean, telemetry: Telemetry)
     throw (await addressFault(fault, settings.server)) ?? fault;
   }
   try {
-    return await openService(settings, { simulate, telemetry });
+    return await openService(settings, { simulate, telemetry, origins });
   } catch (fault) {
     const code = fault instanceof Error && "code" in fault ? fault.code : undefined;
     throw (code === "EADDRINUSE" ? await addressFault(fault, settings.server) : undefined) ?? fault;
@@ -105,9 +105,10 @@ const curlLine = (url: string, key: string): string =>
   ].join(" ");
 
 /** SIGHUP: settings, catalogue and keys again; with a fault in any of them everything stays as it was. One line is logged. */
-const reload = async (service: Service, settingsNow: () => Settings, log: Log): Promise<void> => {
+const reload = async (service: Service, settingsNow: () => ReadSettings, log: Log): Promise<void> => {
   try {
-    const { models, rekeyed, waiting } = await service.reload(settingsNow());
+    const { settings, origins } = settingsNow();
+    const { models, rekeyed, waiting } = await service.reload(settings, origins);
     const said = [`${models} models`];
     if (rekeyed.length > 0) said.push(`other keys for ${rekeyed.join(", ")}`);
     if (waiting.length > 0) said.push(`from the next start on: ${waiting.join(", ")}`);
@@ -169,7 +170,7 @@ export const addServe = (program: Command, session: Session): void => {
       const build = { version: VERSION, revision: REVISION, bunVersion: Bun.version, interfaceVersion: INTERFACE_VERSION };
       const telemetry = openTelemetry(written, session.env, build);
       const { log } = telemetry;
-      const service = await open(settings, simulate, telemetry);
+      const service = await open(read, simulate, telemetry);
       // A process that is told twice does not wait; what it leaves behind is what a crash leaves, and recovery reads it.
       const signal = firstSignal((exit) => process.exit(exit));
       const office = openOffice({
@@ -202,7 +203,7 @@ export const addServe = (program: Command, session: Session): void => {
         terminal.print(`key ${key}`);
         terminal.print(curlLine(service.url, key));
       }
-      process.on("SIGHUP", () => void reload(service, () => settingsWith(session, flagsOf(flags)).settings, log));
+      process.on("SIGHUP", () => void reload(service, () => settingsWith(session, flagsOf(flags)), log));
       session.exit = await runUntilEnd(session, service, signal, closeControl);
     });
   withExamples(
