@@ -20,10 +20,14 @@ export const converted = ({ type }: ValueSchema, value: unknown): unknown => {
   return value;
 };
 
-/** A value as it was said, without the user that an address may name. */
+/** What may be a credential in an address: its user, its query, its fragment. */
+const withoutSecrets = (text: string): string =>
+  /^\w+:\/\//.test(text) ? text.replace(/:\/\/.*@/s, "://(hidden)@").replace(/([?#]).*$/s, "$1(hidden)") : text;
+
+/** A value as it was said, without what may be secret in an address. */
 const shown = (value: unknown): string => {
   if (typeof value === "number") return String(value);
-  return JSON.stringify(typeof value === "string" ? value.replace(/^(\w+:\/\/).*@/s, "$1(hidden)@") : value);
+  return JSON.stringify(typeof value === "string" ? withoutSecrets(value) : value);
 };
 
 const expected = ({ schema, message, type }: ValueError): string => {

@@ -43,7 +43,7 @@ test.each<[Record<string, string>, RegExp]>([
   [{ GENROUTER_OPERATOR__TOKEN: "canary" }, /^GENROUTER_OPERATOR__TOKEN: expected 24 to 200 characters of printable ASCII/],
   [{ GENROUTER_PROVIDERS__FAL__BASE_URL: "canary" }, /expected an address that begins with http:\/\/ or https:\/\/ \(/],
   [{ GENROUTER_SERVER__PUBLIC_URL: "gen.example.com" }, /expected an address that begins with http:\/\/ or https:\/\/, without/],
-  [{ GENROUTER_SERVER__PUBLIC_URL: "https://gen.example.com/a/?x" }, /, not "https:\/\/gen\.example\.com\/a\/\?x"/],
+  [{ GENROUTER_SERVER__PUBLIC_URL: "https://gen.example.com/a/?canary" }, /, not "https:\/\/gen\.example\.com\/a\/\?\(hidden\)"/],
   [{ GENROUTER_SERVER__PUBLIC_URL: "https://gen.example.com#x" }, /fragment \(#\)/],
   [{ GENROUTER_SERVER__PUBLIC_URL: "https://me:canary@gen.example.com" }, /without user.*, not "https:\/\/\(hidden\)@gen/],
   [{ GENROUTER_S3__ENDPOINT: "https://{bucket}.s3.example.com?x" }, /^GENROUTER_S3__ENDPOINT: expected an address/],
