@@ -18,6 +18,9 @@ export type Reconciled = {
   untold: SentRow[];
 };
 
+/** Jobs that nobody here knows anything of, their price neither. */
+export const unpricedOf = ({ strangers }: Reconciled): Stranger[] => strangers.filter(({ of }) => of === null);
+
 /** States in which an attempt that has no job has none at the provider either. */
 const NEVER_ACCEPTED: ReadonlySet<SentRow["state"]> = new Set(["intent", "rejected", "absent"]);
 

@@ -1,8 +1,10 @@
 // Reconciling: a provider's own list beside our attempts, in a running service, and what is said of each that only one of the two has.
+import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type Child, FROM_SOURCES, start } from "../../proof/crash/processes.ts";
 import type { ListedJob } from "../../src/providers/provider.ts";
-import { EDGE_MS, reconcile } from "../../src/reconcile.ts";
+import { EDGE_MS, reconcile, unpricedOf } from "../../src/reconcile.ts";
+import { markRestored } from "../../src/store/sqlite/restored.ts";
 import type { SentRow } from "../../src/store/store.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
@@ -41,6 +43,7 @@ describe("held against each other", () => {
       ["job-2", lost.ref],
       ["job-3", null],
     ]);
+    expect(unpricedOf(found).map(({ jobId }) => jobId)).toEqual(["job-3"]);
     expect(found).toMatchObject({ matched: 0, missing: [], untold: [] });
   });
   test("a reference that another begins with is not that one", () => {
@@ -87,6 +90,7 @@ describe("genrouter reconcile", () => {
     for (const provider of ["fal", "replicate", "modelark"]) {
       const { exit, said } = await run(provider);
       expect([exit, said.at_provider_only, said.here_only, said.unknown]).toEqual([0, [], [], []]);
+      expect([said.unpriced_jobs, said.at_most_lost_usd]).toEqual([0, 0]);
       bought[provider] = said.matched;
     }
     expect(Object.values(bought).reduce((sum, n) => sum + n, 0)).toBe(1);
@@ -100,7 +104,20 @@ describe("genrouter reconcile", () => {
     const { exit, said } = await run("replicate");
     expect(exit).toBe(1);
     expect(said.at_provider_only).toEqual([{ job_id: id, made_at: expect.any(String), attempt: null }]);
-    expect(said.at_most_lost_usd).toBe(0);
+    expect([said.unpriced_jobs, said.at_most_lost_usd]).toEqual([1, null]);
+  });
+
+  test("a job of unknown price is not counted as one that costs nothing, and a restored backup may explain it", async () => {
+    const clean = await runHere(["reconcile", "fal", "--data", dir]);
+    expect(clean.out).toEndWith("; at most $0.00 lost at route prices\n");
+    const { out } = await runHere(["reconcile", "replicate", "--data", dir]);
+    expect(out).toMatch(/ \? {2}nobody here: bought with the same key by something else\n/);
+    expect(out).toEndWith("; at least $0.00 lost at route prices; the price of 1 job is not known\n");
+    const db = new Database(`${dir}/genrouter.db`);
+    markRestored(db, { takenAtMs: Date.now(), nowMs: Date.now() });
+    db.close();
+    const restored = await runHere(["reconcile", "replicate", "--data", dir]);
+    expect(restored.out).toContain("nobody here: bought after the restored backup, or with the same key by something else\n");
   });
 
   test("says in one line of a provider that has no list, that there is not, and of a time that is none", async () => {

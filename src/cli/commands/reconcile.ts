@@ -1,6 +1,6 @@
 // `genrouter reconcile`: a provider's own list of jobs beside our attempts, and what only one of the two has, with amounts.
 import type { Command } from "commander";
-import { EDGE_MS, type Reconciled, reconcile, type Stranger } from "../../reconcile.ts";
+import { EDGE_MS, type Reconciled, reconcile, type Stranger, unpricedOf } from "../../reconcile.ts";
 import type { SentRow } from "../../store/store.ts";
 import type { Credits } from "../../terms.ts";
 import { withOffice } from "../desk.ts";
@@ -27,7 +27,18 @@ const strangerJson = ({ jobId, madeAtMs, of }: Stranger) => ({
   attempt: of === null ? null : sentJson(of),
 });
 
-const linesOf = ({ strangers, missing, untold }: Reconciled, provider: string): string[] => {
+/** A job whose price nobody here knows is not one that costs nothing: with one of those the sum is a lower bound. */
+const lossOf = (found: Reconciled): string => {
+  const unpriced = unpricedOf(found).length;
+  const sum = `${showUsd(atMostLost(found))} lost at route prices`;
+  return unpriced === 0
+    ? `at most ${sum}`
+    : `at least ${sum}; the price of ${unpriced === 1 ? "1 job" : `${unpriced} jobs`} is not known`;
+};
+
+/** @param isRestored whether the store is a copy of a backup, which knows nothing of what was bought after it was taken */
+const linesOf = ({ strangers, missing, untold }: Reconciled, provider: string, isRestored: boolean): string[] => {
+  const nobody = `nobody here: bought ${isRestored ? "after the restored backup, or " : ""}with the same key by something else`;
   const time = (ms: number | null) => iso(ms)?.slice(0, 19).replace("T", " ") ?? "";
   const sent = (row: SentRow) => [
     row.generationId,
@@ -46,9 +57,7 @@ const linesOf = ({ strangers, missing, untold }: Reconciled, provider: string): 
         ["JOB", "MADE", "USD", "OF"],
         strangers.map(({ jobId, madeAtMs, of }) => [
           ...[jobId, time(madeAtMs), of === null ? "?" : showUsd(of.priceCredits)],
-          of === null
-            ? "nobody here: it was made with the same key by something else"
-            : `${of.generationId} ${of.n} (${of.state})`,
+          of === null ? nobody : `${of.generationId} ${of.n} (${of.state})`,
         ]),
         [2],
       ),
@@ -71,7 +80,9 @@ export const addReconcile = (program: Command, session: Session): void => {
       const fromMs = sinceMs(flags.since, untilMs);
       terminal.note(`reading the list of ${provider} …`);
       const settings = settingsOf(session, flags);
-      const sent = await withReads(dirOf(session, flags), (reads) => reads.sentTo(provider, fromMs - EDGE_MS));
+      const [sent, restored] = await withReads(dirOf(session, flags), (reads) =>
+        Promise.all([reads.sentTo(provider, fromMs - EDGE_MS), reads.restored()]),
+      );
       const routes = [
         ...new Map(sent.map(({ endpoint, options }) => [JSON.stringify([endpoint, options]), { endpoint, options }])).values(),
       ];
@@ -80,6 +91,7 @@ export const addReconcile = (program: Command, session: Session): void => {
       const found = reconcile(list.jobs, sent, { sinceMs: reachesMs, untilMs });
       const isClean = found.strangers.length + found.missing.length + found.untold.length === 0;
       session.exit = isClean ? EXITS.ok : EXITS.failure;
+      const unpriced = unpricedOf(found);
       if (flags.json)
         return terminal.print(
           JSON.stringify({
@@ -87,14 +99,13 @@ export const addReconcile = (program: Command, session: Session): void => {
             at_provider_only: found.strangers.map(strangerJson),
             here_only: found.missing.map(sentJson),
             unknown: found.untold.map(sentJson),
-            at_most_lost_usd: usdNumber(atMostLost(found)),
+            unpriced_jobs: unpriced.length,
+            at_most_lost_usd: unpriced.length === 0 ? usdNumber(atMostLost(found)) : null,
           }),
         );
       if (reachesMs > fromMs) terminal.note(`the list of ${provider} reaches back to ${iso(reachesMs)} only`);
-      for (const line of linesOf(found, provider)) terminal.print(line);
-      terminal.print(
-        `${list.jobs.length} jobs listed, ${found.matched} of them ours; at most ${showUsd(atMostLost(found))} lost at route prices`,
-      );
+      for (const line of linesOf(found, provider, restored !== null)) terminal.print(line);
+      terminal.print(`${list.jobs.length} jobs listed, ${found.matched} of them ours; ${lossOf(found)}`);
     });
   withExamples(withJson(withDir(command)), "reconcile fal", "reconcile modelark --since 7d --json | jq '.at_provider_only'");
 };
