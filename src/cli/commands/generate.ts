@@ -69,9 +69,10 @@ export const finish = async (
   if (end.status === "failed") {
     session.exit = EXITS.generationFailed;
     const mark = terminal.paint("red", "✘");
-    terminal.warn(
-      `${mark} failed after ${tookS} s  ${end.error?.code}: ${end.error?.message}  nothing charged  attempts ${end.attempts}  ${end.id}`,
-    );
+    const why = `${end.error?.code}: ${end.error?.message}`;
+    // The service's own sentence mostly says it already.
+    const charged = /nothing was charged/i.test(why) ? "" : "  nothing charged";
+    terminal.warn(`${mark} failed after ${tookS} s  ${why}${charged}  attempts ${end.attempts}  ${end.id}`);
     return;
   }
   const onBytes = (n: number, bytes: number) => {
