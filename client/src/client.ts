@@ -82,9 +82,22 @@ const wireOf = ({ model, input, maxCostUsd, maxWaitS }: Order): Schemas["Generat
   ...(maxWaitS === undefined ? {} : { max_wait_s: maxWaitS }),
 });
 
-/** A client of the service at `url`. Every method throws GenrouterError for a no, and the signal's reason when it is aborted. */
+/** @throws GenrouterError `bad_url`; programs without types and unset variables come here with anything. */
+const baseOf = (url: unknown): string => {
+  if (typeof url === "string" && /^https?:\/\/[^/]/i.test(url) && URL.canParse(url)) return url.replace(/\/+$/, "");
+  const shown = JSON.stringify(url) ?? String(url);
+  throw new GenrouterError(
+    "bad_url",
+    `url: ${shown} is not an address; it begins with http:// or https://, like https://api.example.org`,
+  );
+};
+
+/**
+ * A client of the service at `url`. Every method throws GenrouterError for a no, and the signal's reason when it is aborted.
+ * @throws GenrouterError `bad_url` at once, when that is no address.
+ */
 export const createClient = ({ url, key, ...given }: ClientOptions): Client => {
-  const base = url.replace(/\/+$/, "");
+  const base = baseOf(url);
   const world: Surroundings = {
     fetch: given.fetch ?? ((at, init) => fetch(at, init)),
     sleep: given.sleep ?? sleep,

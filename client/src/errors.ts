@@ -4,25 +4,27 @@ import type { components } from "./api.ts";
 type Schemas = components["schemas"];
 /** A generation as the service shows it: https://…/docs#tag/generations. */
 export type Generation = Schemas["Generation"];
-/** Codes of the service (each has an anchor at `/docs/errors#code`), and those of the client itself, whose `status` is 0. */
+/** Codes of the service (each has an anchor at `/docs/errors#code`), and those of the client itself. */
 export type ErrorCode =
   | Schemas["Error"]["error"]["code"]
   /** The call needs a key and the client was made without one. */
   | "no_key"
+  /** What the client was made with is not the address of a service. */
+  | "bad_url"
   /** No answer: refused, broken off, or not within a minute. */
   | "unreachable"
   /** An answer that is not the service's own: mostly a proxy in between. */
   | "unexpected_answer"
   /** A file cannot be saved where it was to go. */
   | "unwritable"
-  /** A file did not arrive whole, again and again. */
+  /** A file did not arrive whole, or not with the bytes that its SHA-256 is of, again and again. */
   | "broken_file";
 
 /** A no: of the service, of the way to it, or of the place that files were to go. */
 export class GenrouterError extends Error {
   override readonly name = "GenrouterError";
   readonly code: ErrorCode;
-  /** HTTP status; 0 when there was no answer. */
+  /** HTTP status of the answer that says it; 0 when no answer does. */
   readonly status: number;
   /** What the service's log calls the request; tell it to the operator. */
   readonly requestId: string | null;

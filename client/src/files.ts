@@ -59,7 +59,10 @@ const nameOf = (name: string | null, of: string, n: number, type: string): strin
 /** What an answer says of the file: where its bytes begin, how many there are in all, and its SHA-256 where the tag is one. */
 const factsOf = (response: Response) => {
   const range = /^bytes (\d+)-\d+\/(\d+)$/.exec(response.headers.get("content-range") ?? "");
-  if (response.status === 206 && !range) throw new GenrouterError("unexpected_answer", "a part of a file that is not told which");
+  if (response.status === 206 && !range) {
+    const of = { status: 206, requestId: response.headers.get("x-request-id") };
+    throw new GenrouterError("unexpected_answer", "HTTP 206: a part of a file that is not told which", of);
+  }
   const length = response.headers.has("content-encoding") ? null : response.headers.get("content-length");
   return {
     from: range ? Number(range[1]) : 0,
@@ -150,7 +153,7 @@ const once = async (part: string, openFile: OpenFile, n: number, { signal, onByt
 /**
  * Saves file `n` under its final name, whole or not at all. What has arrived before a break is kept in the part, whose name
  * tells whose it is, and taken up again, by a later call too.
- * @throws GenrouterError `broken_file` when it breaks off again and again, `unwritable`, or what the service answers.
+ * @throws GenrouterError `broken_file` when it breaks off or holds other bytes again and again, `unwritable`, or what the service answers.
  */
 const saveFile = async (
   world: Surroundings,
@@ -163,6 +166,7 @@ const saveFile = async (
   const part = join(dir, `${name === null ? "" : `${name}.`}${of}-${n}.part`);
   let size = await sizeOf(part);
   const tries = wishes.tries ?? TRIES;
+  let isOther = false;
   for (let breaks = 0; breaks < tries; ) {
     if (breaks > 0) await world.sleep(pauseMs(breaks, null, world.random), wishes.signal);
     const facts = await once(part, openFile, n, wishes);
@@ -172,12 +176,18 @@ const saveFile = async (
       return { path, bytes: facts.bytes, type: facts.type };
     }
     // Whole, and not what it should be: nothing of it can be kept.
-    if (facts) await rm(part, { force: true });
+    isOther = facts !== undefined;
+    if (isOther) await rm(part, { force: true });
     const now = await sizeOf(part);
     breaks = now > size ? 1 : breaks + 1;
     size = now;
   }
-  throw new GenrouterError("broken_file", `file ${n} of ${of} broke off ${tries} times in a row; downloading again goes on`);
+  throw new GenrouterError(
+    "broken_file",
+    isOther
+      ? `file ${n} of ${of} came whole, but its bytes do not match its SHA-256; none are kept: download it again, and if it stays so tell the operator`
+      : `file ${n} of ${of} broke off ${tries} times in a row; downloading again goes on`,
+  );
 };
 
 /** Saves every file of a generation, one after the other. */

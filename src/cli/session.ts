@@ -82,7 +82,7 @@ export const clientOf = async (session: Session, flags: ClientFlags): Promise<Cl
       if (await file.exists()) key = (await file.text()).trim();
     }
   }
-  if (!/^https?:\/\/[^/]/.test(url))
+  if (!/^https?:\/\/[^/]/i.test(url) || !URL.canParse(url))
     throw new CommandFault(EXITS.usage, `${JSON.stringify(url)} is not an address`, {
       fix: `--url and GENROUTER_URL look like ${DEFAULT_URL}`,
       code: "bad_flag",

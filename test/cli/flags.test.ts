@@ -82,6 +82,7 @@ describe("a mistake is told in one line, without a stack, with its exit code", (
     [["generate", "m", "-o", `${dir}/no/such/x.png`, "--url", "http://127.0.0.1:9"], 2, /there is no directory/],
     [["generate", "m", "--url", "http://127.0.0.1:9"], 3, /no API key/],
     [["get", "gen_x", "--url", "nonsense", "--key", "k"], 2, /is not an address/],
+    [["get", "gen_x", "--url", "http://[bad", "--key", "k"], 2, /is not an address/],
     [["models", "--url", "http://127.0.0.1:9"], 1, /cannot be reached/],
     [["explain", "vidmodel-9", "{}", "--data", dir], 6, /there is no model vidmodel-9/],
     [["explain", "vidmodel-2.0", '{"prompt":"x","duration":99}', "--data", dir], 6, /input\.duration: 99 is not offered/],

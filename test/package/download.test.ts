@@ -97,7 +97,31 @@ test("a file that breaks off again and again is told so; what arrived is kept be
   });
   const fault = await faultOf(client.download(video, { to: path }), GenrouterError);
   expect([fault.code, ranges(sent).length]).toEqual(["broken_file", 5]);
+  expect(fault.message).toBe(`file 1 of ${video.id} broke off 5 times in a row; downloading again goes on`);
   expect(readdirSync(join(path, ".."))).toEqual([`kite.mp4.${video.id}-1.part`]);
+});
+
+test("a file that comes whole with other bytes is told so, not as one that broke off, and nothing of it is kept", async () => {
+  const dir = freshDir();
+  const { client, sent } = bedIn(house, {
+    wire: (through) => async (url, init) => {
+      const response = await through(url, init);
+      return new Response((await response.bytes()).fill(7), { status: response.status, headers: response.headers });
+    },
+  });
+  const fault = await faultOf(client.download(video, { to: dir, tries: 3 }), GenrouterError);
+  expect([fault.code, fault.status, ranges(sent)]).toEqual(["broken_file", 0, [null, null, null]]);
+  expect(fault.message).toContain(`file 1 of ${video.id} came whole, but its bytes do not match its SHA-256`);
+  expect(fault.message).not.toMatch(/broke off|goes on/);
+  expect(readdirSync(dir)).toEqual([]);
+});
+
+test("a part that does not say which is a no with the status of its answer", async () => {
+  const { client } = bedIn(house, {
+    wire: (through) => async (url, init) => new Response(await (await through(url, init)).bytes(), { status: 206 }),
+  });
+  const fault = await faultOf(client.download(video, { to: freshDir() }), GenrouterError);
+  expect([fault.code, fault.status]).toEqual(["unexpected_answer", 206]);
 });
 
 test("an answer that ends early without a broken connection is not taken for the whole file", async () => {

@@ -199,6 +199,16 @@ describe("answers that pass", () => {
   });
 });
 
+test.each([undefined, null, "", "localhost:8791", "api.example.org", "ftp://api.example.org", "http://", "https://[bad", 8080])(
+  "a client is not made for %p, which is no address",
+  async (url) => {
+    const made = (async () => createClient({ url: url as string, key: "k" }))();
+    const fault = await faultOf(made, GenrouterError);
+    expect([fault.code, fault.status]).toEqual(["bad_url", 0]);
+    expect(fault.message).toStartWith(`url: ${JSON.stringify(url)} is not an address; it begins with http:// or https://`);
+  },
+);
+
 test("the models need no key; everything else says so", async () => {
   const client = createClient({ url: `${house.url}/` });
   expect((await client.models()).map(({ id }) => id)).toContain("sim-image-1");
