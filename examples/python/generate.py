@@ -5,7 +5,8 @@
     python3 generate.py vidmodel-2.0-fast '{"prompt": "a red kite over dunes", "resolution": "480p", "duration": 4}' kite.mp4
 
 Sent again with the same IDEMPOTENCY_KEY in the environment, it finds the generation of before instead of making another.
-Ends with 0 when the files are saved, 1 when the generation failed, 2 when the service said no.
+Ends with 0 when the files are saved, 1 when the generation failed, 2 with one line about what else went wrong: a wrong word or
+setting (told before anything is bought), a no of the service, no answer, or a file that cannot be saved.
 """
 import http.client
 import json
@@ -39,6 +40,10 @@ class ServiceError(Exception):
     def __init__(self, status, code, message, request_id):
         super().__init__(f"{code}: {message} (request {request_id})")
         self.status, self.code = status, code
+
+
+class Mistake(Exception):
+    """What was given cannot work; nothing was submitted."""
 
 
 class KeepKeyHome(urllib.request.HTTPRedirectHandler):
@@ -131,8 +136,58 @@ def save(generation, n, wanted):
     raise ConnectionError(f"file {n} broke off {TRIES} times")
 
 
-def main(model, given, wanted=""):
-    generation = submit(model, json.loads(given), os.environ.get("IDEMPOTENCY_KEY") or str(uuid.uuid4()))
+def check_url():
+    """Refuses an address that no request can be sent to."""
+    try:
+        parts = urllib.parse.urlsplit(URL)
+        # Reading the port judges it.
+        fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        fits = False
+    if not fits or not is_word(URL):
+        raise Mistake(f"GENROUTER_URL: {URL!r} is not an address; it begins with http:// or https://")
+
+
+def is_word(text):
+    """Whether a text can stand in a header or an address."""
+    return text.isascii() and text.isprintable() and " " not in text
+
+
+def check_place(wanted):
+    """Refuses a place where the result could not be saved."""
+    place = os.path.dirname(wanted) or "."
+    if not os.path.isdir(place):
+        raise Mistake(f"{wanted}: there is no directory {place}")
+    if os.path.isdir(wanted):
+        raise Mistake(f"{wanted} is a directory; give the name of a file in it")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise Mistake(f"nothing can be written in the directory {place}")
+
+
+def input_of(text):
+    """The input as JSON."""
+    try:
+        given = json.loads(text)
+    except ValueError as error:
+        raise Mistake(f"the input is not JSON ({error})") from None
+    if not isinstance(given, dict):
+        raise Mistake('the input is not a JSON object like {"prompt": "a red kite"}')
+    return given
+
+
+def main(words):
+    if not 2 <= len(words) <= 3:
+        raise Mistake("usage: generate.py MODEL INPUT [FILE], as in generate.py sim-image-1 '{\"prompt\": \"a tin robot\"}' robot.png")
+    model, given, wanted = words[0], input_of(words[1]), "".join(words[2:])
+    key = os.environ.get("IDEMPOTENCY_KEY") or str(uuid.uuid4())
+    # All that can be known to be wrong is told before anything is bought.
+    check_url()
+    check_place(wanted)
+    if not KEY or not is_word(KEY):
+        raise Mistake("GENROUTER_API_KEY is not set to a key, gr_live_... or gr_test_...")
+    if not is_word(key):
+        raise Mistake("IDEMPOTENCY_KEY has characters that a key cannot have")
+    generation = submit(model, given, key)
     print(f"{generation['id']} quoted ${generation['quoted_usd']:.2f}", file=sys.stderr)
     generation = wait(generation)
     if generation["status"] == "failed":
@@ -145,10 +200,16 @@ def main(model, given, wanted=""):
 
 
 if __name__ == "__main__":
-    if not 3 <= len(sys.argv) <= 4:
-        sys.exit(__doc__)
+    if sys.argv[1:] in (["-h"], ["--help"]):
+        print(__doc__)
+        sys.exit(0)
     try:
-        sys.exit(main(*sys.argv[1:]))
-    except ServiceError as error:
+        sys.exit(main(sys.argv[1:]))
+    except (ServiceError, Mistake) as error:
         print(error, file=sys.stderr)
-        sys.exit(2)
+    except urllib.error.URLError as error:
+        print(f"no answer from {URL}: {error.reason}", file=sys.stderr)
+    except (OSError, http.client.HTTPException) as error:
+        # A connection that breaks in every try, or a full disk.
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+    sys.exit(2)

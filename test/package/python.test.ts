@@ -62,3 +62,35 @@ test.skipIf(python === null)(
   },
   60_000,
 );
+
+test.skipIf(python === null)(
+  "what cannot work is one line and 2, and nothing is bought for it",
+  async () => {
+    const dir = freshDir();
+    const before = await house.balance();
+    const wrongs: [words: string[], env: Record<string, string>, line: RegExp][] = [
+      [[], {}, /^usage: generate\.py MODEL INPUT \[FILE\]/],
+      [[...PICTURES, "a.png", "b.png"], {}, /^usage: /],
+      [["sim-image-1", "{prompt: x}"], {}, /^the input is not JSON/],
+      [["sim-image-1", "[]"], {}, /^the input is not a JSON object/],
+      [[...PICTURES, "none/robot.png"], {}, /^none\/robot\.png: there is no directory none$/],
+      [[...PICTURES, dir], {}, /is a directory; give the name of a file in it$/],
+      ...["localhost:8791", "ftp://127.0.0.1", "http://", "http://[bad", "http://127.0.0.1:port", "http://a b"].map(
+        (url): (typeof wrongs)[number] => [
+          PICTURES,
+          { GENROUTER_URL: url },
+          /^GENROUTER_URL: .* is not an address; it begins with/,
+        ],
+      ),
+      [PICTURES, { GENROUTER_API_KEY: "" }, /^GENROUTER_API_KEY is not set/],
+      [PICTURES, { IDEMPOTENCY_KEY: "order\n9" }, /^IDEMPOTENCY_KEY has characters/],
+    ];
+    for (const [words, env, line] of wrongs) {
+      const { exit, out, err } = await run(words, dir, env);
+      expect([words, env, exit, out, err.split("\n")]).toEqual([words, env, 2, "", [expect.stringMatching(line), ""]]);
+    }
+    expect(await house.balance()).toEqual(before);
+    expect(readdirSync(dir)).toEqual([]);
+  },
+  60_000,
+);
