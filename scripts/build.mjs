@@ -34,6 +34,11 @@ if (values.help) {
   process.stdout.write(HELP);
   process.exit(0);
 }
+// The packages come first: the runtime is one of them, and installing them later would take away what was fetched meanwhile.
+const ready = spawnSync(process.execPath, [join(root, "scripts", "bun.mjs"), "--version"], {
+  stdio: ["ignore", "ignore", "inherit"],
+});
+if (ready.status !== 0) process.exit(ready.status ?? 1);
 if (values.check) {
   const target = values.target[0] ?? HERE;
   const { hashes, isSame } = reproduce({ root, target, revision: values.rev });

@@ -16,7 +16,7 @@ let houses: House[] = [];
 beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), "moved-"));
   clock = testClock(100);
-  bucket = await openTestBucket(clock.nowMs, "/base path");
+  bucket = await openTestBucket(clock.nowMs, "/base-path");
 });
 afterEach(async () => {
   for (const house of houses.splice(0)) await house.close();
