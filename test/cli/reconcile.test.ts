@@ -83,7 +83,7 @@ describe("genrouter reconcile", () => {
     return { exit, said: exit <= 1 && out !== "" ? JSON.parse(out) : err };
   };
 
-  test("matches what was bought here, and tells what was bought elsewhere with the same key", async () => {
+  test("matches what was bought here, and tells what was bought elsewhere with the same key, of a price that is not known", async () => {
     const words = ["generate", "vidmodel-2.0-fast", "--prompt", "a kite", "--duration", "4", "--data", dir, "--json"];
     expect((await runHere([...words, "-o", `${dir}/kite.mp4`])).exit).toBe(0);
     const bought: Record<string, number> = {};
@@ -105,9 +105,7 @@ describe("genrouter reconcile", () => {
     expect(exit).toBe(1);
     expect(said.at_provider_only).toEqual([{ job_id: id, made_at: expect.any(String), attempt: null }]);
     expect([said.unpriced_jobs, said.at_most_lost_usd]).toEqual([1, null]);
-  });
-
-  test("a job of unknown price is not counted as one that costs nothing, and a restored backup may explain it", async () => {
+    // Of unknown price, it is not counted as one that costs nothing; and a restored backup may explain it.
     const clean = await runHere(["reconcile", "fal", "--data", dir]);
     expect(clean.out).toEndWith("; at most $0.00 lost at route prices\n");
     const { out } = await runHere(["reconcile", "replicate", "--data", dir]);
