@@ -4,8 +4,9 @@ import { dirname, join, resolve } from "node:path";
 import { DATABASE_FILE } from "../store/sqlite/open.ts";
 import { bytesToCopy, copyDatabase, dropSides } from "../store/sqlite/still/copy.ts";
 import { figuresOf, overStill } from "../store/sqlite/still/figures.ts";
+import { syncPath } from "../store/sqlite/sync-path.ts";
 import { type Checked, checkBackup } from "./check.ts";
-import { copyFile, hashFile, insistOnRoom, remove, sizeOf, syncPath, walk, writeFile } from "./disk.ts";
+import { copyFile, hashFile, insistOnRoom, remove, sizeOf, walk, writeFile } from "./disk.ts";
 import { BackupFault, type Going, tellingDisk, textOf } from "./faults.ts";
 import {
   BUCKET_FILE,

@@ -4,7 +4,6 @@ import {
   closeSync,
   constants,
   copyFileSync,
-  fsyncSync,
   linkSync,
   lstatSync,
   mkdirSync,
@@ -16,6 +15,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { syncPath } from "../store/sqlite/sync-path.ts";
 import { BackupFault, codeOf, type Going } from "./faults.ts";
 
 /** What is left free beside a backup: a disk that it fills takes no submissions either. */
@@ -32,16 +32,6 @@ export const insistOnRoom = (dir: string, bytes: number): void => {
     "no_room",
     `${dir}: ${mb(bytes)} are needed there, and ${mb(RESERVE_BYTES)} have to stay free, but only ${mb(free)} are; make room, or choose another place`,
   );
-};
-
-/** Makes what is in a file or directory durable. */
-export const syncPath = (path: string): void => {
-  const file = openSync(path, "r");
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
 };
 
 /** Makes a directory for its owner alone, and the names on the way to it durable. */

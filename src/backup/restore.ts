@@ -14,8 +14,9 @@ import {
 } from "../store/sqlite/still/figures.ts";
 import { type Loss, lossOf } from "../store/sqlite/still/loss.ts";
 import { takeTurn } from "../store/sqlite/still/turn.ts";
+import { syncPath } from "../store/sqlite/sync-path.ts";
 import { checkBackup } from "./check.ts";
-import { copyFile, hashFile, insistOnRoom, makeDirectory, syncPath, walk } from "./disk.ts";
+import { copyFile, hashFile, insistOnRoom, makeDirectory, walk } from "./disk.ts";
 import { BackupFault, codeOf, type Going, tellingDisk, textOf } from "./faults.ts";
 import { type Entry, MASTER_KEY_FILE, type Manifest } from "./form.ts";
 

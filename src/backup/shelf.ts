@@ -2,8 +2,9 @@
 import { existsSync, readdirSync, renameSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { takeTurn } from "../store/sqlite/still/turn.ts";
+import { syncPath } from "../store/sqlite/sync-path.ts";
 import { lookAt } from "./check.ts";
-import { makeDirectory, remove, syncPath, walk } from "./disk.ts";
+import { makeDirectory, remove, walk } from "./disk.ts";
 import { BackupFault, codeOf, textOf } from "./faults.ts";
 import { isBackupName, isUnderWayName, MANIFEST_FILE, type Manifest, removedName, TURN_FILE } from "./form.ts";
 

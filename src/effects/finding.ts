@@ -75,8 +75,8 @@ export const openFinding = (parts: EffectsParts): Finding => {
     const settlesFromMs = Math.max(sentAtMs, bornMs);
     let absences = 0;
     // Asking by way of a key is submitting: of what this store never sent it would be the first time.
-    const isUnsent =
-      mayHaveTwin(errand.seq) && !((work.attempt.sentAtMs ?? Number.POSITIVE_INFINITY) <= (restored?.takenAtMs ?? 0));
+    const ownSentAtMs = work.attempt.sentAtMs ?? Number.POSITIVE_INFINITY;
+    const isUnsent = restored !== null && mayHaveTwin(errand.seq) && ownSentAtMs > restored.takenAtMs;
     const cannotAsk = traits.recovery === "none" || (traits.recovery === "key" && isUnsent);
     for (let turn = 0; !cannotAsk; turn += 1) {
       await errand.pause(spreadMs(parts, FIND_FIRST_MS, FIND_LONGEST_MS, turn, 10));

@@ -1,16 +1,11 @@
 // The copy that is made before a schema changes: whole, checked and on disk before it has its name, or there is none and no change either.
 import type { Database } from "bun:sqlite";
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs";
+import { closeSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { DirectoryUnusable, faultCode, StoreDamaged } from "./faults.ts";
 import { openReader, openWriter, pragma } from "./open.ts";
 import { markRestored } from "./restored.ts";
-
-const syncPath = (path: string): void => {
-  const file = openSync(path, "r");
-  fsyncSync(file);
-  closeSync(file);
-};
+import { syncPath } from "./sync-path.ts";
 
 /** How many rows each table has. */
 const rowCounts = (db: Database): Map<string, number> => {
