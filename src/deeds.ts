@@ -133,6 +133,9 @@ export type CreateKeyDeed = {
   atMs: number;
 };
 export type RevokeKeyDeed = { deed: "revoke-key"; keyId: string; atMs: number };
+/** Who wanted a deed; written beside it in the audit log, in the same transaction. */
+export type Actor = { kind: "person" | "command" | "service"; id: string; name: string };
+
 /** Marks the files of a generation as deleted; the row stays. */
 export type ExpireFilesDeed = { deed: "expire-files"; seq: number; atMs: number };
 /** Keeps a provider's credential, sealed; one that is there is replaced. */
@@ -147,7 +150,8 @@ export type BeatDeed = { deed: "beat"; atMs: number };
 /** Notes how far a recovery came, for the next one to read if this one does not survive. */
 export type NoteRecoveryDeed = { deed: "note-recovery"; text: string };
 
-export type OfficeDeed =
+/** A deed of an operator or a person carries `by`, and is then written into the audit log with it. */
+export type OfficeDeed = { by?: Actor } & (
   | MarkAttemptDeed
   | CreditDeed
   | CreateAccountDeed
@@ -160,7 +164,8 @@ export type OfficeDeed =
   | SwitchRouteDeed
   | SaveRouteHealthDeed
   | BeatDeed
-  | NoteRecoveryDeed;
+  | NoteRecoveryDeed
+);
 export type OfficeOutcome =
   /** `credits`: what a credit deed really moved. */
   | { kind: "done"; seq?: number; credits?: Credits }

@@ -1,9 +1,9 @@
 // The other end of the control socket: the office as a command sees it when the service runs.
 
 import type { Ask, Figures } from "../figures.ts";
+import type { Office } from "../office/office.ts";
 import type { About, ControlAnswer } from "./control.ts";
 import { CommandFault, EXITS, type Exit } from "./exits.ts";
-import type { Office } from "./office.ts";
 import { findSocketPath } from "./socket-path.ts";
 
 const LONGEST_ANSWER_MS = 30_000;

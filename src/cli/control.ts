@@ -4,9 +4,9 @@ import { type TSchema, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import type { Log } from "../events.ts";
 import type { Ask, Figures } from "../figures.ts";
+import type { Office } from "../office/office.ts";
 import type { Json } from "../terms.ts";
 import { CommandFault, EXITS, tell } from "./exits.ts";
-import type { Office } from "./office.ts";
 import { dropSocketPath, makeSocketPath } from "./socket-path.ts";
 
 /** What a running service says of itself to commands in its data directory. */

@@ -3,9 +3,9 @@ import { chmodSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { StoreFull } from "../deeds.ts";
 import { hashApiKey } from "../ids.ts";
+import type { Office } from "../office/office.ts";
+import { newReference } from "../office/reference.ts";
 import type { StoreReads } from "../store/store.ts";
-import type { Office } from "./office.ts";
-import { newReference } from "./reference.ts";
 import { DEMO_KEY_FILE } from "./session.ts";
 
 const DEMO_NAME = "demo";

@@ -4,11 +4,11 @@ import { join, resolve } from "node:path";
 import { systemClock } from "../clock.ts";
 import type { Settings } from "../config.ts";
 import type { OfficeDeed } from "../deeds.ts";
+import { type Office, openOffice } from "../office/office.ts";
 import { DirectoryInUse } from "../store/sqlite/faults.ts";
 import type { Store } from "../store/store.ts";
 import { askAbout, officeOverSocket } from "./control-client.ts";
 import { handOver } from "./hand-over.ts";
-import { type Office, openOffice } from "./office.ts";
 
 /** A service that is starting owns the directory before its socket is there; this is how long a command waits for it. */
 const STARTING_MS = 5000;

@@ -6,6 +6,7 @@ import { BadSetting } from "../config.ts";
 import { StoreFull, StoreUnknown } from "../deeds.ts";
 import { StorageRefused } from "../files/port.ts";
 import { BadAllowEntry } from "../media/allow.ts";
+import { OfficeFault } from "../office/fault.ts";
 import { Refusal } from "../refusal.ts";
 import { DirectoryInUse, DirectoryUnusable, StoreDamaged, WrongMode, WrongSchema } from "../store/sqlite/faults.ts";
 
@@ -86,6 +87,13 @@ const tellNo = ({ code, status, message, requestId }: GenrouterError): Told => {
 export const tell = async (fault: unknown): Promise<Told> => {
   if (fault instanceof CommandFault)
     return { exit: fault.exit, lines: [fault.message, ...(fault.fix ? [fault.fix] : [])], code: fault.code, expected: true };
+  if (fault instanceof OfficeFault)
+    return {
+      exit: EXITS[fault.kind],
+      lines: [fault.message, ...(fault.fix ? [fault.fix] : [])],
+      code: fault.code,
+      expected: true,
+    };
   if (fault instanceof GenrouterError) return tellNo(fault);
   if (fault instanceof StillRunning)
     return {

@@ -5,13 +5,13 @@ import { join } from "node:path";
 import { openControl } from "../../src/cli/control.ts";
 import { askAbout, officeOverSocket } from "../../src/cli/control-client.ts";
 import { demoKey } from "../../src/cli/demo.ts";
-import { CommandFault } from "../../src/cli/exits.ts";
-import { lastMovements, type Office, openOffice } from "../../src/cli/office.ts";
+import { tell } from "../../src/cli/exits.ts";
 import { findSocketPath } from "../../src/cli/socket-path.ts";
 import { systemClock } from "../../src/clock.ts";
 import type { OfficeDeed } from "../../src/deeds.ts";
 import { openFigures } from "../../src/figures.ts";
 import { hashApiKey, isWellFormedApiKey } from "../../src/ids.ts";
+import { lastMovements, type Office, openOffice } from "../../src/office/office.ts";
 import type { Store } from "../../src/store/store.ts";
 import { openDirectory } from "../store/opened.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
@@ -54,13 +54,15 @@ const openWay = async (dir: string, overSocket: boolean): Promise<Way> => {
   return { store, office: officeOverSocket(dir), dir, posts, close };
 };
 
-const faultOf = async (promise: Promise<unknown>): Promise<CommandFault> => {
+/** The fault as a command tells it, whichever way it came. */
+const faultOf = async (promise: Promise<unknown>) => {
   const fault = await promise.then(
     () => undefined,
     (reason: unknown) => reason,
   );
-  if (!(fault instanceof CommandFault)) throw new Error(`expected a CommandFault, got ${fault}`);
-  return fault;
+  const { exit, code, lines, expected } = await tell(fault);
+  if (!expected) throw new Error(`expected a fault that can be told, got ${fault}`);
+  return { exit, code, message: lines.join(" "), fix: lines[1] };
 };
 
 describe.each([

@@ -1,9 +1,9 @@
 // A disk that is full for longer than every deadline: what was bought is kept, nothing is bought twice, nothing is sent too late.
 import { expect, test } from "bun:test";
 import { tmpdir } from "node:os";
-import { openOffice } from "../../src/cli/office.ts";
 import { StoreFull } from "../../src/deeds.ts";
 import { StorageRefused } from "../../src/files/port.ts";
+import { openOffice } from "../../src/office/office.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { JsonObject } from "../../src/terms.ts";
 import { marketOver } from "../cli/market.ts";

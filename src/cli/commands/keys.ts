@@ -1,9 +1,9 @@
 // `genrouter keys`: make, list and revoke API keys; a key is shown once, when it is made.
 import { type Command, Option } from "commander";
+import { newReference } from "../../office/reference.ts";
 import type { KeyRow } from "../../store/store.ts";
 import type { KeyScope } from "../../terms.ts";
 import { withOffice } from "../desk.ts";
-import { newReference } from "../reference.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
 import { table } from "../terminal.ts";
 

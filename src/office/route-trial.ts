@@ -2,11 +2,10 @@
 import { fieldsOf, isRange } from "../../catalogue/reach.ts";
 import type { Model } from "../../catalogue/schema.ts";
 import { hashApiKey } from "../ids.ts";
-import { Refusal } from "../refusal.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { Submit } from "../submit.ts";
 import type { Credits, Failure, GenerationStatus, JsonObject } from "../terms.ts";
-import { CommandFault, EXITS, exitOfStatus } from "./exits.ts";
+import { OfficeFault } from "./fault.ts";
 import type { Office } from "./office.ts";
 import { newReference } from "./reference.ts";
 
@@ -39,7 +38,7 @@ const NAME = "route tests";
 const MOST_CREDITS = 10_000;
 const PROMPT = "a red kite over dunes";
 
-/** The least that a model can be asked for, at its shortest. @throws CommandFault where it needs media, which only the operator has */
+/** The least that a model can be asked for, at its shortest. @throws OfficeFault where it needs media, which only the operator has */
 const leastInput = (model: Model): JsonObject => {
   const input: JsonObject = {};
   const lacking: string[] = [];
@@ -49,7 +48,7 @@ const leastInput = (model: Model): JsonObject => {
     else if (name === "duration" && isRange(field) && field.excludes === undefined) input.duration = field.min;
   }
   if (lacking.length === 0) return input;
-  throw new CommandFault(EXITS.usage, `${model.id} needs ${lacking.join(", ")}, which cannot be made up`, {
+  throw new OfficeFault("usage", `${model.id} needs ${lacking.join(", ")}, which cannot be made up`, {
     fix: `--input '{"${lacking[0]}":"https://…"}'`,
     code: "input_needed",
   });
@@ -58,7 +57,7 @@ const leastInput = (model: Model): JsonObject => {
 export const openRouteTrials = ({ office, reads, submit, modelOf }: RouteTrialsParts): RouteTrials => {
   const find = async (generationId: string): Promise<Trial> => {
     const record = await reads.findGeneration(generationId);
-    if (!record) throw new CommandFault(EXITS.notFound, `there is no generation ${generationId}`, { code: "not_found" });
+    if (!record) throw new OfficeFault("notFound", `there is no generation ${generationId}`, { code: "not_found" });
     const attempts = await reads.attemptsOf(record.seq);
     const { accountId, status, reservedCredits, costCredits, error } = record;
     const own = attempts.findLast(({ failure }) => failure !== null)?.failure ?? null;
@@ -72,12 +71,12 @@ export const openRouteTrials = ({ office, reads, submit, modelOf }: RouteTrialsP
     findTrial: ({ generationId }) => find(generationId),
     tryRoute: async ({ reference, id, input }) => {
       if (submit === null)
-        throw new CommandFault(EXITS.tryAgain, "a route is tried by the running service, and none runs here", {
+        throw new OfficeFault("tryAgain", "a route is tried by the running service, and none runs here", {
           fix: "genrouter serve, then the same command again",
           code: "not_running",
         });
       const model = modelOf(id);
-      if (!model) throw new CommandFault(EXITS.notFound, `there is no route ${id}`, { code: "not_found" });
+      if (!model) throw new OfficeFault("notFound", `there is no route ${id}`, { code: "not_found" });
       const body = { model: model.id, input: input ?? leastInput(model) };
       const { id: accountId, availableCredits } = await office.createAccount({ reference: NAME, name: NAME, creditCredits: 0 });
       const missing = MOST_CREDITS - availableCredits;
@@ -93,9 +92,6 @@ export const openRouteTrials = ({ office, reads, submit, modelOf }: RouteTrialsP
           ...{ maxCostCredits: MOST_CREDITS, maxWaitMs: null, idempotencyKey: reference },
         });
         return await find(record.id);
-      } catch (fault) {
-        if (!(fault instanceof Refusal)) throw fault;
-        throw new CommandFault(exitOfStatus(fault.status), fault.message, { code: fault.code });
       } finally {
         await office.revokeKey({ id: made.id });
       }

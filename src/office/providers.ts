@@ -7,7 +7,7 @@ import { usableKey } from "../providers/desk.ts";
 import type { CheckOutcome, ListedJob, ListedRoute, Providers } from "../providers/provider.ts";
 import type { ProviderKeyRow } from "../store/store.ts";
 import { type Vault, VaultFault } from "../vault.ts";
-import { CommandFault, EXITS } from "./exits.ts";
+import { OfficeFault } from "./fault.ts";
 
 /** `costs`: what the provider takes for the least that can be asked, in words. */
 export type CheckedRoute = { id: string; provider: string; check: CheckOutcome; costs: string };
@@ -47,14 +47,14 @@ export type ProviderOfficeParts = {
 };
 
 const done = (outcome: OfficeOutcome): void => {
-  if (outcome.kind === "refused") throw new CommandFault(EXITS.refused, outcome.reason, { code: "refused" });
+  if (outcome.kind === "refused") throw new OfficeFault("refused", outcome.reason, { code: "refused" });
 };
 
 const LISTING_MS = 600_000;
 const CHECK_MS = 20_000;
 
 const noKey = (account: string) =>
-  new CommandFault(EXITS.refused, `there is no key of ${account}`, {
+  new OfficeFault("refused", `there is no key of ${account}`, {
     fix: `genrouter providers set-key ${account}`,
     code: "no_key",
   });
@@ -66,7 +66,7 @@ export const openProviderOffice = (parts: ProviderOfficeParts): ProviderOffice =
     // Whoever names one interface of an account means the account.
     const known = rows.find((row) => row.account === account) ?? rows.find(({ id }) => id === account);
     if (known) return known;
-    throw new CommandFault(EXITS.notFound, `there is no provider account ${account}`, {
+    throw new OfficeFault("notFound", `there is no provider account ${account}`, {
       fix: `there are ${[...new Set(rows.map((row) => row.account))].join(", ")}`,
       code: "not_found",
     });
@@ -74,7 +74,7 @@ export const openProviderOffice = (parts: ProviderOfficeParts): ProviderOffice =
   const routeOf = async (id: string): Promise<RouteRow> => {
     const known = (await market.routes()).find((row) => row.id === id);
     if (known) return known;
-    throw new CommandFault(EXITS.notFound, `there is no route ${id}`, {
+    throw new OfficeFault("notFound", `there is no route ${id}`, {
       fix: "genrouter routes list shows those there are",
       code: "not_found",
     });
@@ -83,7 +83,7 @@ export const openProviderOffice = (parts: ProviderOfficeParts): ProviderOffice =
     try {
       return vault.open(row.account, row);
     } catch (fault) {
-      if (fault instanceof VaultFault) throw new CommandFault(EXITS.unwritable, fault.message, { code: "key_unreadable" });
+      if (fault instanceof VaultFault) throw new OfficeFault("unwritable", fault.message, { code: "key_unreadable" });
       throw fault;
     }
   };
@@ -103,7 +103,7 @@ export const openProviderOffice = (parts: ProviderOfficeParts): ProviderOffice =
         key = undefined;
       }
       if (key === undefined)
-        throw new CommandFault(EXITS.usage, "a key is one word of printable ASCII; what was given cannot be sent", {
+        throw new OfficeFault("usage", "a key is one word of printable ASCII; what was given cannot be sent", {
           code: "bad_key",
         });
       const { id, sealed } = vault.seal(account, key);
@@ -129,7 +129,7 @@ export const openProviderOffice = (parts: ProviderOfficeParts): ProviderOffice =
     listJobs: async ({ provider, routes, sinceMs }) => {
       const known = (await market.providers()).find(({ id }) => id === provider);
       if (!known)
-        throw new CommandFault(EXITS.notFound, `there is no provider ${provider}`, {
+        throw new OfficeFault("notFound", `there is no provider ${provider}`, {
           fix: "genrouter providers list shows those there are",
           code: "not_found",
         });
@@ -138,15 +138,15 @@ export const openProviderOffice = (parts: ProviderOfficeParts): ProviderOffice =
       const asked = [...(await market.routesOf(provider)), ...routes];
       const outcome = await providers.list(provider, asked, sinceMs, AbortSignal.timeout(LISTING_MS));
       if (outcome.kind === "none")
-        throw new CommandFault(
-          EXITS.refused,
+        throw new OfficeFault(
+          "refused",
           `${known.name} has no list of jobs that can be asked for; genrouter orphans lists what is open here`,
           {
             code: "no_list",
           },
         );
       if (outcome.kind === "unclear")
-        throw new CommandFault(EXITS.tryAgain, `the list of ${known.name} could not be read whole: ${outcome.detail}`, {
+        throw new OfficeFault("tryAgain", `the list of ${known.name} could not be read whole: ${outcome.detail}`, {
           code: "list_unread",
         });
       return { jobs: outcome.jobs, reachesMs: providers.traits(provider).findWindowMs };

@@ -5,8 +5,8 @@ import { hashApiKey, newApiKey } from "../ids.ts";
 import type { AccountRow, KeyRow, MovementRow, StoreReads } from "../store/store.ts";
 import type { Submit } from "../submit.ts";
 import type { Credits, KeyScope } from "../terms.ts";
-import { CommandFault, EXITS } from "./exits.ts";
-import { openProviderOffice, type ProviderOffice, type ProviderOfficeParts } from "./provider-office.ts";
+import { OfficeFault } from "./fault.ts";
+import { openProviderOffice, type ProviderOffice, type ProviderOfficeParts } from "./providers.ts";
 import { idFor } from "./reference.ts";
 import { openRouteTrials, type RouteTrials } from "./route-trial.ts";
 
@@ -19,7 +19,7 @@ export type Statement = { account: AccountRow; movements: MovementRow[] };
 /**
  * One method per operation; the answers are plain data, so that they travel over the control socket unchanged.
  * `reference` belongs to one wish of the operator: the same reference again never creates or credits twice.
- * Every method throws CommandFault for a no.
+ * Every method throws OfficeFault for a no.
  */
 export type Office = {
   createAccount(ask: { reference: string; name: string; creditCredits: Credits }): Promise<CreatedAccount>;
@@ -55,14 +55,14 @@ export type OfficeParts = {
 const SHOWN_CHARS = 12;
 
 const missing = (what: string, id: string, where: string): never => {
-  throw new CommandFault(EXITS.notFound, `there is no ${what} ${id}`, {
+  throw new OfficeFault("notFound", `there is no ${what} ${id}`, {
     fix: `${where} shows those there are`,
     code: "not_found",
   });
 };
 
 const done = (outcome: OfficeOutcome): Extract<OfficeOutcome, { kind: "done" }> => {
-  if (outcome.kind === "refused") throw new CommandFault(EXITS.refused, outcome.reason, { code: "refused" });
+  if (outcome.kind === "refused") throw new OfficeFault("refused", outcome.reason, { code: "refused" });
   return outcome;
 };
 
@@ -114,7 +114,7 @@ export const openOffice = ({ reads, post, mode, clock, submit, ...market }: Offi
       const account = await accountOf(accountId);
       const id = idFor("key", reference);
       if ((await reads.keys(accountId)).some((row) => row.id === id))
-        throw new CommandFault(EXITS.failure, `the key ${id} was made, but the answer that showed it was lost`, {
+        throw new OfficeFault("failure", `the key ${id} was made, but the answer that showed it was lost`, {
           fix: `genrouter keys revoke ${id}, then genrouter keys create again`,
           code: "key_not_shown",
         });
