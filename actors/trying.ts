@@ -1,0 +1,88 @@
+// Takes one event to a generation machine that stands anywhere, and tells what it did: for replaying, playing and testing, not for hosting.
+import { createActor } from "xstate";
+import type { PlannedRoute } from "../src/terms.ts";
+import { guardName, transitionId } from "./chart/chart.ts";
+import { generationMachine } from "./generation.ts";
+import type { GenerationSnapshot } from "./generation-snapshot.ts";
+import type { GenerationEvent, GenerationInput, Saying } from "./generation-words.ts";
+
+/** A transition that was considered, in the order in which the machine asks; the first whose guard holds is taken. */
+export type Considered = { transition: string; guard: string; holds: boolean };
+export type Tried = {
+  after: GenerationSnapshot;
+  sayings: Saying[];
+  /** The transition taken, as the chart names it; null: the machine has no answer to the event where it stands. */
+  transition: string | null;
+  considered: Considered[];
+  /** What the machine threw; it stands where it stood. */
+  fault: string | null;
+};
+
+type Guard = (asked: { context: unknown; event: unknown }, parameters: undefined) => boolean;
+const guards = generationMachine.implementations.guards as unknown as Readonly<Record<string, Guard>>;
+const GUARD_NAMES = / and /;
+
+const holds = (guard: string, snapshot: GenerationSnapshot, event: GenerationEvent): boolean =>
+  guard === "" || guard.split(GUARD_NAMES).every((name) => guards[name]?.({ context: snapshot.context, event }, undefined) === true);
+
+/** The transitions that answer to an event, innermost state first, up to the one that is taken. */
+const consider = (snapshot: GenerationSnapshot, event: GenerationEvent): Considered[] => {
+  const nodes = [...snapshot._nodes].sort((a, b) => b.path.length - a.path.length);
+  const considered: Considered[] = [];
+  for (const node of nodes)
+    for (const definition of node.transitions.get(event.type) ?? []) {
+      const guard = guardName(definition.guard);
+      const isTaken = holds(guard, snapshot, event);
+      considered.push({ transition: transitionId(definition), guard, holds: isTaken });
+      if (isTaken) return considered;
+    }
+  return considered;
+};
+
+/** A machine at its very beginning, and what it asks for there. */
+export const beginning = (input: GenerationInput): { after: GenerationSnapshot; sayings: Saying[] } => {
+  const actor = createActor(generationMachine, { input });
+  const sayings: Saying[] = [];
+  actor.on("*", (saying) => void sayings.push(saying));
+  actor.start();
+  const after = actor.getSnapshot();
+  actor.stop();
+  return { after, sayings };
+};
+
+/** Brings a machine to a state it did not come to by itself. @throws when there is no such state. */
+export const standAt = (leaf: string, before: GenerationSnapshot): GenerationSnapshot => {
+  const value = leaf.split(".").reduceRight<unknown>((below, key) => (below === null ? key : { [key]: below }), null);
+  return generationMachine.resolveState({ value: value as GenerationSnapshot["value"], context: before.context });
+};
+
+/** Takes one event to the real machine where it stands. `before` is not changed. */
+export const tryEvent = (before: GenerationSnapshot, event: GenerationEvent): Tried => {
+  const [definition] = before.status === "active" ? (generationMachine.getTransitionData(before, event) ?? []) : [];
+  const transition = definition ? transitionId(definition) : null;
+  const considered = before.status === "active" ? consider(before, event) : [];
+  if (!definition) return { after: before, sayings: [], transition, considered, fault: null };
+  const sayings: Saying[] = [];
+  const actor = createActor(generationMachine, { snapshot: before, input: inputOf(before) });
+  let thrown: unknown = null;
+  actor.subscribe({ error: (fault) => void (thrown = fault) });
+  actor.start();
+  actor.on("*", (saying) => void sayings.push(saying));
+  actor.send(event);
+  const after = actor.getSnapshot();
+  actor.stop();
+  if (after.status !== "error") return { after, sayings, transition, considered, fault: null };
+  const fault = thrown ?? after.error;
+  return { after: before, sayings: [], transition, considered, fault: fault instanceof Error ? fault.message : String(fault) };
+};
+
+const inputOf = ({ context }: GenerationSnapshot): GenerationInput => {
+  const { plan, waitEndsAtMs, collectMs } = context;
+  return { plan, waitEndsAtMs, collectMs };
+};
+
+/** A plan for those who only want to try: two routes, the second one dearer. */
+export const SAMPLE_PLAN: readonly PlannedRoute[] = [
+  { routeId: "first", priceCredits: 20, timeoutMs: 600_000, onRefusal: "next", onLost: "next" },
+  { routeId: "second", priceCredits: 25, timeoutMs: 600_000, onRefusal: "fail", onLost: "next" },
+];
