@@ -1,6 +1,7 @@
 // Replays a generation: runs the real machine again over its journal, and tells of each step what it did and whether the journal agrees.
 import type { AttemptChange, Settlement } from "../src/deeds.ts";
 import type { Command, Credits, GenerationError, JsonObject, LedgerSide, MovementKind, PlannedRoute } from "../src/terms.ts";
+import type { Marks } from "./chart/drawing.ts";
 import { deadlineOf, type GenerationSnapshot, leafOf } from "./generation-snapshot.ts";
 import type { Ask, GenerationContext, GenerationEvent, Saying } from "./generation-words.ts";
 import { makeStep } from "./step.ts";
@@ -10,7 +11,14 @@ import { beginning, type Considered, standAt, type Tried, tryEvent } from "./try
 /** A line of the journal, as the store keeps it: the event without the request and the options, the state it led to. */
 export type WrittenStep = { version: number; atMs: number; event: JsonObject & { type: string }; stateAfter: string };
 /** A movement of the generation's money. */
-export type Moved = { atMs: number; kind: MovementKind; credits: Credits; from: LedgerSide; to: LedgerSide; attemptN: number | null };
+export type Moved = {
+  atMs: number;
+  kind: MovementKind;
+  credits: Credits;
+  from: LedgerSide;
+  to: LedgerSide;
+  attemptN: number | null;
+};
 export type Replayed = {
   createdAtMs: number;
   waitEndsAtMs: number;
@@ -57,7 +65,8 @@ export type Replay = { steps: ReplayStep[]; agrees: boolean; faults: string[] };
 const revive = ({ event, atMs }: WrittenStep): GenerationEvent => {
   const told: JsonObject = { ...event, atMs };
   if (event.type === "slotTaken") return { ...told, request: "" } as unknown as GenerationEvent;
-  if (event.type === "begun") return { ...told, spec: { options: {}, ...(event.spec as JsonObject) } } as unknown as GenerationEvent;
+  if (event.type === "begun")
+    return { ...told, spec: { options: {}, ...(event.spec as JsonObject) } } as unknown as GenerationEvent;
   return told as unknown as GenerationEvent;
 };
 /** The request that was put in place of the one left out is not told. */
@@ -90,7 +99,8 @@ const tell = (event: GenerationEvent, scene: Scene): string => {
 /** What is wrong with the money beside a step; null: nothing. */
 const moneyFault = (settlement: Settled | null, moved: readonly Moved[], heldCredits: Credits): string | null => {
   if (!settlement) return null;
-  const sum = (kind: MovementKind) => moved.filter((each) => each.kind === kind).reduce((total, { credits }) => total + credits, 0);
+  const sum = (kind: MovementKind) =>
+    moved.filter((each) => each.kind === kind).reduce((total, { credits }) => total + credits, 0);
   const charged = settlement.kind === "capture" ? settlement.credits : 0;
   if (sum("capture") !== charged) return `the machine charges ${charged} credits and the ledger ${sum("capture")}`;
   const rest = heldCredits - charged;
@@ -181,6 +191,17 @@ export const replay = (given: Replayed): Replay => {
 /** The versions of the steps that took each transition: what is marked on the chart. */
 export const wayOf = (steps: readonly ReplayStep[]): Map<string, number[]> => {
   const way = new Map<string, number[]>();
-  for (const { transition, version } of steps) if (transition !== null) way.set(transition, [...(way.get(transition) ?? []), version]);
+  for (const { transition, version } of steps)
+    if (transition !== null) way.set(transition, [...(way.get(transition) ?? []), version]);
   return way;
+};
+
+/** What is marked on the chart at one of the steps: where it is, what brought it there, and the way before. */
+export const marksAt = (steps: readonly ReplayStep[], at: number): Marks => {
+  const now = steps[at];
+  return {
+    active: now ? [now.to] : [],
+    edge: now?.transition ?? null,
+    taken: steps.slice(0, at + 1).flatMap(({ transition }) => transition ?? []),
+  };
 };

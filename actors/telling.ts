@@ -11,7 +11,9 @@ const after = ({ from, to }: Scene): string => {
   if (to === "running.awaitingSeat") return "; the next route has its turn (fallback)";
   if (to === "running.backingOff") return "; the same route is asked again later";
   if (to === "failed") return "; nothing is left to try";
-  return to.startsWith("running.collecting") && !from.startsWith("running.collecting") ? "; an earlier attempt's files are on their way" : "";
+  return to.startsWith("running.collecting") && !from.startsWith("running.collecting")
+    ? "; an earlier attempt's files are on their way"
+    : "";
 };
 
 /** One sentence without its full stop. */
@@ -21,7 +23,9 @@ export const tellEvent = (event: GenerationEvent, scene: Scene): string => {
     case "begun": {
       const passed = event.passed.map(({ routeId, reason }) => `${scene.routeName(routeId)} passed over: ${reason}`);
       const begins =
-        scene.to === "failed" ? "a seat came when the waiting time was over" : `${attempt(event.n)} begins on ${scene.routeName(event.spec.routeId)}`;
+        scene.to === "failed"
+          ? "a seat came when the waiting time was over"
+          : `${attempt(event.n)} begins on ${scene.routeName(event.spec.routeId)}`;
       return [begins, ...passed].join("; ");
     }
     case "skipped":

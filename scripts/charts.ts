@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import ELK, { type ElkExtendedEdge, type ElkNode } from "elkjs";
 import { type Arrow, arrowsOf, type Chart, chartOf } from "../actors/chart/chart.ts";
-import { type Box, type Layout, labelSize, sizeOf, structureOf, type Way } from "../actors/chart/layout.ts";
+import { type Box, type Layout, labelSize, placedOf, sizeOf, type Way } from "../actors/chart/layout.ts";
 import { MACHINE_NAMES, MACHINES } from "../actors/chart/machines.ts";
 
 const FILE = resolve(import.meta.dir, "../actors/chart/layouts.json");
@@ -57,7 +57,9 @@ const edgeOf = (chart: Chart, arrow: Arrow): ElkExtendedEdge => ({
   sources: [arrow.source],
   targets: [arrow.target],
   layoutOptions: { "elk.layered.priority.direction": String(directionOf(chart, arrow)) },
-  labels: [{ id: `${arrow.id}/label`, text: arrow.id, ...labelSize(arrow), layoutOptions: { "elk.edgeLabels.placement": "CENTER" } }],
+  labels: [
+    { id: `${arrow.id}/label`, text: arrow.id, ...labelSize(arrow), layoutOptions: { "elk.edgeLabels.placement": "CENTER" } },
+  ],
 });
 const startOf = (state: string, target: string): ElkExtendedEdge => ({
   id: startId(state),
@@ -86,7 +88,7 @@ const wayOf = (edge: ElkExtendedEdge): Way => {
 };
 
 const layOut = async (chart: Chart): Promise<Layout> => {
-  const { starts } = structureOf(chart);
+  const { starts } = placedOf(chart);
   const initialOf = (state: string) =>
     state === "" ? chart.initial : (chart.states.find(({ id }) => id === state)?.initial ?? "");
   const graph: ElkNode = {
@@ -120,13 +122,23 @@ const layOut = async (chart: Chart): Promise<Layout> => {
   };
 };
 
-const layouts: Record<string, Layout & { of: ReturnType<typeof structureOf> }> = {};
+/** A line for each thing that has a place, so that a change can be read. */
+const linesOf = (things: object): string =>
+  Object.entries(things)
+    .map(([id, place]) => `      ${JSON.stringify(id)}: ${JSON.stringify(place)}`)
+    .join(",\n");
+const print = ({ width, height, ...things }: Layout): string =>
+  [
+    `    "width": ${width},\n    "height": ${height}`,
+    ...Object.entries(things).map(([name, each]) => `    "${name}": {\n${linesOf(each)}\n    }`),
+  ].join(",\n");
+
+const printed: string[] = [];
 for (const name of MACHINE_NAMES) {
   const chart = chartOf(MACHINES[name].machine);
-  layouts[name] = { ...(await layOut(chart)), of: structureOf(chart) };
-  process.stdout.write(`${name}: ${chart.states.length} states, ${chart.transitions.length} transitions, ${layouts[name].width} × ${layouts[name].height}\n`);
+  const layout = await layOut(chart);
+  printed.push(`  "${name}": {\n${print(layout)}\n  }`);
+  process.stdout.write(`${name}: ${chart.states.length} states, ${layout.width} × ${layout.height}\n`);
 }
-// One line for each thing that has a place, so that a change can be read.
-const text = JSON.stringify(layouts, null, 2).replace(/\[\s+(-?[\d.]+(?:,\s+-?[\d.]+)*)\s+\]/g, (_, inside: string) => `[${inside.replace(/\s+/g, " ")}]`);
-writeFileSync(FILE, `${text}\n`);
+writeFileSync(FILE, `{\n${printed.join(",\n")}\n}\n`);
 process.exit(0);

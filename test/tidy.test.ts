@@ -29,6 +29,7 @@ const ROOMS = [
   "src/effects",
   "src/simulator",
   "src/telemetry",
+  "src/inspector",
   "src/cli",
   "actors",
   "catalogue",
@@ -101,6 +102,7 @@ const DOORS: Record<string, string[]> = {
   "src/backup": ["src/store/sqlite", "src/files/local.ts", "src/files/port.ts", "type:src/config.ts", "type:src/events.ts"],
   "src/simulator": [],
   "src/telemetry": ["src/events.ts", "type:src/store"],
+  "src/inspector": ["actors", "type:src/store"],
   "src/effects": [
     "type:src/store",
     "type:src/providers",

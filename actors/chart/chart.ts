@@ -129,8 +129,4 @@ export const linesOf = (transitions: readonly ChartTransition[]): LabelLine[] =>
 
 /** A state and everything it is in, outermost first: `running`, `running.polling`. */
 export const withAncestors = (state: string): string[] =>
-  state === ""
-    ? []
-    : state
-        .split(".")
-        .map((_, at, keys) => keys.slice(0, at + 1).join("."));
+  state === "" ? [] : state.split(".").map((_, at, keys) => keys.slice(0, at + 1).join("."));

@@ -25,7 +25,13 @@ const element = (tag: string, attributes: Drawn["attributes"], children: Drawn["
 });
 const classes = (...names: (string | false | null | undefined)[]) => names.filter(Boolean).join(" ");
 
-type Seen = { active: Set<string>; edge: string | null; taken: Set<string>; counts: Readonly<Record<string, number>>; covered: Set<string> | null };
+type Seen = {
+  active: Set<string>;
+  edge: string | null;
+  taken: Set<string>;
+  counts: Readonly<Record<string, number>>;
+  covered: Set<string> | null;
+};
 
 const seenIn = ({ active = [], edge = null, taken = [], counts = {}, coverage }: Marks): Seen => ({
   active: new Set(active.flatMap(withAncestors)),
@@ -109,18 +115,14 @@ const drawState = (chart: Chart, state: ChartState, box: Box, seen: Seen): Drawn
       ...{ x: x + inset, y: y + inset, width: width - 2 * inset, height: height - 2 * inset },
       rx: state.kind === "compound" ? 10 : 7 - inset,
     });
-  return element(
-    "g",
-    { class: classes("chart-state", `is-${state.kind}`, isActive && "is-active"), "data-state": state.id },
-    [
-      element("title", {}, [`${state.id}${isActive ? " (active)" : ""}: ${state.description}`]),
-      frame(0),
-      ...(state.kind === "final" ? [frame(3)] : []),
-      element("text", { class: "chart-name", x: x + 12, y: y + 18 }, [state.key]),
-      ...inside,
-      ...drawCount(seen.counts[state.id] ?? 0, box),
-    ],
-  );
+  return element("g", { class: classes("chart-state", `is-${state.kind}`, isActive && "is-active"), "data-state": state.id }, [
+    element("title", {}, [`${state.id}${isActive ? " (active)" : ""}: ${state.description}`]),
+    frame(0),
+    ...(state.kind === "final" ? [frame(3)] : []),
+    element("text", { class: "chart-name", x: x + 12, y: y + 18 }, [state.key]),
+    ...inside,
+    ...drawCount(seen.counts[state.id] ?? 0, box),
+  ]);
 };
 
 /** The whole chart as an `svg` element without a style. */

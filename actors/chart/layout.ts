@@ -46,13 +46,11 @@ export const labelSize = (arrow: Arrow): { width: number; height: number } => {
 
 const layouts = kept as unknown as Record<string, Layout>;
 
-/** What a layout has places for, to be compared with a chart: it is current when both say the same. */
-export const structureOf = (chart: Chart): { states: string[]; arrows: string[]; starts: string[] } => ({
-  states: chart.states.map(({ id }) => id).sort(),
-  arrows: arrowsOf(chart)
-    .map((arrow) => `${arrow.id}: ${linesOf(arrow.transitions).map(({ text }) => text).join(", ")}`)
-    .sort(),
-  starts: ["", ...chart.states.filter(({ kind }) => kind === "compound").map(({ id }) => id)].sort(),
+/** Everything of a chart that has a place. */
+export const placedOf = (chart: Chart): { states: string[]; arrows: string[]; starts: string[] } => ({
+  states: chart.states.map(({ id }) => id),
+  arrows: arrowsOf(chart).map(({ id }) => id),
+  starts: ["", ...chart.states.filter(({ kind }) => kind === "compound").map(({ id }) => id)],
 });
 
 /** The places of a machine's chart. @throws for a machine that none were found for. */

@@ -20,7 +20,10 @@ export const mermaidOf = (chart: Chart, steps: ReadonlyMap<string, readonly numb
         // A transition that stays is drawn only where it was taken.
         if (source !== id || (target === null && taken.length === 0)) continue;
         const edge = `  ${nameOf(id)} --> ${nameOf(target ?? id)} : ${event}`;
-        edges.set(edge, [...(edges.get(edge) ?? []), ...taken].sort((a, b) => a - b));
+        edges.set(
+          edge,
+          [...(edges.get(edge) ?? []), ...taken].sort((a, b) => a - b),
+        );
       }
       if (kind === "final") edges.set(`  ${nameOf(id)} --> [*]`, []);
     }

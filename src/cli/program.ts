@@ -13,6 +13,7 @@ import { addHealthcheck } from "./commands/healthcheck.ts";
 import { addInstall } from "./commands/install.ts";
 import { addKeys } from "./commands/keys.ts";
 import { addLicenses } from "./commands/licenses.ts";
+import { addMachine } from "./commands/machine.ts";
 import { addModels } from "./commands/models.ts";
 import { addOrphans } from "./commands/orphans.ts";
 import { addProviders } from "./commands/providers.ts";
@@ -43,6 +44,7 @@ const ADDITIONS = [
   addGenerate,
   addResults,
   addTrace,
+  addMachine,
   addVerify,
   addBackup,
   addDoctor,

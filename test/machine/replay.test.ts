@@ -41,7 +41,9 @@ test("a restart, a fallback and a confirmation are told step by step, as the jou
   expect({ agrees, faults }).toEqual({ agrees: true, faults: [] });
 
   // Every line of the journal, in its order, and nothing else.
-  expect(steps.slice(1).map(({ version, atMs, event, to }) => ({ version, atMs, event, stateAfter: to }))).toEqual([...given.journal]);
+  expect(steps.slice(1).map(({ version, atMs, event, to }) => ({ version, atMs, event, stateAfter: to }))).toEqual([
+    ...given.journal,
+  ]);
   expect(steps.map(({ from, event, to }) => `${from} ${event?.type ?? "acceptance"} ${to}`)).toEqual([
     "null acceptance queued",
     "queued begun running.submitting.intent",
@@ -95,16 +97,48 @@ test("a journal or ledger that was changed does not agree, and the step is named
   const faultsOf = (change: Partial<Replayed>) => replay({ ...given, ...change }).faults;
   const { journal, movements } = given;
   const TAMPERED: [name: string, change: Partial<Replayed>, fault: RegExp][] = [
-    ["a state", { journal: changed(journal, 4, { stateAfter: "running.polling" }) }, /^step 4: the machine goes to running.awaitingSeat and the journal to running.polling$/],
-    ["an event", { journal: changed(journal, 8, { event: { type: "rejected", n: 2, failure: { class: "job_failed", detail: "" } } }) }, /^step 8: the machine has no answer/],
-    ["an attempt", { journal: changed(journal, 9, { event: { type: "announced", n: 1, results: [] } }) }, /^step 9: the machine has no answer/],
+    [
+      "a state",
+      { journal: changed(journal, 4, { stateAfter: "running.polling" }) },
+      /^step 4: the machine goes to running.awaitingSeat and the journal to running.polling$/,
+    ],
+    [
+      "an event",
+      { journal: changed(journal, 8, { event: { type: "rejected", n: 2, failure: { class: "job_failed", detail: "" } } }) },
+      /^step 8: the machine has no answer/,
+    ],
+    [
+      "an attempt",
+      { journal: changed(journal, 9, { event: { type: "announced", n: 1, results: [] } }) },
+      /^step 9: the machine has no answer/,
+    ],
     ["a line", { journal: changed(journal, 3, null) }, /^step 4: step 3 is missing from the journal$/],
-    ["a route there is not", { journal: changed(journal, 5, { event: { type: "begun", n: 2, route: 7 } }) }, /^step 5: the machine cannot take this event/],
-    ["an event there is not", { journal: changed(journal, 7, { event: { type: "granted", n: 2 } }) }, /^step 7: the machine has no answer/],
-    ["a state there is not", { journal: changed(journal, 9, { stateAfter: "running.flying" }) }, /^step 9: .* the journal to running.flying$/],
-    ["a charge", { movements: movements.map((each) => (each.kind === "capture" ? { ...each, credits: 29 } : each)) }, /^step 10: the machine charges 30 credits and the ledger 29$/],
+    [
+      "a route there is not",
+      { journal: changed(journal, 5, { event: { type: "begun", n: 2, route: 7 } }) },
+      /^step 5: the machine cannot take this event/,
+    ],
+    [
+      "an event there is not",
+      { journal: changed(journal, 7, { event: { type: "granted", n: 2 } }) },
+      /^step 7: the machine has no answer/,
+    ],
+    [
+      "a state there is not",
+      { journal: changed(journal, 9, { stateAfter: "running.flying" }) },
+      /^step 9: .* the journal to running.flying$/,
+    ],
+    [
+      "a charge",
+      { movements: movements.map((each) => (each.kind === "capture" ? { ...each, credits: 29 } : each)) },
+      /^step 10: the machine charges 30 credits and the ledger 29$/,
+    ],
     ["a hold", { movements: movements.filter(({ kind }) => kind !== "hold") }, /^step 0: there are 0 holds/],
-    ["an end", { journal: changed(journal, 10, null) }, /^step 9: the ledger has settled the hold and no step of the journal does$/],
+    [
+      "an end",
+      { journal: changed(journal, 10, null) },
+      /^step 9: the ledger has settled the hold and no step of the journal does$/,
+    ],
   ];
   for (const [name, change, fault] of TAMPERED) {
     const [first = "nothing is told"] = faultsOf(change);
