@@ -1,5 +1,5 @@
-// Takes one event to a generation machine that stands anywhere, and tells what it did: for replaying, playing and testing, not for hosting.
-import { createActor } from "xstate";
+// Takes one event to a machine that stands anywhere, and tells what it did: for replaying, playing and testing, not for hosting.
+import { type AnyMachineSnapshot, createActor, type EventObject } from "xstate";
 import { guardName, transitionId } from "./chart/chart.ts";
 import { generationMachine } from "./generation.ts";
 import type { GenerationSnapshot } from "./generation-snapshot.ts";
@@ -7,8 +7,8 @@ import type { GenerationEvent, GenerationInput, Saying } from "./generation-word
 
 /** A transition that was considered, in the order in which the machine asks; the first whose guard holds is taken. */
 export type Considered = { transition: string; guard: string; holds: boolean };
-export type Tried = {
-  after: GenerationSnapshot;
+export type Tried<S = GenerationSnapshot> = {
+  after: S;
   sayings: Saying[];
   /** The transition taken, as the chart names it; null: the machine has no answer to the event where it stands. */
   transition: string | null;
@@ -18,15 +18,15 @@ export type Tried = {
 };
 
 type Guard = (asked: { context: unknown; event: unknown }, parameters: undefined) => boolean;
-const guards = generationMachine.implementations.guards as unknown as Readonly<Record<string, Guard>>;
-const GUARD_NAMES = / and /;
 
-const holds = (guard: string, snapshot: GenerationSnapshot, event: GenerationEvent): boolean =>
-  guard === "" ||
-  guard.split(GUARD_NAMES).every((name) => guards[name]?.({ context: snapshot.context, event }, undefined) === true);
+const holds = (guard: string, snapshot: AnyMachineSnapshot, event: EventObject): boolean => {
+  const guards = snapshot.machine.implementations.guards as unknown as Readonly<Record<string, Guard>>;
+  const asked = { context: snapshot.context as unknown, event };
+  return guard === "" || guard.split(" and ").every((name) => guards[name]?.(asked, undefined) === true);
+};
 
 /** The transitions that answer to an event, innermost state first, up to the one that is taken. */
-const consider = (snapshot: GenerationSnapshot, event: GenerationEvent): Considered[] => {
+const consider = (snapshot: AnyMachineSnapshot, event: EventObject): Considered[] => {
   const nodes = [...snapshot._nodes].sort((a, b) => b.path.length - a.path.length);
   const considered: Considered[] = [];
   for (const node of nodes)
@@ -56,27 +56,30 @@ export const standAt = (leaf: string, before: GenerationSnapshot): GenerationSna
   return generationMachine.resolveState({ value: value as GenerationSnapshot["value"], context: before.context });
 };
 
-/** Takes one event to the real machine where it stands. `before` is not changed. */
-export const tryEvent = (before: GenerationSnapshot, event: GenerationEvent): Tried => {
-  const [definition] = before.status === "active" ? (generationMachine.getTransitionData(before, event) ?? []) : [];
-  const transition = definition ? transitionId(definition) : null;
+/** Whether a machine answers to an event where it stands, and by which of its transitions. */
+export const answerTo = (snapshot: AnyMachineSnapshot, event: EventObject): string | null => {
+  const [definition] = snapshot.status === "active" ? (snapshot.machine.getTransitionData(snapshot, event) ?? []) : [];
+  return definition ? transitionId(definition) : null;
+};
+
+/** Takes one event to any of the machines where it stands. `before` is not changed. */
+export const tryOn = <S extends AnyMachineSnapshot>(before: S, event: EventObject): Tried<S> => {
+  const transition = answerTo(before, event);
   const considered = before.status === "active" ? consider(before, event) : [];
-  if (!definition) return { after: before, sayings: [], transition, considered, fault: null };
+  if (transition === null) return { after: before, sayings: [], transition, considered, fault: null };
   const sayings: Saying[] = [];
-  const actor = createActor(generationMachine, { snapshot: before, input: inputOf(before) });
+  const actor = createActor(before.machine, { snapshot: before });
   // An error nobody listens to would end the process in a timer; it is told below.
   actor.subscribe({ error: () => undefined });
   actor.start();
-  actor.on("*", (saying) => void sayings.push(saying));
+  actor.on("*", (saying) => void sayings.push(saying as Saying));
   actor.send(event);
-  const after = actor.getSnapshot();
+  const after = actor.getSnapshot() as S;
   actor.stop();
   if (after.status !== "error") return { after, sayings, transition, considered, fault: null };
   const fault: unknown = after.error;
   return { after: before, sayings: [], transition, considered, fault: fault instanceof Error ? fault.message : String(fault) };
 };
 
-const inputOf = ({ context }: GenerationSnapshot): GenerationInput => {
-  const { plan, waitEndsAtMs, collectMs } = context;
-  return { plan, waitEndsAtMs, collectMs };
-};
+/** Takes one event to a generation. */
+export const tryEvent = (before: GenerationSnapshot, event: GenerationEvent): Tried => tryOn(before, event);
