@@ -1,6 +1,6 @@
 // Draws a chart as a tree of SVG elements, with what is to be seen on it: the active state, the way taken, counts, coverage.
 import { type Arrow, arrowsOf, type Chart, type ChartState, type LabelLine, linesOf, stayingOf, withAncestors } from "./chart.ts";
-import { type Box, COLUMNS, type Layout, LINE_HEIGHT, layoutOf, NAME_HEIGHT, type Way } from "./layout.ts";
+import { type Box, COLUMNS, type Layout, LINE_HEIGHT, NAME_HEIGHT, type Way } from "./layout.ts";
 
 /** What is marked on a chart; everything by the ids of states and transitions. */
 export type Marks = {
@@ -12,7 +12,7 @@ export type Marks = {
   taken?: readonly string[];
   /** How many are in a state. */
   counts?: Readonly<Record<string, number>>;
-  /** The transitions that the tests take: those that are not in it are marked as never taken. */
+  /** The transitions that the tests take: they are marked as taken, and all others as never taken. */
   coverage?: readonly string[];
 };
 /** An element of SVG; `class` says what it is, and style sheets how it looks. */
@@ -41,15 +41,24 @@ const seenIn = ({ active = [], edge = null, taken = [], counts = {}, coverage }:
   covered: coverage ? new Set(coverage) : null,
 });
 
+const isCovered = (ids: readonly string[], covered: ReadonlySet<string>) => ids.every((id) => covered.has(id));
+/** Told by a sign and not by colour alone. */
+const signOf = (ids: readonly string[], { covered }: Seen): string => {
+  if (covered === null) return "";
+  return isCovered(ids, covered) ? "✓ " : "✗ ";
+};
+
 const lookOf = (ids: readonly string[], { edge, taken, covered }: Seen): string =>
   classes(
     ids.some((id) => taken.has(id)) && "is-taken",
     edge !== null && ids.includes(edge) && "is-last",
-    covered !== null && !ids.every((id) => covered.has(id)) && "is-uncovered",
+    covered !== null && !isCovered(ids, covered) && "is-uncovered",
   );
 
 const lineText = (line: LabelLine, x: number, y: number, anchor: "start" | "middle", seen: Seen): Drawn =>
-  element("text", { class: classes("chart-line", lookOf(line.ids, seen)), x, y, "text-anchor": anchor }, [line.text]);
+  element("text", { class: classes("chart-line", lookOf(line.ids, seen)), x, y, "text-anchor": anchor }, [
+    signOf(line.ids, seen) + line.text,
+  ]);
 
 const pathOf = (points: Way["points"]): string => points.map(([x, y], at) => `${at === 0 ? "M" : "L"}${x} ${y}`).join("");
 
@@ -126,7 +135,7 @@ const drawState = (chart: Chart, state: ChartState, box: Box, seen: Seen): Drawn
 };
 
 /** The whole chart as an `svg` element without a style. */
-export const drawingOf = (chart: Chart, marks: Marks = {}, layout: Layout = layoutOf(chart.machine)): Drawn => {
+export const drawingOf = (chart: Chart, layout: Layout, marks: Marks = {}): Drawn => {
   const seen = seenIn(marks);
   const placeOf = (state: string): Box => layout.states[state] ?? [0, 0, 0, 0];
   const drawn = (kind: (state: ChartState) => boolean) =>

@@ -23,6 +23,8 @@ export const NAME_HEIGHT = 26;
 const MARGIN = 12;
 /** Lines inside a compound state stand side by side. */
 export const COLUMNS = 4;
+/** Characters before a line for the sign that a test takes it, or none does. */
+const SIGN = 2;
 
 /** Room that a state needs for its name and the lines of what leaves it where it is. */
 export const sizeOf = (chart: Chart, state: string): { width: number; height: number } => {
@@ -32,14 +34,15 @@ export const sizeOf = (chart: Chart, state: string): { width: number; height: nu
   const columns = kind === "compound" ? Math.min(COLUMNS, lines.length) : 1;
   const rows = Math.ceil(lines.length / Math.max(1, columns));
   // A count stands beside the name.
-  const width = Math.max(key.length * NAME_CHAR + 34, longest * LINE_CHAR * columns + MARGIN * (columns - 1)) + 2 * MARGIN;
+  const width =
+    Math.max(key.length * NAME_CHAR + 34, (longest + SIGN) * LINE_CHAR * columns + MARGIN * (columns - 1)) + 2 * MARGIN;
   return { width: Math.ceil(width), height: NAME_HEIGHT + rows * LINE_HEIGHT + (rows > 0 ? 8 : 4) };
 };
 /** Room that an arrow's label needs. */
 export const labelSize = (arrow: Arrow): { width: number; height: number } => {
   const lines = linesOf(arrow.transitions);
   return {
-    width: Math.ceil(Math.max(...lines.map(({ text }) => text.length)) * LINE_CHAR) + 8,
+    width: Math.ceil(Math.max(...lines.map(({ text }) => text.length + SIGN)) * LINE_CHAR) + 4,
     height: lines.length * LINE_HEIGHT + 4,
   };
 };
@@ -53,9 +56,14 @@ export const placedOf = (chart: Chart): { states: string[]; arrows: string[]; st
   starts: ["", ...chart.states.filter(({ kind }) => kind === "compound").map(({ id }) => id)],
 });
 
-/** The places of a machine's chart. @throws for a machine that none were found for. */
-export const layoutOf = (machine: string): Layout => {
-  const layout = layouts[machine];
-  if (!layout) throw new Error(`there is no layout of ${machine}: npm run charts makes them`);
-  return layout;
+/** The places of a chart; null when none were found for it: it is of a machine of somebody else, even where it bears the name of ours. */
+export const layoutOf = (chart: Chart): Layout | null => {
+  const layout = layouts[chart.machine];
+  if (!layout) return null;
+  const { states, arrows, starts } = placedOf(chart);
+  const isPlaced =
+    states.every((id) => id in layout.states) &&
+    arrows.every((id) => id in layout.arrows) &&
+    starts.every((id) => id in layout.starts);
+  return isPlaced ? layout : null;
 };

@@ -2,12 +2,17 @@
 import { expect, test } from "bun:test";
 import { arrowsOf, type Chart, chartOf } from "../../actors/chart/chart.ts";
 import { drawingOf } from "../../actors/chart/drawing.ts";
-import { type Box, labelSize, layoutOf, placedOf, sizeOf } from "../../actors/chart/layout.ts";
+import { type Box, type Layout, labelSize, layoutOf, placedOf, sizeOf } from "../../actors/chart/layout.ts";
 import { MACHINE_NAMES, MACHINES } from "../../actors/chart/machines.ts";
 import { mermaidOf } from "../../actors/chart/mermaid.ts";
 import { svgOf } from "../../actors/chart/svg.ts";
 
 const CHARTS = MACHINE_NAMES.map((name) => [name, chartOf(MACHINES[name].machine)] as const);
+const placesOf = (chart: Chart): Layout => {
+  const layout = layoutOf(chart);
+  if (!layout) throw new Error(`no places for ${chart.machine}`);
+  return layout;
+};
 const contains = ([x, y, width, height]: Box, [px, py, pwidth, pheight]: Box) =>
   px >= x && py >= y && px + pwidth <= x + width && py + pheight <= y + height;
 const overlap = ([ax, ay, aw, ah]: Box, [bx, by, bw, bh]: Box) => ax < bx + bw && bx < ax + aw && ay < by + bh && by < ay + ah;
@@ -20,16 +25,16 @@ const siblings = (chart: Chart) =>
     chart.states.slice(at + 1).flatMap((b) => (a.parent === b.parent ? [[a.id, b.id] as const] : [])),
   );
 
-test.each(CHARTS)("%s: the places kept are of the machine as it is (npm run charts finds them anew)", (name, chart) => {
-  const { states, arrows, starts } = layoutOf(name);
+test.each(CHARTS)("%s: the places kept are of the machine as it is (npm run charts finds them anew)", (_, chart) => {
+  const { states, arrows, starts } = placesOf(chart);
   const placed = { states: Object.keys(states), arrows: Object.keys(arrows), starts: Object.keys(starts) };
   expect(placed).toEqual(placedOf(chart));
 });
 
 test.each(CHARTS)(
   "%s: states lie inside the ones they are in and beside the others, arrows lead from edge to edge",
-  (name, chart) => {
-    const layout = layoutOf(name);
+  (_, chart) => {
+    const layout = placesOf(chart);
     const placeOf = (state: string): Box =>
       state === "" ? [0, 0, layout.width, layout.height] : (layout.states[state] ?? [0, 0, 0, 0]);
     for (const { id, parent } of chart.states) {
@@ -68,7 +73,7 @@ test.each(CHARTS)("%s: the SVG shows every state and every transition and stands
     expect(svg).toContain(`data-state="${id}"`);
     expect(svg).toContain(description.replaceAll("&", "&amp;"));
   }
-  for (const { event } of chart.transitions) expect(svg).toContain(`>${event}`);
+  for (const { event } of chart.transitions) expect(svg).toContain(`✗ ${event}`);
   expect(svg.match(/class="chart-arrow[^"]*"/g)).toHaveLength(arrowsOf(chart).length);
   expect(svg).toContain("prefers-color-scheme: dark");
   expect(svg.replace("http://www.w3.org/2000/svg", "")).not.toMatch(/https?:|url\(|<script|@import|href/);
@@ -79,7 +84,7 @@ test("what is marked is marked where it is: the state with those around it, the 
   const chart = chartOf(MACHINES.generation.machine);
   const accepted = "running.submitting.sending/accepted/0";
   const all = chart.transitions.map(({ id }) => id);
-  const drawn = drawingOf(chart, {
+  const drawn = drawingOf(chart, placesOf(chart), {
     active: ["running.polling"],
     edge: accepted,
     taken: ["queued/begun/0"],
@@ -96,6 +101,13 @@ test("what is marked is marked where it is: the state with those around it, the 
   expect(marked("is-taken")).toEqual(["queued > running.submitting"]);
   expect(marked("is-uncovered")).toEqual(["running.backingOff > running.submitting"]);
   expect(JSON.stringify(drawn)).toContain('"12"');
+});
+
+test("a machine of somebody else that bears the name of ours has no places here", () => {
+  const chart = chartOf(MACHINES.ledger.machine);
+  expect(layoutOf(chart)).not.toBeNull();
+  expect(layoutOf({ ...chart, machine: "their-ledger" })).toBeNull();
+  expect(layoutOf({ ...chart, machine: "route-health" })).toBeNull();
 });
 
 test("a Mermaid diagram of a replay numbers the arrows that were taken, and only those", () => {

@@ -69,12 +69,13 @@ const addDiagram = (machine: Command, { terminal }: Session): void => {
     .command("diagram <machine>")
     .description("draw a statechart from the machine itself")
     .addOption(new Option("--format <form>", "what to draw it as").choices(["mermaid", "svg", "json"]).default("mermaid"))
+    .option("--coverage", "mark in an SVG which transitions the tests take")
     .option("-o, --output <file>", "write it to a file instead of standard output")
-    .action(async (name: string, flags: Out & { format: Form }) => {
+    .action(async (name: string, flags: Out & { format: Form; coverage?: true }) => {
       const { chart, covered } = await chartNamed(name);
       if (flags.format === "svg") {
         const { svgOf } = await import("../../../actors/chart/svg.ts");
-        put(terminal, flags, svgOf(chart, { coverage: covered }));
+        put(terminal, flags, svgOf(chart, flags.coverage ? { coverage: covered } : {}));
       } else if (flags.format === "json") {
         const transitions = chart.transitions.map((each) => ({ ...each, covered: covered.includes(each.id) }));
         put(terminal, flags, JSON.stringify({ ...chart, transitions }, null, 2));
