@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import { type Chart as ChartOf, withAncestors } from "../../actors/chart/chart.ts";
 import { type Drawn, drawingOf, type Marks } from "../../actors/chart/drawing.ts";
 import { type Layout, layoutOf } from "../../actors/chart/layout.ts";
+import { Scrolling } from "./scrolling.tsx";
 import { StateList } from "./state-list.tsx";
 
 export type ChartProps = Marks & {
@@ -35,8 +36,7 @@ const bringIntoSight = (frame: HTMLElement, box: readonly number[], scale: numbe
     x + width <= frame.scrollLeft + frame.clientWidth &&
     y >= frame.scrollTop &&
     y + height <= frame.scrollTop + frame.clientHeight;
-  if (!isInSight)
-    frame.scrollTo({ left: x + width / 2 - frame.clientWidth / 2, top: y + height / 2 - frame.clientHeight / 2 });
+  if (!isInSight) frame.scrollTo({ left: x + width / 2 - frame.clientWidth / 2, top: y + height / 2 - frame.clientHeight / 2 });
 };
 
 /** What somebody who does not see the drawing is told of it. */
@@ -46,7 +46,7 @@ const spokenOf = (chart: ChartOf, active: readonly string[]): string =>
 type DrawingProps = ChartProps & { layout: Layout };
 
 const Drawing = ({ layout, chart, follow = false, onState, ...marks }: DrawingProps): VNode => {
-  const frame = useRef<HTMLDivElement>(null);
+  const frame = useRef<HTMLElement>(null);
   const [scale, setScale] = useState<number | null>(null);
   const { active = [] } = marks;
   const innermost = active.at(-1) ?? null;
@@ -78,13 +78,12 @@ const Drawing = ({ layout, chart, follow = false, onState, ...marks }: DrawingPr
           +
         </button>
       </div>
-      {/* biome-ignore lint/a11y/useSemanticElements: a frame that scrolls is reached by keyboard as a region */}
-      <div class="chart-frame" ref={frame} role="region" aria-label={`Drawing of ${chart.machine}`} tabIndex={0}>
+      <Scrolling class="chart-frame" frame={frame} label={`Drawing of ${chart.machine}`}>
         {/* biome-ignore lint/a11y/useKeyWithClickEvents: the list below has a button for each state */}
         <svg {...drawn.attributes} {...size} role="img" aria-label={spokenOf(chart, active)} onClick={choose}>
           {drawn.children.map((child) => (typeof child === "string" ? child : toNode(child)))}
         </svg>
-      </div>
+      </Scrolling>
     </>
   );
 };
