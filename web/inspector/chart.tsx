@@ -15,18 +15,18 @@ export type ChartProps = Marks & {
   onState?: (state: string) => void;
 };
 
-const LEAST = 0.25;
+const LEAST = 0.15;
 const MOST = 2;
 const ZOOM = 1.25;
-/** Below this the lines on the arrows cannot be read; a chart that would have to be smaller scrolls. */
+/** Below this the lines on the arrows cannot be read; a chart that would have to be smaller scrolls at first. */
 const LEGIBLE = 0.7;
 
 const toNode = ({ tag, attributes, children }: Drawn): VNode =>
   h(tag, attributes, ...children.map((child): ComponentChildren => (typeof child === "string" ? child : toNode(child))));
 
 const clamp = (scale: number) => Math.min(MOST, Math.max(LEAST, scale));
-/** As wide as its frame, as long as it can be read. */
-const fitting = (frame: HTMLElement, { width }: Layout) => clamp(Math.max(LEGIBLE, Math.min(1, frame.clientWidth / width)));
+/** As wide as its frame. */
+const fitting = (frame: HTMLElement, { width }: Layout) => clamp(Math.min(1, frame.clientWidth / width));
 
 /** Brings a state into the middle of the frame, where it is not in sight. */
 const bringIntoSight = (frame: HTMLElement, box: readonly number[], scale: number): void => {
@@ -52,7 +52,7 @@ const Drawing = ({ layout, chart, follow = false, onState, ...marks }: DrawingPr
   const innermost = active.at(-1) ?? null;
   const shown = scale ?? 1;
   useLayoutEffect(() => {
-    if (frame.current) setScale(fitting(frame.current, layout));
+    if (frame.current) setScale(Math.max(LEGIBLE, fitting(frame.current, layout)));
   }, [layout]);
   useEffect(() => {
     const box = innermost === null ? undefined : layout.states[innermost];

@@ -56,16 +56,16 @@ export const TimeLine = ({ steps, at, go }: Props): VNode => {
     <div class="replay-time">
       <div class="replay-buttons">
         <button type="button" onClick={() => go(0)} disabled={at === 0} aria-label="First step">
-          ⏮
+          «
         </button>
         <button type="button" onClick={() => go(at - 1)} disabled={at === 0} aria-label="Step back">
-          ◀
+          ‹
         </button>
         <button type="button" onClick={() => go(at + 1)} disabled={at >= last} aria-label="Step forward">
-          ▶
+          ›
         </button>
         <button type="button" onClick={() => go(last)} disabled={at >= last} aria-label="Last step">
-          ⏭
+          »
         </button>
         <output>
           Step {at} of {last}, +{elapsed((now?.atMs ?? startMs) - startMs)}

@@ -10,7 +10,16 @@ import { TAKEN_AT, UP_TO_SEQ } from "../restored.ts";
 
 type Reads = Pick<
   StoreReads,
-  "unfinished" | "journalOf" | "snapshotOf" | "planOf" | "routeHealth" | "lastSeenMs" | "restored" | "recoveryNote" | "secret" | "mode"
+  | "unfinished"
+  | "journalOf"
+  | "snapshotOf"
+  | "planOf"
+  | "routeHealth"
+  | "lastSeenMs"
+  | "restored"
+  | "recoveryNote"
+  | "secret"
+  | "mode"
 >;
 
 type OpenRow = {
