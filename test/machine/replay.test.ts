@@ -7,9 +7,7 @@ import { type Replayed, replay, type WrittenStep, wayOf } from "../../actors/rep
 import { makeStep } from "../../actors/step.ts";
 import { beginning, tryEvent } from "../../actors/trying.ts";
 import type { Store } from "../../src/store/store.ts";
-import { REPLICATE, SPARE } from "../life/catalogue.ts";
-import { openLasting } from "../life/lasting.ts";
-import { expectEnd } from "../life/scene.ts";
+import { eventful } from "../life/eventful.ts";
 import { COLLECT_MS, eventFor, explore, PLANS, STARTED_AT_MS, WAIT_MS } from "./explore.ts";
 
 const stored = async (store: Store, id: string): Promise<Replayed & { seq: number }> => {
@@ -21,22 +19,13 @@ const stored = async (store: Store, id: string): Promise<Replayed & { seq: numbe
   return { seq: record.seq, createdAtMs: record.createdAtMs, collectMs: COLLECT_MS, ...agreed, journal, movements };
 };
 
-/** A generation that had everything: dead while its first request may have been out, the next route, an answer lost and confirmed. */
-const eventful = async () => {
-  const routes = [{ ...REPLICATE, usd: "0.20" }, SPARE];
-  const lasting = await openLasting(routes, { death: { at: "after", event: "slotTaken" } });
-  lasting.first.simulator.script({ fault: "drop-after", endpoint: "life/spare", times: 1 });
-  const { id } = await lasting.first.begin();
-  await lasting.reached;
-  await lasting.die();
-  const again = await lasting.reopen();
-  await again.hurry(async () => (await again.show(id)).completed_at !== null);
-  await expectEnd(again, id, { ends: 30, attempts: ["absent", "delivered"], received: ["spare"] });
+const replayable = async () => {
+  const { again, id } = await eventful();
   return { again, given: await stored(again.store, id) };
 };
 
 test("a restart, a fallback and a confirmation are told step by step, as the journal, the attempts and the ledger have them", async () => {
-  const { again, given } = await eventful();
+  const { again, given } = await replayable();
   const { steps, agrees, faults } = replay(given);
   expect({ agrees, faults }).toEqual({ agrees: true, faults: [] });
 
@@ -93,7 +82,7 @@ const changed = (journal: readonly WrittenStep[], version: number, change: Parti
   journal.flatMap((line) => (line.version !== version ? [line] : change === null ? [] : [{ ...line, ...change }]));
 
 test("a journal or ledger that was changed does not agree, and the step is named", async () => {
-  const { given } = await eventful();
+  const { given } = await replayable();
   const faultsOf = (change: Partial<Replayed>) => replay({ ...given, ...change }).faults;
   const { journal, movements } = given;
   const TAMPERED: [name: string, change: Partial<Replayed>, fault: RegExp][] = [
