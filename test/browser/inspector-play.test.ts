@@ -69,7 +69,7 @@ here("the Play page", () => {
       await offer(page, label).first().click();
     expect(await activeState(page)).toBe("running.awaitingSeat");
     for (const name of MACHINE_NAMES) {
-      await page.getByLabel("Machine").selectOption(name);
+      await page.getByRole("combobox", { name: "Machine" }).selectOption(name);
       expect(await activeState(page)).toBe(chartOf(MACHINES[name].machine).initial);
     }
     expect(asked.slice(before)).toEqual([]);
@@ -78,7 +78,7 @@ here("the Play page", () => {
 
   test("time passes when it is told to: what is due then is offered, and the pause of a route is over", async () => {
     const { page, close } = await openPlay();
-    await page.getByLabel("Machine").selectOption("route-health");
+    await page.getByRole("combobox", { name: "Machine" }).selectOption("route-health");
     await offer(page, "a fault of the set-up").click();
     expect(await activeState(page)).toBe("open");
     expect(await offer(page, "its pause is looked at").isEnabled()).toBe(false);

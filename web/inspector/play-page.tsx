@@ -90,7 +90,8 @@ const Board = ({ machine, chart, isCovering }: { machine: MachineName; chart: Ch
   };
   const tell = (offered: Offered) => {
     const step = play(standing, offered);
-    setGame({ ...game, steps: [...steps, step], standing: step.after });
+    // A second press before the page is drawn anew is about a state that is no more.
+    setGame((now) => (now === game ? { ...game, steps: [...steps, step], standing: step.after } : now));
   };
   const undo = () => {
     const left = steps.slice(0, -1);

@@ -11,7 +11,7 @@ import { Chart } from "./chart.tsx";
 import { Exports } from "./exports.tsx";
 import { StepDetail } from "./step-detail.tsx";
 import { StepList } from "./step-list.tsx";
-import { stepOfKey, TimeLine } from "./time-line.tsx";
+import { type Go, moveOfKey, TimeLine } from "./time-line.tsx";
 import { usd } from "./words.ts";
 
 const CHART = chartOf(generationMachine);
@@ -65,19 +65,22 @@ export const ReplayView = ({ told }: { told: LifeTold }): VNode => {
   const [at, setAt] = useState(steps.length - 1);
   const place = Math.min(at, steps.length - 1);
   const step = steps[place];
-  const go = useCallback((next: number) => setAt(Math.min(steps.length - 1, Math.max(0, next))), [steps]);
+  const go: Go = useCallback(
+    (to) => setAt((now) => Math.min(steps.length - 1, Math.max(0, typeof to === "number" ? to : to(now)))),
+    [steps],
+  );
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.altKey || event.ctrlKey || event.metaKey || isBusy(event.target)) return;
-      const next = event.key.startsWith("Arrow") ? stepOfKey(event.key, place, steps.length - 1) : null;
       // Up and down scroll the page, as everywhere.
-      if (next === null || event.key === "ArrowUp" || event.key === "ArrowDown") return;
+      const move = event.key === "ArrowLeft" || event.key === "ArrowRight" ? moveOfKey(event.key, steps.length - 1) : null;
+      if (move === null) return;
       event.preventDefault();
-      go(next);
+      go(move);
     };
     document.addEventListener("keydown", onKey);
     return () => document.removeEventListener("keydown", onKey);
-  }, [go, place, steps]);
+  }, [go, steps]);
   const marks = marksAt(steps, place);
   const { id } = told.generation;
   return (

@@ -4,7 +4,9 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import type { ReplayStep } from "../../actors/replay.ts";
 import { elapsed } from "./words.ts";
 
-type Props = { steps: readonly ReplayStep[]; at: number; go: (at: number) => void };
+/** A step, or where a step leads from the one that is shown by then: keys come faster than pages are drawn. */
+export type Go = (to: number | ((at: number) => number)) => void;
+type Props = { steps: readonly ReplayStep[]; at: number; go: Go };
 
 const STEPS: Readonly<Record<string, (at: number, last: number) => number>> = {
   ArrowLeft: (at) => at - 1,
@@ -15,10 +17,10 @@ const STEPS: Readonly<Record<string, (at: number, last: number) => number>> = {
   End: (_, last) => last,
 };
 
-/** The step that a key leads to; null for other keys. */
-export const stepOfKey = (key: string, at: number, last: number): number | null => {
-  const next = STEPS[key]?.(at, last);
-  return next === undefined ? null : Math.min(last, Math.max(0, next));
+/** Where a key leads; null for other keys. */
+export const moveOfKey = (key: string, last: number): ((at: number) => number) | null => {
+  const move = STEPS[key];
+  return move ? (at) => move(at, last) : null;
 };
 
 export const TimeLine = ({ steps, at, go }: Props): VNode => {
@@ -35,11 +37,11 @@ export const TimeLine = ({ steps, at, go }: Props): VNode => {
     }
   }, [steps, startMs, endMs]);
   const onKey = (event: KeyboardEvent) => {
-    const next = stepOfKey(event.key, at, last);
-    if (next === null) return;
+    const move = moveOfKey(event.key, last);
+    if (move === null) return;
     event.preventDefault();
     event.stopPropagation();
-    go(next);
+    go(move);
   };
   /** The last step that had happened by then. */
   const onTime = (event: Event) => {
@@ -58,10 +60,10 @@ export const TimeLine = ({ steps, at, go }: Props): VNode => {
         <button type="button" onClick={() => go(0)} disabled={at === 0} aria-label="First step">
           «
         </button>
-        <button type="button" onClick={() => go(at - 1)} disabled={at === 0} aria-label="Step back">
+        <button type="button" onClick={() => go((now) => now - 1)} disabled={at === 0} aria-label="Step back">
           ‹
         </button>
-        <button type="button" onClick={() => go(at + 1)} disabled={at >= last} aria-label="Step forward">
+        <button type="button" onClick={() => go((now) => now + 1)} disabled={at >= last} aria-label="Step forward">
           ›
         </button>
         <button type="button" onClick={() => go(last)} disabled={at >= last} aria-label="Last step">
