@@ -44,7 +44,7 @@ const Offers = ({ offers, tell }: { offers: readonly Offered[]; tell: (offered: 
   <ul class="play-offers">
     {offers.map((offered) => (
       <li key={offered.id}>
-        <button type="button" disabled={offered.answer === null} onClick={() => tell(offered)}>
+        <button type="button" class="play-offer" disabled={offered.answer === null} onClick={() => tell(offered)}>
           <code>
             {offered.event.type}
             {offered.about === null ? "" : ` (attempt ${offered.about})`}
