@@ -7,7 +7,8 @@ import type { GenerationEvent, GenerationInput } from "./generation-words.ts";
 /** `about`: the attempt that it is about, where that is not the one in hand. */
 export type Choice = { id: string; label: string; about: number | null; event: EventObject & { atMs?: number } };
 
-export const FIRST_MS = Date.UTC(2026, 0, 1);
+/** 2026-01-01T00:00Z: any time would do. */
+export const FIRST_MS = 1_767_225_600_000;
 const MINUTE_MS = 60_000;
 const route = (
   routeId: string,

@@ -168,6 +168,8 @@ test("a package lives in one room, and sockets open in few", () => {
   expect(usersOf(/from "bun:sqlite"/)).toEqual(["src/store"]);
   expect(usersOf(/from "(prom-client|@opentelemetry)/)).toEqual(["src/telemetry"]);
   expect(usersOf(/from "mediabunny"/)).toEqual(["src/media", "src/simulator"]);
+  // Layouts are found ahead, by a script: no engine is shipped.
+  expect(usersOf(/from "elkjs/)).toEqual([]);
   // The client, the simulator and the clients of the proof are ends of their own.
   expect(
     usersOf(/(?<![.\w])fetch\(/).filter((room) => !["client/src", "src/cli", "src/simulator", "proof"].includes(room)),
