@@ -90,4 +90,4 @@ for (const [name, way] of Object.entries(WAYS) as [MachineName, () => Promise<vo
     const noted = JSON.parse(readFileSync(FILE, "utf8")) as Record<string, string[]>;
     if (process.env.UPDATE === "1") writeFileSync(FILE, `${JSON.stringify({ ...noted, [name]: covered }, null, 2)}\n`);
     else expect(noted[name]).toEqual(covered);
-  });
+  }, 60_000);

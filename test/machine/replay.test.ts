@@ -165,4 +165,4 @@ test("every way into every situation of the machine replays to itself", () => {
       replayed += 1;
     }
   expect(replayed).toBeGreaterThan(100);
-});
+}, 60_000);
