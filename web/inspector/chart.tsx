@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import { type Chart as ChartOf, withAncestors } from "../../actors/chart/chart.ts";
 import { type Drawn, drawingOf, type Marks } from "../../actors/chart/drawing.ts";
 import { type Layout, layoutOf } from "../../actors/chart/layout.ts";
+import { panBy } from "./panning.ts";
 import { Scrolling } from "./scrolling.tsx";
 import { StateList } from "./state-list.tsx";
 
@@ -58,6 +59,8 @@ const Drawing = ({ layout, chart, follow = false, onState, ...marks }: DrawingPr
     const box = innermost === null ? undefined : layout.states[innermost];
     if (follow && frame.current && box && scale !== null) bringIntoSight(frame.current, box, scale);
   }, [follow, innermost, layout, scale]);
+
+  useEffect(() => (frame.current ? panBy(frame.current) : undefined), []);
 
   const drawn = drawingOf(chart, layout, marks);
   const size = { width: Math.round(layout.width * shown), height: Math.round(layout.height * shown) };
