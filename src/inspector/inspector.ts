@@ -1,0 +1,48 @@
+// The inspector as the rest of the house sees it: two paths that take sockets and the way to a token; what is behind is loaded by the first viewer.
+import type { Admit } from "../http/sockets.ts";
+import type { Hub, HubParts } from "./hub.ts";
+import { openPass, type PassParts, type Role } from "./pass.ts";
+
+export type InspectorParts = Omit<HubParts, "prompts"> & PassParts;
+
+export type Inspector = {
+  sockets: readonly { path: string; admit: Admit }[];
+  /** A token for a program that cannot sign in. */
+  issueToken: (role: Role) => { token: string; expiresAtMs: number };
+  stop: () => void;
+};
+
+export const openInspector = (parts: InspectorParts): Inspector => {
+  const pass = openPass(parts);
+  let hub: Promise<Hub> | null = null;
+  let opened: Hub | null = null;
+  const loaded = (): Promise<Hub> => {
+    hub ??= import("./hub.ts").then(({ openHub }) => {
+      opened = openHub({ ...parts, prompts: parts.settings.inspector.prompts });
+      return opened;
+    });
+    return hub;
+  };
+  return {
+    sockets: [
+      // The frames of the open protocol, both ways.
+      {
+        path: "/inspector/ws",
+        admit: async (request, peer) => {
+          const role = await pass.roleOf(request, peer);
+          return (await loaded()).open(role);
+        },
+      },
+      // The live page's own.
+      {
+        path: "/inspector/api/live",
+        admit: async (request, peer) => {
+          const role = await pass.roleOf(request, peer);
+          return (await loaded()).page(role);
+        },
+      },
+    ],
+    issueToken: pass.issue,
+    stop: () => opened?.stop(),
+  };
+};
