@@ -51,7 +51,7 @@ export type RoomsParts = {
 
 export type Rooms = Pick<
   Engine,
-  "submit" | "ledger" | "supervisor" | "effects" | "post" | "readiness" | "recover" | "replaceCatalogue" | "lost"
+  "submit" | "ledger" | "supervisor" | "effects" | "post" | "readiness" | "recover" | "replaceCatalogue" | "lost" | "watch"
 > & {
   http: Http;
   inspector: Pick<Inspector, "issueToken">;
@@ -141,7 +141,8 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     isAwake: engine.supervisor.isAwake,
     counts: () => engine.supervisor.counts(),
     breathe: () => new Promise((turn) => setImmediate(turn)),
-    failed: (fault) => log("effect failed", { event: "inspector", reason: fault instanceof Error ? fault.message : String(fault) }),
+    failed: (fault) =>
+      log("effect failed", { event: "inspector", reason: fault instanceof Error ? fault.message : String(fault) }),
     signedIn: () => Promise.resolve(null),
   });
   const http: Http = openHttp({
@@ -171,9 +172,9 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
   let drainEndsAtMs = 0;
   /** With files in a bucket a sweep may take longer than until the next one. */
   let isSweeping = false;
-  const { submit, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, lost } = engine;
+  const { submit, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, lost, watch } = engine;
   return {
-    ...{ http, inspector, submit, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, lost },
+    ...{ http, inspector, submit, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, lost, watch },
     listensAt: (url) => {
       if (baseUrl === "") baseUrl = url;
     },

@@ -27,6 +27,7 @@ const ROOMS = [
   "src/media",
   "src/files",
   "src/effects",
+  "src/inspector",
   "src/simulator",
   "src/telemetry",
   "src/inspector",
@@ -102,7 +103,14 @@ const DOORS: Record<string, string[]> = {
   "src/backup": ["src/store/sqlite", "src/files/local.ts", "src/files/port.ts", "type:src/config.ts", "type:src/events.ts"],
   "src/simulator": [],
   "src/telemetry": ["src/events.ts", "type:src/store"],
-  "src/inspector": ["actors", "type:src/store"],
+  "src/inspector": [
+    "actors",
+    "src/http/metrics.ts",
+    "type:src/http/sockets.ts",
+    "type:src/committed.ts",
+    "type:src/config.ts",
+    "type:src/store",
+  ],
   "src/effects": [
     "type:src/store",
     "type:src/providers",

@@ -19,18 +19,15 @@ export const definitionOf = (kind: keyof typeof MACHINES): string => {
 };
 
 /** A state's value as XState has it, from its path. */
-export const valueOf = (path: string): Json => {
+export const nestedOf = (path: string): Json => {
   const dot = path.indexOf(".");
-  return dot < 0 ? path : { [path.slice(0, dot)]: valueOf(path.slice(dot + 1)) };
+  return dot < 0 ? path : { [path.slice(0, dot)]: nestedOf(path.slice(dot + 1)) };
 };
 
-/** A state by its path; the states of a parallel machine side by side. */
-export const pathOf = (value: Json | undefined): string => {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return String(value ?? "");
-  return Object.entries(value)
-    .map(([name, below]) => {
-      const rest = pathOf(below);
-      return rest === "" ? name : `${name}.${rest}`;
-    })
-    .join(", ");
+const pathsIn = (value: Json | undefined): string[] => {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return [String(value ?? "")];
+  const paths = Object.entries(value).flatMap(([name, below]) => pathsIn(below).map((rest) => (rest ? `${name}.${rest}` : name)));
+  return paths.length > 0 ? paths : [""];
 };
+/** A state by its path; the states of a parallel machine side by side. */
+export const pathOf = (value: Json | undefined): string => pathsIn(value).join(", ");

@@ -4,7 +4,7 @@ import type { AdmitDeed, StepDeed } from "../deeds.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { GenerationRecord, Json, JsonObject, PlannedRoute } from "../terms.ts";
 import type { Cast, Known, Look } from "./cast.ts";
-import { definitionOf, pathOf, valueOf } from "./definitions.ts";
+import { definitionOf, nestedOf, pathOf } from "./definitions.ts";
 import { shownContext } from "./shown.ts";
 import type { ActorRow } from "./wire.ts";
 
@@ -32,7 +32,7 @@ const memoryOf = (frozen: string | null): JsonObject =>
   frozen === null ? {} : (JSON.parse(frozen) as { memory: JsonObject }).memory;
 const lookOf = (state: string, frozen: string | null, plan: readonly PlannedRoute[]): Look => ({
   status: state === "succeeded" || state === "failed" ? "done" : "active",
-  value: valueOf(state),
+  value: nestedOf(state),
   context: () => shownContext(memoryOf(frozen), plan as unknown as Json),
 });
 const routeIn = (frozen: string | null, plan: readonly PlannedRoute[]): string | undefined => {
@@ -104,7 +104,10 @@ export const openGenerations = (parts: GenerationParts, cast: Cast) => {
     const made = deed.attemptChanges.find((change) => change.request !== undefined)?.request;
     const request = made === undefined ? {} : { request: parts.prompts ? beginningOf(made) : "" };
     const happened = { ...{ type: event.type, from, to: stateAfter, atMs, event }, ...request };
-    if (!isNews) return cast.step(one, { ...happened, to: one.row.state });
+    if (!isNews) {
+      cast.step(one, { ...happened, to: one.row.state });
+      return;
+    }
     one.version = version;
     one.look = lookOf(stateAfter, snapshot, plans.get(one) ?? []);
     const { row } = one;
@@ -113,9 +116,9 @@ export const openGenerations = (parts: GenerationParts, cast: Cast) => {
     if (event.type === "begun") row.route = (event as unknown as { spec: { routeId: string } }).spec.routeId;
     else if (stateAfter === "running.awaitingSeat") delete row.route;
     cast.step(one, happened);
-    if (record.completedAtMs === null) return undefined;
+    if (record.completedAtMs === null) return;
     if (isReading) endedMeanwhile.add(record.id);
-    return cast.leave(one);
+    cast.leave(one);
   };
 
   const read = async (mine: number): Promise<void> => {

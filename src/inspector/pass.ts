@@ -68,10 +68,14 @@ export const openPass = ({ settings, simulated, nowMs, signedIn }: PassParts) =>
       const origin = request.headers.get("origin");
       // A socket is opened by a browser with the cookies of this address, whatever page asks: its word on the page is what counts.
       if (origin !== null && !isSameOrigin(origin, request.headers.get("host")))
-        return refuse("unauthorized", "Origin: pages of another address need a token: add ?token= to the address.", { status: 403 });
+        return refuse("unauthorized", "Origin: pages of another address need a token: add ?token= to the address.", {
+          status: 403,
+        });
       const role = await signedIn(request);
       if (role === "member")
-        return refuse("unauthorized", "The inspector is for operators and viewers; ask an operator for the role.", { status: 403 });
+        return refuse("unauthorized", "The inspector is for operators and viewers; ask an operator for the role.", {
+          status: 403,
+        });
       if (role !== null) return role;
       if (isAtHome(request, peer, origin)) return "operator";
       return refuse("unauthorized", "Sign in at /console, or add ?token= with one from genrouter inspector token.");
