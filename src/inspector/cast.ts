@@ -3,7 +3,7 @@ import type { Json, JsonObject } from "../terms.ts";
 import type { ActorKind, ActorRow, StateCounts } from "./wire.ts";
 
 /** A machine's snapshot, made when somebody is shown it: most are never. `value` as XState has it. */
-export type Look = { status: "active" | "done" | "error" | "stopped"; value: Json; context: () => JsonObject };
+export type Look = { status: "active" | "done" | "error" | "stopped"; value: () => Json; context: () => JsonObject };
 
 export type Known = {
   row: ActorRow;
@@ -22,7 +22,7 @@ export type Change = {
   happened: Happened | null;
   look: Look;
   /** How it is told, once made: per kind of viewer, for all of that kind. */
-  readonly told: Map<string, string>;
+  told: Map<string, string> | null;
 };
 /** `event`: as it was, with everything in it; nobody is sent it like that. `request`: the exact one that the event made. */
 export type Happened = {
@@ -44,24 +44,26 @@ export type Cast = ReturnType<typeof openCast>;
 /** @param changed told when there is something new for the viewers. */
 export const openCast = (changed: () => void) => {
   const known = new Map<string, Known>();
-  const counts: StateCounts = {};
+  const counts = new Map<ActorKind, Map<string, number>>();
   /** How many of a kind there are. */
   const sizes: Partial<Record<ActorKind, number>> = {};
   let ring: Change[] = [];
   let nextNo = 0;
 
   const count = ({ kind, state }: ActorRow, by: 1 | -1) => {
-    counts[kind] ??= {};
-    const ofKind = counts[kind];
-    const number = (ofKind[state] ?? 0) + by;
-    if (number > 0) ofKind[state] = number;
-    else delete ofKind[state];
+    let ofKind = counts.get(kind);
+    if (ofKind === undefined) {
+      ofKind = new Map();
+      counts.set(kind, ofKind);
+    }
+    // A state that nobody is in stays, with a nought: the next one comes soon.
+    ofKind.set(state, (ofKind.get(state) ?? 0) + by);
   };
   const size = (kind: ActorKind, by: number) => {
     sizes[kind] = (sizes[kind] ?? 0) + by;
   };
   const add = (of: Known, happened: Happened | null) => {
-    ring[nextNo % RING] = { no: nextNo, known: of, happened, look: of.look, told: new Map() };
+    ring[nextNo % RING] = { no: nextNo, known: of, happened, look: of.look, told: null };
     nextNo += 1;
     changed();
   };
@@ -76,7 +78,9 @@ export const openCast = (changed: () => void) => {
   return {
     find: (id: string): Known | undefined => known.get(id),
     all: (): IterableIterator<Known> => known.values(),
-    counts,
+    /** How many are in each state. */
+    counts: (): StateCounts =>
+      Object.fromEntries([...counts].map(([kind, states]) => [kind, Object.fromEntries([...states].filter(([, n]) => n > 0))])),
     sizeOf: (kind: ActorKind): number => sizes[kind] ?? 0,
     /** Puts an actor on stage; false when there is no room: it goes on all the same, but has no row. */
     enter: (one: Known): boolean => {

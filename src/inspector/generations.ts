@@ -32,7 +32,7 @@ const memoryOf = (frozen: string | null): JsonObject =>
   frozen === null ? {} : (JSON.parse(frozen) as { memory: JsonObject }).memory;
 const lookOf = (state: string, frozen: string | null, plan: readonly PlannedRoute[]): Look => ({
   status: state === "succeeded" || state === "failed" ? "done" : "active",
-  value: nestedOf(state),
+  value: () => nestedOf(state),
   context: () => shownContext(memoryOf(frozen), plan as unknown as Json),
 });
 const routeIn = (frozen: string | null, plan: readonly PlannedRoute[]): string | undefined => {
@@ -78,13 +78,18 @@ export const openGenerations = (parts: GenerationParts, cast: Cast) => {
     const known = accounts.get(of.accountSeq);
     const route = routeIn(frozen, plan);
     const row: ActorRow = {
-      ...{ id: of.id, kind: "generation", name: of.id, state, model: of.model, attempts: of.attempts },
+      id: of.id,
+      kind: "generation",
+      name: of.id,
+      state,
       actor: isAwake(of.seq) ? "live" : "none",
       bornAtMs: of.createdAtMs,
       sinceMs: state === "queued" ? of.createdAtMs : null,
-      ...(known && !(known instanceof Promise) ? { account: known } : {}),
-      ...(route === undefined ? {} : { route }),
+      model: of.model,
+      attempts: of.attempts,
     };
+    if (known && !(known instanceof Promise)) row.account = known;
+    if (route !== undefined) row.route = route;
     const one: Known = { row, seq: of.seq, version, look: lookOf(state, frozen, plan), definition };
     plans.set(one, plan);
     if (cast.enter(one) && row.account === undefined) nameAccount(one, of.accountSeq);

@@ -30,15 +30,18 @@ const bounded = (value: JsonObject, chars: number, what: string): JsonObject =>
 const lookOf = (snapshot: JsonObject | null): Look => {
   const { value = null, status, context } = snapshot ?? {};
   const memory = typeof context === "object" && context !== null && !Array.isArray(context) ? context : {};
-  const kept = bounded(memory, SNAPSHOT_CHARS, "context");
+  const kept = {
+    context: bounded(memory, SNAPSHOT_CHARS, "context"),
+    value: JSON.stringify(value).length <= SNAPSHOT_CHARS ? value : "",
+  };
   return {
     status: (STATUSES.has(status) ? status : "active") as Look["status"],
-    value: JSON.stringify(value).length <= SNAPSHOT_CHARS ? value : "",
-    context: () => kept,
+    value: () => kept.value,
+    context: () => kept.context,
   };
 };
 /** A machine without states (a promise, a callback) shows its status. */
-const stateOf = ({ value, status }: Look): string => (pathOf(value) || status).slice(0, 500);
+const stateOf = ({ value, status }: Look): string => (pathOf(value()) || status).slice(0, 500);
 
 export const openGuests = (cast: Cast, nowMs: () => number) => {
   let programs = 0;

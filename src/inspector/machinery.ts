@@ -11,7 +11,7 @@ export type MachineryParts = { health: HealthDesk; ledger: Pick<Ledger, "actor">
 type Snapshot = { status: Look["status"]; value: string; context: unknown };
 const lookOf = ({ status, value, context }: Snapshot): Look => ({
   status,
-  value,
+  value: () => value,
   context: () => (context ?? {}) as JsonObject,
 });
 

@@ -7,7 +7,7 @@ import { type Audience, shownEvent } from "./shown.ts";
 const VERSION = "0.7.2";
 
 const snapshotOf = ({ status, value, context }: Look) => ({
-  ...{ status, value, context: context() },
+  ...{ status, value: value(), context: context() },
   ...{ children: {}, historyValue: {}, tags: [] },
 });
 const common = (atMs: number) => ({ createdAt: String(atMs), id: null, _version: VERSION });

@@ -35,6 +35,7 @@ const since = (cast: Cast, place: Place): Change[] => {
   return changes;
 };
 const once = (change: Change, key: string, make: () => string): string => {
+  change.told ??= new Map();
   const told = change.told.get(key);
   if (told !== undefined) return told;
   const made = make();
@@ -94,7 +95,7 @@ export const openPageViewer = (
       const touched = new Map<string, ActorRow>();
       more(touched);
       for (const { known } of changes) touched.set(known.row.id, known.row);
-      if (touched.size > 0) [batch.rows, batch.counts] = [[...touched.values()], cast.counts];
+      if (touched.size > 0) [batch.rows, batch.counts] = [[...touched.values()], cast.counts()];
       if (hello) batch.hello = hello;
       if (totals) batch.totals = totals;
       if (chosen && (chosen.isNew || touched.has(chosen.id))) {
