@@ -21,14 +21,14 @@ const AT_ONCE = 500;
 
 type Place = { next: number; leftOut: number };
 /** The changes since a place, at most some; what the ring has lost is counted. */
-const since = (cast: Cast, place: Place): Change[] => {
+const since = (cast: Cast, place: Place, most: number): Change[] => {
   const { first, next } = cast.span();
   if (place.next < first) {
     place.leftOut += first - place.next;
     place.next = first;
   }
   const changes: Change[] = [];
-  for (; place.next < next && changes.length < AT_ONCE; place.next += 1) {
+  for (; place.next < next && changes.length < most; place.next += 1) {
     const change = cast.change(place.next);
     if (change) changes.push(change);
   }
@@ -82,7 +82,7 @@ export const openPageViewer = (
   return {
     flush: () => {
       if (socket.waitingBytes() > MOST_WAITING) return false;
-      const changes = since(cast, place);
+      const changes = since(cast, place, AT_ONCE);
       const batch: LiveBatch = { nowMs: nowMs() };
       if (place.leftOut > 0) {
         // Rows may have changed without a word to this one: all of them again.
@@ -149,15 +149,17 @@ export const openFrameViewer = (of: { socket: Socket; cast: Cast; nowMs: () => n
       if (done) rows = null;
       else introduce(value);
     }
-    if (isFull()) return false;
-    const changes = since(cast, place);
-    if (place.leftOut > 0) {
-      socket.send(leftOutFrame(place.leftOut, nowMs()));
-      place.leftOut = 0;
-      known.clear();
-      rows = cast.all();
+    for (let count = 0; count < AT_ONCE && place.next < cast.span().next; count += 1) {
+      if (isFull()) return false;
+      const [change] = since(cast, place, 1);
+      if (place.leftOut > 0) {
+        socket.send(leftOutFrame(place.leftOut, nowMs()));
+        place.leftOut = 0;
+        known.clear();
+        rows = cast.all();
+      }
+      if (change) tell(change);
     }
-    for (const change of changes) tell(change);
     return rows !== null || place.next < cast.span().next;
   };
   return {
