@@ -31,6 +31,7 @@ export type Happened = {
   to: string;
   atMs: number;
   event: JsonObject;
+  version?: number;
   request?: string;
   source?: string;
 };

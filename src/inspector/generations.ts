@@ -3,13 +3,13 @@ import type { Watch } from "../committed.ts";
 import type { AdmitDeed, StepDeed } from "../deeds.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { GenerationRecord, Json, JsonObject, PlannedRoute } from "../terms.ts";
-import type { Cast, Known, Look } from "./cast.ts";
+import type { Cast, Happened, Known, Look } from "./cast.ts";
 import { definitionOf, nestedOf, pathOf } from "./definitions.ts";
 import { shownContext } from "./shown.ts";
 import type { ActorRow } from "./wire.ts";
 
 export type GenerationParts = {
-  reads: Pick<StoreReads, "unfinished" | "openGenerations" | "findGeneration" | "account">;
+  reads: Pick<StoreReads, "unfinished" | "openGenerations" | "findGeneration" | "account" | "journalOf">;
   watch: Watch;
   /** Whether the actor of a generation is in memory. */
   isAwake: (seq: number) => boolean;
@@ -108,7 +108,7 @@ export const openGenerations = (parts: GenerationParts, cast: Cast) => {
     const from = isNews && one.row.state !== "" ? one.row.state : null;
     const made = deed.attemptChanges.find((change) => change.request !== undefined)?.request;
     const request = made === undefined ? {} : { request: parts.prompts ? beginningOf(made) : "" };
-    const happened = { ...{ type: event.type, from, to: stateAfter, atMs, event }, ...request };
+    const happened = { ...{ type: event.type, from, to: stateAfter, atMs, event, version }, ...request };
     if (!isNews) {
       cast.step(one, { ...happened, to: one.row.state });
       return;
@@ -170,6 +170,15 @@ export const openGenerations = (parts: GenerationParts, cast: Cast) => {
       accounts.clear();
       plans = new WeakMap();
       cast.forget(["generation"]);
+    },
+    /** All that happened to one so far, as it is on disk; nothing of what is no generation. */
+    historyOf: async ({ seq }: Known): Promise<Happened[]> => {
+      let from = "queued";
+      return (seq === 0 ? [] : await reads.journalOf(seq)).map(({ event, stateAfter, atMs, version }) => {
+        const happened = { type: event.type, from, to: stateAfter, atMs, event, version };
+        from = stateAfter;
+        return happened;
+      });
     },
     /** Machines are put away and woken without an event: looked at now and then. */
     look: (): void => {

@@ -108,7 +108,9 @@ export const openHub = (parts: HubParts) => {
     page: (role: Role): SocketLife =>
       lifeOf((socket) => {
         const audience = audienceOf(role, prompts);
-        const viewer = openPageViewer({ socket, cast, nowMs, audience, hello: { prompts, role } });
+        const { historyOf } = generations;
+        const told = { hello: { prompts, role }, changed: arm, failed: parts.failed };
+        const viewer = openPageViewer({ socket, cast, nowMs, audience, historyOf, ...told });
         enter(viewer, socket);
         return {
           received: (text) => {

@@ -1,6 +1,6 @@
 // Whoever looks on: each has a place in the ring of what happened and is sent what came since, as fast as it reads and never faster.
 import type { Socket } from "../http/sockets.ts";
-import type { Cast, Change, Known } from "./cast.ts";
+import type { Cast, Change, Happened, Known } from "./cast.ts";
 import { actorFrame, leftOutFrame, stepFrames } from "./open-frames.ts";
 import { type Audience, shownEvent } from "./shown.ts";
 import type { ActorRow, ChosenActor, LiveBatch, SeenEvent, Totals } from "./wire.ts";
@@ -43,18 +43,26 @@ const once = (change: Change, key: string, make: () => string): string => {
   return made;
 };
 
-const seenEvent = ({ no, known, happened }: Change, audience: Audience): SeenEvent | null => {
+const seenEvent = (no: number, { id, kind }: ActorRow, happened: Happened | null, audience: Audience): SeenEvent | null => {
   if (happened === null) return null;
-  const { type, from, to, atMs, event, request } = happened;
-  const { id, kind } = known.row;
+  const { type, from, to, atMs, event, request, version } = happened;
   const { type: _, ...own } = event;
   const more = kind === "guest" ? own : shownEvent(event, audience, request);
-  return { no, id, kind, type, from, to, atMs, ...(Object.keys(more).length > 0 ? { more } : {}) };
+  const step = version === undefined ? {} : { version };
+  return { ...{ no, id, kind, type, from, to, atMs }, ...step, ...(Object.keys(more).length > 0 ? { more } : {}) };
 };
 
 /** The live page: rows and events in batches of JSON. */
 export const openPageViewer = (
-  of: { socket: Socket; cast: Cast; nowMs: () => number; audience: Audience } & Pick<Required<LiveBatch>, "hello">,
+  of: {
+    socket: Socket;
+    cast: Cast;
+    nowMs: () => number;
+    audience: Audience;
+    historyOf: (one: Known) => Promise<Happened[]>;
+    changed: () => void;
+    failed: (fault: unknown) => void;
+  } & Pick<Required<LiveBatch>, "hello">,
 ): Viewer => {
   const { socket, cast, nowMs, audience } = of;
   const place: Place = { next: cast.span().next, leftOut: 0 };
@@ -62,7 +70,7 @@ export const openPageViewer = (
   let rows: Iterator<Known> | null = cast.all();
   let isReset = true;
   let totals: Totals | undefined;
-  let chosen: { id: string; isNew: boolean } | null = null;
+  let chosen: { id: string; isNew: boolean; history?: SeenEvent[] } | null = null;
 
   const chosenNow = (id: string): ChosenActor => {
     const one = cast.find(id);
@@ -99,12 +107,15 @@ export const openPageViewer = (
       if (hello) batch.hello = hello;
       if (totals) batch.totals = totals;
       if (chosen && (chosen.isNew || touched.has(chosen.id))) {
-        batch.chosen = chosenNow(chosen.id);
-        chosen.isNew = false;
+        const { id, history } = chosen;
+        batch.chosen = { ...chosenNow(id), ...(history === undefined ? {} : { history }) };
+        chosen = { id, isNew: false };
       }
       [hello, totals] = [undefined, undefined];
       const events = changes.flatMap((change) => {
-        const json = once(change, audience, () => JSON.stringify(seenEvent(change, audience)));
+        const json = once(change, audience, () =>
+          JSON.stringify(seenEvent(change.no, change.known.row, change.happened, audience)),
+        );
         return json === "null" ? [] : [json];
       });
       if (events.length === 0 && Object.keys(batch).length === 1) return rows !== null;
@@ -118,6 +129,16 @@ export const openPageViewer = (
     },
     choose: (id) => {
       chosen = id === null ? null : { id, isNew: true };
+      const one = id === null ? undefined : cast.find(id);
+      if (one)
+        void of.historyOf(one).then((all) => {
+          // Another one may have been chosen meanwhile.
+          if (chosen?.id !== id) return;
+          // Numbers of their own, before all others.
+          const seen = all.map((happened, at) => seenEvent(at - all.length, one.row, happened, audience));
+          chosen = { id: one.row.id, isNew: true, history: seen.filter((event) => event !== null) };
+          of.changed();
+        }, of.failed);
     },
   };
 };

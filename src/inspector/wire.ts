@@ -38,11 +38,20 @@ export type SeenEvent = {
   from: string | null;
   to: string;
   atMs: number;
+  /** Of a generation: which of its steps it is, from 1. */
+  version?: number;
   more?: JsonObject;
 };
 
 /** What is known of the chosen actor. `definition`: of a guest's machine, as it sent it; ours are in the page. */
-export type ChosenActor = { id: string; row: ActorRow | null; context: JsonObject | null; definition?: JsonObject };
+export type ChosenActor = {
+  id: string;
+  row: ActorRow | null;
+  context: JsonObject | null;
+  definition?: JsonObject;
+  /** Of a generation, once: all that happened before it was chosen. */
+  history?: SeenEvent[];
+};
 
 /** Number of actors per state, for each kind of machine of ours. */
 export type StateCounts = Partial<Record<ActorKind, Record<string, number>>>;

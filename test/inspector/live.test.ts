@@ -97,6 +97,16 @@ test("the memory of the chosen one is shown, and follows it", async () => {
   eye.say({ choose: id });
   const chosen = await house.eventually(() => eye.batches.find((batch) => batch.chosen)?.chosen, "the chosen one");
   expect(chosen).toMatchObject({ id, row: { id }, context: { tried: 1, current: { n: 1, sends: 1 }, watched: [] } });
+  // What was before anybody looked is told once, from the journal.
+  const history = await house.eventually(
+    () => eye.batches.find(({ chosen: of }) => of?.history)?.chosen?.history,
+    "what was before",
+  );
+  expect(history.map(({ type, from, to, version }) => [type, from, to, version])).toEqual([
+    ["begun", "queued", "running.submitting.intent", 1],
+    ["slotTaken", "running.submitting.intent", "running.submitting.sending", 2],
+    ["accepted", "running.submitting.sending", "running.polling", 3],
+  ]);
   eye.say({ choose: "gen_nobody" });
   const none = await house.eventually(() => eye.batches.find(({ chosen: of }) => of?.id === "gen_nobody")?.chosen, "nobody");
   expect(none).toEqual({ id: "gen_nobody", row: null, context: null });

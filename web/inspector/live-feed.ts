@@ -141,6 +141,15 @@ export const openLiveFeed = (socketUrl: string) => {
   };
 };
 
-/** One that has ended is not there any more: its last memory stays on the page. */
-const latest = (now: ChosenActor, before: ChosenActor | null): ChosenActor =>
-  now.row === null && before?.id === now.id ? before : now;
+/** One that has ended is not there any more: its last memory stays on the page, and what was told once stays known. */
+const latest = (now: ChosenActor, before: ChosenActor | null): ChosenActor => {
+  if (before?.id !== now.id) return now;
+  return now.row === null ? { ...before, ...(now.history ? { history: now.history } : {}) } : { ...before, ...now };
+};
+
+/** All that is known of the chosen one, oldest first: what was before it was chosen, and what was seen since. */
+export const eventsOf = ({ events, chosen }: Pick<Shown, "events" | "chosen">, id: string): SeenEvent[] => {
+  const history = chosen?.id === id ? (chosen.history ?? []) : [];
+  const last = history.at(-1)?.version ?? 0;
+  return [...history, ...events.filter((event) => event.id === id && (event.version ?? last + 1) > last)];
+};

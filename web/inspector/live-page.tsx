@@ -5,7 +5,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import type { ActorKind } from "../../src/inspector/wire.ts";
 import { type AskToken, Connect } from "./connect.tsx";
 import { Chosen } from "./live-chosen.tsx";
-import { type Connection, type LiveFeed, openLiveFeed } from "./live-feed.ts";
+import { type Connection, eventsOf, type LiveFeed, openLiveFeed } from "./live-feed.ts";
 import { FilterBar, isWanted, NO_FILTER } from "./live-filter.tsx";
 import { ActorList } from "./live-list.tsx";
 import { EventLog } from "./live-log.tsx";
@@ -47,14 +47,13 @@ export const LiveView = ({ liveUrl, openUrl, askToken }: LiveProps): VNode => {
   const filter = useSignal(NO_FILTER);
   const choice = useSignal<string | null>(null);
   const { rows, events, counts, chosen, lastOf, nowMs, leftOut } = feed.shown.value;
+  const mine = choice.value === null ? [] : eventsOf(feed.shown.value, choice.value);
   const isPaused = feed.isPaused.value;
 
   const wanted = rows.filter((row) => isWanted(row, filter.value));
   const wantedIds = new Set(wanted.map(({ id }) => id));
   const isFiltered = Object.values(filter.value).some((value) => value !== "");
-  const logged = events.filter((event) =>
-    choice.value === null ? !isFiltered || wantedIds.has(event.id) : event.id === choice.value,
-  );
+  const logged = choice.value === null ? events.filter(({ id }) => !isFiltered || wantedIds.has(id)) : mine;
   const choose = (id: string | null) => {
     choice.value = id;
     feed.choose(id);
@@ -85,7 +84,7 @@ export const LiveView = ({ liveUrl, openUrl, askToken }: LiveProps): VNode => {
         <ActorList rows={wanted} all={rows.length} nowMs={nowMs} chosen={choice.value} choose={choose} />
         <Chosen
           {...{ chosen, row, counts, nowMs, onState }}
-          last={choice.value === null ? undefined : lastOf.get(choice.value)}
+          last={mine.at(-1) ?? lastOf.get(choice.value ?? "")}
           prompts={feed.hello.value?.prompts ?? false}
           leave={() => choose(null)}
         />
