@@ -54,7 +54,7 @@ export type Rooms = Pick<
   "submit" | "ledger" | "supervisor" | "effects" | "post" | "readiness" | "recover" | "replaceCatalogue" | "lost" | "watch"
 > & {
   http: Http;
-  inspector: Pick<Inspector, "issueToken">;
+  issueToken: Inspector["issueToken"];
   /** The address that file links are built from, unless the settings name one. */
   listensAt: (url: string) => void;
   /** Deletes files past their retention. */
@@ -174,7 +174,20 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
   let isSweeping = false;
   const { submit, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, lost, watch } = engine;
   return {
-    ...{ http, inspector, submit, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, lost, watch },
+    ...{
+      http,
+      issueToken: inspector.issueToken,
+      submit,
+      ledger,
+      supervisor,
+      effects,
+      post,
+      readiness,
+      recover,
+      replaceCatalogue,
+      lost,
+      watch,
+    },
     listensAt: (url) => {
       if (baseUrl === "") baseUrl = url;
     },

@@ -10,6 +10,7 @@ import { addDoctor } from "./commands/doctor.ts";
 import { addExplain } from "./commands/explain.ts";
 import { addGenerate } from "./commands/generate.ts";
 import { addHealthcheck } from "./commands/healthcheck.ts";
+import { addInspector } from "./commands/inspector.ts";
 import { addInstall } from "./commands/install.ts";
 import { addKeys } from "./commands/keys.ts";
 import { addLicenses } from "./commands/licenses.ts";
@@ -45,6 +46,7 @@ const ADDITIONS = [
   addResults,
   addTrace,
   addMachine,
+  addInspector,
   addVerify,
   addBackup,
   addDoctor,

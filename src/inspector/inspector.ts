@@ -1,14 +1,17 @@
 // The inspector as the rest of the house sees it: two paths that take sockets and the way to a token; what is behind is loaded by the first viewer.
 import type { Admit } from "../http/sockets.ts";
 import type { Hub, HubParts } from "./hub.ts";
-import { openPass, type PassParts, type Role } from "./pass.ts";
+import { isEnabled, openPass, type PassParts, type Role } from "./pass.ts";
 
 export type InspectorParts = Omit<HubParts, "prompts"> & PassParts;
 
+/** A token is good for connecting until its time is over, in the role of whoever asked for it. */
+export type IssueToken = (role: Role) => { token: string; expiresAtMs: number };
+
 export type Inspector = {
   sockets: readonly { path: string; admit: Admit }[];
-  /** A token for a program that cannot sign in. */
-  issueToken: (role: Role) => { token: string; expiresAtMs: number };
+  /** Makes a token for a program that cannot sign in; null where the inspector is switched off. */
+  issueToken: IssueToken | null;
   stop: () => void;
 };
 
@@ -42,7 +45,7 @@ export const openInspector = (parts: InspectorParts): Inspector => {
         },
       },
     ],
-    issueToken: pass.issue,
+    issueToken: isEnabled(parts.settings.inspector, parts.simulated) ? pass.issue : null,
     stop: () => opened?.stop(),
   };
 };
