@@ -5,7 +5,7 @@ import { beside, playRounds } from "./rounds.ts";
 import { isGeneration, submissions, withService } from "./sides.ts";
 
 /** Submissions a second, each of which goes through its whole life meanwhile: some seven steps. */
-const RATE = 150;
+const RATE = 60;
 const CONNECTIONS = 32;
 /** The live page, and receivers of the open protocol. */
 const VIEWERS = ["/inspector/api/live", "/inspector/ws", "/inspector/ws", "/inspector/ws"];
