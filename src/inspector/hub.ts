@@ -4,9 +4,9 @@ import { openCast } from "./cast.ts";
 import { type GenerationParts, openGenerations } from "./generations.ts";
 import { type Guest, openGuests } from "./guests.ts";
 import { type MachineryParts, openMachinery } from "./machinery.ts";
+import type { Admitted } from "./pass.ts";
 import { audienceOf } from "./shown.ts";
 import { openFrameViewer, openPageViewer, type Viewer } from "./viewers.ts";
-import type { LiveBatch } from "./wire.ts";
 
 export type HubParts = GenerationParts &
   MachineryParts & {
@@ -15,7 +15,6 @@ export type HubParts = GenerationParts &
     counts: () => { queued: number; running: number; awake: number };
     failed: (fault: unknown) => void;
   };
-type Role = NonNullable<LiveBatch["hello"]>["role"];
 
 /** What happens within it leaves in one message. */
 const BATCH_MS = 50;
@@ -24,6 +23,10 @@ const TICK_MS = 1_000;
 const SILENCE_MS = 200;
 const MOST_SOCKETS = 100;
 const ID_CHARS = 300;
+/** How often it is asked whether those who look on still may. */
+const ASK_AGAIN_MS = 30_000;
+/** "Policy violation", of RFC 6455. */
+const NOT_ANY_MORE = 1008;
 /** "Try again later", of RFC 6455's registry. */
 const FULL = 1013;
 
@@ -82,7 +85,11 @@ export const openHub = (parts: HubParts) => {
     machinery.end();
   };
   /** @param entered once there is room for the socket */
-  const lifeOf = (entered: (socket: Socket) => { received: (text: string) => void; left: () => void }): SocketLife => {
+  const lifeOf = (
+    { isStillIn }: Admitted,
+    entered: (socket: Socket) => { received: (text: string) => void; left: () => void },
+  ): SocketLife => {
+    let asking: ReturnType<typeof setInterval> | null = null;
     let inside: ReturnType<typeof entered> | null = null;
     let mine: Socket | null = null;
     return {
@@ -91,12 +98,17 @@ export const openHub = (parts: HubParts) => {
         sockets.add(socket);
         mine = socket;
         inside = entered(socket);
+        const ask = async () => {
+          if (!(await isStillIn())) socket.close(NOT_ANY_MORE, "sign in again");
+        };
+        asking = setInterval(() => void ask().catch(parts.failed), ASK_AGAIN_MS);
         return undefined;
       },
       received: (text) => inside?.received(text),
       drained: arm,
       closed: () => {
         if (mine) sockets.delete(mine);
+        if (asking !== null) clearInterval(asking);
         inside?.left();
         inside = null;
       },
@@ -105,8 +117,9 @@ export const openHub = (parts: HubParts) => {
 
   return {
     /** The live page. */
-    page: (role: Role): SocketLife =>
-      lifeOf((socket) => {
+    page: (admitted: Admitted): SocketLife =>
+      lifeOf(admitted, (socket) => {
+        const { role } = admitted;
         const audience = audienceOf(role, prompts);
         const { historyOf } = generations;
         const told = { hello: { prompts, role }, changed: arm, failed: parts.failed };
@@ -122,12 +135,12 @@ export const openHub = (parts: HubParts) => {
         };
       }),
     /** The open protocol: who sends frames is looked at, who does not looks on. */
-    open: (role: Role): SocketLife =>
-      lifeOf((socket) => {
+    open: (admitted: Admitted): SocketLife =>
+      lifeOf(admitted, (socket) => {
         let guest: Guest | null = null;
         let viewer: Viewer | null = null;
         const waits = setTimeout(() => {
-          viewer = openFrameViewer({ socket, cast, nowMs, audience: audienceOf(role, prompts) });
+          viewer = openFrameViewer({ socket, cast, nowMs, audience: audienceOf(admitted.role, prompts) });
           enter(viewer, socket);
         }, SILENCE_MS);
         return {

@@ -32,16 +32,16 @@ export const openInspector = (parts: InspectorParts): Inspector => {
       {
         path: "/inspector/ws",
         admit: async (request, peer) => {
-          const role = await pass.roleOf(request, peer);
-          return (await loaded()).open(role);
+          const admitted = await pass.admit(request, peer);
+          return (await loaded()).open(admitted);
         },
       },
       // The live page's own.
       {
         path: "/inspector/api/live",
         admit: async (request, peer) => {
-          const role = await pass.roleOf(request, peer);
-          return (await loaded()).page(role);
+          const admitted = await pass.admit(request, peer);
+          return (await loaded()).page(admitted);
         },
       },
     ],

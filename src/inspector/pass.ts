@@ -5,6 +5,8 @@ import { isForwarded, isLoopback } from "../http/metrics.ts";
 import { refuse } from "../refusal.ts";
 
 export type Role = "operator" | "viewer";
+/** Somebody who may look on, for as long as `isStillIn`: whoever signs out, or loses the role, does not go on looking. */
+export type Admitted = { role: Role; isStillIn: () => Promise<boolean> };
 export type PassParts = {
   settings: Pick<Settings, "inspector" | "server">;
   /** Whether the service runs with the simulator. */
@@ -33,11 +35,13 @@ export const openPass = ({ settings, simulated, nowMs, signedIn }: PassParts) =>
   /** By their hash; the tokens themselves are nowhere. */
   const tokens = new Map<string, { role: Role; untilMs: number }>();
 
-  const byToken = (token: string): Role => {
+  /** What is connected by a token, or from this machine, stays. */
+  const forGood = (role: Role): Admitted => ({ role, isStillIn: () => Promise.resolve(true) });
+  const byToken = (token: string): Admitted => {
     const known = tokens.get(hashOf(token));
     if (known === undefined || nowMs() >= known.untilMs)
       return refuse("unauthorized", "token: it is not known, or its time is over; get a new one with genrouter inspector token.");
-    return known.role;
+    return forGood(known.role);
   };
   /** A program of this machine, or our own page in a browser on it; with the simulator there is nothing to protect but the demo. */
   const isAtHome = (request: Request, peer: string | undefined, origin: string | null): boolean => {
@@ -57,10 +61,10 @@ export const openPass = ({ settings, simulated, nowMs, signedIn }: PassParts) =>
       return { token, expiresAtMs: untilMs };
     },
     /**
-     * The role in which somebody may look on. A web page of another address is let in by a token alone.
+     * The role in which somebody may look on, and whether that still holds. A web page of another address is let in by a token alone.
      * @throws Refusal
      */
-    roleOf: async (request: Request, peer: string | undefined): Promise<Role> => {
+    admit: async (request: Request, peer: string | undefined): Promise<Admitted> => {
       if (!isEnabled(settings.inspector, simulated))
         return refuse("not_found", "The inspector is switched off; the operator can set inspector.enabled to on.");
       const token = new URL(request.url).searchParams.get("token");
@@ -76,8 +80,12 @@ export const openPass = ({ settings, simulated, nowMs, signedIn }: PassParts) =>
         return refuse("unauthorized", "The inspector is for operators and viewers; ask an operator for the role.", {
           status: 403,
         });
-      if (role !== null) return role;
-      if (isAtHome(request, peer, origin)) return "operator";
+      if (role !== null) {
+        // The request itself is gone when the connection is made.
+        const again = new Request(request.url, { headers: new Headers(request.headers) });
+        return { role, isStillIn: async () => (await signedIn(again)) === role };
+      }
+      if (isAtHome(request, peer, origin)) return forGood("operator");
       return refuse("unauthorized", "Sign in at /console, or add ?token= with one from genrouter inspector token.");
     },
   };
