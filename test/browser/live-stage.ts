@@ -19,7 +19,12 @@ body { margin: 0; padding: 1rem; font: 16px/1.5 sans-serif; background: var(--su
 button, select, input { font: inherit; color: inherit; background: var(--surface-2); border: 1px solid var(--border-strong); padding: 0.3rem 0.6rem }`;
 
 const bundled = async (entry: string): Promise<string> => {
-  const built = await Bun.build({ entrypoints: [entry], target: "browser", minify: true });
+  const built = await Bun.build({
+    entrypoints: [entry],
+    target: "browser",
+    minify: true,
+    jsx: { runtime: "automatic", importSource: "preact" },
+  });
   const [script] = built.outputs;
   if (!built.success || !script) throw new Error(built.logs.join("\n"));
   return script.text();
