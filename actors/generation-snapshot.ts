@@ -16,7 +16,7 @@ export type GenerationSnapshot = SnapshotFrom<typeof generationMachine>;
 export const SNAPSHOT_VERSION = 1;
 
 /** The machine has no parallel states: of each level there is one. */
-const leafOfValue = (value: unknown): string => {
+export const leafOfValue = (value: unknown): string => {
   let path = "";
   let below = value;
   while (typeof below === "object" && below !== null) {

@@ -1,5 +1,5 @@
 // The health of every route: one machine per route that was ever judged, woken from what was saved.
-import { type Actor, createActor } from "xstate";
+import { type Actor, createActor, type SnapshotFrom } from "xstate";
 import type { Clock } from "../src/clock.ts";
 import type { Failure } from "../src/terms.ts";
 import { type RouteVerdict, routeHealthMachine, verdictOf } from "./route-health.ts";
@@ -12,8 +12,16 @@ export type HealthDesk = {
   mended(routeId: string): void;
   /** State per route that was ever judged: `closed`, `open` or `halfOpen`. */
   states(): Map<string, string>;
+  /** Tells `seen` of every event from now on; null: nobody any more. What changes a state is told before it is written. */
+  watch(seen: ((judged: Judged) => void) | null): void;
+  /** The machines as they are. */
+  snapshots(): Map<string, HealthSnapshot>;
   stop(): void;
 };
+
+type HealthSnapshot = SnapshotFrom<typeof routeHealthMachine>;
+/** An event of a route's machine. */
+export type Judged = { routeId: string; type: string; before: HealthSnapshot; after: HealthSnapshot; atMs: number };
 
 type HealthActor = Actor<typeof routeHealthMachine>;
 
@@ -39,12 +47,16 @@ export const openHealthDesk = (
 ): HealthDesk => {
   const actors = new Map<string, HealthActor>();
   const wakes = new Map<string, () => void>();
+  let watching: ((judged: Judged) => void) | null = null;
 
   const tell = (routeId: string, actor: HealthActor, type: RouteVerdict | "cooled" | "mended", failure?: Failure) => {
-    const before = actor.getSnapshot().value;
-    actor.send({ type, atMs: clock.nowMs() });
-    const { value, context } = actor.getSnapshot();
-    if (before === value) return;
+    const atMs = clock.nowMs();
+    const before = actor.getSnapshot();
+    actor.send({ type, atMs });
+    const after = actor.getSnapshot();
+    watching?.({ routeId, type, before, after, atMs });
+    const { value, context } = after;
+    if (before.value === value) return;
     arm(routeId, actor);
     const why = value === "open" && failure !== undefined ? { class: failure.class, detail: failure.detail } : null;
     changed(routeId, value, JSON.stringify({ value, context, why }), why);
@@ -88,6 +100,10 @@ export const openHealthDesk = (
       if (known) tell(routeId, known, "mended");
     },
     states: () => new Map([...actors].map(([routeId, actor]) => [routeId, actor.getSnapshot().value])),
+    watch: (seen) => {
+      watching = seen;
+    },
+    snapshots: () => new Map([...actors].map(([routeId, actor]) => [routeId, actor.getSnapshot()])),
     stop: () => {
       for (const takeBack of wakes.values()) takeBack();
       for (const actor of actors.values()) actor.stop();

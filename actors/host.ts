@@ -1,5 +1,5 @@
 // The host of one live generation: one event at a time, the next only when the one before is on disk.
-import { type Actor, createActor, type InspectionEvent } from "xstate";
+import { type Actor, createActor } from "xstate";
 import { type StepDeed, type StepOutcome, StoreFull } from "../src/deeds.ts";
 import type { GenerationRecord, PlannedRoute } from "../src/terms.ts";
 import { generationMachine, type Leaf } from "./generation.ts";
@@ -32,7 +32,6 @@ export type HostParts = {
   lost: (host: Host, reason: string | null) => void;
   /** What came in after the end. */
   late: (seq: number, event: GenerationEvent) => void;
-  inspect?: (event: InspectionEvent) => void;
 };
 
 /** Something is out whose answer comes soon: a request, or a file. */
@@ -63,12 +62,15 @@ export class Host {
     this.parts = parts;
   }
 
+  /** Whether its actor is in memory. */
+  get isAwake(): boolean {
+    return this.living !== null;
+  }
+
   /** Wakes the actor from what is on disk. A generation that never had a seat starts in `queued`. */
   wake(resting: Resting): GenerationSnapshot {
     const { plan, waitEndsAtMs, snapshot } = resting;
-    const options = this.parts.inspect ? { inspect: this.parts.inspect } : {};
     const actor = createActor(generationMachine, {
-      ...options,
       input: { plan, waitEndsAtMs, collectMs: this.parts.collectMs },
       ...(snapshot === null ? {} : { snapshot: thaw(snapshot, plan) }),
     });

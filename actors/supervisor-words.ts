@@ -1,5 +1,4 @@
 // What the supervisor needs from outside, and what it is told of a generation that waits.
-import type { InspectionEvent } from "xstate";
 import type { Clock } from "../src/clock.ts";
 import type { StepDeed, StepOutcome, Unfinished } from "../src/deeds.ts";
 import type { GenerationRecord, PlannedRoute, RouteSpec } from "../src/terms.ts";
@@ -40,7 +39,6 @@ export type SupervisorParts = {
   foundParked: (seq: number, id: string) => void;
   /** A generation cannot be continued by this process. */
   lost: (seq: number, reason: string) => void;
-  inspect?: (event: InspectionEvent) => void;
 };
 
 /** A generation that waits for a route: queued (no actor, no snapshot), or running and about to try its next route. */

@@ -46,7 +46,6 @@ export class Supervisor {
       stepped: (host, before, after, asks, record) => this.stepped(host, before, after, asks, record),
       lost: (host, reason) => this.lose(host, reason),
       late: parts.lateReport,
-      ...(parts.inspect ? { inspect: parts.inspect } : {}),
     };
   }
 
@@ -114,6 +113,7 @@ export class Supervisor {
   sending(): number {
     return this.sendingCount + this.readying.size;
   }
+  readonly isAwake = (seq: number): boolean => this.held.get(seq)?.host.isAwake ?? false;
   counts(): { queued: number; running: number; awake: number; deadlines: number } {
     return { queued: this.inLine.size, running: this.held.size, awake: this.awake.size(), deadlines: this.deadlines.size() };
   }

@@ -16,15 +16,19 @@ export type CommittedParts = {
   supervisor: () => Pick<Supervisor, "admitted" | "routesChanged">;
   /** What a key opens may have changed. */
   callersChanged: () => void;
+  watch: Watch;
 };
+
+/** Whoever looks on at what is committed; null while nobody does, and then a deed costs one look at this. */
+export type Watch = { committed: ((deed: Deed, outcome: DeedOutcome) => void) | null };
 
 /** Deeds that change what a key opens: limits, pauses (a dispute pauses too), keys. */
 const CHANGES_CALLERS: ReadonlySet<Deed["deed"]> = new Set(["set-account", "create-key", "revoke-key", "credit"]);
 
 /** The hook is the only way the supervisor learns of a new generation. */
 export const openCommitted = (parts: CommittedParts): ((deed: Deed, outcome: DeedOutcome) => void) => {
-  const { records, attempts, routes, health, facts } = parts;
-  return (deed, outcome) => {
+  const { records, attempts, routes, health, facts, watch } = parts;
+  const follow = (deed: Deed, outcome: DeedOutcome) => {
     if (deed.deed === "admit" && outcome.kind === "admitted") {
       records.keep(outcome.record);
       parts.supervisor().admitted(deed);
@@ -44,5 +48,9 @@ export const openCommitted = (parts: CommittedParts): ((deed: Deed, outcome: Dee
       parts.callersChanged();
       if (deed.deed === "credit" && outcome.kind === "done") facts.credited(deed, outcome.credits ?? 0);
     }
+  };
+  return (deed, outcome) => {
+    follow(deed, outcome);
+    if (watch.committed !== null) watch.committed(deed, outcome);
   };
 };

@@ -128,6 +128,20 @@ export const SettingsSchema = Type.Object(
       },
       { default: {}, additionalProperties: false },
     ),
+    inspector: Type.Object(
+      {
+        enabled: Type.Union([Type.Literal("auto"), Type.Literal("on"), Type.Literal("off")], {
+          default: "auto",
+          description: "the inspector (/inspector): auto: on with the simulator, else off",
+        }),
+        prompts: Type.Boolean({
+          default: false,
+          description:
+            "the inspector also shows prompts and, to operators, what providers say, which may repeat them: they are your customers' words",
+        }),
+      },
+      { default: {}, additionalProperties: false },
+    ),
     media: Type.Object(
       {
         allow: Type.String({

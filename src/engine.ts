@@ -1,5 +1,5 @@
 // The engine: ledger, supervisor, effects, routes and corridor joined into one whole that knows no sockets and no clock of its own.
-import { openHealthDesk } from "../actors/health-desk.ts";
+import { type HealthDesk, openHealthDesk } from "../actors/health-desk.ts";
 import { type Ledger, openLedger } from "../actors/ledger.ts";
 import { verdictOf } from "../actors/route-health.ts";
 import { Supervisor } from "../actors/supervisor.ts";
@@ -7,7 +7,7 @@ import type { TakingUp } from "../actors/supervisor-words.ts";
 import type { Catalogue } from "../catalogue/load.ts";
 import { openAttempts } from "./attempts.ts";
 import type { Clock } from "./clock.ts";
-import { openCommitted } from "./committed.ts";
+import { openCommitted, type Watch } from "./committed.ts";
 import type { Settings } from "./config.ts";
 import type { Deed, OutcomeOf } from "./deeds.ts";
 import { type Effects, openEffects } from "./effects/effects.ts";
@@ -64,8 +64,9 @@ export type Engine = {
   post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
   readiness: () => { ready: boolean; faults: string[] };
   life: () => Life;
-  /** The state of each route's health, where it was ever judged. */
-  breakers: () => Map<string, string>;
+  /** The health of each route that was ever judged. */
+  health: HealthDesk;
+  watch: Watch;
   /** A generation cannot be continued by this process: readiness says so. */
   lost: (seq: number, reason: string) => void;
   /** A provider says that there is news of the attempt of this name. */
@@ -198,8 +199,9 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     ...{ pace: parts.pace, chance: parts.chance, restored: await openRestored(store, routes) },
   });
 
+  const watch: Watch = { committed: null };
   const committed = openCommitted({
-    ...{ records, attempts, routes, health, facts, callersChanged: parts.callersChanged },
+    ...{ records, attempts, routes, health, facts, watch, callersChanged: parts.callersChanged },
     supervisor: () => supervisor,
   });
 
@@ -246,7 +248,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     post,
     readiness: readiness.answer,
     life: () => life,
-    breakers: health.states,
+    ...{ health, watch },
     hint: (ref, body) => {
       const [, name = "", n = ""] = /^([0-9a-z]+)-([1-9][0-9]{0,3})$/.exec(ref) ?? [];
       const seq = seqOfGenerationId(`gen_${name}`);

@@ -46,6 +46,8 @@ export type Service = {
   /** What is going on inside, for the operator; each question tells of the time since the one before. */
   figures: (ask: Ask) => Figures;
   simulatorUrl: string | null;
+  /** Makes a token for the inspector; null where that is switched off. */
+  issueToken: Rooms["issueToken"];
   /** Takes the catalogue and the providers' keys anew. What is bad is refused with all of it, and everything stays as it was. */
   reload: ReturnType<typeof openReload>;
   /** 503 `restarting` to submissions; polls and replays are answered until what is under way has ended. */
@@ -212,6 +214,7 @@ export const openService = async (
         writes: rooms.ledger.load().waiting,
       })),
       simulatorUrl: simulator?.url ?? null,
+      issueToken: rooms.issueToken,
       reload: openReload({
         started: settings,
         dialects,

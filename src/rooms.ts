@@ -13,6 +13,7 @@ import { sweepFiles } from "./files/retention.ts";
 import type { Spool } from "./files/spool.ts";
 import { type Http, openHttp } from "./http/app.ts";
 import { newGeneration, seqOfGenerationId } from "./ids.ts";
+import { type Inspector, openInspector } from "./inspector/inspector.ts";
 import { readAllowed } from "./media/allow.ts";
 import { type MediaOptions, openMedia } from "./media/media.ts";
 import { callProvider } from "./providers/call.ts";
@@ -50,9 +51,10 @@ export type RoomsParts = {
 
 export type Rooms = Pick<
   Engine,
-  "submit" | "ledger" | "supervisor" | "effects" | "post" | "readiness" | "recover" | "replaceCatalogue" | "lost"
+  "submit" | "ledger" | "supervisor" | "effects" | "post" | "readiness" | "recover" | "replaceCatalogue" | "lost" | "watch"
 > & {
   http: Http;
+  issueToken: Inspector["issueToken"];
   /** The address that file links are built from, unless the settings name one. */
   listensAt: (url: string) => void;
   /** Deletes files past their retention. */
@@ -133,6 +135,16 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     clock,
   });
   const standing = openStanding({ settings, clock, engine, reads: store });
+  const inspector = openInspector({
+    ...{ settings, reads: store, nowMs: clock.nowMs, ledger: engine.ledger, health: engine.health, watch: engine.watch },
+    simulated: (await store.mode()) === "test",
+    isAwake: engine.supervisor.isAwake,
+    counts: () => engine.supervisor.counts(),
+    breathe: () => new Promise((turn) => setImmediate(turn)),
+    failed: (fault) =>
+      log("effect failed", { event: "inspector", reason: fault instanceof Error ? fault.message : String(fault) }),
+    signedIn: () => Promise.resolve(null),
+  });
   const http: Http = openHttp({
     settings,
     clock,
@@ -152,6 +164,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     readiness: engine.readiness,
     observe: telemetry.observe,
     metrics: () => telemetry.metrics(standing),
+    sockets: inspector.sockets,
     storeOpen: () => engine.life() !== "stopped",
   });
 
@@ -159,9 +172,22 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
   let drainEndsAtMs = 0;
   /** With files in a bucket a sweep may take longer than until the next one. */
   let isSweeping = false;
-  const { submit, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, lost } = engine;
+  const { submit, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, lost, watch } = engine;
   return {
-    ...{ http, submit, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, lost },
+    ...{
+      http,
+      issueToken: inspector.issueToken,
+      submit,
+      ledger,
+      supervisor,
+      effects,
+      post,
+      readiness,
+      recover,
+      replaceCatalogue,
+      lost,
+      watch,
+    },
     listensAt: (url) => {
       if (baseUrl === "") baseUrl = url;
     },
@@ -195,6 +221,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     },
     stop: async () => {
       engine.close();
+      inspector.stop();
       await http.stop(Math.max(MIN_CLOSING_MS, drainEndsAtMs - clock.nowMs()));
       await engine.stop();
     },

@@ -20,7 +20,7 @@ const BREAKERS: Readonly<Record<string, RouteStanding["breaker"]>> = { closed: "
 export type StandingParts = {
   settings: Settings;
   clock: Clock;
-  engine: Pick<Engine, "routes" | "readiness" | "breakers">;
+  engine: Pick<Engine, "routes" | "readiness" | "health">;
   reads: Standing["reads"] & Pick<StoreReads, "secret">;
 };
 
@@ -41,7 +41,7 @@ export const openStanding = ({ settings, clock, engine, reads }: StandingParts):
     nowMs: clock.nowMs,
     isReady: () => engine.readiness().ready,
     routes: () => {
-      const breakers = engine.breakers();
+      const breakers = engine.health.states();
       return engine.routes.catalogue().models.flatMap((model) =>
         model.routes.flatMap(({ id }): RouteStanding[] => {
           const state = engine.routes.state(id);

@@ -104,6 +104,14 @@ const DOORS: Record<string, string[]> = {
   "src/backup": ["src/store/sqlite", "src/files/local.ts", "src/files/port.ts", "type:src/config.ts", "type:src/events.ts"],
   "src/simulator": [],
   "src/telemetry": ["src/events.ts", "type:src/store"],
+  "src/inspector": [
+    "actors",
+    "src/http/metrics.ts",
+    "type:src/http/sockets.ts",
+    "type:src/committed.ts",
+    "type:src/config.ts",
+    "type:src/store",
+  ],
   "src/effects": [
     "type:src/store",
     "type:src/providers",
@@ -178,6 +186,8 @@ test("a package lives in one room, and sockets open in few", () => {
   expect(usersOf(/from "bun:sqlite"/)).toEqual(["src/store"]);
   expect(usersOf(/from "(prom-client|@opentelemetry)/)).toEqual(["src/telemetry"]);
   expect(usersOf(/from "mediabunny"/)).toEqual(["src/media", "src/simulator"]);
+  // Layouts are found ahead, by a script: no engine is shipped.
+  expect(usersOf(/from "elkjs/)).toEqual([]);
   // The client, the simulator and the clients of the proof are ends of their own.
   expect(
     usersOf(/(?<![.\w])fetch\(/).filter((room) => !["client/src", "src/cli", "src/simulator", "proof"].includes(room)),

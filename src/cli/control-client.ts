@@ -65,6 +65,10 @@ export const askAbout = async (dir: string): Promise<About | undefined> => {
 export const askFigures = async (dir: string, { collect }: Ask): Promise<Figures> =>
   (await send(findSocketPath(dir), collect ? "figures?collect" : "figures")) as Figures;
 
+/** A token for the inspector of the service running in a data directory. @throws CommandFault when none does, or it is switched off. */
+export const askInspectorToken = async (dir: string): Promise<{ token: string; expiresAtMs: number }> =>
+  (await send(findSocketPath(dir), "inspectorToken", {})) as { token: string; expiresAtMs: number };
+
 /** The office of the service running in a data directory. Each method is one request. */
 export const officeOverSocket = (dir: string): Office => {
   const path = findSocketPath(dir);

@@ -5,6 +5,7 @@ import { Value } from "@sinclair/typebox/value";
 import type { Log } from "../events.ts";
 import type { Ask, Figures } from "../figures.ts";
 import type { Office } from "../office/office.ts";
+import type { IssueToken } from "../inspector/inspector.ts";
 import type { Json } from "../terms.ts";
 import { CommandFault, EXITS, tell } from "./exits.ts";
 import { dropSocketPath, makeSocketPath } from "./socket-path.ts";
@@ -77,6 +78,12 @@ export const checkAsk = (operation: keyof Office, ask: unknown): void => {
 
 const isOperation = (name: string): name is keyof Office => Object.hasOwn(ASKS, name);
 
+const switchedOff = () =>
+  new CommandFault(EXITS.refused, "the inspector of the running service is switched off", {
+    fix: "set inspector.enabled to on and start the service again",
+    code: "inspector_off",
+  });
+
 /** Answers remembered by reference, so that a request sent again after a broken connection gets the first one's answer. */
 const MOST_REMEMBERED = 1000;
 
@@ -91,6 +98,7 @@ export const openControl = (
   about: About,
   log: Log,
   figures: (ask: Ask) => Figures,
+  issueToken: IssueToken | null = null,
 ): (() => Promise<void>) => {
   const path = makeSocketPath(dir);
   rmSync(path, { force: true });
@@ -124,6 +132,12 @@ export const openControl = (
     if (request.method === "GET" && name === "figures")
       return Response.json({ ok: figures({ collect: searchParams.has("collect") }) } satisfies ControlAnswer);
     try {
+      if (request.method === "POST" && name === "inspectorToken") {
+        // Whoever reaches this socket owns the data directory.
+        if (issueToken === null) throw switchedOff();
+        log("control request", { event: name });
+        return Response.json({ ok: issueToken("operator") } satisfies ControlAnswer);
+      }
       if (request.method !== "POST" || !isOperation(name))
         throw new CommandFault(EXITS.usage, `the service (version ${about.version}) knows no operation ${name}`, {
           fix: "use the genrouter command of the same version",

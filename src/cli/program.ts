@@ -10,9 +10,11 @@ import { addDoctor } from "./commands/doctor.ts";
 import { addExplain } from "./commands/explain.ts";
 import { addGenerate } from "./commands/generate.ts";
 import { addHealthcheck } from "./commands/healthcheck.ts";
+import { addInspector } from "./commands/inspector.ts";
 import { addInstall } from "./commands/install.ts";
 import { addKeys } from "./commands/keys.ts";
 import { addLicenses } from "./commands/licenses.ts";
+import { addMachine } from "./commands/machine.ts";
 import { addModels } from "./commands/models.ts";
 import { addOrphans } from "./commands/orphans.ts";
 import { addProviders } from "./commands/providers.ts";
@@ -43,6 +45,8 @@ const ADDITIONS = [
   addGenerate,
   addResults,
   addTrace,
+  addMachine,
+  addInspector,
   addVerify,
   addBackup,
   addDoctor,

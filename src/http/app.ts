@@ -32,6 +32,7 @@ import { type Models, modelList } from "./models.ts";
 import { openApiDocument } from "./openapi.ts";
 import { pagesOf } from "./pages/routes.ts";
 import type { LinkTo } from "./resource.ts";
+import { type Admit, openSocket, SOCKET_LIMITS } from "./sockets.ts";
 import { addTrail, trailOf } from "./trail.ts";
 
 /** What the door needs of the other rooms. */
@@ -51,6 +52,8 @@ export type HttpParts = {
   observe: (route: string) => (request: Request, requestId: string, response: Response, durMs: number) => void;
   /** The text for Prometheus. */
   metrics: () => Promise<string>;
+  /** Paths that take WebSockets. */
+  sockets: readonly { path: string; admit: Admit }[];
   /** Whether the store can be asked; until then every keyed request is answered 503 `restarting`. */
   storeOpen: () => boolean;
 };
@@ -201,6 +204,7 @@ export const openHttp = (parts: HttpParts): Http => {
     aot: true,
     normalize: false,
     strictPath: true,
+    websocket: SOCKET_LIMITS,
     serve: { development: false, error: (fault) => astray(fault), maxRequestBodySize: RUNTIME_BODY_BYTES },
   }).onError(({ error, code, request }) =>
     astray(code === "NOT_FOUND" ? new Refusal("not_found", "No such path.") : error, request),
@@ -222,6 +226,11 @@ export const openHttp = (parts: HttpParts): Http => {
   for (const { path, answer } of pagesOf(settings.server.public_url.startsWith("https:"))) {
     add("GET", path, answer);
     add("ALL", path, path === "/" ? unknownPath : wrongMethod({ path, answers: { GET: answer } }));
+  }
+  for (const { path, admit } of parts.sockets) {
+    const answer: Answer = (request, requestId) => openSocket(admit, request, app.server, requestId);
+    add("GET", path, answer);
+    add("ALL", path, wrongMethod({ path, answers: { GET: answer } }));
   }
   add("ALL", "/*", unknownPath);
 

@@ -14,10 +14,11 @@ const digest = (text: string) => new Bun.CryptoHasher("sha256").update(text).dig
 /** Compared by digest, so that it takes as long whatever is right of it, its length included. */
 const isSame = (a: string, b: string): boolean => timingSafeEqual(digest(a), digest(b));
 
-const isLoopback = (address: string): boolean => /^(::ffff:)?127\.\d+\.\d+\.\d+$/i.test(address) || address === "::1";
+/** Whether an address is of this machine itself. */
+export const isLoopback = (address: string): boolean => /^(::ffff:)?127\.\d+\.\d+\.\d+$/i.test(address) || address === "::1";
 
 /** What proxies put into a request that came from elsewhere; it does not matter what they say. */
-const isForwarded = ({ headers }: Request): boolean => {
+export const isForwarded = ({ headers }: Request): boolean => {
   if (headers.has("forwarded") || headers.has("via") || headers.has("x-real-ip")) return true;
   for (const name of headers.keys()) if (name.startsWith("x-forwarded-")) return true;
   return false;

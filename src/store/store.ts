@@ -11,6 +11,7 @@ import type {
   JsonObject,
   LedgerSide,
   MovementKind,
+  PlannedRoute,
 } from "../terms.ts";
 
 export type AccountRow = {
@@ -124,6 +125,8 @@ export interface StoreReads {
   attemptsOf(seq: number): Promise<Attempt[]>;
   journalOf(seq: number): Promise<JournalLine[]>;
   snapshotOf(seq: number): Promise<{ version: number; snapshot: string } | undefined>;
+  /** What was agreed at submission, kept after the end: the routes in the order of trying, and when no attempt begins any more. */
+  planOf(seq: number): Promise<{ plan: readonly PlannedRoute[]; waitEndsAtMs: number } | undefined>;
   /** Generations not ended, by seq, starting after `afterSeq`; at most `limit`. */
   unfinished(afterSeq: number, limit: number): Promise<Unfinished[]>;
   /** Attempts of ended generations that are still asked about. */

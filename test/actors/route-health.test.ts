@@ -4,6 +4,7 @@ import { openHealthDesk } from "../../actors/health-desk.ts";
 import { type RouteVerdict, verdictOf } from "../../actors/route-health.ts";
 import { FAILURE_CLASSES } from "../../src/terms.ts";
 import { testClock } from "../clock.ts";
+import { FAILS, HEALTH_TABLE } from "./health-table.ts";
 
 const ROUTE = "model/route";
 const open = (saved: ReadonlyMap<string, string> = new Map(), clock = testClock(0)) => {
@@ -15,39 +16,7 @@ const open = (saved: ReadonlyMap<string, string> = new Map(), clock = testClock(
   const state = () => desk.states().get(ROUTE) ?? "unknown";
   return { clock, desk, changes, judge, state };
 };
-const FAILS = (times: number) => Array<RouteVerdict>(times).fill("failed");
-
-type Step = RouteVerdict | number;
-/** Verdicts, and pauses in ms, and the state after them. */
-const TABLE: [promise: string, steps: Step[], state: string][] = [
-  ["a route that only delivered needs no machine", ["delivered", "delivered"], "unknown"],
-  ["four failures leave it in use", FAILS(4), "closed"],
-  ["five open it", FAILS(5), "open"],
-  ["a delivery in between counts anew", [...FAILS(4), "delivered", ...FAILS(4)], "closed"],
-  ["a fault of the set-up opens it at once", ["faulty"], "open"],
-  ["it stays open until its pause is over", [...FAILS(5), 29_999], "open"],
-  ["after its pause it is on trial", [...FAILS(5), 30_000], "halfOpen"],
-  ["on trial a delivery closes it", [...FAILS(5), 30_000, "delivered"], "closed"],
-  ["on trial one failure opens it", [...FAILS(5), 30_000, "failed"], "open"],
-  ["the second pause is twice as long", [...FAILS(5), 30_000, "failed", 59_999], "open"],
-  ["and then it is on trial again", [...FAILS(5), 30_000, "failed", 60_000], "halfOpen"],
-  [
-    "closed once more, the pauses begin anew",
-    [...FAILS(5), 30_000, "failed", 60_000, "delivered", ...FAILS(5), 30_000],
-    "halfOpen",
-  ],
-  ["failures while it is open change nothing", [...FAILS(5), 10_000, ...FAILS(9), 20_000], "halfOpen"],
-  ["a delivery of an attempt that was under way closes an open one", [...FAILS(5), "delivered"], "closed"],
-  ["a fault keeps it open for ten minutes", ["faulty", 599_999], "open"],
-  ["and no longer", ["faulty", 600_000], "halfOpen"],
-  ["a fault on trial opens it for long again", [...FAILS(5), 30_000, "faulty", 599_999], "open"],
-  [
-    "no pause is longer than ten minutes",
-    [...FAILS(5), ...Array.from({ length: 12 }, () => [600_000, "failed" as const]).flat(), 600_000],
-    "halfOpen",
-  ],
-];
-for (const [promise, steps, expected] of TABLE)
+for (const [promise, steps, expected] of HEALTH_TABLE)
   test(promise, () => {
     const { clock, desk, judge, state } = open();
     for (const step of steps) {

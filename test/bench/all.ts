@@ -3,6 +3,7 @@ import type { Bench } from "./bench.ts";
 import { content } from "./content.ts";
 import { growth } from "./growth.ts";
 import { hungProvider } from "./hung-provider.ts";
+import { inspector } from "./inspector.ts";
 import { ladder } from "./ladder.ts";
 import { lifecycle } from "./lifecycle.ts";
 import { memory } from "./memory.ts";
@@ -27,6 +28,7 @@ export const BENCHES: readonly Bench[] = [
   content,
   lifecycle,
   hungProvider,
+  inspector,
   restart,
   memory,
   start,

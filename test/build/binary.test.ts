@@ -2,8 +2,12 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { createWebSocketInspector } from "@statelyai/inspect";
+import { createActor, createMachine } from "xstate";
 import packageJson from "../../package.json" with { type: "json" };
+import { start } from "../../proof/crash/processes.ts";
 import { builtBinary } from "../built.ts";
+import { lookOn } from "../inspector/onlooker.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
 
 const BUILD_MS = 180_000;
@@ -86,3 +90,26 @@ test.skipIf(noRoom)(
   },
   BUILD_MS,
 );
+
+test("takes sockets: the live page is told of a generation, and a program with the stock client is seen", async () => {
+  const data = makeScratch("gr-sockets-");
+  const service = start([binary, "serve", "--simulate", "--port", "0", "--data", data], { GENROUTER_SIMULATOR__SPEED: "50" });
+  const url = (await service.hears(/^url (\S+)$/m))[1] ?? "";
+  await service.hears(/^curl /m);
+  const eye = await lookOn({ url });
+  const inspector = createWebSocketInspector({ url: `${url.replace("http", "ws")}/inspector/ws` });
+  createActor(createMachine({ id: "robot", initial: "idle", states: { idle: {} } }), { inspect: inspector.inspect }).start();
+  const words = ["generate", "sim-image-1", "--prompt", "a tin robot", "--data", data, "-o", join(data, "robot.png")];
+  expect(run([binary, ...words]).exitCode).toBe(0);
+  const isSeen = () =>
+    eye.events.some(({ kind, to }) => kind === "generation" && to === "succeeded") &&
+    [...eye.rows.values()].some(({ name }) => name === "robot");
+  for (const endMono = performance.now() + 20_000; !isSeen() && performance.now() < endMono; )
+    await new Promise((wake) => setTimeout(wake, 5));
+  expect(isSeen()).toBe(true);
+  inspector.stop();
+  await eye.close();
+  service.kill("SIGTERM");
+  expect((await service.ended).code).toBe(0);
+  dropScratch(data);
+}, 60_000);

@@ -4,6 +4,8 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { TObject, TSchema } from "@sinclair/typebox";
 import { Glob } from "bun";
+import { type AnyMachine, chartOf } from "../../actors/chart/chart.ts";
+import { mermaidOf } from "../../actors/chart/mermaid.ts";
 import { generationMachine, STANDING } from "../../actors/generation.ts";
 import { ledgerMachine } from "../../actors/ledger.ts";
 import { routeHealthMachine } from "../../actors/route-health.ts";
@@ -40,67 +42,20 @@ const rooms = (pattern: string): string => {
   return table(["file", "what it is for"], files.map(row));
 };
 
-type Node = {
-  key: string;
-  path: string[];
-  states: Record<string, Node>;
-  description?: string;
-  type: string;
-  initial: { target: Node[] };
-  transitions: Map<string, { eventType: string; target?: Node[]; guard?: unknown }[]>;
-};
-type Machine = { root: unknown };
-const nodeOf = (machine: Machine) => machine.root as Node;
-const nameOf = (node: Node) => node.path.join("_") || "root";
-
-const guardName = (guard: unknown): string => {
-  if (typeof guard === "string") return guard;
-  if (typeof guard === "function" && "guards" in guard) return (guard.guards as unknown[]).map(guardName).join(" and ");
-  return guard === undefined ? "" : "guarded";
-};
-
 /** A statechart as a Mermaid state diagram, drawn from the machine itself. */
-const diagram = (machine: Machine): string => {
-  const lines = ["```mermaid", "stateDiagram-v2"];
-  const edges: string[] = [];
-  const walk = (node: Node, indent: string) => {
-    for (const child of Object.values(node.states)) {
-      const inner = Object.values(child.states);
-      if (inner.length > 0) {
-        lines.push(`${indent}state "${child.key}" as ${nameOf(child)} {`);
-        walk(child, `${indent}  `);
-        lines.push(`${indent}}`);
-      } else lines.push(`${indent}state "${child.key}" as ${nameOf(child)}`);
-      for (const transition of [...child.transitions.values()].flat())
-        for (const target of transition.target ?? []) {
-          const edge = `  ${nameOf(child)} --> ${nameOf(target)} : ${transition.eventType}`;
-          if (!edges.includes(edge)) edges.push(edge);
-        }
-      if (child.type === "final") edges.push(`  ${nameOf(child)} --> [*]`);
-    }
-    const first = node.initial?.target[0];
-    if (first) lines.push(`${indent}[*] --> ${nameOf(first)}`);
-  };
-  walk(nodeOf(machine), "  ");
-  return [...lines, ...edges, "```"].join("\n");
-};
+const diagram = (machine: AnyMachine): string => ["```mermaid", mermaidOf(chartOf(machine)), "```"].join("\n");
 
 /** Every state with what it means, and every event it answers to. */
-const states = (machine: Machine): string => {
-  const rows: string[][] = [];
-  const walk = (node: Node) => {
-    for (const child of Object.values(node.states)) {
-      const answers = [...child.transitions.values()].flat().map((transition) => {
-        const guard = guardName(transition.guard);
-        const target = transition.target?.[0]?.path.join(".") ?? "stays";
-        return `${transition.eventType}${guard ? ` [${guard}]` : ""} → ${target}`;
-      });
-      rows.push([`\`${child.path.join(".")}\``, child.description ?? "", answers.join("<br>")]);
-      walk(child);
-    }
-  };
-  walk(nodeOf(machine));
-  return table(["state", "meaning", "event [guard] → state"], rows);
+const states = (machine: AnyMachine): string => {
+  const chart = chartOf(machine);
+  const answers = (state: string) =>
+    chart.transitions
+      .filter(({ source }) => source === state)
+      .map(({ event, guard, target }) => `${event}${guard ? ` [${guard}]` : ""} → ${target ?? "stays"}`);
+  return table(
+    ["state", "meaning", "event [guard] → state"],
+    chart.states.map(({ id, description }) => [`\`${id}\``, description, answers(id).join("<br>")]),
+  );
 };
 
 const standing = (): string => {
@@ -195,7 +150,7 @@ const glossary = (): string => {
 /** What a page can have printed into it, by the name in its `<!-- printed: name -->` mark. */
 export const PRINTED: Readonly<Record<string, () => string>> = {
   "rooms src": () => rooms("src/**/*.ts"),
-  "rooms actors": () => rooms("actors/*.ts"),
+  "rooms actors": () => rooms("actors/**/*.ts"),
   "rooms catalogue": () => rooms("catalogue/*.ts"),
   routes: routePages,
   providers: providerTable,

@@ -63,7 +63,7 @@ const FORMATS = {
 } as const;
 
 /** Pages for people and for the operator's own programs: no part of the interface, and not described there. */
-const FOR_PEOPLE = /^\/(?:metrics|docs(?:\/.*)?|llms\.txt)?$/;
+const FOR_PEOPLE = /^\/(?:metrics|docs(?:\/.*)?|llms\.txt|inspector(?:\/.*)?)?$/;
 
 export type Oracle = {
   /** Everything about an answer that must not be; empty when it is as described. */
@@ -124,7 +124,7 @@ export const openOracle = (document: JsonObject): Oracle => {
 
   const pageFaults = (status: number, headers: Headers, text: string): string[] => {
     const faults = OF_ALL.filter((name) => !headers.has(name)).map((name) => `lacks the header ${name}`);
-    if (![200, 302, 401, 403, 404, 405].includes(status)) faults.push(`${status} for a page`);
+    if (![200, 302, 401, 403, 404, 405, 426].includes(status)) faults.push(`${status} for a page`);
     if (/canary|gr_(?:live|test)_\w/.test(text)) faults.push("the page tells a secret");
     return faults;
   };

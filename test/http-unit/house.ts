@@ -139,6 +139,7 @@ export const openHouse = async (env: Record<string, string> = {}): Promise<House
     readiness: () => readiness,
     observe: () => () => undefined,
     metrics: async () => "# nothing\n",
+    sockets: [],
     storeOpen: () => isStoreOpen,
   });
   ({ url } = await http.listen({ host: "127.0.0.1", port: 0 }));

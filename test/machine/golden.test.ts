@@ -58,10 +58,9 @@ test("a snapshot of an unknown version or state is refused, not guessed at", () 
 
 test("the statecharts are whole in a browser: they bundle without anything of node or Bun", async () => {
   const built = await Bun.build({
-    entrypoints: [
-      join(import.meta.dir, "../../actors/generation-snapshot.ts"),
-      join(import.meta.dir, "../../actors/supervisor.ts"),
-    ],
+    entrypoints: ["generation-snapshot", "supervisor", "replay", "play", "chart/machines", "chart/svg"].map((name) =>
+      join(import.meta.dir, `../../actors/${name}.ts`),
+    ),
     target: "browser",
   });
   expect(built.success).toBe(true);

@@ -182,7 +182,7 @@ export const addServe = (program: Command, session: Session): void => {
         providers: () => Promise.resolve(service.providers),
       });
       const about = { url: service.url, mode: service.mode, version: VERSION, pid: process.pid };
-      const closeControl = openControl(settings.data.dir, office, about, log, service.figures);
+      const closeControl = openControl(settings.data.dir, office, about, log, service.figures, service.issueToken);
       terminal.note(versionLine());
       terminal.note(`  data      ${resolve(settings.data.dir)}`);
       terminal.note(`  catalogue ${settings.catalogue.dir || "built-in"}`);

@@ -1,5 +1,6 @@
 // `genrouter trace`: the life of one generation from its journal and ledger, one line per event, in the order of time.
 import type { Command } from "commander";
+import { tellable } from "../../inspector/life.ts";
 import type { JournalLine, MovementRow } from "../../store/store.ts";
 import type { Attempt, JsonObject } from "../../terms.ts";
 import { CommandFault, EXITS } from "../exits.ts";
@@ -19,15 +20,6 @@ type Happening = {
 };
 
 const LONGEST_TEXT = 160;
-
-/** What an operator may be shown of a row: no request, which holds the customer's prompt, and no query of a link, which opens it. */
-const tellable = <T>(row: T): T =>
-  JSON.parse(
-    JSON.stringify(row, (name, value) => {
-      if (name === "request") return undefined;
-      return typeof value === "string" && /^https?:/i.test(value) ? value.replace(/[?#].*$/s, "?…") : value;
-    }),
-  ) as T;
 
 /** Members of an event, `n` as `attempt`, as `name=value`; nested ones as JSON. */
 const membersOf = (event: JsonObject): string =>

@@ -31,6 +31,16 @@ export const stepPromises = (stage: Stage): void => {
     expect(await store.recentDeliveries(5)).toEqual(new Map([["a", [1500]]]));
   });
 
+  test("what was agreed at submission is there after the end too, and of nothing that there is not", async () => {
+    const { store, account } = stage;
+    const deed = await admit(store, account);
+    const agreed = { plan: deed.plan, waitEndsAtMs: deed.waitEndsAtMs };
+    expect(await store.planOf(deed.seq)).toEqual(agreed);
+    await store.commit([startedDeed(deed), capturedDeed(deed.seq, 2, 1, 75)]);
+    expect(await store.planOf(deed.seq)).toEqual(agreed);
+    expect(await store.planOf(deed.seq + 1)).toBeUndefined();
+  });
+
   test("the dearest route leaves no rest, and a rest of nothing writes no movement", async () => {
     const { store, account, balance } = stage;
     const deed = await admit(store, account);

@@ -10,7 +10,16 @@ import { TAKEN_AT, UP_TO_SEQ } from "../restored.ts";
 
 type Reads = Pick<
   StoreReads,
-  "unfinished" | "journalOf" | "snapshotOf" | "routeHealth" | "lastSeenMs" | "restored" | "recoveryNote" | "secret" | "mode"
+  | "unfinished"
+  | "journalOf"
+  | "snapshotOf"
+  | "planOf"
+  | "routeHealth"
+  | "lastSeenMs"
+  | "restored"
+  | "recoveryNote"
+  | "secret"
+  | "mode"
 >;
 
 type OpenRow = {
@@ -66,7 +75,10 @@ export const prepareRecoveryReads = (db: Database): Reads => {
   const health = db.prepare<{ route_id: string; snapshot: string }, []>("SELECT route_id, snapshot FROM route_health");
   const meta = db.prepare<{ value: string }, [string]>("SELECT value FROM meta WHERE name = ?1");
   const newest = db.prepare<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM generation");
-  const planOf = preparePlans(db);
+  const agreed = db.prepare<{ plan_seq: number; wait_ends_at_ms: number }, [number]>(
+    "SELECT plan_seq, wait_ends_at_ms FROM generation WHERE seq = ?1",
+  );
+  const planAt = preparePlans(db);
   const metaValue = (name: string): string => {
     const row = meta.get(name);
     if (!row) throw new Error(`the database has no ${name}`);
@@ -83,7 +95,7 @@ export const prepareRecoveryReads = (db: Database): Reads => {
           status: row.status,
           createdAtMs: row.created_at_ms,
           waitEndsAtMs: row.wait_ends_at_ms,
-          plan: planOf(row.plan_seq),
+          plan: planAt(row.plan_seq),
           version: row.version ?? 0,
           snapshot: row.snapshot,
           deadline: deadlineOf(row),
@@ -97,6 +109,10 @@ export const prepareRecoveryReads = (db: Database): Reads => {
         stateAfter: row.state_after,
       })),
     snapshotOf: async (seq) => snapshot.get(seq) ?? undefined,
+    planOf: async (seq) => {
+      const row = agreed.get(seq);
+      return row ? { plan: planAt(row.plan_seq), waitEndsAtMs: row.wait_ends_at_ms } : undefined;
+    },
     routeHealth: async () => new Map(health.all().map((row) => [row.route_id, row.snapshot])),
     lastSeenMs: async () => {
       const newestSeq = newest.get()?.seq;

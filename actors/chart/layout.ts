@@ -1,0 +1,69 @@
+// Where everything of a chart stands: sizes of boxes and labels, and the places that were found ahead and are kept in layouts.json.
+import { type Arrow, arrowsOf, type Chart, linesOf, stayingOf } from "./chart.ts";
+import kept from "./layouts.json" with { type: "json" };
+
+/** Left, top, width, height. */
+export type Box = [x: number, y: number, width: number, height: number];
+/** A polyline and the box of its label, which has none where the arrow leaves a starting dot. */
+export type Way = { points: [x: number, y: number][]; label: Box | null };
+/** Places in units of 1/96 inch: of states by id, of arrows by id, of starting dots by the state they are in. */
+export type Layout = {
+  width: number;
+  height: number;
+  states: Record<string, Box>;
+  arrows: Record<string, Way>;
+  starts: Record<string, { dot: [x: number, y: number]; way: Way }>;
+};
+
+/** Width of a character of the two sizes of text that are used, both of a font of equal widths. */
+export const NAME_CHAR = 7.8;
+export const LINE_CHAR = 6.6;
+export const LINE_HEIGHT = 14;
+export const NAME_HEIGHT = 26;
+const MARGIN = 12;
+/** Lines inside a compound state stand side by side. */
+export const COLUMNS = 4;
+/** Characters before a line for the sign that a test takes it, or none does. */
+const SIGN = 2;
+
+/** Room that a state needs for its name and the lines of what leaves it where it is. */
+export const sizeOf = (chart: Chart, state: string): { width: number; height: number } => {
+  const { key, kind } = chart.states.find(({ id }) => id === state) ?? { key: "", kind: "atomic" };
+  const lines = linesOf(stayingOf(chart, state));
+  const longest = Math.max(0, ...lines.map(({ text }) => text.length));
+  const columns = kind === "compound" ? Math.min(COLUMNS, lines.length) : 1;
+  const rows = Math.ceil(lines.length / Math.max(1, columns));
+  // A count stands beside the name.
+  const width =
+    Math.max(key.length * NAME_CHAR + 34, (longest + SIGN) * LINE_CHAR * columns + MARGIN * (columns - 1)) + 2 * MARGIN;
+  return { width: Math.ceil(width), height: NAME_HEIGHT + rows * LINE_HEIGHT + (rows > 0 ? 8 : 4) };
+};
+/** Room that an arrow's label needs. */
+export const labelSize = (arrow: Arrow): { width: number; height: number } => {
+  const lines = linesOf(arrow.transitions);
+  return {
+    width: Math.ceil(Math.max(...lines.map(({ text }) => text.length + SIGN)) * LINE_CHAR) + 4,
+    height: lines.length * LINE_HEIGHT + 4,
+  };
+};
+
+const layouts = kept as unknown as Record<string, Layout>;
+
+/** Everything of a chart that has a place. */
+export const placedOf = (chart: Chart): { states: string[]; arrows: string[]; starts: string[] } => ({
+  states: chart.states.map(({ id }) => id),
+  arrows: arrowsOf(chart).map(({ id }) => id),
+  starts: ["", ...chart.states.filter(({ kind }) => kind === "compound").map(({ id }) => id)],
+});
+
+/** The places of a chart; null when none were found for it: it is of a machine of somebody else, even where it bears the name of ours. */
+export const layoutOf = (chart: Chart): Layout | null => {
+  const layout = layouts[chart.machine];
+  if (!layout) return null;
+  const { states, arrows, starts } = placedOf(chart);
+  const isPlaced =
+    states.every((id) => id in layout.states) &&
+    arrows.every((id) => id in layout.arrows) &&
+    starts.every((id) => id in layout.starts);
+  return isPlaced ? layout : null;
+};

@@ -1,0 +1,62 @@
+// A replayed generation for the terminal and for files: as text line by line, or the way that it took as a diagram.
+import { chartOf } from "../../actors/chart/chart.ts";
+import { mermaidOf } from "../../actors/chart/mermaid.ts";
+import { svgOf } from "../../actors/chart/svg.ts";
+import { generationMachine } from "../../actors/generation.ts";
+import { marksAt, type ReplayStep, replay, wayOf } from "../../actors/replay.ts";
+import type { Life } from "../inspector/life.ts";
+import { showUsd } from "./usd.ts";
+
+const two = (number: number) => String(number).padStart(2, "0");
+/** `+00:00:06.140` */
+const sinceText = (ms: number): string => {
+  const whole = Math.max(0, ms);
+  return `+${two(Math.floor(whole / 3_600_000))}:${two(Math.floor(whole / 60_000) % 60)}:${two(Math.floor(whole / 1000) % 60)}.${String(whole % 1000).padStart(3, "0")}`;
+};
+
+/** What a step wrote, asked for and moved, a line each. */
+const detailsOf = (step: ReplayStep): string[] => {
+  const guards = step.considered
+    .filter(({ guard }) => guard !== "")
+    .map(({ guard, holds }) => `${guard}: ${holds ? "yes" : "no"}`);
+  const asks = step.asks.map((ask) => `${ask.type.replace("ask.", "")}${"n" in ask ? ` ${ask.n}` : ""}`);
+  return [
+    ...(guards.length > 0 ? [`guards   ${guards.join(" · ")}`] : []),
+    ...step.notes.map(({ n, state, failure, begin }) => {
+      const what = [begin ? `begins on ${begin.route.routeId}, ${showUsd(begin.priceCredits)}` : null, state ?? null];
+      return `attempt ${n}  ${[...what.filter(Boolean), ...(failure ? [`${failure.class}: ${failure.detail}`] : [])].join("  ")}`.trimEnd();
+    }),
+    ...(asks.length > 0 ? [`asks     ${asks.join(", ")}`] : []),
+    ...step.movements.map(({ kind, credits, from, to }) => `$        ${kind} ${showUsd(credits)}  ${from} → ${to}`),
+    ...(step.fault === null ? [] : [`WRONG    ${step.fault}`]),
+  ];
+};
+
+const linesOf = ({ record }: Life, steps: readonly ReplayStep[]): string[] => [
+  `${record.id}  ${record.model}  ${record.status}  account ${record.accountId}  ${new Date(record.createdAtMs).toISOString()}`,
+  ...steps.flatMap((step) => [
+    `${String(step.version).padStart(3)}  ${sinceText(step.atMs - record.createdAtMs)}  ${step.from === null ? step.to : `${step.from} → ${step.to}`}`,
+    `     ${step.event?.type ?? "acceptance"}: ${step.told}`,
+    ...detailsOf(step).map((line) => `       ${line}`),
+  ]),
+];
+
+/** The replay in a form, and what does not agree in it. */
+export const exportReplay = async (
+  life: Life,
+  form: "text" | "mermaid" | "svg" | "json",
+): Promise<{ text: string; faults: readonly string[] }> => {
+  const { steps, agrees, faults } = replay(life.given);
+  const chart = chartOf(generationMachine);
+  const { id, model, status } = life.record;
+  switch (form) {
+    case "mermaid":
+      return { text: mermaidOf(chart, wayOf(steps)), faults };
+    case "svg":
+      return { text: svgOf(chart, marksAt(steps, steps.length - 1), `The way of ${id}`), faults };
+    case "json":
+      return { text: JSON.stringify({ generation: { id, model, status }, agrees, faults, steps }), faults };
+    case "text":
+      return { text: linesOf(life, steps).join("\n"), faults };
+  }
+};

@@ -1,0 +1,194 @@
+// The generations on stage: what had not ended is read when somebody begins to look on, and every commit is followed from then on.
+import type { Watch } from "../committed.ts";
+import type { AdmitDeed, StepDeed } from "../deeds.ts";
+import type { StoreReads } from "../store/store.ts";
+import type { GenerationRecord, Json, JsonObject, PlannedRoute } from "../terms.ts";
+import type { Cast, Happened, Known, Look } from "./cast.ts";
+import { definitionOf, nestedOf, pathOf } from "./definitions.ts";
+import { shownContext } from "./shown.ts";
+import type { ActorRow } from "./wire.ts";
+
+export type GenerationParts = {
+  reads: Pick<StoreReads, "unfinished" | "openGenerations" | "findGeneration" | "account" | "journalOf">;
+  watch: Watch;
+  /** Whether the actor of a generation is in memory. */
+  isAwake: (seq: number) => boolean;
+  /** Whether prompts are shown. */
+  prompts: boolean;
+  /** Lets everything else have its turn. */
+  breathe: () => Promise<void>;
+};
+
+/** What is shown of one request; a few thousand of them are kept, so no more is. */
+const REQUEST_CHARS = 4_000;
+/** A text of its own: a part of a long one would keep all of it in memory. */
+const beginningOf = (text: string): string => Buffer.from(text.slice(0, REQUEST_CHARS)).toString();
+
+/** Generations read at a time: a page takes a few milliseconds, and polls have their turn between two. */
+const PAGE = 200;
+
+const definition = () => definitionOf("generation");
+const memoryOf = (frozen: string | null): JsonObject =>
+  frozen === null ? {} : (JSON.parse(frozen) as { memory: JsonObject }).memory;
+const lookOf = (state: string, frozen: string | null, plan: readonly PlannedRoute[]): Look => ({
+  status: state === "succeeded" || state === "failed" ? "done" : "active",
+  value: () => nestedOf(state),
+  context: () => shownContext(memoryOf(frozen), plan as unknown as Json),
+});
+const routeIn = (frozen: string | null, plan: readonly PlannedRoute[]): string | undefined => {
+  const { current } = memoryOf(frozen) as { current?: { route: number } | null };
+  return current ? plan[current.route]?.routeId : undefined;
+};
+
+export const openGenerations = (parts: GenerationParts, cast: Cast) => {
+  const { reads, watch, isAwake } = parts;
+  /** Accounts by their row number; asked for once each. */
+  const accounts = new Map<number, ActorRow["account"] | Promise<void>>();
+  /** Plans of those that were seen before they were read. */
+  let plans = new WeakMap<Known, readonly PlannedRoute[]>();
+  let turn = 0;
+  let isReading = false;
+  /** What ended while the rest was read: a page may have been read just before. */
+  const endedMeanwhile = new Set<string>();
+
+  const nameAccount = (one: Known, accountSeq: number): void => {
+    const found = accounts.get(accountSeq);
+    if (found instanceof Promise) void found.then(() => nameAccount(one, accountSeq));
+    else if (found !== undefined) {
+      one.row.account = found;
+      cast.touch(one);
+    } else if (!accounts.has(accountSeq)) {
+      const asked = (async () => {
+        const made = await reads.findGeneration(one.row.id);
+        const account = made ? await reads.account(made.accountId) : undefined;
+        accounts.set(accountSeq, account ? { id: account.id, name: account.name } : undefined);
+      })().catch(() => void accounts.set(accountSeq, undefined));
+      accounts.set(accountSeq, asked);
+      void asked.then(() => nameAccount(one, accountSeq));
+    }
+  };
+
+  const enter = (
+    of: Pick<GenerationRecord, "seq" | "id" | "accountSeq" | "model" | "createdAtMs" | "attempts">,
+    state: string,
+    frozen: string | null,
+    plan: readonly PlannedRoute[],
+    version: number,
+  ): Known => {
+    const known = accounts.get(of.accountSeq);
+    const route = routeIn(frozen, plan);
+    const row: ActorRow = {
+      id: of.id,
+      kind: "generation",
+      name: of.id,
+      state,
+      actor: isAwake(of.seq) ? "live" : "none",
+      bornAtMs: of.createdAtMs,
+      sinceMs: state === "queued" ? of.createdAtMs : null,
+      model: of.model,
+      attempts: of.attempts,
+    };
+    if (known && !(known instanceof Promise)) row.account = known;
+    if (route !== undefined) row.route = route;
+    const one: Known = { row, seq: of.seq, version, look: lookOf(state, frozen, plan), definition };
+    plans.set(one, plan);
+    if (cast.enter(one) && row.account === undefined) nameAccount(one, of.accountSeq);
+    return one;
+  };
+
+  const admitted = (deed: AdmitDeed): void => {
+    if (!cast.find(deed.id)) enter({ ...deed, attempts: 0 }, "queued", null, deed.plan, 0);
+  };
+
+  const stepped = (deed: StepDeed, record: GenerationRecord): void => {
+    const { event, stateAfter, snapshot, version, atMs } = deed;
+    const one = cast.find(record.id) ?? enter(record, version === 1 ? "queued" : "", snapshot, [], version - 1);
+    // What was read may have been newer than what is told now.
+    const isNews = version > one.version;
+    const from = isNews && one.row.state !== "" ? one.row.state : null;
+    const made = deed.attemptChanges.find((change) => change.request !== undefined)?.request;
+    const request = made === undefined ? {} : { request: parts.prompts ? beginningOf(made) : "" };
+    const happened = { ...{ type: event.type, from, to: stateAfter, atMs, event, version }, ...request };
+    if (!isNews) {
+      cast.step(one, { ...happened, to: one.row.state });
+      return;
+    }
+    one.version = version;
+    one.look = lookOf(stateAfter, snapshot, plans.get(one) ?? []);
+    const { row } = one;
+    row.actor = "live";
+    row.attempts = record.attempts;
+    if (event.type === "begun") row.route = (event as unknown as { spec: { routeId: string } }).spec.routeId;
+    else if (stateAfter === "running.awaitingSeat") delete row.route;
+    cast.step(one, happened);
+    if (record.completedAtMs === null) return;
+    if (isReading) endedMeanwhile.add(record.id);
+    cast.leave(one);
+  };
+
+  const read = async (mine: number): Promise<void> => {
+    for (let afterSeq = 0; mine === turn; ) {
+      const [page, open] = [await reads.unfinished(afterSeq, PAGE), await reads.openGenerations(afterSeq, PAGE)];
+      if (mine !== turn) return;
+      const models = new Map(open.map(({ seq, model }) => [seq, model]));
+      for (const found of page) {
+        const { id, plan, snapshot, version } = found;
+        const known = cast.find(id);
+        const frozen = snapshot === null ? null : (JSON.parse(snapshot) as { value: Json });
+        const state = frozen === null ? "queued" : pathOf(frozen.value);
+        const attempts = Number(memoryOf(snapshot).tried ?? 0);
+        if (known) {
+          plans.set(known, plan);
+          if (known.version === version) known.look = lookOf(state, snapshot, plan);
+        } else if (!endedMeanwhile.has(id))
+          enter({ ...found, model: models.get(found.seq) ?? "", attempts }, state, snapshot, plan, version);
+      }
+      const last = page.at(-1);
+      if (!last || page.length < PAGE) return;
+      afterSeq = last.seq;
+      await parts.breathe();
+    }
+  };
+
+  return {
+    /** Follows from now on; resolves when all that had not ended is on stage. */
+    begin: (): Promise<void> => {
+      turn += 1;
+      watch.committed = (deed, outcome) => {
+        if (deed.deed === "step" && outcome.kind === "stepped") stepped(deed, outcome.record);
+        else if (deed.deed === "admit" && outcome.kind === "admitted") admitted(deed);
+      };
+      isReading = true;
+      return read(turn).finally(() => {
+        isReading = false;
+        endedMeanwhile.clear();
+      });
+    },
+    end: (): void => {
+      turn += 1;
+      watch.committed = null;
+      accounts.clear();
+      plans = new WeakMap();
+      cast.forget(["generation"]);
+    },
+    /** All that happened to one so far, as it is on disk; nothing of what is no generation. */
+    historyOf: async ({ seq }: Known): Promise<Happened[]> => {
+      let from = "queued";
+      return (seq === 0 ? [] : await reads.journalOf(seq)).map(({ event, stateAfter, atMs, version }) => {
+        const happened = { type: event.type, from, to: stateAfter, atMs, event, version };
+        from = stateAfter;
+        return happened;
+      });
+    },
+    /** Machines are put away and woken without an event: looked at now and then. */
+    look: (): void => {
+      for (const one of cast.all()) {
+        if (one.row.kind !== "generation") continue;
+        const actor = isAwake(one.seq) ? "live" : "none";
+        if (one.row.actor === actor) continue;
+        one.row.actor = actor;
+        cast.touch(one);
+      }
+    },
+  };
+};

@@ -1,0 +1,176 @@
+// The hub: brings the actors on stage when somebody begins to look on, lets them go with the last, and sends what happened twenty times a second.
+import type { Socket, SocketLife } from "../http/sockets.ts";
+import { openCast } from "./cast.ts";
+import { type GenerationParts, openGenerations } from "./generations.ts";
+import { type Guest, openGuests } from "./guests.ts";
+import { type MachineryParts, openMachinery } from "./machinery.ts";
+import type { Admitted } from "./pass.ts";
+import { audienceOf } from "./shown.ts";
+import { openFrameViewer, openPageViewer, type Viewer } from "./viewers.ts";
+
+export type HubParts = GenerationParts &
+  MachineryParts & {
+    /** Whether prompts are shown. */
+    prompts: boolean;
+    counts: () => { queued: number; running: number; awake: number };
+    failed: (fault: unknown) => void;
+  };
+
+/** What happens within it leaves in one message. */
+const BATCH_MS = 50;
+const TICK_MS = 1_000;
+/** Who says nothing for so long looks on; the stock client sends its machines at once. */
+const SILENCE_MS = 200;
+const MOST_SOCKETS = 100;
+const ID_CHARS = 300;
+/** How often it is asked whether those who look on still may. */
+const ASK_AGAIN_MS = 30_000;
+/** "Policy violation", of RFC 6455. */
+const NOT_ANY_MORE = 1008;
+/** "Try again later", of RFC 6455's registry. */
+const FULL = 1013;
+
+export type Hub = ReturnType<typeof openHub>;
+
+export const openHub = (parts: HubParts) => {
+  const { nowMs, prompts } = parts;
+  const viewers = new Map<Viewer, Socket>();
+  const sockets = new Set<Socket>();
+  let timer: ReturnType<typeof setTimeout> | null = null;
+  let ticker: ReturnType<typeof setInterval> | null = null;
+
+  const arm = (): void => {
+    if (timer === null && viewers.size > 0) timer = setTimeout(flush, BATCH_MS);
+  };
+  const flush = (): void => {
+    timer = null;
+    let isMore = false;
+    for (const [viewer, socket] of viewers)
+      try {
+        isMore = viewer.flush() || isMore;
+      } catch (fault) {
+        parts.failed(fault);
+        socket.close(1011, "the inspector failed; connect again");
+      }
+    if (isMore) arm();
+  };
+  const cast = openCast(arm);
+  const generations = openGenerations(parts, cast);
+  const machinery = openMachinery(parts, cast);
+  const guests = openGuests(cast, nowMs);
+
+  const tick = (): void => {
+    generations.look();
+    const { queued, running, awake } = parts.counts();
+    const unlisted = Math.max(0, queued + running - cast.sizeOf("generation"));
+    const totals = { queued, running, awake, guests: cast.sizeOf("guest"), unlisted, viewers: viewers.size };
+    for (const viewer of viewers.keys()) viewer.tick?.(totals);
+    arm();
+  };
+  const enter = (viewer: Viewer, socket: Socket): void => {
+    viewers.set(viewer, socket);
+    if (viewers.size === 1) {
+      generations.begin().catch(parts.failed);
+      machinery.begin();
+      ticker = setInterval(tick, TICK_MS);
+    }
+    tick();
+  };
+  const leave = (viewer: Viewer): void => {
+    if (!viewers.delete(viewer) || viewers.size > 0) return;
+    if (ticker !== null) clearInterval(ticker);
+    if (timer !== null) clearTimeout(timer);
+    [ticker, timer] = [null, null];
+    generations.end();
+    machinery.end();
+  };
+  /** @param entered once there is room for the socket */
+  const lifeOf = (
+    { isStillIn }: Admitted,
+    entered: (socket: Socket) => { received: (text: string) => void; left: () => void },
+  ): SocketLife => {
+    let asking: ReturnType<typeof setInterval> | null = null;
+    let inside: ReturnType<typeof entered> | null = null;
+    let mine: Socket | null = null;
+    return {
+      opened: (socket) => {
+        if (sockets.size >= MOST_SOCKETS) return socket.close(FULL, "too many look on already");
+        sockets.add(socket);
+        mine = socket;
+        inside = entered(socket);
+        const ask = async () => {
+          if (!(await isStillIn())) socket.close(NOT_ANY_MORE, "sign in again");
+        };
+        asking = setInterval(() => void ask().catch(parts.failed), ASK_AGAIN_MS);
+        return undefined;
+      },
+      received: (text) => inside?.received(text),
+      drained: arm,
+      closed: () => {
+        if (mine) sockets.delete(mine);
+        if (asking !== null) clearInterval(asking);
+        inside?.left();
+        inside = null;
+      },
+    };
+  };
+
+  return {
+    /** The live page. */
+    page: (admitted: Admitted): SocketLife =>
+      lifeOf(admitted, (socket) => {
+        const { role } = admitted;
+        const audience = audienceOf(role, prompts);
+        const { historyOf } = generations;
+        const told = { hello: { prompts, role }, changed: arm, failed: parts.failed };
+        const viewer = openPageViewer({ socket, cast, nowMs, audience, historyOf, ...told });
+        enter(viewer, socket);
+        return {
+          received: (text) => {
+            const id = readChoice(text);
+            if (id !== undefined) viewer.choose?.(id);
+            arm();
+          },
+          left: () => leave(viewer),
+        };
+      }),
+    /** The open protocol: who sends frames is looked at, who does not looks on. */
+    open: (admitted: Admitted): SocketLife =>
+      lifeOf(admitted, (socket) => {
+        let guest: Guest | null = null;
+        let viewer: Viewer | null = null;
+        const waits = setTimeout(() => {
+          viewer = openFrameViewer({ socket, cast, nowMs, audience: audienceOf(admitted.role, prompts) });
+          enter(viewer, socket);
+        }, SILENCE_MS);
+        return {
+          received: (text) => {
+            guest ??= guests.open();
+            if (!guest.received(text)) return;
+            clearTimeout(waits);
+            if (viewer !== null) leave(viewer);
+          },
+          left: () => {
+            clearTimeout(waits);
+            guest?.gone();
+            if (viewer !== null) leave(viewer);
+          },
+        };
+      }),
+    /** Closes every connection: the service stops. */
+    stop: (): void => {
+      for (const socket of [...sockets]) socket.close(1001, "the service is stopping");
+    },
+  };
+};
+
+/** What the page asks for; undefined for what it never says. */
+const readChoice = (text: string): string | null | undefined => {
+  if (text.length > ID_CHARS) return undefined;
+  try {
+    const { choose } = JSON.parse(text) as { choose?: unknown };
+    return choose === null || typeof choose === "string" ? choose : undefined;
+  } catch {
+    return undefined;
+  }
+};

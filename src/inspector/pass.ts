@@ -1,0 +1,92 @@
+// Who may look on: operators and viewers by their session, programs by a short-lived token, and this machine alone with the simulator.
+import { randomBytes } from "node:crypto";
+import type { Settings } from "../config.ts";
+import { isForwarded, isLoopback } from "../http/metrics.ts";
+import { refuse } from "../refusal.ts";
+
+export type Role = "operator" | "viewer";
+/** Somebody who may look on, for as long as `isStillIn`: whoever signs out, or loses the role, does not go on looking. */
+export type Admitted = { role: Role; isStillIn: () => Promise<boolean> };
+export type PassParts = {
+  settings: Pick<Settings, "inspector" | "server">;
+  /** Whether the service runs with the simulator. */
+  simulated: boolean;
+  nowMs: () => number;
+  /** The role of whoever is signed in; null for nobody, "member" for one who has no business here. */
+  signedIn: (request: Request) => Promise<Role | "member" | null>;
+};
+
+/** Long enough to start a program with it; what is connected by then stays. */
+const TOKEN_MS = 15 * 60_000;
+const MOST_TOKENS = 1_000;
+
+export const isEnabled = ({ enabled }: Settings["inspector"], simulated: boolean): boolean =>
+  enabled === "auto" ? simulated : enabled === "on";
+
+const hashOf = (token: string): string => new Bun.CryptoHasher("sha256").update(token).digest("hex");
+
+/** Whether a browser says that the page it runs is of the very address that it asks. `Host` is as good as a name: cookies go by it. */
+const isSameOrigin = (origin: string, host: string | null): boolean =>
+  host !== null && (origin === `http://${host}` || origin === `https://${host}`);
+/** Names that no name server answers for, so that no page elsewhere can be made to bear them. */
+const isOwnName = (host: string | null): boolean => /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i.test(host ?? "");
+
+export const openPass = ({ settings, simulated, nowMs, signedIn }: PassParts) => {
+  /** By their hash; the tokens themselves are nowhere. */
+  const tokens = new Map<string, { role: Role; untilMs: number }>();
+
+  /** What is connected by a token, or from this machine, stays. */
+  const forGood = (role: Role): Admitted => ({ role, isStillIn: () => Promise.resolve(true) });
+  const byToken = (token: string): Admitted => {
+    const known = tokens.get(hashOf(token));
+    if (known === undefined || nowMs() >= known.untilMs)
+      return refuse("unauthorized", "token: it is not known, or its time is over; get a new one with genrouter inspector token.");
+    return forGood(known.role);
+  };
+  /** A program of this machine, or our own page in a browser on it; with the simulator there is nothing to protect but the demo. */
+  const isAtHome = (request: Request, peer: string | undefined, origin: string | null): boolean => {
+    if (!simulated || settings.server.public_url !== "" || peer === undefined || !isLoopback(peer) || isForwarded(request))
+      return false;
+    const host = request.headers.get("host");
+    return origin === null ? isOwnName(host) : isOwnName(host) && isSameOrigin(origin, host);
+  };
+
+  return {
+    /** A new token. Its role is that of whoever asked for it. */
+    issue: (role: Role): { token: string; expiresAtMs: number } => {
+      const token = `gri_${randomBytes(24).toString("base64url")}`;
+      const untilMs = nowMs() + TOKEN_MS;
+      for (const [hash, known] of tokens) if (tokens.size >= MOST_TOKENS || nowMs() >= known.untilMs) tokens.delete(hash);
+      tokens.set(hashOf(token), { role, untilMs });
+      return { token, expiresAtMs: untilMs };
+    },
+    /**
+     * The role in which somebody may look on, and whether that still holds. A web page of another address is let in by a token alone.
+     * @throws Refusal
+     */
+    admit: async (request: Request, peer: string | undefined): Promise<Admitted> => {
+      if (!isEnabled(settings.inspector, simulated))
+        return refuse("not_found", "The inspector is switched off; the operator can set inspector.enabled to on.");
+      const token = new URL(request.url).searchParams.get("token");
+      if (token !== null) return byToken(token);
+      const origin = request.headers.get("origin");
+      // A socket is opened by a browser with the cookies of this address, whatever page asks: its word on the page is what counts.
+      if (origin !== null && !isSameOrigin(origin, request.headers.get("host")))
+        return refuse("unauthorized", "Origin: pages of another address need a token: add ?token= to the address.", {
+          status: 403,
+        });
+      const role = await signedIn(request);
+      if (role === "member")
+        return refuse("unauthorized", "The inspector is for operators and viewers; ask an operator for the role.", {
+          status: 403,
+        });
+      if (role !== null) {
+        // The request itself is gone when the connection is made.
+        const again = new Request(request.url, { headers: new Headers(request.headers) });
+        return { role, isStillIn: async () => (await signedIn(again)) === role };
+      }
+      if (isAtHome(request, peer, origin)) return forGood("operator");
+      return refuse("unauthorized", "Sign in at /console, or add ?token= with one from genrouter inspector token.");
+    },
+  };
+};

@@ -1,0 +1,196 @@
+// Whoever looks on: each has a place in the ring of what happened and is sent what came since, as fast as it reads and never faster.
+import type { Socket } from "../http/sockets.ts";
+import type { Cast, Change, Happened, Known } from "./cast.ts";
+import { actorFrame, leftOutFrame, stepFrames } from "./open-frames.ts";
+import { type Audience, shownEvent } from "./shown.ts";
+import type { ActorRow, ChosenActor, LiveBatch, SeenEvent, Totals } from "./wire.ts";
+
+export type Viewer = {
+  /** Sends what there is to send, unless the other side has not taken what was sent before. @returns whether more waits */
+  flush(): boolean;
+  /** Once in a while, for what nobody is told of. */
+  tick?(totals: Totals): void;
+  /** It wants to be shown one actor whole; null: none. */
+  choose?(id: string | null): void;
+};
+
+/** Above it nothing is made for a viewer that does not read, bytes. */
+const MOST_WAITING = 262_144;
+/** Rows, and changes, in one go. */
+const AT_ONCE = 500;
+
+type Place = { next: number; leftOut: number };
+/** The changes since a place, at most some; what the ring has lost is counted. */
+const since = (cast: Cast, place: Place, most: number): Change[] => {
+  const { first, next } = cast.span();
+  if (place.next < first) {
+    place.leftOut += first - place.next;
+    place.next = first;
+  }
+  const changes: Change[] = [];
+  for (; place.next < next && changes.length < most; place.next += 1) {
+    const change = cast.change(place.next);
+    if (change) changes.push(change);
+  }
+  return changes;
+};
+const once = (change: Change, key: string, make: () => string): string => {
+  change.told ??= new Map();
+  const told = change.told.get(key);
+  if (told !== undefined) return told;
+  const made = make();
+  change.told.set(key, made);
+  return made;
+};
+
+const seenEvent = (no: number, { id, kind }: ActorRow, happened: Happened | null, audience: Audience): SeenEvent | null => {
+  if (happened === null) return null;
+  const { type, from, to, atMs, event, request, version } = happened;
+  const { type: _, ...own } = event;
+  const more = kind === "guest" ? own : shownEvent(event, audience, request);
+  const step = version === undefined ? {} : { version };
+  return { ...{ no, id, kind, type, from, to, atMs }, ...step, ...(Object.keys(more).length > 0 ? { more } : {}) };
+};
+
+/** The live page: rows and events in batches of JSON. */
+export const openPageViewer = (
+  of: {
+    socket: Socket;
+    cast: Cast;
+    nowMs: () => number;
+    audience: Audience;
+    historyOf: (one: Known) => Promise<Happened[]>;
+    changed: () => void;
+    failed: (fault: unknown) => void;
+  } & Pick<Required<LiveBatch>, "hello">,
+): Viewer => {
+  const { socket, cast, nowMs, audience } = of;
+  const place: Place = { next: cast.span().next, leftOut: 0 };
+  let hello: LiveBatch["hello"] | undefined = of.hello;
+  let rows: Iterator<Known> | null = cast.all();
+  let isReset = true;
+  let totals: Totals | undefined;
+  let chosen: { id: string; isNew: boolean; history?: SeenEvent[] } | null = null;
+
+  const chosenNow = (id: string): ChosenActor => {
+    const one = cast.find(id);
+    if (!one) return { id, row: null, context: null };
+    const definition = one.row.kind === "guest" ? { definition: JSON.parse(one.definition()) } : {};
+    return { id, row: one.row, context: one.look.context(), ...definition };
+  };
+  /** The next rows of a list that is sent anew; `touched` get theirs below. */
+  const more = (into: Map<string, ActorRow>): void => {
+    for (let count = 0; rows !== null && count < AT_ONCE; count += 1) {
+      const { value, done } = rows.next();
+      if (done) rows = null;
+      else into.set(value.row.id, value.row);
+    }
+  };
+
+  return {
+    flush: () => {
+      if (socket.waitingBytes() > MOST_WAITING) return false;
+      const changes = since(cast, place, AT_ONCE);
+      const batch: LiveBatch = { nowMs: nowMs() };
+      if (place.leftOut > 0) {
+        // Rows may have changed without a word to this one: all of them again.
+        batch.leftOut = place.leftOut;
+        place.leftOut = 0;
+        [rows, isReset] = [cast.all(), true];
+      }
+      if (isReset) batch.reset = true;
+      isReset = false;
+      const touched = new Map<string, ActorRow>();
+      more(touched);
+      for (const { known } of changes) touched.set(known.row.id, known.row);
+      if (touched.size > 0) [batch.rows, batch.counts] = [[...touched.values()], cast.counts()];
+      if (hello) batch.hello = hello;
+      if (totals) batch.totals = totals;
+      if (chosen && (chosen.isNew || touched.has(chosen.id))) {
+        const { id, history } = chosen;
+        batch.chosen = { ...chosenNow(id), ...(history === undefined ? {} : { history }) };
+        chosen = { id, isNew: false };
+      }
+      [hello, totals] = [undefined, undefined];
+      const events = changes.flatMap((change) => {
+        const json = once(change, audience, () =>
+          JSON.stringify(seenEvent(change.no, change.known.row, change.happened, audience)),
+        );
+        return json === "null" ? [] : [json];
+      });
+      if (events.length === 0 && Object.keys(batch).length === 1) return rows !== null;
+      // The events are text already: put into the batch as they are.
+      const json = JSON.stringify(batch);
+      socket.send(events.length === 0 ? json : `${json.slice(0, -1)},"events":[${events.join(",")}]}`);
+      return rows !== null || place.next < cast.span().next;
+    },
+    tick: (now) => {
+      totals = now;
+    },
+    choose: (id) => {
+      chosen = id === null ? null : { id, isNew: true };
+      const one = id === null ? undefined : cast.find(id);
+      if (one)
+        void of.historyOf(one).then((all) => {
+          // Another one may have been chosen meanwhile.
+          if (chosen?.id !== id) return;
+          // Numbers of their own, before all others.
+          const seen = all.map((happened, at) => seenEvent(at - all.length, one.row, happened, audience));
+          chosen = { id: one.row.id, isNew: true, history: seen.filter((event) => event !== null) };
+          of.changed();
+        }, of.failed);
+    },
+  };
+};
+
+/** A receiver of the open protocol: a frame for each machine in memory, then two for each event. */
+export const openFrameViewer = (of: { socket: Socket; cast: Cast; nowMs: () => number; audience: Audience }): Viewer => {
+  const { socket, cast, nowMs, audience } = of;
+  const place: Place = { next: cast.span().next, leftOut: 0 };
+  let rows: Iterator<Known> | null = cast.all();
+  /** Machines that it was told are there. */
+  const known = new Set<string>();
+  const introduce = (one: Known): void => {
+    if (known.has(one.row.id) || one.row.actor === "none") return;
+    known.add(one.row.id);
+    socket.send(actorFrame(one, nowMs()));
+  };
+  const isFull = () => socket.waitingBytes() > MOST_WAITING;
+  const tell = (change: Change): void => {
+    const { known: one, happened, look } = change;
+    introduce(one);
+    if (happened !== null) {
+      const key = `frames ${audience}`;
+      for (const frame of once(change, key, () => stepFrames(one, happened, look, audience)).split("\n")) socket.send(frame);
+    } else if (one.row.actor === "ended") known.delete(one.row.id);
+  };
+  const flush = (): boolean => {
+    for (let count = 0; rows !== null && count < AT_ONCE && !isFull(); count += 1) {
+      const { value, done } = rows.next();
+      if (done) rows = null;
+      else introduce(value);
+    }
+    for (let count = 0; count < AT_ONCE && place.next < cast.span().next; count += 1) {
+      if (isFull()) return false;
+      const [change] = since(cast, place, 1);
+      if (place.leftOut > 0) {
+        socket.send(leftOutFrame(place.leftOut, nowMs()));
+        place.leftOut = 0;
+        known.clear();
+        rows = cast.all();
+      }
+      if (change) tell(change);
+    }
+    return rows !== null || place.next < cast.span().next;
+  };
+  return {
+    flush: () => {
+      if (isFull()) return false;
+      let isMore = false;
+      socket.together(() => {
+        isMore = flush();
+      });
+      return isMore;
+    },
+  };
+};

@@ -1,0 +1,35 @@
+// What befalls a route and where its health stands then, row by row: run by the test of the health desk and by that of coverage.
+import type { RouteVerdict } from "../../actors/route-health.ts";
+
+export const FAILS = (times: number) => Array<RouteVerdict>(times).fill("failed");
+
+type HealthStep = RouteVerdict | number;
+/** Verdicts, and pauses in ms, and the state after them. */
+export const HEALTH_TABLE: [promise: string, steps: HealthStep[], state: string][] = [
+  ["a route that only delivered needs no machine", ["delivered", "delivered"], "unknown"],
+  ["four failures leave it in use", FAILS(4), "closed"],
+  ["five open it", FAILS(5), "open"],
+  ["a delivery in between counts anew", [...FAILS(4), "delivered", ...FAILS(4)], "closed"],
+  ["a fault of the set-up opens it at once", ["faulty"], "open"],
+  ["it stays open until its pause is over", [...FAILS(5), 29_999], "open"],
+  ["after its pause it is on trial", [...FAILS(5), 30_000], "halfOpen"],
+  ["on trial a delivery closes it", [...FAILS(5), 30_000, "delivered"], "closed"],
+  ["on trial one failure opens it", [...FAILS(5), 30_000, "failed"], "open"],
+  ["the second pause is twice as long", [...FAILS(5), 30_000, "failed", 59_999], "open"],
+  ["and then it is on trial again", [...FAILS(5), 30_000, "failed", 60_000], "halfOpen"],
+  [
+    "closed once more, the pauses begin anew",
+    [...FAILS(5), 30_000, "failed", 60_000, "delivered", ...FAILS(5), 30_000],
+    "halfOpen",
+  ],
+  ["failures while it is open change nothing", [...FAILS(5), 10_000, ...FAILS(9), 20_000], "halfOpen"],
+  ["a delivery of an attempt that was under way closes an open one", [...FAILS(5), "delivered"], "closed"],
+  ["a fault keeps it open for ten minutes", ["faulty", 599_999], "open"],
+  ["and no longer", ["faulty", 600_000], "halfOpen"],
+  ["a fault on trial opens it for long again", [...FAILS(5), 30_000, "faulty", 599_999], "open"],
+  [
+    "no pause is longer than ten minutes",
+    [...FAILS(5), ...Array.from({ length: 12 }, () => [600_000, "failed" as const]).flat(), 600_000],
+    "halfOpen",
+  ],
+];

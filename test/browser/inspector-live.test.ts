@@ -1,0 +1,161 @@
+// The live page in a real browser: a generation is watched going its way, a program with the stock client appears, and nobody else is asked.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { createWebSocketInspector } from "@statelyai/inspect";
+import type { Browser, Page } from "playwright-core";
+import { createActor, createMachine } from "xstate";
+import { type House, openHouse } from "../house.ts";
+import { socketUrl } from "../inspector/onlooker.ts";
+import { openBrowser } from "./chromium.ts";
+import { openStage } from "./live-stage.ts";
+
+const opened = await openBrowser();
+if (typeof opened === "string") process.stdout.write(`skipped: the live page in a browser (${opened})\n`);
+const here = describe.skipIf(typeof opened === "string");
+const browser = opened as Browser;
+
+let house: House;
+let stage: Awaited<ReturnType<typeof openStage>>;
+beforeAll(async () => {
+  house = await openHouse({ factor: 20 });
+  stage = await openStage(house);
+});
+afterAll(async () => {
+  if (typeof opened !== "string") await opened.close();
+  await stage?.close();
+  await house.close();
+});
+
+const actorOf = (page: Page, name: string) => page.locator(".live-list li button", { hasText: name });
+const lines = (page: Page) => page.locator(".live-lines li");
+
+here("the live page", () => {
+  test("a generation is watched going through its states, to its end, and its chart shows the last way", async () => {
+    const { page, asked, complaints, close } = await stage.visit(browser);
+    const { id } = await house.submit("sim-image-1", { prompt: "canary-9 [sim:slow=100]" });
+    await actorOf(page, id).getByText("running.polling").waitFor();
+    await actorOf(page, id).click();
+    await page.locator(".chart-state.is-active[data-state='running.polling']").waitFor();
+    // What was before it was chosen comes with it: the log says how it came there.
+    expect(await lines(page).locator("strong").allTextContents()).toEqual(["accepted", "slotTaken", "begun"]);
+    expect(await page.locator(".chart .is-last").count()).toBeGreaterThan(0);
+    expect(await page.locator(".live-memory pre").textContent()).toContain('"tried": 1');
+    expect(await page.getByRole("link", { name: "Replay" }).getAttribute("href")).toBe(`/inspector/${id}`);
+    // Within the time of its route.
+    house.clock.skip(280_000);
+    await actorOf(page, id).getByText("succeeded").waitFor();
+    await lines(page).getByText("running.collecting.fetching → succeeded").waitFor();
+    expect(await page.content()).not.toContain("canary-9");
+    const hosts = new Set(asked.map((address) => new URL(address).hostname));
+    expect([...hosts]).toEqual(["127.0.0.1"]);
+    expect(complaints).toEqual([]);
+    await close();
+  }, 60_000);
+
+  test("a program with the stock client appears, is drawn as boxes in boxes, and what it sends is text and nothing more", async () => {
+    const { page, complaints, close } = await stage.visit(browser);
+    const evil = `<img src=x onerror="document.title='taken'">`;
+    const crossing = createMachine({
+      id: "crossing",
+      initial: "red",
+      context: { note: evil },
+      states: {
+        red: { on: { GO: "green" } },
+        green: { initial: "steady", states: { steady: { on: { BLINK: "blinking" } }, blinking: {} }, on: { STOP: "red" } },
+      },
+    });
+    const inspector = createWebSocketInspector({ url: socketUrl(house, "/inspector/ws") });
+    const actor = createActor(crossing, { inspect: inspector.inspect }).start();
+    await actorOf(page, "crossing").click();
+    actor.send({ type: "GO" });
+    await page.locator(".guest-state.is-active", { hasText: "steady" }).first().waitFor();
+    expect(await page.locator(".guest-state[aria-current] > strong").allTextContents()).toEqual(["green", "steady"]);
+    expect(await page.locator(".guest-chart code").allTextContents()).toContain("BLINK → blinking");
+    await page.getByText("onerror").first().waitFor();
+    expect(await page.title()).toBe("Live");
+    expect(await page.locator("img").count()).toBe(0);
+    inspector.stop();
+    await actorOf(page, "crossing").getByRole("img", { name: "has ended" }).waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  }, 60_000);
+
+  test("it is filtered by what is there, and a state that is pressed on the chart's list is one", async () => {
+    const { page, close } = await stage.visit(browser);
+    const [picture, speech] = [
+      await house.submit("sim-image-1", { prompt: "a kite [sim:stuck]" }),
+      await house.submit("sim-speech-1", { prompt: "hello [sim:stuck]" }),
+    ];
+    for (const { id } of [picture, speech]) await actorOf(page, id).getByText("running.polling").waitFor();
+    await page.getByLabel("Model").selectOption("sim-speech-1");
+    await actorOf(page, picture.id).waitFor({ state: "detached" });
+    expect(await actorOf(page, speech.id).count()).toBe(1);
+    await page.getByRole("button", { name: "Clear", exact: true }).first().click();
+    await page.getByLabel("Find").fill(picture.id);
+    await actorOf(page, speech.id).waitFor({ state: "detached" });
+    await page.locator("summary", { hasText: "States and transitions as a list" }).click();
+    const polling = page.locator(".chart-states > li", {
+      has: page.getByRole("button", { name: "running.polling", exact: true }),
+    });
+    expect(Number(/(\d+) here/.exec((await polling.textContent()) ?? "")?.[1])).toBeGreaterThanOrEqual(2);
+    await page.getByRole("button", { name: "running.awaitingSeat" }).click();
+    await page.getByText("None of them fits the filter.").waitFor();
+    expect(await page.getByRole("form", { name: "Filter" }).getByLabel("State").inputValue()).toBe("running.awaitingSeat");
+    await close();
+  }, 60_000);
+
+  test("while it is paused nothing changes; then what happened meanwhile is there", async () => {
+    const { page, close } = await stage.visit(browser);
+    await actorOf(page, "ledger").waitFor();
+    await page.getByRole("button", { name: "Pause" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByText("Paused: nothing on this page changes.").waitFor();
+    const { id } = await house.submit("sim-image-1", { prompt: "a kite" });
+    await house.until(id);
+    // The page is drawn once more, and still shows nothing of it.
+    await page.getByLabel("Find").fill(id);
+    await page.getByText("None of them fits the filter.").waitFor();
+    await page.getByRole("button", { name: "Go on" }).click();
+    await actorOf(page, id).getByText("succeeded").waitFor();
+    await close();
+  }, 60_000);
+
+  test("it says how programs connect, with a token that opens the door", async () => {
+    const { page, close } = await stage.visit(browser);
+    await page.locator("summary", { hasText: "Connect a program" }).click();
+    await page.getByRole("button", { name: "Make a token" }).click();
+    await page.getByText("It is in the text below").waitFor();
+    const [ours = "", theirs = ""] = await page.locator(".connect-snippet code").allTextContents();
+    expect(theirs).toContain("createWebSocketReceiver");
+    const url = /"(ws:[^"]+)"/.exec(ours)?.[1] ?? "";
+    expect(url).toContain("/inspector/ws?token=gri_");
+    const inspector = createWebSocketInspector({ url });
+    createActor(createMachine({ id: "pasted", initial: "on", states: { on: {} } }), { inspect: inspector.inspect }).start();
+    await actorOf(page, "pasted").waitFor();
+    inspector.stop();
+    await close();
+  }, 60_000);
+
+  test.each([1280, 360].flatMap((width) => (["light", "dark"] as const).map((colorScheme) => ({ width, colorScheme }))))(
+    "on $width pixels, $colorScheme: no serious fault of access, nothing to scroll sideways",
+    async ({ width, colorScheme }) => {
+      const look = { viewport: { width, height: 800 }, colorScheme, bypassCSP: true };
+      const { page, faults, overhang, close } = await stage.visit(browser, look);
+      const { id } = await house.submit("sim-image-1", { prompt: "a kite [sim:stuck]" });
+      await actorOf(page, id).getByText("running.polling").waitFor();
+      expect(await faults()).toEqual([]);
+      await actorOf(page, id).focus();
+      await page.keyboard.press("Enter");
+      await page.locator(".live-memory pre").waitFor();
+      for (const summary of await page.locator("summary").all())
+        await summary.evaluate((element) => element.closest("details")?.setAttribute("open", ""));
+      expect(await overhang()).toBeLessThanOrEqual(0);
+      expect(await faults()).toEqual([]);
+      await close();
+    },
+    60_000,
+  );
+
+  test("its script is small, and no layout engine is in it", () => {
+    expect(stage.scriptBytes).toBeLessThan(60_000);
+  });
+});

@@ -1,0 +1,139 @@
+// The Play page in a real browser: the machine of the service is told events by hand, by mouse and by keyboard, and no server is asked.
+import { afterAll, describe, expect, test } from "bun:test";
+import type { Browser, Page } from "playwright-core";
+import { chartOf } from "../../actors/chart/chart.ts";
+import { MACHINE_NAMES, MACHINES } from "../../actors/chart/machines.ts";
+import { newGame, offersOf } from "../../actors/play.ts";
+import { openScene } from "../life/scene.ts";
+import { openBrowser } from "./chromium.ts";
+import { activeState, LOOKS, visit } from "./inspected.ts";
+
+const opened = await openBrowser();
+if (typeof opened === "string") process.stdout.write(`skipped: the Play page in a browser (${opened})\n`);
+const here = describe.skipIf(typeof opened === "string");
+const browser = opened as Browser;
+
+afterAll(async () => {
+  if (typeof opened !== "string") await opened.close();
+});
+/** The page of a service of its own. */
+const openPlay = async (look = {}) => visit(browser, (await openScene()).url, "/inspector/play", look, "Tell it an event");
+
+const offer = (page: Page, label: string) => page.locator(".play-offers button", { hasText: label });
+/** Labels of the events that can be told. */
+const possible = async (page: Page) => (await page.locator(".play-offers button:enabled span").allTextContents()).sort();
+
+here("the Play page", () => {
+  test("what can be pressed is what the machine answers to, until it has ended and nothing can", async () => {
+    const { page, close, complaints } = await openPlay();
+    const expected = offersOf("generation", newGame("generation"));
+    expect(await possible(page)).toEqual(expected.flatMap(({ answer, label }) => (answer === null ? [] : [label])).sort());
+    expect(await page.locator(".play-offers button").count()).toBe(expected.length);
+    expect(await activeState(page)).toBe("queued");
+
+    const way: [label: string, state: string][] = [
+      ["a seat on cheap", "running.submitting.intent"],
+      ["a connection is free", "running.submitting.sending"],
+      ["its answer is lost", "running.confirming.acceptance"],
+      ["proved: it never arrived", "running.awaitingSeat"],
+      ["a seat on middle", "running.submitting.intent"],
+      ["a connection is free", "running.submitting.sending"],
+      ["the provider accepts", "running.polling"],
+      ["its result is announced", "running.collecting.fetching"],
+      ["its files are kept", "succeeded"],
+    ];
+    for (const [label, state] of way) {
+      await offer(page, label).first().click();
+      expect(await activeState(page)).toBe(state);
+    }
+    expect(await possible(page)).toEqual([]);
+    const history = page.getByRole("list", { name: "History" });
+    expect(await history.getByRole("listitem").count()).toBe(way.length);
+    expect(await history.textContent()).toContain("charges $0.25 for attempt 2");
+    expect(await page.getByRole("status").first().textContent()).toContain("It has ended");
+
+    await page.getByRole("button", { name: "Step back" }).click();
+    expect(await activeState(page)).toBe("running.collecting.fetching");
+    await page.getByRole("button", { name: "Begin again" }).click();
+    expect(await activeState(page)).toBe("queued");
+    expect(await history.getByRole("listitem").count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await close();
+  }, 60_000);
+
+  test("it is played with no server: once it is there, nothing is asked, and it goes on when the network is gone", async () => {
+    const { page, asked, close } = await openPlay();
+    const before = asked.length;
+    await page.context().setOffline(true);
+    for (const label of ["a seat on cheap", "a connection is free", "refused: the input itself"])
+      await offer(page, label).first().click();
+    expect(await activeState(page)).toBe("running.awaitingSeat");
+    for (const name of [...MACHINE_NAMES].reverse()) {
+      await page.getByRole("combobox", { name: "Machine" }).selectOption(name);
+      expect(await activeState(page)).toBe(chartOf(MACHINES[name].machine).initial);
+    }
+    expect(asked.slice(before)).toEqual([]);
+    await close();
+  }, 60_000);
+
+  test("time passes when it is told to: what is due then is offered, and the pause of a route is over", async () => {
+    const { page, close } = await openPlay();
+    await page.getByRole("combobox", { name: "Machine" }).selectOption("route-health");
+    await offer(page, "a fault of the set-up").click();
+    expect(await activeState(page)).toBe("open");
+    expect(await offer(page, "its pause is looked at").isEnabled()).toBe(false);
+    await page.getByRole("button", { name: "Wait 10 min" }).click();
+    await offer(page, "its pause is looked at").click();
+    expect(await activeState(page)).toBe("halfOpen");
+    await close();
+  }, 60_000);
+
+  test("the chart shows which transitions the tests take, each by its sign", async () => {
+    const { page, close } = await openPlay();
+    const lines = page.locator(".chart .chart-line");
+    expect((await lines.allTextContents()).filter((line) => /^[✓✗]/.test(line))).toEqual([]);
+    await page.getByLabel("Show what the tests take").check();
+    const signed = await lines.allTextContents();
+    expect(signed.length).toBeGreaterThan(60);
+    expect(signed.filter((line) => !line.startsWith("✓ "))).toEqual([]);
+    const { transitions } = chartOf(MACHINES.generation.machine);
+    expect(await page.locator(".play-head").textContent()).toContain(
+      `The tests take ${transitions.length} of its ${transitions.length} transitions`,
+    );
+    await close();
+  }, 60_000);
+
+  test("it is played by keyboard, and the chart is read as a list", async () => {
+    const { page, close } = await openPlay();
+    await offer(page, "a seat on cheap").focus();
+    await page.keyboard.press("Enter");
+    expect(await activeState(page)).toBe("running.submitting.intent");
+    // What was pressed cannot be pressed any more: the next key still finds its way from there.
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Tab");
+    expect(await page.evaluate("document.activeElement !== document.body")).toBe(true);
+    await page.locator("summary", { hasText: "States and transitions as a list" }).focus();
+    await page.keyboard.press("Enter");
+    const current = page.locator(".chart-states > [aria-current]");
+    expect(await current.allTextContents()).toEqual([
+      expect.stringContaining("running now here"),
+      expect.stringContaining("running.submitting now here"),
+      expect.stringContaining("running.submitting.intent now here"),
+    ]);
+    expect(await page.locator(".chart-states > li").count()).toBe(chartOf(MACHINES.generation.machine).states.length);
+    await close();
+  }, 60_000);
+
+  test.each(LOOKS)(
+    "on $viewport.width pixels, $colorScheme: no serious fault of access, nothing to scroll sideways",
+    async (look) => {
+      const { page, faults, overhang, close } = await openPlay({ ...look, bypassCSP: true });
+      await offer(page, "a seat on cheap").first().click();
+      await page.getByLabel("Show what the tests take").check();
+      expect(await overhang()).toBeLessThanOrEqual(0);
+      expect(await faults()).toEqual([]);
+      await close();
+    },
+    60_000,
+  );
+});

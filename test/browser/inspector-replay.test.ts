@@ -1,0 +1,148 @@
+// The Replay page in a real browser: a generation with a restart, a fallback and a confirmation, step by step, by mouse and by keyboard.
+import { afterAll, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import type { Browser, Page } from "playwright-core";
+import { eventful } from "../life/eventful.ts";
+import { openScene } from "../life/scene.ts";
+import { openBrowser } from "./chromium.ts";
+import { activeState, LOOKS, visit } from "./inspected.ts";
+
+const opened = await openBrowser();
+if (typeof opened === "string") process.stdout.write(`skipped: the Replay page in a browser (${opened})\n`);
+const here = describe.skipIf(typeof opened === "string");
+const browser = opened as Browser;
+
+afterAll(async () => {
+  if (typeof opened !== "string") await opened.close();
+});
+/** The page of a generation that had everything. */
+const openReplay = async (look = {}) => {
+  const { again, id } = await eventful();
+  const journal = await again.store.journalOf(await again.seqOf(id));
+  return { ...(await visit(browser, again.url, `/inspector/${id}`, look, "All steps")), url: again.url, id, journal };
+};
+
+const steps = (page: Page) => page.getByRole("list", { name: "Steps" }).getByRole("button");
+const detail = (page: Page) => page.locator(".step-detail");
+const stepNow = async (page: Page) =>
+  Number(/Step (\d+) of/.exec((await page.locator(".replay-buttons output").textContent()) ?? "")?.[1]);
+
+here("the Replay page", () => {
+  test("it says that journal, machine and ledger agree, and shows each line of the journal and the money beside it", async () => {
+    const { page, complaints, asked, close, url, journal } = await openReplay();
+    await page.getByText(`say the same in all ${journal.length} steps`).waitFor();
+    const told = await steps(page).allTextContents();
+    expect(told).toHaveLength(journal.length + 1);
+    for (const { version, event, stateAfter } of journal) {
+      expect(told[version]).toContain(event.type);
+      expect(told[version]).toContain(`→ ${stateAfter}`);
+    }
+    expect(told[0]).toContain("hold $0.30");
+    expect(told.at(-1)).toContain("capture $0.30");
+    expect(told.join()).toContain("restart: the process ended");
+    expect(told.join()).toContain("(fallback)");
+    expect(told.join()).toContain("(confirming)");
+    expect(await page.content()).not.toContain("red kite");
+    expect([complaints, asked.filter((address) => !address.startsWith(`${url}/`))]).toEqual([[], []]);
+    await close();
+  }, 60_000);
+
+  test("at every step the chart is in the state of the journal, the last way is marked, and the step is told in full", async () => {
+    const { page, close, journal } = await openReplay();
+    for (let version = 0; version <= journal.length; version += 1) {
+      await steps(page).nth(version).click();
+      expect(await activeState(page)).toBe(version === 0 ? "queued" : (journal[version - 1]?.stateAfter ?? ""));
+      expect(await page.locator(".chart-arrow.is-last").count()).toBe(version === 0 ? 0 : 1);
+      expect(await detail(page).getByRole("heading", { level: 2 }).textContent()).toBe(
+        `${version}. ${journal[version - 1]?.event.type ?? "acceptance"}`,
+      );
+    }
+    await steps(page).nth(3).click();
+    expect(await detail(page).textContent()).toContain("confirm (attempt 1)");
+    await steps(page).nth(6).click();
+    expect(
+      await detail(page)
+        .getByRole("row", { name: /current\.sends/ })
+        .textContent(),
+    ).toBe("current.sends01");
+    await steps(page).nth(journal.length).click();
+    expect(await detail(page).textContent()).toContain("capture $0.30 held → charged");
+    await close();
+  }, 60_000);
+
+  test("arrow keys go from step to step, on the page and on the slider; the slider goes by time", async () => {
+    const { page, close, journal } = await openReplay();
+    expect(await stepNow(page)).toBe(journal.length);
+    await page.keyboard.press("ArrowLeft");
+    await page.keyboard.press("ArrowLeft");
+    await page.keyboard.press("ArrowRight");
+    expect(await stepNow(page)).toBe(journal.length - 1);
+    const slider = page.getByRole("slider", { name: "Time" });
+    await slider.focus();
+    await page.keyboard.press("Home");
+    expect(await stepNow(page)).toBe(0);
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("ArrowRight");
+    expect(await stepNow(page)).toBe(2);
+    expect(await slider.getAttribute("aria-valuetext")).toContain(`step 2 of ${journal.length}`);
+    // A moment between two steps shows the one before.
+    const between = (journal[2]?.atMs ?? 0) + 1;
+    await slider.fill(String(between));
+    expect(await stepNow(page)).toBe(journal.filter(({ atMs }) => atMs <= between).length);
+    await page.keyboard.press("End");
+    expect(await stepNow(page)).toBe(journal.length);
+    await page.getByRole("button", { name: "Step back" }).click();
+    expect(await stepNow(page)).toBe(journal.length - 1);
+    await page.getByRole("button", { name: "First step" }).click();
+    expect(await page.getByRole("button", { name: "Step back" }).isEnabled()).toBe(false);
+    await close();
+  }, 60_000);
+
+  test("it is saved as SVG, Mermaid and JSON, as far as it is shown", async () => {
+    const { page, close, id } = await openReplay();
+    await steps(page).nth(3).click();
+    const saved = async (name: string) => {
+      const download = page.waitForEvent("download");
+      await page.getByRole("button", { name, exact: true }).click();
+      const file = await download;
+      return [file.suggestedFilename(), readFileSync(await file.path(), "utf8")] as const;
+    };
+    const [svgName, svg] = await saved("SVG");
+    expect([svgName, svg.startsWith("<svg ")]).toEqual([`${id}.svg`, true]);
+    expect(svg).toContain("running.confirming.acceptance (active)");
+    const [mermaidName, mermaid] = await saved("Mermaid");
+    expect(mermaidName).toBe(`${id}.mmd`);
+    expect(mermaid).toContain("interrupted (3)");
+    expect(mermaid).not.toContain("(4)");
+    const [jsonName, json] = await saved("JSON");
+    expect(jsonName).toBe(`${id}.json`);
+    expect(JSON.parse(json)).toMatchObject({ generation: { id: id }, agrees: true, faults: [] });
+    await close();
+  }, 60_000);
+
+  test("a generation that there is not is told in one sentence", async () => {
+    const { page, close } = await visit(
+      browser,
+      (await openScene()).url,
+      `/inspector/gen_${"0".repeat(26)}`,
+      {},
+      "There is no generation with this id here.",
+    );
+    expect(await page.getByRole("slider").count()).toBe(0);
+    await close();
+  }, 60_000);
+
+  test.each(LOOKS)(
+    "on $viewport.width pixels, $colorScheme: no serious fault of access, nothing to scroll sideways",
+    async (look) => {
+      const { page, faults, overhang, close } = await openReplay({ ...look, bypassCSP: true });
+      await steps(page).nth(6).click();
+      await page.getByLabel("also what did not change").check();
+      await page.locator("summary", { hasText: "States and transitions as a list" }).click();
+      expect(await overhang()).toBeLessThanOrEqual(0);
+      expect(await faults()).toEqual([]);
+      await close();
+    },
+    60_000,
+  );
+});

@@ -1,0 +1,55 @@
+// `genrouter inspector token` against a service in a process of its own: the address that it prints is one that the stock client connects to.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { createWebSocketInspector } from "@statelyai/inspect";
+import { createActor, createMachine } from "xstate";
+import { type Child, FROM_SOURCES, start } from "../../proof/crash/processes.ts";
+import { runHere } from "../cli/captured.ts";
+import { dropScratch, makeScratch } from "../scratch.ts";
+import { lookOn } from "./onlooker.ts";
+
+const [on, off] = [makeScratch("inspector-"), makeScratch("inspector-")];
+let services: Child[] = [];
+let url = "";
+beforeAll(async () => {
+  const serve = (dir: string, env: Record<string, string>) =>
+    start([...FROM_SOURCES, "serve", "--simulate", "--port", "0", "--data", dir], env);
+  services = [
+    serve(on, { GENROUTER_SERVER__PUBLIC_URL: "https://api.example" }),
+    serve(off, { GENROUTER_INSPECTOR__ENABLED: "off" }),
+  ];
+  for (const service of services) await service.hears(/^curl /m);
+  url = (await services[0]?.hears(/^url (\S+)$/m))?.[1] ?? "";
+}, 60_000);
+afterAll(async () => {
+  for (const service of services) service.kill("SIGTERM");
+  for (const service of services) await service.ended;
+  dropScratch(on);
+  dropScratch(off);
+});
+
+test("the address that is printed is one that a program connects to, and its machine is seen", async () => {
+  const printed = await runHere(["inspector", "token", "--data", on]);
+  expect([printed.exit as number, printed.out]).toEqual([
+    0,
+    expect.stringMatching(/^url ws:\/\/\S+\/inspector\/ws\?token=gri_\S+\n$/),
+  ]);
+  const asJson = JSON.parse((await runHere(["inspector", "token", "--json", "--data", on])).out) as Record<string, string>;
+  expect(Object.keys(asJson)).toEqual(["token", "url", "expires_at"]);
+  expect(Date.parse(asJson.expires_at ?? "")).toBeGreaterThan(Date.now() + 60_000);
+
+  const eye = await lookOn({ url }, `?token=${asJson.token}`);
+  const inspector = createWebSocketInspector({ url: printed.out.trim().split(" ")[1] ?? "" });
+  createActor(createMachine({ id: "robot", initial: "idle", states: { idle: {} } }), { inspect: inspector.inspect }).start();
+  for (const endMono = performance.now() + 20_000; performance.now() < endMono; await new Promise((wake) => setTimeout(wake, 5)))
+    if ([...eye.rows.values()].some(({ name, state }) => name === "robot" && state === "idle")) break;
+  expect([...eye.rows.values()].map(({ name }) => name).sort()).toEqual(["ledger", "robot"]);
+  inspector.stop();
+  await eye.close();
+}, 60_000);
+
+test("where it is switched off, or nothing runs, the command says what to do", async () => {
+  const refused = await runHere(["inspector", "token", "--data", off]);
+  expect([refused.exit as number, refused.err]).toEqual([6, expect.stringContaining("set inspector.enabled to on")]);
+  const nobody = await runHere(["inspector", "token", "--data", makeScratch("inspector-")]);
+  expect([nobody.exit as number, nobody.err]).toEqual([1, expect.stringContaining("no service runs on")]);
+}, 60_000);

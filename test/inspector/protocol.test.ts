@@ -1,0 +1,180 @@
+// The open protocol with the stock package on the other end of a real socket: its programs are seen here, and it sees our machines.
+import { expect, test } from "bun:test";
+import { createWebSocketInspector, createWebSocketReceiver, type StatelyInspectionEvent } from "@statelyai/inspect";
+import { createActor, createMachine, fromPromise } from "xstate";
+import { type House, openHouse } from "../house.ts";
+import { lookOn, socketUrl } from "./onlooker.ts";
+
+const lamp = createMachine({
+  id: "lamp",
+  initial: "off",
+  states: { off: { on: { press: "on" } }, on: { on: { press: "off" } } },
+});
+const room = createMachine({
+  id: "room",
+  initial: "dark",
+  context: { visits: 0 },
+  invoke: [
+    { id: "ceiling", src: lamp },
+    { id: "clock", src: fromPromise(() => new Promise<void>(() => undefined)) },
+  ],
+  states: {
+    dark: { on: { enter: "lit" } },
+    lit: { type: "parallel", states: { air: { initial: "warm", states: { warm: {} } }, light: {} } },
+  },
+});
+/** A program with the stock client, on its way as any would be. */
+const program = (house: House) => {
+  const inspector = createWebSocketInspector({ url: socketUrl(house, "/inspector/ws") });
+  const actor = createActor(room, { inspect: inspector.inspect }).start();
+  return { inspector, actor };
+};
+/** The stock receiver, and all that it got. */
+const receive = (house: House) => {
+  const got: StatelyInspectionEvent[] = [];
+  createWebSocketReceiver({ server: socketUrl(house, "/inspector/ws") }).subscribe((event) => void got.push(event));
+  return got;
+};
+const ofType = <T extends StatelyInspectionEvent["type"]>(got: StatelyInspectionEvent[], type: T, sessionId: string) =>
+  got.filter((event): event is StatelyInspectionEvent & { type: T } => event.type === type && event.sessionId === sessionId);
+
+test("a program with the stock client is seen live: its machine, the nested ones, and each event", async () => {
+  const house = await openHouse();
+  const eye = await lookOn(house);
+  const { inspector, actor } = program(house);
+  const rowOf = (name: string) => [...eye.rows.values()].find((row) => row.kind === "guest" && row.name === name);
+  await house.eventually(() => rowOf("ceiling") && rowOf("clock"), "its machines");
+  actor.send({ type: "enter" });
+  actor.getSnapshot().children.ceiling?.send({ type: "press" });
+  await house.eventually(() => rowOf("ceiling")?.state === "on", "the lamp");
+  const root = rowOf("room");
+  expect(root).toMatchObject({ state: "lit.air.warm, lit.light", actor: "live" });
+  for (const name of ["ceiling", "clock"]) expect(rowOf(name)?.parent).toBe(root?.id);
+  expect(rowOf("clock")?.state).toBe("active");
+  expect(eye.events).toContainEqual(
+    expect.objectContaining({ kind: "guest", type: "enter", from: "dark", to: "lit.air.warm, lit.light" }),
+  );
+  eye.say({ choose: root?.id });
+  const chosen = await house.eventually(() => eye.batches.find((batch) => batch.chosen)?.chosen, "the chosen one");
+  expect(chosen).toMatchObject({
+    context: { visits: 0 },
+    definition: { id: "room", states: { dark: {}, lit: { type: "parallel" } } },
+  });
+  // Whoever comes later sees the same.
+  const late = await lookOn(house);
+  await house.eventually(() => late.rows.size === eye.rows.size, "all rows");
+  expect([...late.rows.values()].filter(({ kind }) => kind === "guest").map(({ name, state }) => [name, state])).toEqual([
+    ["room", "lit.air.warm, lit.light"],
+    ["ceiling", "on"],
+    ["clock", "active"],
+  ]);
+  // The program ends: so do its rows.
+  inspector.stop();
+  await house.eventually(() => rowOf("room")?.actor === "ended", "its end");
+  await Promise.all([eye.close(), late.close()]);
+  await house.close();
+}, 30_000);
+
+test("the stock receiver sees our machines: definition, events, snapshots, and late those that were there before", async () => {
+  const house = await openHouse({ factor: 20 });
+  const early = await house.submit("sim-image-1", { prompt: "canary-early [sim:stuck]" });
+  await house.until(early.id, ({ status }) => status === "running");
+  const got = receive(house);
+  const [there] = await house.eventually(() => {
+    const actors = ofType(got, "@xstate.actor", early.id);
+    return actors.length > 0 && actors;
+  }, "the actor");
+  expect(there).toMatchObject({ name: early.id, rootId: early.id, id: null, _version: expect.any(String) });
+  const machine = JSON.parse(there?.definition ?? "") as { id: string; states: { running: { states: object } } };
+  expect(machine.id).toBe("generation");
+  expect(Object.keys(machine.states)).toEqual(["queued", "running", "succeeded", "failed"]);
+  expect(Object.keys(machine.states.running.states)).toContain("confirming");
+  expect(ofType(got, "@xstate.actor", "ledger")).toHaveLength(1);
+
+  const { id } = await house.submit("sim-image-1", { prompt: "canary-late" });
+  const ended = await house.eventually(
+    () => ofType(got, "@xstate.snapshot", id).find(({ snapshot }) => snapshot.status === "done"),
+    "the end",
+  );
+  expect(ended.snapshot).toMatchObject({ value: "succeeded", children: {} });
+  const { seq } = (await house.store.findGeneration(id)) ?? { seq: 0 };
+  const journal = await house.store.journalOf(seq);
+  expect(ofType(got, "@xstate.event", id).map(({ event }) => event.type)).toEqual(journal.map(({ event }) => event.type));
+  const values = ofType(got, "@xstate.snapshot", id).map(({ snapshot }) => (snapshot as unknown as { value: unknown }).value);
+  expect(values).toContainEqual({ running: { submitting: "sending" } });
+  expect(values).toHaveLength(journal.length);
+  expect(ofType(got, "@xstate.snapshot", id)[1]?.snapshot).toMatchObject({ context: { tried: 1, current: { n: 1 } } });
+  expect(JSON.stringify(got)).not.toContain("canary");
+  await house.close();
+}, 30_000);
+
+test("a receiver that comes late sees the machines of other programs too, each under a name of its own", async () => {
+  const house = await openHouse();
+  const [one, two] = [program(house), program(house)];
+  const eye = await lookOn(house);
+  await house.eventually(() => [...eye.rows.values()].filter(({ kind }) => kind === "guest").length === 6, "both programs");
+  const got = receive(house);
+  const actors = () =>
+    got.flatMap((event) => (event.type === "@xstate.actor" && event.sessionId.startsWith("guest") ? [event] : []));
+  await house.eventually(() => actors().length === 6, "their machines");
+  const roots = actors().filter(({ name }) => name === "room");
+  expect(new Set(roots.map(({ sessionId }) => sessionId)).size).toBe(2);
+  const ids = roots.map(({ sessionId }) => sessionId);
+  for (const { name, parentId } of actors()) if (name !== "room") expect(ids).toContain(parentId ?? "");
+  two.actor.send({ type: "enter" });
+  const seen = await house.eventually(
+    () => got.find((event) => event.type === "@xstate.event" && event.event.type === "enter"),
+    "an event",
+  );
+  expect(ids).toContain(seen.sessionId);
+  one.inspector.stop();
+  two.inspector.stop();
+  await eye.close();
+  await house.close();
+}, 30_000);
+
+test("what strangers send is bounded in size, number and rate, and what is no frame is ignored", async () => {
+  const house = await openHouse();
+  const eye = await lookOn(house);
+  const socket = new WebSocket(socketUrl(house, "/inspector/ws"));
+  let closedWith = 0;
+  socket.onclose = ({ code }) => {
+    closedWith = code;
+  };
+  await new Promise<void>((resolve) => {
+    socket.onopen = () => resolve();
+  });
+  const guests = () => [...eye.rows.values()].filter(({ kind }) => kind === "guest");
+  const frame = (sessionId: string, more: object = {}) =>
+    socket.send(JSON.stringify({ type: "@xstate.actor", name: sessionId, sessionId, definition: '{"id":"m"}', ...more }));
+  for (const nonsense of ["", "{", "[]", "null", '{"type":"@xstate.actor"}', `{"a":${"[".repeat(50_000)}${"]".repeat(50_000)}}`])
+    socket.send(nonsense);
+  frame("first", { snapshot: { status: "active", value: "a", context: { big: "x".repeat(20_000) } } });
+  frame("nested", {
+    snapshot: { status: "active", value: "a", context: JSON.parse(`${'{"a":'.repeat(2_000)}1${"}".repeat(2_000)}`) },
+  });
+  for (let n = 0; n < 400; n += 1) frame(`m${n}`, { snapshot: { status: "active", value: "a" } });
+  await house.eventually(() => guests().length >= 200, "as many as one may have");
+  eye.say({ choose: guests()[0]?.id });
+  const chosen = await house.eventually(() => eye.batches.find((batch) => batch.chosen)?.chosen, "the chosen one");
+  expect(chosen.context).toEqual({ context: "left out: too large" });
+  // More frames in a second than anybody can read: the rest is left out, and that is told.
+  for (let n = 0; n < 3_000; n += 1)
+    socket.send(
+      JSON.stringify({ type: "@xstate.snapshot", sessionId: "first", event: { type: `e${n}` }, snapshot: { value: "b" } }),
+    );
+  await house.eventually(() => {
+    socket.send(
+      JSON.stringify({ type: "@xstate.snapshot", sessionId: "first", event: { type: "tick" }, snapshot: { value: "b" } }),
+    );
+    return eye.events.some(({ more }) => Number(more?.framesLeftOut) > 1_000);
+  }, "a word on what was left out");
+  expect(guests()).toHaveLength(200);
+  expect(closedWith).toBe(0);
+  socket.send("x".repeat(300_000));
+  await house.eventually(() => closedWith !== 0, "the end of the connection");
+  expect(closedWith).toBe(1009);
+  await house.eventually(() => guests().every(({ actor }) => actor === "ended"), "the end of its machines");
+  await eye.close();
+  await house.close();
+}, 60_000);

@@ -1,0 +1,71 @@
+// A viewer that does not read: nothing is made for it, others see everything, and when it reads again it is told what it missed.
+import { expect, test } from "bun:test";
+import { openHouse } from "../house.ts";
+import { lookOn, socketUrl } from "./onlooker.ts";
+import { openRawViewer } from "./raw-viewer.ts";
+
+/** A program that tells of one machine; `told` so many times, with a memory of some thousand characters each time. */
+const openProgram = async (url: string) => {
+  const socket = new WebSocket(url);
+  await new Promise<void>((resolve) => {
+    socket.onopen = () => resolve();
+  });
+  const say = (type: string, value: string) =>
+    socket.send(
+      JSON.stringify({
+        type,
+        sessionId: "x:0",
+        event: { type: value },
+        snapshot: { value, context: { text: "x".repeat(7_000) } },
+      }),
+    );
+  say("@xstate.actor", "begun");
+  return {
+    tell: (from: number, to: number) => Array.from({ length: to - from }, (_, n) => say("@xstate.snapshot", `s${from + n}`)),
+    socket,
+  };
+};
+
+test("a viewer that does not read misses the oldest, is told how many, and then sees what there is", async () => {
+  const house = await openHouse();
+  const slow = await openRawViewer(house.url, "/inspector/ws");
+  const eye = await lookOn(house);
+  const programs = await Promise.all(Array.from({ length: 4 }, () => openProgram(socketUrl(house, "/inspector/ws"))));
+  await house.eventually(() => eye.batches.at(-1)?.totals?.viewers === 2, "both viewers");
+  const guestEvents = () => eye.events.filter(({ kind }) => kind === "guest").length;
+  // In portions that the one who reads can follow.
+  for (let from = 0; from < 900; from += 100) {
+    for (const program of programs) program.tell(from, from + 100);
+    await house.eventually(() => guestEvents() === (from + 100) * programs.length, "all that was told so far");
+  }
+  expect(eye.batches.some(({ leftOut }) => leftOut !== undefined)).toBe(false);
+
+  slow.read();
+  const snapshots = () =>
+    slow.frames.filter(({ type, sessionId }) => type === "@xstate.snapshot" && String(sessionId).startsWith("guest"));
+  const leftOut = () => slow.frames.flatMap(({ type, count }) => (type === "@genrouter.leftOut" ? [Number(count)] : []));
+  await house.eventually(
+    () =>
+      programs.every((_, n) =>
+        snapshots().some(
+          ({ sessionId, event }) => sessionId === `guest${n + 1}/x:0` && (event as { type: string }).type === "s899",
+        ),
+      ),
+    "the newest of each",
+  );
+  const missed = leftOut().reduce((sum, count) => sum + count, 0);
+  expect(missed).toBeGreaterThan(0);
+  // Every change was either sent or counted as left out; changes without an event (rows, the ledger's) are counted, too.
+  expect(snapshots().length + missed).toBeGreaterThanOrEqual(900 * programs.length);
+  // After the gap it was told anew which machines there are.
+  const at = slow.frames.findIndex(({ type }) => type === "@genrouter.leftOut");
+  const anew = slow.frames
+    .slice(at)
+    .filter(({ type }) => type === "@xstate.actor")
+    .map(({ sessionId }) => sessionId);
+  expect(anew).toEqual(expect.arrayContaining(["ledger", "guest1/x:0", "guest4/x:0"]));
+  slow.close();
+  for (const { socket } of programs) socket.close();
+  await eye.close();
+  await house.close();
+}, 60_000);

@@ -1,0 +1,93 @@
+// Coverage of the statecharts: every transition there is, is taken by the tests, and the inspector shows which are (UPDATE=1 notes it anew).
+import { expect, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+import type { AnyStateMachine } from "xstate";
+import { chartOf } from "../../actors/chart/chart.ts";
+import { MACHINES, type MachineName } from "../../actors/chart/machines.ts";
+import { openHealthDesk } from "../../actors/health-desk.ts";
+import { openLedger } from "../../actors/ledger.ts";
+import { type Deed, type DeedOutcome, StoreFull } from "../../src/deeds.ts";
+import { HEALTH_TABLE } from "../actors/health-table.ts";
+import { testClock } from "../clock.ts";
+import { explore, PLANS } from "./explore.ts";
+import { taking } from "./recorder.ts";
+
+const FILE = resolve(import.meta.dir, "../../actors/chart/coverage.json");
+const ROUTE = "model/route";
+
+/** Every situation with every event: what pairs.test.ts takes through the real host and the real store. */
+const everyPair = () => {
+  for (const plan of PLANS) explore(plan);
+};
+
+/** The rows of route-health.test.ts, and a route that its operator has seen to. */
+const everyVerdict = () => {
+  for (const [, steps] of [...HEALTH_TABLE, ["", ["faulty"], ""] as const]) {
+    const clock = testClock(0);
+    const desk = openHealthDesk(clock, new Map(), () => undefined);
+    for (const step of steps) {
+      if (typeof step === "number") clock.skip(step);
+      else desk.judge(ROUTE, step);
+    }
+    desk.mended(ROUTE);
+    desk.stop();
+    clock.stop();
+  }
+};
+
+const DEED: Deed = { deed: "beat", atMs: 0 };
+/** A ledger that writes, rests, finds the disk full, goes on, and ends in doubt. */
+const everyCommit = async () => {
+  const clock = testClock(0);
+  const answers: (() => DeedOutcome)[] = [
+    () => ({ kind: "done" }),
+    () => {
+      throw new StoreFull("full");
+    },
+    () => ({ kind: "done" }),
+    () => {
+      throw new Error("in doubt");
+    },
+  ];
+  const ledger = openLedger({
+    commit: async (deeds) => deeds.map(() => (answers.shift() ?? (() => ({ kind: "done" }) as const))()),
+    clock,
+    soon: queueMicrotask,
+    committed: () => undefined,
+    unknown: () => undefined,
+    full: () => undefined,
+    defect: () => undefined,
+  });
+  await ledger.post(DEED);
+  await ledger.idle();
+  clock.skip(50);
+  await expect(ledger.post(DEED)).rejects.toThrow("the disk is full");
+  const space = ledger.space();
+  clock.skip(1000);
+  await space;
+  await ledger.post(DEED);
+  await expect(ledger.post(DEED)).rejects.toThrow("in doubt");
+  clock.stop();
+};
+
+const WAYS: Record<MachineName, () => Promise<void> | void> = {
+  generation: everyPair,
+  "route-health": everyVerdict,
+  ledger: everyCommit,
+};
+
+for (const [name, way] of Object.entries(WAYS) as [MachineName, () => Promise<void> | void][])
+  test(`${name}: every transition is taken, and that is what the inspector shows`, async () => {
+    const machine = MACHINES[name].machine as AnyStateMachine;
+    const taken = await taking(machine, way);
+    const all = chartOf(machine).transitions.map(({ id }) => id);
+    const covered = all.filter((id) => taken.has(id));
+    process.stdout.write(
+      `${name}: coverage of transitions ${Math.floor((100 * covered.length) / all.length)}% (${covered.length} of ${all.length})\n`,
+    );
+    expect(all.filter((id) => !taken.has(id))).toEqual([]);
+    const noted = JSON.parse(readFileSync(FILE, "utf8")) as Record<string, string[]>;
+    if (process.env.UPDATE === "1") writeFileSync(FILE, `${JSON.stringify({ ...noted, [name]: covered }, null, 2)}\n`);
+    else expect(noted[name]).toEqual(covered);
+  }, 60_000);

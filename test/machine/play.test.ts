@@ -1,0 +1,86 @@
+// Playing the machines by hand: what is offered is what the machine answers to, and every state and every transition can be come to.
+import { expect, test } from "bun:test";
+import { chartOf } from "../../actors/chart/chart.ts";
+import { MACHINE_NAMES, MACHINES, type MachineName } from "../../actors/chart/machines.ts";
+import { newGame, offersOf, play, type Standing, stateOf, wait } from "../../actors/play.ts";
+import { situationOf } from "./explore.ts";
+
+/** Longer than anything waits in a sample. */
+const LONG_MS = 2 * 3_600_000;
+const isLate = ({ snapshot, nowMs }: Standing): boolean => {
+  const { waitEndsAtMs = 0, openUntilMs = 0 } = snapshot.context as { waitEndsAtMs?: number; openUntilMs?: number };
+  return nowMs >= Math.max(waitEndsAtMs, openUntilMs);
+};
+const keyOf = (machine: MachineName, standing: Standing) => {
+  const { snapshot } = standing;
+  const generation = snapshot as Parameters<typeof situationOf>[0];
+  const situation =
+    machine === "generation"
+      ? situationOf(generation)
+      : `${stateOf(standing)} ${(snapshot.context as { failures?: number } | undefined)?.failures}`;
+  return `${situation} ${isLate(standing)}`;
+};
+
+/** Plays everything that is offered, everywhere it can be offered. */
+const playEverything = (machine: MachineName) => {
+  const found = new Map<string, Standing>([["", newGame(machine)]]);
+  const taken = new Set<string>();
+  const faults: string[] = [];
+  const states = new Set<string>();
+  for (const standing of found.values()) {
+    states.add(stateOf(standing));
+    const later = wait(standing, LONG_MS);
+    found.set(keyOf(machine, later), found.get(keyOf(machine, later)) ?? later);
+    for (const offered of offersOf(machine, standing)) {
+      if (offered.answer === null) continue;
+      const step = play(standing, offered);
+      if (step.transition !== offered.answer) faults.push(`${offered.id} in ${step.from} takes ${step.transition}`);
+      taken.add(offered.answer);
+      const key = keyOf(machine, step.after);
+      if (!found.has(key)) found.set(key, step.after);
+    }
+  }
+  return { taken, states, faults };
+};
+
+test.each([...MACHINE_NAMES])(
+  "%s: every state and every transition can be come to by what is offered, and nothing offered breaks it",
+  (machine) => {
+    const chart = chartOf(MACHINES[machine].machine);
+    const { states, taken, faults } = playEverything(machine);
+    expect(faults).toEqual([]);
+    expect([...states].sort()).toEqual(
+      chart.states
+        .filter(({ kind }) => kind !== "compound")
+        .map(({ id }) => id)
+        .sort(),
+    );
+    const left = chart.transitions.filter(({ id }) => !taken.has(id)).map(({ id }) => id);
+    expect(left).toEqual([]);
+  },
+  60_000,
+);
+
+test("an event that the machine has no answer to leaves it where it is", () => {
+  const standing = newGame("generation");
+  const refused = offersOf("generation", standing).filter(({ answer }) => answer === null);
+  expect(refused.length).toBeGreaterThan(10);
+  for (const offered of refused) {
+    const { transition, sayings, after } = play(standing, offered);
+    expect([transition, sayings, after.snapshot === standing.snapshot]).toEqual([null, [], true]);
+  }
+});
+
+test("a game is played to its end as a person would: a route fails, the next one delivers, one price is charged", () => {
+  let standing = newGame("generation");
+  const told: string[] = [];
+  for (const id of ["begun", "slotTaken", "accepted", "jobFailed", "begun", "slotTaken", "accepted", "announced", "collected"]) {
+    const offered = offersOf("generation", standing).find((each) => each.id === id && each.about === null);
+    if (!offered?.answer) throw new Error(`${id} is not offered in ${stateOf(standing)}`);
+    const step = play(standing, offered);
+    told.push(...step.sayings.flatMap((saying) => (saying.type === "note.capture" ? [`charged ${saying.credits}`] : [])));
+    standing = step.after;
+  }
+  expect([stateOf(standing), told]).toEqual(["succeeded", ["charged 25"]]);
+  expect(offersOf("generation", standing).filter(({ answer }) => answer !== null)).toEqual([]);
+});

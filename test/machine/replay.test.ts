@@ -1,0 +1,168 @@
+// Replaying a generation: the real machine over a real journal says what was written, line by line, and a journal that was changed is told.
+import { expect, test } from "bun:test";
+import { chartOf } from "../../actors/chart/chart.ts";
+import { generationMachine } from "../../actors/generation.ts";
+import { leafOf } from "../../actors/generation-snapshot.ts";
+import { type Replayed, replay, type WrittenStep, wayOf } from "../../actors/replay.ts";
+import { makeStep } from "../../actors/step.ts";
+import { beginning, tryEvent } from "../../actors/trying.ts";
+import type { Store } from "../../src/store/store.ts";
+import { eventful } from "../life/eventful.ts";
+import { COLLECT_MS, eventFor, explore, PLANS, STARTED_AT_MS, WAIT_MS } from "./explore.ts";
+
+const stored = async (store: Store, id: string): Promise<Replayed & { seq: number }> => {
+  const record = await store.findGeneration(id);
+  if (!record) throw new Error(`no generation ${id}`);
+  const agreed = await store.planOf(record.seq);
+  if (!agreed) throw new Error(`no plan of ${id}`);
+  const [journal, movements] = await Promise.all([store.journalOf(record.seq), store.movementsOf(record.seq)]);
+  return { seq: record.seq, createdAtMs: record.createdAtMs, collectMs: COLLECT_MS, ...agreed, journal, movements };
+};
+
+const replayable = async () => {
+  const { again, id } = await eventful();
+  return { again, given: await stored(again.store, id) };
+};
+
+test("a restart, a fallback and a confirmation are told step by step, as the journal, the attempts and the ledger have them", async () => {
+  const { again, given } = await replayable();
+  const { steps, agrees, faults } = replay(given);
+  expect({ agrees, faults }).toEqual({ agrees: true, faults: [] });
+
+  // Every line of the journal, in its order, and nothing else.
+  expect(steps.slice(1).map(({ version, atMs, event, to }) => ({ version, atMs, event, stateAfter: to }))).toEqual([
+    ...given.journal,
+  ]);
+  expect(steps.map(({ from, event, to }) => `${from} ${event?.type ?? "acceptance"} ${to}`)).toEqual([
+    "null acceptance queued",
+    "queued begun running.submitting.intent",
+    "running.submitting.intent slotTaken running.submitting.sending",
+    "running.submitting.sending interrupted running.confirming.acceptance",
+    "running.confirming.acceptance provedAbsent running.awaitingSeat",
+    "running.awaitingSeat begun running.submitting.intent",
+    "running.submitting.intent slotTaken running.submitting.sending",
+    "running.submitting.sending answerLost running.confirming.acceptance",
+    "running.confirming.acceptance accepted running.polling",
+    "running.polling announced running.collecting.fetching",
+    "running.collecting.fetching collected succeeded",
+  ]);
+  // Each took a transition of the chart that leads there, and what was considered before it did not hold.
+  const { transitions } = chartOf(generationMachine);
+  for (const step of steps.slice(1)) {
+    const taken = transitions.find(({ id }) => id === step.transition);
+    expect(taken?.event).toBe(step.event?.type ?? "");
+    expect(step.from?.startsWith(taken?.source ?? "?")).toBe(true);
+    expect(step.to.startsWith(taken?.target ?? "?")).toBe(true);
+    expect(step.considered.map(({ holds }) => holds)).toEqual([...step.considered.slice(1).map(() => false), true]);
+  }
+  expect([...wayOf(steps).values()].flat().sort((a, b) => a - b)).toEqual(given.journal.map(({ version }) => version));
+
+  const told = steps.map((step) => step.told).join("\n");
+  expect(told).toContain("restart: the process ended while attempt 1 may have been out");
+  expect(told).toContain("proved: the provider never had attempt 1; the next route has its turn (fallback)");
+  expect(told).toContain("attempt 2 begins on life/spare");
+  expect(told).toContain("the answer about attempt 2 was lost");
+  expect(told).toContain("confirmed: the provider has attempt 2");
+
+  // The money stands beside the step that moved it.
+  expect(steps.flatMap(({ version, movements }) => movements.map(({ kind, credits }) => [version, kind, credits]))).toEqual([
+    [0, "hold", 30],
+    [10, "capture", 30],
+  ]);
+  expect(steps.at(-1)?.settlement).toEqual({ kind: "capture", n: 2, credits: 30 });
+  // What the replay says was written of the attempts is what is on disk.
+  const states = new Map<number, string>();
+  for (const { notes } of steps) for (const { n, state } of notes) if (state) states.set(n, state);
+  expect([...states]).toEqual((await again.store.attemptsOf(given.seq)).map(({ n, state }) => [n, state]));
+  expect(steps.flatMap(({ asks }) => asks.map(({ type }) => type))).toContain("ask.confirm");
+  expect(JSON.stringify(steps)).not.toContain("kite");
+});
+
+const changed = (journal: readonly WrittenStep[], version: number, change: Partial<WrittenStep> | null): WrittenStep[] =>
+  journal.flatMap((line) => (line.version !== version ? [line] : change === null ? [] : [{ ...line, ...change }]));
+
+test("a journal or ledger that was changed does not agree, and the step is named", async () => {
+  const { given } = await replayable();
+  const faultsOf = (change: Partial<Replayed>) => replay({ ...given, ...change }).faults;
+  const { journal, movements } = given;
+  const TAMPERED: [name: string, change: Partial<Replayed>, fault: RegExp][] = [
+    [
+      "a state",
+      { journal: changed(journal, 4, { stateAfter: "running.polling" }) },
+      /^step 4: the machine goes to running.awaitingSeat and the journal to running.polling$/,
+    ],
+    [
+      "an event",
+      { journal: changed(journal, 8, { event: { type: "rejected", n: 2, failure: { class: "job_failed", detail: "" } } }) },
+      /^step 8: the machine has no answer/,
+    ],
+    [
+      "an attempt",
+      { journal: changed(journal, 9, { event: { type: "announced", n: 1, results: [] } }) },
+      /^step 9: the machine has no answer/,
+    ],
+    ["a line", { journal: changed(journal, 3, null) }, /^step 4: step 3 is missing from the journal$/],
+    [
+      "a route there is not",
+      { journal: changed(journal, 5, { event: { type: "begun", n: 2, route: 7 } }) },
+      /^step 5: the machine cannot take this event/,
+    ],
+    [
+      "an event there is not",
+      { journal: changed(journal, 7, { event: { type: "granted", n: 2 } }) },
+      /^step 7: the machine has no answer/,
+    ],
+    [
+      "a state there is not",
+      { journal: changed(journal, 9, { stateAfter: "running.flying" }) },
+      /^step 9: .* the journal to running.flying$/,
+    ],
+    [
+      "a charge",
+      { movements: movements.map((each) => (each.kind === "capture" ? { ...each, credits: 29 } : each)) },
+      /^step 10: the machine charges 30 credits and the ledger 29$/,
+    ],
+    ["a hold", { movements: movements.filter(({ kind }) => kind !== "hold") }, /^step 0: there are 0 holds/],
+    [
+      "an end",
+      { journal: changed(journal, 10, null) },
+      /^step 9: the ledger has settled the hold and no step of the journal does$/,
+    ],
+  ];
+  for (const [name, change, fault] of TAMPERED) {
+    const [first = "nothing is told"] = faultsOf(change);
+    expect(`${name}: ${first}`).toMatch(new RegExp(fault.source.replace("^", `^${name}: `)));
+  }
+});
+
+test("every way into every situation of the machine replays to itself", () => {
+  const { transitions } = chartOf(generationMachine);
+  const ids = new Set(transitions.map(({ id }) => id));
+  let replayed = 0;
+  for (const plan of PLANS)
+    for (const { path, snapshot } of explore(plan).values()) {
+      const given = { plan, waitEndsAtMs: STARTED_AT_MS + WAIT_MS, collectMs: COLLECT_MS };
+      let before = beginning(given).after;
+      const journal: WrittenStep[] = [];
+      for (const [at, variant] of path.entries()) {
+        const event = eventFor(variant, before, at);
+        if (!event) throw new Error(`the path breaks at ${variant.type}`);
+        const { after, sayings } = tryEvent(before, event);
+        const step = makeStep(1, journal.length + 1, event, before, after, sayings, 0);
+        before = after;
+        if (step) journal.push({ ...step.deed });
+      }
+      const held = Math.max(...plan.map(({ priceCredits }) => priceCredits));
+      const hold = { atMs: STARTED_AT_MS, kind: "hold", credits: held, from: "available", to: "held", attemptN: null } as const;
+      // Only the machine's own part is looked at: nothing has settled these.
+      const { steps } = replay({ ...given, createdAtMs: STARTED_AT_MS, journal, movements: [hold] });
+      expect(steps.at(-1)?.to).toBe(leafOf(snapshot));
+      for (const { fault, transition, version, told } of steps) {
+        expect(fault ?? "").not.toMatch(/machine (goes|has no|cannot)/);
+        expect(version === 0 || ids.has(transition ?? "")).toBe(true);
+        expect(told).not.toContain("undefined");
+      }
+      replayed += 1;
+    }
+  expect(replayed).toBeGreaterThan(100);
+}, 60_000);

@@ -1,0 +1,52 @@
+// The event log: what happened, newest first, each with its time and the states it led from and to.
+import type { VNode } from "preact";
+import type { SeenEvent } from "../../src/inspector/wire.ts";
+import { Scrolling } from "./scrolling.tsx";
+
+const DRAWN = 100;
+const timeOf = (ms: number): string => new Date(ms).toISOString().slice(11, 23);
+
+const Line = ({ event, choose }: { event: SeenEvent; choose: () => void }): VNode => (
+  <li>
+    <time dateTime={new Date(event.atMs).toISOString()}>{timeOf(event.atMs)}</time>
+    <strong>{event.type}</strong>
+    <span class="live-way">
+      {event.from === null ? "" : `${event.from} → `}
+      {event.to}
+    </span>
+    <button type="button" class="live-whose" onClick={choose}>
+      {event.id}
+    </button>
+    {event.more ? (
+      <details>
+        <summary>What it carries</summary>
+        <pre>{JSON.stringify(event.more, null, 2)}</pre>
+      </details>
+    ) : null}
+  </li>
+);
+
+type Props = { events: readonly SeenEvent[]; leftOut: number; choose: (id: string) => void; clear: () => void };
+/** No live region: it would never be silent. Whoever wants to read it pauses. */
+export const EventLog = ({ events, leftOut, choose, clear }: Props): VNode => (
+  <section class="live-log" aria-label="Events">
+    <div class="live-head">
+      <h2>Events</h2>
+      <button type="button" onClick={clear} disabled={events.length === 0}>
+        Clear
+      </button>
+    </div>
+    {leftOut > 0 ? <p>{leftOut} events were left out: this page was too slow for them.</p> : null}
+    {events.length === 0 ? <p class="live-nothing">Nothing has happened since you look on.</p> : null}
+    <Scrolling class="live-lines" label="Event log">
+      <ol reversed>
+        {events
+          .slice(-DRAWN)
+          .reverse()
+          .map((event) => (
+            <Line key={event.no} event={event} choose={() => choose(event.id)} />
+          ))}
+      </ol>
+    </Scrolling>
+  </section>
+);

@@ -1,0 +1,96 @@
+// `/inspector`: what is under way now, as it happens: every actor, the chart of the chosen one, and the log of events.
+import { useSignal } from "@preact/signals";
+import type { VNode } from "preact";
+import { useEffect, useMemo } from "preact/hooks";
+import type { ActorKind } from "../../src/inspector/wire.ts";
+import { type AskToken, Connect } from "./connect.tsx";
+import { Chosen } from "./live-chosen.tsx";
+import { type Connection, eventsOf, type LiveFeed, openLiveFeed } from "./live-feed.ts";
+import { FilterBar, isWanted, NO_FILTER } from "./live-filter.tsx";
+import { ActorList } from "./live-list.tsx";
+import { EventLog } from "./live-log.tsx";
+
+/** `liveUrl`: the socket of this page; `openUrl`: that of other programs. */
+export type LiveProps = { liveUrl: string; openUrl: string; askToken: AskToken };
+
+const SAID: Record<Connection, string> = {
+  connecting: "Connecting …",
+  live: "Connected: what happens is shown as it happens.",
+  lost: "The connection is lost; it is tried again by itself. If it stays so, load the page again and sign in.",
+};
+
+const Totals = ({ feed }: { feed: LiveFeed }): VNode | null => {
+  const { totals } = feed.shown.value;
+  if (totals === null) return null;
+  const { queued, running, awake, guests, unlisted } = totals;
+  const facts: [string, number][] = [
+    ["queued", queued],
+    ["running", running],
+    ["machines in memory", awake],
+    ["of other programs", guests],
+    ...(unlisted > 0 ? [["without a row: the list is full", unlisted] as [string, number]] : []),
+  ];
+  return (
+    <ul class="live-totals" aria-label="In all">
+      {facts.map(([name, count]) => (
+        <li key={name}>
+          <strong>{count.toLocaleString("en")}</strong> {name}
+        </li>
+      ))}
+    </ul>
+  );
+};
+
+export const LiveView = ({ liveUrl, openUrl, askToken }: LiveProps): VNode => {
+  const feed = useMemo(() => openLiveFeed(liveUrl), [liveUrl]);
+  useEffect(() => () => feed.close(), [feed]);
+  const filter = useSignal(NO_FILTER);
+  const choice = useSignal<string | null>(null);
+  const { rows, events, counts, chosen, lastOf, nowMs, leftOut } = feed.shown.value;
+  const mine = choice.value === null ? [] : eventsOf(feed.shown.value, choice.value);
+  const isPaused = feed.isPaused.value;
+
+  const wanted = rows.filter((row) => isWanted(row, filter.value));
+  const wantedIds = new Set(wanted.map(({ id }) => id));
+  const isFiltered = Object.values(filter.value).some((value) => value !== "");
+  const logged = choice.value === null ? events.filter(({ id }) => !isFiltered || wantedIds.has(id)) : mine;
+  const choose = (id: string | null) => {
+    choice.value = id;
+    feed.choose(id);
+  };
+  const row = choice.value === null ? null : (rows.find(({ id }) => id === choice.value) ?? chosen?.row ?? null);
+  const onState = (kind: ActorKind, state: string) => {
+    filter.value = { ...NO_FILTER, kind, state };
+  };
+  return (
+    <div class="live">
+      <div class="live-bar">
+        <p role="status" class={`live-connection is-${feed.connection.value}`}>
+          {isPaused ? "Paused: nothing on this page changes." : SAID[feed.connection.value]}
+        </p>
+        <button type="button" aria-pressed={isPaused} onClick={() => feed.pause(!isPaused)}>
+          {isPaused ? "Go on" : "Pause"}
+        </button>
+      </div>
+      <Totals feed={feed} />
+      <FilterBar
+        rows={rows}
+        filter={filter.value}
+        set={(next) => {
+          filter.value = next;
+        }}
+      />
+      <div class="live-columns">
+        <ActorList rows={wanted} all={rows.length} nowMs={nowMs} chosen={choice.value} choose={choose} />
+        <Chosen
+          {...{ chosen, row, counts, nowMs, onState }}
+          last={mine.at(-1) ?? lastOf.get(choice.value ?? "")}
+          prompts={feed.hello.value?.prompts ?? false}
+          leave={() => choose(null)}
+        />
+      </div>
+      <EventLog events={logged} leftOut={leftOut} choose={choose} clear={feed.clear} />
+      <Connect openUrl={openUrl} askToken={askToken} />
+    </div>
+  );
+};

@@ -1,0 +1,182 @@
+// `/inspector/play`: the machines themselves, run in the page by hand, with no server behind: a place to learn what they do.
+import type { VNode } from "preact";
+import { useMemo, useState } from "preact/hooks";
+import { type Chart as ChartOf, chartOf } from "../../actors/chart/chart.ts";
+import { coveredOf } from "../../actors/chart/coverage.ts";
+import { MACHINE_NAMES, MACHINES, type MachineName } from "../../actors/chart/machines.ts";
+import { mermaidOf } from "../../actors/chart/mermaid.ts";
+import { svgOf } from "../../actors/chart/svg.ts";
+import type { Ask, Saying } from "../../actors/generation-words.ts";
+import { newGame, type Offered, offersOf, type PlayedStep, play, type Standing, stateOf, wait } from "../../actors/play.ts";
+import { Chart } from "./chart.tsx";
+import { Exports } from "./exports.tsx";
+import { Guards, Memory } from "./step-detail.tsx";
+import { elapsed, tellAsk, usd } from "./words.ts";
+
+const MINUTE_MS = 60_000;
+const WAITS: readonly [label: string, ms: number][] = [
+  ["1 min", MINUTE_MS],
+  ["10 min", 10 * MINUTE_MS],
+  ["1 h", 60 * MINUTE_MS],
+];
+
+/** What a machine said at a step: what would go to disk, and what would be done after. */
+const tellSaying = (saying: Saying): string => {
+  switch (saying.type) {
+    case "note.attempt":
+      return `writes: attempt ${saying.change.n}${saying.change.state ? ` is ${saying.change.state}` : saying.change.begin ? " begins" : " changes"}`;
+    case "note.capture":
+      return `ledger: charges ${usd(saying.credits)} for attempt ${saying.n} and releases the rest`;
+    case "note.release":
+      return `ledger: releases the whole hold; ${saying.error.code}`;
+    default:
+      return `asks: ${tellAsk(saying satisfies Ask)}`;
+  }
+};
+
+type Game = { steps: PlayedStep[]; standing: Standing; first: Standing };
+const fresh = (machine: MachineName): Game => {
+  const first = newGame(machine);
+  return { steps: [], standing: first, first };
+};
+
+const Offers = ({ offers, tell }: { offers: readonly Offered[]; tell: (offered: Offered) => void }): VNode => (
+  <ul class="play-offers">
+    {offers.map((offered) => (
+      <li key={offered.id}>
+        <button type="button" class="play-offer" disabled={offered.answer === null} onClick={() => tell(offered)}>
+          <code>
+            {offered.event.type}
+            {offered.about === null ? "" : ` (attempt ${offered.about})`}
+          </code>
+          <span>{offered.label}</span>
+        </button>
+      </li>
+    ))}
+  </ul>
+);
+
+const History = ({ steps, first }: { steps: readonly PlayedStep[]; first: Standing }): VNode => (
+  <ol class="step-list play-history" aria-label="History">
+    {steps.map((step, place) => (
+      <li key={place}>
+        <span class="step-time">+{elapsed((step.event.atMs ?? step.after.nowMs) - first.nowMs)}</span>
+        <strong>{step.event.type}</strong>
+        <span class="step-way">
+          {step.from} → {step.to}
+        </span>
+        {step.sayings.map((saying) => (
+          <span key={tellSaying(saying)} class="step-told">
+            {tellSaying(saying)}
+          </span>
+        ))}
+      </li>
+    ))}
+  </ol>
+);
+
+const Board = ({ machine, chart, isCovering }: { machine: MachineName; chart: ChartOf; isCovering: boolean }): VNode => {
+  const [game, setGame] = useState(() => fresh(machine));
+  const { steps, standing, first } = game;
+  const state = stateOf(standing);
+  const last = steps.at(-1) ?? null;
+  const offers = offersOf(machine, standing);
+  const covered = coveredOf(machine);
+  const marks = {
+    active: [state],
+    edge: last?.transition ?? null,
+    taken: steps.flatMap(({ transition }) => transition ?? []),
+    ...(isCovering ? { coverage: covered } : {}),
+  };
+  const tell = (offered: Offered) => {
+    const step = play(standing, offered);
+    // A second press before the page is drawn anew is about a state that is no more.
+    setGame((now) => (now === game ? { ...game, steps: [...steps, step], standing: step.after } : now));
+  };
+  const undo = () => {
+    const left = steps.slice(0, -1);
+    setGame({ ...game, steps: left, standing: left.at(-1)?.after ?? first });
+  };
+  const isOver = standing.snapshot.status !== "active";
+  const way = new Map<string, number[]>();
+  for (const [place, { transition }] of steps.entries())
+    if (transition !== null) way.set(transition, [...(way.get(transition) ?? []), place + 1]);
+  return (
+    <>
+      <p class="play-state" role="status">
+        Now in <strong>{state}</strong>, {elapsed(standing.nowMs - first.nowMs)} after the beginning.{" "}
+        {isOver ? "It has ended: step back, or begin again." : chart.states.find(({ id }) => id === state)?.description}
+      </p>
+      <div class="replay-columns">
+        <Chart chart={chart} {...marks} follow />
+        <div class="replay-side">
+          <h2>Tell it an event</h2>
+          <div class="play-tools">
+            <button type="button" onClick={undo} disabled={steps.length === 0}>
+              Step back
+            </button>
+            <button type="button" onClick={() => setGame(fresh(machine))} disabled={steps.length === 0 && standing === first}>
+              Begin again
+            </button>
+            {WAITS.map(([label, ms]) => (
+              <button
+                key={label}
+                type="button"
+                disabled={isOver}
+                onClick={() => setGame({ ...game, standing: wait(standing, ms) })}
+              >
+                Wait {label}
+              </button>
+            ))}
+          </div>
+          <Offers offers={offers} tell={tell} />
+          <h2>What happened</h2>
+          {steps.length === 0 ? <p>Nothing yet. The events that it answers to are the ones that can be pressed.</p> : null}
+          <History steps={steps} first={first} />
+          {last ? <Guards considered={last.considered} /> : null}
+          {standing.snapshot.context && Object.keys(standing.snapshot.context).length > 0 ? (
+            <Memory before={(steps.at(-2)?.after ?? first).snapshot.context} after={standing.snapshot.context} />
+          ) : null}
+        </div>
+      </div>
+      <Exports
+        name={machine}
+        make={{
+          svg: () => svgOf(chart, marks),
+          mmd: () => `${mermaidOf(chart, way)}\n`,
+          json: () => `${JSON.stringify(chart, null, 2)}\n`,
+        }}
+      />
+    </>
+  );
+};
+
+export const PlayView = (): VNode => {
+  const [machine, setMachine] = useState<MachineName>("generation");
+  const [isCovering, setCovering] = useState(false);
+  const chart = useMemo(() => chartOf(MACHINES[machine].machine), [machine]);
+  const covered = coveredOf(machine).length;
+  return (
+    <div class="play">
+      <div class="play-head">
+        <label>
+          Machine{" "}
+          <select value={machine} onChange={(event) => setMachine((event.target as HTMLSelectElement).value as MachineName)}>
+            {MACHINE_NAMES.map((name) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          <input type="checkbox" checked={isCovering} onChange={() => setCovering(!isCovering)} /> Show what the tests take
+        </label>
+        <p>
+          {MACHINES[machine].about}. The tests take {covered} of its {chart.transitions.length} transitions.
+        </p>
+      </div>
+      <Board key={machine} machine={machine} chart={chart} isCovering={isCovering} />
+    </div>
+  );
+};

@@ -1,0 +1,42 @@
+// Fetches the generation that is to be replayed, and says in one sentence why there is none to be seen.
+import type { VNode } from "preact";
+import { useCallback, useEffect, useState } from "preact/hooks";
+import type { LifeTold } from "../../src/inspector/life-wire.ts";
+import { ReplayView } from "./replay-page.tsx";
+
+type Loaded = { told: LifeTold } | { fault: string } | null;
+type Props = { id: string; load: (id: string) => Promise<LifeTold> };
+
+export const ReplayPage = ({ id, load }: Props): VNode => {
+  const [loaded, setLoaded] = useState<Loaded>(null);
+  const look = useCallback(() => {
+    let isLeft = false;
+    load(id).then(
+      (told) => isLeft || setLoaded({ told }),
+      (fault: unknown) => isLeft || setLoaded({ fault: fault instanceof Error ? fault.message : String(fault) }),
+    );
+    return () => {
+      isLeft = true;
+    };
+  }, [id, load]);
+  useEffect(() => {
+    setLoaded(null);
+    return look();
+  }, [look]);
+  if (loaded === null) return <p role="status">Reading the journal…</p>;
+  if ("fault" in loaded) return <p role="alert">{loaded.fault}</p>;
+  const isOpen = loaded.told.generation.completedAtMs === null;
+  return (
+    <>
+      {isOpen ? (
+        <p class="replay-open">
+          It has not ended yet.{" "}
+          <button type="button" onClick={look}>
+            Look again
+          </button>
+        </p>
+      ) : null}
+      <ReplayView told={loaded.told} />
+    </>
+  );
+};

@@ -1,0 +1,115 @@
+// `/inspector/gen_…`: a generation replayed in the page, by the machine that ran it, from the journal that it left.
+import type { VNode } from "preact";
+import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import { chartOf } from "../../actors/chart/chart.ts";
+import { mermaidOf } from "../../actors/chart/mermaid.ts";
+import { svgOf } from "../../actors/chart/svg.ts";
+import { generationMachine } from "../../actors/generation.ts";
+import { marksAt, type Replay, replay, wayOf } from "../../actors/replay.ts";
+import type { LifeTold } from "../../src/inspector/life-wire.ts";
+import { Chart } from "./chart.tsx";
+import { Exports } from "./exports.tsx";
+import { StepDetail } from "./step-detail.tsx";
+import { StepList } from "./step-list.tsx";
+import { type Go, moveOfKey, TimeLine } from "./time-line.tsx";
+import { usd } from "./words.ts";
+
+const CHART = chartOf(generationMachine);
+
+const Summary = ({ told, replayed }: { told: LifeTold; replayed: Replay }): VNode => {
+  const { generation, accountId } = told;
+  const { status, model, quotedCredits, reservedCredits, costCredits } = generation;
+  const facts: [string, string][] = [
+    ["Model", model],
+    ["Status", status],
+    ...(accountId === null ? [] : [["Account", accountId] as [string, string]]),
+    ["Quoted", usd(quotedCredits)],
+    ["Held", usd(reservedCredits)],
+    ...(costCredits === null ? [] : [["Charged", usd(costCredits)] as [string, string]]),
+  ];
+  return (
+    <>
+      <dl class="replay-facts">
+        {facts.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      {replayed.agrees ? (
+        <p class="replay-verdict is-right" role="status">
+          ✓ Journal, machine and ledger say the same in all {replayed.steps.length - 1} steps.
+        </p>
+      ) : (
+        <div class="replay-verdict is-wrong" role="alert">
+          <p>✗ Journal, machine and ledger do not say the same:</p>
+          <ul>
+            {replayed.faults.map((fault) => (
+              <li key={fault}>{fault}</li>
+            ))}
+          </ul>
+        </div>
+      )}
+    </>
+  );
+};
+
+/** Where typing means something else than going from step to step. */
+const isBusy = (target: EventTarget | null): boolean =>
+  target instanceof Element && target.closest("input, textarea, select, summary, .scrolls") !== null;
+
+export const ReplayView = ({ told }: { told: LifeTold }): VNode => {
+  const replayed = useMemo(() => replay(told.given), [told]);
+  const { steps } = replayed;
+  const [at, setAt] = useState(steps.length - 1);
+  const place = Math.min(at, steps.length - 1);
+  const step = steps[place];
+  const go: Go = useCallback(
+    (to) => setAt((now) => Math.min(steps.length - 1, Math.max(0, typeof to === "number" ? to : to(now)))),
+    [steps],
+  );
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.altKey || event.ctrlKey || event.metaKey || isBusy(event.target)) return;
+      // Up and down scroll the page, as everywhere.
+      const move = event.key === "ArrowLeft" || event.key === "ArrowRight" ? moveOfKey(event.key, steps.length - 1) : null;
+      if (move === null) return;
+      event.preventDefault();
+      go(move);
+    };
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, [go, steps]);
+  const marks = marksAt(steps, place);
+  const { id } = told.generation;
+  return (
+    <div class="replay">
+      <Summary told={told} replayed={replayed} />
+      <TimeLine steps={steps} at={place} go={go} />
+      <div class="replay-columns">
+        <Chart chart={CHART} {...marks} follow />
+        <div class="replay-side">
+          {step ? <StepDetail step={step} before={steps[place - 1] ?? null} /> : null}
+          <h2>All steps</h2>
+          <StepList steps={steps} at={place} go={go} />
+        </div>
+      </div>
+      <Exports
+        name={id}
+        make={{
+          svg: () => svgOf(CHART, marks, `The way of ${id}`),
+          mmd: () => `${mermaidOf(CHART, wayOf(steps.slice(0, place + 1)))}\n`,
+          json: () =>
+            `${JSON.stringify({ generation: told.generation, agrees: replayed.agrees, faults: replayed.faults, steps }, null, 2)}\n`,
+        }}
+      />
+      {told.input === null ? null : (
+        <details>
+          <summary>What was asked for</summary>
+          <pre>{JSON.stringify(told.input, null, 2)}</pre>
+        </details>
+      )}
+    </div>
+  );
+};

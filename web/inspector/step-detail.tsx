@@ -1,0 +1,142 @@
+// One step of a replay in full: what it did, which guards were asked, what was written, asked for and paid, and what it changed.
+import type { ComponentChildren, VNode } from "preact";
+import { useState } from "preact/hooks";
+import type { Moved, ReplayStep } from "../../actors/replay.ts";
+import type { Considered } from "../../actors/trying.ts";
+import { differences } from "./context-diff.ts";
+import { Scrolling } from "./scrolling.tsx";
+import { tellAsk, usd } from "./words.ts";
+
+const Part = ({ title, children }: { title: string; children: ComponentChildren }): VNode => (
+  <section class="step-part">
+    <h3>{title}</h3>
+    {children}
+  </section>
+);
+
+/** Guards that were asked, in their order; the last one held. */
+export const Guards = ({ considered }: { considered: readonly Considered[] }): VNode | null => {
+  const asked = considered.filter(({ guard }) => guard !== "");
+  if (asked.length === 0) return null;
+  return (
+    <Part title="Guards">
+      <ul>
+        {asked.map(({ transition, guard, holds }) => (
+          <li key={transition}>
+            <code>{guard}</code> {holds ? "yes" : "no"}
+          </li>
+        ))}
+      </ul>
+    </Part>
+  );
+};
+
+const Ledger = ({ movements }: { movements: readonly Moved[] }): VNode | null =>
+  movements.length === 0 ? null : (
+    <Part title="Ledger">
+      <ul>
+        {movements.map(({ kind, credits, from, to }) => (
+          <li key={kind}>
+            <strong>
+              {kind} {usd(credits)}
+            </strong>{" "}
+            {from} → {to}
+          </li>
+        ))}
+      </ul>
+    </Part>
+  );
+
+const Written = ({ notes, nameOf }: { notes: ReplayStep["notes"]; nameOf: (routeId: string) => string }): VNode | null =>
+  notes.length === 0 ? null : (
+    <Part title="Written of its attempts">
+      <ul>
+        {notes.map(({ n, state, begin, failure }) => (
+          <li key={n}>
+            attempt {n}
+            {begin ? ` begins on ${nameOf(begin.route.routeId)}, ${usd(begin.priceCredits)}` : ""}
+            {state ? ` is ${state}` : ""}
+            {failure ? ` (${failure.class})` : ""}
+          </li>
+        ))}
+      </ul>
+    </Part>
+  );
+
+/** The machine's memory, and what of it is new. */
+export const Memory = ({ before, after }: { before: object | null; after: object }): VNode => {
+  const [isWhole, setWhole] = useState(false);
+  const all = differences(before, after);
+  const shown = isWhole ? all : all.filter(({ isChanged }) => isChanged);
+  return (
+    <Part title="Memory">
+      <label class="step-whole">
+        <input type="checkbox" checked={isWhole} onChange={() => setWhole(!isWhole)} /> also what did not change
+      </label>
+      {shown.length === 0 ? <p>Nothing changed.</p> : null}
+      {shown.length === 0 ? null : (
+        <Scrolling class="step-scroll" label="Memory of the machine">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">member</th>
+                <th scope="col">before</th>
+                <th scope="col">after</th>
+              </tr>
+            </thead>
+            <tbody>
+              {shown.map(({ path, before: was, after: is, isChanged }) => (
+                <tr key={path} class={isChanged ? "is-changed" : ""}>
+                  <th scope="row">
+                    <code>{path}</code>
+                  </th>
+                  <td>{was ?? "–"}</td>
+                  <td>{is ?? "–"}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </Scrolling>
+      )}
+    </Part>
+  );
+};
+
+type Props = { step: ReplayStep; before: ReplayStep | null; nameOf?: (routeId: string) => string };
+
+export const StepDetail = ({ step, before, nameOf = (routeId) => routeId }: Props): VNode => (
+  <section class="step-detail" aria-label={`Step ${step.version}`} aria-live="polite">
+    <h2>
+      {step.version}. {step.event?.type ?? "acceptance"}
+    </h2>
+    <p>{step.told}.</p>
+    <p class="step-way">
+      {step.from === null ? null : (
+        <>
+          <code>{step.from}</code> →{" "}
+        </>
+      )}
+      <code>{step.to}</code>
+    </p>
+    {step.fault === null ? null : <p class="step-fault">Does not agree: {step.fault}.</p>}
+    <Ledger movements={step.movements} />
+    {step.asks.length === 0 ? null : (
+      <Part title="Commands">
+        <ul>
+          {step.asks.map((ask) => (
+            <li key={tellAsk(ask)}>{tellAsk(ask)}</li>
+          ))}
+        </ul>
+      </Part>
+    )}
+    <Written notes={step.notes} nameOf={nameOf} />
+    <Guards considered={step.considered} />
+    <Memory before={before?.context ?? null} after={step.context} />
+    {step.event === null ? null : (
+      <details>
+        <summary>The event as it is in the journal</summary>
+        <pre>{JSON.stringify(step.event, null, 2)}</pre>
+      </details>
+    )}
+  </section>
+);

@@ -1,0 +1,44 @@
+// The steps of a replay one below the other: each event with its time, the states it led from and to, and the money it moved.
+import type { VNode } from "preact";
+import type { ReplayStep } from "../../actors/replay.ts";
+import { elapsed, usd } from "./words.ts";
+
+type Props = { steps: readonly ReplayStep[]; at: number; go: (at: number) => void };
+
+const Step = ({
+  step,
+  startMs,
+  isNow,
+  choose,
+}: {
+  step: ReplayStep;
+  startMs: number;
+  isNow: boolean;
+  choose: () => void;
+}): VNode => (
+  <li class={isNow ? "is-now" : ""}>
+    <button type="button" onClick={choose} aria-current={isNow ? "step" : undefined}>
+      <span class="step-time">+{elapsed(step.atMs - startMs)}</span>
+      <strong>{step.event?.type ?? "acceptance"}</strong>
+      <span class="step-way">
+        {step.from === null ? "" : `${step.from} → `}
+        {step.to}
+      </span>
+      <span class="step-told">{step.told}</span>
+      {step.movements.map(({ kind, credits }) => (
+        <span key={kind} class="step-money">
+          {kind} {usd(credits)}
+        </span>
+      ))}
+      {step.fault === null ? null : <span class="step-fault">does not agree</span>}
+    </button>
+  </li>
+);
+
+export const StepList = ({ steps, at, go }: Props): VNode => (
+  <ol class="step-list" start={0} aria-label="Steps">
+    {steps.map((step, place) => (
+      <Step key={step.version} step={step} startMs={steps[0]?.atMs ?? 0} isNow={place === at} choose={() => go(place)} />
+    ))}
+  </ol>
+);
