@@ -7,6 +7,7 @@ import { newGame, offersOf } from "../../actors/play.ts";
 import { openScene } from "../life/scene.ts";
 import { openBrowser } from "./chromium.ts";
 import { activeState, LOOKS, visit } from "./inspected.ts";
+import { openStage, scriptOf } from "./replay-stage.ts";
 
 const opened = await openBrowser();
 if (typeof opened === "string") process.stdout.write(`skipped: the Play page in a browser (${opened})\n`);
@@ -17,11 +18,19 @@ afterAll(async () => {
   if (typeof opened !== "string") await opened.close();
 });
 /** The page of a service of its own. */
-const openPlay = async (look = {}) => visit(browser, (await openScene()).url, "/inspector/play", look, "Tell it an event");
+const openPlay = async (look = {}) =>
+  visit(browser, await openStage(await openScene()), "/inspector/play", look, "Tell it an event");
 
 const offer = (page: Page, label: string) => page.locator(".play-offers button", { hasText: label });
 /** Labels of the events that can be told. */
 const possible = async (page: Page) => (await page.locator(".play-offers button:enabled span").allTextContents()).sort();
+
+test("the machines, their charts and both pages weigh little, and no engine that finds places is among them", async () => {
+  const { gzipBytes, hasEngine } = await scriptOf();
+  process.stdout.write(`Replay and Play: ${(gzipBytes / 1000).toFixed(1)} kB of script compressed\n`);
+  expect(hasEngine).toBe(false);
+  expect(gzipBytes).toBeLessThan(60_000);
+});
 
 here("the Play page", () => {
   test("what can be pressed is what the machine answers to, until it has ended and nothing can", async () => {

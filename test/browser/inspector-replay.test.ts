@@ -6,6 +6,7 @@ import { eventful } from "../life/eventful.ts";
 import { openScene } from "../life/scene.ts";
 import { openBrowser } from "./chromium.ts";
 import { activeState, LOOKS, visit } from "./inspected.ts";
+import { openStage } from "./replay-stage.ts";
 
 const opened = await openBrowser();
 if (typeof opened === "string") process.stdout.write(`skipped: the Replay page in a browser (${opened})\n`);
@@ -19,7 +20,8 @@ afterAll(async () => {
 const openReplay = async (look = {}) => {
   const { again, id } = await eventful();
   const journal = await again.store.journalOf(await again.seqOf(id));
-  return { ...(await visit(browser, again.url, `/inspector/${id}`, look, "All steps")), url: again.url, id, journal };
+  const url = await openStage(again);
+  return { ...(await visit(browser, url, `/inspector/${id}`, look, "All steps")), url, id, journal };
 };
 
 const steps = (page: Page) => page.getByRole("list", { name: "Steps" }).getByRole("button");
@@ -116,14 +118,14 @@ here("the Replay page", () => {
     expect(mermaid).not.toContain("(4)");
     const [jsonName, json] = await saved("JSON");
     expect(jsonName).toBe(`${id}.json`);
-    expect(JSON.parse(json)).toMatchObject({ generation: { id: id }, agrees: true, faults: [] });
+    expect(JSON.parse(json)).toMatchObject({ generation: { id }, agrees: true, faults: [] });
     await close();
   }, 60_000);
 
   test("a generation that there is not is told in one sentence", async () => {
     const { page, close } = await visit(
       browser,
-      (await openScene()).url,
+      await openStage(await openScene()),
       `/inspector/gen_${"0".repeat(26)}`,
       {},
       "There is no generation with this id here.",
