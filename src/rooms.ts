@@ -22,6 +22,7 @@ import { type CallTimes, openProviders } from "./providers/providers.ts";
 import { openStanding } from "./standing.ts";
 import type { Store } from "./store/store.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
+import { openUpkeep, type Upkeep } from "./upkeep.ts";
 
 /** What the rooms are joined from. */
 export type RoomsParts = {
@@ -53,6 +54,7 @@ export type Rooms = Pick<
   "submit" | "ledger" | "supervisor" | "effects" | "post" | "readiness" | "recover" | "replaceCatalogue" | "lost"
 > & {
   http: Http;
+  upkeep: Upkeep;
   /** The address that file links are built from, unless the settings name one. */
   listensAt: (url: string) => void;
   /** Deletes files past their retention. */
@@ -155,6 +157,13 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     storeOpen: () => engine.life() !== "stopped",
   });
 
+  const upkeep = openUpkeep({
+    reads: store,
+    post: engine.post,
+    keys: http.keyUse,
+    breathe: () => new Promise((turn) => setImmediate(turn)),
+  });
+
   /** A drain's answers and its attempts share one end. */
   let drainEndsAtMs = 0;
   /** With files in a bucket a sweep may take longer than until the next one. */
@@ -162,6 +171,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
   const { submit, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, lost } = engine;
   return {
     ...{ http, submit, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, lost },
+    upkeep,
     listensAt: (url) => {
       if (baseUrl === "") baseUrl = url;
     },

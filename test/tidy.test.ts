@@ -41,6 +41,7 @@ const WORDS = [
   "src/deeds.ts",
   "src/refusal.ts",
   "src/clock.ts",
+  "src/days.ts",
   "src/ids.ts",
   "src/once.ts",
   "src/recent.ts",
@@ -66,6 +67,7 @@ const HALL = [
   "src/restored-backup.ts",
   "src/readiness.ts",
   "src/kept-files.ts",
+  "src/upkeep.ts",
   "src/embedded-simulator.ts",
   "src/main.ts",
 ];
@@ -76,6 +78,7 @@ const DOORS: Record<string, string[]> = {
   "src/deeds.ts": [],
   "src/refusal.ts": [],
   "src/clock.ts": [],
+  "src/days.ts": [],
   "src/ids.ts": [],
   "src/once.ts": [],
   "src/recent.ts": [],
