@@ -69,7 +69,7 @@ export const prepareLimits = (db: Database) => {
     },
     admitted: (keySeq: number, atMs: number, reservedCredits: Credits): void => {
       const meter = bound().get(keySeq)?.meter;
-      if (meter) add.run(meter.seq, dayOf(atMs), reservedCredits);
+      if (meter && dayOf(atMs) >= meter.fromDay) add.run(meter.seq, dayOf(atMs), reservedCredits);
     },
     /** A generation has ended: what it reserved and did not cost is the key's again, on the day it was submitted. */
     settled: (generationSeq: number, createdAtMs: number, backCredits: Credits): void => {

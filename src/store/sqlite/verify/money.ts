@@ -72,6 +72,15 @@ const holds: Check = {
        FROM movement GROUP BY account_seq) m ON m.account_seq = a.seq
      WHERE b.held_credits <> coalesce(m.held, 0)`,
     ),
+    clause(
+      "what a key is said to have spent on a day is not what its generations hold and cost",
+      `SELECT k.id AS key, x.day, x.metered, x.spent FROM (SELECT meter_seq, day, sum(metered) AS metered, sum(spent) AS spent FROM (
+         SELECT meter_seq, day, credits AS metered, 0 AS spent FROM key_spend
+         UNION ALL SELECT m.seq, g.created_at_ms / 86400000, 0, coalesce(g.cost_credits, g.reserved_credits) FROM generation g
+           CROSS JOIN key_terms t ON t.key_seq = g.key_seq CROSS JOIN meter m ON m.seq = t.meter_seq
+           WHERE EXISTS (SELECT 1 FROM meter) AND g.created_at_ms >= m.from_day * 86400000)
+       GROUP BY meter_seq, day HAVING sum(metered) <> sum(spent)) x JOIN api_key k ON k.seq = x.meter_seq`,
+    ),
   ],
 };
 
