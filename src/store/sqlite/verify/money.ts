@@ -1,6 +1,6 @@
 // Invariants 1 to 4: credits are conserved, holds add up, each generation is settled once, the charge is the quote.
 import { chainClause } from "./chain.ts";
-import { type Check, clause } from "./check.ts";
+import { type Check, clause, whereThere } from "./check.ts";
 
 /** 1. Recomputed from movements only, which are chained by hash; what was asked and not there to take is owed. */
 const conservation: Check = {
@@ -72,7 +72,8 @@ const holds: Check = {
        FROM movement GROUP BY account_seq) m ON m.account_seq = a.seq
      WHERE b.held_credits <> coalesce(m.held, 0)`,
     ),
-    clause(
+    whereThere(
+      "meter",
       "what a key is said to have spent on a day is not what its generations hold and cost",
       `SELECT k.id AS key, x.day, x.metered, x.spent FROM (SELECT meter_seq, day, sum(metered) AS metered, sum(spent) AS spent FROM (
          SELECT meter_seq, day, credits AS metered, 0 AS spent FROM key_spend
