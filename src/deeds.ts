@@ -144,7 +144,7 @@ export type CreateKeyDeed = {
  * Changes a key that was not revoked; members absent are left alone. Limits hold for the whole line of keys that follow each other by
  * rotation; those set where there were none count what the line has spent in their windows so far.
  */
-export type SetKeyDeed = { deed: "set-key"; keyId: string; name?: string; limits?: KeyLimits; atMs: number } & Partial<
+export type SetKeyDeed = { deed: "set-key"; keyId: string; name?: string; limits?: Partial<KeyLimits>; atMs: number } & Partial<
   Pick<KeyTerms, "expiresAtMs" | "models">
 >;
 /** Makes a key with the same terms, which takes the place of another once that expires, `overlapMs` later at the latest. */

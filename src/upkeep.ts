@@ -1,5 +1,5 @@
 // What is written beside the hot path: when keys were last used, and what generations came to by day.
-import type { Deed, OutcomeOf } from "./deeds.ts";
+import type { Deed, OfficeOutcome, OutcomeOf, RollUpUsageDeed } from "./deeds.ts";
 import type { StoreReads } from "./store/store.ts";
 
 export type UpkeepParts = {
@@ -21,16 +21,20 @@ export type Upkeep = {
 /** Postings added at a time: a few ms of the writing thread, which nobody's submission notices. */
 const POSTINGS = 500;
 
+type RollUp = Pick<UpkeepParts, "reads" | "breathe"> & { post: (deed: RollUpUsageDeed) => Promise<OfficeOutcome> };
+
+/** Adds up all that has ended by now; what ends meanwhile is the next one's. */
+export const rollUpUsage = async ({ reads, post, breathe }: RollUp): Promise<void> => {
+  for (let behind = await reads.usageBehind(); behind > 0; behind -= POSTINGS) {
+    const outcome = await post({ deed: "roll-up-usage", limit: POSTINGS });
+    if (outcome.kind === "refused") throw new Error(`usage is not rolled up: ${outcome.reason}`);
+    await breathe();
+  }
+};
+
 export const openUpkeep = ({ reads, post, keys, breathe }: UpkeepParts): Upkeep => {
   let rollingUp: Promise<void> | undefined;
-  const rollUp = async (): Promise<void> => {
-    // What is written meanwhile is the next one's.
-    for (let behind = await reads.usageBehind(); behind > 0; behind -= POSTINGS) {
-      const outcome = await post({ deed: "roll-up-usage", limit: POSTINGS });
-      if (outcome.kind === "refused") throw new Error(`usage is not rolled up: ${outcome.reason}`);
-      await breathe();
-    }
-  };
+  const rollUp = () => rollUpUsage({ reads, post, breathe });
   return {
     noteKeyUse: async () => {
       const uses = keys.unnotedUses();

@@ -25,6 +25,9 @@ const prepareMeters = (db: Database) => {
   const update = db.prepare(
     "UPDATE meter SET day_limit_credits = ?2, week_limit_credits = ?3, month_limit_credits = ?4 WHERE seq = ?1",
   );
+  const select = db.prepare<KeyLimits, [number]>(
+    "SELECT day_limit_credits AS day, week_limit_credits AS week, month_limit_credits AS month FROM meter WHERE seq = ?1",
+  );
   const insert = db.prepare("INSERT INTO meter VALUES (?1, ?2, ?3, ?4, ?5)");
   const dropSpend = db.prepare("DELETE FROM key_spend WHERE meter_seq = ?1");
   const drop = db.prepare("DELETE FROM meter WHERE seq = ?1");
@@ -33,7 +36,9 @@ const prepareMeters = (db: Database) => {
     `INSERT INTO key_spend SELECT ?1, created_at_ms / ${DAY_MS}, sum(coalesce(cost_credits, reserved_credits)) FROM generation
      WHERE seq >= ?2 AND created_at_ms >= ?3 AND key_seq IN (SELECT key_seq FROM key_terms WHERE meter_seq = ?1) GROUP BY 2`,
   );
-  return (meterSeq: number, { day, week, month }: KeyLimits, atMs: number): void => {
+  /** Windows that are not named keep their limit. */
+  return (meterSeq: number, asked: Partial<KeyLimits>, atMs: number): void => {
+    const { day, week, month } = { ...(select.get(meterSeq) ?? { day: null, week: null, month: null }), ...asked };
     if (day === null && week === null && month === null) {
       dropSpend.run(meterSeq);
       drop.run(meterSeq);

@@ -224,7 +224,8 @@ export const keyPromises = (stage: Stage): void => {
     const key = await newKey(stage, { models: ["a"], limits: { ...NONE, day: 5 }, expiresAtMs: NOW_MS + 9 });
     await commitOne(store, { deed: "set-key", keyId: key.id, name: "server", atMs: NOW_MS });
     await commitOne(store, { deed: "set-key", keyId: key.id, models: ["b", "c"], atMs: NOW_MS });
-    const now = { name: "server", models: ["b", "c"], limits: { day: 5, week: null, month: null }, expiresAtMs: NOW_MS + 9 };
+    await commitOne(store, { deed: "set-key", keyId: key.id, limits: { week: 9 }, atMs: NOW_MS });
+    const now = { name: "server", models: ["b", "c"], limits: { day: 5, week: 9, month: null }, expiresAtMs: NOW_MS + 9 };
     expect(await store.keys()).toMatchObject([{}, now]);
     await commitOne(store, { deed: "revoke-key", keyId: key.id, atMs: NOW_MS });
     expect((await commitOne(store, { deed: "set-key", keyId: key.id, name: "x", atMs: NOW_MS })).kind).toBe("refused");
