@@ -29,6 +29,7 @@ const ROOMS = [
   "src/effects",
   "src/simulator",
   "src/telemetry",
+  "src/console",
   "src/cli",
   "actors",
   "catalogue",
@@ -129,6 +130,7 @@ const DOORS: Record<string, string[]> = {
     "type:src/files",
     "src/files/serve.ts",
   ],
+  "src/console": ["type:src/store"],
   "src/cli": ["*"],
   proof: ["*"],
 };
