@@ -1,5 +1,6 @@
 // The form of a key: amounts without floats, days in UTC, and what is wrong told at its field.
 import { describe, expect, test } from "bun:test";
+import type { KeyView } from "../../src/console/keys-wire.ts";
 import { askOf, creditsOf, EMPTY_FORM, formOf } from "../../web/console/key-form.ts";
 
 const NOW_MS = Date.UTC(2026, 8, 21, 14);
@@ -48,11 +49,12 @@ describe("a form", () => {
   test("of a key that is changed and left as it was asks for what it is, to the millisecond", () => {
     const expiresAtMs = NOW_MS + 5_000_123;
     const limit = { limitCredits: 1205, spentCredits: 3, anewAtMs: 0 };
-    const key = {
-      ...{ id: "key_1", accountId: "acc_1", name: "ci", start: "gr", scope: "read", state: "active", createdAtMs: 0 },
+    const key: KeyView = {
+      ...{ id: "key_1", accountId: "acc_1", name: "ci", start: "gr", createdAtMs: 0 },
+      ...{ scope: "read", state: "active" },
       ...{ expiresAtMs, revokedAtMs: null, lastUsedAtMs: null, rotatedFrom: null, rotatedTo: null, models: ["a"] },
       ...{ limits: { day: limit, week: null, month: null }, last30Credits: 0 },
-    } as const;
+    };
     expect(askOf(formOf(key), NOW_MS, expiresAtMs)).toEqual({
       ask: { name: "ci", scope: "read", expiresAtMs, models: ["a"], limits: { day: 1205, week: null, month: null } },
     });
