@@ -30,15 +30,18 @@ const accountQuery = ({ account }: KeysPage): string => `?account=${encodeURICom
 const Modal = (of: { title: string; close: () => void; children: ComponentChildren }): VNode => {
   const place = useRef<HTMLDialogElement>(null);
   const id = useId();
+  const isGone = useRef(false);
   useEffect(() => {
-    const before = document.activeElement;
-    place.current?.showModal();
+    const dialog = place.current;
+    dialog?.showModal();
     return () => {
-      if (before instanceof HTMLElement) before.focus();
+      isGone.current = true;
+      // Closed before it is taken away, it gives the focus back; taken away alone, the focus is nowhere.
+      dialog?.close();
     };
   }, []);
   return (
-    <dialog ref={place} class="dialog" aria-labelledby={id} onClose={of.close}>
+    <dialog ref={place} class="dialog" aria-labelledby={id} onClose={() => isGone.current || of.close()}>
       <h2 id={id}>{of.title}</h2>
       {of.children}
     </dialog>

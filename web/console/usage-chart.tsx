@@ -6,6 +6,8 @@ import "uplot/dist/uPlot.min.css";
 
 export type Figure = {
   title: string;
+  /** What it comes to over all days. */
+  whole: string;
   /** What it shows in one sentence, for who cannot see it. */
   says: string;
   /** Starts of days, s since 1970, and what there is to show for each; null: nothing. */
@@ -97,7 +99,9 @@ export const UsageChart = ({ figure }: { figure: Figure }): VNode => {
   }, [figure]);
   return (
     <figure class="usage-chart">
-      <figcaption>{figure.title}</figcaption>
+      <figcaption>
+        {figure.title} <span>{figure.whole}</span>
+      </figcaption>
       <div ref={place} role="img" aria-label={figure.says} />
     </figure>
   );

@@ -32,16 +32,16 @@ const figuresOf = ({ lines, total }: Told): Figure[] => {
     of: (line: UsageLine) => number | null,
     more: Pick<Figure, "shape" | "format" | "most">,
   ) => ({
-    ...{ title, atS, ...more, values: lines.map(of) },
+    ...{ title, atS, ...more, whole: says, values: lines.map(of) },
     says: `${title} by day over ${lines.length} days: ${says}. The table below has every day.`,
   });
   const rate = share(total);
   const whole = (value: number) => (Number.isInteger(value) ? String(value) : "");
   return [
-    figure("Spend, USD", `${usd(total.chargedCredits)} in all`, ({ chargedCredits }) => chargedCredits, {
+    figure("Spend, USD", `${usd(total.chargedCredits)} in all`, ({ chargedCredits }) => chargedCredits || null, {
       ...{ shape: "bars", format: (credits) => usd(Math.round(credits)) },
     }),
-    figure("Generations", `${total.count} in all`, ({ count }) => count, { shape: "bars", format: whole }),
+    figure("Generations", `${total.count} in all`, ({ count }) => count || null, { shape: "bars", format: whole }),
     figure("Success", rate === null ? "none" : `${percent(rate)} in all`, share, { shape: "line", format: percent, most: 1 }),
     figure(
       "Median wait",

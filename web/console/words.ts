@@ -24,6 +24,7 @@ export const dayAndYear = (ms: number): string =>
 
 /** `850 ms`, `4.2 s`, `3 min 20 s` */
 export const waited = (ms: number): string => {
+  if (ms === 0) return "0 s";
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < MINUTE_MS) return `${(ms / 1000).toFixed(1)} s`;
   const s = Math.round(ms / 1000);
