@@ -1,6 +1,6 @@
 // `/console/keys`: the keys of an account with what each may, has spent and was last used for; made, changed, rotated and revoked here.
 import type { VNode } from "preact";
-import { useCallback, useEffect, useState } from "preact/hooks";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { KeyView, KeysPage as Told } from "../../src/console/keys-wire.ts";
 import { type KeyAction, KeyDialog, type Send } from "./key-dialogs.tsx";
 import { KeyLimitBars } from "./key-limits.tsx";
@@ -70,6 +70,13 @@ export const KeysView = ({ send, account }: { send: Send; account: string | null
     send<Told>("GET", `/console/api/keys${query}`).then(setPage, (reason: Error) => setFault(reason.message));
   }, [send, account]);
   useEffect(read, [read]);
+  // What a dialog was opened with may be gone when it closes: then the focus goes to the head of the page, not to nowhere.
+  const head = useRef<HTMLButtonElement>(null);
+  const hadDialog = useRef(false);
+  useEffect(() => {
+    if (action !== null) hadDialog.current = true;
+    else if (hadDialog.current && document.activeElement === document.body) head.current?.focus();
+  }, [action, page]);
   if (fault !== null)
     return (
       <p class="notice is-bad" role="alert">
@@ -82,7 +89,7 @@ export const KeysView = ({ send, account }: { send: Send; account: string | null
       <div class="page-head">
         <p>A key opens the API for {page.account.name}. It is shown once, when it is made.</p>
         {page.mayChange && (
-          <button type="button" class="button is-main" onClick={() => act({ kind: "make" })}>
+          <button ref={head} type="button" class="button is-main" onClick={() => act({ kind: "make" })}>
             New key
           </button>
         )}
