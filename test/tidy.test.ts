@@ -130,7 +130,7 @@ const DOORS: Record<string, string[]> = {
     "type:src/files",
     "src/files/serve.ts",
   ],
-  "src/console": ["type:src/store"],
+  "src/console": ["type:src/store", "src/store/store.ts"],
   "src/cli": ["*"],
   proof: ["*"],
 };

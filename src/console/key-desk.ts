@@ -1,11 +1,10 @@
 // What the console does with keys and usage for whoever asks: members with their own account, operators with any, viewers only look.
-import type { Model } from "../../catalogue/schema.ts";
 import type { Clock } from "../clock.ts";
 import { dayOf } from "../days.ts";
 import { Refusal, refuse } from "../refusal.ts";
 import type { AccountRow, StoreReads, UsageBy } from "../store/store.ts";
-import type { KeyAsk, KeysPage, KeyView, MadeKey, UsageView } from "./keys-wire.ts";
 import { keyViews } from "./keys.ts";
+import type { KeyAsk, KeysPage, KeyView, MadeKey, UsageView } from "./keys-wire.ts";
 import { dayOfText, MOST_DAYS, usageView } from "./usage.ts";
 
 /** Whoever asks, as the session says. */
@@ -16,7 +15,14 @@ type Listed = Parameters<typeof keyViews>[0][number];
 export type KeyDeskParts<By> = {
   reads: Pick<StoreReads, "usage" | "accounts" | "account" | "keys">;
   office: {
-    createKey(ask: { reference: string; accountId: string; scope: KeyAsk["scope"]; name: string; terms: Terms; by: By }): Promise<{
+    createKey(ask: {
+      reference: string;
+      accountId: string;
+      scope: KeyAsk["scope"];
+      name: string;
+      terms: Terms;
+      by: By;
+    }): Promise<{
       id: string;
       key: string;
     }>;
@@ -29,17 +35,20 @@ export type KeyDeskParts<By> = {
     }>;
     revokeKey(ask: { id: string; by: By }): Promise<Listed>;
   };
-  models: () => readonly Pick<Model, "id" | "name">[];
+  models: () => readonly { id: string; name: string }[];
+  /** Says that whoever asks may look and not change. */
+  forbid: (message: string) => never;
   rollUpUsage: () => Promise<void>;
   newReference: () => string;
   clock: Clock;
 };
 type Terms = Pick<KeyAsk, "expiresAtMs" | "models" | "limits">;
 
+const LOOKS_ONLY = "You may look at this account's keys and not change them.";
 /** Days of usage that are shown when none are named. */
 const SHOWN_DAYS = 30;
 
-export const openKeyDesk = <By>({ reads, office, models, rollUpUsage, newReference, clock }: KeyDeskParts<By>) => {
+export const openKeyDesk = <By>({ reads, office, models, rollUpUsage, newReference, forbid, clock }: KeyDeskParts<By>) => {
   const noAccount = (id: string) => new Refusal("not_found", `There is no account ${id}.`);
   const mayChange = (who: Asker, accountId: string) => who.role === "operator" || accountId === who.accountId;
 
@@ -57,7 +66,7 @@ export const openKeyDesk = <By>({ reads, office, models, rollUpUsage, newReferen
     const row = (await reads.keys()).find((one) => one.id === id);
     const isSeen = row !== undefined && (who.role !== "member" || row.accountId === who.accountId);
     if (!isSeen) return refuse("not_found", `There is no key ${id}.`);
-    if (!mayChange(who, row.accountId)) return refuse("generation_not_enabled", "Viewers change nothing.", { status: 403 });
+    if (!mayChange(who, row.accountId)) return forbid(LOOKS_ONLY);
   };
   const one = (row: Listed): KeyView => {
     const [view] = keyViews([row], clock.nowMs());
@@ -74,7 +83,7 @@ export const openKeyDesk = <By>({ reads, office, models, rollUpUsage, newReferen
     },
     make: async (who: Asker, asked: string | undefined, { name, scope, ...terms }: KeyAsk, by: By): Promise<MadeKey> => {
       const { id: accountId } = await accountFor(who, asked);
-      if (!mayChange(who, accountId)) return refuse("generation_not_enabled", "Viewers change nothing.", { status: 403 });
+      if (!mayChange(who, accountId)) return forbid(LOOKS_ONLY);
       const { id, key } = await office.createKey({ reference: newReference(), accountId, scope, name, terms, by });
       return { id, key, fromExpiresAtMs: null };
     },
