@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterAll(async () => {
   if (typeof opened === "string") return;
   await opened.close();
-  stage.stop();
+  await stage.stop();
   await house.close();
   clock.stop();
   dropDirs();

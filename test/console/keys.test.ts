@@ -19,7 +19,7 @@ beforeAll(async () => {
   stage.whos.set("viewer", { role: "viewer", accountId: null });
 });
 afterAll(async () => {
-  stage.stop();
+  await stage.stop();
   await house.close();
   dropDirs();
 });
