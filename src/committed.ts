@@ -23,7 +23,14 @@ export type CommittedParts = {
 export type Watch = { committed: ((deed: Deed, outcome: DeedOutcome) => void) | null };
 
 /** Deeds that change what a key opens: limits, pauses (a dispute pauses too), keys. */
-const CHANGES_CALLERS: ReadonlySet<Deed["deed"]> = new Set(["set-account", "create-key", "revoke-key", "credit"]);
+const CHANGES_CALLERS: ReadonlySet<Deed["deed"]> = new Set([
+  "set-account",
+  "create-key",
+  "set-key",
+  "rotate-key",
+  "revoke-key",
+  "credit",
+]);
 
 /** The hook is the only way the supervisor learns of a new generation. */
 export const openCommitted = (parts: CommittedParts): ((deed: Deed, outcome: DeedOutcome) => void) => {

@@ -9,7 +9,10 @@ import type {
   GenerationStatus,
   Job,
   JsonObject,
+  KeyLimits,
   KeyScope,
+  KeyTerms,
+  KeyWindow,
   Output,
   PlannedRoute,
   ResultFile,
@@ -45,6 +48,10 @@ export type AdmitOutcome =
   | { kind: "replayed"; record: GenerationRecord }
   | { kind: "idempotency_conflict" }
   | { kind: "concurrency_limit" }
+  /** The key has expired since it was let in. */
+  | { kind: "key_expired" }
+  /** What may be spent with the key in a window does not cover the reserve; the window that begins anew last, where several do not. */
+  | { kind: "key_limit"; window: KeyWindow; limitCredits: Credits; leftCredits: Credits; anewAtMs: number }
   | { kind: "insufficient_credits"; availableCredits: Credits }
   /** A constraint said no: a defect. Nothing was written. */
   | { kind: "refused"; reason: string };
@@ -130,8 +137,30 @@ export type CreateKeyDeed = {
   hash: string;
   /** The first characters, to recognise it by. */
   start: string;
+  terms?: KeyTerms;
   atMs: number;
 };
+/**
+ * Changes a key that was not revoked; members absent are left alone. Limits hold for the whole line of keys that follow each other by
+ * rotation; those set where there were none count what the line has spent in their windows so far.
+ */
+export type SetKeyDeed = { deed: "set-key"; keyId: string; name?: string; limits?: Partial<KeyLimits>; atMs: number } & Partial<
+  Pick<KeyTerms, "expiresAtMs" | "models">
+>;
+/** Makes a key with the same terms, which takes the place of another once that expires, `overlapMs` later at the latest. */
+export type RotateKeyDeed = {
+  deed: "rotate-key";
+  keyId: string;
+  overlapMs: number;
+  id: string;
+  hash: string;
+  start: string;
+  atMs: number;
+};
+/** Notes when keys were last used, as `[keySeq, atMs]`. */
+export type NoteKeyUseDeed = { deed: "note-key-use"; uses: readonly (readonly [keySeq: number, atMs: number])[] };
+/** Adds up to `limit` further postings to what generations came to by day. */
+export type RollUpUsageDeed = { deed: "roll-up-usage"; limit: number };
 export type RevokeKeyDeed = { deed: "revoke-key"; keyId: string; atMs: number };
 /** Who wanted a deed; written beside it in the audit log, in the same transaction. */
 export type Actor = { kind: "person" | "command" | "service"; id: string; name: string };
@@ -157,6 +186,10 @@ export type OfficeDeed = { by?: Actor } & (
   | CreateAccountDeed
   | SetAccountDeed
   | CreateKeyDeed
+  | SetKeyDeed
+  | RotateKeyDeed
+  | NoteKeyUseDeed
+  | RollUpUsageDeed
   | RevokeKeyDeed
   | ExpireFilesDeed
   | SetProviderKeyDeed

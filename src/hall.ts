@@ -45,6 +45,8 @@ export type Service = {
   readiness: () => { ready: boolean; faults: string[] };
   /** What is going on inside, for the operator; each question tells of the time since the one before. */
   figures: (ask: Ask) => Figures;
+  /** Resolves when what generations came to by now is in the usage. */
+  rollUpUsage: () => Promise<void>;
   simulatorUrl: string | null;
   /** Makes a token for the inspector; null where that is switched off. */
   issueToken: Rooms["issueToken"];
@@ -60,6 +62,8 @@ export type Service = {
 const EXIT_UNKNOWN_OUTCOME = 70;
 /** How often the highest time seen goes to disk, so that time never runs backwards across a restart. */
 const BEAT_MS = 10_000;
+/** How often it is noted which keys were used, and what generations came to is added up. */
+const UPKEEP_MS = 60_000;
 /** Files are at most this long past their retention. */
 const SWEEP_MS = 60_000;
 /** A difference between the service's clock and the machine's that somebody should know of. */
@@ -191,6 +195,15 @@ export const openService = async (
       lineage: lineageFrom(await store.secret(LINEAGE)),
     });
     const sweep = repeat(clock, SWEEP_MS, rooms.sweep, failed);
+    const upkeep = repeat(
+      clock,
+      UPKEEP_MS,
+      async () => {
+        await rooms.upkeep.noteKeyUse();
+        await rooms.upkeep.rollUpUsage();
+      },
+      failed,
+    );
     return {
       url,
       mode,
@@ -208,6 +221,7 @@ export const openService = async (
       post: rooms.post,
       submit: rooms.submit,
       readiness: rooms.readiness,
+      rollUpUsage: rooms.upkeep.rollUpUsage,
       figures: openFigures(() => ({
         ...rooms.supervisor.counts(),
         errands: rooms.effects.size(),
@@ -240,10 +254,12 @@ export const openService = async (
         });
         beat();
         sweep();
+        upkeep();
         // Its steps are short, a copy of a large database apart: what that leaves the next one takes away.
         const backedUp = nightly.stop(settings.server.drain_s * 1000);
         await rooms.drain(settings.server.drain_s * 1000);
         await backedUp;
+        await rooms.upkeep.noteKeyUse().catch(() => undefined);
         const left = under();
         // A disk that is full keeps the count: the next start is a little slower, nothing else.
         await crashLoop.stopped().catch(() => undefined);

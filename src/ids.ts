@@ -28,6 +28,9 @@ export const continueGenerationSeqAfter = (seq: number): void => {
   lastSeq = Math.max(lastSeq, seq);
 };
 
+/** No generation submitted at or after a time has a lower row number. */
+export const leastSeqAt = (ms: number): number => Math.max(0, ms - SEQ_EPOCH_MS) * SEQ_PER_MS;
+
 /** When a row number was made, ms since 1970. */
 export const msOfGenerationSeq = (seq: number): number => Math.floor(seq / SEQ_PER_MS) + SEQ_EPOCH_MS;
 

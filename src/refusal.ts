@@ -7,7 +7,10 @@ export const REFUSALS = {
   not_found: { status: 404, when: "No such path, no generation with this id on the account, or fewer files than n." },
   unauthorized: { status: 401, when: "The API key is missing or invalid." },
   account_disabled: { status: 403, when: "The account is paused." },
-  generation_not_enabled: { status: 403, when: "The key can read prices and generations but cannot generate." },
+  generation_not_enabled: {
+    status: 403,
+    when: "The key can read prices and generations but cannot generate, or not with this model.",
+  },
   rate_limited: { status: 429, when: "Too many requests in the same second from one account.", retryAfterS: 1 },
   body_too_large: { status: 413, when: "The body is over 1 MB (1,048,576 bytes); send media as URLs." },
   invalid_request: { status: 400, when: "The body is not a JSON object, or its envelope is wrong." },
@@ -22,7 +25,10 @@ export const REFUSALS = {
   max_cost_exceeded: { status: 422, when: "Every route costs more than max_cost_usd." },
   model_unavailable: { status: 503, when: "Every route of the model is down at the moment.", retryAfterS: 10 },
   concurrency_limit: { status: 429, when: "The account has its maximum number of generations in progress.", retryAfterS: 5 },
-  insufficient_credits: { status: 402, when: "The available balance does not cover the reserve." },
+  insufficient_credits: {
+    status: 402,
+    when: "The available balance, or what the key may still spend, does not cover the reserve.",
+  },
   not_ready: { status: 409, when: "The file was requested before the generation succeeded." },
   server_error: { status: 500, when: "A fault of the service; safe to retry with the same Idempotency-Key." },
 } as const satisfies Record<string, RefusalRule>;
@@ -57,3 +63,6 @@ export class Refusal extends Error {
 export const refuse = (code: RefusalCode, message: string, more?: ConstructorParameters<typeof Refusal>[2]): never => {
   throw new Refusal(code, message, more);
 };
+
+/** Told at the door, and by the ledger of a key that expired on the way there. */
+export const KEY_EXPIRED = "Authorization: this API key has expired; use another, or one made in its place.";

@@ -23,6 +23,7 @@ import { type CallTimes, openProviders } from "./providers/providers.ts";
 import { openStanding } from "./standing.ts";
 import type { Store } from "./store/store.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
+import { openUpkeep, type Upkeep } from "./upkeep.ts";
 
 /** What the rooms are joined from. */
 export type RoomsParts = {
@@ -55,6 +56,7 @@ export type Rooms = Pick<
 > & {
   http: Http;
   issueToken: Inspector["issueToken"];
+  upkeep: Upkeep;
   /** The address that file links are built from, unless the settings name one. */
   listensAt: (url: string) => void;
   /** Deletes files past their retention. */
@@ -168,26 +170,21 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     storeOpen: () => engine.life() !== "stopped",
   });
 
+  const upkeep = openUpkeep({
+    reads: store,
+    post: engine.post,
+    keys: http.keyUse,
+    breathe: () => new Promise((turn) => setImmediate(turn)),
+  });
+
   /** A drain's answers and its attempts share one end. */
   let drainEndsAtMs = 0;
   /** With files in a bucket a sweep may take longer than until the next one. */
   let isSweeping = false;
   const { submit, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, lost, watch } = engine;
   return {
-    ...{
-      http,
-      issueToken: inspector.issueToken,
-      submit,
-      ledger,
-      supervisor,
-      effects,
-      post,
-      readiness,
-      recover,
-      replaceCatalogue,
-      lost,
-      watch,
-    },
+    ...{ http, submit, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, lost, watch },
+    ...{ issueToken: inspector.issueToken, upkeep },
     listensAt: (url) => {
       if (baseUrl === "") baseUrl = url;
     },

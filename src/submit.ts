@@ -6,7 +6,7 @@ import { type AdmitDeed, type AdmitOutcome, StoreFull } from "./deeds.ts";
 import { type CheckedInput, checkInput, checkMeasured } from "./quote/input.ts";
 import type { Plan, RouteState, SkippedRoute } from "./quote/plan.ts";
 import { openPlanner } from "./quote/planner.ts";
-import { Refusal, refuse } from "./refusal.ts";
+import { KEY_EXPIRED, Refusal, refuse } from "./refusal.ts";
 import { isSameRequest } from "./same-request.ts";
 import type { StoreReads } from "./store/store.ts";
 import type { Caller, Credits, GenerationRecord, JsonObject, Measured, MediaLink } from "./terms.ts";
@@ -79,6 +79,12 @@ export const openCorridor = (parts: CorridorParts): Submit => {
     return isSameRequest(made.body, body) ? { record: made.record, replayed: true } : conflict();
   };
 
+  /** A key may be for some models only. */
+  const insistOnModel = ({ caller: { models }, model }: Order): void => {
+    if (models !== null && !models.includes(model))
+      refuse("generation_not_enabled", `model: this key may generate with ${models.join(", ")} only; use another key or model.`);
+  };
+
   /** The model, if it runs on a route that is configured. */
   const modelOf = ({ model: id, onlyRoute }: Order): Model => {
     const whole = parts.catalogue().model(id);
@@ -123,6 +129,7 @@ export const openCorridor = (parts: CorridorParts): Submit => {
     try {
       const door = parts.door();
       if (door !== "open") refuse(door, CLOSED[door]);
+      insistOnModel(order);
       const model = modelOf(order);
       const checked = checkInput(model, order.input, parts.allowsHost);
       let measured: Measured[] = [];
@@ -150,6 +157,10 @@ export const openCorridor = (parts: CorridorParts): Submit => {
   };
 };
 
+const usd = (credits: Credits): string => `${(credits / 100).toFixed(2)} USD`;
+/** To the second: limits begin anew at midnight, UTC. */
+const isoTime = (ms: number): string => new Date(ms).toISOString().replace(".000Z", "Z");
+
 const answer = (outcome: AdmitOutcome, reservedCredits: Credits): Accepted => {
   switch (outcome.kind) {
     case "admitted":
@@ -163,12 +174,19 @@ const answer = (outcome: AdmitOutcome, reservedCredits: Credits): Accepted => {
         "concurrency_limit",
         "The account has its maximum number of generations in progress; try again when one has finished.",
       );
+    case "key_expired":
+      return refuse("unauthorized", KEY_EXPIRED);
+    case "key_limit":
+      return refuse(
+        "insufficient_credits",
+        `This key may spend ${usd(outcome.limitCredits)} a ${outcome.window}: ${usd(outcome.leftCredits)} is left and ${usd(reservedCredits)} must be; it begins anew at ${isoTime(outcome.anewAtMs)}. Wait, use another key, or lower max_cost_usd.`,
+      );
     case "refused":
       throw new Error(`the store refused a submission: ${outcome.reason}`);
     case "insufficient_credits":
       return refuse(
         "insufficient_credits",
-        `${(reservedCredits / 100).toFixed(2)} USD must be available and ${(outcome.availableCredits / 100).toFixed(2)} USD is; add credits, or lower max_cost_usd.`,
+        `${usd(reservedCredits)} must be available and ${usd(outcome.availableCredits)} is; add credits, or lower max_cost_usd.`,
       );
   }
 };

@@ -151,11 +151,26 @@ export type Kept = { readonly record: GenerationRecord; shown: { json: string; a
 
 /** Scope of an API key. `read` may look, not submit. */
 export type KeyScope = "generate" | "read";
+/** Calendar windows in UTC that a key's spending may be limited in: a day, a week from Monday, a month from its first. */
+export const KEY_WINDOWS = ["day", "week", "month"] as const;
+export type KeyWindow = (typeof KEY_WINDOWS)[number];
+/** The most that a key, with those it follows by rotation, may spend in each window; null: as much as there is. */
+export type KeyLimits = Readonly<Record<KeyWindow, Credits | null>>;
+/** What a key may beyond its scope. */
+export type KeyTerms = {
+  /** It is refused from then on; null: never. */
+  expiresAtMs: number | null;
+  /** The models it may generate with, at least one; null: all. */
+  models: readonly string[] | null;
+  limits: KeyLimits;
+};
 /** What a key opens: the account and its limits (null: the service's default). */
 export type Caller = {
   keySeq: number;
   keyId: string;
   scope: KeyScope;
+  expiresAtMs: number | null;
+  models: readonly string[] | null;
   accountSeq: number;
   accountId: string;
   paused: boolean;

@@ -44,6 +44,7 @@ const WORDS = [
   "src/deeds.ts",
   "src/refusal.ts",
   "src/clock.ts",
+  "src/days.ts",
   "src/ids.ts",
   "src/once.ts",
   "src/recent.ts",
@@ -69,6 +70,7 @@ const HALL = [
   "src/restored-backup.ts",
   "src/readiness.ts",
   "src/kept-files.ts",
+  "src/upkeep.ts",
   "src/embedded-simulator.ts",
   "src/main.ts",
 ];
@@ -79,6 +81,7 @@ const DOORS: Record<string, string[]> = {
   "src/deeds.ts": [],
   "src/refusal.ts": [],
   "src/clock.ts": [],
+  "src/days.ts": [],
   "src/ids.ts": [],
   "src/once.ts": [],
   "src/recent.ts": [],
@@ -145,7 +148,9 @@ const DOORS: Record<string, string[]> = {
     "type:src/providers",
     "src/providers/desk.ts",
     "src/vault.ts",
+    "src/upkeep.ts",
   ],
+  "src/console": ["type:src/store", "src/store/store.ts"],
   "src/cli": ["*"],
   proof: ["*"],
 };

@@ -82,6 +82,8 @@ export const officeOverSocket = (dir: string): Office => {
     setAccount: over("setAccount"),
     createKey: over("createKey"),
     listKeys: over("listKeys"),
+    setKey: over("setKey"),
+    rotateKey: over("rotateKey"),
     revokeKey: over("revokeKey"),
     addCredits: over("addCredits"),
     takeCredits: over("takeCredits"),

@@ -4,8 +4,9 @@ import { type TSchema, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import type { Log } from "../events.ts";
 import type { Ask, Figures } from "../figures.ts";
-import type { Office } from "../office/office.ts";
 import type { IssueToken } from "../inspector/inspector.ts";
+import { LONGEST_OVERLAP_MS } from "../office/keys.ts";
+import type { Office } from "../office/office.ts";
 import type { Json } from "../terms.ts";
 import { CommandFault, EXITS, tell } from "./exits.ts";
 import { dropSocketPath, makeSocketPath } from "./socket-path.ts";
@@ -20,6 +21,13 @@ const object = <P extends Record<string, TSchema>>(properties: P) => Type.Object
 const limit = Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000 }), Type.Null()]));
 const amount = Type.Integer({ minimum: 1, maximum: 1_000_000_000 });
 const movement = object({ reference: text(200), accountId: text(80), credits: amount, note: Type.String({ maxLength: 500 }) });
+
+const keyLimit = Type.Optional(Type.Union([amount, Type.Null()]));
+const KEY_TERMS = {
+  expiresAtMs: Type.Optional(Type.Union([Type.Integer({ minimum: 0, maximum: 8_640_000_000_000_000 }), Type.Null()])),
+  models: Type.Optional(Type.Union([Type.Array(text(80), { minItems: 1, maxItems: 200 }), Type.Null()])),
+  limits: Type.Optional(object({ day: keyLimit, week: keyLimit, month: keyLimit })),
+};
 
 /** What may be asked, per operation; nothing that does not fit reaches the office. */
 const ASKS = {
@@ -40,6 +48,13 @@ const ASKS = {
     accountId: text(80),
     scope: Type.Union([Type.Literal("generate"), Type.Literal("read")]),
     name: Type.String({ maxLength: 200 }),
+    terms: Type.Optional(object(KEY_TERMS)),
+  }),
+  setKey: object({ id: text(80), name: Type.Optional(Type.String({ maxLength: 200 })), ...KEY_TERMS }),
+  rotateKey: object({
+    reference: text(200),
+    id: text(80),
+    overlapMs: Type.Integer({ minimum: 0, maximum: LONGEST_OVERLAP_MS }),
   }),
   listKeys: object({ accountId: Type.Union([text(80), Type.Null()]) }),
   revokeKey: object({ id: text(80) }),

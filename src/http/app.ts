@@ -67,6 +67,8 @@ export type Http = {
   handle(request: Request): Promise<Response>;
   /** Must be called when a key or an account has changed: what is remembered of callers is dropped. */
   callersChanged(): void;
+  /** Keys that were used since that was last noted. */
+  keyUse: Pick<KeyGuard, "unnotedUses" | "noted">;
 };
 
 type Method = "GET" | "POST" | "OPTIONS";
@@ -251,6 +253,7 @@ export const openHttp = (parts: HttpParts): Http => {
     },
     handle: async (request) => app.handle(request),
     callersChanged: () => guard.forget(),
+    keyUse: guard,
   };
 };
 

@@ -2,7 +2,7 @@
 import type { Clock } from "../clock.ts";
 import { API_KEY_CHARS, hashApiKey, isWellFormedApiKey } from "../ids.ts";
 import { Recent } from "../recent.ts";
-import { refuse } from "../refusal.ts";
+import { KEY_EXPIRED, refuse } from "../refusal.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { Caller } from "../terms.ts";
 import type { Answer, PathParams } from "./answer.ts";
@@ -18,7 +18,9 @@ const BELIEVED_MS = 60_000;
 /** For so long a header that was sent is recognised as it is, ms: its text is in memory anyway until the collector comes. */
 const LATELY_MS = 10_000;
 
-type Known = { caller: Caller; untilMs: number };
+/** When a key was last used, and what of it is on disk. */
+type Use = { atMs: number; notedMs: number };
+type Known = { caller: Caller; untilMs: number; use: Use };
 
 /** Answers one request of a known caller. */
 export type KeyedAnswer = (
@@ -49,6 +51,8 @@ export class KeyGuard {
   /** What was sent in the last seconds: a client that polls is digested once in a while and not each time. */
   private readonly lately = new Map<string, Known>();
   private latelySinceMs = 0;
+  /** One for each key that was ever let in, however often its caller is forgotten. */
+  private readonly uses = new Map<number, Use>();
   private epoch = 0;
   private readonly parts: GuardParts;
 
@@ -63,13 +67,27 @@ export class KeyGuard {
     this.epoch += 1;
   }
 
+  /** Keys that were used since that was last noted, and when. */
+  unnotedUses(): [keySeq: number, atMs: number][] {
+    return [...this.uses].flatMap(([keySeq, { atMs, notedMs }]) => (atMs > notedMs ? [[keySeq, atMs]] : []));
+  }
+
+  noted(uses: readonly (readonly [keySeq: number, atMs: number])[]): void {
+    for (const [keySeq, atMs] of uses) {
+      const use = this.uses.get(keySeq);
+      if (use) use.notedMs = atMs;
+    }
+  }
+
   /**
    * Puts the checks of a keyed endpoint before `work`, in the order 503 `restarting` (no store to ask yet), 401, 403, 429.
    * @param scope `generate` where the key must be allowed to submit.
    */
   keyed(scope: "generate" | "read", work: KeyedAnswer): Answer {
     const isTrailed = this.parts.isTrailed(scope);
-    const enter = (request: Request, requestId: string, params: PathParams, caller: Caller, nowMs: number) => {
+    const enter = (request: Request, requestId: string, params: PathParams, { caller, use }: Known, nowMs: number) => {
+      if (caller.expiresAtMs !== null && nowMs >= caller.expiresAtMs) refuse("unauthorized", KEY_EXPIRED);
+      use.atMs = nowMs;
       if (isTrailed) addTrail(request, { account_id: caller.accountId, key_id: caller.keyId });
       if (caller.paused) refuse("account_disabled", "The account is paused.");
       if (scope === "generate" && caller.scope !== "generate")
@@ -84,14 +102,14 @@ export class KeyGuard {
       if (header === null) return refuse("unauthorized", "Authorization: missing; send Bearer and an API key.");
       const nowMs = this.parts.clock.nowMs();
       const again = this.recognise(header, nowMs);
-      if (again !== undefined) return enter(request, requestId, params, again.caller, nowMs);
+      if (again !== undefined) return enter(request, requestId, params, again, nowMs);
       const digest = Bun.CryptoHasher.hash("blake2b256", header, "base64");
       const known = this.known.get(digest);
       if (known !== undefined && nowMs < known.untilMs) {
         if (header.length === USUAL_CHARS) this.lately.set(header, known);
-        return enter(request, requestId, params, known.caller, nowMs);
+        return enter(request, requestId, params, known, nowMs);
       }
-      return this.ask(header, digest, nowMs).then((caller) => enter(request, requestId, params, caller, nowMs));
+      return this.ask(header, digest, nowMs).then((asked) => enter(request, requestId, params, asked, nowMs));
     };
   }
 
@@ -105,7 +123,7 @@ export class KeyGuard {
     return known !== undefined && nowMs < known.untilMs ? known : undefined;
   }
 
-  private async ask(header: string, digest: string, nowMs: number): Promise<Caller> {
+  private async ask(header: string, digest: string, nowMs: number): Promise<Known> {
     const key = BEARER.exec(header)?.[1];
     if (key === undefined)
       return refuse("unauthorized", "Authorization: must be the word Bearer, a space and one API key, given once.");
@@ -114,8 +132,11 @@ export class KeyGuard {
     const caller = isWellFormedApiKey(key) ? await this.parts.reads.callerByKeyHash(hashApiKey(key)) : undefined;
     this.known.delete(digest);
     if (caller === undefined) return refuse("unauthorized", "Authorization: this API key is not valid.");
+    const use = this.uses.get(caller.keySeq) ?? { atMs: 0, notedMs: 0 };
+    this.uses.set(caller.keySeq, use);
+    const known = { caller, untilMs: nowMs + BELIEVED_MS, use };
     // A change that came while the store was read must not be undone by what was read before it.
-    if (epoch === this.epoch) this.known.set(digest, { caller, untilMs: nowMs + BELIEVED_MS });
-    return caller;
+    if (epoch === this.epoch) this.known.set(digest, known);
+    return known;
   }
 }

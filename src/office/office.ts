@@ -1,17 +1,15 @@
 // The office: what an operator may do with accounts, keys and credits, written once for both ways of reaching it.
 import type { Clock } from "../clock.ts";
 import type { OfficeDeed, OfficeOutcome } from "../deeds.ts";
-import { hashApiKey, newApiKey } from "../ids.ts";
-import type { AccountRow, KeyRow, MovementRow, StoreReads } from "../store/store.ts";
+import type { AccountRow, MovementRow, StoreReads } from "../store/store.ts";
 import type { Submit } from "../submit.ts";
-import type { Credits, KeyScope } from "../terms.ts";
-import { OfficeFault } from "./fault.ts";
+import type { Credits } from "../terms.ts";
+import { done, type KeyOffice, missing, openKeyOffice } from "./keys.ts";
 import { openProviderOffice, type ProviderOffice, type ProviderOfficeParts } from "./providers.ts";
 import { idFor } from "./reference.ts";
 import { openRouteTrials, type RouteTrials } from "./route-trial.ts";
 
 export type CreatedAccount = { id: string; name: string; availableCredits: Credits };
-export type CreatedKey = { id: string; key: string; accountId: string; scope: KeyScope };
 /** `movedCredits`: what the command really moved; 0 when its reference had been used before. */
 export type Credited = { account: AccountRow; movedCredits: Credits };
 export type Statement = { account: AccountRow; movements: MovementRow[] };
@@ -31,14 +29,12 @@ export type Office = {
     burstPerS?: number | null;
     inProgressLimit?: number | null;
   }): Promise<AccountRow>;
-  createKey(ask: { reference: string; accountId: string; scope: KeyScope; name: string }): Promise<CreatedKey>;
-  listKeys(ask: { accountId: string | null }): Promise<KeyRow[]>;
-  revokeKey(ask: { id: string }): Promise<KeyRow>;
   addCredits(ask: { reference: string; accountId: string; credits: Credits; note: string }): Promise<Credited>;
   /** Takes back a refunded or disputed purchase: at most what is available; a rest is owed and pauses the account. */
   takeCredits(ask: { reference: string; accountId: string; credits: Credits; note: string }): Promise<Credited>;
   showCredits(ask: { accountId: string; last: number }): Promise<Statement>;
-} & ProviderOffice &
+} & KeyOffice &
+  ProviderOffice &
   RouteTrials;
 
 export type OfficeParts = {
@@ -50,21 +46,6 @@ export type OfficeParts = {
   /** Takes a submission in; null where no service runs. */
   submit: Submit | null;
 } & Omit<ProviderOfficeParts, "post" | "clock" | "kept">;
-
-/** How much of a key is kept to recognise it by: the prefix and four characters. */
-const SHOWN_CHARS = 12;
-
-const missing = (what: string, id: string, where: string): never => {
-  throw new OfficeFault("notFound", `there is no ${what} ${id}`, {
-    fix: `${where} shows those there are`,
-    code: "not_found",
-  });
-};
-
-const done = (outcome: OfficeOutcome): Extract<OfficeOutcome, { kind: "done" }> => {
-  if (outcome.kind === "refused") throw new OfficeFault("refused", outcome.reason, { code: "refused" });
-  return outcome;
-};
 
 /** The newest `limit` movements of an account, oldest first. */
 export const lastMovements = async (reads: StoreReads, accountId: string, limit: number): Promise<MovementRow[]> =>
@@ -110,30 +91,7 @@ export const openOffice = ({ reads, post, mode, clock, submit, ...market }: Offi
       done(await post({ deed: "set-account", accountSeq: row.seq, ...change }));
       return accountOf(id);
     },
-    createKey: async ({ reference, accountId, scope, name }) => {
-      const account = await accountOf(accountId);
-      const id = idFor("key", reference);
-      if ((await reads.keys(accountId)).some((row) => row.id === id))
-        throw new OfficeFault("failure", `the key ${id} was made, but the answer that showed it was lost`, {
-          fix: `genrouter keys revoke ${id}, then genrouter keys create again`,
-          code: "key_not_shown",
-        });
-      const key = newApiKey(mode);
-      const [hash, start] = [hashApiKey(key), key.slice(0, SHOWN_CHARS)];
-      done(await post({ deed: "create-key", id, accountSeq: account.seq, scope, name, hash, start, atMs: clock.nowMs() }));
-      return { id, key, accountId, scope };
-    },
-    listKeys: async ({ accountId }) => {
-      if (accountId !== null) await accountOf(accountId);
-      return reads.keys(accountId ?? undefined);
-    },
-    revokeKey: async ({ id }) => {
-      const find = async () => (await reads.keys()).find((row) => row.id === id) ?? missing("key", id, "genrouter keys list");
-      const row = await find();
-      if (row.revokedAtMs !== null) return row;
-      done(await post({ deed: "revoke-key", keyId: id, atMs: clock.nowMs() }));
-      return find();
-    },
+    ...openKeyOffice({ reads, post, mode, clock, accountOf, models: market.market.models }),
     addCredits: (ask) => credit("topup", ask),
     takeCredits: (ask) => credit("adjust", { ...ask, credits: -ask.credits }),
     showCredits: async ({ accountId, last }) => ({

@@ -9,6 +9,9 @@ import type {
   GenerationRecord,
   GenerationStatus,
   JsonObject,
+  KeyScope,
+  KeyTerms,
+  KeyWindow,
   LedgerSide,
   MovementKind,
   PlannedRoute,
@@ -30,14 +33,38 @@ export type AccountRow = {
   inProgressLimit: number | null;
   createdAtMs: number;
 };
-export type KeyRow = {
+export type KeyRow = KeyTerms & {
   id: string;
   accountId: string;
-  scope: "generate" | "read";
+  scope: KeyScope;
   name: string;
   start: string;
   createdAtMs: number;
   revokedAtMs: number | null;
+  /** Noted a minute after it was used at the latest. */
+  lastUsedAtMs: number | null;
+  /** The key that it takes the place of. */
+  rotatedFrom: string | null;
+};
+/** What a key has spent: held while a generation is open, its cost once it has ended. */
+export type KeySpend = {
+  /** With the keys it follows, in the windows that a time is in; null where it has no limits. */
+  windows: Readonly<Record<KeyWindow, Credits>> | null;
+  /** By itself: what ended in the last 30 days, as far as usage is rolled up, and what is held. */
+  last30Credits: Credits;
+};
+/** What a sum of usage is told for. */
+export const USAGE_BY = ["day", "model", "account", "key"] as const;
+export type UsageBy = (typeof USAGE_BY)[number];
+/** Generations of a day, model, account or key that ended after waiting times of one bucket (src/days.ts). */
+export type UsageRow = {
+  /** The day since 1970, a model, or the id of an account or a key. */
+  of: string | number;
+  wait: number;
+  succeeded: number;
+  failed: number;
+  chargedCredits: Credits;
+  waitMs: number;
 };
 export type MovementRow = {
   seq: number;
@@ -147,6 +174,12 @@ export interface StoreReads {
   accounts(): Promise<AccountRow[]>;
   account(id: string): Promise<AccountRow | undefined>;
   keys(accountId?: string): Promise<KeyRow[]>;
+  /** By id, of one account or all. */
+  keySpend(nowMs: number, accountId?: string): Promise<Map<string, KeySpend>>;
+  /** Generations that ended on days from one to another, both included, as far as usage is rolled up. */
+  usage(ask: { fromDay: number; toDay: number; accountId: string | null; by: UsageBy }): Promise<UsageRow[]>;
+  /** Postings that are not in the usage yet. */
+  usageBehind(): Promise<number>;
   /** The movements of an account before one of them (null: all), newest first; at most `limit`. */
   movements(accountId: string, beforeSeq: number | null, limit: number): Promise<MovementRow[]>;
   movementsOf(generationSeq: number): Promise<MovementRow[]>;

@@ -221,6 +221,9 @@ test("SIGTERM drains and ends with 0; the next start has the same key, and verif
   expect(ended.err).toContain("draining");
   expect(ended.err).not.toContain(service.key);
   expect((await runHere(["verify", "--data", dir])).exit as number).toBe(0);
+  // The key that was used within the last minute is noted on the way out; another was never used.
+  const keys = JSON.parse((await runHere(["keys", "list", "--json", "--data", dir])).out) as { last_used_at: string | null }[];
+  expect(keys.filter(({ last_used_at }) => last_used_at !== null)).toHaveLength(1);
   const again = await start(dir);
   expect(again.key).toBe(service.key);
   expect((await stop(again)).exit).toBe(0);

@@ -98,6 +98,8 @@ export const openHouse = async (env: Record<string, string> = {}): Promise<House
       keySeq: accounts,
       keyId: `key_${accounts}`,
       scope: "generate",
+      expiresAtMs: null,
+      models: null,
       accountSeq: accounts,
       accountId: `acc_${accounts}`,
       paused: false,

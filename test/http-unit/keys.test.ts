@@ -161,6 +161,8 @@ describe("the burst guard", () => {
     keySeq: 1,
     keyId: "key_1",
     scope: "generate",
+    expiresAtMs: null,
+    models: null,
     accountSeq,
     accountId: "acc_1",
     paused: false,

@@ -1,7 +1,8 @@
 // The mutants, all of them: each a bug that the properties or the simulation must find.
 import { ASKING_MUTANTS } from "./asking.ts";
 import { LIFE_MUTANTS } from "./life.ts";
+import { LIMIT_MUTANTS } from "./limits.ts";
 import { MONEY_MUTANTS } from "./money.ts";
 import type { Mutant } from "./mutant.ts";
 
-export const MUTANTS: readonly Mutant[] = [...MONEY_MUTANTS, ...LIFE_MUTANTS, ...ASKING_MUTANTS];
+export const MUTANTS: readonly Mutant[] = [...MONEY_MUTANTS, ...LIMIT_MUTANTS, ...LIFE_MUTANTS, ...ASKING_MUTANTS];

@@ -10,6 +10,8 @@ const ROUTES = ["a", "b", "c"] as const;
 /** `put`: everything that ever came in, less what was taken out. */
 export type AccountModel = Record<"available" | "held" | "charged" | "owed" | "inProgress" | "put", bigint> & {
   isPaused: boolean;
+  /** The most its key may spend in a day; null: as much as there is. */
+  dayLimit: number | null;
 };
 export type GenerationModel = {
   seq: number;
@@ -37,7 +39,16 @@ export type Model = {
   references: Map<number, Credit>;
 };
 
-const NEW_ACCOUNT: AccountModel = { available: 0n, held: 0n, charged: 0n, owed: 0n, inProgress: 0n, put: 0n, isPaused: false };
+const NEW_ACCOUNT: AccountModel = {
+  available: 0n,
+  held: 0n,
+  charged: 0n,
+  owed: 0n,
+  inProgress: 0n,
+  put: 0n,
+  isPaused: false,
+  dayLimit: null,
+};
 
 export const emptyModel = (round: number): Model => ({
   round,
@@ -62,6 +73,26 @@ const balanceOf = (model: Model, accountSeq: number): AccountModel => {
   if (!found) throw new Error(`the model has no account ${accountSeq}`);
   return found;
 };
+/** What the account's key has spent: all of it on one day. */
+export const spentOf = (model: Model, accountSeq: number): bigint =>
+  [...model.generations.values()]
+    .filter((one) => one.accountSeq === accountSeq)
+    .reduce((sum, { cost, reserved }) => sum + (cost ?? reserved), 0n);
+/** Whether the key's limit leaves so much. */
+const isWithin = (model: Model, accountSeq: number, reserved: bigint): boolean => {
+  const { dayLimit } = balanceOf(model, accountSeq);
+  return dayLimit === null || spentOf(model, accountSeq) + reserved <= BigInt(dayLimit);
+};
+
+const predictLimit = (model: Model, asked: Extract<Move, { move: "limit" }>): Predicted => {
+  const accountSeq = seqOf(model, asked.account);
+  const limits = { day: asked.day, week: null, month: null };
+  const deed: Deed = { deed: "set-key", keyId: `key_${accountSeq}`, limits, atMs: NOW_MS };
+  if (asked.day === 0) return { deed, kind: "refused" };
+  balanceOf(model, accountSeq).dayLimit = asked.day;
+  return { deed, kind: "done" };
+};
+
 /** Row number of the account a move names. */
 const seqOf = (model: Model, account: number): number => [...model.accounts.keys()][account] ?? 0;
 
@@ -106,6 +137,7 @@ const predictAdmit = (model: Model, asked: Extract<Move, { move: "admit" }>): Pr
   const balance = balanceOf(model, accountSeq);
   const reserved = BigInt(priceOf(routes));
   if (balance.inProgress >= BigInt(limit)) return { deed, kind: "concurrency_limit" };
+  if (!isWithin(model, accountSeq, reserved)) return { deed, kind: "key_limit" };
   if (balance.available < reserved) return { deed, kind: "insufficient_credits" };
   balance.available -= reserved;
   balance.held += reserved;
@@ -122,6 +154,7 @@ const predictAdmitAgain = (model: Model, asked: Extract<Move, { move: "admitAgai
   const one = pick(model, asked.at);
   if (!one) return null;
   const deed = submissionOf({ ...one, routes: asked.routes, key: null, body: 0, limit: 1000 }, one);
+  if (!isWithin(model, one.accountSeq, BigInt(priceOf(asked.routes)))) return { deed, kind: "key_limit", touched: one.seq };
   const covers = balanceOf(model, one.accountSeq).available >= BigInt(priceOf(asked.routes));
   return { deed, kind: covers ? "refused" : "insufficient_credits", touched: one.seq };
 };
@@ -216,6 +249,8 @@ export const predict = (model: Model, asked: Move): Predicted | null => {
       return predictAdmit(model, asked);
     case "admitAgain":
       return predictAdmitAgain(model, asked);
+    case "limit":
+      return predictLimit(model, asked);
     default:
   }
   const one = pick(model, asked.at);

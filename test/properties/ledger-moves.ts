@@ -8,6 +8,7 @@ export type Move =
   | { move: "adjust"; account: number; credits: number; reference: number | null }
   | { move: "admit"; account: number; routes: number; key: number | null; body: number; limit: number }
   | { move: "admitAgain"; at: number; routes: number }
+  | { move: "limit"; account: number; day: number | null }
   | { move: "begin"; at: number; isSent: boolean }
   | { move: "note"; at: number }
   | { move: "capture"; at: number; n: number; price: "its own" | "another route's" | "more than the hold" | "less" }
@@ -56,6 +57,10 @@ const move: fc.Arbitrary<Move> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ move: fc.constant("admitAgain" as const), at, routes: fc.integer({ min: 1, max: 3 }) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ move: fc.constant("limit" as const), account, day: fc.constantFrom(null, 0, 110, 300, 500, 1000) }),
+  },
   { weight: 5, arbitrary: fc.record({ move: fc.constant("begin" as const), at, isSent: fc.constantFrom(true, true, false) }) },
   { weight: 1, arbitrary: fc.record({ move: fc.constant("note" as const), at }) },
   {

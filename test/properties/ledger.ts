@@ -3,12 +3,20 @@ import type { Statement } from "bun:sqlite";
 import { isDeepStrictEqual } from "node:util";
 import type { DeedOutcome } from "../../src/deeds.ts";
 import { type Fault, PropertyStore } from "./database.ts";
-import { type AccountModel, emptyModel, type GenerationModel, type Model, type Predicted, predict } from "./ledger-model.ts";
+import {
+  type AccountModel,
+  emptyModel,
+  type GenerationModel,
+  type Model,
+  type Predicted,
+  predict,
+  spentOf,
+} from "./ledger-model.ts";
 import { type Commit, lives, type Move } from "./ledger-moves.ts";
 import { ledgerImage, ROUNDS } from "./ledger-scene.ts";
 import type { Property } from "./property.ts";
 
-type AccountRow = Record<"available" | "held" | "charged" | "owed" | "in_progress" | "paused", number>;
+type AccountRow = Record<"available" | "held" | "charged" | "owed" | "in_progress" | "paused", number> & { spent: number | null };
 type GenerationRow = {
   status: string;
   cost: number | null;
@@ -19,19 +27,21 @@ type GenerationRow = {
 };
 
 const ACCOUNT_SQL = `SELECT available_credits AS available, held_credits AS held, charged_credits AS charged,
-  owed_credits AS owed, in_progress, paused FROM balance JOIN account ON seq = account_seq WHERE seq = ?1`;
+  owed_credits AS owed, in_progress, paused, (SELECT coalesce((SELECT sum(credits) FROM key_spend WHERE meter_seq = m.seq), 0)
+    FROM meter m WHERE m.seq = account.seq) AS spent FROM balance JOIN account ON seq = account_seq WHERE account.seq = ?1`;
 const GENERATION_SQL = `SELECT g.status, g.cost_credits AS cost, (SELECT max(version) FROM journal WHERE seq = g.seq) AS version,
   (SELECT group_concat(state) FROM (SELECT state FROM attempt WHERE seq = g.seq ORDER BY n)) AS attempts,
   (SELECT group_concat(kind || ' ' || credits) FROM (SELECT kind, credits FROM movement WHERE generation_seq = g.seq ORDER BY chain_seq)) AS moved,
   (SELECT count(*) FROM command WHERE seq = g.seq) AS commands FROM generation g WHERE g.seq = ?1`;
 
-const accountRow = (one: AccountModel): AccountRow => ({
+const accountRow = (model: Model, seq: number, one: AccountModel): AccountRow => ({
   available: Number(one.available),
   held: Number(one.held),
   charged: Number(one.charged),
   owed: Number(one.owed),
   in_progress: Number(one.inProgress),
   paused: Number(one.isPaused),
+  spent: one.dayLimit === null ? null : Number(spentOf(model, seq)),
 });
 
 const generationRow = (one: GenerationModel): GenerationRow => {
@@ -71,7 +81,7 @@ const openTables = (image: Uint8Array) => {
     },
     /** Compares both accounts and the generations touched. */
     compare: (model: Model, touched: Iterable<number>): void => {
-      for (const [seq, one] of model.accounts) agree(`account ${seq}`, accounts.get(seq), accountRow(one));
+      for (const [seq, one] of model.accounts) agree(`account ${seq}`, accounts.get(seq), accountRow(model, seq, one));
       for (const seq of touched) {
         const one = model.generations.get(seq);
         agree(`generation ${seq}`, generations.get(seq), one ? generationRow(one) : null);

@@ -3,8 +3,10 @@ import { afterEach, beforeEach, describe, expect } from "bun:test";
 import type { Store } from "../../src/store/store.ts";
 import { admissionPromises } from "./promises/admission.ts";
 import { attemptPromises } from "./promises/attempts.ts";
+import { keyPromises } from "./promises/keys.ts";
 import { officePromises } from "./promises/office.ts";
 import { stepPromises } from "./promises/steps.ts";
+import { usagePromises } from "./promises/usage.ts";
 import { type Account, openAccount, violations } from "./scene.ts";
 
 /** What each test finds: a store of its own with one account of 1,000 credits. Taken apart inside a test, never before. */
@@ -45,5 +47,7 @@ export const conformance = (driver: string, open: () => Promise<Store>): void =>
     stepPromises(stage);
     attemptPromises(stage);
     officePromises(stage);
+    keyPromises(stage);
+    usagePromises(stage);
   });
 };

@@ -113,6 +113,12 @@ export const PLANTS_OF_MONEY: readonly Plant[] = [
   ...plant(2, "held is not the holds less their settlements", [
     ["a hold that was lost", `DELETE FROM generation WHERE seq = ${QUEUED}`, 1],
   ]),
+  ...plant(2, "what a key is said to have spent on a day is not what its generations hold and cost", [
+    ["a limit that was made roomier", "UPDATE key_spend SET credits = credits - 1"],
+    ["a day that was forgotten", "DELETE FROM key_spend"],
+    ["a day on which nothing was spent", "INSERT INTO key_spend SELECT meter_seq, day + 1, 5 FROM key_spend"],
+    ["a meter that begins earlier than it counts", `UPDATE key_terms SET meter_seq = 3 WHERE key_seq = 4`],
+  ]),
 
   ...plant(3, "the generation has not, once it has ended and not before, one settlement of all of its hold", [
     [

@@ -1,7 +1,7 @@
 // A scene for tests of the store: accounts with credits, generations and their whole lives, in one line each.
 
 import type { AdmitDeed, AdmitOutcome, Deed, OfficeOutcome, OutcomeOf, StepDeed } from "../../src/deeds.ts";
-import { generationId, hashApiKey, newApiKey, newGenerationSeq, newId } from "../../src/ids.ts";
+import { generationId, hashApiKey, newApiKey, newGeneration, newGenerationSeq, newId } from "../../src/ids.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Output } from "../../src/terms.ts";
 
@@ -83,6 +83,13 @@ export const admitDeed = (account: Account, changes: Partial<AdmitDeed> = {}): A
     ...changes,
   };
 };
+
+/** When a submission is made, and all that follows from it. */
+export const submittedAt = (createdAtMs: number): Partial<AdmitDeed> => ({
+  ...newGeneration(createdAtMs),
+  createdAtMs,
+  waitEndsAtMs: createdAtMs + 3_600_000,
+});
 
 export const admit = async (store: Store, account: Account, changes: Partial<AdmitDeed> = {}): Promise<AdmitDeed> => {
   const deed = admitDeed(account, changes);

@@ -1,6 +1,7 @@
 // A world for the checker: every kind of generation, attempt and movement there is, written by deeds over two openings.
 import { expect } from "bun:test";
 import type { StepDeed } from "../../src/deeds.ts";
+import { hashApiKey, newApiKey, newId } from "../../src/ids.ts";
 import type { Store } from "../../src/store/store.ts";
 import { openHere } from "./opened.ts";
 import {
@@ -45,7 +46,22 @@ const eventful = async (store: Store, account: Account): Promise<void> => {
   await store.commit([{ deed: "mark-attempt", seq: deed.seq, atMs: NOW_MS + 9000, change }]);
 };
 
-/** Makes the world in a new file: accounts 1 (most of it) and 2 (one success, and a debt). */
+/** A key with a limit that has spent half of it, and one of the same account without. */
+const limited = async (store: Store): Promise<void> => {
+  const account = await openAccount(store, 500);
+  const [key] = await store.keys(account.id);
+  const limits = { day: 200, week: null, month: null };
+  await store.commit([{ deed: "set-key", keyId: key?.id ?? "", limits, atMs: NOW_MS }]);
+  const other = { id: newId("key"), hash: hashApiKey(newApiKey("test")), start: "gr_test_efgh" };
+  const terms = { expiresAtMs: null, models: ["vidmodel-2.0"], limits: { day: null, week: null, month: null } };
+  const made = await store.commit([
+    { deed: "create-key", ...other, accountSeq: account.seq, scope: "generate", name: "", terms, atMs: NOW_MS },
+  ]);
+  await succeed(store, account);
+  await succeed(store, { ...account, keySeq: made[0]?.kind === "done" ? (made[0].seq ?? 0) : 0 });
+};
+
+/** Makes the world in a new file: accounts 1 (most of it), 2 (one success, and a debt) and 3 (two keys, one with a limit). */
 export const makeWorld = async (path: string): Promise<void> => {
   const store = await openHere({ path, mode: "test", nowMs: NOW_MS });
   const account = await openAccount(store, 5000);
@@ -73,6 +89,7 @@ export const makeWorld = async (path: string): Promise<void> => {
   await store.commit([
     { deed: "credit", accountSeq: 2, kind: "adjust", credits: -900, note: "dispute", reference: "d", atMs: NOW_MS },
   ]);
+  await limited(store);
   expect(await violations(store)).toEqual([]);
   await store.close();
   // A second opening, so that there are two epochs to confuse.

@@ -1,44 +1,18 @@
-// `genrouter keys`: make, list and revoke API keys; a key is shown once, when it is made.
+// `genrouter keys`: make, list, change, rotate and revoke API keys; a key is shown once, when it is made.
 import { type Command, Option } from "commander";
 import { newReference } from "../../office/reference.ts";
-import type { KeyRow } from "../../store/store.ts";
 import type { KeyScope } from "../../terms.ts";
 import { withOffice } from "../desk.ts";
+import { CommandFault, EXITS } from "../exits.ts";
+import { keyJson, keyLines, overlapOf, type TermFlags, termsOf, withTerms } from "../key-flags.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
-import { table } from "../terminal.ts";
 
 type Flags = DirFlag & JsonFlag;
-
-const time = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
-
-const keyJson = (row: KeyRow) => ({
-  id: row.id,
-  account: row.accountId,
-  scope: row.scope,
-  name: row.name,
-  start: row.start,
-  created_at: time(row.createdAtMs),
-  revoked_at: time(row.revokedAtMs),
-});
-
-const keyLines = (rows: readonly KeyRow[]): string[] =>
-  table(
-    ["ID", "ACCOUNT", "KEY", "SCOPE", "STATE", "CREATED", "NAME"],
-    rows.map((row) => [
-      row.id,
-      row.accountId,
-      `${row.start}…`,
-      row.scope,
-      row.revokedAtMs === null ? "active" : "revoked",
-      new Date(row.createdAtMs).toISOString().slice(0, 16),
-      row.name,
-    ]),
-  );
 
 export const addKeys = (program: Command, session: Session): void => {
   const { terminal } = session;
   const keys = withExamples(
-    program.command("keys").description("make, list and revoke API keys"),
+    program.command("keys").description("make, list, change, rotate and revoke API keys"),
     "keys create --account acc_01k…",
     "keys list",
   );
@@ -51,9 +25,13 @@ export const addKeys = (program: Command, session: Session): void => {
       new Option("--scope <scope>", "generate: everything; read: look only").choices(["generate", "read"]).default("generate"),
     )
     .option("--name <name>", "what to call it", "")
-    .action(async (flags: Flags & { account: string; scope: KeyScope; name: string }) => {
+    .action(async (flags: Flags & TermFlags & { account: string; scope: KeyScope; name: string }) => {
+      const terms = termsOf(flags, Date.now());
       const made = await withOffice(settingsOf(session, flags), (office) =>
-        office.createKey({ reference: newReference("key"), accountId: flags.account, scope: flags.scope, name: flags.name }),
+        office.createKey({
+          ...{ reference: newReference("key"), accountId: flags.account, scope: flags.scope, name: flags.name },
+          ...(Object.keys(terms).length === 0 ? {} : { terms }),
+        }),
       );
       if (flags.json) terminal.print(JSON.stringify({ id: made.id, key: made.key, account: made.accountId, scope: made.scope }));
       else {
@@ -61,16 +39,18 @@ export const addKeys = (program: Command, session: Session): void => {
         terminal.note(`id ${made.id}, scope ${made.scope}; keep the key now, it is not shown again`);
       }
     });
+  withTerms(create, { never: "", none: "", all: "" });
   withExamples(
     withJson(withDir(create)),
     "keys create --account acc_01k…",
+    "keys create --account acc_01k… --expires 90d --limit-day 20 --limit-month 300 --models vidmodel-2.0,vidmodel-2.0-fast",
     "keys create --account acc_01k… --scope read --name dashboards",
     "keys create --account acc_01k… --json | jq -r .key",
   );
 
   const list = keys
     .command("list")
-    .description("list keys by their first characters")
+    .description("list keys by their first characters, with their limits, last use and the spend of 30 days")
     .option("--account <id>", "only this account's")
     .action(async (flags: Flags & { account?: string }) => {
       const rows = await withOffice(settingsOf(session, flags), (office) =>
@@ -78,9 +58,52 @@ export const addKeys = (program: Command, session: Session): void => {
       );
       if (flags.json) terminal.print(JSON.stringify(rows.map(keyJson)));
       else if (rows.length === 0) terminal.note("no keys; genrouter keys create --account ID makes one");
-      else for (const line of keyLines(rows)) terminal.print(line);
+      else for (const line of keyLines(rows, Date.now())) terminal.print(line);
     });
   withExamples(withJson(withDir(list)), "keys list", "keys list --account acc_01k… --json");
+
+  const set = keys
+    .command("set <id>")
+    .description("change what a key may; what is not named stays as it is")
+    .option("--name <name>", "what to call it")
+    .action(async (id: string, flags: Flags & TermFlags & { name?: string }) => {
+      const change = { ...termsOf(flags, Date.now()), ...(flags.name === undefined ? {} : { name: flags.name }) };
+      if (Object.keys(change).length === 0)
+        throw new CommandFault(EXITS.usage, "nothing to change; name a flag of genrouter keys set --help", { code: "bad_flag" });
+      const row = await withOffice(settingsOf(session, flags), (office) => office.setKey({ id, ...change }));
+      if (flags.json) terminal.print(JSON.stringify(keyJson(row)));
+      else for (const line of keyLines([row], Date.now())) terminal.print(line);
+    });
+  withTerms(set, { never: ", or never", none: ", or none", all: ", or all" });
+  withExamples(
+    withJson(withDir(set)),
+    "keys set key_01k… --limit-week 50 --limit-day none",
+    "keys set key_01k… --expires never --models all",
+  );
+
+  const rotate = keys
+    .command("rotate <id>")
+    .description("make a key with the same terms, and let the other go on for a while; both count against the same limits")
+    .option("--overlap <time>", "how long the other goes on: 0s to 30d", "24h")
+    .action(async (id: string, flags: Flags & { overlap: string }) => {
+      const overlapMs = overlapOf(flags.overlap);
+      const made = await withOffice(settingsOf(session, flags), (office) =>
+        office.rotateKey({ reference: newReference("key"), id, overlapMs }),
+      );
+      const until = new Date(made.fromExpiresAtMs).toISOString();
+      if (flags.json)
+        terminal.print(
+          JSON.stringify({
+            ...{ id: made.id, key: made.key, account: made.accountId, scope: made.scope },
+            ...{ rotated_from: made.from, rotated_from_expires_at: until },
+          }),
+        );
+      else {
+        terminal.print(`key ${made.key}`);
+        terminal.note(`id ${made.id}; keep the key now, it is not shown again. ${made.from} is refused from ${until} on`);
+      }
+    });
+  withExamples(withJson(withDir(rotate)), "keys rotate key_01k…", "keys rotate key_01k… --overlap 0s --json | jq -r .key");
 
   const revoke = keys
     .command("revoke <id>")
@@ -88,7 +111,7 @@ export const addKeys = (program: Command, session: Session): void => {
     .action(async (id: string, flags: Flags) => {
       const row = await withOffice(settingsOf(session, flags), (office) => office.revokeKey({ id }));
       if (flags.json) terminal.print(JSON.stringify(keyJson(row)));
-      else for (const line of keyLines([row])) terminal.print(line);
+      else for (const line of keyLines([row], Date.now())) terminal.print(line);
     });
   withExamples(withJson(withDir(revoke)), "keys revoke key_01k…");
 };

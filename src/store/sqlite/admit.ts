@@ -3,12 +3,13 @@ import type { Database } from "bun:sqlite";
 import type { AdmitOutcome } from "../../deeds.ts";
 import { isSameRequest } from "../../same-request.ts";
 import type { Interned } from "./interned.ts";
+import type { Limits } from "./limits.ts";
 import { chain, type Money } from "./money.ts";
 import { admittedRecord, type PackedAdmit } from "./pack.ts";
 import { RECORD_COLUMNS, type RecordRow, toRecord } from "./read/record.ts";
 import { DeedRefused } from "./refused.ts";
 
-export const prepareAdmit = (db: Database, money: Money, plans: Interned) => {
+export const prepareAdmit = (db: Database, money: Money, plans: Interned, limits: Limits) => {
   const selectKey = db.prepare<RecordRow & { body: string }, [number, string]>(
     `SELECT ${RECORD_COLUMNS}, g.body FROM generation g WHERE g.account_seq = ?1 AND g.idempotency_key = ?2`,
   );
@@ -32,8 +33,12 @@ export const prepareAdmit = (db: Database, money: Money, plans: Interned) => {
     const head = money.head(deed.accountSeq);
     if (!head) throw new DeedRefused(`there is no account ${deed.accountSeq}`);
     const { availableCredits } = head;
-    // A key that was used before outranks both; otherwise limit, then balance.
+    // A key that was used before outranks all; otherwise what is in the way of everything, of one more, and of this one.
+    const expired = limits.expiry(deed.keySeq, deed.createdAtMs);
+    if (expired) return known(deed) ?? expired;
     if (head.inProgress >= deed.inProgressLimit) return known(deed) ?? { kind: "concurrency_limit" };
+    const shortage = limits.shortage(deed.keySeq, deed.createdAtMs, deed.reservedCredits);
+    if (shortage) return known(deed) ?? shortage;
     if (availableCredits < deed.reservedCredits) return known(deed) ?? { kind: "insufficient_credits", availableCredits };
     const held = chain(head, {
       kind: "hold",
@@ -74,6 +79,7 @@ export const prepareAdmit = (db: Database, money: Money, plans: Interned) => {
       return before;
     }
     money.hold(deed.accountSeq, held, deed.seq);
+    limits.admitted(deed.keySeq, deed.createdAtMs, deed.reservedCredits);
     return { kind: "admitted", record: admittedRecord(deed) };
   };
 };

@@ -5,6 +5,7 @@ import { prepareAdmit } from "./admit.ts";
 import { prepareAttempts } from "./attempt.ts";
 import { faultCode, faultText } from "./faults.ts";
 import { prepareInterned } from "./interned.ts";
+import { prepareLimits } from "./limits.ts";
 import { prepareMoney } from "./money.ts";
 import { prepareOffice } from "./office.ts";
 import type { PackedDeed } from "./pack.ts";
@@ -31,9 +32,10 @@ export const openBatch = (db: Database, epoch: number): Batch => {
   const money = prepareMoney(db, epoch);
   const attempts = prepareAttempts(db);
   const plans = prepareInterned(db, "plan", "routes");
-  const admit = prepareAdmit(db, money, plans);
-  const step = prepareStep(db, epoch, money, attempts);
-  const office = prepareOffice(db, money, attempts);
+  const limits = prepareLimits(db);
+  const admit = prepareAdmit(db, money, plans, limits);
+  const step = prepareStep(db, epoch, money, attempts, limits);
+  const office = prepareOffice(db, money, attempts, limits);
   const begin = db.prepare("BEGIN IMMEDIATE");
   const commit = db.prepare("COMMIT");
   const savepoint = db.prepare("SAVEPOINT deed");
@@ -55,6 +57,7 @@ export const openBatch = (db: Database, epoch: number): Batch => {
     attempts.forget();
     plans.forget();
     step.forget();
+    limits.forget();
   };
   const carryOutAlone = (deed: PackedDeed): DeedOutcome => {
     savepoint.run();

@@ -2,8 +2,11 @@
 import type { Database } from "bun:sqlite";
 import type { CreditDeed, OfficeDeed, OfficeOutcome } from "../../deeds.ts";
 import type { Attempts } from "./attempt.ts";
+import { prepareKeys } from "./keys.ts";
+import type { Limits } from "./limits.ts";
 import type { Money } from "./money.ts";
 import { DeedRefused } from "./refused.ts";
+import { prepareUsage } from "./usage.ts";
 
 const DONE: OfficeOutcome = { kind: "done" };
 
@@ -63,18 +66,16 @@ const prepareCredit = (db: Database, money: Money) => {
   };
 };
 
-export const prepareOffice = (db: Database, money: Money, attempts: Attempts) => {
+export const prepareOffice = (db: Database, money: Money, attempts: Attempts, limits: Limits) => {
   const credit = prepareCredit(db, money);
+  const keys = prepareKeys(db, limits);
+  const rollUpUsage = prepareUsage(db);
   const insertAccount = db.prepare("INSERT INTO account (id, name, created_at_ms) VALUES (?1, ?2, ?3)");
   const insertBalance = db.prepare("INSERT INTO balance (account_seq) VALUES (?1)");
   const updateAccount = db.prepare(
     `UPDATE account SET paused = coalesce(?2, paused), burst_per_s = iif(?3, ?4, burst_per_s),
        in_progress_limit = iif(?5, ?6, in_progress_limit) WHERE seq = ?1`,
   );
-  const insertKey = db.prepare(
-    "INSERT INTO api_key (id, account_seq, scope, name, hash, start, created_at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-  );
-  const revokeKey = db.prepare("UPDATE api_key SET revoked_at_ms = coalesce(revoked_at_ms, ?2) WHERE id = ?1");
   const expireFiles = db.prepare("UPDATE generation SET files_expired_at_ms = ?2 WHERE seq = ?1 AND status = 'succeeded'");
   const selectEnded = db.prepare<{ ended: number }, [number]>(
     "SELECT completed_at_ms IS NOT NULL AS ended FROM generation WHERE seq = ?1",
@@ -129,14 +130,13 @@ export const prepareOffice = (db: Database, money: Money, attempts: Attempts) =>
           `there is no account ${deed.accountSeq}`,
         );
       case "create-key":
-        return {
-          kind: "done",
-          seq: Number(
-            insertKey.run(deed.id, deed.accountSeq, deed.scope, deed.name, deed.hash, deed.start, deed.atMs).lastInsertRowid,
-          ),
-        };
+      case "set-key":
+      case "rotate-key":
       case "revoke-key":
-        return changed(revokeKey.run(deed.keyId, deed.atMs), `there is no key ${deed.keyId}`);
+      case "note-key-use":
+        return keys(deed);
+      case "roll-up-usage":
+        return rollUpUsage(deed);
       case "expire-files":
         // Marked already: deleting files is repeated after a crash, the mark is not.
         if (selectExpired.get(deed.seq)?.at) return DONE;

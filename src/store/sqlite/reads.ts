@@ -10,10 +10,12 @@ import { DATABASE_FILE, openReader } from "./open.ts";
 import { prepareAccountReads } from "./read/accounts.ts";
 import { prepareAttemptReads } from "./read/attempts.ts";
 import { prepareGenerationReads } from "./read/generations.ts";
+import { prepareKeyReads } from "./read/keys.ts";
 import { prepareOrphanReads } from "./read/orphans.ts";
 import { prepareProviderReads } from "./read/providers.ts";
 import { prepareRecoveryReads } from "./read/recovery.ts";
 import { prepareSumReads } from "./read/sums.ts";
+import { prepareUsageReads } from "./read/usage.ts";
 import { verifyAll } from "./verify/all.ts";
 import { verifyOnThreads } from "./verify/threads.ts";
 
@@ -22,6 +24,8 @@ export const readsOver = (db: Database): StoreReads => ({
   ...prepareGenerationReads(db),
   ...prepareAttemptReads(db),
   ...prepareAccountReads(db),
+  ...prepareKeyReads(db),
+  ...prepareUsageReads(db),
   ...prepareOrphanReads(db),
   ...prepareRecoveryReads(db),
   ...prepareProviderReads(db),

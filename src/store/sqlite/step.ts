@@ -4,6 +4,7 @@ import type { Settlement, StepOutcome } from "../../deeds.ts";
 import { Recent } from "../../recent.ts";
 import type { GenerationRecord } from "../../terms.ts";
 import type { Attempts } from "./attempt.ts";
+import type { Limits } from "./limits.ts";
 import type { Money } from "./money.ts";
 import type { PackedStep } from "./pack.ts";
 import { RECORD_COLUMNS, type RecordRow, toRecord } from "./read/record.ts";
@@ -27,7 +28,7 @@ const recordAfter = (before: GenerationRecord, { settlement, status, message, at
     : { ...ended, status: "failed", costCredits: 0, error: settlement.error };
 };
 
-export const prepareStep = (db: Database, epoch: number, money: Money, attempts: Attempts) => {
+export const prepareStep = (db: Database, epoch: number, money: Money, attempts: Attempts, limits: Limits) => {
   const select = db.prepare<RecordRow & { version: number | null }, [number]>(
     `SELECT ${RECORD_COLUMNS}, s.version FROM generation g LEFT JOIN snapshot s ON s.seq = g.seq WHERE g.seq = ?1`,
   );
@@ -128,6 +129,7 @@ export const prepareStep = (db: Database, epoch: number, money: Money, attempts:
       }
       settle(record, settlement, deed.atMs);
       end(record, settlement);
+      limits.settled(seq, record.createdAtMs, record.reservedCredits - (record.costCredits ?? 0));
       known.delete(seq);
     } else {
       if (deed.status !== undefined || deed.message !== undefined || deed.attempts !== undefined)

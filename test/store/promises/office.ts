@@ -70,6 +70,8 @@ export const officePromises = (stage: Stage): void => {
       keySeq: account.keySeq,
       keyId: expect.any(String),
       scope: "generate",
+      expiresAtMs: null,
+      models: null,
       accountSeq: account.seq,
       accountId: account.id,
       paused: false,

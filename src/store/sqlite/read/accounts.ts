@@ -1,15 +1,14 @@
-// Reads accounts, keys and the ledger.
+// Reads accounts, whom a key lets in, and the ledger.
 import type { Database } from "bun:sqlite";
 import type { Caller, KeyScope, LedgerSide, MovementKind } from "../../../terms.ts";
-import type { AccountRow, KeyRow, MovementRow, StoreReads } from "../../store.ts";
+import type { AccountRow, MovementRow, StoreReads } from "../../store.ts";
+import { parsed } from "./record.ts";
 
-type Reads = Pick<StoreReads, "callerByKeyHash" | "accounts" | "account" | "keys" | "movements" | "movementsOf">;
+type Reads = Pick<StoreReads, "callerByKeyHash" | "accounts" | "account" | "movements" | "movementsOf">;
 
 const ACCOUNT = `SELECT a.seq, a.id, a.name, a.paused, b.available_credits AS availableCredits, b.held_credits AS heldCredits,
   b.charged_credits AS chargedCredits, b.owed_credits AS owedCredits, b.in_progress AS inProgress, a.burst_per_s AS burstPerS,
   a.in_progress_limit AS inProgressLimit, a.created_at_ms AS createdAtMs FROM account a JOIN balance b ON b.account_seq = a.seq`;
-const KEY = `SELECT k.id, a.id AS accountId, k.scope, k.name, k.start, k.created_at_ms AS createdAtMs,
-  k.revoked_at_ms AS revokedAtMs FROM api_key k JOIN account a ON a.seq = k.account_seq`;
 /** The movements as the view has them, each part from its own table: a row is found by its number, which the view turns round. */
 const HOLD = `SELECT -g.seq AS seq, a.id AS accountId, g.hold_chain_seq AS chainSeq, 'hold' AS kind, g.reserved_credits AS credits,
   'available' AS "from", 'held' AS "to", g.id AS generationId, NULL AS attemptN, g.request_id AS requestId, NULL AS note, g.hold_available_after AS availableAfter,
@@ -19,21 +18,19 @@ const POSTING = `SELECT p.seq, a.id, p.chain_seq, p.kind, p.credits, p.from_side
 const OF_POSTING = "JOIN account a ON a.seq = p.account_seq LEFT JOIN generation g ON g.seq = p.generation_seq";
 
 type StoredAccount = Omit<AccountRow, "paused"> & { paused: number };
-type StoredCaller = Omit<Caller, "paused" | "scope"> & { paused: number; scope: KeyScope };
+type StoredCaller = Omit<Caller, "paused" | "scope" | "models"> & { paused: number; scope: KeyScope; models: string | null };
 type StoredMovement = Omit<MovementRow, "kind" | "from" | "to"> & { kind: MovementKind; from: LedgerSide; to: LedgerSide };
 
 const toAccount = (row: StoredAccount): AccountRow => ({ ...row, paused: row.paused === 1 });
 
 export const prepareAccountReads = (db: Database): Reads => {
   const caller = db.prepare<StoredCaller, [string]>(
-    `SELECT k.seq AS keySeq, k.id AS keyId, k.scope, a.seq AS accountSeq, a.id AS accountId, a.paused, a.burst_per_s AS burstPerS,
+    `SELECT k.seq AS keySeq, k.id AS keyId, k.scope, t.expires_at_ms AS expiresAtMs, t.models, a.seq AS accountSeq, a.id AS accountId, a.paused, a.burst_per_s AS burstPerS,
        a.in_progress_limit AS inProgressLimit FROM api_key k JOIN account a ON a.seq = k.account_seq
-     WHERE k.hash = ?1 AND k.revoked_at_ms IS NULL`,
+     LEFT JOIN key_terms t ON t.key_seq = k.seq WHERE k.hash = ?1 AND k.revoked_at_ms IS NULL`,
   );
   const accounts = db.prepare<StoredAccount, []>(`${ACCOUNT} ORDER BY a.seq`);
   const account = db.prepare<StoredAccount, [string]>(`${ACCOUNT} WHERE a.id = ?1`);
-  const keys = db.prepare<KeyRow, []>(`${KEY} ORDER BY k.seq`);
-  const keysOf = db.prepare<KeyRow, [string]>(`${KEY} WHERE a.id = ?1 ORDER BY k.seq`);
   // Backwards from the account's last movement, or from one that was read before, each by its row.
   const previous = (row: string) =>
     `iif(${row} < 0, (SELECT hold_previous FROM generation WHERE seq = -${row}), (SELECT previous FROM posting WHERE seq = ${row}))`;
@@ -53,14 +50,13 @@ export const prepareAccountReads = (db: Database): Reads => {
   return {
     callerByKeyHash: async (hash) => {
       const row = caller.get(hash);
-      return row ? { ...row, paused: row.paused === 1 } : undefined;
+      return row ? { ...row, paused: row.paused === 1, models: parsed<string[]>(row.models) } : undefined;
     },
     accounts: async () => accounts.all().map(toAccount),
     account: async (id) => {
       const row = account.get(id);
       return row ? toAccount(row) : undefined;
     },
-    keys: async (accountId) => (accountId === undefined ? keys.all() : keysOf.all(accountId)),
     movements: async (accountId, beforeSeq, limit) => movements.all(accountId, beforeSeq, limit),
     movementsOf: async (generationSeq) => movementsOf.all(generationSeq),
   };

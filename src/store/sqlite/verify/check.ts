@@ -42,3 +42,12 @@ export const whileRunning = (fault: string, sql: string): Clause => ({
   faults: [fault],
   offending: (seen) => (seen.nowMs === null ? [] : rowsOf(seen, fault, sql)),
 });
+
+/** A clause about a table that files of older schemas, as backups keep them, do not have yet. */
+export const whereThere = (table: string, fault: string, sql: string): Clause => ({
+  faults: [fault],
+  offending: (seen) => {
+    const isThere = seen.db.query("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1").get(table) !== null;
+    return isThere ? rowsOf(seen, fault, sql) : [];
+  },
+});

@@ -1,6 +1,6 @@
 // Invariants 1 to 4: credits are conserved, holds add up, each generation is settled once, the charge is the quote.
 import { chainClause } from "./chain.ts";
-import { type Check, clause } from "./check.ts";
+import { type Check, clause, whereThere } from "./check.ts";
 
 /** 1. Recomputed from movements only, which are chained by hash; what was asked and not there to take is owed. */
 const conservation: Check = {
@@ -71,6 +71,16 @@ const holds: Check = {
      JOIN balance b ON b.account_seq = a.seq LEFT JOIN (SELECT account_seq, sum((to_side = 'held') * credits - (from_side = 'held') * credits) AS held
        FROM movement GROUP BY account_seq) m ON m.account_seq = a.seq
      WHERE b.held_credits <> coalesce(m.held, 0)`,
+    ),
+    whereThere(
+      "meter",
+      "what a key is said to have spent on a day is not what its generations hold and cost",
+      `SELECT k.id AS key, x.day, x.metered, x.spent FROM (SELECT meter_seq, day, sum(metered) AS metered, sum(spent) AS spent FROM (
+         SELECT meter_seq, day, credits AS metered, 0 AS spent FROM key_spend
+         UNION ALL SELECT m.seq, g.created_at_ms / 86400000, 0, coalesce(g.cost_credits, g.reserved_credits) FROM generation g
+           CROSS JOIN key_terms t ON t.key_seq = g.key_seq CROSS JOIN meter m ON m.seq = t.meter_seq
+           WHERE EXISTS (SELECT 1 FROM meter) AND g.created_at_ms >= m.from_day * 86400000)
+       GROUP BY meter_seq, day HAVING sum(metered) <> sum(spent)) x JOIN api_key k ON k.seq = x.meter_seq`,
     ),
   ],
 };

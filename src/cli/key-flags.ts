@@ -1,0 +1,102 @@
+// The flags that say what a key may, and its row as it is printed.
+import type { Command } from "commander";
+import { type KeyChange, type ListedKey, LONGEST_OVERLAP_MS } from "../office/keys.ts";
+import { KEY_WINDOWS, type KeyLimits } from "../terms.ts";
+import { CommandFault, EXITS } from "./exits.ts";
+import { spanMs, untilMs } from "./since.ts";
+import { table } from "./terminal.ts";
+import { parseUsd, showUsd, usdNumber } from "./usd.ts";
+
+export type TermFlags = { expires?: string; limitDay?: string; limitWeek?: string; limitMonth?: string; models?: string };
+
+/** `none`: the words that take a term away, where there may be one already. */
+export const withTerms = (command: Command, none: { never: string; none: string; all: string }): Command =>
+  command
+    .option("--expires <when>", `when it ends: 12h, 90d or 2027-01-31${none.never}`)
+    .option("--limit-day <usd>", `the most it may spend from midnight to midnight, UTC${none.none}`)
+    .option("--limit-week <usd>", `the most it may spend in a week from Monday${none.none}`)
+    .option("--limit-month <usd>", `the most it may spend in a month from the first${none.none}`)
+    .option("--models <ids>", `the models it may generate with, with commas between${none.all}`);
+
+/** The terms that were named. @throws CommandFault (usage) */
+export const termsOf = (flags: TermFlags, nowMs: number): Omit<KeyChange, "name"> => {
+  const { expires, models } = flags;
+  const texts = { day: flags.limitDay, week: flags.limitWeek, month: flags.limitMonth };
+  const limits: Partial<Record<keyof KeyLimits, number | null>> = {};
+  for (const window of KEY_WINDOWS) {
+    const text = texts[window];
+    if (text !== undefined) limits[window] = text === "none" ? null : parseUsd(text, `--limit-${window}`);
+  }
+  const named = models?.split(",").map((id) => id.trim());
+  if (named?.some((id) => id === ""))
+    throw new CommandFault(EXITS.usage, "--models: name models with commas between them, or all", { code: "bad_flag" });
+  return {
+    ...(expires === undefined ? {} : { expiresAtMs: expires === "never" ? null : untilMs(expires, "--expires", nowMs) }),
+    ...(named === undefined ? {} : { models: models === "all" ? null : named }),
+    ...(Object.keys(limits).length === 0 ? {} : { limits }),
+  };
+};
+
+/** How long the key that is rotated goes on. @throws CommandFault (usage) */
+export const overlapOf = (text: string): number => {
+  const ms = text === "0" ? 0 : spanMs(text);
+  if (ms === undefined || ms > LONGEST_OVERLAP_MS)
+    throw new CommandFault(EXITS.usage, `--overlap: ${JSON.stringify(text)} is not a time from 0s to 30d`, { code: "bad_flag" });
+  return ms;
+};
+
+const time = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
+const usd = (credits: number | null) => (credits === null ? null : usdNumber(credits));
+
+export const keyJson = ({ limits, spend, ...row }: ListedKey) => ({
+  id: row.id,
+  account: row.accountId,
+  scope: row.scope,
+  name: row.name,
+  start: row.start,
+  created_at: time(row.createdAtMs),
+  expires_at: time(row.expiresAtMs),
+  revoked_at: time(row.revokedAtMs),
+  last_used_at: time(row.lastUsedAtMs),
+  rotated_from: row.rotatedFrom,
+  models: row.models,
+  limits: Object.fromEntries(
+    KEY_WINDOWS.map((window) => [
+      window,
+      limits[window] === null ? null : { usd: usd(limits[window]), spent_usd: usd(spend.windows?.[window] ?? 0) },
+    ]),
+  ),
+  spent_30d_usd: usd(spend.last30Credits),
+});
+
+const stateOf = ({ revokedAtMs, expiresAtMs }: ListedKey, nowMs: number): string => {
+  if (revokedAtMs !== null) return "revoked";
+  if (expiresAtMs === null) return "active";
+  return expiresAtMs <= nowMs ? "expired" : `until ${new Date(expiresAtMs).toISOString().slice(0, 16)}`;
+};
+
+/** `$1.20 of $5.00 a day, …` */
+const limitsOf = ({ limits, spend }: ListedKey): string =>
+  KEY_WINDOWS.flatMap((window) => {
+    const limit = limits[window];
+    return limit === null ? [] : [`${showUsd(spend.windows?.[window] ?? 0)} of ${showUsd(limit)} a ${window}`];
+  }).join(", ");
+
+export const keyLines = (rows: readonly ListedKey[], nowMs: number): string[] =>
+  table(
+    ["ID", "ACCOUNT", "KEY", "SCOPE", "STATE", "LAST USED", "30 DAYS", "LIMITS", "MODELS", "CREATED", "NAME"],
+    rows.map((row) => [
+      row.id,
+      row.accountId,
+      `${row.start}…`,
+      row.scope,
+      stateOf(row, nowMs),
+      time(row.lastUsedAtMs)?.slice(0, 16) ?? "never",
+      showUsd(row.spend.last30Credits),
+      limitsOf(row),
+      row.models === null ? "all" : row.models.join(","),
+      new Date(row.createdAtMs).toISOString().slice(0, 16),
+      row.name,
+    ]),
+    [6],
+  );

@@ -1,0 +1,82 @@
+// The paths of keys and usage in the console's API: what each takes, and whom it answers.
+import { type Static, type TSchema, Type } from "@sinclair/typebox";
+import { refuse } from "../refusal.ts";
+import { USAGE_BY, type UsageBy } from "../store/store.ts";
+import { type Asker, type KeyDeskParts, openKeyDesk } from "./key-desk.ts";
+import { usageCsv } from "./usage.ts";
+
+/** The person behind a request, as written beside what they change. */
+export type PersonActor = { kind: "person"; id: string; name: string };
+type Ask = {
+  params: Readonly<Record<string, string>>;
+  query: URLSearchParams;
+  body: unknown;
+  who: Asker & { personId: string; email: string };
+};
+export type KeyRoute = {
+  method: "GET" | "POST" | "PATCH";
+  path: string;
+  who: "person";
+  body?: TSchema;
+  answer: (ask: Ask) => Promise<Response | object>;
+};
+
+const object = <P extends Parameters<typeof Type.Object>[0]>(members: P) => Type.Object(members, { additionalProperties: false });
+const orNull = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
+const limit = orNull(Type.Integer({ minimum: 1, maximum: 1_000_000_000 }));
+const TERMS = {
+  name: Type.String({ maxLength: 200 }),
+  expiresAtMs: orNull(Type.Integer({ minimum: 0, maximum: 8_640_000_000_000_000 })),
+  models: orNull(Type.Array(Type.String({ minLength: 1, maxLength: 80 }), { minItems: 1, maxItems: 500, uniqueItems: true })),
+  limits: object({ day: limit, week: limit, month: limit }),
+};
+const KEY = object({ ...TERMS, scope: Type.Union([Type.Literal("generate"), Type.Literal("read")]) });
+const CHANGE = Type.Partial(object(TERMS), { additionalProperties: false, minProperties: 1 });
+const ROTATION = object({ overlapMs: Type.Integer({ minimum: 0, maximum: 30 * 86_400_000 }) });
+
+const isUsageBy = (text: string): text is UsageBy => USAGE_BY.some((by) => by === text);
+const actor = ({ who: { personId, email } }: Ask): PersonActor => ({ kind: "person", id: personId, name: email });
+
+export const keyRoutes = (parts: KeyDeskParts<PersonActor>): KeyRoute[] => {
+  const desk = openKeyDesk(parts);
+  const account = ({ query }: Ask) => query.get("account") ?? undefined;
+  const usage = async (ask: Ask) => {
+    const by = ask.query.get("by") ?? "day";
+    const days = { from: ask.query.get("from") ?? undefined, to: ask.query.get("to") ?? undefined };
+    if (!isUsageBy(by)) return refuse("invalid_request", `by: one of ${USAGE_BY.join(", ")}.`);
+    return desk.usage(ask.who, { account: account(ask), ...days, by });
+  };
+  const path = "/console/api/keys";
+  return [
+    { method: "GET", path, who: "person", answer: (ask) => desk.page(ask.who, account(ask)) },
+    {
+      ...{ method: "POST", path, who: "person", body: KEY },
+      answer: (ask) => desk.make(ask.who, account(ask), ask.body as Static<typeof KEY>, actor(ask)),
+    },
+    {
+      ...{ method: "PATCH", path: `${path}/:id`, who: "person", body: CHANGE },
+      answer: (ask) => desk.change(ask.who, ask.params.id ?? "", ask.body as Static<typeof CHANGE>, actor(ask)),
+    },
+    {
+      ...{ method: "POST", path: `${path}/:id/rotate`, who: "person", body: ROTATION },
+      answer: (ask) => desk.rotate(ask.who, ask.params.id ?? "", (ask.body as Static<typeof ROTATION>).overlapMs, actor(ask)),
+    },
+    {
+      ...{ method: "POST", path: `${path}/:id/revoke`, who: "person" },
+      answer: (ask) => desk.revoke(ask.who, ask.params.id ?? "", actor(ask)),
+    },
+    { method: "GET", path: "/console/api/usage", who: "person", answer: usage },
+    {
+      ...{ method: "GET", path: "/console/api/usage.csv", who: "person" },
+      answer: async (ask) => {
+        const view = await usage(ask);
+        return new Response(usageCsv(view), {
+          headers: {
+            "content-type": "text/csv; charset=utf-8",
+            "content-disposition": `attachment; filename="usage-by-${view.by}-${view.from}-${view.to}.csv"`,
+          },
+        });
+      },
+    },
+  ];
+};

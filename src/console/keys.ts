@@ -1,0 +1,36 @@
+// Keys as people see them: their state, their limits with what is used of each, and what they may.
+import { windowEndsAtMs } from "../days.ts";
+import type { KeyRow, KeySpend } from "../store/store.ts";
+import type { KeyWindow } from "../terms.ts";
+import type { KeyState, KeyView, LimitView } from "./keys-wire.ts";
+
+type Listed = KeyRow & { spend: KeySpend };
+
+const stateOf = ({ revokedAtMs, expiresAtMs }: KeyRow, nowMs: number): KeyState => {
+  if (revokedAtMs !== null) return "revoked";
+  return expiresAtMs !== null && expiresAtMs <= nowMs ? "expired" : "active";
+};
+
+/** Keys that can be used first, then the newest. */
+const inOrder = (a: KeyView, b: KeyView): number =>
+  Number(a.state !== "active") - Number(b.state !== "active") || b.createdAtMs - a.createdAtMs || (a.id < b.id ? 1 : -1);
+
+export const keyViews = (rows: readonly Listed[], nowMs: number): KeyView[] => {
+  const successors = new Map(rows.flatMap(({ id, rotatedFrom }) => (rotatedFrom === null ? [] : [[rotatedFrom, id]])));
+  return rows
+    .map(({ spend, limits, ...row }): KeyView => {
+      const limit = (window: KeyWindow): LimitView | null => {
+        const limitCredits = limits[window];
+        if (limitCredits === null) return null;
+        return { limitCredits, spentCredits: spend.windows?.[window] ?? 0, anewAtMs: windowEndsAtMs(window, nowMs) };
+      };
+      return {
+        ...row,
+        state: stateOf({ ...row, limits }, nowMs),
+        rotatedTo: successors.get(row.id) ?? null,
+        limits: { day: limit("day"), week: limit("week"), month: limit("month") },
+        last30Credits: spend.last30Credits,
+      };
+    })
+    .sort(inOrder);
+};

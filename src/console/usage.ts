@@ -1,0 +1,64 @@
+// Usage as people see it: by day, model, account or key, with names, success and median wait; and the same as CSV.
+import { DAY_MS, medianWaitMs } from "../days.ts";
+import type { StoreReads, UsageBy, UsageRow } from "../store/store.ts";
+import { csvRow } from "./csv.ts";
+import type { UsageLine, UsageView } from "./keys-wire.ts";
+
+/** Days from one to another, both included, counted from 1970, UTC. */
+export type UsageAsk = { fromDay: number; toDay: number; accountId: string | null; by: UsageBy };
+type Reads = Pick<StoreReads, "usage" | "accounts" | "keys">;
+
+/** More days than this are not told at once. */
+export const MOST_DAYS = 400;
+
+/** `2026-10-19` */
+export const dayText = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10);
+/** The day of such a text; undefined for what is none. */
+export const dayOfText = (text: string): number | undefined => {
+  if (!/^\d{4}-\d\d-\d\d$/.test(text)) return undefined;
+  const day = Math.floor(Date.parse(`${text}T00:00:00Z`) / DAY_MS);
+  return Number.isNaN(day) || dayText(day) !== text ? undefined : day;
+};
+
+const lineOf = (of: string, name: string, rows: readonly UsageRow[]): UsageLine => {
+  const waits = new Map<number, number>();
+  const line = { of, name, count: 0, succeeded: 0, failed: 0, chargedCredits: 0 };
+  for (const { wait, succeeded, failed, chargedCredits } of rows) {
+    line.count += succeeded + failed;
+    line.succeeded += succeeded;
+    line.failed += failed;
+    line.chargedCredits += chargedCredits;
+    waits.set(wait, (waits.get(wait) ?? 0) + succeeded);
+  }
+  return { ...line, medianWaitMs: medianWaitMs(waits) };
+};
+
+const namesOf = async (reads: Reads, by: UsageBy, accountId: string | null): Promise<Map<string, string>> => {
+  if (by === "account") return new Map((await reads.accounts()).map(({ id, name }) => [id, name]));
+  if (by !== "key") return new Map();
+  return new Map((await reads.keys(accountId ?? undefined)).map(({ id, name, start }) => [id, name || `${start}…`]));
+};
+
+export const usageView = async (reads: Reads, ask: UsageAsk): Promise<UsageView> => {
+  const { by, fromDay, toDay, accountId } = ask;
+  const rows = await reads.usage(ask);
+  const names = await namesOf(reads, by, accountId);
+  const told = by === "day" ? ({ of }: UsageRow) => dayText(Number(of)) : ({ of }: UsageRow) => String(of);
+  const groups = Map.groupBy(rows, told);
+  // A day on which nothing ended is a day too.
+  const order = by === "day" ? Array.from({ length: toDay - fromDay + 1 }, (_, n) => dayText(fromDay + n)) : [...groups.keys()];
+  const lines = order.map((of) => lineOf(of, names.get(of) ?? of, groups.get(of) ?? []));
+  if (by !== "day") lines.sort((a, b) => b.chargedCredits - a.chargedCredits || b.count - a.count || (a.of < b.of ? -1 : 1));
+  return { by, from: dayText(fromDay), to: dayText(toDay), total: lineOf("", "Total", rows), lines };
+};
+
+export const usageCsv = ({ by, lines }: UsageView): string =>
+  [
+    csvRow([by, ...(by === "day" ? [] : ["name"]), "generations", "succeeded", "failed", "charged_usd", "median_wait_s"]),
+    ...lines.map(({ of, name, count, succeeded, failed, chargedCredits, medianWaitMs: wait }) =>
+      csvRow([
+        ...[of, ...(by === "day" ? [] : [name]), count, succeeded, failed],
+        ...[{ number: (chargedCredits / 100).toFixed(2) }, wait === null ? null : { number: (wait / 1000).toFixed(1) }],
+      ]),
+    ),
+  ].join("");

@@ -1,0 +1,225 @@
+// Keys and usage in a real browser: a key is made by keyboard, used, seen to be used, rotated and revoked; charts have tables; on a phone too.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { source as axe } from "axe-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
+import { type TestClock, testClock } from "../clock.ts";
+import { openKeyStage } from "../console/key-stage.ts";
+import { type House, openHouse } from "../house.ts";
+import { openBrowser } from "./chromium.ts";
+import { bundlePages } from "./key-pages.ts";
+
+const opened = await openBrowser();
+if (typeof opened === "string") process.stdout.write(`skipped: the pages of keys in a browser (${opened})\n`);
+const here = describe.skipIf(typeof opened === "string");
+const browser = opened as Browser;
+
+let clock: TestClock;
+let house: House;
+let stage: ReturnType<typeof openKeyStage>;
+beforeAll(async () => {
+  if (typeof opened === "string") return;
+  // An hour ago, so that running faster it does not come to a day that the browser does not know yet.
+  clock = testClock(50, Date.now() - 3_600_000);
+  house = await openHouse({ clock });
+  stage = openKeyStage(house, freshDir(), await bundlePages());
+  stage.whos.set("me", { role: "operator", accountId: house.tenant.accountId });
+}, 60_000);
+afterAll(async () => {
+  if (typeof opened === "string") return;
+  await opened.close();
+  await stage.stop();
+  await house.close();
+  clock.stop();
+  dropDirs();
+});
+
+const IN_PAGE = join(import.meta.dir, "in-page.js");
+const visit = async (path: string, look: BrowserContextOptions = {}) => {
+  const context = await browser.newContext(look);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on("pageerror", (fault) => void complaints.push(fault.message));
+  page.on("console", (line) => {
+    if (line.type() === "error" || line.type() === "warning") complaints.push(line.text());
+  });
+  await page.addInitScript({ path: IN_PAGE });
+  await page.goto(stage.url + path);
+  await page.locator(".page-head").first().waitFor();
+  return { page, complaints, close: () => context.close() };
+};
+const inPage = <T>(page: Page, name: string) => page.evaluate<T>(`inPage.${name}()`);
+const sound = async (page: Page) => {
+  expect(await inPage<number>(page, "overhang")).toBeLessThanOrEqual(0);
+  await page.evaluate(axe);
+  expect(await inPage<string[]>(page, "faults")).toEqual([]);
+};
+/** Presses Tab until what has the focus is called so. */
+const tabTo = async (page: Page, name: string) => {
+  for (let presses = 0; presses < 60; presses++) {
+    const here = await page.evaluate<string>(
+      "(document.activeElement.labels?.[0]?.textContent ?? document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent).trim()",
+    );
+    if (here === name) return;
+    await page.keyboard.press("Tab");
+  }
+  throw new Error(`${name} is not reached by keyboard`);
+};
+
+here("the keys page", () => {
+  test("by keyboard alone a key with a limit is made, used, seen at its limit, rotated and revoked", async () => {
+    const { page, complaints, close } = await visit("/console/keys");
+    const { keyboard } = page;
+    await tabTo(page, "New key");
+    await keyboard.press("Enter");
+    await page.getByRole("dialog", { name: "New key" }).waitFor();
+    await tabTo(page, "Name");
+    await keyboard.type("laptop");
+    await tabTo(page, "Per day");
+    await keyboard.type("0,2x");
+    await keyboard.press("Enter");
+    // What is wrong is said at its field, which has the focus.
+    await page.getByText("An amount in USD with at most two decimals").waitFor();
+    await page.waitForFunction("document.activeElement.getAttribute('aria-invalid') === 'true'");
+    await keyboard.press("Backspace");
+    await keyboard.press("Enter");
+    const shown = page.getByLabel("The new key");
+    await shown.waitFor();
+    const key = await shown.inputValue();
+    await keyboard.press("Escape");
+    await shown.waitFor({ state: "detached" });
+
+    const submit = (withKey: string) =>
+      house.ask("POST", "/v1/generations", {
+        key: withKey,
+        body: { model: "vidmodel-2.0-mini", input: { prompt: "a kite", resolution: "480p", duration: 4 } },
+      });
+    expect((await submit(key)).status).toBe(202);
+    expect((await submit(key)).status).toBe(402);
+    await page.reload();
+    const card = page.locator("li.key", { hasText: `${key.slice(0, 12)}…` });
+    expect(await card.getByRole("meter").evaluate((bar) => Number(bar.getAttribute("max")))).toBe(20);
+    await card.getByText("of $0.20 today").waitFor();
+    expect(await page.content()).not.toContain(key.slice(0, 16));
+
+    await card.getByRole("button", { name: "Rotate laptop" }).focus();
+    await keyboard.press("Enter");
+    const rotating = page.getByRole("dialog", { name: "Rotate laptop" });
+    await rotating.getByLabel("The old key is refused").selectOption("At once");
+    await rotating.getByRole("button", { name: "Rotate" }).focus();
+    await keyboard.press("Enter");
+    await shown.waitFor();
+    const next = await shown.inputValue();
+    await keyboard.press("Escape");
+    expect([(await submit(key)).status, (await submit(next)).status]).toEqual([401, 402]);
+    await card.getByText("expired").waitFor();
+
+    const follower = page.locator("li.key", { hasText: `${next.slice(0, 12)}…` });
+    await follower.getByRole("button", { name: "Revoke laptop" }).focus();
+    await keyboard.press("Enter");
+    const asking = page.getByRole("dialog", { name: "Revoke laptop?" });
+    await asking.waitFor();
+    // Not by accident: what has the focus first does not revoke.
+    await keyboard.press("Escape");
+    await asking.waitFor({ state: "detached" });
+    expect((await submit(next)).status).toBe(402);
+    await keyboard.press("Enter");
+    await asking.getByRole("button", { name: "Revoke" }).focus();
+    await keyboard.press("Enter");
+    await follower.getByText("revoked").waitFor();
+    expect((await submit(next)).status).toBe(401);
+    expect(complaints).toEqual([]);
+    await close();
+  }, 60_000);
+
+  test("a key's models and expiry are chosen, and changed later", async () => {
+    const { page, close } = await visit("/console/keys");
+    await page.getByRole("button", { name: "New key" }).click();
+    await page.getByLabel("Name").fill("pictures");
+    await page.getByLabel("Expires").selectOption("In 90 days");
+    await page.getByLabel("All models, also those to come").uncheck();
+    await page.getByRole("button", { name: "Make key" }).click();
+    await page.getByText("Choose at least one model").waitFor();
+    await page.getByRole("checkbox", { name: "sim-image-1" }).check();
+    await page.getByRole("button", { name: "Make key" }).click();
+    await page.getByRole("button", { name: "I have kept it" }).click();
+    const card = page.locator("li.key", { hasText: "pictures" });
+    await card.getByText("sim-image-1").waitFor();
+    await card.getByRole("button", { name: "Change pictures" }).click();
+    await page.getByLabel("Name").fill("photos");
+    await page.getByLabel("All models, also those to come").check();
+    await page.getByRole("button", { name: "Save" }).click();
+    const changed = page.locator("li.key", { hasText: "photos" });
+    await changed.waitFor();
+    const row = (await house.store.keys()).find(({ name }) => name === "photos");
+    expect(row).toMatchObject({ models: null, expiresAtMs: expect.any(Number) });
+    await close();
+  }, 60_000);
+
+  test.each([
+    ["360 pixels, dark", { viewport: { width: 360, height: 740 }, colorScheme: "dark" }],
+    ["1280 pixels, light", { viewport: { width: 1280, height: 800 }, colorScheme: "light" }],
+  ] as const)(
+    "has no serious fault of access on %s, nor have its dialogs",
+    async (_name, look) => {
+      const { page, close } = await visit("/console/keys", { ...look, bypassCSP: true });
+      await sound(page);
+      await page.getByRole("button", { name: "New key" }).click();
+      await page.getByLabel("All models, also those to come").uncheck();
+      await page.getByLabel("Per week").fill("none");
+      await page.getByRole("button", { name: "Make key" }).click();
+      await sound(page);
+      await page.getByRole("button", { name: "Cancel" }).click();
+      await page
+        .getByRole("button", { name: /^Rotate / })
+        .first()
+        .click();
+      await sound(page);
+      await page.getByRole("button", { name: "Cancel" }).click();
+      await page
+        .getByRole("button", { name: /^Revoke / })
+        .first()
+        .click();
+      await sound(page);
+      await close();
+    },
+    60_000,
+  );
+});
+
+here("the usage page", () => {
+  test("draws what is in its tables, has each as CSV, and is sound on a phone", async () => {
+    const { id } = await house.submit("sim-image-1", { prompt: "a kite" });
+    await house.until(id);
+    const looks = { viewport: { width: 360, height: 740 }, colorScheme: "dark", bypassCSP: true } as const;
+    for (const look of [{}, looks]) {
+      const { page, complaints, close } = await visit("/console/usage", look);
+      await page.getByRole("region", { name: "By account, table" }).waitFor();
+      expect(await page.locator("figure canvas").count()).toBe(4);
+      const byModel = page.getByRole("region", { name: "By model, table" });
+      expect(await byModel.getByRole("row", { name: "sim-image-1" }).textContent()).toMatch(/sim-image-1\d+100 %\$\d/);
+      const csv = await page.getByRole("region", { name: "By model", exact: true }).getByRole("link").getAttribute("href");
+      expect(await (await fetch(stage.url + csv)).text()).toContain("sim-image-1,sim-image-1,");
+      await page.getByLabel("Show").selectOption("7 days");
+      await page.getByRole("img", { name: "over 7 days" }).first().waitFor();
+      expect(complaints).toEqual([]);
+      if ("bypassCSP" in look) await sound(page);
+      await close();
+    }
+  }, 60_000);
+
+  test("its charts are loaded with it alone", async () => {
+    const { page, close } = await visit("/console/keys");
+    const scripts = () =>
+      page.evaluate<number>(
+        "performance.getEntriesByType('resource').reduce((sum, { decodedBodySize }) => sum + decodedBodySize, 0)",
+      );
+    const bytes = await scripts();
+    await page.goto(`${stage.url}/console/usage`);
+    await page.locator("figure canvas").first().waitFor();
+    expect((await scripts()) - bytes).toBeGreaterThan(40_000);
+    expect(bytes).toBeLessThan(60_000);
+    await close();
+  }, 60_000);
+});

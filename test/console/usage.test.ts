@@ -1,0 +1,103 @@
+// Usage and keys as the console tells them: every day of a range, names, the dearest first, and CSV that adds up.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { keyViews } from "../../src/console/keys.ts";
+import { dayOfText, dayText, usageCsv, usageView } from "../../src/console/usage.ts";
+import { DAY_MS, dayOf } from "../../src/days.ts";
+import { hashApiKey, newApiKey, newId } from "../../src/ids.ts";
+import type { Store } from "../../src/store/store.ts";
+import { openHere } from "../store/opened.ts";
+import { type Account, admit, commitOne, NOW_MS, openAccount, releasedDeed, submittedAt, succeed } from "../store/scene.ts";
+
+let store: Store;
+let account: Account;
+let other: Account;
+const DAY = dayOf(NOW_MS);
+beforeAll(async () => {
+  store = await openHere({ path: ":memory:", mode: "test" });
+  account = await openAccount(store, 10_000);
+  other = await openAccount(store, 10_000);
+  for (let n = 0; n < 3; n++) await succeed(store, account);
+  await succeed(store, other, { model: '=cmd|"x"' });
+  const failed = await admit(store, account, submittedAt(NOW_MS + DAY_MS));
+  await store.commit([releasedDeed(failed.seq, 1, { atMs: NOW_MS + 2 * DAY_MS })]);
+  await commitOne(store, { deed: "roll-up-usage", limit: 1000 });
+});
+afterAll(() => store.close());
+
+const ask = (more: Partial<Parameters<typeof usageView>[1]> = {}) =>
+  usageView(store, { fromDay: DAY - 1, toDay: DAY + 2, accountId: null, by: "day", ...more });
+
+test("every day of the range is told, with zeros where nothing ended", async () => {
+  const { lines, total, from, to } = await ask();
+  expect([from, to]).toEqual(["2026-09-20", "2026-09-23"]);
+  expect(lines.map(({ of, count, failed, chargedCredits }) => [of, count, failed, chargedCredits])).toEqual([
+    ["2026-09-20", 0, 0, 0],
+    ["2026-09-21", 4, 0, 300],
+    ["2026-09-22", 0, 0, 0],
+    ["2026-09-23", 1, 1, 0],
+  ]);
+  expect(total).toMatchObject({ count: 5, succeeded: 4, failed: 1, chargedCredits: 300 });
+  // Two seconds each; what failed after a day is no waiting time.
+  expect(total.medianWaitMs).toBeGreaterThanOrEqual(2000);
+  expect(total.medianWaitMs).toBeLessThan(3000);
+  expect(lines[3]?.medianWaitMs).toBeNull();
+});
+
+test("by account and key the dearest is first and has its name; of one account nothing of another is told", async () => {
+  expect((await ask({ by: "account" })).lines.map(({ of, name, chargedCredits }) => [of, name, chargedCredits])).toEqual([
+    [account.id, "Ada", 225],
+    [other.id, "Ada", 75],
+  ]);
+  expect((await ask({ by: "key", accountId: other.id })).lines).toMatchObject([{ name: "laptop", count: 1 }]);
+  expect(JSON.stringify(await ask({ by: "model", accountId: account.id }))).not.toContain("cmd");
+});
+
+test("the CSV says what the table does, and no cell is a formula", async () => {
+  const text = usageCsv(await ask({ by: "model" }));
+  const [head, ...rows] = text.trimEnd().split("\r\n");
+  expect(head).toBe("model,name,generations,succeeded,failed,charged_usd,median_wait_s");
+  expect(rows[0]).toMatch(/^vidmodel-2\.0,vidmodel-2\.0,4,3,1,2\.25,2\.\d$/);
+  expect(rows[1]).toStartWith(`"'=cmd|""x""","'=cmd|""x""",1,1,0,0.75,`);
+});
+
+test.each([
+  ["2026-02-28", true],
+  ["2026-02-29", false],
+  ["2026-2-1", false],
+  ["yesterday", false],
+  ["2026-09-21T00:00", false],
+])("%j is a day: %p", (text, is) => {
+  const day = dayOfText(text);
+  expect(day === undefined ? text : dayText(day)).toBe(text);
+  expect(day !== undefined).toBe(is);
+});
+
+test("a key is told with its state, what it follows and is followed by, and how much of each limit is used", async () => {
+  const hash = () => hashApiKey(newApiKey("test"));
+  const limits = { day: null, week: 300, month: 1000 };
+  const made = { accountSeq: account.seq, scope: "generate", name: "ci", start: "gr_test_wxyz", atMs: NOW_MS } as const;
+  const [old, next, gone] = [newId("key"), newId("key"), newId("key")];
+  await store.commit([
+    { deed: "create-key", id: old, hash: hash(), ...made, terms: { expiresAtMs: null, models: null, limits } },
+    { deed: "rotate-key", keyId: old, overlapMs: 1000, id: next, hash: hash(), start: "gr_test_next", atMs: NOW_MS + 1 },
+    { deed: "create-key", id: gone, hash: hash(), ...made },
+    { deed: "revoke-key", keyId: gone, atMs: NOW_MS },
+  ]);
+  const view = async (nowMs: number) => {
+    const spend = await store.keySpend(nowMs, account.id);
+    const rows = (await store.keys(account.id)).map((row) => ({
+      ...row,
+      spend: spend.get(row.id) ?? { windows: null, last30Credits: 0 },
+    }));
+    return keyViews(rows, nowMs);
+  };
+  const [first, ...others] = await view(NOW_MS + 1000);
+  expect(first).toMatchObject({
+    ...{ id: next, state: "active", rotatedFrom: old, rotatedTo: null, expiresAtMs: null },
+    limits: { day: null, week: { limitCredits: 300, spentCredits: 0, anewAtMs: Date.UTC(2026, 8, 28) } },
+  });
+  const states = new Map([first, ...others].flatMap((one) => (one ? [[one.id, one.state]] : [])));
+  expect([states.get(old), states.get(next), states.get(gone)]).toEqual(["active", "active", "revoked"]);
+  const later = await view(NOW_MS + 1001);
+  expect(later.find(({ id }) => id === old)).toMatchObject({ state: "expired", rotatedTo: next });
+});

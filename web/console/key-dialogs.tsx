@@ -1,0 +1,205 @@
+// The dialogs of the keys page: made and shown once, changed, rotated with an overlap, revoked after a second thought.
+import type { ComponentChildren, VNode } from "preact";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import type { KeysPage, KeyView, MadeKey } from "../../src/console/keys-wire.ts";
+import { KeyFields } from "./key-fields.tsx";
+import { askOf, EMPTY_FORM, type FormFaults, formOf, type KeyForm } from "./key-form.ts";
+import { awayFrom, dayAndYear } from "./words.ts";
+
+export type KeyAction =
+  | { kind: "make" }
+  | { kind: "change" | "rotate" | "revoke"; key: KeyView }
+  | { kind: "made"; made: MadeKey; from: KeyView | null };
+/** Asks the server; throws an Error whose message is for people. */
+export type Send = <T>(method: "GET" | "POST" | "PATCH", path: string, body?: unknown) => Promise<T>;
+type Parts = { page: KeysPage; send: Send; close: () => void; done: (next?: KeyAction) => void };
+
+const HOUR_MS = 3_600_000;
+const OVERLAPS: readonly (readonly [ms: number, says: string])[] = [
+  [0, "At once"],
+  [HOUR_MS, "After an hour"],
+  [24 * HOUR_MS, "After a day"],
+  [7 * 24 * HOUR_MS, "After a week"],
+  [30 * 24 * HOUR_MS, "After 30 days"],
+];
+
+const nameOf = ({ name, start }: KeyView): string => (name === "" ? `${start}…` : name);
+const accountQuery = ({ account }: KeysPage): string => `?account=${encodeURIComponent(account.id)}`;
+
+/** A dialog over the page: the focus stays in it, Escape closes it, and comes back to where it was. */
+const Modal = (of: { title: string; close: () => void; children: ComponentChildren }): VNode => {
+  const place = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  const isGone = useRef(false);
+  useEffect(() => {
+    const dialog = place.current;
+    dialog?.showModal();
+    return () => {
+      isGone.current = true;
+      // Closed before it is taken away, it gives the focus back; taken away alone, the focus is nowhere.
+      dialog?.close();
+    };
+  }, []);
+  return (
+    <dialog ref={place} class="dialog" aria-labelledby={id} onClose={() => isGone.current || of.close()}>
+      <h2 id={id}>{of.title}</h2>
+      {of.children}
+    </dialog>
+  );
+};
+
+/** A form whose one button sends it; what the server refuses is told above the buttons. */
+const Sending = (of: {
+  does: string;
+  isDanger?: boolean;
+  close: () => void;
+  /** Resolves when all is done; undefined where something has to be put right first. */
+  send: () => Promise<unknown> | undefined;
+  children: ComponentChildren;
+}): VNode => {
+  const [fault, tell] = useState<string | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    tell(null);
+    const sent = of.send();
+    if (sent === undefined) return;
+    setBusy(true);
+    await sent.catch((reason: unknown) => tell(reason instanceof Error ? reason.message : String(reason)));
+    setBusy(false);
+  };
+  return (
+    <form onSubmit={(event) => void submit(event)} noValidate>
+      {of.children}
+      {fault !== null && (
+        <p class="notice is-bad" role="alert">
+          {fault}
+        </p>
+      )}
+      <div class="dialog-buttons">
+        <button type="button" class="button" onClick={of.close}>
+          Cancel
+        </button>
+        <button type="submit" class={`button ${of.isDanger ? "is-danger" : "is-main"}`} disabled={isBusy}>
+          {of.does}
+        </button>
+      </div>
+    </form>
+  );
+};
+
+const Edit = ({ page, send, close, done, of }: Parts & { of: KeyView | null }): VNode => {
+  const [form, setForm] = useState<KeyForm>(of === null ? EMPTY_FORM : formOf(of));
+  const [faults, setFaults] = useState<FormFaults>({});
+  const place = useRef<HTMLDivElement>(null);
+  const submit = () => {
+    const read = askOf(form, Date.now(), of?.expiresAtMs ?? null);
+    setFaults(read.faults ?? {});
+    if (read.faults !== undefined) {
+      // To the first field that is wrong, once it says so.
+      setTimeout(() => place.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
+      return undefined;
+    }
+    if (of === null)
+      return send<MadeKey>("POST", `/console/api/keys${accountQuery(page)}`, read.ask).then((made) =>
+        done({ kind: "made", made, from: null }),
+      );
+    const { scope: _, ...change } = read.ask;
+    return send("PATCH", `/console/api/keys/${of.id}`, change).then(() => done());
+  };
+  return (
+    <Modal title={of === null ? "New key" : `Change ${nameOf(of)}`} close={close}>
+      <Sending does={of === null ? "Make key" : "Save"} close={close} send={submit}>
+        <div ref={place}>
+          <KeyFields
+            {...{ form, faults, models: page.models, isNew: of === null }}
+            set={(change) => setForm({ ...form, ...change })}
+          />
+        </div>
+      </Sending>
+    </Modal>
+  );
+};
+
+const Rotate = ({ key_: key, send, close, done }: Parts & { key_: KeyView }): VNode => {
+  const [overlapMs, setOverlap] = useState(24 * HOUR_MS);
+  const id = useId();
+  const submit = () =>
+    send<MadeKey>("POST", `/console/api/keys/${key.id}/rotate`, { overlapMs }).then((made) =>
+      done({ kind: "made", made, from: key }),
+    );
+  return (
+    <Modal title={`Rotate ${nameOf(key)}`} close={close}>
+      <Sending does="Rotate" close={close} send={submit}>
+        <p>
+          You get a new key with the same terms. Both work until the old one is refused, and both count against the same limits.
+        </p>
+        <div class="field">
+          <label for={id}>The old key is refused</label>
+          <select id={id} value={overlapMs} onChange={(event) => setOverlap(Number(event.currentTarget.value))}>
+            {OVERLAPS.map(([ms, says]) => (
+              <option key={ms} value={ms}>
+                {says}
+              </option>
+            ))}
+          </select>
+        </div>
+      </Sending>
+    </Modal>
+  );
+};
+
+const Revoke = ({ key_: key, send, close, done }: Parts & { key_: KeyView }): VNode => (
+  <Modal title={`Revoke ${nameOf(key)}?`} close={close}>
+    <Sending
+      does="Revoke"
+      isDanger
+      close={close}
+      send={() => send("POST", `/console/api/keys/${key.id}/revoke`).then(() => done())}
+    >
+      <p>
+        <code>{key.start}…</code> is refused from now on, for good. Generations that it submitted go on.
+        {key.lastUsedAtMs === null ? " It was never used." : ` It was last used ${awayFrom(key.lastUsedAtMs, Date.now())}.`}
+      </p>
+    </Sending>
+  </Modal>
+);
+
+const Made = ({ made, from, close }: { made: MadeKey; from: KeyView | null; close: () => void }): VNode => {
+  const [said, say] = useState("");
+  const copy = () =>
+    navigator.clipboard.writeText(made.key).then(
+      () => say("Copied."),
+      () => say("It could not be copied; select it and copy it yourself."),
+    );
+  return (
+    <Modal title="Your new key" close={close}>
+      <p>Keep it now: it is not shown again. Whoever has it can spend the account's credits.</p>
+      <div class="key-made">
+        <input readOnly value={made.key} aria-label="The new key" onFocus={(event) => event.currentTarget.select()} />
+        <button type="button" class="button is-main" onClick={() => void copy()}>
+          Copy
+        </button>
+      </div>
+      <p role="status">{said}</p>
+      {from !== null && made.fromExpiresAtMs !== null && (
+        <p>
+          <code>{from.start}…</code> is refused from {new Date(made.fromExpiresAtMs).toISOString().slice(11, 16)} UTC on{" "}
+          {dayAndYear(made.fromExpiresAtMs)} on.
+        </p>
+      )}
+      <div class="dialog-buttons">
+        <button type="button" class="button" onClick={close}>
+          I have kept it
+        </button>
+      </div>
+    </Modal>
+  );
+};
+
+export const KeyDialog = ({ action, ...parts }: Parts & { action: KeyAction }): VNode => {
+  if (action.kind === "make") return <Edit {...parts} of={null} />;
+  if (action.kind === "made") return <Made made={action.made} from={action.from} close={parts.close} />;
+  if (action.kind === "change") return <Edit {...parts} of={action.key} />;
+  return action.kind === "rotate" ? <Rotate {...parts} key_={action.key} /> : <Revoke {...parts} key_={action.key} />;
+};

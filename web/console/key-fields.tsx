@@ -1,0 +1,152 @@
+// The fields that say what a key is for: name, scope, expiry, limits and models.
+import type { ComponentChildren, VNode } from "preact";
+import { useId, useState } from "preact/hooks";
+import type { KeysPage } from "../../src/console/keys-wire.ts";
+import { KEY_WINDOWS } from "../../src/terms.ts";
+import { type Expiry, type FormFaults, type KeyForm, WINDOW_NAMES } from "./key-form.ts";
+
+type Parts = { form: KeyForm; set: (change: Partial<KeyForm>) => void; faults: FormFaults };
+
+const EXPIRIES: Record<Expiry, string> = {
+  never: "Never",
+  "30": "In 30 days",
+  "90": "In 90 days",
+  "365": "In a year",
+  date: "At the end of a day…",
+};
+/** Models above so many are looked for by typing. */
+const FEW = 12;
+
+const Labelled = (of: {
+  label: string;
+  fault?: string | undefined;
+  hint?: string;
+  children: (aria: { id: string; "aria-invalid": boolean; "aria-describedby": string }) => ComponentChildren;
+}): VNode => {
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>{of.label}</label>
+      {of.children({ id, "aria-invalid": of.fault !== undefined, "aria-describedby": `${id}-says` })}
+      <small id={`${id}-says`} class={of.fault ? "field-fault" : "field-hint"}>
+        {of.fault ?? of.hint ?? ""}
+      </small>
+    </div>
+  );
+};
+
+const ModelChoice = ({ form, set, faults, models }: Parts & Pick<KeysPage, "models">): VNode => {
+  const [sought, seek] = useState("");
+  const chosen = form.models;
+  const fits = models.filter(({ id, name }) => `${id} ${name}`.toLowerCase().includes(sought.toLowerCase()));
+  const toggle = (id: string, is: boolean) =>
+    set({ models: is ? [...(chosen ?? []), id] : (chosen ?? []).filter((one) => one !== id) });
+  return (
+    <fieldset class="key-models">
+      <legend>Models</legend>
+      <label class="choice">
+        <input
+          type="checkbox"
+          checked={chosen === null}
+          onChange={(event) => set({ models: event.currentTarget.checked ? null : [] })}
+        />
+        All models, also those to come
+      </label>
+      {chosen !== null && (
+        <>
+          {models.length > FEW && (
+            <input
+              type="search"
+              aria-label="Find a model"
+              placeholder="Find a model"
+              value={sought}
+              onInput={(event) => seek(event.currentTarget.value)}
+            />
+          )}
+          <p role="status">{chosen.length} chosen</p>
+          <div class="key-model-list">
+            {fits.map(({ id, name }) => (
+              <label class="choice" key={id}>
+                <input
+                  type="checkbox"
+                  checked={chosen.includes(id)}
+                  onChange={(event) => toggle(id, event.currentTarget.checked)}
+                />
+                <span>
+                  {name} <code>{id}</code>
+                </span>
+              </label>
+            ))}
+          </div>
+        </>
+      )}
+      {faults.models && (
+        <small class="field-fault" role="alert">
+          {faults.models}
+        </small>
+      )}
+    </fieldset>
+  );
+};
+
+/** `isNew`: the scope of a key is chosen when it is made and stays. */
+export const KeyFields = ({ form, set, faults, models, isNew }: Parts & Pick<KeysPage, "models"> & { isNew: boolean }): VNode => (
+  <>
+    <Labelled label="Name" fault={faults.name} hint="What it is for, to know it by later.">
+      {(aria) => (
+        <input {...aria} value={form.name} maxLength={200} onInput={(event) => set({ name: event.currentTarget.value })} />
+      )}
+    </Labelled>
+    {isNew && (
+      <fieldset>
+        <legend>It may</legend>
+        {(
+          [
+            ["generate", "Generate, and read prices and generations"],
+            ["read", "Read prices and generations only"],
+          ] as const
+        ).map(([scope, says]) => (
+          <label class="choice" key={scope}>
+            <input type="radio" name="scope" checked={form.scope === scope} onChange={() => set({ scope })} />
+            {says}
+          </label>
+        ))}
+      </fieldset>
+    )}
+    <Labelled label="Expires">
+      {(aria) => (
+        <select {...aria} value={form.expiry} onChange={(event) => set({ expiry: event.currentTarget.value as Expiry })}>
+          {Object.entries(EXPIRIES).map(([value, says]) => (
+            <option key={value} value={value}>
+              {says}
+            </option>
+          ))}
+        </select>
+      )}
+    </Labelled>
+    {form.expiry === "date" && (
+      <Labelled label="Last day" fault={faults.date} hint="It is refused when this day ends, UTC.">
+        {(aria) => (
+          <input {...aria} type="date" value={form.date} onInput={(event) => set({ date: event.currentTarget.value })} />
+        )}
+      </Labelled>
+    )}
+    <fieldset class="key-amounts">
+      <legend>It may spend at most, USD</legend>
+      {KEY_WINDOWS.map((window) => (
+        <Labelled key={window} label={WINDOW_NAMES[window]} fault={faults[window]}>
+          {(aria) => (
+            <input
+              {...aria}
+              inputMode="decimal"
+              placeholder="no limit"
+              value={form.limits[window]}
+              onInput={(event) => set({ limits: { ...form.limits, [window]: event.currentTarget.value } })}
+            />
+          )}
+        </Labelled>
+      ))}
+    </fieldset>
+    <ModelChoice {...{ form, set, faults, models }} />
+  </>
+);

@@ -1,0 +1,79 @@
+// What a person typed about a key, made into what the server is asked; amounts are read as digits, never as floats.
+import type { KeyAsk, KeyView } from "../../src/console/keys-wire.ts";
+import { KEY_WINDOWS, type KeyLimits, type KeyScope, type KeyWindow } from "../../src/terms.ts";
+
+export type Expiry = "never" | "30" | "90" | "365" | "date";
+export type KeyForm = {
+  name: string;
+  scope: KeyScope;
+  expiry: Expiry;
+  /** `2027-01-31`, where the expiry is a date: it ends when that day does, UTC. */
+  date: string;
+  limits: Record<KeyWindow, string>;
+  /** Null: all. */
+  models: string[] | null;
+};
+/** What is wrong, by field. */
+export type FormFaults = Partial<Record<"name" | "date" | "models" | KeyWindow, string>>;
+
+const DAY_MS = 86_400_000;
+const MOST_CREDITS = 1_000_000_000;
+export const WINDOW_NAMES: Record<KeyWindow, string> = { day: "Per day", week: "Per week", month: "Per month" };
+
+export const EMPTY_FORM: KeyForm = {
+  ...{ name: "", scope: "generate", expiry: "never", date: "", models: null },
+  limits: { day: "", week: "", month: "" },
+};
+
+/** `1250` → `12.50` */
+const amount = (credits: number): string => `${Math.floor(credits / 100)}.${String(credits % 100).padStart(2, "0")}`;
+
+/** The form of a key as it is. */
+export const formOf = ({ name, scope, expiresAtMs, limits, models }: KeyView): KeyForm => ({
+  name,
+  scope,
+  expiry: expiresAtMs === null ? "never" : "date",
+  // The day that ends with it.
+  date: expiresAtMs === null ? "" : new Date(expiresAtMs - 1).toISOString().slice(0, 10),
+  limits: {
+    day: limits.day ? amount(limits.day.limitCredits) : "",
+    week: limits.week ? amount(limits.week.limitCredits) : "",
+    month: limits.month ? amount(limits.month.limitCredits) : "",
+  },
+  models: models === null ? null : [...models],
+});
+
+/** Whole credits of an amount in USD; null for nothing; undefined for what is no amount. */
+export const creditsOf = (text: string): number | null | undefined => {
+  if (text.trim() === "") return null;
+  const match = /^(\d{1,8})(?:[.,](\d{1,2}))?$/.exec(text.trim());
+  const credits = match ? Number(match[1]) * 100 + Number((match[2] ?? "").padEnd(2, "0")) : 0;
+  return credits >= 1 && credits <= MOST_CREDITS ? credits : undefined;
+};
+
+const endOf = (date: string): number => Date.parse(`${date}T00:00:00Z`) + DAY_MS;
+
+/** @param unchangedMs the expiry that the key has already: its day may have been left as it was. */
+export const askOf = (
+  form: KeyForm,
+  nowMs: number,
+  unchangedMs: number | null = null,
+): { ask: KeyAsk; faults?: undefined } | { faults: FormFaults } => {
+  const faults: FormFaults = {};
+  const limits: { -readonly [window in keyof KeyLimits]: KeyLimits[window] } = { day: null, week: null, month: null };
+  for (const window of KEY_WINDOWS) {
+    const credits = creditsOf(form.limits[window]);
+    if (credits === undefined) faults[window] = "An amount in USD with at most two decimals, for example 12.50; empty for none.";
+    else limits[window] = credits;
+  }
+  let expiresAtMs: number | null = null;
+  if (form.expiry === "date") {
+    const isSame = unchangedMs !== null && new Date(unchangedMs - 1).toISOString().slice(0, 10) === form.date;
+    expiresAtMs = isSame ? unchangedMs : endOf(form.date);
+    if (!(expiresAtMs > nowMs)) faults.date = "A day from today on.";
+  } else if (form.expiry !== "never") expiresAtMs = nowMs + Number(form.expiry) * DAY_MS;
+  if (form.models?.length === 0) faults.models = "Choose at least one model, or let it use all.";
+  if (form.name.length > 200) faults.name = "At most 200 characters.";
+  if (Object.keys(faults).length > 0) return { faults };
+  return { ask: { name: form.name.trim(), scope: form.scope, expiresAtMs, models: form.models, limits } };
+};

@@ -1,0 +1,41 @@
+// The limits of a key, each with how much of it is used as a bar and in words.
+import type { VNode } from "preact";
+import type { KeyView } from "../../src/console/keys-wire.ts";
+import { KEY_WINDOWS, type KeyWindow } from "../../src/terms.ts";
+import { usd } from "./words.ts";
+
+const WORDS: Record<KeyWindow, string> = { day: "today", week: "this week", month: "this month" };
+/** From here on a bar is a warning. */
+const NEARLY = 0.8;
+
+const anew = (ms: number): string =>
+  new Date(ms).toLocaleString(undefined, { timeZone: "UTC", weekday: "short", day: "numeric", month: "short" });
+
+export const KeyLimitBars = ({ limits }: Pick<KeyView, "limits">): VNode | null => {
+  const bars = KEY_WINDOWS.flatMap((window) => {
+    const limit = limits[window];
+    return limit === null ? [] : [{ window, ...limit }];
+  });
+  if (bars.length === 0) return null;
+  return (
+    <ul class="key-limits">
+      {bars.map(({ window, limitCredits, spentCredits, anewAtMs }) => {
+        const said = `${usd(spentCredits)} of ${usd(limitCredits)} ${WORDS[window]}`;
+        return (
+          <li key={window}>
+            <span>{said}</span>
+            <meter
+              min={0}
+              max={limitCredits}
+              high={limitCredits * NEARLY}
+              optimum={0}
+              value={Math.min(spentCredits, limitCredits)}
+              aria-label={said}
+            />
+            <small>anew {anew(anewAtMs)}, 00:00 UTC</small>
+          </li>
+        );
+      })}
+    </ul>
+  );
+};

@@ -1,0 +1,119 @@
+// `/console/keys`: the keys of an account with what each may, has spent and was last used for; made, changed, rotated and revoked here.
+import type { VNode } from "preact";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import type { KeyView, KeysPage as Told } from "../../src/console/keys-wire.ts";
+import { type KeyAction, KeyDialog, type Send } from "./key-dialogs.tsx";
+import { KeyLimitBars } from "./key-limits.tsx";
+import { awayFrom, usd } from "./words.ts";
+import "./keys.css";
+
+const stateOf = ({ state, expiresAtMs }: KeyView, nowMs: number): string => {
+  if (state !== "active") return state;
+  return expiresAtMs === null ? "active" : `until ${awayFrom(expiresAtMs, nowMs).replace(/^in /, "in ")}`;
+};
+
+const KeyCard = (of: { of: KeyView; mayChange: boolean; act: (action: KeyAction) => void }): VNode => {
+  const key = of.of;
+  const nowMs = Date.now();
+  const isOver = key.state !== "active";
+  const facts: [string, string][] = [
+    ["May", key.scope === "generate" ? "generate and read" : "read only"],
+    ["Models", key.models === null ? "all" : key.models.join(", ")],
+    ["Last used", key.lastUsedAtMs === null ? "never" : awayFrom(key.lastUsedAtMs, nowMs)],
+    ["Last 30 days", usd(key.last30Credits)],
+    ["Made", awayFrom(key.createdAtMs, nowMs)],
+  ];
+  const button = (kind: "change" | "rotate" | "revoke", says: string) => (
+    <button
+      type="button"
+      class={`button${kind === "revoke" ? " is-danger" : ""}`}
+      aria-label={`${says} ${key.name || key.start}`}
+      onClick={() => of.act({ kind, key })}
+    >
+      {says}
+    </button>
+  );
+  return (
+    <li class={`card key${isOver ? " is-over" : ""}`} data-key={key.id}>
+      <header>
+        <h2>{key.name || "Unnamed key"}</h2>
+        <code>{key.start}…</code>
+        <span class={`status is-${key.state}`}>{stateOf(key, nowMs)}</span>
+      </header>
+      <dl>
+        {facts.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <KeyLimitBars limits={key.limits} />
+      {of.mayChange && key.state !== "revoked" && (
+        <div class="key-buttons">
+          {button("change", "Change")}
+          {key.state === "active" && key.rotatedTo === null && button("rotate", "Rotate")}
+          {button("revoke", "Revoke")}
+        </div>
+      )}
+    </li>
+  );
+};
+
+/** `account`: whose keys, for operators; one's own otherwise. */
+export const KeysView = ({ send, account }: { send: Send; account: string | null }): VNode => {
+  const [page, setPage] = useState<Told | null>(null);
+  const [fault, setFault] = useState<string | null>(null);
+  const [action, act] = useState<KeyAction | null>(null);
+  const read = useCallback(() => {
+    const query = account === null ? "" : `?account=${encodeURIComponent(account)}`;
+    send<Told>("GET", `/console/api/keys${query}`).then(setPage, (reason: Error) => setFault(reason.message));
+  }, [send, account]);
+  useEffect(read, [read]);
+  // What a dialog was opened with may be gone when it closes: then the focus goes to the head of the page, not to nowhere.
+  const head = useRef<HTMLButtonElement>(null);
+  const hadDialog = useRef(false);
+  useEffect(() => {
+    if (action !== null) hadDialog.current = true;
+    else if (hadDialog.current && document.activeElement === document.body) head.current?.focus();
+  }, [action, page]);
+  if (fault !== null)
+    return (
+      <p class="notice is-bad" role="alert">
+        {fault}
+      </p>
+    );
+  if (page === null) return <p aria-busy="true">Reading the keys…</p>;
+  return (
+    <>
+      <div class="page-head">
+        <p>A key opens the API for {page.account.name}. It is shown once, when it is made.</p>
+        {page.mayChange && (
+          <button ref={head} type="button" class="button is-main" onClick={() => act({ kind: "make" })}>
+            New key
+          </button>
+        )}
+      </div>
+      {page.keys.length === 0 ? (
+        <p class="empty">There is no key yet. Make one to use the API.</p>
+      ) : (
+        <ul class="keys">
+          {page.keys.map((key) => (
+            <KeyCard key={key.id} of={key} mayChange={page.mayChange} act={act} />
+          ))}
+        </ul>
+      )}
+      {action !== null && (
+        <KeyDialog
+          key={action.kind}
+          {...{ page, send, action }}
+          close={() => act(null)}
+          done={(next) => {
+            act(next ?? null);
+            read();
+          }}
+        />
+      )}
+    </>
+  );
+};

@@ -1,0 +1,108 @@
+// One figure by day, drawn by uPlot in the colours of the page; what it shows is in the table beneath it too.
+import type { VNode } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+
+export type Figure = {
+  title: string;
+  /** What it comes to over all days. */
+  whole: string;
+  /** What it shows in one sentence, for who cannot see it. */
+  says: string;
+  /** Starts of days, s since 1970, and what there is to show for each; null: nothing. */
+  atS: readonly number[];
+  values: readonly (number | null)[];
+  shape: "bars" | "line";
+  /** How a value is written. */
+  format: (value: number) => string;
+  /** The highest value there can be; the highest there is when absent. */
+  most?: number;
+};
+
+const HEIGHT_PX = 180;
+/** Charts of one page show the same day under the pointer. */
+const SYNC = "usage";
+
+const colours = (el: Element) => {
+  const style = getComputedStyle(el);
+  const of = (name: string, otherwise: string) => style.getPropertyValue(name).trim() || otherwise;
+  return {
+    ink: style.color,
+    line: of("--chart-line", style.color),
+    fill: of("--chart-fill", "transparent"),
+    grid: of("--chart-grid", "transparent"),
+  };
+};
+
+const dayName = (s: number, more: Intl.DateTimeFormatOptions = {}): string =>
+  new Date(s * 1000).toLocaleDateString(undefined, { timeZone: "UTC", day: "numeric", month: "short", ...more });
+
+const optionsFor = ({ title, shape, format, most }: Figure, el: Element): uPlot.Options => {
+  const { ink, line, fill, grid } = colours(el);
+  const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { show: false }, font: "12px system-ui" };
+  const bars = uPlot.paths.bars;
+  return {
+    width: el.clientWidth,
+    height: HEIGHT_PX,
+    // The picture of a day in UTC stays where it is, wherever it is looked at.
+    tzDate: (s) => uPlot.tzDate(new Date(s * 1000), "Etc/UTC"),
+    cursor: { sync: { key: SYNC }, drag: { x: false, y: false }, points: { size: 6 } },
+    legend: { live: true, markers: { show: false } },
+    scales: { x: { time: true }, y: { range: (_plot, _least, highest) => [0, most ?? Math.max(highest ?? 0, 1e-9) * 1.1] } },
+    axes: [
+      { ...axis, values: (_plot, at) => at.map((s) => dayName(s)), space: 64 },
+      { ...axis, values: (_plot, at) => at.map((value) => format(value)), size: 64 },
+    ],
+    series: [
+      { label: "Day", value: (_plot, s) => (s === null ? "" : dayName(s, { weekday: "short" })) },
+      {
+        label: title,
+        stroke: line,
+        fill: shape === "bars" ? fill : undefined,
+        width: 2,
+        points: { show: shape === "line", size: 5 },
+        paths: shape === "bars" && bars ? bars({ size: [0.7, 40] }) : undefined,
+        value: (_plot, value) => (value === null || value === undefined ? "" : format(value)),
+        spanGaps: true,
+      } as uPlot.Series,
+    ],
+  };
+};
+
+export const UsageChart = ({ figure }: { figure: Figure }): VNode => {
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const el = place.current;
+    if (!el) return;
+    let plot: uPlot | undefined;
+    const draw = () => {
+      plot?.destroy();
+      plot = new uPlot(optionsFor(figure, el), [[...figure.atS], [...figure.values]], el);
+    };
+    draw();
+    const resized = new ResizeObserver(() => {
+      if (plot && plot.width !== el.clientWidth) plot.setSize({ width: el.clientWidth, height: HEIGHT_PX });
+    });
+    resized.observe(el);
+    // Its colours are drawn, not styled: with another theme it is drawn anew.
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    dark.addEventListener("change", draw);
+    const switched = new MutationObserver(draw);
+    switched.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme", "class"] });
+    return () => {
+      resized.disconnect();
+      switched.disconnect();
+      dark.removeEventListener("change", draw);
+      plot?.destroy();
+    };
+  }, [figure]);
+  return (
+    <figure class="usage-chart">
+      <figcaption>
+        {figure.title} <span>{figure.whole}</span>
+      </figcaption>
+      <div ref={place} role="img" aria-label={figure.says} />
+    </figure>
+  );
+};

@@ -1,0 +1,32 @@
+// How amounts and times are written on the pages about keys and usage.
+
+/** `1250` → `$12.50` */
+export const usd = (credits: number): string =>
+  `$${String(Math.floor(credits / 100)).replace(/\B(?=(\d{3})+$)/g, ",")}.${String(credits % 100).padStart(2, "0")}`;
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+
+/** `just now`, `5 minutes ago`, `in 3 days`; from a month on the day itself. */
+export const awayFrom = (atMs: number, nowMs: number): string => {
+  const ms = atMs - nowMs;
+  const [size, unit]: [number, Intl.RelativeTimeFormatUnit] =
+    Math.abs(ms) < HOUR_MS ? [MINUTE_MS, "minute"] : Math.abs(ms) < DAY_MS ? [HOUR_MS, "hour"] : [DAY_MS, "day"];
+  if (Math.abs(ms) < MINUTE_MS) return "just now";
+  if (Math.abs(ms) > 30 * DAY_MS) return dayAndYear(atMs);
+  return new Intl.RelativeTimeFormat("en", { numeric: "auto" }).format(Math.round(ms / size), unit);
+};
+
+/** `19 Oct 2026` */
+export const dayAndYear = (ms: number): string =>
+  new Date(ms).toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
+
+/** `850 ms`, `4.2 s`, `3 min 20 s` */
+export const waited = (ms: number): string => {
+  if (ms === 0) return "0 s";
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < MINUTE_MS) return `${(ms / 1000).toFixed(1)} s`;
+  const s = Math.round(ms / 1000);
+  return `${Math.floor(s / 60)} min ${s % 60} s`;
+};
