@@ -3,6 +3,7 @@ import { expect } from "bun:test";
 import type { StepDeed } from "../../src/deeds.ts";
 import type { Store } from "../../src/store/store.ts";
 import { openHere } from "./opened.ts";
+import { buy, openPurchaseDeed, reversalDeed } from "./purchases.ts";
 import {
   type Account,
   admit,
@@ -45,7 +46,18 @@ const eventful = async (store: Store, account: Account): Promise<void> => {
   await store.commit([{ deed: "mark-attempt", seq: deed.seq, atMs: NOW_MS + 9000, change }]);
 };
 
-/** Makes the world in a new file: accounts 1 (most of it) and 2 (one success, and a debt). */
+/** Two purchases: one refunded in part; of the other a dispute took more than there was, which the first settled. One is left open. */
+const buyAndDispute = async (store: Store, { seq }: Account): Promise<void> => {
+  await buy(store, seq, "a", 1000);
+  await store.commit([
+    { deed: "credit", accountSeq: seq, kind: "adjust", credits: -200, note: "spent", reference: null, atMs: NOW_MS },
+    reversalDeed("dp_a", "a", 1000, { kind: "dispute" }),
+  ]);
+  await buy(store, seq, "b", 2500);
+  await store.commit([reversalDeed("re_b", "b", 700), openPurchaseDeed(seq, "c", 1000)]);
+};
+
+/** Makes the world in a new file: accounts 1 (most of it), 2 (one success, and a debt) and 3 (purchases). */
 export const makeWorld = async (path: string): Promise<void> => {
   const store = await openHere({ path, mode: "test", nowMs: NOW_MS });
   const account = await openAccount(store, 5000);
@@ -73,6 +85,7 @@ export const makeWorld = async (path: string): Promise<void> => {
   await store.commit([
     { deed: "credit", accountSeq: 2, kind: "adjust", credits: -900, note: "dispute", reference: "d", atMs: NOW_MS },
   ]);
+  await buyAndDispute(store, await openAccount(store, 0));
   expect(await violations(store)).toEqual([]);
   await store.close();
   // A second opening, so that there are two epochs to confuse.

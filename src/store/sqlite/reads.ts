@@ -12,6 +12,7 @@ import { prepareAttemptReads } from "./read/attempts.ts";
 import { prepareGenerationReads } from "./read/generations.ts";
 import { prepareOrphanReads } from "./read/orphans.ts";
 import { prepareProviderReads } from "./read/providers.ts";
+import { preparePurchaseReads } from "./read/purchases.ts";
 import { prepareRecoveryReads } from "./read/recovery.ts";
 import { prepareSumReads } from "./read/sums.ts";
 import { verifyAll } from "./verify/all.ts";
@@ -26,6 +27,7 @@ export const readsOver = (db: Database): StoreReads => ({
   ...prepareRecoveryReads(db),
   ...prepareProviderReads(db),
   ...prepareSumReads(db),
+  ...preparePurchaseReads(db),
   verify: async (nowMs) => verifyAll(db, nowMs),
   close: async () => db.close(),
 });
