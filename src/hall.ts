@@ -15,6 +15,7 @@ import { openSpool } from "./files/spool.ts";
 import { insistOnBucket, openKeptFiles } from "./kept-files.ts";
 import { type Market, openMarket } from "./market.ts";
 import { catalogueOf, dialectsOf, insistOnProviders, knownAccounts } from "./offer.ts";
+import { insistOnStripe } from "./payments/setting.ts";
 import { insistOnKey, withKeys } from "./provider-keys.ts";
 import type { Providers } from "./providers/provider.ts";
 import { providerFacts } from "./providers/providers.ts";
@@ -60,6 +61,8 @@ const EXIT_UNKNOWN_OUTCOME = 70;
 const BEAT_MS = 10_000;
 /** Files are at most this long past their retention. */
 const SWEEP_MS = 60_000;
+/** Purchases that no news came of are asked about so often. */
+const ROUNDS_MS = 300_000;
 /** A difference between the service's clock and the machine's that somebody should know of. */
 const CLOCK_JUMP_MS = 5_000;
 
@@ -108,6 +111,7 @@ export const openService = async (
   const dialects = dialectsOf(settings);
   insistOnProviders(settings, dialects, more.origins);
   await insistOnBucket(settings);
+  insistOnStripe(settings, simulate ? "test" : "live");
   let catalogue = catalogueOf(settings, simulate);
   let current = settings;
   const mode = simulate ? "test" : "live";
@@ -189,6 +193,7 @@ export const openService = async (
       lineage: lineageFrom(await store.secret(LINEAGE)),
     });
     const sweep = repeat(clock, SWEEP_MS, rooms.sweep, failed);
+    const rounds = repeat(clock, ROUNDS_MS, rooms.till.rounds, failed);
     return {
       url,
       mode,
@@ -237,6 +242,7 @@ export const openService = async (
         });
         beat();
         sweep();
+        rounds();
         // Its steps are short, a copy of a large database apart: what that leaves the next one takes away.
         const backedUp = nightly.stop(settings.server.drain_s * 1000);
         await rooms.drain(settings.server.drain_s * 1000);

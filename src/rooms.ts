@@ -15,6 +15,7 @@ import { type Http, openHttp } from "./http/app.ts";
 import { newGeneration, seqOfGenerationId } from "./ids.ts";
 import { readAllowed } from "./media/allow.ts";
 import { type MediaOptions, openMedia } from "./media/media.ts";
+import { openTill, type Till } from "./payments/till.ts";
 import { callProvider } from "./providers/call.ts";
 import type { Dialects } from "./providers/dialect/load.ts";
 import type { Providers } from "./providers/provider.ts";
@@ -57,6 +58,8 @@ export type Rooms = Pick<
   listensAt: (url: string) => void;
   /** Deletes files past their retention. */
   sweep: () => Promise<void>;
+  /** Where credits are bought. */
+  till: Till;
   providers: Providers;
   /** Takes another credential of a provider's account, or none, into use. */
   rekeyed: (account: string, key: string | undefined) => void;
@@ -133,6 +136,10 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     clock,
   });
   const standing = openStanding({ settings, clock, engine, reads: store });
+  const till = openTill({
+    ...{ settings, clock, log, reads: store, mode: await store.mode(), post: engine.post },
+    baseUrl: () => baseUrl,
+  });
   const http: Http = openHttp({
     settings,
     clock,
@@ -148,6 +155,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     files,
     links,
     callbacks,
+    webhook: till.webhook,
     told: engine.hint,
     readiness: engine.readiness,
     observe: telemetry.observe,
@@ -182,6 +190,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
         return made === undefined || made.completedAtMs !== null;
       });
     },
+    till,
     providers,
     rekeyed: (account, key) => engine.rekeyed(providers.rekey(account, key)),
     rekeyedAll: (keys) => {

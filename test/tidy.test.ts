@@ -27,6 +27,7 @@ const ROOMS = [
   "src/media",
   "src/files",
   "src/effects",
+  "src/payments",
   "src/simulator",
   "src/telemetry",
   "src/cli",
@@ -39,6 +40,7 @@ const ROOMS = [
 const WORDS = [
   "src/terms.ts",
   "src/deeds.ts",
+  "src/purchase.ts",
   "src/refusal.ts",
   "src/clock.ts",
   "src/ids.ts",
@@ -74,6 +76,7 @@ const HALL = [
 const DOORS: Record<string, string[]> = {
   "src/terms.ts": [],
   "src/deeds.ts": [],
+  "src/purchase.ts": [],
   "src/refusal.ts": [],
   "src/clock.ts": [],
   "src/ids.ts": [],
@@ -111,6 +114,7 @@ const DOORS: Record<string, string[]> = {
     "actors/route-health.ts",
     "type:src/events.ts",
   ],
+  "src/payments": ["src/config.ts", "type:src/events.ts", "type:src/store"],
   "src/callbacks.ts": ["type:src/store", "type:src/providers"],
   "src/provider-keys.ts": ["src/config.ts", "src/vault.ts", "type:src/store"],
   "src/market.ts": ["catalogue", "type:src/config.ts", "src/provider-keys.ts", "type:src/providers", "type:src/store"],
@@ -165,6 +169,7 @@ test("a package lives in one room, and sockets open in few", () => {
   expect(usersOf(/from "xstate(\/.*)?"/)).toEqual(["actors"]);
   expect(usersOf(/from "bun:sqlite"/)).toEqual(["src/store"]);
   expect(usersOf(/from "(prom-client|@opentelemetry)/)).toEqual(["src/telemetry"]);
+  expect(usersOf(/(from |import\()"stripe"/)).toEqual(["src/payments"]);
   expect(usersOf(/from "mediabunny"/)).toEqual(["src/media", "src/simulator"]);
   // The client, the simulator and the clients of the proof are ends of their own.
   expect(

@@ -8,6 +8,7 @@ import { askAbout } from "../control-client.ts";
 import { backupFindings, bookFindings, orphanFindings } from "./books.ts";
 import { type Finding, fault, ok, textOf } from "./finding.ts";
 import { bucketFindings, marketFindings } from "./market.ts";
+import { paymentFindings } from "./payments.ts";
 import { clockFindings, directoryFindings, diskFindings } from "./place.ts";
 import { serviceFindings } from "./running.ts";
 
@@ -89,6 +90,7 @@ export const examine = async (
     ...stored.findings,
     ...backupFindings(settings, nowMs, stored.lineage),
     ...(await bucketFindings(settings)),
+    ...paymentFindings(settings, stored.mode),
     ...stored.market,
     ...(directory.exists ? await serviceFindings(dir, about) : []),
   ];
