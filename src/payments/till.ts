@@ -5,6 +5,7 @@ import type { Deed, OutcomeOf } from "../deeds.ts";
 import type { Log } from "../events.ts";
 import { newId } from "../ids.ts";
 import { LEAST_USD, MOST_USD, type PurchaseProvider, type PurchaseRow } from "../purchase.ts";
+import { Recent } from "../recent.ts";
 import type { StoreReads } from "../store/store.ts";
 import { openBooking } from "./booking.ts";
 import { newsOfCheckout } from "./news.ts";
@@ -26,7 +27,7 @@ export type TillParts = {
   mode: "test" | "live";
   clock: Clock;
   log: Log;
-  reads: Pick<StoreReads, "purchase" | "purchaseOfPayment" | "openPurchases" | "uninvoicedPurchases" | "account">;
+  reads: Pick<StoreReads, "purchase" | "purchases" | "openPurchases" | "uninvoicedPurchases" | "account">;
   post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
   /** Where the service is reached, without a slash at its end. */
   baseUrl: () => string;
@@ -39,7 +40,7 @@ export type Till = {
    * Opens a purchase and its checkout. The purchase is on disk before anything is asked of Stripe.
    * @param usd a whole number from 10 to 5,000. @throws TillRefused
    */
-  buy(ask: { accountSeq: number; personId: string | null; usd: number }): Promise<{ purchaseId: string; url: string }>;
+  buy(ask: { accountId: string; personId: string | null; usd: number }): Promise<{ purchaseId: string; url: string }>;
   /** The address of the checkout of an open purchase, which is made where it was not. @throws TillRefused */
   checkoutUrl(purchaseId: string): Promise<string>;
   /** Asks what became of an open purchase and does what follows; what cannot be asked now stays as it is. @returns it as it then stands */
@@ -61,6 +62,10 @@ const NEWS_MS = 120_000;
 /** Invoices are made within minutes. */
 const INVOICE_MS = 86_400_000;
 const ROUND_SIZE = 100;
+/** Checkouts that an account may have open. */
+const OPEN_AT_MOST = 20;
+/** Asked again earlier than this, nothing new is asked of Stripe. */
+const LOOK_MS = 2_000;
 
 export const openTill = (parts: TillParts): Till => {
   const { settings, mode, clock, log, reads, post } = parts;
@@ -69,6 +74,7 @@ export const openTill = (parts: TillParts): Till => {
   const provider: PurchaseProvider | null = desk ? "stripe" : mode === "test" ? "test" : null;
   const booking = openBooking({ clock, log, reads, post, desk });
 
+  const looked = new Recent<string, { atMs: number }>(1000);
   const found = async (id: string): Promise<PurchaseRow> => {
     const row = await reads.purchase(id);
     if (!row) throw new TillRefused("not_found", `There is no purchase ${id}.`);
@@ -112,7 +118,7 @@ export const openTill = (parts: TillParts): Till => {
 
   return {
     provider,
-    buy: async ({ accountSeq, personId, usd }) => {
+    buy: async ({ accountId, personId, usd }) => {
       if (provider === null) throw new TillRefused("unavailable", "Credits are not sold here; ask your operator for them.");
       if (!Number.isInteger(usd) || usd < LEAST_USD || usd > MOST_USD)
         throw new TillRefused(
@@ -120,9 +126,19 @@ export const openTill = (parts: TillParts): Till => {
           `amount_usd: choose a whole number from ${LEAST_USD} to ${MOST_USD.toLocaleString("en-US")}`,
         );
       const atMs = clock.nowMs();
+      const account = await reads.account(accountId);
+      if (!account) throw new TillRefused("not_found", `There is no account ${accountId}.`);
+      const open = (await reads.purchases(accountId, null, OPEN_AT_MOST)).filter(
+        ({ state, expiresAtMs }) => state === "open" && expiresAtMs > atMs,
+      );
+      if (open.length >= OPEN_AT_MOST)
+        throw new TillRefused(
+          "conflict",
+          `${OPEN_AT_MOST} checkouts are open already: finish one of them, or wait until they are over.`,
+        );
       const id = newId("pur");
       const outcome = await post({
-        ...{ deed: "open-purchase", id, accountSeq, personId, credits: usd * 100, provider, atMs },
+        ...{ deed: "open-purchase", id, accountSeq: account.seq, personId, credits: usd * 100, provider, atMs },
         expiresAtMs: atMs + OPEN_MS,
       });
       if (outcome.kind === "refused") throw new Error(outcome.reason);
@@ -136,7 +152,8 @@ export const openTill = (parts: TillParts): Till => {
     },
     lookAfter: async (id) => {
       const row = await reads.purchase(id);
-      if (row?.state !== "open") return row;
+      if (row?.state !== "open" || clock.nowMs() < (looked.get(id)?.atMs ?? 0) + LOOK_MS) return row;
+      looked.set(id, { atMs: clock.nowMs() });
       try {
         await ask(row);
       } catch (fault) {

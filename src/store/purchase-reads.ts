@@ -2,10 +2,8 @@
 import type { PurchaseRow } from "../purchase.ts";
 import type { Credits } from "../terms.ts";
 
-/** Which purchases are to be asked about: `open` ones, and paid ones whose invoice is not known (`uninvoiced`, paid at or after a time). */
 export interface PurchaseReads {
   purchase(id: string): Promise<PurchaseRow | undefined>;
-  purchaseOfPayment(paymentIntent: string): Promise<PurchaseRow | undefined>;
   /** Newest first, before one of them (null: all), of an account or (null) of all; at most `limit`. */
   purchases(accountId: string | null, beforeId: string | null, limit: number): Promise<PurchaseRow[]>;
   /** Oldest first; at most `limit`. */

@@ -24,7 +24,7 @@ export const openBed = () => {
   });
   /** Opens a purchase. @returns its id */
   const buy = async (usd = 25): Promise<string> =>
-    (await house.rooms.till.buy({ accountSeq: tenant.accountSeq, personId: null, usd })).purchaseId;
+    (await house.rooms.till.buy({ accountId: tenant.accountId, personId: null, usd })).purchaseId;
   /** Sends an event. @returns the status of the answer */
   const send = async (...args: Send): Promise<number> => (await deliver(house.url, ...args)).status;
   return {

@@ -10,7 +10,7 @@ const { buy, send, standing, stateOf, lines } = bed;
 describe("a checkout", () => {
   test("is asked for with the purchase's own key, an invoice, and addresses of this service", async () => {
     const { purchaseId, url } = await bed.house.rooms.till.buy({
-      accountSeq: bed.tenant.accountSeq,
+      accountId: bed.tenant.accountId,
       personId: "per_1",
       usd: 100,
     });
@@ -41,9 +41,16 @@ describe("a checkout", () => {
   });
 
   test.each([9, 5001, 10.5, 0, -25, Number.NaN])("of %d USD is refused and names the field", async (usd) => {
-    await expect(bed.house.rooms.till.buy({ accountSeq: bed.tenant.accountSeq, personId: null, usd })).rejects.toThrow(
+    await expect(bed.house.rooms.till.buy({ accountId: bed.tenant.accountId, personId: null, usd })).rejects.toThrow(
       "amount_usd: choose a whole number from 10 to 5,000",
     );
+  });
+
+  test("is one of twenty that may be open at a time", async () => {
+    for (let i = 0; i < 20; i++) await buy();
+    await expect(buy()).rejects.toThrow("20 checkouts are open already");
+    bed.house.clock.skip(7_300_000);
+    await buy();
   });
 
   test("that Stripe cannot open is one clear sentence, and nothing is lost: the same purchase is opened later", async () => {
@@ -171,7 +178,13 @@ describe("a payment", () => {
   test("of a purchase that a restored backup has lost is credited from what its checkout says", async () => {
     const id = newId("pur");
     const metadata = { purchase_id: id, account_id: bed.tenant.accountId, credits: "2500" };
-    const session = { ...bed.stripe.sessionOf(await buy()), id: `cs_${id}`, metadata, status: "complete", payment_status: "paid" };
+    const session = {
+      ...bed.stripe.sessionOf(await buy()),
+      id: `cs_${id}`,
+      metadata,
+      status: "complete",
+      payment_status: "paid",
+    };
     const paid = bed.stripe.event("checkout.session.completed", { ...session, payment_intent: `pi_${id}` });
     expect([await send(paid), await send(paid)]).toEqual([200, 200]);
     expect([await standing(), await stateOf(id)]).toEqual([[2500, 0, false], "paid"]);

@@ -32,7 +32,6 @@ export const preparePurchaseReads = (db: Database): PurchaseReads => {
   const purchases = (sql: string, ...values: (string | number | null)[]) => rows<PurchaseRow>(sql, ...values);
   return {
     purchase: async (id) => purchases(`${PURCHASE} WHERE p.id = ?1`, id)[0],
-    purchaseOfPayment: async (paymentIntent) => purchases(`${PURCHASE} WHERE p.payment_intent = ?1`, paymentIntent)[0],
     purchases: async (accountId, beforeId, limit) =>
       purchases(accountId === null ? OF_ALL : OF_ACCOUNT, accountId, beforeId, limit),
     openPurchases: async (provider, limit) => purchases(OPEN, provider, limit),
