@@ -30,6 +30,7 @@ const ROOMS = [
   "src/payments",
   "src/simulator",
   "src/telemetry",
+  "src/console",
   "src/cli",
   "actors",
   "catalogue",
@@ -130,6 +131,7 @@ const DOORS: Record<string, string[]> = {
     "type:src/files",
     "src/files/serve.ts",
   ],
+  "src/console": ["src/payments/refused.ts", "type:src/payments", "type:src/config.ts", "type:src/store"],
   "src/cli": ["*"],
   proof: ["*"],
 };

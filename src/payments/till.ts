@@ -9,18 +9,10 @@ import { Recent } from "../recent.ts";
 import type { StoreReads } from "../store/store.ts";
 import { openBooking } from "./booking.ts";
 import { newsOfCheckout } from "./news.ts";
+import { TillRefused } from "./refused.ts";
 import { insistOnStripe, isStripeSet } from "./setting.ts";
 import { openStripeDesk, StripeAway, type StripeDesk } from "./stripe.ts";
 import { openWebhook, type WebhookAnswer } from "./webhook.ts";
-
-/** A no of the till. The message is one sentence for the person who buys. */
-export class TillRefused extends Error {
-  readonly kind: "invalid" | "unavailable" | "not_found" | "conflict";
-  constructor(kind: TillRefused["kind"], message: string) {
-    super(message);
-    this.kind = kind;
-  }
-}
 
 export type TillParts = {
   settings: Pick<Settings, "stripe">;

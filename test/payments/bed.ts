@@ -1,5 +1,7 @@
 // A service that sells credits through a server that speaks Stripe, with an account of its own for each test.
 import { afterAll, beforeAll, beforeEach } from "bun:test";
+import { StoreFull } from "../../src/deeds.ts";
+import type { Store } from "../../src/store/store.ts";
 import { type House, openHouse, type Tenant } from "../house.ts";
 import { deliver, openStripe, type StripeServer } from "./stripe-server.ts";
 
@@ -10,9 +12,14 @@ export const openBed = () => {
   let stripe: StripeServer;
   let house: House;
   let tenant: Tenant;
+  let isFull = false;
+  const around = (store: Store): Store => ({
+    ...store,
+    commit: (deeds) => (isFull ? Promise.reject(new StoreFull("the disk is full")) : store.commit(deeds)),
+  });
   beforeAll(async () => {
     stripe = openStripe();
-    house = await openHouse({ env: stripe.env });
+    house = await openHouse({ env: stripe.env, around });
   });
   beforeEach(async () => {
     stripe.be("well");
@@ -36,6 +43,10 @@ export const openBed = () => {
     },
     get tenant() {
       return tenant;
+    },
+    /** The disk takes nothing more, or again. */
+    fill: (full: boolean) => {
+      isFull = full;
     },
     buy,
     send,

@@ -112,6 +112,17 @@ describe("a payment", () => {
     expect(await standing()).toEqual([2500, 0, false]);
   });
 
+  test("that cannot be written down is answered so that Stripe sends it again, and is credited then", async () => {
+    const id = await buy();
+    const paid = bed.stripe.pay(id);
+    bed.fill(true);
+    expect(await send(paid)).toBe(503);
+    expect(await standing()).toEqual([0, 0, false]);
+    bed.fill(false);
+    await bed.house.eventually(async () => (await send(paid)) === 200);
+    expect(await standing()).toEqual([2500, 0, false]);
+  });
+
   test("that is not through yet credits nothing; when it is, it does; when it fails, the purchase is over", async () => {
     const [id, other] = [await buy(), await buy()];
     expect(await send(bed.stripe.pay(id, { payment_status: "unpaid" }))).toBe(200);
