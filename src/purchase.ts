@@ -9,7 +9,8 @@ export const MOST_USD = 5000;
 /** `stripe`: money moves. `test`: the checkout of a simulated service. */
 export type PurchaseProvider = "stripe" | "test";
 /** `mismatched`: paid, but not what was asked: nothing is credited, and a person looks. */
-export type PurchaseState = "open" | "expired" | "mismatched" | "paid";
+export const PURCHASE_STATES = ["open", "expired", "mismatched", "paid"] as const;
+export type PurchaseState = (typeof PURCHASE_STATES)[number];
 
 /** A purchase as it is kept. */
 export type PurchaseRow = {

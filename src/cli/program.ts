@@ -16,6 +16,7 @@ import { addLicenses } from "./commands/licenses.ts";
 import { addModels } from "./commands/models.ts";
 import { addOrphans } from "./commands/orphans.ts";
 import { addProviders } from "./commands/providers.ts";
+import { addPurchases } from "./commands/purchases.ts";
 import { addReconcile } from "./commands/reconcile.ts";
 import { addResults } from "./commands/results.ts";
 import { addRoutes } from "./commands/routes.ts";
@@ -35,6 +36,7 @@ const ADDITIONS = [
   addAccounts,
   addKeys,
   addCredits,
+  addPurchases,
   addProviders,
   addRoutes,
   addCatalogue,

@@ -35,7 +35,7 @@ export type Till = {
   buy(ask: { accountId: string; personId: string | null; usd: number }): Promise<{ purchaseId: string; url: string }>;
   /** The address of the checkout of an open purchase, which is made where it was not. @throws TillRefused */
   checkoutUrl(purchaseId: string): Promise<string>;
-  /** Asks what became of an open purchase and does what follows; what cannot be asked now stays as it is. @returns it as it then stands */
+  /** Asks what became of an open purchase, or for the invoice of a paid one; what cannot be asked now stays as it is. @returns as it stands then */
   lookAfter(purchaseId: string): Promise<PurchaseRow | undefined>;
   /** The end of a checkout of the simulated service. @throws TillRefused */
   endTest(purchaseId: string, how: "pay" | "cancel"): Promise<void>;
@@ -144,10 +144,13 @@ export const openTill = (parts: TillParts): Till => {
     },
     lookAfter: async (id) => {
       const row = await reads.purchase(id);
-      if (row?.state !== "open" || clock.nowMs() < (looked.get(id)?.atMs ?? 0) + LOOK_MS) return row;
+      const lacksNews = row?.state === "open" || (row?.state === "paid" && row.provider === "stripe" && row.invoiceUrl === null);
+      if (!row || !lacksNews || clock.nowMs() < (looked.get(id)?.atMs ?? 0) + LOOK_MS) return row;
       looked.set(id, { atMs: clock.nowMs() });
       try {
-        await ask(row);
+        if (row.state === "open") await ask(row);
+        const paid = await found(id);
+        if (paid.state === "paid" && desk) await booking.invoice(paid);
       } catch (fault) {
         if (!(fault instanceof StripeAway)) throw fault;
         log("payments away", { purchase_id: id, account_id: row.accountId, reason: fault.message });

@@ -8,6 +8,8 @@ export interface PurchaseReads {
   purchases(accountId: string | null, beforeId: string | null, limit: number): Promise<PurchaseRow[]>;
   /** Oldest first; at most `limit`. */
   openPurchases(provider: string, limit: number): Promise<PurchaseRow[]>;
+  /** Opened at or after a time and paid otherwise than was asked, newest first; at most `limit`. */
+  mismatchedPurchases(sinceMs: number, limit: number): Promise<PurchaseRow[]>;
   /** Paid through Stripe at or after a time, without an invoice; at most `limit`. */
   uninvoicedPurchases(sinceMs: number, limit: number): Promise<PurchaseRow[]>;
   /** What movements of the ledger have to do with purchases, by the row of the movement. */

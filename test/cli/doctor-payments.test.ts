@@ -1,6 +1,8 @@
 // The doctor on payments: what is set up by half, or of the wrong mode, is found.
 import { afterAll, test } from "bun:test";
 import { openDirectory } from "../store/opened.ts";
+import { openPurchaseDeed, payDeed } from "../store/purchases.ts";
+import { openAccount } from "../store/scene.ts";
 import { doctor, has, KEYED } from "./diagnosis.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 
@@ -29,4 +31,18 @@ test("payments that are set up by half, of the wrong mode, or as they should be"
   const simulated = await directory("test");
   has(await doctor(simulated, whole(live)), "payments", "fault", /a live key would take money for simulated results/);
   has(await doctor(simulated, whole(trial)), "payments", "ok", /through Stripe/);
+});
+
+test("a payment that is not what was asked, for thirty days", async () => {
+  const dir = await directory("live");
+  const store = await openDirectory({ dir, mode: "live" });
+  const { seq } = await openAccount(store, 0);
+  const nowMs = Date.now();
+  for (const [name, atMs] of [
+    ["a", nowMs],
+    ["b", nowMs - 2_600_000_000],
+  ] as const)
+    await store.commit([{ ...openPurchaseDeed(seq, name, 1000), atMs, expiresAtMs: atMs + 1 }, payDeed(name, 900)]);
+  await store.close();
+  has(await doctor(dir), "payments", "warning", /^1 purchase of the last 30 days/, /genrouter purchases list --state mismatched/);
 });

@@ -165,7 +165,9 @@ describe("a payment", () => {
   test("whose news was lost is found by asking: from the page the customer comes back to, and in the background", async () => {
     const [id, other] = [await buy(), await buy(50)];
     bed.stripe.pay(id);
-    expect(await bed.house.rooms.till.lookAfter(id)).toMatchObject({ state: "paid", credits: 2500 });
+    expect(await bed.house.rooms.till.lookAfter(id)).toMatchObject({
+      ...{ state: "paid", credits: 2500, invoiceNumber: "A-0001" },
+    });
     bed.stripe.pay(other);
     bed.house.clock.skip(300_000);
     await bed.house.rooms.till.rounds();

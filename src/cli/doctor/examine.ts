@@ -8,7 +8,7 @@ import { askAbout } from "../control-client.ts";
 import { backupFindings, bookFindings, orphanFindings } from "./books.ts";
 import { type Finding, fault, ok, textOf } from "./finding.ts";
 import { bucketFindings, marketFindings } from "./market.ts";
-import { paymentFindings } from "./payments.ts";
+import { paymentFindings, purchaseFindings } from "./payments.ts";
 import { clockFindings, directoryFindings, diskFindings } from "./place.ts";
 import { serviceFindings } from "./running.ts";
 
@@ -46,7 +46,11 @@ const examineStored = async (settings: Settings, isDeep: boolean, isRunning: boo
     reads = await openedReads(dir);
     const checks: CheckResult[] | null = isDeep ? await reads.verify(isRunning ? nowMs : null) : null;
     return {
-      findings: [...bookFindings(health, checks, isRunning), await orphanFindings(reads)],
+      findings: [
+        ...bookFindings(health, checks, isRunning),
+        await orphanFindings(reads),
+        ...(await purchaseFindings(reads, nowMs)),
+      ],
       lastSeenMs: await reads.lastSeenMs(),
       mode: health.mode,
       lineage: lineageFrom(await reads.secret(LINEAGE)),

@@ -52,6 +52,8 @@ export const purchasePromises = (stage: Stage): void => {
     expect((await commitOne(store, payDeed("none", 1000))).kind).toBe("refused");
     expect(await standing()).toEqual([1000, 0, false]);
     expect(await store.purchase("pur_a")).toMatchObject({ found: "2499 usd" });
+    const found = async (sinceMs: number) => (await store.mismatchedPurchases(sinceMs, 9)).map(({ id }) => id).sort();
+    expect([await found(NOW_MS), await found(NOW_MS + 1)]).toEqual([["pur_a", "pur_b"], []]);
   });
 
   test("a purchase that expired and was paid after all is credited, one that was paid does not expire", async () => {

@@ -49,6 +49,7 @@ CREATE TABLE purchase (
 ) STRICT;
 CREATE INDEX purchase_account ON purchase (account_seq);
 CREATE INDEX purchase_open ON purchase (seq) WHERE state = 'open';
+CREATE INDEX purchase_mismatched ON purchase (created_at_ms) WHERE state = 'mismatched';
 CREATE INDEX purchase_uninvoiced ON purchase (seq) WHERE state = 'paid' AND provider = 'stripe' AND invoice_url IS NULL;
 
 -- The credits of a purchase: the one that paid it, those that took it back, and those that gave it back again.
