@@ -4,6 +4,7 @@ import type { Supervisor } from "../actors/supervisor.ts";
 import type { Attempts } from "./attempts.ts";
 import type { Deed, DeedOutcome } from "./deeds.ts";
 import type { Facts } from "./facts.ts";
+import { isPurchaseDeed } from "./purchase.ts";
 import type { Records } from "./records.ts";
 import type { Routes } from "./routes.ts";
 
@@ -51,9 +52,14 @@ export const openCommitted = (parts: CommittedParts): ((deed: Deed, outcome: Dee
       routes.switch(deed.routeId, deed.reason);
       if (deed.reason === null) health.mended(deed.routeId);
       parts.supervisor().routesChanged([deed.routeId]);
+    } else if (isPurchaseDeed(deed)) {
+      // Taking back pauses an account, and paying may open it again.
+      if (outcome.kind !== "purchase" || outcome.movedCredits === 0) return;
+      parts.callersChanged();
+      facts.credited(deed.deed === "pay-purchase" ? "topup" : "adjust", outcome.movedCredits);
     } else if (CHANGES_CALLERS.has(deed.deed)) {
       parts.callersChanged();
-      if (deed.deed === "credit" && outcome.kind === "done") facts.credited(deed, outcome.credits ?? 0);
+      if (deed.deed === "credit" && outcome.kind === "done") facts.credited(deed.kind, outcome.credits ?? 0);
     }
   };
   return (deed, outcome) => {

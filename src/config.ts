@@ -142,6 +142,38 @@ export const SettingsSchema = Type.Object(
       },
       { default: {}, additionalProperties: false },
     ),
+    stripe: Type.Object(
+      {
+        secret_key: Type.String({
+          default: "",
+          ...SECRET,
+          pattern: "^((sk|rk)_(live|test)_[A-Za-z0-9_]{8,250})?$",
+          expects: "a secret or restricted key of Stripe (sk_live_… or rk_live_…; sk_test_… for its test mode)",
+          description: "key of the Stripe account that credits are bought with. Empty: operators grant credits",
+        }),
+        webhook_secret: Type.String({
+          default: "",
+          ...SECRET,
+          pattern: "^(whsec_[\\x21-\\x7e]{8,250})?$",
+          expects: "the signing secret of the webhook endpoint (whsec_…)",
+          description: "signing secret of the webhook endpoint at Stripe whose address is /webhooks/stripe of this service",
+        }),
+        api_url: Type.String({ default: "", ...ADDRESS, description: "where Stripe's API is, instead of its public address" }),
+      },
+      { default: {}, additionalProperties: false },
+    ),
+    credits: Type.Object(
+      {
+        low_usd: Type.Integer({
+          default: 5,
+          minimum: 0,
+          maximum: 1_000_000,
+          description:
+            "an account's people are told when less than so many USD are available; 0: never. Accounts may set their own",
+        }),
+      },
+      { default: {}, additionalProperties: false },
+    ),
     media: Type.Object(
       {
         allow: Type.String({

@@ -1,4 +1,5 @@
 // The deeds: everything that can be written, each all or nothing; the ledger posts them, a store carries them out.
+import type { PurchaseDeed, PurchaseOutcome } from "./purchase.ts";
 import type {
   AttemptState,
   Command,
@@ -108,7 +109,10 @@ export type StepOutcome =
 
 /** Changes an attempt of a generation that has ended (a late delivery, a watch that is over). */
 export type MarkAttemptDeed = { deed: "mark-attempt"; seq: number; atMs: number; change: AttemptChange };
-/** Adds to the balance. `reference` makes it happen once: the same reference again changes nothing. */
+/**
+ * Adds to the balance, or takes off it. `reference` makes it happen once: the same reference again changes nothing. What is asked and not
+ * there to take is owed, and pauses the account; what comes in settles what is owed first, and a debt that is settled lifts its pause.
+ */
 export type CreditDeed = {
   deed: "credit";
   accountSeq: number;
@@ -205,10 +209,16 @@ export type OfficeOutcome =
   /** Nothing was written; `reason` is a sentence for the operator. */
   | { kind: "refused"; reason: string };
 
-export type Deed = AdmitDeed | StepDeed | OfficeDeed;
-export type DeedOutcome = AdmitOutcome | StepOutcome | OfficeOutcome;
+export type Deed = AdmitDeed | StepDeed | OfficeDeed | PurchaseDeed;
+export type DeedOutcome = AdmitOutcome | StepOutcome | OfficeOutcome | PurchaseOutcome;
 /** The outcome that belongs to a deed. */
-export type OutcomeOf<D extends Deed> = D extends AdmitDeed ? AdmitOutcome : D extends StepDeed ? StepOutcome : OfficeOutcome;
+export type OutcomeOf<D extends Deed> = D extends AdmitDeed
+  ? AdmitOutcome
+  : D extends StepDeed
+    ? StepOutcome
+    : D extends PurchaseDeed
+      ? PurchaseOutcome
+      : OfficeOutcome;
 
 /** The disk has no room: the whole batch was rolled back, nothing was written, it may be tried again. */
 export class StoreFull extends Error {}

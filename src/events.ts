@@ -29,6 +29,11 @@ export const EVENTS = {
   "bucket away": "warn",
   "bucket refuses": "error",
   "bucket back": "info",
+  "purchase paid": "info",
+  "purchase reversed": "warn",
+  "payment unclear": "error",
+  "payments away": "warn",
+  "webhook refused": "warn",
   "control request": "info",
   "clock jumped": "warn",
   "backup started": "info",
@@ -58,6 +63,7 @@ export type EventFields = Partial<{
   account_id: string;
   key_id: string;
   generation_id: string;
+  purchase_id: string;
   attempt: number;
   route_id: string;
   provider: string;

@@ -77,7 +77,7 @@ export const openFacts = ({ log, attempts, reads }: FactsParts) => {
       }, failed);
     },
     /** @param moved what an account has more, or less, than before */
-    credited: ({ kind }: CreditDeed, moved: number): void => {
+    credited: (kind: CreditDeed["kind"], moved: number): void => {
       if (moved !== 0) log("credits added", { source: kind, credits: moved });
     },
     /** A generation has ended. */

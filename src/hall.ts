@@ -15,6 +15,7 @@ import { openSpool } from "./files/spool.ts";
 import { insistOnBucket, openKeptFiles } from "./kept-files.ts";
 import { type Market, openMarket } from "./market.ts";
 import { catalogueOf, dialectsOf, insistOnProviders, knownAccounts } from "./offer.ts";
+import { insistOnStripe } from "./payments/setting.ts";
 import { insistOnKey, withKeys } from "./provider-keys.ts";
 import type { Providers } from "./providers/provider.ts";
 import { providerFacts } from "./providers/providers.ts";
@@ -66,6 +67,8 @@ const BEAT_MS = 10_000;
 const UPKEEP_MS = 60_000;
 /** Files are at most this long past their retention. */
 const SWEEP_MS = 60_000;
+/** Purchases that no news came of are asked about so often. */
+const ROUNDS_MS = 300_000;
 /** A difference between the service's clock and the machine's that somebody should know of. */
 const CLOCK_JUMP_MS = 5_000;
 
@@ -114,6 +117,7 @@ export const openService = async (
   const dialects = dialectsOf(settings);
   insistOnProviders(settings, dialects, more.origins);
   await insistOnBucket(settings);
+  insistOnStripe(settings, simulate ? "test" : "live");
   let catalogue = catalogueOf(settings, simulate);
   let current = settings;
   const mode = simulate ? "test" : "live";
@@ -204,6 +208,7 @@ export const openService = async (
       },
       failed,
     );
+    const rounds = repeat(clock, ROUNDS_MS, rooms.till.rounds, failed);
     return {
       url,
       mode,
@@ -255,6 +260,7 @@ export const openService = async (
         beat();
         sweep();
         upkeep();
+        rounds();
         // Its steps are short, a copy of a large database apart: what that leaves the next one takes away.
         const backedUp = nightly.stop(settings.server.drain_s * 1000);
         await rooms.drain(settings.server.drain_s * 1000);

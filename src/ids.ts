@@ -95,7 +95,7 @@ export const seqOfGenerationId = (id: string): number | undefined => {
 };
 
 /** A new id of an account, a key, a request or a line of the ledger: a UUIDv7 as 26 characters, so ids sort by time. */
-export const newId = (kind: "acc" | "key" | "req" | "led"): string => {
+export const newId = (kind: "acc" | "key" | "req" | "led" | "pur"): string => {
   let bits = 0n;
   for (const byte of Bun.randomUUIDv7("buffer")) bits = (bits << 8n) | BigInt(byte);
   let text = "";

@@ -16,6 +16,7 @@ import { newGeneration, seqOfGenerationId } from "./ids.ts";
 import { type Inspector, openInspector } from "./inspector/inspector.ts";
 import { readAllowed } from "./media/allow.ts";
 import { type MediaOptions, openMedia } from "./media/media.ts";
+import { openTill, type Till } from "./payments/till.ts";
 import { callProvider } from "./providers/call.ts";
 import type { Dialects } from "./providers/dialect/load.ts";
 import type { Providers } from "./providers/provider.ts";
@@ -61,6 +62,8 @@ export type Rooms = Pick<
   listensAt: (url: string) => void;
   /** Deletes files past their retention. */
   sweep: () => Promise<void>;
+  /** Where credits are bought. */
+  till: Till;
   providers: Providers;
   /** Takes another credential of a provider's account, or none, into use. */
   rekeyed: (account: string, key: string | undefined) => void;
@@ -147,6 +150,10 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
       log("effect failed", { event: "inspector", reason: fault instanceof Error ? fault.message : String(fault) }),
     signedIn: () => Promise.resolve(null),
   });
+  const till = openTill({
+    ...{ settings, clock, log, reads: store, mode: await store.mode(), post: engine.post },
+    baseUrl: () => baseUrl,
+  });
   const http: Http = openHttp({
     settings,
     clock,
@@ -162,6 +169,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     files,
     links,
     callbacks,
+    webhook: till.webhook,
     told: engine.hint,
     readiness: engine.readiness,
     observe: telemetry.observe,
@@ -205,6 +213,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
         return made === undefined || made.completedAtMs !== null;
       });
     },
+    till,
     providers,
     rekeyed: (account, key) => engine.rekeyed(providers.rekey(account, key)),
     rekeyedAll: (keys) => {

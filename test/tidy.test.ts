@@ -27,6 +27,7 @@ const ROOMS = [
   "src/media",
   "src/files",
   "src/effects",
+  "src/payments",
   "src/simulator",
   "src/telemetry",
   "src/office",
@@ -42,6 +43,7 @@ const ROOMS = [
 const WORDS = [
   "src/terms.ts",
   "src/deeds.ts",
+  "src/purchase.ts",
   "src/refusal.ts",
   "src/clock.ts",
   "src/days.ts",
@@ -79,6 +81,7 @@ const HALL = [
 const DOORS: Record<string, string[]> = {
   "src/terms.ts": [],
   "src/deeds.ts": [],
+  "src/purchase.ts": [],
   "src/refusal.ts": [],
   "src/clock.ts": [],
   "src/days.ts": [],
@@ -125,6 +128,7 @@ const DOORS: Record<string, string[]> = {
     "actors/route-health.ts",
     "type:src/events.ts",
   ],
+  "src/payments": ["src/config.ts", "type:src/events.ts", "type:src/store"],
   "src/callbacks.ts": ["type:src/store", "type:src/providers"],
   "src/provider-keys.ts": ["src/config.ts", "src/vault.ts", "type:src/store"],
   "src/market.ts": ["catalogue", "type:src/config.ts", "src/provider-keys.ts", "type:src/providers", "type:src/store"],
@@ -150,7 +154,18 @@ const DOORS: Record<string, string[]> = {
     "src/vault.ts",
     "src/upkeep.ts",
   ],
-  "src/console": ["type:src/store", "src/store/store.ts"],
+  "src/console": [
+    "type:src/store",
+    "src/store/store.ts",
+    "src/payments/refused.ts",
+    "type:src/payments",
+    "type:src/config.ts",
+    "src/office",
+    "type:src/submit.ts",
+    "type:src/files",
+    "type:src/market.ts",
+    "catalogue",
+  ],
   "src/cli": ["*"],
   proof: ["*"],
 };
@@ -190,6 +205,7 @@ test("a package lives in one room, and sockets open in few", () => {
   expect(usersOf(/from "xstate(\/.*)?"/)).toEqual(["actors"]);
   expect(usersOf(/from "bun:sqlite"/)).toEqual(["src/store"]);
   expect(usersOf(/from "(prom-client|@opentelemetry)/)).toEqual(["src/telemetry"]);
+  expect(usersOf(/(from |import\()"stripe"/)).toEqual(["src/payments"]);
   expect(usersOf(/from "mediabunny"/)).toEqual(["src/media", "src/simulator"]);
   // Layouts are found ahead, by a script: no engine is shipped.
   expect(usersOf(/from "elkjs/)).toEqual([]);

@@ -18,6 +18,7 @@ import { addMachine } from "./commands/machine.ts";
 import { addModels } from "./commands/models.ts";
 import { addOrphans } from "./commands/orphans.ts";
 import { addProviders } from "./commands/providers.ts";
+import { addPurchases } from "./commands/purchases.ts";
 import { addReconcile } from "./commands/reconcile.ts";
 import { addResults } from "./commands/results.ts";
 import { addRoutes } from "./commands/routes.ts";
@@ -37,6 +38,7 @@ const ADDITIONS = [
   addAccounts,
   addKeys,
   addCredits,
+  addPurchases,
   addProviders,
   addRoutes,
   addCatalogue,

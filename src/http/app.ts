@@ -34,6 +34,7 @@ import { pagesOf } from "./pages/routes.ts";
 import type { LinkTo } from "./resource.ts";
 import { type Admit, openSocket, SOCKET_LIMITS } from "./sockets.ts";
 import { addTrail, trailOf } from "./trail.ts";
+import { type TakeNews, webhook } from "./webhook.ts";
 
 /** What the door needs of the other rooms. */
 export type HttpParts = {
@@ -46,6 +47,8 @@ export type HttpParts = {
   files: Files;
   links: Links;
   callbacks: Callbacks;
+  /** Takes news of payments; null where none are taken. */
+  webhook: TakeNews | null;
   told: Told;
   readiness: Readiness;
   /** Asked once for each path: what sees its answers and how long they took. */
@@ -118,6 +121,7 @@ export const routesOf = (
     { path: "/openapi.json", answers: { GET: document, OPTIONS: answerPreflight } },
     { path: "/files/:id/:n", answers: { GET: linkedFile(links, reads, shelf, parts.storeOpen) } },
     { path: "/callbacks/:ref/:mac", answers: { POST: callback(parts.callbacks, parts.told) } },
+    ...(parts.webhook ? [{ path: "/webhooks/stripe", answers: { POST: webhook(parts.webhook) } }] : []),
     { path: "/healthz", answers: { GET: aliveness } },
     { path: "/readyz", answers: { GET: readinessAnswer(parts.readiness) } },
     { path: "/metrics", answers: { GET: metricsAnswer(parts, peerOf) } },

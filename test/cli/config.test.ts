@@ -112,3 +112,20 @@ test("a provider that there is not is told by its place at a start too", async (
   const ofVariable = await runHere(words, { GENROUTER_PROVIDERS__NOPE__KEY: "canary" });
   expect(ofVariable.err).toContain("error: GENROUTER_PROVIDERS__NOPE: there is no such provider");
 });
+
+test("payments that are set up by half, or would take money for simulated results, stop a start and are told by config check", async () => {
+  const words = ["serve", "--simulate", "--port", "0", "--data", join(freshDir(), "none")];
+  const key = { GENROUTER_STRIPE__SECRET_KEY: "sk_live_abcdefgh12345678" };
+  const half = await runHere(words, key);
+  expect(half.err).toContain("error: GENROUTER_STRIPE__WEBHOOK_SECRET: it is missing, and without it no payment is credited");
+  const live = await runHere(words, { ...key, GENROUTER_STRIPE__WEBHOOK_SECRET: "whsec_abcdefgh12345678" });
+  expect(live.err).toContain("error: GENROUTER_STRIPE__SECRET_KEY: a live key would take money for simulated results");
+  const checked = await runHere(["config", "check"], key);
+  expect([checked.exit as number, checked.out]).toEqual([
+    2,
+    expect.stringContaining("GENROUTER_STRIPE__WEBHOOK_SECRET: it is missing"),
+  ]);
+  const wrong = await runHere(["config", "check"], { GENROUTER_STRIPE__SECRET_KEY: "pk_live_abcdefgh12345678" });
+  expect(wrong.out).toContain("expected a secret or restricted key of Stripe");
+  expect(wrong.out + checked.out + live.err + half.err).not.toContain("abcdefgh12345678");
+});

@@ -129,6 +129,16 @@ export const CRITERIA: readonly Criterion[] = [
     ],
   },
   {
+    name: "B7",
+    promise: "packs and any whole amount from 10 to 5,000 USD; a payment credits once, and only when its news is genuine",
+    held: [
+      ["console/credits.test.ts", "%d USD are bought: credited once, with a receipt"],
+      ["console/credits.test.ts", "%d USD are not bought"],
+      ["payments/payments.test.ts", "replayed three times credits once"],
+      ["payments/payments.test.ts", "%s is answered 400 and credits nothing"],
+    ],
+  },
+  {
     name: "B8",
     promise: "/metrics is right for promtool, needs the token or this machine, and names nobody",
     held: [

@@ -136,6 +136,7 @@ export const openHouse = async (env: Record<string, string> = {}): Promise<House
     models: () => models,
     files,
     callbacks: openCallbacks({ secretHex: "ab".repeat(32), publicUrl: "" }),
+    webhook: null,
     told: () => undefined,
     links,
     readiness: () => readiness,

@@ -5,7 +5,7 @@ const STEP = "src/store/sqlite/step.ts";
 const ADMIT = "src/store/sqlite/admit.ts";
 const BATCH = "src/store/sqlite/batch.ts";
 const MONEY = "src/store/sqlite/money.ts";
-const OFFICE = "src/store/sqlite/office.ts";
+const CREDIT = "src/store/sqlite/credit.ts";
 const SUBMIT = "src/submit.ts";
 
 export const MONEY_MUTANTS: readonly Mutant[] = [
@@ -204,14 +204,14 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     standsFor: "failure model 3.7: same payment event twice",
     patches: [
       {
-        file: OFFICE,
+        file: CREDIT,
         find: "const known = reference === null ? null : selectReference.get(reference);",
         put: "const known = null as ReturnType<typeof selectReference.get>;",
       },
       {
-        file: OFFICE,
-        find: "insertCredit.run(accountSeq, kind, credits, moved, reference,",
-        put: "insertCredit.run(accountSeq, kind, credits, moved, null,",
+        file: CREDIT,
+        find: "insertCredit.run(accountSeq, kind, credits, movedCredits, reference,",
+        put: "insertCredit.run(accountSeq, kind, credits, movedCredits, null,",
       },
     ],
     killer: "ledger",
@@ -220,7 +220,14 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     name: "debt-forgotten",
     breaks: "What a dispute takes back and is not there to take is owed by nobody.",
     standsFor: "decisions: adjust takes at most what is available, the rest is owed",
-    patches: [{ file: OFFICE, find: "      owe.run(accountSeq, moved - credits);\n", put: "" }],
+    patches: [{ file: CREDIT, find: "        owe.run(accountSeq, moved - credits);\n", put: "" }],
+    killer: "ledger",
+  },
+  {
+    name: "debt-never-settled",
+    breaks: "What comes in is spent, and what is owed stays owed.",
+    standsFor: "what comes in settles what is owed first",
+    patches: [{ file: CREDIT, find: "      } else if (credits > 0) settle(accountSeq, atMs);", put: "      }" }],
     killer: "ledger",
   },
 ];

@@ -96,6 +96,11 @@ const predictLimit = (model: Model, asked: Extract<Move, { move: "limit" }>): Pr
 /** Row number of the account a move names. */
 const seqOf = (model: Model, account: number): number => [...model.accounts.keys()][account] ?? 0;
 
+const lesser = (one: bigint, other: bigint): bigint => {
+  if (one < other) return one;
+  return other;
+};
+
 const predictCredit = (model: Model, asked: Extract<Move, { move: "topUp" | "adjust" }>): Predicted => {
   const { credits, reference } = asked;
   const accountSeq = seqOf(model, asked.account);
@@ -123,6 +128,14 @@ const predictCredit = (model: Model, asked: Extract<Move, { move: "topUp" | "adj
   balance.put += moved;
   balance.owed += moved - BigInt(credits);
   if (moved !== BigInt(credits)) balance.isPaused = true;
+  else if (credits > 0) {
+    // What comes in settles what is owed first, and with it goes the pause.
+    const settled = lesser(balance.owed, balance.available);
+    balance.available -= settled;
+    balance.put -= settled;
+    balance.owed -= settled;
+    if (settled > 0n && balance.owed === 0n) balance.isPaused = false;
+  }
   if (reference !== null) model.references.set(reference, { accountSeq, kind, credits });
   return { deed, kind: "done", credits: Number(moved) };
 };

@@ -5,6 +5,7 @@ import { admissionPromises } from "./promises/admission.ts";
 import { attemptPromises } from "./promises/attempts.ts";
 import { keyPromises } from "./promises/keys.ts";
 import { officePromises } from "./promises/office.ts";
+import { purchasePromises } from "./promises/purchases.ts";
 import { stepPromises } from "./promises/steps.ts";
 import { usagePromises } from "./promises/usage.ts";
 import { type Account, openAccount, violations } from "./scene.ts";
@@ -49,5 +50,6 @@ export const conformance = (driver: string, open: () => Promise<Store>): void =>
     officePromises(stage);
     keyPromises(stage);
     usagePromises(stage);
+    purchasePromises(stage);
   });
 };

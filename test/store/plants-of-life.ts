@@ -1,5 +1,6 @@
 // What is planted for the checker to find: for each clause of invariants 7 to 12 the SQL that breaks it.
-import { CONFIRMING, ENDED, EVENTFUL, FAILED, type Plant, plant, QUEUED, RUNNING } from "./plants.ts";
+import { type Plant, plant } from "./plant.ts";
+import { CONFIRMING, ENDED, EVENTFUL, FAILED, QUEUED, RUNNING } from "./plants.ts";
 import { NOW_MS } from "./scene.ts";
 
 /** Invariants 7 to 12. */

@@ -1,7 +1,6 @@
 // What is planted for the checker to find: for each clause of invariants 1 to 6 the SQL that breaks it.
-
-/** `also`: the invariants that the same rows break unavoidably. */
-export type Plant = { invariant: number; fault: string; what: string; sql: string; also?: number[] };
+import { type Plant, plant } from "./plant.ts";
+import { PLANTS_OF_PURCHASES } from "./plants-of-purchases.ts";
 
 export const ENDED = "(SELECT min(seq) FROM generation WHERE status = 'succeeded')";
 export const FAILED = "(SELECT seq FROM generation WHERE status = 'failed')";
@@ -10,12 +9,6 @@ export const CONFIRMING = "(SELECT min(seq) FROM generation WHERE status = 'runn
 export const QUEUED = "(SELECT seq FROM generation WHERE status = 'queued')";
 /** Charged on its second attempt; the first is late, the third superseded. */
 export const EVENTFUL = "(SELECT seq FROM attempt WHERE state = 'late')";
-
-export const plant = (
-  invariant: number,
-  fault: string,
-  rows: readonly (readonly [what: string, sql: string, ...also: number[]])[],
-): Plant[] => rows.map(([what, sql, ...also]) => ({ invariant, fault, what, sql, also }));
 
 const POSTING = `account_seq, chain_seq, previous, after_seq, kind, credits, from_side, to_side, generation_seq, attempt_n, available_after,
   held_after, at_ms, epoch, hash, note`;
@@ -86,12 +79,13 @@ export const PLANTS_OF_MONEY: readonly Plant[] = [
       12,
     ],
   ]),
-  ...plant(1, "what is owed is not what was asked and not there to take", [
+  ...plant(1, "what is owed is not what was asked and not there to take, less what was settled", [
     ["a debt that was forgiven by hand", "UPDATE balance SET owed_credits = 0 WHERE account_seq = 2"],
   ]),
   ...plant(1, "a credit is not the movement it names", [
     ["a credit of another amount", "UPDATE credit SET asked_credits = 4000, moved_credits = 4000 WHERE seq = 1"],
   ]),
+  ...PLANTS_OF_PURCHASES,
   ...plant(1, "nobody asked for the movement, or more than once", [
     ["a top-up without its credit", "DELETE FROM credit WHERE seq = 1"],
     [

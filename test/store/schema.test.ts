@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openWriter } from "../../src/store/sqlite/open.ts";
 import { openHere } from "./opened.ts";
+import { buy, openPurchaseDeed, reversalDeed } from "./purchases.ts";
 import { admit, openAccount, startedDeed, succeed } from "./scene.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "store-"));
@@ -18,6 +19,8 @@ beforeAll(async () => {
   await succeed(store, account, { idempotencyKey: "k" });
   await store.commit([startedDeed(await admit(store, account))]);
   await admit(store, account);
+  await buy(store, account.seq, "a", 1000);
+  await store.commit([openPurchaseDeed(account.seq, "b", 2000), reversalDeed("re_1", "a", 5, { state: "lost" })]);
   await store.close();
 });
 beforeEach(() => {
@@ -54,6 +57,31 @@ test.each([
   ["a request is never deleted", "DELETE FROM attempt_request"],
   ["a credit is never changed", "UPDATE credit SET asked_credits = 1, moved_credits = 1"],
   ["a credit is never deleted", "DELETE FROM credit"],
+  ["a purchase is never deleted", "DELETE FROM purchase"],
+  ["what was asked for is never changed", "UPDATE purchase SET credits = 2000"],
+  ["what is known of a payment is never changed", "UPDATE purchase SET payment_intent = 'pi_x' WHERE state = 'paid'"],
+  ["what is known of a payment is never changed", "UPDATE purchase SET receipt = 9 WHERE state = 'paid'"],
+  [
+    "a purchase goes from open to its end",
+    "UPDATE purchase SET state = 'expired', paid_at_ms = NULL, receipt = NULL WHERE state = 'paid'",
+  ],
+  ["CHECK constraint failed", "UPDATE purchase SET state = 'paid' WHERE state = 'open'"],
+  ["CHECK constraint failed", "UPDATE purchase SET reversed_credits = credits + 1 WHERE state = 'paid'"],
+  ["CHECK constraint failed", "UPDATE purchase SET reversed_credits = 1 WHERE state = 'open'"],
+  [
+    "a purchase is credited with what was paid for it",
+    "INSERT INTO purchase_credit SELECT (SELECT min(seq) FROM credit), seq, 'paid' FROM purchase WHERE state = 'open'",
+  ],
+  [
+    "UNIQUE constraint failed: purchase_credit.purchase_seq",
+    `DROP TRIGGER purchase_pays;
+     INSERT INTO purchase_credit SELECT (SELECT min(seq) FROM credit), seq, 'paid' FROM purchase WHERE state = 'paid'`,
+  ],
+  ["what a credit was for is never changed", "UPDATE purchase_credit SET why = 'returned'"],
+  ["what a credit was for is never deleted", "DELETE FROM purchase_credit"],
+  ["a refund or dispute is never deleted", "DELETE FROM reversal"],
+  ["a refund or dispute keeps its payment and only goes on", "UPDATE reversal SET state = 'taken'"],
+  ["a refund or dispute keeps its payment and only goes on", "UPDATE reversal SET payment_intent = 'pi_b'"],
   ["a generation is never deleted", `DELETE FROM generation WHERE seq = ${ENDED}`],
   ["an attempt is never deleted", "DELETE FROM attempt"],
   ["a balance changes only with the next movement of its chain", "UPDATE balance SET available_credits = available_credits + 1"],

@@ -45,7 +45,8 @@ beforeAll(async () => {
   const kept = objects(fresh);
   const db = openWriter(path);
   for (const { name, sql } of objects(db))
-    if (sql !== null && !kept.some((one) => one.name === name)) db.run(`DROP ${sql.split(" ")[1]} IF EXISTS ${name}`);
+    if (sql !== null && !kept.some((one) => one.name === name))
+      db.run(`DROP ${sql.replace("UNIQUE ", "").split(" ")[1]} IF EXISTS ${name}`);
   db.run(`DELETE FROM migration WHERE n = ${NEWEST}`);
   db.run(`PRAGMA user_version = ${BEFORE}`);
   // To the letter what that release made.

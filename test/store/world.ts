@@ -4,6 +4,7 @@ import type { StepDeed } from "../../src/deeds.ts";
 import { hashApiKey, newApiKey, newId } from "../../src/ids.ts";
 import type { Store } from "../../src/store/store.ts";
 import { openHere } from "./opened.ts";
+import { buy, openPurchaseDeed, reversalDeed } from "./purchases.ts";
 import {
   type Account,
   admit,
@@ -61,7 +62,18 @@ const limited = async (store: Store): Promise<void> => {
   await succeed(store, { ...account, keySeq: made[0]?.kind === "done" ? (made[0].seq ?? 0) : 0 });
 };
 
-/** Makes the world in a new file: accounts 1 (most of it), 2 (one success, and a debt) and 3 (two keys, one with a limit). */
+/** Two purchases: one refunded in part; of the other a dispute took more than there was, which the first settled. One is left open. */
+const buyAndDispute = async (store: Store, { seq }: Account): Promise<void> => {
+  await buy(store, seq, "a", 1000);
+  await store.commit([
+    { deed: "credit", accountSeq: seq, kind: "adjust", credits: -200, note: "spent", reference: null, atMs: NOW_MS },
+    reversalDeed("dp_a", "a", 1000, { kind: "dispute" }),
+  ]);
+  await buy(store, seq, "b", 2500);
+  await store.commit([reversalDeed("re_b", "b", 700), openPurchaseDeed(seq, "c", 1000)]);
+};
+
+/** Makes the world in a new file: accounts 1 (most of it), 2 (one success, and a debt) 3 (two keys, one with a limit) and 4 (purchases). */
 export const makeWorld = async (path: string): Promise<void> => {
   const store = await openHere({ path, mode: "test", nowMs: NOW_MS });
   const account = await openAccount(store, 5000);
@@ -90,6 +102,7 @@ export const makeWorld = async (path: string): Promise<void> => {
     { deed: "credit", accountSeq: 2, kind: "adjust", credits: -900, note: "dispute", reference: "d", atMs: NOW_MS },
   ]);
   await limited(store);
+  await buyAndDispute(store, await openAccount(store, 0));
   expect(await violations(store)).toEqual([]);
   await store.close();
   // A second opening, so that there are two epochs to confuse.

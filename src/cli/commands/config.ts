@@ -64,6 +64,7 @@ const asToml = (lines: readonly Line[]): string[] => {
 const deeperFaults = async ({ settings, origins }: ReadSettings): Promise<string[]> => {
   const { catalogueOf, dialectsOf, insistOnProviders } = await import("../../offer.ts");
   const { insistOnBucket } = await import("../../kept-files.ts");
+  const { insistOnStripe } = await import("../../payments/setting.ts");
   const faults: string[] = [];
   const check = async (work: () => unknown): Promise<void> => {
     try {
@@ -76,6 +77,7 @@ const deeperFaults = async ({ settings, origins }: ReadSettings): Promise<string
   };
   await check(() => insistOnProviders(settings, dialectsOf(settings), origins));
   await check(() => insistOnBucket(settings));
+  await check(() => insistOnStripe(settings, null));
   await check(() => catalogueOf(settings, false));
   return faults;
 };

@@ -8,6 +8,7 @@ import { askAbout } from "../control-client.ts";
 import { backupFindings, bookFindings, orphanFindings } from "./books.ts";
 import { type Finding, fault, ok, textOf } from "./finding.ts";
 import { bucketFindings, marketFindings } from "./market.ts";
+import { paymentFindings, purchaseFindings } from "./payments.ts";
 import { clockFindings, directoryFindings, diskFindings } from "./place.ts";
 import { serviceFindings } from "./running.ts";
 
@@ -45,7 +46,11 @@ const examineStored = async (settings: Settings, isDeep: boolean, isRunning: boo
     reads = await openedReads(dir);
     const checks: CheckResult[] | null = isDeep ? await reads.verify(isRunning ? nowMs : null) : null;
     return {
-      findings: [...bookFindings(health, checks, isRunning), await orphanFindings(reads)],
+      findings: [
+        ...bookFindings(health, checks, isRunning),
+        await orphanFindings(reads),
+        ...(await purchaseFindings(reads, nowMs)),
+      ],
       lastSeenMs: await reads.lastSeenMs(),
       mode: health.mode,
       lineage: lineageFrom(await reads.secret(LINEAGE)),
@@ -89,6 +94,7 @@ export const examine = async (
     ...stored.findings,
     ...backupFindings(settings, nowMs, stored.lineage),
     ...(await bucketFindings(settings)),
+    ...paymentFindings(settings, stored.mode),
     ...stored.market,
     ...(directory.exists ? await serviceFindings(dir, about) : []),
   ];

@@ -6,12 +6,14 @@ import { pragma } from "./open.ts";
 import first from "./schema/0001.sql" with { type: "text" };
 import second from "./schema/0002.sql" with { type: "text" };
 import fourth from "./schema/0004.sql" with { type: "text" };
+import fifth from "./schema/0005.sql" with { type: "text" };
 
 export type Migration = { n: number; sql: string };
 export const MIGRATIONS: readonly Migration[] = [
   { n: 1, sql: first },
   { n: 2, sql: second },
   { n: 4, sql: fourth },
+  { n: 5, sql: fifth },
 ];
 
 const checksum = (sql: string): string => Bun.CryptoHasher.hash("sha256", sql, "hex");

@@ -1,10 +1,10 @@
 // The deeds of the office: accounts, keys, credits, and the marks that are set beside a generation's life.
 import type { Database } from "bun:sqlite";
-import type { CreditDeed, OfficeDeed, OfficeOutcome } from "../../deeds.ts";
+import type { OfficeDeed, OfficeOutcome } from "../../deeds.ts";
 import type { Attempts } from "./attempt.ts";
+import type { Crediting } from "./credit.ts";
 import { prepareKeys } from "./keys.ts";
 import type { Limits } from "./limits.ts";
-import type { Money } from "./money.ts";
 import { DeedRefused } from "./refused.ts";
 import { prepareUsage } from "./usage.ts";
 
@@ -16,58 +16,7 @@ const changed = ({ changes }: { changes: number }, otherwise: string): OfficeOut
   return DONE;
 };
 
-const prepareCredit = (db: Database, money: Money) => {
-  const selectReference = db.prepare<
-    { account_seq: number; asked_credits: number; kind: string; movement_seq: number | null },
-    [string]
-  >("SELECT account_seq, asked_credits, kind, movement_seq FROM credit WHERE reference = ?1");
-  const insertCredit = db.prepare(
-    `INSERT INTO credit (account_seq, kind, asked_credits, moved_credits, reference, movement_seq, note, at_ms)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`,
-  );
-  const owe = db.prepare("UPDATE balance SET owed_credits = owed_credits + ?2 WHERE account_seq = ?1");
-  const pause = db.prepare("UPDATE account SET paused = 1 WHERE seq = ?1");
-
-  return (deed: CreditDeed): OfficeOutcome => {
-    const { accountSeq, kind, credits, reference, note, atMs } = deed;
-    if (!Number.isSafeInteger(credits) || credits === 0 || (kind === "topup" && credits < 0))
-      throw new DeedRefused(`${credits} is not an amount for ${kind === "topup" ? "a top-up" : "an adjustment"}`);
-    const known = reference === null ? null : selectReference.get(reference);
-    if (known) {
-      if (known.account_seq !== accountSeq || known.asked_credits !== credits || known.kind !== kind)
-        throw new DeedRefused(`the reference ${reference} was already used for another account or amount`);
-      return { kind: "done", credits: 0, ...(known.movement_seq === null ? {} : { seq: known.movement_seq }) };
-    }
-    const head = money.head(accountSeq);
-    if (!head) throw new DeedRefused(`there is no account ${accountSeq}`);
-    // A balance never goes below its holds: at most what is available is taken, the rest is owed.
-    const moved = Math.max(credits, 0 - head.availableCredits);
-    let seq: number | undefined;
-    if (moved !== 0) {
-      const outside = kind === "topup" ? "funding" : "adjustments";
-      seq = money.post(accountSeq, head, {
-        kind,
-        credits: Math.abs(moved),
-        from: moved > 0 ? outside : "available",
-        to: moved > 0 ? "available" : outside,
-        generationSeq: null,
-        attemptN: null,
-        atMs,
-        note,
-        progress: 0,
-      }).seq;
-    }
-    if (moved !== credits) {
-      owe.run(accountSeq, moved - credits);
-      pause.run(accountSeq);
-    }
-    insertCredit.run(accountSeq, kind, credits, moved, reference, seq ?? null, note, atMs);
-    return { kind: "done", credits: moved, ...(seq === undefined ? {} : { seq }) };
-  };
-};
-
-export const prepareOffice = (db: Database, money: Money, attempts: Attempts, limits: Limits) => {
-  const credit = prepareCredit(db, money);
+export const prepareOffice = (db: Database, crediting: Crediting, attempts: Attempts, limits: Limits) => {
   const keys = prepareKeys(db, limits);
   const rollUpUsage = prepareUsage(db);
   const insertAccount = db.prepare("INSERT INTO account (id, name, created_at_ms) VALUES (?1, ?2, ?3)");
@@ -110,14 +59,17 @@ export const prepareOffice = (db: Database, money: Money, attempts: Attempts, li
         attempts.change(deed.seq, deed.change, deed.atMs);
         return DONE;
       }
-      case "credit":
-        return credit(deed);
+      case "credit": {
+        const { movedCredits, movementSeq } = crediting.credit(deed);
+        return { kind: "done", credits: movedCredits, ...(movementSeq === null ? {} : { seq: movementSeq }) };
+      }
       case "create-account": {
         const seq = Number(insertAccount.run(deed.id, deed.name, deed.atMs).lastInsertRowid);
         insertBalance.run(seq);
         return { kind: "done", seq };
       }
       case "set-account":
+        if (deed.paused !== undefined) crediting.decidedOnPause(deed.accountSeq);
         return changed(
           updateAccount.run(
             deed.accountSeq,

@@ -2,13 +2,14 @@
 
 import type { AdmitDeed, Deed, DeedOutcome, OfficeDeed, StepDeed } from "../../deeds.ts";
 import { once } from "../../once.ts";
+import type { PurchaseDeed } from "../../purchase.ts";
 import type { GenerationRecord } from "../../terms.ts";
 
 /** An admission whose parts are JSON already: they go into their columns as they are and are never parsed. */
 export type PackedAdmit = Omit<AdmitDeed, "added" | "plan"> & { addedJson: string; planJson: string };
 /** A step whose event is JSON already, as its journal keeps it. */
 export type PackedStep = Omit<StepDeed, "event"> & { eventJson: string };
-export type PackedDeed = PackedAdmit | PackedStep | OfficeDeed;
+export type PackedDeed = PackedAdmit | PackedStep | OfficeDeed | PurchaseDeed;
 
 /** Plans and defaults are shared by the submissions that have them, and are printed once. */
 const printedPlan = once((plan: AdmitDeed["plan"]): string => JSON.stringify(plan));
@@ -83,7 +84,7 @@ const admitHead = (deed: AdmitDeed): AdmitHead => [
  * for a step. JSON never holds a raw line feed, so they need no escaping. A plan that is the one before it is an empty line.
  */
 export const toLines = (deeds: readonly Deed[]): string => {
-  const heads: (AdmitHead | StepHead | OfficeDeed)[] = [];
+  const heads: (AdmitHead | StepHead | OfficeDeed | PurchaseDeed)[] = [];
   let parts = "";
   let planBefore = "";
   for (const deed of deeds) {
@@ -125,7 +126,7 @@ export const fromLines = (text: string): PackedDeed[] => {
   const lines = text.split("\n");
   let at = 0;
   const next = (): string => lines[at++] ?? "";
-  const heads = JSON.parse(next()) as (AdmitHead | StepHead | OfficeDeed)[];
+  const heads = JSON.parse(next()) as (AdmitHead | StepHead | OfficeDeed | PurchaseDeed)[];
   let planJson = "";
   return heads.map((head): PackedDeed => {
     if (Array.isArray(head)) {

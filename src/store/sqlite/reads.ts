@@ -13,6 +13,7 @@ import { prepareGenerationReads } from "./read/generations.ts";
 import { prepareKeyReads } from "./read/keys.ts";
 import { prepareOrphanReads } from "./read/orphans.ts";
 import { prepareProviderReads } from "./read/providers.ts";
+import { preparePurchaseReads } from "./read/purchases.ts";
 import { prepareRecoveryReads } from "./read/recovery.ts";
 import { prepareSumReads } from "./read/sums.ts";
 import { prepareUsageReads } from "./read/usage.ts";
@@ -30,6 +31,7 @@ export const readsOver = (db: Database): StoreReads => ({
   ...prepareRecoveryReads(db),
   ...prepareProviderReads(db),
   ...prepareSumReads(db),
+  ...preparePurchaseReads(db),
   verify: async (nowMs) => verifyAll(db, nowMs),
   close: async () => db.close(),
 });

@@ -1,6 +1,7 @@
 // What a check of an invariant is: a name and its clauses, each a query whose rows offend.
 import type { Database } from "bun:sqlite";
 import type { JsonObject } from "../../../terms.ts";
+import { schemaVersion } from "../migrate.ts";
 
 /** At most this many offending rows of an invariant are told. */
 export const MOST_ROWS = 20;
@@ -29,6 +30,15 @@ const rowsOf = function* (seen: Seen, fault: string, sql: string): Generator<Jso
 export const clause = (fault: string, sql: string): Clause => ({
   faults: [fault],
   offending: (seen) => rowsOf(seen, fault, sql),
+});
+
+/** A clause of tables that a step of the schema brought: a copy of before it is checked as well. `before`: what is checked of that. */
+export const clauseSince = (step: number, fault: string, sql: string, before?: string): Clause => ({
+  faults: [fault],
+  offending: (seen) => {
+    const fitting = schemaVersion(seen.db) < step ? before : sql;
+    return fitting === undefined ? [] : rowsOf(seen, fault, fitting);
+  },
 });
 
 /** Clauses that read the same rows, as one query: it selects which of the sentences is true of a row as `fault`, the first where several are. */

@@ -1,6 +1,7 @@
 // Invariants 1 to 4: credits are conserved, holds add up, each generation is settled once, the charge is the quote.
 import { chainClause } from "./chain.ts";
 import { type Check, clause, whereThere } from "./check.ts";
+import { PURCHASE_MONEY } from "./purchases.ts";
 
 /** 1. Recomputed from movements only, which are chained by hash; what was asked and not there to take is owed. */
 const conservation: Check = {
@@ -32,12 +33,6 @@ const conservation: Check = {
       "SELECT movement_seq, sum(credits) AS sum FROM entry GROUP BY movement_seq HAVING sum(credits) <> 0 OR count(*) <> 2",
     ),
     clause(
-      "what is owed is not what was asked and not there to take",
-      `SELECT a.id AS account, b.owed_credits AS owed FROM account a JOIN balance b ON b.account_seq = a.seq LEFT JOIN (SELECT account_seq,
-         sum(moved_credits - asked_credits) AS owed FROM credit GROUP BY account_seq) c ON c.account_seq = a.seq
-       WHERE b.owed_credits <> coalesce(c.owed, 0)`,
-    ),
-    clause(
       "a credit is not the movement it names",
       `SELECT c.seq AS credit, c.movement_seq FROM credit c LEFT JOIN posting m ON m.seq = c.movement_seq
        WHERE c.movement_seq IS NOT NULL AND (m.account_seq, m.kind, iif(m.to_side = 'available', m.credits, -m.credits))
@@ -49,6 +44,7 @@ const conservation: Check = {
          WHERE movement_seq IS NOT NULL GROUP BY movement_seq) c ON c.movement_seq = m.seq
        WHERE m.kind IN ('topup', 'adjust') AND c.n IS NOT 1`,
     ),
+    ...PURCHASE_MONEY,
   ],
 };
 

@@ -1,0 +1,115 @@
+// `genrouter purchases`: what was bought, with what an operator needs to find a payment at Stripe.
+import type { Command } from "commander";
+import { PURCHASE_STATES, type PurchaseRow, type PurchaseState } from "../../purchase.ts";
+import type { StoreReads } from "../../store/store.ts";
+import { CommandFault, EXITS } from "../exits.ts";
+import { withReads } from "../reads.ts";
+import { type DirFlag, dirOf, type JsonFlag, parseWhole, type Session, withDir, withExamples, withJson } from "../session.ts";
+import { table } from "../terminal.ts";
+import { showUsd, usdNumber } from "../usd.ts";
+
+type Flags = DirFlag & JsonFlag & { account?: string; state?: string; last: string };
+
+const PAGE = 500;
+const isState = (text: string): text is PurchaseState => (PURCHASE_STATES as readonly string[]).includes(text);
+const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+
+const jsonOf = (row: PurchaseRow) => ({
+  id: row.id,
+  account_id: row.accountId,
+  state: row.state,
+  usd: usdNumber(row.credits),
+  refunded_usd: usdNumber(row.refundedCredits),
+  disputed_usd: usdNumber(row.disputedCredits),
+  provider: row.provider,
+  created_at: iso(row.createdAtMs),
+  paid_at: iso(row.paidAtMs),
+  receipt: row.receipt,
+  checkout: row.sessionId,
+  payment: row.paymentIntent,
+  paid_otherwise: row.found,
+  invoice: row.invoiceNumber,
+  invoice_url: row.invoiceUrl,
+});
+
+const noteOf = ({ found, refundedCredits, disputedCredits }: PurchaseRow): string =>
+  [
+    ...(found === null ? [] : [`paid ${found}`]),
+    ...(refundedCredits > 0 ? [`refunded ${showUsd(refundedCredits)}`] : []),
+    ...(disputedCredits > 0 ? [`disputed ${showUsd(disputedCredits)}`] : []),
+  ].join(", ");
+
+const linesOf = (rows: readonly PurchaseRow[]): string[] =>
+  table(
+    ["OPENED", "PURCHASE", "ACCOUNT", "USD", "STATE", "PAYMENT", "NOTE"],
+    rows.map((row) => [
+      iso(row.createdAtMs) ?? "",
+      row.id,
+      row.accountId,
+      showUsd(row.credits),
+      row.state,
+      row.paymentIntent ?? row.sessionId ?? "",
+      noteOf(row),
+    ]),
+    [3],
+  );
+
+/** The newest `most` of those asked for, newest first. */
+const newest = async (
+  reads: Pick<StoreReads, "purchases">,
+  accountId: string | null,
+  state: string | undefined,
+  most: number,
+): Promise<PurchaseRow[]> => {
+  const found: PurchaseRow[] = [];
+  for (let before: string | null = null; found.length < most; ) {
+    const page: PurchaseRow[] = await reads.purchases(accountId, before, PAGE);
+    found.push(...page.filter((row) => state === undefined || row.state === state));
+    const last = page.at(-1);
+    if (!last || page.length < PAGE) break;
+    before = last.id;
+  }
+  return found.slice(0, most);
+};
+
+export const addPurchases = (program: Command, session: Session): void => {
+  const { terminal } = session;
+  const purchases = withExamples(
+    program.command("purchases").description("show what was bought, with the payment's names at Stripe (operator)"),
+    "purchases list",
+    "purchases list --state mismatched",
+  );
+  const list = purchases
+    .command("list")
+    .description("list purchases, newest last")
+    .option("--account <id>", "only those of this account")
+    .option(
+      "--state <state>",
+      `only those ${PURCHASE_STATES.join(", ")} (mismatched: paid otherwise than was asked, not credited)`,
+    )
+    .option("--last <n>", "how many", "20")
+    .action(async (flags: Flags) => {
+      const { account, state } = flags;
+      const last = parseWhole(flags.last, "--last", 1, 10_000);
+      if (state !== undefined && !isState(state))
+        throw new CommandFault(EXITS.usage, `--state: ${JSON.stringify(state)} is no state; use ${PURCHASE_STATES.join(", ")}`, {
+          code: "bad_flag",
+        });
+      const rows = await withReads(dirOf(session, flags), async (reads) => {
+        if (account !== undefined && !(await reads.account(account)))
+          throw new CommandFault(EXITS.notFound, `there is no account ${account}`, {
+            fix: "genrouter accounts list shows those there are",
+            code: "not_found",
+          });
+        return (await newest(reads, account ?? null, state, last)).reverse();
+      });
+      if (flags.json) return terminal.print(JSON.stringify({ purchases: rows.map(jsonOf) }));
+      if (rows.length === 0) return terminal.print("none");
+      for (const line of linesOf(rows)) terminal.print(line);
+    });
+  withExamples(
+    withJson(withDir(list)),
+    "purchases list --account acc_01k… --last 5",
+    "purchases list --json | jq -r '.purchases[] | select(.refunded_usd > 0) | [.id, .payment] | @tsv'",
+  );
+};

@@ -1,0 +1,41 @@
+// The doctor on payments: whether Stripe is set up whole, and in the mode of the data directory.
+import type { Settings } from "../../config.ts";
+import { insistOnStripe, isLiveKey, isStripeSet } from "../../payments/setting.ts";
+import type { StoreReads } from "../../store/store.ts";
+import { counted } from "../backup-text.ts";
+import { type Finding, fault, ok, textOf, warning } from "./finding.ts";
+
+const RECENT_MS = 2_592_000_000;
+const NAMED = 100;
+
+/** Payments of the last 30 days that a person has to look into. */
+export const purchaseFindings = async (reads: Pick<StoreReads, "mismatchedPurchases">, nowMs: number): Promise<Finding[]> => {
+  const found = await reads.mismatchedPurchases(nowMs - RECENT_MS, NAMED);
+  if (found.length === 0) return [];
+  return [
+    warning(
+      "payments",
+      `${counted(found.length, "purchase")} of the last 30 days paid otherwise than was asked: nothing was credited`,
+      "genrouter purchases list --state mismatched; credit what was paid (genrouter credits add), or refund it at Stripe",
+    ),
+  ];
+};
+
+export const paymentFindings = (settings: Settings, mode: "test" | "live" | null): Finding[] => {
+  try {
+    insistOnStripe(settings, mode);
+  } catch (thrown) {
+    return [fault("payments", textOf(thrown), "correct the settings of stripe: genrouter config check")];
+  }
+  if (!isStripeSet(settings.stripe)) return [];
+  if (mode === "live" && !isLiveKey(settings.stripe.secret_key))
+    return [
+      warning(
+        "payments",
+        "credits of a live service are bought in Stripe's test mode, where no money moves",
+        "set GENROUTER_STRIPE__SECRET_KEY to a live key (sk_live_…) and GENROUTER_STRIPE__WEBHOOK_SECRET to its endpoint's",
+      ),
+    ];
+  const where = settings.server.public_url === "" ? "" : `, which sends news to ${settings.server.public_url}/webhooks/stripe`;
+  return [ok("payments", `credits are bought through Stripe${where}`)];
+};

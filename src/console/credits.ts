@@ -1,0 +1,98 @@
+// The console's answers about credits: the balance, the mark of a low one, the ledger in pages and as CSV.
+import type { Clock } from "../clock.ts";
+import type { Settings } from "../config.ts";
+import type { Deed, OutcomeOf } from "../deeds.ts";
+import { TillRefused } from "../payments/refused.ts";
+import type { Till } from "../payments/till.ts";
+import { LEAST_USD, MOST_USD, PACKS_USD } from "../purchase.ts";
+import type { AccountRow, StoreReads } from "../store/store.ts";
+import { MOVEMENT_KINDS, type MovementKind } from "../terms.ts";
+import type { CreditsView, LedgerPage } from "./credits-wire.ts";
+import { type LedgerAsk, ledgerCsv, ledgerPage } from "./ledger.ts";
+import { accountOf, type CreditsAsk, ownAccountId } from "./whose.ts";
+
+export type CreditsParts = {
+  settings: Pick<Settings, "credits">;
+  till: Pick<Till, "provider">;
+  clock: Clock;
+  reads: Pick<StoreReads, "account" | "lowBalance" | "movements" | "purchasesOfMovements">;
+  post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
+};
+
+const PAGE = 50;
+const MOST_LOW_USD = 1_000_000;
+
+const isKind = (text: string): text is MovementKind => (MOVEMENT_KINDS as readonly string[]).includes(text);
+
+/** A time of the query, ms since 1970. @throws TillRefused */
+const timeIn = (query: URLSearchParams, name: string): number | null => {
+  const text = query.get(name);
+  if (text === null || text === "") return null;
+  if (!/^\d{1,15}$/.test(text)) throw new TillRefused("invalid", `${name}: a time is milliseconds since 1970`);
+  return Number(text);
+};
+
+const ledgerAskOf = (account: AccountRow, { query }: CreditsAsk): LedgerAsk => {
+  const kind = query.get("kind") ?? "";
+  if (kind !== "" && !isKind(kind))
+    throw new TillRefused("invalid", `kind: choose ${MOVEMENT_KINDS.join(", ")}, or leave it out`);
+  return { accountId: account.id, kind: kind === "" ? null : kind, fromMs: timeIn(query, "from"), toMs: timeIn(query, "to") };
+};
+
+export const openCredits = ({ settings, till, clock, reads, post }: CreditsParts) => {
+  const view = async (account: AccountRow, ask: CreditsAsk): Promise<CreditsView> => {
+    const own = await reads.lowBalance(account.seq);
+    const thresholdCredits = own ?? settings.credits.low_usd * 100;
+    return {
+      account: { id: account.id, name: account.name, paused: account.paused },
+      balanceCredits: account.availableCredits + account.heldCredits,
+      heldCredits: account.heldCredits,
+      availableCredits: account.availableCredits,
+      owedCredits: account.owedCredits,
+      low: { thresholdCredits, isDefault: own === null, isLow: account.availableCredits < thresholdCredits },
+      buying: {
+        provider: till.provider,
+        mayBuy: till.provider !== null && ask.who.role !== "viewer" && account.id === ask.who.accountId,
+        packsUsd: PACKS_USD,
+        leastUsd: LEAST_USD,
+        mostUsd: MOST_USD,
+      },
+    };
+  };
+  return {
+    /** `GET /console/api/credits`. */
+    show: async (ask: CreditsAsk): Promise<CreditsView> => view(await accountOf(reads, ask), ask),
+    /** `POST /console/api/credits/low`, `{ usd }`: a whole number; 0 for never, null for the service's default. */
+    setLow: async (ask: CreditsAsk): Promise<CreditsView> => {
+      const account = await accountOf(reads, ask);
+      if (ask.who.role !== "operator" && account.id !== ownAccountId(ask))
+        throw new TillRefused("forbidden", "You may look at this account and change nothing of it.");
+      const { usd } = ask.body as { usd: number | null };
+      if (usd !== null && (!Number.isInteger(usd) || usd < 0 || usd > MOST_LOW_USD))
+        throw new TillRefused("invalid", `usd: choose a whole number from 0 to ${MOST_LOW_USD.toLocaleString("en-US")}`);
+      await post({ deed: "set-low-balance", accountSeq: account.seq, credits: usd === null ? null : usd * 100 });
+      return view(account, ask);
+    },
+    /** `GET /console/api/ledger`: newest first; `before` is where the page before ended. */
+    ledger: async (ask: CreditsAsk): Promise<LedgerPage> => {
+      const account = await accountOf(reads, ask);
+      const before = ask.query.get("before");
+      if (before !== null && !/^-?\d{1,16}$/.test(before))
+        throw new TillRefused("invalid", "before: take it from the page before");
+      return ledgerPage(reads, ledgerAskOf(account, ask), before === null ? null : Number(before), PAGE);
+    },
+    /** `GET /console/api/ledger.csv`: all that the filters leave, as it is read. */
+    csv: async (ask: CreditsAsk): Promise<Response> => {
+      const account = await accountOf(reads, ask);
+      const name = `ledger-${account.id}-${new Date(clock.nowMs()).toISOString().slice(0, 10)}.csv`;
+      return new Response(ledgerCsv(reads, ledgerAskOf(account, ask)), {
+        headers: {
+          "content-type": "text/csv; charset=utf-8",
+          "content-disposition": `attachment; filename="${name}"`,
+          "cache-control": "no-store",
+          "x-content-type-options": "nosniff",
+        },
+      });
+    },
+  };
+};

@@ -1,0 +1,81 @@
+// The console's answers about purchases: buying, the checkout of a simulated service, what was bought, and receipts.
+import { TillRefused } from "../payments/refused.ts";
+import type { Till } from "../payments/till.ts";
+import type { PurchaseRow } from "../purchase.ts";
+import type { StoreReads } from "../store/store.ts";
+import type { Bought, PurchasesPage, PurchaseView } from "./credits-wire.ts";
+import { accountOf, type CreditsAsk, ownAccountId, seesAll } from "./whose.ts";
+
+export type PurchaseParts = { till: Till; reads: Pick<StoreReads, "account" | "purchase" | "purchases"> };
+
+const PAGE = 20;
+
+/** How the number of a receipt is shown: `R-000042`. */
+export const receiptNumber = (receipt: number | null): string | null =>
+  receipt === null ? null : `R-${String(receipt).padStart(6, "0")}`;
+
+const toView = (row: PurchaseRow, accountName: string): PurchaseView => ({
+  id: row.id,
+  accountId: row.accountId,
+  accountName,
+  credits: row.credits,
+  provider: row.provider,
+  state: row.state,
+  createdAtMs: row.createdAtMs,
+  expiresAtMs: row.expiresAtMs,
+  paidAtMs: row.paidAtMs,
+  receipt: receiptNumber(row.receipt),
+  invoice: row.invoiceUrl === null ? null : { number: row.invoiceNumber, url: row.invoiceUrl },
+  refundedCredits: row.refundedCredits,
+  disputedCredits: row.disputedCredits,
+});
+
+export const openPurchases = ({ till, reads }: PurchaseParts) => {
+  const seen = async (ask: CreditsAsk): Promise<PurchaseRow> => {
+    const id = ask.params.id ?? "";
+    const row = await reads.purchase(id);
+    if (!row || (row.accountId !== ask.who.accountId && !seesAll(ask)))
+      throw new TillRefused("not_found", `There is no purchase ${id}.`);
+    return row;
+  };
+  const own = async (ask: CreditsAsk): Promise<PurchaseRow> => {
+    const row = await seen(ask);
+    if (row.accountId !== ownAccountId(ask)) throw new TillRefused("forbidden", "This purchase is another account's.");
+    return row;
+  };
+  const view = async (row: PurchaseRow): Promise<PurchaseView> => toView(row, (await reads.account(row.accountId))?.name ?? "");
+
+  return {
+    /** `GET /console/api/purchases`: newest first; `before` is the last one seen. */
+    list: async (ask: CreditsAsk): Promise<PurchasesPage> => {
+      const account = await accountOf(reads, ask);
+      const rows = await reads.purchases(account.id, ask.query.get("before"), PAGE + 1);
+      const purchases = rows.slice(0, PAGE).map((row) => toView(row, account.name));
+      return { purchases, next: rows.length > PAGE ? (purchases.at(-1)?.id ?? null) : null };
+    },
+    /** `GET /console/api/purchases/:id`. */
+    show: async (ask: CreditsAsk): Promise<PurchaseView> => view(await seen(ask)),
+    /** `POST /console/api/purchases`, `{ amount_usd }`. */
+    buy: async (ask: CreditsAsk): Promise<Bought> => {
+      const { amount_usd } = ask.body as { amount_usd: number };
+      const bought = await till.buy({ accountId: ownAccountId(ask), personId: ask.who.personId, usd: amount_usd });
+      return { id: bought.purchaseId, url: bought.url };
+    },
+    /** `POST /console/api/purchases/:id/checkout`: back to an open checkout. */
+    checkout: async (ask: CreditsAsk): Promise<Bought> => {
+      const { id } = await own(ask);
+      return { id, url: await till.checkoutUrl(id) };
+    },
+    /** `POST /console/api/purchases/:id/look`: asks the payment service what became of it, where no news came. */
+    look: async (ask: CreditsAsk): Promise<PurchaseView> => {
+      const row = await seen(ask);
+      return view((await till.lookAfter(row.id)) ?? row);
+    },
+    /** `POST /console/api/purchases/:id/test`, `{ how }`: the end of a checkout of a simulated service. */
+    endTest: async (ask: CreditsAsk): Promise<PurchaseView> => {
+      const { id } = await own(ask);
+      await till.endTest(id, (ask.body as { how: "pay" | "cancel" }).how);
+      return view(await seen(ask));
+    },
+  };
+};

@@ -1,0 +1,102 @@
+// Writes down what is learnt of payments, each piece as one deed, and tells operators what they have to know.
+import type Stripe from "stripe";
+import type { Clock } from "../clock.ts";
+import type { Deed, OutcomeOf } from "../deeds.ts";
+import type { Log } from "../events.ts";
+import type { Payment, PurchaseOutcome, PurchaseRow } from "../purchase.ts";
+import type { StoreReads } from "../store/store.ts";
+import { type Named, type News, newsOfRefund } from "./news.ts";
+import type { StripeDesk } from "./stripe.ts";
+
+export type BookingParts = {
+  clock: Clock;
+  log: Log;
+  reads: Pick<StoreReads, "purchase" | "account">;
+  post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
+  desk: StripeDesk | null;
+};
+
+export const openBooking = ({ clock, log, reads, post, desk }: BookingParts) => {
+  const told = (outcome: PurchaseOutcome, why: string): void => {
+    if (outcome.kind === "refused" || !outcome.changed || outcome.movedCredits === 0) return;
+    const { id = "", accountId = "", owedCredits = 0 } = outcome.purchase ?? {};
+    const owed = owedCredits > 0 ? `; ${owedCredits} credits are owed and the account is paused` : "";
+    log("purchase reversed", { purchase_id: id, account_id: accountId, credits: outcome.movedCredits, reason: `${why}${owed}` });
+  };
+
+  const pay = async (id: string, payment: Payment): Promise<void> => {
+    const outcome = await post({ deed: "pay-purchase", id, payment, atMs: clock.nowMs() });
+    const names = { purchase_id: id, credits: payment.amountCredits ?? 0 };
+    if (outcome.kind === "refused") return log("payment unclear", { ...names, reason: outcome.reason });
+    if (!outcome.changed) return;
+    const account_id = outcome.purchase?.accountId ?? "";
+    if (outcome.purchase?.state === "mismatched")
+      return log("payment unclear", {
+        ...{ ...names, account_id },
+        reason: `paid ${payment.amountCredits ?? "nothing"} ${payment.currency}, which is not what was asked: nothing was credited`,
+      });
+    log("purchase paid", { ...names, account_id });
+  };
+
+  /** What was bought before a backup was taken that was restored since is known to its checkout alone. @returns whether it is ours */
+  const isOurs = async ({ purchaseId, accountId, credits }: Named): Promise<boolean> => {
+    if (await reads.purchase(purchaseId)) return true;
+    const account = accountId === null ? undefined : await reads.account(accountId);
+    if (!account || credits === null) return false;
+    const atMs = clock.nowMs();
+    const outcome = await post({
+      ...{ deed: "open-purchase", id: purchaseId, accountSeq: account.seq, personId: null, credits, provider: "stripe", atMs },
+      expiresAtMs: atMs + 1,
+    });
+    if (outcome.kind === "refused") log("payment unclear", { purchase_id: purchaseId, reason: outcome.reason });
+    return outcome.kind === "purchase";
+  };
+
+  const over = async (id: string): Promise<void> => {
+    await post({ deed: "expire-purchase", id, atMs: clock.nowMs() });
+  };
+
+  const take = async (news: News): Promise<void> => {
+    switch (news.kind) {
+      case "paid":
+        if (await isOurs(news.named)) await pay(news.named.purchaseId, news.payment);
+        return;
+      case "over": {
+        const row = await reads.purchase(news.named.purchaseId);
+        // A checkout that nobody was sent to says nothing of the one that somebody was.
+        if (row && (row.sessionId === null || row.sessionId === news.sessionId)) await over(row.id);
+        return;
+      }
+      case "reversal": {
+        const { id, of, paymentIntent, credits, state } = news;
+        const atMs = clock.nowMs();
+        const outcome = await post({ deed: "note-reversal", id, kind: of, paymentIntent, credits, state, atMs });
+        if (outcome.kind === "refused") log("payment unclear", { reason: `${of} ${id}: ${outcome.reason}` });
+        return told(outcome, `${of} ${id}, ${state}`);
+      }
+      case "refunded":
+        for (const refund of (await desk?.refundsOf(news.paymentIntent)) ?? []) {
+          const one = newsOfRefund(refund);
+          if (one) await take(one);
+        }
+        return;
+      case "unclear":
+        log("payment unclear", { reason: news.reason });
+    }
+  };
+
+  return {
+    pay,
+    over,
+    take,
+    /** Notes the invoice of a purchase, where Stripe has made it by now. @throws StripeAway */
+    invoice: async (row: PurchaseRow): Promise<void> => {
+      const session = row.sessionId === null ? null : await desk?.checkout(row.sessionId);
+      const invoice = session?.invoice as Stripe.Invoice | string | null | undefined;
+      if (!invoice || typeof invoice === "string" || !invoice.hosted_invoice_url) return;
+      const { number, hosted_invoice_url: url } = invoice;
+      await post({ deed: "note-invoice", id: row.id, number, url, atMs: clock.nowMs() });
+    },
+  };
+};
+export type Booking = ReturnType<typeof openBooking>;

@@ -1,0 +1,187 @@
+// The till: opens purchases, takes the news of their payments, and asks after those of which no news came.
+import type { Clock } from "../clock.ts";
+import type { Settings } from "../config.ts";
+import type { Deed, OutcomeOf } from "../deeds.ts";
+import type { Log } from "../events.ts";
+import { newId } from "../ids.ts";
+import { LEAST_USD, MOST_USD, type PurchaseProvider, type PurchaseRow } from "../purchase.ts";
+import { Recent } from "../recent.ts";
+import type { StoreReads } from "../store/store.ts";
+import { openBooking } from "./booking.ts";
+import { newsOfCheckout } from "./news.ts";
+import { TillRefused } from "./refused.ts";
+import { insistOnStripe, isStripeSet } from "./setting.ts";
+import { openStripeDesk, StripeAway, type StripeDesk } from "./stripe.ts";
+import { openWebhook, type WebhookAnswer } from "./webhook.ts";
+
+export type TillParts = {
+  settings: Pick<Settings, "stripe">;
+  mode: "test" | "live";
+  clock: Clock;
+  log: Log;
+  reads: Pick<StoreReads, "purchase" | "purchases" | "openPurchases" | "uninvoicedPurchases" | "account">;
+  post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
+  /** Where the service is reached, without a slash at its end. */
+  baseUrl: () => string;
+};
+
+export type Till = {
+  /** How credits are bought here; null: only an operator grants them. */
+  provider: PurchaseProvider | null;
+  /**
+   * Opens a purchase and its checkout. The purchase is on disk before anything is asked of Stripe.
+   * @param usd a whole number from 10 to 5,000. @throws TillRefused
+   */
+  buy(ask: { accountId: string; personId: string | null; usd: number }): Promise<{ purchaseId: string; url: string }>;
+  /** The address of the checkout of an open purchase, which is made where it was not. @throws TillRefused */
+  checkoutUrl(purchaseId: string): Promise<string>;
+  /** Asks what became of an open purchase, or for the invoice of a paid one; what cannot be asked now stays as it is. @returns as it stands then */
+  lookAfter(purchaseId: string): Promise<PurchaseRow | undefined>;
+  /** The end of a checkout of the simulated service. @throws TillRefused */
+  endTest(purchaseId: string, how: "pay" | "cancel"): Promise<void>;
+  /** News from Stripe; null where it is not set up. */
+  webhook: ((body: string, signature: string | null) => Promise<WebhookAnswer>) | null;
+  /** Asks after everything that is open and that no news came of; also for invoices. */
+  rounds(): Promise<void>;
+};
+
+/** Stripe keeps a checkout open for at least 30 minutes; asking for it once more has to come earlier than that before its end. */
+const OPEN_MS = 7_200_000;
+/** A checkout of which Stripe knows nothing so long after its end is given up. */
+const GIVEN_UP_MS = 86_400_000;
+/** News takes seconds as a rule: before that nothing is asked in the background. */
+const NEWS_MS = 120_000;
+/** Invoices are made within minutes. */
+const INVOICE_MS = 86_400_000;
+const ROUND_SIZE = 100;
+/** Checkouts that an account may have open. */
+const OPEN_AT_MOST = 20;
+/** Asked again earlier than this, nothing new is asked of Stripe. */
+const LOOK_MS = 2_000;
+
+export const openTill = (parts: TillParts): Till => {
+  const { settings, mode, clock, log, reads, post } = parts;
+  insistOnStripe(settings, mode);
+  const desk: StripeDesk | null = isStripeSet(settings.stripe) ? openStripeDesk(settings.stripe) : null;
+  const provider: PurchaseProvider | null = desk ? "stripe" : mode === "test" ? "test" : null;
+  const booking = openBooking({ clock, log, reads, post, desk });
+
+  const looked = new Recent<string, { atMs: number }>(1000);
+  const found = async (id: string): Promise<PurchaseRow> => {
+    const row = await reads.purchase(id);
+    if (!row) throw new TillRefused("not_found", `There is no purchase ${id}.`);
+    return row;
+  };
+
+  const urlOf = async (row: PurchaseRow): Promise<string> => {
+    if (row.provider === "test") return `${parts.baseUrl()}/console/checkout/${row.id}`;
+    const credits = `${parts.baseUrl()}/console/credits`;
+    const place = { successUrl: `${credits}?purchase=${row.id}`, cancelUrl: `${credits}?cancelled=${row.id}` };
+    if (!desk) throw new TillRefused("unavailable", "Credits cannot be bought here at the moment; ask your operator.");
+    try {
+      const { sessionId, url } = await desk.openCheckout(row, place);
+      const named = await post({ deed: "name-checkout", id: row.id, sessionId, atMs: clock.nowMs() });
+      // One that is not the purchase's own would be paid for nothing.
+      if (named.kind === "purchase" && url !== null) return url;
+    } catch (fault) {
+      if (!(fault instanceof StripeAway)) throw fault;
+      log("payments away", { purchase_id: row.id, account_id: row.accountId, reason: fault.message });
+      throw new TillRefused(
+        "unavailable",
+        "The payment service cannot be reached at the moment: nothing was bought and nothing charged. Try again in a minute.",
+      );
+    }
+    throw new TillRefused("conflict", "This checkout is over; buy again.");
+  };
+
+  /** @throws StripeAway */
+  const ask = async (row: PurchaseRow): Promise<void> => {
+    const isOver = clock.nowMs() >= row.expiresAtMs;
+    if (row.provider === "test" || row.sessionId === null || desk === null) {
+      // Nobody was ever sent to a checkout that was not named.
+      if (isOver) await booking.over(row.id);
+      return;
+    }
+    const session = await desk.checkout(row.sessionId);
+    const news = session && newsOfCheckout(session);
+    if (news) await booking.take(news);
+    else if (session === null && clock.nowMs() >= row.expiresAtMs + GIVEN_UP_MS) await booking.over(row.id);
+  };
+
+  return {
+    provider,
+    buy: async ({ accountId, personId, usd }) => {
+      if (provider === null) throw new TillRefused("unavailable", "Credits are not sold here; ask your operator for them.");
+      if (!Number.isInteger(usd) || usd < LEAST_USD || usd > MOST_USD)
+        throw new TillRefused(
+          "invalid",
+          `amount_usd: choose a whole number from ${LEAST_USD} to ${MOST_USD.toLocaleString("en-US")}`,
+        );
+      const atMs = clock.nowMs();
+      const account = await reads.account(accountId);
+      if (!account) throw new TillRefused("not_found", `There is no account ${accountId}.`);
+      const open = (await reads.purchases(accountId, null, OPEN_AT_MOST)).filter(
+        ({ state, expiresAtMs }) => state === "open" && expiresAtMs > atMs,
+      );
+      if (open.length >= OPEN_AT_MOST)
+        throw new TillRefused(
+          "conflict",
+          `${OPEN_AT_MOST} checkouts are open already: finish one of them, or wait until they are over.`,
+        );
+      const id = newId("pur");
+      const outcome = await post({
+        ...{ deed: "open-purchase", id, accountSeq: account.seq, personId, credits: usd * 100, provider, atMs },
+        expiresAtMs: atMs + OPEN_MS,
+      });
+      if (outcome.kind === "refused") throw new Error(outcome.reason);
+      return { purchaseId: id, url: await urlOf(await found(id)) };
+    },
+    checkoutUrl: async (id) => {
+      const row = await found(id);
+      if (row.state !== "open" || clock.nowMs() >= row.expiresAtMs)
+        throw new TillRefused("conflict", "This checkout is over; buy again.");
+      return urlOf(row);
+    },
+    lookAfter: async (id) => {
+      const row = await reads.purchase(id);
+      const lacksNews = row?.state === "open" || (row?.state === "paid" && row.provider === "stripe" && row.invoiceUrl === null);
+      if (!row || !lacksNews || clock.nowMs() < (looked.get(id)?.atMs ?? 0) + LOOK_MS) return row;
+      looked.set(id, { atMs: clock.nowMs() });
+      try {
+        if (row.state === "open") await ask(row);
+        const paid = await found(id);
+        if (paid.state === "paid" && desk) await booking.invoice(paid);
+      } catch (fault) {
+        if (!(fault instanceof StripeAway)) throw fault;
+        log("payments away", { purchase_id: id, account_id: row.accountId, reason: fault.message });
+      }
+      return reads.purchase(id);
+    },
+    endTest: async (id, how) => {
+      const row = await found(id);
+      if (mode !== "test" || row.provider !== "test") throw new TillRefused("not_found", `There is no purchase ${id}.`);
+      if (row.state === "paid" && how === "pay") return;
+      if (row.state !== "open") throw new TillRefused("conflict", "This checkout is over; buy again.");
+      if (how === "cancel") await booking.over(id);
+      else
+        await booking.pay(id, {
+          sessionId: `test-${id}`,
+          paymentIntent: `test-${id}`,
+          amountCredits: row.credits,
+          currency: "usd",
+        });
+    },
+    webhook: desk && openWebhook({ desk, booking, log, settings: settings.stripe }),
+    rounds: async () => {
+      if (provider === null) return;
+      const nowMs = clock.nowMs();
+      try {
+        for (const row of await reads.openPurchases(provider, ROUND_SIZE)) if (nowMs >= row.createdAtMs + NEWS_MS) await ask(row);
+        if (desk) for (const row of await reads.uninvoicedPurchases(nowMs - INVOICE_MS, ROUND_SIZE)) await booking.invoice(row);
+      } catch (fault) {
+        if (!(fault instanceof StripeAway)) throw fault;
+        log("payments away", { reason: fault.message });
+      }
+    },
+  };
+};

@@ -1,0 +1,110 @@
+// The words of purchases: what is bought, what is taken back of it, the deeds that write it, and how it is read.
+import type { Credits } from "./terms.ts";
+
+/** Packs offered, USD (decisions.md); any whole amount between the limits may be bought besides. */
+export const PACKS_USD = [10, 25, 50, 100, 250, 500, 1000, 2500, 5000] as const;
+export const LEAST_USD = 10;
+export const MOST_USD = 5000;
+
+/** `stripe`: money moves. `test`: the checkout of a simulated service. */
+export type PurchaseProvider = "stripe" | "test";
+/** `mismatched`: paid, but not what was asked: nothing is credited, and a person looks. */
+export const PURCHASE_STATES = ["open", "expired", "mismatched", "paid"] as const;
+export type PurchaseState = (typeof PURCHASE_STATES)[number];
+
+/** A purchase as it is kept. */
+export type PurchaseRow = {
+  id: string;
+  accountId: string;
+  accountSeq: number;
+  personId: string | null;
+  credits: Credits;
+  provider: PurchaseProvider;
+  state: PurchaseState;
+  createdAtMs: number;
+  expiresAtMs: number;
+  sessionId: string | null;
+  paymentIntent: string | null;
+  found: string | null;
+  paidAtMs: number | null;
+  receipt: number | null;
+  invoiceNumber: string | null;
+  invoiceUrl: string | null;
+  /** Taken back at present, by refunds and by disputes. */
+  reversedCredits: Credits;
+  refundedCredits: Credits;
+  disputedCredits: Credits;
+};
+
+/** Written before the checkout is asked for. The same id again changes nothing. */
+export type OpenPurchaseDeed = {
+  deed: "open-purchase";
+  id: string;
+  accountSeq: number;
+  personId: string | null;
+  /** A whole number of USD from 10 to 5,000. */
+  credits: Credits;
+  provider: PurchaseProvider;
+  expiresAtMs: number;
+  atMs: number;
+};
+/** Notes the provider's name of the checkout. */
+export type NameCheckoutDeed = { deed: "name-checkout"; id: string; sessionId: string; atMs: number };
+/** What the provider says was paid. */
+export type Payment = { sessionId: string; paymentIntent: string | null; amountCredits: Credits | null; currency: string };
+/**
+ * Credits a purchase, once whatever comes how often and in which order; what is known of refunds already is taken at once. A payment of
+ * another amount or currency credits nothing.
+ */
+export type PayPurchaseDeed = { deed: "pay-purchase"; id: string; payment: Payment; atMs: number };
+/** The checkout is over unpaid. One that was paid stays so. */
+export type ExpirePurchaseDeed = { deed: "expire-purchase"; id: string; atMs: number };
+export type NoteInvoiceDeed = { deed: "note-invoice"; id: string; number: string | null; url: string; atMs: number };
+
+export type ReversalState = "asked" | "taken" | "lost" | "returned";
+/**
+ * A refund or dispute as the provider says it stands. It only goes on (asked, taken, lost, returned), so that news may come twice and in any
+ * order; what the payment has to give back changes with it at once, or when the payment comes.
+ */
+export type NoteReversalDeed = {
+  deed: "note-reversal";
+  id: string;
+  kind: "refund" | "dispute";
+  paymentIntent: string;
+  credits: Credits;
+  state: ReversalState;
+  atMs: number;
+};
+/** Sets below how much available an account's people are told; null: the service's default. */
+export type SetLowBalanceDeed = { deed: "set-low-balance"; accountSeq: number; credits: Credits | null };
+
+export type PurchaseDeed =
+  | OpenPurchaseDeed
+  | NameCheckoutDeed
+  | PayPurchaseDeed
+  | ExpirePurchaseDeed
+  | NoteInvoiceDeed
+  | NoteReversalDeed
+  | SetLowBalanceDeed;
+export type PurchaseOutcome =
+  /** `changed`: whether anything is other than before. `movedCredits`: what came onto the balance (below zero: off it). */
+  | {
+      kind: "purchase";
+      changed: boolean;
+      movedCredits: Credits;
+      /** The purchase it was about; null where that is not known here (yet). */
+      purchase: { id: string; accountId: string; state: PurchaseState; owedCredits: Credits } | null;
+    }
+  /** Nothing was written; `reason` is a sentence for the operator. */
+  | { kind: "refused"; reason: string };
+
+const PURCHASE_DEEDS: ReadonlySet<string> = new Set<PurchaseDeed["deed"]>([
+  "open-purchase",
+  "name-checkout",
+  "pay-purchase",
+  "expire-purchase",
+  "note-invoice",
+  "note-reversal",
+  "set-low-balance",
+]);
+export const isPurchaseDeed = (deed: { deed: string }): deed is PurchaseDeed => PURCHASE_DEEDS.has(deed.deed);

@@ -1,0 +1,48 @@
+// The doctor on payments: what is set up by half, or of the wrong mode, is found.
+import { afterAll, test } from "bun:test";
+import { openDirectory } from "../store/opened.ts";
+import { openPurchaseDeed, payDeed } from "../store/purchases.ts";
+import { openAccount } from "../store/scene.ts";
+import { doctor, has, KEYED } from "./diagnosis.ts";
+import { dropDirs, freshDir } from "./fresh-dir.ts";
+
+afterAll(dropDirs);
+
+const directory = async (mode: "test" | "live"): Promise<string> => {
+  const dir = freshDir();
+  await (await openDirectory({ dir, mode })).close();
+  return dir;
+};
+
+test("payments that are set up by half, of the wrong mode, or as they should be", async () => {
+  const dir = await directory("live");
+  const [live, trial] = ["sk_live_abcdefgh12345678", "sk_test_abcdefgh12345678"];
+  const whole = (key: string) => ({
+    ...KEYED,
+    GENROUTER_STRIPE__SECRET_KEY: key,
+    GENROUTER_STRIPE__WEBHOOK_SECRET: "whsec_canary-key",
+  });
+  const { GENROUTER_STRIPE__WEBHOOK_SECRET: secret, ...keyOnly } = whole(live);
+  has(await doctor(dir, keyOnly), "payments", "fault", /WEBHOOK_SECRET: it is missing/, /genrouter config check/);
+  const secretOnly = { ...KEYED, GENROUTER_STRIPE__WEBHOOK_SECRET: secret };
+  has(await doctor(dir, secretOnly), "payments", "fault", /SECRET_KEY: it is missing/);
+  has(await doctor(dir, whole(live)), "payments", "ok", /through Stripe/);
+  has(await doctor(dir, whole(trial)), "payments", "warning", /no money moves/, /sk_live_/);
+  const simulated = await directory("test");
+  has(await doctor(simulated, whole(live)), "payments", "fault", /a live key would take money for simulated results/);
+  has(await doctor(simulated, whole(trial)), "payments", "ok", /through Stripe/);
+});
+
+test("a payment that is not what was asked, for thirty days", async () => {
+  const dir = await directory("live");
+  const store = await openDirectory({ dir, mode: "live" });
+  const { seq } = await openAccount(store, 0);
+  const nowMs = Date.now();
+  for (const [name, atMs] of [
+    ["a", nowMs],
+    ["b", nowMs - 2_600_000_000],
+  ] as const)
+    await store.commit([{ ...openPurchaseDeed(seq, name, 1000), atMs, expiresAtMs: atMs + 1 }, payDeed(name, 900)]);
+  await store.close();
+  has(await doctor(dir), "payments", "warning", /^1 purchase of the last 30 days/, /genrouter purchases list --state mismatched/);
+});

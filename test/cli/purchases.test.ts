@@ -1,0 +1,58 @@
+// `genrouter purchases list`: what was bought, by account and state, for people and for scripts.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { openDirectory } from "../store/opened.ts";
+import { buy, openPurchaseDeed, payDeed, reversalDeed } from "../store/purchases.ts";
+import { type Account, openAccount } from "../store/scene.ts";
+import { runHere } from "./captured.ts";
+import { dropDirs, freshDir } from "./fresh-dir.ts";
+
+const dir = freshDir();
+let one: Account;
+let other: Account;
+beforeAll(async () => {
+  const store = await openDirectory({ dir, mode: "live" });
+  [one, other] = [await openAccount(store, 0), await openAccount(store, 0)];
+  await buy(store, one.seq, "a", 1000);
+  await buy(store, other.seq, "b", 2500);
+  await store.commit([reversalDeed("re_b", "b", 500), openPurchaseDeed(one.seq, "c", 5000), payDeed("c", 4900)]);
+  await store.commit([openPurchaseDeed(one.seq, "d", 10_000)]);
+  await store.close();
+});
+afterAll(dropDirs);
+
+const list = (...words: string[]) => runHere(["purchases", "list", "--data", dir, ...words]);
+const ids = async (...words: string[]) =>
+  JSON.parse((await list("--json", ...words)).out).purchases.map(({ id }: { id: string }) => id);
+
+test("all of them, newest last; of one account; of one state; the last few", async () => {
+  expect(await ids()).toEqual(["pur_a", "pur_b", "pur_c", "pur_d"]);
+  expect(await ids("--account", other.id)).toEqual(["pur_b"]);
+  expect(await ids("--state", "mismatched")).toEqual(["pur_c"]);
+  expect(await ids("--state", "paid", "--last", "1")).toEqual(["pur_b"]);
+});
+
+test("for people: amounts, states, the payment's name and what became of it", async () => {
+  const lines = (await list()).out.trimEnd().split("\n");
+  expect(lines[0]).toMatch(/^OPENED +PURCHASE +ACCOUNT +USD +STATE +PAYMENT +NOTE/);
+  expect(lines[2]).toMatch(/pur_b +acc_\w+ +\$25\.00 +paid +pi_b +refunded \$5\.00$/);
+  expect(lines[3]).toMatch(/pur_c +acc_\w+ +\$50\.00 +mismatched +pi_c +paid 4900 usd$/);
+});
+
+test("for scripts: everything by name", async () => {
+  const { purchases } = JSON.parse((await list("--json", "--state", "paid", "--last", "1")).out);
+  expect(purchases[0]).toMatchObject({
+    ...{ id: "pur_b", account_id: other.id, state: "paid", usd: 25, refunded_usd: 5, disputed_usd: 0 },
+    ...{ provider: "stripe", receipt: 2, checkout: "cs_b", payment: "pi_b", paid_otherwise: null },
+  });
+});
+
+test("what is not there is told", async () => {
+  expect(await list("--account", "acc_none")).toMatchObject({
+    exit: 4,
+    err: expect.stringContaining("there is no account acc_none"),
+  });
+  expect(await list("--state", "stolen")).toMatchObject({
+    exit: 2,
+    err: expect.stringContaining('"stolen" is no state; use open'),
+  });
+});

@@ -1,0 +1,199 @@
+// A server that speaks as much of Stripe as the till asks: checkouts with idempotency keys, refunds, and events signed with a secret.
+import type { Server } from "bun";
+import Stripe from "stripe";
+
+export const SECRET_KEY = "sk_test_abcdefgh12345678";
+export const WEBHOOK_SECRET = "whsec_abcdefgh12345678";
+
+export type Session = {
+  id: string;
+  object: "checkout.session";
+  status: "open" | "complete" | "expired";
+  payment_status: "unpaid" | "paid";
+  payment_intent: string | null;
+  amount_total: number;
+  currency: string;
+  url: string | null;
+  expires_at: number;
+  metadata: Record<string, string>;
+  invoice: string | null;
+};
+export type Refund = { id: string; object: "refund"; amount: number; currency: string; payment_intent: string; status: string };
+export type Event = { id: string; object: "event"; type: string; livemode: boolean; data: { object: object } };
+/** What was asked, in order: the method and path, and the form that came with it. */
+export type Asked = { what: string; form: Record<string, string>; idempotencyKey: string | null };
+
+/** How it answers: as it should, not at all to what changes something (`lost`: done, but the answer is), or with faults. */
+export type Mood = "well" | "lost" | "failing";
+
+export const openStripe = () => {
+  const sessions = new Map<string, Session>();
+  const refunds: Refund[] = [];
+  const asked: Asked[] = [];
+  const answered = new Map<string, { form: string; session: Session }>();
+  let mood: Mood = "well";
+  let made = 0;
+
+  const fail = (status: number, error: Record<string, string>) => Response.json({ error }, { status });
+  const create = (form: URLSearchParams, key: string | null): Response => {
+    const known = key === null ? undefined : answered.get(key);
+    if (known && known.form !== form.toString())
+      return fail(400, {
+        type: "idempotency_error",
+        message: "Keys for idempotent requests can only be used with the same parameters",
+      });
+    const expires = Number(form.get("expires_at"));
+    const n = ++made;
+    const session: Session = known?.session ?? {
+      id: `cs_test_${n}`,
+      object: "checkout.session",
+      status: "open",
+      payment_status: "unpaid",
+      payment_intent: null,
+      amount_total: Number(form.get("line_items[0][price_data][unit_amount]")),
+      currency: form.get("line_items[0][price_data][currency]") ?? "",
+      url: `https://checkout.stripe.example/c/cs_test_${n}`,
+      expires_at: expires,
+      metadata: Object.fromEntries(
+        ["purchase_id", "account_id", "credits"].map((name) => [name, form.get(`metadata[${name}]`) ?? ""]),
+      ),
+      invoice: null,
+    };
+    sessions.set(session.id, session);
+    if (key !== null) answered.set(key, { form: form.toString(), session });
+    return mood === "lost" ? fail(500, { type: "api_error", message: "lost" }) : Response.json(session);
+  };
+
+  const answer = async (request: Request): Promise<Response> => {
+    const url = new URL(request.url);
+    const form = new URLSearchParams(await request.text());
+    const key = request.headers.get("idempotency-key");
+    asked.push({ what: `${request.method} ${url.pathname}`, form: Object.fromEntries(form), idempotencyKey: key });
+    if (request.headers.get("authorization") !== `Bearer ${SECRET_KEY}`) return fail(401, { type: "invalid_request_error" });
+    if (mood === "failing") return fail(500, { type: "api_error", message: "down" });
+    if (request.method === "POST" && url.pathname === "/v1/checkout/sessions") return create(form, key);
+    if (url.pathname.startsWith("/v1/checkout/sessions/")) {
+      const session = sessions.get(url.pathname.split("/")[4] ?? "");
+      if (!session) return fail(404, { type: "invalid_request_error", code: "resource_missing", message: "No such session" });
+      const invoice =
+        session.invoice === null
+          ? null
+          : {
+              id: session.invoice,
+              object: "invoice",
+              number: "A-0001",
+              hosted_invoice_url: `https://invoice.stripe.example/${session.invoice}`,
+            };
+      return Response.json({ ...session, invoice: url.searchParams.get("expand[0]") === "invoice" ? invoice : session.invoice });
+    }
+    if (url.pathname === "/v1/refunds") {
+      const data = refunds.filter(({ payment_intent }) => payment_intent === url.searchParams.get("payment_intent"));
+      return Response.json({ object: "list", data, has_more: false, url: "/v1/refunds" });
+    }
+    return fail(404, { type: "invalid_request_error" });
+  };
+  const server: Server<undefined> = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: answer });
+
+  let events = 0;
+  const event = (type: string, object: object): Event => ({
+    id: `evt_${++events}`,
+    object: "event",
+    type,
+    livemode: false,
+    data: { object: structuredClone(object) },
+  });
+  const sessionOf = (purchaseId: string): Session => {
+    const found = [...sessions.values()].find(({ metadata }) => metadata.purchase_id === purchaseId);
+    if (!found) throw new Error(`Stripe knows no checkout of ${purchaseId}`);
+    return found;
+  };
+  return {
+    /** Settings of a service that buys here. */
+    env: {
+      GENROUTER_STRIPE__SECRET_KEY: SECRET_KEY,
+      GENROUTER_STRIPE__WEBHOOK_SECRET: WEBHOOK_SECRET,
+      GENROUTER_STRIPE__API_URL: `http://127.0.0.1:${server.port}`,
+    },
+    asked,
+    sessions,
+    sessionOf,
+    be: (next: Mood) => {
+      mood = next;
+    },
+    event,
+    /** The customer pays. @returns the event of it */
+    pay: (purchaseId: string, changes: Partial<Session> = {}): Event => {
+      const session = sessionOf(purchaseId);
+      const n = session.id.replace("cs_test_", "");
+      Object.assign(session, {
+        status: "complete",
+        payment_status: "paid",
+        payment_intent: `pi_${n}`,
+        invoice: `in_${n}`,
+        url: null,
+        ...changes,
+      });
+      return event("checkout.session.completed", session);
+    },
+    expire: (purchaseId: string): Event =>
+      event("checkout.session.expired", Object.assign(sessionOf(purchaseId), { status: "expired", url: null })),
+    /** The operator refunds part of a payment. @returns the events of it, as Stripe sends them */
+    refund: (
+      paymentIntent: string,
+      amount: number,
+      id = `re_${refunds.length + 1}`,
+    ): { refunded: Event; created: Event; failed: () => Event } => {
+      const refund: Refund = {
+        id,
+        object: "refund",
+        amount,
+        currency: "usd",
+        payment_intent: paymentIntent,
+        status: "succeeded",
+      };
+      refunds.push(refund);
+      const amount_refunded = refunds
+        .filter((one) => one.payment_intent === paymentIntent)
+        .reduce((sum, one) => sum + one.amount, 0);
+      return {
+        refunded: event("charge.refunded", { id: "ch_1", object: "charge", payment_intent: paymentIntent, amount_refunded }),
+        created: event("refund.created", refund),
+        failed: () => event("refund.failed", Object.assign(refund, { status: "failed" })),
+      };
+    },
+    dispute: (type: string, paymentIntent: string, amount: number, status: string): Event =>
+      event(`charge.dispute.${type}`, {
+        id: `dp_${paymentIntent}`,
+        object: "dispute",
+        amount,
+        currency: "usd",
+        payment_intent: paymentIntent,
+        status,
+      }),
+    stop: () => server.stop(true),
+  };
+};
+export type StripeServer = ReturnType<typeof openStripe>;
+
+const { webhooks } = new Stripe(SECRET_KEY);
+const TOLERANCE_S = 300;
+
+/** Sends an event to a service as Stripe does. @param more what is wrong with it */
+export const deliver = async (
+  url: string,
+  event: Event | string,
+  more: { secret?: string; ageS?: number; signature?: string | null; tampered?: string } = {},
+): Promise<{ status: number; text: string }> => {
+  const payload = typeof event === "string" ? event : JSON.stringify(event);
+  const timestamp = Math.floor(Date.now() / 1000) - (more.ageS ?? 0);
+  const made = await webhooks.generateTestHeaderStringAsync({ payload, secret: more.secret ?? WEBHOOK_SECRET, timestamp });
+  const signature = more.signature === undefined ? made : more.signature;
+  const response = await fetch(`${url}/webhooks/stripe`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...(signature === null ? {} : { "stripe-signature": signature }) },
+    body: more.tampered ?? payload,
+  });
+  return { status: response.status, text: await response.text() };
+};
+/** Older than this an event is stale, seconds. */
+export const STALE_S = TOLERANCE_S + 10;

@@ -1,0 +1,45 @@
+// Purchases in one line each, for tests of the store.
+import type { NoteReversalDeed, OpenPurchaseDeed, PayPurchaseDeed, PurchaseOutcome } from "../../src/purchase.ts";
+import type { Store } from "../../src/store/store.ts";
+import { commitOne, NOW_MS } from "./scene.ts";
+
+/** Names are short in tests: purchase `a` is `pur_a`, its checkout `cs_a`, its payment `pi_a`. */
+export const openPurchaseDeed = (accountSeq: number, name: string, credits: number): OpenPurchaseDeed => ({
+  deed: "open-purchase",
+  id: `pur_${name}`,
+  accountSeq,
+  personId: null,
+  credits,
+  provider: "stripe",
+  expiresAtMs: NOW_MS + 86_400_000,
+  atMs: NOW_MS,
+});
+
+export const payDeed = (name: string, amountCredits: number | null, currency = "usd"): PayPurchaseDeed => ({
+  deed: "pay-purchase",
+  id: `pur_${name}`,
+  payment: { sessionId: `cs_${name}`, paymentIntent: `pi_${name}`, amountCredits, currency },
+  atMs: NOW_MS + 1000,
+});
+
+export const reversalDeed = (
+  id: string,
+  of: string,
+  credits: number,
+  changes: Partial<NoteReversalDeed> = {},
+): NoteReversalDeed => ({
+  deed: "note-reversal",
+  id,
+  kind: "refund",
+  paymentIntent: `pi_${of}`,
+  credits,
+  state: "taken",
+  atMs: NOW_MS + 2000,
+  ...changes,
+});
+
+/** Opens and pays a purchase. */
+export const buy = async (store: Store, accountSeq: number, name: string, credits: number): Promise<PurchaseOutcome> => {
+  await store.commit([openPurchaseDeed(accountSeq, name, credits)]);
+  return commitOne(store, payDeed(name, credits));
+};

@@ -1,0 +1,51 @@
+// How amounts, times and the words of the ledger are written on the pages about credits.
+import type { LedgerLine, PurchaseView } from "../../../src/console/credits-wire.ts";
+
+/** `$1,234.50`; without cents where `digits` is 0. Below zero with a minus before the sign. */
+export const usdText = (credits: number, digits: 0 | 2 = 2): string =>
+  (credits / 100).toLocaleString("en-US", { style: "currency", currency: "USD", minimumFractionDigits: digits });
+
+/** With its sign, for changes: `+$5.00`, `−$0.75`, and an empty text for none. */
+export const changeText = (credits: number): string => {
+  if (credits === 0) return "";
+  return `${credits > 0 ? "+" : "−"}${usdText(Math.abs(credits))}`;
+};
+
+/** In the reader's own time zone, to the minute. */
+export const timeText = (atMs: number): string =>
+  new Date(atMs).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+export const dayText = (atMs: number): string => new Date(atMs).toLocaleDateString(undefined, { dateStyle: "long" });
+
+export const KIND_WORDS: Readonly<Record<LedgerLine["kind"], string>> = {
+  topup: "Top-up",
+  hold: "Hold",
+  capture: "Charge",
+  release: "Release",
+  adjust: "Adjustment",
+};
+
+/** How a purchase stands, in a word or two. */
+export const standingOf = (purchase: PurchaseView, nowMs: number): string => {
+  const { state, credits, refundedCredits, disputedCredits } = purchase;
+  if (state === "open") return nowMs < purchase.expiresAtMs ? "Waiting for payment" : "Over";
+  if (state === "expired") return "Not paid";
+  if (state === "mismatched") return "Being looked into";
+  if (disputedCredits > 0) return "Disputed";
+  if (refundedCredits >= credits) return "Refunded";
+  return refundedCredits > 0 ? `Refunded ${usdText(refundedCredits)}` : "Paid";
+};
+
+/** The start of a local day as `2026-11-24`, ms since 1970; null for an empty field. @param more days later */
+export const dayStartMs = (day: string, more = 0): number | null => {
+  const [year, month, date] = day.split("-").map(Number);
+  if (!year || !month || !date) return null;
+  return new Date(year, month - 1, date + more).getTime();
+};
+
+/** The rest of an address that says whose books are meant, where they are not one's own. */
+export const queryOf = (values: Readonly<Record<string, string | number | null>>): string => {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) if (value !== null && value !== "") query.set(name, String(value));
+  const text = query.toString();
+  return text === "" ? "" : `?${text}`;
+};

@@ -1,0 +1,54 @@
+// The checkout of a simulated service: looks like one, and no money moves.
+import { useState } from "preact/hooks";
+import type { PurchaseView } from "../../../src/console/credits-wire.ts";
+import { call } from "../../parts/api.ts";
+import { useAsked } from "../../parts/asked.ts";
+import { usdText } from "./amounts.ts";
+
+export const CheckoutPage = ({ id }: { id: string }) => {
+  const path = `/console/api/purchases/${encodeURIComponent(id)}`;
+  const { value: purchase, fault } = useAsked<PurchaseView>(path);
+  const [failed, setFailed] = useState<string | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const end = async (how: "pay" | "cancel") => {
+    setBusy(true);
+    try {
+      await call("POST", `${path}/test`, { how });
+      location.assign(`/console/credits?${how === "pay" ? "purchase" : "cancelled"}=${encodeURIComponent(id)}`);
+    } catch (thrown) {
+      setFailed(thrown instanceof Error ? thrown.message : String(thrown));
+      setBusy(false);
+    }
+  };
+  const wrong = fault ?? failed;
+  return (
+    <section class="checkout" aria-labelledby="checkout">
+      <p class="notice warn">Test checkout: no money moves.</p>
+      <h1 id="checkout">{purchase ? `Pay ${usdText(purchase.credits)}` : "Checkout"}</h1>
+      {wrong && (
+        <p class="fault" role="alert">
+          {wrong}
+        </p>
+      )}
+      {purchase && (
+        <>
+          <p>Prepaid credits for {purchase.accountName || purchase.accountId}</p>
+          {purchase.state === "open" ? (
+            <p class="pages">
+              <button type="button" class="primary" disabled={isBusy} onClick={() => void end("pay")}>
+                Pay {usdText(purchase.credits)}
+              </button>
+              <button type="button" disabled={isBusy} onClick={() => void end("cancel")}>
+                Cancel
+              </button>
+            </p>
+          ) : (
+            <p>
+              This checkout is over. <a href="/console/credits">Back to credits</a>
+            </p>
+          )}
+        </>
+      )}
+    </section>
+  );
+};

@@ -1,0 +1,77 @@
+// The page Credits: the balance, buying, what was bought, and the mark of a low balance.
+import { useCallback } from "preact/hooks";
+import { useSearch } from "wouter-preact";
+import type { CreditsView } from "../../../src/console/credits-wire.ts";
+import { useAsked } from "../../parts/asked.ts";
+import { queryOf, usdText } from "./amounts.ts";
+import { Buying } from "./buying.tsx";
+import { CreditsNotice, LowMark } from "./low.tsx";
+import { Purchases } from "./purchases.tsx";
+import { Returned } from "./returned.tsx";
+
+const Balance = ({ credits }: { credits: CreditsView }) => (
+  <dl class="figures">
+    <div>
+      <dt>Available</dt>
+      <dd class="large">{usdText(credits.availableCredits)}</dd>
+    </div>
+    <div>
+      <dt>Held for generations in progress</dt>
+      <dd>{usdText(credits.heldCredits)}</dd>
+    </div>
+    <div>
+      <dt>Balance</dt>
+      <dd>{usdText(credits.balanceCredits)}</dd>
+    </div>
+    {credits.owedCredits > 0 && (
+      <div>
+        <dt>Owed</dt>
+        <dd class="bad">{usdText(credits.owedCredits)}</dd>
+      </div>
+    )}
+  </dl>
+);
+
+export const CreditsPage = () => {
+  const query = new URLSearchParams(useSearch());
+  const [account, purchaseId, cancelled] = [query.get("account"), query.get("purchase"), query.get("cancelled")];
+  const { value: credits, fault, again, put } = useAsked<CreditsView>(`/console/api/credits${queryOf({ account })}`);
+  const onPaid = useCallback(() => again(), [again]);
+  if (fault)
+    return (
+      <p class="fault" role="alert">
+        {fault}
+      </p>
+    );
+  if (!credits) return <p class="muted">Loading…</p>;
+  return (
+    <div class="credits">
+      <h1>Credits{account !== null ? ` of ${credits.account.name || credits.account.id}` : ""}</h1>
+      {purchaseId !== null && <Returned purchaseId={purchaseId} onPaid={onPaid} />}
+      {cancelled !== null && (
+        <p class="notice" role="status">
+          Nothing was bought and nothing charged.
+        </p>
+      )}
+      <CreditsNotice credits={credits} />
+      <Balance credits={credits} />
+      <p>
+        <a href={`/console/ledger${queryOf({ account })}`}>Ledger: every movement of this balance</a>
+      </p>
+      {(credits.buying.mayBuy || credits.buying.provider === null) && account === null && (
+        <section aria-labelledby="buy">
+          <h2 id="buy">Buy credits</h2>
+          <Buying buying={credits.buying} />
+        </section>
+      )}
+      <section aria-labelledby="bought">
+        <h2 id="bought">Purchases</h2>
+        <Purchases key={credits.balanceCredits} account={account} mayBuy={credits.buying.mayBuy} />
+      </section>
+      <section aria-labelledby="mark">
+        <h2 id="mark">Low balance</h2>
+        <LowMark credits={credits} account={account} put={put} />
+      </section>
+    </div>
+  );
+};

@@ -1,0 +1,132 @@
+// The page Ledger: every movement with the balance after it and what it belongs to, filtered by kind and time, and as CSV.
+import { useState } from "preact/hooks";
+import { useSearch } from "wouter-preact";
+import type { LedgerLine, LedgerPage as Page } from "../../../src/console/credits-wire.ts";
+import { useAsked } from "../../parts/asked.ts";
+import { changeText, dayStartMs, KIND_WORDS, queryOf, timeText, usdText } from "./amounts.ts";
+
+const Belongs = ({ line }: { line: LedgerLine }) => {
+  if (line.generationId !== null) return <a href={`/console/generations/${line.generationId}`}>{line.generationId}</a>;
+  if (line.purchaseId !== null) return <a href={`/console/receipts/${line.purchaseId}`}>{line.note ?? line.purchaseId}</a>;
+  return <>{line.note ?? ""}</>;
+};
+
+const Lines = ({ lines }: { lines: readonly LedgerLine[] }) => (
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by keyboard.
+  <section class="scrolls" tabIndex={0} aria-label="Table of movements">
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">Time</th>
+          <th scope="col">Kind</th>
+          <th scope="col" class="number">
+            Amount
+          </th>
+          <th scope="col" class="number">
+            Change
+          </th>
+          <th scope="col" class="number">
+            Balance
+          </th>
+          <th scope="col" class="number">
+            Available
+          </th>
+          <th scope="col">For</th>
+        </tr>
+      </thead>
+      <tbody>
+        {lines.map((line) => (
+          <tr key={line.n}>
+            <td>{timeText(line.atMs)}</td>
+            <td>{KIND_WORDS[line.kind]}</td>
+            <td class="number">{usdText(line.credits)}</td>
+            <td class="number">{changeText(line.changeCredits)}</td>
+            <td class="number">{usdText(line.balanceCredits)}</td>
+            <td class="number">{usdText(line.availableCredits)}</td>
+            <td class="belongs">
+              <Belongs line={line} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </section>
+);
+
+type Filters = { kind: string; from: string; to: string };
+
+const FilterForm = ({ filters, set }: { filters: Filters; set: (filters: Filters) => void }) => (
+  <form class="filters" onSubmit={(event) => event.preventDefault()}>
+    <label class="field">
+      <span>Kind</span>
+      <select value={filters.kind} onChange={(event) => set({ ...filters, kind: event.currentTarget.value })}>
+        <option value="">All</option>
+        {Object.entries(KIND_WORDS).map(([kind, word]) => (
+          <option key={kind} value={kind}>
+            {word}
+          </option>
+        ))}
+      </select>
+    </label>
+    <label class="field">
+      <span>From</span>
+      <input type="date" value={filters.from} onChange={(event) => set({ ...filters, from: event.currentTarget.value })} />
+    </label>
+    <label class="field">
+      <span>To</span>
+      <input type="date" value={filters.to} onChange={(event) => set({ ...filters, to: event.currentTarget.value })} />
+    </label>
+  </form>
+);
+
+export const LedgerPage = () => {
+  const account = new URLSearchParams(useSearch()).get("account");
+  const [filters, setFilters] = useState<Filters>({ kind: "", from: "", to: "" });
+  const [before, setBefore] = useState<number | null>(null);
+  const asked = { account, kind: filters.kind, from: dayStartMs(filters.from), to: dayStartMs(filters.to, 1) };
+  const { value: page, fault, isBusy } = useAsked<Page>(`/console/api/ledger${queryOf({ ...asked, before })}`);
+  const set = (next: Filters) => {
+    setBefore(null);
+    setFilters(next);
+  };
+  return (
+    <div class="credits">
+      <h1>Ledger</h1>
+      <p class="muted">
+        A hold sets credits aside for a generation; a charge takes its price out of the balance, and a release gives the rest
+        back.
+      </p>
+      <FilterForm filters={filters} set={set} />
+      <p>
+        <a href={`/console/api/ledger.csv${queryOf(asked)}`} download>
+          Download as CSV
+        </a>
+      </p>
+      {fault && (
+        <p class="fault" role="alert">
+          {fault}
+        </p>
+      )}
+      <div aria-busy={isBusy} aria-live="polite">
+        {page && page.lines.length > 0 && <Lines lines={page.lines} />}
+        {page && page.lines.length === 0 && (
+          <p class="muted">
+            {page.next === null ? "There is no such movement." : "Nothing was found so far; look further back."}
+          </p>
+        )}
+      </div>
+      <p class="pages">
+        {before !== null && (
+          <button type="button" onClick={() => setBefore(null)}>
+            Newest
+          </button>
+        )}
+        {page?.next !== null && page !== undefined && (
+          <button type="button" onClick={() => setBefore(page.next)}>
+            Older
+          </button>
+        )}
+      </p>
+    </div>
+  );
+};

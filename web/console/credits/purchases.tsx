@@ -1,0 +1,95 @@
+// What was bought: each purchase with how it stands, the way back to an open checkout, and its receipt.
+import { useState } from "preact/hooks";
+import type { Bought, PurchasesPage, PurchaseView } from "../../../src/console/credits-wire.ts";
+import { call } from "../../parts/api.ts";
+import { useAsked } from "../../parts/asked.ts";
+import { queryOf, standingOf, timeText, usdText } from "./amounts.ts";
+
+const Row = ({ purchase, mayBuy }: { purchase: PurchaseView; mayBuy: boolean }) => {
+  const [fault, setFault] = useState<string | null>(null);
+  const goOn = async () => {
+    try {
+      location.assign((await call<Bought>("POST", `/console/api/purchases/${purchase.id}/checkout`)).url);
+    } catch (thrown) {
+      setFault(thrown instanceof Error ? thrown.message : String(thrown));
+    }
+  };
+  const isOpen = purchase.state === "open" && Date.now() < purchase.expiresAtMs;
+  return (
+    <tr>
+      <td>{timeText(purchase.paidAtMs ?? purchase.createdAtMs)}</td>
+      <td class="number">{usdText(purchase.credits)}</td>
+      <td>
+        {standingOf(purchase, Date.now())}
+        {fault && (
+          <span class="fault" role="alert">
+            {" "}
+            {fault}
+          </span>
+        )}
+      </td>
+      <td class="actions">
+        {isOpen && mayBuy && (
+          <button type="button" onClick={goOn}>
+            Go on to pay
+          </button>
+        )}
+        {purchase.receipt !== null && <a href={`/console/receipts/${purchase.id}`}>Receipt {purchase.receipt}</a>}
+        {purchase.invoice && (
+          <a href={purchase.invoice.url} target="_blank" rel="noopener noreferrer">
+            Invoice {purchase.invoice.number ?? ""}
+          </a>
+        )}
+      </td>
+    </tr>
+  );
+};
+
+export const Purchases = ({ account, mayBuy }: { account: string | null; mayBuy: boolean }) => {
+  const [before, setBefore] = useState<string | null>(null);
+  const { value, fault } = useAsked<PurchasesPage>(`/console/api/purchases${queryOf({ account, before })}`);
+  if (fault)
+    return (
+      <p class="fault" role="alert">
+        {fault}
+      </p>
+    );
+  if (!value) return <p class="muted">Loading…</p>;
+  if (value.purchases.length === 0 && before === null) return <p class="muted">Nothing was bought yet.</p>;
+  return (
+    <>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by keyboard. */}
+      <section class="scrolls" tabIndex={0} aria-label="Table of purchases">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Time</th>
+              <th scope="col" class="number">
+                Amount
+              </th>
+              <th scope="col">Standing</th>
+              <th scope="col">Papers</th>
+            </tr>
+          </thead>
+          <tbody>
+            {value.purchases.map((purchase) => (
+              <Row key={purchase.id} purchase={purchase} mayBuy={mayBuy} />
+            ))}
+          </tbody>
+        </table>
+      </section>
+      <p class="pages">
+        {before !== null && (
+          <button type="button" onClick={() => setBefore(null)}>
+            Newest
+          </button>
+        )}
+        {value.next !== null && (
+          <button type="button" onClick={() => setBefore(value.next)}>
+            Older
+          </button>
+        )}
+      </p>
+    </>
+  );
+};

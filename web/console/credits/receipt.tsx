@@ -1,0 +1,99 @@
+// A receipt to print or keep: what was bought, when and for whom, and what was given back of it since.
+import type { PurchaseView } from "../../../src/console/credits-wire.ts";
+import { useAsked } from "../../parts/asked.ts";
+import { dayText, standingOf, usdText } from "./amounts.ts";
+
+const Receipt = ({ purchase }: { purchase: PurchaseView }) => {
+  const takenBack = Math.min(purchase.credits, purchase.refundedCredits + purchase.disputedCredits);
+  return (
+    <article class="receipt">
+      <header>
+        <h1>Receipt {purchase.receipt}</h1>
+        <p>{location.host}</p>
+      </header>
+      <dl>
+        <dt>Date</dt>
+        <dd>{dayText(purchase.paidAtMs ?? purchase.createdAtMs)}</dd>
+        <dt>Account</dt>
+        <dd>
+          {purchase.accountName} <small>{purchase.accountId}</small>
+        </dd>
+        <dt>Purchase</dt>
+        <dd>{purchase.id}</dd>
+        <dt>Paid by</dt>
+        <dd>{purchase.provider === "test" ? "Test checkout: no money moved" : "Stripe"}</dd>
+        {purchase.invoice && (
+          <>
+            <dt>Invoice</dt>
+            <dd>
+              <a href={purchase.invoice.url} target="_blank" rel="noopener noreferrer">
+                {purchase.invoice.number ?? "Invoice"}
+              </a>
+            </dd>
+          </>
+        )}
+      </dl>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Item</th>
+            <th scope="col" class="number">
+              USD
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          <tr>
+            <td>Prepaid credits ({purchase.credits.toLocaleString("en-US")} at 0.01 USD)</td>
+            <td class="number">{usdText(purchase.credits)}</td>
+          </tr>
+          {purchase.refundedCredits > 0 && (
+            <tr>
+              <td>Refunded</td>
+              <td class="number">−{usdText(purchase.refundedCredits)}</td>
+            </tr>
+          )}
+          {purchase.disputedCredits > 0 && (
+            <tr>
+              <td>Taken back by a dispute</td>
+              <td class="number">−{usdText(purchase.disputedCredits)}</td>
+            </tr>
+          )}
+        </tbody>
+        <tfoot>
+          <tr>
+            <th scope="row">{takenBack > 0 ? "Paid, less what was taken back" : "Paid"}</th>
+            <td class="number">{usdText(purchase.credits - takenBack)}</td>
+          </tr>
+        </tfoot>
+      </table>
+      <p class="no-print">
+        <button type="button" onClick={() => print()}>
+          Print
+        </button>{" "}
+        <a href="/console/credits">Back to credits</a>
+      </p>
+    </article>
+  );
+};
+
+export const ReceiptPage = ({ id }: { id: string }) => {
+  const { value: purchase, fault } = useAsked<PurchaseView>(`/console/api/purchases/${encodeURIComponent(id)}`);
+  if (fault)
+    return (
+      <p class="fault" role="alert">
+        {fault}
+      </p>
+    );
+  if (!purchase) return <p class="muted">Loading…</p>;
+  if (purchase.receipt === null)
+    return (
+      <>
+        <h1>No receipt yet</h1>
+        <p>
+          This purchase of {usdText(purchase.credits)} has none: {standingOf(purchase, Date.now()).toLowerCase()}.
+        </p>
+      </>
+    );
+  return <Receipt purchase={purchase} />;
+};

@@ -1,0 +1,65 @@
+// What a customer sees who comes back from the checkout: it is asked after until it is known what became of it.
+import { useEffect, useState } from "preact/hooks";
+import type { PurchaseView } from "../../../src/console/credits-wire.ts";
+import { call } from "../../parts/api.ts";
+import { usdText } from "./amounts.ts";
+
+const LOOK_MS = 2_500;
+/** News takes seconds; after so many looks it may take long. */
+const LOOKS = 12;
+
+export const Returned = ({ purchaseId, onPaid }: { purchaseId: string; onPaid: () => void }) => {
+  const [purchase, setPurchase] = useState<PurchaseView | null>(null);
+  const [looks, setLooks] = useState(0);
+  const [fault, setFault] = useState<string | null>(null);
+  useEffect(() => {
+    let isGone = false;
+    const look = async () => {
+      try {
+        const found = await call<PurchaseView>("POST", `/console/api/purchases/${purchaseId}/look`);
+        if (isGone) return;
+        setPurchase(found);
+        setFault(null);
+        if (found.state === "paid") onPaid();
+      } catch (thrown) {
+        if (!isGone) setFault(thrown instanceof Error ? thrown.message : String(thrown));
+      }
+    };
+    const isKnown = purchase !== null && purchase.state !== "open";
+    if (isKnown || looks >= LOOKS) return;
+    const timer = setTimeout(() => void look().then(() => isGone || setLooks(looks + 1)), looks === 0 ? 0 : LOOK_MS);
+    return () => {
+      isGone = true;
+      clearTimeout(timer);
+    };
+  }, [purchaseId, looks, purchase, onPaid]);
+
+  if (fault)
+    return (
+      <p class="notice bad" role="alert">
+        {fault}
+      </p>
+    );
+  if (!purchase) return <p class="notice">Asking about your payment…</p>;
+  const amount = usdText(purchase.credits);
+  return (
+    <div class="notice" role="status">
+      {purchase.state === "paid" && (
+        <p>
+          Paid: {amount} are on your account. <a href={`/console/receipts/${purchase.id}`}>Receipt {purchase.receipt}</a>
+        </p>
+      )}
+      {purchase.state === "open" && looks < LOOKS && <p>Waiting to hear that {amount} were paid…</p>}
+      {purchase.state === "open" && looks >= LOOKS && (
+        <p>
+          Nothing is known of the payment of {amount} yet. Some ways to pay take days; the credits come by themselves when it is
+          through.
+        </p>
+      )}
+      {purchase.state === "expired" && <p>The checkout is over and nothing was paid.</p>}
+      {purchase.state === "mismatched" && (
+        <p>The payment is not what was asked for, so nothing was credited. Your operator has been told and looks into it.</p>
+      )}
+    </div>
+  );
+};
