@@ -30,6 +30,16 @@ export const compile = ({ root, target, place, revision, runtime = runtimeOf(roo
   const names = workers.map((path) => basename(path));
   if (new Set(names).size < names.length) throw new Error(`two workers have one name: ${names.join(", ")}`);
   mkdirSync(place, { recursive: true });
+  // The pages are built before, and lie in the binary as they leave.
+  const web = join(place, "web");
+  const packed = spawnSync(process.execPath, [join(root, "scripts", "bun.mjs"), join(root, "scripts", "web-files.ts"), web], {
+    cwd: root,
+    stdio: ["ignore", process.stderr, process.stderr],
+  });
+  if (packed.status !== 0) throw new Error(`the web pages were not built: ${packed.status ?? packed.signal}`);
+  const pages = readdirSync(web)
+    .sort()
+    .map((name) => join(web, name));
   // The name of this file is inside it, many times: it is the same for every build, and the file is named when it is done.
   const binary = join(place, "genrouter");
   const built = spawnSync(
@@ -56,6 +66,7 @@ export const compile = ({ root, target, place, revision, runtime = runtimeOf(roo
       "--no-compile-autoload-bunfig",
       // All parts of the code end up beside the entry points, so `new URL("./worker.ts", import.meta.url)` looks there for a worker.
       "--entry-naming=[name].[ext]",
+      "--asset-naming=[name].[ext]",
       // Packages that ask where they lie would be told the place of this checkout; in the binary they lie nowhere.
       '--define=__dirname="/"',
       '--define=__filename="/"',
@@ -64,6 +75,7 @@ export const compile = ({ root, target, place, revision, runtime = runtimeOf(roo
       `--outfile=${binary}${suffixOf(target)}`,
       join(root, "src", "main.ts"),
       ...workers,
+      ...pages,
     ],
     { cwd: root, stdio: ["ignore", process.stderr, process.stderr] },
   );

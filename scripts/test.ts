@@ -11,10 +11,11 @@ const args = process.argv.slice(2).filter((word) => word !== "--checks");
 /** Checks that need no running service: name and command. */
 const CHECKS: [string, string[]][] = [
   ["types", [bin("tsc"), "-p", "."]],
+  ["types of the web pages", [bin("tsc"), "-p", "web"]],
   ["format and lint", [bin("biome"), "check", "."]],
   [
     "floating promises",
-    [bin("oxlint"), "--type-aware", "-c", ".oxlintrc.json", "src", "actors", "catalogue", "test", "proof", "scripts"],
+    [bin("oxlint"), "--type-aware", "-c", ".oxlintrc.json", "src", "actors", "catalogue", "test", "proof", "scripts", "web"],
   ],
   ["dead code", [process.execPath, "--bun", bin("knip")]],
 ];

@@ -128,6 +128,16 @@ export const SettingsSchema = Type.Object(
       },
       { default: {}, additionalProperties: false },
     ),
+    console: Type.Object(
+      {
+        enabled: Type.Boolean({ default: true, description: "the console (/console), where people sign in" }),
+        sign_up: Type.Boolean({
+          default: false,
+          description: "whether anybody may make an account of their own in the console; without it operators invite",
+        }),
+      },
+      { default: {}, additionalProperties: false },
+    ),
     inspector: Type.Object(
       {
         enabled: Type.Union([Type.Literal("auto"), Type.Literal("on"), Type.Literal("off")], {

@@ -150,6 +150,18 @@ export const openService = async (
       failed: (seq, fault) => rooms.lost(seq, fault instanceof Error ? fault.message : String(fault)),
       parkingOf,
     });
+    const market = openMarket({
+      settings: () => current,
+      simulated: simulate,
+      facts: providerFacts(dialects),
+      catalogue: () => catalogue,
+      reads: store,
+    });
+    const office = async () =>
+      (await import("./office/office.ts")).openOffice({
+        ...{ reads: store, post: rooms.post, mode, clock, submit: rooms.submit, market, vault, rekeyed: rooms.rekeyed },
+        providers: () => Promise.resolve(rooms.providers),
+      });
     const rooms: Rooms = await joinRooms({
       settings: simulator?.settings ?? withKept(await store.providerKeys()),
       clock,
@@ -162,6 +174,7 @@ export const openService = async (
       dialects,
       pace: simulate ? settings.simulator.speed : 1,
       takingUp: crashLoop.takingUp,
+      office,
       unknownOutcome: () => end(EXIT_UNKNOWN_OUTCOME),
     });
     undo.unshift(() => rooms.stop());
@@ -213,13 +226,7 @@ export const openService = async (
       url,
       mode,
       reads: store,
-      market: openMarket({
-        settings: () => current,
-        simulated: simulate,
-        facts: providerFacts(dialects),
-        catalogue: () => catalogue,
-        reads: store,
-      }),
+      market,
       vault,
       providers: rooms.providers,
       rekeyed: rooms.rekeyed,

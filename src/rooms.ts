@@ -5,6 +5,8 @@ import { type Callbacks, openCallbacks } from "./callbacks.ts";
 import { tellCalls } from "./called.ts";
 import type { Clock } from "./clock.ts";
 import { BadSetting, type Settings } from "./config.ts";
+import { openConsole } from "./console/console.ts";
+import { openSessions } from "./console/sessions.ts";
 import { type Engine, type EngineParts, joinEngine } from "./engine.ts";
 import type { Log } from "./events.ts";
 import { openLinks } from "./files/links.ts";
@@ -16,6 +18,7 @@ import { newGeneration, seqOfGenerationId } from "./ids.ts";
 import { type Inspector, openInspector } from "./inspector/inspector.ts";
 import { readAllowed } from "./media/allow.ts";
 import { type MediaOptions, openMedia } from "./media/media.ts";
+import type { Office } from "./office/office.ts";
 import { openTill, type Till } from "./payments/till.ts";
 import { callProvider } from "./providers/call.ts";
 import type { Dialects } from "./providers/dialect/load.ts";
@@ -47,6 +50,8 @@ export type RoomsParts = {
   unknownOutcome: () => void;
   /** Deadlines of calls to providers, where they are to differ. */
   callTimes?: Partial<CallTimes>;
+  /** What an operator may do; asked for by the console's first request. */
+  office: () => Promise<Office>;
   /** Where tests let media be found, and the control of the guard's test. */
   media?: Pick<MediaOptions, "resolve" | "guard">;
 };
@@ -139,6 +144,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     validS: settings.limits.link_s,
     clock,
   });
+  const sessions = openSessions();
   const standing = openStanding({ settings, clock, engine, reads: store });
   const inspector = openInspector({
     ...{ settings, reads: store, nowMs: clock.nowMs, ledger: engine.ledger, health: engine.health, watch: engine.watch },
@@ -148,11 +154,19 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     breathe: () => new Promise((turn) => setImmediate(turn)),
     failed: (fault) =>
       log("effect failed", { event: "inspector", reason: fault instanceof Error ? fault.message : String(fault) }),
-    signedIn: () => Promise.resolve(null),
+    signedIn: async (request) => {
+      const token = sessions.cookieOf(request);
+      return token === null ? null : ((await sessions.find(token))?.role ?? null);
+    },
   });
   const till = openTill({
     ...{ settings, clock, log, reads: store, mode: await store.mode(), post: engine.post },
     baseUrl: () => baseUrl,
+  });
+  const answerConsole = openConsole({
+    ...{ settings, clock, log, sessions, till, office: parts.office, issueToken: inspector.issueToken },
+    ...{ reads: store, post: engine.post, models: () => engine.routes.catalogue().models },
+    rollUpUsage: () => upkeep.rollUpUsage(),
   });
   const http: Http = openHttp({
     settings,
@@ -170,6 +184,8 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     links,
     callbacks,
     webhook: till.webhook,
+    console: answerConsole,
+    pages: { console: settings.console.enabled, inspector: inspector.issueToken !== null },
     told: engine.hint,
     readiness: engine.readiness,
     observe: telemetry.observe,

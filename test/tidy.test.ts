@@ -11,6 +11,7 @@ const SOURCES = [
   ...list("actors/**/*.ts"),
   ...list("catalogue/**/*.ts"),
   ...list("proof/**/*.ts"),
+  ...list("web/**/*.{ts,tsx}"),
   // The types of the client are generated.
   ...list("client/src/*.ts").filter((path) => path !== "client/src/api.ts"),
 ];
@@ -38,6 +39,7 @@ const ROOMS = [
   "catalogue",
   "client/src",
   "proof",
+  "web",
 ];
 /** The words everybody may use, what makes two requests one, and ways to remember. */
 const WORDS = [
@@ -168,6 +170,8 @@ const DOORS: Record<string, string[]> = {
   ],
   "src/cli": ["*"],
   proof: ["*"],
+  // What runs in browsers: the machines, the words, and the shapes of what it is answered.
+  web: ["actors", "src/quote/words.ts", "type:src/console", "type:src/inspector", "type:src/http/pages/web-files.ts", "type:src/store/store.ts"],
 };
 
 const roomOf = (path: string) => ROOMS.find((room) => path.startsWith(`${room}/`)) ?? path;

@@ -1,25 +1,11 @@
 // The paths of keys and usage in the console's API: what each takes, and whom it answers.
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
+import type { Actor } from "../deeds.ts";
 import { refuse } from "../refusal.ts";
 import { USAGE_BY, type UsageBy } from "../store/store.ts";
-import { type Asker, type KeyDeskParts, openKeyDesk } from "./key-desk.ts";
+import { actorOf, type ConsoleAsk, type ConsoleRoute } from "./ask.ts";
+import { type KeyDeskParts, openKeyDesk } from "./key-desk.ts";
 import { usageCsv } from "./usage.ts";
-
-/** The person behind a request, as written beside what they change. */
-export type PersonActor = { kind: "person"; id: string; name: string };
-type Ask = {
-  params: Readonly<Record<string, string>>;
-  query: URLSearchParams;
-  body: unknown;
-  who: Asker & { personId: string; email: string };
-};
-export type KeyRoute = {
-  method: "GET" | "POST" | "PATCH";
-  path: string;
-  who: "person";
-  body?: TSchema;
-  answer: (ask: Ask) => Promise<Response | object>;
-};
 
 const object = <P extends Parameters<typeof Type.Object>[0]>(members: P) => Type.Object(members, { additionalProperties: false });
 const orNull = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
@@ -35,12 +21,11 @@ const CHANGE = Type.Partial(object(TERMS), { additionalProperties: false, minPro
 const ROTATION = object({ overlapMs: Type.Integer({ minimum: 0, maximum: 30 * 86_400_000 }) });
 
 const isUsageBy = (text: string): text is UsageBy => USAGE_BY.some((by) => by === text);
-const actor = ({ who: { personId, email } }: Ask): PersonActor => ({ kind: "person", id: personId, name: email });
 
-export const keyRoutes = (parts: KeyDeskParts<PersonActor>): KeyRoute[] => {
+export const keyRoutes = (parts: KeyDeskParts<Actor>): ConsoleRoute[] => {
   const desk = openKeyDesk(parts);
-  const account = ({ query }: Ask) => query.get("account") ?? undefined;
-  const usage = async (ask: Ask) => {
+  const account = ({ query }: ConsoleAsk) => query.get("account") ?? undefined;
+  const usage = async (ask: ConsoleAsk) => {
     const by = ask.query.get("by") ?? "day";
     const days = { from: ask.query.get("from") ?? undefined, to: ask.query.get("to") ?? undefined };
     if (!isUsageBy(by)) return refuse("invalid_request", `by: one of ${USAGE_BY.join(", ")}.`);
@@ -50,24 +35,37 @@ export const keyRoutes = (parts: KeyDeskParts<PersonActor>): KeyRoute[] => {
   return [
     { method: "GET", path, who: "person", answer: (ask) => desk.page(ask.who, account(ask)) },
     {
-      ...{ method: "POST", path, who: "person", body: KEY },
-      answer: (ask) => desk.make(ask.who, account(ask), ask.body as Static<typeof KEY>, actor(ask)),
+      method: "POST",
+      path,
+      who: "person",
+      body: KEY,
+      answer: (ask) => desk.make(ask.who, account(ask), ask.body as Static<typeof KEY>, actorOf(ask)),
     },
     {
-      ...{ method: "PATCH", path: `${path}/:id`, who: "person", body: CHANGE },
-      answer: (ask) => desk.change(ask.who, ask.params.id ?? "", ask.body as Static<typeof CHANGE>, actor(ask)),
+      method: "PATCH",
+      path: `${path}/:id`,
+      who: "person",
+      body: CHANGE,
+      answer: (ask) => desk.change(ask.who, ask.params.id ?? "", ask.body as Static<typeof CHANGE>, actorOf(ask)),
     },
     {
-      ...{ method: "POST", path: `${path}/:id/rotate`, who: "person", body: ROTATION },
-      answer: (ask) => desk.rotate(ask.who, ask.params.id ?? "", (ask.body as Static<typeof ROTATION>).overlapMs, actor(ask)),
+      method: "POST",
+      path: `${path}/:id/rotate`,
+      who: "person",
+      body: ROTATION,
+      answer: (ask) => desk.rotate(ask.who, ask.params.id ?? "", (ask.body as Static<typeof ROTATION>).overlapMs, actorOf(ask)),
     },
     {
-      ...{ method: "POST", path: `${path}/:id/revoke`, who: "person" },
-      answer: (ask) => desk.revoke(ask.who, ask.params.id ?? "", actor(ask)),
+      method: "POST",
+      path: `${path}/:id/revoke`,
+      who: "person",
+      answer: (ask) => desk.revoke(ask.who, ask.params.id ?? "", actorOf(ask)),
     },
     { method: "GET", path: "/console/api/usage", who: "person", answer: usage },
     {
-      ...{ method: "GET", path: "/console/api/usage.csv", who: "person" },
+      method: "GET",
+      path: "/console/api/usage.csv",
+      who: "person",
       answer: async (ask) => {
         const view = await usage(ask);
         return new Response(usageCsv(view), {

@@ -30,7 +30,7 @@ import { linkedFile } from "./links.ts";
 import { metricsAnswer } from "./metrics.ts";
 import { type Models, modelList } from "./models.ts";
 import { openApiDocument } from "./openapi.ts";
-import { pagesOf } from "./pages/routes.ts";
+import { type PagesOpen, pagesOf } from "./pages/routes.ts";
 import type { LinkTo } from "./resource.ts";
 import { type Admit, openSocket, SOCKET_LIMITS } from "./sockets.ts";
 import { addTrail, trailOf } from "./trail.ts";
@@ -55,6 +55,9 @@ export type HttpParts = {
   observe: (route: string) => (request: Request, requestId: string, response: Response, durMs: number) => void;
   /** The text for Prometheus. */
   metrics: () => Promise<string>;
+  /** Answers the API of the console and the inspector; null where there is none. */
+  console: ((request: Request, requestId: string, address: string) => Promise<Response>) | null;
+  pages: PagesOpen;
   /** Paths that take WebSockets. */
   sockets: readonly { path: string; admit: Admit }[];
   /** Whether the store can be asked; until then every keyed request is answered 503 `restarting`. */
@@ -229,7 +232,20 @@ export const openHttp = (parts: HttpParts): Http => {
     for (const [method, answer] of Object.entries(route.answers)) add(method, route.path, answer);
     add("ALL", route.path, wrongMethod(route));
   }
-  for (const { path, answer } of pagesOf(settings.server.public_url.startsWith("https:"))) {
+  const { console: answerConsole } = parts;
+  if (answerConsole)
+    for (const path of ["/console/api/*", "/inspector/api/*"]) {
+      const enter = entrance(
+        parts,
+        path,
+        (request, requestId) => answerConsole(request, requestId, peerOf(request) ?? ""),
+        "read answered",
+      );
+      // By name: a page's GET would go before what takes every method.
+      for (const method of ["GET", "POST", "PATCH", "DELETE", "ALL"])
+        app.route(method, path, ({ request }) => enter(request, NO_PARAMS), { parse: "none" });
+    }
+  for (const { path, answer } of pagesOf(settings.server.public_url.startsWith("https:"), parts.pages)) {
     add("GET", path, answer);
     add("ALL", path, path === "/" ? unknownPath : wrongMethod({ path, answers: { GET: answer } }));
   }

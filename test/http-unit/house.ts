@@ -137,6 +137,8 @@ export const openHouse = async (env: Record<string, string> = {}): Promise<House
     files,
     callbacks: openCallbacks({ secretHex: "ab".repeat(32), publicUrl: "" }),
     webhook: null,
+    console: null,
+    pages: { console: false, inspector: false },
     told: () => undefined,
     links,
     readiness: () => readiness,

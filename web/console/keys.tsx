@@ -5,7 +5,6 @@ import type { KeyView, KeysPage as Told } from "../../src/console/keys-wire.ts";
 import { type KeyAction, KeyDialog, type Send } from "./key-dialogs.tsx";
 import { KeyLimitBars } from "./key-limits.tsx";
 import { awayFrom, usd } from "./words.ts";
-import "./keys.css";
 
 const stateOf = ({ state, expiresAtMs }: KeyView, nowMs: number): string => {
   if (state !== "active") return state;

@@ -5,7 +5,6 @@ import type { UsageView as Told, UsageLine } from "../../src/console/keys-wire.t
 import type { Send } from "./key-dialogs.tsx";
 import { type Figure, UsageChart } from "./usage-chart.tsx";
 import { dayAndYear, usd, waited } from "./words.ts";
-import "./usage.css";
 
 const DAY_MS = 86_400_000;
 const SPANS: readonly (readonly [days: number, says: string])[] = [

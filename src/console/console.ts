@@ -1,0 +1,62 @@
+// The console as the rest of the house sees it: one way in, whose tables of paths are loaded and joined by the first request.
+import type { Clock } from "../clock.ts";
+import type { Settings } from "../config.ts";
+import type { Deed, OutcomeOf } from "../deeds.ts";
+import type { Log } from "../events.ts";
+import type { IssueToken } from "../inspector/inspector.ts";
+import type { Office } from "../office/office.ts";
+import type { Till } from "../payments/till.ts";
+import type { Store } from "../store/store.ts";
+import type { ConsoleRoute } from "./ask.ts";
+import type { AnswerConsole, SessionDesk } from "./router.ts";
+
+/** What the console works with. */
+export type ConsoleParts = {
+  settings: Settings;
+  clock: Clock;
+  log: Log;
+  reads: Store;
+  post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
+  sessions: SessionDesk;
+  till: Till;
+  /** Resolves when what generations came to by now is in the usage. */
+  rollUpUsage: () => Promise<void>;
+  models: () => readonly { id: string; name: string }[];
+  /** What an operator may do with accounts, keys, credits and routes. */
+  office: () => Promise<Office>;
+  /** Null where the inspector is switched off. */
+  issueToken: IssueToken | null;
+};
+
+const tablesOf = async (parts: ConsoleParts): Promise<ConsoleRoute[]> => {
+  const [{ keyRoutes }, { creditRoutes }, { inspectorRoutes }, { newReference }, { forbid }] = await Promise.all([
+    import("./key-routes.ts"),
+    import("./credit-routes.ts"),
+    import("./inspector-routes.ts"),
+    import("../office/reference.ts"),
+    import("./ask.ts"),
+  ]);
+  return [
+    ...keyRoutes({ ...parts, office: await parts.office(), newReference: () => newReference("key"), forbid }),
+    ...creditRoutes(parts),
+    ...inspectorRoutes(parts),
+  ];
+};
+
+/** Opens the console. Nothing of it is loaded until somebody asks. */
+export const openConsole = (parts: ConsoleParts): AnswerConsole => {
+  let router: Promise<AnswerConsole> | undefined;
+  const load = async (): Promise<AnswerConsole> => {
+    const { openRouter } = await import("./router.ts");
+    const { public_url } = parts.settings.server;
+    const publicOrigin = public_url === "" ? null : new URL(public_url).origin;
+    return openRouter({ routes: await tablesOf(parts), sessions: parts.sessions, publicOrigin, log: parts.log });
+  };
+  return async (request, requestId, address) => {
+    router ??= load().catch((fault: unknown) => {
+      router = undefined;
+      throw fault;
+    });
+    return (await router)(request, requestId, address);
+  };
+};

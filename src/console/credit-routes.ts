@@ -1,0 +1,37 @@
+// The paths of credits, purchases and the ledger in the console's API.
+import { Type } from "@sinclair/typebox";
+import type { ConsoleRoute } from "./ask.ts";
+import { type CreditsParts, openCredits } from "./credits.ts";
+import { openPurchases, type PurchaseParts } from "./purchases.ts";
+
+const object = <P extends Parameters<typeof Type.Object>[0]>(members: P) => Type.Object(members, { additionalProperties: false });
+
+export const creditRoutes = (parts: CreditsParts & PurchaseParts): ConsoleRoute[] => {
+  const credits = openCredits(parts);
+  const purchases = openPurchases(parts);
+  const bought = "/console/api/purchases";
+  return [
+    { method: "GET", path: "/console/api/credits", who: "person", answer: credits.show },
+    {
+      method: "POST",
+      path: "/console/api/credits/low",
+      who: "person",
+      body: object({ usd: Type.Union([Type.Number(), Type.Null()]) }),
+      answer: credits.setLow,
+    },
+    { method: "GET", path: "/console/api/ledger", who: "person", answer: credits.ledger },
+    { method: "GET", path: "/console/api/ledger.csv", who: "person", answer: credits.csv },
+    { method: "GET", path: bought, who: "person", answer: purchases.list },
+    { method: "POST", path: bought, who: "person", body: object({ amount_usd: Type.Number() }), answer: purchases.buy },
+    { method: "GET", path: `${bought}/:id`, who: "person", answer: purchases.show },
+    { method: "POST", path: `${bought}/:id/checkout`, who: "person", answer: purchases.checkout },
+    { method: "POST", path: `${bought}/:id/look`, who: "person", answer: purchases.look },
+    {
+      method: "POST",
+      path: `${bought}/:id/test`,
+      who: "person",
+      body: object({ how: Type.Union([Type.Literal("pay"), Type.Literal("cancel")]) }),
+      answer: purchases.endTest,
+    },
+  ];
+};

@@ -1,0 +1,191 @@
+// The way of a request to the console's API: its path, its session, its role, its origin, its body; then its answer, or a no in one shape.
+import { Value } from "@sinclair/typebox/value";
+import { StoreFull } from "../deeds.ts";
+import type { Log } from "../events.ts";
+import { readBody } from "../http/body.ts";
+import { answerFault } from "../http/errors.ts";
+import { OfficeFault, type OfficeFaultKind } from "../office/fault.ts";
+import { TillRefused } from "../payments/refused.ts";
+import { Refusal } from "../refusal.ts";
+import {
+  CONSOLE_CODES,
+  type ConsoleAsk,
+  ConsoleRefused,
+  type ConsoleRoute,
+  type OpenAsk,
+  type Role,
+  type SignedIn,
+} from "./ask.ts";
+
+/** What the router needs of sessions. */
+export type SessionDesk = {
+  /** The session's token as the browser sent it; null without one. */
+  cookieOf(request: Request): string | null;
+  find(token: string): Promise<SignedIn | null>;
+  csrfOf(token: string): string;
+};
+export type RouterParts = {
+  routes: readonly ConsoleRoute[];
+  sessions: SessionDesk;
+  /** The origin that people reach the service at, where it is named; else that of the request's own host. */
+  publicOrigin: string | null;
+  log: Log;
+};
+/** `address`: of the peer, as far as it is known. */
+export type AnswerConsole = (request: Request, requestId: string, address: string) => Promise<Response>;
+
+const JSON_HEADERS = { "content-type": "application/json", "cache-control": "no-store", "x-content-type-options": "nosniff" };
+const STATUS_OF_OFFICE: Readonly<Record<OfficeFaultKind, number>> = {
+  notFound: 404,
+  refused: 409,
+  failure: 409,
+  usage: 400,
+  unwritable: 503,
+  tryAgain: 503,
+};
+const RETRY_S = 2;
+
+type Refused = { status: number; code: string; message: string; retryAfterS?: number | undefined };
+
+/** Any no as the console tells it; undefined for a defect. */
+const refusedBy = (fault: unknown): Refused | undefined => {
+  if (fault instanceof ConsoleRefused)
+    return {
+      status: CONSOLE_CODES[fault.code],
+      code: fault.code,
+      message: fault.message,
+      retryAfterS: fault.retryAfterS,
+    };
+  if (fault instanceof TillRefused) return { status: CONSOLE_CODES[fault.kind], code: fault.kind, message: fault.message };
+  if (fault instanceof Refusal)
+    return { status: fault.status, code: fault.code, message: fault.message, retryAfterS: fault.retryAfterS };
+  if (fault instanceof OfficeFault)
+    return { status: STATUS_OF_OFFICE[fault.kind], code: fault.code, message: sentence(fault.message) };
+  if (fault instanceof StoreFull)
+    return { status: 503, code: "busy", message: "The disk of the service is full; try again later.", retryAfterS: RETRY_S };
+  return undefined;
+};
+
+/** The office speaks to a terminal: here its words begin with a capital and end with a full stop. */
+const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
+
+type Found = { route: ConsoleRoute; params: Record<string, string> };
+
+/** Paths are compared part by part; a part that begins with `:` takes any. */
+const finderOf = (routes: readonly ConsoleRoute[]) => {
+  const byLength = Map.groupBy(
+    routes.map((route) => ({ route, parts: route.path.split("/") })),
+    ({ parts }) => parts.length,
+  );
+  return (method: string, path: string): Found | "wrong method" | undefined => {
+    const sent = path.split("/");
+    let isKnown = false;
+    for (const { route, parts } of byLength.get(sent.length) ?? []) {
+      if (!parts.every((part, at) => part.startsWith(":") || part === sent[at])) continue;
+      isKnown = true;
+      if (route.method !== method && !(method === "HEAD" && route.method === "GET")) continue;
+      const params: Record<string, string> = {};
+      for (const [at, part] of parts.entries()) if (part.startsWith(":")) params[part.slice(1)] = decoded(sent[at] ?? "");
+      return { route, params };
+    }
+    return isKnown ? "wrong method" : undefined;
+  };
+};
+
+const decoded = (part: string): string => {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw new ConsoleRefused("not_found", "There is no such page.");
+  }
+};
+
+/** What a role may: members their own account's, viewers look at everything, operators everything. */
+const mayEnter = (role: Role, needed: ConsoleRoute["who"], hasAccount: boolean): boolean => {
+  if (needed === "member") return hasAccount;
+  if (needed === "viewer") return role !== "member";
+  return needed === "operator" ? role === "operator" : true;
+};
+
+/** A request that changes something comes from a page of this service: browsers say so by themselves, and pages cannot lie about it. */
+const insistOnOrigin = (request: Request, publicOrigin: string | null): void => {
+  const site = request.headers.get("sec-fetch-site");
+  const origin = request.headers.get("origin");
+  const own = [publicOrigin, `http://${request.headers.get("host")}`, `https://${request.headers.get("host")}`];
+  if ((site !== null && site !== "same-origin") || (origin !== null && !own.includes(origin)))
+    throw new ConsoleRefused("csrf", "This request came from another site; open the console and do it there.");
+};
+
+const bodyOf = async (request: Request, { body: schema }: ConsoleRoute): Promise<unknown> => {
+  if (!schema) return undefined;
+  let sent: unknown;
+  try {
+    sent = JSON.parse(new TextDecoder().decode(await readBody(request)));
+  } catch (fault) {
+    if (fault instanceof Refusal) throw fault;
+    throw new ConsoleRefused("invalid", "The request is no JSON.");
+  }
+  const fault = Value.Errors(schema, sent).First();
+  if (fault) {
+    const named = fault.path.slice(1).replaceAll("/", ".");
+    throw new ConsoleRefused("invalid", `${named === "" ? "The request" : named}: ${fault.message.toLowerCase()}.`);
+  }
+  return sent;
+};
+
+export const openRouter = ({ routes, sessions, publicOrigin, log }: RouterParts): AnswerConsole => {
+  const find = finderOf(routes);
+
+  const answer = async (request: Request, requestId: string, address: string): Promise<Response | object> => {
+    const { pathname, searchParams: query } = new URL(request.url);
+    const found = find(request.method, pathname);
+    if (found === undefined) throw new ConsoleRefused("not_found", "There is no such page.");
+    if (found === "wrong method") throw new ConsoleRefused("invalid", "This path takes another method.");
+    const { route, params } = found;
+    const token = sessions.cookieOf(request);
+    const who = token === null ? null : await sessions.find(token);
+    const changes = route.method !== "GET";
+    if (changes) insistOnOrigin(request, publicOrigin);
+    if (route.who === "anyone") {
+      const ask: OpenAsk = { request, requestId, params, query, who, address, body: await bodyOf(request, route) };
+      return route.answer(ask);
+    }
+    if (token === null || who === null) throw new ConsoleRefused("signed_out", "You are signed out; sign in again.");
+    if (!mayEnter(who.role, route.who, who.accountId !== null))
+      throw new ConsoleRefused(
+        "forbidden",
+        route.who === "member" ? "You have no account of your own." : "This is for operators of the service.",
+      );
+    if (changes && !isSame(request.headers.get("x-csrf-token") ?? "", sessions.csrfOf(token)))
+      throw new ConsoleRefused("csrf", "This page is out of date; load it again.");
+    const ask: ConsoleAsk = { request, requestId, params, query, who, body: await bodyOf(request, route) };
+    return route.answer(ask);
+  };
+
+  return async (request, requestId, address) => {
+    try {
+      const made = await answer(request, requestId, address);
+      if (!(made instanceof Response))
+        return new Response(JSON.stringify(made), { headers: { ...JSON_HEADERS, "x-request-id": requestId } });
+      made.headers.set("x-request-id", requestId);
+      return made;
+    } catch (fault) {
+      const refused = refusedBy(fault);
+      if (!refused) return answerFault(fault, requestId, log, request.method, "/console/api");
+      const { status, code, message, retryAfterS } = refused;
+      const headers = {
+        ...JSON_HEADERS,
+        "x-request-id": requestId,
+        ...(retryAfterS ? { "retry-after": String(retryAfterS) } : {}),
+      };
+      return new Response(JSON.stringify({ error: { code, message } }), { status, headers });
+    }
+  };
+};
+
+/** Compared by digest, in the same time whatever is right of it. */
+const isSame = (a: string, b: string): boolean => {
+  const digest = (text: string) => new Bun.CryptoHasher("sha256").update(text).digest();
+  const [left, right] = [digest(a), digest(b)];
+  return left.reduce((differs, byte, at) => differs | (byte ^ (right[at] ?? 0)), 0) === 0;
+};

@@ -1,0 +1,65 @@
+// Builds what browsers load: bundles of the console and the inspector under names that change with their contents, packed ahead.
+import { basename, join } from "node:path";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import type { PageName, Web, WebFile, WebPage } from "../src/http/pages/web-files.ts";
+
+const TYPES: Readonly<Record<string, string>> = {
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  svg: "image/svg+xml",
+};
+
+const packed = (name: string, raw: Uint8Array): WebFile => {
+  const gzip = new Uint8Array(gzipSync(raw, { level: 9 }));
+  const br = new Uint8Array(brotliCompressSync(raw, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: raw.byteLength } }));
+  return {
+    ...{ name, raw, type: TYPES[name.split(".").at(-1) ?? ""] ?? "application/octet-stream" },
+    ...(gzip.byteLength < raw.byteLength ? { gzip } : {}),
+    ...(br.byteLength < raw.byteLength ? { br } : {}),
+  };
+};
+
+/** Parts that a script names at its beginning: they are loaded with it, so the page names them, too. */
+const preloadsOf = (script: string): string[] =>
+  [...script.matchAll(/(?:from|import)\s*"\.?\/(?:assets\/)?([\w.~-]+\.js)"/g)].map((match) => match[1] ?? "");
+
+/** Builds both pages. The same sources give the same bytes. @throws Error with what the bundler says. */
+export const buildWeb = async (): Promise<Web> => {
+  const root = import.meta.dir;
+  const built = await Bun.build({
+    entrypoints: [
+      join(root, "console", "console.tsx"),
+      join(root, "inspector", "inspector.tsx"),
+      join(root, "style", "pages.css"),
+    ],
+    root,
+    target: "browser",
+    format: "esm",
+    splitting: true,
+    minify: true,
+    publicPath: "/assets/",
+    naming: { entry: "[name]-[hash].[ext]", chunk: "part-[hash].[ext]", asset: "[name]-[hash].[ext]" },
+    define: { "process.env.NODE_ENV": '"production"' },
+    jsx: { runtime: "automatic", importSource: "preact" },
+    throw: false,
+  });
+  if (!built.success) throw new Error(`the web pages do not build:\n${built.logs.join("\n")}`);
+  const files: WebFile[] = [];
+  const pages = new Map<string, WebPage>();
+  const styles: string[] = [];
+  for (const output of built.outputs) {
+    const name = basename(output.path);
+    const raw = new Uint8Array(await output.arrayBuffer());
+    files.push(packed(name, raw));
+    const page = name.replace(/-[^-]+$/, "");
+    if (name.endsWith(".css")) styles.push(name);
+    else if (output.kind === "entry-point")
+      pages.set(page, { script: name, styles: [], preload: preloadsOf(new TextDecoder().decode(raw)) });
+  }
+  const pageOf = (name: PageName): WebPage => {
+    const page = pages.get(name);
+    if (!page) throw new Error(`the build has no ${name}`);
+    return { ...page, styles };
+  };
+  return { files, pages: { console: pageOf("console"), inspector: pageOf("inspector") } };
+};

@@ -1,0 +1,59 @@
+// Every page of the console: its path, its place in the navigation, whom it is for, and how it is loaded.
+import type { ComponentType } from "preact";
+import { call, me } from "../parts/api.ts";
+import { later } from "../parts/later.tsx";
+
+/** `params`: parts of the path; `account`: whose page, where an operator looks at another's. */
+export type ViewProps = { params: Readonly<Record<string, string>>; account: string | null };
+/** `who`: `person`: everybody who is signed in; `member`: has an account of their own; `viewer`: sees the operator's pages. */
+export type PageOf = {
+  path: string;
+  title: string;
+  who: "person" | "member" | "viewer";
+  place?: { says: string; group: string };
+  View: ComponentType<ViewProps>;
+};
+
+/** Pages for whoever is not signed in. */
+export const OPEN_PAGES: readonly PageOf[] = [];
+
+export const PAGES: readonly PageOf[] = [
+  {
+    ...{ path: "/console/keys", title: "API keys", who: "person", place: { says: "API keys", group: "" } },
+    View: later(async () => {
+      const { KeysView } = await import("./keys.tsx");
+      return ({ account }: ViewProps) => <KeysView send={call} account={account} />;
+    }),
+  },
+  {
+    ...{ path: "/console/credits", title: "Credits", who: "person", place: { says: "Credits", group: "" } },
+    View: later(async () => (await import("./credits/credits.tsx")).CreditsPage),
+  },
+  {
+    ...{ path: "/console/ledger", title: "Ledger", who: "person", place: { says: "Ledger", group: "" } },
+    View: later(async () => (await import("./credits/ledger.tsx")).LedgerPage),
+  },
+  {
+    ...{ path: "/console/receipts/:id", title: "Receipt", who: "person" },
+    View: later(async () => {
+      const { ReceiptPage } = await import("./credits/receipt.tsx");
+      return ({ params }: ViewProps) => <ReceiptPage id={params.id ?? ""} />;
+    }),
+  },
+  {
+    ...{ path: "/console/checkout/:id", title: "Test checkout", who: "person" },
+    View: later(async () => {
+      const { CheckoutPage } = await import("./credits/checkout.tsx");
+      return ({ params }: ViewProps) => <CheckoutPage id={params.id ?? ""} />;
+    }),
+  },
+  {
+    ...{ path: "/console/usage", title: "Usage", who: "person", place: { says: "Usage", group: "" } },
+    View: later(async () => {
+      const { UsageView } = await import("./usage.tsx");
+      return ({ account }: ViewProps) => (
+        <UsageView send={call} account={account} byAccount={me.value?.signedIn?.role !== "member"} />
+      );
+    }),
+  },
+];

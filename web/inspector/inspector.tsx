@@ -1,0 +1,55 @@
+// The inspector: what is under way live, the replay of one generation, and the machines to play with by hand.
+import { render, type VNode } from "preact";
+import { useEffect } from "preact/hooks";
+import { useLocation } from "wouter-preact";
+import type { LifeTold } from "../../src/inspector/life-wire.ts";
+import { call, learnMe } from "../parts/api.ts";
+import { Frame, type Place } from "../parts/frame.tsx";
+import { later } from "../parts/later.tsx";
+
+const PLACES: readonly Place[] = [
+  { href: "/inspector", says: "Live", group: "Inspector" },
+  { href: "/inspector/play", says: "Play", group: "Inspector" },
+  { href: "/console", says: "To the console", group: "" },
+];
+
+const socketUrl = (path: string): string => `${location.protocol === "https:" ? "wss:" : "ws:"}//${location.host}${path}`;
+const askToken = () => call<{ token: string; expiresAtMs: number }>("POST", "/inspector/api/token");
+const loadLife = (id: string) => call<LifeTold>("GET", `/inspector/api/generations/${encodeURIComponent(id)}`);
+
+const Live = later(async () => {
+  const { LiveView } = await import("./live-page.tsx");
+  return () => <LiveView liveUrl={socketUrl("/inspector/api/live")} openUrl={socketUrl("/inspector/ws")} askToken={askToken} />;
+});
+const Play = later(async () => (await import("./play-page.tsx")).PlayView);
+const Replay = later(async () => {
+  const { ReplayPage } = await import("./replay-load.tsx");
+  return ({ id }: { id: string }) => <ReplayPage id={id} load={loadLife} />;
+});
+
+const Inspector = (): VNode => {
+  const [path] = useLocation();
+  // With the simulator there may be nobody signed in; then the frame says so by saying nothing.
+  useEffect(() => void learnMe().catch(() => undefined), []);
+  const id = /^\/inspector\/(?:generation\/)?(gen_\w{1,80})$/.exec(path)?.[1];
+  if (id)
+    return (
+      <Frame title="Replay" places={[...PLACES, { href: path, says: "Replay", group: "Inspector" }]} path={path}>
+        <Replay id={id} />
+      </Frame>
+    );
+  if (path === "/inspector/play")
+    return (
+      <Frame title="Play" places={PLACES} path={path}>
+        <Play />
+      </Frame>
+    );
+  return (
+    <Frame title={path === "/inspector" ? "Live" : "There is no such page"} places={PLACES} path={path}>
+      {path === "/inspector" ? <Live /> : <p>Choose one from the menu.</p>}
+    </Frame>
+  );
+};
+
+const place = document.getElementById("page");
+if (place) render(<Inspector />, place);

@@ -1,0 +1,105 @@
+// The frame around every page: the way past the navigation, the navigation itself, who is signed in, and the page.
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren, VNode } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { call, learnMe, me } from "./api.ts";
+import { ThemeSwitch } from "./theme.tsx";
+
+/** A place in the navigation; places of one group stand together. */
+export type Place = { href: string; says: string; group: string };
+type Props = { title: string; places: readonly Place[]; path: string; notice?: VNode | null; children: ComponentChildren };
+
+const signOut = async (): Promise<void> => {
+  await call("DELETE", "/console/api/session").catch(() => undefined);
+  await learnMe();
+};
+
+const isAt = (href: string, path: string): boolean => path === href || path.startsWith(`${href}/`);
+
+const Navigation = ({ places, path }: Pick<Props, "places" | "path">): VNode => {
+  const groups = [...new Set(places.map(({ group }) => group))];
+  return (
+    <nav id="places" aria-label="Pages">
+      {groups.map((group) => (
+        <div key={group} class="place-group">
+          {group !== "" && <h2>{group}</h2>}
+          <ul>
+            {places
+              .filter((place) => place.group === group)
+              .map(({ href, says }) => (
+                <li key={href}>
+                  <a href={href} aria-current={isAt(href, path) ? "page" : undefined}>
+                    {says}
+                  </a>
+                </li>
+              ))}
+          </ul>
+        </div>
+      ))}
+    </nav>
+  );
+};
+
+export const Frame = ({ title, places, path, notice, children }: Props): VNode => {
+  const isOpen = useSignal(false);
+  const heading = useRef<HTMLHeadingElement>(null);
+  const before = useRef(path);
+  // A page that was gone to begins at its heading, for the keyboard and for whoever has it read aloud.
+  useEffect(() => {
+    if (before.current === path) return;
+    before.current = path;
+    isOpen.value = false;
+    heading.current?.focus();
+    window.scrollTo(0, 0);
+  }, [path, isOpen]);
+  useEffect(() => {
+    document.title = `${title} · genrouter`;
+  }, [title]);
+  const who = me.value?.signedIn;
+  return (
+    <div class={`frame${isOpen.value ? " is-open" : ""}`}>
+      <a class="skip" href="#main">
+        Skip to the page
+      </a>
+      <header class="top">
+        {places.length > 0 && (
+          <button
+            type="button"
+            class="button menu"
+            aria-expanded={isOpen.value}
+            aria-controls="places"
+            onClick={() => {
+              isOpen.value = !isOpen.value;
+            }}
+          >
+            Menu
+          </button>
+        )}
+        <a class="mark" href="/console">
+          genrouter
+        </a>
+        {me.value?.simulated && <span class="badge">Simulator</span>}
+        <span class="grows" />
+        <ThemeSwitch />
+        {who && (
+          <>
+            <a class="who" href="/console/profile">
+              {who.email}
+            </a>
+            <button type="button" class="button" onClick={() => void signOut()}>
+              Sign out
+            </button>
+          </>
+        )}
+      </header>
+      {places.length > 0 && <Navigation places={places} path={path} />}
+      <main id="main">
+        <h1 ref={heading} tabIndex={-1}>
+          {title}
+        </h1>
+        {notice}
+        {children}
+      </main>
+    </div>
+  );
+};
