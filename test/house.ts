@@ -11,18 +11,14 @@ import type { Files } from "../src/files/port.ts";
 import { openSpool } from "../src/files/spool.ts";
 import { hashApiKey, newApiKey, newId } from "../src/ids.ts";
 import { type KeptFiles, openKeptFiles } from "../src/kept-files.ts";
-import { openMarket } from "../src/market.ts";
-import { dialectsOf } from "../src/offer.ts";
-import { openOffice } from "../src/office/office.ts";
-import { providerFacts } from "../src/providers/providers.ts";
 import { joinRooms, type Rooms, type RoomsParts } from "../src/rooms.ts";
 import { readSettings } from "../src/settings.ts";
 import { openSimulator, type Simulator, type SimulatorOptions } from "../src/simulator/simulator.ts";
 import type { Pragmas } from "../src/store/sqlite/open.ts";
 import type { Store } from "../src/store/store.ts";
 import type { Json, JsonObject, KeyScope } from "../src/terms.ts";
-import { openVault } from "../src/vault.ts";
 import { type TestClock, testClock } from "./clock.ts";
+import { officeOf } from "./house-office.ts";
 import { sampleCatalogue } from "./sample/catalogue.ts";
 import { openDirectory, openHere } from "./store/opened.ts";
 import { testTelemetry } from "./telemetry/opened.ts";
@@ -182,16 +178,7 @@ export const openHouse = async (options: HouseOptions = {}): Promise<House> => {
     catalogue,
     pace: 1,
     unknownOutcome: () => lines.push({ event: "store outcome unknown", fields: {} }),
-    office: async () =>
-      openOffice({
-        ...{ reads: store, post: rooms.post, mode: "test", clock, submit: rooms.submit, rekeyed: rooms.rekeyed },
-        market: openMarket({
-          ...{ settings: () => settings, simulated: false, facts: providerFacts(dialectsOf(settings)), reads: store },
-          catalogue: () => catalogue,
-        }),
-        vault: openVault(dir),
-        providers: () => Promise.resolve(rooms.providers),
-      }),
+    office: () => officeOf({ settings, store, catalogue, clock, dir, rooms: () => rooms }),
     ...(options.callTimes ? { callTimes: options.callTimes } : {}),
     ...(media ? { media } : {}),
   });
