@@ -91,8 +91,8 @@ export const seqOfGenerationId = (id: string): number | undefined => {
   return Number.isSafeInteger(seq) ? seq : undefined;
 };
 
-/** A new id of an account, a key, a request or a line of the ledger: a UUIDv7 as 26 characters, so ids sort by time. */
-export const newId = (kind: "acc" | "key" | "req" | "led"): string => {
+/** A new id of an account, a key, a request, a line of the ledger, a person, a session or an invitation: a UUIDv7 as 26 characters, so ids sort by time. */
+export const newId = (kind: "acc" | "key" | "req" | "led" | "per" | "ses" | "inv"): string => {
   let bits = 0n;
   for (const byte of Bun.randomUUIDv7("buffer")) bits = (bits << 8n) | BigInt(byte);
   let text = "";

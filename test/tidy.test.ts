@@ -42,6 +42,7 @@ const ROOMS = [
 const WORDS = [
   "src/terms.ts",
   "src/deeds.ts",
+  "src/people-deeds.ts",
   "src/refusal.ts",
   "src/clock.ts",
   "src/ids.ts",
@@ -77,6 +78,7 @@ const HALL = [
 const DOORS: Record<string, string[]> = {
   "src/terms.ts": [],
   "src/deeds.ts": [],
+  "src/people-deeds.ts": [],
   "src/refusal.ts": [],
   "src/clock.ts": [],
   "src/ids.ts": [],

@@ -12,6 +12,7 @@ import type {
   LedgerSide,
   MovementKind,
 } from "../terms.ts";
+import type { PeopleReads } from "./people.ts";
 
 export type AccountRow = {
   seq: number;
@@ -112,7 +113,7 @@ export type KeptUpTo = { expireAtMs: number; seq: number };
 export type CheckResult = { invariant: number; name: string; ok: boolean; offending: JsonObject[] };
 
 /** Everything that may be read. All methods may be called while another process writes. */
-export interface StoreReads {
+export interface StoreReads extends PeopleReads {
   callerByKeyHash(hash: string): Promise<Caller | undefined>;
   generationById(id: string, accountSeq: number): Promise<GenerationRecord | undefined>;
   /** With the request that made it, as it was sent. */

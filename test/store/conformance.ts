@@ -4,6 +4,7 @@ import type { Store } from "../../src/store/store.ts";
 import { admissionPromises } from "./promises/admission.ts";
 import { attemptPromises } from "./promises/attempts.ts";
 import { officePromises } from "./promises/office.ts";
+import { peoplePromises } from "./promises/people.ts";
 import { stepPromises } from "./promises/steps.ts";
 import { type Account, openAccount, violations } from "./scene.ts";
 
@@ -45,5 +46,6 @@ export const conformance = (driver: string, open: () => Promise<Store>): void =>
     stepPromises(stage);
     attemptPromises(stage);
     officePromises(stage);
+    peoplePromises(stage);
   });
 };

@@ -5,11 +5,13 @@ import { WrongSchema } from "./faults.ts";
 import { pragma } from "./open.ts";
 import first from "./schema/0001.sql" with { type: "text" };
 import second from "./schema/0002.sql" with { type: "text" };
+import third from "./schema/0003.sql" with { type: "text" };
 
 export type Migration = { n: number; sql: string };
 export const MIGRATIONS: readonly Migration[] = [
   { n: 1, sql: first },
   { n: 2, sql: second },
+  { n: 3, sql: third },
 ];
 
 const checksum = (sql: string): string => Bun.CryptoHasher.hash("sha256", sql, "hex");

@@ -2,7 +2,9 @@
 import type { Database } from "bun:sqlite";
 import type { CreditDeed, OfficeDeed, OfficeOutcome } from "../../deeds.ts";
 import type { Attempts } from "./attempt.ts";
+import { prepareAudit } from "./audit.ts";
 import type { Money } from "./money.ts";
+import { preparePeople } from "./people.ts";
 import { DeedRefused } from "./refused.ts";
 
 const DONE: OfficeOutcome = { kind: "done" };
@@ -101,7 +103,15 @@ export const prepareOffice = (db: Database, money: Money, attempts: Attempts) =>
     "INSERT INTO meta VALUES ('recovery', ?1) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
   );
 
-  return (deed: OfficeDeed): OfficeOutcome => {
+  const makeAccount = ({ id, name, atMs }: { id: string; name: string; atMs: number }): number => {
+    const seq = Number(insertAccount.run(id, name, atMs).lastInsertRowid);
+    insertBalance.run(seq);
+    return seq;
+  };
+  const people = preparePeople(db, makeAccount);
+  const audit = prepareAudit(db);
+
+  const carryOut = (deed: OfficeDeed): OfficeOutcome => {
     switch (deed.deed) {
       case "mark-attempt": {
         if (deed.change.begin || selectEnded.get(deed.seq)?.ended !== 1)
@@ -111,11 +121,8 @@ export const prepareOffice = (db: Database, money: Money, attempts: Attempts) =>
       }
       case "credit":
         return credit(deed);
-      case "create-account": {
-        const seq = Number(insertAccount.run(deed.id, deed.name, deed.atMs).lastInsertRowid);
-        insertBalance.run(seq);
-        return { kind: "done", seq };
-      }
+      case "create-account":
+        return { kind: "done", seq: makeAccount(deed) };
       case "set-account":
         return changed(
           updateAccount.run(
@@ -162,6 +169,13 @@ export const prepareOffice = (db: Database, money: Money, attempts: Attempts) =>
       case "note-recovery":
         noteRecovery.run(deed.text);
         return DONE;
+      default:
+        return people(deed, deed.by);
     }
+  };
+  return (deed: OfficeDeed): OfficeOutcome => {
+    const outcome = carryOut(deed);
+    if (deed.by) audit(deed, deed.by, outcome);
+    return outcome;
   };
 };

@@ -11,6 +11,7 @@ import { prepareAccountReads } from "./read/accounts.ts";
 import { prepareAttemptReads } from "./read/attempts.ts";
 import { prepareGenerationReads } from "./read/generations.ts";
 import { prepareOrphanReads } from "./read/orphans.ts";
+import { preparePeopleReads } from "./read/people.ts";
 import { prepareProviderReads } from "./read/providers.ts";
 import { prepareRecoveryReads } from "./read/recovery.ts";
 import { prepareSumReads } from "./read/sums.ts";
@@ -26,6 +27,7 @@ export const readsOver = (db: Database): StoreReads => ({
   ...prepareRecoveryReads(db),
   ...prepareProviderReads(db),
   ...prepareSumReads(db),
+  ...preparePeopleReads(db),
   verify: async (nowMs) => verifyAll(db, nowMs),
   close: async () => db.close(),
 });

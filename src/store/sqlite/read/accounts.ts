@@ -32,8 +32,9 @@ export const prepareAccountReads = (db: Database): Reads => {
   );
   const accounts = db.prepare<StoredAccount, []>(`${ACCOUNT} ORDER BY a.seq`);
   const account = db.prepare<StoredAccount, [string]>(`${ACCOUNT} WHERE a.id = ?1`);
-  const keys = db.prepare<KeyRow, []>(`${KEY} ORDER BY k.seq`);
-  const keysOf = db.prepare<KeyRow, [string]>(`${KEY} WHERE a.id = ?1 ORDER BY k.seq`);
+  // Those of playgrounds are nobody's to see; told by what they begin with, which an older schema has as well.
+  const keys = db.prepare<KeyRow, []>(`${KEY} WHERE k.start <> 'console' ORDER BY k.seq`);
+  const keysOf = db.prepare<KeyRow, [string]>(`${KEY} WHERE a.id = ?1 AND k.start <> 'console' ORDER BY k.seq`);
   // Backwards from the account's last movement, or from one that was read before, each by its row.
   const previous = (row: string) =>
     `iif(${row} < 0, (SELECT hold_previous FROM generation WHERE seq = -${row}), (SELECT previous FROM posting WHERE seq = ${row}))`;
