@@ -1,4 +1,6 @@
 // The deeds: everything that can be written, each all or nothing; the ledger posts them, a store carries them out.
+
+import type { PeopleDeed } from "./people-deeds.ts";
 import type { PurchaseDeed, PurchaseOutcome } from "./purchase.ts";
 import type {
   AttemptState,
@@ -183,8 +185,8 @@ export type BeatDeed = { deed: "beat"; atMs: number };
 /** Notes how far a recovery came, for the next one to read if this one does not survive. */
 export type NoteRecoveryDeed = { deed: "note-recovery"; text: string };
 
-/** A deed of an operator or a person carries `by`, and is then written into the audit log with it. */
-export type OfficeDeed = { by?: Actor } & (
+/** A deed of an operator or a person carries `by` (and `atMs`), and is then written into the audit log with it. */
+export type OfficeDeed = { by?: Actor; atMs?: number } & (
   | MarkAttemptDeed
   | CreditDeed
   | CreateAccountDeed
@@ -202,6 +204,7 @@ export type OfficeDeed = { by?: Actor } & (
   | SaveRouteHealthDeed
   | BeatDeed
   | NoteRecoveryDeed
+  | PeopleDeed
 );
 export type OfficeOutcome =
   /** `credits`: what a credit deed really moved. */

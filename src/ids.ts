@@ -94,8 +94,8 @@ export const seqOfGenerationId = (id: string): number | undefined => {
   return Number.isSafeInteger(seq) ? seq : undefined;
 };
 
-/** A new id of an account, a key, a request or a line of the ledger: a UUIDv7 as 26 characters, so ids sort by time. */
-export const newId = (kind: "acc" | "key" | "req" | "led" | "pur"): string => {
+/** A new id of an account, a key, a request, a line of the ledger, a person, a session an invitation or a purchase: a UUIDv7 as 26 characters, so ids sort by time. */
+export const newId = (kind: "acc" | "key" | "req" | "led" | "per" | "ses" | "inv" | "pur"): string => {
   let bits = 0n;
   for (const byte of Bun.randomUUIDv7("buffer")) bits = (bits << 8n) | BigInt(byte);
   let text = "";

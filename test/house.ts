@@ -170,13 +170,10 @@ export const openHouse = async (options: HouseOptions = {}): Promise<House> => {
   const kept = await openKeptFiles({ settings, clock, log, store });
   const watched = watchFiles(kept.files);
   const rooms = await joinRooms({
-    settings,
-    clock,
-    ...{ telemetry, log, store },
+    ...{ settings, clock, telemetry, log, store },
     files: aroundFiles(watched.files),
     spool: await openSpool(join(dir, "spool"), clock.nowMs),
-    catalogue,
-    pace: 1,
+    ...{ catalogue, pace: 1 },
     unknownOutcome: () => lines.push({ event: "store outcome unknown", fields: {} }),
     office: () => officeOf({ settings, store, catalogue, clock, dir, rooms: () => rooms }),
     ...(options.callTimes ? { callTimes: options.callTimes } : {}),

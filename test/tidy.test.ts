@@ -46,6 +46,7 @@ const WORDS = [
   "src/terms.ts",
   "src/deeds.ts",
   "src/purchase.ts",
+  "src/people-deeds.ts",
   "src/refusal.ts",
   "src/clock.ts",
   "src/days.ts",
@@ -84,6 +85,7 @@ const DOORS: Record<string, string[]> = {
   "src/terms.ts": [],
   "src/deeds.ts": [],
   "src/purchase.ts": [],
+  "src/people-deeds.ts": [],
   "src/refusal.ts": [],
   "src/clock.ts": [],
   "src/days.ts": [],
@@ -175,7 +177,14 @@ const DOORS: Record<string, string[]> = {
   "src/cli": ["*"],
   proof: ["*"],
   // What runs in browsers: the machines, the words, and the shapes of what it is answered.
-  web: ["actors", "src/quote/words.ts", "type:src/console", "type:src/inspector", "type:src/http/pages/web-files.ts", "type:src/store/store.ts"],
+  web: [
+    "actors",
+    "src/quote/words.ts",
+    "type:src/console",
+    "type:src/inspector",
+    "type:src/http/pages/web-files.ts",
+    "type:src/store/store.ts",
+  ],
 };
 
 const roomOf = (path: string) => ROOMS.find((room) => path.startsWith(`${room}/`)) ?? path;

@@ -16,6 +16,7 @@ import type {
   MovementKind,
   PlannedRoute,
 } from "../terms.ts";
+import type { PeopleReads } from "./people.ts";
 import type { PurchaseReads } from "./purchase-reads.ts";
 
 export type AccountRow = {
@@ -141,7 +142,7 @@ export type KeptUpTo = { expireAtMs: number; seq: number };
 export type CheckResult = { invariant: number; name: string; ok: boolean; offending: JsonObject[] };
 
 /** Everything that may be read. All methods may be called while another process writes. */
-export interface StoreReads extends PurchaseReads {
+export interface StoreReads extends PurchaseReads, PeopleReads {
   callerByKeyHash(hash: string): Promise<Caller | undefined>;
   generationById(id: string, accountSeq: number): Promise<GenerationRecord | undefined>;
   /** With the request that made it, as it was sent. */

@@ -1,9 +1,10 @@
 // The desk of keys and usage behind real HTTP, beside a real service whose keys they are; who asks is said by a header.
 import { Value } from "@sinclair/typebox/value";
 import { CommandFault } from "../../src/cli/exits.ts";
+import type { ConsoleAsk, ConsoleRoute } from "../../src/console/ask.ts";
 import type { Asker } from "../../src/console/key-desk.ts";
-import { type KeyRoute, keyRoutes, type PersonActor } from "../../src/console/key-routes.ts";
-import type { OfficeDeed, OfficeOutcome } from "../../src/deeds.ts";
+import { keyRoutes } from "../../src/console/key-routes.ts";
+import type { Actor, OfficeDeed, OfficeOutcome } from "../../src/deeds.ts";
 import { openOffice } from "../../src/office/office.ts";
 import { newReference } from "../../src/office/reference.ts";
 import { Refusal } from "../../src/refusal.ts";
@@ -19,11 +20,11 @@ const statusOf = (fault: unknown): number => {
   return fault instanceof CommandFault ? 409 : 500;
 };
 
-const matched = (route: KeyRoute, method: string, path: string): Record<string, string> | undefined => {
+const matched = (route: ConsoleRoute, method: string, path: string): Record<string, string> | undefined => {
   const names: string[] = [];
   const pattern = route.path
     .replace(/[.]/g, "\\.")
-    .replace(/:(\w+)/g, (_, name: string) => `([^/]+)${names.push(name) ? "" : ""}`);
+    .replace(/:(\w+)/g, (_: string, name: string) => `([^/]+)${names.push(name) ? "" : ""}`);
   const match = route.method === method ? new RegExp(`^${pattern}$`).exec(path) : null;
   return match ? Object.fromEntries(names.map((name, n) => [name, match[n + 1] ?? ""])) : undefined;
 };
@@ -31,7 +32,7 @@ const matched = (route: KeyRoute, method: string, path: string): Record<string, 
 /** Answers the API of the console for `who`, and everything else with `page`. */
 export const openKeyStage = (house: House, dir: string, page: (path: string) => Promise<Response> | Response) => {
   const whos = new Map<string, Asker>();
-  const told: PersonActor[] = [];
+  const told: Actor[] = [];
   const { submit: _, ...market } = marketOver(house.store, dir);
   const { models } = sampleCatalogue();
   const office = openOffice({
@@ -40,7 +41,7 @@ export const openKeyStage = (house: House, dir: string, page: (path: string) => 
     post: (deed: OfficeDeed): Promise<OfficeOutcome> => house.rooms.post(deed),
   });
   const noting =
-    <A extends { by: PersonActor }, R>(run: (ask: Omit<A, "by">) => Promise<R>) =>
+    <A extends { by: Actor }, R>(run: (ask: Omit<A, "by">) => Promise<R>) =>
     ({ by, ...ask }: A): Promise<R> => {
       told.push(by);
       return run(ask);
@@ -74,7 +75,7 @@ export const openKeyStage = (house: House, dir: string, page: (path: string) => 
       try {
         if (route.body && !Value.Check(route.body, body)) throw new Refusal("invalid_request", "The body is not of its form.");
         const ask = { params, query: url.searchParams, body, who: { ...who, personId: "per_1", email: "ada@example.com" } };
-        const made = await route.answer(ask);
+        const made = await (route.answer as (ask: ConsoleAsk) => Promise<Response | object>)(ask as unknown as ConsoleAsk);
         return made instanceof Response ? made : Response.json(made);
       } catch (fault) {
         const message = fault instanceof Error ? fault.message : String(fault);

@@ -5,6 +5,7 @@ import { admissionPromises } from "./promises/admission.ts";
 import { attemptPromises } from "./promises/attempts.ts";
 import { keyPromises } from "./promises/keys.ts";
 import { officePromises } from "./promises/office.ts";
+import { peoplePromises } from "./promises/people.ts";
 import { purchasePromises } from "./promises/purchases.ts";
 import { stepPromises } from "./promises/steps.ts";
 import { usagePromises } from "./promises/usage.ts";
@@ -51,5 +52,6 @@ export const conformance = (driver: string, open: () => Promise<Store>): void =>
     keyPromises(stage);
     usagePromises(stage);
     purchasePromises(stage);
+    peoplePromises(stage);
   });
 };

@@ -41,6 +41,11 @@ const ENDED = "(SELECT seq FROM generation WHERE status = 'succeeded')";
 const post = (kind: string, credits: number, sides: string, generation: string, available: string, held: string) =>
   `INSERT INTO posting (${POSTING}) SELECT 99, account_seq, chain_seq + 1, chain_end, 0, '${kind}', ${credits}, ${sides}, ${generation}, 1,
      available_credits ${available}, held_credits ${held}, 0, 1, printf('%064d', 1) FROM balance`;
+/** One operator, with a session that has ended, a link that was used, and a line of the audit log. */
+const PEOPLE = `INSERT INTO person (seq, id, email, name, role, password, created_at_ms) VALUES (1, 'per_1', 'a@b.c', 'A', 'operator', '$argon2id$x', 0);
+  INSERT INTO session VALUES (printf('%064d', 1), 'ses_1', 1, 0, 0, 9, 5, '', '');
+  INSERT INTO invitation VALUES (printf('%064d', 1), 'inv_1', 'setup', 'operator', NULL, NULL, NULL, 1, 'x', 0, 9, 5, NULL);
+  INSERT INTO audit VALUES (1, 0, 'command', '0', 'root', 'set-account', NULL, '{}');`;
 const STEP = "UPDATE balance SET chain_seq = chain_seq + 1, chain_end = 99";
 
 test.each([
@@ -138,6 +143,24 @@ test.each([
     `INSERT INTO attempt (seq, n, ref, route_id, provider, endpoint, options_seq, kind, price_credits, state)
      SELECT seq, 2, ref, 'b', 'p', 'e', 1, 'image', 1, 'intent' FROM attempt WHERE seq = ${RUNNING}`,
   ],
+  ["a line of the audit log is never changed", `${PEOPLE} UPDATE audit SET actor_name = 'eve'`],
+  ["a line of the audit log is never deleted", `${PEOPLE} DELETE FROM audit`],
+  ["this is the last operator", `${PEOPLE} UPDATE person SET disabled_at_ms = 1`],
+  ["this is the last operator", `${PEOPLE} UPDATE person SET role = 'viewer'`],
+  ["who somebody is never changes", `${PEOPLE} UPDATE person SET email = 'e@v.e'`],
+  ["a person is disabled, never deleted", `${PEOPLE} DELETE FROM session; DELETE FROM person`],
+  ["a session that has ended stays so", `${PEOPLE} UPDATE session SET ended_at_ms = NULL`],
+  [
+    "somebody who is disabled does not sign in",
+    `${PEOPLE} INSERT INTO session VALUES (printf('%064d', 2), 'ses_2', 2, 0, 0, 9, NULL, '', '')`,
+  ],
+  ["an invitation is used or withdrawn once", `${PEOPLE} UPDATE invitation SET used_at_ms = NULL, person_seq = NULL`],
+  ["an invitation is never deleted", `${PEOPLE} DELETE FROM invitation`],
+  [
+    "CHECK constraint failed",
+    `${PEOPLE} INSERT INTO person SELECT 2, 'per_2', 'b@b.c', 'B', 'member', NULL, password, 0, NULL FROM person`,
+  ],
+  ["CHECK constraint failed", "UPDATE api_key SET kind = 'console'"],
 ])("%s (%#)", (fault, sql) => {
   expect(() => db.run(sql)).toThrow(fault);
 });

@@ -20,8 +20,27 @@ const COPY = `genrouter.db.before-${NEWEST}`;
 
 const objects = (db: Database) =>
   db.query<{ name: string; sql: string | null }, []>("SELECT name, sql FROM sqlite_schema ORDER BY name").all();
-const rows = (db: Database, table: string) => db.query<Record<string, unknown>, []>(`SELECT * FROM ${table}`).all();
 const TABLES = ["account", "balance", "posting", "generation", "attempt", "journal", "api_key"];
+/** Columns as `table column`. */
+const columnsOf = (db: Database) =>
+  TABLES.flatMap((table) =>
+    db
+      .query<{ name: string }, [string]>("SELECT name FROM pragma_table_info(?1)")
+      .all(table)
+      .map(({ name }) => `${table} ${name}`),
+  );
+/** Those that the release before has: a step may add further ones. */
+const COLUMNS = (() => {
+  const db = openWriter(":memory:");
+  migrate(db, ":memory:", NOW_MS, OLD);
+  const found = columnsOf(db);
+  db.close();
+  return found;
+})();
+const rows = (db: Database, table: string) => {
+  const columns = COLUMNS.filter((one) => one.startsWith(`${table} `)).map((one) => one.split(" ")[1]);
+  return db.query<Record<string, unknown>, []>(`SELECT ${columns.join(", ") || "*"} FROM ${table}`).all();
+};
 const rowsOf = (path: string) => {
   const db = new Database(path, { readonly: true });
   const found = TABLES.map((table) => [table, rows(db, table)]);
@@ -47,6 +66,8 @@ beforeAll(async () => {
   for (const { name, sql } of objects(db))
     if (sql !== null && !kept.some((one) => one.name === name))
       db.run(`DROP ${sql.replace("UNIQUE ", "").split(" ")[1]} IF EXISTS ${name}`);
+  for (const column of columnsOf(db).filter((one) => !COLUMNS.includes(one)))
+    db.run(`ALTER TABLE ${column.replace(" ", " DROP COLUMN ")}`);
   db.run(`DELETE FROM migration WHERE n = ${NEWEST}`);
   db.run(`PRAGMA user_version = ${BEFORE}`);
   // To the letter what that release made.

@@ -5,6 +5,7 @@ import { WrongSchema } from "./faults.ts";
 import { pragma } from "./open.ts";
 import first from "./schema/0001.sql" with { type: "text" };
 import second from "./schema/0002.sql" with { type: "text" };
+import third from "./schema/0003.sql" with { type: "text" };
 import fourth from "./schema/0004.sql" with { type: "text" };
 import fifth from "./schema/0005.sql" with { type: "text" };
 
@@ -12,6 +13,7 @@ export type Migration = { n: number; sql: string };
 export const MIGRATIONS: readonly Migration[] = [
   { n: 1, sql: first },
   { n: 2, sql: second },
+  { n: 3, sql: third },
   { n: 4, sql: fourth },
   { n: 5, sql: fifth },
 ];

@@ -2,9 +2,11 @@
 import type { Database } from "bun:sqlite";
 import type { OfficeDeed, OfficeOutcome } from "../../deeds.ts";
 import type { Attempts } from "./attempt.ts";
+import { prepareAudit } from "./audit.ts";
 import type { Crediting } from "./credit.ts";
 import { prepareKeys } from "./keys.ts";
 import type { Limits } from "./limits.ts";
+import { preparePeople } from "./people.ts";
 import { DeedRefused } from "./refused.ts";
 import { prepareUsage } from "./usage.ts";
 
@@ -51,7 +53,15 @@ export const prepareOffice = (db: Database, crediting: Crediting, attempts: Atte
     "INSERT INTO meta VALUES ('recovery', ?1) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
   );
 
-  return (deed: OfficeDeed): OfficeOutcome => {
+  const makeAccount = ({ id, name, atMs }: { id: string; name: string; atMs: number }): number => {
+    const seq = Number(insertAccount.run(id, name, atMs).lastInsertRowid);
+    insertBalance.run(seq);
+    return seq;
+  };
+  const people = preparePeople(db, makeAccount);
+  const audit = prepareAudit(db);
+
+  const carryOut = (deed: OfficeDeed): OfficeOutcome => {
     switch (deed.deed) {
       case "mark-attempt": {
         if (deed.change.begin || selectEnded.get(deed.seq)?.ended !== 1)
@@ -63,11 +73,8 @@ export const prepareOffice = (db: Database, crediting: Crediting, attempts: Atte
         const { movedCredits, movementSeq } = crediting.credit(deed);
         return { kind: "done", credits: movedCredits, ...(movementSeq === null ? {} : { seq: movementSeq }) };
       }
-      case "create-account": {
-        const seq = Number(insertAccount.run(deed.id, deed.name, deed.atMs).lastInsertRowid);
-        insertBalance.run(seq);
-        return { kind: "done", seq };
-      }
+      case "create-account":
+        return { kind: "done", seq: makeAccount(deed) };
       case "set-account":
         if (deed.paused !== undefined) crediting.decidedOnPause(deed.accountSeq);
         return changed(
@@ -114,6 +121,13 @@ export const prepareOffice = (db: Database, crediting: Crediting, attempts: Atte
       case "note-recovery":
         noteRecovery.run(deed.text);
         return DONE;
+      default:
+        return people(deed, deed.by);
     }
+  };
+  return (deed: OfficeDeed): OfficeOutcome => {
+    const outcome = carryOut(deed);
+    if (deed.by) audit(deed, deed.by, outcome);
+    return outcome;
   };
 };

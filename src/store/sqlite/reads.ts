@@ -12,6 +12,7 @@ import { prepareAttemptReads } from "./read/attempts.ts";
 import { prepareGenerationReads } from "./read/generations.ts";
 import { prepareKeyReads } from "./read/keys.ts";
 import { prepareOrphanReads } from "./read/orphans.ts";
+import { preparePeopleReads } from "./read/people.ts";
 import { prepareProviderReads } from "./read/providers.ts";
 import { preparePurchaseReads } from "./read/purchases.ts";
 import { prepareRecoveryReads } from "./read/recovery.ts";
@@ -32,6 +33,7 @@ export const readsOver = (db: Database): StoreReads => ({
   ...prepareProviderReads(db),
   ...prepareSumReads(db),
   ...preparePurchaseReads(db),
+  ...preparePeopleReads(db),
   verify: async (nowMs) => verifyAll(db, nowMs),
   close: async () => db.close(),
 });

@@ -25,8 +25,9 @@ const toKey = ({ day, week, month, models, ...row }: StoredKey): KeyRow => ({
 });
 
 const openKeyReads = (db: Database): Reads => {
-  const keys = db.prepare<StoredKey, []>(`${KEY} ORDER BY k.seq`);
-  const keysOf = db.prepare<StoredKey, [string]>(`${KEY} WHERE a.id = ?1 ORDER BY k.seq`);
+  // Those of playgrounds are nobody's to see; told by what they begin with, which an older schema has as well.
+  const keys = db.prepare<StoredKey, []>(`${KEY} WHERE k.start <> 'console' ORDER BY k.seq`);
+  const keysOf = db.prepare<StoredKey, [string]>(`${KEY} WHERE a.id = ?1 AND k.start <> 'console' ORDER BY k.seq`);
   const since = (day: string) =>
     `coalesce((SELECT sum(credits) FROM key_spend s WHERE s.meter_seq = m.seq AND s.day >= ${day}), 0)`;
   const spend = db.prepare<StoredSpend, [string | null, number, number, number, number]>(

@@ -1,0 +1,86 @@
+// Deeds of people: who may sign in, with what, and who is let in; carried out by the store like every other deed.
+
+export type PersonRole = "member" | "operator" | "viewer";
+/** A session as it is begun: what is kept of its token is the SHA-256, hex. */
+export type NewSession = { id: string; hash: string; expiresAtMs: number; agent: string; address: string };
+type NewAccount = { id: string; name: string };
+
+/**
+ * Makes a link that lets somebody in once. `setup`: the first operator, refused where there is one, and older ones are withdrawn.
+ * `invite`: a new person. `reset`: a new password for `personId`; older ones are withdrawn.
+ */
+export type InviteDeed = {
+  deed: "invite";
+  id: string;
+  /** SHA-256 of its token, hex. */
+  hash: string;
+  kind: "setup" | "invite" | "reset";
+  role: PersonRole;
+  accountSeq: number | null;
+  /** Of the account that is made when the invitation is accepted; null for none. */
+  accountName: string | null;
+  /** In lower case; null for `setup` and `reset`. */
+  email: string | null;
+  personId: string | null;
+  expiresAtMs: number;
+  atMs: number;
+};
+export type WithdrawInvitationDeed = { deed: "withdraw-invitation"; invitationId: string; atMs: number };
+/** Uses an invitation: makes the person it is for or sets their password, ends the sessions they had, and opens one. */
+export type AcceptInvitationDeed = {
+  deed: "accept-invitation";
+  hash: string;
+  /** Of the person that is made; not used by a reset. */
+  personId: string;
+  /** Taken for `setup` only: an invitation is for the address it was made for. */
+  email: string;
+  name: string;
+  /** Argon2id, PHC form. */
+  password: string;
+  /** Made where the invitation joins none; a reset makes none. */
+  account: NewAccount | null;
+  session: NewSession;
+  atMs: number;
+};
+/** A new person with an account of their own. */
+export type SignUpDeed = {
+  deed: "sign-up";
+  personId: string;
+  email: string;
+  name: string;
+  password: string;
+  account: NewAccount;
+  session: NewSession;
+  atMs: number;
+};
+/** `password`: the one that was checked, as it is kept; refused when it is another by now. */
+export type OpenSessionDeed = { deed: "open-session"; personId: string; password: string; session: NewSession; atMs: number };
+export type NoteSessionsSeenDeed = { deed: "note-sessions-seen"; seen: readonly (readonly [sessionId: string, atMs: number])[] };
+/** Ends the sessions of a person: one, all, or all but one. */
+export type EndSessionsDeed = { deed: "end-sessions"; personId: string; onlyId?: string; exceptId?: string; atMs: number };
+/** Members absent are left alone. A new password, and being disabled, end all sessions but `keepSessionId`. */
+export type SetPersonDeed = {
+  deed: "set-person";
+  personId: string;
+  name?: string;
+  role?: PersonRole;
+  password?: string;
+  /** Refused when the password that is kept is another by now. */
+  ifPassword?: string;
+  disabled?: boolean;
+  keepSessionId?: string;
+  atMs: number;
+};
+/** Makes the hidden key of an account's playground; one that is there is answered. `seq` of the outcome is its row. */
+export type MakeConsoleKeyDeed = { deed: "make-console-key"; accountSeq: number; id: string; atMs: number };
+
+export type PeopleDeed =
+  | InviteDeed
+  | WithdrawInvitationDeed
+  | AcceptInvitationDeed
+  | SignUpDeed
+  | OpenSessionDeed
+  | NoteSessionsSeenDeed
+  | EndSessionsDeed
+  | SetPersonDeed
+  | MakeConsoleKeyDeed;

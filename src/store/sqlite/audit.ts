@@ -1,0 +1,77 @@
+// The audit log: a deed that somebody wanted is written down with who it was, in the transaction that carries it out.
+import type { Database } from "bun:sqlite";
+import type { Actor, OfficeDeed, OfficeOutcome } from "../../deeds.ts";
+import { DeedRefused } from "./refused.ts";
+
+/** What is told of a deed: whom or what it concerned, and the members that say what changed. Hashes, passwords and sealed values never. */
+type Told<D> = { target: (deed: D, ids: Ids) => string | null; tells: readonly (keyof D & string)[] };
+/** The names of rows that deeds know by number. */
+type Ids = { account(seq: number): string | null; generation(seq: number): string | null; invited(hash: string): string | null };
+
+const nothing = { target: () => null, tells: [] } as const;
+/** Every deed is here, so that a new one does not come without saying what may be told of it. */
+const TOLD: { [K in OfficeDeed["deed"]]: Told<Extract<OfficeDeed, { deed: K }>> } = {
+  "mark-attempt": { target: ({ seq }, ids) => ids.generation(seq), tells: [] },
+  credit: { target: ({ accountSeq }, ids) => ids.account(accountSeq), tells: ["kind", "credits", "note", "reference"] },
+  "create-account": { target: ({ id }) => id, tells: ["name"] },
+  "set-account": {
+    target: ({ accountSeq }, ids) => ids.account(accountSeq),
+    tells: ["paused", "burstPerS", "inProgressLimit"],
+  },
+  "create-key": { target: ({ id }) => id, tells: ["scope", "name", "start"] },
+  "set-key": { target: ({ keyId }) => keyId, tells: ["name", "limits", "expiresAtMs", "models"] },
+  "rotate-key": { target: ({ keyId }) => keyId, tells: ["id", "overlapMs", "start"] },
+  "note-key-use": nothing,
+  "roll-up-usage": nothing,
+  "revoke-key": { target: ({ keyId }) => keyId, tells: [] },
+  "expire-files": { target: ({ seq }, ids) => ids.generation(seq), tells: [] },
+  "set-provider-key": { target: ({ account }) => account, tells: [] },
+  "drop-provider-key": { target: ({ account }) => account, tells: [] },
+  "switch-route": { target: ({ routeId }) => routeId, tells: ["reason"] },
+  "save-route-health": nothing,
+  beat: nothing,
+  "note-recovery": nothing,
+  invite: { target: ({ id }) => id, tells: ["kind", "role", "email", "personId", "accountName", "expiresAtMs"] },
+  "withdraw-invitation": { target: ({ invitationId }) => invitationId, tells: [] },
+  "accept-invitation": { target: ({ hash }, ids) => ids.invited(hash), tells: [] },
+  "sign-up": { target: ({ personId }) => personId, tells: ["email"] },
+  "open-session": { target: ({ personId }) => personId, tells: [] },
+  "note-sessions-seen": nothing,
+  "end-sessions": { target: ({ personId }) => personId, tells: ["onlyId", "exceptId"] },
+  "set-person": { target: ({ personId }) => personId, tells: ["name", "role", "disabled"] },
+  "make-console-key": { target: ({ accountSeq }, ids) => ids.account(accountSeq), tells: [] },
+};
+
+/** A member that holds a secret is told as having changed, no more. */
+const extras = (deed: OfficeDeed, outcome: OfficeOutcome): Record<string, unknown> => ({
+  ...(deed.deed === "set-person" && deed.password !== undefined ? { password: "changed" } : {}),
+  ...(deed.deed === "sign-up" || deed.deed === "open-session" || deed.deed === "accept-invitation"
+    ? { sessionId: deed.session.id, address: deed.session.address }
+    : {}),
+  ...(outcome.kind === "done" && outcome.credits !== undefined ? { movedCredits: outcome.credits } : {}),
+});
+
+const toldOf = <K extends OfficeDeed["deed"]>(deed: Extract<OfficeDeed, { deed: K }>, ids: Ids) => {
+  const { target, tells } = TOLD[deed.deed as K];
+  const detail = Object.fromEntries(tells.flatMap((name) => (deed[name] === undefined ? [] : [[name, deed[name]]])));
+  return { target: target(deed, ids), detail };
+};
+
+export const prepareAudit = (db: Database) => {
+  const insert = db.prepare(
+    "INSERT INTO audit (at_ms, actor_kind, actor_id, actor_name, action, target, detail) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+  );
+  const account = db.prepare<{ id: string }, [number]>("SELECT id FROM account WHERE seq = ?1");
+  const generation = db.prepare<{ id: string }, [number]>("SELECT id FROM generation WHERE seq = ?1");
+  const invited = db.prepare<{ id: string }, [string]>("SELECT id FROM invitation WHERE hash = ?1");
+  const ids: Ids = {
+    account: (seq) => account.get(seq)?.id ?? null,
+    generation: (seq) => generation.get(seq)?.id ?? null,
+    invited: (hash) => invited.get(hash)?.id ?? null,
+  };
+  return (deed: OfficeDeed, by: Actor, outcome: OfficeOutcome): void => {
+    if (deed.atMs === undefined) throw new DeedRefused(`${deed.deed} is wanted by somebody and does not say when`);
+    const { target, detail } = toldOf(deed, ids);
+    insert.run(deed.atMs, by.kind, by.id, by.name, deed.deed, target, JSON.stringify({ ...detail, ...extras(deed, outcome) }));
+  };
+};
