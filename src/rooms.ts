@@ -58,7 +58,7 @@ export type RoomsParts = {
 
 export type Rooms = Pick<
   Engine,
-  "submit" | "ledger" | "supervisor" | "effects" | "post" | "readiness" | "recover" | "replaceCatalogue" | "lost" | "watch"
+  "submit" | "ledger" | "supervisor" | "effects" | "routes" | "post" | "readiness" | "recover" | "replaceCatalogue" | "lost" | "watch"
 > & {
   http: Http;
   issueToken: Inspector["issueToken"];
@@ -205,9 +205,9 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
   let drainEndsAtMs = 0;
   /** With files in a bucket a sweep may take longer than until the next one. */
   let isSweeping = false;
-  const { submit, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, lost, watch } = engine;
+  const { submit, ledger, supervisor, effects, routes, post, readiness, recover, replaceCatalogue, lost, watch } = engine;
   return {
-    ...{ http, submit, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, lost, watch },
+    ...{ http, submit, ledger, supervisor, effects, routes, post, readiness, recover, replaceCatalogue, lost, watch },
     ...{ issueToken: inspector.issueToken, upkeep },
     listensAt: (url) => {
       if (baseUrl === "") baseUrl = url;
