@@ -11,7 +11,7 @@ import {
   type AccountView,
   type CreditsMoved,
 } from "../operator-wire.ts";
-import { asked, named, type OperatorParts, signed } from "./parts.ts";
+import { named, type OperatorParts, signed } from "./parts.ts";
 
 const PAGE = 50;
 const LAST_MOVEMENTS = 20;
@@ -76,11 +76,11 @@ export const openAccounts = ({ office, reads, limits }: OperatorParts) => {
     },
     show: (ask: ConsoleAsk): Promise<AccountView> => view(named(ask, "id")),
     create: async (ask: ConsoleAsk): Promise<AccountView> => {
-      const { id } = await asked(office.createAccount(signed(ask, ask.body as NewAccount)));
+      const { id } = await office.createAccount(signed(ask, ask.body as NewAccount));
       return view(id);
     },
     change: async (ask: ConsoleAsk): Promise<AccountView> => {
-      const { id } = await asked(office.setAccount(signed(ask, { id: named(ask, "id"), ...(ask.body as AccountChange) })));
+      const { id } = await office.setAccount(signed(ask, { id: named(ask, "id"), ...(ask.body as AccountChange) }));
       return view(id);
     },
     /** Above zero grants, below zero takes back at most what is available. */
@@ -89,7 +89,7 @@ export const openAccounts = ({ office, reads, limits }: OperatorParts) => {
       const accountId = named(ask, "id");
       // The reference belongs to one wish on one account: what came once by this page is not taken for another's.
       const wish = signed(ask, { reference: `console ${accountId} ${reference}`, accountId, credits: Math.abs(credits), note });
-      const { movedCredits } = await asked(credits > 0 ? office.addCredits(wish) : office.takeCredits(wish));
+      const { movedCredits } = (await credits) > 0 ? office.addCredits(wish) : office.takeCredits(wish);
       return { account: await view(accountId), movedCredits };
     },
   };

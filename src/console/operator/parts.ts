@@ -1,9 +1,8 @@
 // What the operator's answers need: the office that changes things, what may be read, and what only the running service knows.
 import type { Clock } from "../../clock.ts";
-import { OfficeFault, type OfficeFaultKind } from "../../office/fault.ts";
 import type { Office } from "../../office/office.ts";
 import type { LongReads, StoreReads } from "../../store/store.ts";
-import { actorOf, type ConsoleAsk, type ConsoleCode, ConsoleRefused } from "../ask.ts";
+import { actorOf, type ConsoleAsk } from "../ask.ts";
 
 export type OperatorParts = {
   office: Pick<
@@ -55,30 +54,6 @@ export type OperatorParts = {
 
 /** What is asked of the office, with who wants it. */
 export const signed = <T extends object>(ask: ConsoleAsk, wish: T) => ({ ...wish, by: actorOf(ask) });
-
-const CODES: Readonly<Record<OfficeFaultKind, ConsoleCode>> = {
-  notFound: "not_found",
-  refused: "refused",
-  failure: "refused",
-  usage: "invalid",
-  unwritable: "unavailable",
-  tryAgain: "unavailable",
-};
-
-/** What mends it at a command line is of no use on a page. */
-const isCommand = (fix: string): boolean => /^(genrouter|--)/.test(fix);
-
-/** Runs work with the office; its no as the console tells it. @throws ConsoleRefused */
-export const asked = async <T>(work: Promise<T>): Promise<T> => {
-  try {
-    return await work;
-  } catch (fault) {
-    if (!(fault instanceof OfficeFault)) throw fault;
-    const more = fault.fix === undefined || isCommand(fault.fix) ? "" : `; ${fault.fix}`;
-    const said = `${fault.message}${more}.`;
-    throw new ConsoleRefused(CODES[fault.kind], said.charAt(0).toUpperCase() + said.slice(1));
-  }
-};
 
 /** A part of the path, which the router found by its name. */
 export const named = ({ params }: Pick<ConsoleAsk, "params">, name: string): string => params[name] ?? "";

@@ -2,7 +2,7 @@
 import type { ProviderRow } from "../../market.ts";
 import type { ConsoleAsk } from "../ask.ts";
 import type { KeySet, KeySourceView, ProvidersPage } from "../operator-wire.ts";
-import { asked, named, type OperatorParts, signed } from "./parts.ts";
+import { named, type OperatorParts, signed } from "./parts.ts";
 
 const sourceOf = (key: ProviderRow["key"]): KeySourceView | null =>
   key === null ? null : { from: key.from, setAtMs: key.from === "vault" ? key.setAtMs : null };
@@ -27,11 +27,11 @@ export const openProviderDesk = ({ office }: OperatorParts) => ({
   },
   setKey: async (ask: ConsoleAsk): Promise<KeySet> => {
     const { key } = ask.body as { key: string };
-    const { account, isShadowed } = await asked(office.setProviderKey(signed(ask, { account: named(ask, "account"), key })));
+    const { account, isShadowed } = await office.setProviderKey(signed(ask, { account: named(ask, "account"), key }));
     return { account, isShadowed };
   },
   dropKey: async (ask: ConsoleAsk): Promise<{ account: string }> => {
-    const { account } = await asked(office.dropProviderKey(signed(ask, { account: named(ask, "account") })));
+    const { account } = await office.dropProviderKey(signed(ask, { account: named(ask, "account") }));
     return { account };
   },
 });

@@ -4,7 +4,7 @@ import type { Trial } from "../../office/route-trial.ts";
 import type { ConsoleAsk } from "../ask.ts";
 import type { RouteChecked, RouteLine, RoutesPage, TrialView } from "../operator-wire.ts";
 import { latencyOf, outcomesOf, priceOf, successPercent } from "./figures.ts";
-import { asked, named, type OperatorParts, signed } from "./parts.ts";
+import { named, type OperatorParts, signed } from "./parts.ts";
 
 /** Attempts of all routes together that outcomes are taken from, and deliveries of each route that its latency is. */
 const ATTEMPTS = 5_000;
@@ -70,20 +70,19 @@ export const openRouteDesk = ({ office, reads, running, clock }: OperatorParts) 
     /** Off for a reason, or on again (null). */
     switch: async (ask: ConsoleAsk): Promise<RouteLine | object> => {
       const { reason } = ask.body as { reason: string | null };
-      await asked(office.switchRoute(signed(ask, { id: named(ask, "id"), reason })));
+      await office.switchRoute(signed(ask, { id: named(ask, "id"), reason }));
       return (await find(ask))[0] ?? {};
     },
     check: async (ask: ConsoleAsk): Promise<RouteChecked> => {
-      const { check, costs } = await asked(office.checkRoute({ id: named(ask, "id") }));
+      const { check, costs } = await office.checkRoute({ id: named(ask, "id") });
       if (check.kind === "refused") return { kind: check.kind, detail: `${check.failure.class}: ${check.failure.detail}`, costs };
       return { kind: check.kind, detail: "detail" in check ? check.detail : null, costs };
     },
     /** Buys one generation. The same reference again is the same generation. */
     try: async (ask: ConsoleAsk): Promise<TrialView> => {
       const { reference } = ask.body as { reference: string };
-      return trialOf(await asked(office.tryRoute(signed(ask, { reference, id: named(ask, "id"), input: null }))));
+      return trialOf(await office.tryRoute(signed(ask, { reference, id: named(ask, "id"), input: null })));
     },
-    trial: async (ask: ConsoleAsk): Promise<TrialView> =>
-      trialOf(await asked(office.findTrial({ generationId: named(ask, "id") }))),
+    trial: async (ask: ConsoleAsk): Promise<TrialView> => trialOf(await office.findTrial({ generationId: named(ask, "id") })),
   };
 };
