@@ -36,8 +36,8 @@ export type AccountView = AccountLine & {
   keys: { active: number; all: number };
   movements: AccountMovement[];
 };
-/** `POST accounts/:id/credits`. `asked`: what was wanted, below zero to take back; `moved`: what was; the same reference again moves 0. */
-export type CreditsMoved = { account: AccountView; movedCredits: Credits };
+/** `POST accounts/:id/credits`: what really moved, below zero when taken back, and what is owed now beside it. The same reference again moves 0. */
+export type CreditsMoved = { account: AccountView; movedCredits: Credits; newlyOwedCredits: Credits };
 
 export type RouteState = "up" | "down" | "off" | "no key";
 /** What the outcomes of a route's last attempts say. `refused`: by the provider's rules for the input, or a rate limit; they say nothing of the route. */

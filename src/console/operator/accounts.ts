@@ -89,8 +89,10 @@ export const openAccounts = ({ office, reads, limits }: OperatorParts) => {
       const accountId = named(ask, "id");
       // The reference belongs to one wish on one account: what came once by this page is not taken for another's.
       const wish = signed(ask, { reference: `console ${accountId} ${reference}`, accountId, credits: Math.abs(credits), note });
-      const { movedCredits } = (await credits) > 0 ? office.addCredits(wish) : office.takeCredits(wish);
-      return { account: await view(accountId), movedCredits };
+      const owedBefore = (await reads.account(accountId))?.owedCredits ?? 0;
+      const { movedCredits } = await (credits > 0 ? office.addCredits(wish) : office.takeCredits(wish));
+      const account = await view(accountId);
+      return { account, movedCredits, newlyOwedCredits: Math.max(0, account.owedCredits - owedBefore) };
     },
   };
 };
