@@ -67,8 +67,8 @@ const Pause = ({ of, close, done }: Props): VNode => {
     <Asking title={`Pause ${of.name}?`} does="Pause" isDanger close={close} run={run}>
       <p>From now on every request with its keys is answered 403: nothing is submitted, read or downloaded with them.</p>
       <p>
-        It stops nothing that was accepted: {of.inProgress} {of.inProgress === 1 ? "generation goes" : "generations go"} on and are
-        charged when they deliver. No credits move, and its keys are kept.
+        It stops nothing that was accepted: {of.inProgress} {of.inProgress === 1 ? "generation goes" : "generations go"} on and
+        are charged when they deliver. No credits move, and its keys are kept.
       </p>
     </Asking>
   );

@@ -1,7 +1,7 @@
 // `/console/operator/accounts/:id`: one account: its credits, limits and keys, its last movements, and what may be done with it.
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { AccountMovement, AccountView as Account, OwnLimit } from "../../../src/console/operator-wire.ts";
+import type { AccountView as Account, AccountMovement, OwnLimit } from "../../../src/console/operator-wire.ts";
 import { useAsked } from "../../parts/asked.ts";
 import { type AccountAction, AccountDialog } from "./account-dialogs.tsx";
 import { API, Awaited, mayChange, Said } from "./page.tsx";
@@ -73,7 +73,7 @@ export const AccountPage = ({ id }: { id: string }): VNode => {
           <p class="page-head">
             <span>
               <a href="/console/operator/accounts">Accounts</a> / <strong>{account.name}</strong> <code>{account.id}</code>{" "}
-              {account.paused ? <span class="status is-revoked">paused</span> : <span class="status is-active">active</span>}
+              {account.paused ? <span class="status is-paused">paused</span> : <span class="status is-active">active</span>}
             </span>
           </p>
           <Facts of={account} />

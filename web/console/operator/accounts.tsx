@@ -19,8 +19,8 @@ const SAYS: Readonly<Record<(typeof ACCOUNT_STANDINGS)[number], string>> = {
 
 const Status = ({ of }: { of: AccountLine }): VNode => (
   <>
-    {of.paused ? <span class="status is-revoked">paused</span> : <span class="status is-active">active</span>}
-    {of.owedCredits > 0 && <span class="status is-revoked">owes {usd(of.owedCredits)}</span>}
+    {of.paused ? <span class="status is-paused">paused</span> : <span class="status is-active">active</span>}
+    {of.owedCredits > 0 && <span class="status is-bad">owes {usd(of.owedCredits)}</span>}
   </>
 );
 
@@ -90,10 +90,10 @@ export const AccountsView = (): VNode => {
   return (
     <>
       <div class="page-head">
-        <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
+        <form class="filters" onSubmit={(event) => event.preventDefault()}>
           <TextField
             says="Search by name or id"
-            type="search"
+            inputMode="search"
             value={text}
             maxLength={100}
             set={(value) => {
@@ -130,7 +130,9 @@ export const AccountsView = (): VNode => {
         {({ accounts, next }) => (
           <>
             <p class="said" role="status">
-              {accounts.length === 0 ? "No account fits." : `${accounts.length}${next === null ? "" : " and more"} shown, newest first.`}
+              {accounts.length === 0
+                ? "No account fits."
+                : `${accounts.length}${next === null ? "" : " and more"} shown, newest first.`}
             </p>
             {accounts.length > 0 && <SortedTable caption="Accounts" columns={COLUMNS} rows={accounts} keyOf={({ id }) => id} />}
             <p class="pages">

@@ -91,23 +91,19 @@ export const TextField = (of: {
   value: string;
   set: (value: string) => void;
   about?: string;
-  type?: "text" | "password" | "search";
-  inputMode?: "decimal" | "numeric";
+  /** Not to be read over a shoulder. */
+  isSecret?: boolean;
+  inputMode?: "decimal" | "numeric" | "search";
   maxLength?: number;
 }): VNode => (
   <Labelled says={of.says} {...(of.about === undefined ? {} : { about: of.about })}>
-    {(id, about) => (
-      <input
-        id={id}
-        type={of.type ?? "text"}
-        value={of.value}
-        inputMode={of.inputMode}
-        maxLength={of.maxLength}
-        autocomplete="off"
-        spellcheck={false}
-        aria-describedby={about}
-        onInput={({ currentTarget }) => of.set(currentTarget.value)}
-      />
-    )}
+    {(id, about) => {
+      const props = {
+        ...{ id, value: of.value, inputMode: of.inputMode, maxLength: of.maxLength, "aria-describedby": about },
+        ...{ autocomplete: "off", spellcheck: false },
+        onInput: ({ currentTarget }: { currentTarget: HTMLInputElement }) => of.set(currentTarget.value),
+      };
+      return of.isSecret ? <input type="password" {...props} /> : <input type="text" {...props} />;
+    }}
   </Labelled>
 );

@@ -74,7 +74,9 @@ export const OrphansView = (): VNode => {
         {({ count: all, credits, kinds, orphans }) => (
           <>
             <p class="said" role="status">
-              {all === 0 ? "There is none." : `${count(all, "orphan")}, at most ${usd(credits)} lost at the prices of their routes.`}
+              {all === 0
+                ? "There is none."
+                : `${count(all, "orphan")}, at most ${usd(credits)} lost at the prices of their routes.`}
             </p>
             {kinds.length > 0 && (
               <ul class="plain">

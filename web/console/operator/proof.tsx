@@ -11,7 +11,7 @@ const LOOK_MS = 400;
 
 const Invariant = ({ of }: { of: InvariantResult }): VNode => (
   <li data-invariant={of.invariant} class={of.ok ? "holds" : "broken"}>
-    <span class={`status ${of.ok ? "is-active" : "is-revoked"}`}>{of.ok ? "holds" : "broken"}</span> {of.invariant}. {of.name}
+    <span class={`status ${of.ok ? "is-good" : "is-bad"}`}>{of.ok ? "holds" : "broken"}</span> {of.invariant}. {of.name}
     {of.offending.length > 0 && (
       <details>
         <summary>{count(of.offending.length, "row")} against it</summary>
@@ -37,7 +37,7 @@ const verdictOf = ({ fault, results, sums, tookMs, movements }: ProofDone): stri
 };
 
 const Sums = ({ of }: { of: ProofDone }): VNode => (
-  <table class="cards">
+  <table class="sheet">
     <caption class="unseen">Sums of balances against movements</caption>
     <thead>
       <tr>
@@ -71,8 +71,7 @@ const Sums = ({ of }: { of: ProofDone }): VNode => (
 const Running = ({ of }: { of: ProofRun }): VNode => (
   <p>
     <label>
-      Running{of.of > 0 && `, ${of.done} of ${of.of} checks`}{" "}
-      <progress {...(of.of > 0 ? { value: of.done, max: of.of } : {})} />
+      Running{of.of > 0 && `, ${of.done} of ${of.of} checks`} <progress {...(of.of > 0 ? { value: of.done, max: of.of } : {})} />
     </label>
   </p>
 );
@@ -97,8 +96,8 @@ export const ProofPage = (): VNode => {
         return (
           <>
             <p class="muted">
-              Every generation, attempt and movement is read and held against the {invariants} invariants, on threads of their own:
-              the service goes on meanwhile. What happens while it runs is judged as it is found.
+              Every generation, attempt and movement is read and held against the {invariants} invariants, on threads of their
+              own: the service goes on meanwhile. What happens while it runs is judged as it is found.
             </p>
             <p>
               <button type="button" class="button is-main" onClick={begin} aria-disabled={running !== null}>

@@ -31,7 +31,7 @@ const SetKey = ({ account, close, done }: { account: string; close: () => void; 
     <Asking title={`Key of ${account}`} does="Keep key" close={close} run={run}>
       <TextField
         says="Key"
-        type="password"
+        isSecret
         value={key}
         set={setKey}
         maxLength={4096}
@@ -133,8 +133,8 @@ export const ProvidersView = (): VNode => {
     <Awaited of={page}>
       {({ providers }) => (
         <>
-          <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
-            <TextField says="Search providers" type="search" value={text} set={setText} />
+          <form class="filters" onSubmit={(event) => event.preventDefault()}>
+            <TextField says="Search providers" inputMode="search" value={text} set={setText} />
           </form>
           <p class="said" role="status">
             {said}

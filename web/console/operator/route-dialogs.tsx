@@ -99,8 +99,10 @@ const Test = ({ of, close }: Props): VNode => {
       {mayBuy && (
         <p>
           To try all of it, one generation can be bought on this route alone, the least that {of.model} can be asked for:{" "}
-          <strong>{of.provider} takes at least {checked.costs} for it</strong>, from your account there. It stands on the account
-          “route tests” here.
+          <strong>
+            {of.provider} takes at least {checked.costs} for it
+          </strong>
+          , from your account there. It stands on the account “route tests” here.
         </p>
       )}
     </Asking>

@@ -12,10 +12,10 @@ import { away, percent, span } from "./words.ts";
 
 const STATES = ["up", "down", "off", "no key"] as const;
 const STATE_CLASS: Readonly<Record<RouteLine["state"], string>> = {
-  up: "is-active",
-  down: "is-revoked",
-  off: "is-revoked",
-  "no key": "is-expired",
+  up: "is-up",
+  down: "is-down",
+  off: "is-paused",
+  "no key": "is-unused",
 };
 
 export const RouteStatus = ({ state }: Pick<RouteLine, "state">): VNode => (
@@ -139,13 +139,12 @@ export const RoutesView = (): VNode => {
       {({ routes, attempts, deliveries }) => {
         const wanted = text.trim().toLowerCase();
         const shown = routes.filter(
-          (route) =>
-            (state === "all" || route.state === state) && `${route.id} ${route.provider}`.toLowerCase().includes(wanted),
+          (route) => (state === "all" || route.state === state) && `${route.id} ${route.provider}`.toLowerCase().includes(wanted),
         );
         return (
           <>
-            <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
-              <TextField says="Search by model or provider" type="search" value={text} set={setText} />
+            <form class="filters" onSubmit={(event) => event.preventDefault()}>
+              <TextField says="Search by model or provider" inputMode="search" value={text} set={setText} />
               <Labelled says="Show">
                 {(id) => (
                   <select id={id} value={state} onChange={({ currentTarget }) => setState(currentTarget.value)}>

@@ -34,7 +34,7 @@ export const SortedTable = <Row,>({ caption, columns, rows, keyOf }: Props<Row>)
   const by = columns.find(({ says }) => says === order?.says)?.by;
   const shown = order && by ? rows.toSorted((a, b) => compared(by(a), by(b), order.isDown)) : rows;
   return (
-    <table class="cards">
+    <table class="sheet">
       <caption class="unseen">{caption}</caption>
       <thead>
         <tr>

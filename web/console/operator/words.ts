@@ -40,7 +40,10 @@ export const newReference = (): string =>
 
 /** An amount in USD as typed, in credits; a sentence where it is none. */
 export const creditsIn = (text: string): number | string => {
-  const typed = text.trim().replace(/^\$\s*/, "").replaceAll(",", "");
+  const typed = text
+    .trim()
+    .replace(/^\$\s*/, "")
+    .replaceAll(",", "");
   if (!/^\d{1,8}(\.\d{1,2})?$/.test(typed) || Number(typed) === 0) return "An amount in USD above zero, such as 25 or 12.50.";
   const credits = Math.round(Number(typed) * 100);
   return credits > 1_000_000_000 ? "At most $10,000,000." : credits;
