@@ -1,10 +1,11 @@
 // What the operator's pages ask of the running service beside its books: seats, expected times, readiness, its backups, and long reads.
 import { join } from "node:path";
+import packageJson from "../package.json" with { type: "json" };
 import { newestVerifiedMs } from "./backup/shelf.ts";
 import type { Clock } from "./clock.ts";
 import type { Settings } from "./config.ts";
-import type { OperatorParts } from "./console/operator/parts.ts";
-import type { Rooms } from "./rooms.ts";
+import type { Operating } from "./console/operator/parts.ts";
+import type { Engine } from "./engine.ts";
 import { LINEAGE, lineageFrom } from "./store/sqlite/lineage.ts";
 import { DATABASE_FILE } from "./store/sqlite/open.ts";
 import { openLongReads } from "./store/sqlite/verify/threads.ts";
@@ -13,24 +14,27 @@ import type { StoreReads } from "./store/store.ts";
 export type OperatingParts = {
   settings: Settings;
   clock: Clock;
-  rooms: Pick<Rooms, "supervisor" | "routes" | "readiness">;
-  reads: Pick<StoreReads, "secret">;
-  about: Omit<OperatorParts["running"]["about"], "startedAtMs">;
+  rooms: Pick<Engine, "supervisor" | "routes" | "readiness">;
+  reads: Pick<StoreReads, "secret" | "mode">;
+  /** The address of the service, without a slash at its end. */
+  url: () => string;
+  startedAtMs: number;
 };
 
-export const openOperating = (parts: OperatingParts): Pick<OperatorParts, "long" | "limits" | "running"> => {
-  const { settings, clock, rooms, reads, about } = parts;
+export const openOperating = async (parts: OperatingParts): Promise<Operating> => {
+  const { settings, clock, rooms, reads, startedAtMs } = parts;
   const { supervisor, routes, readiness } = rooms;
-  const startedAtMs = clock.nowMs();
+  const mode = await reads.mode();
   return {
     long: openLongReads(join(settings.data.dir, DATABASE_FILE)),
+    clock,
     limits: { burstPerS: settings.limits.burst_per_s, inProgress: settings.limits.in_progress },
     running: {
       seats: (routeId) => ({ taken: supervisor.seatsTaken(routeId), of: routes.seatsOf(routeId) }),
       expectedMs: routes.expectedMs,
       readiness,
       counts: () => supervisor.counts(),
-      about: { ...about, startedAtMs },
+      about: () => ({ version: packageJson.version, mode, url: parts.url(), startedAtMs }),
       isNightly: settings.backup.dir !== "",
       lastBackupMs: async () => {
         if (settings.backup.dir === "") return null;

@@ -58,7 +58,7 @@ export type RoomsParts = {
 
 export type Rooms = Pick<
   Engine,
-  "submit" | "ledger" | "supervisor" | "effects" | "routes" | "post" | "readiness" | "recover" | "replaceCatalogue" | "lost" | "watch"
+  "submit" | "ledger" | "supervisor" | "effects" | "post" | "readiness" | "recover" | "replaceCatalogue" | "lost" | "watch"
 > & {
   http: Http;
   issueToken: Inspector["issueToken"];
@@ -144,6 +144,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     validS: settings.limits.link_s,
     clock,
   });
+  const startedAtMs = clock.nowMs();
   const sessions = openSessions();
   const standing = openStanding({ settings, clock, engine, reads: store });
   const inspector = openInspector({
@@ -167,6 +168,10 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     ...{ settings, clock, log, sessions, till, office: parts.office, issueToken: inspector.issueToken },
     ...{ reads: store, post: engine.post, models: () => engine.routes.catalogue().models },
     rollUpUsage: () => upkeep.rollUpUsage(),
+    operating: async () => {
+      const { openOperating } = await import("./operating.ts");
+      return openOperating({ settings, clock, reads: store, rooms: engine, url: () => baseUrl, startedAtMs });
+    },
   });
   const http: Http = openHttp({
     settings,
@@ -205,9 +210,9 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
   let drainEndsAtMs = 0;
   /** With files in a bucket a sweep may take longer than until the next one. */
   let isSweeping = false;
-  const { submit, ledger, supervisor, effects, routes, post, readiness, recover, replaceCatalogue, lost, watch } = engine;
+  const { submit, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, lost, watch } = engine;
   return {
-    ...{ http, submit, ledger, supervisor, effects, routes, post, readiness, recover, replaceCatalogue, lost, watch },
+    ...{ http, submit, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, lost, watch },
     ...{ issueToken: inspector.issueToken, upkeep },
     listensAt: (url) => {
       if (baseUrl === "") baseUrl = url;

@@ -4,7 +4,7 @@ import type { Office } from "../../office/office.ts";
 import type { LongReads, StoreReads } from "../../store/store.ts";
 import { actorOf, type ConsoleAsk } from "../ask.ts";
 
-export type OperatorParts = {
+export type OperatorParts = Operating & {
   office: Pick<
     Office,
     | "createAccount"
@@ -35,6 +35,10 @@ export type OperatorParts = {
     | "restored"
     | "unfinished"
   >;
+};
+
+/** What only the running service knows, or may do. */
+export type Operating = {
   long: LongReads;
   clock: Clock;
   /** The service's limits, where an account has none of its own. */
@@ -45,7 +49,7 @@ export type OperatorParts = {
     expectedMs(routeId: string): number | undefined;
     readiness(): { ready: boolean; faults: string[] };
     counts(): { queued: number; running: number };
-    about: { version: string; mode: "test" | "live"; url: string; startedAtMs: number };
+    about(): { version: string; mode: "test" | "live"; url: string; startedAtMs: number };
     isNightly: boolean;
     /** When the newest verified backup was taken, ms. */
     lastBackupMs(): Promise<number | null>;

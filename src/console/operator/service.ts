@@ -9,7 +9,7 @@ export const openServicePage = ({ reads, running }: OperatorParts) => ({
     const [restored, oldest] = [await reads.restored(), (await reads.unfinished(0, 1))[0]];
     const { queued, running: underWay } = running.counts();
     return {
-      ...running.about,
+      ...running.about(),
       ...running.readiness(),
       ...{ queued, running: underWay },
       parked: await reads.parked(MOST_PARKED),
