@@ -47,7 +47,7 @@ export const openProof = ({ long, clock }: Pick<OperatorParts, "long" | "clock">
   return {
     show: async (): Promise<ProofView> => view(),
     /** Whoever asks while one runs joins it. */
-    begin: async ({ who }: ConsoleAsk): Promise<ProofView> => {
+    begin: async ({ who }: { who: Pick<ConsoleAsk["who"], "email"> }): Promise<ProofView> => {
       if (running === null) {
         running = { startedAtMs: clock.nowMs(), by: who.email, done: 0, of: 0, results: [] };
         void run(running);
