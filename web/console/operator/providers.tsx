@@ -68,7 +68,7 @@ const Provider = ({ of, act }: { of: ProviderAccount; act: (action: Action) => v
             <button
               type="button"
               class="button"
-              aria-label={`Set key of ${of.account}`}
+              aria-label={`${isKept ? "Replace" : "Set"} key of ${of.account}`}
               onClick={() => act({ kind: "set", account: of.account })}
             >
               {isKept ? "Replace key" : "Set key"}

@@ -111,7 +111,7 @@ const columnsOf = (routes: readonly RouteLine[], act: (action: RouteAction) => v
           <button
             type="button"
             class="button"
-            aria-label={`Switch ${row.id} ${row.state === "off" ? "on" : "off"}`}
+            aria-label={`Switch ${row.state === "off" ? "on" : "off"} ${row.id}`}
             onClick={() => act({ kind: "switch", of: row })}
           >
             Switch {row.state === "off" ? "on" : "off"}
