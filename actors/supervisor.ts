@@ -110,10 +110,9 @@ export class Supervisor {
     this.isDraining = true;
   }
   /** Attempts whose request may be out at this moment. */
-  sending(): number {
-    return this.sendingCount + this.readying.size;
-  }
+  readonly sending = (): number => this.sendingCount + this.readying.size;
   readonly isAwake = (seq: number): boolean => this.held.get(seq)?.host.isAwake ?? false;
+  readonly seatsTaken = (routeId: string): number => this.seats.onRoute(routeId);
   counts(): { queued: number; running: number; awake: number; deadlines: number } {
     return { queued: this.inLine.size, running: this.held.size, awake: this.awake.size(), deadlines: this.deadlines.size() };
   }

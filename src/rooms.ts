@@ -6,6 +6,7 @@ import { tellCalls } from "./called.ts";
 import type { Clock } from "./clock.ts";
 import { BadSetting, type Settings } from "./config.ts";
 import { openConsole } from "./console/console.ts";
+import type { Operating } from "./console/operator/parts.ts";
 import { openSessions } from "./console/sessions.ts";
 import { type Engine, type EngineParts, joinEngine } from "./engine.ts";
 import type { Log } from "./events.ts";
@@ -63,6 +64,8 @@ export type Rooms = Pick<
   http: Http;
   issueToken: Inspector["issueToken"];
   upkeep: Upkeep;
+  /** What operators are told of the running service. */
+  operating: () => Promise<Operating>;
   /** The address that file links are built from, unless the settings name one. */
   listensAt: (url: string) => void;
   /** Deletes files past their retention. */
@@ -144,6 +147,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     validS: settings.limits.link_s,
     clock,
   });
+  const startedAtMs = clock.nowMs();
   const sessions = openSessions();
   const standing = openStanding({ settings, clock, engine, reads: store });
   const inspector = openInspector({
@@ -163,10 +167,15 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     ...{ settings, clock, log, reads: store, mode: await store.mode(), post: engine.post },
     baseUrl: () => baseUrl,
   });
+  const operating = async () => {
+    const { openOperating } = await import("./operating.ts");
+    return openOperating({ settings, clock, reads: store, rooms: engine, url: () => baseUrl, startedAtMs });
+  };
   const answerConsole = openConsole({
     ...{ settings, clock, log, sessions, till, office: parts.office, issueToken: inspector.issueToken },
     ...{ reads: store, post: engine.post, models: () => engine.routes.catalogue().models },
     rollUpUsage: () => upkeep.rollUpUsage(),
+    operating,
   });
   const http: Http = openHttp({
     settings,
@@ -208,7 +217,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
   const { submit, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, lost, watch } = engine;
   return {
     ...{ http, submit, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, lost, watch },
-    ...{ issueToken: inspector.issueToken, upkeep },
+    ...{ issueToken: inspector.issueToken, upkeep, operating },
     listensAt: (url) => {
       if (baseUrl === "") baseUrl = url;
     },

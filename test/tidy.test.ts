@@ -73,6 +73,7 @@ const HALL = [
   "src/offer.ts",
   "src/reload.ts",
   "src/restored-backup.ts",
+  "src/operating.ts",
   "src/readiness.ts",
   "src/kept-files.ts",
   "src/upkeep.ts",

@@ -8,6 +8,7 @@ import type { Office } from "../office/office.ts";
 import type { Till } from "../payments/till.ts";
 import type { Store } from "../store/store.ts";
 import type { ConsoleRoute } from "./ask.ts";
+import type { Operating } from "./operator/parts.ts";
 import type { AnswerConsole, SessionDesk } from "./router.ts";
 
 /** What the console works with. */
@@ -24,21 +25,27 @@ export type ConsoleParts = {
   models: () => readonly { id: string; name: string }[];
   /** What an operator may do with accounts, keys, credits and routes. */
   office: () => Promise<Office>;
+  /** What operators are told of the running service. */
+  operating: () => Promise<Operating>;
   /** Null where the inspector is switched off. */
   issueToken: IssueToken | null;
 };
 
 const tablesOf = async (parts: ConsoleParts): Promise<ConsoleRoute[]> => {
-  const [{ keyRoutes }, { creditRoutes }, { inspectorRoutes }, { newReference }, { forbid }] = await Promise.all([
-    import("./key-routes.ts"),
-    import("./credit-routes.ts"),
-    import("./inspector-routes.ts"),
-    import("../office/reference.ts"),
-    import("./ask.ts"),
-  ]);
+  const [{ keyRoutes }, { creditRoutes }, { operatorRoutes }, { inspectorRoutes }, { newReference }, { forbid }] =
+    await Promise.all([
+      import("./key-routes.ts"),
+      import("./credit-routes.ts"),
+      import("./operator/routes.ts"),
+      import("./inspector-routes.ts"),
+      import("../office/reference.ts"),
+      import("./ask.ts"),
+    ]);
+  const office = await parts.office();
   return [
-    ...keyRoutes({ ...parts, office: await parts.office(), newReference: () => newReference("key"), forbid }),
+    ...keyRoutes({ ...parts, office, newReference: () => newReference("key"), forbid }),
     ...creditRoutes(parts),
+    ...operatorRoutes({ office, reads: parts.reads, ...(await parts.operating()) }),
     ...inspectorRoutes(parts),
   ];
 };

@@ -79,6 +79,10 @@ export const openRouteTrials = ({ office, reads, submit, modelOf }: RouteTrialsP
       if (!model) throw new OfficeFault("notFound", `there is no route ${id}`, { code: "not_found" });
       const body = { model: model.id, input: input ?? leastInput(model) };
       const { id: accountId, availableCredits } = await office.createAccount({ reference: NAME, name: NAME, creditCredits: 0 });
+      // Asked again once it is bought, its hold stands between what is available and what was then missing.
+      const seq = (await reads.account(accountId))?.seq;
+      const bought = seq === undefined ? undefined : await reads.generationByKey(seq, reference);
+      if (bought) return find(bought.record.id);
       const missing = MOST_CREDITS - availableCredits;
       if (missing > 0)
         await office.addCredits({ reference: `${NAME} ${reference}`, accountId, credits: missing, note: `to try ${id}` });

@@ -6,6 +6,7 @@ import type {
   Caller,
   Credits,
   Failure,
+  FailureClass,
   GenerationRecord,
   GenerationStatus,
   JsonObject,
@@ -138,8 +139,30 @@ export type BookSums = SummedUp & {
 };
 /** Where a page of generations whose files are kept ended. */
 export type KeptUpTo = { expireAtMs: number; seq: number };
+/** Which accounts, newest first: those of a text in name or id (empty: all) that stand as asked, before one of them (null: from the newest). */
+export type AccountSearch = { text: string; standing: "all" | "paused" | "owing" | "busy"; beforeSeq: number | null };
+/** What came of the last attempts, by route, state and the class of their failure. */
+export type RouteOutcomes = { routeId: string; state: AttemptState; failure: FailureClass | null; count: number };
+/** A generation that cannot go on by itself and waits for a person. */
+export type ParkedRow = { id: string; accountId: string; model: string; createdAtMs: number; reservedCredits: Credits };
 /** One of the twelve invariants, checked: the rows that offend, at most 20, as JSON. */
 export type CheckResult = { invariant: number; name: string; ok: boolean; offending: JsonObject[] };
+
+/** Sums over every account, whole credits; `moved` by kind of movement, what was taken from an account below zero. */
+export type LedgerSums = {
+  available: number;
+  held: number;
+  charged: number;
+  owed: number;
+  movements: number;
+  moved: Record<string, number>;
+};
+/** Reads that go through all of a large database: on threads of their own, so that nothing of the service waits for them. */
+export type LongReads = {
+  verify(nowMs: number, tell: (done: number, of: number, soFar: CheckResult[]) => void): Promise<CheckResult[]>;
+  sums(): Promise<LedgerSums>;
+  orphans(sinceMs: number): Promise<OrphanRow[]>;
+};
 
 /** Everything that may be read. All methods may be called while another process writes. */
 export interface StoreReads extends PurchaseReads, PeopleReads {
@@ -175,6 +198,14 @@ export interface StoreReads extends PurchaseReads, PeopleReads {
   jobOwner(provider: string, jobId: string): Promise<{ seq: number; n: number } | undefined>;
   accounts(): Promise<AccountRow[]>;
   account(id: string): Promise<AccountRow | undefined>;
+  /** At most `limit`. */
+  searchAccounts(search: AccountSearch, limit: number): Promise<AccountRow[]>;
+  /** What came of the last `limit` attempts of all routes together. */
+  lastOutcomes(limit: number): Promise<RouteOutcomes[]>;
+  /** When each route that was ever judged last changed its health, ms. */
+  healthChangedAt(): Promise<Map<string, number>>;
+  /** At most `limit`, oldest first. */
+  parked(limit: number): Promise<ParkedRow[]>;
   keys(accountId?: string): Promise<KeyRow[]>;
   /** By id, of one account or all. */
   keySpend(nowMs: number, accountId?: string): Promise<Map<string, KeySpend>>;
@@ -208,9 +239,9 @@ export interface StoreReads extends PurchaseReads, PeopleReads {
   mode(): Promise<"test" | "live">;
   /**
    * The twelve invariants. `nowMs` null: the service is not running, so overdue deadlines are not counted.
-   * @param tell how far it is, where it takes long.
+   * @param tell how far it is, and the invariants that are done, where it takes long.
    */
-  verify(nowMs: number | null, tell?: (done: number, of: number) => void): Promise<CheckResult[]>;
+  verify(nowMs: number | null, tell?: (done: number, of: number, soFar: CheckResult[]) => void): Promise<CheckResult[]>;
   close(): Promise<void>;
 }
 

@@ -56,4 +56,45 @@ export const PAGES: readonly PageOf[] = [
       );
     }),
   },
+  {
+    ...{ path: "/console/operator/accounts", title: "Accounts", who: "viewer", place: { says: "Accounts", group: "Operator" } },
+    View: later(async () => (await import("./operator/accounts.tsx")).AccountsView),
+  },
+  {
+    ...{ path: "/console/operator/accounts/:id", title: "Account", who: "viewer" },
+    View: later(async () => {
+      const { AccountPage } = await import("./operator/account.tsx");
+      return ({ params }: ViewProps) => <AccountPage id={params.id ?? ""} />;
+    }),
+  },
+  {
+    ...{ path: "/console/operator/routes", title: "Routes", who: "viewer", place: { says: "Routes", group: "Operator" } },
+    View: later(async () => (await import("./operator/routes.tsx")).RoutesView),
+  },
+  {
+    ...{
+      path: "/console/operator/providers",
+      title: "Providers",
+      who: "viewer",
+      place: { says: "Providers", group: "Operator" },
+    },
+    View: later(async () => (await import("./operator/providers.tsx")).ProvidersView),
+  },
+  {
+    ...{ path: "/console/operator/orphans", title: "Orphans", who: "viewer", place: { says: "Orphans", group: "Operator" } },
+    View: later(async () => (await import("./operator/orphans.tsx")).OrphansView),
+  },
+  {
+    ...{
+      path: "/console/operator/proof",
+      title: "Ledger proof",
+      who: "viewer",
+      place: { says: "Ledger proof", group: "Operator" },
+    },
+    View: later(async () => (await import("./operator/proof.tsx")).ProofPage),
+  },
+  {
+    ...{ path: "/console/operator/service", title: "Service", who: "viewer", place: { says: "Service", group: "Operator" } },
+    View: later(async () => (await import("./operator/service.tsx")).ServicePage),
+  },
 ];

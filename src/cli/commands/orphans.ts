@@ -1,5 +1,6 @@
 // `genrouter orphans`: attempts that may have been paid and that nobody was charged for, with what is known and what to do.
 import type { Command } from "commander";
+import { adviceOf } from "../../office/orphan-advice.ts";
 import type { OrphanRow } from "../../store/store.ts";
 import type { Credits } from "../../terms.ts";
 import { CommandFault, EXITS } from "../exits.ts";
@@ -7,7 +8,7 @@ import { withReads } from "../reads.ts";
 import { type DirFlag, dirOf, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
 import { sinceMs } from "../since.ts";
 import { showUsd, usdNumber } from "../usd.ts";
-import { adviceOf, linesOf } from "./orphans-table.ts";
+import { linesOf } from "./orphans-table.ts";
 
 type Flags = DirFlag & JsonFlag & { since?: string; sort: string };
 

@@ -11,6 +11,7 @@ import { prepareAccountReads } from "./read/accounts.ts";
 import { prepareAttemptReads } from "./read/attempts.ts";
 import { prepareGenerationReads } from "./read/generations.ts";
 import { prepareKeyReads } from "./read/keys.ts";
+import { prepareOperatorReads } from "./read/operator.ts";
 import { prepareOrphanReads } from "./read/orphans.ts";
 import { preparePeopleReads } from "./read/people.ts";
 import { prepareProviderReads } from "./read/providers.ts";
@@ -29,6 +30,7 @@ export const readsOver = (db: Database): StoreReads => ({
   ...prepareKeyReads(db),
   ...prepareUsageReads(db),
   ...prepareOrphanReads(db),
+  ...prepareOperatorReads(db),
   ...prepareRecoveryReads(db),
   ...prepareProviderReads(db),
   ...prepareSumReads(db),

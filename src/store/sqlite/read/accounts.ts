@@ -6,7 +6,7 @@ import { parsed } from "./record.ts";
 
 type Reads = Pick<StoreReads, "callerByKeyHash" | "accounts" | "account" | "movements" | "movementsOf">;
 
-const ACCOUNT = `SELECT a.seq, a.id, a.name, a.paused, b.available_credits AS availableCredits, b.held_credits AS heldCredits,
+export const ACCOUNT = `SELECT a.seq, a.id, a.name, a.paused, b.available_credits AS availableCredits, b.held_credits AS heldCredits,
   b.charged_credits AS chargedCredits, b.owed_credits AS owedCredits, b.in_progress AS inProgress, a.burst_per_s AS burstPerS,
   a.in_progress_limit AS inProgressLimit, a.created_at_ms AS createdAtMs FROM account a JOIN balance b ON b.account_seq = a.seq`;
 /** The movements as the view has them, each part from its own table: a row is found by its number, which the view turns round. */
@@ -17,11 +17,11 @@ const POSTING = `SELECT p.seq, a.id, p.chain_seq, p.kind, p.credits, p.from_side
   p.held_after, p.hash, p.at_ms`;
 const OF_POSTING = "JOIN account a ON a.seq = p.account_seq LEFT JOIN generation g ON g.seq = p.generation_seq";
 
-type StoredAccount = Omit<AccountRow, "paused"> & { paused: number };
+export type StoredAccount = Omit<AccountRow, "paused"> & { paused: number };
 type StoredCaller = Omit<Caller, "paused" | "scope" | "models"> & { paused: number; scope: KeyScope; models: string | null };
 type StoredMovement = Omit<MovementRow, "kind" | "from" | "to"> & { kind: MovementKind; from: LedgerSide; to: LedgerSide };
 
-const toAccount = (row: StoredAccount): AccountRow => ({ ...row, paused: row.paused === 1 });
+export const toAccount = (row: StoredAccount): AccountRow => ({ ...row, paused: row.paused === 1 });
 
 export const prepareAccountReads = (db: Database): Reads => {
   const caller = db.prepare<StoredCaller, [string]>(

@@ -1,19 +1,11 @@
 // What a copy of a database holds: counts, sums, and the files outside of it that its rows name.
 import type { Database } from "bun:sqlite";
 import { createHmac } from "node:crypto";
+import type { LedgerSums } from "../../store.ts";
 import { LINEAGE, lineageFrom } from "../lineage.ts";
 import { schemaVersion } from "../migrate.ts";
 import { openReader, openStill } from "../open.ts";
 
-/** Sums over every account, whole credits; `moved` by kind of movement. */
-export type LedgerSums = {
-  available: number;
-  held: number;
-  charged: number;
-  owed: number;
-  movements: number;
-  moved: Record<string, number>;
-};
 export type StillFigures = {
   schema: number;
   mode: "test" | "live";
@@ -53,7 +45,8 @@ const rowsOf = (db: Database): Record<string, number> => {
   );
 };
 
-const ledgerOf = (db: Database): LedgerSums => {
+/** What all balances and all movements add up to. */
+export const ledgerOf = (db: Database): LedgerSums => {
   const sums = one<Omit<LedgerSums, "moved" | "movements">>(
     db,
     `SELECT coalesce(sum(available_credits), 0) AS available, coalesce(sum(held_credits), 0) AS held,

@@ -1,8 +1,8 @@
 // Verifies a large file on several cores: every clause is a query by itself, so each thread takes the next one.
 import { availableParallelism } from "node:os";
 import type { JsonObject } from "../../../terms.ts";
-import type { CheckResult } from "../../store.ts";
-import { CLAUSES, judge } from "./all.ts";
+import type { CheckResult, LongReads } from "../../store.ts";
+import { CHECKS, CLAUSES, judge } from "./all.ts";
 import type { Clause } from "./check.ts";
 import type { FromVerifier, ToVerifier } from "./verify.worker.ts";
 
@@ -12,7 +12,7 @@ const MOST_THREADS = 8;
 const threadsFor = (isRunning: boolean): number =>
   Math.max(1, Math.min(MOST_THREADS, Math.floor(availableParallelism() / (isRunning ? 2 : 1))));
 
-type Verifier = { run(message: ToVerifier): Promise<JsonObject[]>; end(): void };
+type Verifier = { run(message: ToVerifier): Promise<Exclude<FromVerifier, { fault: string }>>; end(): void };
 
 const startVerifier = (): Verifier => {
   const worker = new Worker(new URL("./verify.worker.ts", import.meta.url).href);
@@ -20,7 +20,7 @@ const startVerifier = (): Verifier => {
     run: (message) =>
       new Promise((done, lost) => {
         const fail = (why: string) => lost(new Error(`a thread that verifies stopped: ${why}`));
-        worker.onmessage = ({ data }: MessageEvent<FromVerifier>) => ("fault" in data ? fail(data.fault) : done(data.offenders));
+        worker.onmessage = ({ data }: MessageEvent<FromVerifier>) => ("fault" in data ? fail(data.fault) : done(data));
         worker.onerror = (event) => fail(event.message);
         worker.postMessage(message);
       }),
@@ -28,11 +28,25 @@ const startVerifier = (): Verifier => {
   };
 };
 
+/** Asks one question of a thread that ends with it. @throws Error when it could not be answered. */
+const askOnce = async (message: ToVerifier) => {
+  const verifier = startVerifier();
+  try {
+    return await verifier.run(message);
+  } finally {
+    verifier.end();
+  }
+};
+
+/** The checks of which every clause has been run. */
+const wholeAt = (offenders: ReadonlyMap<Clause, JsonObject[]>) =>
+  CHECKS.filter(({ clauses }) => clauses.every((one) => offenders.has(one)));
+
 /** Runs every check, each clause on the state of the database that it finds. @throws Error when one could not be run. */
 export const verifyOnThreads = async (
   path: string,
   nowMs: number | null,
-  tell?: (done: number, of: number) => void,
+  tell?: (done: number, of: number, soFar: CheckResult[]) => void,
 ): Promise<CheckResult[]> => {
   const waiting = [...CLAUSES.entries()].toSorted(([, a], [, b]) => Number(b.isLong ?? false) - Number(a.isLong ?? false));
   const offenders = new Map<Clause, JsonObject[]>();
@@ -40,8 +54,9 @@ export const verifyOnThreads = async (
   const work = async ({ run }: Verifier): Promise<void> => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const [at, clause] = next;
-      offenders.set(clause, await run({ path, nowMs, clause: at }));
-      tell?.(offenders.size, CLAUSES.length);
+      const told = await run({ path, nowMs, clause: at });
+      offenders.set(clause, "offenders" in told ? told.offenders : []);
+      tell?.(offenders.size, CLAUSES.length, judge(offenders, wholeAt(offenders)));
     }
   };
   try {
@@ -51,3 +66,18 @@ export const verifyOnThreads = async (
     for (const { end } of verifiers) end();
   }
 };
+
+/** Reads all of a database that its owner may be writing to, without a thread of the service being held up. */
+export const openLongReads = (path: string): LongReads => ({
+  verify: (nowMs, tell) => verifyOnThreads(path, nowMs, tell),
+  sums: async () => {
+    const told = await askOnce({ path, sums: true });
+    if ("sums" in told) return told.sums;
+    throw new Error("a thread that adds up answered something else");
+  },
+  orphans: async (sinceMs) => {
+    const told = await askOnce({ path, orphansSinceMs: sinceMs });
+    if ("orphans" in told) return told.orphans;
+    throw new Error("a thread that reads orphans answered something else");
+  },
+});

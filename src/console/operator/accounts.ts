@@ -1,0 +1,98 @@
+// Accounts as the operator sees and changes them: searched in pages, made, paused, limited, credited, taken back from.
+import type { AccountRow, MovementRow } from "../../store/store.ts";
+import type { Credits } from "../../terms.ts";
+import { type ConsoleAsk, ConsoleRefused } from "../ask.ts";
+import {
+  ACCOUNT_STANDINGS,
+  type AccountLine,
+  type AccountMovement,
+  type AccountStanding,
+  type AccountsPage,
+  type AccountView,
+  type CreditsMoved,
+} from "../operator-wire.ts";
+import { named, type OperatorParts, signed } from "./parts.ts";
+
+const PAGE = 50;
+const LAST_MOVEMENTS = 20;
+const MOST_TEXT = 100;
+
+type NewAccount = { reference: string; name: string; creditCredits: Credits };
+type AccountChange = { paused?: boolean; burstPerS?: number | null; inProgressLimit?: number | null };
+type CreditsAsk = { reference: string; credits: Credits; note: string };
+
+const isStanding = (text: string): text is AccountStanding => ACCOUNT_STANDINGS.some((one) => one === text);
+
+const lineOf = (row: AccountRow): AccountLine => ({
+  id: row.id,
+  name: row.name,
+  paused: row.paused,
+  balanceCredits: row.availableCredits + row.heldCredits,
+  availableCredits: row.availableCredits,
+  heldCredits: row.heldCredits,
+  owedCredits: row.owedCredits,
+  inProgress: row.inProgress,
+  createdAtMs: row.createdAtMs,
+});
+
+const movementOf = (row: MovementRow): AccountMovement => ({
+  kind: row.kind,
+  credits: row.credits,
+  isOut: row.from === "available",
+  generationId: row.generationId,
+  note: row.note,
+  availableAfterCredits: row.availableAfter,
+  atMs: row.atMs,
+});
+
+export const openAccounts = ({ office, reads, limits }: OperatorParts) => {
+  const view = async (id: string): Promise<AccountView> => {
+    const row = await reads.account(id);
+    if (!row) throw new ConsoleRefused("not_found", `There is no account ${id}.`);
+    const [keys, movements] = [await reads.keys(id), await reads.movements(id, null, LAST_MOVEMENTS)];
+    return {
+      ...lineOf(row),
+      chargedCredits: row.chargedCredits,
+      limits: {
+        burstPerS: { own: row.burstPerS, service: limits.burstPerS },
+        inProgress: { own: row.inProgressLimit, service: limits.inProgress },
+      },
+      keys: { active: keys.filter(({ revokedAtMs }) => revokedAtMs === null).length, all: keys.length },
+      movements: movements.map(movementOf),
+    };
+  };
+  return {
+    list: async ({ query }: ConsoleAsk): Promise<AccountsPage> => {
+      const [text, standing, before] = [query.get("text") ?? "", query.get("standing") ?? "all", query.get("before")];
+      if (text.length > MOST_TEXT) throw new ConsoleRefused("invalid", `text: at most ${MOST_TEXT} characters.`);
+      if (!isStanding(standing)) throw new ConsoleRefused("invalid", `standing: one of ${ACCOUNT_STANDINGS.join(", ")}.`);
+      if (before !== null && !/^\d{1,15}$/.test(before))
+        throw new ConsoleRefused("invalid", "before: take it from the page before.");
+      const beforeSeq = before === null ? null : Number(before);
+      // One more than is shown says whether there is another page.
+      const rows = await reads.searchAccounts({ text: text.trim(), standing, beforeSeq }, PAGE + 1);
+      const shown = rows.slice(0, PAGE);
+      return { accounts: shown.map(lineOf), next: rows.length > PAGE ? (shown.at(-1)?.seq ?? null) : null };
+    },
+    show: (ask: ConsoleAsk): Promise<AccountView> => view(named(ask, "id")),
+    create: async (ask: ConsoleAsk): Promise<AccountView> => {
+      const { id } = await office.createAccount(signed(ask, ask.body as NewAccount));
+      return view(id);
+    },
+    change: async (ask: ConsoleAsk): Promise<AccountView> => {
+      const { id } = await office.setAccount(signed(ask, { id: named(ask, "id"), ...(ask.body as AccountChange) }));
+      return view(id);
+    },
+    /** Above zero grants, below zero takes back at most what is available. */
+    credit: async (ask: ConsoleAsk): Promise<CreditsMoved> => {
+      const { reference, credits, note } = ask.body as CreditsAsk;
+      const accountId = named(ask, "id");
+      // The reference belongs to one wish on one account: what came once by this page is not taken for another's.
+      const wish = signed(ask, { reference: `console ${accountId} ${reference}`, accountId, credits: Math.abs(credits), note });
+      const owedBefore = (await reads.account(accountId))?.owedCredits ?? 0;
+      const { movedCredits } = await (credits > 0 ? office.addCredits(wish) : office.takeCredits(wish));
+      const account = await view(accountId);
+      return { account, movedCredits, newlyOwedCredits: Math.max(0, account.owedCredits - owedBefore) };
+    },
+  };
+};

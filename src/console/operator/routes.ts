@@ -1,0 +1,77 @@
+// The paths of the operator's pages in the console's API: what each takes, and whom it answers.
+import { Type } from "@sinclair/typebox";
+import type { ConsoleAsk, ConsoleRoute } from "../ask.ts";
+import { openAccounts } from "./accounts.ts";
+import { openOrphans } from "./orphan-list.ts";
+import type { OperatorParts } from "./parts.ts";
+import { openProof } from "./proof.ts";
+import { openProviderDesk } from "./provider-desk.ts";
+import { openRouteDesk } from "./route-desk.ts";
+import { openServicePage } from "./service.ts";
+
+const MOST_CREDITS = 1_000_000_000;
+const object = <P extends Parameters<typeof Type.Object>[0]>(members: P) => Type.Object(members, { additionalProperties: false });
+/** Made by the page for one wish, so that a wish that is sent twice is granted once. */
+const reference = Type.String({ minLength: 8, maxLength: 80, pattern: "^[A-Za-z0-9-]+$" });
+/** At least one character that is seen. */
+const said = (maxLength: number) => Type.String({ minLength: 1, maxLength, pattern: "\\S" });
+const limit = Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000 }), Type.Null()]));
+
+const NEW_ACCOUNT = object({ reference, name: said(200), creditCredits: Type.Integer({ minimum: 0, maximum: MOST_CREDITS }) });
+const ACCOUNT_CHANGE = Type.Object(
+  { paused: Type.Optional(Type.Boolean()), burstPerS: limit, inProgressLimit: limit },
+  { additionalProperties: false, minProperties: 1 },
+);
+const amount = { minimum: 1, maximum: MOST_CREDITS };
+const CREDITS = object({
+  reference,
+  credits: Type.Union([Type.Integer(amount), Type.Integer({ minimum: -amount.maximum, maximum: -amount.minimum })]),
+  note: said(500),
+});
+const SWITCH = object({ reason: Type.Union([said(500), Type.Null()]) });
+const KEY = object({ key: Type.String({ minLength: 1, maxLength: 4_096 }) });
+const TRY = object({ reference });
+
+const BASE = "/console/api/operator";
+
+export const operatorRoutes = (parts: OperatorParts): ConsoleRoute[] => {
+  const accounts = openAccounts(parts);
+  const routes = openRouteDesk(parts);
+  const providers = openProviderDesk(parts);
+  const orphans = openOrphans(parts);
+  const proof = openProof(parts);
+  const service = openServicePage(parts);
+  type Answer = (ask: ConsoleAsk) => Promise<object>;
+  const look = (path: string, answer: Answer): ConsoleRoute => ({
+    method: "GET",
+    path: `${BASE}/${path}`,
+    who: "viewer",
+    answer,
+  });
+  const act = (
+    method: "POST" | "PATCH" | "DELETE",
+    path: string,
+    body: NonNullable<ConsoleRoute["body"]> | null,
+    answer: Answer,
+  ): ConsoleRoute => ({ method, path: `${BASE}/${path}`, who: "operator", ...(body ? { body } : {}), answer });
+  return [
+    look("accounts", accounts.list),
+    act("POST", "accounts", NEW_ACCOUNT, accounts.create),
+    look("accounts/:id", accounts.show),
+    act("PATCH", "accounts/:id", ACCOUNT_CHANGE, accounts.change),
+    act("POST", "accounts/:id/credits", CREDITS, accounts.credit),
+    look("routes", routes.list),
+    act("POST", "routes/:id/switch", SWITCH, routes.switch),
+    act("POST", "routes/:id/check", null, routes.check),
+    act("POST", "routes/:id/try", TRY, routes.try),
+    look("trials/:id", routes.trial),
+    look("providers", providers.list),
+    act("POST", "providers/:account/key", KEY, providers.setKey),
+    act("DELETE", "providers/:account/key", null, providers.dropKey),
+    look("orphans", orphans.list),
+    look("proof", proof.show),
+    // It reads and changes nothing, so whoever may look may run it.
+    { method: "POST", path: `${BASE}/proof`, who: "viewer", answer: proof.begin },
+    look("service", service.show),
+  ];
+};

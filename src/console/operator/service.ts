@@ -1,0 +1,23 @@
+// The service as the operator sees it: whether it takes work, what waits for a person, which backup it is a copy of, and its own last one.
+import type { ServiceView } from "../operator-wire.ts";
+import type { OperatorParts } from "./parts.ts";
+
+const MOST_PARKED = 100;
+
+export const openServicePage = ({ reads, running }: OperatorParts) => ({
+  show: async (): Promise<ServiceView> => {
+    const [restored, oldest] = [await reads.restored(), (await reads.unfinished(0, 1))[0]];
+    const { queued, running: underWay } = running.counts();
+    return {
+      ...running.about(),
+      ...running.readiness(),
+      ...{ queued, running: underWay },
+      parked: await reads.parked(MOST_PARKED),
+      restored:
+        restored === null
+          ? null
+          : { takenAtMs: restored.takenAtMs, open: oldest !== undefined && oldest.seq <= restored.upToSeq },
+      backup: { isNightly: running.isNightly, lastMs: await running.lastBackupMs() },
+    };
+  },
+});

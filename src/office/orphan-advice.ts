@@ -1,0 +1,43 @@
+// What is known of an orphan and what is to be done about it, in the words that the command line and the console share.
+import type { OrphanRow } from "../store/store.ts";
+
+/** `toDo` is about this one, `general` about all of its kind, `where` this one's part of it. */
+export type Advice = { known: string; toDo: string; general: string; where: string };
+
+const iso = (ms: number): string => new Date(ms).toISOString();
+
+/** Where the provider knows it: by its own id, else by the reference or the input it was sent. */
+const whereOf = ({ provider, jobId, ref }: OrphanRow): string =>
+  jobId === null ? `a job of ${ref} in the list of ${provider}` : `job ${jobId} at ${provider}`;
+
+/** What is known of an orphan, and what is to be done about it. */
+export const adviceOf = (row: OrphanRow): Advice => {
+  const where = `${row.jobId === null ? `reference ${row.ref}` : `job ${row.jobId}`} at ${row.provider}`;
+  const paid = (known: string): Advice => ({
+    known,
+    toDo: `it was paid: ask ${row.provider} for it back, or book it as a loss`,
+    general: "it was paid: ask the provider for it back, or book it as a loss",
+    where,
+  });
+  if (row.fate === "late") return paid("it delivered when its result was no longer wanted");
+  if (row.fate === "unusable") return paid("it delivered a result that could not be had or read");
+  const known =
+    row.failure?.class === "gone"
+      ? "the provider no longer knows its job"
+      : row.jobId === null
+        ? "its request was sent and its answer lost; no job was found"
+        : "its job was not seen to end";
+  if (row.isWatched && row.watchUntilMs !== null) {
+    const outcome =
+      row.status === "running" ? "if it delivers in time it is used and charged" : "if it delivers it is marked late";
+    const until = iso(row.watchUntilMs);
+    return {
+      known,
+      toDo: `nothing yet: it is asked about until ${until}; ${outcome}`,
+      general: `nothing yet, it is asked about: ${outcome}`,
+      where: `until ${until}`,
+    };
+  }
+  const then = "if it is there, cancel it or ask for it back";
+  return { known, toDo: `look for ${whereOf(row)}: ${then}`, general: `look for it at the provider: ${then}`, where };
+};

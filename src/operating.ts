@@ -1,0 +1,50 @@
+// What the operator's pages ask of the running service beside its books: seats, expected times, readiness, its backups, and long reads.
+import { join } from "node:path";
+import packageJson from "../package.json" with { type: "json" };
+import { newestVerifiedMs } from "./backup/shelf.ts";
+import type { Clock } from "./clock.ts";
+import type { Settings } from "./config.ts";
+import type { Operating } from "./console/operator/parts.ts";
+import type { Engine } from "./engine.ts";
+import { LINEAGE, lineageFrom } from "./store/sqlite/lineage.ts";
+import { DATABASE_FILE } from "./store/sqlite/open.ts";
+import { openLongReads } from "./store/sqlite/verify/threads.ts";
+import type { StoreReads } from "./store/store.ts";
+
+export type OperatingParts = {
+  settings: Settings;
+  clock: Clock;
+  rooms: Pick<Engine, "supervisor" | "routes" | "readiness">;
+  reads: Pick<StoreReads, "secret" | "mode">;
+  /** The address of the service, without a slash at its end. */
+  url: () => string;
+  startedAtMs: number;
+};
+
+export const openOperating = async (parts: OperatingParts): Promise<Operating> => {
+  const { settings, clock, rooms, reads, startedAtMs } = parts;
+  const { supervisor, routes, readiness } = rooms;
+  const mode = await reads.mode();
+  return {
+    long: openLongReads(join(settings.data.dir, DATABASE_FILE)),
+    clock,
+    limits: { burstPerS: settings.limits.burst_per_s, inProgress: settings.limits.in_progress },
+    running: {
+      seats: (routeId) => ({ taken: supervisor.seatsTaken(routeId), of: routes.seatsOf(routeId) }),
+      expectedMs: routes.expectedMs,
+      readiness,
+      counts: () => supervisor.counts(),
+      about: () => ({ version: packageJson.version, mode, url: parts.url(), startedAtMs }),
+      isNightly: settings.backup.dir !== "",
+      lastBackupMs: async () => {
+        if (settings.backup.dir === "") return null;
+        try {
+          return newestVerifiedMs(settings.backup.dir, lineageFrom(await reads.secret(LINEAGE)));
+        } catch {
+          // A directory that cannot be read has no backup that anyone could restore.
+          return null;
+        }
+      },
+    },
+  };
+};

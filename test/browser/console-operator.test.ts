@@ -1,0 +1,266 @@
+// The operator's pages in a real browser: credit, pause, switch a route, keep a key, run the proof; by keyboard, on a phone, in the dark.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { source as axe } from "axe-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { Role } from "../../src/console/ask.ts";
+import { webAsset, webPage } from "../../src/http/pages/web.ts";
+import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
+import { type OperatorStage, openOperatorStage } from "../console/operator-stage.ts";
+import { type House, openHouse, type Tenant } from "../house.ts";
+import { openBrowser } from "./chromium.ts";
+
+const opened = await openBrowser();
+if (typeof opened === "string") process.stdout.write(`skipped: the operator's pages in a browser (${opened})\n`);
+const here = describe.skipIf(typeof opened === "string");
+const browser = opened as Browser;
+
+let house: House;
+let stage: OperatorStage;
+const pageFor = async (request: Request): Promise<Response> => {
+  const { pathname } = new URL(request.url);
+  const role = /session=(\w+)/.exec(request.headers.get("cookie") ?? "")?.[1];
+  if (pathname === "/console/api/me")
+    return Response.json({
+      signedIn: {
+        ...{ personId: "per_1", email: `${role}@example.com`, name: role, role, sessionId: "ses_1" },
+        ...{ accountId: null, accountName: null, csrf: `csrf-${role}` },
+      },
+      ...{ isSetUp: true, signUp: false, simulated: true },
+    });
+  if (pathname.startsWith("/assets/")) return webAsset(request, "req_1", pathname.slice("/assets/".length));
+  return pathname.startsWith("/console/") ? webPage("console", "req_1", false) : new Response(null, { status: 204 });
+};
+beforeAll(async () => {
+  if (typeof opened === "string") return;
+  const dir = freshDir();
+  house = await openHouse({ dir, factor: 100 });
+  stage = await openOperatorStage(house, dir, pageFor);
+}, 60_000);
+afterAll(async () => {
+  if (typeof opened === "string") return;
+  await opened.close();
+  await stage.stop();
+  await house.close();
+  dropDirs();
+});
+
+const IN_PAGE = join(import.meta.dir, "in-page.js");
+const visit = async (path: string, role: Role = "operator", look: BrowserContextOptions = {}) => {
+  const context = await browser.newContext(look);
+  await context.addCookies([{ name: "session", value: role, url: stage.url }]);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on("pageerror", (fault) => void complaints.push(fault.message));
+  page.on("console", (line) => {
+    if (line.type() === "error" || line.type() === "warning") complaints.push(line.text());
+  });
+  await page.addInitScript({ path: IN_PAGE });
+  await page.goto(`${stage.url}/console/operator/${path}`);
+  await page.locator(".operator").waitFor();
+  return { page, complaints, close: () => context.close() };
+};
+const inPage = <T>(page: Page, name: string) => page.evaluate<T>(`inPage.${name}()`);
+const sound = async (page: Page) => {
+  if (process.env.SHOT) {
+    await page.screenshot({ path: `/tmp/shot-${page.url().split("/").at(-1)}-${page.viewportSize()?.width}.png`, fullPage: true });
+    console.log(page.url(), await page.evaluate("[...document.querySelectorAll('*')].filter(e => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest('.unseen')).map(e => e.tagName + '.' + e.className + ' ' + Math.round(e.getBoundingClientRect().right)).slice(0, 15)"));
+  }
+  expect(await inPage<number>(page, "overhang")).toBeLessThanOrEqual(0);
+  await page.evaluate(axe);
+  expect(await inPage<string[]>(page, "faults")).toEqual([]);
+};
+/** Presses Tab until what has the focus is called so. */
+const tabTo = async (page: Page, name: string) => {
+  for (let presses = 0; presses < 80; presses++) {
+    const here = await page.evaluate<string>(
+      "(document.activeElement.getAttribute('aria-label') ?? document.activeElement.labels?.[0]?.textContent ?? document.activeElement.textContent).trim()",
+    );
+    if (here === name) return;
+    await page.keyboard.press("Tab");
+  }
+  throw new Error(`${name} is not reached by keyboard`);
+};
+const answers = (tenant: Tenant) => house.ask("GET", "/v1/generations/gen_none", { key: tenant.key });
+
+here("the operator's pages", () => {
+  test("by keyboard alone an account is found, credited, paused, and its key answers 403 until it is resumed", async () => {
+    const tenant = await house.newTenant(1_000);
+    const { page, complaints, close } = await visit("accounts");
+    const { keyboard } = page;
+    await tabTo(page, "Search by name or id");
+    await keyboard.type(tenant.accountId);
+    await page.getByText("1 shown, newest first.").waitFor();
+    await page.getByRole("link", { name: "tenant" }).focus();
+    await keyboard.press("Enter");
+    await page.getByText("Last movements").first().waitFor();
+    await tabTo(page, "Grant credits");
+    await keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor();
+    await tabTo(page, "Amount in USD");
+    await keyboard.type("25");
+    await keyboard.press("Enter");
+    // Nothing moves without a reason.
+    await page.getByRole("alert").getByText("Say why in the note").waitFor();
+    await tabTo(page, "Note");
+    await keyboard.type("for the trouble");
+    await keyboard.press("Enter");
+    await page.getByRole("status").getByText("$25.00 were granted; $35.00 are available.").waitFor();
+    await page.getByRole("cell", { name: "for the trouble" }).waitFor();
+    expect((await house.balance(tenant)).available).toBe(3_500);
+
+    await tabTo(page, "Pause");
+    await keyboard.press("Enter");
+    const asking = page.getByRole("dialog", { name: "Pause tenant?" });
+    await asking.getByText("It stops nothing that was accepted").waitFor();
+    await keyboard.press("Escape");
+    expect((await answers(tenant)).status).toBe(404);
+    await keyboard.press("Enter");
+    await asking.waitFor();
+    await tabTo(page, "Pause");
+    await keyboard.press("Enter");
+    await page.getByRole("status").getByText("The account is paused.").waitFor();
+    expect((await answers(tenant)).status).toBe(403);
+    await page.getByRole("button", { name: "Resume" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Resume" }).click();
+    await page.getByRole("status").getByText("The account is active again.").waitFor();
+    expect((await answers(tenant)).status).toBe(404);
+    expect(complaints).toEqual([]);
+    await close();
+  }, 60_000);
+
+  test("what is taken back beyond what there is, is said to be owed", async () => {
+    const tenant = await house.newTenant(1_000);
+    const { page, close } = await visit(`accounts/${tenant.accountId}`);
+    await page.getByRole("button", { name: "Take back" }).click();
+    const asking = page.getByRole("dialog");
+    await asking.getByLabel("Amount in USD").fill("12.50");
+    await asking.getByLabel("Note").fill("disputed");
+    await asking.getByRole("button", { name: "Take back" }).dblclick();
+    await page.getByText("$10.00 were taken back. $2.50 were not there and are owed now, so the account is paused.").waitFor();
+    expect(await house.store.account(tenant.accountId)).toMatchObject({ availableCredits: 0, owedCredits: 250, paused: true });
+    await close();
+  }, 60_000);
+
+  test("a new account is made with its first credits", async () => {
+    const { page, close } = await visit("accounts");
+    await page.getByRole("button", { name: "New account" }).click();
+    await page.getByLabel("Name", { exact: true }).fill("Studio Nord");
+    await page.getByLabel("First credits in USD").fill("a lot");
+    await page.getByRole("button", { name: "Make account" }).click();
+    await page.getByRole("alert").getByText("First credits").waitFor();
+    await page.getByLabel("First credits in USD").fill("40");
+    await page.getByRole("button", { name: "Make account" }).click();
+    await page.getByText("first credit").waitFor();
+    const made = (await house.store.accounts()).filter(({ name }) => name === "Studio Nord");
+    expect(made).toMatchObject([{ availableCredits: 4_000 }]);
+    await close();
+  }, 60_000);
+
+  test("a route is switched off for a reason and on again, and its rows sort by their figures", async () => {
+    const { page, complaints, close } = await visit("routes");
+    const id = "vidmodel-2.0-mini/fal";
+    const row = page.locator(`tr[data-row="${id}"]`);
+    await page.getByRole("button", { name: `Switch off ${id}`, exact: true }).click();
+    const asking = page.getByRole("dialog", { name: `Switch ${id} off?` });
+    await asking.getByRole("button", { name: "Switch off" }).click();
+    await asking.getByRole("alert").getByText("Say why").waitFor();
+    await asking.getByLabel("Reason").fill("too slow today");
+    await asking.getByRole("button", { name: "Switch off" }).click();
+    await row.getByText("too slow today").waitFor();
+    expect(await house.store.switchedOff()).toMatchObject([{ routeId: id, reason: "too slow today" }]);
+    await page.getByLabel("Show").selectOption("Switched off");
+    expect(await page.locator("tbody tr").count()).toBe(1);
+    await page.getByRole("button", { name: `Switch on ${id}`, exact: true }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Switch on" }).click();
+    await page.getByLabel("Show").selectOption("All states");
+    await row.getByText("up", { exact: true }).waitFor();
+    expect(await house.store.switchedOff()).toEqual([]);
+    const price = page.getByRole("columnheader", { name: "Price" });
+    await price.getByRole("button").click();
+    expect(await price.getAttribute("aria-sort")).toBe("descending");
+    await price.getByRole("button").click();
+    expect(await price.getAttribute("aria-sort")).toBe("ascending");
+    expect(complaints).toEqual([]);
+    await close();
+  }, 60_000);
+
+  test("a trial is bought only after what it costs is said, and its end is told", async () => {
+    const { page, close } = await visit("routes");
+    await page.getByRole("button", { name: "Test vidmodel-2.0-mini/fal", exact: true }).click();
+    const asking = page.getByRole("dialog", { name: "Test vidmodel-2.0-mini/fal" });
+    await asking.getByText(/fal takes at least [\d.]+ USD per/).waitFor();
+    await asking.getByRole("button", { name: "Buy one generation" }).click();
+    await asking.getByText(/It delivered gen_\w+, which is sold for \$/).waitFor();
+    expect(await asking.getByRole("button", { name: "Buy one generation" }).count()).toBe(0);
+    await close();
+  }, 60_000);
+
+  test("a provider's key is set, stands nowhere on the page, and is dropped", async () => {
+    const { page, complaints, close } = await visit("providers");
+    const card = page.locator('[data-provider="stability"]');
+    await card.getByText("no key").first().waitFor();
+    await card.getByRole("button", { name: "Set key of stability" }).click();
+    await page.getByLabel("Key", { exact: true }).fill("sk-canary-browser-77");
+    await page.getByRole("button", { name: "Keep key" }).click();
+    await card.getByText("key kept here, set").first().waitFor();
+    expect(await page.content()).not.toContain("canary");
+    await card.getByRole("button", { name: "Drop key of stability" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Drop key" }).click();
+    await card.getByText("no key").first().waitFor();
+    expect(await house.store.providerKeys()).toEqual([]);
+    expect(complaints).toEqual([]);
+    await close();
+  }, 60_000);
+
+  test("a viewer runs the proof and sees each invariant hold, and finds nothing to change anything with", async () => {
+    const { page, complaints, close } = await visit("proof", "viewer");
+    await page.getByRole("button", { name: "Run the proof" }).click();
+    await page.getByRole("status").getByText("All 12 invariants hold and all sums agree").waitFor();
+    expect(await page.locator("li.holds").count()).toBe(12);
+    await page.getByText("by viewer@example.com").waitFor();
+    for (const [path, name] of [
+      [`accounts/${house.tenant.accountId}`, "Grant credits"],
+      ["accounts", "New account"],
+      ["routes", "Switch off vidmodel-2.0-mini/fal"],
+      ["providers", "Set key of stability"],
+    ] as const) {
+      await page.goto(`${stage.url}/console/operator/${path}`);
+      await page.locator(".operator :is(table, .card)").first().waitFor();
+      expect(await page.getByRole("button", { name }).count()).toBe(0);
+    }
+    expect(complaints).toEqual([]);
+    await close();
+  }, 60_000);
+
+  test.each([
+    ["360 pixels, dark", { viewport: { width: 360, height: 740 }, colorScheme: "dark" }],
+    ["1280 pixels, light", { viewport: { width: 1280, height: 800 }, colorScheme: "light" }],
+  ] as const)(
+    "have no serious fault of access on %s, nor have their dialogs",
+    async (_name, look) => {
+      for (const [path, ...buttons] of [
+        ["accounts", "New account"],
+        [`accounts/${house.tenant.accountId}`, "Grant credits", "Take back", "Set limits", "Pause"],
+        ["routes", "Switch off vidmodel-2.0-mini/fal", "Test vidmodel-2.0-mini/fal"],
+        ["providers", "Set key of stability"],
+        ["orphans"],
+        ["proof", "Run the proof"],
+        ["service"],
+      ] as const) {
+        const { page, close } = await visit(path, "operator", { ...look, bypassCSP: true });
+        await page.getByText("Reading…").waitFor({ state: "detached" });
+        await sound(page);
+        for (const name of buttons) {
+          await page.getByRole("button", { name, exact: true }).click();
+          if (name !== "Run the proof") await page.getByRole("dialog").waitFor();
+          else await page.locator("li.holds").nth(11).waitFor();
+          await sound(page);
+          await page.keyboard.press("Escape");
+        }
+        await close();
+      }
+    },
+    90_000,
+  );
+});

@@ -1,0 +1,121 @@
+// What an operator does with an account: grants credits or takes them back, pauses or resumes it, sets its limits.
+import type { VNode } from "preact";
+import { useRef, useState } from "preact/hooks";
+import type { AccountView, CreditsMoved } from "../../../src/console/operator-wire.ts";
+import { call } from "../../parts/api.ts";
+import { Asking, TextField } from "./dialog.tsx";
+import { API } from "./page.tsx";
+import { creditsIn, newReference, usd } from "./words.ts";
+
+export type AccountAction = "grant" | "take" | "pause" | "limits";
+type Props = { of: AccountView; close: () => void; done: (account: AccountView, said: string) => void };
+
+const pathOf = ({ id }: AccountView): string => `${API}/accounts/${id}`;
+
+/** What really moved: a balance never goes below its holds, and what is not there is owed. */
+const moved = ({ movedCredits, newlyOwedCredits, account }: CreditsMoved): string => {
+  if (movedCredits === 0 && newlyOwedCredits === 0) return "This was booked already; nothing more moved.";
+  if (movedCredits > 0) return `${usd(movedCredits)} were granted; ${usd(account.availableCredits)} are available.`;
+  const taken = `${usd(-movedCredits)} were taken back.`;
+  return newlyOwedCredits === 0
+    ? taken
+    : `${taken} ${usd(newlyOwedCredits)} were not there and are owed now, so the account is paused.`;
+};
+
+const Credits = ({ of, close, done, isGrant }: Props & { isGrant: boolean }): VNode => {
+  const [amount, setAmount] = useState("");
+  const [note, setNote] = useState("");
+  // Of this dialog: pressed twice, or sent again after a lost answer, it is booked once.
+  const reference = useRef(newReference());
+  const run = async () => {
+    const credits = creditsIn(amount);
+    if (typeof credits === "string") return credits;
+    if (note.trim() === "") return "Say why in the note: it stands in the account's ledger.";
+    const asked = isGrant ? credits : -credits;
+    const body = { reference: reference.current, credits: asked, note: note.trim() };
+    const answer = await call<CreditsMoved>("POST", `${pathOf(of)}/credits`, body);
+    done(answer.account, moved(answer));
+    return undefined;
+  };
+  const title = isGrant ? `Grant credits to ${of.name}` : `Take credits back from ${of.name}`;
+  return (
+    <Asking title={title} does={isGrant ? "Grant" : "Take back"} isDanger={!isGrant} close={close} run={run}>
+      <p>
+        {isGrant
+          ? `They are available at once; ${usd(of.availableCredits)} are now.`
+          : `At most what is available is taken, ${usd(of.availableCredits)} now: what is held for generations in progress stays. If that is too little, the rest is owed and the account is paused.`}
+      </p>
+      <TextField says="Amount in USD" value={amount} set={setAmount} inputMode="decimal" />
+      <TextField says="Note" value={note} set={setNote} maxLength={500} about="The account's people read it in their ledger." />
+    </Asking>
+  );
+};
+
+const Pause = ({ of, close, done }: Props): VNode => {
+  const run = async () => {
+    const account = await call<AccountView>("PATCH", pathOf(of), { paused: !of.paused });
+    done(account, account.paused ? "The account is paused." : "The account is active again.");
+    return undefined;
+  };
+  if (of.paused)
+    return (
+      <Asking title={`Resume ${of.name}?`} does="Resume" close={close} run={run}>
+        <p>Its keys open the API again at once. {of.owedCredits > 0 && `It still owes ${usd(of.owedCredits)}; that stays.`}</p>
+      </Asking>
+    );
+  return (
+    <Asking title={`Pause ${of.name}?`} does="Pause" isDanger close={close} run={run}>
+      <p>From now on every request with its keys is answered 403: nothing is submitted, read or downloaded with them.</p>
+      <p>
+        It stops nothing that was accepted: {of.inProgress} {of.inProgress === 1 ? "generation goes" : "generations go"} on and
+        are charged when they deliver. No credits move, and its keys are kept.
+      </p>
+    </Asking>
+  );
+};
+
+const limitText = (own: number | null): string => (own === null ? "" : String(own));
+
+/** Undefined for what is no limit; null for the service's own. */
+const limitIn = (text: string): number | null | undefined => {
+  if (text.trim() === "") return null;
+  const n = Number(text);
+  return Number.isInteger(n) && n >= 1 && n <= 1_000_000 ? n : undefined;
+};
+
+const Limits = ({ of, close, done }: Props): VNode => {
+  const { burstPerS, inProgress } = of.limits;
+  const [burst, setBurst] = useState(limitText(burstPerS.own));
+  const [most, setMost] = useState(limitText(inProgress.own));
+  const run = async () => {
+    const [burstPerS, inProgressLimit] = [limitIn(burst), limitIn(most)];
+    if (burstPerS === undefined || inProgressLimit === undefined)
+      return "A limit is a whole number from 1 to 1,000,000, or empty for the service's.";
+    done(await call<AccountView>("PATCH", pathOf(of), { burstPerS, inProgressLimit }), "The limits hold from now on.");
+    return undefined;
+  };
+  return (
+    <Asking title={`Limits of ${of.name}`} does="Save" close={close} run={run}>
+      <TextField
+        says="Requests in one second"
+        value={burst}
+        set={setBurst}
+        inputMode="numeric"
+        about={`Empty: the service's, ${burstPerS.service}.`}
+      />
+      <TextField
+        says="Generations in progress"
+        value={most}
+        set={setMost}
+        inputMode="numeric"
+        about={`Empty: the service's, ${inProgress.service}. Those in progress go on, also above it.`}
+      />
+    </Asking>
+  );
+};
+
+export const AccountDialog = ({ action, ...props }: Props & { action: AccountAction }): VNode => {
+  if (action === "pause") return <Pause {...props} />;
+  if (action === "limits") return <Limits {...props} />;
+  return <Credits {...props} isGrant={action === "grant"} />;
+};

@@ -1,0 +1,122 @@
+// `/console/operator/accounts/:id`: one account: its credits, limits and keys, its last movements, and what may be done with it.
+import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import type { AccountView as Account, AccountMovement, OwnLimit } from "../../../src/console/operator-wire.ts";
+import { useAsked } from "../../parts/asked.ts";
+import { type AccountAction, AccountDialog } from "./account-dialogs.tsx";
+import { API, Awaited, mayChange, Said } from "./page.tsx";
+import { type Column, SortedTable } from "./table.tsx";
+import { at, usd } from "./words.ts";
+
+const KINDS: Readonly<Record<AccountMovement["kind"], string>> = {
+  topup: "Top-up",
+  hold: "Hold",
+  capture: "Charge",
+  release: "Release",
+  adjust: "Adjustment",
+};
+
+const MOVEMENTS: readonly Column<AccountMovement>[] = [
+  { says: "Time", cell: ({ atMs }) => at(atMs) },
+  { says: "Kind", cell: ({ kind }) => KINDS[kind] },
+  {
+    says: "Amount",
+    cell: ({ credits, kind, isOut }) => `${isOut && kind === "adjust" ? "−" : ""}${usd(credits)}`,
+    isNumber: true,
+  },
+  { says: "Available after", cell: (row) => usd(row.availableAfterCredits), isNumber: true },
+  { says: "For", cell: ({ generationId, note }) => (generationId === null ? note : <code>{generationId}</code>) },
+];
+
+const limitText = ({ own, service }: OwnLimit): string => (own === null ? `${service}, the service's` : `${own}, its own`);
+
+const BUTTONS: readonly (readonly [AccountAction, (account: Account) => string])[] = [
+  ["grant", () => "Grant credits"],
+  ["take", () => "Take back"],
+  ["limits", () => "Set limits"],
+  ["pause", ({ paused }) => (paused ? "Resume" : "Pause")],
+];
+
+const Facts = ({ of }: { of: Account }): VNode => {
+  const facts: readonly (readonly [string, string])[] = [
+    ["Balance", usd(of.balanceCredits)],
+    ["Held", usd(of.heldCredits)],
+    ["Available", usd(of.availableCredits)],
+    ["Charged so far", usd(of.chargedCredits)],
+    ["Owed", usd(of.owedCredits)],
+    ["In progress", String(of.inProgress)],
+    ["Keys", `${of.keys.active} of ${of.keys.all} in use`],
+    ["Requests in one second", limitText(of.limits.burstPerS)],
+    ["Generations in progress at most", limitText(of.limits.inProgress)],
+    ["Made", at(of.createdAtMs)],
+  ];
+  return (
+    <dl class="facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+};
+
+export const AccountPage = ({ id }: { id: string }): VNode => {
+  const page = useAsked<Account>(`${API}/accounts/${encodeURIComponent(id)}`);
+  const [action, act] = useState<AccountAction | null>(null);
+  const [said, say] = useState("");
+  return (
+    <Awaited of={page}>
+      {(account) => (
+        <>
+          <p class="page-head">
+            <span>
+              <a href="/console/operator/accounts">Accounts</a> / <strong>{account.name}</strong> <code>{account.id}</code>{" "}
+              {account.paused ? <span class="status is-paused">paused</span> : <span class="status is-active">active</span>}
+            </span>
+          </p>
+          <Facts of={account} />
+          {mayChange() && (
+            <p class="actions">
+              {BUTTONS.map(([kind, says]) => (
+                <button key={kind} type="button" class="button" onClick={() => act(kind)}>
+                  {says(account)}
+                </button>
+              ))}
+            </p>
+          )}
+          <Said text={said} />
+          <p class="links">
+            <a href={`/console/keys?account=${id}`}>Keys</a> <a href={`/console/ledger?account=${id}`}>Ledger</a>{" "}
+            <a href={`/console/usage?account=${id}`}>Usage</a>
+          </p>
+          <h2>Last movements</h2>
+          {account.movements.length === 0 ? (
+            <p class="empty">Nothing has moved yet.</p>
+          ) : (
+            <SortedTable
+              caption="Last movements"
+              columns={MOVEMENTS}
+              rows={account.movements}
+              keyOf={({ atMs, kind, credits, generationId, availableAfterCredits: after }) =>
+                [atMs, kind, credits, generationId, after].join(" ")
+              }
+            />
+          )}
+          {action !== null && (
+            <AccountDialog
+              {...{ of: account, action }}
+              close={() => act(null)}
+              done={(next, text) => {
+                page.put(next);
+                say(text);
+                act(null);
+              }}
+            />
+          )}
+        </>
+      )}
+    </Awaited>
+  );
+};

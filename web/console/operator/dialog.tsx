@@ -1,0 +1,109 @@
+// The dialogs of the operator's pages: they say what will happen, do it once, and tell what the service refuses.
+import type { ComponentChildren, VNode } from "preact";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { told } from "../../parts/api.ts";
+
+type Props = {
+  title: string;
+  /** The word on the button that does it; null: there is nothing more to do here. */
+  does: string | null;
+  isDanger?: boolean;
+  close: () => void;
+  /** Does it; what it returns is a sentence about a field that has to be put right first. */
+  run?: () => Promise<string | undefined>;
+  children: ComponentChildren;
+};
+
+/** The focus stays in it, Escape closes it, and it goes back to where it was. */
+export const Asking = ({ title, does, isDanger, close, run, children }: Props): VNode => {
+  const place = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  const isGone = useRef(false);
+  const [fault, setFault] = useState<string | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  useEffect(() => {
+    const dialog = place.current;
+    dialog?.showModal();
+    return () => {
+      isGone.current = true;
+      // Closed before it is taken away, it gives the focus back; taken away alone, the focus is nowhere.
+      dialog?.close();
+    };
+  }, []);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    if (isBusy || !run) return;
+    setBusy(true);
+    setFault(null);
+    const wrong = await run().catch(told);
+    if (isGone.current) return;
+    setBusy(false);
+    setFault(wrong ?? null);
+  };
+  return (
+    <dialog ref={place} class="dialog" aria-labelledby={id} onClose={() => isGone.current || close()}>
+      <form onSubmit={(event) => void submit(event)} noValidate>
+        <h2 id={id}>{title}</h2>
+        {children}
+        {fault !== null && (
+          <p class="notice is-bad" role="alert">
+            {fault}
+          </p>
+        )}
+        <div class="dialog-buttons">
+          <button type="button" class="button" onClick={close}>
+            {does === null ? "Close" : "Cancel"}
+          </button>
+          {does !== null && (
+            <button type="submit" class={`button ${isDanger ? "is-danger" : "is-main"}`} disabled={isBusy}>
+              {does}
+            </button>
+          )}
+        </div>
+      </form>
+    </dialog>
+  );
+};
+
+/** A labelled field with what it is about below it. */
+export const Labelled = (of: {
+  says: string;
+  about?: string;
+  children: (id: string, about: string | undefined) => VNode;
+}): VNode => {
+  const id = useId();
+  const about = of.about === undefined ? undefined : `${id}-about`;
+  return (
+    <div class="field">
+      <label for={id}>{of.says}</label>
+      {of.children(id, about)}
+      {about !== undefined && (
+        <p class="muted" id={about}>
+          {of.about}
+        </p>
+      )}
+    </div>
+  );
+};
+
+export const TextField = (of: {
+  says: string;
+  value: string;
+  set: (value: string) => void;
+  about?: string;
+  /** Not to be read over a shoulder. */
+  isSecret?: boolean;
+  inputMode?: "decimal" | "numeric" | "search";
+  maxLength?: number;
+}): VNode => (
+  <Labelled says={of.says} {...(of.about === undefined ? {} : { about: of.about })}>
+    {(id, about) => {
+      const props = {
+        ...{ id, value: of.value, inputMode: of.inputMode, maxLength: of.maxLength, "aria-describedby": about },
+        ...{ autocomplete: "off", spellcheck: false },
+        onInput: ({ currentTarget }: { currentTarget: HTMLInputElement }) => of.set(currentTarget.value),
+      };
+      return of.isSecret ? <input type="password" {...props} /> : <input type="text" {...props} />;
+    }}
+  </Labelled>
+);

@@ -1,0 +1,111 @@
+// `/console/operator/orphans`: attempts that may have been paid and that nobody was charged for, with what is known and what to do.
+import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import type { OrphanLine, OrphansPage } from "../../../src/console/operator-wire.ts";
+import { useAsked } from "../../parts/asked.ts";
+import { Labelled } from "./dialog.tsx";
+import { API, Awaited } from "./page.tsx";
+import { type Column, SortedTable } from "./table.tsx";
+import { away, count, usd } from "./words.ts";
+
+const SINCE = [
+  ["24h", "the last 24 hours"],
+  ["7d", "the last 7 days"],
+  ["30d", "the last 30 days"],
+  ["all", "all time"],
+] as const;
+
+const COLUMNS: readonly Column<OrphanLine>[] = [
+  {
+    says: "Generation",
+    cell: ({ generationId, n, accountId }) => (
+      <>
+        <a href={`/console/generations/${generationId}`}>{generationId}</a>
+        <span class="muted">
+          attempt {n}, <a href={`/console/operator/accounts/${accountId}`}>{accountId}</a>
+        </span>
+      </>
+    ),
+  },
+  { says: "Fate", by: ({ fate }) => fate, cell: ({ fate }) => fate },
+  { says: "Price", by: (row) => row.priceCredits, cell: (row) => usd(row.priceCredits), isNumber: true },
+  { says: "Sent", by: ({ sentAtMs }) => sentAtMs, cell: ({ sentAtMs }) => away(sentAtMs) },
+  {
+    says: "Route and job",
+    by: ({ routeId }) => routeId,
+    cell: ({ routeId, jobId, ref }) => (
+      <>
+        {routeId}
+        <code>{jobId ?? ref}</code>
+      </>
+    ),
+  },
+  {
+    says: "Known, and to do",
+    cell: ({ known, toDo }) => (
+      <>
+        {known}
+        <span class="muted">{toDo}</span>
+      </>
+    ),
+  },
+];
+
+export const OrphansView = (): VNode => {
+  const [since, setSince] = useState("7d");
+  const page = useAsked<OrphansPage>(`${API}/orphans?since=${since}`);
+  return (
+    <>
+      <p class="muted">Attempts that may have been paid at a provider and that nobody was charged for.</p>
+      <form class="filters" onSubmit={(event) => event.preventDefault()}>
+        <Labelled says="Sent in">
+          {(id) => (
+            <select id={id} value={since} onChange={({ currentTarget }) => setSince(currentTarget.value)}>
+              {SINCE.map(([value, says]) => (
+                <option key={value} value={value}>
+                  {says}
+                </option>
+              ))}
+            </select>
+          )}
+        </Labelled>
+      </form>
+      <Awaited of={page}>
+        {({ count: all, credits, kinds, orphans }) => (
+          <>
+            <p class="said" role="status">
+              {all === 0
+                ? "There is none."
+                : `${count(all, "orphan")}, at most ${usd(credits)} lost at the prices of their routes.`}
+            </p>
+            {kinds.length > 0 && (
+              <ul class="plain">
+                {kinds.map((kind) => (
+                  <li key={`${kind.fate} ${kind.known} ${kind.toDo}`} class="card">
+                    <strong>
+                      {kind.count} {kind.fate}, {usd(kind.credits)}
+                    </strong>
+                    <p>
+                      {kind.known}: {kind.toDo}.
+                    </p>
+                  </li>
+                ))}
+              </ul>
+            )}
+            {orphans.length > 0 && (
+              <SortedTable
+                caption="Orphans"
+                columns={COLUMNS}
+                rows={orphans}
+                keyOf={({ generationId, n }) => `${generationId} ${n}`}
+              />
+            )}
+            {orphans.length < all && (
+              <p class="muted">The newest {orphans.length} are shown; genrouter orphans --json tells all of them.</p>
+            )}
+          </>
+        )}
+      </Awaited>
+    </>
+  );
+};

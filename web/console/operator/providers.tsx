@@ -1,0 +1,153 @@
+// `/console/operator/providers`: each provider's account, where its key comes from, its routes; keys are set here and never shown.
+import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import type { KeySet, KeySourceView, ProviderAccount, ProvidersPage } from "../../../src/console/operator-wire.ts";
+import { call } from "../../parts/api.ts";
+import { useAsked } from "../../parts/asked.ts";
+import { Asking, TextField } from "./dialog.tsx";
+import { API, Awaited, mayChange } from "./page.tsx";
+import { RouteStatus } from "./routes.tsx";
+import { at, count } from "./words.ts";
+
+type Action = { kind: "set" | "drop"; account: string };
+
+const sourceText = (key: KeySourceView | null): string => {
+  if (key === null) return "no key";
+  if (key.from === "vault") return `key kept here${key.setAtMs === null ? "" : `, set ${at(key.setAtMs)}`}`;
+  return key.from === "file" ? "key from a file that the settings name" : "key from the settings or the environment";
+};
+
+const SetKey = ({ account, close, done }: { account: string; close: () => void; done: (said: string) => void }): VNode => {
+  const [key, setKey] = useState("");
+  const run = async () => {
+    if (key.trim() === "") return "Paste the key.";
+    const path = `${API}/providers/${encodeURIComponent(account)}/key`;
+    const { isShadowed } = await call<KeySet>("POST", path, { key: key.trim() });
+    const but = isShadowed ? " The settings have one too, and theirs goes before it." : " It is in use from now on.";
+    done(`The key of ${account} is kept.${but}`);
+    return undefined;
+  };
+  return (
+    <Asking title={`Key of ${account}`} does="Keep key" close={close} run={run}>
+      <TextField
+        says="Key"
+        isSecret
+        value={key}
+        set={setKey}
+        maxLength={4096}
+        about="It is sealed before it is written, and never shown again. One that is kept already is replaced."
+      />
+    </Asking>
+  );
+};
+
+const DropKey = ({ account, close, done }: { account: string; close: () => void; done: (said: string) => void }): VNode => {
+  const run = async () => {
+    await call("DELETE", `${API}/providers/${encodeURIComponent(account)}/key`);
+    done(`The key of ${account} is gone.`);
+    return undefined;
+  };
+  return (
+    <Asking title={`Drop the key of ${account}?`} does="Drop key" isDanger close={close} run={run}>
+      <p>
+        Its routes are not used any more, unless the settings have a key too. What is under way there cannot be asked about
+        without a key: let it end first.
+      </p>
+    </Asking>
+  );
+};
+
+const Provider = ({ of, act }: { of: ProviderAccount; act: (action: Action) => void }): VNode => {
+  const isKept = of.interfaces.some(({ key }) => key?.from === "vault");
+  return (
+    <li class="card" data-provider={of.account}>
+      <div class="page-head">
+        <h2>{of.account}</h2>
+        {mayChange() && (
+          <span class="actions">
+            <button
+              type="button"
+              class="button"
+              aria-label={`${isKept ? "Replace" : "Set"} key of ${of.account}`}
+              onClick={() => act({ kind: "set", account: of.account })}
+            >
+              {isKept ? "Replace key" : "Set key"}
+            </button>
+            {isKept && (
+              <button
+                type="button"
+                class="button is-danger"
+                aria-label={`Drop key of ${of.account}`}
+                onClick={() => act({ kind: "drop", account: of.account })}
+              >
+                Drop key
+              </button>
+            )}
+          </span>
+        )}
+      </div>
+      {of.interfaces.map(({ id, name, key, routes }) => (
+        <div key={id}>
+          <p>
+            <strong>{name}</strong> {sourceText(key)}
+          </p>
+          {routes.length === 0 ? (
+            <p class="muted">No route of the catalogue goes there.</p>
+          ) : (
+            <details>
+              <summary>
+                {count(routes.length, "route")}, {routes.filter(({ state }) => state === "up").length} up
+              </summary>
+              <ul>
+                {routes.map((route) => (
+                  <li key={route.id}>
+                    {route.id} <RouteStatus state={route.state} /> {route.reason}
+                  </li>
+                ))}
+              </ul>
+            </details>
+          )}
+        </div>
+      ))}
+    </li>
+  );
+};
+
+export const ProvidersView = (): VNode => {
+  const page = useAsked<ProvidersPage>(`${API}/providers`);
+  const [action, act] = useState<Action | null>(null);
+  const [said, say] = useState("");
+  const [text, setText] = useState("");
+  const wanted = text.trim().toLowerCase();
+  const isWanted = ({ account, interfaces }: ProviderAccount) =>
+    `${account} ${interfaces.map(({ name }) => name).join(" ")}`.toLowerCase().includes(wanted);
+  const props = {
+    close: () => act(null),
+    done: (sentence: string) => {
+      say(sentence);
+      act(null);
+      page.again();
+    },
+  };
+  return (
+    <Awaited of={page}>
+      {({ providers }) => (
+        <>
+          <form class="filters" onSubmit={(event) => event.preventDefault()}>
+            <TextField says="Search providers" inputMode="search" value={text} set={setText} />
+          </form>
+          <p class="said" role="status">
+            {said}
+          </p>
+          <ul class="plain">
+            {providers.filter(isWanted).map((of) => (
+              <Provider key={of.account} of={of} act={act} />
+            ))}
+          </ul>
+          {action?.kind === "set" && <SetKey account={action.account} {...props} />}
+          {action?.kind === "drop" && <DropKey account={action.account} {...props} />}
+        </>
+      )}
+    </Awaited>
+  );
+};

@@ -1,0 +1,86 @@
+// `/console/operator/service`: whether the service takes work, what waits for a person, and how old its last backup is.
+import type { VNode } from "preact";
+import type { ServiceView } from "../../../src/console/operator-wire.ts";
+import { useAsked } from "../../parts/asked.ts";
+import { API, Awaited } from "./page.tsx";
+import { type Column, SortedTable } from "./table.tsx";
+import { at, away, usd } from "./words.ts";
+
+const backupText = ({ backup: { isNightly, lastMs } }: ServiceView): string => {
+  if (!isNightly) return "none are made: set backup.dir";
+  return lastMs === null ? "none verified yet" : `${at(lastMs)}, ${away(lastMs)}`;
+};
+
+const restoredText = ({ restored }: ServiceView): string => {
+  if (restored === null) return "no";
+  const taken = `yes, as of ${at(restored.takenAtMs)}`;
+  return restored.open
+    ? `${taken}; what was on its way then is confirmed with its provider before anything is sent`
+    : `${taken}; all that was on its way then has ended`;
+};
+
+const PARKED: readonly Column<ServiceView["parked"][number]>[] = [
+  { says: "Generation", cell: ({ id }) => <a href={`/console/generations/${id}`}>{id}</a> },
+  { says: "Account", cell: ({ accountId: id }) => <a href={`/console/operator/accounts/${id}`}>{id}</a> },
+  { says: "Model", by: ({ model }) => model, cell: ({ model }) => model },
+  { says: "Held", by: (row) => row.reservedCredits, cell: (row) => usd(row.reservedCredits), isNumber: true },
+  { says: "Accepted", by: ({ createdAtMs }) => createdAtMs, cell: ({ createdAtMs }) => at(createdAtMs) },
+];
+
+const Facts = ({ of }: { of: ServiceView }): VNode => {
+  const facts: readonly (readonly [string, string])[] = [
+    ["Version", of.version],
+    ["Mode", of.mode === "test" ? "simulator: no provider is called and no money moves" : "live"],
+    ["Address", of.url],
+    ["Started", `${at(of.startedAtMs)}, ${away(of.startedAtMs)}`],
+    ["Running", String(of.running)],
+    ["Queued", String(of.queued)],
+    ["Last backup", backupText(of)],
+    ["Restored from a backup", restoredText(of)],
+  ];
+  return (
+    <dl class="facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+};
+
+export const ServicePage = (): VNode => {
+  const page = useAsked<ServiceView>(`${API}/service`);
+  return (
+    <Awaited of={page}>
+      {(service) => (
+        <>
+          <div role="status">
+            {service.ready ? (
+              <p class="notice">It takes work.</p>
+            ) : (
+              <ul class="notice is-bad">
+                {service.faults.map((fault) => (
+                  <li key={fault}>{fault}</li>
+                ))}
+              </ul>
+            )}
+          </div>
+          <p>
+            <button type="button" class="button" onClick={page.again}>
+              Look again
+            </button>
+          </p>
+          <Facts of={service} />
+          <h2>Parked generations</h2>
+          {service.parked.length === 0 ? (
+            <p class="empty">None waits for a person.</p>
+          ) : (
+            <SortedTable caption="Parked generations" columns={PARKED} rows={service.parked} keyOf={({ id }) => id} />
+          )}
+        </>
+      )}
+    </Awaited>
+  );
+};

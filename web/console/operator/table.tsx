@@ -1,0 +1,71 @@
+// A table that is sorted by its heads and becomes cards where there is no room for it.
+import type { ComponentChildren, VNode } from "preact";
+import { useState } from "preact/hooks";
+
+export type Column<Row> = {
+  says: string;
+  cell: (row: Row) => ComponentChildren;
+  /** What rows are sorted by; null comes last, whichever way. Absent: not sorted by this. */
+  by?: (row: Row) => string | number | null;
+  isNumber?: boolean;
+};
+type Props<Row> = {
+  /** What the table is of, for whoever hears it. */
+  caption: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  keyOf: (row: Row) => string;
+};
+type Order = { says: string; isDown: boolean };
+
+const compared = (a: string | number | null, b: string | number | null, isDown: boolean): number => {
+  if (a === null || b === null) return Number(a === null) - Number(b === null);
+  const order = typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en");
+  return isDown ? -order : order;
+};
+
+const sortWord = (order: Order | null, says: string) => {
+  if (order?.says !== says) return "none" as const;
+  return order.isDown ? ("descending" as const) : ("ascending" as const);
+};
+
+export const SortedTable = <Row,>({ caption, columns, rows, keyOf }: Props<Row>): VNode => {
+  const [order, setOrder] = useState<Order | null>(null);
+  const by = columns.find(({ says }) => says === order?.says)?.by;
+  const shown = order && by ? rows.toSorted((a, b) => compared(by(a), by(b), order.isDown)) : rows;
+  return (
+    <table class="sheet">
+      <caption class="unseen">{caption}</caption>
+      <thead>
+        <tr>
+          {columns.map(({ says, by: sorts, isNumber }) => (
+            <th key={says} scope="col" class={isNumber ? "number" : undefined} aria-sort={sorts && sortWord(order, says)}>
+              {sorts ? (
+                <button
+                  type="button"
+                  class="sorts"
+                  onClick={() => setOrder({ says, isDown: order?.says === says ? !order.isDown : isNumber === true })}
+                >
+                  {says}
+                </button>
+              ) : (
+                says
+              )}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {shown.map((row) => (
+          <tr key={keyOf(row)} data-row={keyOf(row)}>
+            {columns.map(({ says, cell, isNumber }) => (
+              <td key={says} data-says={says} class={isNumber ? "number" : undefined}>
+                <div>{cell(row)}</div>
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+};

@@ -1,0 +1,50 @@
+// How amounts, times and parts are written on the operator's pages.
+
+/** `$1,234.50`; below zero with a minus before the sign. */
+export const usd = (credits: number): string =>
+  `${credits < 0 ? "−" : ""}${(Math.abs(credits) / 100).toLocaleString("en-US", { style: "currency", currency: "USD" })}`;
+
+/** `0.42 s`, `12 s`, `3 min 20 s`. */
+export const span = (ms: number): string => {
+  const s = ms / 1000;
+  if (s < 10) return `${Number(s.toFixed(2))} s`;
+  if (s < 120) return `${Math.round(s)} s`;
+  const [min, rest] = [Math.floor(s / 60), Math.round(s % 60)];
+  return rest === 0 ? `${min} min` : `${min} min ${rest} s`;
+};
+
+/** `2026-11-24 02:05 UTC`. */
+export const at = (ms: number): string => `${new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+
+const AGES: readonly (readonly [ms: number, unit: string])[] = [
+  [86_400_000, "d"],
+  [3_600_000, "h"],
+  [60_000, "min"],
+];
+/** `3 h ago`, `in 20 s`. */
+export const away = (ms: number, nowMs = Date.now()): string => {
+  const apart = Math.abs(nowMs - ms);
+  const [size, unit] = AGES.find(([each]) => apart >= 2 * each) ?? [1000, "s"];
+  const text = `${Math.floor(apart / size)} ${unit}`;
+  return ms > nowMs ? `in ${text}` : `${text} ago`;
+};
+
+export const percent = (part: number | null): string =>
+  part === null ? "–" : `${part >= 99.95 || part === 0 ? Math.round(part) : part.toFixed(1)} %`;
+
+export const count = (n: number, one: string, many = `${one}s`): string => `${n.toLocaleString("en-US")} ${n === 1 ? one : many}`;
+
+/** A reference of one wish: sent twice, it is granted once. Pages reached without TLS have no `randomUUID`. */
+export const newReference = (): string =>
+  [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
+/** An amount in USD as typed, in credits; a sentence where it is none. */
+export const creditsIn = (text: string): number | string => {
+  const typed = text
+    .trim()
+    .replace(/^\$\s*/, "")
+    .replaceAll(",", "");
+  if (!/^\d{1,8}(\.\d{1,2})?$/.test(typed) || Number(typed) === 0) return "An amount in USD above zero, such as 25 or 12.50.";
+  const credits = Math.round(Number(typed) * 100);
+  return credits > 1_000_000_000 ? "At most $10,000,000." : credits;
+};
