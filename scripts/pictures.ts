@@ -1,0 +1,97 @@
+// `npm run pictures`: a simulated service with something in it, and a picture of each page of the console and the inspector, light and dark.
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import type { Page } from "playwright-core";
+import { openBrowser } from "../test/browser/chromium.ts";
+import { filled } from "./pictures-stock.ts";
+
+const root = resolve(import.meta.dir, "..");
+const place = join(root, "docs", "pages");
+const VIEW = { width: 1200, height: 800 };
+const PHONE = { width: 360, height: 740 };
+const QUALITY = 82;
+const LONGEST_WAIT_MS = 20_000;
+
+const dir = mkdtempSync(join(tmpdir(), "pictures-"));
+const service = Bun.spawn([process.execPath, join(root, "src", "main.ts"), "serve", "--simulate", "--port", "0", "--data", dir], {
+  stdout: "pipe",
+  stderr: "pipe",
+  env: { PATH: process.env.PATH ?? "", GENROUTER_SIMULATOR__SPEED: "20", GENROUTER_LOG__LEVEL: "error" },
+});
+
+/** Reads a stream until a line fits. */
+const lineOf = async (stream: ReadableStream<Uint8Array>, pattern: RegExp): Promise<string> => {
+  let text = "";
+  const decoder = new TextDecoder();
+  for await (const chunk of stream) {
+    text += decoder.decode(chunk, { stream: true });
+    const found = pattern.exec(text)?.[1];
+    if (found !== undefined) return found;
+  }
+  throw new Error(`the service did not say ${pattern}: ${text}`);
+};
+
+/** Waits until nothing on the page says that it is busy, and pictures have come. */
+const settled = async (page: Page): Promise<void> => {
+  await page.locator("main h1").waitFor({ timeout: LONGEST_WAIT_MS });
+  await page.waitForFunction(
+    "!document.querySelector('[aria-busy=true]') && [...document.images].every((one) => one.complete)",
+    null,
+    { timeout: LONGEST_WAIT_MS },
+  );
+  await page.waitForTimeout(400);
+};
+
+const [token, url] = await Promise.all([lineOf(service.stderr, /console\/setup#(\S+)/), lineOf(service.stdout, /^url (\S+)$/m)]);
+const browser = await openBrowser();
+if (typeof browser === "string") throw new Error(browser);
+rmSync(place, { recursive: true, force: true });
+mkdirSync(place, { recursive: true });
+try {
+  const { cookie, pages } = await filled(url, token);
+  const taken: string[] = [];
+  for (const [colorScheme, viewport] of [
+    ["light", VIEW],
+    ["dark", VIEW],
+    ["light", PHONE],
+  ] as const) {
+    const context = await browser.newContext({ viewport, colorScheme, reducedMotion: "reduce" });
+    const page = await context.newPage();
+    for (const { name, path, isOpen } of pages) {
+      await context.clearCookies();
+      if (!isOpen) await context.addCookies([{ ...cookie, url: url.replace("http:", "https:"), secure: true, sameSite: "Lax" }]);
+      await page.goto(`${url}${path}`);
+      await settled(page);
+      const file = `${name}-${viewport === PHONE ? "phone" : colorScheme}.webp`;
+      const picture = await new Bun.Image(await page.screenshot()).webp({ quality: QUALITY }).bytes();
+      await Bun.write(join(place, file), picture);
+      taken.push(file);
+      process.stderr.write(`${file}  ${Math.round(picture.byteLength / 1000)} kB\n`);
+    }
+    await context.close();
+  }
+  const text = [
+    "# Pages",
+    "",
+    "Every page of the console and the inspector: light, dark, and on a phone. Taken by `npm run pictures`, of a simulated service.",
+    ...pages.flatMap(({ name, says, path }) => [
+      "",
+      `## ${says}`,
+      "",
+      `\`${path.replace(/(gen|acc|pur)_\w+/g, "$1_…").replace(/#.*/, "#…")}\``,
+      "",
+      `![${says}, light](pages/${name}-light.webp)`,
+      `![${says}, dark](pages/${name}-dark.webp)`,
+      `![${says}, on a phone](pages/${name}-phone.webp)`,
+    ]),
+    "",
+  ];
+  await Bun.write(join(root, "docs", "PAGES.md"), text.join("\n"));
+  console.log(`${taken.length} pictures`);
+} finally {
+  await browser.close();
+  service.kill("SIGKILL");
+  await service.exited;
+  rmSync(dir, { recursive: true, force: true });
+}
