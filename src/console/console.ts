@@ -8,7 +8,8 @@ import type { Office } from "../office/office.ts";
 import type { Till } from "../payments/till.ts";
 import type { Store } from "../store/store.ts";
 import type { ConsoleRoute } from "./ask.ts";
-import type { AnswerConsole, SessionDesk } from "./router.ts";
+import type { AnswerConsole } from "./router.ts";
+import type { Sessions } from "./sessions.ts";
 
 /** What the console works with. */
 export type ConsoleParts = {
@@ -17,7 +18,7 @@ export type ConsoleParts = {
   log: Log;
   reads: Store;
   post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
-  sessions: SessionDesk;
+  sessions: Sessions;
   till: Till;
   /** Resolves when what generations came to by now is in the usage. */
   rollUpUsage: () => Promise<void>;
@@ -28,18 +29,24 @@ export type ConsoleParts = {
   issueToken: IssueToken | null;
 };
 
-const tablesOf = async (parts: ConsoleParts): Promise<ConsoleRoute[]> => {
-  const [{ keyRoutes }, { creditRoutes }, { inspectorRoutes }, { newReference }, { forbid }] = await Promise.all([
-    import("./key-routes.ts"),
-    import("./credit-routes.ts"),
-    import("./inspector-routes.ts"),
-    import("../office/reference.ts"),
-    import("./ask.ts"),
-  ]);
+/** Every path of the console's API. */
+export const tablesOf = async (parts: ConsoleParts): Promise<ConsoleRoute[]> => {
+  const [{ keyRoutes }, { creditRoutes }, { inspectorRoutes }, { peopleRoutes }, { auditRoutes }, { newReference }, { forbid }] =
+    await Promise.all([
+      import("./key-routes.ts"),
+      import("./credit-routes.ts"),
+      import("./inspector-routes.ts"),
+      import("./people-routes.ts"),
+      import("./audit-routes.ts"),
+      import("../office/reference.ts"),
+      import("./ask.ts"),
+    ]);
   return [
     ...keyRoutes({ ...parts, office: await parts.office(), newReference: () => newReference("key"), forbid }),
     ...creditRoutes(parts),
     ...inspectorRoutes(parts),
+    ...peopleRoutes(parts),
+    ...auditRoutes(parts),
   ];
 };
 
