@@ -17,6 +17,8 @@ export type CommittedParts = {
   supervisor: () => Pick<Supervisor, "admitted" | "routesChanged">;
   /** What a key opens may have changed. */
   callersChanged: () => void;
+  /** Who may sign in, or is signed in, may have changed. */
+  peopleChanged: () => void;
   watch: Watch;
 };
 
@@ -32,6 +34,9 @@ const CHANGES_CALLERS: ReadonlySet<Deed["deed"]> = new Set([
   "revoke-key",
   "credit",
 ]);
+
+/** Deeds that change what a session opens. */
+const CHANGES_PEOPLE: ReadonlySet<Deed["deed"]> = new Set(["accept-invitation", "end-sessions", "set-person"]);
 
 /** The hook is the only way the supervisor learns of a new generation. */
 export const openCommitted = (parts: CommittedParts): ((deed: Deed, outcome: DeedOutcome) => void) => {
@@ -57,7 +62,8 @@ export const openCommitted = (parts: CommittedParts): ((deed: Deed, outcome: Dee
       if (outcome.kind !== "purchase" || outcome.movedCredits === 0) return;
       parts.callersChanged();
       facts.credited(deed.deed === "pay-purchase" ? "topup" : "adjust", outcome.movedCredits);
-    } else if (CHANGES_CALLERS.has(deed.deed)) {
+    } else if (CHANGES_PEOPLE.has(deed.deed)) parts.peopleChanged();
+    else if (CHANGES_CALLERS.has(deed.deed)) {
       parts.callersChanged();
       if (deed.deed === "credit" && outcome.kind === "done") facts.credited(deed.kind, outcome.credits ?? 0);
     }

@@ -7,7 +7,7 @@ import type { TakingUp } from "../actors/supervisor-words.ts";
 import type { Catalogue } from "../catalogue/load.ts";
 import { openAttempts } from "./attempts.ts";
 import type { Clock } from "./clock.ts";
-import { openCommitted, type Watch } from "./committed.ts";
+import { type CommittedParts, openCommitted, type Watch } from "./committed.ts";
 import type { Settings } from "./config.ts";
 import type { Deed, OutcomeOf } from "./deeds.ts";
 import { type Effects, openEffects } from "./effects/effects.ts";
@@ -28,7 +28,7 @@ import { type CorridorParts, type Door, openCorridor, type Submit } from "./subm
 import type { Json } from "./terms.ts";
 
 /** What the engine is joined from: the service gives it the world, the simulation a world of its own. */
-export type EngineParts = {
+export type EngineParts = Pick<CommittedParts, "callersChanged" | "peopleChanged"> & {
   limits: Settings["limits"];
   clock: Clock;
   log: Log;
@@ -50,8 +50,6 @@ export type EngineParts = {
   takingUp?: TakingUp;
   /** Told once, when a commit ended in doubt: the process has to end. */
   unknownOutcome: () => void;
-  /** What a key opens may have changed. */
-  callersChanged: () => void;
 };
 
 export type Engine = {
@@ -200,8 +198,9 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
   });
 
   const watch: Watch = { committed: null };
+  const { callersChanged, peopleChanged } = parts;
   const committed = openCommitted({
-    ...{ records, attempts, routes, health, facts, watch, callersChanged: parts.callersChanged },
+    ...{ records, attempts, routes, health, facts, watch, callersChanged, peopleChanged },
     supervisor: () => supervisor,
   });
 

@@ -136,6 +136,12 @@ export const isWellFormedApiKey = (text: string): boolean =>
 /** What is stored of a key: its SHA-256, hex. A key holds 256 random bits, so no slow hash is needed. */
 export const hashApiKey = (key: string): string => createHash("sha256").update(key).digest("hex");
 
+/** A new token of a session or a link: 32 random bytes as 43 characters. */
+export const newToken = (): string => randomBytes(32).toString("base64url");
+
+/** What is stored of a token: its SHA-256, hex, as of a key. */
+export const hashToken = (token: string): string => createHash("sha256").update(token).digest("hex");
+
 /** Whether a mark holds a reference, by itself or in an address: that of the first attempt is not in that of the twelfth. */
 export const holdsRef = (mark: string, ref: string): boolean => {
   for (let at = mark.indexOf(ref); at >= 0; at = mark.indexOf(ref, at + 1))

@@ -1,4 +1,10 @@
-// Deeds of people: who may sign in, with what, and who is let in; carried out by the store like every other deed.
+// Deeds of people, and how an address is read: who may sign in, with what, and who is let in; carried out by the store like every other deed.
+
+/** An address as people are known by it: in lower case, without spaces around it; undefined for what is none. */
+export const readEmail = (text: string): string | undefined => {
+  const email = text.trim().normalize("NFC").toLowerCase();
+  return /^[^\s@]+@[^\s@]+$/.test(email) && email.length <= 254 ? email : undefined;
+};
 
 export type PersonRole = "member" | "operator" | "viewer";
 /** A session as it is begun: what is kept of its token is the SHA-256, hex. */

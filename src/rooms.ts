@@ -140,6 +140,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     unknownOutcome: parts.unknownOutcome,
     ...(parts.takingUp ? { takingUp: parts.takingUp } : {}),
     callersChanged: () => http.callersChanged(),
+    peopleChanged: () => sessions.forget(),
   });
   const links = openLinks({
     secretHex: await store.secret("links"),
@@ -148,7 +149,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     clock,
   });
   const startedAtMs = clock.nowMs();
-  const sessions = openSessions();
+  const sessions = openSessions({ reads: store, post: engine.post, clock });
   const standing = openStanding({ settings, clock, engine, reads: store });
   const inspector = openInspector({
     ...{ settings, reads: store, nowMs: clock.nowMs, ledger: engine.ledger, health: engine.health, watch: engine.watch },

@@ -182,6 +182,7 @@ const DOORS: Record<string, string[]> = {
     "actors",
     "src/quote/words.ts",
     "type:src/console",
+    "src/console/operator-wire.ts",
     "type:src/inspector",
     "type:src/http/pages/web-files.ts",
     "type:src/store/store.ts",

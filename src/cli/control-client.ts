@@ -2,6 +2,7 @@
 
 import type { Ask, Figures } from "../figures.ts";
 import type { Office } from "../office/office.ts";
+import { actorToHeader, BY_HEADER, commandActor } from "./actor.ts";
 import type { About, ControlAnswer } from "./control.ts";
 import { CommandFault, EXITS, type Exit } from "./exits.ts";
 import { findSocketPath } from "./socket-path.ts";
@@ -29,7 +30,9 @@ const send = async (path: string, name: string, ask?: unknown): Promise<unknown>
       const response = await fetch(`http://control/${name}`, {
         unix: path,
         signal: AbortSignal.timeout(LONGEST_MS[name] ?? LONGEST_ANSWER_MS),
-        ...(ask === undefined ? {} : { method: "POST", body: JSON.stringify(ask) }),
+        ...(ask === undefined
+          ? {}
+          : { method: "POST", body: JSON.stringify(ask), headers: { [BY_HEADER]: actorToHeader(commandActor()) } }),
       });
       const answer = (await response.json()) as ControlAnswer;
       if ("ok" in answer) return answer.ok;
@@ -88,6 +91,12 @@ export const officeOverSocket = (dir: string): Office => {
     addCredits: over("addCredits"),
     takeCredits: over("takeCredits"),
     showCredits: over("showCredits"),
+    listPeople: over("listPeople"),
+    invitePerson: over("invitePerson"),
+    withdrawInvitation: over("withdrawInvitation"),
+    setPerson: over("setPerson"),
+    resetPerson: over("resetPerson"),
+    setUpLink: over("setUpLink"),
     listProviders: over("listProviders"),
     listModels: over("listModels"),
     listRoutes: over("listRoutes"),

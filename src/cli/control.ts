@@ -2,12 +2,14 @@
 import { chmodSync, rmSync } from "node:fs";
 import { type TSchema, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
+import type { Actor } from "../deeds.ts";
 import type { Log } from "../events.ts";
 import type { Ask, Figures } from "../figures.ts";
 import type { IssueToken } from "../inspector/inspector.ts";
 import { LONGEST_OVERLAP_MS } from "../office/keys.ts";
 import type { Office } from "../office/office.ts";
-import type { Json } from "../terms.ts";
+import type { Json, JsonObject } from "../terms.ts";
+import { actorOfHeader, BY_HEADER } from "./actor.ts";
 import { CommandFault, EXITS, tell } from "./exits.ts";
 import { dropSocketPath, makeSocketPath } from "./socket-path.ts";
 
@@ -28,6 +30,8 @@ const KEY_TERMS = {
   models: Type.Optional(Type.Union([Type.Array(text(80), { minItems: 1, maxItems: 200 }), Type.Null()])),
   limits: Type.Optional(object({ day: keyLimit, week: keyLimit, month: keyLimit })),
 };
+
+const ROLE = Type.Union([Type.Literal("member"), Type.Literal("operator"), Type.Literal("viewer")]);
 
 /** What may be asked, per operation; nothing that does not fit reaches the office. */
 const ASKS = {
@@ -79,6 +83,17 @@ const ASKS = {
   }),
   findTrial: object({ generationId: text(80) }),
   switchRoute: object({ id: text(200), reason: Type.Union([text(500), Type.Null()]) }),
+  listPeople: object({}),
+  invitePerson: object({
+    email: text(300),
+    role: ROLE,
+    accountId: Type.Union([text(80), Type.Null()]),
+    accountName: Type.Union([text(200), Type.Null()]),
+  }),
+  withdrawInvitation: object({ id: text(80) }),
+  setPerson: object({ person: text(300), role: Type.Optional(ROLE), disabled: Type.Optional(Type.Boolean()) }),
+  resetPerson: object({ person: text(300) }),
+  setUpLink: object({}),
   showCredits: object({ accountId: text(80), last: Type.Integer({ minimum: 0, maximum: 1000 }) }),
 } satisfies Record<keyof Office, TSchema>;
 
@@ -119,17 +134,18 @@ export const openControl = (
   rmSync(path, { force: true });
   const remembered = new Map<string, Promise<Json>>();
 
-  const perform = async (operation: keyof Office, ask: Json): Promise<Json> => {
+  const perform = async (operation: keyof Office, ask: Json, by: Actor): Promise<Json> => {
     checkAsk(operation, ask);
     // What fits the operation's shape is what its method takes.
     const run = office[operation] as unknown as (ask: Json) => Promise<Json>;
+    const asked = { ...(ask as JsonObject), by };
     // The same request in full: a reference that comes back with another account or amount is for the office to refuse.
     const reference =
       typeof ask === "object" && ask !== null && "reference" in ask ? `${operation} ${JSON.stringify(ask)}` : null;
-    if (reference === null) return run(ask);
+    if (reference === null) return run(asked);
     const known = remembered.get(reference);
     if (known) return known;
-    const answer = run(ask);
+    const answer = run(asked);
     remembered.set(reference, answer);
     for (const oldest of remembered.keys()) {
       if (remembered.size <= MOST_REMEMBERED) break;
@@ -158,7 +174,8 @@ export const openControl = (
           fix: "use the genrouter command of the same version",
           code: "unknown_operation",
         });
-      const ok = await perform(name, (await request.json()) as Json);
+      const by = actorOfHeader(request.headers.get(BY_HEADER));
+      const ok = await perform(name, (await request.json()) as Json, by);
       log("control request", { event: name });
       return Response.json({ ok } satisfies ControlAnswer);
     } catch (fault) {

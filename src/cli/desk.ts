@@ -7,6 +7,7 @@ import type { OfficeDeed } from "../deeds.ts";
 import { type Office, openOffice } from "../office/office.ts";
 import { DirectoryInUse } from "../store/sqlite/faults.ts";
 import type { Store } from "../store/store.ts";
+import { commandActor } from "./actor.ts";
 import { askAbout, officeOverSocket } from "./control-client.ts";
 import { handOver } from "./hand-over.ts";
 
@@ -67,15 +68,17 @@ export const withOffice = async <T>(
       });
       try {
         if (isNew) birth?.note(`new data directory ${resolve(dir)}`);
+        const clock = systemClock(await store.lastSeenMs());
+        const by = commandActor();
         const office = openOffice({
           reads: store,
           post: async (deed: OfficeDeed) => {
-            const [outcome] = await store.commit([deed]);
+            const [outcome] = await store.commit([{ ...deed, atMs: deed.atMs ?? clock.nowMs(), by }]);
             if (outcome?.kind !== "done" && outcome?.kind !== "refused") throw new Error(`a ${deed.deed} deed had no outcome`);
             return outcome;
           },
           mode: await store.mode(),
-          clock: systemClock(await store.lastSeenMs()),
+          clock,
           submit: null,
           ...(await marketOf(settings, store)),
         });

@@ -17,6 +17,7 @@ import { addLicenses } from "./commands/licenses.ts";
 import { addMachine } from "./commands/machine.ts";
 import { addModels } from "./commands/models.ts";
 import { addOrphans } from "./commands/orphans.ts";
+import { addPeople } from "./commands/people.ts";
 import { addProviders } from "./commands/providers.ts";
 import { addPurchases } from "./commands/purchases.ts";
 import { addReconcile } from "./commands/reconcile.ts";
@@ -39,6 +40,7 @@ const ADDITIONS = [
   addKeys,
   addCredits,
   addPurchases,
+  addPeople,
   addProviders,
   addRoutes,
   addCatalogue,

@@ -9,7 +9,8 @@ import type { Till } from "../payments/till.ts";
 import type { Store } from "../store/store.ts";
 import type { ConsoleRoute } from "./ask.ts";
 import type { Operating } from "./operator/parts.ts";
-import type { AnswerConsole, SessionDesk } from "./router.ts";
+import type { AnswerConsole } from "./router.ts";
+import type { Sessions } from "./sessions.ts";
 
 /** What the console works with. */
 export type ConsoleParts = {
@@ -18,7 +19,7 @@ export type ConsoleParts = {
   log: Log;
   reads: Store;
   post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
-  sessions: SessionDesk;
+  sessions: Sessions;
   till: Till;
   /** Resolves when what generations came to by now is in the usage. */
   rollUpUsage: () => Promise<void>;
@@ -31,22 +32,24 @@ export type ConsoleParts = {
   issueToken: IssueToken | null;
 };
 
-const tablesOf = async (parts: ConsoleParts): Promise<ConsoleRoute[]> => {
-  const [{ keyRoutes }, { creditRoutes }, { operatorRoutes }, { inspectorRoutes }, { newReference }, { forbid }] =
-    await Promise.all([
-      import("./key-routes.ts"),
-      import("./credit-routes.ts"),
-      import("./operator/routes.ts"),
-      import("./inspector-routes.ts"),
-      import("../office/reference.ts"),
-      import("./ask.ts"),
-    ]);
+/** Every path of the console's API. */
+export const tablesOf = async (parts: ConsoleParts): Promise<ConsoleRoute[]> => {
+  const { keyRoutes } = await import("./key-routes.ts");
+  const { creditRoutes } = await import("./credit-routes.ts");
+  const { operatorRoutes } = await import("./operator/routes.ts");
+  const { inspectorRoutes } = await import("./inspector-routes.ts");
+  const { peopleRoutes } = await import("./people-routes.ts");
+  const { auditRoutes } = await import("./audit-routes.ts");
+  const { newReference } = await import("../office/reference.ts");
+  const { forbid } = await import("./ask.ts");
   const office = await parts.office();
   return [
     ...keyRoutes({ ...parts, office, newReference: () => newReference("key"), forbid }),
     ...creditRoutes(parts),
     ...operatorRoutes({ office, reads: parts.reads, ...(await parts.operating()) }),
     ...inspectorRoutes(parts),
+    ...peopleRoutes(parts),
+    ...auditRoutes(parts),
   ];
 };
 

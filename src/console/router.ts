@@ -21,7 +21,9 @@ import {
 export type SessionDesk = {
   /** The session's token as the browser sent it; null without one. */
   cookieOf(request: Request): string | null;
+  /** Who is behind a token; null when it is nobody's any more. */
   find(token: string): Promise<SignedIn | null>;
+  /** What a request that changes something sends along: only pages of this service can know it. */
   csrfOf(token: string): string;
 };
 export type RouterParts = {

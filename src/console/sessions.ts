@@ -1,8 +1,100 @@
-// Sessions, until there are people who can sign in: nobody has one.
+// Sessions: the cookie, who is behind it, how long it is good for, and what proves that a request comes from its own pages.
+import { createHmac } from "node:crypto";
+import type { Clock } from "../clock.ts";
+import type { OfficeDeed, OfficeOutcome } from "../deeds.ts";
+import { hashToken, newId, newToken } from "../ids.ts";
+import type { NewSession } from "../people-deeds.ts";
+import type { SessionFacts } from "../store/people.ts";
+import type { StoreReads } from "../store/store.ts";
+import type { SignedIn } from "./ask.ts";
 import type { SessionDesk } from "./router.ts";
 
-export const openSessions = (): SessionDesk => ({
-  cookieOf: () => null,
-  find: () => Promise.resolve(null),
-  csrfOf: () => "",
-});
+/** The prefix makes browsers insist: this host alone, its whole path, and only where nobody can listen in (or on this machine). */
+const COOKIE = "__Host-genrouter";
+const ATTRIBUTES = "Path=/; Secure; HttpOnly; SameSite=Lax";
+const DAY_MS = 86_400_000;
+/** A session that is not used ends after this long; one that is used, too, in the end. */
+const IDLE_MS = 7 * DAY_MS;
+const LONGEST_MS = 30 * DAY_MS;
+/** How often it is noted that sessions are used. */
+const NOTED_MS = 60_000;
+const MOST_REMEMBERED = 1000;
+const TOKEN = /^[0-9A-Za-z_-]{43}$/;
+
+export type SessionsParts = {
+  reads: Pick<StoreReads, "sessionByHash">;
+  post: (deed: OfficeDeed) => Promise<OfficeOutcome>;
+  clock: Clock;
+};
+export type Sessions = SessionDesk & {
+  /** A new token, and what is kept of it. */
+  begin(request: Request, address: string): { token: string; session: NewSession };
+  /** The value of `Set-Cookie` that signs a browser in, and the one that signs it out. */
+  setCookie(token: string): string;
+  clearCookie(): string;
+  /** What is remembered of people may have changed. */
+  forget(): void;
+};
+
+const signedIn = ({ createdAtMs: _c, seenAtMs: _s, expiresAtMs: _e, ...who }: SessionFacts): SignedIn => who;
+
+export const openSessions = ({ reads, post, clock }: SessionsParts): Sessions => {
+  const known = new Map<string, SessionFacts>();
+  /** Sessions used since it was last noted. */
+  let seen = new Map<string, number>();
+  let notedAtMs = clock.nowMs();
+  let epoch = 0;
+
+  const factsOf = async (hash: string): Promise<SessionFacts | undefined> => {
+    const remembered = known.get(hash);
+    if (remembered) return remembered;
+    const before = epoch;
+    const facts = await reads.sessionByHash(hash);
+    // A change that came while the store was read must not be undone by what was read before it.
+    if (facts && before === epoch) {
+      if (known.size >= MOST_REMEMBERED) known.clear();
+      known.set(hash, facts);
+    }
+    return facts;
+  };
+  const note = (facts: SessionFacts, nowMs: number): void => {
+    facts.seenAtMs = nowMs;
+    seen.set(facts.sessionId, nowMs);
+    if (nowMs - notedAtMs < NOTED_MS) return;
+    const deed: OfficeDeed = { deed: "note-sessions-seen", seen: [...seen] };
+    seen = new Map();
+    notedAtMs = nowMs;
+    // Nobody waits for it; on a full disk a session looks a minute older than it is.
+    void post(deed).catch(() => undefined);
+  };
+
+  return {
+    cookieOf: (request) => {
+      for (const part of (request.headers.get("cookie") ?? "").split(";")) {
+        const [name, value] = part.trim().split("=");
+        if (name === COOKIE && value !== undefined && TOKEN.test(value)) return value;
+      }
+      return null;
+    },
+    find: async (token) => {
+      const facts = await factsOf(hashToken(token));
+      const nowMs = clock.nowMs();
+      if (!facts || nowMs >= facts.expiresAtMs || nowMs - facts.seenAtMs >= IDLE_MS) return null;
+      note(facts, nowMs);
+      return signedIn(facts);
+    },
+    csrfOf: (token) => createHmac("sha256", token).update("genrouter console").digest("hex"),
+    begin: (request, address) => {
+      const token = newToken();
+      const agent = (request.headers.get("user-agent") ?? "").slice(0, 300);
+      const expiresAtMs = clock.nowMs() + LONGEST_MS;
+      return { token, session: { id: newId("ses"), hash: hashToken(token), expiresAtMs, agent, address: address.slice(0, 100) } };
+    },
+    setCookie: (token) => `${COOKIE}=${token}; ${ATTRIBUTES}; Max-Age=${LONGEST_MS / 1000}`,
+    clearCookie: () => `${COOKIE}=; ${ATTRIBUTES}; Max-Age=0`,
+    forget: () => {
+      known.clear();
+      epoch += 1;
+    },
+  };
+};

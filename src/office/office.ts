@@ -4,7 +4,9 @@ import type { OfficeDeed, OfficeOutcome } from "../deeds.ts";
 import type { AccountRow, MovementRow, StoreReads } from "../store/store.ts";
 import type { Submit } from "../submit.ts";
 import type { Credits } from "../terms.ts";
+import { type By, withActors } from "./by.ts";
 import { done, type KeyOffice, missing, openKeyOffice } from "./keys.ts";
+import { openPeopleOffice, type PeopleOffice } from "./people.ts";
 import { openProviderOffice, type ProviderOffice, type ProviderOfficeParts } from "./providers.ts";
 import { idFor } from "./reference.ts";
 import { openRouteTrials, type RouteTrials } from "./route-trial.ts";
@@ -17,9 +19,10 @@ export type Statement = { account: AccountRow; movements: MovementRow[] };
 /**
  * One method per operation; the answers are plain data, so that they travel over the control socket unchanged.
  * `reference` belongs to one wish of the operator: the same reference again never creates or credits twice.
- * Every method throws OfficeFault for a no.
+ * Every method throws OfficeFault for a no. Whoever asks may say who wants it (`by`), which is written beside what it changes.
  */
-export type Office = {
+export type Office = By<Methods>;
+type Methods = {
   createAccount(ask: { reference: string; name: string; creditCredits: Credits }): Promise<CreatedAccount>;
   listAccounts(ask: Record<string, never>): Promise<AccountRow[]>;
   /** Members absent are left alone; a limit of null is the service's default again. */
@@ -34,6 +37,7 @@ export type Office = {
   takeCredits(ask: { reference: string; accountId: string; credits: Credits; note: string }): Promise<Credited>;
   showCredits(ask: { accountId: string; last: number }): Promise<Statement>;
 } & KeyOffice &
+  PeopleOffice &
   ProviderOffice &
   RouteTrials;
 
@@ -52,7 +56,10 @@ export const lastMovements = async (reads: StoreReads, accountId: string, limit:
   (await reads.movements(accountId, null, limit)).reverse();
 
 /** Opens the office over a store, whoever carries out its deeds: the running service's ledger or the store itself. */
-export const openOffice = ({ reads, post, mode, clock, submit, ...market }: OfficeParts): Office => {
+export const openOffice = (parts: OfficeParts): Office =>
+  withActors((post) => openMethods({ ...parts, post }), parts.post, parts.clock);
+
+const openMethods = ({ reads, post, mode, clock, submit, ...market }: OfficeParts): Methods => {
   const accountOf = async (id: string): Promise<AccountRow> =>
     (await reads.account(id)) ?? missing("account", id, "genrouter accounts list");
 
@@ -75,8 +82,9 @@ export const openOffice = ({ reads, post, mode, clock, submit, ...market }: Offi
     return { account: await accountOf(ask.accountId), movedCredits: outcome.credits ?? 0 };
   };
 
-  const office: Omit<Office, keyof RouteTrials> = {
+  const office: Omit<Methods, keyof RouteTrials> = {
     ...openProviderOffice({ ...market, post, clock, kept: () => reads.providerKeys() }),
+    ...openPeopleOffice({ reads, post, clock }),
     createAccount: async ({ reference, name, creditCredits }) => {
       const id = idFor("acc", reference);
       if (!(await reads.account(id))) done(await post({ deed: "create-account", id, name, atMs: clock.nowMs() }));

@@ -5,13 +5,15 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { systemClock } from "../../clock.ts";
 import { BadSetting, type Settings } from "../../config.ts";
+import { StoreFull } from "../../deeds.ts";
 import type { Log } from "../../events.ts";
 import type { Service } from "../../hall.ts";
 import { requestIdOf } from "../../http/answer.ts";
 import { answerRefusal } from "../../http/errors.ts";
 import { openLog } from "../../log.ts";
 import type { Market } from "../../market.ts";
-import { openOffice } from "../../office/office.ts";
+import { OfficeFault } from "../../office/fault.ts";
+import { type Office, openOffice } from "../../office/office.ts";
 import { Refusal } from "../../refusal.ts";
 import { listeningFault, type ReadSettings } from "../../settings.ts";
 import { openTelemetry, type Telemetry } from "../../telemetry/telemetry.ts";
@@ -134,6 +136,16 @@ const runUntilEnd = async (
   return EXITS.ok;
 };
 
+/** Who starts a service may set it up: a link that is new with every start. On a full disk there is none, and the next start makes one. */
+const setUpLink = async (office: Office): Promise<string | undefined> => {
+  try {
+    return (await office.setUpLink({ by: { kind: "service", id: "genrouter", name: "start" } })).path;
+  } catch (fault) {
+    if (fault instanceof StoreFull || fault instanceof OfficeFault) return undefined;
+    throw fault;
+  }
+};
+
 /** How many routes can run, and whether some of them lose money at their providers' list prices. */
 const routesLine = async (market: Pick<Market, "routes">): Promise<string> => {
   const up = (await market.routes()).filter(({ state }) => state === "up" || state === "down");
@@ -183,6 +195,7 @@ export const addServe = (program: Command, session: Session): void => {
       });
       const about = { url: service.url, mode: service.mode, version: VERSION, pid: process.pid };
       const closeControl = openControl(settings.data.dir, office, about, log, service.figures, service.issueToken);
+      const reached = settings.server.public_url.replace(/\/$/, "") || service.url;
       terminal.note(versionLine());
       terminal.note(`  data      ${resolve(settings.data.dir)}`);
       terminal.note(`  catalogue ${settings.catalogue.dir || "built-in"}`);
@@ -193,6 +206,11 @@ export const addServe = (program: Command, session: Session): void => {
       terminal.note(`  OpenAPI   ${service.url}/openapi.json`);
       terminal.note(`  health    ${service.url}/readyz`);
       if (service.simulatorUrl !== null) terminal.note(`  simulator ${service.simulatorUrl}`);
+      if (settings.console.enabled) terminal.note(`  console   ${reached}/console`);
+      if (settings.inspector.enabled === "on" || (settings.inspector.enabled === "auto" && simulate))
+        terminal.note(`  inspector ${reached}/inspector`);
+      const first = settings.console.enabled && (await service.reads.operators()) === 0 ? await setUpLink(office) : undefined;
+      if (first !== undefined) terminal.note(`  First admin: open ${reached}${first}  (valid 30 min)`);
       if (simulate) terminal.note("  SIMULATOR MODE: no provider is called and no money moves");
       for (const fault of service.readiness().faults) terminal.warn(`  not ready: ${fault}`);
       // On a full disk the demo account waits for space; whoever tells the service to stop does not.

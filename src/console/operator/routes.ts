@@ -7,7 +7,7 @@ import type { OperatorParts } from "./parts.ts";
 import { openProof } from "./proof.ts";
 import { openProviderDesk } from "./provider-desk.ts";
 import { openRouteDesk } from "./route-desk.ts";
-import { openServicePage } from "./service.ts";
+import { openServicePage } from "./service-desk.ts";
 
 const MOST_CREDITS = 1_000_000_000;
 const object = <P extends Parameters<typeof Type.Object>[0]>(members: P) => Type.Object(members, { additionalProperties: false });

@@ -1,0 +1,179 @@
+// Coming in and going out: signing in and up, links that let in once, sessions, and one's own name and password.
+import type { Clock } from "../clock.ts";
+import type { Actor, OfficeDeed, OfficeOutcome } from "../deeds.ts";
+import { hashToken, newId } from "../ids.ts";
+import { readEmail } from "../people-deeds.ts";
+import type { StoreReads } from "../store/store.ts";
+import { ConsoleRefused, type SignedIn } from "./ask.ts";
+import type { Passwords } from "./passwords.ts";
+import type { LinkView, MeView, SessionView } from "./people-wire.ts";
+import type { Sessions } from "./sessions.ts";
+import { openThrottle } from "./throttle.ts";
+
+const MINUTE_MS = 60_000;
+/** A password is tried so often for an address, and from one machine, whoever it is for. */
+const PER_EMAIL = { most: 10, windowMs: 15 * MINUTE_MS };
+const PER_ADDRESS = { most: 50, windowMs: 15 * MINUTE_MS };
+/** Accounts that may be made from one machine. */
+const SIGN_UPS = { most: 10, windowMs: 60 * MINUTE_MS };
+
+const WRONG = "The e-mail address or the password is wrong.";
+const NO_LINK = "This link was used, withdrawn, or is too old; ask whoever sent it for a new one.";
+
+export type DeskParts = {
+  reads: StoreReads;
+  post: (deed: OfficeDeed) => Promise<OfficeOutcome>;
+  clock: Clock;
+  sessions: Sessions;
+  passwords: Passwords;
+  signUp: boolean;
+};
+/** Where somebody comes from. */
+export type Door = { request: Request; address: string };
+/** The token of the session that was opened. */
+export type LetIn = { token: string };
+
+export const openPeopleDesk = ({ reads, post, clock, sessions, passwords, signUp }: DeskParts) => {
+  const perEmail = openThrottle(clock, PER_EMAIL);
+  const perAddress = openThrottle(clock, PER_ADDRESS);
+  const signUps = openThrottle(clock, SIGN_UPS);
+
+  /** @throws ConsoleRefused with the store's sentence */
+  const carryOut = async (deed: OfficeDeed, by: Actor): Promise<void> => {
+    const outcome = await post({ ...deed, by });
+    if (outcome.kind === "refused")
+      throw new ConsoleRefused("conflict", `${outcome.reason.charAt(0).toUpperCase()}${outcome.reason.slice(1)}.`);
+  };
+  const emailOf = (text: string): string => {
+    const email = readEmail(text);
+    if (email === undefined) throw new ConsoleRefused("invalid", "E-mail address: it needs a name, an @ and a host.");
+    return email;
+  };
+  const nameOf = (text: string): string => {
+    const name = text.trim();
+    if (name === "") throw new ConsoleRefused("invalid", "Name: enter what you want to be called.");
+    return name;
+  };
+  const insistOnOther = (password: string, email: string): void => {
+    if (password.trim().toLowerCase() === email)
+      throw new ConsoleRefused("invalid", "The password must not be your e-mail address.");
+  };
+  const linkOf = async (token: string) => {
+    const found = await reads.invitationByHash(hashToken(token));
+    if (!found || found.usedAtMs !== null || found.withdrawnAtMs !== null || found.expiresAtMs <= clock.nowMs())
+      throw new ConsoleRefused("refused", NO_LINK);
+    return found;
+  };
+  /** Tried passwords are counted before they are checked, so that many at once are many. */
+  const checked = async (email: string, address: string, password: string, kept: string | null): Promise<boolean> => {
+    perAddress.take(address);
+    perEmail.take(email);
+    const isRight = await passwords.isRight(password, kept);
+    if (!isRight) return false;
+    perAddress.giveBack(address);
+    perEmail.giveBack(email);
+    return true;
+  };
+
+  return {
+    me: async (who: SignedIn | null, token: string | null): Promise<MeView> => {
+      const account = who?.accountId ? await reads.account(who.accountId) : undefined;
+      const signedIn = who &&
+        token !== null && {
+          personId: who.personId,
+          email: who.email,
+          name: who.name,
+          role: who.role,
+          accountId: who.accountId,
+          accountName: account?.name ?? null,
+          sessionId: who.sessionId,
+          csrf: sessions.csrfOf(token),
+        };
+      const isSetUp = (await reads.operators()) > 0;
+      return { signedIn: signedIn || null, isSetUp, signUp: signUp && isSetUp, simulated: (await reads.mode()) === "test" };
+    },
+
+    /** @throws ConsoleRefused one sentence for all that may be wrong */
+    signIn: async ({ request, address }: Door, ask: { email: string; password: string }): Promise<LetIn> => {
+      const email = readEmail(ask.email) ?? "";
+      const person = await reads.personByEmail(email);
+      const kept = person?.disabledAtMs === null ? person.password : null;
+      if (!(await checked(email, address, ask.password, kept)) || !person || kept === null)
+        throw new ConsoleRefused("refused", WRONG);
+      const { token, session } = sessions.begin(request, address);
+      const deed = { deed: "open-session", personId: person.id, password: kept, session, atMs: clock.nowMs() } as const;
+      const outcome = await post({ ...deed, by: { kind: "person", id: person.id, name: email } });
+      // Disabled, or given another password, in this very moment.
+      if (outcome.kind === "refused") throw new ConsoleRefused("refused", WRONG);
+      return { token };
+    },
+
+    look: async (token: string): Promise<LinkView> => {
+      const { kind, role, email, accountId, accountName, expiresAtMs } = await linkOf(token);
+      const joined = accountId === null ? undefined : await reads.account(accountId);
+      return { kind, role, email, accountName: joined?.name ?? accountName, expiresAtMs };
+    },
+
+    /** `email` and `name` as the link asks for them: the first operator's are new, a reset needs neither. */
+    accept: async (door: Door, ask: { token: string; email: string; name: string; password: string }): Promise<LetIn> => {
+      const link = await linkOf(ask.token);
+      const email = link.email ?? emailOf(ask.email);
+      const name = link.kind === "reset" ? (link.personName ?? "") : nameOf(ask.name);
+      insistOnOther(ask.password, email);
+      const password = await passwords.hash(ask.password);
+      const { token, session } = sessions.begin(door.request, door.address);
+      const personId = link.kind === "reset" ? (link.personId ?? "") : newId("per");
+      // The first operator can try everything, and so has an account, too.
+      const accountName = link.kind === "setup" ? name : link.accountName;
+      const account = accountName === null ? null : { id: newId("acc"), name: accountName };
+      const what = { hash: hashToken(ask.token), personId, email, name, password, account, session, atMs: clock.nowMs() };
+      await carryOut({ deed: "accept-invitation", ...what }, { kind: "person", id: personId, name: email });
+      return { token };
+    },
+
+    signUp: async (door: Door, ask: { email: string; name: string; password: string }): Promise<LetIn> => {
+      if (!signUp || (await reads.operators()) === 0)
+        throw new ConsoleRefused("forbidden", "Nobody signs up here: ask an operator of the service for an invitation.");
+      const [email, name] = [emailOf(ask.email), nameOf(ask.name)];
+      insistOnOther(ask.password, email);
+      signUps.take(door.address);
+      if (await reads.personByEmail(email)) throw new ConsoleRefused("conflict", `${email} has a sign-in already; sign in.`);
+      const password = await passwords.hash(ask.password);
+      const { token, session } = sessions.begin(door.request, door.address);
+      const personId = newId("per");
+      const what = { personId, email, name, password, account: { id: newId("acc"), name }, session, atMs: clock.nowMs() };
+      await carryOut({ deed: "sign-up", ...what }, { kind: "person", id: personId, name: email });
+      return { token };
+    },
+
+    sessions: async (who: SignedIn): Promise<SessionView[]> => {
+      const nowMs = clock.nowMs();
+      return (await reads.sessionsOf(who.personId))
+        .filter(({ id, expiresAtMs }) => expiresAtMs > nowMs || id === who.sessionId)
+        .map(({ endedAtMs: _, ...row }) => ({ ...row, isThis: row.id === who.sessionId }));
+    },
+    end: (who: SignedIn, which: { onlyId?: string; exceptId?: string }): Promise<void> =>
+      carryOut(
+        { deed: "end-sessions", personId: who.personId, ...which, atMs: clock.nowMs() },
+        { kind: "person", id: who.personId, name: who.email },
+      ),
+
+    rename: (who: SignedIn, text: string): Promise<void> =>
+      carryOut(
+        { deed: "set-person", personId: who.personId, name: nameOf(text), atMs: clock.nowMs() },
+        { kind: "person", id: who.personId, name: who.email },
+      ),
+
+    /** The other sessions end; whoever asks stays. */
+    changePassword: async (who: SignedIn, address: string, ask: { old: string; password: string }): Promise<void> => {
+      const kept = (await reads.personByEmail(who.email))?.password ?? null;
+      if (!(await checked(who.email, address, ask.old, kept)) || kept === null)
+        throw new ConsoleRefused("refused", "The password of now is wrong.");
+      insistOnOther(ask.password, who.email);
+      const password = await passwords.hash(ask.password);
+      const change = { password, ifPassword: kept, keepSessionId: who.sessionId };
+      const by: Actor = { kind: "person", id: who.personId, name: who.email };
+      await carryOut({ deed: "set-person", personId: who.personId, ...change, atMs: clock.nowMs() }, by);
+    },
+  };
+};

@@ -1,0 +1,70 @@
+// Roles over the whole table of the console's paths: each keeps out whoever has less than it asks for.
+import { afterAll, expect, test } from "bun:test";
+import { tablesOf } from "../../src/console/console.ts";
+import { openSessions } from "../../src/console/sessions.ts";
+import { readSettings } from "../../src/settings.ts";
+import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
+import { type House, openHouse } from "../house.ts";
+import { officeOf } from "../house-office.ts";
+import { sampleCatalogue } from "../sample/catalogue.ts";
+import { join, setUp, visit } from "./visitor.ts";
+
+let house: House | undefined;
+afterAll(async () => {
+  await house?.close();
+  dropDirs();
+});
+
+test("every path keeps out whoever is signed out, and whoever has less than it asks for", async () => {
+  house = await openHouse({ factor: 0 });
+  const { store, rooms, clock } = house;
+  const settings = readSettings({});
+  const routes = await tablesOf({
+    ...{
+      settings,
+      clock,
+      reads: store,
+      post: rooms.post,
+      till: rooms.till,
+      issueToken: rooms.issueToken,
+      operating: rooms.operating,
+    },
+    ...{ log: () => undefined, rollUpUsage: rooms.upkeep.rollUpUsage, models: () => [] },
+    sessions: openSessions({ reads: store, post: rooms.post, clock }),
+    office: () =>
+      officeOf({
+        ...{ settings, store, clock },
+        catalogue: sampleCatalogue(),
+        dir: freshDir(),
+        rooms: () => house?.rooms ?? rooms,
+      }),
+  });
+  const ada = await setUp(house);
+  const member = await join(house, ada, { email: "ben@example.com", role: "member" });
+  // Of no account of their own.
+  const viewer = await join(house, ada, { email: "vi@example.com", role: "viewer" });
+  const below = { person: [], member: [viewer], viewer: [member], operator: [member, viewer] };
+  const open: string[] = [];
+  let refused = 0;
+  for (const { method, path, who } of routes) {
+    if (who === "anyone") {
+      open.push(`${method} ${path}`);
+      continue;
+    }
+    const where = path.replaceAll(/:\w+/g, "x_1");
+    expect([method, path, await visit(house).no(method, where)]).toEqual([method, path, "signed_out"]);
+    for (const one of below[who]) {
+      expect([method, path, await one.no(method, where)]).toEqual([method, path, "forbidden"]);
+      refused += 1;
+    }
+  }
+  expect(refused).toBeGreaterThan(8);
+  // Whatever else is open to everybody is a decision that this list is told of.
+  expect(open.sort()).toEqual([
+    "GET /console/api/me",
+    "POST /console/api/link",
+    "POST /console/api/link/accept",
+    "POST /console/api/session",
+    "POST /console/api/sign-up",
+  ]);
+});

@@ -1,0 +1,100 @@
+// A visitor of the console: asks its API over HTTP as a page does, and keeps the cookie and what proves where a request comes from.
+import { expect } from "bun:test";
+import { hashToken, newId } from "../../src/ids.ts";
+import type { PersonRole } from "../../src/people-deeds.ts";
+import type { House } from "../house.ts";
+
+export const PASSWORD = "correct horse battery";
+
+export type Heard = { status: number; headers: Headers; body: Record<string, unknown>; text: string };
+export type Visitor = {
+  readonly cookie: string | null;
+  readonly csrf: string | null;
+  ask(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Heard>;
+  /** Expects 200. */
+  ok(method: string, path: string, body?: unknown): Promise<Heard["body"]>;
+  /** Expects a no, and answers its code. */
+  no(method: string, path: string, body?: unknown): Promise<string>;
+};
+
+type Where = Pick<House, "url">;
+
+/** Somebody who is not signed in yet; whatever answer signs them in is remembered. */
+export const visit = ({ url }: Where, from: { cookie?: string | null } = {}): Visitor => {
+  let cookie: string | null = from.cookie ?? null;
+  let csrf: string | null = null;
+  const ask: Visitor["ask"] = async (method, path, body, headers = {}) => {
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: {
+        origin: url,
+        ...(cookie === null ? {} : { cookie }),
+        ...(csrf === null ? {} : { "x-csrf-token": csrf }),
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const set = response.headers.get("set-cookie");
+    if (set !== null) cookie = /^__Host-genrouter=[^;]/.test(set) ? (set.split(";")[0] ?? null) : null;
+    const told = JSON.parse(text === "" ? "null" : text) as Heard["body"] & { signedIn?: { csrf: string } | null };
+    if (told?.signedIn !== undefined) csrf = told.signedIn?.csrf ?? null;
+    return { status: response.status, headers: response.headers, body: told, text };
+  };
+  return {
+    get cookie() {
+      return cookie;
+    },
+    get csrf() {
+      return csrf;
+    },
+    ask,
+    ok: async (method, path, body) => {
+      const { status, body: told } = await ask(method, path, body);
+      expect([method, path, status, status === 200 ? null : told]).toEqual([method, path, 200, null]);
+      return told;
+    },
+    no: async (method, path, body) => {
+      const { status, body: told } = await ask(method, path, body);
+      expect(status).toBeGreaterThanOrEqual(400);
+      return (told.error as { code: string }).code;
+    },
+  };
+};
+
+/** The first operator, come in by a set-up link. */
+export const setUp = async (house: House, email = "ada@example.com"): Promise<Visitor> => {
+  const ada = visit(house);
+  await ada.ok("POST", "/console/api/link/accept", { token: await setUpToken(house), email, name: "Ada", password: PASSWORD });
+  return ada;
+};
+
+/** A set-up link as a start makes it. */
+export const setUpToken = async ({ rooms, clock }: House): Promise<string> => {
+  const token = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url");
+  const outcome = await rooms.post({
+    ...{ deed: "invite", id: newId("inv"), hash: hashToken(token), kind: "setup", role: "operator" },
+    ...{ accountSeq: null, accountName: null, email: null, personId: null },
+    ...{ expiresAtMs: clock.nowMs() + 1_800_000, atMs: clock.nowMs() },
+  });
+  expect(outcome.kind).toBe("done");
+  return token;
+};
+
+export const tokenOf = (url: unknown): string => String(url).split("#")[1] ?? "";
+
+/** Somebody whom an operator has invited: a member of an account, or an operator or viewer. */
+export const join = async (
+  house: House,
+  operator: Visitor,
+  who: { email: string; role: PersonRole; accountId?: string },
+): Promise<Visitor> => {
+  const { url } = await operator.ok("POST", "/console/api/operator/invitations", {
+    ...{ email: who.email, role: who.role, accountId: who.accountId ?? null },
+    accountName: who.role === "member" && who.accountId === undefined ? "Their own" : null,
+  });
+  const visitor = visit(house);
+  await visitor.ok("POST", "/console/api/link/accept", { token: tokenOf(url), name: "Ben", password: PASSWORD });
+  return visitor;
+};
