@@ -20,17 +20,21 @@ const service = Bun.spawn([process.execPath, join(root, "src", "main.ts"), "serv
   env: { PATH: process.env.PATH ?? "", GENROUTER_SIMULATOR__SPEED: "20", GENROUTER_LOG__LEVEL: "error" },
 });
 
-/** Reads a stream until a line fits. */
-const lineOf = async (stream: ReadableStream<Uint8Array>, pattern: RegExp): Promise<string> => {
-  let text = "";
-  const decoder = new TextDecoder();
-  for await (const chunk of stream) {
-    text += decoder.decode(chunk, { stream: true });
-    const found = pattern.exec(text)?.[1];
-    if (found !== undefined) return found;
-  }
-  throw new Error(`the service did not say ${pattern}: ${text}`);
-};
+/** The first line of a stream that fits; the rest is read on, so that the service can say it. */
+const lineOf = (stream: ReadableStream<Uint8Array>, pattern: RegExp): Promise<string> =>
+  new Promise((found, failed) => {
+    const read = async () => {
+      let text = "";
+      const decoder = new TextDecoder();
+      for await (const chunk of stream) {
+        text += decoder.decode(chunk, { stream: true });
+        const known = pattern.exec(text)?.[1];
+        if (known !== undefined) found(known);
+      }
+      failed(new Error(`the service did not say ${pattern}: ${text}`));
+    };
+    read().catch(failed);
+  });
 
 /** Waits until nothing on the page says that it is busy, and pictures have come. */
 const settled = async (page: Page): Promise<void> => {

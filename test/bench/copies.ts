@@ -3,7 +3,7 @@ import type { Database } from "bun:sqlite";
 import { generationId, newGenerationSeq } from "../../src/ids.ts";
 import type { Link, Move } from "../../src/store/sqlite/money.ts";
 import { openBooks } from "./books.ts";
-import type { Tenant } from "./service-desk.ts";
+import type { Tenant } from "./service.ts";
 import type { Stocked } from "./stock.ts";
 
 type Row = Record<string, string | number | null>;

@@ -5,7 +5,7 @@ import { PICTURES } from "./lives.ts";
 import { seatedOn } from "./provided.ts";
 import type { Side } from "./rounds.ts";
 import { beside, playRounds } from "./rounds.ts";
-import { type Service, startService } from "./service-desk.ts";
+import { type Service, startService } from "./service.ts";
 import { IN_LINE, polls, type Stage, submissions } from "./sides.ts";
 import { copyStocked, endStocked, makeStocked, type StockedHome, takeEnded } from "./stock.ts";
 import { playTogether } from "./turns.ts";

@@ -3,7 +3,7 @@ import { type Bench, hold } from "./bench.ts";
 import { seatedOn } from "./provided.ts";
 import { beside } from "./rounds.ts";
 import { insistOnSameRows } from "./same-rows.ts";
-import { verify } from "./service-desk.ts";
+import { verify } from "./service.ts";
 import { homeWithStored, type Stage, withService } from "./sides.ts";
 import { playLives } from "./turns.ts";
 import {

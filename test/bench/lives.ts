@@ -12,7 +12,7 @@ import { priceRoutes } from "../../src/quote/price.ts";
 import { type PackedAdmit, type PackedDeed, pack } from "../../src/store/sqlite/pack.ts";
 import type { Attempt, JsonObject, Output, StoredFile } from "../../src/terms.ts";
 import { sampleCatalogue } from "../sample/catalogue.ts";
-import type { Tenant } from "./service-desk.ts";
+import type { Tenant } from "./service.ts";
 
 export type StockStatus = "queued" | "running" | "succeeded";
 

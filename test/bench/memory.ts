@@ -11,7 +11,7 @@ import { makeScratch } from "../scratch.ts";
 import { type Bench, type Env, hold, type Result, spreadOf } from "./bench.ts";
 import { PICTURES } from "./lives.ts";
 import { providedBy, RESTING } from "./provided.ts";
-import { startService } from "./service-desk.ts";
+import { startService } from "./service.ts";
 import { type Stage, submitSome, withService } from "./sides.ts";
 import { endStocked, makeStocked, type StockedHome } from "./stock.ts";
 import { withProvider } from "./upstream.ts";

@@ -9,7 +9,7 @@ import { type Env, Skipped } from "./bench.ts";
 import { stopAllHeard } from "./child.ts";
 import { keptOf, type Measured, NOTHING, RESULTS, type Told } from "./kept.ts";
 import { describeMachine, isInMemory, moveToLoadCore } from "./machine.ts";
-import { killServices } from "./service-desk.ts";
+import { killServices } from "./service.ts";
 import { killRungs } from "./sides.ts";
 import { endKept, stockAhead } from "./stock.ts";
 import { pictureOf, tableOf, type Unmeasured } from "./table.ts";

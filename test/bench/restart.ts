@@ -7,7 +7,7 @@ import { DATABASE_FILE } from "../../src/store/sqlite/open.ts";
 import { type Bench, hold, spreadOf } from "./bench.ts";
 import { onServerCore } from "./machine.ts";
 import { RESTING } from "./provided.ts";
-import { startService } from "./service-desk.ts";
+import { startService } from "./service.ts";
 import { endStocked, makeStocked, type Stocked } from "./stock.ts";
 
 const IN_FLIGHT = 100_000;

@@ -6,7 +6,7 @@ import { dropScratch, killAtTheEnd, makeScratch } from "../scratch.ts";
 import { onServerCore } from "./machine.ts";
 import type { Side } from "./rounds.ts";
 import { ACCOUNTS, BODY, keyOf, STORED } from "./rungs/parts.ts";
-import { endow, type Service, type ServiceOptions, startService, type Tenant, verify } from "./service-desk.ts";
+import { endow, type Service, type ServiceOptions, startService, type Tenant, verify } from "./service.ts";
 import { copyStocked, makeStocked, type StockedHome } from "./stock.ts";
 
 export const headOf = (line: string, key: string, more = ""): string =>

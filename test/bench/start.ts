@@ -4,7 +4,7 @@ import { freePort, run } from "../../proof/crash/processes.ts";
 import { dropScratch, killAtTheEnd, makeScratch } from "../scratch.ts";
 import { type Bench, hold, spreadOf } from "./bench.ts";
 import { onServerCore } from "./machine.ts";
-import { startService } from "./service-desk.ts";
+import { startService } from "./service.ts";
 import { endStocked, giveBackEnded, makeStocked, takeEnded } from "./stock.ts";
 
 const FEW = 10_000;

@@ -13,7 +13,7 @@ import { writeCopies } from "./copies.ts";
 import { CLIP, LIFE_MS, openLives, PICTURES, type StockStatus, type Subject } from "./lives.ts";
 import { onBothCores } from "./machine.ts";
 import { ACCOUNTS } from "./rungs/parts.ts";
-import { endow, type Tenant, verify } from "./service-desk.ts";
+import { endow, type Tenant, verify } from "./service.ts";
 
 /** A stocked generation and the key that may poll it. */
 export type Stocked = { id: string; key: string };
