@@ -1,5 +1,8 @@
 // Deeds of people, and how an address is read: who may sign in, with what, and who is let in; carried out by the store like every other deed.
 
+export const LEAST_PASSWORD_CHARS = 12;
+export const MOST_PASSWORD_CHARS = 200;
+
 /** An address as people are known by it: in lower case, without spaces around it; undefined for what is none. */
 export const readEmail = (text: string): string | undefined => {
   const email = text.trim().normalize("NFC").toLowerCase();

@@ -1,10 +1,11 @@
 // The paths of people in the console's API: signing in and out, links, one's own sessions and profile, and what operators see of everybody.
 import { type Static, Type } from "@sinclair/typebox";
+import { MOST_PASSWORD_CHARS } from "../people-deeds.ts";
 import { actorOf, type ConsoleAsk, type ConsoleRoute, type OpenAsk } from "./ask.ts";
 import type { ConsoleParts } from "./console.ts";
 import { openPasswords } from "./passwords.ts";
 import { type Door, type LetIn, openPeopleDesk } from "./people-desk.ts";
-import { type MadeLinkView, MOST_PASSWORD_CHARS, type PeopleView } from "./people-wire.ts";
+import type { MadeLinkView, PeopleView } from "./people-wire.ts";
 
 const object = <P extends Parameters<typeof Type.Object>[0]>(members: P) => Type.Object(members, { additionalProperties: false });
 const email = Type.String({ minLength: 1, maxLength: 300 });

@@ -2,9 +2,6 @@
 import type { AuditRow, InvitationRow, PersonRow } from "../store/people.ts";
 import type { Role } from "./ask.ts";
 
-export const LEAST_PASSWORD_CHARS = 12;
-export const MOST_PASSWORD_CHARS = 200;
-
 export type MeView = {
   signedIn: {
     personId: string;

@@ -14,8 +14,29 @@ export type PageOf = {
   View: ComponentType<ViewProps>;
 };
 
+const LINK_TITLES = { setup: "Set up this service", join: "Join", reset: "Set a new password" } as const;
+
 /** Pages for whoever is not signed in. */
-export const OPEN_PAGES: readonly PageOf[] = [];
+export const OPEN_PAGES: readonly PageOf[] = [
+  {
+    ...{ path: "/console/sign-in", title: "Sign in", who: "person" },
+    View: later(async () => (await import("./people/sign-in.tsx")).SignInPage),
+  },
+  {
+    ...{ path: "/console/sign-up", title: "Sign up", who: "person" },
+    View: later(async () => (await import("./people/sign-in.tsx")).SignUpPage),
+  },
+  {
+    ...{ path: "/console/forgotten", title: "Forgotten password", who: "person" },
+    View: later(async () => (await import("./people/sign-in.tsx")).ForgottenPage),
+  },
+  ...(["setup", "join", "reset"] as const).map(
+    (kind): PageOf => ({
+      ...{ path: `/console/${kind}`, title: LINK_TITLES[kind], who: "person" },
+      View: later(async () => (await import("./people/link.tsx")).LinkPage),
+    }),
+  ),
+];
 
 export const PAGES: readonly PageOf[] = [
   {
@@ -96,5 +117,17 @@ export const PAGES: readonly PageOf[] = [
   {
     ...{ path: "/console/operator/service", title: "Service", who: "viewer", place: { says: "Service", group: "Operator" } },
     View: later(async () => (await import("./operator/service.tsx")).ServicePage),
+  },
+  {
+    ...{ path: "/console/profile", title: "Profile and sessions", who: "person", place: { says: "Profile", group: "" } },
+    View: later(async () => (await import("./people/profile.tsx")).ProfilePage),
+  },
+  {
+    ...{ path: "/console/operator/people", title: "People", who: "viewer", place: { says: "People", group: "Operator" } },
+    View: later(async () => (await import("./people/people.tsx")).PeoplePage),
+  },
+  {
+    ...{ path: "/console/operator/audit", title: "Audit log", who: "viewer", place: { says: "Audit log", group: "Operator" } },
+    View: later(async () => (await import("./people/audit.tsx")).AuditPage),
   },
 ];
