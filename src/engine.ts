@@ -58,7 +58,6 @@ export type EngineParts = {
 export type Engine = {
   submit: Submit;
   quote: Quote;
-  watch: Watch;
   ledger: Ledger;
   supervisor: Supervisor;
   effects: Effects;
@@ -243,7 +242,6 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
   return {
     submit,
     quote: openQuoting(planning),
-    watch,
     ledger,
     supervisor,
     effects,
