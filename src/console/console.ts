@@ -8,6 +8,7 @@ import type { Office } from "../office/office.ts";
 import type { Till } from "../payments/till.ts";
 import type { Store } from "../store/store.ts";
 import type { ConsoleRoute } from "./ask.ts";
+import type { MakingService } from "./making.ts";
 import type { Operating } from "./operator/parts.ts";
 import type { AnswerConsole, SessionDesk } from "./router.ts";
 
@@ -20,6 +21,7 @@ export type ConsoleParts = {
   post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
   sessions: SessionDesk;
   till: Till;
+  making: MakingService;
   /** Resolves when what generations came to by now is in the usage. */
   rollUpUsage: () => Promise<void>;
   models: () => readonly { id: string; name: string }[];
@@ -32,21 +34,22 @@ export type ConsoleParts = {
 };
 
 const tablesOf = async (parts: ConsoleParts): Promise<ConsoleRoute[]> => {
-  const [{ keyRoutes }, { creditRoutes }, { operatorRoutes }, { inspectorRoutes }, { newReference }, { forbid }] =
-    await Promise.all([
-      import("./key-routes.ts"),
-      import("./credit-routes.ts"),
-      import("./operator/routes.ts"),
-      import("./inspector-routes.ts"),
-      import("../office/reference.ts"),
-      import("./ask.ts"),
-    ]);
+  const [keys, credits, operator, inspector, making, { newReference }, { forbid }] = await Promise.all([
+    import("./key-routes.ts"),
+    import("./credit-routes.ts"),
+    import("./operator/routes.ts"),
+    import("./inspector-routes.ts"),
+    import("./making.ts"),
+    import("../office/reference.ts"),
+    import("./ask.ts"),
+  ]);
   const office = await parts.office();
   return [
-    ...keyRoutes({ ...parts, office, newReference: () => newReference("key"), forbid }),
-    ...creditRoutes(parts),
-    ...operatorRoutes({ office, reads: parts.reads, ...(await parts.operating()) }),
-    ...inspectorRoutes(parts),
+    ...making.makingRoutes({ ...parts.making, sessions: parts.sessions, post: parts.post }),
+    ...keys.keyRoutes({ ...parts, office, newReference: () => newReference("key"), forbid }),
+    ...credits.creditRoutes(parts),
+    ...operator.operatorRoutes({ office, reads: parts.reads, ...(await parts.operating()) }),
+    ...inspector.inspectorRoutes(parts),
   ];
 };
 
