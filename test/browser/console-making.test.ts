@@ -57,8 +57,10 @@ const faultsOf = async (page: Page): Promise<string[]> => {
   });
 };
 const expectNarrow = async (page: Page) => {
-  const width = await page.evaluate<number>("document.documentElement.scrollWidth");
-  expect(width).toBeLessThanOrEqual(page.viewportSize()?.width ?? 0);
+  const wide = await page.evaluate<string[]>(
+    "[...document.querySelectorAll('body *')].filter((one) => document.documentElement.scrollWidth > innerWidth && one.getBoundingClientRect().right > innerWidth).map((one) => one.outerHTML.slice(0, 120))",
+  );
+  expect(wide).toEqual([]);
 };
 const PHONE = { viewport: { width: 360, height: 740 } };
 const INPUT = { prompt: "a kite over the sea", resolution: "480p", duration: 4 };
@@ -77,7 +79,7 @@ here("in the playground", () => {
       const pictures = page.locator('.made[data-status="succeeded"] img');
       await pictures.first().waitFor({ timeout: 30_000 });
       expect(await pictures.count()).toBe(2);
-      await page.waitForFunction("document.querySelector('.made img').naturalWidth > 0");
+      await house.eventually(() => page.evaluate<boolean>("document.querySelector('.made img').naturalWidth > 0"), "what is looked at");
       expect(await faultsOf(page)).toEqual([]);
       await done();
     },
@@ -98,7 +100,7 @@ here("in the playground", () => {
       await page.getByText("Charged $0.20.").waitFor();
       expect(await film.getAttribute("preload")).toBe("metadata");
       await film.evaluate("(video) => { video.muted = true; return video.play(); }");
-      await page.waitForFunction("document.querySelector('video').currentTime > 0.2");
+      await house.eventually(() => page.evaluate<boolean>("document.querySelector('video').currentTime > 0.2"), "what is looked at");
       await done();
     },
     LONG_MS,

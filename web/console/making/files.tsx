@@ -17,6 +17,7 @@ export const FilePreview = ({ of, file, small = false }: { of: GenerationTold; f
   const name = nameOf(of, file);
   if (file.mime.startsWith("video/"))
     return <video controls playsInline preload="metadata" src={file.url} {...size} aria-label={name} />;
+  // biome-ignore lint/a11y/useMediaCaption: there are no captions of what was just made.
   if (file.mime.startsWith("audio/")) return <audio controls preload="metadata" src={file.url} aria-label={name} />;
   if (file.thumbUrl !== null) {
     const picture = <img src={file.thumbUrl} {...size} loading="lazy" alt={name} />;
