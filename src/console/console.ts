@@ -35,3 +35,38 @@ export type ConsoleParts = {
 
 const tablesOf = async (parts: ConsoleParts): Promise<ConsoleRoute[]> => {
   const [keys, credits, operator, inspector, making, { newReference }, { forbid }] = await Promise.all([
+    import("./key-routes.ts"),
+    import("./credit-routes.ts"),
+    import("./operator/routes.ts"),
+    import("./inspector-routes.ts"),
+    import("./making.ts"),
+    import("../office/reference.ts"),
+    import("./ask.ts"),
+  ]);
+  const office = await parts.office();
+  return [
+    ...making.makingRoutes({ ...parts.making, sessions: parts.sessions, post: parts.post }),
+    ...keys.keyRoutes({ ...parts, office, newReference: () => newReference("key"), forbid }),
+    ...credits.creditRoutes(parts),
+    ...operator.operatorRoutes({ office, reads: parts.reads, ...(await parts.operating()) }),
+    ...inspector.inspectorRoutes(parts),
+  ];
+};
+
+/** Opens the console. Nothing of it is loaded until somebody asks. */
+export const openConsole = (parts: ConsoleParts): AnswerConsole => {
+  let router: Promise<AnswerConsole> | undefined;
+  const load = async (): Promise<AnswerConsole> => {
+    const { openRouter } = await import("./router.ts");
+    const { public_url } = parts.settings.server;
+    const publicOrigin = public_url === "" ? null : new URL(public_url).origin;
+    return openRouter({ routes: await tablesOf(parts), sessions: parts.sessions, publicOrigin, log: parts.log });
+  };
+  return async (request, requestId, address) => {
+    router ??= load().catch((fault: unknown) => {
+      router = undefined;
+      throw fault;
+    });
+    return (await router)(request, requestId, address);
+  };
+};
