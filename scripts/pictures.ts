@@ -60,7 +60,7 @@ try {
     ["dark", VIEW],
     ["light", PHONE],
   ] as const) {
-    const context = await browser.newContext({ viewport, colorScheme, reducedMotion: "reduce" });
+    const context = await browser.newContext({ viewport, colorScheme, reducedMotion: "reduce", bypassCSP: true });
     const page = await context.newPage();
     for (const { name, path, isOpen } of pages) {
       await context.clearCookies();

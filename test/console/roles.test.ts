@@ -30,7 +30,7 @@ test("every path keeps out whoever is signed out, and whoever has less than it a
       operating: rooms.operating,
     },
     ...{ log: () => undefined, rollUpUsage: rooms.upkeep.rollUpUsage, models: () => [] },
-    sessions: openSessions({ reads: store, post: rooms.post, clock }),
+    ...{ sessions: openSessions({ reads: store, post: rooms.post, clock }), making: rooms.making },
     office: () =>
       officeOf({
         ...{ settings, store, clock },
