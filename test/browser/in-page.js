@@ -18,6 +18,11 @@ globalThis.inPage = {
   overhang: () => Math.max(document.documentElement.scrollWidth, document.body.scrollWidth) - innerWidth,
   isDark: () => Number(/\d+/.exec(getComputedStyle(document.body).backgroundColor)?.[0] ?? 255) < 64,
   focused: () => document.activeElement?.textContent,
+  /** What whoever hears the page is told of what has the focus. */
+  focusedName: () => {
+    const { labels, textContent } = document.activeElement;
+    return (labels?.[0]?.textContent ?? document.activeElement.getAttribute("aria-label") ?? textContent).trim();
+  },
   target: () => document.querySelector(":target h3")?.textContent,
   /** Faults of access that axe calls serious or critical, as `rule: place`. */
   faults: async () => {

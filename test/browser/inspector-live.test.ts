@@ -6,7 +6,8 @@ import { createActor, createMachine } from "xstate";
 import { type House, openHouse } from "../house.ts";
 import { socketUrl } from "../inspector/onlooker.ts";
 import { openBrowser } from "./chromium.ts";
-import { openStage } from "./live-stage.ts";
+import { inspect } from "./inspected.ts";
+import { LOOKS } from "./watched.ts";
 
 const opened = await openBrowser();
 if (typeof opened === "string") process.stdout.write(`skipped: the live page in a browser (${opened})\n`);
@@ -14,23 +15,21 @@ const here = describe.skipIf(typeof opened === "string");
 const browser = opened as Browser;
 
 let house: House;
-let stage: Awaited<ReturnType<typeof openStage>>;
 beforeAll(async () => {
   house = await openHouse({ factor: 20 });
-  stage = await openStage(house);
 });
 afterAll(async () => {
   if (typeof opened !== "string") await opened.close();
-  await stage?.close();
   await house.close();
 });
 
+const openLive = (look = {}) => inspect(browser, house, "/inspector", "Connected: what happens is shown", look);
 const actorOf = (page: Page, name: string) => page.locator(".live-list li button", { hasText: name });
 const lines = (page: Page) => page.locator(".live-lines li");
 
 here("the live page", () => {
   test("a generation is watched going through its states, to its end, and its chart shows the last way", async () => {
-    const { page, asked, complaints, close } = await stage.visit(browser);
+    const { page, asked, complaints, close } = await openLive();
     const { id } = await house.submit("sim-image-1", { prompt: "canary-9 [sim:slow=100]" });
     await actorOf(page, id).getByText("running.polling").waitFor();
     await actorOf(page, id).click();
@@ -52,7 +51,7 @@ here("the live page", () => {
   }, 60_000);
 
   test("a program with the stock client appears, is drawn as boxes in boxes, and what it sends is text and nothing more", async () => {
-    const { page, complaints, close } = await stage.visit(browser);
+    const { page, complaints, close } = await openLive();
     const evil = `<img src=x onerror="document.title='taken'">`;
     const crossing = createMachine({
       id: "crossing",
@@ -71,7 +70,7 @@ here("the live page", () => {
     expect(await page.locator(".guest-state[aria-current] > strong").allTextContents()).toEqual(["green", "steady"]);
     expect(await page.locator(".guest-chart code").allTextContents()).toContain("BLINK → blinking");
     await page.getByText("onerror").first().waitFor();
-    expect(await page.title()).toBe("Live");
+    expect(await page.title()).toBe("Live · genrouter");
     expect(await page.locator("img").count()).toBe(0);
     inspector.stop();
     await actorOf(page, "crossing").getByRole("img", { name: "has ended" }).waitFor();
@@ -80,7 +79,7 @@ here("the live page", () => {
   }, 60_000);
 
   test("it is filtered by what is there, and a state that is pressed on the chart's list is one", async () => {
-    const { page, close } = await stage.visit(browser);
+    const { page, close } = await openLive();
     const [picture, speech] = [
       await house.submit("sim-image-1", { prompt: "a kite [sim:stuck]" }),
       await house.submit("sim-speech-1", { prompt: "hello [sim:stuck]" }),
@@ -104,7 +103,7 @@ here("the live page", () => {
   }, 60_000);
 
   test("while it is paused nothing changes; then what happened meanwhile is there", async () => {
-    const { page, close } = await stage.visit(browser);
+    const { page, close } = await openLive();
     await actorOf(page, "ledger").waitFor();
     await page.getByRole("button", { name: "Pause" }).focus();
     await page.keyboard.press("Enter");
@@ -120,7 +119,7 @@ here("the live page", () => {
   }, 60_000);
 
   test("it says how programs connect, with a token that opens the door", async () => {
-    const { page, close } = await stage.visit(browser);
+    const { page, close } = await openLive();
     await page.locator("summary", { hasText: "Connect a program" }).click();
     await page.getByRole("button", { name: "Make a token" }).click();
     await page.getByText("It is in the text below").waitFor();
@@ -135,27 +134,21 @@ here("the live page", () => {
     await close();
   }, 60_000);
 
-  test.each([1280, 360].flatMap((width) => (["light", "dark"] as const).map((colorScheme) => ({ width, colorScheme }))))(
-    "on $width pixels, $colorScheme: no serious fault of access, nothing to scroll sideways",
-    async ({ width, colorScheme }) => {
-      const look = { viewport: { width, height: 800 }, colorScheme, bypassCSP: true };
-      const { page, faults, overhang, close } = await stage.visit(browser, look);
+  test.each(LOOKS)(
+    "on $viewport.width pixels, $colorScheme: no serious fault of access, nothing to scroll sideways",
+    async (look) => {
+      const { page, sound, close } = await openLive({ ...look, bypassCSP: true });
       const { id } = await house.submit("sim-image-1", { prompt: "a kite [sim:stuck]" });
       await actorOf(page, id).getByText("running.polling").waitFor();
-      expect(await faults()).toEqual([]);
+      await sound();
       await actorOf(page, id).focus();
       await page.keyboard.press("Enter");
       await page.locator(".live-memory pre").waitFor();
       for (const summary of await page.locator("summary").all())
         await summary.evaluate((element) => element.closest("details")?.setAttribute("open", ""));
-      expect(await overhang()).toBeLessThanOrEqual(0);
-      expect(await faults()).toEqual([]);
+      await sound();
       await close();
     },
     60_000,
   );
-
-  test("its script is small, and no layout engine is in it", () => {
-    expect(stage.scriptBytes).toBeLessThan(60_000);
-  });
 });

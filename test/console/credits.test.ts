@@ -1,44 +1,45 @@
 // The console's answers about credits: one's own books and no others', buying within the limits, and what a purchase comes to.
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
-import { openCredits } from "../../src/console/credits.ts";
-import { openPurchases } from "../../src/console/purchases.ts";
-import type { CreditsAsk } from "../../src/console/whose.ts";
-import { readSettings } from "../../src/settings.ts";
+import type { Bought, CreditsView, LedgerPage, PurchaseView } from "../../src/console/credits-wire.ts";
 import { type House, openHouse, type Tenant } from "../house.ts";
+import { openVisitor, type Reply, type Visitor } from "./signed-in.ts";
 
 let house: House;
 let tenant: Tenant;
 let other: Tenant;
-let credits: ReturnType<typeof openCredits>;
-let purchases: ReturnType<typeof openPurchases>;
+let me: Visitor;
+let them: Visitor;
+let operator: Visitor;
+let viewer: Visitor;
 beforeAll(async () => {
   house = await openHouse();
-  const { till, post } = house.rooms;
-  const parts = { till, reads: house.store };
-  credits = openCredits({ ...parts, post, clock: house.clock, settings: readSettings({}) });
-  purchases = openPurchases(parts);
+  operator = await openVisitor(house, "operator", null);
+  viewer = await openVisitor(house, "viewer", null);
 });
 beforeEach(async () => {
   tenant = await house.newTenant(1000);
   other = await house.newTenant(7700);
+  me = await openVisitor(house, "member", tenant);
+  them = await openVisitor(house, "member", other);
 });
 afterAll(() => house.close());
 
-type Role = CreditsAsk["who"]["role"];
-/** A request of a person of the tenant's account, unless it is another's or nobody's. */
-const as = (
-  role: Role,
-  more: { query?: Record<string, string>; id?: string; body?: unknown; accountId?: string | null } = {},
-): CreditsAsk => ({
-  params: more.id === undefined ? {} : { id: more.id },
-  query: new URLSearchParams(more.query),
-  body: more.body,
-  who: { personId: "per_1", role, accountId: more.accountId === undefined ? tenant.accountId : more.accountId },
-});
-const buy = async (usd: number, role: Role = "member") => (await purchases.buy(as(role, { body: { amount_usd: usd } }))).id;
+const get = (who: Visitor, path: string): Promise<Reply> => who.ask("GET", `/console/api${path}`);
+const post = (who: Visitor, path: string, body?: unknown): Promise<Reply> => who.ask("POST", `/console/api${path}`, body);
+const creditsOf = async (who: Visitor, query = "") => (await get(who, `/credits${query}`)).told as unknown as CreditsView;
+const linesOf = async (who: Visitor, query = "") => ((await get(who, `/ledger${query}`)).told as unknown as LedgerPage).lines;
+const buy = async (usd: number, who = me) => ((await post(who, "/purchases", { amount_usd: usd })).told as unknown as Bought).id;
+const end = (id: string, how: "pay" | "cancel", who = me) => post(who, `/purchases/${id}/test`, { how });
+/** A no, as its person is told it. */
+const no = async (reply: Promise<Reply>, status: number, says: string) => {
+  const { status: was, told } = await reply;
+  expect({ status: was, message: (told.error as { message?: string } | undefined)?.message }).toEqual({
+    ...{ status, message: expect.stringContaining(says) },
+  });
+};
 
 test("the balance with what is held, the packs, and how credits are bought", async () => {
-  expect(await credits.show(as("member"))).toEqual({
+  expect(await creditsOf(me)).toEqual({
     account: { id: tenant.accountId, name: "tenant", paused: false },
     balanceCredits: 1000,
     heldCredits: 0,
@@ -53,93 +54,98 @@ test("the balance with what is held, the packs, and how credits are bought", asy
 });
 
 test("a member sees no other account, nor its purchases; operators and viewers see every one", async () => {
-  const query = { account: other.accountId };
+  const query = `?account=${other.accountId}`;
   const id = await buy(10);
-  for (const answer of [credits.show, credits.ledger, credits.csv, purchases.list, credits.setLow])
-    await expect(answer(as("member", { query }))).rejects.toThrow(`There is no account ${other.accountId}.`);
-  for (const answer of [purchases.show, purchases.look, purchases.checkout, purchases.endTest])
-    await expect(answer(as("member", { id, accountId: other.accountId }))).rejects.toThrow(`There is no purchase ${id}.`);
-  for (const role of ["operator", "viewer"] as const) {
-    expect(await credits.show(as(role, { query }))).toMatchObject({ balanceCredits: 7700, buying: { mayBuy: false } });
-    expect((await credits.ledger(as(role, { query }))).lines).toHaveLength(1);
-    expect(await purchases.show(as(role, { id, accountId: null }))).toMatchObject({ id, accountName: "tenant" });
-    await expect(credits.show(as(role, { accountId: null }))).rejects.toThrow("You have no account of your own: choose one.");
+  for (const path of ["/credits", "/ledger", "/ledger.csv", "/purchases"])
+    await no(get(me, path + query), 404, `There is no account ${other.accountId}.`);
+  await no(post(me, `/credits/low${query}`, { usd: 1 }), 404, `There is no account ${other.accountId}.`);
+  await no(get(them, `/purchases/${id}`), 404, `There is no purchase ${id}.`);
+  for (const path of ["look", "checkout"]) await no(post(them, `/purchases/${id}/${path}`), 404, `There is no purchase ${id}.`);
+  await no(end(id, "pay", them), 404, `There is no purchase ${id}.`);
+  for (const who of [operator, viewer]) {
+    expect(await creditsOf(who, query)).toMatchObject({ balanceCredits: 7700, buying: { mayBuy: false } });
+    expect(await linesOf(who, query)).toHaveLength(1);
+    expect((await get(who, `/purchases/${id}`)).told).toMatchObject({ id, accountName: "tenant" });
+    await no(get(who, "/credits"), 404, "You have no account of your own: choose one.");
   }
 });
 
 test("a viewer changes nothing, and nobody ends another account's checkout", async () => {
-  await expect(buy(10, "viewer")).rejects.toThrow("change nothing");
-  await expect(credits.setLow(as("viewer", { body: { usd: 3 } }))).rejects.toThrow("change nothing");
+  const looker = await openVisitor(house, "viewer", tenant);
+  await no(post(looker, "/purchases", { amount_usd: 10 }), 403, "change nothing");
+  await no(post(looker, "/credits/low", { usd: 3 }), 403, "change nothing");
   const id = await buy(10);
-  await expect(purchases.endTest(as("viewer", { id, body: { how: "pay" } }))).rejects.toThrow("change nothing");
-  await expect(purchases.endTest(as("operator", { id, accountId: other.accountId, body: { how: "pay" } }))).rejects.toThrow(
-    "another account's",
-  );
-  expect(await purchases.show(as("member", { id }))).toMatchObject({ state: "open", receipt: null });
+  await no(end(id, "pay", looker), 403, "change nothing");
+  await no(end(id, "pay", await openVisitor(house, "operator", other)), 403, "another account's");
+  expect((await get(me, `/purchases/${id}`)).told).toMatchObject({ state: "open", receipt: null });
+});
+
+test("what changes something needs the page's own mark and its own origin", async () => {
+  const order = { amount_usd: 10 };
+  await no(me.ask("POST", "/console/api/purchases", order, { "x-csrf-token": them.csrf }), 403, "load it again");
+  for (const headers of [{ origin: "https://evil.example" }, { "sec-fetch-site": "cross-site" }])
+    await no(me.ask("POST", "/console/api/purchases", order, headers as Record<string, string>), 403, "another site");
+  expect((await get(me, "/purchases")).told.purchases).toEqual([]);
 });
 
 test.each([10, 11, 4999, 5000])("%d USD are bought: credited once, with a receipt", async (usd) => {
   const id = await buy(usd);
-  const pay = as("member", { id, body: { how: "pay" } });
-  await purchases.endTest(pay);
-  expect(await purchases.endTest(pay)).toMatchObject({
+  expect((await end(id, "pay")).status).toBe(200);
+  expect((await end(id, "pay")).told).toMatchObject({
     ...{ id, state: "paid", credits: usd * 100, provider: "test", invoice: null, accountName: "tenant" },
     receipt: expect.stringMatching(/^R-\d{6}$/),
   });
-  expect(await credits.show(as("member"))).toMatchObject({ balanceCredits: 1000 + usd * 100 });
-  expect((await credits.ledger(as("member"))).lines[0]).toMatchObject({
-    kind: "topup",
-    purchaseId: id,
-    changeCredits: usd * 100,
-  });
+  expect(await creditsOf(me)).toMatchObject({ balanceCredits: 1000 + usd * 100 });
+  expect((await linesOf(me))[0]).toMatchObject({ kind: "topup", purchaseId: id, changeCredits: usd * 100 });
 });
 
 test.each([9, 5001, 10.5, -10, 0])("%d USD are not bought", async (usd) => {
-  await expect(buy(usd)).rejects.toThrow("amount_usd: choose a whole number from 10 to 5,000");
-  expect((await purchases.list(as("member"))).purchases).toEqual([]);
+  await no(post(me, "/purchases", { amount_usd: usd }), 400, "amount_usd: choose a whole number from 10 to 5,000");
+  expect((await get(me, "/purchases")).told.purchases).toEqual([]);
 });
 
 test("purchases come in pages, newest first", async () => {
+  type Page = { purchases: PurchaseView[]; next: string | null };
   const ids: string[] = [];
   for (let i = 0; i < 23; i++) {
     const id = await buy(10);
     ids.unshift(id);
-    await purchases.endTest(as("member", { id, body: { how: i % 2 ? "pay" : "cancel" } }));
+    await end(id, i % 2 ? "pay" : "cancel");
   }
-  const first = await purchases.list(as("member"));
-  const rest = await purchases.list(as("member", { query: { before: first.next ?? "" } }));
+  const first = (await get(me, "/purchases")).told as unknown as Page;
+  const rest = (await get(me, `/purchases?before=${first.next}`)).told as unknown as Page;
   expect([...first.purchases, ...rest.purchases].map(({ id }) => id)).toEqual(ids);
   expect(rest.next).toBeNull();
   expect(first.purchases.slice(0, 2).map(({ state }) => state)).toEqual(["expired", "paid"]);
 });
 
 test("an account is told of a low balance below its own mark, or the service's", async () => {
-  const low = async (usd: number | null, role: Role = "member") => (await credits.setLow(as(role, { body: { usd } }))).low;
+  const low = async (usd: number | null) => (await post(me, "/credits/low", { usd })).told.low as unknown as CreditsView["low"];
   expect(await low(10)).toEqual({ thresholdCredits: 1000, isDefault: false, isLow: false });
   expect(await low(11)).toEqual({ thresholdCredits: 1100, isDefault: false, isLow: true });
   expect(await low(0)).toEqual({ thresholdCredits: 0, isDefault: false, isLow: false });
   expect(await low(null)).toEqual({ thresholdCredits: 500, isDefault: true, isLow: false });
   for (const usd of [-1, 1.5, 1_000_001])
-    await expect(low(usd)).rejects.toThrow("usd: choose a whole number from 0 to 1,000,000");
-  const query = { account: other.accountId };
-  expect(await credits.setLow(as("operator", { query, body: { usd: 100 } }))).toMatchObject({ low: { isLow: true } });
+    await no(post(me, "/credits/low", { usd }), 400, "usd: choose a whole number from 0 to 1,000,000");
+  const changed = await post(operator, `/credits/low?account=${other.accountId}`, { usd: 100 });
+  expect(changed.told).toMatchObject({ low: { isLow: true } });
 });
 
 test("the ledger is filtered by what is asked, and what cannot be asked is told", async () => {
-  const lines = async (query: Record<string, string>) => (await credits.ledger(as("member", { query }))).lines.length;
+  const count = async (query: string) => (await linesOf(me, `?${query}`)).length;
   const atMs = house.clock.nowMs();
-  expect([await lines({ kind: "topup" }), await lines({ kind: "capture" }), await lines({ kind: "" })]).toEqual([1, 0, 1]);
-  expect([await lines({ from: String(atMs + 1000) }), await lines({ to: String(atMs + 1000) })]).toEqual([0, 1]);
-  await expect(lines({ kind: "gift" })).rejects.toThrow("kind: choose topup, hold, capture, release, adjust");
-  await expect(lines({ from: "yesterday" })).rejects.toThrow("from: a time is milliseconds since 1970");
-  await expect(lines({ before: "x" })).rejects.toThrow("before: take it from the page before");
+  expect([await count("kind=topup"), await count("kind=capture"), await count("kind=")]).toEqual([1, 0, 1]);
+  expect([await count(`from=${atMs + 1000}`), await count(`to=${atMs + 1000}`)]).toEqual([0, 1]);
+  await no(get(me, "/ledger?kind=gift"), 400, "kind: choose topup, hold, capture, release, adjust");
+  await no(get(me, "/ledger?from=yesterday"), 400, "from: a time is milliseconds since 1970");
+  await no(get(me, "/ledger?before=x"), 400, "before: take it from the page before");
 });
 
 test("the CSV is named after its account and day", async () => {
-  const response = await credits.csv(as("member"));
-  expect(response.headers.get("content-type")).toBe("text/csv; charset=utf-8");
-  expect(response.headers.get("content-disposition")).toMatch(
+  const { headers, text } = await get(me, "/ledger.csv");
+  expect(headers.get("content-type")).toBe("text/csv; charset=utf-8");
+  expect(headers.get("content-disposition")).toMatch(
     new RegExp(`^attachment; filename="ledger-${tenant.accountId}-\\d{4}-\\d\\d-\\d\\d\\.csv"$`),
   );
-  expect((await response.text()).split("\r\n")).toHaveLength(3);
+  expect(text.split("\r\n")).toHaveLength(3);
 });

@@ -1,31 +1,39 @@
 // Usage and keys as the console tells them: every day of a range, names, the dearest first, and CSV that adds up.
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { keyViews } from "../../src/console/keys.ts";
-import { dayOfText, dayText, usageCsv, usageView } from "../../src/console/usage.ts";
+import type { KeyView, UsageView } from "../../src/console/keys-wire.ts";
+import { dayOfText, dayText } from "../../src/console/usage.ts";
 import { DAY_MS, dayOf } from "../../src/days.ts";
 import { hashApiKey, newApiKey, newId } from "../../src/ids.ts";
-import type { Store } from "../../src/store/store.ts";
-import { openHere } from "../store/opened.ts";
-import { type Account, admit, commitOne, NOW_MS, openAccount, releasedDeed, submittedAt, succeed } from "../store/scene.ts";
+import { testClock } from "../clock.ts";
+import { type House, openHouse } from "../house.ts";
+import { type Account, admit, NOW_MS, openAccount, releasedDeed, submittedAt, succeed } from "../store/scene.ts";
+import { openVisitor, type Visitor } from "./signed-in.ts";
 
-let store: Store;
+let house: House;
+let viewer: Visitor;
+const clock = testClock(0, NOW_MS + 1000);
 let account: Account;
 let other: Account;
 const DAY = dayOf(NOW_MS);
 beforeAll(async () => {
-  store = await openHere({ path: ":memory:", mode: "test" });
+  house = await openHouse({ clock });
+  viewer = await openVisitor(house, "viewer", null);
+  const { store } = house;
   account = await openAccount(store, 10_000);
   other = await openAccount(store, 10_000);
   for (let n = 0; n < 3; n++) await succeed(store, account);
   await succeed(store, other, { model: '=cmd|"x"' });
   const failed = await admit(store, account, submittedAt(NOW_MS + DAY_MS));
   await store.commit([releasedDeed(failed.seq, 1, { atMs: NOW_MS + 2 * DAY_MS })]);
-  await commitOne(store, { deed: "roll-up-usage", limit: 1000 });
 });
-afterAll(() => store.close());
+afterAll(async () => {
+  await house.close();
+  clock.stop();
+});
 
-const ask = (more: Partial<Parameters<typeof usageView>[1]> = {}) =>
-  usageView(store, { fromDay: DAY - 1, toDay: DAY + 2, accountId: null, by: "day", ...more });
+const RANGE = `from=${dayText(DAY - 1)}&to=${dayText(DAY + 2)}`;
+const ask = async (more = "by=day") =>
+  (await viewer.ask("GET", `/console/api/usage?${RANGE}&${more}`)).told as unknown as UsageView;
 
 test("every day of the range is told, with zeros where nothing ended", async () => {
   const { lines, total, from, to } = await ask();
@@ -44,16 +52,16 @@ test("every day of the range is told, with zeros where nothing ended", async () 
 });
 
 test("by account and key the dearest is first and has its name; of one account nothing of another is told", async () => {
-  expect((await ask({ by: "account" })).lines.map(({ of, name, chargedCredits }) => [of, name, chargedCredits])).toEqual([
+  expect((await ask("by=account")).lines.map(({ of, name, chargedCredits }) => [of, name, chargedCredits])).toEqual([
     [account.id, "Ada", 225],
     [other.id, "Ada", 75],
   ]);
-  expect((await ask({ by: "key", accountId: other.id })).lines).toMatchObject([{ name: "laptop", count: 1 }]);
-  expect(JSON.stringify(await ask({ by: "model", accountId: account.id }))).not.toContain("cmd");
+  expect((await ask(`by=key&account=${other.id}`)).lines).toMatchObject([{ name: "laptop", count: 1 }]);
+  expect(JSON.stringify(await ask(`by=model&account=${account.id}`))).not.toContain("cmd");
 });
 
 test("the CSV says what the table does, and no cell is a formula", async () => {
-  const text = usageCsv(await ask({ by: "model" }));
+  const { text } = await viewer.ask("GET", `/console/api/usage.csv?${RANGE}&by=model`);
   const [head, ...rows] = text.trimEnd().split("\r\n");
   expect(head).toBe("model,name,generations,succeeded,failed,charged_usd,median_wait_s");
   expect(rows[0]).toMatch(/^vidmodel-2\.0,vidmodel-2\.0,4,3,1,2\.25,2\.\d$/);
@@ -77,27 +85,21 @@ test("a key is told with its state, what it follows and is followed by, and how 
   const limits = { day: null, week: 300, month: 1000 };
   const made = { accountSeq: account.seq, scope: "generate", name: "ci", start: "gr_test_wxyz", atMs: NOW_MS } as const;
   const [old, next, gone] = [newId("key"), newId("key"), newId("key")];
-  await store.commit([
+  await house.store.commit([
     { deed: "create-key", id: old, hash: hash(), ...made, terms: { expiresAtMs: null, models: null, limits } },
     { deed: "rotate-key", keyId: old, overlapMs: 1000, id: next, hash: hash(), start: "gr_test_next", atMs: NOW_MS + 1 },
     { deed: "create-key", id: gone, hash: hash(), ...made },
     { deed: "revoke-key", keyId: gone, atMs: NOW_MS },
   ]);
-  const view = async (nowMs: number) => {
-    const spend = await store.keySpend(nowMs, account.id);
-    const rows = (await store.keys(account.id)).map((row) => ({
-      ...row,
-      spend: spend.get(row.id) ?? { windows: null, last30Credits: 0 },
-    }));
-    return keyViews(rows, nowMs);
-  };
-  const [first, ...others] = await view(NOW_MS + 1000);
+  const view = async () => (await viewer.ask("GET", `/console/api/keys?account=${account.id}`)).told.keys as unknown as KeyView[];
+  const [first, ...others] = await view();
   expect(first).toMatchObject({
     ...{ id: next, state: "active", rotatedFrom: old, rotatedTo: null, expiresAtMs: null },
     limits: { day: null, week: { limitCredits: 300, spentCredits: 0, anewAtMs: Date.UTC(2026, 8, 28) } },
   });
   const states = new Map([first, ...others].flatMap((one) => (one ? [[one.id, one.state]] : [])));
   expect([states.get(old), states.get(next), states.get(gone)]).toEqual(["active", "active", "revoked"]);
-  const later = await view(NOW_MS + 1001);
+  clock.skip(1);
+  const later = await view();
   expect(later.find(({ id }) => id === old)).toMatchObject({ state: "expired", rotatedTo: next });
 });

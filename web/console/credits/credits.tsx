@@ -46,7 +46,7 @@ export const CreditsPage = () => {
   if (!credits) return <p class="muted">Loading…</p>;
   return (
     <div class="credits">
-      <h1>Credits{account !== null ? ` of ${credits.account.name || credits.account.id}` : ""}</h1>
+      {account !== null && <p>Of {credits.account.name || credits.account.id}</p>}
       {purchaseId !== null && <Returned purchaseId={purchaseId} onPaid={onPaid} />}
       {cancelled !== null && (
         <p class="notice" role="status">

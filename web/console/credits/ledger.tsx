@@ -91,7 +91,6 @@ export const LedgerPage = () => {
   };
   return (
     <div class="credits">
-      <h1>Ledger</h1>
       <p class="muted">
         A hold sets credits aside for a generation; a charge takes its price out of the balance, and a release gives the rest
         back.

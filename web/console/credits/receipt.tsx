@@ -7,11 +7,10 @@ const Receipt = ({ purchase }: { purchase: PurchaseView }) => {
   const takenBack = Math.min(purchase.credits, purchase.refundedCredits + purchase.disputedCredits);
   return (
     <article class="receipt">
-      <header>
-        <h1>Receipt {purchase.receipt}</h1>
-        <p>{location.host}</p>
-      </header>
+      <p>{location.host}</p>
       <dl>
+        <dt>Number</dt>
+        <dd>{purchase.receipt}</dd>
         <dt>Date</dt>
         <dd>{dayText(purchase.paidAtMs ?? purchase.createdAtMs)}</dd>
         <dt>Account</dt>
@@ -88,12 +87,9 @@ export const ReceiptPage = ({ id }: { id: string }) => {
   if (!purchase) return <p class="muted">Loading…</p>;
   if (purchase.receipt === null)
     return (
-      <>
-        <h1>No receipt yet</h1>
-        <p>
-          This purchase of {usdText(purchase.credits)} has none: {standingOf(purchase, Date.now()).toLowerCase()}.
-        </p>
-      </>
+      <p>
+        This purchase of {usdText(purchase.credits)} has no receipt yet: {standingOf(purchase, Date.now()).toLowerCase()}.
+      </p>
     );
   return <Receipt purchase={purchase} />;
 };

@@ -1,0 +1,175 @@
+// Credits in a real browser: bought by keyboard in the test checkout, seen in the balance, the ledger and a receipt that prints; on a phone, in the dark.
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import type { Browser, BrowserContextOptions } from "playwright-core";
+import { type TestClock, testClock } from "../clock.ts";
+import { openVisitor, type Visitor } from "../console/signed-in.ts";
+import { type House, openHouse, type Tenant } from "../house.ts";
+import { openBrowser } from "./chromium.ts";
+import { LOOKS, watch } from "./watched.ts";
+
+const opened = await openBrowser();
+if (typeof opened === "string") process.stdout.write(`skipped: the pages of credits in a browser (${opened})\n`);
+const here = describe.skipIf(typeof opened === "string");
+const browser = opened as Browser;
+
+setDefaultTimeout(60_000);
+let clock: TestClock;
+let house: House;
+beforeAll(async () => {
+  // The time of the browser, which says what is still open.
+  clock = testClock(1, Date.now());
+  house = await openHouse({ clock });
+});
+afterAll(async () => {
+  if (typeof opened !== "string") await opened.close();
+  await house.close();
+  clock.stop();
+});
+
+/** An account with 3 USD, and its person. */
+const openMember = async (): Promise<{ tenant: Tenant; visitor: Visitor }> => {
+  const tenant = await house.newTenant(300);
+  return { tenant, visitor: await openVisitor(house, "member", tenant) };
+};
+const visit = (visitor: Visitor, path: string, look: BrowserContextOptions = {}) =>
+  watch(browser, { url: house.url, visitor, path, look });
+const buyBy = async (visitor: Visitor, usd: number, how: "pay" | "cancel"): Promise<string> => {
+  const { told } = await visitor.ask("POST", "/console/api/purchases", { amount_usd: usd });
+  await visitor.ask("POST", `/console/api/purchases/${told.id}/test`, { how });
+  return String(told.id);
+};
+
+here("the pages of credits", () => {
+  test("by keyboard alone credits are bought, and are in the balance, the ledger and a receipt", async () => {
+    const { tenant, visitor } = await openMember();
+    const { page, asked, complaints, tabTo, close } = await visit(visitor, "/console/credits");
+    const { keyboard } = page;
+    // Three dollars are less than the mark, and it says so.
+    await page.getByText("$3.00 are available, less than $5.00.").waitFor();
+    await tabTo("$25");
+    // Past the first of them: the last.
+    await keyboard.press("ArrowLeft");
+    await keyboard.press("ArrowLeft");
+    await page.getByLabel(/Other amount/).waitFor();
+    await tabTo("Other amount, 10 to 5,000 whole USD");
+    await keyboard.type("9");
+    await keyboard.press("Enter");
+    await page.getByText("Choose a whole number from 10 to 5,000.").waitFor();
+    await keyboard.type("9");
+    await keyboard.press("Enter");
+    await page.waitForURL(/\/console\/checkout\/pur_/);
+    await page.getByText("Test checkout: no money moves.").waitFor();
+    await tabTo("Pay $99.00");
+    await keyboard.press("Enter");
+    await page.waitForURL(/\/console\/credits\?purchase=pur_/);
+    await page.getByText("Paid: $99.00 are on your account.").waitFor();
+    await page.getByRole("definition").filter({ hasText: "$102.00" }).first().waitFor();
+    expect((await house.balance(tenant)).available).toBe(10_200);
+
+    await tabTo("Ledger: every movement of this balance");
+    await keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Ledger" }).waitFor();
+    const movements = page.getByRole("region", { name: "Table of movements" });
+    const first = movements.getByRole("row").nth(1);
+    expect(await first.getByRole("cell").allTextContents()).toEqual([
+      expect.any(String),
+      "Top-up",
+      "$99.00",
+      "+$99.00",
+      "$102.00",
+      "$102.00",
+      expect.stringMatching(/R-\d{6}|pur_/),
+    ]);
+    await first.getByRole("link").focus();
+    await keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Receipt" }).waitFor();
+    await page.getByText(/^R-\d{6}$/).waitFor();
+    expect(await page.getByRole("row", { name: "Paid" }).textContent()).toContain("$99.00");
+    expect(asked.filter((address) => !address.startsWith(`${house.url}/`) && !address.startsWith("data:"))).toEqual([]);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test("a receipt prints as a paper: no navigation, no buttons, dark on light whatever the screen", async () => {
+    const { visitor } = await openMember();
+    const id = await buyBy(visitor, 25, "pay");
+    const { page, inPage, close } = await visit(visitor, `/console/receipts/${id}`, { colorScheme: "dark" });
+    await page.getByText(/^R-\d{6}$/).waitFor();
+    await page.emulateMedia({ media: "print", colorScheme: "dark" });
+    for (const part of [page.getByRole("navigation"), page.getByRole("banner"), page.getByRole("button")])
+      expect(await part.filter({ visible: true }).count()).toBe(0);
+    for (const of of ["h1", ".receipt", ".receipt td"])
+      expect(await page.evaluate(`/\\d+/.exec(getComputedStyle(document.querySelector("${of}")).color)[0] < 64`)).toBe(true);
+    expect(await inPage<boolean>("isDark")).toBe(false);
+    expect(await page.getByText("$25.00").filter({ visible: true }).count()).toBe(2);
+    await close();
+  });
+
+  test("a checkout that is left buys nothing, and one that is open can be gone on with", async () => {
+    const { tenant, visitor } = await openMember();
+    const { page, complaints, close } = await visit(visitor, "/console/credits");
+    await page.getByRole("radio", { name: "$100", exact: true }).check();
+    await page.getByRole("button", { name: "Buy $100" }).click();
+    await page.waitForURL(/\/console\/checkout\//);
+    await page.goto(`${house.url}/console/credits`);
+    await page.getByRole("button", { name: "Go on to pay" }).click();
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.getByText("Nothing was bought and nothing charged.").waitFor();
+    expect((await house.balance(tenant)).available).toBe(300);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test("the mark of a low balance is set here, and told of on every other page", async () => {
+    const { visitor } = await openMember();
+    const { page, close } = await visit(visitor, "/console/credits");
+    await page.getByLabel(/Tell me when/).fill("2");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved.").waitFor();
+    await page.getByText(/are available, less than/).waitFor({ state: "detached" });
+    await page.getByLabel(/Tell me when/).fill("40");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("link", { name: "API keys" }).click();
+    await page.getByText("$3.00 are available, less than $40.00.").waitFor();
+    await close();
+  });
+
+  test("the ledger is filtered, and its CSV is of what is shown", async () => {
+    const { visitor } = await openMember();
+    const { page, close } = await visit(visitor, "/console/ledger");
+    await page.getByRole("cell", { name: "Top-up" }).first().waitFor();
+    await page.getByLabel("Kind").selectOption("capture");
+    await page.getByText("There is no such movement.").waitFor();
+    const csv = await page.getByRole("link", { name: "Download as CSV" }).getAttribute("href");
+    expect((await visitor.ask("GET", csv ?? "")).text.split("\r\n")).toHaveLength(2);
+    await close();
+  });
+
+  test.each(LOOKS)(
+    "on $viewport.width pixels, $colorScheme: no serious fault of access, nothing to scroll sideways",
+    async (look) => {
+      const { visitor } = await openMember();
+      const id = await buyBy(visitor, 25, "pay");
+      const { told } = await visitor.ask("POST", "/console/api/purchases", { amount_usd: 50 });
+      const { page, sound, close } = await visit(visitor, "/console/credits", { ...look, bypassCSP: true });
+      await page.getByRole("radio", { name: "Other" }).check();
+      await page.getByLabel(/Other amount/).fill("9");
+      await page.getByRole("button", { name: /^Buy/ }).click();
+      await page.getByRole("alert").waitFor();
+      await page.getByRole("region", { name: "Table of purchases" }).waitFor();
+      await sound();
+      for (const [path, text] of [
+        [`/console/checkout/${told.id}`, "Pay $50.00"],
+        [`/console/credits?purchase=${id}`, "Paid: $25.00"],
+        [`/console/receipts/${id}`, "Prepaid credits (2,500"],
+        [`/console/receipts/${told.id}`, "has no receipt yet"],
+        ["/console/ledger", "Top-up"],
+      ] as const) {
+        await page.goto(house.url + path);
+        await page.getByText(text).filter({ visible: true }).first().waitFor();
+        await sound();
+      }
+      await close();
+    },
+  );
+});

@@ -1,0 +1,65 @@
+// A page of the service in a real browser that is watched: whom it asks, what it complains of, and what axe finds.
+import { expect } from "bun:test";
+import { join } from "node:path";
+import { source as axe } from "axe-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { Visitor } from "../console/signed-in.ts";
+
+const IN_PAGE = join(import.meta.dir, "in-page.js");
+
+/** Both sizes, both lights. */
+export const LOOKS = ([1280, 360] as const).flatMap((width) =>
+  (["light", "dark"] as const).map((colorScheme) => ({ viewport: { width, height: 800 }, colorScheme })),
+);
+
+export type Watched = {
+  page: Page;
+  asked: string[];
+  complaints: string[];
+  /** Calls a function of in-page.js there. */
+  inPage<T>(name: string): Promise<T>;
+  /** Nothing to scroll sideways, one first heading, and no fault that axe calls serious; needs `bypassCSP`, as the checker is the test's own. */
+  sound(): Promise<void>;
+  /** Presses Tab until what has the focus is called so. */
+  tabTo(name: string): Promise<void>;
+  close(): Promise<void>;
+};
+
+/** Opens a page of a service for somebody who is signed in there, or for nobody. */
+export const watch = async (
+  browser: Browser,
+  { url, visitor = null, path, look = {} }: { url: string; visitor?: Visitor | null; path: string; look?: BrowserContextOptions },
+): Promise<Watched> => {
+  const context = await browser.newContext(look);
+  if (visitor) await visitor.signIn(context);
+  const page = await context.newPage();
+  const asked: string[] = [];
+  const complaints: string[] = [];
+  page.on("request", (request) => void asked.push(request.url()));
+  page.on("websocket", (socket) => void asked.push(socket.url()));
+  page.on("pageerror", (fault) => void complaints.push(fault.message));
+  page.on("console", (line) => {
+    if (line.type() === "error" || line.type() === "warning") complaints.push(line.text());
+  });
+  await page.addInitScript({ path: IN_PAGE });
+  await page.goto(url + path);
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  const inPage = <T>(name: string) => page.evaluate<T>(`inPage.${name}()`);
+  return {
+    ...{ page, asked, complaints, inPage },
+    sound: async () => {
+      expect(await inPage<number>("overhang")).toBeLessThanOrEqual(0);
+      expect(await page.locator("h1").count()).toBe(1);
+      await page.evaluate(axe);
+      expect(await inPage<string[]>("faults")).toEqual([]);
+    },
+    tabTo: async (name) => {
+      for (let presses = 0; presses < 80; presses++) {
+        if ((await inPage<string>("focusedName")) === name) return;
+        await page.keyboard.press("Tab");
+      }
+      throw new Error(`${name} is not reached by keyboard`);
+    },
+    close: () => context.close(),
+  };
+};

@@ -1,0 +1,85 @@
+// Somebody who is signed in to a house's console: asks its API as a browser does, and lends a real browser the session.
+import { hashToken, newId, newToken } from "../../src/ids.ts";
+import type { PersonRole } from "../../src/people-deeds.ts";
+import type { JsonObject } from "../../src/terms.ts";
+import type { House } from "../house.ts";
+
+const COOKIE = "__Host-genrouter";
+const DAY_MS = 86_400_000;
+/** Of the form that is kept; whoever is made here signs in with no password. */
+const PASSWORD = "$argon2id$v=19$m=65536,t=3,p=1$c2FsdHNhbHRzYWx0c2FsdA$bm9ib2R5IGtub3dzIGl0LCBub2JvZHkgbmVlZHMgaXQ";
+
+/** What of Playwright's contexts a session is put into. */
+type CookieJar = {
+  addCookies(
+    cookies: { name: string; value: string; url: string; secure: true; httpOnly: true; sameSite: "Lax" }[],
+  ): Promise<void>;
+};
+export type Reply = { status: number; headers: Headers; text: string; told: JsonObject };
+export type Visitor = {
+  personId: string;
+  email: string;
+  cookie: string;
+  csrf: string;
+  /** Asks a path of the service as a page of it would. `told` is empty for what is no JSON object. */
+  ask(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Reply>;
+  /** Signs a browser's context in. */
+  signIn(context: CookieJar): Promise<void>;
+};
+
+/** As a browser sends it along from a page of the address itself. */
+const asBrowser = (url: string) => ({ origin: url, "sec-fetch-site": "same-origin", "user-agent": "visitor of the tests" });
+
+/** Asks without being signed in, or with what one has. */
+export const askConsole = async (
+  { url }: Pick<House, "url">,
+  [method, path, body]: readonly [method: string, path: string, body?: unknown],
+  headers: Record<string, string> = {},
+): Promise<Reply> => {
+  const sent = body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) };
+  const type: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
+  const response = await fetch(url + path, { method, headers: { ...asBrowser(url), ...type, ...headers }, ...sent });
+  const text = await response.text();
+  const isJson = response.headers.get("content-type")?.startsWith("application/json") === true;
+  return { status: response.status, headers: response.headers, text, told: isJson ? (JSON.parse(text) as JsonObject) : {} };
+};
+
+/** Makes a person in a house and signs them in. `account`: theirs; null for none, as operators and viewers may have. */
+export const openVisitor = async (
+  house: Pick<House, "url" | "rooms" | "clock">,
+  role: PersonRole,
+  account: { accountSeq: number } | null,
+): Promise<Visitor> => {
+  const [personId, token, link] = [newId("per"), newToken(), newToken()];
+  const email = `${personId}@example.com`.toLowerCase();
+  const atMs = house.clock.nowMs();
+  const by = { kind: "command", id: "test", name: "test" } as const;
+  const until = { hash: hashToken(link), expiresAtMs: atMs + DAY_MS, atMs };
+  const invited = await house.rooms.post({
+    ...{ deed: "invite", by, id: newId("inv"), kind: "invite", role, email, ...until },
+    ...{ accountSeq: account?.accountSeq ?? null, accountName: null, personId: null },
+  });
+  const session = {
+    ...{ id: newId("ses"), hash: hashToken(token), expiresAtMs: atMs + 30 * DAY_MS },
+    ...{ agent: "visitor of the tests", address: "127.0.0.1" },
+  };
+  const accepted = await house.rooms.post({
+    ...{ deed: "accept-invitation", hash: until.hash, personId, email, name: "Ada", password: PASSWORD },
+    ...{ account: null, session, atMs },
+  });
+  if (invited.kind !== "done" || accepted.kind !== "done")
+    throw new Error(`the visitor was not let in: ${JSON.stringify([invited, accepted])}`);
+  const cookie = `${COOKIE}=${token}`;
+  const me = await askConsole(house, ["GET", "/console/api/me"], { cookie });
+  const { csrf } = (me.told.signedIn ?? {}) as { csrf?: string };
+  if (csrf === undefined) throw new Error(`the visitor is not signed in: ${me.status} ${me.text}`);
+  return {
+    ...{ personId, email, cookie, csrf },
+    ask: (method, path, body, headers) =>
+      askConsole(house, [method, path, body], { cookie, ...(method === "GET" ? {} : { "x-csrf-token": csrf }), ...headers }),
+    signIn: (context) =>
+      context.addCookies([
+        { name: COOKIE, value: token, url: house.url.replace(/^http:/, "https:"), secure: true, httpOnly: true, sameSite: "Lax" },
+      ]),
+  };
+};
