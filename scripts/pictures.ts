@@ -40,7 +40,7 @@ const lineOf = (stream: ReadableStream<Uint8Array>, pattern: RegExp): Promise<st
 const settled = async (page: Page): Promise<void> => {
   await page.locator("main h1").waitFor({ timeout: LONGEST_WAIT_MS });
   await page.waitForFunction(
-    "!document.querySelector('[aria-busy=true]') && [...document.images].every((one) => one.complete)",
+    "!document.querySelector('[aria-busy=true]') && [...document.images].every((one) => one.complete || one.loading === 'lazy')",
     null,
     { timeout: LONGEST_WAIT_MS },
   );

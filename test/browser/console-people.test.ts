@@ -6,7 +6,7 @@ import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { PASSWORD, setUpToken } from "../console/visitor.ts";
 import { type House, openHouse } from "../house.ts";
 import { openBrowser } from "./chromium.ts";
-import { LOOKS } from "./inspected.ts";
+import { LOOKS } from "./watched.ts";
 
 const opened = await openBrowser();
 if (typeof opened === "string") process.stdout.write(`skipped: the pages of people in a browser (${opened})\n`);
