@@ -51,6 +51,8 @@ test("who comes while it runs joins it, submissions are taken meanwhile, and all
 
 test("credits out of nothing are found, with the row, and the sums tell how many", async () => {
   const db = new Database(join(dir, "genrouter.db"));
+  // The house may be writing at the same moment.
+  db.run("PRAGMA busy_timeout = 5000");
   const trigger = db.query<{ sql: string }, []>("SELECT sql FROM sqlite_schema WHERE name = 'balance_moves'").get()?.sql ?? "";
   const move = (credits: number) => {
     db.run("DROP TRIGGER balance_moves");
