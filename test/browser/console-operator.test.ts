@@ -62,18 +62,6 @@ const visit = async (path: string, role: Role = "operator", look: BrowserContext
 };
 const inPage = <T>(page: Page, name: string) => page.evaluate<T>(`inPage.${name}()`);
 const sound = async (page: Page) => {
-  if (process.env.SHOT) {
-    await page.screenshot({
-      path: `/tmp/shot-${page.url().split("/").at(-1)}-${page.viewportSize()?.width}.png`,
-      fullPage: true,
-    });
-    console.log(
-      page.url(),
-      await page.evaluate(
-        "[...document.querySelectorAll('*')].filter(e => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest('.unseen')).map(e => e.tagName + '.' + e.className + ' ' + Math.round(e.getBoundingClientRect().right)).slice(0, 15)",
-      ),
-    );
-  }
   expect(await inPage<number>(page, "overhang")).toBeLessThanOrEqual(0);
   await page.evaluate(axe);
   expect(await inPage<string[]>(page, "faults")).toEqual([]);

@@ -2,7 +2,7 @@
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
-import { ACCOUNT_STANDINGS, type AccountLine, type AccountsPage, type AccountView } from "../../../src/console/operator-wire.ts";
+import type { AccountLine, AccountStanding, AccountsPage, AccountView } from "../../../src/console/operator-wire.ts";
 import { call } from "../../parts/api.ts";
 import { useAsked } from "../../parts/asked.ts";
 import { Asking, Labelled, TextField } from "./dialog.tsx";
@@ -10,7 +10,7 @@ import { API, Awaited, mayChange } from "./page.tsx";
 import { type Column, SortedTable } from "./table.tsx";
 import { at, creditsIn, newReference, usd } from "./words.ts";
 
-const SAYS: Readonly<Record<(typeof ACCOUNT_STANDINGS)[number], string>> = {
+const STANDINGS: Readonly<Record<AccountStanding, string>> = {
   all: "All",
   busy: "With generations in progress",
   paused: "Paused",
@@ -111,9 +111,9 @@ export const AccountsView = (): VNode => {
                   setBefore(null);
                 }}
               >
-                {ACCOUNT_STANDINGS.map((one) => (
+                {Object.entries(STANDINGS).map(([one, says]) => (
                   <option key={one} value={one}>
-                    {SAYS[one]}
+                    {says}
                   </option>
                 ))}
               </select>

@@ -1,0 +1,75 @@
+// What an operator does in the console is written into the audit log with who did it, once, in the transaction that does it; refusals are not.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { JsonObject } from "../../src/terms.ts";
+import { type House, openHouse } from "../house.ts";
+import { join, setUp, type Visitor } from "./visitor.ts";
+
+let house: House;
+let ada: Visitor;
+let vi: Visitor;
+beforeAll(async () => {
+  house = await openHouse({ factor: 1000 });
+  ada = await setUp(house);
+  vi = await join(house, ada, { email: "vi@example.com", role: "viewer" });
+});
+afterAll(() => house.close());
+
+const API = "/console/api/operator";
+const ROUTE = `${API}/routes/${encodeURIComponent("vidmodel-2.0-mini/fal")}`;
+const CANARY = "canary-51d0a7e2";
+const newestSeq = async () => (await house.store.audit(null, 1, {}))[0]?.seq ?? 0;
+/** What was written since, oldest first. */
+const since = async (seq: number) =>
+  (await house.store.audit(null, 100, {}))
+    .filter((row) => row.seq > seq)
+    .map(({ action, target, detail, actor }) => ({ action, target, detail, by: actor.name }))
+    .reverse();
+
+test("each change of the operator's pages is one line, with who wanted it and what changed", async () => {
+  const { accountId } = await house.newTenant(1_000);
+  const before = await newestSeq();
+  const account = `${API}/accounts/${accountId}`;
+  await ada.ok("PATCH", account, { paused: true });
+  await ada.ok("PATCH", account, { paused: false, inProgressLimit: 5 });
+  await ada.ok("POST", `${account}/credits`, { reference: crypto.randomUUID(), credits: 300, note: "gift" });
+  await ada.ok("POST", `${account}/credits`, { reference: crypto.randomUUID(), credits: -100, note: "too much" });
+  await ada.ok("POST", `${ROUTE}/switch`, { reason: "too slow" });
+  await ada.ok("POST", `${ROUTE}/switch`, { reason: null });
+  await ada.ok("POST", `${API}/providers/stability/key`, { key: CANARY });
+  await ada.ok("DELETE", `${API}/providers/stability/key`);
+  const lines = await since(before);
+  expect(lines).toMatchObject([
+    { action: "set-account", target: accountId, detail: { paused: true } },
+    { action: "set-account", target: accountId, detail: { paused: false, inProgressLimit: 5 } },
+    { action: "credit", target: accountId, detail: { kind: "topup", credits: 300, note: "gift", movedCredits: 300 } },
+    { action: "credit", target: accountId, detail: { kind: "adjust", credits: -100, note: "too much", movedCredits: -100 } },
+    { action: "switch-route", target: "vidmodel-2.0-mini/fal", detail: { reason: "too slow" } },
+    { action: "switch-route", target: "vidmodel-2.0-mini/fal", detail: { reason: null } },
+    { action: "set-provider-key", target: "stability" },
+    { action: "drop-provider-key", target: "stability" },
+  ]);
+  expect(new Set(lines.map(({ by }) => by))).toEqual(new Set(["ada@example.com"]));
+  expect(JSON.stringify(lines)).not.toContain(CANARY);
+});
+
+test("an account that is wished for twice is made and credited once, and the log says so", async () => {
+  const before = await newestSeq();
+  const wish = { reference: crypto.randomUUID(), name: "Studio Nord", creditCredits: 400 };
+  const [first, again] = [await ada.ok("POST", `${API}/accounts`, wish), await ada.ok("POST", `${API}/accounts`, wish)];
+  expect([again.id, again.availableCredits]).toEqual([first.id, 400]);
+  const lines = await since(before);
+  expect(lines.filter(({ action }) => action === "create-account")).toHaveLength(1);
+  const moved = lines.filter(({ action }) => action === "credit").map(({ detail }) => (detail as JsonObject).movedCredits);
+  expect(moved.filter((credits) => credits !== 0)).toEqual([400]);
+});
+
+test("what is refused, and what only looks, leaves no line", async () => {
+  const before = await newestSeq();
+  const wish = { reference: crypto.randomUUID(), name: "x", creditCredits: 0 };
+  expect(await vi.no("POST", `${API}/accounts`, wish)).toBe("forbidden");
+  expect(await vi.no("POST", `${ROUTE}/switch`, { reason: "x" })).toBe("forbidden");
+  expect(await ada.no("POST", `${ROUTE}/switch`, { reason: " " })).toBe("invalid");
+  expect((await ada.ask("PATCH", `${API}/accounts/acc_none`, { paused: true })).status).toBe(404);
+  for (const path of ["accounts", "routes", "providers", "proof", "service"]) await vi.ok("GET", `${API}/${path}`);
+  expect(await since(before)).toEqual([]);
+});
