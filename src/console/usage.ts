@@ -47,7 +47,9 @@ export const usageView = async (reads: Reads, ask: UsageAsk): Promise<UsageView>
   const groups = Map.groupBy(rows, told);
   // A day on which nothing ended is a day too.
   const order = by === "day" ? Array.from({ length: toDay - fromDay + 1 }, (_, n) => dayText(fromDay + n)) : [...groups.keys()];
-  const lines = order.map((of) => lineOf(of, names.get(of) ?? of, groups.get(of) ?? []));
+  // The one key of an account that is not listed is that of its playground.
+  const unnamed = (of: string) => (by === "key" ? "Playground" : of);
+  const lines = order.map((of) => lineOf(of, names.get(of) ?? unnamed(of), groups.get(of) ?? []));
   if (by !== "day") lines.sort((a, b) => b.chargedCredits - a.chargedCredits || b.count - a.count || (a.of < b.of ? -1 : 1));
   return { by, from: dayText(fromDay), to: dayText(toDay), total: lineOf("", "Total", rows), lines };
 };

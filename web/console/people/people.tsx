@@ -32,12 +32,12 @@ const Shown = ({ link }: { link: Link }): VNode => {
       <button
         type="button"
         class="button"
-        onClick={() =>
+        onClick={() => {
           navigator.clipboard.writeText(link.url).then(
             () => setCopied(true),
             () => field.current?.select(),
-          )
-        }
+          );
+        }}
       >
         {isCopied ? "Copied" : "Copy"}
       </button>
