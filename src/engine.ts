@@ -19,6 +19,7 @@ import { seqOfGenerationId } from "./ids.ts";
 import { openLate } from "./late.ts";
 import type { Media } from "./media/port.ts";
 import type { Providers } from "./providers/provider.ts";
+import { openQuoting, type Quote } from "./quoting.ts";
 import { type Life, openReadiness } from "./readiness.ts";
 import { openRecords, type Records } from "./records.ts";
 import { openRestored } from "./restored-backup.ts";
@@ -54,6 +55,8 @@ export type EngineParts = Pick<CommittedParts, "callersChanged" | "peopleChanged
 
 export type Engine = {
   submit: Submit;
+  quote: Quote;
+  watch: Watch;
   ledger: Ledger;
   supervisor: Supervisor;
   effects: Effects;
@@ -210,14 +213,13 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     const isBusy = load.isFull || load.waiting > limits.waiting_submissions || load.committingForMs > limits.slow_commit_ms;
     return isBusy ? "busy" : "open";
   };
+  const { catalogue, state: routeState, expectedMs } = routes;
+  const planning = { catalogue, routeState, expectedMs, allowsHost: parts.allowsHost };
   const submit = openCorridor({
+    ...planning,
     reads: store,
     admit: post,
     door,
-    catalogue: routes.catalogue,
-    routeState: routes.state,
-    expectedMs: routes.expectedMs,
-    allowsHost: parts.allowsHost,
     measure: (links) => media.measure(links),
     limits: { inProgress: limits.in_progress, noWaitMs: limits.no_wait_s * 1000 },
     skipped: (model, { routeId, outcome }) => log("route skipped", { model, route_id: routeId, outcome }),
@@ -239,6 +241,8 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
 
   return {
     submit,
+    quote: openQuoting(planning),
+    watch,
     ledger,
     supervisor,
     effects,

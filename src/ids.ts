@@ -19,7 +19,7 @@ let lastSeq = 0;
  * goes back; more than 4,096 in one millisecond run into the next.
  */
 export const newGenerationSeq = (nowMs: number): number => {
-  lastSeq = Math.max(Math.max(0, Math.floor(nowMs) - SEQ_EPOCH_MS) * SEQ_PER_MS, lastSeq + 1);
+  lastSeq = Math.max(generationSeqAt(nowMs), lastSeq + 1);
   return lastSeq;
 };
 
@@ -33,6 +33,9 @@ export const leastSeqAt = (ms: number): number => Math.max(0, ms - SEQ_EPOCH_MS)
 
 /** When a row number was made, ms since 1970. */
 export const msOfGenerationSeq = (seq: number): number => Math.floor(seq / SEQ_PER_MS) + SEQ_EPOCH_MS;
+
+/** The least row number of a moment: all that were made before it have smaller ones. */
+export const generationSeqAt = (ms: number): number => Math.max(0, Math.floor(ms) - SEQ_EPOCH_MS) * SEQ_PER_MS;
 
 const ID_PREFIX = "gen_";
 /** Ten bits as two characters: an id is put together from half as many pieces. */

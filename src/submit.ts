@@ -62,6 +62,22 @@ const CLOSED = {
   busy: "The service has more to write than it can at the moment; send the same request again with the same Idempotency-Key.",
 } as const;
 
+/** The model, if it runs on a route that is configured. @throws Refusal `model_not_available` */
+export const runnableModel = (
+  parts: Pick<CorridorParts, "catalogue" | "routeState">,
+  { model: id, onlyRoute }: Pick<Order, "model" | "onlyRoute">,
+): Model => {
+  const whole = parts.catalogue().model(id);
+  const model =
+    whole && onlyRoute !== undefined ? { ...whole, routes: whole.routes.filter((one) => one.id === onlyRoute) } : whole;
+  const isRunnable = model?.routes.some((route) => parts.routeState(route.id) !== "unconfigured");
+  if (model && isRunnable) return model;
+  return refuse(
+    "model_not_available",
+    `model: ${JSON.stringify(id.slice(0, 80))} is not available; GET /v1/models lists those that are.`,
+  );
+};
+
 const conflict = () =>
   refuse("idempotency_conflict", "Idempotency-Key: already used with a different body; use a new key for a new request.");
 
@@ -83,19 +99,6 @@ export const openCorridor = (parts: CorridorParts): Submit => {
   const insistOnModel = ({ caller: { models }, model }: Order): void => {
     if (models !== null && !models.includes(model))
       refuse("generation_not_enabled", `model: this key may generate with ${models.join(", ")} only; use another key or model.`);
-  };
-
-  /** The model, if it runs on a route that is configured. */
-  const modelOf = ({ model: id, onlyRoute }: Order): Model => {
-    const whole = parts.catalogue().model(id);
-    const model =
-      whole && onlyRoute !== undefined ? { ...whole, routes: whole.routes.filter((one) => one.id === onlyRoute) } : whole;
-    const isRunnable = model?.routes.some((route) => parts.routeState(route.id) !== "unconfigured");
-    if (model && isRunnable) return model;
-    return refuse(
-      "model_not_available",
-      `model: ${JSON.stringify(id.slice(0, 80))} is not available; GET /v1/models lists those that are.`,
-    );
   };
 
   const plan = openPlanner(parts);
@@ -130,7 +133,7 @@ export const openCorridor = (parts: CorridorParts): Submit => {
       const door = parts.door();
       if (door !== "open") refuse(door, CLOSED[door]);
       insistOnModel(order);
-      const model = modelOf(order);
+      const model = runnableModel(parts, order);
       const checked = checkInput(model, order.input, parts.allowsHost);
       let measured: Measured[] = [];
       if (checked.links.length > 0) {

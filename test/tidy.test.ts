@@ -68,6 +68,7 @@ const HALL = [
   "src/late.ts",
   "src/called.ts",
   "src/committed.ts",
+  "src/watching.ts",
   "src/facts.ts",
   "src/standing.ts",
   "src/offer.ts",
@@ -139,6 +140,7 @@ const DOORS: Record<string, string[]> = {
   "src/market.ts": ["catalogue", "type:src/config.ts", "src/provider-keys.ts", "type:src/providers", "type:src/store"],
   "src/reconcile.ts": ["type:src/providers", "type:src/store"],
   "src/submit.ts": ["catalogue", "src/quote", "type:src/store"],
+  "src/quoting.ts": ["catalogue", "src/quote", "src/submit.ts"],
   "src/http": [
     "src/submit.ts",
     "type:src/callbacks.ts",

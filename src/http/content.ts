@@ -20,7 +20,12 @@ const noSuchPart = (response: Response): Response => {
 };
 
 /** The kept files, and whether a generation's have been kept for as long as they are: from then on they are deleted at some moment. */
-export type Shelf = { files: Files; isOver: (record: GenerationRecord) => boolean };
+export type Shelf = {
+  files: Files;
+  isOver: (record: GenerationRecord) => boolean;
+  /** Answers a file that is elsewhere in place of sending the client there, for pages that may open no other host. */
+  through?: (location: string, sha256: string, request: Request) => Promise<Response>;
+};
 
 /**
  * Answers file `n` of a generation, whole or in part (Range, If-None-Match); one that is not on our disk, with where it is.
@@ -28,7 +33,7 @@ export type Shelf = { files: Files; isOver: (record: GenerationRecord) => boolea
  * @throws Refusal `not_ready` before success; `not_found` for failed ones, fewer files than n, and files past their retention.
  */
 export const answerFile = async (
-  { files, isOver }: Shelf,
+  { files, isOver, through }: Shelf,
   record: GenerationRecord,
   n: number,
   request: Request,
@@ -52,6 +57,7 @@ export const answerFile = async (
     const location = files.link?.(record.id, n, { ...words, ...(untilMs === undefined ? {} : { untilMs }) });
     // The record says that it is there and nothing has removed it: a fault of ours, not a no.
     if (location === undefined) throw new Error("a result file that should be kept is not there");
+    if (through) return signAnswer(await through(location, sha256, request), requestId);
     return signAnswer(serveElsewhere({ location, sha256, request }), requestId);
   }
   const response = serveFile({ blob, mime, sha256, name, request, cacheControl: FILE_CACHE_CONTROL });

@@ -75,20 +75,21 @@ export const idempotencyKeyOf = (request: Request): string | null => {
   return key;
 };
 
-/** Reads a submission of its body's bytes. @throws Refusal `invalid_request`. */
-export const readOrder = (bytes: Uint8Array, request: Request, requestId: string, caller: Caller): Order => {
-  const idempotencyKey = idempotencyKeyOf(request);
-  const { text, value } = parseJson(bytes);
+/** What a request asks for, of its body as JSON. @throws Refusal `invalid_request`. */
+export const readEnvelope = (value: Json): Pick<Order, "model" | "input" | "maxCostCredits" | "maxWaitMs"> => {
   if (!checker.Check(value)) return explain(value);
   if (!value.model.isWellFormed()) refuse("invalid_request", "model: holds half a surrogate pair, which is no text.");
   return {
-    caller,
-    requestId,
     model: value.model,
     input: value.input as JsonObject,
     maxCostCredits: value.max_cost_usd === undefined ? MAX_COST_CREDITS : floorCredits(value.max_cost_usd),
     maxWaitMs: value.max_wait_s === undefined ? null : value.max_wait_s * 1000,
-    idempotencyKey,
-    body: keptBody(text, value as JsonObject),
   };
+};
+
+/** Reads a submission of its body's bytes. @throws Refusal `invalid_request`. */
+export const readOrder = (bytes: Uint8Array, request: Request, requestId: string, caller: Caller): Order => {
+  const idempotencyKey = idempotencyKeyOf(request);
+  const { text, value } = parseJson(bytes);
+  return { caller, requestId, ...readEnvelope(value), idempotencyKey, body: keptBody(text, value as JsonObject) };
 };

@@ -1,0 +1,43 @@
+// Hands a file that is in a bucket through to a client that may open no other host: asked for there, and streamed on as it comes.
+import { FILE_CACHE_CONTROL } from "./serve.ts";
+import { StorageAway } from "./port.ts";
+
+/** What the bucket tells of its answer. */
+
+const TOLD = ["content-type", "content-length", "content-range", "accept-ranges", "content-disposition"] as const;
+
+/**
+ * @param location a link that opens the file for a short time
+ * @throws StorageAway where the bucket cannot be asked
+ */
+export const serveThrough = async (location: string, sha256: string, request: Request): Promise<Response> => {
+  const etag = `"${sha256}"`;
+  const headers = new Headers({
+    etag,
+    "cache-control": FILE_CACHE_CONTROL,
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "content-security-policy": "sandbox",
+  });
+  if (request.headers.get("if-none-match")?.includes(etag)) return new Response(null, { status: 304, headers });
+  const asked = new Headers();
+  // The bucket has tags of its own: a part of what we name otherwise is asked for by its place alone.
+  const isOfAnother = request.headers.has("if-range") && request.headers.get("if-range")?.trim() !== etag;
+  const range = request.headers.get("range");
+  if (range !== null && !isOfAnother) asked.set("range", range);
+  const answer = await fetch(location, { headers: asked, redirect: "error", signal: request.signal }).catch((fault: unknown) => {
+    if (request.signal.aborted) throw fault;
+    throw new StorageAway("the bucket cannot be asked");
+  });
+  if (answer.status !== 200 && answer.status !== 206 && answer.status !== 416) {
+    await answer.body?.cancel();
+    throw new StorageAway(`the bucket answered ${answer.status}`);
+  }
+  for (const name of TOLD) {
+    const value = answer.headers.get(name);
+    if (value !== null && (answer.status !== 416 || name === "content-range")) headers.set(name, value);
+  }
+  if (answer.status !== 416) return new Response(answer.body, { status: answer.status, headers });
+  await answer.body?.cancel();
+  return new Response(null, { status: 416, headers });
+};
