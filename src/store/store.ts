@@ -164,6 +164,25 @@ export type LongReads = {
   orphans(sinceMs: number): Promise<OrphanRow[]>;
 };
 
+/** Which generations a list is of. Null: all. `fromMs` is in it, `toMs` is not. */
+export type GenerationsAsk = {
+  accountSeq: number | null;
+  fromMs: number | null;
+  toMs: number | null;
+  status: GenerationStatus | null;
+  models: readonly string[] | null;
+  keyId: string | null;
+  /** `next` of the step before; null at the beginning. */
+  from: number | null;
+  /** How many are wanted, and how many rows are looked at for them at most. */
+  limit: number;
+  looks: number;
+};
+/** `prompt`: its beginning. */
+export type ListedGeneration = { record: GenerationRecord; accountId: string; keyId: string; prompt: string | null };
+/** `next`: where to go on; null when there is no more. */
+export type GenerationsStep = { found: ListedGeneration[]; looked: number; next: number | null };
+
 /** Everything that may be read. All methods may be called while another process writes. */
 export interface StoreReads extends PurchaseReads, PeopleReads {
   callerByKeyHash(hash: string): Promise<Caller | undefined>;
@@ -225,6 +244,8 @@ export interface StoreReads extends PurchaseReads, PeopleReads {
   bookSums(before: SummedUp, limit: number): Promise<BookSums>;
   /** The next `limit` generations whose files are kept, with the bytes of all of them. */
   keptFiles(after: KeptUpTo, limit: number): Promise<{ count: number; bytes: number; upTo: KeptUpTo }>;
+  /** One step through a list of generations, newest first. What it costs is bounded by `looks`, however many there are. */
+  generationsStep(ask: GenerationsAsk): Promise<GenerationsStep>;
   /** A generation by id whatever the account; for the operator. */
   findGeneration(id: string): Promise<(GenerationRecord & { accountId: string; idempotencyKey: string | null }) | undefined>;
   /** Highest time any process has stored. */

@@ -11,6 +11,7 @@ import { prepareAccountReads } from "./read/accounts.ts";
 import { prepareAttemptReads } from "./read/attempts.ts";
 import { prepareGenerationReads } from "./read/generations.ts";
 import { prepareKeyReads } from "./read/keys.ts";
+import { prepareListedReads } from "./read/listed.ts";
 import { prepareOperatorReads } from "./read/operator.ts";
 import { prepareOrphanReads } from "./read/orphans.ts";
 import { preparePeopleReads } from "./read/people.ts";
@@ -29,6 +30,7 @@ export const readsOver = (db: Database): StoreReads => ({
   ...prepareAccountReads(db),
   ...prepareKeyReads(db),
   ...prepareUsageReads(db),
+  ...prepareListedReads(db),
   ...prepareOrphanReads(db),
   ...prepareOperatorReads(db),
   ...prepareRecoveryReads(db),

@@ -1,0 +1,51 @@
+// What a request would cost, told to a form while it is filled in: routes without their names for members, a refusal as a value.
+import { readEnvelope } from "../http/envelope.ts";
+import type { ConsideredRoute } from "../quote/plan.ts";
+import type { Quote } from "../quoting.ts";
+import { Refusal } from "../refusal.ts";
+import type { Json } from "../terms.ts";
+import type { QuoteTold, RefusalTold } from "./making-wire.ts";
+
+/** The field that a refusal begins with, as `input.duration: …` does. */
+export const refusalTold = ({ code, message }: Refusal): RefusalTold => {
+  const [, field] = /^(?:input\.)?([a-z_]+)(?:\[\d+\])?:/.exec(message) ?? [];
+  return { code, message, field: field ?? null };
+};
+
+/** Why a route is not in the plan, for whoever may not know the routes; null for what is no business of theirs. */
+const skippedFor = ({ verdict }: ConsideredRoute): string | null => (verdict === "not configured" ? null : verdict);
+
+/** @param all whether the one who asks may see the names of routes */
+export const quoteTold = (quote: Quote, body: Json, all: boolean): QuoteTold => {
+  try {
+    const { model, explanation, timedBy } = quote(readEnvelope(body));
+    if ("refusal" in explanation) return { refusal: refusalTold(explanation.refusal) };
+    const { plan, considered } = explanation;
+    const isKnown = timedBy.length === 0;
+    const prices = plan.routes.map(({ priceCredits }) => priceCredits);
+    const planned = new Set(plan.routes.map(({ routeId }) => routeId));
+    return {
+      refusal: null,
+      quotedCredits: isKnown ? plan.quotedCredits : null,
+      reservedCredits: isKnown ? plan.reservedCredits : null,
+      leastCredits: isKnown ? Math.min(...prices) : null,
+      mostCredits: isKnown ? Math.max(...prices) : null,
+      timedBy: timedBy.map((name) => `input.${name}`),
+      routes: plan.routes.map(({ routeId, priceCredits }, at) => ({
+        n: at + 1,
+        priceCredits: isKnown ? priceCredits : null,
+        expectedS: Math.round((considered.find((one) => one.routeId === routeId)?.expectedMs ?? 0) / 1000),
+        ...(all ? { name: routeId, provider: model.routes.find(({ id }) => id === routeId)?.provider ?? "" } : {}),
+      })),
+      skipped: considered.flatMap((route) => {
+        if (planned.has(route.routeId)) return [];
+        if (all) return [{ why: route.verdict, name: route.routeId }];
+        const why = skippedFor(route);
+        return why === null ? [] : [{ why }];
+      }),
+    };
+  } catch (fault) {
+    if (fault instanceof Refusal) return { refusal: refusalTold(fault) };
+    throw fault;
+  }
+};
