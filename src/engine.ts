@@ -56,7 +56,6 @@ export type EngineParts = Pick<CommittedParts, "callersChanged" | "peopleChanged
 export type Engine = {
   submit: Submit;
   quote: Quote;
-  watch: Watch;
   ledger: Ledger;
   supervisor: Supervisor;
   effects: Effects;
@@ -242,7 +241,6 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
   return {
     submit,
     quote: openQuoting(planning),
-    watch,
     ledger,
     supervisor,
     effects,

@@ -6,6 +6,7 @@ import { tellCalls } from "./called.ts";
 import type { Clock } from "./clock.ts";
 import { BadSetting, type Settings } from "./config.ts";
 import { openConsole } from "./console/console.ts";
+import type { MakingService } from "./console/making.ts";
 import type { Operating } from "./console/operator/parts.ts";
 import { openSessions } from "./console/sessions.ts";
 import { type Engine, type EngineParts, joinEngine } from "./engine.ts";
@@ -14,6 +15,7 @@ import { openLinks } from "./files/links.ts";
 import type { Files } from "./files/port.ts";
 import { sweepFiles } from "./files/retention.ts";
 import type { Spool } from "./files/spool.ts";
+import { serveThrough } from "./files/through.ts";
 import { type Http, openHttp } from "./http/app.ts";
 import { newGeneration, seqOfGenerationId } from "./ids.ts";
 import { type Inspector, openInspector } from "./inspector/inspector.ts";
@@ -29,6 +31,7 @@ import { openStanding } from "./standing.ts";
 import type { Store } from "./store/store.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 import { openUpkeep, type Upkeep } from "./upkeep.ts";
+import { shareWatch } from "./watching.ts";
 
 /** What the rooms are joined from. */
 export type RoomsParts = {
@@ -72,6 +75,8 @@ export type Rooms = Pick<
   sweep: () => Promise<void>;
   /** Where credits are bought. */
   till: Till;
+  /** What the console makes generations with. */
+  making: MakingService;
   providers: Providers;
   /** Takes another credential of a provider's account, or none, into use. */
   rekeyed: (account: string, key: string | undefined) => void;
@@ -151,8 +156,9 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
   const startedAtMs = clock.nowMs();
   const sessions = openSessions({ reads: store, post: engine.post, clock });
   const standing = openStanding({ settings, clock, engine, reads: store });
+  const watching = shareWatch(engine.watch);
   const inspector = openInspector({
-    ...{ settings, reads: store, nowMs: clock.nowMs, ledger: engine.ledger, health: engine.health, watch: engine.watch },
+    ...{ settings, reads: store, nowMs: clock.nowMs, ledger: engine.ledger, health: engine.health, watch: watching() },
     simulated: (await store.mode()) === "test",
     isAwake: engine.supervisor.isAwake,
     counts: () => engine.supervisor.counts(),
@@ -211,6 +217,13 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     breathe: () => new Promise((turn) => setImmediate(turn)),
   });
 
+  const closing = new AbortController();
+  const making: MakingService = {
+    ...{ reads: store, clock, files, submit: engine.submit, quote: engine.quote, models: engine.routes.models },
+    ...{ mode: await store.mode(), through: serveThrough, keepFilesS: settings.limits.keep_files_s, soon: setImmediate },
+    ...{ watch: watching(), closing: closing.signal, count: http.count, keepOpen: http.keepOpen },
+  };
+
   /** A drain's answers and its attempts share one end. */
   let drainEndsAtMs = 0;
   /** With files in a bucket a sweep may take longer than until the next one. */
@@ -240,6 +253,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
       });
     },
     till,
+    making,
     providers,
     rekeyed: (account, key) => engine.rekeyed(providers.rekey(account, key)),
     rekeyedAll: (keys) => {
@@ -249,11 +263,13 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     },
     drain: (longestMs) => {
       drainEndsAtMs = clock.nowMs() + longestMs;
+      closing.abort();
       return engine.drain(longestMs);
     },
     stop: async () => {
       engine.close();
       inspector.stop();
+      closing.abort();
       await http.stop(Math.max(MIN_CLOSING_MS, drainEndsAtMs - clock.nowMs()));
       await engine.stop();
     },

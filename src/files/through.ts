@@ -1,6 +1,7 @@
 // Hands a file that is in a bucket through to a client that may open no other host: asked for there, and streamed on as it comes.
-import { FILE_CACHE_CONTROL } from "./serve.ts";
+
 import { StorageAway } from "./port.ts";
+import { FILE_CACHE_CONTROL } from "./serve.ts";
 
 /** What the bucket tells of its answer. */
 

@@ -9,7 +9,7 @@ import type { Files } from "../files/port.ts";
 import { Refusal } from "../refusal.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { Submit } from "../submit.ts";
-import type { GenerationRecord } from "../terms.ts";
+import type { Caller } from "../terms.ts";
 import {
   type Answer,
   answerPreflight,
@@ -22,7 +22,7 @@ import {
 import { KeyGuard } from "./auth.ts";
 import { BurstGuard } from "./burst.ts";
 import { callback, type Told } from "./callbacks.ts";
-import { content } from "./content.ts";
+import { content, shelfOf } from "./content.ts";
 import { answerFault } from "./errors.ts";
 import { poll, type RecentReads, submission } from "./generations.ts";
 import { aliveness, type Readiness, readinessAnswer } from "./health.ts";
@@ -71,6 +71,10 @@ export type Http = {
   stop(atMostMs?: number): Promise<void>;
   /** Answers a request without a socket. */
   handle(request: Request): Promise<Response>;
+  /** Counts a request that came in another way than with a key. @throws Refusal `rate_limited` */
+  count(caller: Caller): void;
+  /** Lets an answer that never ends rest for as long as it likes. */
+  keepOpen(request: Request): void;
   /** Must be called when a key or an account has changed: what is remembered of callers is dropped. */
   callersChanged(): void;
   /** Keys that were used since that was last noted. */
@@ -94,9 +98,7 @@ export const routesOf = (
 ): Route[] => {
   const { reads, files, links } = parts;
   const linkTo: LinkTo = (id, n) => links.sign(id, n);
-  const isOver = ({ completedAtMs }: GenerationRecord) =>
-    completedAtMs !== null && parts.clock.nowMs() >= completedAtMs + parts.settings.limits.keep_files_s * 1000;
-  const shelf = { files, isOver };
+  const shelf = shelfOf(files, parts.clock, parts.settings.limits.keep_files_s);
   const list = modelList(parts.models);
   let printed: PublicJson | undefined;
   const document: Answer = (request, requestId) => {
@@ -272,6 +274,8 @@ export const openHttp = (parts: HttpParts): Http => {
       await server.stop(true);
     },
     handle: async (request) => app.handle(request),
+    count: (caller) => burst.take(caller, clock.nowMs()),
+    keepOpen: (request) => app.server?.timeout(request, 0),
     callersChanged: () => guard.forget(),
     keyUse: guard,
   };

@@ -1,4 +1,5 @@
 // Downloading a result with the key: GET /v1/generations/{id}/content (§4.3) and /content/{n} (§4.4).
+import type { Clock } from "../clock.ts";
 import type { Files } from "../files/port.ts";
 import { dispositionOf, FILE_CACHE_CONTROL, fileName, serveElsewhere, serveFile } from "../files/serve.ts";
 import { refuse } from "../refusal.ts";
@@ -26,6 +27,12 @@ export type Shelf = {
   /** Answers a file that is elsewhere in place of sending the client there, for pages that may open no other host. */
   through?: (location: string, sha256: string, request: Request) => Promise<Response>;
 };
+
+/** The files as they are kept so many seconds after success. */
+export const shelfOf = (files: Files, clock: Pick<Clock, "nowMs">, keepFilesS: number): Shelf => ({
+  files,
+  isOver: ({ completedAtMs }) => completedAtMs !== null && clock.nowMs() >= completedAtMs + keepFilesS * 1000,
+});
 
 /**
  * Answers file `n` of a generation, whole or in part (Range, If-None-Match); one that is not on our disk, with where it is.

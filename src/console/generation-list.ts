@@ -1,0 +1,68 @@
+// The list of generations with its filters: what the query says, and steps through the store until a page is full or enough was looked at.
+import type { GenerationsAsk, ListedGeneration, StoreReads } from "../store/store.ts";
+import { GENERATION_STATUSES, type GenerationStatus, type MediaKind } from "../terms.ts";
+import { ConsoleRefused } from "./ask.ts";
+
+const PAGE = 50;
+/** Rows looked at without letting anything else go on (a few ms), and for one page: what is rare is looked for further on demand. */
+const STEP = 500;
+const MOST_LOOKED = 20_000;
+
+export type Filters = Omit<GenerationsAsk, "limit" | "looks">;
+
+const KINDS: readonly MediaKind[] = ["image", "video", "audio"];
+const oneOf = <T extends string>(query: URLSearchParams, name: string, all: readonly T[]): T | null => {
+  const said = query.get(name);
+  if (said === null || said === "") return null;
+  const found = all.find((one) => one === said);
+  if (found === undefined) throw new ConsoleRefused("invalid", `${name}: one of ${all.join(", ")}.`);
+  return found;
+};
+const numberOf = (query: URLSearchParams, name: string): number | null => {
+  const said = query.get(name);
+  if (said === null || said === "") return null;
+  if (!/^-?\d{1,16}$/.test(said) || !Number.isSafeInteger(Number(said)))
+    throw new ConsoleRefused("invalid", `${name}: a whole number.`);
+  return Number(said);
+};
+
+/** @param modelsOf the models that make a kind. @throws ConsoleRefused `invalid` naming what is wrong */
+export const filtersOf = (
+  query: URLSearchParams,
+  accountSeq: number | null,
+  modelsOf: (kind: MediaKind) => readonly string[],
+): Filters => {
+  const kind = oneOf(query, "kind", KINDS);
+  const model = query.get("model") || null;
+  const ofKind = kind === null ? null : modelsOf(kind);
+  const models = model === null ? ofKind : ofKind === null || ofKind.includes(model) ? [model] : [];
+  return {
+    accountSeq,
+    models,
+    status: oneOf<GenerationStatus>(query, "status", GENERATION_STATUSES),
+    fromMs: numberOf(query, "from"),
+    toMs: numberOf(query, "to"),
+    keyId: query.get("key") || null,
+    from: numberOf(query, "before"),
+  };
+};
+
+export type Page = { found: ListedGeneration[]; looked: number; next: number | null };
+
+/** @param breathe lets everything else go on */
+export const listPage = async (
+  reads: Pick<StoreReads, "generationsStep">,
+  filters: Filters,
+  breathe: () => Promise<void>,
+): Promise<Page> => {
+  const found: ListedGeneration[] = [];
+  let [looked, from] = [0, filters.from];
+  for (;;) {
+    const step = await reads.generationsStep({ ...filters, from, limit: PAGE - found.length, looks: STEP });
+    found.push(...step.found);
+    looked += step.looked;
+    from = step.next;
+    if (from === null || found.length >= PAGE || looked >= MOST_LOOKED) return { found, looked, next: from };
+    await breathe();
+  }
+};

@@ -1,0 +1,138 @@
+// The paths of generations in the console's API: making one, the list, one by itself, and its files.
+import { Type } from "@sinclair/typebox";
+import { answerFile, type Shelf } from "../http/content.ts";
+import { idempotencyKeyOf, readEnvelope } from "../http/envelope.ts";
+import { refuse } from "../refusal.ts";
+import type { ListedGeneration, StoreReads } from "../store/store.ts";
+import type { Submit } from "../submit.ts";
+import type { Caller, Json } from "../terms.ts";
+import { type ConsoleAsk, ConsoleRefused, type ConsoleRoute } from "./ask.ts";
+import { attemptsTold } from "./attempts-told.ts";
+import { filtersOf, listPage } from "./generation-list.ts";
+import { generationTold, type Telling } from "./generation-told.ts";
+import type { GenerationDetail, GenerationsPage, GenerationTold } from "./making-wire.ts";
+import { openThumbs } from "./thumbs.ts";
+
+export type GenerationRoutesParts = {
+  reads: Pick<
+    StoreReads,
+    "account" | "attemptsOf" | "findGeneration" | "generationsStep" | "inputOf" | "journalOf" | "keys" | "movementsOf"
+  >;
+  submit: Submit;
+  /** As who generations of an account are made from here: with its hidden key, which opens nothing else. */
+  consoleCaller: (accountId: string) => Promise<Caller>;
+  /** Counts a request for the burst guard. @throws Refusal `rate_limited` */
+  count: (caller: Caller) => void;
+  /** Hands files of a bucket through: the pages open no other host. */
+  shelf: Shelf & Required<Pick<Shelf, "through">>;
+  telling: Telling;
+  modelsOf: Parameters<typeof filtersOf>[2];
+  breathe: () => Promise<void>;
+};
+
+/** An object whose members the envelope of the API judges, as it does there. */
+const REQUEST = Type.Record(Type.String(), Type.Unknown());
+const PATH = "/console/api/generations";
+const POSITION = /^[1-9][0-9]?$/;
+
+/** Operators and viewers look at every account. */
+export const seesAll = ({ who }: Pick<ConsoleAsk, "who">): boolean => who.role !== "member";
+
+/** Whose generations a list or a stream is of: one's own, or those named, where `*` is all. @throws ConsoleRefused */
+export const accountAsked = async (
+  reads: Pick<StoreReads, "account">,
+  ask: Pick<ConsoleAsk, "who" | "query">,
+): Promise<{ seq: number; id: string } | null> => {
+  const { who, query } = ask;
+  const named = query.get("account");
+  if (seesAll(ask) && (named === "*" || (named === null && who.accountId === null))) return null;
+  const id = named ?? who.accountId;
+  const account = id !== null && (id === who.accountId || seesAll(ask)) ? await reads.account(id) : undefined;
+  if (!account) throw new ConsoleRefused("not_found", "There is no such account.");
+  return { seq: account.seq, id: account.id };
+};
+
+export const generationRoutes = (parts: GenerationRoutesParts): ConsoleRoute[] => {
+  const { reads, shelf, telling } = parts;
+  const thumb = openThumbs();
+  const unknown = () => refuse("not_found", "There is no such generation.");
+
+  /** One of the asker's own, or any for those who see all. @throws Refusal the same `not_found` for an unknown and a foreign one */
+  const found = async (ask: ConsoleAsk) => {
+    const record = await reads.findGeneration(ask.params.id ?? "");
+    return record && (seesAll(ask) || record.accountId === ask.who.accountId) ? record : unknown();
+  };
+  const told = (ask: ConsoleAsk, one: ListedGeneration) => generationTold(one, telling, seesAll(ask));
+
+  const submit = async (ask: ConsoleAsk): Promise<GenerationTold> => {
+    const { request, requestId, who } = ask;
+    const caller = await parts.consoleCaller(who.accountId ?? "");
+    if (caller.paused) refuse("account_disabled", "The account is paused.");
+    parts.count(caller);
+    const idempotencyKey = idempotencyKeyOf(request) ?? refuse("invalid_request", "Idempotency-Key: is missing.");
+    const order = { ...readEnvelope(ask.body as Json), caller, requestId, idempotencyKey, body: JSON.stringify(ask.body) };
+    const { record } = await parts.submit(order);
+    const { prompt } = order.input;
+    const excerpt = typeof prompt === "string" ? prompt : null;
+    return told(ask, { record, accountId: caller.accountId, keyId: caller.keyId, prompt: excerpt });
+  };
+
+  const list = async (ask: ConsoleAsk): Promise<GenerationsPage> => {
+    const account = await accountAsked(reads, ask);
+    const filters = filtersOf(ask.query, account?.seq ?? null, parts.modelsOf);
+    const page = await listPage(reads, filters, parts.breathe);
+    return {
+      generations: page.found.map((one) => told(ask, one)),
+      looked: page.looked,
+      next: page.next === null ? null : String(page.next),
+    };
+  };
+
+  const detail = async (ask: ConsoleAsk): Promise<GenerationDetail> => {
+    const record = await found(ask);
+    const { seq, accountId } = record;
+    const [input, attempts, journal, movements] = await Promise.all([
+      reads.inputOf(seq),
+      reads.attemptsOf(seq),
+      reads.journalOf(seq),
+      reads.movementsOf(seq),
+    ]);
+    const sum = (kind: string) => movements.reduce((all, one) => all + (one.kind === kind ? one.credits : 0), 0);
+    const prompt = input?.raw.prompt;
+    return {
+      ...told(ask, { record, accountId, keyId: "", prompt: typeof prompt === "string" ? prompt : null }),
+      keyId: null,
+      input: input?.raw ?? {},
+      timeline: attemptsTold(attempts, journal, seesAll(ask)),
+      money: { heldCredits: sum("hold"), chargedCredits: sum("capture"), releasedCredits: sum("release") },
+      entries: movements.map(({ kind, credits, from, to, attemptN, atMs }) => ({ kind, credits, from, to, attemptN, atMs })),
+      idempotencyKey: record.idempotencyKey,
+      requestId: record.requestId,
+      inspectorUrl: `/inspector/${record.id}`,
+    };
+  };
+
+  const file = async (ask: ConsoleAsk): Promise<Response> => {
+    const n = ask.params.n ?? "";
+    if (!POSITION.test(n)) return unknown();
+    return answerFile(shelf, await found(ask), Number(n), ask.request, ask.requestId);
+  };
+  const small = async (ask: ConsoleAsk): Promise<Response> => {
+    const record = await found(ask);
+    const kept = record.output?.files.find(({ n }) => String(n) === ask.params.n);
+    if (!kept?.mime.startsWith("image/")) return refuse("not_found", "Only pictures have small ones.");
+    // Whole, whatever part this request may name.
+    const whole = new Request(ask.request.url, { signal: ask.request.signal });
+    return thumb(kept.sha256, kept.bytes, ask.request, async () =>
+      (await answerFile(shelf, record, kept.n, whole, ask.requestId)).blob(),
+    );
+  };
+
+  return [
+    { method: "POST", path: PATH, who: "member", body: REQUEST, answer: submit },
+    { method: "GET", path: PATH, who: "person", answer: list },
+    { method: "GET", path: `${PATH}/:id`, who: "person", answer: detail },
+    { method: "GET", path: `${PATH}/:id/files/:n`, who: "person", answer: file },
+    { method: "GET", path: `${PATH}/:id/files/:n/thumb`, who: "person", answer: small },
+  ];
+};

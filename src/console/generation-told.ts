@@ -1,0 +1,46 @@
+// A generation as the console tells it: its record with what a gallery needs, and with routes and accounts for those who may see all.
+import type { ListedGeneration } from "../store/store.ts";
+import type { GenerationRecord, MediaKind } from "../terms.ts";
+import type { FileTold, GenerationTold } from "./making-wire.ts";
+
+export type Telling = {
+  /** What a model makes, where the catalogue still has it. */
+  kindOf: (model: string) => MediaKind | null;
+  keepFilesMs: number;
+  /** Whether the files of a generation are past their retention, deleted or not. */
+  isOver: (record: GenerationRecord) => boolean;
+};
+
+const filesOf = ({ id, output }: GenerationRecord): FileTold[] =>
+  (output?.files ?? []).map(({ n, mime, bytes, sha256 }) => {
+    const url = `/console/api/generations/${id}/files/${n}`;
+    return { n, mime, bytes, sha256, url, thumbUrl: mime.startsWith("image/") ? `${url}/thumb` : null };
+  });
+
+/** @param all whether whoever asks may see other accounts */
+export const generationTold = (
+  { record, accountId, keyId, prompt }: ListedGeneration,
+  { kindOf, keepFilesMs, isOver }: Telling,
+  all: boolean,
+): GenerationTold => {
+  const { id, model, status, output, completedAtMs } = record;
+  const areFilesGone = status === "succeeded" && (record.filesExpiredAtMs !== null || isOver(record));
+  return {
+    ...{ id, model, status, prompt, keyId, completedAtMs, areFilesGone },
+    kind: output?.kind ?? kindOf(model),
+    message: status === "running" ? record.message : null,
+    quotedCredits: record.quotedCredits,
+    reservedCredits: record.reservedCredits,
+    costCredits: record.costCredits,
+    attempts: record.attempts,
+    error: record.error,
+    createdAtMs: record.createdAtMs,
+    accountId: all ? accountId : null,
+    width: output?.width ?? null,
+    height: output?.height ?? null,
+    durationMs: output?.durationMs ?? null,
+    hasAudio: output?.hasAudio ?? null,
+    files: areFilesGone ? [] : filesOf(record),
+    filesExpireAtMs: status === "succeeded" && completedAtMs !== null ? completedAtMs + keepFilesMs : null,
+  };
+};

@@ -1,0 +1,72 @@
+// Making in the console's API: the models, what a request would cost, generations with their files, and what is new of them.
+import { Type } from "@sinclair/typebox";
+import type { ModelEntry } from "../../catalogue/entry.ts";
+import type { Clock } from "../clock.ts";
+import type { Watch } from "../committed.ts";
+import { type Shelf, shelfOf } from "../http/content.ts";
+import type { Quote } from "../quoting.ts";
+import type { Json } from "../terms.ts";
+import type { ConsoleAsk, ConsoleRoute } from "./ask.ts";
+import { accountAsked, type GenerationRoutesParts, generationRoutes, seesAll } from "./generation-routes.ts";
+import type { ModelsTold } from "./making-wire.ts";
+import { openNews } from "./news.ts";
+import { quoteTold } from "./quotes.ts";
+
+/** What the service itself gives; the rest belongs to sessions and accounts. */
+export type MakingService = Pick<GenerationRoutesParts, "reads" | "submit" | "count"> & {
+  mode: "test" | "live";
+  clock: Clock;
+  quote: Quote;
+  models: () => { entries: readonly ModelEntry[] };
+  files: Shelf["files"];
+  through: NonNullable<Shelf["through"]>;
+  /** How long files are kept, seconds. */
+  keepFilesS: number;
+  watch: Watch;
+  closing: AbortSignal;
+  /** Lets an answer that never ends rest for as long as it likes. */
+  keepOpen: (request: Request) => void;
+  soon: (then: () => void) => void;
+};
+export type MakingParts = MakingService &
+  Pick<GenerationRoutesParts, "consoleCaller"> & {
+    /** Whether the session of a request still holds, in the role that it had. */
+    isStillIn: (request: Request, role: string) => Promise<boolean>;
+  };
+
+const REQUEST = Type.Record(Type.String(), Type.Unknown());
+
+export const makingRoutes = (parts: MakingParts): ConsoleRoute[] => {
+  const { reads, clock, quote, models, keepFilesS } = parts;
+  const shelf = { ...shelfOf(parts.files, clock, keepFilesS), through: parts.through };
+  const kindOf = (id: string) => models().entries.find((model) => model.id === id)?.kind ?? null;
+  const news = openNews({ reads, clock, watch: parts.watch, soon: parts.soon, closing: parts.closing });
+  return [
+    {
+      ...{ method: "GET", path: "/console/api/models", who: "person" },
+      answer: async (): Promise<ModelsTold> => ({ mode: parts.mode, models: models().entries }),
+    },
+    {
+      ...{ method: "POST", path: "/console/api/quote", who: "person", body: REQUEST },
+      answer: async (ask: ConsoleAsk) => quoteTold(quote, ask.body as Json, seesAll(ask)),
+    },
+    {
+      ...{ method: "GET", path: "/console/api/events", who: "person" },
+      answer: async (ask: ConsoleAsk) => {
+        const account = await accountAsked(reads, ask);
+        const { role } = ask.who;
+        // The request itself is gone by the time that this is asked.
+        const again = new Request(ask.request.url, { headers: new Headers(ask.request.headers) });
+        parts.keepOpen(ask.request);
+        return news(ask.request, { account, isStillIn: () => parts.isStillIn(again, role) });
+      },
+    },
+    ...generationRoutes({
+      ...parts,
+      shelf,
+      telling: { kindOf, keepFilesMs: keepFilesS * 1000, isOver: shelf.isOver },
+      modelsOf: (kind) => models().entries.flatMap((model) => (model.kind === kind ? [model.id] : [])),
+      breathe: () => new Promise((turn) => parts.soon(turn)),
+    }),
+  ];
+};

@@ -1,0 +1,182 @@
+// What is new on an account, told to whoever looks on as it is committed: one stream of server-sent events for each page, bounded for each.
+import type { Clock } from "../clock.ts";
+import type { Watch } from "../committed.ts";
+import type { Deed, DeedOutcome } from "../deeds.ts";
+import type { StoreReads } from "../store/store.ts";
+import type { GenerationRecord } from "../terms.ts";
+import type { BalanceNews, GenerationNews } from "./making-wire.ts";
+
+export type NewsParts = {
+  watch: Watch;
+  reads: Pick<StoreReads, "account">;
+  clock: Clock;
+  soon: (then: () => void) => void;
+  /** Aborted when the service stops: a stream would hold that up. */
+  closing: AbortSignal;
+};
+export type Listening = {
+  /** Null: all accounts, which have no balance in common. */
+  account: { seq: number; id: string } | null;
+  /** Asked at each ping: whoever signs out does not go on listening. */
+  isStillIn: () => Promise<boolean>;
+};
+
+const PING_MS = 15_000;
+const RECONNECT_MS = 1000;
+/** Generations whose news wait for a client that does not read; with more it is told to read everything anew. */
+const MOST_WAITING = 500;
+
+const message = (event: string, told: object): string => `event: ${event}\ndata: ${JSON.stringify(told)}\n\n`;
+
+const newsOf = (record: GenerationRecord): GenerationNews => {
+  const { id, model, status, attempts, costCredits, completedAtMs } = record;
+  return { id, model, status, message: record.message, attempts, costCredits, completedAtMs };
+};
+
+/** One client. Of each generation only the last news waits. */
+class Listener {
+  readonly accountSeq: number | null;
+  private readonly accountId: string | null;
+  private readonly parts: NewsParts;
+  private readonly waiting = new Map<string, string>();
+  private controller: ReadableStreamDefaultController<Uint8Array> | null = null;
+  private isDue = false;
+  private isBalanceDue = false;
+
+  constructor(parts: NewsParts, account: Listening["account"]) {
+    this.parts = parts;
+    this.accountSeq = account?.seq ?? null;
+    this.accountId = account?.id ?? null;
+  }
+
+  begin(controller: ReadableStreamDefaultController<Uint8Array>): void {
+    this.controller = controller;
+    controller.enqueue(encoder.encode(`retry: ${RECONNECT_MS}\n\n`));
+  }
+
+  tell(record: GenerationRecord | null, movesBalance: boolean): void {
+    if (record) {
+      // Anew at the end, so that the order is that of the last changes.
+      this.waiting.delete(record.id);
+      this.waiting.set(record.id, message("generation", newsOf(record)));
+      if (this.waiting.size > MOST_WAITING) {
+        this.waiting.clear();
+        this.waiting.set("", message("again", {}));
+      }
+    }
+    if (movesBalance && this.accountId !== null) this.isBalanceDue = true;
+    this.due();
+  }
+
+  ping(): void {
+    if (this.waiting.size === 0) this.send(": \n\n");
+  }
+
+  end(): void {
+    try {
+      this.controller?.close();
+    } catch {
+      // It was closed from the other side.
+    }
+    this.controller = null;
+  }
+
+  /** What a commit of many deeds changed leaves in one piece. */
+  due(): void {
+    if (this.isDue) return;
+    this.isDue = true;
+    this.parts.soon(() => void this.flush());
+  }
+
+  private async flush(): Promise<void> {
+    if (this.isBalanceDue && this.accountId !== null) {
+      this.isBalanceDue = false;
+      const account = await this.parts.reads.account(this.accountId).catch(() => undefined);
+      if (account) {
+        const { availableCredits, heldCredits }: BalanceNews = account;
+        this.waiting.set("balance", message("balance", { availableCredits, heldCredits }));
+      }
+    }
+    this.isDue = false;
+    // A client that does not read is asked again when it does (`pull`).
+    if (this.waiting.size === 0 || (this.controller?.desiredSize ?? 0) <= 0) return;
+    const text = [...this.waiting.values()].join("");
+    this.waiting.clear();
+    this.send(text);
+  }
+
+  private send(text: string): void {
+    if (this.controller !== null && (this.controller.desiredSize ?? 0) > 0) this.controller.enqueue(encoder.encode(text));
+  }
+}
+const encoder = new TextEncoder();
+
+/** Whose generation a deed changed, and whether it moved a balance; undefined where it did neither. */
+const changeOf = (
+  deed: Deed,
+  outcome: DeedOutcome,
+): { accountSeq: number; record: GenerationRecord | null; moves: boolean } | undefined => {
+  if (deed.deed === "admit")
+    return outcome.kind === "admitted" ? { accountSeq: deed.accountSeq, record: outcome.record, moves: true } : undefined;
+  if (deed.deed === "step")
+    return outcome.kind === "stepped"
+      ? { accountSeq: outcome.record.accountSeq, record: outcome.record, moves: deed.settlement !== undefined }
+      : undefined;
+  return "accountSeq" in deed ? { accountSeq: deed.accountSeq, record: null, moves: true } : undefined;
+};
+
+export const openNews = (parts: NewsParts) => {
+  const listeners = new Set<Listener>();
+  const look = (deed: Deed, outcome: DeedOutcome) => {
+    const change = changeOf(deed, outcome);
+    if (!change) return;
+    for (const listener of listeners)
+      if (listener.accountSeq === null || listener.accountSeq === change.accountSeq) listener.tell(change.record, change.moves);
+  };
+  const left = (listener: Listener) => {
+    if (!listeners.delete(listener)) return;
+    // Nothing is looked at while nobody listens.
+    if (listeners.size === 0) parts.watch.committed = null;
+    listener.end();
+  };
+  parts.closing.addEventListener("abort", () => {
+    for (const listener of [...listeners]) left(listener);
+  });
+
+  return (request: Request, { account, isStillIn }: Listening): Response => {
+    const listener = new Listener(parts, account);
+    let takeBack: () => void = () => undefined;
+    const leave = () => {
+      takeBack();
+      left(listener);
+    };
+    const arm = () => {
+      takeBack = parts.clock.after(PING_MS, () => {
+        isStillIn().then(
+          (isIn) => {
+            if (!isIn || !listeners.has(listener)) return leave();
+            listener.ping();
+            arm();
+          },
+          () => leave(),
+        );
+      });
+    };
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        listeners.add(listener);
+        parts.watch.committed = look;
+        listener.begin(controller);
+        arm();
+        if (parts.closing.aborted) leave();
+      },
+      pull: () => listener.due(),
+      cancel: leave,
+    });
+    request.signal.addEventListener("abort", leave);
+    return new Response(body, {
+      headers: { "content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no" },
+    });
+  };
+};
+export type News = ReturnType<typeof openNews>;

@@ -1,0 +1,123 @@
+// News of generations and balances: told after the commit, to the account's own pages alone, for as long as the session holds; nothing is looked at while nobody listens.
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import type { GenerationDetail, GenerationTold } from "../../src/console/making-wire.ts";
+import { shareWatch } from "../../src/watching.ts";
+import { type House, openHouse } from "../house.ts";
+import { type MakingStage, openMakingStage } from "./making-stage.ts";
+
+let house: House;
+let stage: MakingStage;
+beforeEach(async () => {
+  house = await openHouse();
+  stage = openMakingStage(house);
+});
+afterEach(async () => {
+  await stage.stop();
+  await house.close();
+});
+
+type Heard = { event: string; told: Record<string, unknown> };
+/** Listens, and keeps all that is told. */
+const listen = async (as = "member", query = "") => {
+  const ending = new AbortController();
+  const response = await fetch(`${stage.url}/console/api/events${query}`, {
+    headers: { cookie: `who=${as}` },
+    signal: ending.signal,
+  });
+  expect(response.headers.get("content-type")).toBe("text/event-stream");
+  const heard: Heard[] = [];
+  const over = (async () => {
+    let text = "";
+    const decoder = new TextDecoder();
+    for await (const piece of response.body ?? []) {
+      text += decoder.decode(piece, { stream: true });
+      const whole = text.split("\n\n");
+      text = whole.pop() ?? "";
+      for (const part of whole) {
+        const [, event, told] = /^event: (.*)\ndata: (.*)$/.exec(part) ?? [];
+        if (event && told) heard.push({ event, told: JSON.parse(told) as Heard["told"] });
+      }
+    }
+  })().catch(() => undefined);
+  return { heard, over, leave: () => ending.abort() };
+};
+let keys = 0;
+const make = async (as = "member") => {
+  keys += 1;
+  const body = { model: "vidmodel-2.0-fast", input: { prompt: "a kite", resolution: "480p", duration: 4 } };
+  const made = await stage.ask<GenerationTold>("POST", "/generations", { body, as, headers: { "idempotency-key": `k${keys}` } });
+  return made.body.id;
+};
+const statuses = (heard: readonly Heard[], id: string) =>
+  heard.flatMap(({ event, told }) => (event === "generation" && told.id === id ? [told.status] : []));
+
+test("a generation and its balance are told from its admission to its end, and what is told is on disk", async () => {
+  const { heard, leave } = await listen();
+  const id = await make();
+  const last = await house.eventually(() => heard.find(({ told }) => told.id === id && told.status === "succeeded"), "its end");
+  expect(last.told).toMatchObject({ attempts: 1, costCredits: 20 });
+  expect((await stage.ask<GenerationDetail>("GET", `/generations/${id}`)).body.status).toBe("succeeded");
+  expect(statuses(heard, id)[0]).toBe("queued");
+  expect(statuses(heard, id)).toContain("running");
+  await house.eventually(
+    () => heard.some(({ event, told }) => event === "balance" && told.availableCredits === 99_980 && told.heldCredits === 0),
+    "the balance",
+  );
+  expect(heard).toContainEqual({ event: "balance", told: { availableCredits: 99_972, heldCredits: 28 } });
+  leave();
+});
+
+test("an account hears of nothing of another; an operator who listens to all hears of both", async () => {
+  stage.signIn("other", "member", await house.newTenant());
+  stage.signIn("op", "operator", null);
+  const [mine, all] = [await listen(), await listen("op", "?account=*")];
+  const [own, theirs] = [await make(), await make("other")];
+  await Promise.all([
+    house.until(own),
+    house.eventually(() => statuses(all.heard, theirs).includes("succeeded"), "the other's end"),
+  ]);
+  await house.eventually(() => statuses(mine.heard, own).includes("succeeded"), "its end");
+  expect(mine.heard.some(({ told }) => told.id === theirs)).toBe(false);
+  expect(statuses(all.heard, own)).toContain("succeeded");
+  expect(all.heard.some(({ event }) => event === "balance")).toBe(false);
+  expect(JSON.stringify(all.heard)).not.toMatch(/replicate|seedance/);
+  mine.leave();
+  all.leave();
+});
+
+test("whoever signs out hears no more within a ping, and with the last who listens nobody looks on", async () => {
+  expect(house.rooms.watch.committed).toBeNull();
+  const { over } = await listen();
+  expect(house.rooms.watch.committed).not.toBeNull();
+  stage.signOut("member");
+  house.clock.skip(20_000);
+  await over;
+  expect(house.rooms.watch.committed).toBeNull();
+});
+
+test("a page that is closed is forgotten", async () => {
+  const { leave, over } = await listen();
+  leave();
+  await over;
+  await house.eventually(() => house.rooms.watch.committed === null, "nobody listening");
+});
+
+test("a service that stops does not wait for those who listen", async () => {
+  const { over } = await listen();
+  await house.rooms.drain(1000);
+  await over;
+});
+
+test("several may look on at once, and each goes by itself", () => {
+  const whole = { committed: null as ((deed: never, outcome: never) => void) | null };
+  const place = shareWatch(whole as never);
+  const seen: string[] = [];
+  const [one, two] = [place(), place()];
+  one.committed = () => void seen.push("one");
+  two.committed = () => void seen.push("two");
+  whole.committed?.(0 as never, 0 as never);
+  one.committed = null;
+  whole.committed?.(0 as never, 0 as never);
+  two.committed = null;
+  expect([seen, whole.committed]).toEqual([["one", "two", "two"], null]);
+});

@@ -1,0 +1,122 @@
+// The console's paths of making behind real HTTP, beside a real service: who asks is named in a cookie, the rest is the service's own.
+import { Value } from "@sinclair/typebox/value";
+import { CONSOLE_CODES, ConsoleRefused, type Role, type SignedIn } from "../../src/console/ask.ts";
+import { makingRoutes } from "../../src/console/making.ts";
+import { hashApiKey, newApiKey, newId } from "../../src/ids.ts";
+import { Refusal } from "../../src/refusal.ts";
+import type { Caller } from "../../src/terms.ts";
+import type { House, Tenant } from "../house.ts";
+
+const matched = (pattern: string, path: string): Record<string, string> | undefined => {
+  const [parts, sent] = [pattern.split("/"), path.split("/")];
+  if (parts.length !== sent.length || !parts.every((part, at) => part.startsWith(":") || part === sent[at])) return undefined;
+  return Object.fromEntries(parts.flatMap((part, at) => (part.startsWith(":") ? [[part.slice(1), sent[at] ?? ""]] : [])));
+};
+
+/** @param page answers what is no path of the API */
+export const openMakingStage = (
+  house: House,
+  page: (path: string) => Promise<Response> | Response = () => new Response(null),
+) => {
+  const people = new Map<string, SignedIn>();
+  /** Whoever was signed in by a name no longer is. */
+  const signOut = (name: string) => void people.delete(name);
+  const signIn = (name: string, role: Role, tenant: Pick<Tenant, "accountId" | "accountSeq"> | null) => {
+    const { accountId = null, accountSeq = null } = tenant ?? {};
+    people.set(name, {
+      personSeq: 1,
+      personId: `per_${name}`,
+      email: `${name}@example.com`,
+      name,
+      role,
+      accountId,
+      accountSeq,
+      sessionId: name,
+    });
+  };
+  const nameOf = (request: Request) => /who=(\w+)/.exec(request.headers.get("cookie") ?? "")?.[1] ?? "";
+
+  const callers = new Map<string, Caller>();
+  /** The key that generations of an account are made with from the console. */
+  const consoleCaller = async (accountId: string): Promise<Caller> => {
+    const known = callers.get(accountId);
+    const account = await house.store.account(accountId);
+    if (!account) throw new Error(`no account ${accountId}`);
+    const key = newApiKey("test");
+    const named = { hash: hashApiKey(key), start: key.slice(0, 12), id: newId("key") };
+    if (!known)
+      await house.rooms.post({
+        deed: "create-key",
+        accountSeq: account.seq,
+        scope: "generate",
+        name: "Console",
+        atMs: house.clock.nowMs(),
+        ...named,
+      });
+    const caller = known ?? (await house.store.callerByKeyHash(named.hash));
+    if (!caller) throw new Error("no key was made");
+    callers.set(accountId, caller);
+    return { ...caller, paused: account.paused };
+  };
+  const routes = makingRoutes({
+    ...house.rooms.making,
+    keepOpen: (request) => server.timeout(request, 0),
+    consoleCaller,
+    isStillIn: async (request, role) => people.get(nameOf(request))?.role === role,
+  });
+
+  const answer = async (request: Request): Promise<Response> => {
+    const { pathname, searchParams: query } = new URL(request.url);
+    if (!pathname.startsWith("/console/api/")) return page(pathname);
+    if (pathname === "/console/api/me") {
+      const who = people.get(nameOf(request));
+      return Response.json({
+        signedIn: who ? { ...who, accountName: "Own", csrf: "x" } : null,
+        isSetUp: true,
+        signUp: false,
+        simulated: true,
+      });
+    }
+    try {
+      for (const route of routes) {
+        const params = route.method === request.method ? matched(route.path, pathname) : undefined;
+        if (!params) continue;
+        const who = people.get(nameOf(request));
+        if (!who) throw new ConsoleRefused("signed_out", "Sign in.");
+        if (route.who === "member" && who.accountId === null) throw new ConsoleRefused("forbidden", "No account.");
+        const body: unknown = route.body ? await request.json() : undefined;
+        if (route.body && !Value.Check(route.body, body)) throw new ConsoleRefused("invalid", "The body is wrong.");
+        if (route.who === "anyone") continue;
+        const made = await route.answer({ request, requestId: "req_stage", params, query, body, who });
+        return made instanceof Response ? made : Response.json(made);
+      }
+      throw new ConsoleRefused("not_found", "There is no such page.");
+    } catch (fault) {
+      if (fault instanceof ConsoleRefused)
+        return Response.json({ error: { code: fault.code, message: fault.message } }, { status: CONSOLE_CODES[fault.code] });
+      if (fault instanceof Refusal)
+        return Response.json({ error: { code: fault.code, message: fault.message } }, { status: fault.status });
+      throw fault;
+    }
+  };
+  const server = Bun.serve({ hostname: "127.0.0.1", port: 0, development: false, fetch: answer });
+  const url = `http://127.0.0.1:${server.port}`;
+  signIn("member", "member", house.tenant);
+
+  const ask = async <T>(
+    method: string,
+    path: string,
+    more: { body?: unknown; as?: string; headers?: Record<string, string> } = {},
+  ) => {
+    const { body, as = "member", headers = {} } = more;
+    const response = await fetch(`${url}/console/api${path}`, {
+      method,
+      headers: { cookie: `who=${as}`, ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, text, body: JSON.parse(text || "null") as T };
+  };
+  return { url, ask, signIn, signOut, stop: () => server.stop(true) };
+};
+export type MakingStage = ReturnType<typeof openMakingStage>;
