@@ -178,7 +178,14 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     const { openOperating } = await import("./operating.ts");
     return openOperating({ settings, clock, reads: store, rooms: engine, url: () => baseUrl, startedAtMs });
   };
+  const closing = new AbortController();
+  const making: MakingService = {
+    ...{ reads: store, clock, files, submit: engine.submit, quote: engine.quote, models: engine.routes.models },
+    ...{ mode: await store.mode(), through: serveThrough, keepFilesS: settings.limits.keep_files_s, soon: setImmediate },
+    ...{ watch: watching(), closing: closing.signal, count: (caller) => http.count(caller), keepOpen: (request) => http.keepOpen(request) },
+  };
   const answerConsole = openConsole({
+    making,
     ...{ settings, clock, log, sessions, till, office: parts.office, issueToken: inspector.issueToken },
     ...{ reads: store, post: engine.post, models: () => engine.routes.catalogue().models },
     rollUpUsage: () => upkeep.rollUpUsage(),
@@ -216,13 +223,6 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     keys: http.keyUse,
     breathe: () => new Promise((turn) => setImmediate(turn)),
   });
-
-  const closing = new AbortController();
-  const making: MakingService = {
-    ...{ reads: store, clock, files, submit: engine.submit, quote: engine.quote, models: engine.routes.models },
-    ...{ mode: await store.mode(), through: serveThrough, keepFilesS: settings.limits.keep_files_s, soon: setImmediate },
-    ...{ watch: watching(), closing: closing.signal, count: http.count, keepOpen: http.keepOpen },
-  };
 
   /** A drain's answers and its attempts share one end. */
   let drainEndsAtMs = 0;

@@ -8,6 +8,7 @@ import type { Office } from "../office/office.ts";
 import type { Till } from "../payments/till.ts";
 import type { Store } from "../store/store.ts";
 import type { ConsoleRoute } from "./ask.ts";
+import type { MakingService } from "./making.ts";
 import type { Operating } from "./operator/parts.ts";
 import type { AnswerConsole } from "./router.ts";
 import type { Sessions } from "./sessions.ts";
@@ -21,6 +22,7 @@ export type ConsoleParts = {
   post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
   sessions: Sessions;
   till: Till;
+  making: MakingService;
   /** Resolves when what generations came to by now is in the usage. */
   rollUpUsage: () => Promise<void>;
   models: () => readonly { id: string; name: string }[];
@@ -34,6 +36,7 @@ export type ConsoleParts = {
 
 /** Every path of the console's API. */
 export const tablesOf = async (parts: ConsoleParts): Promise<ConsoleRoute[]> => {
+  const { makingRoutes } = await import("./making.ts");
   const { keyRoutes } = await import("./key-routes.ts");
   const { creditRoutes } = await import("./credit-routes.ts");
   const { operatorRoutes } = await import("./operator/routes.ts");
@@ -44,6 +47,7 @@ export const tablesOf = async (parts: ConsoleParts): Promise<ConsoleRoute[]> => 
   const { forbid } = await import("./ask.ts");
   const office = await parts.office();
   return [
+    ...makingRoutes({ ...parts.making, sessions: parts.sessions, post: parts.post }),
     ...keyRoutes({ ...parts, office, newReference: () => newReference("key"), forbid }),
     ...creditRoutes(parts),
     ...operatorRoutes({ office, reads: parts.reads, ...(await parts.operating()) }),
