@@ -19,6 +19,21 @@ export const OPEN_PAGES: readonly PageOf[] = [];
 
 export const PAGES: readonly PageOf[] = [
   {
+    ...{ path: "/console/generations", title: "Generations", who: "person", place: { says: "Generations", group: "" } },
+    View: later(async () => (await import("./making/generations.tsx")).GenerationsPage),
+  },
+  {
+    ...{ path: "/console/playground", title: "Playground", who: "person", place: { says: "Playground", group: "" } },
+    View: later(async () => (await import("./making/playground.tsx")).PlaygroundPage),
+  },
+  {
+    ...{ path: "/console/generations/:id", title: "Generation", who: "person" },
+    View: later(async () => {
+      const { GenerationPage } = await import("./making/generation.tsx");
+      return ({ params }: ViewProps) => <GenerationPage id={params.id ?? ""} />;
+    }),
+  },
+  {
     ...{ path: "/console/keys", title: "API keys", who: "person", place: { says: "API keys", group: "" } },
     View: later(async () => {
       const { KeysView } = await import("./keys.tsx");

@@ -43,7 +43,7 @@ export const valuesFrom = (model: ModelEntry, input: JsonObject): Values => ({
   ),
 });
 
-const valueOf = ({ kind, option }: FormField, text: string): Json => {
+const meantBy = ({ kind, option }: FormField, text: string): Json => {
   if (kind === "choice") return option.values?.find((value) => String(value) === text) ?? text;
   // What is no number is sent as it is, and refused by the service in its own words.
   if (kind === "range") return text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : text;
@@ -57,7 +57,7 @@ export const inputOf = (model: ModelEntry, values: Values): JsonObject =>
     fieldsOf(model).flatMap((field) => {
       const text = values[field.name] ?? "";
       const isDefault = field.option.default !== undefined && String(field.option.default) === text;
-      return text.trim() === "" || isDefault ? [] : [[field.name, valueOf(field, text)]];
+      return text.trim() === "" || isDefault ? [] : [[field.name, meantBy(field, text)]];
     }),
   );
 

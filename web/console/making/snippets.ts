@@ -5,7 +5,8 @@ export type Ask = { model: string; input: JsonObject };
 
 /** For a shell: nothing inside single quotes means anything but the quote itself. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
-const indented = (value: unknown, spaces: number): string => JSON.stringify(value, null, 2).replaceAll("\n", `\n${" ".repeat(spaces)}`);
+const indented = (value: unknown, spaces: number): string =>
+  JSON.stringify(value, null, 2).replaceAll("\n", `\n${" ".repeat(spaces)}`);
 
 const curl = (origin: string, ask: Ask): string => `curl ${origin}/v1/generations \\
   -H "Authorization: Bearer $GENROUTER_API_KEY" \\
@@ -15,12 +16,12 @@ const curl = (origin: string, ask: Ask): string => `curl ${origin}/v1/generation
 
 const typescript = (origin: string, ask: Ask): string => `import { createClient } from "@genrouter/client";
 
-const genrouter = createClient({
-  baseUrl: ${JSON.stringify(origin)},
-  apiKey: process.env.GENROUTER_API_KEY ?? "",
+const client = createClient({
+  url: ${JSON.stringify(origin)},
+  key: process.env.GENROUTER_API_KEY ?? "",
 });
-const generation = await genrouter.run(${indented(ask, 0)});
-console.log(generation.output?.urls);`;
+const { generation, files } = await client.generate(${indented(ask, 0)});
+console.log(generation.cost_usd, files);`;
 
 /** JSON is Python but for three words, which are looked for outside its texts. */
 const pythonOf = (value: unknown): string =>

@@ -1,0 +1,27 @@
+// A button that copies a text, and says that it did.
+import type { VNode } from "preact";
+import { useRef, useState } from "preact/hooks";
+
+const SAID_MS = 2000;
+
+export const Copy = ({ text, says, of }: { text: string; says: string; of: string }): VNode => {
+  const [said, setSaid] = useState("");
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const copy = async () => {
+    const done = await navigator.clipboard.writeText(text).then(
+      () => "Copied",
+      () => "This browser does not let pages copy; mark the text instead",
+    );
+    setSaid(done);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => setSaid(""), SAID_MS);
+  };
+  return (
+    <span class="copy">
+      <button type="button" aria-label={`${says} ${of}`} onClick={() => void copy()}>
+        {says}
+      </button>
+      <span role="status">{said}</span>
+    </span>
+  );
+};

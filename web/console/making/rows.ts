@@ -1,0 +1,29 @@
+// The rows of the list of generations as news come in: those shown change where they stand, new ones wait while somebody points at the list.
+import type { GenerationNews, GenerationTold } from "../../../src/console/making-wire.ts";
+
+export type Rows = { shown: readonly GenerationTold[]; held: readonly GenerationTold[] };
+
+/** A row with what the news say of it. Its files come with the next reading. */
+export const withNews = (rows: Rows, news: GenerationNews): Rows => {
+  const change = (one: GenerationTold): GenerationTold => (one.id === news.id ? { ...one, ...news } : one);
+  return { shown: rows.shown.map(change), held: rows.held.map(change) };
+};
+
+/** A row as it was read anew. */
+export const withRead = (rows: Rows, read: GenerationTold): Rows => {
+  const change = (one: GenerationTold): GenerationTold => (one.id === read.id ? read : one);
+  return { shown: rows.shown.map(change), held: rows.held.map(change) };
+};
+
+/** The newest page as it was read anew: rows that are known change, new ones go to the top, or are held back. */
+export const withPage = (rows: Rows, page: readonly GenerationTold[], holds: boolean): Rows => {
+  const read = new Map(page.map((one) => [one.id, one]));
+  const known = new Set([...rows.shown, ...rows.held].map(({ id }) => id));
+  const change = (one: GenerationTold): GenerationTold => read.get(one.id) ?? one;
+  const added = page.filter(({ id }) => !known.has(id));
+  const held = [...added, ...rows.held.map(change)];
+  const shown = rows.shown.map(change);
+  return holds && rows.shown.length > 0 ? { shown, held } : { shown: [...held, ...shown], held: [] };
+};
+
+export const withHeld = ({ shown, held }: Rows): Rows => ({ shown: [...held, ...shown], held: [] });
