@@ -10,10 +10,13 @@ import type { ConsoleAsk, ConsoleRoute } from "./ask.ts";
 import { accountAsked, type GenerationRoutesParts, generationRoutes, seesAll } from "./generation-routes.ts";
 import type { ModelsTold } from "./making-wire.ts";
 import { openNews } from "./news.ts";
+import { openPlaygroundKeys, type PlaygroundKeyParts } from "./playground-key.ts";
 import { quoteTold } from "./quotes.ts";
+import type { SessionDesk } from "./router.ts";
 
 /** What the service itself gives; the rest belongs to sessions and accounts. */
-export type MakingService = Pick<GenerationRoutesParts, "reads" | "submit" | "count"> & {
+export type MakingService = Pick<GenerationRoutesParts, "submit" | "count"> & {
+  reads: GenerationRoutesParts["reads"] & PlaygroundKeyParts["reads"];
   mode: "test" | "live";
   clock: Clock;
   quote: Quote;
@@ -28,15 +31,17 @@ export type MakingService = Pick<GenerationRoutesParts, "reads" | "submit" | "co
   keepOpen: (request: Request) => void;
   soon: (then: () => void) => void;
 };
-export type MakingParts = MakingService &
-  Pick<GenerationRoutesParts, "consoleCaller"> & {
-    /** Whether the session of a request still holds, in the role that it had. */
-    isStillIn: (request: Request, role: string) => Promise<boolean>;
-  };
+export type MakingParts = MakingService & Pick<PlaygroundKeyParts, "post"> & { sessions: Pick<SessionDesk, "cookieOf" | "find"> };
 
 const REQUEST = Type.Record(Type.String(), Type.Unknown());
 
 export const makingRoutes = (parts: MakingParts): ConsoleRoute[] => {
+  const { sessions } = parts;
+  /** The role of whoever is still signed in as with this request. */
+  const roleOf = async (request: Request) => {
+    const token = sessions.cookieOf(request);
+    return token === null ? undefined : (await sessions.find(token))?.role;
+  };
   const { reads, clock, quote, models, keepFilesS } = parts;
   const shelf = { ...shelfOf(parts.files, clock, keepFilesS), through: parts.through };
   const kindOf = (id: string) => models().entries.find((model) => model.id === id)?.kind ?? null;
@@ -58,12 +63,13 @@ export const makingRoutes = (parts: MakingParts): ConsoleRoute[] => {
         // The request itself is gone by the time that this is asked.
         const again = new Request(ask.request.url, { headers: new Headers(ask.request.headers) });
         parts.keepOpen(ask.request);
-        return news(ask.request, { account, isStillIn: () => parts.isStillIn(again, role) });
+        return news(ask.request, { account, isStillIn: async () => (await roleOf(again)) === role });
       },
     },
     ...generationRoutes({
       ...parts,
       shelf,
+      consoleCaller: openPlaygroundKeys(parts),
       telling: { kindOf, keepFilesMs: keepFilesS * 1000, isOver: shelf.isOver },
       modelsOf: (kind) => models().entries.flatMap((model) => (model.kind === kind ? [model.id] : [])),
       breathe: () => new Promise((turn) => parts.soon(turn)),

@@ -36,7 +36,7 @@ const newsOf = (record: GenerationRecord): GenerationNews => {
 /** One client. Of each generation only the last news waits. */
 class Listener {
   readonly accountSeq: number | null;
-  private readonly accountId: string | null;
+  readonly accountId: string | null;
   private readonly parts: NewsParts;
   private readonly waiting = new Map<string, string>();
   private controller: ReadableStreamDefaultController<Uint8Array> | null = null;
@@ -111,18 +111,19 @@ class Listener {
 }
 const encoder = new TextEncoder();
 
+/** `of`: the account, by its row or its id. */
+type Change = { of: number | string; record: GenerationRecord | null; moves: boolean };
+
 /** Whose generation a deed changed, and whether it moved a balance; undefined where it did neither. */
-const changeOf = (
-  deed: Deed,
-  outcome: DeedOutcome,
-): { accountSeq: number; record: GenerationRecord | null; moves: boolean } | undefined => {
-  if (deed.deed === "admit")
-    return outcome.kind === "admitted" ? { accountSeq: deed.accountSeq, record: outcome.record, moves: true } : undefined;
-  if (deed.deed === "step")
-    return outcome.kind === "stepped"
-      ? { accountSeq: outcome.record.accountSeq, record: outcome.record, moves: deed.settlement !== undefined }
+const changeOf = (deed: Deed, outcome: DeedOutcome): Change | undefined => {
+  if (outcome.kind === "admitted") return { of: outcome.record.accountSeq, record: outcome.record, moves: true };
+  if (outcome.kind === "stepped" && deed.deed === "step")
+    return { of: outcome.record.accountSeq, record: outcome.record, moves: deed.settlement !== undefined };
+  if (outcome.kind === "purchase")
+    return outcome.purchase && outcome.movedCredits !== 0
+      ? { of: outcome.purchase.accountId, record: null, moves: true }
       : undefined;
-  return "accountSeq" in deed ? { accountSeq: deed.accountSeq, record: null, moves: true } : undefined;
+  return deed.deed === "credit" ? { of: deed.accountSeq, record: null, moves: true } : undefined;
 };
 
 export const openNews = (parts: NewsParts) => {
@@ -131,7 +132,8 @@ export const openNews = (parts: NewsParts) => {
     const change = changeOf(deed, outcome);
     if (!change) return;
     for (const listener of listeners)
-      if (listener.accountSeq === null || listener.accountSeq === change.accountSeq) listener.tell(change.record, change.moves);
+      if (listener.accountSeq === null || change.of === listener.accountSeq || change.of === listener.accountId)
+        listener.tell(change.record, change.moves);
   };
   const left = (listener: Listener) => {
     if (!listeners.delete(listener)) return;

@@ -99,7 +99,7 @@ here("in the playground", () => {
       await film.waitFor({ timeout: 30_000 });
       await page.getByText("Charged $0.20.").waitFor();
       expect(await film.getAttribute("preload")).toBe("metadata");
-      await film.evaluate("(video) => { video.muted = true; return video.play(); }");
+      await page.evaluate("(async () => { const film = document.querySelector('video'); film.muted = true; await film.play(); })()");
       await house.eventually(() => page.evaluate<boolean>("document.querySelector('video').currentTime > 0.2"), "what is looked at");
       await done();
     },

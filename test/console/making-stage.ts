@@ -2,9 +2,7 @@
 import { Value } from "@sinclair/typebox/value";
 import { CONSOLE_CODES, ConsoleRefused, type Role, type SignedIn } from "../../src/console/ask.ts";
 import { makingRoutes } from "../../src/console/making.ts";
-import { hashApiKey, newApiKey, newId } from "../../src/ids.ts";
 import { Refusal } from "../../src/refusal.ts";
-import type { Caller } from "../../src/terms.ts";
 import type { House, Tenant } from "../house.ts";
 
 const matched = (pattern: string, path: string): Record<string, string> | undefined => {
@@ -36,33 +34,11 @@ export const openMakingStage = (
   };
   const nameOf = (request: Request) => /who=(\w+)/.exec(request.headers.get("cookie") ?? "")?.[1] ?? "";
 
-  const callers = new Map<string, Caller>();
-  /** The key that generations of an account are made with from the console. */
-  const consoleCaller = async (accountId: string): Promise<Caller> => {
-    const known = callers.get(accountId);
-    const account = await house.store.account(accountId);
-    if (!account) throw new Error(`no account ${accountId}`);
-    const key = newApiKey("test");
-    const named = { hash: hashApiKey(key), start: key.slice(0, 12), id: newId("key") };
-    if (!known)
-      await house.rooms.post({
-        deed: "create-key",
-        accountSeq: account.seq,
-        scope: "generate",
-        name: "Console",
-        atMs: house.clock.nowMs(),
-        ...named,
-      });
-    const caller = known ?? (await house.store.callerByKeyHash(named.hash));
-    if (!caller) throw new Error("no key was made");
-    callers.set(accountId, caller);
-    return { ...caller, paused: account.paused };
-  };
   const routes = makingRoutes({
     ...house.rooms.making,
     keepOpen: (request) => server.timeout(request, 0),
-    consoleCaller,
-    isStillIn: async (request, role) => people.get(nameOf(request))?.role === role,
+    post: house.rooms.post,
+    sessions: { cookieOf: nameOf, find: async (name) => people.get(name) ?? null },
   });
 
   const answer = async (request: Request): Promise<Response> => {

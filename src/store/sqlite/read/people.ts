@@ -55,13 +55,14 @@ export const preparePeopleReads = (db: Database): PeopleReads => {
     operators: async () =>
       one<{ n: number }>("SELECT count(*) AS n FROM person WHERE role = 'operator' AND disabled_at_ms IS NULL")?.n ?? 0,
     consoleCaller: async (accountSeq) => {
-      const row = one<Omit<Caller, "paused"> & { paused: number }>(
+      const row = one<Omit<Caller, "paused" | "expiresAtMs" | "models"> & { paused: number }>(
         `SELECT k.seq AS keySeq, k.id AS keyId, k.scope, a.seq AS accountSeq, a.id AS accountId, a.paused, a.burst_per_s AS burstPerS,
            a.in_progress_limit AS inProgressLimit FROM api_key k JOIN account a ON a.seq = k.account_seq
          WHERE k.account_seq = ?1 AND k.kind = 'console'`,
         accountSeq,
       );
-      return row ? { ...row, paused: row.paused === 1 } : undefined;
+      // It has no terms: nobody sets any for what nobody sees.
+      return row ? { ...row, paused: row.paused === 1, expiresAtMs: null, models: null } : undefined;
     },
     audit: async (beforeSeq, limit, { actor, action, target, fromMs, toMs }) =>
       all<StoredAudit>(
