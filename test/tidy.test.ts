@@ -186,6 +186,7 @@ const DOORS: Record<string, string[]> = {
   proof: ["*"],
   // What runs in browsers: the machines, the words, and the shapes of what it is answered.
   web: [
+    "type:catalogue/entry.ts",
     "actors",
     "src/quote/words.ts",
     "type:src/console",

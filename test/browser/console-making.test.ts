@@ -79,7 +79,10 @@ here("in the playground", () => {
       const pictures = page.locator('.made[data-status="succeeded"] img');
       await pictures.first().waitFor({ timeout: 30_000 });
       expect(await pictures.count()).toBe(2);
-      await house.eventually(() => page.evaluate<boolean>("document.querySelector('.made img').naturalWidth > 0"), "what is looked at");
+      await house.eventually(
+        () => page.evaluate<boolean>("document.querySelector('.made img').naturalWidth > 0"),
+        "what is looked at",
+      );
       expect(await faultsOf(page)).toEqual([]);
       await done();
     },
@@ -99,8 +102,13 @@ here("in the playground", () => {
       await film.waitFor({ timeout: 30_000 });
       await page.getByText("Charged $0.20.").waitFor();
       expect(await film.getAttribute("preload")).toBe("metadata");
-      await page.evaluate("(async () => { const film = document.querySelector('video'); film.muted = true; await film.play(); })()");
-      await house.eventually(() => page.evaluate<boolean>("document.querySelector('video').currentTime > 0.2"), "what is looked at");
+      await page.evaluate(
+        "(async () => { const film = document.querySelector('video'); film.muted = true; await film.play(); })()",
+      );
+      await house.eventually(
+        () => page.evaluate<boolean>("document.querySelector('video').currentTime > 0.2"),
+        "what is looked at",
+      );
       await done();
     },
     LONG_MS,
