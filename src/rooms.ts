@@ -182,7 +182,12 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
   const making: MakingService = {
     ...{ reads: store, clock, files, submit: engine.submit, quote: engine.quote, models: engine.routes.models },
     ...{ mode: await store.mode(), through: serveThrough, keepFilesS: settings.limits.keep_files_s, soon: setImmediate },
-    ...{ watch: watching(), closing: closing.signal, count: (caller) => http.count(caller), keepOpen: (request) => http.keepOpen(request) },
+    ...{
+      watch: watching(),
+      closing: closing.signal,
+      count: (caller) => http.count(caller),
+      keepOpen: (request) => http.keepOpen(request),
+    },
   };
   const answerConsole = openConsole({
     making,

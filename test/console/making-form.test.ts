@@ -37,7 +37,7 @@ describe("a form", () => {
     expect(inputOf(model, values)).toEqual({
       prompt: "a kite",
       duration: 7,
-      audio: false,
+      audio: true,
       image_urls: ["https://a/1", "https://a/2"],
     });
     expect(inputOf(model, startValues(model))).toEqual({});
