@@ -186,10 +186,12 @@ const DOORS: Record<string, string[]> = {
   proof: ["*"],
   // What runs in browsers: the machines, the words, and the shapes of what it is answered.
   web: [
+    "type:catalogue/entry.ts",
     "actors",
     "src/quote/words.ts",
     "type:src/console",
     "src/console/operator-wire.ts",
+    "type:catalogue",
     "type:src/inspector",
     "type:src/http/pages/web-files.ts",
     "type:src/store/store.ts",

@@ -181,4 +181,3 @@ export const openNews = (parts: NewsParts) => {
     });
   };
 };
-export type News = ReturnType<typeof openNews>;

@@ -51,4 +51,3 @@ export const openThumbs = () => {
     return new Response(made, { headers: { ...headers, "content-type": "image/webp" } });
   };
 };
-export type Thumbs = ReturnType<typeof openThumbs>;

@@ -15,10 +15,16 @@ const signOut = async (): Promise<void> => {
   await learnMe();
 };
 
-const isAt = (href: string, path: string): boolean => path === href || path.startsWith(`${href}/`);
+/** The place that a path belongs to: the one whose address is the longest beginning of it. */
+const placeOf = (places: readonly Place[], path: string): string | undefined =>
+  places
+    .map(({ href }) => href)
+    .filter((href) => path === href || path.startsWith(`${href}/`))
+    .sort((a, b) => b.length - a.length)[0];
 
 const Navigation = ({ places, path }: Pick<Props, "places" | "path">): VNode => {
   const groups = [...new Set(places.map(({ group }) => group))];
+  const here = placeOf(places, path);
   return (
     <nav id="places" aria-label="Pages">
       {groups.map((group) => (
@@ -29,7 +35,7 @@ const Navigation = ({ places, path }: Pick<Props, "places" | "path">): VNode => 
               .filter((place) => place.group === group)
               .map(({ href, says }) => (
                 <li key={href}>
-                  <a href={href} aria-current={isAt(href, path) ? "page" : undefined}>
+                  <a href={href} aria-current={href === here ? "page" : undefined}>
                     {says}
                   </a>
                 </li>
