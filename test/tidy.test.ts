@@ -157,9 +157,7 @@ const DOORS: Record<string, string[]> = {
     "catalogue",
     "type:src/market.ts",
     "type:src/providers",
-    "src/providers/desk.ts",
-    "src/vault.ts",
-    "src/upkeep.ts",
+    ...["src/providers/desk.ts", "src/vault.ts", "src/upkeep.ts"],
   ],
   "src/console": [
     "type:src/store",
