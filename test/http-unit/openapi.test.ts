@@ -48,7 +48,10 @@ test("a linter with the recommended rules finds nothing", () => {
 }, 60_000);
 
 test("every route of the door is described except the providers' own and the operator's, and nothing else is", async () => {
-  const all: Route[] = routesOf({} as Parameters<typeof openHttp>[0], { keyed: () => () => new Response() } as never);
+  const all: Route[] = routesOf(
+    { settings: { limits: {} } } as unknown as Parameters<typeof openHttp>[0],
+    { keyed: () => () => new Response() } as never,
+  );
   const routes = all.filter(({ path }) => !path.startsWith("/callbacks/") && path !== "/metrics");
   expect(routes).toHaveLength(all.length - 2);
   const asPath = (path: string) => path.replace(/:(\w+)/g, "{$1}");
