@@ -82,13 +82,16 @@ here("every page of the frame", () => {
   });
 
   test("whoever is not signed in is shown the way in, and comes back to the page that was asked for", async () => {
-    const { page, close } = await watch(browser, { url: house.url, path: "/console/keys?account=x" });
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.goto(`${house.url}/console/keys?account=${house.tenant.accountId}`);
     await page.waitForURL(/\/console\/sign-in\?/);
-    expect(new URL(page.url()).searchParams.get("to")).toBe("/console/keys?account=x");
-    await visitor.signIn(page.context());
+    expect(new URL(page.url()).searchParams.get("to")).toBe(`/console/keys?account=${house.tenant.accountId}`);
+    await visitor.signIn(context);
     await page.reload();
     await page.getByRole("heading", { level: 1, name: "API keys" }).waitFor();
-    await close();
+    expect(new URL(page.url()).search).toBe(`?account=${house.tenant.accountId}`);
+    await context.close();
   });
 
   test("by keyboard: past the navigation in one step, and each page begins at its heading", async () => {

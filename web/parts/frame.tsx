@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { call, learnMe, me } from "./api.ts";
+import { followLink } from "./links.ts";
 import { ThemeSwitch } from "./theme.tsx";
 
 /** A place in the navigation; places of one group stand together. */
@@ -52,6 +53,10 @@ export const Frame = ({ title, places, path, notice, children }: Props): VNode =
     heading.current?.focus();
     window.scrollTo(0, 0);
   }, [path, isOpen]);
+  useEffect(() => {
+    document.addEventListener("click", followLink);
+    return () => document.removeEventListener("click", followLink);
+  }, []);
   useEffect(() => {
     document.title = `${title} · genrouter`;
   }, [title]);

@@ -1,0 +1,17 @@
+// Links from page to page of one application: gone to without loading everything anew. Every other link is the browser's.
+import { navigate } from "wouter-preact/use-browser-location";
+
+/** The application of a path: `console` or `inspector`. */
+const applicationOf = (path: string): string => path.split("/")[1] ?? "";
+
+/** For the click handler of what stands around all links of a page. */
+export const followLink = (event: MouseEvent): void => {
+  if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+  const link = event.target instanceof Element ? event.target.closest("a") : null;
+  if (!link?.hasAttribute("href") || link.target !== "" || link.hasAttribute("download")) return;
+  const { origin, pathname, search, hash } = link;
+  const isPage = origin === location.origin && applicationOf(pathname) === applicationOf(location.pathname);
+  if (!isPage || hash !== "" || pathname.split("/")[2] === "api") return;
+  event.preventDefault();
+  navigate(pathname + search);
+};
