@@ -132,9 +132,9 @@ here("the pages in a browser", () => {
     await close();
   }, 60_000);
 
-  test("the service's own door shows a browser to the reference", async () => {
+  test("the service's own door shows a browser to the console", async () => {
     const { page, close } = await visit("/");
-    expect(page.url()).toBe(`${url}/docs`);
+    await page.waitForURL(/\/console(\/|$)/);
     await close();
   }, 60_000);
 

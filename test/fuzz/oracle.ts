@@ -63,7 +63,9 @@ const FORMATS = {
 } as const;
 
 /** Pages for people and for the operator's own programs: no part of the interface, and not described there. */
-const FOR_PEOPLE = /^\/(?:metrics|docs(?:\/.*)?|llms\.txt|inspector(?:\/.*)?)?$/;
+const FOR_PEOPLE = /^\/(?:metrics|(?:docs|assets|console|inspector)(?:\/.*)?|llms\.txt|webhooks\/stripe)?$/;
+/** What the console answers whoever is not signed in, or signs in wrongly; Stripe's words are for Stripe alone. */
+const OF_CONSOLE: readonly number[] = [400, 409, 413, 422, 429];
 
 export type Oracle = {
   /** Everything about an answer that must not be; empty when it is as described. */
@@ -122,9 +124,10 @@ export const openOracle = (document: JsonObject): Oracle => {
     return faults;
   };
 
-  const pageFaults = (status: number, headers: Headers, text: string): string[] => {
+  const pageFaults = (path: string, status: number, headers: Headers, text: string): string[] => {
     const faults = OF_ALL.filter((name) => !headers.has(name)).map((name) => `lacks the header ${name}`);
-    if (![200, 302, 401, 403, 404, 405, 426].includes(status)) faults.push(`${status} for a page`);
+    const more = /^\/(?:(?:console|inspector)\/api|webhooks)\//.test(path) ? OF_CONSOLE : [];
+    if (![200, 302, 401, 403, 404, 405, 426, ...more].includes(status)) faults.push(`${status} for a page`);
     if (/canary|gr_(?:live|test)_\w/.test(text)) faults.push("the page tells a secret");
     return faults;
   };
@@ -132,7 +135,7 @@ export const openOracle = (document: JsonObject): Oracle => {
   const faultsOf = ({ method, path, status, headers, text }: Answer): string[] => {
     if (status >= 500 && status !== 503) return [`${status} ${text.slice(0, 200)}`];
     const [plain = ""] = reached(path).split("?");
-    if (FOR_PEOPLE.test(plain)) return pageFaults(status, headers, text);
+    if (FOR_PEOPLE.test(plain)) return pageFaults(plain, status, headers, text);
     const at = templates.find(({ pattern }) => pattern.test(plain))?.template;
     const item = at === undefined ? {} : member(document.paths, at);
     const own = item[method === "HEAD" ? "get" : method.toLowerCase()];

@@ -17,8 +17,7 @@ const INSIDE = [
   "/admin",
   "/debug",
   "/debug/pprof",
-  "/console",
-  "/inspector",
+  "/assets",
   "/internal",
   "/status",
   "/stats",
@@ -62,6 +61,40 @@ describe("paths from inside are not there, with or without a key, by any method"
   });
 });
 
+describe("console and inspector: one frame for everybody, and behind it nothing without a session", () => {
+  const keys = () =>
+    [null, house.tenant.key].map((key): Record<string, string> => (key ? { authorization: `Bearer ${key}` } : {}));
+
+  test.each(["/console", "/console/keys", "/inspector", "/inspector/gen_x"])("%s", async (path) => {
+    const texts = new Set<string>();
+    for (const headers of keys()) {
+      for (const method of ["POST", "PUT", "DELETE"])
+        expect((await fetch(house.url + path, { method, headers })).status).toBe(405);
+      const answered = await fetch(house.url + path, { headers });
+      expect(answered.status).toBe(200);
+      texts.add(await answered.text());
+    }
+    expect(texts.size).toBe(1);
+  });
+
+  test.each([
+    ["GET", "/console/api/keys"],
+    ["POST", "/console/api/keys"],
+    ["GET", "/console/api/ledger.csv"],
+    ["POST", "/console/api/purchases"],
+    ["GET", "/console/api/operator/accounts"],
+    ["GET", "/inspector/api/generations/gen_x"],
+    ["POST", "/inspector/api/token"],
+  ])("%s %s is for who is signed in, and no key of the API is a session", async (method, path) => {
+    const cookies: Record<string, string>[] = [{}, { cookie: `__Host-genrouter=${"A".repeat(43)}` }];
+    for (const headers of keys().flatMap((key) => cookies.map((cookie) => ({ ...key, ...cookie })))) {
+      const answered = await fetch(house.url + path, { method, headers, ...(method === "GET" ? {} : { body: "{}" }) });
+      const { error } = (await answered.json()) as { error: { code: string } };
+      expect([answered.status, error.code]).toEqual([401, "signed_out"]);
+    }
+  });
+});
+
 test("words in the query, and headers that some frameworks obey, change no answer", async () => {
   for (const path of ["/v1/models", "/healthz", "/readyz", "/openapi.json"]) {
     const plain = await house.ask("GET", path, { key: null });
@@ -81,6 +114,8 @@ test("a GET, HEAD or OPTIONS writes nothing, whatever its path", async () => {
   const before = await house.balance();
   for (const path of [...INSIDE, "/v1/models", "/v1/generations", "/v1/generations/x"])
     for (const method of ["GET", "HEAD", "OPTIONS"]) await house.ask(method, path, { body: undefined });
+  for (const path of ["/console", "/inspector", "/console/api/credits", "/inspector/api/token"])
+    for (const method of ["GET", "HEAD", "OPTIONS"]) await fetch(house.url + path, { method });
   expect(await house.balance()).toEqual(before);
 });
 
