@@ -125,7 +125,7 @@ export const openNode = (name: string, around: Surroundings): Node => {
       takingUp: crashLoop.takingUp,
       unknownOutcome: () => kill("commit in doubt"),
       callersChanged: () => undefined,
-    peopleChanged: () => undefined,
+      peopleChanged: () => undefined,
     });
     await crashLoop.begin();
     await joined.recover();

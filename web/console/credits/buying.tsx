@@ -39,7 +39,7 @@ export const Buying = ({ buying }: { buying: CreditsView["buying"] }) => {
   if (buying.provider === null)
     return <p class="muted">Credits are not sold here: ask your operator, who can grant them to your account.</p>;
   return (
-    <form onSubmit={buy} noValidate class="buying">
+    <form onSubmit={(event) => void buy(event)} noValidate class="buying">
       <fieldset class="packs">
         <legend>Amount in USD</legend>
         {buying.packsUsd.map((usd) => (

@@ -30,7 +30,7 @@ const Row = ({ purchase, mayBuy }: { purchase: PurchaseView; mayBuy: boolean }) 
       </td>
       <td class="actions">
         {isOpen && mayBuy && (
-          <button type="button" onClick={goOn}>
+          <button type="button" onClick={() => void goOn()}>
             Go on to pay
           </button>
         )}

@@ -63,7 +63,7 @@ const useTrial = () => {
     if (trial === null || trial.status === "succeeded" || trial.status === "failed") return;
     const timer = setTimeout(
       () =>
-        call<TrialView>("GET", `${API}/trials/${trial.generationId}`).then(setTrial, (thrown: unknown) => {
+        void call<TrialView>("GET", `${API}/trials/${trial.generationId}`).then(setTrial, (thrown: unknown) => {
           setFault(told(thrown));
           setTrial({ ...trial });
         }),

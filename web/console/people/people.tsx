@@ -33,7 +33,7 @@ const Shown = ({ link }: { link: Link }): VNode => {
         type="button"
         class="button"
         onClick={() =>
-          navigator.clipboard.writeText(link.url).then(
+          void navigator.clipboard.writeText(link.url).then(
             () => setCopied(true),
             () => field.current?.select(),
           )
