@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { brotliDecompressSync } from "node:zlib";
 import type { Browser, BrowserContextOptions, Response as Loaded } from "playwright-core";
+import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { openVisitor, type Visitor } from "../console/signed-in.ts";
 import { type House, openHouse } from "../house.ts";
 import { openBrowser } from "./chromium.ts";
@@ -16,12 +17,13 @@ setDefaultTimeout(60_000);
 let house: House;
 let visitor: Visitor;
 beforeAll(async () => {
-  house = await openHouse({ factor: 0 });
+  house = await openHouse({ factor: 0, dir: freshDir() });
   visitor = await openVisitor(house, "operator", house.tenant);
 }, 60_000);
 afterAll(async () => {
   if (typeof opened !== "string") await opened.close();
   await house.close();
+  dropDirs();
 });
 
 const visit = (path: string, look: BrowserContextOptions = {}) => watch(browser, { url: house.url, visitor, path, look });
@@ -44,7 +46,13 @@ const assetsOf = async (path: string): Promise<string[]> => {
 const raw = (path: string, coding: string) =>
   fetch(house.url + path, { headers: { "accept-encoding": coding }, decompress: false });
 
-const PATHS = ["/console/keys", "/console/usage", "/console/credits", "/console/ledger", "/inspector", "/inspector/play"];
+const PATHS = [
+  ...["generations", "playground", "keys", "credits", "ledger", "usage", "profile"].map((name) => `/console/${name}`),
+  ...["accounts", "routes", "providers", "orphans", "proof", "service", "people", "audit"].map(
+    (name) => `/console/operator/${name}`,
+  ),
+  ...["/inspector", "/inspector/play"],
+];
 
 here("every page of the frame", () => {
   test.each(PATHS)("%s asks no other host, breaks no rule of its policy and complains of nothing", async (path) => {
@@ -96,6 +104,7 @@ here("every page of the frame", () => {
 
   test("by keyboard: past the navigation in one step, and each page begins at its heading", async () => {
     const { page, inPage, tabTo, close } = await visit("/console/keys");
+    await page.getByRole("button", { name: "New key" }).waitFor();
     await page.keyboard.press("Tab");
     expect(await inPage<string>("focusedName")).toBe("Skip to the page");
     await page.keyboard.press("Enter");

@@ -1,14 +1,12 @@
 // The operator's pages in a real browser: credit, pause, switch a route, keep a key, run the proof; by keyboard, on a phone, in the dark.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { join } from "node:path";
-import { source as axe } from "axe-core";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { Browser, BrowserContextOptions } from "playwright-core";
 import type { Role } from "../../src/console/ask.ts";
-import { webAsset, webPage } from "../../src/http/pages/web.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
-import { type OperatorStage, openOperatorStage } from "../console/operator-stage.ts";
+import { type Operators, openOperators } from "../console/operators.ts";
 import { type House, openHouse, type Tenant } from "../house.ts";
 import { openBrowser } from "./chromium.ts";
+import { watch } from "./watched.ts";
 
 const opened = await openBrowser();
 if (typeof opened === "string") process.stdout.write(`skipped: the operator's pages in a browser (${opened})\n`);
@@ -16,104 +14,62 @@ const here = describe.skipIf(typeof opened === "string");
 const browser = opened as Browser;
 
 let house: House;
-let stage: OperatorStage;
-const pageFor = async (request: Request): Promise<Response> => {
-  const { pathname } = new URL(request.url);
-  const role = /session=(\w+)/.exec(request.headers.get("cookie") ?? "")?.[1];
-  if (pathname === "/console/api/me")
-    return Response.json({
-      signedIn: {
-        ...{ personId: "per_1", email: `${role}@example.com`, name: role, role, sessionId: "ses_1" },
-        ...{ accountId: null, accountName: null, csrf: `csrf-${role}` },
-      },
-      ...{ isSetUp: true, signUp: false, simulated: true },
-    });
-  if (pathname.startsWith("/assets/")) return webAsset(request, "req_1", pathname.slice("/assets/".length));
-  return pathname.startsWith("/console/") ? webPage("console", "req_1", false) : new Response(null, { status: 204 });
-};
+let people: Operators;
 beforeAll(async () => {
   if (typeof opened === "string") return;
-  const dir = freshDir();
-  house = await openHouse({ dir, factor: 100 });
-  stage = await openOperatorStage(house, dir, pageFor);
+  house = await openHouse({ dir: freshDir(), factor: 100 });
+  people = await openOperators(house);
 }, 60_000);
 afterAll(async () => {
   if (typeof opened === "string") return;
   await opened.close();
-  await stage.stop();
   await house.close();
   dropDirs();
 });
 
-const IN_PAGE = join(import.meta.dir, "in-page.js");
 const visit = async (path: string, role: Role = "operator", look: BrowserContextOptions = {}) => {
-  const context = await browser.newContext(look);
-  await context.addCookies([{ name: "session", value: role, url: stage.url }]);
-  const page = await context.newPage();
-  const complaints: string[] = [];
-  page.on("pageerror", (fault) => void complaints.push(fault.message));
-  page.on("console", (line) => {
-    if (line.type() === "error" || line.type() === "warning") complaints.push(line.text());
-  });
-  await page.addInitScript({ path: IN_PAGE });
-  await page.goto(`${stage.url}/console/operator/${path}`);
-  await page.locator(".operator").waitFor();
-  return { page, complaints, close: () => context.close() };
-};
-const inPage = <T>(page: Page, name: string) => page.evaluate<T>(`inPage.${name}()`);
-const sound = async (page: Page) => {
-  expect(await inPage<number>(page, "overhang")).toBeLessThanOrEqual(0);
-  await page.evaluate(axe);
-  expect(await inPage<string[]>(page, "faults")).toEqual([]);
-};
-/** Presses Tab until what has the focus is called so. */
-const tabTo = async (page: Page, name: string) => {
-  for (let presses = 0; presses < 80; presses++) {
-    const here = await page.evaluate<string>(
-      "(document.activeElement.getAttribute('aria-label') ?? document.activeElement.labels?.[0]?.textContent ?? document.activeElement.textContent).trim()",
-    );
-    if (here === name) return;
-    await page.keyboard.press("Tab");
-  }
-  throw new Error(`${name} is not reached by keyboard`);
+  const watched = await watch(browser, { url: house.url, visitor: people[role], path: `/console/operator/${path}`, look });
+  await watched.page.locator(".operator").waitFor();
+  return watched;
 };
 const answers = (tenant: Tenant) => house.ask("GET", "/v1/generations/gen_none", { key: tenant.key });
 
 here("the operator's pages", () => {
   test("by keyboard alone an account is found, credited, paused, and its key answers 403 until it is resumed", async () => {
     const tenant = await house.newTenant(1_000);
-    const { page, complaints, close } = await visit("accounts");
+    const { page, complaints, tabTo, close } = await visit("accounts");
     const { keyboard } = page;
-    await tabTo(page, "Search by name or id");
+    await tabTo("Search by name or id");
     await keyboard.type(tenant.accountId);
     await page.getByText("1 shown, newest first.").waitFor();
     await page.getByRole("link", { name: "tenant" }).focus();
     await keyboard.press("Enter");
     await page.getByText("Last movements").first().waitFor();
-    await tabTo(page, "Grant credits");
+    await tabTo("Grant credits");
     await keyboard.press("Enter");
     await page.getByRole("dialog").waitFor();
-    await tabTo(page, "Amount in USD");
+    await tabTo("Amount in USD");
     await keyboard.type("25");
     await keyboard.press("Enter");
     // Nothing moves without a reason.
     await page.getByRole("alert").getByText("Say why in the note").waitFor();
-    await tabTo(page, "Note");
+    await tabTo("Note");
     await keyboard.type("for the trouble");
     await keyboard.press("Enter");
     await page.getByRole("status").getByText("$25.00 were granted; $35.00 are available.").waitFor();
     await page.getByRole("cell", { name: "for the trouble" }).waitFor();
     expect((await house.balance(tenant)).available).toBe(3_500);
 
-    await tabTo(page, "Pause");
+    await tabTo("Pause");
     await keyboard.press("Enter");
     const asking = page.getByRole("dialog", { name: "Pause tenant?" });
     await asking.getByText("It stops nothing that was accepted").waitFor();
     await keyboard.press("Escape");
+    await asking.waitFor({ state: "detached" });
     expect((await answers(tenant)).status).toBe(404);
     await keyboard.press("Enter");
     await asking.waitFor();
-    await tabTo(page, "Pause");
+    await tabTo("Pause");
     await keyboard.press("Enter");
     await page.getByRole("status").getByText("The account is paused.").waitFor();
     expect((await answers(tenant)).status).toBe(403);
@@ -147,7 +103,7 @@ here("the operator's pages", () => {
     await page.getByRole("alert").getByText("First credits").waitFor();
     await page.getByLabel("First credits in USD").fill("40");
     await page.getByRole("button", { name: "Make account" }).click();
-    await page.getByText("first credit").waitFor();
+    await page.getByRole("cell", { name: "first credit" }).waitFor();
     const made = (await house.store.accounts()).filter(({ name }) => name === "Studio Nord");
     expect(made).toMatchObject([{ availableCredits: 4_000 }]);
     await close();
@@ -221,7 +177,7 @@ here("the operator's pages", () => {
       ["routes", "Switch off vidmodel-2.0-mini/fal"],
       ["providers", "Set key of stability"],
     ] as const) {
-      await page.goto(`${stage.url}/console/operator/${path}`);
+      await page.goto(`${house.url}/console/operator/${path}`);
       await page.locator(".operator :is(table, .card)").first().waitFor();
       expect(await page.getByRole("button", { name }).count()).toBe(0);
     }
@@ -244,14 +200,14 @@ here("the operator's pages", () => {
         ["proof", "Run the proof"],
         ["service"],
       ] as const) {
-        const { page, close } = await visit(path, "operator", { ...look, bypassCSP: true });
+        const { page, sound, close } = await visit(path, "operator", { ...look, bypassCSP: true });
         await page.getByText("Reading…").waitFor({ state: "detached" });
-        await sound(page);
+        await sound();
         for (const name of buttons) {
           await page.getByRole("button", { name, exact: true }).click();
           if (name !== "Run the proof") await page.getByRole("dialog").waitFor();
           else await page.locator("li.holds").nth(11).waitFor();
-          await sound(page);
+          await sound();
           await page.keyboard.press("Escape");
         }
         await close();

@@ -3,17 +3,16 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/terms.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { type House, openHouse } from "../house.ts";
-import { type OperatorStage, openOperatorStage } from "./operator-stage.ts";
+import { type Operators, openOperators } from "./operators.ts";
 
 let house: House;
-let stage: OperatorStage;
+let people: Operators;
 beforeAll(async () => {
   const dir = freshDir();
   house = await openHouse({ dir, factor: 1000 });
-  stage = await openOperatorStage(house, dir);
+  people = await openOperators(house);
 });
 afterAll(async () => {
-  await stage.stop();
   await house.close();
   dropDirs();
 });
@@ -22,20 +21,20 @@ const reference = () => crypto.randomUUID();
 const rowsOf = (told: JsonObject, name: string) => told[name] as JsonObject[];
 const route = (id: string) => `routes/${encodeURIComponent(id)}`;
 const lineOf = async (id: string) => {
-  const { told } = await stage.ask("viewer", "GET", "routes");
+  const { told } = await people.ask("viewer", "GET", "routes");
   return rowsOf(told, "routes").find((row) => row.id === id) as JsonObject;
 };
 
 test("an account is made once however often the wish comes, and is found by name and id", async () => {
   const wish = { reference: reference(), name: "Grace Hopper Films", creditCredits: 2_500 };
   const [first, again] = [
-    await stage.ask("operator", "POST", "accounts", wish),
-    await stage.ask("operator", "POST", "accounts", wish),
+    await people.ask("operator", "POST", "accounts", wish),
+    await people.ask("operator", "POST", "accounts", wish),
   ];
   expect(first).toMatchObject({ status: 200, told: { name: "Grace Hopper Films", availableCredits: 2_500, paused: false } });
   expect(again.told.id).toBe(first.told.id);
   for (const text of ["hopper", String(first.told.id)]) {
-    const { told } = await stage.ask("viewer", "GET", `accounts?text=${encodeURIComponent(text)}`);
+    const { told } = await people.ask("viewer", "GET", `accounts?text=${encodeURIComponent(text)}`);
     expect(rowsOf(told, "accounts").map(({ id }) => id)).toEqual([String(first.told.id)]);
   }
 });
@@ -45,25 +44,25 @@ test("pages of accounts follow each other without a gap, newest first", async ()
   const all = (await house.store.accounts()).map(({ id }) => id).reverse();
   const seen: unknown[] = [];
   for (let before: unknown = null; ; ) {
-    const { told } = await stage.ask("viewer", "GET", `accounts${before === null ? "" : `?before=${before}`}`);
+    const { told } = await people.ask("viewer", "GET", `accounts${before === null ? "" : `?before=${before}`}`);
     seen.push(...rowsOf(told, "accounts").map(({ id }) => id));
     before = told.next;
     if (before === null) break;
   }
   expect(seen).toEqual(all);
-  expect((await stage.ask("viewer", "GET", "accounts?before=x")).status).toBe(400);
-  expect((await stage.ask("viewer", "GET", "accounts?standing=rich")).status).toBe(400);
+  expect((await people.ask("viewer", "GET", "accounts?before=x")).status).toBe(400);
+  expect((await people.ask("viewer", "GET", "accounts?standing=rich")).status).toBe(400);
 });
 
 test("a double click credits once; the same reference for another amount is refused", async () => {
   const { accountId } = await house.newTenant(0);
   const path = `accounts/${accountId}/credits`;
   const wish = { reference: reference(), credits: 5_000, note: "welcome" };
-  const both = await Promise.all([stage.ask("operator", "POST", path, wish), stage.ask("operator", "POST", path, wish)]);
+  const both = await Promise.all([people.ask("operator", "POST", path, wish), people.ask("operator", "POST", path, wish)]);
   expect(both.map(({ status }) => status)).toEqual([200, 200]);
   expect(both.map(({ told }) => told.movedCredits).toSorted()).toEqual([0, 5_000]);
-  expect((await stage.ask("operator", "POST", path, { ...wish, credits: 6_000 })).status).toBe(409);
-  const { told } = await stage.ask("viewer", "GET", `accounts/${accountId}`);
+  expect((await people.ask("operator", "POST", path, { ...wish, credits: 6_000 })).status).toBe(409);
+  const { told } = await people.ask("viewer", "GET", `accounts/${accountId}`);
   expect(told).toMatchObject({ availableCredits: 5_000 });
   expect(rowsOf(told, "movements")).toMatchObject([{ kind: "topup", credits: 5_000, note: "welcome", isOut: false }]);
 });
@@ -78,8 +77,8 @@ test("taking back takes what is available, never what is held, and says what is 
   const { held } = await house.balance(tenant);
   expect(held).toBeGreaterThan(0);
   const path = `accounts/${tenant.accountId}/credits`;
-  expect((await stage.ask("operator", "POST", path, { reference: reference(), credits: -1_000, note: " " })).status).toBe(400);
-  const { told } = await stage.ask("operator", "POST", path, { reference: reference(), credits: -1_000, note: "refunded" });
+  expect((await people.ask("operator", "POST", path, { reference: reference(), credits: -1_000, note: " " })).status).toBe(400);
+  const { told } = await people.ask("operator", "POST", path, { reference: reference(), credits: -1_000, note: "refunded" });
   expect(told).toMatchObject({
     movedCredits: held - 1_000,
     newlyOwedCredits: held,
@@ -92,21 +91,21 @@ test("a paused account's key answers 403, what it submitted goes on; limits are 
   const tenant = await house.newTenant(1_000);
   const path = `accounts/${tenant.accountId}`;
   const poll = () => house.ask("GET", "/v1/generations/gen_none", { key: tenant.key });
-  expect(await stage.ask("operator", "PATCH", path, { paused: true })).toMatchObject({ status: 200, told: { paused: true } });
+  expect(await people.ask("operator", "PATCH", path, { paused: true })).toMatchObject({ status: 200, told: { paused: true } });
   expect((await poll()).status).toBe(403);
-  expect(await stage.ask("operator", "PATCH", path, { paused: false })).toMatchObject({ status: 200, told: { paused: false } });
+  expect(await people.ask("operator", "PATCH", path, { paused: false })).toMatchObject({ status: 200, told: { paused: false } });
   expect((await poll()).status).toBe(404);
-  const limited = await stage.ask("operator", "PATCH", path, { inProgressLimit: 3 });
+  const limited = await people.ask("operator", "PATCH", path, { inProgressLimit: 3 });
   expect(limited.told.limits).toMatchObject({ inProgress: { own: 3, service: 1000 }, burstPerS: { own: null } });
-  const anew = await stage.ask("operator", "PATCH", path, { inProgressLimit: null });
+  const anew = await people.ask("operator", "PATCH", path, { inProgressLimit: null });
   expect(anew.told.limits).toMatchObject({ inProgress: { own: null } });
   for (const body of [{}, { inProgressLimit: 0 }, { burstPerS: 1.5 }, { name: "x" }])
-    expect((await stage.ask("operator", "PATCH", path, body)).status).toBe(400);
+    expect((await people.ask("operator", "PATCH", path, body)).status).toBe(400);
 });
 
 test("a viewer sees every page and changes nothing; a member sees none", async () => {
   const { accountId } = await house.newTenant(100);
-  const before = await stage.ask("viewer", "GET", `accounts/${accountId}`);
+  const before = await people.ask("viewer", "GET", `accounts/${accountId}`);
   const changes: [string, string, unknown][] = [
     ["POST", "accounts", { reference: reference(), name: "x", creditCredits: 5 }],
     ["PATCH", `accounts/${accountId}`, { paused: true }],
@@ -120,12 +119,12 @@ test("a viewer sees every page and changes nothing; a member sees none", async (
   const pages = ["accounts", `accounts/${accountId}`, "routes", "providers", "orphans", "proof", "service"];
   for (const role of ["viewer", "member"] as const)
     for (const [method, path, body] of changes)
-      expect(await stage.ask(role, method, path, body)).toMatchObject({ status: 403, told: { error: { code: "forbidden" } } });
+      expect(await people.ask(role, method, path, body)).toMatchObject({ status: 403, told: { error: { code: "forbidden" } } });
   for (const path of pages) {
-    expect((await stage.ask("viewer", "GET", path)).status).toBe(200);
-    expect((await stage.ask("member", "GET", path)).status).toBe(403);
+    expect((await people.ask("viewer", "GET", path)).status).toBe(200);
+    expect((await people.ask("member", "GET", path)).status).toBe(403);
   }
-  expect((await stage.ask("viewer", "GET", `accounts/${accountId}`)).text).toBe(before.text);
+  expect((await people.ask("viewer", "GET", `accounts/${accountId}`)).text).toBe(before.text);
   expect(await house.store.providerKeys()).toEqual([]);
   expect(await house.store.switchedOff()).toEqual([]);
 });
@@ -133,25 +132,25 @@ test("a viewer sees every page and changes nothing; a member sees none", async (
 test("a provider's key is kept sealed and never comes back, whatever is asked and whatever is refused", async () => {
   const canary = "canary-8f2e91ac77d0";
   const answers = [
-    await stage.ask("operator", "POST", "providers/stability/key", { key: canary }),
-    await stage.ask("operator", "POST", "providers/stability/key", { key: canary, more: canary }),
-    await stage.ask("operator", "POST", "providers/stability/key", { key: `${canary} ${canary}` }),
-    await stage.ask("operator", "POST", "providers/nobody/key", { key: canary }),
-    await stage.ask("viewer", "POST", "providers/stability/key", { key: canary }),
+    await people.ask("operator", "POST", "providers/stability/key", { key: canary }),
+    await people.ask("operator", "POST", "providers/stability/key", { key: canary, more: canary }),
+    await people.ask("operator", "POST", "providers/stability/key", { key: `${canary} ${canary}` }),
+    await people.ask("operator", "POST", "providers/nobody/key", { key: canary }),
+    await people.ask("viewer", "POST", "providers/stability/key", { key: canary }),
   ];
   expect(answers.map(({ status }) => status)).toEqual([200, 400, 400, 404, 403]);
   for (const path of ["accounts", "routes", "providers", "orphans", "proof", "service"])
-    answers.push(await stage.ask("operator", "GET", path));
+    answers.push(await people.ask("operator", "GET", path));
   for (const { text } of answers) expect(text).not.toContain(canary);
   expect(JSON.stringify(await house.store.providerKeys())).not.toContain(canary);
   expect(JSON.stringify(house.lines)).not.toContain(canary);
   const keyOf = async () => {
-    const { told } = await stage.ask("viewer", "GET", "providers");
+    const { told } = await people.ask("viewer", "GET", "providers");
     const account = rowsOf(told, "providers").find((row) => row.account === "stability") as JsonObject;
     return (account.interfaces as JsonObject[])[0]?.key;
   };
   expect(await keyOf()).toMatchObject({ from: "vault" });
-  expect((await stage.ask("operator", "DELETE", "providers/stability/key")).status).toBe(200);
+  expect((await people.ask("operator", "DELETE", "providers/stability/key")).status).toBe(200);
   expect(await keyOf()).toBeNull();
 });
 
@@ -163,28 +162,28 @@ test("a route that is switched off is not tried until it is on again, and says w
     return (await house.store.attemptsOf(found?.seq ?? 0)).map((attempt) => attempt.route.routeId);
   };
   const [usual = ""] = await routesTried();
-  expect((await stage.ask("operator", "POST", `${route(usual)}/switch`, { reason: "" })).status).toBe(400);
-  const off = await stage.ask("operator", "POST", `${route(usual)}/switch`, { reason: "too dear" });
+  expect((await people.ask("operator", "POST", `${route(usual)}/switch`, { reason: "" })).status).toBe(400);
+  const off = await people.ask("operator", "POST", `${route(usual)}/switch`, { reason: "too dear" });
   expect(off).toMatchObject({ status: 200, told: { id: usual, state: "off", reason: "too dear", sinceMs: expect.any(Number) } });
   expect(await routesTried()).not.toContain(usual);
-  await stage.ask("operator", "POST", `${route(usual)}/switch`, { reason: null });
+  await people.ask("operator", "POST", `${route(usual)}/switch`, { reason: null });
   expect(await lineOf(usual)).toMatchObject({ state: "up", reason: null, sinceMs: null });
   expect(await routesTried()).toEqual([usual]);
-  expect((await stage.ask("operator", "POST", `${route("no/such")}/switch`, { reason: null })).status).toBe(404);
+  expect((await people.ask("operator", "POST", `${route("no/such")}/switch`, { reason: null })).status).toBe(404);
 });
 
 test("a trial is bought once for one wish, and its route then shows what it took", async () => {
   const id = "vidmodel-2.0-mini/fal";
-  const checked = await stage.ask("operator", "POST", `${route(id)}/check`);
+  const checked = await people.ask("operator", "POST", `${route(id)}/check`);
   expect(checked).toMatchObject({ status: 200, told: { costs: expect.stringContaining("USD per") } });
   const wish = { reference: reference() };
   const [first, again] = [
-    await stage.ask("operator", "POST", `${route(id)}/try`, wish),
-    await stage.ask("operator", "POST", `${route(id)}/try`, wish),
+    await people.ask("operator", "POST", `${route(id)}/try`, wish),
+    await people.ask("operator", "POST", `${route(id)}/try`, wish),
   ];
   expect(again.told.generationId).toBe(first.told.generationId);
   const ended = await house.eventually(async () => {
-    const { told } = await stage.ask("viewer", "GET", `trials/${first.told.generationId}`);
+    const { told } = await people.ask("viewer", "GET", `trials/${first.told.generationId}`);
     return told.status === "succeeded" && told;
   });
   expect(ended).toMatchObject({ costCredits: expect.any(Number), failure: null });

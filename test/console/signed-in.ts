@@ -44,14 +44,15 @@ export const askConsole = async (
   return { status: response.status, headers: response.headers, text, told: isJson ? (JSON.parse(text) as JsonObject) : {} };
 };
 
-/** Makes a person in a house and signs them in. `account`: theirs; null for none, as operators and viewers may have. */
+/** Makes a person in a house and signs them in. `account`: theirs; null for none, as operators and viewers may have. `address`: in lower case; one of their own without. */
 export const openVisitor = async (
   house: Pick<House, "url" | "rooms" | "clock">,
   role: PersonRole,
   account: { accountSeq: number } | null,
+  address?: string,
 ): Promise<Visitor> => {
   const [personId, token, link] = [newId("per"), newToken(), newToken()];
-  const email = `${personId}@example.com`.toLowerCase();
+  const email = address ?? `${personId}@example.com`;
   const atMs = house.clock.nowMs();
   const by = { kind: "command", id: "test", name: "test" } as const;
   const until = { hash: hashToken(link), expiresAtMs: atMs + DAY_MS, atMs };
