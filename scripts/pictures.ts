@@ -55,6 +55,7 @@ mkdirSync(place, { recursive: true });
 try {
   const { cookie, pages } = await filled(url, token);
   const taken: string[] = [];
+  const wide: string[] = [];
   for (const [colorScheme, viewport] of [
     ["light", VIEW],
     ["dark", VIEW],
@@ -67,6 +68,8 @@ try {
       if (!isOpen) await context.addCookies([{ ...cookie, url: url.replace("http:", "https:"), secure: true, sameSite: "Lax" }]);
       await page.goto(`${url}${path}`);
       await settled(page);
+      const overhang = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
+      if (overhang > 0) wide.push(`${path} is ${overhang} px too wide at ${viewport.width} px`);
       const file = `${name}-${viewport === PHONE ? "phone" : colorScheme}.webp`;
       const picture = await new Bun.Image(await page.screenshot()).webp({ quality: QUALITY }).bytes();
       await Bun.write(join(place, file), picture);
@@ -92,7 +95,8 @@ try {
     "",
   ];
   await Bun.write(join(root, "docs", "PAGES.md"), text.join("\n"));
-  console.log(`${taken.length} pictures`);
+  console.log([`${taken.length} pictures`, ...wide].join("\n"));
+  if (wide.length > 0) process.exitCode = 1;
 } finally {
   await browser.close();
   service.kill("SIGKILL");

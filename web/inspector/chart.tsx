@@ -51,9 +51,13 @@ const Drawing = ({ layout, chart, follow = false, onState, ...marks }: DrawingPr
   const [scale, setScale] = useState<number | null>(null);
   const { active = [] } = marks;
   const innermost = active.at(-1) ?? null;
+  const hasActive = useRef(innermost !== null);
   const shown = scale ?? 1;
   useLayoutEffect(() => {
-    if (frame.current) setScale(Math.max(LEGIBLE, fitting(frame.current, layout)));
+    if (!frame.current) return;
+    const whole = fitting(frame.current, layout);
+    // With nothing to be followed the whole says more than a part that can be read.
+    setScale(hasActive.current ? Math.max(LEGIBLE, whole) : whole);
   }, [layout]);
   useEffect(() => {
     const box = innermost === null ? undefined : layout.states[innermost];
