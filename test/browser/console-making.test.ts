@@ -62,7 +62,8 @@ const expectNarrow = async (page: Page) => {
   );
   expect(wide).toEqual([]);
 };
-const PHONE = { viewport: { width: 360, height: 740 } };
+/** In the dark, too: each page is looked at in both lights. */
+const PHONE = { viewport: { width: 360, height: 740 }, colorScheme: "dark" } as const;
 const INPUT = { prompt: "a kite over the sea", resolution: "480p", duration: 4 };
 const LONG_MS = 60_000;
 
