@@ -31,6 +31,13 @@ globalThis.inPage = {
       .filter(({ impact }) => impact === "serious" || impact === "critical")
       .flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(" ")}`));
   },
+  /** The width in pixels of the page's first picture that was made, once it has come and can be drawn. */
+  seen: async () => {
+    const picture = document.querySelector("main article img");
+    picture.scrollIntoView();
+    await picture.decode();
+    return picture.naturalWidth;
+  },
   knowsH264: () => document.createElement("video").canPlayType('video/mp4; codecs="avc1.42E01E"') !== "",
   /** Plays the page's video for a moment, then goes to second 3 of it. */
   play: async () => {
