@@ -5,6 +5,12 @@ export type Criterion = { name: string; promise: string; held: readonly Held[] }
 
 const SERVICE = "cli/service.test.ts";
 const PAGES = "browser/pages.test.ts";
+const MAKING = "browser/console-making.test.ts";
+const REPLAY = "browser/inspector-replay.test.ts";
+const WALK: Held = [
+  "browser/walk.test.ts",
+  "set up, make a key, buy a pack, see a picture and a video of one's own, find it, and step through it in the inspector",
+];
 const SETTINGS = "cli/settings.test.ts";
 
 export const CRITERIA: readonly Criterion[] = [
@@ -70,11 +76,42 @@ export const CRITERIA: readonly Criterion[] = [
     held: [["life/restart.test.ts", "dead ${death.at} ${death.event}"]],
   },
   {
+    name: "A10",
+    promise: "the console: in by the set-up link; a generation appears by itself, with its attempts, its money and its files",
+    held: [
+      WALK,
+      [MAKING, "shows a generation that the API makes, and follows it to its end, without being loaded again"],
+      [MAKING, "with a fallback is drawn over time, told in a table, and used again"],
+    ],
+  },
+  {
+    name: "A11",
+    promise: "the inspector: the same generation on its statechart, live and at every step of its journal, without its prompt",
+    held: [
+      WALK,
+      ["browser/inspector-live.test.ts", "a generation is watched going through its states, to its end"],
+      [REPLAY, "it says that journal, machine and ledger agree, and shows each line of the journal and the money beside it"],
+      [REPLAY, "at every step the chart is in the state of the journal, the last way is marked"],
+      [REPLAY, "arrow keys go from step to step, on the page and on the slider; the slider goes by time"],
+      ["inspector/told.test.ts", "prompts and what providers say only where that is switched on"],
+    ],
+  },
+  {
     name: "A12",
     promise: "pages: no serious fault of access, by keyboard, light and dark, at 360 px",
     held: [
       [PAGES, "$path on $look.viewport.width pixels, $look.colorScheme: no serious fault of access"],
       [PAGES, "the catalogue is read by keyboard"],
+      ["browser/console-frame.test.ts", "by keyboard: past the navigation in one step, and each page begins at its heading"],
+      ["browser/console-people.test.ts", "%o: every page fits, and is sound to axe"],
+      ["browser/console-keys.test.ts", "has no serious fault of access on %s, nor have its dialogs"],
+      ["browser/console-credits.test.ts", "on $viewport.width pixels, $colorScheme: no serious fault of access"],
+      [MAKING, "everything is reached and chosen by keyboard alone, and fits a phone"],
+      ["browser/console-operator.test.ts", "have no serious fault of access on %s, nor have their dialogs"],
+      ["browser/inspector-live.test.ts", "on $viewport.width pixels, $colorScheme: no serious fault of access"],
+      [REPLAY, "on $viewport.width pixels, $colorScheme: no serious fault of access"],
+      ["browser/inspector-play.test.ts", "on $viewport.width pixels, $colorScheme: no serious fault of access"],
+      ["browser/inspector-play.test.ts", "it is played by keyboard, and the chart is read as a list"],
     ],
   },
   {
@@ -132,10 +169,13 @@ export const CRITERIA: readonly Criterion[] = [
     name: "B7",
     promise: "packs and any whole amount from 10 to 5,000 USD; a payment credits once, and only when its news is genuine",
     held: [
+      WALK,
+      ["console/credits.test.ts", "the balance with what is held, the packs, and how credits are bought"],
       ["console/credits.test.ts", "%d USD are bought: credited once, with a receipt"],
       ["console/credits.test.ts", "%d USD are not bought"],
       ["payments/payments.test.ts", "replayed three times credits once"],
       ["payments/payments.test.ts", "%s is answered 400 and credits nothing"],
+      ["payments/payments.test.ts", "is asked for with the purchase's own key, an invoice, and addresses of this service"],
     ],
   },
   {
