@@ -193,7 +193,6 @@ const DOORS: Record<string, string[]> = {
     "type:src/inspector",
     "type:src/http/pages/web-files.ts",
     "type:src/store/store.ts",
-    "type:catalogue/entry.ts",
   ],
 };
 

@@ -91,6 +91,7 @@ here("the keys page", () => {
     // Not by accident: what has the focus first does not revoke.
     await keyboard.press("Escape");
     await asking.waitFor({ state: "detached" });
+    await follower.locator("button:focus", { hasText: "Revoke" }).waitFor();
     expect((await submit(next)).status).toBe(402);
     await keyboard.press("Enter");
     await asking.getByRole("button", { name: "Revoke" }).focus();
