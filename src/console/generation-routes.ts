@@ -66,6 +66,7 @@ export const generationRoutes = (parts: GenerationRoutesParts): ConsoleRoute[] =
 
   const submit = async (ask: ConsoleAsk): Promise<GenerationTold> => {
     const { request, requestId, who } = ask;
+    if (who.role === "viewer") throw new ConsoleRefused("forbidden", "You may look at everything here and change nothing.");
     const caller = await parts.consoleCaller(who.accountId ?? "");
     if (caller.paused) refuse("account_disabled", "The account is paused.");
     parts.count(caller);

@@ -50,7 +50,8 @@ const SHOWN_DAYS = 30;
 
 export const openKeyDesk = <By>({ reads, office, models, rollUpUsage, newReference, forbid, clock }: KeyDeskParts<By>) => {
   const noAccount = (id: string) => new Refusal("not_found", `There is no account ${id}.`);
-  const mayChange = (who: Asker, accountId: string) => who.role === "operator" || accountId === who.accountId;
+  const mayChange = (who: Asker, accountId: string) =>
+    who.role === "operator" || (who.role === "member" && accountId === who.accountId);
 
   /** The account that is meant; another's is not there for a member. */
   const accountFor = async (who: Asker, asked: string | undefined): Promise<AccountRow> => {

@@ -9,7 +9,7 @@ import type { Json } from "../terms.ts";
 import type { ConsoleAsk, ConsoleRoute } from "./ask.ts";
 import { accountAsked, type GenerationRoutesParts, generationRoutes, seesAll } from "./generation-routes.ts";
 import type { ModelsTold } from "./making-wire.ts";
-import { openNews } from "./news.ts";
+import { NEWS_HEADERS, openNews } from "./news.ts";
 import { openPlaygroundKeys, type PlaygroundKeyParts } from "./playground-key.ts";
 import { quoteTold } from "./quotes.ts";
 import type { SessionDesk } from "./router.ts";
@@ -59,6 +59,8 @@ export const makingRoutes = (parts: MakingParts): ConsoleRoute[] => {
       ...{ method: "GET", path: "/console/api/events", who: "person" },
       answer: async (ask: ConsoleAsk) => {
         const account = await accountAsked(reads, ask);
+        // Its head alone: a stream that nobody reads would never be answered.
+        if (ask.request.method === "HEAD") return new Response(null, { headers: NEWS_HEADERS });
         const { role } = ask.who;
         // The request itself is gone by the time that this is asked.
         const again = new Request(ask.request.url, { headers: new Headers(ask.request.headers) });

@@ -21,6 +21,7 @@ export type Listening = {
   isStillIn: () => Promise<boolean>;
 };
 
+export const NEWS_HEADERS = { "content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no" };
 const PING_MS = 15_000;
 const RECONNECT_MS = 1000;
 /** Generations whose news wait for a client that does not read; with more it is told to read everything anew. */
@@ -176,8 +177,6 @@ export const openNews = (parts: NewsParts) => {
       cancel: leave,
     });
     request.signal.addEventListener("abort", leave);
-    return new Response(body, {
-      headers: { "content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no" },
-    });
+    return new Response(body, { headers: NEWS_HEADERS });
   };
 };

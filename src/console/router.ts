@@ -2,7 +2,7 @@
 import { Value } from "@sinclair/typebox/value";
 import { StoreFull } from "../deeds.ts";
 import type { Log } from "../events.ts";
-import { readBody } from "../http/body.ts";
+import { DEPTH_AT_MOST, isTooDeep, readBody } from "../http/body.ts";
 import { answerFault } from "../http/errors.ts";
 import { OfficeFault, type OfficeFaultKind } from "../office/fault.ts";
 import { TillRefused } from "../payments/refused.ts";
@@ -120,11 +120,12 @@ const insistOnOrigin = (request: Request, publicOrigin: string | null): void => 
 
 const bodyOf = async (request: Request, { body: schema }: ConsoleRoute): Promise<unknown> => {
   if (!schema) return undefined;
+  const text = new TextDecoder().decode(await readBody(request));
+  if (isTooDeep(text)) throw new ConsoleRefused("invalid", `The request is nested deeper than ${DEPTH_AT_MOST} levels.`);
   let sent: unknown;
   try {
-    sent = JSON.parse(new TextDecoder().decode(await readBody(request)));
-  } catch (fault) {
-    if (fault instanceof Refusal) throw fault;
+    sent = JSON.parse(text);
+  } catch {
     throw new ConsoleRefused("invalid", "The request is no JSON.");
   }
   const fault = Value.Errors(schema, sent).First();

@@ -105,6 +105,13 @@ test.each([
   expect(await ids()).toEqual(before);
 });
 
+test("a viewer with an account of their own makes no key of it either", async () => {
+  const own = await openVisitor(house, "viewer", theirs);
+  expect((await ask(own, "GET", "/keys")).told).toMatchObject({ mayChange: false });
+  expect((await ask(own, "POST", "/keys", KEY)).status).toBe(403);
+  expect((await ask(own, "POST", `/keys/${theirs.keyId}/rotate`, { overlapMs: 0 })).status).toBe(403);
+});
+
 test("usage is told up to the moment it is asked for, by everything and as a file", async () => {
   const alone = await house.newTenant();
   const visitor = await openVisitor(house, "member", alone);

@@ -4,6 +4,7 @@ import type { GenerationDetail, GenerationTold } from "../../src/console/making-
 import { shareWatch } from "../../src/watching.ts";
 import { type House, openHouse } from "../house.ts";
 import { type MakingStage, openMakingStage } from "./making-stage.ts";
+import { setUp } from "./visitor.ts";
 
 let house: House;
 let stage: MakingStage;
@@ -65,6 +66,16 @@ test("a generation and its balance are told from its admission to its end, and w
   );
   expect(heard).toContainEqual({ event: "balance", told: { availableCredits: 99_972, heldCredits: 28 } });
   leave();
+});
+
+test("whoever asks for the head of the stream is answered, and nobody listens", async () => {
+  const ada = await setUp(house);
+  const { status, headers } = await fetch(`${house.url}/console/api/events`, {
+    method: "HEAD",
+    headers: { cookie: ada.cookie ?? "" },
+    signal: AbortSignal.timeout(3_000),
+  });
+  expect([status, headers.get("content-type")]).toEqual([200, "text/event-stream"]);
 });
 
 test("an account hears of nothing of another; an operator who listens to all hears of both", async () => {

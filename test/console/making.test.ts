@@ -111,6 +111,8 @@ describe("a submission", () => {
     expect(await ask("paused")).toMatchObject({ status: 403, body: { error: { code: "account_disabled" } } });
     stage.signIn("view", "viewer", null);
     expect((await ask("view")).status).toBe(403);
+    stage.signIn("viewOfOwn", "viewer", await house.newTenant());
+    expect(await ask("viewOfOwn")).toMatchObject({ status: 403, body: { error: { code: "forbidden" } } });
   });
 
   test("counts for the account's burst guard together with its keys", async () => {

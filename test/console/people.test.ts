@@ -112,6 +112,22 @@ test("a request that changes something needs the page's own mark and comes from 
   expect(await ada.ok("PATCH", path, rename)).toMatchObject({ signedIn: rename });
 });
 
+test("what is nested too deep to be worked on is refused before it is read", async () => {
+  const house = await open();
+  const ada = await setUp(house);
+  const generation = (prompt: string) =>
+    fetch(`${house.url}/console/api/generations`, {
+      method: "POST",
+      body: `{"model":"vidmodel-2.0-fast","input":{"prompt":${prompt}}}`,
+      headers: { origin: house.url, cookie: ada.cookie ?? "", "x-csrf-token": ada.csrf ?? "", "idempotency-key": "deep" },
+    });
+  const answer = await generation(`${"[".repeat(200_000)}${"]".repeat(200_000)}`);
+  expect([answer.status, await answer.json()]).toEqual([
+    400,
+    { error: { code: "invalid", message: "The request is nested deeper than 64 levels." } },
+  ]);
+});
+
 test("a session ends by itself when it is not used for a week, and after thirty days however it is used", async () => {
   const house = await open();
   const [ada, idle] = [await setUp(house), visit(house)];
