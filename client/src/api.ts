@@ -603,7 +603,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_credits`: The available balance does not cover the reserve. */
+            /** @description `insufficient_credits`: The available balance, or what the key may still spend, does not cover the reserve. */
             402: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -616,7 +616,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `account_disabled`: The account is paused. `generation_not_enabled`: The key can read prices and generations but cannot generate. */
+            /** @description `account_disabled`: The account is paused. `generation_not_enabled`: The key can read prices and generations but cannot generate, or not with this model. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
