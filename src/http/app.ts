@@ -31,6 +31,7 @@ import { metricsAnswer } from "./metrics.ts";
 import { type Models, modelList } from "./models.ts";
 import { openApiDocument } from "./openapi.ts";
 import { type PagesOpen, pagesOf } from "./pages/routes.ts";
+import { callerAddress } from "./peer.ts";
 import type { LinkTo } from "./resource.ts";
 import { type Admit, openSocket, SOCKET_LIMITS } from "./sockets.ts";
 import { addTrail, trailOf } from "./trail.ts";
@@ -240,7 +241,7 @@ export const openHttp = (parts: HttpParts): Http => {
       const enter = entrance(
         parts,
         path,
-        (request, requestId) => answerConsole(request, requestId, peerOf(request) ?? ""),
+        (request, requestId) => answerConsole(request, requestId, callerAddress(request, peerOf(request))),
         "read answered",
       );
       // By name: a page's GET would go before what takes every method.

@@ -59,7 +59,7 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "src/store/sqlite/keys.ts",
-        find: "    sumUp.run(meterSeq, leastSeqAt(fromDay * DAY_MS), fromDay * DAY_MS);\n",
+        find: "    if (!isNew) sumUp.run(meterSeq, leastSeqAt(fromDay * DAY_MS), fromDay * DAY_MS);\n",
         put: "",
       },
     ],

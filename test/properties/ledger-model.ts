@@ -12,6 +12,8 @@ export type AccountModel = Record<"available" | "held" | "charged" | "owed" | "i
   isPaused: boolean;
   /** The most its key may spend in a day; null: as much as there is. */
   dayLimit: number | null;
+  /** What its key spends is counted from its first limit on, also when that is taken away. */
+  isMetered: boolean;
 };
 export type GenerationModel = {
   seq: number;
@@ -48,6 +50,7 @@ const NEW_ACCOUNT: AccountModel = {
   put: 0n,
   isPaused: false,
   dayLimit: null,
+  isMetered: false,
 };
 
 export const emptyModel = (round: number): Model => ({
@@ -89,7 +92,9 @@ const predictLimit = (model: Model, asked: Extract<Move, { move: "limit" }>): Pr
   const limits = { day: asked.day, week: null, month: null };
   const deed: Deed = { deed: "set-key", keyId: `key_${accountSeq}`, limits, atMs: NOW_MS };
   if (asked.day === 0) return { deed, kind: "refused" };
-  balanceOf(model, accountSeq).dayLimit = asked.day;
+  const balance = balanceOf(model, accountSeq);
+  balance.dayLimit = asked.day;
+  if (asked.day !== null) balance.isMetered = true;
   return { deed, kind: "done" };
 };
 

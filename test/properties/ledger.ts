@@ -41,7 +41,7 @@ const accountRow = (model: Model, seq: number, one: AccountModel): AccountRow =>
   owed: Number(one.owed),
   in_progress: Number(one.inProgress),
   paused: Number(one.isPaused),
-  spent: one.dayLimit === null ? null : Number(spentOf(model, seq)),
+  spent: one.isMetered ? Number(spentOf(model, seq)) : null,
 });
 
 const generationRow = (one: GenerationModel): GenerationRow => {

@@ -29,25 +29,26 @@ const prepareMeters = (db: Database) => {
     "SELECT day_limit_credits AS day, week_limit_credits AS week, month_limit_credits AS month FROM meter WHERE seq = ?1",
   );
   const insert = db.prepare("INSERT INTO meter VALUES (?1, ?2, ?3, ?4, ?5)");
-  const dropSpend = db.prepare("DELETE FROM key_spend WHERE meter_seq = ?1");
-  const drop = db.prepare("DELETE FROM meter WHERE seq = ?1");
   // Row numbers rise with time, so that only what was submitted since is looked at.
   const sumUp = db.prepare(
     `INSERT INTO key_spend SELECT ?1, created_at_ms / ${DAY_MS}, sum(coalesce(cost_credits, reserved_credits)) FROM generation
      WHERE seq >= ?2 AND created_at_ms >= ?3 AND key_seq IN (SELECT key_seq FROM key_terms WHERE meter_seq = ?1) GROUP BY 2`,
   );
-  /** Windows that are not named keep their limit. */
-  return (meterSeq: number, asked: Partial<KeyLimits>, atMs: number): void => {
-    const { day, week, month } = { ...(select.get(meterSeq) ?? { day: null, week: null, month: null }), ...asked };
-    if (day === null && week === null && month === null) {
-      dropSpend.run(meterSeq);
-      drop.run(meterSeq);
+  /**
+   * Windows that are not named keep their limit. A meter stays when all of them are taken away: to sum up anew takes long, and whoever may
+   * change a key could have it done again and again. `isNew`: the key was made just now, and has spent nothing.
+   */
+  return (meterSeq: number, asked: Partial<KeyLimits>, atMs: number, isNew = false): void => {
+    const known = select.get(meterSeq);
+    const { day, week, month } = { ...(known ?? { day: null, week: null, month: null }), ...asked };
+    if (known) {
+      update.run(meterSeq, day, week, month);
       return;
     }
-    if (update.run(meterSeq, day, week, month).changes > 0) return;
+    if (day === null && week === null && month === null) return;
     const fromDay = Math.min(windowFrom("week", atMs), windowFrom("month", atMs));
     insert.run(meterSeq, fromDay, day, week, month);
-    sumUp.run(meterSeq, leastSeqAt(fromDay * DAY_MS), fromDay * DAY_MS);
+    if (!isNew) sumUp.run(meterSeq, leastSeqAt(fromDay * DAY_MS), fromDay * DAY_MS);
   };
 };
 
@@ -88,7 +89,7 @@ export const prepareKeys = (db: Database, limits: Limits) => {
     const seq = Number(insertKey.run(id, accountSeq, scope, name, hash, start, atMs).lastInsertRowid);
     if (terms) {
       insertTerms.run(seq, seq, null, terms.expiresAtMs, printed(terms.models));
-      setLimits(seq, terms.limits, atMs);
+      setLimits(seq, terms.limits, atMs, true);
     }
     return { kind: "done", seq };
   };

@@ -50,6 +50,10 @@ export const preparePeople = (db: Database, makeAccount: (account: { id: string;
   const withdrawEmail = db.prepare(
     `UPDATE invitation SET withdrawn_at_ms = ?2 WHERE kind = 'invite' AND email = ?1 AND used_at_ms IS NULL AND withdrawn_at_ms IS NULL`,
   );
+  const withdrawMadeBy = db.prepare(
+    `UPDATE invitation SET withdrawn_at_ms = ?2 WHERE made_by = (SELECT email FROM person WHERE seq = ?1) AND kind <> 'setup'
+       AND used_at_ms IS NULL AND withdrawn_at_ms IS NULL`,
+  );
   const withdraw = db.prepare(
     "UPDATE invitation SET withdrawn_at_ms = ?2 WHERE id = ?1 AND used_at_ms IS NULL AND withdrawn_at_ms IS NULL",
   );
@@ -138,6 +142,8 @@ export const preparePeople = (db: Database, makeAccount: (account: { id: string;
       sessions.end(person.seq, undefined, keepSessionId, atMs);
       withdrawOlder.run("reset", person.seq, atMs);
     }
+    // Whoever is no operator any more does not come back, nor brings others, by links made before.
+    if (disabled === true || (role !== undefined && role !== "operator")) withdrawMadeBy.run(person.seq, atMs);
     return DONE;
   };
 

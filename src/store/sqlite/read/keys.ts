@@ -31,7 +31,7 @@ const openKeyReads = (db: Database): Reads => {
   const since = (day: string) =>
     `coalesce((SELECT sum(credits) FROM key_spend s WHERE s.meter_seq = m.seq AND s.day >= ${day}), 0)`;
   const spend = db.prepare<StoredSpend, [string | null, number, number, number, number]>(
-    `SELECT k.id, m.seq IS NOT NULL AS isMetered, ${since("?2")} AS day, ${since("?3")} AS week, ${since("?4")} AS month,
+    `SELECT k.id, coalesce(m.day_limit_credits, m.week_limit_credits, m.month_limit_credits) IS NOT NULL AS isMetered, ${since("?2")} AS day, ${since("?3")} AS week, ${since("?4")} AS month,
        coalesce(u.credits, 0) + coalesce(o.credits, 0) AS last30Credits ${OF_KEY}
      LEFT JOIN (SELECT key_seq, sum(charged_credits) AS credits FROM usage_day WHERE day >= ?5 GROUP BY key_seq) u ON u.key_seq = k.seq
      LEFT JOIN (SELECT key_seq, sum(reserved_credits) AS credits FROM generation WHERE completed_at_ms IS NULL GROUP BY key_seq) o

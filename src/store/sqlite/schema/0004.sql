@@ -9,14 +9,14 @@ CREATE TABLE key_terms (
 ) STRICT;
 CREATE INDEX key_terms_meter ON key_terms (meter_seq);
 
--- The limits of a line, and since when what it spends is metered: at least since the week and the month began in which they were set.
+-- The limits of a line, and since when what it spends is metered: at least since the week and the month began in which they were set first.
+-- It stays when all limits are taken away.
 CREATE TABLE meter (
   seq INTEGER PRIMARY KEY REFERENCES api_key (seq),
   from_day INTEGER NOT NULL,
   day_limit_credits INTEGER CHECK (day_limit_credits >= 1),
   week_limit_credits INTEGER CHECK (week_limit_credits >= 1),
-  month_limit_credits INTEGER CHECK (month_limit_credits >= 1),
-  CHECK (coalesce(day_limit_credits, week_limit_credits, month_limit_credits) IS NOT NULL)
+  month_limit_credits INTEGER CHECK (month_limit_credits >= 1)
 ) STRICT;
 
 -- What the generations that a line submitted on a day (since 1970, UTC) hold while they are open and cost once they have ended.

@@ -1,0 +1,67 @@
+// Who is kept out, and who is not: operators that are none any more, and whoever guesses behind a proxy that others come through, too.
+import { afterAll, expect, test } from "bun:test";
+import { callerAddress } from "../../src/http/peer.ts";
+import { dropDirs } from "../cli/fresh-dir.ts";
+import { type House, openHouse } from "../house.ts";
+import { join, PASSWORD, setUp, tokenOf, visit } from "./visitor.ts";
+
+const houses: House[] = [];
+const open = async (): Promise<House> => {
+  const house = await openHouse({ factor: 0 });
+  houses.push(house);
+  return house;
+};
+afterAll(async () => {
+  for (const house of houses) await house.close();
+  dropDirs();
+});
+
+const PEOPLE = "/console/api/operator/people";
+const idOf = async (who: ReturnType<typeof visit>): Promise<string> =>
+  ((await who.ok("GET", "/console/api/me")).signedIn as { personId: string }).personId;
+
+test.each([
+  ["disabled", { disabled: true }],
+  ["made a viewer", { role: "viewer" }],
+] as const)("an operator who is %s comes back by no link made before", async (_, change) => {
+  const house = await open();
+  const ada = await setUp(house);
+  const eve = await join(house, ada, { email: "eve@example.com", role: "operator" });
+  const { url } = await eve.ok("POST", "/console/api/operator/invitations", {
+    ...{ email: "eve2@example.com", role: "operator", accountId: null, accountName: null },
+  });
+  const { url: reset } = await eve.ok("POST", `${PEOPLE}/${await idOf(ada)}/reset`);
+  await ada.ok("PATCH", `${PEOPLE}/${await idOf(eve)}`, change);
+  for (const link of [url, reset])
+    expect(
+      await visit(house).no("POST", "/console/api/link/accept", { token: tokenOf(link), name: "Eve", password: PASSWORD }),
+    ).toBe("refused");
+  // What others have made goes on.
+  const ben = await join(house, ada, { email: "ben@example.com", role: "viewer" });
+  expect(await idOf(ben)).toStartWith("per_");
+});
+
+test("whoever guesses from one machine is kept out, and nobody else who comes through the same proxy", async () => {
+  const house = await open();
+  await setUp(house);
+  const signIn = (from: string, email: string, password: string) =>
+    visit(house).ask("POST", "/console/api/session", { email, password }, { "x-forwarded-for": `10.9.9.9, ${from}` });
+  const tries = Array.from({ length: 52 }, (_, n) => signIn("203.0.113.9", `nobody${n}@example.com`, "wrong horse battery"));
+  const statuses = (await Promise.all(tries)).map(({ status }) => status);
+  expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(2);
+  expect((await signIn("203.0.113.9", "ada@example.com", PASSWORD)).status).toBe(429);
+  expect((await signIn("203.0.113.10", "ada@example.com", PASSWORD)).status).toBe(200);
+}, 60_000);
+
+test.each([
+  ["203.0.113.9", undefined, "203.0.113.9"],
+  ["203.0.113.9", "198.51.100.1", "203.0.113.9"],
+  ["127.0.0.1", "198.51.100.1, 203.0.113.7", "203.0.113.7"],
+  ["::1", "not an address", "0:0:0:0::/64"],
+  ["::ffff:127.0.0.1", "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
+  ["2001:db8::1", undefined, "2001:db8:0:0::/64"],
+  [undefined, "203.0.113.7", ""],
+] as const)("from %s with %s: tries are counted for %s", (peer, forwarded, counted) => {
+  const headers = forwarded === undefined ? {} : { "x-forwarded-for": forwarded };
+  expect(callerAddress(new Request("http://127.0.0.1/", { headers }), peer)).toBe(counted);
+});
