@@ -60,6 +60,7 @@ test("change, rotate and revoke are answered with the key as it then is, and hol
 
 test("a member sees nothing of another account, whatever is named, and changes nothing there", async () => {
   const other = `?account=${theirs.accountId}`;
+  const before = await keysOf(operator, other);
   expect((await ask(me, "GET", `/keys${other}`)).status).toBe(404);
   expect((await ask(me, "POST", `/keys${other}`, KEY)).status).toBe(404);
   expect((await ask(me, "GET", `/usage${other}`)).status).toBe(404);
@@ -74,7 +75,8 @@ test("a member sees nothing of another account, whatever is named, and changes n
     const none = await ask(me, method, `/keys/key_none${path}`, body);
     expect([refused.status, refused.text.replace(theirs.keyId, "key_none")]).toEqual([404, none.text]);
   }
-  expect(await keysOf(operator, other)).toMatchObject([{ id: theirs.keyId, state: "active", name: "" }]);
+  expect(await keysOf(operator, other)).toEqual(before);
+  expect(before).toContainEqual(expect.objectContaining({ id: theirs.keyId, state: "active", name: "" }));
 });
 
 test("a viewer looks at any account and changes none, an operator changes any", async () => {
