@@ -118,7 +118,7 @@ const DOORS: Record<string, string[]> = {
   "src/telemetry": ["src/events.ts", "type:src/store"],
   "src/inspector": [
     "actors",
-    "src/http/metrics.ts",
+    "src/http/peer.ts",
     "type:src/http/sockets.ts",
     "type:src/committed.ts",
     "type:src/config.ts",
@@ -173,6 +173,7 @@ const DOORS: Record<string, string[]> = {
     "catalogue",
     "src/http/body.ts",
     "src/http/errors.ts",
+    "src/http/same-secret.ts",
     "src/inspector",
     "type:src/quoting.ts",
     "type:src/quote",

@@ -90,7 +90,8 @@ class Listener {
   }
 
   private async flush(): Promise<void> {
-    if (this.isBalanceDue && this.accountId !== null) {
+    // What moves while the balance is read is read again.
+    while (this.isBalanceDue && this.accountId !== null) {
       this.isBalanceDue = false;
       const account = await this.parts.reads.account(this.accountId).catch(() => undefined);
       if (account) {

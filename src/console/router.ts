@@ -4,6 +4,7 @@ import { StoreFull } from "../deeds.ts";
 import type { Log } from "../events.ts";
 import { DEPTH_AT_MOST, isTooDeep, readBody } from "../http/body.ts";
 import { answerFault } from "../http/errors.ts";
+import { isSameSecret } from "../http/same-secret.ts";
 import { OfficeFault, type OfficeFaultKind } from "../office/fault.ts";
 import { TillRefused } from "../payments/refused.ts";
 import { Refusal } from "../refusal.ts";
@@ -159,7 +160,7 @@ export const openRouter = ({ routes, sessions, publicOrigin, log }: RouterParts)
         "forbidden",
         route.who === "member" ? "You have no account of your own." : "This is for operators of the service.",
       );
-    if (changes && !isSame(request.headers.get("x-csrf-token") ?? "", sessions.csrfOf(token)))
+    if (changes && !isSameSecret(request.headers.get("x-csrf-token") ?? "", sessions.csrfOf(token)))
       throw new ConsoleRefused("csrf", "This page is out of date; load it again.");
     const ask: ConsoleAsk = { request, requestId, params, query, who, body: await bodyOf(request, route) };
     return route.answer(ask);
@@ -184,11 +185,4 @@ export const openRouter = ({ routes, sessions, publicOrigin, log }: RouterParts)
       return new Response(JSON.stringify({ error: { code, message } }), { status, headers });
     }
   };
-};
-
-/** Compared by digest, in the same time whatever is right of it. */
-const isSame = (a: string, b: string): boolean => {
-  const digest = (text: string) => new Bun.CryptoHasher("sha256").update(text).digest();
-  const [left, right] = [digest(a), digest(b)];
-  return left.reduce((differs, byte, at) => differs | (byte ^ (right[at] ?? 0)), 0) === 0;
 };

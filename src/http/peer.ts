@@ -1,5 +1,13 @@
 // Whose machine a request comes from, as far as it can be known: the socket's peer, or whom a proxy on this machine names.
-import { isLoopback } from "./metrics.ts";
+/** Whether an address is of this machine itself. */
+export const isLoopback = (address: string): boolean => /^(::ffff:)?127\.\d+\.\d+\.\d+$/i.test(address) || address === "::1";
+
+/** What proxies put into a request that came from elsewhere; it does not matter what they say. */
+export const isForwarded = ({ headers }: Request): boolean => {
+  if (headers.has("forwarded") || headers.has("via") || headers.has("x-real-ip")) return true;
+  for (const name of headers.keys()) if (name.startsWith("x-forwarded-")) return true;
+  return false;
+};
 
 /** The /64 that an IPv6 address is of: one machine has all of it. Other addresses are told as they are. */
 const networkOf = (address: string): string => {

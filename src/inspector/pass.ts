@@ -1,7 +1,7 @@
 // Who may look on: operators and viewers by their session, programs by a short-lived token, and this machine alone with the simulator.
 import { randomBytes } from "node:crypto";
 import type { Settings } from "../config.ts";
-import { isForwarded, isLoopback } from "../http/metrics.ts";
+import { isForwarded, isLoopback } from "../http/peer.ts";
 import { refuse } from "../refusal.ts";
 
 export type Role = "operator" | "viewer";

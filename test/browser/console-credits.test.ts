@@ -71,6 +71,7 @@ here("the pages of credits", () => {
     await page.getByRole("heading", { level: 1, name: "Ledger" }).waitFor();
     const movements = page.getByRole("region", { name: "Table of movements" });
     const first = movements.getByRole("row").nth(1);
+    await first.waitFor();
     expect(await first.getByRole("cell").allTextContents()).toEqual([
       expect.any(String),
       "Top-up",

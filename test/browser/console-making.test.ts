@@ -116,6 +116,45 @@ here("in the playground", () => {
   );
 
   test(
+    "is shown to its end also where answers overtake each other, and where the news come late",
+    async () => {
+      for (const late of ["**/console/api/generations/gen_*", "**/console/api/events"]) {
+        const { page, done } = await visit("/console/playground?model=sim-image-1");
+        const held = Promise.withResolvers<void>();
+        let isFirst = true;
+        await page.route(late, async (route) => {
+          if (!isFirst) return route.continue();
+          isFirst = false;
+          if (late.endsWith("events")) {
+            await held.promise;
+            return route.continue();
+          }
+          const response = await route.fetch();
+          await held.promise;
+          await route.fulfill({ response });
+        });
+        if (late.endsWith("events")) await page.reload();
+        await page.getByLabel("Prompt (required)").fill("a late kite");
+        await page.getByText(/is held until it has ended/).waitFor();
+        const submitted = page.waitForResponse(
+          (response) => response.request().method() === "POST" && response.url().endsWith("/generations"),
+        );
+        await page.getByRole("button", { name: "Generate" }).click();
+        const { id } = (await (await submitted).json()) as { id: string };
+        await house.until(id);
+        const picture = page.locator('.made[data-status="succeeded"] img').first();
+        if (late.endsWith("events")) held.resolve();
+        await picture.waitFor();
+        held.resolve();
+        await page.waitForLoadState("networkidle");
+        expect(await picture.count()).toBe(1);
+        await done();
+      }
+    },
+    LONG_MS,
+  );
+
+  test(
     "a value that is not offered is said at its field, and nothing is sent without what is required",
     async () => {
       const { page, done } = await visit("/console/playground?model=vidmodel-2.0-fast");
@@ -173,10 +212,12 @@ here("the list", () => {
     "does not move under the pointer: what is new waits to be asked for",
     async () => {
       const { page, done } = await visit("/console/generations");
-      await house.submit("vidmodel-2.0-fast", { ...INPUT, prompt: "there" });
+      const there = await house.submit("vidmodel-2.0-fast", { ...INPUT, prompt: "there" });
       const first = page.locator(".tile").first();
+      const before = there.id;
+      await page.locator(`.tile[data-id="${before}"]`).waitFor();
       await first.hover();
-      const before = await first.getAttribute("data-id");
+      expect(await first.getAttribute("data-id")).toBe(before);
       const made = await house.submit("vidmodel-2.0-fast", { ...INPUT, prompt: "new" });
       const show = page.getByRole("button", { name: "Show 1 new" });
       await show.waitFor();

@@ -1,7 +1,8 @@
 // The dialogs of the keys page: made and shown once, changed, rotated with an overlap, revoked after a second thought.
 import type { ComponentChildren, VNode } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useId, useRef, useState } from "preact/hooks";
 import type { KeysPage, KeyView, MadeKey } from "../../src/console/keys-wire.ts";
+import { Modal } from "../parts/modal.tsx";
 import { KeyFields } from "./key-fields.tsx";
 import { askOf, EMPTY_FORM, type FormFaults, formOf, type KeyForm } from "./key-form.ts";
 import { awayFrom, dayAndYear } from "./words.ts";
@@ -25,28 +26,6 @@ const OVERLAPS: readonly (readonly [ms: number, says: string])[] = [
 
 const nameOf = ({ name, start }: KeyView): string => (name === "" ? `${start}…` : name);
 const accountQuery = ({ account }: KeysPage): string => `?account=${encodeURIComponent(account.id)}`;
-
-/** A dialog over the page: the focus stays in it, Escape closes it, and comes back to where it was. */
-const Modal = (of: { title: string; close: () => void; children: ComponentChildren }): VNode => {
-  const place = useRef<HTMLDialogElement>(null);
-  const id = useId();
-  const isGone = useRef(false);
-  useEffect(() => {
-    const dialog = place.current;
-    dialog?.showModal();
-    return () => {
-      isGone.current = true;
-      // Closed before it is taken away, it gives the focus back; taken away alone, the focus is nowhere.
-      dialog?.close();
-    };
-  }, []);
-  return (
-    <dialog ref={place} class="dialog" aria-labelledby={id} onClose={() => isGone.current || of.close()}>
-      <h2 id={id}>{of.title}</h2>
-      {of.children}
-    </dialog>
-  );
-};
 
 /** A form whose one button sends it; what the server refuses is told above the buttons. */
 const Sending = (of: {

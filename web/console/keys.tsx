@@ -1,10 +1,12 @@
 // `/console/keys`: the keys of an account with what each may, has spent and was last used for; made, changed, rotated and revoked here.
+
 import type { VNode } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { KeyView, KeysPage as Told } from "../../src/console/keys-wire.ts";
+import { usd } from "../parts/words.ts";
 import { type KeyAction, KeyDialog, type Send } from "./key-dialogs.tsx";
 import { KeyLimitBars } from "./key-limits.tsx";
-import { awayFrom, usd } from "./words.ts";
+import { awayFrom } from "./words.ts";
 
 const stateOf = ({ state, expiresAtMs }: KeyView, nowMs: number): string => {
   if (state !== "active") return state;

@@ -1,10 +1,12 @@
 // `/console/usage`: what generations came to by day, drawn and as a table, and by model, key and, for operators, account; all as CSV.
+
 import type { VNode } from "preact";
 import { useEffect, useId, useMemo, useState } from "preact/hooks";
 import type { UsageView as Told, UsageLine } from "../../src/console/keys-wire.ts";
+import { usd } from "../parts/words.ts";
 import type { Send } from "./key-dialogs.tsx";
 import { type Figure, UsageChart } from "./usage-chart.tsx";
-import { dayAndYear, usd, waited } from "./words.ts";
+import { dayAndYear, waited } from "./words.ts";
 
 const DAY_MS = 86_400_000;
 const SPANS: readonly (readonly [days: number, says: string])[] = [

@@ -1,9 +1,5 @@
 // How amounts and times are written on the pages about keys and usage.
 
-/** `1250` → `$12.50` */
-export const usd = (credits: number): string =>
-  `$${String(Math.floor(credits / 100)).replace(/\B(?=(\d{3})+$)/g, ",")}.${String(credits % 100).padStart(2, "0")}`;
-
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;

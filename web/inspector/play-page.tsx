@@ -1,4 +1,5 @@
 // `/inspector/play`: the machines themselves, run in the page by hand, with no server behind: a place to learn what they do.
+
 import type { VNode } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { type Chart as ChartOf, chartOf } from "../../actors/chart/chart.ts";
@@ -8,10 +9,11 @@ import { mermaidOf } from "../../actors/chart/mermaid.ts";
 import { svgOf } from "../../actors/chart/svg.ts";
 import type { Ask, Saying } from "../../actors/generation-words.ts";
 import { newGame, type Offered, offersOf, type PlayedStep, play, type Standing, stateOf, wait } from "../../actors/play.ts";
+import { usd } from "../parts/words.ts";
 import { Chart } from "./chart.tsx";
 import { Exports } from "./exports.tsx";
 import { Guards, Memory } from "./step-detail.tsx";
-import { elapsed, tellAsk, usd } from "./words.ts";
+import { elapsed, tellAsk } from "./words.ts";
 
 const MINUTE_MS = 60_000;
 const WAITS: readonly [label: string, ms: number][] = [

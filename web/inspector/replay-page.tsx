@@ -1,4 +1,5 @@
 // `/inspector/gen_…`: a generation replayed in the page, by the machine that ran it, from the journal that it left.
+
 import type { VNode } from "preact";
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { chartOf } from "../../actors/chart/chart.ts";
@@ -7,12 +8,12 @@ import { svgOf } from "../../actors/chart/svg.ts";
 import { generationMachine } from "../../actors/generation.ts";
 import { marksAt, type Replay, replay, wayOf } from "../../actors/replay.ts";
 import type { LifeTold } from "../../src/inspector/life-wire.ts";
+import { usd } from "../parts/words.ts";
 import { Chart } from "./chart.tsx";
 import { Exports } from "./exports.tsx";
 import { StepDetail } from "./step-detail.tsx";
 import { StepList } from "./step-list.tsx";
 import { type Go, moveOfKey, TimeLine } from "./time-line.tsx";
-import { usd } from "./words.ts";
 
 const CHART = chartOf(generationMachine);
 

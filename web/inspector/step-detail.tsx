@@ -1,11 +1,13 @@
 // One step of a replay in full: what it did, which guards were asked, what was written, asked for and paid, and what it changed.
+
 import type { ComponentChildren, VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { Moved, ReplayStep } from "../../actors/replay.ts";
 import type { Considered } from "../../actors/trying.ts";
+import { usd } from "../parts/words.ts";
 import { differences } from "./context-diff.ts";
 import { Scrolling } from "./scrolling.tsx";
-import { tellAsk, usd } from "./words.ts";
+import { tellAsk } from "./words.ts";
 
 const Part = ({ title, children }: { title: string; children: ComponentChildren }): VNode => (
   <section class="step-part">

@@ -1,7 +1,9 @@
 // The steps of a replay one below the other: each event with its time, the states it led from and to, and the money it moved.
+
 import type { VNode } from "preact";
 import type { ReplayStep } from "../../actors/replay.ts";
-import { elapsed, usd } from "./words.ts";
+import { usd } from "../parts/words.ts";
+import { elapsed } from "./words.ts";
 
 type Props = { steps: readonly ReplayStep[]; at: number; go: (at: number) => void };
 

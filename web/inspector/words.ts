@@ -1,6 +1,5 @@
 // How times, money and commands are written on the inspector's pages.
 import type { Ask } from "../../actors/generation-words.ts";
-import type { Credits } from "../../src/terms.ts";
 
 const two = (number: number) => String(number).padStart(2, "0");
 
@@ -13,8 +12,6 @@ export const elapsed = (ms: number): string => {
   const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
   return `${hours > 0 ? `${hours}:${two(minutes)}` : minutes}:${two(seconds % 60)}.${rest}`;
 };
-
-export const usd = (credits: Credits): string => `$${(credits / 100).toFixed(2)}`;
 
 /** `poll (attempt 2)` */
 export const tellAsk = (ask: Ask): string => {

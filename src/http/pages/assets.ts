@@ -1,6 +1,7 @@
 // What the pages load beside themselves: styles, two small scripts and Scalar, each under a name that changes with what is in it.
 import { Refusal } from "../../refusal.ts";
 import { signAnswer } from "../answer.ts";
+import { takes } from "../coding.ts";
 import before from "./assets/before.js" with { type: "text" };
 import errorsCss from "./assets/errors.css" with { type: "text" };
 import referenceCss from "./assets/reference.css" with { type: "text" };
@@ -30,13 +31,6 @@ const BY_HASHED_NAME = new Map((Object.keys(ASSETS) as Name[]).map((name) => [ha
 /** Where a page finds an asset. */
 export const assetPath = (name: Name): string => `/docs/assets/${hashed(name)}`;
 
-/** Whether the caller unpacks gzip by itself, as every browser does. */
-const takesGzip = (request: Request): boolean =>
-  (request.headers.get("accept-encoding") ?? "").split(",").some((part) => {
-    const [coding = "", ...weights] = part.split(";").map((word) => word.trim().toLowerCase());
-    return (coding === "gzip" || coding === "*") && !weights.some((weight) => /^q=0(\.0*)?$/.test(weight));
-  });
-
 /** An asset of a page. @throws Refusal `not_found` for a name that is not of this build. */
 export const answerAsset = async (request: Request, requestId: string, name: string): Promise<Response> => {
   const asset = BY_HASHED_NAME.get(name);
@@ -45,7 +39,7 @@ export const answerAsset = async (request: Request, requestId: string, name: str
   if (asset.path === "") return signAnswer(new Response(asset.text, { headers }), requestId);
   headers.set("vary", "Accept-Encoding");
   const packed = await Bun.file(asset.path).bytes();
-  if (!takesGzip(request)) return signAnswer(new Response(Bun.gunzipSync(packed), { headers }), requestId);
+  if (!takes(request, "gzip")) return signAnswer(new Response(Bun.gunzipSync(packed), { headers }), requestId);
   headers.set("content-encoding", "gzip");
   return signAnswer(new Response(packed, { headers }), requestId);
 };

@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { Refusal } from "../../refusal.ts";
 import { signAnswer } from "../answer.ts";
+import { takes } from "../coding.ts";
 import { answerPage, htmlDocument } from "./page.ts";
 import type { PageName, Web, WebFile, WebPage } from "./web-files.ts";
 
@@ -84,12 +85,6 @@ export const webPage = async (name: PageName, requestId: string, isBehindTls: bo
   response.headers.set("cache-control", "no-cache");
   return response;
 };
-
-const takes = (request: Request, coding: "br" | "gzip"): boolean =>
-  (request.headers.get("accept-encoding") ?? "").split(",").some((part) => {
-    const [named = "", ...weights] = part.split(";").map((word) => word.trim().toLowerCase());
-    return named === coding && !weights.some((weight) => /^q=0(\.0*)?$/.test(weight));
-  });
 
 /** A script or style of a page. @throws Refusal `not_found` for a name that is not of this build. */
 export const webAsset = async (request: Request, requestId: string, name: string): Promise<Response> => {

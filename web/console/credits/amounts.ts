@@ -11,9 +11,6 @@ export const changeText = (credits: number): string => {
   return `${credits > 0 ? "+" : "−"}${usdText(Math.abs(credits))}`;
 };
 
-/** In the reader's own time zone, to the minute. */
-export const timeText = (atMs: number): string =>
-  new Date(atMs).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
 export const dayText = (atMs: number): string => new Date(atMs).toLocaleDateString(undefined, { dateStyle: "long" });
 
 export const KIND_WORDS: Readonly<Record<LedgerLine["kind"], string>> = {

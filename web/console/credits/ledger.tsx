@@ -1,9 +1,11 @@
 // The page Ledger: every movement with the balance after it and what it belongs to, filtered by kind and time, and as CSV.
+
 import { useState } from "preact/hooks";
 import { useSearch } from "wouter-preact";
 import type { LedgerLine, LedgerPage as Page } from "../../../src/console/credits-wire.ts";
 import { useAsked } from "../../parts/asked.ts";
-import { changeText, dayStartMs, KIND_WORDS, queryOf, timeText, usdText } from "./amounts.ts";
+import { timeText } from "../../parts/words.ts";
+import { changeText, dayStartMs, KIND_WORDS, queryOf, usdText } from "./amounts.ts";
 
 const Belongs = ({ line }: { line: LedgerLine }) => {
   if (line.generationId !== null) return <a href={`/console/generations/${line.generationId}`}>{line.generationId}</a>;

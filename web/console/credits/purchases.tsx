@@ -1,9 +1,11 @@
 // What was bought: each purchase with how it stands, the way back to an open checkout, and its receipt.
+
 import { useState } from "preact/hooks";
 import type { Bought, PurchasesPage, PurchaseView } from "../../../src/console/credits-wire.ts";
 import { call } from "../../parts/api.ts";
 import { useAsked } from "../../parts/asked.ts";
-import { queryOf, standingOf, timeText, usdText } from "./amounts.ts";
+import { timeText } from "../../parts/words.ts";
+import { queryOf, standingOf, usdText } from "./amounts.ts";
 
 const Row = ({ purchase, mayBuy }: { purchase: PurchaseView; mayBuy: boolean }) => {
   const [fault, setFault] = useState<string | null>(null);

@@ -1,9 +1,11 @@
 // The page of one generation: how it stands, its attempts over time, its money, its input and its files.
+
 import type { ComponentChildren, VNode } from "preact";
 import { useMemo } from "preact/hooks";
 import type { GenerationDetail } from "../../../src/console/making-wire.ts";
 import { useAsked } from "../../parts/asked.ts";
-import { KIND_WORDS, timeText, usdText } from "../credits/amounts.ts";
+import { timeText } from "../../parts/words.ts";
+import { KIND_WORDS, usdText } from "../credits/amounts.ts";
 import { Copy } from "./copy.tsx";
 import { bytesText, Files } from "./files.tsx";
 import { titleOf } from "./form.ts";

@@ -1,10 +1,12 @@
 // The page Generations: pictures and films as a gallery or a list, filtered by the address, kept up to date without jumping away from whoever reads.
+
 import type { VNode } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { GenerationDetail, GenerationTold, ModelsTold, GenerationsPage as Page } from "../../../src/console/making-wire.ts";
 import { call, told } from "../../parts/api.ts";
 import { useAsked } from "../../parts/asked.ts";
-import { timeText, usdText } from "../credits/amounts.ts";
+import { timeText } from "../../parts/words.ts";
+import { usdText } from "../credits/amounts.ts";
 import { FilePreview } from "./files.tsx";
 import { askedBy, FilterBar, type Filters, useFilters } from "./filters.tsx";
 import { StatusBadge } from "./made.tsx";

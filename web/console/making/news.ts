@@ -20,14 +20,11 @@ export const useNews = (account: string | null, listening: Listening): void => {
   useEffect(() => {
     let source: EventSource | undefined;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    let wasOpen = false;
     const read = <T>(event: Event): T => JSON.parse((event as MessageEvent<string>).data) as T;
     const listen = () => {
       source = new EventSource(`/console/api/events${account === null ? "" : `?account=${encodeURIComponent(account)}`}`);
-      source.onopen = () => {
-        if (wasOpen) latest.current.again?.();
-        wasOpen = true;
-      };
+      // Also the first time: what changed after the page was read and before this was open would never be told.
+      source.onopen = () => latest.current.again?.();
       source.onerror = () => {
         if (source?.readyState !== EventSource.CLOSED) return;
         // Whoever is signed out finds out here, and is asked to sign in.

@@ -13,6 +13,7 @@ import { Made } from "./made.tsx";
 import { ModelPicker } from "./model-picker.tsx";
 import { useNews } from "./news.ts";
 import { Price, useQuote } from "./price.tsx";
+import { isUnfinished, withTold } from "./rows.ts";
 import { type Ask, SNIPPETS } from "./snippets.ts";
 
 const Code = ({ ask }: { ask: Ask }): VNode => {
@@ -47,17 +48,16 @@ const Code = ({ ask }: { ask: Ask }): VNode => {
 const useMade = () => {
   const [made, setMade] = useState<GenerationTold[]>([]);
   const put = useCallback((one: GenerationTold) => {
-    setMade((all) =>
-      all.some(({ id }) => id === one.id) ? all.map((each) => (each.id === one.id ? one : each)) : [one, ...all],
-    );
+    setMade((all) => (all.some(({ id }) => id === one.id) ? all.map((each) => withTold(each, one)) : [one, ...all]));
   }, []);
   const read = (id: string) => call<GenerationDetail>("GET", `/console/api/generations/${id}`).then(put, () => undefined);
   useNews(null, {
-    generation: ({ id }) => {
-      if (made.some((one) => one.id === id)) void read(id);
+    generation: (news) => {
+      setMade((all) => all.map((each) => withTold(each, news)));
+      if (made.some(({ id }) => id === news.id)) void read(news.id);
     },
     again: () => {
-      for (const { id, completedAtMs } of made) if (completedAtMs === null) void read(id);
+      for (const one of made) if (isUnfinished(one)) void read(one.id);
     },
   });
   return {

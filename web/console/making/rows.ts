@@ -3,15 +3,27 @@ import type { GenerationNews, GenerationTold } from "../../../src/console/making
 
 export type Rows = { shown: readonly GenerationTold[]; held: readonly GenerationTold[] };
 
+/** Answers and news overtake each other: what has ended does not begin again, and attempts only grow. */
+const isOlder = (told: GenerationNews | GenerationTold, known: GenerationTold): boolean =>
+  told.attempts < known.attempts || (told.completedAtMs === null && known.completedAtMs !== null);
+
+/** Of one generation, what is known with what is told of it now. */
+export const withTold = <Told extends GenerationNews | GenerationTold>(known: GenerationTold, told: Told): GenerationTold =>
+  known.id !== told.id || isOlder(told, known) ? known : { ...known, ...told };
+
+/** Whether more will be told of it: it has not ended, or its files were not read yet. */
+export const isUnfinished = ({ completedAtMs, status, files, areFilesGone }: GenerationTold): boolean =>
+  completedAtMs === null || (status === "succeeded" && files.length === 0 && !areFilesGone);
+
 /** A row with what the news say of it. Its files come with the next reading. */
 export const withNews = (rows: Rows, news: GenerationNews): Rows => {
-  const change = (one: GenerationTold): GenerationTold => (one.id === news.id ? { ...one, ...news } : one);
+  const change = (one: GenerationTold): GenerationTold => withTold(one, news);
   return { shown: rows.shown.map(change), held: rows.held.map(change) };
 };
 
 /** A row as it was read anew. */
 export const withRead = (rows: Rows, read: GenerationTold): Rows => {
-  const change = (one: GenerationTold): GenerationTold => (one.id === read.id ? read : one);
+  const change = (one: GenerationTold): GenerationTold => withTold(one, read);
   return { shown: rows.shown.map(change), held: rows.held.map(change) };
 };
 
@@ -19,7 +31,7 @@ export const withRead = (rows: Rows, read: GenerationTold): Rows => {
 export const withPage = (rows: Rows, page: readonly GenerationTold[], holds: boolean): Rows => {
   const read = new Map(page.map((one) => [one.id, one]));
   const known = new Set([...rows.shown, ...rows.held].map(({ id }) => id));
-  const change = (one: GenerationTold): GenerationTold => read.get(one.id) ?? one;
+  const change = (one: GenerationTold): GenerationTold => withTold(one, read.get(one.id) ?? one);
   const added = page.filter(({ id }) => !known.has(id));
   const held = [...added, ...rows.held.map(change)];
   const shown = rows.shown.map(change);

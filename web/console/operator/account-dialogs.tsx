@@ -1,11 +1,13 @@
 // What an operator does with an account: grants credits or takes them back, pauses or resumes it, sets its limits.
+
 import type { VNode } from "preact";
 import { useRef, useState } from "preact/hooks";
 import type { AccountView, CreditsMoved } from "../../../src/console/operator-wire.ts";
 import { call } from "../../parts/api.ts";
+import { usd } from "../../parts/words.ts";
 import { Asking, TextField } from "./dialog.tsx";
 import { API } from "./page.tsx";
-import { creditsIn, newReference, usd } from "./words.ts";
+import { creditsIn, newReference } from "./words.ts";
 
 export type AccountAction = "grant" | "take" | "pause" | "limits";
 type Props = { of: AccountView; close: () => void; done: (account: AccountView, said: string) => void };

@@ -1,12 +1,14 @@
 // `/console/operator/accounts/:id`: one account: its credits, limits and keys, its last movements, and what may be done with it.
+
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { AccountView as Account, AccountMovement, OwnLimit } from "../../../src/console/operator-wire.ts";
 import { useAsked } from "../../parts/asked.ts";
+import { usd } from "../../parts/words.ts";
 import { type AccountAction, AccountDialog } from "./account-dialogs.tsx";
 import { API, Awaited, mayChange, Said } from "./page.tsx";
 import { type Column, SortedTable } from "./table.tsx";
-import { at, usd } from "./words.ts";
+import { at } from "./words.ts";
 
 const KINDS: Readonly<Record<AccountMovement["kind"], string>> = {
   topup: "Top-up",

@@ -1,14 +1,16 @@
 // `/console/operator/accounts`: every account with what it has, holds and owes; searched, filtered, and new ones made.
+
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
 import type { AccountLine, AccountStanding, AccountsPage, AccountView } from "../../../src/console/operator-wire.ts";
 import { call } from "../../parts/api.ts";
 import { useAsked } from "../../parts/asked.ts";
+import { usd } from "../../parts/words.ts";
 import { Asking, Labelled, TextField } from "./dialog.tsx";
 import { API, Awaited, mayChange } from "./page.tsx";
 import { type Column, SortedTable } from "./table.tsx";
-import { at, creditsIn, newReference, usd } from "./words.ts";
+import { at, creditsIn, newReference } from "./words.ts";
 
 const STANDINGS: Readonly<Record<AccountStanding, string>> = {
   all: "All",

@@ -2,6 +2,7 @@
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { told } from "../../parts/api.ts";
+import { Modal } from "../../parts/modal.tsx";
 
 type Props = {
   title: string;
@@ -16,20 +17,15 @@ type Props = {
 
 /** The focus stays in it, Escape closes it, and it goes back to where it was. */
 export const Asking = ({ title, does, isDanger, close, run, children }: Props): VNode => {
-  const place = useRef<HTMLDialogElement>(null);
-  const id = useId();
   const isGone = useRef(false);
   const [fault, setFault] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
-  useEffect(() => {
-    const dialog = place.current;
-    dialog?.showModal();
-    return () => {
+  useEffect(
+    () => () => {
       isGone.current = true;
-      // Closed before it is taken away, it gives the focus back; taken away alone, the focus is nowhere.
-      dialog?.close();
-    };
-  }, []);
+    },
+    [],
+  );
   const submit = async (event: Event) => {
     event.preventDefault();
     if (isBusy || !run) return;
@@ -41,9 +37,8 @@ export const Asking = ({ title, does, isDanger, close, run, children }: Props): 
     setFault(wrong ?? null);
   };
   return (
-    <dialog ref={place} class="dialog" aria-labelledby={id} onClose={() => isGone.current || close()}>
+    <Modal title={title} close={close}>
       <form onSubmit={(event) => void submit(event)} noValidate>
-        <h2 id={id}>{title}</h2>
         {children}
         {fault !== null && (
           <p class="notice is-bad" role="alert">
@@ -61,7 +56,7 @@ export const Asking = ({ title, does, isDanger, close, run, children }: Props): 
           )}
         </div>
       </form>
-    </dialog>
+    </Modal>
   );
 };
 

@@ -1,12 +1,14 @@
 // `/console/operator/orphans`: attempts that may have been paid and that nobody was charged for, with what is known and what to do.
+
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { OrphanLine, OrphansPage } from "../../../src/console/operator-wire.ts";
 import { useAsked } from "../../parts/asked.ts";
+import { usd } from "../../parts/words.ts";
 import { Labelled } from "./dialog.tsx";
 import { API, Awaited } from "./page.tsx";
 import { type Column, SortedTable } from "./table.tsx";
-import { away, count, usd } from "./words.ts";
+import { away, count } from "./words.ts";
 
 const SINCE = [
   ["24h", "the last 24 hours"],

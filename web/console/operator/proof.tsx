@@ -1,11 +1,13 @@
 // `/console/operator/proof`: the twelve invariants run on the live ledger, each with its result, and the sums that must agree.
+
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { InvariantResult, ProofDone, ProofRun, ProofView } from "../../../src/console/operator-wire.ts";
 import { call, told } from "../../parts/api.ts";
 import { useAsked } from "../../parts/asked.ts";
+import { usd } from "../../parts/words.ts";
 import { API, Awaited, Said } from "./page.tsx";
-import { at, count, span, usd } from "./words.ts";
+import { at, count, span } from "./words.ts";
 
 const LOOK_MS = 400;
 

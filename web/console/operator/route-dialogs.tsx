@@ -1,11 +1,13 @@
 // What an operator does with a route: switches it off for a reason or on again, asks its provider, buys a trial knowing what it costs.
+
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { RouteChecked, RouteLine, TrialView } from "../../../src/console/operator-wire.ts";
 import { call, told } from "../../parts/api.ts";
+import { usd } from "../../parts/words.ts";
 import { Asking, TextField } from "./dialog.tsx";
 import { API, Said } from "./page.tsx";
-import { newReference, usd } from "./words.ts";
+import { newReference } from "./words.ts";
 
 export type RouteAction = { kind: "switch" | "test"; of: RouteLine };
 type Props = { of: RouteLine; close: () => void; done: (said: string) => void };

@@ -1,10 +1,12 @@
 // `/console/operator/service`: whether the service takes work, what waits for a person, and how old its last backup is.
+
 import type { VNode } from "preact";
 import type { ServiceView } from "../../../src/console/operator-wire.ts";
 import { useAsked } from "../../parts/asked.ts";
+import { usd } from "../../parts/words.ts";
 import { API, Awaited } from "./page.tsx";
 import { type Column, SortedTable } from "./table.tsx";
-import { at, away, usd } from "./words.ts";
+import { at, away } from "./words.ts";
 
 const backupText = ({ backup: { isNightly, lastMs } }: ServiceView): string => {
   if (!isNightly) return "none are made: set backup.dir";

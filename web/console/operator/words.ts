@@ -1,9 +1,5 @@
 // How amounts, times and parts are written on the operator's pages.
 
-/** `$1,234.50`; below zero with a minus before the sign. */
-export const usd = (credits: number): string =>
-  `${credits < 0 ? "−" : ""}${(Math.abs(credits) / 100).toLocaleString("en-US", { style: "currency", currency: "USD" })}`;
-
 /** `0.42 s`, `12 s`, `3 min 20 s`. */
 export const span = (ms: number): string => {
   const s = ms / 1000;

@@ -1,10 +1,11 @@
 // `/console/operator/audit`: who changed what, newest first, filtered by person, kind of change, thing and time.
+
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { AuditView } from "../../../src/console/people-wire.ts";
 import { useAsked } from "../../parts/asked.ts";
+import { timeText } from "../../parts/words.ts";
 import { Fault } from "./form.tsx";
-import { timeText } from "./words.ts";
 
 type Filters = { actor: string; action: string; target: string; from: string; to: string };
 const EMPTY: Filters = { actor: "", action: "", target: "", from: "", to: "" };

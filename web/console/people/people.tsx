@@ -1,12 +1,13 @@
 // `/console/operator/people`: who may sign in and as what, invitations that are open, and the links that let somebody in.
+
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { MadeLinkView, PeopleView, PersonView } from "../../../src/console/people-wire.ts";
 import { call, me, told } from "../../parts/api.ts";
 import { type Asked, useAsked } from "../../parts/asked.ts";
+import { timeText } from "../../parts/words.ts";
 import { Fault } from "./form.tsx";
 import { Invite } from "./invite.tsx";
-import { timeText } from "./words.ts";
 
 const PATH = "/console/api/operator/people";
 type Link = MadeLinkView & { says: string };

@@ -1,12 +1,13 @@
 // `/console/profile`: one's own name and password, and where one is signed in.
+
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { SessionView } from "../../../src/console/people-wire.ts";
 import { call, learnMe, type Me, me, told } from "../../parts/api.ts";
 import { useAsked } from "../../parts/asked.ts";
+import { timeText } from "../../parts/words.ts";
 import { Fault, Field, Form } from "./form.tsx";
 import { PASSWORD_HINT } from "./sign-in.tsx";
-import { timeText } from "./words.ts";
 
 type Listed = { sessions: SessionView[] };
 const PATH = "/console/api/sessions";
