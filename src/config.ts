@@ -1,5 +1,6 @@
 // Every setting of the service: its place, unit, default and what it means. Where values come from is in settings.ts.
-import { type Static, Type } from "@sinclair/typebox";
+import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
+import { networksIn } from "./networks.ts";
 
 const positive = (byDefault: number, description: string, maximum = Number.MAX_SAFE_INTEGER) =>
   Type.Integer({ minimum: 1, maximum, default: byDefault, description });
@@ -9,6 +10,8 @@ const ADDRESS = {
   pattern: "^(https?://[^/?#@\\s\\\\]+(/[^?#\\s]*)?)?$",
   expects: "an address that begins with http:// or https://, without user, query (?) or fragment (#)",
 } as const;
+
+FormatRegistry.Set("networks", (text) => networksIn(text) !== undefined);
 
 /** Settings with this mark are credentials: shown by nobody. */
 const SECRET = { secret: true } as const;
@@ -38,6 +41,13 @@ export const SettingsSchema = Type.Object(
           default: "",
           ...ADDRESS,
           description: "address clients reach the service at; file links are built from it. Empty: the listening address",
+        }),
+        trusted_proxies: Type.String({
+          default: "",
+          format: "networks",
+          expects: "addresses or networks such as 10.0.0.0/8, separated by commas",
+          description:
+            "proxies in front of the service whose X-Forwarded-For is believed, as addresses or networks, separated by commas; those on this machine always are. Wrong passwords are counted by the address that they name",
         }),
         drain_s: positive(25, "longest time a drain waits for answers under way before the process ends", 30),
       },

@@ -167,7 +167,8 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
       log("effect failed", { event: "inspector", reason: fault instanceof Error ? fault.message : String(fault) }),
     signedIn: async (request) => {
       const token = sessions.cookieOf(request);
-      return token === null ? null : ((await sessions.find(token))?.role ?? null);
+      const role = token === null ? undefined : (await sessions.find(token))?.role;
+      return token === null || role === undefined ? null : { role, isStillIn: () => sessions.isStillIn(token, role) };
     },
   });
   const till = openTill({

@@ -1,7 +1,7 @@
 // One value of a setting: text as the number or boolean that it says exactly, and the words for what does not fit.
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/value";
 
-/** What is read of a setting's schema. `expects` says in words what its pattern says. */
+/** What is read of a setting's schema. `expects` says in words what its pattern or format says. */
 export type ValueSchema = { type?: string; anyOf?: readonly { const?: unknown }[]; expects?: string; description?: string };
 
 const WHOLE = /^-?\d+$/;
@@ -33,7 +33,8 @@ const shown = (value: unknown): string => {
 const expected = ({ schema, message, type }: ValueError): string => {
   const { anyOf, expects } = schema as ValueSchema;
   if (anyOf !== undefined) return `expected one of ${anyOf.map((choice) => choice.const).join(", ")}`;
-  return type === ValueErrorType.StringPattern && expects !== undefined ? `expected ${expects}` : message.toLowerCase();
+  const isUnfit = type === ValueErrorType.StringPattern || type === ValueErrorType.StringFormat;
+  return isUnfit && expects !== undefined ? `expected ${expects}` : message.toLowerCase();
 };
 
 /** What a setting is to be, and what it is not to be, unless that is secret. */

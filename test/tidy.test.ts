@@ -56,6 +56,7 @@ const WORDS = [
   "src/same-request.ts",
   "src/shelves.ts",
   "src/long-list.ts",
+  "src/networks.ts",
 ];
 /** The hall: the only files that know every room. */
 const HALL = [
@@ -84,19 +85,7 @@ const HALL = [
 
 /** Doors: what a room may import besides the words and itself. `type:` means its types only. */
 const DOORS: Record<string, string[]> = {
-  "src/terms.ts": [],
-  "src/deeds.ts": [],
-  "src/purchase.ts": [],
-  "src/people-deeds.ts": [],
-  "src/refusal.ts": [],
-  "src/clock.ts": [],
-  "src/days.ts": [],
-  "src/ids.ts": [],
-  "src/once.ts": [],
-  "src/recent.ts": [],
-  "src/same-request.ts": [],
-  "src/shelves.ts": [],
-  "src/long-list.ts": [],
+  ...Object.fromEntries(WORDS.map((word) => [word, []])),
   "src/config.ts": [],
   "src/settings.ts": ["src/config.ts", "src/settings-file.ts", "src/settings-value.ts"],
   "src/settings-value.ts": [],

@@ -5,10 +5,16 @@ import { type Asker, replayOf } from "../inspector/replays.ts";
 import { audienceOf } from "../inspector/shown.ts";
 import type { StoreReads } from "../store/store.ts";
 import { type ConsoleAsk, ConsoleRefused, type ConsoleRoute } from "./ask.ts";
+import type { SessionDesk } from "./router.ts";
 
-type Parts = { settings: Pick<Settings, "inspector" | "limits">; reads: StoreReads; issueToken: IssueToken | null };
+type Parts = {
+  settings: Pick<Settings, "inspector" | "limits">;
+  reads: StoreReads;
+  sessions: Pick<SessionDesk, "cookieOf" | "isStillIn">;
+  issueToken: IssueToken | null;
+};
 
-export const inspectorRoutes = ({ settings, reads, issueToken }: Parts): ConsoleRoute[] => {
+export const inspectorRoutes = ({ settings, reads, sessions, issueToken }: Parts): ConsoleRoute[] => {
   /** @throws ConsoleRefused where it is switched off */
   const insistOnInspector = (): IssueToken => {
     if (issueToken) return issueToken;
@@ -32,7 +38,10 @@ export const inspectorRoutes = ({ settings, reads, issueToken }: Parts): Console
       method: "POST",
       path: "/inspector/api/token",
       who: "viewer",
-      answer: async ({ who }) => insistOnInspector()(who.role === "operator" ? "operator" : "viewer"),
+      answer: async ({ request, who: { role } }) => {
+        const session = sessions.cookieOf(request) ?? "";
+        return insistOnInspector()(role === "operator" ? "operator" : "viewer", () => sessions.isStillIn(session, role));
+      },
     },
   ];
 };

@@ -31,17 +31,13 @@ export type MakingService = Pick<GenerationRoutesParts, "submit" | "count"> & {
   keepOpen: (request: Request) => void;
   soon: (then: () => void) => void;
 };
-export type MakingParts = MakingService & Pick<PlaygroundKeyParts, "post"> & { sessions: Pick<SessionDesk, "cookieOf" | "find"> };
+export type MakingParts = MakingService &
+  Pick<PlaygroundKeyParts, "post"> & { sessions: Pick<SessionDesk, "cookieOf" | "isStillIn"> };
 
 const REQUEST = Type.Record(Type.String(), Type.Unknown());
 
 export const makingRoutes = (parts: MakingParts): ConsoleRoute[] => {
   const { sessions } = parts;
-  /** The role of whoever is still signed in as with this request. */
-  const roleOf = async (request: Request) => {
-    const token = sessions.cookieOf(request);
-    return token === null ? undefined : (await sessions.find(token))?.role;
-  };
   const { reads, clock, quote, models, keepFilesS } = parts;
   const shelf = { ...shelfOf(parts.files, clock, keepFilesS), through: parts.through };
   const kindOf = (id: string) => models().entries.find((model) => model.id === id)?.kind ?? null;
@@ -61,11 +57,11 @@ export const makingRoutes = (parts: MakingParts): ConsoleRoute[] => {
         const account = await accountAsked(reads, ask);
         // Its head alone: a stream that nobody reads would never be answered.
         if (ask.request.method === "HEAD") return new Response(null, { headers: NEWS_HEADERS });
-        const { role } = ask.who;
-        // The request itself is gone by the time that this is asked.
-        const again = new Request(ask.request.url, { headers: new Headers(ask.request.headers) });
+        const { role, personId } = ask.who;
+        const token = sessions.cookieOf(ask.request) ?? "";
+        const answer = news(ask.request, { account, personId, isStillIn: () => sessions.isStillIn(token, role) });
         parts.keepOpen(ask.request);
-        return news(ask.request, { account, isStillIn: async () => (await roleOf(again)) === role });
+        return answer;
       },
     },
     ...generationRoutes({

@@ -4,6 +4,7 @@ import type { Watch } from "../committed.ts";
 import type { Deed, DeedOutcome } from "../deeds.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { GenerationRecord } from "../terms.ts";
+import { ConsoleRefused } from "./ask.ts";
 import type { BalanceNews, GenerationNews } from "./making-wire.ts";
 
 export type NewsParts = {
@@ -17,6 +18,8 @@ export type NewsParts = {
 export type Listening = {
   /** Null: all accounts, which have no balance in common. */
   account: { seq: number; id: string } | null;
+  /** Who listens: a person has so many streams. */
+  personId: string;
   /** Asked at each ping: whoever signs out does not go on listening. */
   isStillIn: () => Promise<boolean>;
 };
@@ -24,6 +27,10 @@ export type Listening = {
 export const NEWS_HEADERS = { "content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no" };
 const PING_MS = 15_000;
 const RECONNECT_MS = 1000;
+/** A page has one; whoever has more pages than this open is told to close some. */
+const MOST_OF_A_PERSON = 30;
+const MOST_STREAMS = 1000;
+const FULL_RETRY_S = 5;
 /** Generations whose news wait for a client that does not read; with more it is told to read everything anew. */
 const MOST_WAITING = 500;
 
@@ -36,6 +43,7 @@ const newsOf = (record: GenerationRecord): GenerationNews => {
 
 /** One client. Of each generation only the last news waits. */
 class Listener {
+  readonly personId: string;
   readonly accountSeq: number | null;
   readonly accountId: string | null;
   private readonly parts: NewsParts;
@@ -44,8 +52,9 @@ class Listener {
   private isDue = false;
   private isBalanceDue = false;
 
-  constructor(parts: NewsParts, account: Listening["account"]) {
+  constructor(parts: NewsParts, personId: string, account: Listening["account"]) {
     this.parts = parts;
+    this.personId = personId;
     this.accountSeq = account?.seq ?? null;
     this.accountId = account?.id ?? null;
   }
@@ -130,6 +139,7 @@ const changeOf = (deed: Deed, outcome: DeedOutcome): Change | undefined => {
 
 export const openNews = (parts: NewsParts) => {
   const listeners = new Set<Listener>();
+  const ofPerson = new Map<string, number>();
   const look = (deed: Deed, outcome: DeedOutcome) => {
     const change = changeOf(deed, outcome);
     if (!change) return;
@@ -139,6 +149,9 @@ export const openNews = (parts: NewsParts) => {
   };
   const left = (listener: Listener) => {
     if (!listeners.delete(listener)) return;
+    const others = (ofPerson.get(listener.personId) ?? 1) - 1;
+    if (others > 0) ofPerson.set(listener.personId, others);
+    else ofPerson.delete(listener.personId);
     // Nothing is looked at while nobody listens.
     if (listeners.size === 0) parts.watch.committed = null;
     listener.end();
@@ -147,8 +160,20 @@ export const openNews = (parts: NewsParts) => {
     for (const listener of [...listeners]) left(listener);
   });
 
-  return (request: Request, { account, isStillIn }: Listening): Response => {
-    const listener = new Listener(parts, account);
+  /** @throws ConsoleRefused `throttled` */
+  const takePlace = (personId: string): void => {
+    const taken = ofPerson.get(personId) ?? 0;
+    if (taken >= MOST_OF_A_PERSON)
+      throw new ConsoleRefused("throttled", "Too many pages of yours are open at once; close some of them.", FULL_RETRY_S);
+    if (listeners.size >= MOST_STREAMS)
+      throw new ConsoleRefused("throttled", "Too many pages are open at this moment; try again in a while.", FULL_RETRY_S);
+    ofPerson.set(personId, taken + 1);
+  };
+
+  /** @throws ConsoleRefused `throttled` where too many listen */
+  return (request: Request, { account, personId, isStillIn }: Listening): Response => {
+    takePlace(personId);
+    const listener = new Listener(parts, personId, account);
     let takeBack: () => void = () => undefined;
     const leave = () => {
       takeBack();

@@ -8,12 +8,15 @@ import { ConsoleRefused, type SignedIn } from "./ask.ts";
 import type { Passwords } from "./passwords.ts";
 import type { LinkView, MeView, SessionView } from "./people-wire.ts";
 import type { Sessions } from "./sessions.ts";
-import { openThrottle } from "./throttle.ts";
+import { openThrottle, type Throttle } from "./throttle.ts";
 
 const MINUTE_MS = 60_000;
-/** A password is tried so often for an address, and from one machine, whoever it is for. */
-const PER_EMAIL = { most: 10, windowMs: 15 * MINUTE_MS };
+/** Wrong passwords for one person from one machine, from one machine for whomever, and for one person from wherever: nobody keeps another out by guessing. */
+const PER_PAIR = { most: 10, windowMs: 15 * MINUTE_MS };
 const PER_ADDRESS = { most: 50, windowMs: 15 * MINUTE_MS };
+const PER_EMAIL = { most: 200, windowMs: 15 * MINUTE_MS };
+/** And by somebody who is in, for their own. */
+const PER_PERSON = { most: 10, windowMs: 15 * MINUTE_MS };
 /** Accounts that may be made from one machine. */
 const SIGN_UPS = { most: 10, windowMs: 60 * MINUTE_MS };
 
@@ -34,8 +37,10 @@ export type Door = { request: Request; address: string };
 export type LetIn = { token: string };
 
 export const openPeopleDesk = ({ reads, post, clock, sessions, passwords, signUp }: DeskParts) => {
-  const perEmail = openThrottle(clock, PER_EMAIL);
+  const perPair = openThrottle(clock, PER_PAIR);
   const perAddress = openThrottle(clock, PER_ADDRESS);
+  const perEmail = openThrottle(clock, PER_EMAIL);
+  const perPerson = openThrottle(clock, PER_PERSON);
   const signUps = openThrottle(clock, SIGN_UPS);
 
   /** @throws ConsoleRefused with the store's sentence */
@@ -64,15 +69,20 @@ export const openPeopleDesk = ({ reads, post, clock, sessions, passwords, signUp
       throw new ConsoleRefused("refused", NO_LINK);
     return found;
   };
-  /** Tried passwords are counted before they are checked, so that many at once are many. */
-  const checked = async (email: string, address: string, password: string, kept: string | null): Promise<boolean> => {
-    perAddress.take(address);
-    perEmail.take(email);
-    const isRight = await passwords.isRight(password, kept);
-    if (!isRight) return false;
-    perAddress.giveBack(address);
-    perEmail.giveBack(email);
-    return true;
+  /** Tried passwords are counted before they are checked, so that many at once are many; only wrong ones stay counted. */
+  const checked = async (counts: readonly [Throttle, string][], password: string, kept: string | null): Promise<boolean> => {
+    const taken: (typeof counts)[number][] = [];
+    let isWrong = false;
+    try {
+      for (const [throttle, name] of counts) {
+        throttle.take(name);
+        taken.push([throttle, name]);
+      }
+      isWrong = !(await passwords.isRight(password, kept));
+      return !isWrong;
+    } finally {
+      if (!isWrong) for (const [throttle, name] of taken) throttle.giveBack(name);
+    }
   };
 
   return {
@@ -98,8 +108,12 @@ export const openPeopleDesk = ({ reads, post, clock, sessions, passwords, signUp
       const email = readEmail(ask.email) ?? "";
       const person = await reads.personByEmail(email);
       const kept = person?.disabledAtMs === null ? person.password : null;
-      if (!(await checked(email, address, ask.password, kept)) || !person || kept === null)
-        throw new ConsoleRefused("refused", WRONG);
+      const counts: [Throttle, string][] = [
+        [perAddress, address],
+        [perPair, `${address} ${email}`],
+        [perEmail, email],
+      ];
+      if (!(await checked(counts, ask.password, kept)) || !person || kept === null) throw new ConsoleRefused("refused", WRONG);
       const { token, session } = sessions.begin(request, address);
       const deed = { deed: "open-session", personId: person.id, password: kept, session, atMs: clock.nowMs() } as const;
       const outcome = await post({ ...deed, by: { kind: "person", id: person.id, name: email } });
@@ -165,9 +179,9 @@ export const openPeopleDesk = ({ reads, post, clock, sessions, passwords, signUp
       ),
 
     /** The other sessions end; whoever asks stays. */
-    changePassword: async (who: SignedIn, address: string, ask: { old: string; password: string }): Promise<void> => {
+    changePassword: async (who: SignedIn, ask: { old: string; password: string }): Promise<void> => {
       const kept = (await reads.personByEmail(who.email))?.password ?? null;
-      if (!(await checked(who.email, address, ask.old, kept)) || kept === null)
+      if (!(await checked([[perPerson, who.personId]], ask.old, kept)) || kept === null)
         throw new ConsoleRefused("refused", "The password of now is wrong.");
       insistOnOther(ask.password, who.email);
       const password = await passwords.hash(ask.password);

@@ -140,7 +140,7 @@ export const peopleRoutes = ({ settings, reads, post, clock, sessions, office: o
       body: PASSWORD,
       answer: async ({ who, body }) => {
         // Counted for the person alone: they are signed in, wherever they are.
-        await desk.changePassword(who, who.personId, body as Static<typeof PASSWORD>);
+        await desk.changePassword(who, body as Static<typeof PASSWORD>);
         return { sessions: await desk.sessions(who) };
       },
     },

@@ -24,6 +24,8 @@ export type SessionDesk = {
   cookieOf(request: Request): string | null;
   /** Who is behind a token; null when it is nobody's any more. */
   find(token: string): Promise<SignedIn | null>;
+  /** Whether whoever came in with a token still is, in the same role. To ask is no use of the session. */
+  isStillIn(token: string, role: Role): Promise<boolean>;
   /** What a request that changes something sends along: only pages of this service can know it. */
   csrfOf(token: string): string;
 };

@@ -57,6 +57,11 @@ export const openSessions = ({ reads, post, clock }: SessionsParts): Sessions =>
     }
     return facts;
   };
+  const goodFacts = async (token: string): Promise<SessionFacts | null> => {
+    const facts = await factsOf(hashToken(token));
+    const nowMs = clock.nowMs();
+    return facts && nowMs < facts.expiresAtMs && nowMs - facts.seenAtMs < IDLE_MS ? facts : null;
+  };
   const note = (facts: SessionFacts, nowMs: number): void => {
     facts.seenAtMs = nowMs;
     seen.set(facts.sessionId, nowMs);
@@ -77,12 +82,12 @@ export const openSessions = ({ reads, post, clock }: SessionsParts): Sessions =>
       return null;
     },
     find: async (token) => {
-      const facts = await factsOf(hashToken(token));
-      const nowMs = clock.nowMs();
-      if (!facts || nowMs >= facts.expiresAtMs || nowMs - facts.seenAtMs >= IDLE_MS) return null;
-      note(facts, nowMs);
+      const facts = await goodFacts(token);
+      if (!facts) return null;
+      note(facts, clock.nowMs());
       return signedIn(facts);
     },
+    isStillIn: async (token, role) => (await goodFacts(token))?.role === role,
     csrfOf: (token) => createHmac("sha256", token).update("genrouter console").digest("hex"),
     begin: (request, address) => {
       const token = newToken();

@@ -6,6 +6,7 @@ import type { Settings } from "../config.ts";
 import type { Log } from "../events.ts";
 import type { Links } from "../files/links.ts";
 import type { Files } from "../files/port.ts";
+import { networksIn } from "../networks.ts";
 import { Refusal } from "../refusal.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { Submit } from "../submit.ts";
@@ -31,7 +32,7 @@ import { metricsAnswer } from "./metrics.ts";
 import { type Models, modelList } from "./models.ts";
 import { openApiDocument } from "./openapi.ts";
 import { type PagesOpen, pagesOf } from "./pages/routes.ts";
-import { callerAddress } from "./peer.ts";
+import { openCallerAddress } from "./peer.ts";
 import type { LinkTo } from "./resource.ts";
 import { type Admit, openSocket, SOCKET_LIMITS } from "./sockets.ts";
 import { addTrail, trailOf } from "./trail.ts";
@@ -236,6 +237,7 @@ export const openHttp = (parts: HttpParts): Http => {
     add("ALL", route.path, wrongMethod(route));
   }
   const { console: answerConsole } = parts;
+  const callerAddress = openCallerAddress(networksIn(settings.server.trusted_proxies) ?? (() => false));
   if (answerConsole)
     for (const path of ["/console/api/*", "/inspector/api/*"]) {
       const enter = entrance(

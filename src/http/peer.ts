@@ -1,4 +1,7 @@
-// Whose machine a request comes from, as far as it can be known: the socket's peer, or whom a proxy on this machine names.
+// Whose machine a request comes from, as far as it can be known: the socket's peer, or whom a proxy that is believed names.
+import { isIP } from "node:net";
+import type { IsWithin } from "../networks.ts";
+
 /** Whether an address is of this machine itself. */
 export const isLoopback = (address: string): boolean => /^(::ffff:)?127\.\d+\.\d+\.\d+$/i.test(address) || address === "::1";
 
@@ -19,13 +22,24 @@ const networkOf = (address: string): string => {
   return `${[...first, ...zeros, ...last].slice(0, 4).join(":")}::/64`;
 };
 
+/** @returns the address to count tries by; "" where it is not known */
+export type CallerAddress = (request: Request, peer: string | undefined) => string;
+
 /**
- * The address to count tries by. Only a proxy on this machine is believed, and only what it put last into `X-Forwarded-For`: what stands before
- * that may be anybody's word.
+ * Proxies on this machine are believed, and those that are `trusted`: each puts the address that it was asked from last into
+ * `X-Forwarded-For`, so that it is read from its end, and what stands before the first that is no proxy may be anybody's word.
  */
-export const callerAddress = (request: Request, peer: string | undefined): string => {
-  if (peer === undefined) return "";
-  const named = request.headers.get("x-forwarded-for")?.split(",").at(-1)?.trim();
-  const isNamed = isLoopback(peer) && named !== undefined && /^[0-9a-f.:]{2,45}$/i.test(named);
-  return networkOf(isNamed ? named : peer);
+export const openCallerAddress = (trusted: IsWithin): CallerAddress => {
+  const isProxy = (address: string) => isLoopback(address) || trusted(address);
+  return (request, peer) => {
+    if (peer === undefined) return "";
+    let caller = peer;
+    const named = (request.headers.get("x-forwarded-for") ?? "").split(",").map((part) => part.trim());
+    while (isProxy(caller)) {
+      const before = named.pop();
+      if (before === undefined || isIP(before) === 0) break;
+      caller = before;
+    }
+    return networkOf(caller);
+  };
 };

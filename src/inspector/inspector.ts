@@ -1,12 +1,12 @@
 // The inspector as the rest of the house sees it: two paths that take sockets and the way to a token; what is behind is loaded by the first viewer.
 import type { Admit } from "../http/sockets.ts";
 import type { Hub, HubParts } from "./hub.ts";
-import { isEnabled, openPass, type PassParts, type Role } from "./pass.ts";
+import { type IsStillIn, isEnabled, openPass, type PassParts, type Role } from "./pass.ts";
 
 export type InspectorParts = Omit<HubParts, "prompts"> & PassParts;
 
 /** A token is good for connecting until its time is over, in the role of whoever asked for it. */
-export type IssueToken = (role: Role) => { token: string; expiresAtMs: number };
+export type IssueToken = (role: Role, isStillIn?: IsStillIn) => { token: string; expiresAtMs: number };
 
 export type Inspector = {
   sockets: readonly { path: string; admit: Admit }[];

@@ -5,20 +5,24 @@ import { isForwarded, isLoopback } from "../http/peer.ts";
 import { refuse } from "../refusal.ts";
 
 export type Role = "operator" | "viewer";
+export type IsStillIn = () => Promise<boolean>;
 /** Somebody who may look on, for as long as `isStillIn`: whoever signs out, or loses the role, does not go on looking. */
-export type Admitted = { role: Role; isStillIn: () => Promise<boolean> };
+export type Admitted = { role: Role; isStillIn: IsStillIn };
 export type PassParts = {
-  settings: Pick<Settings, "inspector" | "server">;
+  settings: Pick<Settings, "inspector"> & { server: Pick<Settings["server"], "public_url"> };
   /** Whether the service runs with the simulator. */
   simulated: boolean;
   nowMs: () => number;
-  /** The role of whoever is signed in; null for nobody, "member" for one who has no business here. */
-  signedIn: (request: Request) => Promise<Role | "member" | null>;
+  /** Whoever is signed in, and whether they still are, in the same role; null for nobody. A member has no business here. */
+  signedIn: (request: Request) => Promise<{ role: Role | "member"; isStillIn: IsStillIn } | null>;
 };
 
-/** Long enough to start a program with it; what is connected by then stays. */
+/** Long enough to start a program with it; what is connected by then stays for as long as whoever asked for it is in. */
 const TOKEN_MS = 15 * 60_000;
 const MOST_TOKENS = 1_000;
+
+/** What is asked for on this machine's own command line, or comes from it with the simulator. */
+const forGood: IsStillIn = () => Promise.resolve(true);
 
 export const isEnabled = ({ enabled }: Settings["inspector"], simulated: boolean): boolean =>
   enabled === "auto" ? simulated : enabled === "on";
@@ -33,15 +37,13 @@ const isOwnName = (host: string | null): boolean => /^(127\.0\.0\.1|localhost|\[
 
 export const openPass = ({ settings, simulated, nowMs, signedIn }: PassParts) => {
   /** By their hash; the tokens themselves are nowhere. */
-  const tokens = new Map<string, { role: Role; untilMs: number }>();
+  const tokens = new Map<string, Admitted & { untilMs: number }>();
 
-  /** What is connected by a token, or from this machine, stays. */
-  const forGood = (role: Role): Admitted => ({ role, isStillIn: () => Promise.resolve(true) });
-  const byToken = (token: string): Admitted => {
+  const byToken = async (token: string): Promise<Admitted> => {
     const known = tokens.get(hashOf(token));
-    if (known === undefined || nowMs() >= known.untilMs)
+    if (known === undefined || nowMs() >= known.untilMs || !(await known.isStillIn()))
       return refuse("unauthorized", "token: it is not known, or its time is over; get a new one with genrouter inspector token.");
-    return forGood(known.role);
+    return known;
   };
   /** A program of this machine, or our own page in a browser on it; with the simulator there is nothing to protect but the demo. */
   const isAtHome = (request: Request, peer: string | undefined, origin: string | null): boolean => {
@@ -52,12 +54,12 @@ export const openPass = ({ settings, simulated, nowMs, signedIn }: PassParts) =>
   };
 
   return {
-    /** A new token. Its role is that of whoever asked for it. */
-    issue: (role: Role): { token: string; expiresAtMs: number } => {
+    /** A new token. Its role is that of whoever asked for it, and it opens nothing once they are out. */
+    issue: (role: Role, isStillIn: IsStillIn = forGood): { token: string; expiresAtMs: number } => {
       const token = `gri_${randomBytes(24).toString("base64url")}`;
       const untilMs = nowMs() + TOKEN_MS;
       for (const [hash, known] of tokens) if (tokens.size >= MOST_TOKENS || nowMs() >= known.untilMs) tokens.delete(hash);
-      tokens.set(hashOf(token), { role, untilMs });
+      tokens.set(hashOf(token), { role, isStillIn, untilMs });
       return { token, expiresAtMs: untilMs };
     },
     /**
@@ -75,17 +77,13 @@ export const openPass = ({ settings, simulated, nowMs, signedIn }: PassParts) =>
         return refuse("unauthorized", "Origin: pages of another address need a token: add ?token= to the address.", {
           status: 403,
         });
-      const role = await signedIn(request);
-      if (role === "member")
+      const who = await signedIn(request);
+      if (who?.role === "member")
         return refuse("unauthorized", "The inspector is for operators and viewers; ask an operator for the role.", {
           status: 403,
         });
-      if (role !== null) {
-        // The request itself is gone when the connection is made.
-        const again = new Request(request.url, { headers: new Headers(request.headers) });
-        return { role, isStillIn: async () => (await signedIn(again)) === role };
-      }
-      if (isAtHome(request, peer, origin)) return forGood("operator");
+      if (who !== null) return { role: who.role, isStillIn: who.isStillIn };
+      if (isAtHome(request, peer, origin)) return { role: "operator", isStillIn: forGood };
       return refuse("unauthorized", "Sign in at /console, or add ?token= with one from genrouter inspector token.");
     },
   };

@@ -1,6 +1,7 @@
 // Who is kept out, and who is not: operators that are none any more, and whoever guesses behind a proxy that others come through, too.
 import { afterAll, expect, test } from "bun:test";
-import { callerAddress } from "../../src/http/peer.ts";
+import { openCallerAddress } from "../../src/http/peer.ts";
+import { networksIn } from "../../src/networks.ts";
 import { dropDirs } from "../cli/fresh-dir.ts";
 import { type House, openHouse } from "../house.ts";
 import { join, PASSWORD, setUp, tokenOf, visit } from "./visitor.ts";
@@ -53,15 +54,39 @@ test("whoever guesses from one machine is kept out, and nobody else who comes th
   expect((await signIn("203.0.113.10", "ada@example.com", PASSWORD)).status).toBe(200);
 }, 60_000);
 
+test("whoever guesses one person's password keeps that person out neither of signing in nor of changing it", async () => {
+  const house = await open();
+  const ada = await setUp(house);
+  const signIn = (from: string, password: string) =>
+    visit(house).ask("POST", "/console/api/session", { email: "ada@example.com", password }, { "x-forwarded-for": from });
+  const guesses = await Promise.all(Array.from({ length: 12 }, () => signIn("203.0.113.9", "wrong horse battery")));
+  expect(guesses.filter(({ status }) => status === 429)).toHaveLength(2);
+  expect((await signIn("203.0.113.9", PASSWORD)).status).toBe(429);
+  expect((await signIn("203.0.113.10", PASSWORD)).status).toBe(200);
+  const change = (old: string) => ada.ask("POST", "/console/api/me/password", { old, password: PASSWORD });
+  expect((await change(PASSWORD)).status).toBe(200);
+  const tries = await Promise.all(Array.from({ length: 12 }, () => change("wrong horse battery")));
+  expect(tries.filter(({ status }) => status === 429)).toHaveLength(2);
+  expect((await change(PASSWORD)).status).toBe(429);
+  expect((await signIn("203.0.113.10", PASSWORD)).status).toBe(200);
+});
+
 test.each([
   ["203.0.113.9", undefined, "203.0.113.9"],
+  ["10.1.0.5", "198.51.100.1, 203.0.113.7", "203.0.113.7"],
+  ["127.0.0.1", "198.51.100.1, 203.0.113.7, 10.1.0.5, ::ffff:10.2.0.9", "203.0.113.7"],
+  ["fd00::1", "203.0.113.7", "203.0.113.7"],
+  ["10.1.0.5", "10.1.0.6", "10.1.0.6"],
+  ["11.1.0.5", "203.0.113.7", "11.1.0.5"],
   ["203.0.113.9", "198.51.100.1", "203.0.113.9"],
   ["127.0.0.1", "198.51.100.1, 203.0.113.7", "203.0.113.7"],
   ["::1", "not an address", "0:0:0:0::/64"],
+  ["127.0.0.1", "1.2.3.4, 203.0.113.7:80", "127.0.0.1"],
   ["::ffff:127.0.0.1", "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
   ["2001:db8::1", undefined, "2001:db8:0:0::/64"],
   [undefined, "203.0.113.7", ""],
 ] as const)("from %s with %s: tries are counted for %s", (peer, forwarded, counted) => {
   const headers = forwarded === undefined ? {} : { "x-forwarded-for": forwarded };
+  const callerAddress = openCallerAddress(networksIn("10.0.0.0/8, fd00::1") ?? (() => false));
   expect(callerAddress(new Request("http://127.0.0.1/", { headers }), peer)).toBe(counted);
 });

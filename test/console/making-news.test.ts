@@ -106,6 +106,34 @@ test("whoever signs out hears no more within a ping, and with the last who liste
   expect(house.rooms.watch.committed).toBeNull();
 });
 
+test("a person has so many streams, and room for another once a page is closed", async () => {
+  stage.signIn("other", "member", await house.newTenant());
+  const open = await Promise.all(Array.from({ length: 30 }, () => listen()));
+  const knock = (as: string) => stage.ask<{ error: { code: string } }>("GET", "/events", { as });
+  const { status, body } = await knock("member");
+  expect([status, body.error.code]).toEqual([429, "throttled"]);
+  const theirs = await listen("other");
+  open[0]?.leave();
+  await house.eventually(async () => {
+    const again = await fetch(`${stage.url}/console/api/events`, { headers: { cookie: "who=member" } });
+    await again.body?.cancel();
+    return again.status === 200;
+  }, "room for another");
+  for (const { leave } of [...open, theirs]) leave();
+});
+
+test("a page that is left open is no use of its session", async () => {
+  const ada = await setUp(house);
+  const { body } = await fetch(`${house.url}/console/api/events`, { headers: { cookie: ada.cookie ?? "" } });
+  const reader = body?.getReader();
+  await reader?.read();
+  await house.clock.skip(6 * 86_400_000);
+  await reader?.read();
+  await house.clock.skip(2 * 86_400_000);
+  expect(await ada.no("GET", "/console/api/sessions")).toBe("signed_out");
+  await reader?.cancel();
+});
+
 test("a page that is closed is forgotten", async () => {
   const { leave, over } = await listen();
   leave();

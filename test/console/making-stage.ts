@@ -38,7 +38,7 @@ export const openMakingStage = (
     ...house.rooms.making,
     keepOpen: (request) => server.timeout(request, 0),
     post: house.rooms.post,
-    sessions: { cookieOf: nameOf, find: async (name) => people.get(name) ?? null },
+    sessions: { cookieOf: nameOf, isStillIn: async (name, role) => people.get(name)?.role === role },
   });
 
   const answer = async (request: Request): Promise<Response> => {

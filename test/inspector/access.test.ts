@@ -1,5 +1,6 @@
 // Who may look on: nobody where the inspector is off, no page of another address, no stranger without a token.
 import { expect, test } from "bun:test";
+import { setUp } from "../console/visitor.ts";
 import { type House, openHouse } from "../house.ts";
 import { lookOn, tokenOf } from "./onlooker.ts";
 
@@ -59,6 +60,18 @@ test("a token opens the door to pages of any address, until its time is over", a
   house.clock.skip(expiresAtMs - house.clock.nowMs());
   expect(await knock(house, `/inspector/ws?token=${token}`)).toEqual({ status: 401, code: "unauthorized" });
   await eye.close();
+  await house.close();
+});
+
+test("a token that somebody asked for who is signed in is worth nothing once they have signed out", async () => {
+  const house = await openHouse({ factor: 0, env: { GENROUTER_SERVER__PUBLIC_URL: "" } });
+  const ada = await setUp(house);
+  const { token } = await ada.ok("POST", "/inspector/api/token");
+  const eye = await lookOn(house, `?token=${token}`, { origin: "http://localhost:5173" });
+  expect(eye.batches[0]?.hello?.role).toBe("operator");
+  await eye.close();
+  await ada.ok("DELETE", "/console/api/session");
+  expect(await knock(house, `/inspector/ws?token=${token}`)).toEqual({ status: 401, code: "unauthorized" });
   await house.close();
 });
 

@@ -1,0 +1,20 @@
+// Networks as people write them: addresses and prefixes, separated by commas.
+import { BlockList, isIP } from "node:net";
+
+/** Whether an address is of them; anything else is not. */
+export type IsWithin = (address: string) => boolean;
+
+const familyOf = (address: string) => (isIP(address) === 6 ? "ipv6" : "ipv4");
+
+/** @returns undefined for a text that does not say networks; of an empty one nothing is within */
+export const networksIn = (text: string): IsWithin | undefined => {
+  const list = new BlockList();
+  for (const part of text.split(",").map((each) => each.trim())) {
+    if (part === "" && text.trim() === "") break;
+    const [, address = "", bits] = /^([0-9a-f.:]+)(?:\/(\d{1,3}))?$/i.exec(part) ?? [];
+    if (isIP(address) === 0 || Number(bits ?? 0) > (isIP(address) === 6 ? 128 : 32)) return undefined;
+    if (bits === undefined) list.addAddress(address, familyOf(address));
+    else list.addSubnet(address, Number(bits), familyOf(address));
+  }
+  return (address) => isIP(address) !== 0 && list.check(address, familyOf(address));
+};
