@@ -3,7 +3,7 @@ import { refuse } from "../refusal.ts";
 
 const SIDE_PX = 480;
 /** What is larger is not opened for a picture of a list. */
-const MOST_PIXELS = 100_000_000;
+const MOST_PIXELS = 40_000_000;
 const MOST_BYTES = 64 * 1024 * 1024;
 const AT_A_TIME = 2;
 /** Whoever waits behind so many others is asked to come again. */

@@ -74,12 +74,12 @@ describe("our own storage refuses", () => {
 test("a large result is streamed: memory does not grow with it", async () => {
   const clip = await mp4({ seconds: 1 });
   const piece = new Uint8Array(65_536);
-  const pieces = 2000;
+  const pieces = 6000;
   // A box of filling at the end, announced as long as all the pieces together.
   const filling = Buffer.alloc(8);
   filling.writeUInt32BE(8 + pieces * piece.length);
   filling.write("free", 4, "latin1");
-  await inScene({ resultBytes: 200_000_000 }, async (scene) => {
+  await inScene({ resultBytes: 500_000_000 }, async (scene) => {
     const url = scene.at("/r", () =>
       streaming(async (n) => (n === 0 ? Buffer.concat([clip, filling]) : n <= pieces ? piece : undefined)),
     );
@@ -87,7 +87,8 @@ test("a large result is streamed: memory does not grow with it", async () => {
     const before = process.memoryUsage().rss;
     const outcome = await collect(scene, "video", [url]);
     expect(outcome.kind === "collected" && outcome.output.files[0]?.bytes).toBe(clip.length + 8 + pieces * piece.length);
-    expect(process.memoryUsage().rss - before).toBeLessThan(80 * 1024 * 1024);
+    // What was read and is not swept up yet is some of it, never most of it.
+    expect(process.memoryUsage().rss - before).toBeLessThan((pieces * piece.length) / 2);
   });
 });
 
