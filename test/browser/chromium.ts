@@ -28,6 +28,7 @@ const CACHE = resolve(import.meta.dir, "../../node_modules/.cache/chromium-153.0
 /** Nothing of its own chatter, and no name is looked up: only this machine can be reached. */
 const FLAGS = [
   "--disable-gpu",
+  "--lang=en-US",
   "--disable-quic",
   "--no-first-run",
   "--disable-background-networking",
@@ -99,6 +100,7 @@ export const openBrowser = async (): Promise<Browser | string> => {
   return chromium.launch({
     executablePath: found.path,
     args: [...FLAGS, ...(isRoot ? ["--no-sandbox"] : [])],
-    env: { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? tmpdir(), ...found.env },
+    // A machine without a language has Chromium speak `en-US@posix`, which is no language tag.
+    env: { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? tmpdir(), LANG: "en_US.UTF-8", ...found.env },
   });
 };

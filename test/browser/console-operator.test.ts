@@ -67,6 +67,11 @@ here("the operator's pages", () => {
     await keyboard.press("Escape");
     await asking.waitFor({ state: "detached" });
     expect((await answers(tenant)).status).toBe(404);
+    // Whichever way it is left, the focus is where it was, and asks again.
+    await keyboard.press("Enter");
+    await tabTo("Cancel");
+    await keyboard.press("Enter");
+    await asking.waitFor({ state: "detached" });
     await keyboard.press("Enter");
     await asking.waitFor();
     await tabTo("Pause");

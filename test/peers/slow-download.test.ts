@@ -6,12 +6,12 @@ import { expectEnd, openScene } from "../life/scene.ts";
 import { png } from "../media/made.ts";
 
 const MB = 1024 * 1024;
-const PIECES = 60;
-const PAUSE_MS = 5_000;
+const PIECES = 240;
+const PAUSE_MS = 1_250;
 /** The signature of a PNG and its first chunk, which says how large the picture is. */
 const HEAD_BYTES = 33;
 
-/** A good picture of 60 MB: what a program that does not know a chunk passes over lies between its size and its pixels. */
+/** A good picture of 240 MB: what a program that does not know a chunk passes over lies between its size and its pixels. */
 const hugePicture = async (): Promise<{ head: Uint8Array; piece: Uint8Array; tail: Uint8Array; bytes: number }> => {
   const picture = await png();
   const opening = Buffer.alloc(8);
@@ -53,7 +53,7 @@ const ALLOWED = [
   "x-request-id",
 ];
 
-test("60 MB that take five minutes to come are collected, not cut off after one, and held in files, not in memory", async () => {
+test("240 MB that take five minutes to come are collected, not cut off after one, and held in files, not in memory", async () => {
   const { head, piece, tail, bytes } = await hugePicture();
   let clock: TestClock | undefined;
   const server = Bun.serve({
@@ -89,10 +89,12 @@ test("60 MB that take five minutes to come are collected, not cut off after one,
     const began = await scene.eventually(
       async () => ((await scene.attempts(id))[0]?.results?.length ?? 0) > 0 && scene.clock.nowMs(),
     );
+    Bun.gc(true);
     const before = process.memoryUsage().rss;
     const shown = await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
     expect(scene.clock.nowMs() - began).toBeGreaterThanOrEqual(PIECES * PAUSE_MS * 0.9);
-    expect(process.memoryUsage().rss - before).toBeLessThan(50 * MB);
+    // What was read and is not swept up yet is some of it, never most of it.
+    expect(process.memoryUsage().rss - before).toBeLessThan((PIECES / 2) * MB);
 
     const link = new URL(shown.output?.urls[0] ?? "");
     for (const path of [`/v1/generations/${id}/content`, `${link.pathname}${link.search}`]) {

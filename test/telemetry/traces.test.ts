@@ -117,7 +117,9 @@ test("one that fails is told as failed, at its attempts and as a whole", async (
   expect(one(named(id), "attempt 1").attributes["genrouter.outcome"]).toBe("refused");
 }, 60_000);
 
-test("the collector is told who speaks, as the standard variables say", () => {
+test("the collector is told who speaks, as the standard variables say", async () => {
+  await service.ask("GET", "/v1/models");
+  await eventually(() => collector.resources.length > 0, "the first that the collector is told");
   expect(collector.resources[0]).toMatchObject({ "service.name": "genrouter", "deployment.environment.name": "test" });
   expect(collector.headers[0]?.["x-collector-key"]).toBe(SECRETS.header);
 });

@@ -1,13 +1,20 @@
 // A dialog over the page, as every page opens one.
 import type { ComponentChildren, VNode } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 
 /** The focus stays in it, Escape closes it, and comes back to where it was. */
 export const Modal = (of: { title: string; close: () => void; children: ComponentChildren }): VNode => {
   const place = useRef<HTMLDialogElement>(null);
   const id = useId();
   const isGone = useRef(false);
-  useEffect(() => {
+  const leave = () => isGone.current || of.close();
+  // At once: the browser tells of its own closing later, and by then the next dialog may have been asked for.
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== "Escape" || event.isComposing) return;
+    event.preventDefault();
+    leave();
+  };
+  useLayoutEffect(() => {
     const dialog = place.current;
     dialog?.showModal();
     return () => {
@@ -17,7 +24,7 @@ export const Modal = (of: { title: string; close: () => void; children: Componen
     };
   }, []);
   return (
-    <dialog ref={place} class="dialog" aria-labelledby={id} onClose={() => isGone.current || of.close()}>
+    <dialog ref={place} class="dialog" aria-labelledby={id} onKeyDown={onKeyDown} onClose={leave}>
       <h2 id={id}>{of.title}</h2>
       {of.children}
     </dialog>
