@@ -2,7 +2,6 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { CONFIRMING_MESSAGE } from "../../actors/generation-words.ts";
 import { type Genrouter, until } from "../../proof/crash/processes.ts";
 import {
   ask,
@@ -24,8 +23,6 @@ import type { Found, Point } from "./points.ts";
 export type PointWorld = { simulator: SimulatorProcess; speed: number; genrouter: Genrouter };
 
 const CREDITS = 10_000;
-/** A confirmation that a caller has to see lasts seconds instead of a half: a busy machine looks seldom. */
-const SLOWER_TO_SEE = 8;
 const INPUTS = {
   "vidmodel-2.0-fast": { resolution: "480p", duration: 4 },
   "sim-speech-1": {},
@@ -33,15 +30,14 @@ const INPUTS = {
 let count = 0;
 
 /** A data directory with one account, and one submission that is sent as often as needed. */
-const openStage = async (world: PointWorld, point: Pick<Point, "model" | "script" | "confirms">) => {
+const openStage = async (world: PointWorld, point: Pick<Point, "model" | "script">) => {
   const dir = makeScratch("crash-");
   const [tenant] = (await endow(dir, [CREDITS])) as [Tenant];
   // Jobs are looked for by their input, so no two submissions of the tests are alike.
   const tag = `crash point ${process.pid}-${++count}.`;
   const model = point.model ?? "vidmodel-2.0-fast";
   const body = JSON.stringify({ model, input: { prompt: `${tag} ${point.script ?? ""}`, ...INPUTS[model] } });
-  const speed = point.confirms ? world.speed / SLOWER_TO_SEE : world.speed;
-  const place: ServicePlace = { dir, simulatorUrl: world.simulator.url, speed };
+  const place: ServicePlace = { dir, simulatorUrl: world.simulator.url, speed: world.speed };
   const hitFile = join(dir, "hit");
   return {
     dir,
@@ -111,19 +107,20 @@ const killWhenSubmitted = async (world: PointWorld, stage: Stage, isDraining: bo
   deepStrictEqual(await child.ended, { code: null, signal: "SIGKILL" }, child.said());
 };
 
-/** Follows the generation to its end over HTTP; tells whether the message of a confirmation was seen on the way. */
-const follow = async (stage: Stage, { url }: ServiceProcess, id: string) => {
-  let hasConfirmed = false;
-  const ended = await until(`the end of ${id}`, async () => {
+/** Follows the generation to its end over HTTP. */
+const follow = (stage: Stage, { url }: ServiceProcess, id: string): Promise<JsonObject> =>
+  until(`the end of ${id}`, async () => {
     const shown = await ask(url, stage.tenant.key, { path: `/v1/generations/${id}` });
-    hasConfirmed ||= shown?.body.status === "running" && shown.body.message === CONFIRMING_MESSAGE;
     return shown && shown.body.completed_at !== null && shown.body;
   });
-  return { ended, hasConfirmed };
-};
 
 /** The end of a stage: money moved once, both sides agree, the invariants hold, the service stops in peace. */
-const auditEnd = async (stage: Stage, service: ServiceProcess, ended: JsonObject, ends: Point["ends"]): Promise<void> => {
+const auditEnd = async (
+  stage: Stage,
+  service: ServiceProcess,
+  ended: JsonObject,
+  { ends, confirms }: Pick<Point, "ends" | "confirms">,
+): Promise<void> => {
   strictEqual(ended.status, "succeeded", JSON.stringify(ended));
   strictEqual(ended.attempts, ends.attempts);
   service.child.kill("SIGTERM");
@@ -135,6 +132,8 @@ const auditEnd = async (stage: Stage, service: ServiceProcess, ended: JsonObject
     const account = await reads.account(stage.tenant.accountId);
     ok(generation && account);
     const { record, attempts } = generation;
+    const states = (await reads.journalOf(record.seq)).map(({ stateAfter }) => stateAfter);
+    if (confirms) ok(states.includes("running.confirming.acceptance"), `the provider was not asked first: ${states.join(", ")}`);
     const delivered = attempts.filter(({ state }) => state === "delivered");
     strictEqual(delivered.length, 1);
     strictEqual(Math.round(Number(ended.cost_usd) * 100), delivered[0]?.priceCredits);
@@ -180,9 +179,8 @@ export const playPoint = async (world: PointWorld, point: Point): Promise<void> 
   });
   strictEqual(retried.status, point.retried, JSON.stringify(retried.body));
   if (seen.id !== null) strictEqual(retried.body.id, seen.id);
-  const { ended, hasConfirmed } = await follow(stage, service, String(retried.body.id));
-  if (point.confirms) ok(hasConfirmed, "the message of a confirmation was never shown");
-  await auditEnd(stage, service, ended, point.ends);
+  const ended = await follow(stage, service, String(retried.body.id));
+  await auditEnd(stage, service, ended, point);
   stage.close();
 };
 
@@ -207,8 +205,8 @@ export const playInsideSettlement = async (world: PointWorld): Promise<"all" | "
   const service = await startService(world.genrouter, stage.place);
   const retried = await stage.submit(service.url);
   strictEqual(retried?.status, 200);
-  const { ended } = await follow(stage, service, String(retried.body.id));
-  await auditEnd(stage, service, ended, { attempts: 1, submissions: 1 });
+  const ended = await follow(stage, service, String(retried.body.id));
+  await auditEnd(stage, service, ended, { ends: { attempts: 1, submissions: 1 } });
   stage.close();
   return isAll ? "all" : "nothing";
 };
@@ -249,8 +247,8 @@ export const playUpgrade = async (world: PointWorld): Promise<void> => {
   const service = await startService(world.genrouter, stage.place);
   const retried = await stage.submit(service.url);
   strictEqual(retried?.status, 200);
-  const { ended } = await follow(stage, service, String(retried.body.id));
-  await auditEnd(stage, service, ended, { attempts: 1, submissions: 1 });
+  const ended = await follow(stage, service, String(retried.body.id));
+  await auditEnd(stage, service, ended, { ends: { attempts: 1, submissions: 1 } });
   // The next release brings the step to its end, over the copy that the killed one left.
   const newer = await startHooked({ ...stage.place, env: next });
   strictEqual((await ask(newer.url, stage.tenant.key, { path: `/v1/generations/${retried.body.id}` }))?.body.status, "succeeded");

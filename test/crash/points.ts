@@ -30,7 +30,7 @@ export type Point = {
   ends: { attempts: 1 | 2; submissions: 1 | 2 };
   /** What else must hold of the attempt at the kill. */
   also?: (attempt: Attempt) => boolean;
-  /** What the customer must have been able to read after the restart: the message of a result being confirmed. */
+  /** The journal says that the provider was asked before anything else was done. */
   confirms?: true;
   /** Polls the simulator may have seen of the job at the kill. */
   polls?: (polls: number) => boolean;
