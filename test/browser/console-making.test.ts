@@ -101,15 +101,16 @@ here("in the playground", () => {
       await page.getByLabel("Prompt (required)").fill(INPUT.prompt);
       await page.getByRole("radio", { name: "480p" }).check();
       await page.getByLabel("Duration").fill("4");
-      await page.getByText("between $0.20 and $0.28; $0.28 is held").waitFor();
+      // What went wrong in tests before this one counts against a route for a while: the one that delivers may be another.
+      const said = /between \$(0\.2\d) and \$0\.28; \$0\.28 is held/;
+      const [, least] = said.exec((await page.getByText(said).textContent()) ?? "") ?? [];
       const submitted = submissionOf(page);
       await page.getByRole("button", { name: "Generate" }).click();
       const film = page.locator('.made[data-status="succeeded"] video');
       await film.waitFor({ timeout: 30_000 });
-      // Whichever route delivered: what went wrong in the tests before it counts against a route for a while.
       const { id } = (await (await submitted).json()) as { id: string };
       const { cost_usd: cost } = await house.until(id);
-      expect([0.2, 0.22, 0.28]).toContain(cost ?? 0);
+      expect([Number(least), 0.22, 0.28]).toContain(cost ?? 0);
       await page.getByText(`Charged $${cost?.toFixed(2)}.`).waitFor();
       expect(await film.getAttribute("preload")).toBe("metadata");
       await page.evaluate(
