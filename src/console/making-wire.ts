@@ -93,9 +93,18 @@ export type GenerationDetail = GenerationTold & {
   inspectorUrl: string;
 };
 
-/** News on `GET /console/api/events`: `generation` and `balance` have these; `again` says to read everything anew. */
+/**
+ * News on `GET /console/api/events`: `generation` and `balance` have these; `again` says to read everything anew. Generations are those of
+ * the account that is looked at, balances also that of whoever looks.
+ */
 export type GenerationNews = Pick<
   GenerationTold,
   "id" | "model" | "status" | "message" | "attempts" | "costCredits" | "completedAtMs"
 >;
-export type BalanceNews = { availableCredits: Credits; heldCredits: Credits };
+export type BalanceNews = {
+  accountId: string;
+  availableCredits: Credits;
+  heldCredits: Credits;
+  owedCredits: Credits;
+  paused: boolean;
+};

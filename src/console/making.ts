@@ -57,9 +57,10 @@ export const makingRoutes = (parts: MakingParts): ConsoleRoute[] => {
         const account = await accountAsked(reads, ask);
         // Its head alone: a stream that nobody reads would never be answered.
         if (ask.request.method === "HEAD") return new Response(null, { headers: NEWS_HEADERS });
-        const { role, personId } = ask.who;
+        const { role, personId, accountSeq, accountId } = ask.who;
+        const own = accountSeq === null || accountId === null ? null : { seq: accountSeq, id: accountId };
         const token = sessions.cookieOf(ask.request) ?? "";
-        const answer = news(ask.request, { account, personId, isStillIn: () => sessions.isStillIn(token, role) });
+        const answer = news(ask.request, { account, own, personId, isStillIn: () => sessions.isStillIn(token, role) });
         parts.keepOpen(ask.request);
         return answer;
       },

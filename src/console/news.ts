@@ -2,7 +2,7 @@
 import type { Clock } from "../clock.ts";
 import type { Watch } from "../committed.ts";
 import type { Deed, DeedOutcome } from "../deeds.ts";
-import type { StoreReads } from "../store/store.ts";
+import type { AccountRow, StoreReads } from "../store/store.ts";
 import type { GenerationRecord } from "../terms.ts";
 import { ConsoleRefused } from "./ask.ts";
 import type { BalanceNews, GenerationNews } from "./making-wire.ts";
@@ -15,9 +15,12 @@ export type NewsParts = {
   /** Aborted when the service stops: a stream would hold that up. */
   closing: AbortSignal;
 };
+type AccountHeard = { seq: number; id: string };
 export type Listening = {
-  /** Null: all accounts, which have no balance in common. */
-  account: { seq: number; id: string } | null;
+  /** Whose generations are told, and its balance; null: those of all accounts, which have no balance in common. */
+  account: AccountHeard | null;
+  /** The account of whoever listens, whose balance stands on each of their pages, whoever's generations they look at. */
+  own: AccountHeard | null;
   /** Who listens: a person has so many streams. */
   personId: string;
   /** Asked at each ping: whoever signs out does not go on listening. */
@@ -41,22 +44,28 @@ const newsOf = (record: GenerationRecord): GenerationNews => {
   return { id, model, status, message: record.message, attempts, costCredits, completedAtMs };
 };
 
+const balanceOf = ({ id, availableCredits, heldCredits, owedCredits, paused }: AccountRow): BalanceNews => ({
+  accountId: id,
+  ...{ availableCredits, heldCredits, owedCredits, paused },
+});
+
 /** One client. Of each generation only the last news waits. */
 class Listener {
   readonly personId: string;
-  readonly accountSeq: number | null;
-  readonly accountId: string | null;
+  private readonly account: AccountHeard | null;
+  private readonly balances: readonly AccountHeard[];
   private readonly parts: NewsParts;
   private readonly waiting = new Map<string, string>();
   private controller: ReadableStreamDefaultController<Uint8Array> | null = null;
   private isDue = false;
-  private isBalanceDue = false;
+  /** Accounts whose balance has moved since it was told. */
+  private readonly moved = new Set<string>();
 
-  constructor(parts: NewsParts, personId: string, account: Listening["account"]) {
+  constructor(parts: NewsParts, { account, own, personId }: Pick<Listening, "account" | "own" | "personId">) {
     this.parts = parts;
     this.personId = personId;
-    this.accountSeq = account?.seq ?? null;
-    this.accountId = account?.id ?? null;
+    this.account = account;
+    this.balances = [...(account ? [account] : []), ...(own && own.id !== account?.id ? [own] : [])];
   }
 
   begin(controller: ReadableStreamDefaultController<Uint8Array>): void {
@@ -64,8 +73,10 @@ class Listener {
     controller.enqueue(encoder.encode(`retry: ${RECONNECT_MS}\n\n`));
   }
 
-  tell(record: GenerationRecord | null, movesBalance: boolean): void {
-    if (record) {
+  hear({ of, record, moves }: Change): void {
+    const isOf = ({ seq, id }: AccountHeard): boolean => of === seq || of === id;
+    const isMeant = this.account === null || isOf(this.account);
+    if (isMeant && record) {
       // Anew at the end, so that the order is that of the last changes.
       this.waiting.delete(record.id);
       this.waiting.set(record.id, message("generation", newsOf(record)));
@@ -74,8 +85,8 @@ class Listener {
         this.waiting.set("", message("again", {}));
       }
     }
-    if (movesBalance && this.accountId !== null) this.isBalanceDue = true;
-    this.due();
+    if (moves) for (const one of this.balances) if (isOf(one)) this.moved.add(one.id);
+    if (this.waiting.size > 0 || this.moved.size > 0) this.due();
   }
 
   ping(): void {
@@ -100,13 +111,10 @@ class Listener {
 
   private async flush(): Promise<void> {
     // What moves while the balance is read is read again.
-    while (this.isBalanceDue && this.accountId !== null) {
-      this.isBalanceDue = false;
-      const account = await this.parts.reads.account(this.accountId).catch(() => undefined);
-      if (account) {
-        const { availableCredits, heldCredits }: BalanceNews = account;
-        this.waiting.set("balance", message("balance", { availableCredits, heldCredits }));
-      }
+    for (const accountId of this.moved) {
+      this.moved.delete(accountId);
+      const account = await this.parts.reads.account(accountId).catch(() => undefined);
+      if (account) this.waiting.set(accountId, message("balance", balanceOf(account)));
     }
     this.isDue = false;
     // A client that does not read is asked again when it does (`pull`).
@@ -143,9 +151,7 @@ export const openNews = (parts: NewsParts) => {
   const look = (deed: Deed, outcome: DeedOutcome) => {
     const change = changeOf(deed, outcome);
     if (!change) return;
-    for (const listener of listeners)
-      if (listener.accountSeq === null || change.of === listener.accountSeq || change.of === listener.accountId)
-        listener.tell(change.record, change.moves);
+    for (const listener of listeners) listener.hear(change);
   };
   const left = (listener: Listener) => {
     if (!listeners.delete(listener)) return;
@@ -171,9 +177,9 @@ export const openNews = (parts: NewsParts) => {
   };
 
   /** @throws ConsoleRefused `throttled` where too many listen */
-  return (request: Request, { account, personId, isStillIn }: Listening): Response => {
-    takePlace(personId);
-    const listener = new Listener(parts, personId, account);
+  return (request: Request, { isStillIn, ...whose }: Listening): Response => {
+    takePlace(whose.personId);
+    const listener = new Listener(parts, whose);
     let takeBack: () => void = () => undefined;
     const leave = () => {
       takeBack();

@@ -91,6 +91,61 @@ here("the pages of credits", () => {
     await close();
   });
 
+  test("the balance stands on every page, and moves by itself over the one connection that the tab has", async () => {
+    const { tenant, visitor } = await openMember();
+    const { page, asked, complaints, close } = await visit(visitor, "/console/keys");
+    const balance = page.getByRole("banner").getByRole("link", { name: /^Balance/ });
+    for (const name of ["Generations", "Playground", "API keys", "Credits", "Ledger", "Profile"]) {
+      await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name, exact: true }).click();
+      await page.locator("h1:focus").waitFor();
+      await balance.getByText("$3.00").waitFor();
+    }
+    await page.waitForLoadState("networkidle");
+    // What moves it from now on is told, not asked for.
+    await page.route("**/console/api/credits", (route) => route.abort());
+    await buyBy(visitor, 25, "pay");
+    await balance.getByText("$28.00").waitFor();
+    const body = { model: "vidmodel-2.0-fast", input: { prompt: "a kite", resolution: "480p", duration: 4 } };
+    expect((await house.ask("POST", "/v1/generations", { key: tenant.key, body })).status).toBe(202);
+    await balance.getByText("$0.28 held").waitFor();
+    expect(await balance.textContent()).toContain("$28.00");
+    expect(asked.filter((address) => address.includes("/console/api/events"))).toHaveLength(1);
+    expect(complaints).toEqual([]);
+    await page.unroute("**/console/api/credits");
+    await balance.click();
+    await page.getByRole("heading", { level: 1, name: "Credits" }).waitFor();
+    await page.getByRole("definition").filter({ hasText: "$28.00" }).waitFor();
+    await buyBy(visitor, 50, "pay");
+    await page.getByRole("definition").filter({ hasText: "$78.00" }).waitFor();
+    await close();
+  });
+
+  test("a tab that nobody sees has no connection, and is up to date when it is seen again", async () => {
+    const { visitor } = await openMember();
+    const { page, close } = await visit(visitor, "/console/keys");
+    const turn = (isHidden: boolean) =>
+      page.evaluate(
+        `Object.defineProperty(document, "hidden", { value: ${isHidden}, configurable: true }); document.dispatchEvent(new Event("visibilitychange"))`,
+      );
+    await house.eventually(() => house.rooms.watch.committed !== null, "the connection");
+    await turn(true);
+    await house.eventually(() => house.rooms.watch.committed === null, "the end of the connection");
+    await buyBy(visitor, 25, "pay");
+    await turn(false);
+    await page.getByRole("banner").getByText("$28.00").waitFor();
+    await close();
+  });
+
+  test("whoever has no account of their own has no balance there, and listens to nothing on its account", async () => {
+    const { tenant } = await openMember();
+    const visitor = await openVisitor(house, "operator", null);
+    const { page, asked, close } = await visit(visitor, `/console/keys?account=${tenant.accountId}`);
+    await page.getByRole("button", { name: "New key" }).waitFor();
+    expect(await page.getByRole("banner").getByText("Balance").count()).toBe(0);
+    expect(asked.filter((address) => /events|credits$/.test(address))).toEqual([]);
+    await close();
+  });
+
   test("a receipt prints as a paper: no navigation, no buttons, dark on light whatever the screen", async () => {
     const { visitor } = await openMember();
     const id = await buyBy(visitor, 25, "pay");

@@ -64,7 +64,11 @@ test("a generation and its balance are told from its admission to its end, and w
     () => heard.some(({ event, told }) => event === "balance" && told.availableCredits === 99_980 && told.heldCredits === 0),
     "the balance",
   );
-  expect(heard).toContainEqual({ event: "balance", told: { availableCredits: 99_972, heldCredits: 28 } });
+  const { accountId } = house.tenant;
+  expect(heard).toContainEqual({
+    event: "balance",
+    told: { accountId, availableCredits: 99_972, heldCredits: 28, owedCredits: 0, paused: false },
+  });
   leave();
 });
 
@@ -94,6 +98,27 @@ test("an account hears of nothing of another; an operator who listens to all hea
   expect(JSON.stringify(all.heard)).not.toMatch(/replicate|seedance/);
   mine.leave();
   all.leave();
+});
+
+test("whoever looks at another account hears of its generations alone, and of both balances", async () => {
+  const other = await house.newTenant();
+  stage.signIn("op", "operator", house.tenant);
+  stage.signIn("other", "member", other);
+  const { heard, leave } = await listen("op", `?account=${other.accountId}`);
+  const hears = (accountId: string) => heard.some(({ event, told }) => event === "balance" && told.accountId === accountId);
+  const [own, theirs] = [await make(), await make("other")];
+  await house.eventually(() => statuses(heard, theirs).includes("succeeded") && hears(other.accountId), "the other's end");
+  await house.until(own);
+  await house.eventually(() => hears(house.tenant.accountId), "one's own balance");
+  expect(statuses(heard, own)).toEqual([]);
+  const members = await listen("other");
+  await house.until(await make());
+  const last = await make("other");
+  await house.eventually(() => statuses(members.heard, last).includes("succeeded"), "its end");
+  await house.eventually(() => members.heard.some(({ event }) => event === "balance"), "its balance");
+  expect(members.heard.filter(({ event, told }) => event === "balance" && told.accountId !== other.accountId)).toEqual([]);
+  leave();
+  members.leave();
 });
 
 test("whoever signs out hears no more within a ping, and with the last who listens nobody looks on", async () => {

@@ -1,14 +1,13 @@
 // The console: who is signed in decides which pages there are; each page is loaded when it is gone to.
 
 import { signal } from "@preact/signals";
-import { render, type VNode } from "preact";
+import { type ComponentProps, render, type VNode } from "preact";
 import { useEffect } from "preact/hooks";
 import { Redirect, useLocation, useSearch } from "wouter-preact";
-import type { CreditsView } from "../../src/console/credits-wire.ts";
 import { learnMe, me, told } from "../parts/api.ts";
-import { useAsked } from "../parts/asked.ts";
 import { Frame, type Place } from "../parts/frame.tsx";
 import { CreditsNotice } from "./credits/low.tsx";
+import { Balance, useOwnCredits } from "./credits/own.tsx";
 import { OPEN_PAGES, PAGES, type PageOf } from "./pages.tsx";
 
 const unreachable = signal<string | null>(null);
@@ -29,10 +28,17 @@ const findPage = (pages: readonly PageOf[], path: string): Found | undefined => 
   return undefined;
 };
 
-/** What the account's people should know on every page. */
-const LowNotice = (): VNode | null => {
-  const { value } = useAsked<CreditsView>("/console/api/credits");
-  return value ? <CreditsNotice credits={value} /> : null;
+/** The frame of whoever is signed in: with their balance, and what an account's people should know on every page. */
+const OwnFrame = ({ hasAccount, ...frame }: ComponentProps<typeof Frame> & { hasAccount: boolean }): VNode => {
+  const credits = useOwnCredits(hasAccount, frame.path);
+  const isToldThere = frame.path.startsWith("/console/credits");
+  return (
+    <Frame
+      {...frame}
+      standing={credits ? <Balance credits={credits} /> : null}
+      notice={credits && !isToldThere ? <CreditsNotice credits={credits} /> : null}
+    />
+  );
 };
 
 const placesOf = (pages: readonly PageOf[]): Place[] =>
@@ -76,24 +82,18 @@ const Console = (): VNode => {
     const home = who.accountId === null ? "/console/operator/accounts" : "/console/generations";
     return <Redirect to={to?.startsWith("/console/") && !to.startsWith("/console/sign-in") ? to : home} replace />;
   }
-  const places = placesOf(mine);
+  const frame = { places: placesOf(mine), path, hasAccount: who.accountId !== null };
   if (!found)
     return (
-      <Frame title="There is no such page" places={places} path={path}>
+      <OwnFrame {...frame} title="There is no such page">
         <p>Choose one from the menu.</p>
-      </Frame>
+      </OwnFrame>
     );
   const { View, title } = found.page;
-  const isCredits = path.startsWith("/console/credits");
   return (
-    <Frame
-      title={title}
-      places={places}
-      path={path}
-      notice={who.accountId !== null && !isCredits ? <LowNotice key={path} /> : null}
-    >
+    <OwnFrame {...frame} title={title}>
       <View key={path} params={found.params} account={account} />
-    </Frame>
+    </OwnFrame>
   );
 };
 

@@ -8,7 +8,15 @@ import { ThemeSwitch } from "./theme.tsx";
 
 /** A place in the navigation; places of one group stand together. */
 export type Place = { href: string; says: string; group: string };
-type Props = { title: string; places: readonly Place[]; path: string; notice?: VNode | null; children: ComponentChildren };
+type Props = {
+  title: string;
+  places: readonly Place[];
+  path: string;
+  /** Stands in the header, beside who is signed in. */
+  standing?: VNode | null;
+  notice?: VNode | null;
+  children: ComponentChildren;
+};
 
 const signOut = async (): Promise<void> => {
   await call("DELETE", "/console/api/session").catch(() => undefined);
@@ -47,7 +55,7 @@ const Navigation = ({ places, path }: Pick<Props, "places" | "path">): VNode => 
   );
 };
 
-export const Frame = ({ title, places, path, notice, children }: Props): VNode => {
+export const Frame = ({ title, places, path, standing, notice, children }: Props): VNode => {
   const isOpen = useSignal(false);
   const heading = useRef<HTMLHeadingElement>(null);
   const before = useRef(path);
@@ -91,6 +99,7 @@ export const Frame = ({ title, places, path, notice, children }: Props): VNode =
         </a>
         {me.value?.simulated && <span class="badge">Simulator</span>}
         <span class="grows" />
+        {standing}
         <ThemeSwitch />
         {who && (
           <>

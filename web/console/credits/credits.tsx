@@ -1,11 +1,11 @@
 // The page Credits: the balance, buying, what was bought, and the mark of a low balance.
-import { useCallback } from "preact/hooks";
+import { useCallback, useState } from "preact/hooks";
 import { useSearch } from "wouter-preact";
 import type { CreditsView } from "../../../src/console/credits-wire.ts";
-import { useAsked } from "../../parts/asked.ts";
 import { queryOf, usdText } from "./amounts.ts";
 import { Buying } from "./buying.tsx";
 import { CreditsNotice, LowMark } from "./low.tsx";
+import { useCredits } from "./own.tsx";
 import { Purchases } from "./purchases.tsx";
 import { Returned } from "./returned.tsx";
 
@@ -35,8 +35,13 @@ const Balance = ({ credits }: { credits: CreditsView }) => (
 export const CreditsPage = () => {
   const query = new URLSearchParams(useSearch());
   const [account, purchaseId, cancelled] = [query.get("account"), query.get("purchase"), query.get("cancelled")];
-  const { value: credits, fault, again, put } = useAsked<CreditsView>(`/console/api/credits${queryOf({ account })}`);
-  const onPaid = useCallback(() => again(), [again]);
+  const { value: credits, fault, again, put } = useCredits(account);
+  // What was bought is read anew when something was paid, not with each movement of the balance.
+  const [paid, setPaid] = useState(0);
+  const onPaid = useCallback(() => {
+    setPaid((times) => times + 1);
+    again();
+  }, [again]);
   if (fault)
     return (
       <p class="fault" role="alert">
@@ -66,7 +71,7 @@ export const CreditsPage = () => {
       )}
       <section aria-labelledby="bought">
         <h2 id="bought">Purchases</h2>
-        <Purchases key={credits.balanceCredits} account={account} mayBuy={credits.buying.mayBuy} />
+        <Purchases key={paid} account={account} mayBuy={credits.buying.mayBuy} />
       </section>
       <section aria-labelledby="mark">
         <h2 id="mark">Low balance</h2>

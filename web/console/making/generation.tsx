@@ -88,8 +88,7 @@ const shownValue = (value: unknown): string => (typeof value === "string" ? valu
 export const GenerationPage = ({ id }: { id: string }): VNode => {
   const { value: of, fault, again } = useAsked<GenerationDetail>(`/console/api/generations/${encodeURIComponent(id)}`);
   // Where the accounts are told, whoever looks may listen to that account.
-  const listening = of?.accountId ?? null;
-  useNews(listening, {
+  useNews(of?.accountId, {
     generation: (news) => {
       if (news.id === id) again();
     },

@@ -1,7 +1,7 @@
-// News of generations as they are committed: one connection for each page, made again by itself, and what was missed meanwhile is read anew.
+// News of generations and balances as they are committed: one connection of a tab for all that listen on it, made again by itself, and what was missed meanwhile is read anew.
 import { useEffect, useRef } from "preact/hooks";
 import type { BalanceNews, GenerationNews } from "../../../src/console/making-wire.ts";
-import { learnMe } from "../../parts/api.ts";
+import { learnMe, me } from "../../parts/api.ts";
 
 export type Listening = {
   generation?: (news: GenerationNews) => void;
@@ -13,32 +13,67 @@ export type Listening = {
 /** A browser gives up on a connection that is refused (a service that starts anew): it is made again after so long. */
 const AGAIN_MS = 2000;
 
-/** Listens while the page is open. @param account whose news, for operators; one's own otherwise */
-export const useNews = (account: string | null, listening: Listening): void => {
+/** Whose generations; null: one's own; undefined: whichever, as the balance of one's own is told with all of them. */
+type Whose = string | null | undefined;
+type Listener = { whose: Whose; latest: { current: Listening } };
+
+const listeners = new Set<Listener>();
+let stream: { whose: string | null; source: EventSource } | undefined;
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+const tell = (to: (listening: Listening) => void): void => {
+  for (const { latest } of [...listeners]) to(latest.current);
+};
+const read = <T>(event: Event): T => JSON.parse((event as MessageEvent<string>).data) as T;
+
+const end = (): void => {
+  clearTimeout(timer);
+  stream?.source.close();
+  stream = undefined;
+};
+const begin = (whose: string | null): void => {
+  const source = new EventSource(`/console/api/events${whose === null ? "" : `?account=${encodeURIComponent(whose)}`}`);
+  stream = { whose, source };
+  // Also the first time: what changed after the page was read and before this was open would never be told.
+  source.onopen = () => tell(({ again }) => again?.());
+  source.onerror = () => {
+    if (source.readyState !== EventSource.CLOSED) return;
+    // Whoever is signed out finds out here, and is asked to sign in.
+    learnMe().catch(() => undefined);
+    timer = setTimeout(() => begin(whose), AGAIN_MS);
+  };
+  source.addEventListener("generation", (event) => tell(({ generation }) => generation?.(read(event))));
+  source.addEventListener("balance", (event) => tell(({ balance }) => balance?.(read(event))));
+  source.addEventListener("again", () => tell(({ again }) => again?.()));
+};
+
+/** Begins, ends or changes the connection, as those who listen need it. A tab that nobody sees has none: a browser opens few to one host. */
+const settle = (): void => {
+  if (listeners.size === 0 || document.hidden) {
+    end();
+    return;
+  }
+  const named = [...listeners].findLast(({ whose }) => whose !== undefined)?.whose;
+  const wanted = named === undefined ? (stream?.whose ?? null) : named;
+  if (stream?.whose === wanted) return;
+  end();
+  begin(wanted);
+};
+document.addEventListener("visibilitychange", settle);
+
+/** Listens while what calls it is shown. @param account whose news, for operators; one's own otherwise @param isOn whether to listen at all */
+export const useNews = (account: Whose, listening: Listening, isOn = true): void => {
   const latest = useRef(listening);
   latest.current = listening;
+  const whose = account !== undefined && account === me.value?.signedIn?.accountId ? null : account;
   useEffect(() => {
-    let source: EventSource | undefined;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const read = <T>(event: Event): T => JSON.parse((event as MessageEvent<string>).data) as T;
-    const listen = () => {
-      source = new EventSource(`/console/api/events${account === null ? "" : `?account=${encodeURIComponent(account)}`}`);
-      // Also the first time: what changed after the page was read and before this was open would never be told.
-      source.onopen = () => latest.current.again?.();
-      source.onerror = () => {
-        if (source?.readyState !== EventSource.CLOSED) return;
-        // Whoever is signed out finds out here, and is asked to sign in.
-        learnMe().catch(() => undefined);
-        timer = setTimeout(listen, AGAIN_MS);
-      };
-      source.addEventListener("generation", (event) => latest.current.generation?.(read(event)));
-      source.addEventListener("balance", (event) => latest.current.balance?.(read(event)));
-      source.addEventListener("again", () => latest.current.again?.());
-    };
-    listen();
+    if (!isOn) return;
+    const listener = { whose, latest };
+    listeners.add(listener);
+    settle();
     return () => {
-      clearTimeout(timer);
-      source?.close();
+      listeners.delete(listener);
+      settle();
     };
-  }, [account]);
+  }, [whose, isOn]);
 };
