@@ -16,7 +16,7 @@ import { openThumbs } from "./thumbs.ts";
 export type GenerationRoutesParts = {
   reads: Pick<
     StoreReads,
-    "account" | "attemptsOf" | "findGeneration" | "generationsStep" | "inputOf" | "journalOf" | "keys" | "movementsOf"
+    "account" | "attemptsOf" | "findGeneration" | "generationsStep" | "inputOf" | "journalOf" | "movementsOf"
   >;
   submit: Submit;
   /** As who generations of an account are made from here: with its hidden key, which opens nothing else. */
@@ -75,7 +75,8 @@ export const generationRoutes = (parts: GenerationRoutesParts): ConsoleRoute[] =
     const { record } = await parts.submit(order);
     const { prompt } = order.input;
     const excerpt = typeof prompt === "string" ? prompt : null;
-    return told(ask, { record, accountId: caller.accountId, keyId: caller.keyId, prompt: excerpt });
+    const key = { id: caller.keyId, name: "", start: "", isPlayground: true };
+    return told(ask, { record, accountId: caller.accountId, key, prompt: excerpt });
   };
 
   const list = async (ask: ConsoleAsk): Promise<GenerationsPage> => {
@@ -91,7 +92,7 @@ export const generationRoutes = (parts: GenerationRoutesParts): ConsoleRoute[] =
 
   const detail = async (ask: ConsoleAsk): Promise<GenerationDetail> => {
     const record = await found(ask);
-    const { seq, accountId } = record;
+    const { seq, accountId, key } = record;
     const [input, attempts, journal, movements] = await Promise.all([
       reads.inputOf(seq),
       reads.attemptsOf(seq),
@@ -101,8 +102,7 @@ export const generationRoutes = (parts: GenerationRoutesParts): ConsoleRoute[] =
     const sum = (kind: string) => movements.reduce((all, one) => all + (one.kind === kind ? one.credits : 0), 0);
     const prompt = input?.raw.prompt;
     return {
-      ...told(ask, { record, accountId, keyId: "", prompt: typeof prompt === "string" ? prompt : null }),
-      keyId: null,
+      ...told(ask, { record, accountId, key, prompt: typeof prompt === "string" ? prompt : null }),
       input: input?.raw ?? {},
       timeline: attemptsTold(attempts, journal, seesAll(ask)),
       money: { heldCredits: sum("hold"), chargedCredits: sum("capture"), releasedCredits: sum("release") },

@@ -1,5 +1,5 @@
 // A generation as the console tells it: its record with what a gallery needs, and with routes and accounts for those who may see all.
-import type { ListedGeneration } from "../store/store.ts";
+import type { ListedGeneration, MakingKey } from "../store/store.ts";
 import type { GenerationRecord, MediaKind } from "../terms.ts";
 import type { FileTold, GenerationTold } from "./making-wire.ts";
 
@@ -17,16 +17,20 @@ const filesOf = ({ id, output }: GenerationRecord): FileTold[] =>
     return { n, mime, bytes, sha256, url, thumbUrl: mime.startsWith("image/") ? `${url}/thumb` : null };
   });
 
+/** As usage names it, too. */
+const keyNameOf = ({ name, start, isPlayground }: MakingKey): string => (isPlayground ? "Playground" : name || `${start}…`);
+
 /** @param all whether whoever asks may see other accounts */
 export const generationTold = (
-  { record, accountId, keyId, prompt }: ListedGeneration,
+  { record, accountId, key, prompt }: ListedGeneration,
   { kindOf, keepFilesMs, isOver }: Telling,
   all: boolean,
 ): GenerationTold => {
   const { id, model, status, output, completedAtMs } = record;
   const areFilesGone = status === "succeeded" && (record.filesExpiredAtMs !== null || isOver(record));
   return {
-    ...{ id, model, status, prompt, keyId, completedAtMs, areFilesGone },
+    ...{ id, model, status, prompt, completedAtMs, areFilesGone },
+    ...{ keyId: key.isPlayground ? "playground" : key.id, keyName: keyNameOf(key) },
     kind: output?.kind ?? kindOf(model),
     message: status === "running" ? record.message : null,
     quotedCredits: record.quotedCredits,

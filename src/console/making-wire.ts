@@ -45,7 +45,9 @@ export type GenerationTold = {
   error: GenerationError | null;
   createdAtMs: number;
   completedAtMs: number | null;
-  keyId: string | null;
+  /** The key that made it, as `key` of the list takes it (`playground`: that of the console); one that is revoked keeps its name. */
+  keyId: string;
+  keyName: string;
   /** Of whom, for operators and viewers. */
   accountId: string | null;
   width: number | null;

@@ -171,6 +171,7 @@ export type GenerationsAsk = {
   toMs: number | null;
   status: GenerationStatus | null;
   models: readonly string[] | null;
+  /** A key's id; `playground`: those that playgrounds make with. */
   keyId: string | null;
   /** `next` of the step before; null at the beginning. */
   from: number | null;
@@ -178,8 +179,11 @@ export type GenerationsAsk = {
   limit: number;
   looks: number;
 };
+
+/** The key that made a generation; `isPlayground`: the hidden one, which nobody holds. */
+export type MakingKey = { id: string; name: string; start: string; isPlayground: boolean };
 /** `prompt`: its beginning. */
-export type ListedGeneration = { record: GenerationRecord; accountId: string; keyId: string; prompt: string | null };
+export type ListedGeneration = { record: GenerationRecord; accountId: string; key: MakingKey; prompt: string | null };
 /** `next`: where to go on; null when there is no more. */
 export type GenerationsStep = { found: ListedGeneration[]; looked: number; next: number | null };
 
@@ -247,7 +251,9 @@ export interface StoreReads extends PurchaseReads, PeopleReads {
   /** One step through a list of generations, newest first. What it costs is bounded by `looks`, however many there are. */
   generationsStep(ask: GenerationsAsk): Promise<GenerationsStep>;
   /** A generation by id whatever the account; for the operator. */
-  findGeneration(id: string): Promise<(GenerationRecord & { accountId: string; idempotencyKey: string | null }) | undefined>;
+  findGeneration(
+    id: string,
+  ): Promise<(GenerationRecord & { accountId: string; key: MakingKey; idempotencyKey: string | null }) | undefined>;
   /** Highest time any process has stored. */
   lastSeenMs(): Promise<number>;
   /** The backup that this store is a copy of: when it was taken, and the last generation in it; null for a store that never was one. */

@@ -126,6 +126,42 @@ here("the keys page", () => {
     await close();
   }, 60_000);
 
+  test("what a key made is found by it, in the address too, and is named after it when it is revoked", async () => {
+    const name = "the old laptop";
+    const made = await visitor.ask("POST", "/console/api/keys", {
+      ...{ name, scope: "generate", expiresAtMs: null, models: null },
+      limits: { day: null, week: null, month: null },
+    });
+    const send = (key: string) =>
+      house.ask("POST", "/v1/generations", { key, body: { model: "sim-image-1", input: { prompt: `by ${key.slice(-4)}` } } });
+    const { id } = (await send(String(made.told.key))).body as { id: string };
+    const other = (await send(house.tenant.key)).body as { id: string };
+    await visitor.ask("POST", `/console/api/keys/${String(made.told.id)}/revoke`);
+    const { page, complaints, sound, close } = await watch(browser, {
+      ...{ url: house.url, visitor, path: "/console/generations?view=list" },
+      look: { viewport: { width: 360, height: 740 }, bypassCSP: true },
+    });
+    await page.locator(`tr[data-id="${other.id}"]`).waitFor();
+    const filter = page.getByRole("form", { name: "Filters" }).getByLabel("Key");
+    await filter.getByText(`${name} (`).waitFor({ state: "attached" });
+    await filter.selectOption(String(made.told.id));
+    await page.locator(`tr[data-id="${other.id}"]`).waitFor({ state: "detached" });
+    expect(await page.locator("tr[data-id]").evaluateAll((rows) => rows.map((row) => row.getAttribute("data-id")))).toEqual([id]);
+    await page.getByRole("cell", { name }).waitFor();
+    expect(new URL(page.url()).searchParams.get("key")).toBe(String(made.told.id));
+    await page.reload();
+    await page.locator(`tr[data-id="${id}"]`).waitFor();
+    expect(await filter.inputValue()).toBe(String(made.told.id));
+    expect(await page.locator("tr[data-id]").count()).toBe(1);
+    await sound();
+    await page.locator(`tr[data-id="${id}"] a`).click();
+    await page.getByRole("link", { name, exact: true }).click();
+    await page.waitForURL((url) => url.searchParams.get("key") === made.told.id);
+    await page.locator(`[data-id="${id}"]`).getByText(name).waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  }, 60_000);
+
   test.each([
     ["360 pixels, dark", { viewport: { width: 360, height: 740 }, colorScheme: "dark" }],
     ["1280 pixels, light", { viewport: { width: 1280, height: 800 }, colorScheme: "light" }],

@@ -34,8 +34,8 @@ const visit = async (path: string, look: BrowserContextOptions = {}) => {
   });
   page.on("pageerror", (fault) => void complaints.push(fault.message));
   page.on("console", (line) => {
-    // The paths of credits are not on this stage.
-    if (line.type() === "error" && !line.location().url.includes("/console/api/credits")) complaints.push(line.text());
+    // The paths of credits and keys are not on this stage.
+    if (line.type() === "error" && !/\/console\/api\/(credits|keys)/.test(line.location().url)) complaints.push(line.text());
   });
   await page.goto(`${stage.url}${path}`);
   return {

@@ -147,6 +147,7 @@ describe("the list", () => {
     expect((await list(`?from=${newest + 1}`)).generations).toHaveLength(0);
     expect((await list(`?from=${oldest}&to=${newest + 1}&model=${MODEL}`)).generations).toHaveLength(20);
     expect((await list(`?key=${house.tenant.keyId}`)).generations).toHaveLength(0);
+    expect((await list("?key=playground")).generations).toHaveLength(50);
     const wrong = await stage.ask("GET", "/generations?status=done");
     expect(wrong).toMatchObject({ status: 400, body: { error: { code: "invalid" } } });
   });
@@ -166,6 +167,33 @@ describe("the list", () => {
     expect(
       (await list("?status=queued", "other")).generations.length + (await list("?status=running", "other")).generations.length,
     ).toBeLessThanOrEqual(1);
+  });
+});
+
+describe("the key that made a generation", () => {
+  test("is named in the list and by itself, also once it is revoked, and its generations are found by it", async () => {
+    const { keyId, accountId } = house.tenant;
+    const { id } = await house.submit(MODEL, INPUT);
+    // Without a name it is told by how it begins.
+    expect((await detail(id)).keyName).toBe(`${(await house.store.keys(accountId))[0]?.start}…`);
+    await house.rooms.post({ deed: "set-key", keyId, name: "laptop", atMs: house.clock.nowMs() });
+    const other = await make(MODEL, INPUT);
+    expect(other).toMatchObject({ keyId: "playground", keyName: "Playground" });
+    await house.rooms.post({ deed: "revoke-key", keyId, atMs: house.clock.nowMs() });
+    stage.signIn("op", "operator", null);
+    for (const as of ["member", "op"]) {
+      expect((await list("", as)).generations.map((one) => [one.id, one.keyName])).toEqual([
+        [other.id, "Playground"],
+        [id, "laptop"],
+      ]);
+      expect(await detail(id, as)).toMatchObject({ keyId, keyName: "laptop" });
+      expect(await detail(other.id, as)).toMatchObject({ keyId: "playground", keyName: "Playground" });
+      expect((await list(`?key=${keyId}`, as)).generations.map((one) => one.id)).toEqual([id]);
+      expect((await list("?key=playground", as)).generations.map((one) => one.id)).toEqual([other.id]);
+    }
+    // A key of another account finds nothing of it.
+    stage.signIn("other", "member", await house.newTenant());
+    expect((await list(`?key=${keyId}`, "other")).generations).toEqual([]);
   });
 });
 

@@ -19,7 +19,10 @@ export const admissionPromises = (stage: Stage): void => {
     expect(await store.generationById(deed.id, account.seq)).toEqual(outcome.record);
     expect(await store.generationBySeq(deed.seq)).toEqual(outcome.record);
     expect(await store.generationByKey(account.seq, "k1")).toEqual({ record: outcome.record, body: deed.body });
-    expect(await store.findGeneration(deed.id)).toEqual({ ...outcome.record, accountId: account.id, idempotencyKey: "k1" });
+    const [made] = await store.keys(account.id);
+    const key = { id: made?.id ?? "", name: made?.name ?? "", start: made?.start ?? "", isPlayground: false };
+    const more = { accountId: account.id, key, idempotencyKey: "k1" };
+    expect(await store.findGeneration(deed.id)).toEqual({ ...outcome.record, ...more });
     expect(await balance()).toEqual([890, 110, 0, 1]);
     expect(await store.unfinished(0, 10)).toEqual([
       {

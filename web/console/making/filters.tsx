@@ -2,6 +2,9 @@
 import type { VNode } from "preact";
 import { useLocation, useSearch } from "wouter-preact";
 import type { ModelEntry } from "../../../catalogue/entry.ts";
+import type { KeysPage, KeyView } from "../../../src/console/keys-wire.ts";
+import { me } from "../../parts/api.ts";
+import { useAsked } from "../../parts/asked.ts";
 import { dayStartMs } from "../credits/amounts.ts";
 
 export const FILTERS = ["status", "kind", "model", "from", "to", "key", "account", "view"] as const;
@@ -40,10 +43,25 @@ const CHOICES = {
   kind: ["image", "video", "audio"],
 } as const;
 
+/** Keys with no name, or the same one, are told apart by how they begin. */
+const keyText = ({ name, start, state }: KeyView): string =>
+  `${name || "Unnamed"} (${start}…${state === "active" ? "" : `, ${state}`})`;
+
+/** The keys of the account that is looked at, those that are over too; none where all accounts are. */
+const useKeyChoices = ({ account, key }: Filters): (readonly [string, string])[] => {
+  const named = account === "" ? me.value?.signedIn?.accountId : account;
+  const isOne = typeof named === "string" && named !== "*";
+  const { value } = useAsked<KeysPage>(isOne ? `/console/api/keys?account=${encodeURIComponent(named)}` : null);
+  const known = (isOne && value?.keys.map((one) => [one.id, keyText(one)] as const)) || [];
+  const choices = [["playground", "Playground"] as const, ...known];
+  return key === "" || choices.some(([id]) => id === key) ? choices : [...choices, [key, key]];
+};
+
 type Props = { filters: Filters; set: (name: FilterName, value: string) => void; models: readonly ModelEntry[] };
 
 export const FilterBar = ({ filters, set, models }: Props): VNode => {
-  const choice = (name: "status" | "kind" | "model", says: string, values: readonly (readonly [string, string])[]) => (
+  const keys = useKeyChoices(filters);
+  const choice = (name: "status" | "kind" | "model" | "key", says: string, values: readonly (readonly [string, string])[]) => (
     <label class="field">
       <span>{says}</span>
       <select value={filters[name]} onChange={({ currentTarget }) => set(name, currentTarget.value)}>
@@ -73,6 +91,7 @@ export const FilterBar = ({ filters, set, models }: Props): VNode => {
         "Model",
         models.map(({ id, name }) => [id, name] as const),
       )}
+      {choice("key", "Key", keys)}
       {day("from", "From")}
       {day("to", "To")}
       <fieldset class="segments view">

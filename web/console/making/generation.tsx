@@ -5,7 +5,7 @@ import { useMemo } from "preact/hooks";
 import type { GenerationDetail } from "../../../src/console/making-wire.ts";
 import { useAsked } from "../../parts/asked.ts";
 import { timeText } from "../../parts/words.ts";
-import { KIND_WORDS, usdText } from "../credits/amounts.ts";
+import { KIND_WORDS, queryOf, usdText } from "../credits/amounts.ts";
 import { Copy } from "./copy.tsx";
 import { bytesText, Files } from "./files.tsx";
 import { titleOf } from "./form.ts";
@@ -140,6 +140,12 @@ export const GenerationPage = ({ id }: { id: string }): VNode => {
               </>,
             ],
             ...(of.accountId === null ? [] : [["Account", <code key="account">{of.accountId}</code>] as const]),
+            [
+              "Key",
+              <a key="of-key" href={`/console/generations${queryOf({ key: of.keyId, account: of.accountId })}`}>
+                {of.keyName}
+              </a>,
+            ],
             ["Made", timeText(of.createdAtMs)],
             ["Ended", of.completedAtMs === null ? "not yet" : timeText(of.completedAtMs)],
             ["Request", <code key="request">{of.requestId}</code>],

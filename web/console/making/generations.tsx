@@ -40,7 +40,7 @@ const Tile = ({ of }: { of: GenerationTold }): VNode => {
         <StatusBadge status={of.status} /> {of.files.length > 1 && <span class="badge">{of.files.length} files</span>}
       </p>
       <p class="muted">
-        {of.model}, {costOf(of)}, {timeText(of.createdAtMs)}
+        {of.model}, {costOf(of)}, {timeText(of.createdAtMs)}, key <span class="of-key">{of.keyName}</span>
       </p>
     </li>
   );
@@ -51,7 +51,7 @@ const List = ({ rows }: { rows: readonly GenerationTold[] }): VNode => (
     <table>
       <thead>
         <tr>
-          {["Generation", "Status", "Model", "Size", "Cost", "Made"].map((head) => (
+          {["Generation", "Status", "Model", "Size", "Cost", "Key", "Made"].map((head) => (
             <th key={head} scope="col">
               {head}
             </th>
@@ -73,6 +73,9 @@ const List = ({ rows }: { rows: readonly GenerationTold[] }): VNode => (
               {of.durationMs !== null && ` ${(of.durationMs / 1000).toFixed(1)} s`}
             </td>
             <td data-head="Cost">{costOf(of)}</td>
+            <td data-head="Key" class="of-key">
+              {of.keyName}
+            </td>
             <td data-head="Made">{timeText(of.createdAtMs)}</td>
           </tr>
         ))}

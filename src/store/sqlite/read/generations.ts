@@ -3,7 +3,7 @@ import type { Database } from "bun:sqlite";
 import { seqOfGenerationId } from "../../../ids.ts";
 import type { JsonObject } from "../../../terms.ts";
 import type { StoreReads } from "../../store.ts";
-import { RECORD_COLUMNS, type RecordRow, toRecord } from "./record.ts";
+import { KEY_COLUMNS, type KeyColumns, RECORD_COLUMNS, type RecordRow, toMakingKey, toRecord } from "./record.ts";
 
 type Reads = Pick<
   StoreReads,
@@ -15,9 +15,9 @@ export const prepareGenerationReads = (db: Database): Reads => {
   const byKey = db.prepare<RecordRow & { body: string }, [number, string]>(
     `SELECT ${RECORD_COLUMNS}, g.body FROM generation g WHERE g.account_seq = ?1 AND g.idempotency_key = ?2`,
   );
-  const forOperator = db.prepare<RecordRow & { account_id: string; idempotency_key: string | null }, [number]>(
-    `SELECT ${RECORD_COLUMNS}, a.id AS account_id, g.idempotency_key FROM generation g JOIN account a ON a.seq = g.account_seq
-     WHERE g.seq = ?1`,
+  const forOperator = db.prepare<RecordRow & KeyColumns & { account_id: string; idempotency_key: string | null }, [number]>(
+    `SELECT ${RECORD_COLUMNS}, ${KEY_COLUMNS}, a.id AS account_id, g.idempotency_key
+     FROM generation g JOIN account a ON a.seq = g.account_seq JOIN api_key k ON k.seq = g.key_seq WHERE g.seq = ?1`,
   );
   const input = db.prepare<{ body: string; added: string }, [number]>("SELECT body, added FROM generation WHERE seq = ?1");
   const expired = db.prepare<{ seq: number; id: string; files: number }, [number, number]>(
@@ -44,7 +44,9 @@ export const prepareGenerationReads = (db: Database): Reads => {
     findGeneration: async (id) => {
       const seq = seqOfGenerationId(id);
       const row = seq === undefined ? null : forOperator.get(seq);
-      return row?.id === id ? { ...toRecord(row), accountId: row.account_id, idempotencyKey: row.idempotency_key } : undefined;
+      if (row?.id !== id) return undefined;
+      const { account_id: accountId, idempotency_key: idempotencyKey } = row;
+      return { ...toRecord(row), accountId, key: toMakingKey(row), idempotencyKey };
     },
     inputOf: async (seq) => {
       const row = input.get(seq);

@@ -2,10 +2,10 @@
 import type { Database } from "bun:sqlite";
 import { generationSeqAt } from "../../../ids.ts";
 import type { GenerationsAsk, GenerationsStep, ListedGeneration, StoreReads } from "../../store.ts";
-import { RECORD_COLUMNS, type RecordRow, toRecord } from "./record.ts";
+import { KEY_COLUMNS, type KeyColumns, RECORD_COLUMNS, type RecordRow, toMakingKey, toRecord } from "./record.ts";
 
 type Reads = Pick<StoreReads, "generationsStep">;
-type Row = RecordRow & { accountId: string; keyId: string };
+type Row = RecordRow & KeyColumns & { accountId: string };
 
 /** Characters of a prompt that a list shows. */
 const EXCERPT = 200;
@@ -13,8 +13,8 @@ const EXCERPT = 200;
 const PROBED = 2_000;
 
 const prepare = (db: Database): ((ask: GenerationsAsk) => GenerationsStep) => {
-  const listed = `SELECT ${RECORD_COLUMNS}, a.id AS accountId, k.id AS keyId FROM generation g JOIN account a ON a.seq = g.account_seq
-    JOIN api_key k ON k.seq = g.key_seq`;
+  const listed = `SELECT ${RECORD_COLUMNS}, ${KEY_COLUMNS}, a.id AS accountId
+    FROM generation g JOIN account a ON a.seq = g.account_seq JOIN api_key k ON k.seq = g.key_seq`;
   const one = db.prepare<Row, [number]>(`${listed} WHERE g.seq = ?1`);
   const excerpt = db.prepare<{ prompt: string | null }, [number]>(
     `SELECT substr(body ->> '$.input.prompt', 1, ${EXCERPT}) AS prompt FROM generation WHERE seq = ?1`,
@@ -57,12 +57,14 @@ const prepare = (db: Database): ((ask: GenerationsAsk) => GenerationsStep) => {
       isOpen(ask) || ask.accountSeq === null ? (isOpen(ask) ? open : everybodys).all(-start, take) : chained.all(start, take);
     return found.map(({ row }) => row);
   };
+  const isOfKey = (keyId: string, row: Row): boolean =>
+    keyId === "playground" ? toMakingKey(row).isPlayground : row.key_id === keyId;
   const isWanted = (ask: GenerationsAsk, row: Row): boolean =>
     (ask.accountSeq === null || row.account_seq === ask.accountSeq) &&
     (ask.toMs === null || row.created_at_ms < ask.toMs) &&
     (ask.status === null || row.status === ask.status) &&
     (ask.models === null || ask.models.includes(row.model)) &&
-    (ask.keyId === null || row.keyId === ask.keyId);
+    (ask.keyId === null || isOfKey(ask.keyId, row));
 
   return (ask) => {
     const start = isOpen(ask) && ask.from === null ? startOf({ ...ask, accountSeq: null }) : startOf(ask);
@@ -79,7 +81,7 @@ const prepare = (db: Database): ((ask: GenerationsAsk) => GenerationsStep) => {
         found.push({
           record: toRecord(seen),
           accountId: seen.accountId,
-          keyId: seen.keyId,
+          key: toMakingKey(seen),
           prompt: excerpt.get(seen.seq)?.prompt ?? null,
         });
     }
