@@ -34,6 +34,8 @@ export type AccountView = AccountLine & {
   chargedCredits: Credits;
   limits: { burstPerS: OwnLimit; inProgress: OwnLimit };
   keys: { active: number; all: number };
+  /** E-mail addresses of those who sign in for it. */
+  people: string[];
   movements: AccountMovement[];
 };
 /** `POST accounts/:id/credits`: what really moved, below zero when taken back, and what is owed now beside it. The same reference again moves 0. */

@@ -4,6 +4,7 @@ import type { Browser, BrowserContextOptions } from "playwright-core";
 import type { Role } from "../../src/console/ask.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { type Operators, openOperators } from "../console/operators.ts";
+import { openVisitor } from "../console/signed-in.ts";
 import { type House, openHouse, type Tenant } from "../house.ts";
 import { openBrowser } from "./chromium.ts";
 import { watch } from "./watched.ts";
@@ -168,6 +169,61 @@ here("the operator's pages", () => {
     expect(await house.store.providerKeys()).toEqual([]);
     expect(complaints).toEqual([]);
     await close();
+  }, 60_000);
+
+  test("whose page it is stands at the top of each page of another's account, and at no page of one's own", async () => {
+    const own = await house.newTenant(1_000);
+    const [ada, ben] = [await openVisitor(house, "operator", own), await openVisitor(house, "member", house.tenant)];
+    const { id } = await house.submit("sim-image-1", { prompt: "a kite" });
+    const bought = await ben.ask("POST", "/console/api/purchases", { amount_usd: 25 });
+    await ben.ask("POST", `/console/api/purchases/${bought.told.id}/test`, { how: "pay" });
+    const { accountId } = house.tenant;
+    const theirs = [
+      ...["generations", "keys", "credits", "ledger", "usage"].map((name) => `${name}?account=${accountId}`),
+      ...[`generations/${id}`, `receipts/${bought.told.id}`],
+    ];
+    const look = { viewport: { width: 360, height: 740 }, bypassCSP: true };
+    const { page, complaints, sound, close } = await watch(browser, {
+      url: house.url,
+      visitor: ada,
+      path: "/console/keys",
+      look,
+    });
+    const note = page.getByRole("note", { name: "Whose page this is" });
+    for (const path of theirs) {
+      await page.goto(`${house.url}/console/${path}`);
+      await note
+        .getByText(`You are looking at another account: tenant ${accountId} of member@example.com, ${ben.email}.`)
+        .waitFor();
+      await sound();
+    }
+    await note.getByRole("link", { name: "Ledger" }).click();
+    await page.getByRole("heading", { level: 1, name: "Ledger" }).waitFor();
+    await note.waitFor();
+    // From the menu one comes back to one's own.
+    await page.getByRole("button", { name: "Menu" }).click();
+    await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "API keys" }).click();
+    await page.getByRole("heading", { level: 1, name: "API keys" }).waitFor();
+    await page.getByRole("button", { name: "New key" }).waitFor();
+    for (const path of ["generations", `ledger?account=${own.accountId}`, "operator/accounts"]) {
+      expect(await note.count()).toBe(0);
+      await page.goto(`${house.url}/console/${path}`);
+      await page.locator("main [aria-busy='true']").waitFor({ state: "detached" });
+    }
+    expect(await note.count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await close();
+    const viewer = await watch(browser, { url: house.url, visitor: people.viewer, path: "/console/generations" });
+    await viewer.page.getByRole("note").getByText("You are looking at all accounts.").waitFor();
+    await viewer.close();
+    const member = await watch(browser, { url: house.url, visitor: ben, path: `/console/generations/${id}` });
+    await member.page
+      .getByText("Idempotency-Key")
+      .or(member.page.getByText("Request", { exact: true }))
+      .first()
+      .waitFor();
+    expect(await member.page.getByRole("note").count()).toBe(0);
+    await member.close();
   }, 60_000);
 
   test("a viewer runs the proof and sees each invariant hold, and finds nothing to change anything with", async () => {

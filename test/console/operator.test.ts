@@ -4,6 +4,7 @@ import type { JsonObject } from "../../src/terms.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { type House, openHouse } from "../house.ts";
 import { type Operators, openOperators } from "./operators.ts";
+import { openVisitor } from "./signed-in.ts";
 
 let house: House;
 let people: Operators;
@@ -101,6 +102,16 @@ test("a paused account's key answers 403, what it submitted goes on; limits are 
   expect(anew.told.limits).toMatchObject({ inProgress: { own: null } });
   for (const body of [{}, { inProgressLimit: 0 }, { burstPerS: 1.5 }, { name: "x" }])
     expect((await people.ask("operator", "PATCH", path, body)).status).toBe(400);
+});
+
+test("an account tells who signs in for it, and nobody who no longer may", async () => {
+  const tenant = await house.newTenant(0);
+  const told = async () => (await people.ask("viewer", "GET", `accounts/${tenant.accountId}`)).told.people;
+  expect(await told()).toEqual([]);
+  const [ada, ben] = [await openVisitor(house, "member", tenant), await openVisitor(house, "viewer", tenant)];
+  expect(await told()).toEqual([ada.email, ben.email]);
+  expect((await people.ask("operator", "PATCH", `people/${ada.personId}`, { disabled: true })).status).toBe(200);
+  expect(await told()).toEqual([ben.email]);
 });
 
 test("a viewer sees every page and changes nothing; a member sees none", async () => {

@@ -9,6 +9,7 @@ import { Frame, type Place } from "../parts/frame.tsx";
 import { CreditsNotice } from "./credits/low.tsx";
 import { Balance, useOwnCredits } from "./credits/own.tsx";
 import { OPEN_PAGES, PAGES, type PageOf } from "./pages.tsx";
+import { Whose } from "./whose.tsx";
 
 const unreachable = signal<string | null>(null);
 
@@ -29,14 +30,19 @@ const findPage = (pages: readonly PageOf[], path: string): Found | undefined => 
 };
 
 /** The frame of whoever is signed in: with their balance, and what an account's people should know on every page. */
-const OwnFrame = ({ hasAccount, ...frame }: ComponentProps<typeof Frame> & { hasAccount: boolean }): VNode => {
+const OwnFrame = ({ hasAccount, notice, ...frame }: ComponentProps<typeof Frame> & { hasAccount: boolean }): VNode => {
   const credits = useOwnCredits(hasAccount, frame.path);
   const isToldThere = frame.path.startsWith("/console/credits");
   return (
     <Frame
       {...frame}
       standing={credits ? <Balance credits={credits} /> : null}
-      notice={credits && !isToldThere ? <CreditsNotice credits={credits} /> : null}
+      notice={
+        <>
+          {notice}
+          {credits && !isToldThere && <CreditsNotice credits={credits} />}
+        </>
+      }
     />
   );
 };
@@ -89,9 +95,10 @@ const Console = (): VNode => {
         <p>Choose one from the menu.</p>
       </OwnFrame>
     );
-  const { View, title } = found.page;
+  const { View, title, shows } = found.page;
+  const whose = shows ? <Whose account={account} isOfAll={shows === "accounts"} /> : null;
   return (
-    <OwnFrame {...frame} title={title}>
+    <OwnFrame {...frame} title={title} notice={whose}>
       <View key={path} params={found.params} account={account} />
     </OwnFrame>
   );

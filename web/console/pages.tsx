@@ -11,6 +11,8 @@ export type PageOf = {
   title: string;
   who: "person" | "member" | "viewer";
   place?: { says: string; group: string };
+  /** Whose it is stands in the address as `account`. `accounts`: where it names none, and whoever looks has none, it is of all. */
+  shows?: "account" | "accounts";
   View: ComponentType<ViewProps>;
 };
 
@@ -41,6 +43,7 @@ export const OPEN_PAGES: readonly PageOf[] = [
 export const PAGES: readonly PageOf[] = [
   {
     ...{ path: "/console/generations", title: "Generations", who: "person", place: { says: "Generations", group: "" } },
+    shows: "accounts",
     View: later(async () => (await import("./making/generations.tsx")).GenerationsPage),
   },
   {
@@ -56,6 +59,7 @@ export const PAGES: readonly PageOf[] = [
   },
   {
     ...{ path: "/console/keys", title: "API keys", who: "person", place: { says: "API keys", group: "" } },
+    shows: "account",
     View: later(async () => {
       const { KeysView } = await import("./keys.tsx");
       return ({ account }: ViewProps) => <KeysView send={call} account={account} />;
@@ -63,10 +67,12 @@ export const PAGES: readonly PageOf[] = [
   },
   {
     ...{ path: "/console/credits", title: "Credits", who: "person", place: { says: "Credits", group: "" } },
+    shows: "account",
     View: later(async () => (await import("./credits/credits.tsx")).CreditsPage),
   },
   {
     ...{ path: "/console/ledger", title: "Ledger", who: "person", place: { says: "Ledger", group: "" } },
+    shows: "account",
     View: later(async () => (await import("./credits/ledger.tsx")).LedgerPage),
   },
   {
@@ -85,6 +91,7 @@ export const PAGES: readonly PageOf[] = [
   },
   {
     ...{ path: "/console/usage", title: "Usage", who: "person", place: { says: "Usage", group: "" } },
+    shows: "accounts",
     View: later(async () => {
       const { UsageView } = await import("./usage.tsx");
       return ({ account }: ViewProps) => (

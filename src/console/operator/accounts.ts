@@ -50,6 +50,7 @@ export const openAccounts = ({ office, reads, limits }: OperatorParts) => {
     const row = await reads.account(id);
     if (!row) throw new ConsoleRefused("not_found", `There is no account ${id}.`);
     const [keys, movements] = [await reads.keys(id), await reads.movements(id, null, LAST_MOVEMENTS)];
+    const people = await reads.people();
     return {
       ...lineOf(row),
       chargedCredits: row.chargedCredits,
@@ -58,6 +59,7 @@ export const openAccounts = ({ office, reads, limits }: OperatorParts) => {
         inProgress: { own: row.inProgressLimit, service: limits.inProgress },
       },
       keys: { active: keys.filter(({ revokedAtMs }) => revokedAtMs === null).length, all: keys.length },
+      people: people.filter((one) => one.accountId === id && one.disabledAtMs === null).map(({ email }) => email),
       movements: movements.map(movementOf),
     };
   };

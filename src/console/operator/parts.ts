@@ -27,6 +27,7 @@ export type OperatorParts = Operating & {
     | "account"
     | "keys"
     | "movements"
+    | "people"
     | "lastOutcomes"
     | "recentDeliveries"
     | "switchedOff"

@@ -51,7 +51,6 @@ export const CreditsPage = () => {
   if (!credits) return <p class="muted">Loading…</p>;
   return (
     <div class="credits">
-      {account !== null && <p>Of {credits.account.name || credits.account.id}</p>}
       {purchaseId !== null && <Returned purchaseId={purchaseId} onPaid={onPaid} />}
       {cancelled !== null && (
         <p class="notice" role="status">

@@ -1,6 +1,7 @@
 // A receipt to print or keep: what was bought, when and for whom, and what was given back of it since.
 import type { PurchaseView } from "../../../src/console/credits-wire.ts";
 import { useAsked } from "../../parts/asked.ts";
+import { Whose } from "../whose.tsx";
 import { dayText, standingOf, usdText } from "./amounts.ts";
 
 const Receipt = ({ purchase }: { purchase: PurchaseView }) => {
@@ -91,5 +92,10 @@ export const ReceiptPage = ({ id }: { id: string }) => {
         This purchase of {usdText(purchase.credits)} has no receipt yet: {standingOf(purchase, Date.now()).toLowerCase()}.
       </p>
     );
-  return <Receipt purchase={purchase} />;
+  return (
+    <>
+      <Whose account={purchase.accountId} />
+      <Receipt purchase={purchase} />
+    </>
+  );
 };

@@ -6,6 +6,7 @@ import type { GenerationDetail } from "../../../src/console/making-wire.ts";
 import { useAsked } from "../../parts/asked.ts";
 import { timeText } from "../../parts/words.ts";
 import { KIND_WORDS, queryOf, usdText } from "../credits/amounts.ts";
+import { Whose } from "../whose.tsx";
 import { Copy } from "./copy.tsx";
 import { bytesText, Files } from "./files.tsx";
 import { titleOf } from "./form.ts";
@@ -104,6 +105,7 @@ export const GenerationPage = ({ id }: { id: string }): VNode => {
   if (!of) return <p aria-busy="true">Reading the generation…</p>;
   return (
     <div class="generation" data-id={of.id} data-status={of.status}>
+      <Whose account={of.accountId} />
       <div class="page-head">
         <p role="status">
           <StatusBadge status={of.status} /> {of.model} {of.message}

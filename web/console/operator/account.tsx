@@ -47,6 +47,7 @@ const Facts = ({ of }: { of: Account }): VNode => {
     ["Charged so far", usd(of.chargedCredits)],
     ["Owed", usd(of.owedCredits)],
     ["In progress", String(of.inProgress)],
+    ["People", of.people.join(", ") || "nobody"],
     ["Keys", `${of.keys.active} of ${of.keys.all} in use`],
     ["Requests in one second", limitText(of.limits.burstPerS)],
     ["Generations in progress at most", limitText(of.limits.inProgress)],
@@ -90,7 +91,8 @@ export const AccountPage = ({ id }: { id: string }): VNode => {
           )}
           <Said text={said} />
           <p class="links">
-            <a href={`/console/keys?account=${id}`}>Keys</a> <a href={`/console/ledger?account=${id}`}>Ledger</a>{" "}
+            <a href={`/console/generations?account=${id}`}>Generations</a> <a href={`/console/keys?account=${id}`}>Keys</a>{" "}
+            <a href={`/console/credits?account=${id}`}>Credits</a> <a href={`/console/ledger?account=${id}`}>Ledger</a>{" "}
             <a href={`/console/usage?account=${id}`}>Usage</a>
           </p>
           <h2>Last movements</h2>
