@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { source as axe } from "axe-core";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { openVisitor } from "../console/signed-in.ts";
 import { PASSWORD, setUpToken } from "../console/visitor.ts";
 import { type House, openHouse } from "../house.ts";
 import { openBrowser } from "./chromium.ts";
@@ -139,13 +140,73 @@ here("people", () => {
     await signIn(second.page, "ada@example.com");
     await heading(second.page, "Profile and sessions");
     await first.page.goto(`${house.url}/console/profile`);
-    await first.page.getByRole("button", { name: "Sign out everywhere", exact: true }).click();
+    const all = first.page.getByRole("button", { name: "Sign out everywhere", exact: true });
+    const asking = first.page.getByRole("dialog", { name: "Sign out everywhere?" });
+    await all.click();
+    await asking.getByRole("button", { name: "Cancel" }).click();
+    await asking.waitFor({ state: "detached" });
+    await second.page.reload();
+    await heading(second.page, "Profile and sessions");
+    await all.click();
+    await asking.getByRole("button", { name: "Sign out of all" }).click();
     await heading(first.page, "Sign in");
     await second.page.reload();
     await heading(second.page, "Sign in");
     expect([...first.complaints, ...second.complaints]).toEqual([]);
     await first.close();
     await second.close();
+  }, 30_000);
+
+  test("a role changes, somebody is disabled and a link is withdrawn only after a second thought", async () => {
+    const house = await open();
+    const { page, complaints, close } = await setUpByKeyboard(house);
+    const { personId } = await openVisitor(house, "member", house.tenant, "ben@example.com");
+    const ben = async () => (await house.store.people()).find(({ id }) => id === personId);
+    await page.goto(`${house.url}/console/operator/people`);
+    const role = page.getByLabel("Role of ben@example.com");
+    const asking = page.getByRole("dialog");
+    await role.focus();
+    await role.selectOption("operator");
+    await asking.getByText("Until now they were a member. From now on they see and change everything").waitFor();
+    await page.keyboard.press("Escape");
+    await asking.waitFor({ state: "detached" });
+    expect([await role.inputValue(), (await ben())?.role]).toEqual(["member", "member"]);
+    expect(await page.evaluate<string>("document.activeElement.ariaLabel")).toBe("Role of ben@example.com");
+    await role.selectOption("viewer");
+    await page.getByRole("dialog", { name: "Make ben@example.com a viewer?" }).waitFor();
+    await asking.getByRole("button", { name: "Change the role" }).click();
+    await asking.waitFor({ state: "detached" });
+    expect([await role.inputValue(), (await ben())?.role]).toEqual(["viewer", "viewer"]);
+
+    await page.getByRole("button", { name: "Disable ben@example.com" }).click();
+    await page.getByRole("dialog", { name: "Disable ben@example.com?" }).getByRole("button", { name: "Cancel" }).click();
+    expect((await ben())?.disabledAtMs).toBeNull();
+    await page.getByRole("button", { name: "Disable ben@example.com" }).click();
+    await asking.getByRole("button", { name: "Disable" }).click();
+    // What takes nothing from anybody is done at once.
+    await page.getByRole("button", { name: "Enable ben@example.com" }).click();
+    await page.getByRole("button", { name: "Disable ben@example.com" }).waitFor();
+
+    await page.getByText("Invite somebody").click();
+    await page.getByLabel("E-mail address").fill("cleo@example.com");
+    await page.getByLabel("Name of the new account").fill("Cleo's");
+    await page.getByRole("button", { name: "Make the link" }).click();
+    const withdraw = page.getByRole("button", { name: "Withdraw the link for cleo@example.com" });
+    const isOpen = async () =>
+      (await house.store.invitations()).some((one) => one.email === "cleo@example.com" && !one.withdrawnAtMs);
+    await withdraw.click();
+    await asking.getByText("does not get in with it any more").waitFor();
+    await page.keyboard.press("Escape");
+    await asking.waitFor({ state: "detached" });
+    expect(await isOpen()).toBe(true);
+    await withdraw.click();
+    await asking.getByRole("button", { name: "Withdraw" }).click();
+    await withdraw.waitFor({ state: "detached" });
+    expect(await isOpen()).toBe(false);
+    // What the dialog came from is gone: who goes on by keyboard does so from the head of the page.
+    await page.locator("h1:focus").waitFor();
+    expect(complaints).toEqual([]);
+    await close();
   }, 30_000);
 
   test.each(LOOKS)(
@@ -168,6 +229,9 @@ here("people", () => {
       }
       const seen = await visit(`${house.url}/console/profile`, { ...look, storageState });
       await seen.page.getByText("This one").waitFor();
+      await sound(seen.page);
+      await seen.page.getByRole("button", { name: "Sign out everywhere", exact: true }).click();
+      await seen.page.getByRole("dialog").waitFor();
       await sound(seen.page);
       await seen.page.goto(`${house.url}/console/operator/people`);
       await seen.page.getByText("Invite somebody").click();

@@ -2,12 +2,14 @@
 
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { Role } from "../../../src/console/ask.ts";
 import type { MadeLinkView, PeopleView, PersonView } from "../../../src/console/people-wire.ts";
 import { call, me, told } from "../../parts/api.ts";
 import { type Asked, useAsked } from "../../parts/asked.ts";
 import { timeText } from "../../parts/words.ts";
 import { Fault } from "./form.tsx";
 import { Invite } from "./invite.tsx";
+import { type Thought, useSecondThought } from "./thought.tsx";
 
 const PATH = "/console/api/operator/people";
 type Link = MadeLinkView & { says: string };
@@ -46,11 +48,31 @@ const Shown = ({ link }: { link: Link }): VNode => {
   );
 };
 
+const ROLES: Readonly<Record<Role, readonly [name: string, may: string]>> = {
+  member: ["a member", "From now on they see and use their own account alone."],
+  viewer: ["a viewer", "From now on they see what operators see, every account included, and change nothing of it."],
+  operator: ["an operator", "From now on they see and change everything: credits, keys, routes, and who may sign in."],
+};
+
+type Change = { role?: Role; disabled?: boolean };
+/** Null for what is done at once. */
+const thoughtOf = ({ email, role: before }: PersonView, { role, disabled }: Change): Omit<Thought, "run"> | null => {
+  if (role !== undefined)
+    return {
+      title: `Make ${email} ${ROLES[role][0]}?`,
+      says: `Until now they were ${ROLES[before][0]}. ${ROLES[role][1]}`,
+      does: "Change the role",
+    };
+  if (!disabled) return null;
+  const says = "They are signed out everywhere and cannot sign in until they are enabled again. Keys of their account go on.";
+  return { title: `Disable ${email}?`, says, does: "Disable" };
+};
+
 type RowProps = {
   person: PersonView;
   accounts: PeopleView["accounts"];
   mayChange: boolean;
-  change: (person: PersonView, what: { role?: string; disabled?: boolean }) => void;
+  change: (person: PersonView, what: Change) => void;
   reset: (person: PersonView) => void;
 };
 
@@ -71,7 +93,12 @@ const Row = ({ person, accounts, mayChange, change, reset }: RowProps): VNode =>
           <select
             aria-label={`Role of ${person.email}`}
             value={person.role}
-            onChange={(event) => change(person, { role: event.currentTarget.value })}
+            onChange={({ currentTarget }) => {
+              const role = currentTarget.value as Role;
+              // It shows what is, until the change was meant.
+              currentTarget.value = person.role;
+              change(person, { role });
+            }}
           >
             <option value="member" disabled={person.accountId === null}>
               Member
@@ -111,9 +138,7 @@ const Row = ({ person, accounts, mayChange, change, reset }: RowProps): VNode =>
   );
 };
 
-type Sent = (work: () => Promise<unknown>) => Promise<void>;
-
-const Invitations = ({ asked, sent }: { asked: Asked<PeopleView>; sent: Sent }): VNode | null => {
+const Invitations = ({ asked, think }: { asked: Asked<PeopleView>; think: (thought: Thought) => void }): VNode | null => {
   const { invitations = [], mayChange = false } = asked.value ?? {};
   if (invitations.length === 0) return null;
   return (
@@ -132,9 +157,12 @@ const Invitations = ({ asked, sent }: { asked: Asked<PeopleView>; sent: Sent }):
                 class="button"
                 aria-label={`Withdraw the link for ${one.email ?? "the set-up"}`}
                 onClick={() =>
-                  void sent(async () =>
-                    asked.put(await call<PeopleView>("DELETE", `/console/api/operator/invitations/${one.id}`)),
-                  )
+                  think({
+                    title: `Withdraw the link for ${one.email ?? "the set-up"}?`,
+                    says: "Whoever has the link does not get in with it any more. Another can be made.",
+                    does: "Withdraw",
+                    run: async () => asked.put(await call<PeopleView>("DELETE", `/console/api/operator/invitations/${one.id}`)),
+                  })
                 }
               >
                 Withdraw
@@ -151,7 +179,8 @@ export const PeoplePage = (): VNode => {
   const asked = useAsked<PeopleView>(PATH);
   const [link, setLink] = useState<Link | null>(null);
   const [fault, setFault] = useState<string | null>(null);
-  const sent: Sent = async (work) => {
+  const [dialog, think] = useSecondThought();
+  const sent = async (work: () => Promise<unknown>) => {
     setFault(null);
     await work().catch((thrown: unknown) => {
       setFault(told(thrown));
@@ -187,9 +216,12 @@ export const PeoplePage = (): VNode => {
                 key={person.id}
                 {...{ person, accounts: page.accounts }}
                 mayChange={page.mayChange && person.id !== me.value?.signedIn?.personId}
-                change={(one, what) =>
-                  void sent(async () => asked.put(await call<PeopleView>("PATCH", `${PATH}/${one.id}`, what)))
-                }
+                change={(one, what) => {
+                  const run = async () => asked.put(await call<PeopleView>("PATCH", `${PATH}/${one.id}`, what));
+                  const thought = thoughtOf(one, what);
+                  if (thought) think({ ...thought, run });
+                  else void sent(run);
+                }}
                 reset={(one) =>
                   void sent(async () => {
                     const made = await call<MadeLinkView>("POST", `${PATH}/${one.id}/reset`);
@@ -201,7 +233,8 @@ export const PeoplePage = (): VNode => {
           </tbody>
         </table>
       </div>
-      <Invitations asked={asked} sent={sent} />
+      <Invitations asked={asked} think={think} />
+      {dialog}
     </>
   );
 };

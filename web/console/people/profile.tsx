@@ -8,6 +8,7 @@ import { useAsked } from "../../parts/asked.ts";
 import { timeText } from "../../parts/words.ts";
 import { Fault, Field, Form } from "./form.tsx";
 import { PASSWORD_HINT } from "./sign-in.tsx";
+import { useSecondThought } from "./thought.tsx";
 
 type Listed = { sessions: SessionView[] };
 const PATH = "/console/api/sessions";
@@ -23,15 +24,15 @@ const agentText = (agent: string): string => {
 
 const Sessions = ({ asked }: { asked: ReturnType<typeof useAsked<Listed>> }): VNode => {
   const [fault, setFault] = useState<string | null>(null);
+  const [dialog, think] = useSecondThought();
   const end = async (path: string, leaves: boolean): Promise<void> => {
+    const answer = await call<Listed>("DELETE", path);
+    if (leaves) await learnMe();
+    else asked.put(answer);
+  };
+  const endOne = (path: string, leaves: boolean): void => {
     setFault(null);
-    try {
-      const answer = await call<Listed>("DELETE", path);
-      if (leaves) await learnMe();
-      else asked.put(answer);
-    } catch (thrown) {
-      setFault(told(thrown));
-    }
+    end(path, leaves).catch((thrown: unknown) => setFault(told(thrown)));
   };
   const sessions = asked.value?.sessions;
   return (
@@ -68,7 +69,7 @@ const Sessions = ({ asked }: { asked: ReturnType<typeof useAsked<Listed>> }): VN
                         type="button"
                         class="button"
                         aria-label={`Sign out ${agentText(row.agent)} of ${timeText(row.createdAtMs)}`}
-                        onClick={() => void end(`${PATH}/${row.id}`, row.isThis)}
+                        onClick={() => endOne(`${PATH}/${row.id}`, row.isThis)}
                       >
                         Sign out
                       </button>
@@ -79,15 +80,38 @@ const Sessions = ({ asked }: { asked: ReturnType<typeof useAsked<Listed>> }): VN
             </table>
           </div>
           <div class="actions">
-            <button type="button" class="button" onClick={() => void end(`${PATH}?keep=this`, false)}>
+            <button
+              type="button"
+              class="button"
+              onClick={() =>
+                think({
+                  title: "Sign out everywhere else?",
+                  says: "Every other browser where you are signed in is signed out at once. You stay signed in here.",
+                  does: "Sign out elsewhere",
+                  run: () => end(`${PATH}?keep=this`, false),
+                })
+              }
+            >
               Sign out everywhere else
             </button>
-            <button type="button" class="button is-danger" onClick={() => void end(PATH, true)}>
+            <button
+              type="button"
+              class="button is-danger"
+              onClick={() =>
+                think({
+                  title: "Sign out everywhere?",
+                  says: "Every browser where you are signed in is signed out at once, this one as well.",
+                  does: "Sign out of all",
+                  run: () => end(PATH, true),
+                })
+              }
+            >
               Sign out everywhere
             </button>
           </div>
         </>
       )}
+      {dialog}
     </section>
   );
 };
