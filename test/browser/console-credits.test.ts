@@ -201,6 +201,37 @@ here("the pages of credits", () => {
     await close();
   });
 
+  test("on a phone each movement and purchase is a card that says what is what, and still a row of a table; on a wide screen a row", async () => {
+    const { tenant, visitor } = await openMember();
+    await buyBy(visitor, 25, "pay");
+    await visitor.ask("POST", "/console/api/purchases", { amount_usd: 50 });
+    const body = { model: "sim-image-1", input: { prompt: "a kite" } };
+    expect((await house.ask("POST", "/v1/generations", { key: tenant.key, body })).status).toBe(202);
+    for (const width of [360, 1280]) {
+      const { page, inPage, close } = await visit(visitor, "/console/ledger", { viewport: { width, height: 800 } });
+      for (const [path, name, heads] of [
+        ["ledger", "Table of movements", ["Time", "Kind", "Amount", "Change", "Balance", "Available", "For"]],
+        ["credits", "Table of purchases", ["Time", "Amount", "Standing", "Papers"]],
+      ] as const) {
+        await page.goto(`${house.url}/console/${path}`);
+        const table = page.getByRole("region", { name });
+        await table.getByRole("row").nth(2).waitFor();
+        const { overhang, labels, shapes } = await inPage<{ overhang: number; labels: string[]; shapes: string[] }>("rows");
+        expect([name, width, overhang]).toEqual([name, width, 0]);
+        expect(shapes).toEqual([width === 360 ? "block" : "table-row"]);
+        expect(labels).toEqual(width === 360 ? [...heads] : []);
+        // As the browser tells it to whoever hears the page.
+        const tools = await page.context().newCDPSession(page);
+        const { nodes } = await tools.send("Accessibility.getFullAXTree");
+        const rolesOf = (role: string) => nodes.filter((node) => node.role?.value === role && !node.ignored);
+        const rows = await table.getByRole("row").count();
+        expect([rolesOf("table").length, rolesOf("row").length, rolesOf("columnheader").length]).toEqual([1, rows, heads.length]);
+        expect(rolesOf("cell")).toHaveLength((rows - 1) * heads.length);
+      }
+      await close();
+    }
+  });
+
   test.each(LOOKS)(
     "on $viewport.width pixels, $colorScheme: no serious fault of access, nothing to scroll sideways",
     async (look) => {

@@ -16,6 +16,17 @@ globalThis.inPage = {
   },
   /** Pixels that the page is wider than the screen. */
   overhang: () => Math.max(document.documentElement.scrollWidth, document.body.scrollWidth) - innerWidth,
+  /** The rows of the page's first table: pixels to scroll sideways in it, the labels that a whole row shows, and how rows are laid out. */
+  rows: () => {
+    const table = document.querySelector("table");
+    const rows = [...table.querySelectorAll("tbody tr")];
+    const labelsOf = (row) => [...row.cells].map((cell) => getComputedStyle(cell, "::before").content.split('"')[1]);
+    return {
+      overhang: table.parentElement.scrollWidth - table.parentElement.clientWidth,
+      labels: labelsOf(rows.at(-1)).filter((label) => label !== undefined),
+      shapes: [...new Set(rows.map((row) => getComputedStyle(row).display))],
+    };
+  },
   isDark: () => Number(/\d+/.exec(getComputedStyle(document.body).backgroundColor)?.[0] ?? 255) < 64,
   focused: () => document.activeElement?.textContent,
   /** What whoever hears the page is told of what has the focus. */

@@ -15,7 +15,7 @@ const Belongs = ({ line }: { line: LedgerLine }) => {
 
 const Lines = ({ lines }: { lines: readonly LedgerLine[] }) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by keyboard.
-  <section class="scrolls" tabIndex={0} aria-label="Table of movements">
+  <section class="scrolls cards" tabIndex={0} aria-label="Table of movements">
     <table>
       <thead>
         <tr>
@@ -39,13 +39,21 @@ const Lines = ({ lines }: { lines: readonly LedgerLine[] }) => (
       <tbody>
         {lines.map((line) => (
           <tr key={line.n}>
-            <td>{timeText(line.atMs)}</td>
-            <td>{KIND_WORDS[line.kind]}</td>
-            <td class="number">{usdText(line.credits)}</td>
-            <td class="number">{changeText(line.changeCredits)}</td>
-            <td class="number">{usdText(line.balanceCredits)}</td>
-            <td class="number">{usdText(line.availableCredits)}</td>
-            <td class="belongs">
+            <td data-head="Time">{timeText(line.atMs)}</td>
+            <td data-head="Kind">{KIND_WORDS[line.kind]}</td>
+            <td data-head="Amount" class="number">
+              {usdText(line.credits)}
+            </td>
+            <td data-head="Change" class="number">
+              {changeText(line.changeCredits)}
+            </td>
+            <td data-head="Balance" class="number">
+              {usdText(line.balanceCredits)}
+            </td>
+            <td data-head="Available" class="number">
+              {usdText(line.availableCredits)}
+            </td>
+            <td data-head="For" class="belongs">
               <Belongs line={line} />
             </td>
           </tr>

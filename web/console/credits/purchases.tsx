@@ -19,9 +19,11 @@ const Row = ({ purchase, mayBuy }: { purchase: PurchaseView; mayBuy: boolean }) 
   const isOpen = purchase.state === "open" && Date.now() < purchase.expiresAtMs;
   return (
     <tr>
-      <td>{timeText(purchase.paidAtMs ?? purchase.createdAtMs)}</td>
-      <td class="number">{usdText(purchase.credits)}</td>
-      <td>
+      <td data-head="Time">{timeText(purchase.paidAtMs ?? purchase.createdAtMs)}</td>
+      <td data-head="Amount" class="number">
+        {usdText(purchase.credits)}
+      </td>
+      <td data-head="Standing">
         {standingOf(purchase, Date.now())}
         {fault && (
           <span class="fault" role="alert">
@@ -30,7 +32,7 @@ const Row = ({ purchase, mayBuy }: { purchase: PurchaseView; mayBuy: boolean }) 
           </span>
         )}
       </td>
-      <td class="actions">
+      <td data-head="Papers" class="actions">
         {isOpen && mayBuy && (
           <button type="button" onClick={() => void goOn()}>
             Go on to pay
@@ -61,7 +63,7 @@ export const Purchases = ({ account, mayBuy }: { account: string | null; mayBuy:
   return (
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be reached by keyboard. */}
-      <section class="scrolls" tabIndex={0} aria-label="Table of purchases">
+      <section class="scrolls cards" tabIndex={0} aria-label="Table of purchases">
         <table>
           <thead>
             <tr>
