@@ -158,6 +158,49 @@ here("every page of the frame", () => {
     await close();
   });
 
+  test("each time names its zone, wherever it stands and whoever reads it", async () => {
+    const { id } = await house.submit("sim-image-1", { prompt: "a kite" });
+    const { told } = await visitor.ask("POST", "/console/api/purchases", { amount_usd: 25 });
+    await visitor.ask("POST", `/console/api/purchases/${told.id}/test`, { how: "pay" });
+    const zones = [
+      ["Asia/Kolkata", "GMT+5:30"],
+      ["America/New_York", "EDT"],
+      ["UTC", "UTC"],
+    ] as const;
+    for (const [timezoneId, zone] of zones) {
+      const { page, close } = await visit("/console/profile", { timezoneId });
+      const found: string[] = [];
+      const paths = [
+        ...PATHS.filter((path) => path.startsWith("/console")),
+        `/console/generations/${id}`,
+        `/console/receipts/${told.id}`,
+      ];
+      for (const path of paths) {
+        await page.goto(house.url + path);
+        await page.locator("[aria-busy='true']").waitFor({ state: "detached" });
+        await page.locator("main > *:nth-child(2)").waitFor();
+        const text = (await page.locator("main").textContent()) ?? "";
+        const times = [...text.matchAll(/(?<![\d.:])\d{1,2}:\d{2}(?!\d)(?:\s[AP]M)?(?:\s[A-Z]{3}[+:\d]*)?/g)].map(
+          ([time]) => time,
+        );
+        for (const time of times) expect([path, time]).toEqual([path, expect.stringMatching(/\s[A-Z]{3}[+:\d]*$/)]);
+        expect([path, times.filter((time) => !time.includes(zone))]).toEqual([path, []]);
+        if (times.length > 0) found.push(path);
+      }
+      for (const name of [
+        "generations",
+        "ledger",
+        "credits",
+        "profile",
+        "operator/accounts",
+        "operator/people",
+        "operator/service",
+      ])
+        expect(found).toContain(`/console/${name}`);
+      await close();
+    }
+  });
+
   test("a page that there is not is said to be none", async () => {
     for (const path of ["/console/nowhere", "/inspector/nowhere"]) {
       const { page, close } = await visit(path);

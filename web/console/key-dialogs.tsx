@@ -3,9 +3,10 @@ import type { ComponentChildren, VNode } from "preact";
 import { useId, useRef, useState } from "preact/hooks";
 import type { KeysPage, KeyView, MadeKey } from "../../src/console/keys-wire.ts";
 import { Modal } from "../parts/modal.tsx";
+import { timeText } from "../parts/words.ts";
 import { KeyFields } from "./key-fields.tsx";
 import { askOf, EMPTY_FORM, type FormFaults, formOf, type KeyForm } from "./key-form.ts";
-import { awayFrom, dayAndYear } from "./words.ts";
+import { awayFrom } from "./words.ts";
 
 export type KeyAction =
   | { kind: "make" }
@@ -163,8 +164,7 @@ const Made = ({ made, from, close }: { made: MadeKey; from: KeyView | null; clos
       <p role="status">{said}</p>
       {from !== null && made.fromExpiresAtMs !== null && (
         <p>
-          <code>{from.start}…</code> is refused from {new Date(made.fromExpiresAtMs).toISOString().slice(11, 16)} UTC on{" "}
-          {dayAndYear(made.fromExpiresAtMs)} on.
+          <code>{from.start}…</code> is refused from {timeText(made.fromExpiresAtMs)} on.
         </p>
       )}
       <div class="dialog-buttons">

@@ -3,14 +3,11 @@
 import type { VNode } from "preact";
 import type { KeyView } from "../../src/console/keys-wire.ts";
 import { KEY_WINDOWS, type KeyWindow } from "../../src/terms.ts";
-import { usd } from "../parts/words.ts";
+import { timeText, usd } from "../parts/words.ts";
 
 const WORDS: Record<KeyWindow, string> = { day: "today", week: "this week", month: "this month" };
 /** From here on a bar is a warning. */
 const NEARLY = 0.8;
-
-const anew = (ms: number): string =>
-  new Date(ms).toLocaleString(undefined, { timeZone: "UTC", weekday: "short", day: "numeric", month: "short" });
 
 export const KeyLimitBars = ({ limits }: Pick<KeyView, "limits">): VNode | null => {
   const bars = KEY_WINDOWS.flatMap((window) => {
@@ -33,7 +30,7 @@ export const KeyLimitBars = ({ limits }: Pick<KeyView, "limits">): VNode | null 
               value={Math.min(spentCredits, limitCredits)}
               aria-label={said}
             />
-            <small>anew {anew(anewAtMs)}, 00:00 UTC</small>
+            <small>anew {timeText(anewAtMs)}</small>
           </li>
         );
       })}

@@ -3,10 +3,10 @@
 import type { VNode } from "preact";
 import { useEffect, useId, useMemo, useState } from "preact/hooks";
 import type { UsageView as Told, UsageLine } from "../../src/console/keys-wire.ts";
-import { usd } from "../parts/words.ts";
+import { dayText, usd } from "../parts/words.ts";
 import type { Send } from "./key-dialogs.tsx";
 import { type Figure, UsageChart } from "./usage-chart.tsx";
-import { dayAndYear, waited } from "./words.ts";
+import { waited } from "./words.ts";
 
 const DAY_MS = 86_400_000;
 const SPANS: readonly (readonly [days: number, says: string])[] = [
@@ -20,10 +20,10 @@ const HEADS: Record<By, string> = { day: "Day", model: "Model", key: "Key", acco
 /** What is shown of lists that may be long; the CSV has all of it. */
 const SHOWN = 50;
 
-const dayText = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
+const askedDay = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 const share = ({ succeeded, count }: UsageLine): number | null => (count === 0 ? null : succeeded / count);
 const percent = (part: number): string => `${(part * 100).toFixed(part === 1 || part === 0 ? 0 : 1)} %`;
-const nameOf = (by: By, { of, name }: UsageLine): string => (by === "day" ? dayAndYear(Date.parse(`${of}T00:00:00Z`)) : name);
+const nameOf = (by: By, { of, name }: UsageLine): string => (by === "day" ? dayText(Date.parse(`${of}T00:00:00Z`)) : name);
 
 const figuresOf = ({ lines, total }: Told): Figure[] => {
   const atS = lines.map(({ of }) => Date.parse(`${of}T00:00:00Z`) / 1000);
@@ -113,7 +113,7 @@ export const UsageView = (of: { send: Send; account: string | null; byAccount: b
   const id = useId();
   const queries = useMemo(() => {
     const toMs = Date.now();
-    const range = `from=${dayText(toMs - (days - 1) * DAY_MS)}&to=${dayText(toMs)}`;
+    const range = `from=${askedDay(toMs - (days - 1) * DAY_MS)}&to=${askedDay(toMs)}`;
     const whose = account === null ? "" : `&account=${encodeURIComponent(account)}`;
     const bys: By[] = ["day", "model", "key", ...(byAccount && account === null ? (["account"] as const) : [])];
     return bys.map((by) => `?${range}&by=${by}${whose}`);

@@ -1,22 +1,19 @@
-// How amounts and times are written on the pages about keys and usage.
+// How far away a time is, and how long something took, on the pages about keys, usage and generations.
+import { timeText } from "../parts/words.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
-/** `just now`, `5 minutes ago`, `in 3 days`; from a month on the day itself. */
+/** `just now`, `5 minutes ago`, `in 3 days`; from a month on the time itself. */
 export const awayFrom = (atMs: number, nowMs: number): string => {
   const ms = atMs - nowMs;
   const [size, unit]: [number, Intl.RelativeTimeFormatUnit] =
     Math.abs(ms) < HOUR_MS ? [MINUTE_MS, "minute"] : Math.abs(ms) < DAY_MS ? [HOUR_MS, "hour"] : [DAY_MS, "day"];
   if (Math.abs(ms) < MINUTE_MS) return "just now";
-  if (Math.abs(ms) > 30 * DAY_MS) return dayAndYear(atMs);
+  if (Math.abs(ms) > 30 * DAY_MS) return timeText(atMs);
   return new Intl.RelativeTimeFormat("en", { numeric: "auto" }).format(Math.round(ms / size), unit);
 };
-
-/** `19 Oct 2026` */
-export const dayAndYear = (ms: number): string =>
-  new Date(ms).toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
 
 /** `850 ms`, `4.2 s`, `3 min 20 s` */
 export const waited = (ms: number): string => {

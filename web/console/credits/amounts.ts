@@ -11,8 +11,6 @@ export const changeText = (credits: number): string => {
   return `${credits > 0 ? "+" : "−"}${usdText(Math.abs(credits))}`;
 };
 
-export const dayText = (atMs: number): string => new Date(atMs).toLocaleDateString(undefined, { dateStyle: "long" });
-
 export const KIND_WORDS: Readonly<Record<LedgerLine["kind"], string>> = {
   topup: "Top-up",
   hold: "Hold",

@@ -48,7 +48,12 @@ export const CreditsPage = () => {
         {fault}
       </p>
     );
-  if (!credits) return <p class="muted">Loading…</p>;
+  if (!credits)
+    return (
+      <p class="muted" aria-busy="true">
+        Loading…
+      </p>
+    );
   return (
     <div class="credits">
       {purchaseId !== null && <Returned purchaseId={purchaseId} onPaid={onPaid} />}

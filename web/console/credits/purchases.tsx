@@ -58,7 +58,12 @@ export const Purchases = ({ account, mayBuy }: { account: string | null; mayBuy:
         {fault}
       </p>
     );
-  if (!value) return <p class="muted">Loading…</p>;
+  if (!value)
+    return (
+      <p class="muted" aria-busy="true">
+        Loading…
+      </p>
+    );
   if (value.purchases.length === 0 && before === null) return <p class="muted">Nothing was bought yet.</p>;
   return (
     <>

@@ -1,8 +1,9 @@
 // A receipt to print or keep: what was bought, when and for whom, and what was given back of it since.
 import type { PurchaseView } from "../../../src/console/credits-wire.ts";
 import { useAsked } from "../../parts/asked.ts";
+import { timeText } from "../../parts/words.ts";
 import { Whose } from "../whose.tsx";
-import { dayText, standingOf, usdText } from "./amounts.ts";
+import { standingOf, usdText } from "./amounts.ts";
 
 const Receipt = ({ purchase }: { purchase: PurchaseView }) => {
   const takenBack = Math.min(purchase.credits, purchase.refundedCredits + purchase.disputedCredits);
@@ -13,7 +14,7 @@ const Receipt = ({ purchase }: { purchase: PurchaseView }) => {
         <dt>Number</dt>
         <dd>{purchase.receipt}</dd>
         <dt>Date</dt>
-        <dd>{dayText(purchase.paidAtMs ?? purchase.createdAtMs)}</dd>
+        <dd>{timeText(purchase.paidAtMs ?? purchase.createdAtMs)}</dd>
         <dt>Account</dt>
         <dd>
           {purchase.accountName} <small>{purchase.accountId}</small>
@@ -85,7 +86,12 @@ export const ReceiptPage = ({ id }: { id: string }) => {
         {fault}
       </p>
     );
-  if (!purchase) return <p class="muted">Loading…</p>;
+  if (!purchase)
+    return (
+      <p class="muted" aria-busy="true">
+        Loading…
+      </p>
+    );
   if (purchase.receipt === null)
     return (
       <p>

@@ -4,11 +4,10 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { AccountView as Account, AccountMovement, OwnLimit } from "../../../src/console/operator-wire.ts";
 import { useAsked } from "../../parts/asked.ts";
-import { usd } from "../../parts/words.ts";
+import { timeText, usd } from "../../parts/words.ts";
 import { type AccountAction, AccountDialog } from "./account-dialogs.tsx";
 import { API, Awaited, mayChange, Said } from "./page.tsx";
 import { type Column, SortedTable } from "./table.tsx";
-import { at } from "./words.ts";
 
 const KINDS: Readonly<Record<AccountMovement["kind"], string>> = {
   topup: "Top-up",
@@ -19,7 +18,7 @@ const KINDS: Readonly<Record<AccountMovement["kind"], string>> = {
 };
 
 const MOVEMENTS: readonly Column<AccountMovement>[] = [
-  { says: "Time", cell: ({ atMs }) => at(atMs) },
+  { says: "Time", cell: ({ atMs }) => timeText(atMs) },
   { says: "Kind", cell: ({ kind }) => KINDS[kind] },
   {
     says: "Amount",
@@ -51,7 +50,7 @@ const Facts = ({ of }: { of: Account }): VNode => {
     ["Keys", `${of.keys.active} of ${of.keys.all} in use`],
     ["Requests in one second", limitText(of.limits.burstPerS)],
     ["Generations in progress at most", limitText(of.limits.inProgress)],
-    ["Made", at(of.createdAtMs)],
+    ["Made", timeText(of.createdAtMs)],
   ];
   return (
     <dl class="facts">

@@ -6,11 +6,11 @@ import { useLocation } from "wouter-preact";
 import type { AccountLine, AccountStanding, AccountsPage, AccountView } from "../../../src/console/operator-wire.ts";
 import { call } from "../../parts/api.ts";
 import { useAsked } from "../../parts/asked.ts";
-import { usd } from "../../parts/words.ts";
+import { timeText, usd } from "../../parts/words.ts";
 import { Asking, Labelled, TextField } from "./dialog.tsx";
 import { API, Awaited, mayChange } from "./page.tsx";
 import { type Column, SortedTable } from "./table.tsx";
-import { at, creditsIn, newReference } from "./words.ts";
+import { creditsIn, newReference } from "./words.ts";
 
 const STANDINGS: Readonly<Record<AccountStanding, string>> = {
   all: "All",
@@ -41,7 +41,7 @@ const COLUMNS: readonly Column<AccountLine>[] = [
   { says: "Held", by: (row) => row.heldCredits, cell: (row) => usd(row.heldCredits), isNumber: true },
   { says: "Available", by: (row) => row.availableCredits, cell: (row) => usd(row.availableCredits), isNumber: true },
   { says: "In progress", by: (row) => row.inProgress, cell: (row) => row.inProgress, isNumber: true },
-  { says: "Made", by: (row) => row.createdAtMs, cell: (row) => at(row.createdAtMs).slice(0, 10) },
+  { says: "Made", by: (row) => row.createdAtMs, cell: (row) => timeText(row.createdAtMs) },
 ];
 
 const NewAccount = ({ close }: { close: () => void }): VNode => {

@@ -5,9 +5,9 @@ import { useEffect, useState } from "preact/hooks";
 import type { InvariantResult, ProofDone, ProofRun, ProofView } from "../../../src/console/operator-wire.ts";
 import { call, told } from "../../parts/api.ts";
 import { useAsked } from "../../parts/asked.ts";
-import { usd } from "../../parts/words.ts";
+import { timeText, usd } from "../../parts/words.ts";
 import { API, Awaited, Said } from "./page.tsx";
-import { at, count, span } from "./words.ts";
+import { count, span } from "./words.ts";
 
 const LOOK_MS = 400;
 
@@ -110,7 +110,7 @@ export const ProofPage = (): VNode => {
             <Said text={fault !== "" || running !== null || last === null ? fault : verdictOf(last)} />
             {shown && (
               <p class="muted">
-                {running ? "Begun" : "Last run"} {at(shown.startedAtMs)} by {shown.by}
+                {running ? "Begun" : "Last run"} {timeText(shown.startedAtMs)} by {shown.by}
               </p>
             )}
             {running === null && last && last.sums.length > 0 && <Sums of={last} />}

@@ -4,16 +4,17 @@ import { useState } from "preact/hooks";
 import type { KeySet, KeySourceView, ProviderAccount, ProvidersPage } from "../../../src/console/operator-wire.ts";
 import { call } from "../../parts/api.ts";
 import { useAsked } from "../../parts/asked.ts";
+import { timeText } from "../../parts/words.ts";
 import { Asking, TextField } from "./dialog.tsx";
 import { API, Awaited, mayChange } from "./page.tsx";
 import { RouteStatus } from "./routes.tsx";
-import { at, count } from "./words.ts";
+import { count } from "./words.ts";
 
 type Action = { kind: "set" | "drop"; account: string };
 
 const sourceText = (key: KeySourceView | null): string => {
   if (key === null) return "no key";
-  if (key.from === "vault") return `key kept here${key.setAtMs === null ? "" : `, set ${at(key.setAtMs)}`}`;
+  if (key.from === "vault") return `key kept here${key.setAtMs === null ? "" : `, set ${timeText(key.setAtMs)}`}`;
   return key.from === "file" ? "key from a file that the settings name" : "key from the settings or the environment";
 };
 

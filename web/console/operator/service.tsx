@@ -3,19 +3,19 @@
 import type { VNode } from "preact";
 import type { ServiceView } from "../../../src/console/operator-wire.ts";
 import { useAsked } from "../../parts/asked.ts";
-import { usd } from "../../parts/words.ts";
+import { timeText, usd } from "../../parts/words.ts";
 import { API, Awaited } from "./page.tsx";
 import { type Column, SortedTable } from "./table.tsx";
-import { at, away } from "./words.ts";
+import { away } from "./words.ts";
 
 const backupText = ({ backup: { isNightly, lastMs } }: ServiceView): string => {
   if (!isNightly) return "none are made: set backup.dir";
-  return lastMs === null ? "none verified yet" : `${at(lastMs)}, ${away(lastMs)}`;
+  return lastMs === null ? "none verified yet" : `${timeText(lastMs)}, ${away(lastMs)}`;
 };
 
 const restoredText = ({ restored }: ServiceView): string => {
   if (restored === null) return "no";
-  const taken = `yes, as of ${at(restored.takenAtMs)}`;
+  const taken = `yes, as of ${timeText(restored.takenAtMs)}`;
   return restored.open
     ? `${taken}; what was on its way then is confirmed with its provider before anything is sent`
     : `${taken}; all that was on its way then has ended`;
@@ -26,7 +26,7 @@ const PARKED: readonly Column<ServiceView["parked"][number]>[] = [
   { says: "Account", cell: ({ accountId: id }) => <a href={`/console/operator/accounts/${id}`}>{id}</a> },
   { says: "Model", by: ({ model }) => model, cell: ({ model }) => model },
   { says: "Held", by: (row) => row.reservedCredits, cell: (row) => usd(row.reservedCredits), isNumber: true },
-  { says: "Accepted", by: ({ createdAtMs }) => createdAtMs, cell: ({ createdAtMs }) => at(createdAtMs) },
+  { says: "Accepted", by: ({ createdAtMs }) => createdAtMs, cell: ({ createdAtMs }) => timeText(createdAtMs) },
 ];
 
 const Facts = ({ of }: { of: ServiceView }): VNode => {
@@ -34,7 +34,7 @@ const Facts = ({ of }: { of: ServiceView }): VNode => {
     ["Version", of.version],
     ["Mode", of.mode === "test" ? "simulator: no provider is called and no money moves" : "live"],
     ["Address", of.url],
-    ["Started", `${at(of.startedAtMs)}, ${away(of.startedAtMs)}`],
+    ["Started", `${timeText(of.startedAtMs)}, ${away(of.startedAtMs)}`],
     ["Running", String(of.running)],
     ["Queued", String(of.queued)],
     ["Last backup", backupText(of)],

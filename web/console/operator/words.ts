@@ -1,4 +1,4 @@
-// How amounts, times and parts are written on the operator's pages.
+// How spans, parts and counts are written on the operator's pages, and how what is typed there is read.
 
 /** `0.42 s`, `12 s`, `3 min 20 s`. */
 export const span = (ms: number): string => {
@@ -8,9 +8,6 @@ export const span = (ms: number): string => {
   const [min, rest] = [Math.floor(s / 60), Math.round(s % 60)];
   return rest === 0 ? `${min} min` : `${min} min ${rest} s`;
 };
-
-/** `2026-11-24 02:05 UTC`. */
-export const at = (ms: number): string => `${new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 
 const AGES: readonly (readonly [ms: number, unit: string])[] = [
   [86_400_000, "d"],
