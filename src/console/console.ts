@@ -47,7 +47,7 @@ export const tablesOf = async (parts: ConsoleParts): Promise<ConsoleRoute[]> => 
   const { forbid } = await import("./ask.ts");
   const office = await parts.office();
   return [
-    ...makingRoutes({ ...parts.making, sessions: parts.sessions, post: parts.post }),
+    ...makingRoutes({ ...parts.making, sessions: parts.sessions, post: parts.post, hasInspector: parts.issueToken !== null }),
     ...keyRoutes({ ...parts, office, newReference: () => newReference("key"), forbid }),
     ...creditRoutes(parts),
     ...operatorRoutes({ office, reads: parts.reads, ...(await parts.operating()) }),

@@ -26,6 +26,8 @@ export type GenerationRoutesParts = {
   /** Hands files of a bucket through: the pages open no other host. */
   shelf: Shelf & Required<Pick<Shelf, "through">>;
   telling: Telling;
+  /** Whether there is an inspector to open a generation in: whoever sees one here may replay it there. */
+  hasInspector: boolean;
   modelsOf: Parameters<typeof filtersOf>[2];
   breathe: () => Promise<void>;
 };
@@ -109,7 +111,7 @@ export const generationRoutes = (parts: GenerationRoutesParts): ConsoleRoute[] =
       entries: movements.map(({ kind, credits, from, to, attemptN, atMs }) => ({ kind, credits, from, to, attemptN, atMs })),
       idempotencyKey: record.idempotencyKey,
       requestId: record.requestId,
-      inspectorUrl: `/inspector/${record.id}`,
+      inspectorUrl: parts.hasInspector ? `/inspector/${record.id}` : null,
     };
   };
 

@@ -92,7 +92,8 @@ export type GenerationDetail = GenerationTold & {
   entries: EntryTold[];
   idempotencyKey: string | null;
   requestId: string;
-  inspectorUrl: string;
+  /** Null where the inspector is switched off. */
+  inspectorUrl: string | null;
 };
 
 /**

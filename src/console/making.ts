@@ -32,7 +32,8 @@ export type MakingService = Pick<GenerationRoutesParts, "submit" | "count"> & {
   soon: (then: () => void) => void;
 };
 export type MakingParts = MakingService &
-  Pick<PlaygroundKeyParts, "post"> & { sessions: Pick<SessionDesk, "cookieOf" | "isStillIn"> };
+  Pick<PlaygroundKeyParts, "post"> &
+  Pick<GenerationRoutesParts, "hasInspector"> & { sessions: Pick<SessionDesk, "cookieOf" | "isStillIn"> };
 
 const REQUEST = Type.Record(Type.String(), Type.Unknown());
 

@@ -201,6 +201,22 @@ here("every page of the frame", () => {
     }
   });
 
+  test("no page leads to an inspector that is switched off", async () => {
+    const off = await openHouse({ env: { GENROUTER_INSPECTOR__ENABLED: "off" } });
+    for (const [one, links] of [
+      [house, 1],
+      [off, 0],
+    ] as const) {
+      const { id } = await one.submit("sim-image-1", { prompt: "a kite" });
+      const ada = await openVisitor(one, "operator", one.tenant);
+      const { page, close } = await watch(browser, { url: one.url, visitor: ada, path: `/console/generations/${id}` });
+      await page.getByRole("link", { name: "Use again" }).waitFor();
+      expect(await page.locator("a[href^='/inspector']").count()).toBe(links);
+      await close();
+    }
+    await off.close();
+  });
+
   test("a page that there is not is said to be none", async () => {
     for (const path of ["/console/nowhere", "/inspector/nowhere"]) {
       const { page, close } = await visit(path);

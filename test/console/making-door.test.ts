@@ -38,3 +38,27 @@ test("a member generates, sees it and hears of it until they sign out; without t
     await house.close();
   }
 });
+
+test.each([
+  ["on", 200],
+  ["off", 404],
+] as const)(
+  "the inspector %s: a generation leads to it where it is answered there, and nowhere else",
+  async (enabled, status) => {
+    const house = await openHouse({ env: { GENROUTER_INSPECTOR__ENABLED: enabled } });
+    try {
+      const ada = await setUp(house);
+      const ben = await join(house, ada, { email: "ben@example.com", role: "member", accountId: house.tenant.accountId });
+      const { id } = await house.submit(ASK.model, ASK.input);
+      await house.until(id);
+      for (const who of [ada, ben]) {
+        const { inspectorUrl } = await who.ok("GET", `/console/api/generations/${id}`);
+        expect(inspectorUrl).toBe(status === 200 ? `/inspector/${id}` : null);
+        expect((await who.ask("GET", `/inspector/api/generations/${id}`)).status).toBe(status);
+      }
+      expect((await fetch(`${house.url}/inspector/${id}`)).status).toBe(status);
+    } finally {
+      await house.close();
+    }
+  },
+);

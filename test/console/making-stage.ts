@@ -36,6 +36,7 @@ export const openMakingStage = (
 
   const routes = makingRoutes({
     ...house.rooms.making,
+    hasInspector: house.rooms.issueToken !== null,
     keepOpen: (request) => server.timeout(request, 0),
     post: house.rooms.post,
     sessions: { cookieOf: nameOf, isStillIn: async (name, role) => people.get(name)?.role === role },

@@ -114,9 +114,11 @@ export const GenerationPage = ({ id }: { id: string }): VNode => {
           <a class="button" href={`/console/playground?from=${of.id}`}>
             Use again
           </a>
-          <a class="button" href={of.inspectorUrl}>
-            Open in the inspector
-          </a>
+          {of.inspectorUrl !== null && (
+            <a class="button" href={of.inspectorUrl}>
+              Open in the inspector
+            </a>
+          )}
         </div>
       </div>
       {of.error && (
