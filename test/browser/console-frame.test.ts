@@ -6,7 +6,7 @@ import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { openVisitor, type Visitor } from "../console/signed-in.ts";
 import { type House, openHouse } from "../house.ts";
 import { openBrowser } from "./chromium.ts";
-import { watch } from "./watched.ts";
+import { PAGES, watch } from "./watched.ts";
 
 const opened = await openBrowser();
 if (typeof opened === "string") process.stdout.write(`skipped: the console's frame in a browser (${opened})\n`);
@@ -46,16 +46,8 @@ const assetsOf = async (path: string): Promise<string[]> => {
 const raw = (path: string, coding: string) =>
   fetch(house.url + path, { headers: { "accept-encoding": coding }, decompress: false });
 
-const PATHS = [
-  ...["generations", "playground", "keys", "credits", "ledger", "usage", "profile"].map((name) => `/console/${name}`),
-  ...["accounts", "routes", "providers", "orphans", "proof", "service", "people", "audit"].map(
-    (name) => `/console/operator/${name}`,
-  ),
-  ...["/inspector", "/inspector/play"],
-];
-
 here("every page of the frame", () => {
-  test.each(PATHS)("%s asks no other host, breaks no rule of its policy and complains of nothing", async (path) => {
+  test.each(PAGES)("%s asks no other host, breaks no rule of its policy and complains of nothing", async (path) => {
     const { page, asked, complaints, close } = await visit(path);
     await page.locator("[aria-busy='true']").waitFor({ state: "detached" });
     const hosts = new Set(asked.filter((address) => !address.startsWith("data:")).map((address) => new URL(address).host));
@@ -156,49 +148,6 @@ here("every page of the frame", () => {
     await page.getByLabel("Colours").selectOption("Auto");
     expect(await isDark()).toBe(machine === "dark");
     await close();
-  });
-
-  test("each time names its zone, wherever it stands and whoever reads it", async () => {
-    const { id } = await house.submit("sim-image-1", { prompt: "a kite" });
-    const { told } = await visitor.ask("POST", "/console/api/purchases", { amount_usd: 25 });
-    await visitor.ask("POST", `/console/api/purchases/${told.id}/test`, { how: "pay" });
-    const zones = [
-      ["Asia/Kolkata", "GMT+5:30"],
-      ["America/New_York", "EDT"],
-      ["UTC", "UTC"],
-    ] as const;
-    for (const [timezoneId, zone] of zones) {
-      const { page, close } = await visit("/console/profile", { timezoneId });
-      const found: string[] = [];
-      const paths = [
-        ...PATHS.filter((path) => path.startsWith("/console")),
-        `/console/generations/${id}`,
-        `/console/receipts/${told.id}`,
-      ];
-      for (const path of paths) {
-        await page.goto(house.url + path);
-        await page.locator("[aria-busy='true']").waitFor({ state: "detached" });
-        await page.locator("main > *:nth-child(2)").waitFor();
-        const text = (await page.locator("main").textContent()) ?? "";
-        const times = [...text.matchAll(/(?<![\d.:])\d{1,2}:\d{2}(?!\d)(?:\s[AP]M)?(?:\s[A-Z]{3}[+:\d]*)?/g)].map(
-          ([time]) => time,
-        );
-        for (const time of times) expect([path, time]).toEqual([path, expect.stringMatching(/\s[A-Z]{3}[+:\d]*$/)]);
-        expect([path, times.filter((time) => !time.includes(zone))]).toEqual([path, []]);
-        if (times.length > 0) found.push(path);
-      }
-      for (const name of [
-        "generations",
-        "ledger",
-        "credits",
-        "profile",
-        "operator/accounts",
-        "operator/people",
-        "operator/service",
-      ])
-        expect(found).toContain(`/console/${name}`);
-      await close();
-    }
   });
 
   test("no page leads to an inspector that is switched off", async () => {

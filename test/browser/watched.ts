@@ -12,6 +12,15 @@ export const LOOKS = ([1280, 360] as const).flatMap((width) =>
   (["light", "dark"] as const).map((colorScheme) => ({ viewport: { width, height: 800 }, colorScheme })),
 );
 
+/** Every page of the navigation, and the inspector's. */
+export const PAGES = [
+  ...["generations", "playground", "keys", "credits", "ledger", "usage", "profile"].map((name) => `/console/${name}`),
+  ...["accounts", "routes", "providers", "orphans", "proof", "service", "people", "audit"].map(
+    (name) => `/console/operator/${name}`,
+  ),
+  ...["/inspector", "/inspector/play"],
+];
+
 export type Watched = {
   page: Page;
   asked: string[];

@@ -1,0 +1,71 @@
+// Times in a real browser, read in several places of the world: each names its zone.
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import type { Browser } from "playwright-core";
+import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
+import { openVisitor, type Visitor } from "../console/signed-in.ts";
+import { type House, openHouse } from "../house.ts";
+import { openBrowser } from "./chromium.ts";
+import { PAGES, watch } from "./watched.ts";
+
+const opened = await openBrowser();
+if (typeof opened === "string") process.stdout.write(`skipped: times in a browser (${opened})\n`);
+const here = describe.skipIf(typeof opened === "string");
+const browser = opened as Browser;
+
+setDefaultTimeout(60_000);
+let house: House;
+let visitor: Visitor;
+beforeAll(async () => {
+  house = await openHouse({ factor: 0, dir: freshDir() });
+  visitor = await openVisitor(house, "operator", house.tenant);
+}, 60_000);
+afterAll(async () => {
+  if (typeof opened !== "string") await opened.close();
+  await house.close();
+  dropDirs();
+});
+
+here("the console", () => {
+  test("each time names its zone, wherever it stands and whoever reads it", async () => {
+    const { id } = await house.submit("sim-image-1", { prompt: "a kite" });
+    const { told } = await visitor.ask("POST", "/console/api/purchases", { amount_usd: 25 });
+    await visitor.ask("POST", `/console/api/purchases/${told.id}/test`, { how: "pay" });
+    const zones = [
+      ["Asia/Kolkata", "GMT+5:30"],
+      ["America/New_York", "EDT"],
+      ["UTC", "UTC"],
+    ] as const;
+    for (const [timezoneId, zone] of zones) {
+      const { page, close } = await watch(browser, { url: house.url, visitor, path: "/console/profile", look: { timezoneId } });
+      const found: string[] = [];
+      const paths = [
+        ...PAGES.filter((path) => path.startsWith("/console")),
+        `/console/generations/${id}`,
+        `/console/receipts/${told.id}`,
+      ];
+      for (const path of paths) {
+        await page.goto(house.url + path);
+        await page.locator("[aria-busy='true']").waitFor({ state: "detached" });
+        await page.locator("main > *:nth-child(2)").waitFor();
+        const text = (await page.locator("main").textContent()) ?? "";
+        const times = [...text.matchAll(/(?<![\d.:])\d{1,2}:\d{2}(?!\d)(?:\s[AP]M)?(?:\s[A-Z]{3}[+:\d]*)?/g)].map(
+          ([time]) => time,
+        );
+        for (const time of times) expect([path, time]).toEqual([path, expect.stringMatching(/\s[A-Z]{3}[+:\d]*$/)]);
+        expect([path, times.filter((time) => !time.includes(zone))]).toEqual([path, []]);
+        if (times.length > 0) found.push(path);
+      }
+      for (const name of [
+        "generations",
+        "ledger",
+        "credits",
+        "profile",
+        "operator/accounts",
+        "operator/people",
+        "operator/service",
+      ])
+        expect(found).toContain(`/console/${name}`);
+      await close();
+    }
+  });
+});
