@@ -48,6 +48,38 @@ here("the Replay page", () => {
     await close();
   }, 60_000);
 
+  test("before anything else it says what the generation cost and why, attempt by attempt, in text that is read at 360 pixels", async () => {
+    const { page, inPage, close } = await openReplay({ viewport: { width: 360, height: 800 } });
+    const bill = page.getByRole("region", { name: "What it cost and why" });
+    expect(await bill.locator("p").first().textContent()).toMatch(
+      /^\$0\.30 for attempt 2, which delivered\. The other attempt cost nothing\. The quote of \$0\.20 is the price/,
+    );
+    const facts = await bill
+      .locator("dl > div")
+      .evaluateAll((all) => all.map((each) => [...each.children].map((one) => one.textContent)));
+    expect(facts.map(([name]) => name)).toEqual([
+      ...["Model", "End state", "Duration", "Quoted", "Held", "Charged", "Released", "Account"],
+    ]);
+    expect(Object.fromEntries(facts)).toMatchObject({
+      ...{ Model: "life", "End state": "succeeded", Quoted: "$0.20", Held: "$0.30", Charged: "$0.30", Released: "$0.00" },
+      Duration: expect.stringMatching(/^(\d+:)*\d+\.\d{3}( s)?$/),
+    });
+    const attempts = await bill.getByRole("list", { name: "Attempts" }).getByRole("listitem").allTextContents();
+    expect(attempts).toEqual([
+      expect.stringMatching(
+        /^Attempt 1 on life\/replicate: never arrived \(the service restarted.+Not charged, its price was \$0\.20: it is proved.+took \d/,
+      ),
+      expect.stringMatching(
+        /^Attempt 2 on life\/spare: delivered \(its answer was lost; confirmed.+Charged \$0\.30: it delivered.+took \d/,
+      ),
+    ]);
+    // Above the slider, and no wider than the phone.
+    const boxes = [await bill.boundingBox(), await page.getByRole("slider", { name: "Time" }).boundingBox()];
+    expect((boxes[0]?.y ?? 0) + (boxes[0]?.height ?? 0)).toBeLessThanOrEqual(boxes[1]?.y ?? 0);
+    expect(await inPage<number>("overhang")).toBeLessThanOrEqual(0);
+    await close();
+  }, 60_000);
+
   test("at every step the chart is in the state of the journal, the last way is marked, and the step is told in full", async () => {
     const { page, close, journal } = await openReplay();
     for (let version = 0; version <= journal.length; version += 1) {

@@ -8,53 +8,30 @@ import { svgOf } from "../../actors/chart/svg.ts";
 import { generationMachine } from "../../actors/generation.ts";
 import { marksAt, type Replay, replay, wayOf } from "../../actors/replay.ts";
 import type { LifeTold } from "../../src/inspector/life-wire.ts";
-import { usd } from "../parts/words.ts";
 import { Chart } from "./chart.tsx";
 import { Exports } from "./exports.tsx";
+import { ReplayBill } from "./replay-bill.tsx";
 import { StepDetail } from "./step-detail.tsx";
 import { StepList } from "./step-list.tsx";
 import { type Go, moveOfKey, TimeLine } from "./time-line.tsx";
 
 const CHART = chartOf(generationMachine);
 
-const Summary = ({ told, replayed }: { told: LifeTold; replayed: Replay }): VNode => {
-  const { generation, accountId } = told;
-  const { status, model, quotedCredits, reservedCredits, costCredits } = generation;
-  const facts: [string, string][] = [
-    ["Model", model],
-    ["Status", status],
-    ...(accountId === null ? [] : [["Account", accountId] as [string, string]]),
-    ["Quoted", usd(quotedCredits)],
-    ["Held", usd(reservedCredits)],
-    ...(costCredits === null ? [] : [["Charged", usd(costCredits)] as [string, string]]),
-  ];
-  return (
-    <>
-      <dl class="replay-facts">
-        {facts.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
+const Verdict = ({ replayed }: { replayed: Replay }): VNode =>
+  replayed.agrees ? (
+    <p class="replay-verdict is-right" role="status">
+      ✓ Journal, machine and ledger say the same in all {replayed.steps.length - 1} steps.
+    </p>
+  ) : (
+    <div class="replay-verdict is-wrong" role="alert">
+      <p>✗ Journal, machine and ledger do not say the same:</p>
+      <ul>
+        {replayed.faults.map((fault) => (
+          <li key={fault}>{fault}</li>
         ))}
-      </dl>
-      {replayed.agrees ? (
-        <p class="replay-verdict is-right" role="status">
-          ✓ Journal, machine and ledger say the same in all {replayed.steps.length - 1} steps.
-        </p>
-      ) : (
-        <div class="replay-verdict is-wrong" role="alert">
-          <p>✗ Journal, machine and ledger do not say the same:</p>
-          <ul>
-            {replayed.faults.map((fault) => (
-              <li key={fault}>{fault}</li>
-            ))}
-          </ul>
-        </div>
-      )}
-    </>
+      </ul>
+    </div>
   );
-};
 
 /** Where typing means something else than going from step to step. */
 const isBusy = (target: EventTarget | null): boolean =>
@@ -86,7 +63,8 @@ export const ReplayView = ({ told }: { told: LifeTold }): VNode => {
   const { id } = told.generation;
   return (
     <div class="replay">
-      <Summary told={told} replayed={replayed} />
+      <ReplayBill told={told} steps={steps} />
+      <Verdict replayed={replayed} />
       <TimeLine steps={steps} at={place} go={go} />
       <div class="replay-columns">
         <Chart chart={CHART} {...marks} follow />
