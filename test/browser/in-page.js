@@ -27,6 +27,43 @@ globalThis.inPage = {
       shapes: [...new Set(rows.map((row) => getComputedStyle(row).display))],
     };
   },
+  /** Whether the innermost active state of the chart is seen whole: inside its frame, on the screen, below what stays at the top. */
+  activeInSight: () => {
+    const frame = document.querySelector(".chart-frame").getBoundingClientRect();
+    const boxes = [...document.querySelectorAll(".chart-state.is-active > .chart-box")].map((box) => box.getBoundingClientRect());
+    const box = boxes.sort((a, b) => a.width * a.height - b.width * b.height)[0];
+    const covers = [...document.querySelectorAll(".top, .replay-time")].map((cover) => cover.getBoundingClientRect().bottom);
+    const [top, bottom] = [Math.max(frame.top, 0, ...covers), Math.min(frame.bottom, innerHeight)];
+    return box.left >= frame.left - 1 && box.right <= frame.right + 1 && box.top >= top - 1 && box.bottom <= bottom + 1;
+  },
+  /** Waits until it is; throws where it does not come to that. */
+  broughtIntoSight: async () => {
+    for (let frames = 0; frames < 300; frames++) {
+      if (globalThis.inPage.activeInSight()) return;
+      await new Promise(requestAnimationFrame);
+    }
+    throw new Error("the active state is not brought into sight");
+  },
+  /** Drags the chart as far as it goes from its active state; says whether that is out of sight now. */
+  panAway: () => {
+    const frame = document.querySelector(".chart-frame");
+    const corners = [0, frame.scrollHeight].flatMap((top) => [0, frame.scrollWidth].map((left) => ({ left, top })));
+    return corners.some((corner) => {
+      frame.scrollTo({ ...corner, behavior: "instant" });
+      return !globalThis.inPage.activeInSight();
+    });
+  },
+  /** From now on the ways in which parts of the page are scrolled are kept. */
+  keepMoves: () => {
+    globalThis.moves = [];
+    const { scrollTo } = Element.prototype;
+    Element.prototype.scrollTo = function (to) {
+      globalThis.moves.push(to.behavior);
+      scrollTo.call(this, to);
+    };
+  },
+  moves: () => globalThis.moves,
+  scrolled: () => scrollY,
   isDark: () => Number(/\d+/.exec(getComputedStyle(document.body).backgroundColor)?.[0] ?? 255) < 64,
   focused: () => document.activeElement?.textContent,
   /** What whoever hears the page is told of what has the focus. */

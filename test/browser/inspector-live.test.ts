@@ -50,6 +50,24 @@ here("the live page", () => {
     await close();
   }, 60_000);
 
+  test("the active state of the chosen one is in sight when it is chosen and whenever it goes on", async () => {
+    const { page, inPage, close } = await openLive();
+    const { id } = await house.submit("sim-image-1", { prompt: "a kite [sim:slow=100]" });
+    await actorOf(page, id).getByText("running.polling").waitFor();
+    await actorOf(page, id).click();
+    await page.locator(".chart-state.is-active[data-state='running.polling']").waitFor();
+    const chart = page.locator(".chart-frame");
+    await chart.evaluate((frame) => frame.scrollIntoView({ block: "end" }));
+    await inPage("broughtIntoSight");
+    // So large that it can be read, and then some.
+    for (let press = 0; press < 3; press += 1) await page.getByRole("button", { name: "Larger" }).press("Enter");
+    expect(await inPage<boolean>("panAway")).toBe(true);
+    house.clock.skip(280_000);
+    await page.locator(".chart-state.is-active[data-state='succeeded']").waitFor();
+    await inPage("broughtIntoSight");
+    await close();
+  }, 60_000);
+
   test("a program with the stock client appears, is drawn as boxes in boxes, and what it sends is text and nothing more", async () => {
     const { page, complaints, close } = await openLive();
     const evil = `<img src=x onerror="document.title='taken'">`;

@@ -89,6 +89,23 @@ here("the Play page", () => {
     await close();
   }, 60_000);
 
+  test("with each event, and with time alone, the active state is in sight again", async () => {
+    const { page, inPage, close } = await openPlay();
+    for (const label of ["a seat on cheap", "a connection is free", "its answer is lost"]) {
+      await offer(page, label).first().focus();
+      expect(await inPage<boolean>("panAway")).toBe(true);
+      const before = await inPage<number>("scrolled");
+      await page.keyboard.press("Enter");
+      await inPage("broughtIntoSight");
+      expect(await inPage<number>("scrolled")).toBe(before);
+    }
+    await page.getByRole("button", { name: "Wait 1 min" }).focus();
+    expect(await inPage<boolean>("panAway")).toBe(true);
+    await page.keyboard.press("Enter");
+    await inPage("broughtIntoSight");
+    await close();
+  }, 60_000);
+
   test("the chart shows which transitions the tests take, each by its sign", async () => {
     const { page, close } = await openPlay();
     const lines = page.locator(".chart .chart-line");

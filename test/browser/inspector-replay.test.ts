@@ -131,6 +131,46 @@ here("the Replay page", () => {
     await close();
   }, 60_000);
 
+  test.each([1280, 360])(
+    "on %d pixels each step brings the active state into sight, wherever the chart was dragged to, and the page stays where it is",
+    async (width) => {
+      const { page, inPage, close, journal } = await openReplay({ viewport: { width, height: 800 } });
+      await page.locator(".chart-frame").evaluate((frame) => frame.scrollIntoView({ block: "end" }));
+      const before = await inPage<number>("scrolled");
+      let away = 0;
+      for (const key of [...journal.map(() => "ArrowLeft"), ...journal.map(() => "ArrowRight")]) {
+        if (await inPage<boolean>("panAway")) away += 1;
+        await page.keyboard.press(key);
+        await inPage("broughtIntoSight");
+        expect(await inPage<number>("scrolled")).toBe(before);
+      }
+      // It was out of sight before nearly each of them.
+      expect(away).toBeGreaterThan(journal.length);
+      await close();
+    },
+    60_000,
+  );
+
+  test.each([
+    ["reduce", ["instant"]],
+    ["no-preference", ["smooth"]],
+  ] as const)(
+    "whoever asks for motion %s sees it moved so",
+    async (reducedMotion, expected) => {
+      const { page, inPage, close, journal } = await openReplay({ reducedMotion });
+      await page.locator(".chart-frame").evaluate((frame) => frame.scrollIntoView({ block: "end" }));
+      await page.keyboard.press("ArrowLeft");
+      await inPage("broughtIntoSight");
+      expect(await inPage<boolean>("panAway")).toBe(true);
+      await inPage("keepMoves");
+      await page.keyboard.press("ArrowLeft");
+      await inPage("broughtIntoSight");
+      expect([await stepNow(page), await inPage<string[]>("moves")]).toEqual([journal.length - 2, [...expected]]);
+      await close();
+    },
+    60_000,
+  );
+
   test("it is saved as SVG, Mermaid and JSON, as far as it is shown", async () => {
     const { page, close, id } = await openReplay();
     await steps(page).nth(3).click();

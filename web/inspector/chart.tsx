@@ -1,17 +1,17 @@
 // A statechart on a page: drawn from the machine itself, with what is to be seen on it; it scrolls, zooms, and can be read as a list.
-import { type ComponentChildren, h, type VNode } from "preact";
+import { type ComponentChildren, h, type RefObject, type VNode } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type Chart as ChartOf, withAncestors } from "../../actors/chart/chart.ts";
 import { type Drawn, drawingOf, type Marks } from "../../actors/chart/drawing.ts";
 import { type Layout, layoutOf } from "../../actors/chart/layout.ts";
-import { panBy } from "./panning.ts";
+import { bringIntoSight, panBy } from "./panning.ts";
 import { Scrolling } from "./scrolling.tsx";
 import { StateList } from "./state-list.tsx";
 
 export type ChartProps = Marks & {
   chart: ChartOf;
-  /** Keeps the active state in sight. */
-  follow?: boolean;
+  /** The step that is shown: with each other one the active state is brought into sight. Null: it is not followed. */
+  follow?: number | string | null;
   /** A state was chosen, on the chart or in its list. */
   onState?: (state: string) => void;
 };
@@ -26,19 +26,6 @@ const toNode = ({ tag, attributes, children }: Drawn): VNode =>
   h(tag, attributes, ...children.map((child): ComponentChildren => (typeof child === "string" ? child : toNode(child))));
 
 const clamp = (scale: number) => Math.min(MOST, Math.max(LEAST, scale));
-/** As wide as its frame. */
-const fitting = (frame: HTMLElement, { width }: Layout) => clamp(Math.min(1, frame.clientWidth / width));
-
-/** Brings a state into the middle of the frame, where it is not in sight. */
-const bringIntoSight = (frame: HTMLElement, box: readonly number[], scale: number): void => {
-  const [x = 0, y = 0, width = 0, height = 0] = box.map((side) => side * scale);
-  const isInSight =
-    x >= frame.scrollLeft &&
-    x + width <= frame.scrollLeft + frame.clientWidth &&
-    y >= frame.scrollTop &&
-    y + height <= frame.scrollTop + frame.clientHeight;
-  if (!isInSight) frame.scrollTo({ left: x + width / 2 - frame.clientWidth / 2, top: y + height / 2 - frame.clientHeight / 2 });
-};
 
 /** What somebody who does not see the drawing is told of it. */
 const spokenOf = (chart: ChartOf, active: readonly string[]): string =>
@@ -46,23 +33,42 @@ const spokenOf = (chart: ChartOf, active: readonly string[]): string =>
 
 type DrawingProps = ChartProps & { layout: Layout };
 
-const Drawing = ({ layout, chart, follow = false, onState, ...marks }: DrawingProps): VNode => {
+/** How wide the inside of an element is, also when that changes; null until it is known. */
+const useWidth = (element: RefObject<HTMLElement | null>): number | null => {
+  const [width, setWidth] = useState<number | null>(null);
+  useLayoutEffect(() => {
+    const seen = element.current;
+    if (!seen) return;
+    const measure = () => setWidth(seen.clientWidth);
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(seen);
+    return () => observer.disconnect();
+  }, [element]);
+  return width;
+};
+
+const Drawing = ({ layout, chart, follow = null, onState, ...marks }: DrawingProps): VNode => {
   const frame = useRef<HTMLElement>(null);
-  const [scale, setScale] = useState<number | null>(null);
+  const [zoom, setZoom] = useState<number | null>(null);
+  const width = useWidth(frame);
   const { active = [] } = marks;
   const innermost = active.at(-1) ?? null;
-  const hasActive = useRef(innermost !== null);
+  const whole = width === null ? null : clamp(Math.min(1, width / layout.width));
+  // With nothing to be followed the whole says more than a part that can be read.
+  const fitting = whole === null || innermost === null ? whole : Math.max(LEGIBLE, whole);
+  const scale = zoom ?? fitting;
   const shown = scale ?? 1;
-  useLayoutEffect(() => {
-    if (!frame.current) return;
-    const whole = fitting(frame.current, layout);
-    // With nothing to be followed the whole says more than a part that can be read.
-    setScale(hasActive.current ? Math.max(LEGIBLE, whole) : whole);
-  }, [layout]);
+  const before = useRef<number | null>(null);
   useEffect(() => {
     const box = innermost === null ? undefined : layout.states[innermost];
-    if (follow && frame.current && box && scale !== null) bringIntoSight(frame.current, box, scale);
-  }, [follow, innermost, layout, scale]);
+    // What was drawn anew is not where it was: only from step to step something is to be seen moving.
+    const moves = before.current === scale ? "smooth" : "instant";
+    before.current = scale;
+    if (follow === null || !frame.current || !box || scale === null) return;
+    const [x, y, wide, high] = box;
+    bringIntoSight(frame.current, { x: x * scale, y: y * scale, width: wide * scale, height: high * scale }, moves);
+  }, [follow, innermost, layout, scale, width]);
 
   useEffect(() => (frame.current ? panBy(frame.current) : undefined), []);
 
@@ -75,13 +81,13 @@ const Drawing = ({ layout, chart, follow = false, onState, ...marks }: DrawingPr
   return (
     <>
       <div class="chart-tools">
-        <button type="button" onClick={() => setScale(clamp(shown / ZOOM))} disabled={shown <= LEAST} aria-label="Smaller">
+        <button type="button" onClick={() => setZoom(clamp(shown / ZOOM))} disabled={shown <= LEAST} aria-label="Smaller">
           −
         </button>
-        <button type="button" onClick={() => frame.current && setScale(fitting(frame.current, layout))}>
+        <button type="button" onClick={() => setZoom(whole)}>
           Fit
         </button>
-        <button type="button" onClick={() => setScale(clamp(shown * ZOOM))} disabled={shown >= MOST} aria-label="Larger">
+        <button type="button" onClick={() => setZoom(clamp(shown * ZOOM))} disabled={shown >= MOST} aria-label="Larger">
           +
         </button>
       </div>

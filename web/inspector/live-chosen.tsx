@@ -94,7 +94,7 @@ export const Chosen = ({ chosen, row, last, counts, nowMs, prompts, onState, lea
           edge={edgeOf(chart, last)}
           counts={counts[kind] ?? {}}
           onState={(state) => onState(kind, state)}
-          follow
+          follow={row ? `${row.id} ${last?.no ?? 0}` : null}
         />
       )}
       <Memory chosen={chosen} prompts={prompts} />

@@ -1,25 +1,71 @@
-// Drags what scrolls by the mouse; a finger scrolls by itself.
+// Moves what scrolls: dragged by the mouse (a finger scrolls by itself), and brought to where something is in sight, without moving the page.
+
+/** Pixels after which a press was a drag and is no click. */
+const DRAGGED = 4;
 
 /** Makes an element's content follow the mouse while its button is down. @returns what takes that back. */
 export const panBy = (frame: HTMLElement): (() => void) => {
   let from: { x: number; y: number; left: number; top: number } | null = null;
+  let isDragged = false;
   const onDown = (event: PointerEvent) => {
+    isDragged = false;
     if (event.pointerType !== "mouse" || event.button !== 0) return;
     from = { x: event.clientX, y: event.clientY, left: frame.scrollLeft, top: frame.scrollTop };
   };
   const onMove = (event: PointerEvent) => {
     if (!from) return;
-    frame.scrollTo({ left: from.left + from.x - event.clientX, top: from.top + from.y - event.clientY, behavior: "instant" });
+    const [x, y] = [from.x - event.clientX, from.y - event.clientY];
+    isDragged ||= Math.hypot(x, y) > DRAGGED;
+    frame.scrollTo({ left: from.left + x, top: from.top + y, behavior: "instant" });
   };
   const onUp = () => {
     from = null;
   };
+  /** Whoever drags the chart chooses nothing of it. */
+  const onClick = (event: MouseEvent) => {
+    if (isDragged) event.stopPropagation();
+    isDragged = false;
+  };
   frame.addEventListener("pointerdown", onDown);
+  frame.addEventListener("click", onClick, { capture: true });
   addEventListener("pointermove", onMove);
   addEventListener("pointerup", onUp);
   return () => {
     frame.removeEventListener("pointerdown", onDown);
+    frame.removeEventListener("click", onClick, { capture: true });
     removeEventListener("pointermove", onMove);
     removeEventListener("pointerup", onUp);
   };
+};
+
+/** What stays at the top of the page while it scrolls, and lies over what is below. */
+const COVERS = ".top, .replay-time";
+
+/** The part of a frame's height that is on the screen, from its upper edge; all of it where too little is. */
+const seenPart = (frame: HTMLElement, least: number): [from: number, to: number] => {
+  const { top, bottom } = frame.getBoundingClientRect();
+  const covered = [...document.querySelectorAll(COVERS)].map((cover) => cover.getBoundingClientRect().bottom);
+  const from = Math.max(top, 0, ...covered) - top;
+  const to = Math.min(bottom, innerHeight) - top;
+  return to - from < least ? [0, frame.clientHeight] : [from, Math.min(to, frame.clientHeight)];
+};
+
+/** From the left and the top of what is in the frame. */
+export type Spot = { x: number; y: number; width: number; height: number };
+
+/** Brings a spot into the middle of what is seen of the frame, where it is not in sight; the page stays where it is. */
+export const bringIntoSight = (frame: HTMLElement, { x, y, width, height }: Spot, moves: "smooth" | "instant"): void => {
+  const [from, to] = seenPart(frame, height);
+  const { scrollLeft, scrollTop, clientWidth } = frame;
+  const isInSight =
+    x >= scrollLeft && x + width <= scrollLeft + clientWidth && y >= scrollTop + from && y + height <= scrollTop + to;
+  const isStill = moves === "instant" || matchMedia("(prefers-reduced-motion: reduce)").matches;
+  // Where it is in sight already, a movement that was under way ends here: it would take it out again.
+  if (isInSight) frame.scrollTo({ left: scrollLeft, top: scrollTop, behavior: "instant" });
+  else
+    frame.scrollTo({
+      left: x + width / 2 - clientWidth / 2,
+      top: y + height / 2 - (from + to) / 2,
+      behavior: isStill ? "instant" : "smooth",
+    });
 };

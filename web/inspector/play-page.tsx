@@ -110,7 +110,7 @@ const Board = ({ machine, chart, isCovering }: { machine: MachineName; chart: Ch
         {isOver ? "It has ended: step back, or begin again." : chart.states.find(({ id }) => id === state)?.description}
       </p>
       <div class="replay-columns">
-        <Chart chart={chart} {...marks} follow />
+        <Chart chart={chart} {...marks} follow={`${steps.length} ${standing.nowMs}`} />
         <div class="replay-side">
           <h2>Tell it an event</h2>
           <div class="play-tools">

@@ -67,7 +67,7 @@ export const ReplayView = ({ told }: { told: LifeTold }): VNode => {
       <Verdict replayed={replayed} />
       <TimeLine steps={steps} at={place} go={go} />
       <div class="replay-columns">
-        <Chart chart={CHART} {...marks} follow />
+        <Chart chart={CHART} {...marks} follow={place} />
         <div class="replay-side">
           {step ? <StepDetail step={step} before={steps[place - 1] ?? null} /> : null}
           <h2>All steps</h2>
