@@ -40,7 +40,7 @@ const ENDINGS: Readonly<Record<AttemptState, Ending>> = {
   intent: ["not sent yet", "going", NOT_YET],
   sending: ["sent, not answered yet", "going", NOT_YET],
   accepted: ["at work", "going", NOT_YET],
-  delivered: ["delivered", "good", "it delivered: it is charged at its own price, and it alone"],
+  delivered: ["delivered", "good", "it delivered, and is charged at its own price; no other attempt is"],
   rejected: ["refused", "bad", "the provider did not take it"],
   absent: ["never arrived", "bad", "it is proved that the provider never had it"],
   failed: ["failed", "bad", "it delivered nothing"],

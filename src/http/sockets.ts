@@ -49,12 +49,13 @@ export const openSocket = async (
   server: Server<unknown> | null,
   requestId: string,
 ): Promise<Response> => {
+  // Who may not come in is told why whatever they ask for: a page learns it so, for browsers do not say why a socket was turned away.
+  const life = await admit(request, server?.requestIP(request)?.address);
   if (request.headers.get("upgrade")?.toLowerCase() !== "websocket")
     return refuse("invalid_request", "This path takes a WebSocket; connect to it with ws:// or wss://.", {
       status: 426,
       headers: { upgrade: "websocket", connection: "Upgrade" },
     });
-  const life = await admit(request, server?.requestIP(request)?.address);
   const headers = { "x-request-id": requestId };
   if (!server?.upgrade(request, { data: callsOf(life), headers }))
     return refuse("invalid_request", "The connection could not be made a WebSocket; send the headers of RFC 6455.");

@@ -120,6 +120,85 @@ here("the live page", () => {
     await close();
   }, 60_000);
 
+  test.each([1200, 1600])(
+    "on %d pixels list, chart, memory and log stand in one view: each scrolls by itself, and the page does not",
+    async (width) => {
+      const { page, inPage, close } = await openLive({ viewport: { width, height: 800 } });
+      const all = await Promise.all(
+        Array.from({ length: 12 }, () => house.submit("sim-image-1", { prompt: "a kite [sim:slow=100]" })),
+      );
+      const chosen = actorOf(page, all[11]?.id ?? "");
+      await chosen.getByText("running.polling").waitFor();
+      await chosen.click();
+      await page.locator(".live-memory pre").waitFor();
+      const panes = ["Actors", "Chosen actor", "Memory", "Events"].map((name) => page.getByRole("region", { name, exact: true }));
+      const boxes = await Promise.all(panes.map((pane) => pane.boundingBox()));
+      for (const box of boxes) {
+        expect(box?.y ?? -1).toBeGreaterThanOrEqual(0);
+        expect((box?.y ?? 800) + (box?.height ?? 0)).toBeLessThanOrEqual(800);
+        expect(Math.min(box?.width ?? 0, box?.height ?? 0)).toBeGreaterThan(100);
+      }
+      // Beside each other, the log below the memory.
+      const [list, chart, memory, log] = boxes.map((box) => ({
+        left: box?.x ?? 0,
+        right: (box?.x ?? 0) + (box?.width ?? 0),
+        top: box?.y ?? 0,
+      }));
+      expect([list?.right ?? 0, chart?.right ?? 0].map((right, at) => right <= ([chart, memory][at]?.left ?? 0))).toEqual([
+        true,
+        true,
+      ]);
+      expect([log?.left, (log?.top ?? 0) > (memory?.top ?? 0)]).toEqual([memory?.left, true]);
+      for (const part of [".live-list ul", ".live-remembered", ".live-lines", ".chart-frame"]) {
+        const [before, after] = await page.locator(part).evaluate((element) => {
+          const from = element.scrollTop;
+          element.scrollTo({ top: from === 0 ? 1_000 : 0, behavior: "instant" });
+          return [from, element.scrollTop];
+        });
+        expect([part, after === before]).toEqual([part, false]);
+      }
+      await page.mouse.move(40, 700);
+      await page.mouse.wheel(0, 2_000);
+      expect(await inPage<number>("scrolled")).toBe(0);
+      await close();
+    },
+    60_000,
+  );
+
+  test("counts stand on the chart in a size that is read and hit at any zoom; pressed, by keyboard too, they filter, and once more not", async () => {
+    const { page, sound, close } = await openLive({ bypassCSP: true });
+    const { id } = await house.submit("sim-image-1", { prompt: "a kite [sim:stuck]" });
+    await actorOf(page, id).getByText("running.polling").waitFor();
+    const count = page
+      .getByRole("list", { name: "How many are in each state" })
+      .getByRole("button", { name: /^\d+ in running\.polling$/ });
+    await count.waitFor();
+    for (const tool of ["Larger", "Smaller", "Smaller", "Smaller"]) {
+      await page.getByRole("button", { name: tool }).press("Enter");
+      const box = await count.boundingBox();
+      expect(Math.min(box?.width ?? 0, box?.height ?? 0)).toBeGreaterThanOrEqual(24);
+      const state = await page.locator(".chart-state[data-state='running.polling'] > .chart-box").boundingBox();
+      // On the upper right corner of its state.
+      expect(Math.abs((box?.x ?? 0) + (box?.width ?? 0) - (state?.x ?? 0) - (state?.width ?? 0))).toBeLessThan(12);
+      expect(Math.abs((box?.y ?? 0) - (state?.y ?? 0))).toBeLessThan(12);
+    }
+    const letters = 'Number.parseFloat(getComputedStyle(document.querySelector(".chart-counts button")).fontSize)';
+    expect(await page.evaluate<number>(letters)).toBeGreaterThanOrEqual(15);
+    await count.focus();
+    await page.keyboard.press("Enter");
+    const filter = page.getByRole("form", { name: "Filter" });
+    await page.locator(".chart-counts button[aria-pressed='true']").waitFor();
+    expect(await filter.getByLabel("State").inputValue()).toBe("running.polling");
+    const listed = page.locator(".live-list .live-state");
+    expect(new Set(await listed.allTextContents())).toEqual(new Set(["running.polling"]));
+    expect(await count.textContent()).toBe(String(await listed.count()));
+    await sound();
+    await page.keyboard.press("Space");
+    await page.locator(".chart-counts button[aria-pressed='true']").waitFor({ state: "detached" });
+    expect(await filter.getByLabel("State").inputValue()).toBe("");
+    await close();
+  }, 60_000);
+
   test("while it is paused nothing changes; then what happened meanwhile is there", async () => {
     const { page, close } = await openLive();
     await actorOf(page, "ledger").waitFor();

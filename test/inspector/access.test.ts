@@ -85,6 +85,17 @@ test("a request that asks for no socket is told how, and other methods what ther
   await house.close();
 });
 
+test("whoever may not come in is told why also where they ask for no socket: a page learns it so", async () => {
+  const ask = async (env: Record<string, string>) => {
+    const house = await openHouse({ env });
+    const statuses = await Promise.all(PATHS.map(async (path) => (await house.ask("GET", path, { key: null })).status));
+    await house.close();
+    return statuses;
+  };
+  expect(await ask({ GENROUTER_INSPECTOR__ENABLED: "off" })).toEqual([404, 404]);
+  expect(await ask({ GENROUTER_SERVER__PUBLIC_URL: "https://api.example" })).toEqual([401, 401]);
+});
+
 test("programs of this machine, and our own page in a browser on it, are let in with the simulator", async () => {
   const house = await openHouse();
   const { port } = new URL(house.url);

@@ -37,7 +37,7 @@ test("each attempt that did not deliver says why it is not charged; the one that
   expect(inShort(bill)).toEqual([
     ["life/fal", "failed", 0, "it delivered nothing: the work failed there"],
     ["life/replicate", "failed", 0, "it delivered nothing: the work failed there"],
-    ["life/spare", "delivered", 30, "it delivered: it is charged at its own price, and it alone"],
+    ["life/spare", "delivered", 30, "it delivered, and is charged at its own price; no other attempt is"],
   ]);
   expect(bill.attempts.map(({ onTheWay }) => onTheWay)).toEqual([
     ["put off: it had too many requests", "sent 2 times"],

@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import { type Chart as ChartOf, withAncestors } from "../../actors/chart/chart.ts";
 import { type Drawn, drawingOf, type Marks } from "../../actors/chart/drawing.ts";
 import { type Layout, layoutOf } from "../../actors/chart/layout.ts";
+import { ChartCounts } from "./chart-counts.tsx";
 import { bringIntoSight, panBy } from "./panning.ts";
 import { Scrolling } from "./scrolling.tsx";
 import { StateList } from "./state-list.tsx";
@@ -12,8 +13,10 @@ export type ChartProps = Marks & {
   chart: ChartOf;
   /** The step that is shown: with each other one the active state is brought into sight. Null: it is not followed. */
   follow?: number | string | null;
-  /** A state was chosen, on the chart or in its list. */
+  /** A state was chosen, on the chart or in its list: there are buttons for it, also on the counts. */
   onState?: (state: string) => void;
+  /** The state that was chosen last. */
+  chosen?: string | null;
 };
 
 const LEAST = 0.15;
@@ -48,7 +51,7 @@ const useWidth = (element: RefObject<HTMLElement | null>): number | null => {
   return width;
 };
 
-const Drawing = ({ layout, chart, follow = null, onState, ...marks }: DrawingProps): VNode => {
+const Drawing = ({ layout, chart, follow = null, onState, chosen = null, counts = {}, ...marks }: DrawingProps): VNode => {
   const frame = useRef<HTMLElement>(null);
   const [zoom, setZoom] = useState<number | null>(null);
   const width = useWidth(frame);
@@ -67,12 +70,13 @@ const Drawing = ({ layout, chart, follow = null, onState, ...marks }: DrawingPro
     before.current = scale;
     if (follow === null || !frame.current || !box || scale === null) return;
     const [x, y, wide, high] = box;
-    bringIntoSight(frame.current, { x: x * scale, y: y * scale, width: wide * scale, height: high * scale }, moves);
+    const spot = { x: x * scale, y: y * scale, width: wide * scale, height: high * scale };
+    bringIntoSight(frame.current, spot, layout.height * scale, moves);
   }, [follow, innermost, layout, scale, width]);
 
   useEffect(() => (frame.current ? panBy(frame.current) : undefined), []);
 
-  const drawn = drawingOf(chart, layout, marks);
+  const drawn = drawingOf(chart, layout, onState ? marks : { ...marks, counts });
   const size = { width: Math.round(layout.width * shown), height: Math.round(layout.height * shown) };
   const choose = (event: MouseEvent) => {
     const state = (event.target as Element).closest("[data-state]")?.getAttribute("data-state");
@@ -92,10 +96,13 @@ const Drawing = ({ layout, chart, follow = null, onState, ...marks }: DrawingPro
         </button>
       </div>
       <Scrolling class="chart-frame" frame={frame} label={`Drawing of ${chart.machine}`}>
-        {/* biome-ignore lint/a11y/useKeyWithClickEvents: the list below has a button for each state */}
-        <svg {...drawn.attributes} {...size} role="img" aria-label={spokenOf(chart, active)} onClick={choose}>
-          {drawn.children.map((child) => (typeof child === "string" ? child : toNode(child)))}
-        </svg>
+        <div class="chart-sheet">
+          {/* biome-ignore lint/a11y/useKeyWithClickEvents: the list below has a button for each state */}
+          <svg {...drawn.attributes} {...size} role="img" aria-label={spokenOf(chart, active)} onClick={choose}>
+            {drawn.children.map((child) => (typeof child === "string" ? child : toNode(child)))}
+          </svg>
+          {onState ? <ChartCounts key={chart.machine} {...{ counts, layout, chosen }} scale={shown} choose={onState} /> : null}
+        </div>
       </Scrolling>
     </>
   );

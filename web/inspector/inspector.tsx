@@ -3,7 +3,7 @@ import { render, type VNode } from "preact";
 import { useEffect } from "preact/hooks";
 import { useLocation } from "wouter-preact";
 import type { LifeTold } from "../../src/inspector/life-wire.ts";
-import { call, learnMe } from "../parts/api.ts";
+import { call, learnMe, me } from "../parts/api.ts";
 import { Frame, type Place } from "../parts/frame.tsx";
 import { later } from "../parts/later.tsx";
 
@@ -14,7 +14,11 @@ const PLACES: readonly Place[] = [
 ];
 
 const socketUrl = (path: string): string => `${location.protocol === "https:" ? "wss:" : "ws:"}//${location.host}${path}`;
-const askToken = () => call<{ token: string; expiresAtMs: number }>("POST", "/inspector/api/token");
+const askToken = async () => {
+  // Who was nobody when the page was opened may have signed in since, in another tab.
+  if (!me.value?.signedIn) await learnMe();
+  return call<{ token: string; expiresAtMs: number }>("POST", "/inspector/api/token");
+};
 const loadLife = (id: string) => call<LifeTold>("GET", `/inspector/api/generations/${encodeURIComponent(id)}`);
 
 const Live = later(async () => {

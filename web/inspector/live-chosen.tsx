@@ -1,4 +1,4 @@
-// The chosen actor: its chart with where it is and how it came there, how many others are where, and what it remembers.
+// The chosen actor: its chart with where it is and how it came there, and how many others are where.
 import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";
 import { type Chart as ChartOf, type ChartTransition, chartOf } from "../../actors/chart/chart.ts";
@@ -56,20 +56,13 @@ type Props = {
   last: SeenEvent | undefined;
   counts: StateCounts;
   nowMs: number;
-  prompts: boolean;
+  /** The state that the list is filtered by. */
+  state: string | null;
   onState: (kind: ActorKind, state: string) => void;
   leave: () => void;
 };
 
-const Memory = ({ chosen, prompts }: { chosen: ChosenActor | null; prompts: boolean }): VNode | null =>
-  chosen?.context && Object.keys(chosen.context).length > 0 ? (
-    <details class="live-memory" open>
-      <summary>What it remembers{prompts ? "" : " (prompts are not shown)"}</summary>
-      <pre>{JSON.stringify(chosen.context, null, 2)}</pre>
-    </details>
-  ) : null;
-
-export const Chosen = ({ chosen, row, last, counts, nowMs, prompts, onState, leave }: Props): VNode => {
+export const Chosen = ({ chosen, row, last, counts, nowMs, state, onState, leave }: Props): VNode => {
   const kind = row?.kind ?? "generation";
   const machine = kind === "guest" ? null : MACHINE_OF[kind];
   const chart = useMemo(() => (machine === null ? null : chartOf(MACHINES[machine].machine)), [machine]);
@@ -84,7 +77,11 @@ export const Chosen = ({ chosen, row, last, counts, nowMs, prompts, onState, lea
           </button>
         ) : null}
       </div>
-      {row ? <Facts row={row} nowMs={nowMs} /> : <p>How many are in each state now. Choose an actor to follow it.</p>}
+      {row ? (
+        <Facts row={row} nowMs={nowMs} />
+      ) : (
+        <p>How many are in each state now: press a number to list them. Choose an actor to follow it.</p>
+      )}
       {chart === null ? (
         <GuestChart definition={chosen?.definition ?? {}} state={row?.state ?? ""} />
       ) : (
@@ -93,11 +90,11 @@ export const Chosen = ({ chosen, row, last, counts, nowMs, prompts, onState, lea
           active={row ? [row.state] : []}
           edge={edgeOf(chart, last)}
           counts={counts[kind] ?? {}}
-          onState={(state) => onState(kind, state)}
+          chosen={state}
+          onState={(pressed) => onState(kind, pressed)}
           follow={row ? `${row.id} ${last?.no ?? 0}` : null}
         />
       )}
-      <Memory chosen={chosen} prompts={prompts} />
     </section>
   );
 };

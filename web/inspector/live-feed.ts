@@ -1,6 +1,7 @@
 // The live feed in the page: keeps what the service tells over its socket, and shows it a few times a second, or not while it is paused.
 import { signal } from "@preact/signals";
 import type { ActorRow, ChosenActor, LiveAsk, LiveBatch, SeenEvent, StateCounts, Totals } from "../../src/inspector/wire.ts";
+import { type Connection, troubleOf } from "./live-trouble.tsx";
 
 /** What the page shows: made anew a few times a second, never changed. */
 export type Shown = {
@@ -16,7 +17,6 @@ export type Shown = {
   /** Events that this page was too slow for. */
   leftOut: number;
 };
-export type Connection = "connecting" | "live" | "lost";
 
 /** Events in the log, and rows of what has ended, which stay for a moment so that nobody misses the end. */
 export const MOST_EVENTS = 300;
@@ -50,6 +50,7 @@ export const openLiveFeed = (socketUrl: string) => {
   let socket: WebSocket | null = null;
   let retryMs = FIRST_RETRY_MS;
   let isClosed = false;
+  let retry: ReturnType<typeof setTimeout> | null = null;
   let timer: ReturnType<typeof setTimeout> | null = null;
 
   const forget = (id: string) => {
@@ -95,19 +96,30 @@ export const openLiveFeed = (socketUrl: string) => {
     if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(ask));
   };
   const connect = () => {
-    connection.value = connection.value === "live" ? "lost" : connection.value;
-    socket = new WebSocket(socketUrl);
-    socket.onopen = () => {
-      retryMs = FIRST_RETRY_MS;
-      connection.value = "live";
+    if (retry !== null) clearTimeout(retry);
+    retry = null;
+    let wasLive = false;
+    const mine = new WebSocket(socketUrl);
+    socket = mine;
+    mine.onopen = () => {
       if (choice !== null) say({ choose: choice });
     };
-    socket.onmessage = ({ data: told }) => take(JSON.parse(String(told)) as LiveBatch);
-    socket.onclose = () => {
-      if (isClosed) return;
-      connection.value = "lost";
-      setTimeout(() => !isClosed && connect(), retryMs);
+    // Who is let in is told something at once; that a door opened says nothing: it may be closed with the reason.
+    mine.onmessage = ({ data: told }) => {
+      wasLive = true;
+      retryMs = FIRST_RETRY_MS;
+      connection.value = "live";
+      take(JSON.parse(String(told)) as LiveBatch);
+    };
+    mine.onclose = ({ code }) => {
+      if (isClosed || socket !== mine) return;
+      if (wasLive) connection.value = "lost";
+      retry = setTimeout(connect, retryMs);
       retryMs = Math.min(LONGEST_RETRY_MS, retryMs * 2);
+      void troubleOf(socketUrl, code, wasLive).then((trouble) => {
+        // By now the next try may have come through.
+        if (!isClosed && (socket === mine || connection.value !== "live")) connection.value = trouble;
+      });
     };
   };
   connect();
@@ -117,6 +129,11 @@ export const openLiveFeed = (socketUrl: string) => {
     connection,
     isPaused,
     hello,
+    /** Does not wait for its turn. */
+    tryNow: () => {
+      retryMs = FIRST_RETRY_MS;
+      connect();
+    },
     choose: (id: string | null) => {
       choice = id;
       rest = { ...rest, chosen: null };
@@ -136,6 +153,7 @@ export const openLiveFeed = (socketUrl: string) => {
     close: () => {
       isClosed = true;
       if (timer !== null) clearTimeout(timer);
+      if (retry !== null) clearTimeout(retry);
       socket?.close();
     },
   };

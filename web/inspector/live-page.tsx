@@ -1,23 +1,19 @@
-// `/inspector`: what is under way now, as it happens: every actor, the chart of the chosen one, and the log of events.
+// `/inspector`: what is under way now, as it happens: every actor, the chart of the chosen one, what it remembers, and the log of events, in one view.
 import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import type { ActorKind } from "../../src/inspector/wire.ts";
 import { type AskToken, Connect } from "./connect.tsx";
 import { Chosen } from "./live-chosen.tsx";
-import { type Connection, eventsOf, type LiveFeed, openLiveFeed } from "./live-feed.ts";
+import { eventsOf, type LiveFeed, openLiveFeed } from "./live-feed.ts";
 import { FilterBar, isWanted, NO_FILTER } from "./live-filter.tsx";
 import { ActorList } from "./live-list.tsx";
 import { EventLog } from "./live-log.tsx";
+import { LiveMemory } from "./live-memory.tsx";
+import { ConnectionBar } from "./live-trouble.tsx";
 
 /** `liveUrl`: the socket of this page; `openUrl`: that of other programs. */
 export type LiveProps = { liveUrl: string; openUrl: string; askToken: AskToken };
-
-const SAID: Record<Connection, string> = {
-  connecting: "Connecting …",
-  live: "Connected: what happens is shown as it happens.",
-  lost: "The connection is lost; it is tried again by itself. If it stays so, load the page again and sign in.",
-};
 
 const Totals = ({ feed }: { feed: LiveFeed }): VNode | null => {
   const { totals } = feed.shown.value;
@@ -60,19 +56,15 @@ export const LiveView = ({ liveUrl, openUrl, askToken }: LiveProps): VNode => {
   };
   const row = choice.value === null ? null : (rows.find(({ id }) => id === choice.value) ?? chosen?.row ?? null);
   const onState = (kind: ActorKind, state: string) => {
-    filter.value = { ...NO_FILTER, kind, state };
+    // Pressed once more it is taken back.
+    const isSet = filter.value.kind === kind && filter.value.state === state;
+    filter.value = isSet ? NO_FILTER : { ...NO_FILTER, kind, state };
   };
   return (
     <div class="live">
-      <div class="live-bar">
-        <p role="status" class={`live-connection is-${feed.connection.value}`}>
-          {isPaused ? "Paused: nothing on this page changes." : SAID[feed.connection.value]}
-        </p>
-        <button type="button" aria-pressed={isPaused} onClick={() => feed.pause(!isPaused)}>
-          {isPaused ? "Go on" : "Pause"}
-        </button>
-      </div>
-      <Totals feed={feed} />
+      <ConnectionBar connection={feed.connection.value} isPaused={isPaused} pause={feed.pause} tryNow={feed.tryNow}>
+        <Totals feed={feed} />
+      </ConnectionBar>
       <FilterBar
         rows={rows}
         filter={filter.value}
@@ -80,16 +72,17 @@ export const LiveView = ({ liveUrl, openUrl, askToken }: LiveProps): VNode => {
           filter.value = next;
         }}
       />
-      <div class="live-columns">
+      <div class="live-panes">
         <ActorList rows={wanted} all={rows.length} nowMs={nowMs} chosen={choice.value} choose={choose} />
         <Chosen
           {...{ chosen, row, counts, nowMs, onState }}
+          state={filter.value.state || null}
           last={mine.at(-1) ?? lastOf.get(choice.value ?? "")}
-          prompts={feed.hello.value?.prompts ?? false}
           leave={() => choose(null)}
         />
+        <LiveMemory chosen={chosen} prompts={feed.hello.value?.prompts ?? false} />
+        <EventLog events={logged} leftOut={leftOut} choose={choose} clear={feed.clear} />
       </div>
-      <EventLog events={logged} leftOut={leftOut} choose={choose} clear={feed.clear} />
       <Connect openUrl={openUrl} askToken={askToken} />
     </div>
   );

@@ -53,19 +53,43 @@ const seenPart = (frame: HTMLElement, least: number): [from: number, to: number]
 /** From the left and the top of what is in the frame. */
 export type Spot = { x: number; y: number; width: number; height: number };
 
-/** Brings a spot into the middle of what is seen of the frame, where it is not in sight; the page stays where it is. */
-export const bringIntoSight = (frame: HTMLElement, { x, y, width, height }: Spot, moves: "smooth" | "instant"): void => {
+/** Left free beside a spot that cannot stand in the middle. */
+const MARGIN = 12;
+/** Room that was made above what is in a frame, so that its beginning can be scrolled down. */
+const roomAbove = new WeakMap<HTMLElement, number>();
+/** Makes room above and below; what is seen stays where it is. */
+const makeRoom = (frame: HTMLElement, above: number, below: number): void => {
+  const before = roomAbove.get(frame) ?? 0;
+  roomAbove.set(frame, above);
+  frame.style.setProperty("--above", `${above}px`);
+  frame.style.setProperty("--below", `${below}px`);
+  if (above !== before) frame.scrollBy({ top: above - before, behavior: "instant" });
+};
+
+/**
+ * Brings a spot into the middle of what is seen of the frame, where it is not in sight. The page stays where it is: where the frame is on the
+ * screen in part, what is in it is moved further than it would go by itself.
+ * @param tall height of all that is in the frame
+ */
+export const bringIntoSight = (frame: HTMLElement, spot: Spot, tall: number, moves: "smooth" | "instant"): void => {
+  const { x, y, width, height } = spot;
   const [from, to] = seenPart(frame, height);
-  const { scrollLeft, scrollTop, clientWidth } = frame;
-  const isInSight =
-    x >= scrollLeft && x + width <= scrollLeft + clientWidth && y >= scrollTop + from && y + height <= scrollTop + to;
+  const { scrollLeft, clientWidth } = frame;
+  const scrollTop = frame.scrollTop - (roomAbove.get(frame) ?? 0);
+  const fits = (top: number) => y >= top + from && y + height <= top + to;
+  if (x >= scrollLeft && x + width <= scrollLeft + clientWidth && fits(scrollTop)) {
+    // A movement that was under way ends here: it would take it out again.
+    frame.scrollTo({ left: scrollLeft, top: frame.scrollTop, behavior: "instant" });
+    return;
+  }
+  const most = Math.max(0, tall - frame.clientHeight);
+  const middle = y + height / 2 - (from + to) / 2;
+  const near = Math.min(most, Math.max(0, middle));
+  const margin = Math.min(MARGIN, (to - from - height) / 2);
+  const beyond = middle > near ? Math.ceil(y + height + margin - to) : Math.floor(y - margin - from);
+  const top = fits(near) ? near : beyond;
+  const above = Math.max(0, -top);
+  makeRoom(frame, above, Math.max(0, top - most));
   const isStill = moves === "instant" || matchMedia("(prefers-reduced-motion: reduce)").matches;
-  // Where it is in sight already, a movement that was under way ends here: it would take it out again.
-  if (isInSight) frame.scrollTo({ left: scrollLeft, top: scrollTop, behavior: "instant" });
-  else
-    frame.scrollTo({
-      left: x + width / 2 - clientWidth / 2,
-      top: y + height / 2 - (from + to) / 2,
-      behavior: isStill ? "instant" : "smooth",
-    });
+  frame.scrollTo({ left: x + width / 2 - clientWidth / 2, top: top + above, behavior: isStill ? "instant" : "smooth" });
 };

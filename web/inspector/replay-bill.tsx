@@ -16,7 +16,7 @@ const Verdict = ({ bill, quotedCredits }: { bill: Bill; quotedCredits: number })
   return (
     <p class="bill-verdict">
       <strong>
-        {usd(chargedCredits)} for attempt {paid?.n ?? "?"}
+        Charged {usd(chargedCredits)} for attempt {paid?.n ?? "?"}
       </strong>
       , which delivered.
       {othersOf(attempts.length - 1)}
