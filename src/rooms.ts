@@ -193,6 +193,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
   const answerConsole = openConsole({
     making,
     ...{ settings, clock, log, sessions, till, office: parts.office, issueToken: inspector.issueToken },
+    isAtHome: inspector.isAtHome,
     ...{ reads: store, post: engine.post, models: () => engine.routes.catalogue().models },
     rollUpUsage: () => upkeep.rollUpUsage(),
     operating,

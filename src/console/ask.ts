@@ -29,8 +29,11 @@ export type ConsoleAsk = {
 };
 /** Asked by nobody that is known: signing in, setting up. `who` is there when the browser has a session all the same. */
 export type OpenAsk = Omit<ConsoleAsk, "who"> & {
-  who: SignedIn | null /** The peer's address, for throttling and the list of sessions. */;
+  who: SignedIn | null;
+  /** The caller's address, for throttling and the list of sessions. */
   address: string;
+  /** That of the socket, whoever stands behind it. */
+  peer: string | undefined;
 };
 
 type Method = "GET" | "POST" | "PATCH" | "DELETE";

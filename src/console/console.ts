@@ -4,6 +4,7 @@ import type { Settings } from "../config.ts";
 import type { Deed, OutcomeOf } from "../deeds.ts";
 import type { Log } from "../events.ts";
 import type { IssueToken } from "../inspector/inspector.ts";
+import type { IsAtHome } from "../inspector/pass.ts";
 import type { Office } from "../office/office.ts";
 import type { Till } from "../payments/till.ts";
 import type { Store } from "../store/store.ts";
@@ -32,6 +33,7 @@ export type ConsoleParts = {
   operating: () => Promise<Operating>;
   /** Null where the inspector is switched off. */
   issueToken: IssueToken | null;
+  isAtHome: IsAtHome;
 };
 
 /** Every path of the console's API. */
@@ -66,11 +68,11 @@ export const openConsole = (parts: ConsoleParts): AnswerConsole => {
     const publicOrigin = public_url === "" ? null : new URL(public_url).origin;
     return openRouter({ routes: await tablesOf(parts), sessions: parts.sessions, publicOrigin, log: parts.log });
   };
-  return async (request, requestId, address) => {
+  return async (...asked) => {
     router ??= load().catch((fault: unknown) => {
       router = undefined;
       throw fault;
     });
-    return (await router)(request, requestId, address);
+    return (await router)(...asked);
   };
 };

@@ -1,10 +1,11 @@
-// The inspector's paths that need somebody who is signed in: a generation to be replayed, and tokens for programs that cannot sign in.
+// The inspector's paths beside its sockets: a generation to be replayed, and tokens for programs that cannot sign in.
 import type { Settings } from "../config.ts";
 import type { IssueToken } from "../inspector/inspector.ts";
+import type { IsAtHome } from "../inspector/pass.ts";
 import { type Asker, replayOf } from "../inspector/replays.ts";
 import { audienceOf } from "../inspector/shown.ts";
 import type { StoreReads } from "../store/store.ts";
-import { type ConsoleAsk, ConsoleRefused, type ConsoleRoute } from "./ask.ts";
+import { ConsoleRefused, type ConsoleRoute, type OpenAsk } from "./ask.ts";
 import type { SessionDesk } from "./router.ts";
 
 type Parts = {
@@ -12,35 +13,40 @@ type Parts = {
   reads: StoreReads;
   sessions: Pick<SessionDesk, "cookieOf" | "isStillIn">;
   issueToken: IssueToken | null;
+  isAtHome: IsAtHome;
 };
 
-export const inspectorRoutes = ({ settings, reads, sessions, issueToken }: Parts): ConsoleRoute[] => {
-  /** @throws ConsoleRefused where it is switched off */
-  const insistOnInspector = (): IssueToken => {
-    if (issueToken) return issueToken;
-    throw new ConsoleRefused("not_found", "The inspector is switched off; the operator can set inspector.enabled to on.");
+const REPLAY = { method: "GET", path: "/inspector/api/generations/:id" } as const;
+const TOKEN = { method: "POST", path: "/inspector/api/token" } as const;
+
+/** Whoever asks, signed in or not, is told that it is off, as by the sockets: signing in would not help. */
+const switchedOff = async (): Promise<never> => {
+  throw new ConsoleRefused("not_found", "The inspector is switched off; the operator can set inspector.enabled to on.");
+};
+
+export const inspectorRoutes = ({ settings, reads, sessions, issueToken, isAtHome }: Parts): ConsoleRoute[] => {
+  if (issueToken === null) return [REPLAY, TOKEN].map((path) => ({ ...path, who: "anyone", answer: switchedOff }));
+  const { prompts } = settings.inspector;
+  /** Whoever may look on live without being signed in may replay, in the same role. @throws ConsoleRefused for everybody else */
+  const askerOf = ({ who, request, peer }: OpenAsk): Asker => {
+    if (who?.role === "member") return { onlooker: "member", accountSeq: who.accountSeq };
+    if (who !== null) return { onlooker: audienceOf(who.role, prompts) };
+    if (isAtHome(request, peer)) return { onlooker: audienceOf("operator", prompts) };
+    throw new ConsoleRefused("signed_out", "You are signed out; sign in again.");
   };
-  const askerOf = ({ who }: ConsoleAsk): Asker =>
-    who.role === "member"
-      ? { onlooker: "member", accountSeq: who.accountSeq }
-      : { onlooker: audienceOf(who.role, settings.inspector.prompts) };
   return [
     {
-      method: "GET",
-      path: "/inspector/api/generations/:id",
-      who: "person",
-      answer: async (ask) => {
-        insistOnInspector();
-        return replayOf({ store: reads, collectMs: settings.limits.collect_s * 1000 }, ask.params.id ?? "", askerOf(ask));
-      },
+      ...REPLAY,
+      who: "anyone",
+      answer: async (ask) =>
+        replayOf({ store: reads, collectMs: settings.limits.collect_s * 1000 }, ask.params.id ?? "", askerOf(ask)),
     },
     {
-      method: "POST",
-      path: "/inspector/api/token",
+      ...TOKEN,
       who: "viewer",
       answer: async ({ request, who: { role } }) => {
         const session = sessions.cookieOf(request) ?? "";
-        return insistOnInspector()(role === "operator" ? "operator" : "viewer", () => sessions.isStillIn(session, role));
+        return issueToken(role === "operator" ? "operator" : "viewer", () => sessions.isStillIn(session, role));
       },
     },
   ];

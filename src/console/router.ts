@@ -36,8 +36,8 @@ export type RouterParts = {
   publicOrigin: string | null;
   log: Log;
 };
-/** `address`: of the peer, as far as it is known. */
-export type AnswerConsole = (request: Request, requestId: string, address: string) => Promise<Response>;
+/** `address`: the caller's, as far as it is known. `peer`: that of the socket. */
+export type AnswerConsole = (request: Request, requestId: string, address: string, peer: string | undefined) => Promise<Response>;
 
 const JSON_HEADERS = { "content-type": "application/json", "cache-control": "no-store", "x-content-type-options": "nosniff" };
 const STATUS_OF_OFFICE: Readonly<Record<OfficeFaultKind, number>> = {
@@ -142,7 +142,7 @@ const bodyOf = async (request: Request, { body: schema }: ConsoleRoute): Promise
 export const openRouter = ({ routes, sessions, publicOrigin, log }: RouterParts): AnswerConsole => {
   const find = finderOf(routes);
 
-  const answer = async (request: Request, requestId: string, address: string): Promise<Response | object> => {
+  const answer = async (...[request, requestId, address, peer]: Parameters<AnswerConsole>): Promise<Response | object> => {
     const { pathname, searchParams: query } = new URL(request.url);
     const found = find(request.method, pathname);
     if (found === undefined) throw new ConsoleRefused("not_found", "There is no such page.");
@@ -153,7 +153,7 @@ export const openRouter = ({ routes, sessions, publicOrigin, log }: RouterParts)
     const changes = route.method !== "GET";
     if (changes) insistOnOrigin(request, publicOrigin);
     if (route.who === "anyone") {
-      const ask: OpenAsk = { request, requestId, params, query, who, address, body: await bodyOf(request, route) };
+      const ask: OpenAsk = { request, requestId, params, query, who, address, peer, body: await bodyOf(request, route) };
       return route.answer(ask);
     }
     if (token === null || who === null) throw new ConsoleRefused("signed_out", "You are signed out; sign in again.");
@@ -168,9 +168,10 @@ export const openRouter = ({ routes, sessions, publicOrigin, log }: RouterParts)
     return route.answer(ask);
   };
 
-  return async (request, requestId, address) => {
+  return async (...asked) => {
+    const [request, requestId] = asked;
     try {
-      const made = await answer(request, requestId, address);
+      const made = await answer(...asked);
       if (!(made instanceof Response))
         return new Response(JSON.stringify(made), { headers: { ...JSON_HEADERS, "x-request-id": requestId } });
       made.headers.set("x-request-id", requestId);

@@ -58,7 +58,7 @@ export type HttpParts = {
   /** The text for Prometheus. */
   metrics: () => Promise<string>;
   /** Answers the API of the console and the inspector; null where there is none. */
-  console: ((request: Request, requestId: string, address: string) => Promise<Response>) | null;
+  console: ((request: Request, requestId: string, address: string, peer: string | undefined) => Promise<Response>) | null;
   pages: PagesOpen;
   /** Paths that take WebSockets. */
   sockets: readonly { path: string; admit: Admit }[];
@@ -243,7 +243,10 @@ export const openHttp = (parts: HttpParts): Http => {
       const enter = entrance(
         parts,
         path,
-        (request, requestId) => answerConsole(request, requestId, callerAddress(request, peerOf(request))),
+        (request, requestId) => {
+          const peer = peerOf(request);
+          return answerConsole(request, requestId, callerAddress(request, peer), peer);
+        },
         "read answered",
       );
       // By name: a page's GET would go before what takes every method.

@@ -1,7 +1,7 @@
 // The inspector as the rest of the house sees it: two paths that take sockets and the way to a token; what is behind is loaded by the first viewer.
 import type { Admit } from "../http/sockets.ts";
 import type { Hub, HubParts } from "./hub.ts";
-import { type IsStillIn, isEnabled, openPass, type PassParts, type Role } from "./pass.ts";
+import { type IsAtHome, type IsStillIn, isEnabled, openPass, type PassParts, type Role } from "./pass.ts";
 
 export type InspectorParts = Omit<HubParts, "prompts"> & PassParts;
 
@@ -12,6 +12,8 @@ export type Inspector = {
   sockets: readonly { path: string; admit: Admit }[];
   /** Makes a token for a program that cannot sign in; null where the inspector is switched off. */
   issueToken: IssueToken | null;
+  /** Whether a request looks on as an operator without being signed in: from this machine, with the simulator. */
+  isAtHome: IsAtHome;
   stop: () => void;
 };
 
@@ -46,6 +48,7 @@ export const openInspector = (parts: InspectorParts): Inspector => {
       },
     ],
     issueToken: isEnabled(parts.settings.inspector, parts.simulated) ? pass.issue : null,
+    isAtHome: pass.isAtHome,
     stop: () => opened?.stop(),
   };
 };

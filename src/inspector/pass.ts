@@ -35,6 +35,9 @@ const isSameOrigin = (origin: string, host: string | null): boolean =>
 /** Names that no name server answers for, so that no page elsewhere can be made to bear them. */
 const isOwnName = (host: string | null): boolean => /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i.test(host ?? "");
 
+/** Whether a request is let in without a name. @param peer the address of its socket */
+export type IsAtHome = (request: Request, peer: string | undefined) => boolean;
+
 export const openPass = ({ settings, simulated, nowMs, signedIn }: PassParts) => {
   /** By their hash; the tokens themselves are nowhere. */
   const tokens = new Map<string, Admitted & { untilMs: number }>();
@@ -46,7 +49,8 @@ export const openPass = ({ settings, simulated, nowMs, signedIn }: PassParts) =>
     return known;
   };
   /** A program of this machine, or our own page in a browser on it; with the simulator there is nothing to protect but the demo. */
-  const isAtHome = (request: Request, peer: string | undefined, origin: string | null): boolean => {
+  const isAtHome: IsAtHome = (request, peer) => {
+    const origin = request.headers.get("origin");
     if (!simulated || settings.server.public_url !== "" || peer === undefined || !isLoopback(peer) || isForwarded(request))
       return false;
     const host = request.headers.get("host");
@@ -54,6 +58,7 @@ export const openPass = ({ settings, simulated, nowMs, signedIn }: PassParts) =>
   };
 
   return {
+    isAtHome,
     /** A new token. Its role is that of whoever asked for it, and it opens nothing once they are out. */
     issue: (role: Role, isStillIn: IsStillIn = forGood): { token: string; expiresAtMs: number } => {
       const token = `gri_${randomBytes(24).toString("base64url")}`;
@@ -83,7 +88,7 @@ export const openPass = ({ settings, simulated, nowMs, signedIn }: PassParts) =>
           status: 403,
         });
       if (who !== null) return { role: who.role, isStillIn: who.isStillIn };
-      if (isAtHome(request, peer, origin)) return { role: "operator", isStillIn: forGood };
+      if (isAtHome(request, peer)) return { role: "operator", isStillIn: forGood };
       return refuse("unauthorized", "Sign in at /console, or add ?token= with one from genrouter inspector token.");
     },
   };

@@ -109,4 +109,22 @@ here("the live page without a connection", () => {
     await context.close();
     await house.close();
   }, 60_000);
+
+  test("a replay that needs somebody who is signed in says so and where; at home it is as open as the live page is", async () => {
+    const [far, near] = [await abroad(), await openHouse()];
+    for (const house of [far, near]) {
+      const { id } = await house.submit("sim-image-1", { prompt: "a kite" });
+      await house.until(id);
+      const { page, close } = await watch(browser, { url: house.url, path: `/inspector/${id}` });
+      if (house === far) {
+        await page.getByText("You are signed out; sign in again.").waitFor();
+        expect(await page.getByRole("link", { name: "Sign in" }).getAttribute("href")).toBe("/console/sign-in");
+        await (await openVisitor(house, "operator", null)).signIn(page.context());
+        await page.getByRole("button", { name: "Look again" }).click();
+      }
+      await page.getByText("Journal, machine and ledger say the same").waitFor();
+      await close();
+      await house.close();
+    }
+  }, 60_000);
 });

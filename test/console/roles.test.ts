@@ -27,6 +27,7 @@ test("every path keeps out whoever is signed out, and whoever has less than it a
       post: rooms.post,
       till: rooms.till,
       issueToken: rooms.issueToken,
+      isAtHome: () => false,
       operating: rooms.operating,
     },
     ...{ log: () => undefined, rollUpUsage: rooms.upkeep.rollUpUsage, models: () => [] },
@@ -62,6 +63,8 @@ test("every path keeps out whoever is signed out, and whoever has less than it a
   // Whatever else is open to everybody is a decision that this list is told of.
   expect(open.sort()).toEqual([
     "GET /console/api/me",
+    // For whoever is signed in, and with the simulator for this machine: test/inspector/home.test.ts.
+    "GET /inspector/api/generations/:id",
     "POST /console/api/link",
     "POST /console/api/link/accept",
     "POST /console/api/session",

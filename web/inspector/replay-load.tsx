@@ -2,9 +2,10 @@
 import type { VNode } from "preact";
 import { useCallback, useEffect, useState } from "preact/hooks";
 import type { LifeTold } from "../../src/inspector/life-wire.ts";
+import { Fault, told } from "../parts/api.ts";
 import { ReplayView } from "./replay-page.tsx";
 
-type Loaded = { told: LifeTold } | { fault: string } | null;
+type Loaded = { told: LifeTold } | { fault: string; isSignedOut: boolean } | null;
 type Props = { id: string; load: (id: string) => Promise<LifeTold> };
 
 export const ReplayPage = ({ id, load }: Props): VNode => {
@@ -12,8 +13,9 @@ export const ReplayPage = ({ id, load }: Props): VNode => {
   const look = useCallback(() => {
     let isLeft = false;
     load(id).then(
-      (told) => isLeft || setLoaded({ told }),
-      (fault: unknown) => isLeft || setLoaded({ fault: fault instanceof Error ? fault.message : String(fault) }),
+      (life) => isLeft || setLoaded({ told: life }),
+      (fault: unknown) =>
+        isLeft || setLoaded({ fault: told(fault), isSignedOut: fault instanceof Fault && fault.code === "signed_out" }),
     );
     return () => {
       isLeft = true;
@@ -24,7 +26,22 @@ export const ReplayPage = ({ id, load }: Props): VNode => {
     return look();
   }, [look]);
   if (loaded === null) return <p role="status">Reading the journal…</p>;
-  if ("fault" in loaded) return <p role="alert">{loaded.fault}</p>;
+  if ("fault" in loaded)
+    return (
+      <>
+        <p role="alert">{loaded.fault}</p>
+        <p>
+          {loaded.isSignedOut ? (
+            <>
+              <a href="/console/sign-in">Sign in</a>, then:{" "}
+            </>
+          ) : null}
+          <button type="button" onClick={look}>
+            Look again
+          </button>
+        </p>
+      </>
+    );
   const isOpen = loaded.told.generation.completedAtMs === null;
   return (
     <>
