@@ -199,6 +199,44 @@ here("the live page", () => {
     await close();
   }, 60_000);
 
+  test("the chart is dragged by the mouse, which chooses nothing; a press and a key do", async () => {
+    const { page, close } = await openLive();
+    const { id } = await house.submit("sim-image-1", { prompt: "a kite [sim:stuck]" });
+    await actorOf(page, id).getByText("running.polling").waitFor();
+    const filtered = page.getByRole("form", { name: "Filter" }).getByLabel("State");
+    for (let press = 0; press < 5; press += 1) await page.getByRole("button", { name: "Larger" }).press("Enter");
+    const chart = page.locator(".chart-frame");
+    const state = page.locator(".chart-state[data-state='running.polling'] > .chart-box");
+    await state.evaluate((box) => box.scrollIntoView({ block: "center", inline: "center", behavior: "instant" }));
+    const before = await chart.evaluate((frame) => frame.scrollTop);
+    const box = await state.boundingBox();
+    const [x, y] = [(box?.x ?? 0) + 30, (box?.y ?? 0) + (box?.height ?? 0) / 2];
+    await page.mouse.move(x, y);
+    await page.mouse.down();
+    await page.mouse.move(x, y - 60, { steps: 4 });
+    await page.mouse.up();
+    expect(await chart.evaluate((frame) => frame.scrollTop)).toBe(before + 60);
+    expect(await filtered.inputValue()).toBe("");
+    await page.mouse.click(x, y - 60);
+    await page.locator(".chart-counts button[aria-pressed='true']").waitFor();
+    await page.mouse.click(x, y - 60);
+    await page.locator(".chart-counts button[aria-pressed='true']").waitFor({ state: "detached" });
+    // Let go outside there is no click at all, and the next key counts.
+    await page.mouse.move(x, y);
+    await page.mouse.down();
+    await page.mouse.move(20, 20, { steps: 4 });
+    await page.mouse.up();
+    const count = page.locator(".chart-counts").getByRole("button", { name: /in running\.polling$/ });
+    await count.focus();
+    await page.keyboard.press("Enter");
+    await page.locator(".chart-counts button[aria-pressed='true']").waitFor();
+    expect(await filtered.inputValue()).toBe("running.polling");
+    await count.click();
+    await page.locator(".chart-counts button[aria-pressed='true']").waitFor({ state: "detached" });
+    expect(await filtered.inputValue()).toBe("");
+    await close();
+  }, 60_000);
+
   test("while it is paused nothing changes; then what happened meanwhile is there", async () => {
     const { page, close } = await openLive();
     await actorOf(page, "ledger").waitFor();

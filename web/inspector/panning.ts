@@ -21,9 +21,9 @@ export const panBy = (frame: HTMLElement): (() => void) => {
   const onUp = () => {
     from = null;
   };
-  /** Whoever drags the chart chooses nothing of it. */
+  /** Whoever drags the chart chooses nothing of it; a key drags nothing. */
   const onClick = (event: MouseEvent) => {
-    if (isDragged) event.stopPropagation();
+    if (isDragged && event.detail > 0) event.stopPropagation();
     isDragged = false;
   };
   frame.addEventListener("pointerdown", onDown);
