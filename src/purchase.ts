@@ -50,6 +50,8 @@ export type OpenPurchaseDeed = {
 };
 /** Notes the provider's name of the checkout. */
 export type NameCheckoutDeed = { deed: "name-checkout"; id: string; sessionId: string; atMs: number };
+/** Notes that the provider is asked about it now: the others come before it the next time. */
+export type NoteAskedDeed = { deed: "note-asked"; id: string; atMs: number };
 /** What the provider says was paid. */
 export type Payment = { sessionId: string; paymentIntent: string | null; amountCredits: Credits | null; currency: string };
 /**
@@ -81,6 +83,7 @@ export type SetLowBalanceDeed = { deed: "set-low-balance"; accountSeq: number; c
 export type PurchaseDeed =
   | OpenPurchaseDeed
   | NameCheckoutDeed
+  | NoteAskedDeed
   | PayPurchaseDeed
   | ExpirePurchaseDeed
   | NoteInvoiceDeed
@@ -101,6 +104,7 @@ export type PurchaseOutcome =
 const PURCHASE_DEEDS: ReadonlySet<string> = new Set<PurchaseDeed["deed"]>([
   "open-purchase",
   "name-checkout",
+  "note-asked",
   "pay-purchase",
   "expire-purchase",
   "note-invoice",

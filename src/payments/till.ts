@@ -8,8 +8,8 @@ import { LEAST_USD, MOST_USD, type PurchaseProvider, type PurchaseRow } from "..
 import { Recent } from "../recent.ts";
 import type { StoreReads } from "../store/store.ts";
 import { openBooking } from "./booking.ts";
-import { newsOfCheckout } from "./news.ts";
 import { TillRefused } from "./refused.ts";
+import { openRound } from "./round.ts";
 import { insistOnStripe, isStripeSet } from "./setting.ts";
 import { openStripeDesk, StripeAway, type StripeDesk } from "./stripe.ts";
 import { openWebhook, type WebhookAnswer } from "./webhook.ts";
@@ -41,19 +41,12 @@ export type Till = {
   endTest(purchaseId: string, how: "pay" | "cancel"): Promise<void>;
   /** News from Stripe; null where it is not set up. */
   webhook: ((body: string, signature: string | null) => Promise<WebhookAnswer>) | null;
-  /** Asks after everything that is open and that no news came of; also for invoices. */
+  /** One round of asking after what is undecided and after invoices: bounded, and over the rounds each has its turn. */
   rounds(): Promise<void>;
 };
 
 /** Stripe keeps a checkout open for at least 30 minutes; asking for it once more has to come earlier than that before its end. */
 const OPEN_MS = 7_200_000;
-/** A checkout of which Stripe knows nothing so long after its end is given up. */
-const GIVEN_UP_MS = 86_400_000;
-/** News takes seconds as a rule: before that nothing is asked in the background. */
-const NEWS_MS = 120_000;
-/** Invoices are made within minutes. */
-const INVOICE_MS = 86_400_000;
-const ROUND_SIZE = 100;
 /** Checkouts that an account may have open. */
 const OPEN_AT_MOST = 20;
 /** Asked again earlier than this, nothing new is asked of Stripe. */
@@ -65,6 +58,7 @@ export const openTill = (parts: TillParts): Till => {
   const desk: StripeDesk | null = isStripeSet(settings.stripe) ? openStripeDesk(settings.stripe) : null;
   const provider: PurchaseProvider | null = desk ? "stripe" : mode === "test" ? "test" : null;
   const booking = openBooking({ clock, log, reads, post, desk });
+  const round = openRound({ clock, log, reads, post, desk, booking });
 
   const looked = new Recent<string, { atMs: number }>(1000);
   const found = async (id: string): Promise<PurchaseRow> => {
@@ -92,20 +86,6 @@ export const openTill = (parts: TillParts): Till => {
       );
     }
     throw new TillRefused("conflict", "This checkout is over; buy again.");
-  };
-
-  /** @throws StripeAway */
-  const ask = async (row: PurchaseRow): Promise<void> => {
-    const isOver = clock.nowMs() >= row.expiresAtMs;
-    if (row.provider === "test" || row.sessionId === null || desk === null) {
-      // Nobody was ever sent to a checkout that was not named.
-      if (isOver) await booking.over(row.id);
-      return;
-    }
-    const session = await desk.checkout(row.sessionId);
-    const news = session && newsOfCheckout(session);
-    if (news) await booking.take(news);
-    else if (session === null && clock.nowMs() >= row.expiresAtMs + GIVEN_UP_MS) await booking.over(row.id);
   };
 
   return {
@@ -148,7 +128,7 @@ export const openTill = (parts: TillParts): Till => {
       if (!row || !lacksNews || clock.nowMs() < (looked.get(id)?.atMs ?? 0) + LOOK_MS) return row;
       looked.set(id, { atMs: clock.nowMs() });
       try {
-        if (row.state === "open") await ask(row);
+        if (row.state === "open") await round.ask(row);
         const paid = await found(id);
         if (paid.state === "paid" && desk) await booking.invoice(paid);
       } catch (fault) {
@@ -173,15 +153,7 @@ export const openTill = (parts: TillParts): Till => {
     },
     webhook: desk && openWebhook({ desk, booking, log, settings: settings.stripe }),
     rounds: async () => {
-      if (provider === null) return;
-      const nowMs = clock.nowMs();
-      try {
-        for (const row of await reads.openPurchases(provider, ROUND_SIZE)) if (nowMs >= row.createdAtMs + NEWS_MS) await ask(row);
-        if (desk) for (const row of await reads.uninvoicedPurchases(nowMs - INVOICE_MS, ROUND_SIZE)) await booking.invoice(row);
-      } catch (fault) {
-        if (!(fault instanceof StripeAway)) throw fault;
-        log("payments away", { reason: fault.message });
-      }
+      if (provider !== null) await round.go();
     },
   };
 };

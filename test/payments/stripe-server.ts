@@ -30,6 +30,8 @@ export const openStripe = () => {
   const sessions = new Map<string, Session>();
   const refunds: Refund[] = [];
   const asked: Asked[] = [];
+  /** Checkouts that cannot be asked about, whatever the mood. */
+  const shut = new Set<string>();
   const answered = new Map<string, { form: string; session: Session }>();
   let mood: Mood = "well";
   let made = 0;
@@ -74,6 +76,7 @@ export const openStripe = () => {
     if (request.method === "POST" && url.pathname === "/v1/checkout/sessions") return create(form, key);
     if (url.pathname.startsWith("/v1/checkout/sessions/")) {
       const session = sessions.get(url.pathname.split("/")[4] ?? "");
+      if (session && shut.has(session.id)) return fail(403, { type: "invalid_request_error", message: "no permission" });
       if (!session) return fail(404, { type: "invalid_request_error", code: "resource_missing", message: "No such session" });
       const invoice =
         session.invoice === null
@@ -115,6 +118,7 @@ export const openStripe = () => {
       GENROUTER_STRIPE__API_URL: `http://127.0.0.1:${server.port}`,
     },
     asked,
+    shut,
     sessions,
     sessionOf,
     be: (next: Mood) => {

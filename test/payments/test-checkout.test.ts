@@ -59,6 +59,13 @@ test("a live service without Stripe sells nothing, and a test purchase in its bo
   const open = { deed: "open-purchase", id: "pur_1", accountSeq: 1, personId: null, credits: 1000, provider: "test" } as const;
   await store.commit([{ ...open, expiresAtMs: clock.nowMs() + 1000, atMs: clock.nowMs() }]);
   await expect(till.endTest("pur_1", "pay")).rejects.toThrow("There is no purchase pur_1.");
+  // One of Stripe's that somebody was sent to may have been paid: it is not over because Stripe is not set any more.
+  await store.commit([
+    { ...open, id: "pur_2", provider: "stripe", expiresAtMs: clock.nowMs() + 1, atMs: clock.nowMs() },
+    { deed: "name-checkout", id: "pur_2", sessionId: "cs_2", atMs: clock.nowMs() },
+  ]);
+  clock.skip(7_300_000);
+  expect(await till.lookAfter("pur_2")).toMatchObject({ state: "open" });
   expect(await store.account("acc_1")).toMatchObject({ availableCredits: 0 });
   await store.close();
   rmSync(dir, { recursive: true });

@@ -33,10 +33,11 @@ export const preparePurchases = (db: Database, { credit }: Crediting) => {
     "SELECT a.id, b.owed_credits AS owed FROM account a JOIN balance b ON b.account_seq = a.seq WHERE a.seq = ?1",
   );
   const insertPurchase = db.prepare(
-    `INSERT INTO purchase (id, account_seq, person_id, credits, provider, state, created_at_ms, expires_at_ms)
-     VALUES (?1, ?2, ?3, ?4, ?5, 'open', ?6, ?7)`,
+    `INSERT INTO purchase (id, account_seq, person_id, credits, provider, state, created_at_ms, expires_at_ms, asked_at_ms)
+     VALUES (?1, ?2, ?3, ?4, ?5, 'open', ?6, ?7, ?6)`,
   );
   const setSession = db.prepare("UPDATE purchase SET session_id = ?2 WHERE seq = ?1");
+  const setAsked = db.prepare("UPDATE purchase SET asked_at_ms = ?2 WHERE id = ?1 AND asked_at_ms < ?2");
   const setPaid = db.prepare(
     `UPDATE purchase SET state = 'paid', session_id = ?2, payment_intent = ?3, paid_at_ms = ?4,
        receipt = (SELECT coalesce(max(receipt), 0) + 1 FROM purchase) WHERE seq = ?1`,
@@ -145,6 +146,8 @@ export const preparePurchases = (db: Database, { credit }: Crediting) => {
         setSession.run(bought.seq, deed.sessionId);
         return answer(bought, true);
       }
+      case "note-asked":
+        return answer(named(deed.id), setAsked.run(deed.id, deed.atMs).changes > 0);
       case "pay-purchase":
         return pay(deed);
       case "expire-purchase":

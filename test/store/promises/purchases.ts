@@ -61,10 +61,30 @@ export const purchasePromises = (stage: Stage): void => {
     await all(openPurchaseDeed(account.seq, "a", 1000));
     const expire = { deed: "expire-purchase", id: "pur_a", atMs: NOW_MS } as const;
     expect(await all(expire, expire)).toMatchObject([{ changed: true }, { changed: false }]);
-    expect(await store.openPurchases("stripe", 10)).toEqual([]);
+    expect(await store.openPurchases(NOW_MS + 1, 10)).toEqual([]);
     await all(payDeed("a", 1000), expire);
     expect(await store.purchase("pur_a")).toMatchObject({ state: "paid" });
     expect(await standing()).toEqual([2000, 0, false]);
+  });
+
+  test("of what is undecided, whoever waited longest to be asked about comes first", async () => {
+    const { store, account } = stage;
+    for (const name of ["a", "b", "c"]) await all(openPurchaseDeed(account.seq, name, 1000));
+    const next = async (beforeMs: number, limit = 9) => (await store.openPurchases(beforeMs, limit)).map(({ id }) => id);
+    const asked = (name: string, atMs: number) => commitOne(store, { deed: "note-asked", id: `pur_${name}`, atMs });
+    expect([await next(NOW_MS), await next(NOW_MS + 1, 2)]).toEqual([[], ["pur_a", "pur_b"]]);
+    await asked("a", NOW_MS + 20);
+    await asked("b", NOW_MS + 10);
+    expect([await next(NOW_MS + 99), await next(NOW_MS + 20)]).toEqual([
+      ["pur_c", "pur_b", "pur_a"],
+      ["pur_c", "pur_b"],
+    ]);
+    // A note that comes late does not put anybody before their turn.
+    expect(await asked("a", NOW_MS + 5)).toMatchObject({ changed: false });
+    for (const name of ["a", "b", "c"]) await all(payDeed(name, 1000));
+    await asked("a", NOW_MS + 30);
+    expect(await next(NOW_MS + 99)).toEqual([]);
+    expect((await store.uninvoicedPurchases(NOW_MS, 2)).map(({ id }) => id)).toEqual(["pur_c", "pur_b"]);
   });
 
   test.each([900, 1050, 500_100, 0, -1000])("a purchase of %d credits is refused", async (credits) => {

@@ -17,10 +17,10 @@ const PURCHASE = `SELECT p.id, a.id AS accountId, p.account_seq AS accountSeq, p
 const BEFORE = "(?2 IS NULL OR p.seq < (SELECT seq FROM purchase WHERE id = ?2))";
 const OF_ALL = `${PURCHASE} WHERE ?1 IS NULL AND ${BEFORE} ORDER BY p.seq DESC LIMIT ?3`;
 const OF_ACCOUNT = `${PURCHASE} WHERE p.account_seq = (SELECT seq FROM account WHERE id = ?1) AND ${BEFORE} ORDER BY p.seq DESC LIMIT ?3`;
-const OPEN = `${PURCHASE} WHERE p.state = 'open' AND p.provider = ?1 ORDER BY p.seq LIMIT ?2`;
+const OPEN = `${PURCHASE} WHERE p.state = 'open' AND p.asked_at_ms < ?1 ORDER BY p.asked_at_ms, p.seq LIMIT ?2`;
 const MISMATCHED = `${PURCHASE} WHERE p.state = 'mismatched' AND p.created_at_ms >= ?1 ORDER BY p.created_at_ms DESC LIMIT ?2`;
 const UNINVOICED = `${PURCHASE} WHERE p.state = 'paid' AND p.provider = 'stripe' AND p.invoice_url IS NULL AND p.paid_at_ms >= ?1
-  ORDER BY p.seq LIMIT ?2`;
+  ORDER BY p.asked_at_ms, p.seq LIMIT ?2`;
 const OF_MOVEMENTS = `SELECT c.movement_seq AS seq, p.id FROM json_each(?1) j CROSS JOIN credit c ON c.movement_seq = j.value
   JOIN purchase_credit pc ON pc.credit_seq = c.seq JOIN purchase p ON p.seq = pc.purchase_seq`;
 
@@ -35,7 +35,7 @@ export const preparePurchaseReads = (db: Database): PurchaseReads => {
     purchase: async (id) => purchases(`${PURCHASE} WHERE p.id = ?1`, id)[0],
     purchases: async (accountId, beforeId, limit) =>
       purchases(accountId === null ? OF_ALL : OF_ACCOUNT, accountId, beforeId, limit),
-    openPurchases: async (provider, limit) => purchases(OPEN, provider, limit),
+    openPurchases: async (askedBeforeMs, limit) => purchases(OPEN, askedBeforeMs, limit),
     mismatchedPurchases: async (sinceMs, limit) => purchases(MISMATCHED, sinceMs, limit),
     uninvoicedPurchases: async (sinceMs, limit) => purchases(UNINVOICED, sinceMs, limit),
     purchasesOfMovements: async (seqs) =>

@@ -40,6 +40,8 @@ CREATE TABLE purchase (
   receipt INTEGER UNIQUE CHECK (receipt >= 1),
   invoice_number TEXT,
   invoice_url TEXT,
+  -- When the provider was last asked about it; at first, when it was opened. Whoever waited longest is asked next.
+  asked_at_ms INTEGER NOT NULL,
   -- How much of it is taken back at present.
   reversed_credits INTEGER NOT NULL DEFAULT 0 CHECK (reversed_credits BETWEEN 0 AND credits),
   CHECK ((state = 'paid') = (receipt IS NOT NULL) AND (receipt IS NULL) = (paid_at_ms IS NULL)),
@@ -48,9 +50,9 @@ CREATE TABLE purchase (
   CHECK ((state = 'mismatched') = (found IS NOT NULL))
 ) STRICT;
 CREATE INDEX purchase_account ON purchase (account_seq);
-CREATE INDEX purchase_open ON purchase (seq) WHERE state = 'open';
+CREATE INDEX purchase_open ON purchase (asked_at_ms) WHERE state = 'open';
 CREATE INDEX purchase_mismatched ON purchase (created_at_ms) WHERE state = 'mismatched';
-CREATE INDEX purchase_uninvoiced ON purchase (seq) WHERE state = 'paid' AND provider = 'stripe' AND invoice_url IS NULL;
+CREATE INDEX purchase_uninvoiced ON purchase (asked_at_ms) WHERE state = 'paid' AND provider = 'stripe' AND invoice_url IS NULL;
 
 -- The credits of a purchase: the one that paid it, those that took it back, and those that gave it back again.
 CREATE TABLE purchase_credit (
