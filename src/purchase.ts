@@ -1,4 +1,5 @@
 // The words of purchases: what is bought, what is taken back of it, the deeds that write it, and how it is read.
+import type { Actor } from "./deeds.ts";
 import type { Credits } from "./terms.ts";
 
 /** Packs offered, USD (decisions.md); any whole amount between the limits may be bought besides. */
@@ -36,6 +37,9 @@ export type PurchaseRow = {
   disputedCredits: Credits;
 };
 
+/** Who says so, written into the audit log beside what changes: whoever buys, or the payment service with its news. */
+type Told = { by: Actor };
+
 /** Written before the checkout is asked for. The same id again changes nothing. */
 export type OpenPurchaseDeed = {
   deed: "open-purchase";
@@ -47,7 +51,7 @@ export type OpenPurchaseDeed = {
   provider: PurchaseProvider;
   expiresAtMs: number;
   atMs: number;
-};
+} & Told;
 /** Notes the provider's name of the checkout. */
 export type NameCheckoutDeed = { deed: "name-checkout"; id: string; sessionId: string; atMs: number };
 /** Notes that the provider is asked about it now: the others come before it the next time. */
@@ -58,7 +62,7 @@ export type Payment = { sessionId: string; paymentIntent: string | null; amountC
  * Credits a purchase, once whatever comes how often and in which order; what is known of refunds already is taken at once. A payment of
  * another amount or currency credits nothing.
  */
-export type PayPurchaseDeed = { deed: "pay-purchase"; id: string; payment: Payment; atMs: number };
+export type PayPurchaseDeed = { deed: "pay-purchase"; id: string; payment: Payment; atMs: number } & Told;
 /** The checkout is over unpaid. One that was paid stays so. */
 export type ExpirePurchaseDeed = { deed: "expire-purchase"; id: string; atMs: number };
 export type NoteInvoiceDeed = { deed: "note-invoice"; id: string; number: string | null; url: string; atMs: number };
@@ -76,9 +80,9 @@ export type NoteReversalDeed = {
   credits: Credits;
   state: ReversalState;
   atMs: number;
-};
+} & Told;
 /** Sets below how much available an account's people are told; null: the service's default. */
-export type SetLowBalanceDeed = { deed: "set-low-balance"; accountSeq: number; credits: Credits | null };
+export type SetLowBalanceDeed = { deed: "set-low-balance"; accountSeq: number; credits: Credits | null; atMs: number } & Told;
 
 export type PurchaseDeed =
   | OpenPurchaseDeed

@@ -80,7 +80,11 @@ export class ConsoleRefused extends Error {
 }
 
 /** Whoever asked, as it is written beside what they change. */
-export const actorOf = ({ who }: Pick<ConsoleAsk, "who">): Actor => ({ kind: "person", id: who.personId, name: who.email });
+export const actorOf = ({ who }: { who: Pick<SignedIn, "personId" | "email"> }): Actor => ({
+  kind: "person",
+  id: who.personId,
+  name: who.email,
+});
 
 /** Says that whoever asks may look and not change. */
 export const forbid = (message: string): never => {

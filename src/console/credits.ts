@@ -7,6 +7,7 @@ import type { Till } from "../payments/till.ts";
 import { LEAST_USD, MOST_USD, PACKS_USD } from "../purchase.ts";
 import type { AccountRow, StoreReads } from "../store/store.ts";
 import { MOVEMENT_KINDS, type MovementKind } from "../terms.ts";
+import { actorOf } from "./ask.ts";
 import type { CreditsView, LedgerPage } from "./credits-wire.ts";
 import { type LedgerAsk, ledgerCsv, ledgerPage } from "./ledger.ts";
 import { accountOf, type CreditsAsk, ownAccountId } from "./whose.ts";
@@ -70,7 +71,8 @@ export const openCredits = ({ settings, till, clock, reads, post }: CreditsParts
       const { usd } = ask.body as { usd: number | null };
       if (usd !== null && (!Number.isInteger(usd) || usd < 0 || usd > MOST_LOW_USD))
         throw new TillRefused("invalid", `usd: choose a whole number from 0 to ${MOST_LOW_USD.toLocaleString("en-US")}`);
-      await post({ deed: "set-low-balance", accountSeq: account.seq, credits: usd === null ? null : usd * 100 });
+      const mark = { deed: "set-low-balance", accountSeq: account.seq, credits: usd === null ? null : usd * 100 } as const;
+      await post({ ...mark, by: actorOf(ask), atMs: clock.nowMs() });
       return view(account, ask);
     },
     /** `GET /console/api/ledger`: newest first; `before` is where the page before ended. */

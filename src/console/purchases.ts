@@ -3,6 +3,7 @@ import { TillRefused } from "../payments/refused.ts";
 import type { Till } from "../payments/till.ts";
 import type { PurchaseRow } from "../purchase.ts";
 import type { StoreReads } from "../store/store.ts";
+import { actorOf } from "./ask.ts";
 import type { Bought, PurchasesPage, PurchaseView } from "./credits-wire.ts";
 import { accountOf, type CreditsAsk, ownAccountId, seesAll } from "./whose.ts";
 
@@ -58,7 +59,7 @@ export const openPurchases = ({ till, reads }: PurchaseParts) => {
     /** `POST /console/api/purchases`, `{ amount_usd }`. */
     buy: async (ask: CreditsAsk): Promise<Bought> => {
       const { amount_usd } = ask.body as { amount_usd: number };
-      const bought = await till.buy({ accountId: ownAccountId(ask), personId: ask.who.personId, usd: amount_usd });
+      const bought = await till.buy({ accountId: ownAccountId(ask), by: actorOf(ask), usd: amount_usd });
       return { id: bought.purchaseId, url: bought.url };
     },
     /** `POST /console/api/purchases/:id/checkout`: back to an open checkout. */
@@ -74,7 +75,7 @@ export const openPurchases = ({ till, reads }: PurchaseParts) => {
     /** `POST /console/api/purchases/:id/test`, `{ how }`: the end of a checkout of a simulated service. */
     endTest: async (ask: CreditsAsk): Promise<PurchaseView> => {
       const { id } = await own(ask);
-      await till.endTest(id, (ask.body as { how: "pay" | "cancel" }).how);
+      await till.endTest(id, (ask.body as { how: "pay" | "cancel" }).how, actorOf(ask));
       return view(await seen(ask));
     },
   };

@@ -7,7 +7,7 @@ export type CreditsAsk = {
   params: Readonly<Record<string, string>>;
   query: URLSearchParams;
   body: unknown;
-  who: { personId: string; role: "member" | "operator" | "viewer"; accountId: string | null };
+  who: { personId: string; email: string; role: "member" | "operator" | "viewer"; accountId: string | null };
 };
 
 /** Operators and viewers look at every account's books. */

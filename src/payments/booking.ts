@@ -1,7 +1,7 @@
 // Writes down what is learnt of payments, each piece as one deed, and tells operators what they have to know.
 import type Stripe from "stripe";
 import type { Clock } from "../clock.ts";
-import type { Deed, OutcomeOf } from "../deeds.ts";
+import type { Actor, Deed, OutcomeOf } from "../deeds.ts";
 import type { Log } from "../events.ts";
 import type { Payment, PurchaseOutcome, PurchaseRow } from "../purchase.ts";
 import type { StoreReads } from "../store/store.ts";
@@ -16,6 +16,9 @@ export type BookingParts = {
   desk: StripeDesk | null;
 };
 
+/** Who tells of payments. */
+const STRIPE: Actor = { kind: "service", id: "stripe", name: "Stripe" };
+
 export const openBooking = ({ clock, log, reads, post, desk }: BookingParts) => {
   const told = (outcome: PurchaseOutcome, why: string): void => {
     if (outcome.kind === "refused" || !outcome.changed || outcome.movedCredits === 0) return;
@@ -24,8 +27,8 @@ export const openBooking = ({ clock, log, reads, post, desk }: BookingParts) => 
     log("purchase reversed", { purchase_id: id, account_id: accountId, credits: outcome.movedCredits, reason: `${why}${owed}` });
   };
 
-  const pay = async (id: string, payment: Payment): Promise<void> => {
-    const outcome = await post({ deed: "pay-purchase", id, payment, atMs: clock.nowMs() });
+  const pay = async (id: string, payment: Payment, by: Actor = STRIPE): Promise<void> => {
+    const outcome = await post({ deed: "pay-purchase", id, payment, by, atMs: clock.nowMs() });
     const names = { purchase_id: id, credits: payment.amountCredits ?? 0 };
     if (outcome.kind === "refused") return log("payment unclear", { ...names, reason: outcome.reason });
     if (!outcome.changed) return;
@@ -46,7 +49,7 @@ export const openBooking = ({ clock, log, reads, post, desk }: BookingParts) => 
     const atMs = clock.nowMs();
     const outcome = await post({
       ...{ deed: "open-purchase", id: purchaseId, accountSeq: account.seq, personId: null, credits, provider: "stripe", atMs },
-      expiresAtMs: atMs + 1,
+      ...{ expiresAtMs: atMs + 1, by: STRIPE },
     });
     if (outcome.kind === "refused") log("payment unclear", { purchase_id: purchaseId, reason: outcome.reason });
     return outcome.kind === "purchase";
@@ -70,7 +73,7 @@ export const openBooking = ({ clock, log, reads, post, desk }: BookingParts) => 
       case "reversal": {
         const { id, of, paymentIntent, credits, state } = news;
         const atMs = clock.nowMs();
-        const outcome = await post({ deed: "note-reversal", id, kind: of, paymentIntent, credits, state, atMs });
+        const outcome = await post({ deed: "note-reversal", id, kind: of, paymentIntent, credits, state, by: STRIPE, atMs });
         if (outcome.kind === "refused") log("payment unclear", { reason: `${of} ${id}: ${outcome.reason}` });
         return told(outcome, `${of} ${id}, ${state}`);
       }

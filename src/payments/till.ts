@@ -1,7 +1,7 @@
 // The till: opens purchases, takes the news of their payments, and asks after those of which no news came.
 import type { Clock } from "../clock.ts";
 import type { Settings } from "../config.ts";
-import type { Deed, OutcomeOf } from "../deeds.ts";
+import type { Actor, Deed, OutcomeOf } from "../deeds.ts";
 import type { Log } from "../events.ts";
 import { newId } from "../ids.ts";
 import { LEAST_USD, MOST_USD, type PurchaseProvider, type PurchaseRow } from "../purchase.ts";
@@ -32,13 +32,13 @@ export type Till = {
    * Opens a purchase and its checkout. The purchase is on disk before anything is asked of Stripe.
    * @param usd a whole number from 10 to 5,000. @throws TillRefused
    */
-  buy(ask: { accountId: string; personId: string | null; usd: number }): Promise<{ purchaseId: string; url: string }>;
+  buy(ask: { accountId: string; by: Actor; usd: number }): Promise<{ purchaseId: string; url: string }>;
   /** The address of the checkout of an open purchase, which is made where it was not. @throws TillRefused */
   checkoutUrl(purchaseId: string): Promise<string>;
   /** Asks what became of an open purchase, or for the invoice of a paid one; what cannot be asked now stays as it is. @returns as it stands then */
   lookAfter(purchaseId: string): Promise<PurchaseRow | undefined>;
   /** The end of a checkout of the simulated service. @throws TillRefused */
-  endTest(purchaseId: string, how: "pay" | "cancel"): Promise<void>;
+  endTest(purchaseId: string, how: "pay" | "cancel", by: Actor): Promise<void>;
   /** News from Stripe; null where it is not set up. */
   webhook: ((body: string, signature: string | null) => Promise<WebhookAnswer>) | null;
   /** One round of asking after what is undecided and after invoices: bounded, and over the rounds each has its turn. */
@@ -90,7 +90,7 @@ export const openTill = (parts: TillParts): Till => {
 
   return {
     provider,
-    buy: async ({ accountId, personId, usd }) => {
+    buy: async ({ accountId, by, usd }) => {
       if (provider === null) throw new TillRefused("unavailable", "Credits are not sold here; ask your operator for them.");
       if (!Number.isInteger(usd) || usd < LEAST_USD || usd > MOST_USD)
         throw new TillRefused(
@@ -110,8 +110,8 @@ export const openTill = (parts: TillParts): Till => {
         );
       const id = newId("pur");
       const outcome = await post({
-        ...{ deed: "open-purchase", id, accountSeq: account.seq, personId, credits: usd * 100, provider, atMs },
-        expiresAtMs: atMs + OPEN_MS,
+        ...{ deed: "open-purchase", id, accountSeq: account.seq, credits: usd * 100, provider, by, atMs },
+        ...{ personId: by.kind === "person" ? by.id : null, expiresAtMs: atMs + OPEN_MS },
       });
       if (outcome.kind === "refused") throw new Error(outcome.reason);
       return { purchaseId: id, url: await urlOf(await found(id)) };
@@ -137,19 +137,16 @@ export const openTill = (parts: TillParts): Till => {
       }
       return reads.purchase(id);
     },
-    endTest: async (id, how) => {
+    endTest: async (id, how, by) => {
       const row = await found(id);
       if (mode !== "test" || row.provider !== "test") throw new TillRefused("not_found", `There is no purchase ${id}.`);
       if (row.state === "paid" && how === "pay") return;
       if (row.state !== "open") throw new TillRefused("conflict", "This checkout is over; buy again.");
       if (how === "cancel") await booking.over(id);
-      else
-        await booking.pay(id, {
-          sessionId: `test-${id}`,
-          paymentIntent: `test-${id}`,
-          amountCredits: row.credits,
-          currency: "usd",
-        });
+      else {
+        const names = { sessionId: `test-${id}`, paymentIntent: `test-${id}` };
+        await booking.pay(id, { ...names, amountCredits: row.credits, currency: "usd" }, by);
+      }
     },
     webhook: desk && openWebhook({ desk, booking, log, settings: settings.stripe }),
     rounds: async () => {

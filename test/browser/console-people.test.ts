@@ -127,6 +127,15 @@ here("people", () => {
     await ben.page.getByRole("link", { name: "ben@example.com" }).waitFor();
     await ada.page.goto(`${house.url}/console/operator/audit`);
     await ada.page.getByText("Accept invitation").first().waitFor();
+    const bought = await house.newTenant(0);
+    const by = { kind: "person", id: "per_1", name: "cleo@example.com" } as const;
+    const { purchaseId } = await house.rooms.till.buy({ accountId: bought.accountId, by, usd: 25 });
+    await house.rooms.till.endTest(purchaseId, "pay", by);
+    await ada.page.getByLabel("Change").fill("purchase paid");
+    await ada.page.getByLabel("Change").press("Tab");
+    const line = ada.page.locator("tbody tr").filter({ hasText: purchaseId });
+    await line.getByText(`$25.00 given to ${bought.accountId}`).waitFor();
+    expect(await ada.page.locator("tbody tr").count()).toBe(1);
     expect([...ada.complaints, ...ben.complaints]).toEqual([]);
     await ada.close();
     await ben.close();

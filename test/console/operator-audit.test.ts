@@ -63,6 +63,28 @@ test("an account that is wished for twice is made and credited once, and the log
   expect(moved.filter((credits) => credits !== 0)).toEqual([400]);
 });
 
+test("what people buy in a test checkout, and the marks they set of a low balance, are theirs in the log", async () => {
+  const { accountId } = await house.newTenant(0);
+  const ben = await join(house, ada, { email: "ben@example.com", role: "member", accountId });
+  const before = await newestSeq();
+  const { id } = (await ben.ok("POST", "/console/api/purchases", { amount_usd: 50 })) as { id: string };
+  for (let i = 0; i < 2; i++) await ben.ok("POST", `/console/api/purchases/${id}/test`, { how: "pay" });
+  for (const usd of [7, 7, 0, null, null]) await ben.ok("POST", "/console/api/credits/low", { usd });
+  await ada.ok("POST", `/console/api/credits/low?account=${accountId}`, { usd: 3 });
+  const by = "ben@example.com";
+  const mark = { action: "set-low-balance", target: accountId, by };
+  expect(await since(before)).toMatchObject([
+    { action: "open-purchase", target: id, detail: { accountId, credits: 5000, provider: "test" }, by },
+    { action: "pay-purchase", target: id, detail: { accountId, credits: 5000, movedCredits: 5000 }, by },
+    { ...mark, detail: { credits: 700 } },
+    { ...mark, detail: { credits: 0 } },
+    { ...mark, detail: { credits: null } },
+    { ...mark, detail: { credits: 300 }, by: "ada@example.com" },
+  ]);
+  const shown = (await vi.ok("GET", `${API}/audit?target=${id}`)) as { lines: JsonObject[] };
+  expect(shown.lines.map(({ action }) => action)).toEqual(["pay-purchase", "open-purchase"]);
+});
+
 test("what is refused, and what only looks, leaves no line", async () => {
   const before = await newestSeq();
   const wish = { reference: crypto.randomUUID(), name: "x", creditCredits: 0 };

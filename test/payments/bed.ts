@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach } from "bun:test";
 import { StoreFull } from "../../src/deeds.ts";
 import type { Store } from "../../src/store/store.ts";
 import { type House, openHouse, type Tenant } from "../house.ts";
+import { BUYER } from "../store/purchases.ts";
 import { deliver, openStripe, type StripeServer } from "./stripe-server.ts";
 
 type Send = Parameters<typeof deliver> extends [string, ...infer Rest] ? Rest : never;
@@ -31,7 +32,7 @@ export const openBed = () => {
   });
   /** Opens a purchase. @returns its id */
   const buy = async (usd = 25): Promise<string> =>
-    (await house.rooms.till.buy({ accountId: tenant.accountId, personId: null, usd })).purchaseId;
+    (await house.rooms.till.buy({ accountId: tenant.accountId, by: BUYER, usd })).purchaseId;
   /** Sends an event. @returns the status of the answer */
   const send = async (...args: Send): Promise<number> => (await deliver(house.url, ...args)).status;
   return {

@@ -1,6 +1,7 @@
 // Buying through Stripe: whatever comes, how often and in which order, a payment credits once.
 import { describe, expect, test } from "bun:test";
 import { newId } from "../../src/ids.ts";
+import { BUYER } from "../store/purchases.ts";
 import { openBed } from "./bed.ts";
 import { STALE_S } from "./stripe-server.ts";
 
@@ -11,7 +12,7 @@ describe("a checkout", () => {
   test("is asked for with the purchase's own key, an invoice, and addresses of this service", async () => {
     const { purchaseId, url } = await bed.house.rooms.till.buy({
       accountId: bed.tenant.accountId,
-      personId: "per_1",
+      by: BUYER,
       usd: 100,
     });
     const { what, form, idempotencyKey } = bed.stripe.asked.at(-1) ?? {};
@@ -41,7 +42,7 @@ describe("a checkout", () => {
   });
 
   test.each([9, 5001, 10.5, 0, -25, Number.NaN])("of %d USD is refused and names the field", async (usd) => {
-    await expect(bed.house.rooms.till.buy({ accountId: bed.tenant.accountId, personId: null, usd })).rejects.toThrow(
+    await expect(bed.house.rooms.till.buy({ accountId: bed.tenant.accountId, by: BUYER, usd })).rejects.toThrow(
       "amount_usd: choose a whole number from 10 to 5,000",
     );
   });

@@ -1,5 +1,6 @@
 // In the background every purchase that is undecided has its turn to be asked about, however many there are and whatever others answer.
 import { describe, expect, test } from "bun:test";
+import { BUYER } from "../store/purchases.ts";
 import { openBed } from "./bed.ts";
 
 const ROUND_SIZE = 100;
@@ -19,7 +20,7 @@ describe.each([
     while (ids.length < count) {
       const { accountId } = await bed.house.newTenant(0);
       for (let i = 0; i < 20 && ids.length < count; i++)
-        ids.push((await bed.house.rooms.till.buy({ accountId, personId: null, usd: 10 })).purchaseId);
+        ids.push((await bed.house.rooms.till.buy({ accountId, by: BUYER, usd: 10 })).purchaseId);
     }
     return ids;
   };

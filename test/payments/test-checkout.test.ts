@@ -7,6 +7,7 @@ import { openTill, type Till } from "../../src/payments/till.ts";
 import { readSettings } from "../../src/settings.ts";
 import { type House, openHouse, type Tenant } from "../house.ts";
 import { openHere } from "../store/opened.ts";
+import { BUYER } from "../store/purchases.ts";
 
 let house: House;
 let tenant: Tenant;
@@ -16,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => house.close());
 
-const buy = (usd = 10) => house.rooms.till.buy({ accountId: tenant.accountId, personId: null, usd });
+const buy = (usd = 10) => house.rooms.till.buy({ accountId: tenant.accountId, by: BUYER, usd });
 const available = async () => (await house.balance(tenant)).available;
 
 describe("a test checkout", () => {
@@ -24,12 +25,12 @@ describe("a test checkout", () => {
     const { purchaseId, url } = await buy();
     expect(url).toBe(`${house.url}/console/checkout/${purchaseId}`);
     expect(await house.rooms.till.checkoutUrl(purchaseId)).toBe(url);
-    await Promise.all([1, 2, 3].map(() => house.rooms.till.endTest(purchaseId, "pay")));
+    await Promise.all([1, 2, 3].map(() => house.rooms.till.endTest(purchaseId, "pay", BUYER)));
     expect(await available()).toBe(1000);
     expect(await house.store.purchase(purchaseId)).toMatchObject({ state: "paid", provider: "test", receipt: 1 });
     const other = await buy();
-    await house.rooms.till.endTest(other.purchaseId, "cancel");
-    await expect(house.rooms.till.endTest(other.purchaseId, "pay")).rejects.toThrow("This checkout is over; buy again.");
+    await house.rooms.till.endTest(other.purchaseId, "cancel", BUYER);
+    await expect(house.rooms.till.endTest(other.purchaseId, "pay", BUYER)).rejects.toThrow("This checkout is over; buy again.");
     expect(await available()).toBe(1000);
   });
 
@@ -55,10 +56,18 @@ test("a live service without Stripe sells nothing, and a test purchase in its bo
   });
   await store.commit([{ deed: "create-account", id: "acc_1", name: "Ada", atMs: clock.nowMs() }]);
   expect(till.provider).toBeNull();
-  await expect(till.buy({ accountId: "acc_1", personId: null, usd: 10 })).rejects.toThrow("ask your operator");
-  const open = { deed: "open-purchase", id: "pur_1", accountSeq: 1, personId: null, credits: 1000, provider: "test" } as const;
+  await expect(till.buy({ accountId: "acc_1", by: BUYER, usd: 10 })).rejects.toThrow("ask your operator");
+  const open = {
+    deed: "open-purchase",
+    id: "pur_1",
+    accountSeq: 1,
+    personId: null,
+    credits: 1000,
+    provider: "test",
+    by: BUYER,
+  } as const;
   await store.commit([{ ...open, expiresAtMs: clock.nowMs() + 1000, atMs: clock.nowMs() }]);
-  await expect(till.endTest("pur_1", "pay")).rejects.toThrow("There is no purchase pur_1.");
+  await expect(till.endTest("pur_1", "pay", BUYER)).rejects.toThrow("There is no purchase pur_1.");
   // One of Stripe's that somebody was sent to may have been paid: it is not over because Stripe is not set any more.
   await store.commit([
     { ...open, id: "pur_2", provider: "stripe", expiresAtMs: clock.nowMs() + 1, atMs: clock.nowMs() },

@@ -1,7 +1,12 @@
 // Purchases in one line each, for tests of the store.
+import type { Actor } from "../../src/deeds.ts";
 import type { NoteReversalDeed, OpenPurchaseDeed, PayPurchaseDeed, PurchaseOutcome } from "../../src/purchase.ts";
 import type { Store } from "../../src/store/store.ts";
 import { commitOne, NOW_MS } from "./scene.ts";
+
+/** Whoever buys, and who tells of payments. */
+export const BUYER: Actor = { kind: "person", id: "per_1", name: "ada@example.com" };
+export const STRIPE: Actor = { kind: "service", id: "stripe", name: "Stripe" };
 
 /** Names are short in tests: purchase `a` is `pur_a`, its checkout `cs_a`, its payment `pi_a`. */
 export const openPurchaseDeed = (accountSeq: number, name: string, credits: number): OpenPurchaseDeed => ({
@@ -12,6 +17,7 @@ export const openPurchaseDeed = (accountSeq: number, name: string, credits: numb
   credits,
   provider: "stripe",
   expiresAtMs: NOW_MS + 86_400_000,
+  by: BUYER,
   atMs: NOW_MS,
 });
 
@@ -19,6 +25,7 @@ export const payDeed = (name: string, amountCredits: number | null, currency = "
   deed: "pay-purchase",
   id: `pur_${name}`,
   payment: { sessionId: `cs_${name}`, paymentIntent: `pi_${name}`, amountCredits, currency },
+  by: STRIPE,
   atMs: NOW_MS + 1000,
 });
 
@@ -34,6 +41,7 @@ export const reversalDeed = (
   paymentIntent: `pi_${of}`,
   credits,
   state: "taken",
+  by: STRIPE,
   atMs: NOW_MS + 2000,
   ...changes,
 });

@@ -45,7 +45,7 @@ const post = (kind: string, credits: number, sides: string, generation: string, 
 const PEOPLE = `INSERT INTO person (seq, id, email, name, role, password, created_at_ms) VALUES (1, 'per_1', 'a@b.c', 'A', 'operator', '$argon2id$x', 0);
   INSERT INTO session VALUES (printf('%064d', 1), 'ses_1', 1, 0, 0, 9, 5, '', '');
   INSERT INTO invitation VALUES (printf('%064d', 1), 'inv_1', 'setup', 'operator', NULL, NULL, NULL, 1, 'x', 0, 9, 5, NULL);
-  INSERT INTO audit VALUES (1, 0, 'command', '0', 'root', 'set-account', NULL, '{}');`;
+  INSERT INTO audit VALUES (NULL, 0, 'command', '0', 'root', 'set-account', NULL, '{}');`;
 const STEP = "UPDATE balance SET chain_seq = chain_seq + 1, chain_end = 99";
 
 test.each([

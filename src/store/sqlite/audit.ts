@@ -57,10 +57,17 @@ const toldOf = <K extends OfficeDeed["deed"]>(deed: Extract<OfficeDeed, { deed: 
   return { target: target(deed, ids), detail };
 };
 
-export const prepareAudit = (db: Database) => {
+/** Writes one line. */
+export const prepareAuditLine = (db: Database) => {
   const insert = db.prepare(
     "INSERT INTO audit (at_ms, actor_kind, actor_id, actor_name, action, target, detail) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
   );
+  return (atMs: number, by: Actor, action: string, target: string | null, detail: Record<string, unknown>): void =>
+    void insert.run(atMs, by.kind, by.id, by.name, action, target, JSON.stringify(detail));
+};
+
+export const prepareAudit = (db: Database) => {
+  const write = prepareAuditLine(db);
   const account = db.prepare<{ id: string }, [number]>("SELECT id FROM account WHERE seq = ?1");
   const generation = db.prepare<{ id: string }, [number]>("SELECT id FROM generation WHERE seq = ?1");
   const invited = db.prepare<{ id: string }, [string]>("SELECT id FROM invitation WHERE hash = ?1");
@@ -72,6 +79,6 @@ export const prepareAudit = (db: Database) => {
   return (deed: OfficeDeed, by: Actor, outcome: OfficeOutcome): void => {
     if (deed.atMs === undefined) throw new DeedRefused(`${deed.deed} is wanted by somebody and does not say when`);
     const { target, detail } = toldOf(deed, ids);
-    insert.run(deed.atMs, by.kind, by.id, by.name, deed.deed, target, JSON.stringify({ ...detail, ...extras(deed, outcome) }));
+    write(deed.atMs, by, deed.deed, target, { ...detail, ...extras(deed, outcome) });
   };
 };

@@ -9,6 +9,7 @@ import type {
   PurchaseState,
 } from "../../purchase.ts";
 import type { Credits } from "../../terms.ts";
+import { preparePurchaseAudit } from "./audit-purchases.ts";
 import type { Crediting } from "./credit.ts";
 import { DeedRefused } from "./refused.ts";
 
@@ -62,8 +63,9 @@ export const preparePurchases = (db: Database, { credit }: Crediting) => {
   );
   const setReversed = db.prepare("UPDATE purchase SET reversed_credits = ?2 WHERE seq = ?1");
   const setLowBalance = db.prepare(
-    "INSERT INTO low_balance VALUES (?1, ?2) ON CONFLICT (account_seq) DO UPDATE SET credits = excluded.credits",
+    "INSERT INTO low_balance VALUES (?1, ?2) ON CONFLICT (account_seq) DO UPDATE SET credits = excluded.credits WHERE credits <> excluded.credits",
   );
+  const audit = preparePurchaseAudit(db);
   const dropLowBalance = db.prepare("DELETE FROM low_balance WHERE account_seq = ?1");
 
   const named = (id: string): Stored => {
@@ -136,7 +138,7 @@ export const preparePurchases = (db: Database, { credit }: Crediting) => {
     return answer(bought, changes > 0, bought && changes > 0 ? reverse(bought, atMs) : 0);
   };
 
-  return (deed: PurchaseDeed): PurchaseOutcome => {
+  const carryOut = (deed: PurchaseDeed): PurchaseOutcome => {
     switch (deed.deed) {
       case "open-purchase":
         return open(deed);
@@ -156,10 +158,16 @@ export const preparePurchases = (db: Database, { credit }: Crediting) => {
         return answer(named(deed.id), setInvoice.run(deed.id, deed.number, deed.url).changes > 0);
       case "note-reversal":
         return noteReversal(deed);
-      case "set-low-balance":
-        if (deed.credits === null) dropLowBalance.run(deed.accountSeq);
-        else setLowBalance.run(deed.accountSeq, deed.credits);
-        return answer(null, true);
+      case "set-low-balance": {
+        const { accountSeq, credits } = deed;
+        const { changes } = credits === null ? dropLowBalance.run(accountSeq) : setLowBalance.run(accountSeq, credits);
+        return answer(null, changes > 0);
+      }
     }
+  };
+  return (deed: PurchaseDeed): PurchaseOutcome => {
+    const outcome = carryOut(deed);
+    audit(deed, outcome);
+    return outcome;
   };
 };

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import type { Deed, DeedOutcome } from "../../../src/deeds.ts";
 import type { Stage } from "../conformance.ts";
-import { buy, openPurchaseDeed, payDeed, reversalDeed } from "../purchases.ts";
+import { BUYER, buy, openPurchaseDeed, payDeed, reversalDeed } from "../purchases.ts";
 import { admit, commitOne, NOW_MS, openAccount, releasedDeed, topUp } from "../scene.ts";
 
 export const purchasePromises = (stage: Stage): void => {
@@ -205,7 +205,7 @@ export const purchasePromises = (stage: Stage): void => {
 
   test("an account has its own mark of a low balance, or none", async () => {
     const { store, account } = stage;
-    const mark = { deed: "set-low-balance", accountSeq: account.seq } as const;
+    const mark = { deed: "set-low-balance", accountSeq: account.seq, by: BUYER, atMs: NOW_MS } as const;
     expect(await store.lowBalance(account.seq)).toBeNull();
     await all({ ...mark, credits: 700 }, { ...mark, credits: 0 });
     expect(await store.lowBalance(account.seq)).toBe(0);

@@ -5,22 +5,18 @@ import { useState } from "preact/hooks";
 import type { AuditView } from "../../../src/console/people-wire.ts";
 import { useAsked } from "../../parts/asked.ts";
 import { timeText } from "../../parts/words.ts";
+import { actionOf, howOf, wordsOf } from "./audit-words.ts";
 import { Fault } from "./form.tsx";
 
 type Filters = { actor: string; action: string; target: string; from: string; to: string };
 const EMPTY: Filters = { actor: "", action: "", target: "", from: "", to: "" };
 const TEXTS = { actor: "Who", action: "Change", target: "Of what" } as const;
 
-const wordsOf = (action: string): string => `${action.charAt(0).toUpperCase()}${action.slice(1).replaceAll("-", " ")}`;
-const detailText = (detail: AuditView["lines"][number]["detail"]): string =>
-  Object.entries(detail)
-    .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`)
-    .join(", ");
-
 /** Days are the reader's own; `to` is meant with all of it. */
 const queryOf = ({ actor, action, target, from, to }: Filters, before: number | null): string => {
   const query = new URLSearchParams();
-  for (const [name, text] of Object.entries({ actor, action, target })) if (text.trim() !== "") query.set(name, text.trim());
+  for (const [name, text] of Object.entries({ actor, action: actionOf(action), target }))
+    if (text.trim() !== "") query.set(name, text.trim());
   if (from !== "") query.set("fromMs", String(new Date(`${from}T00:00`).getTime()));
   if (to !== "") query.set("toMs", String(new Date(`${to}T00:00`).getTime() + 86_400_000));
   if (before !== null) query.set("before", String(before));
@@ -50,7 +46,7 @@ const Lines = ({ lines }: Pick<AuditView, "lines">): VNode => (
             <td data-head="Of what">
               <code>{target ?? "–"}</code>
             </td>
-            <td data-head="How">{detailText(detail)}</td>
+            <td data-head="How">{howOf({ action, detail })}</td>
           </tr>
         ))}
       </tbody>
@@ -68,7 +64,10 @@ export const AuditPage = (): VNode => {
   };
   return (
     <>
-      <p>Every change that somebody made, by the console or the command line. Lines are never changed and never deleted.</p>
+      <p>
+        Every change that somebody made, by the console or the command line, and what Stripe told of payments. Lines are never
+        changed and never deleted.
+      </p>
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
         {(["actor", "action", "target"] as const).map((name) => (
           <label key={name} class="field">
