@@ -66,8 +66,9 @@ export const openKeyOffice = ({ reads, post, mode, clock, accountOf, models }: K
   const rowOf = async (id: string): Promise<KeyRow> =>
     (await reads.keys()).find((row) => row.id === id) ?? missing("key", id, "genrouter keys list");
 
+  const catchUp = () => rollUpUsage({ reads, post, breathe: async () => undefined });
   const listed = async (accountId?: string): Promise<ListedKey[]> => {
-    await rollUpUsage({ reads, post, breathe: async () => undefined });
+    await catchUp();
     const spend = await reads.keySpend(clock.nowMs(), accountId);
     return (await reads.keys(accountId)).flatMap((row) => {
       const spent = spend.get(row.id);
@@ -119,6 +120,8 @@ export const openKeyOffice = ({ reads, post, mode, clock, accountOf, models }: K
     setKey: async ({ id, ...change }) => {
       await rowOf(id);
       insistOn(change);
+      // A first limit counts what was spent before: what is added up by then the writer has not to look for.
+      if (change.limits) await catchUp();
       done(await post({ deed: "set-key", keyId: id, ...change, atMs: clock.nowMs() }));
       return show(id);
     },

@@ -1,4 +1,4 @@
-// Bugs in what keys may spend: each must be found by the ledger's property, which knows limits.
+// Bugs in what keys may spend: each must be found by the ledger's property, which knows limits, or by that of the limits.
 import type { Mutant } from "./mutant.ts";
 
 const LIMITS = "src/store/sqlite/limits.ts";
@@ -64,5 +64,58 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
       },
     ],
     killer: "ledger",
+  },
+  {
+    name: "limit-by-the-day-of-the-end",
+    breaks: "A limit that is set late counts what was spent before by the day on which it ended.",
+    standsFor: "what is submitted in a window is spent in it, whenever it ends",
+    patches: [
+      {
+        file: "src/store/sqlite/usage.ts",
+        find: "      const day = dayOf(one.createdAtMs);\n",
+        put: "      const day = dayOf(one.completedAtMs);\n",
+      },
+    ],
+    killer: "limits",
+  },
+  {
+    name: "limit-of-what-was-added-up",
+    breaks: "A limit that is set late does not count what ended since usage was last added up.",
+    standsFor: "the sums of days are behind the ledger, limits are not",
+    patches: [{ file: "src/store/sqlite/keys.ts", find: "p.kind = 'capture' AND", put: "p.kind = 'none' AND" }],
+    killer: "limits",
+  },
+  {
+    name: "limit-counted-twice",
+    breaks: "A limit that is set late counts twice what ended before usage was last added up.",
+    standsFor: "the sums of days and the postings after them meet without an overlap",
+    patches: [
+      {
+        file: "src/store/sqlite/keys.ts",
+        find: "WHERE p.seq > coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'usage_up_to'), 0)",
+        put: "WHERE p.seq > 0",
+      },
+    ],
+    killer: "limits",
+  },
+  {
+    name: "limit-without-what-is-held",
+    breaks: "A limit that is set late does not count what the key holds.",
+    standsFor: "hold-aware limits, also of keys in use",
+    patches: [
+      {
+        file: "src/store/sqlite/keys.ts",
+        find: "WHERE completed_at_ms IS NULL AND",
+        put: "WHERE completed_at_ms IS NULL AND 0 AND",
+      },
+    ],
+    killer: "limits",
+  },
+  {
+    name: "limit-of-weeks-from-sunday",
+    breaks: "A week of a limit begins on a Sunday.",
+    standsFor: "windows are days, weeks from Monday and months of UTC",
+    patches: [{ file: "src/days.ts", find: "day - ((day + 3) % 7)", put: "day - ((day + 4) % 7)" }],
+    killer: "limits",
   },
 ];

@@ -6,7 +6,7 @@ import { join } from "node:path";
 export type Patch = { file: string; find: string; put: string };
 
 /** What must find it: one of the properties, or the simulation. */
-export type Killer = "ledger" | "last-credit" | "machine" | "asking" | "look-up" | "resuming" | "simulation";
+export type Killer = "ledger" | "limits" | "last-credit" | "machine" | "asking" | "look-up" | "resuming" | "simulation";
 
 export type Mutant = {
   name: string;

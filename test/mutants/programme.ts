@@ -44,6 +44,7 @@ if (values.list) {
 /** Runs and seeds of the control. */
 const CONTROL: Readonly<Record<Killer, number>> = {
   ledger: 100,
+  limits: 500,
   "last-credit": 500,
   machine: 100,
   asking: 1000,

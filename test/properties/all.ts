@@ -2,6 +2,7 @@
 import { askingProperty } from "./asking.ts";
 import { lastCreditProperty } from "./last-credit.ts";
 import { ledgerProperty } from "./ledger.ts";
+import { limitsProperty } from "./limits.ts";
 import { lookUpProperty } from "./look-up.ts";
 import { machineProperty } from "./machine.ts";
 import { priceProperty } from "./prices.ts";
@@ -15,6 +16,7 @@ export type Named = { name: string; says: string; check: (asked: Asked) => Promi
 export const PROPERTIES: readonly Named[] = [
   { ...ledgerProperty, check: (asked) => checkProperty(ledgerProperty, asked) },
   { ...machineProperty, check: (asked) => checkProperty(machineProperty, asked) },
+  { ...limitsProperty, check: (asked) => checkProperty(limitsProperty, asked) },
   { ...lastCreditProperty, check: (asked) => checkProperty(lastCreditProperty, asked) },
   { ...askingProperty, check: (asked) => checkProperty(askingProperty, asked) },
   { ...lookUpProperty, check: (asked) => checkProperty(lookUpProperty, asked) },

@@ -77,6 +77,8 @@ export const prepareAudit = (db: Database) => {
     invited: (hash) => invited.get(hash)?.id ?? null,
   };
   return (deed: OfficeDeed, by: Actor, outcome: OfficeOutcome): void => {
+    // Upkeep that somebody's wish brings about is not what they wished.
+    if (TOLD[deed.deed] === nothing) return;
     if (deed.atMs === undefined) throw new DeedRefused(`${deed.deed} is wanted by somebody and does not say when`);
     const { target, detail } = toldOf(deed, ids);
     write(deed.atMs, by, deed.deed, target, { ...detail, ...extras(deed, outcome) });

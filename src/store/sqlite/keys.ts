@@ -29,14 +29,21 @@ const prepareMeters = (db: Database) => {
     "SELECT day_limit_credits AS day, week_limit_credits AS week, month_limit_credits AS month FROM meter WHERE seq = ?1",
   );
   const insert = db.prepare("INSERT INTO meter VALUES (?1, ?2, ?3, ?4, ?5)");
-  // Row numbers rise with time, so that only what was submitted since is looked at.
+  // What has ended was added up by day; what was not yet, and what is open, is little. Row numbers rise with time.
   const sumUp = db.prepare(
-    `INSERT INTO key_spend SELECT ?1, created_at_ms / ${DAY_MS}, sum(coalesce(cost_credits, reserved_credits)) FROM generation
-     WHERE seq >= ?2 AND created_at_ms >= ?3 AND key_seq IN (SELECT key_seq FROM key_terms WHERE meter_seq = ?1) GROUP BY 2`,
+    `WITH line AS (SELECT key_seq FROM key_terms WHERE meter_seq = ?1)
+     INSERT INTO key_spend SELECT ?1, day, sum(credits) FROM (
+       SELECT day, credits FROM key_ended WHERE key_seq IN line AND day >= ?3 / ${DAY_MS}
+       UNION ALL SELECT g.created_at_ms / ${DAY_MS}, g.cost_credits FROM posting p CROSS JOIN generation g ON g.seq = p.generation_seq
+         WHERE p.seq > coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'usage_up_to'), 0)
+           AND p.kind = 'capture' AND g.created_at_ms >= ?3 AND g.key_seq IN line
+       UNION ALL SELECT created_at_ms / ${DAY_MS}, reserved_credits FROM generation
+         WHERE completed_at_ms IS NULL AND seq >= ?2 AND created_at_ms >= ?3 AND key_seq IN line
+     ) GROUP BY day`,
   );
   /**
-   * Windows that are not named keep their limit. A meter stays when all of them are taken away: to sum up anew takes long, and whoever may
-   * change a key could have it done again and again. `isNew`: the key was made just now, and has spent nothing.
+   * Windows that are not named keep their limit. A meter stays when all of them are taken away: summing up anew is work of the writer,
+   * and whoever may change a key could have it done again and again. `isNew`: the key was made just now, and has spent nothing.
    */
   return (meterSeq: number, asked: Partial<KeyLimits>, atMs: number, isNew = false): void => {
     const known = select.get(meterSeq);

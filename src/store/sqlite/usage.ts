@@ -1,4 +1,4 @@
-// What generations came to by day, account, key and model: added up behind the postings that ended them, some at a time.
+// What generations came to by day, account, key and model, and what keys spent: added up behind the postings that ended them, some at a time.
 import type { Database } from "bun:sqlite";
 import { dayOf, waitBucket } from "../../days.ts";
 import type { OfficeOutcome, RollUpUsageDeed } from "../../deeds.ts";
@@ -12,6 +12,7 @@ type Ended = {
   createdAtMs: number;
   completedAtMs: number;
 };
+type Spent = { keySeq: number; day: number; credits: number };
 type Sum = { key: readonly [number, number, number, string, number]; sums: [number, number, number, number] };
 
 export const prepareUsage = (db: Database) => {
@@ -35,12 +36,16 @@ export const prepareUsage = (db: Database) => {
        succeeded = succeeded + excluded.succeeded, failed = failed + excluded.failed,
        charged_credits = charged_credits + excluded.charged_credits, wait_ms = wait_ms + excluded.wait_ms`,
   );
+  const addSpent = db.prepare(
+    "INSERT INTO key_ended VALUES (?1, ?2, ?3) ON CONFLICT (key_seq, day) DO UPDATE SET credits = credits + excluded.credits",
+  );
   return ({ limit }: RollUpUsageDeed): OfficeOutcome => {
     const from = selectMark.get()?.upTo ?? 0;
     const upTo = selectEnd.get(from, limit)?.upTo;
     if (typeof upTo !== "number") return { kind: "done", seq: from };
     // Added up here first: the rows of a day are few, and each is then written once.
     const sums = new Map<string, Sum>();
+    const spent = new Map<string, Spent>();
     for (const one of selectEnded.iterate(from, upTo)) {
       const waitMs = one.completedAtMs - one.createdAtMs;
       const key = [dayOf(one.completedAtMs), one.accountSeq, one.keySeq, one.model, waitBucket(waitMs)] as const;
@@ -51,8 +56,15 @@ export const prepareUsage = (db: Database) => {
       sum.sums[2] += one.costCredits;
       sum.sums[3] += waitMs;
       sums.set(name, sum);
+      if (one.costCredits === 0) continue;
+      // Limits count by the day of the submission, usage by that of the end.
+      const { keySeq } = one;
+      const day = dayOf(one.createdAtMs);
+      const before = spent.get(`${keySeq} ${day}`)?.credits ?? 0;
+      spent.set(`${keySeq} ${day}`, { keySeq, day, credits: before + one.costCredits });
     }
     for (const sum of sums.values()) add.run(...sum.key, ...sum.sums);
+    for (const { keySeq, day, credits } of spent.values()) addSpent.run(keySeq, day, credits);
     setMark.run(upTo);
     return { kind: "done", seq: upTo };
   };

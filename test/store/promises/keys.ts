@@ -15,6 +15,7 @@ import {
   startedDeed,
   submittedAt,
   succeed,
+  topUp,
 } from "../scene.ts";
 
 const NONE: KeyLimits = { day: null, week: null, month: null };
@@ -146,6 +147,35 @@ export const keyPromises = (stage: Stage): void => {
     await commitOne(store, { deed: "set-key", keyId, limits: { ...NONE, month: 1000 }, atMs: NOW_MS });
     expect(await spent(keyId)).toMatchObject({ windows: { day: 405, month: 480 } });
   });
+
+  test.each([0, 1, 3, 100])(
+    "set late, with %d postings added up, limits count from the first moment of their windows",
+    async (limit) => {
+      const { store, account } = stage;
+      const [key] = await store.keys(account.id);
+      const keyId = key?.id ?? "";
+      // A Wednesday.
+      const atMs = Date.UTC(2026, 8, 23);
+      await topUp(store, account.seq, 10_000);
+      for (const firstMs of [Date.UTC(2026, 8, 1), Date.UTC(2026, 8, 21), atMs])
+        for (const createdAtMs of [firstMs - 1, firstMs]) {
+          const held = await admit(store, account, { ...submittedAt(createdAtMs), waitEndsAtMs: atMs + DAY_MS });
+          const spent = await admit(store, account, submittedAt(createdAtMs));
+          const given = await admit(store, account, submittedAt(createdAtMs));
+          expect(held.seq).toBeLessThan(spent.seq);
+          // All of them end when the last window has begun.
+          await store.commit([startedDeed(spent), { ...capturedDeed(spent.seq, 2, 1, 75), atMs: atMs + 1 }]);
+          await store.commit([releasedDeed(given.seq, 1, { atMs: atMs + 1 })]);
+        }
+      await commitOne(store, { deed: "roll-up-usage", limit });
+      await commitOne(store, { deed: "set-key", keyId, limits: { day: 110 + 75, week: null, month: null }, atMs });
+      const each = 110 + 75;
+      expect(await spent(keyId, atMs)).toMatchObject({ windows: { day: each, week: 3 * each, month: 5 * each } });
+      expect((await commitOne(store, admitDeed(account, submittedAt(atMs + 1)))).kind).toBe("key_limit");
+      await commitOne(store, { deed: "set-key", keyId, limits: { day: 110 + each }, atMs });
+      expect((await commitOne(store, admitDeed(account, submittedAt(atMs + 1)))).kind).toBe("admitted");
+    },
+  );
 
   test("what is refused in a batch leaves no mark on a limit", async () => {
     const { store } = stage;

@@ -27,6 +27,15 @@ CREATE TABLE key_spend (
   PRIMARY KEY (meter_seq, day)
 ) STRICT, WITHOUT ROWID;
 
+-- What the generations cost that a key submitted on a day (since 1970, UTC) and that have ended: made with `usage_day`, up to the same
+-- posting. What a line has spent when its first limit is set is read from it, not from all of its generations.
+CREATE TABLE key_ended (
+  key_seq INTEGER NOT NULL,
+  day INTEGER NOT NULL,
+  credits INTEGER NOT NULL CHECK (credits BETWEEN 1 AND 9007199254740991),
+  PRIMARY KEY (key_seq, day)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE key_use (key_seq INTEGER PRIMARY KEY REFERENCES api_key (seq), last_used_at_ms INTEGER NOT NULL) STRICT;
 
 -- Generations that have ended, by the day of their end; `wait` is the bucket of the time from submission to end. Made from the postings up
