@@ -1,7 +1,7 @@
 // The frame around every page: the way past the navigation, the navigation itself, who is signed in, and the page.
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren, VNode } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { call, learnMe, me } from "./api.ts";
 import { followLink } from "./links.ts";
 import { ThemeSwitch } from "./theme.tsx";
@@ -67,7 +67,8 @@ export const Frame = ({ title, places, path, standing, notice, children }: Props
     heading.current?.focus();
     window.scrollTo(0, 0);
   }, [path, isOpen]);
-  useEffect(() => {
+  // Before the page is seen: a link that is followed at once is followed here, too.
+  useLayoutEffect(() => {
     document.addEventListener("click", followLink);
     return () => document.removeEventListener("click", followLink);
   }, []);
