@@ -16,6 +16,8 @@ export type StripeDesk = {
   checkout(sessionId: string): Promise<Stripe.Checkout.Session | null>;
   /** @throws StripeAway */
   refundsOf(paymentIntent: string): Promise<Stripe.Refund[]>;
+  /** Events of these types from a time on, oldest first; s since 1970. @throws StripeAway */
+  eventsSince(fromS: number, types: Stripe.Event["type"][]): Promise<Stripe.Event[]>;
   /** @throws BadSignature */
   event(body: string, signature: string): Promise<Stripe.Event>;
 };
@@ -24,6 +26,7 @@ const TIMEOUT_MS = 15_000;
 const RETRIES = 1;
 const PAGE = 100;
 const MOST_REFUNDS = 1000;
+const MOST_EVENTS = 10_000;
 
 const placeOf = (apiUrl: string) => {
   if (apiUrl === "") return {};
@@ -102,6 +105,12 @@ export const openStripeDesk = (settings: Settings["stripe"]): StripeDesk => {
       const { stripe } = await library();
       const pages = stripe.refunds.list({ payment_intent: paymentIntent, limit: PAGE });
       return pages.autoPagingToArray({ limit: MOST_REFUNDS }).catch(away);
+    },
+    eventsSince: async (fromS, types) => {
+      const { stripe } = await library();
+      const pages = stripe.events.list({ created: { gte: fromS }, types, limit: PAGE });
+      // They come newest first.
+      return (await pages.autoPagingToArray({ limit: MOST_EVENTS }).catch(away)).reverse();
     },
     event: async (body, signature) => {
       const { stripe } = await library();

@@ -8,6 +8,7 @@ import { LEAST_USD, MOST_USD, type PurchaseProvider, type PurchaseRow } from "..
 import { Recent } from "../recent.ts";
 import type { StoreReads } from "../store/store.ts";
 import { openBooking } from "./booking.ts";
+import { openMissed } from "./missed.ts";
 import { TillRefused } from "./refused.ts";
 import { openRound } from "./round.ts";
 import { insistOnStripe, isStripeSet } from "./setting.ts";
@@ -19,7 +20,7 @@ export type TillParts = {
   mode: "test" | "live";
   clock: Clock;
   log: Log;
-  reads: Pick<StoreReads, "purchase" | "purchases" | "openPurchases" | "uninvoicedPurchases" | "account">;
+  reads: Pick<StoreReads, "purchase" | "purchases" | "openPurchases" | "uninvoicedPurchases" | "account" | "restored">;
   post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
   /** Where the service is reached, without a slash at its end. */
   baseUrl: () => string;
@@ -41,7 +42,10 @@ export type Till = {
   endTest(purchaseId: string, how: "pay" | "cancel", by: Actor): Promise<void>;
   /** News from Stripe; null where it is not set up. */
   webhook: ((body: string, signature: string | null) => Promise<WebhookAnswer>) | null;
-  /** One round of asking after what is undecided and after invoices: bounded, and over the rounds each has its turn. */
+  /**
+   * One round of asking after what is undecided and after invoices: bounded, and over the rounds each has its turn. The first, and
+   * one a day, begin with the news of the last 30 days that may never have come.
+   */
   rounds(): Promise<void>;
 };
 
@@ -58,6 +62,7 @@ export const openTill = (parts: TillParts): Till => {
   const desk: StripeDesk | null = isStripeSet(settings.stripe) ? openStripeDesk(settings.stripe) : null;
   const provider: PurchaseProvider | null = desk ? "stripe" : mode === "test" ? "test" : null;
   const booking = openBooking({ clock, log, reads, post, desk });
+  const missed = openMissed({ clock, log, reads, desk, booking });
   const round = openRound({ clock, log, reads, post, desk, booking });
 
   const looked = new Recent<string, { atMs: number }>(1000);
@@ -150,7 +155,9 @@ export const openTill = (parts: TillParts): Till => {
     },
     webhook: desk && openWebhook({ desk, booking, log, settings: settings.stripe }),
     rounds: async () => {
-      if (provider !== null) await round.go();
+      if (provider === null) return;
+      await missed();
+      await round.go();
     },
   };
 };

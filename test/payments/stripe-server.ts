@@ -19,14 +19,18 @@ export type Session = {
   invoice: string | null;
 };
 export type Refund = { id: string; object: "refund"; amount: number; currency: string; payment_intent: string; status: string };
-export type Event = { id: string; object: "event"; type: string; livemode: boolean; data: { object: object } };
+export type Event = { id: string; object: "event"; type: string; created: number; livemode: boolean; data: { object: object } };
 /** What was asked, in order: the method and path, and the form that came with it. */
 export type Asked = { what: string; form: Record<string, string>; idempotencyKey: string | null };
 
 /** How it answers: as it should, not at all to what changes something (`lost`: done, but the answer is), or with faults. */
 export type Mood = "well" | "lost" | "failing";
 
-export const openStripe = () => {
+/** @param nowMs the time that its events bear */
+export const openStripe = (nowMs: () => number = Date.now) => {
+  /** Every event there was, oldest first. */
+  const told: Event[] = [];
+  let mayReadEvents = true;
   const sessions = new Map<string, Session>();
   const refunds: Refund[] = [];
   const asked: Asked[] = [];
@@ -89,6 +93,17 @@ export const openStripe = () => {
             };
       return Response.json({ ...session, invoice: url.searchParams.get("expand[0]") === "invoice" ? invoice : session.invoice });
     }
+    if (url.pathname === "/v1/events") {
+      const ask = url.searchParams;
+      if (!mayReadEvents) return fail(403, { type: "invalid_request_error", message: "no permission" });
+      const types = [...ask].filter(([name]) => name.startsWith("types[")).map(([, type]) => type);
+      const all = told
+        .filter(({ type, created }) => types.includes(type) && created >= Number(ask.get("created[gte]")))
+        .reverse();
+      const from = all.findIndex(({ id }) => id === ask.get("starting_after")) + 1;
+      const data = all.slice(from, from + Number(ask.get("limit")));
+      return Response.json({ object: "list", data, has_more: from + data.length < all.length, url: "/v1/events" });
+    }
     if (url.pathname === "/v1/refunds") {
       const data = refunds.filter(({ payment_intent }) => payment_intent === url.searchParams.get("payment_intent"));
       return Response.json({ object: "list", data, has_more: false, url: "/v1/refunds" });
@@ -97,14 +112,14 @@ export const openStripe = () => {
   };
   const server: Server<undefined> = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: answer });
 
-  let events = 0;
-  const event = (type: string, object: object): Event => ({
-    id: `evt_${++events}`,
-    object: "event",
-    type,
-    livemode: false,
-    data: { object: structuredClone(object) },
-  });
+  const event = (type: string, object: object): Event => {
+    const one: Event = {
+      ...{ id: `evt_${told.length + 1}`, object: "event", type, livemode: false },
+      ...{ created: Math.floor(nowMs() / 1000), data: { object: structuredClone(object) } },
+    };
+    told.push(one);
+    return one;
+  };
   const sessionOf = (purchaseId: string): Session => {
     const found = [...sessions.values()].find(({ metadata }) => metadata.purchase_id === purchaseId);
     if (!found) throw new Error(`Stripe knows no checkout of ${purchaseId}`);
@@ -121,6 +136,11 @@ export const openStripe = () => {
     shut,
     sessions,
     sessionOf,
+    told,
+    /** What the key may: events are read by those who were given that. */
+    letReadEvents: (may: boolean) => {
+      mayReadEvents = may;
+    },
     be: (next: Mood) => {
       mood = next;
     },

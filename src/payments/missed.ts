@@ -1,0 +1,73 @@
+// Asks Stripe for news that may never have come: of times when nobody listened longer than it repeats them, or that a restored backup does not know.
+import type Stripe from "stripe";
+import type { Clock } from "../clock.ts";
+import type { Log } from "../events.ts";
+import type { StoreReads } from "../store/store.ts";
+import type { Booking } from "./booking.ts";
+import { type News, newsOf } from "./news.ts";
+import { StripeAway, type StripeDesk } from "./stripe.ts";
+
+export type MissedParts = {
+  clock: Clock;
+  log: Log;
+  reads: Pick<StoreReads, "restored">;
+  desk: StripeDesk | null;
+  booking: Booking;
+};
+
+/** Stripe keeps events so long. */
+const KEPT_MS = 30 * 86_400_000;
+const AGAIN_MS = 86_400_000;
+/** After a question that was not answered. */
+const RETRY_MS = 3_600_000;
+
+type EventType = Stripe.Event["type"];
+/** What takes back or gives back: nobody asks about a paid purchase otherwise. */
+const REVERSALS: EventType[] = [
+  "charge.refunded",
+  "refund.created",
+  "refund.updated",
+  "refund.failed",
+  "charge.dispute.created",
+  "charge.dispute.updated",
+  "charge.dispute.funds_withdrawn",
+  "charge.dispute.funds_reinstated",
+  "charge.dispute.closed",
+];
+/** Rounds ask about each purchase that is known; these are of those that a backup does not know. */
+const PAYMENTS: EventType[] = ["checkout.session.completed", "checkout.session.async_payment_succeeded"];
+
+/** Each refund of a payment says that all of its refunds be asked for: once is enough. */
+const once = (all: readonly News[]): News[] => {
+  const asked = new Set<string>();
+  return all.filter((news) => {
+    if (news.kind !== "refunded") return true;
+    const isNew = !asked.has(news.paymentIntent);
+    asked.add(news.paymentIntent);
+    return isNew;
+  });
+};
+
+/** @returns asks when it is due: at the first call, then once a day. Everything it learns may be known already. */
+export const openMissed = ({ clock, log, reads, desk, booking }: MissedParts) => {
+  let dueAtMs = 0;
+  const newsSince = async (desk: StripeDesk, sinceMs: number, types: EventType[]): Promise<News[]> =>
+    (await desk.eventsSince(Math.floor(sinceMs / 1000), types)).flatMap((event) => newsOf(event) ?? []);
+  return async (): Promise<void> => {
+    const nowMs = clock.nowMs();
+    if (desk === null || nowMs < dueAtMs) return;
+    dueAtMs = nowMs + RETRY_MS;
+    const sinceMs = nowMs - KEPT_MS;
+    const backup = await reads.restored();
+    try {
+      const isYoung = backup !== null && backup.takenAtMs > sinceMs;
+      const payments = isYoung ? await newsSince(desk, backup.takenAtMs, PAYMENTS) : [];
+      const reversals = await newsSince(desk, sinceMs, REVERSALS);
+      for (const news of once([...payments, ...reversals])) await booking.take(news);
+      dueAtMs = nowMs + AGAIN_MS;
+    } catch (fault) {
+      if (!(fault instanceof StripeAway)) throw fault;
+      log("payments away", { reason: `refunds and disputes of the last 30 days could not be asked for: ${fault.message}` });
+    }
+  };
+};
