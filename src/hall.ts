@@ -222,6 +222,8 @@ export const openService = async (
       failed,
     );
     const rounds = repeat(clock, ROUNDS_MS, rooms.till.rounds, failed);
+    // What happened while nobody listened is asked for at once; nothing waits for it.
+    rooms.till.rounds().catch(failed);
     return {
       url,
       mode,
