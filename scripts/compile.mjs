@@ -1,8 +1,12 @@
 // Compiles one target: the runtime, the code, the catalogue and the workers in one file, the same bytes wherever and whenever it is built.
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { runtimeOf, suffixOf, TARGETS } from "./runtimes.mjs";
+
+/** Nobody builds for so long from pages that others have built. */
+const STALE_MS = 86_400_000;
 
 /** A worker is not reached by imports, so each is an entry point of its own; their names end in `worker.ts`. */
 const workersOf = (root) =>
@@ -21,6 +25,31 @@ export const revisionOf = (root) => {
 };
 
 /**
+ * Builds the pages, which lie in the binary as they leave.
+ * @returns their files, in a place below the checkout that has its name from what is in them: the compiler's names for parts of the
+ * code depend on where each file lies beside the others, and several may build at once.
+ * @throws Error when they do not build.
+ */
+const pagesOf = (root, aside) => {
+  const packed = spawnSync(process.execPath, [join(root, "scripts", "bun.mjs"), join(root, "scripts", "web-files.ts"), aside], {
+    cwd: root,
+    stdio: ["ignore", process.stderr, process.stderr],
+  });
+  if (packed.status !== 0) throw new Error(`the web pages were not built: ${packed.status ?? packed.signal}`);
+  const names = readdirSync(aside).sort();
+  const digest = createHash("sha256");
+  for (const name of names) digest.update(`${name}\n`).update(readFileSync(join(aside, name)));
+  const cache = join(root, "node_modules", ".cache", "web");
+  mkdirSync(cache, { recursive: true });
+  for (const old of readdirSync(cache))
+    if (Date.now() - statSync(join(cache, old)).mtimeMs > STALE_MS) rmSync(join(cache, old), { recursive: true, force: true });
+  const home = join(cache, digest.digest("hex").slice(0, 16));
+  if (!existsSync(home)) cpSync(aside, `${home}.${process.pid}`, { recursive: true });
+  if (!existsSync(home)) renameSync(`${home}.${process.pid}`, home);
+  return names.map((name) => join(home, name));
+};
+
+/**
  * Compiles into the empty directory `place`.
  * @returns the path of the binary, and those of the maps that the compiler put beside it.
  * @throws Error when the compiler fails.
@@ -30,16 +59,7 @@ export const compile = ({ root, target, place, revision, runtime = runtimeOf(roo
   const names = workers.map((path) => basename(path));
   if (new Set(names).size < names.length) throw new Error(`two workers have one name: ${names.join(", ")}`);
   mkdirSync(place, { recursive: true });
-  // The pages are built before, and lie in the binary as they leave.
-  const web = join(place, "web");
-  const packed = spawnSync(process.execPath, [join(root, "scripts", "bun.mjs"), join(root, "scripts", "web-files.ts"), web], {
-    cwd: root,
-    stdio: ["ignore", process.stderr, process.stderr],
-  });
-  if (packed.status !== 0) throw new Error(`the web pages were not built: ${packed.status ?? packed.signal}`);
-  const pages = readdirSync(web)
-    .sort()
-    .map((name) => join(web, name));
+  const pages = pagesOf(root, join(place, "web"));
   // The name of this file is inside it, many times: it is the same for every build, and the file is named when it is done.
   const binary = join(place, "genrouter");
   const built = spawnSync(

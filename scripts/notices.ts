@@ -58,11 +58,29 @@ MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVE
 FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN
 CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.`;
 
+const UNLICENSE = `This is free and unencumbered software released into the public domain.
+
+Anyone is free to copy, modify, publish, use, compile, sell, or distribute this software, either in source code form or as a compiled
+binary, for any purpose, commercial or non-commercial, and by any means.
+
+In jurisdictions that recognize copyright laws, the author or authors of this software dedicate any and all copyright interest in the
+software to the public domain. We make this dedication for the benefit of the public at large and to the detriment of our heirs and
+successors. We intend this dedication to be an overt act of relinquishment in perpetuity of all present and future rights to this
+software under copyright law.
+
+THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF
+MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS BE LIABLE FOR ANY CLAIM, DAMAGES
+OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR
+THE USE OR OTHER DEALINGS IN THE SOFTWARE.
+
+For more information, please refer to <https://unlicense.org>`;
+
 /** The terms of a package in its own words; where it has none, those that its licence stands for. @throws Error when there are neither */
 const termsOf = ({ name, path, license }: Package): string => {
   const place = join(root, path);
   const files = readdirSync(place).filter(isTerms).sort();
   if (files.length > 0) return files.map((file) => readFileSync(join(place, file), "utf8").trim()).join("\n\n");
+  if (license === "Unlicense") return UNLICENSE;
   if (license !== "MIT") throw new Error(`${name} has the licence ${license} and no file with its terms`);
   const { author } = JSON.parse(readFileSync(join(place, "package.json"), "utf8"));
   return `Copyright (c) ${typeof author === "string" ? author : (author?.name ?? `the authors of ${name}`)}\n\n${MIT}`;
@@ -70,7 +88,7 @@ const termsOf = ({ name, path, license }: Package): string => {
 
 /** What was copied into this repository brings its terms along: a file LICENSE, or NAME.LICENSE, beside it. */
 const vendored = (): string[] =>
-  ["src", "catalogue", "actors", "proof"]
+  ["src", "catalogue", "actors", "proof", "web"]
     .flatMap((room) =>
       readdirSync(join(root, room), { recursive: true, withFileTypes: true })
         .filter((entry) => entry.isFile() && /(^|\.)LICEN[CS]E(\.\w+)?$/.test(entry.name))

@@ -7,8 +7,10 @@ import { BINARY, type Genrouter, start } from "../proof/crash/processes.ts";
 const root = join(import.meta.dir, "..");
 const SOURCES = [
   "{src,client/src,actors,catalogue,proof}/**/*.{ts,json,js,css,gz}",
+  "web/**/*.{ts,tsx,css}",
   "deploy/**/*",
   "scripts/{build,compile}.mjs",
+  "scripts/web-files.ts",
   "package-lock.json",
 ];
 
