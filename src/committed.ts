@@ -58,10 +58,10 @@ export const openCommitted = (parts: CommittedParts): ((deed: Deed, outcome: Dee
       if (deed.reason === null) health.mended(deed.routeId);
       parts.supervisor().routesChanged([deed.routeId]);
     } else if (isPurchaseDeed(deed)) {
-      // Taking back pauses an account, and paying may open it again.
-      if (outcome.kind !== "purchase" || outcome.movedCredits === 0) return;
-      parts.callersChanged();
-      facts.credited(deed.deed === "pay-purchase" ? "topup" : "adjust", outcome.movedCredits);
+      if (outcome.kind !== "purchase" || !outcome.changed) return;
+      // Taking back pauses an account, also where there was nothing to take, and paying may open it again.
+      if (deed.deed === "pay-purchase" || deed.deed === "note-reversal") parts.callersChanged();
+      if (outcome.movedCredits !== 0) facts.credited(deed.deed === "pay-purchase" ? "topup" : "adjust", outcome.movedCredits);
     } else if (CHANGES_PEOPLE.has(deed.deed)) parts.peopleChanged();
     else if (CHANGES_CALLERS.has(deed.deed)) {
       parts.callersChanged();

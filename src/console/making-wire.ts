@@ -1,5 +1,6 @@
 // What the pages of making are told and send: types alone, so that the browser may have them too.
 import type { ModelEntry } from "../../catalogue/entry.ts";
+import type { PurchaseState } from "../purchase.ts";
 import type { Credits, GenerationError, GenerationStatus, JsonObject, MediaKind, MovementKind } from "../terms.ts";
 
 /** `GET /console/api/models`. */
@@ -104,6 +105,8 @@ export type GenerationNews = Pick<
   GenerationTold,
   "id" | "model" | "status" | "message" | "attempts" | "costCredits" | "completedAtMs"
 >;
+/** A purchase was opened, paid, given up, refunded or disputed. */
+export type PurchaseNews = { accountId: string; id: string; state: PurchaseState };
 export type BalanceNews = {
   accountId: string;
   availableCredits: Credits;

@@ -5,7 +5,7 @@ import type { Deed, DeedOutcome } from "../deeds.ts";
 import type { AccountRow, StoreReads } from "../store/store.ts";
 import type { GenerationRecord } from "../terms.ts";
 import { ConsoleRefused } from "./ask.ts";
-import type { BalanceNews, GenerationNews } from "./making-wire.ts";
+import type { BalanceNews, GenerationNews, PurchaseNews } from "./making-wire.ts";
 
 export type NewsParts = {
   watch: Watch;
@@ -73,7 +73,7 @@ class Listener {
     controller.enqueue(encoder.encode(`retry: ${RECONNECT_MS}\n\n`));
   }
 
-  hear({ of, record, moves }: Change): void {
+  hear({ of, record, purchase, moves }: Change): void {
     const isOf = ({ seq, id }: AccountHeard): boolean => of === seq || of === id;
     const isMeant = this.account === null || isOf(this.account);
     if (isMeant && record) {
@@ -85,6 +85,7 @@ class Listener {
         this.waiting.set("", message("again", {}));
       }
     }
+    if (isMeant && purchase) this.waiting.set(purchase.id, message("purchase", purchase));
     if (moves) for (const one of this.balances) if (isOf(one)) this.moved.add(one.id);
     if (this.waiting.size > 0 || this.moved.size > 0) this.due();
   }
@@ -130,19 +131,21 @@ class Listener {
 }
 const encoder = new TextEncoder();
 
-/** `of`: the account, by its row or its id. */
-type Change = { of: number | string; record: GenerationRecord | null; moves: boolean };
+/** `of`: the account, by its row or its id; `moves`: its balance, or whether it is paused. */
+type Change = { of: number | string; record?: GenerationRecord; purchase?: PurchaseNews; moves: boolean };
 
-/** Whose generation a deed changed, and whether it moved a balance; undefined where it did neither. */
+/** Whose generation or purchase a deed changed, and whether it moved a balance; undefined where it did neither. */
 const changeOf = (deed: Deed, outcome: DeedOutcome): Change | undefined => {
   if (outcome.kind === "admitted") return { of: outcome.record.accountSeq, record: outcome.record, moves: true };
   if (outcome.kind === "stepped" && deed.deed === "step")
     return { of: outcome.record.accountSeq, record: outcome.record, moves: deed.settlement !== undefined };
-  if (outcome.kind === "purchase")
-    return outcome.purchase && outcome.movedCredits !== 0
-      ? { of: outcome.purchase.accountId, record: null, moves: true }
-      : undefined;
-  return deed.deed === "credit" ? { of: deed.accountSeq, record: null, moves: true } : undefined;
+  if (outcome.kind === "purchase") {
+    if (!outcome.purchase || !outcome.changed || deed.deed === "note-asked") return;
+    const { id, accountId, state } = outcome.purchase;
+    // Also where nothing was there to be taken: the account is paused then.
+    return { of: accountId, purchase: { id, accountId, state }, moves: true };
+  }
+  return deed.deed === "credit" || deed.deed === "set-account" ? { of: deed.accountSeq, moves: true } : undefined;
 };
 
 export const openNews = (parts: NewsParts) => {

@@ -21,8 +21,10 @@ const STRIPE: Actor = { kind: "service", id: "stripe", name: "Stripe" };
 
 export const openBooking = ({ clock, log, reads, post, desk }: BookingParts) => {
   const told = (outcome: PurchaseOutcome, why: string): void => {
-    if (outcome.kind === "refused" || !outcome.changed || outcome.movedCredits === 0) return;
+    if (outcome.kind === "refused" || !outcome.changed) return;
     const { id = "", accountId = "", owedCredits = 0 } = outcome.purchase ?? {};
+    // Where there was nothing to take, what is owed is all there is to tell.
+    if (outcome.movedCredits === 0 && owedCredits === 0) return;
     const owed = owedCredits > 0 ? `; ${owedCredits} credits are owed and the account is paused` : "";
     log("purchase reversed", { purchase_id: id, account_id: accountId, credits: outcome.movedCredits, reason: `${why}${owed}` });
   };

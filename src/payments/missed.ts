@@ -37,20 +37,27 @@ const REVERSALS: EventType[] = [
 /** Rounds ask about each purchase that is known; these are of those that a backup does not know. */
 const PAYMENTS: EventType[] = ["checkout.session.completed", "checkout.session.async_payment_succeeded"];
 
-/** Each refund of a payment says that all of its refunds be asked for: once is enough. */
-const once = (all: readonly News[]): News[] => {
-  const asked = new Set<string>();
-  return all.filter((news) => {
-    if (news.kind !== "refunded") return true;
-    const isNew = !asked.has(news.paymentIntent);
-    asked.add(news.paymentIntent);
-    return isNew;
+/** After so many payments that could not be asked about the others wait for the next time. */
+const FAULTS_AT_MOST = 5;
+
+/**
+ * In the order to take them: first what says itself what it is, then what has to be asked about, each payment once, and only where no
+ * event of the refund itself is among them.
+ */
+const inOrder = (all: readonly News[]): News[] => {
+  const told = new Set(all.flatMap((news) => (news.kind === "reversal" ? news.paymentIntent : [])));
+  const asked = all.filter((news) => {
+    if (news.kind !== "refunded" || told.has(news.paymentIntent)) return false;
+    told.add(news.paymentIntent);
+    return true;
   });
+  return [...all.filter(({ kind }) => kind !== "refunded"), ...asked];
 };
 
 /** @returns asks when it is due: at the first call, then once a day. Everything it learns may be known already. */
 export const openMissed = ({ clock, log, reads, desk, booking }: MissedParts) => {
   let dueAtMs = 0;
+  const away = (reason: string): void => log("payments away", { reason });
   const newsSince = async (desk: StripeDesk, sinceMs: number, types: EventType[]): Promise<News[]> =>
     (await desk.eventsSince(Math.floor(sinceMs / 1000), types)).flatMap((event) => newsOf(event) ?? []);
   return async (): Promise<void> => {
@@ -63,11 +70,19 @@ export const openMissed = ({ clock, log, reads, desk, booking }: MissedParts) =>
       const isYoung = backup !== null && backup.takenAtMs > sinceMs;
       const payments = isYoung ? await newsSince(desk, backup.takenAtMs, PAYMENTS) : [];
       const reversals = await newsSince(desk, sinceMs, REVERSALS);
-      for (const news of once([...payments, ...reversals])) await booking.take(news);
+      const faults: string[] = [];
+      for (const news of inOrder([...payments, ...reversals])) {
+        if (faults.length === FAULTS_AT_MOST) break;
+        await booking.take(news).catch((fault: unknown) => {
+          if (!(fault instanceof StripeAway)) throw fault;
+          faults.push(fault.message);
+        });
+      }
+      if (faults[0] !== undefined) away(`of ${faults.length} payments the refunds could not be asked for: ${faults[0]}`);
       dueAtMs = nowMs + AGAIN_MS;
     } catch (fault) {
       if (!(fault instanceof StripeAway)) throw fault;
-      log("payments away", { reason: `refunds and disputes of the last 30 days could not be asked for: ${fault.message}` });
+      away(`refunds and disputes of the last 30 days could not be asked for: ${fault.message}`);
     }
   };
 };

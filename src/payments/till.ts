@@ -156,8 +156,7 @@ export const openTill = (parts: TillParts): Till => {
     webhook: desk && openWebhook({ desk, booking, log, settings: settings.stripe }),
     rounds: async () => {
       if (provider === null) return;
-      await missed();
-      await round.go();
+      await Promise.all([missed(), round.go()]);
     },
   };
 };

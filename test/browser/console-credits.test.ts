@@ -91,6 +91,41 @@ here("the pages of credits", () => {
     await close();
   });
 
+  test("the balance moves also while it is read, and what moves it does not have it read each time", async () => {
+    const { tenant, visitor } = await openMember();
+    const { page, asked, close } = await visit(visitor, "/console/keys");
+    const balance = page.getByRole("banner").getByRole("link", { name: /^Balance/ });
+    await balance.getByText("$3.00").waitFor();
+    await page.waitForLoadState("networkidle");
+    const reads = () => asked.filter((url) => url.endsWith("/console/api/credits")).length;
+    const held = Promise.withResolvers<void>();
+    await page.route("**/console/api/credits", async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    const before = reads();
+    await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Profile" }).click();
+    await house.eventually(() => reads() === before + 1, "the question");
+    for (let dollars = 4; dollars < 14; dollars += 1) {
+      const topUp = {
+        deed: "credit",
+        accountSeq: tenant.accountSeq,
+        kind: "topup",
+        credits: 100,
+        note: "",
+        reference: null,
+      } as const;
+      await house.rooms.post({ ...topUp, atMs: house.clock.nowMs() });
+      await balance.getByText(`$${dollars}.00`).waitFor();
+    }
+    expect(reads()).toBe(before + 1);
+    held.resolve();
+    await house.eventually(() => reads() === before + 2, "one more, as the answer may have been older");
+    await page.waitForLoadState("networkidle");
+    await balance.getByText("$13.00").waitFor();
+    await close();
+  });
+
   test("the balance stands on every page, and moves by itself over the one connection that the tab has", async () => {
     const { tenant, visitor } = await openMember();
     const { page, asked, complaints, close } = await visit(visitor, "/console/keys");

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { GenerationDetail, GenerationTold } from "../../src/console/making-wire.ts";
 import { shareWatch } from "../../src/watching.ts";
 import { type House, openHouse } from "../house.ts";
+import { BUYER } from "../store/purchases.ts";
 import { type MakingStage, openMakingStage } from "./making-stage.ts";
 import { setUp } from "./visitor.ts";
 
@@ -69,6 +70,26 @@ test("a generation and its balance are told from its admission to its end, and w
     event: "balance",
     told: { accountId, availableCredits: 99_972, heldCredits: 28, owedCredits: 0, paused: false },
   });
+  leave();
+});
+
+test("an account that is paused with nothing to take from it is told of, as are what became of a purchase and its opening again", async () => {
+  const { accountId, accountSeq } = house.tenant;
+  const { heard, leave } = await listen();
+  const { purchaseId } = await house.rooms.till.buy({ accountId, by: BUYER, usd: 10 });
+  await house.rooms.till.endTest(purchaseId, "pay", BUYER);
+  const states = () => heard.flatMap(({ event, told }) => (event === "purchase" && told.id === purchaseId ? [told.state] : []));
+  await house.eventually(() => states().at(-1) === "paid", "the payment");
+  const adjust = { deed: "credit", accountSeq, kind: "adjust", note: "", reference: null, atMs: house.clock.nowMs() } as const;
+  await house.rooms.post({ ...adjust, credits: -101_000 });
+  const paymentIntent = `test-${purchaseId}`;
+  const dispute = { deed: "note-reversal", id: "dp_1", kind: "dispute", paymentIntent, credits: 1000, state: "taken" } as const;
+  await house.rooms.post({ ...dispute, by: BUYER, atMs: house.clock.nowMs() });
+  const balances = () => heard.flatMap(({ event, told }) => (event === "balance" ? [told] : []));
+  await house.eventually(() => balances().at(-1)?.paused === true, "the pause");
+  expect(balances().at(-1)).toMatchObject({ accountId, availableCredits: 0, owedCredits: 1000 });
+  await house.rooms.post({ deed: "set-account", accountSeq, paused: false });
+  await house.eventually(() => balances().at(-1)?.paused === false, "the opening");
   leave();
 });
 

@@ -86,6 +86,29 @@ test("a key that may not read events is told of, an hour later it is tried again
   expect(await available(tenant)).toBe(2500 + 1000 - 500);
 });
 
+test("what cannot be asked about at all keeps nobody else's refunds and disputes waiting", async () => {
+  const tenant = await house.newTenant(0);
+  for (let n = 0; n < 6; n += 1) {
+    const payment = await bought(tenant);
+    const { refunded } = stripe.refund(payment, 100, `re_shut_${n}`);
+    stripe.shut.add(payment);
+    // As an endpoint of old tells it: the payment alone.
+    stripe.told.splice(
+      stripe.told.findIndex(
+        ({ type, data }) => type === "refund.created" && (data.object as { id: string }).id === `re_shut_${n}`,
+      ),
+      1,
+    );
+    expect(refunded.type).toBe("charge.refunded");
+  }
+  stripe.dispute("created", await bought(tenant), 2500, "needs_response");
+  house.clock.skip(DAY_MS);
+  const before = away().length;
+  await round();
+  expect(await available(tenant)).toBe(6 * 2500);
+  expect(away().slice(before)).toEqual([expect.stringMatching(/^of 5 payments the refunds could not be asked for: /)]);
+});
+
 test("what was bought and refunded after a backup is known again when it is restored", async () => {
   const tenant = await house.newTenant(0);
   const before = await bought(tenant);

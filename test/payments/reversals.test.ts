@@ -69,6 +69,19 @@ describe("a refund", () => {
 });
 
 describe("a dispute", () => {
+  test("pauses the account at once, also where there was nothing left to take, and an operator is told", async () => {
+    const { id, payment } = await bought();
+    await bed.spend(2500);
+    const ask = () => bed.house.ask("GET", "/v1/generations/gen_x", { key: bed.tenant.key });
+    expect((await ask()).status).toBe(404);
+    expect(await send(bed.stripe.dispute("created", payment, 2500, "needs_response"))).toBe(200);
+    expect(await standing()).toEqual([0, 2500, true]);
+    expect((await ask()).status).toBe(403);
+    expect(lines("purchase reversed").filter(({ purchase_id }) => purchase_id === id)).toMatchObject([
+      { credits: 0, reason: expect.stringContaining("2500 credits are owed and the account is paused") },
+    ]);
+  });
+
   test("that is lost takes once, however many events tell of it", async () => {
     const { payment } = await bought();
     for (const [type, status] of [

@@ -34,7 +34,7 @@ export const openStripe = (nowMs: () => number = Date.now) => {
   const sessions = new Map<string, Session>();
   const refunds: Refund[] = [];
   const asked: Asked[] = [];
-  /** Checkouts that cannot be asked about, whatever the mood. */
+  /** Checkouts and payments that cannot be asked about, whatever the mood. */
   const shut = new Set<string>();
   const answered = new Map<string, { form: string; session: Session }>();
   let mood: Mood = "well";
@@ -105,7 +105,9 @@ export const openStripe = (nowMs: () => number = Date.now) => {
       return Response.json({ object: "list", data, has_more: from + data.length < all.length, url: "/v1/events" });
     }
     if (url.pathname === "/v1/refunds") {
-      const data = refunds.filter(({ payment_intent }) => payment_intent === url.searchParams.get("payment_intent"));
+      const of = url.searchParams.get("payment_intent") ?? "";
+      if (shut.has(of)) return fail(404, { type: "invalid_request_error", code: "resource_missing", message: "No such payment" });
+      const data = refunds.filter(({ payment_intent }) => payment_intent === of);
       return Response.json({ object: "list", data, has_more: false, url: "/v1/refunds" });
     }
     return fail(404, { type: "invalid_request_error" });

@@ -99,13 +99,17 @@ export const openLiveFeed = (socketUrl: string) => {
     if (retry !== null) clearTimeout(retry);
     retry = null;
     let wasLive = false;
+    // One at a time: what is still being opened is given up, and what it says is heard no more.
+    socket?.close();
     const mine = new WebSocket(socketUrl);
     socket = mine;
     mine.onopen = () => {
+      if (socket !== mine) return;
       if (choice !== null) say({ choose: choice });
     };
     // Who is let in is told something at once; that a door opened says nothing: it may be closed with the reason.
     mine.onmessage = ({ data: told }) => {
+      if (socket !== mine) return;
       wasLive = true;
       retryMs = FIRST_RETRY_MS;
       connection.value = "live";

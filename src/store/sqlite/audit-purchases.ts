@@ -23,6 +23,8 @@ const toldOf = (deed: PurchaseDeed, purchase: Purchase | null, accountOf: (seq: 
       };
     }
     case "note-reversal": {
+      // Of a payment that is not known here, as of whatever else the same Stripe account sells: it may never be.
+      if (purchase === null) return null;
       const { id, kind, state, credits, paymentIntent } = deed;
       return { action: `note-${kind}`, ...of, detail: { ...whose, id, state, credits, paymentIntent } };
     }

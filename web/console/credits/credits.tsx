@@ -35,9 +35,9 @@ const Balance = ({ credits }: { credits: CreditsView }) => (
 export const CreditsPage = () => {
   const query = new URLSearchParams(useSearch());
   const [account, purchaseId, cancelled] = [query.get("account"), query.get("purchase"), query.get("cancelled")];
-  const { value: credits, fault, again, put } = useCredits(account);
-  // What was bought is read anew when something was paid, not with each movement of the balance.
+  // What was bought is read anew when something became of it, not with each movement of the balance.
   const [paid, setPaid] = useState(0);
+  const { value: credits, fault, again, put } = useCredits(account, { purchase: () => setPaid((times) => times + 1) });
   const onPaid = useCallback(() => {
     setPaid((times) => times + 1);
     again();

@@ -1,11 +1,12 @@
 // News of generations and balances as they are committed: one connection of a tab for all that listen on it, made again by itself, and what was missed meanwhile is read anew.
 import { useEffect, useRef } from "preact/hooks";
-import type { BalanceNews, GenerationNews } from "../../../src/console/making-wire.ts";
+import type { BalanceNews, GenerationNews, PurchaseNews } from "../../../src/console/making-wire.ts";
 import { learnMe, me } from "../../parts/api.ts";
 
 export type Listening = {
   generation?: (news: GenerationNews) => void;
   balance?: (news: BalanceNews) => void;
+  purchase?: (news: PurchaseNews) => void;
   /** Something may have been missed. */
   again?: () => void;
 };
@@ -44,6 +45,7 @@ const begin = (whose: string | null): void => {
   };
   source.addEventListener("generation", (event) => tell(({ generation }) => generation?.(read(event))));
   source.addEventListener("balance", (event) => tell(({ balance }) => balance?.(read(event))));
+  source.addEventListener("purchase", (event) => tell(({ purchase }) => purchase?.(read(event))));
   source.addEventListener("again", () => tell(({ again }) => again?.()));
 };
 

@@ -37,7 +37,8 @@ export const Asking = ({ title, does, isDanger, close, run, children }: Props): 
     setFault(wrong ?? null);
   };
   return (
-    <Modal title={title} close={close}>
+    // What is being done is not left: how it ended would never be said.
+    <Modal title={title} close={() => isBusy || close()}>
       <form onSubmit={(event) => void submit(event)} noValidate>
         {children}
         {fault !== null && (
@@ -46,7 +47,7 @@ export const Asking = ({ title, does, isDanger, close, run, children }: Props): 
           </p>
         )}
         <div class="dialog-buttons">
-          <button type="button" class="button" onClick={close}>
+          <button type="button" class="button" onClick={close} disabled={isBusy}>
             {does === null ? "Close" : "Cancel"}
           </button>
           {does !== null && (
