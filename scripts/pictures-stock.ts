@@ -12,6 +12,12 @@ const ORDERS: readonly (readonly [model: string, input: Record<string, unknown>]
   ["sim-image-1", { prompt: "[sim:refuse] something that no provider wants to make" }],
   ["vidmodel-2.0-mini", { prompt: "a train through the snow", resolution: "480p", duration: 5 }],
 ];
+/** On their way for as long as pictures are taken, so that there is something to see live. */
+const UNDER_WAY: typeof ORDERS = [
+  ["vidmodel-2.0-fast", { prompt: "clouds over a harbour [sim:stuck]", resolution: "480p", duration: 4 }],
+  ["sim-image-1", { prompt: "a fox in the fog [sim:stuck]" }],
+  ["sim-image-1", { prompt: "a table under a plum tree [sim:stuck]" }],
+];
 const POLL_MS = 200;
 const LONGEST_MS = 60_000;
 
@@ -59,6 +65,7 @@ export const filled = async (url: string, token: string) => {
       const { status } = await ask<Shown>("GET", `/v1/generations/${id}`, undefined, authorization);
       if (status === "succeeded" || status === "failed") break;
     }
+  for (const [model, input] of UNDER_WAY) await ask<Shown>("POST", "/v1/generations", { model, input }, authorization);
   const [name = "", value = ""] = cookie.split("=");
   const account = me.signedIn.accountId;
   const [picture, video, , fallback] = ids;

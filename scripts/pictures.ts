@@ -40,7 +40,8 @@ const lineOf = (stream: ReadableStream<Uint8Array>, pattern: RegExp): Promise<st
 const settled = async (page: Page): Promise<void> => {
   await page.locator("main h1").waitFor({ timeout: LONGEST_WAIT_MS });
   await page.waitForFunction(
-    "!document.querySelector('[aria-busy=true]') && [...document.images].every((one) => one.complete || one.loading === 'lazy')",
+    `!document.querySelector("[aria-busy=true]") && [...document.images].every((one) => one.complete || one.loading === "lazy") &&
+      [...document.querySelectorAll("video")].every((one) => one.readyState >= 2)`,
     null,
     { timeout: LONGEST_WAIT_MS },
   );
