@@ -83,6 +83,7 @@ export const openCast = (changed: () => void) => {
     counts: (): StateCounts =>
       Object.fromEntries([...counts].map(([kind, states]) => [kind, Object.fromEntries([...states].filter(([, n]) => n > 0))])),
     sizeOf: (kind: ActorKind): number => sizes[kind] ?? 0,
+    isFull: (): boolean => known.size >= MOST_ROWS,
     /** Puts an actor on stage; false when there is no room: it goes on all the same, but has no row. */
     enter: (one: Known): boolean => {
       if (known.size >= MOST_ROWS) return false;

@@ -62,7 +62,8 @@ export const openHub = (parts: HubParts) => {
   const tick = (): void => {
     generations.look();
     const { queued, running, awake } = parts.counts();
-    const unlisted = Math.max(0, queued + running - cast.sizeOf("generation"));
+    // Those that are still being read have their rows in a moment.
+    const unlisted = cast.isFull() ? Math.max(0, queued + running - cast.sizeOf("generation")) : 0;
     const totals = { queued, running, awake, guests: cast.sizeOf("guest"), unlisted, viewers: viewers.size };
     for (const viewer of viewers.keys()) viewer.tick?.(totals);
     arm();

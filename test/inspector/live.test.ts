@@ -55,6 +55,10 @@ test("a late viewer sees all that had not ended: what runs, what is queued, and 
     queued: 1,
     "running.polling": 2,
   });
+  // None is left out, not even while those that were there before are still being read.
+  const leftOut = [eye, late].flatMap(({ batches }) => batches.flatMap(({ totals }) => totals?.unlisted ?? []));
+  expect(leftOut.length).toBeGreaterThan(1);
+  expect(new Set(leftOut)).toEqual(new Set([0]));
   await Promise.all([eye.close(), late.close()]);
   await house.close();
 }, 30_000);
