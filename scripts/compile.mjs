@@ -1,7 +1,7 @@
 // Compiles one target: the runtime, the code, the catalogue and the workers in one file, the same bytes wherever and whenever it is built.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync } from "node:fs";
 import { basename, join } from "node:path";
 import { runtimeOf, suffixOf, TARGETS } from "./runtimes.mjs";
 
@@ -44,8 +44,18 @@ const pagesOf = (root, aside) => {
   for (const old of readdirSync(cache))
     if (Date.now() - statSync(join(cache, old)).mtimeMs > STALE_MS) rmSync(join(cache, old), { recursive: true, force: true });
   const home = join(cache, digest.digest("hex").slice(0, 16));
-  if (!existsSync(home)) cpSync(aside, `${home}.${process.pid}`, { recursive: true });
-  if (!existsSync(home)) renameSync(`${home}.${process.pid}`, home);
+  if (!existsSync(home)) {
+    const mine = `${home}.${process.pid}`;
+    cpSync(aside, mine, { recursive: true });
+    try {
+      renameSync(mine, home);
+    } catch (fault) {
+      // Another build was faster.
+      rmSync(mine, { recursive: true, force: true });
+      if (!existsSync(home)) throw fault;
+    }
+  }
+  utimesSync(home, new Date(), new Date());
   return names.map((name) => join(home, name));
 };
 

@@ -5,7 +5,7 @@ import type { Log } from "../events.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { Booking } from "./booking.ts";
 import { type News, newsOf } from "./news.ts";
-import { StripeAway, type StripeDesk } from "./stripe.ts";
+import { forEachAsked, StripeAway, type StripeDesk } from "./stripe.ts";
 
 export type MissedParts = {
   clock: Clock;
@@ -37,9 +37,6 @@ const REVERSALS: EventType[] = [
 /** Rounds ask about each purchase that is known; these are of those that a backup does not know. */
 const PAYMENTS: EventType[] = ["checkout.session.completed", "checkout.session.async_payment_succeeded"];
 
-/** After so many payments that could not be asked about the others wait for the next time. */
-const FAULTS_AT_MOST = 5;
-
 /**
  * In the order to take them: first what says itself what it is, then what has to be asked about, each payment once, and only where no
  * event of the refund itself is among them.
@@ -70,14 +67,7 @@ export const openMissed = ({ clock, log, reads, desk, booking }: MissedParts) =>
       const isYoung = backup !== null && backup.takenAtMs > sinceMs;
       const payments = isYoung ? await newsSince(desk, backup.takenAtMs, PAYMENTS) : [];
       const reversals = await newsSince(desk, sinceMs, REVERSALS);
-      const faults: string[] = [];
-      for (const news of inOrder([...payments, ...reversals])) {
-        if (faults.length === FAULTS_AT_MOST) break;
-        await booking.take(news).catch((fault: unknown) => {
-          if (!(fault instanceof StripeAway)) throw fault;
-          faults.push(fault.message);
-        });
-      }
+      const faults = await forEachAsked(inOrder([...payments, ...reversals]), booking.take);
       if (faults[0] !== undefined) away(`of ${faults.length} payments the refunds could not be asked for: ${faults[0]}`);
       dueAtMs = nowMs + AGAIN_MS;
     } catch (fault) {

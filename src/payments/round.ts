@@ -6,7 +6,7 @@ import type { PurchaseRow } from "../purchase.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { Booking } from "./booking.ts";
 import { newsOfCheckout } from "./news.ts";
-import { StripeAway, type StripeDesk } from "./stripe.ts";
+import { forEachAsked, type StripeDesk } from "./stripe.ts";
 
 export type RoundParts = {
   clock: Clock;
@@ -25,8 +25,6 @@ const NEWS_MS = 120_000;
 const INVOICE_MS = 86_400_000;
 /** Asked about in one round, of checkouts and of invoices each. */
 const ROUND_SIZE = 100;
-/** After so many that could not be asked about the others wait for the next round: each may have taken half a minute. */
-const FAULTS_AT_MOST = 5;
 
 export const openRound = ({ clock, log, reads, post, desk, booking }: RoundParts) => {
   /** @throws StripeAway */
@@ -47,17 +45,10 @@ export const openRound = ({ clock, log, reads, post, desk, booking }: RoundParts
 
   /** Noted before it is asked: what fails, today or always, has had its turn, and those behind it come next. */
   const inTurn = async (rows: readonly PurchaseRow[], asked: (row: PurchaseRow) => Promise<void>): Promise<void> => {
-    const faults: string[] = [];
-    for (const row of rows) {
+    const faults = await forEachAsked(rows, async (row) => {
       await post({ deed: "note-asked", id: row.id, atMs: clock.nowMs() });
-      try {
-        await asked(row);
-      } catch (fault) {
-        if (!(fault instanceof StripeAway)) throw fault;
-        faults.push(fault.message);
-        if (faults.length === FAULTS_AT_MOST) break;
-      }
-    }
+      await asked(row);
+    });
     const [first] = faults;
     if (first !== undefined)
       log("payments away", { reason: `${faults.length} of ${rows.length} could not be asked about: ${first}` });

@@ -8,6 +8,21 @@ export class StripeAway extends Error {}
 /** An event that was not signed with our secret, or long ago. */
 export class BadSignature extends Error {}
 
+/** After so many that Stripe did not answer the others wait for the next time: each may have taken half a minute. */
+const FAULTS_AT_MOST = 5;
+/** Does something for each in turn, whatever Stripe says of those before it, until too many were not answered. @returns what it said of these */
+export const forEachAsked = async <T>(all: readonly T[], ask: (one: T) => Promise<void>): Promise<string[]> => {
+  const faults: string[] = [];
+  for (const one of all) {
+    if (faults.length === FAULTS_AT_MOST) break;
+    await ask(one).catch((fault: unknown) => {
+      if (!(fault instanceof StripeAway)) throw fault;
+      faults.push(fault.message);
+    });
+  }
+  return faults;
+};
+
 export type CheckoutPlace = { successUrl: string; cancelUrl: string };
 export type StripeDesk = {
   /** Opens the checkout of a purchase, or finds the one that was opened for it. @throws StripeAway */
