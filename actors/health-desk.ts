@@ -10,6 +10,8 @@ export type HealthDesk = {
   judge(routeId: string, verdict: RouteVerdict, why?: Failure): void;
   /** The operator has seen to what was wrong: one that is down is on trial at once. */
   mended(routeId: string): void;
+  /** Another node has judged a route: what it saved counts here too. @returns whether the route stands otherwise than before. */
+  adopt(routeId: string, snapshot: string): boolean;
   /** State per route that was ever judged: `closed`, `open` or `halfOpen`. */
   states(): Map<string, string>;
   /** Tells `seen` of every event from now on; null: nobody any more. What changes a state is told before it is written. */
@@ -98,6 +100,16 @@ export const openHealthDesk = (
     mended: (routeId) => {
       const known = actors.get(routeId);
       if (known) tell(routeId, known, "mended");
+    },
+    adopt: (routeId, snapshot) => {
+      const known = actors.get(routeId);
+      const { value } = stateIn(snapshot);
+      if ((known?.getSnapshot().value ?? "closed") === value) return false;
+      known?.stop();
+      wakes.get(routeId)?.();
+      wakes.delete(routeId);
+      open(routeId, snapshot);
+      return true;
     },
     states: () => new Map([...actors].map(([routeId, actor]) => [routeId, actor.getSnapshot().value])),
     watch: (seen) => {

@@ -81,11 +81,11 @@ export class Supervisor {
     this.seatAll();
   }
 
-  /** Reads everything that had not ended and goes on with it. Resolves with the number of generations found. */
-  async recover(): Promise<number> {
+  /** Reads everything that had not ended, or what is told, and goes on with it. Resolves with the number of generations found. */
+  async recover(unfinished = this.parts.unfinished): Promise<number> {
     const toPlace: InLine[] = [];
     let isPlacing = false;
-    const found = await readUnfinished(this.parts, (unfinished) =>
+    const found = await readUnfinished({ unfinished, breathe: this.parts.breathe }, (unfinished) =>
       this.parts.takingUp(unfinished, () => {
         const line = this.restore(unfinished);
         // In line from now on: it is counted, and whoever asks for it finds it.

@@ -63,6 +63,26 @@ export const SettingsSchema = Type.Object(
       },
       { default: {}, additionalProperties: false },
     ),
+    store: Type.Object(
+      {
+        url: Type.String({
+          default: "",
+          ...SECRET,
+          pattern: "^(postgres(ql)?://\\S+)?$",
+          expects: "the address of a PostgreSQL database, as postgres://user:password@host:5432/database",
+          description:
+            "PostgreSQL database that this node shares with others, as postgres://user:password@host/database. Empty: a file in the data directory, for one process alone",
+        }),
+        lease_s: positive(
+          30,
+          "seconds after which a node that says nothing is taken for dead and others go on with its generations",
+          3600,
+        ),
+        prepared: Type.Boolean({ default: true, description: "false behind a connection pooler without prepared statements" }),
+        connections: positive(8, "connections for reads; writing and the lease have one each", 200),
+      },
+      { default: {}, additionalProperties: false },
+    ),
     catalogue: Type.Object(
       { dir: Type.String({ default: "", description: "directory with models/ to use instead of the built-in catalogue" }) },
       { default: {}, additionalProperties: false },
@@ -88,7 +108,8 @@ export const SettingsSchema = Type.Object(
       {
         store: Type.Union([Type.Literal("local"), Type.Literal("s3")], {
           default: "local",
-          description: "where result files are kept: local (the data directory) or s3 (a bucket, see the settings of s3)",
+          description:
+            "where result files are kept: local (the data directory) or s3 (a bucket, see the settings of s3; nodes that share a database need it)",
         }),
       },
       { default: {}, additionalProperties: false },
@@ -105,7 +126,7 @@ export const SettingsSchema = Type.Object(
         bucket: Type.String({ default: "", description: "bucket of the result files; it must exist" }),
         prefix: Type.String({
           default: "",
-          description: "beginning of every object's name, for a bucket that holds other things too",
+          description: "beginning of every object's name, for a bucket that holds other things",
         }),
         access_key: Type.String({ default: "", description: "id of the access key" }),
         secret_key: Type.String({ default: "", description: "the secret that belongs to s3.access_key", ...SECRET }),

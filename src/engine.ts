@@ -16,7 +16,7 @@ import type { Log } from "./events.ts";
 import { openFacts } from "./facts.ts";
 import type { Files } from "./files/port.ts";
 import { seqOfGenerationId } from "./ids.ts";
-import { openLate } from "./late.ts";
+import { openLate, watchEnded } from "./late.ts";
 import type { Media } from "./media/port.ts";
 import type { Providers } from "./providers/provider.ts";
 import { openQuoting, type Quote } from "./quoting.ts";
@@ -24,6 +24,7 @@ import { type Life, openReadiness } from "./readiness.ts";
 import { openRecords, type Records } from "./records.ts";
 import { openRestored } from "./restored-backup.ts";
 import { DELIVERIES_KEPT, openRoutes, type Routes } from "./routes.ts";
+import { openSharing, type Sharing } from "./sharing.ts";
 import type { Store } from "./store/store.ts";
 import { type CorridorParts, type Door, openCorridor, type Submit } from "./submit.ts";
 import type { Json } from "./terms.ts";
@@ -49,11 +50,15 @@ export type EngineParts = Pick<CommittedParts, "callersChanged" | "peopleChanged
   nameGeneration: CorridorParts["nameGeneration"];
   /** Put around the taking up of each generation at a start. */
   takingUp?: TakingUp;
+  /** Resolves when this node can be sure that nobody has taken over what it owns. */
+  sure?: () => Promise<void>;
+  /** How many nodes share what there is only once, such as the seats on a route. */
+  nodes?: () => number;
   /** Told once, when a commit ended in doubt: the process has to end. */
   unknownOutcome: () => void;
 };
 
-export type Engine = {
+export type Engine = Sharing & {
   submit: Submit;
   quote: Quote;
   ledger: Ledger;
@@ -86,8 +91,6 @@ export type Engine = {
 
 /** How often a drain looks whether everything under way has ended. */
 const DRAIN_LOOK_MS = 20;
-/** Attempts of ended generations read at a time at the start. */
-const WATCH_PAGE = 500;
 
 const reasonOf = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));
 
@@ -112,7 +115,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     () => life,
     () => ledger.load().isFull,
   );
-  const records = openRecords(store);
+  const records = openRecords(store, store.node === null);
   const attempts = openAttempts(store);
   const facts = openFacts({ log, attempts, reads: store });
 
@@ -132,6 +135,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     watchMs: (providerId) => providers.traits(providerId).watchMs,
     switchedOff: new Map((await store.switchedOff()).map(({ routeId, reason }) => [routeId, reason])),
     seatsPerRoute: limits.seats_per_route,
+    ...(parts.nodes ? { nodes: parts.nodes } : {}),
     deliveries: await store.recentDeliveries(DELIVERIES_KEPT),
   });
 
@@ -196,6 +200,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     report: (seq, event) => supervisor.report(seq, event),
     judge: health.judge,
     delivered: routes.delivered,
+    ...(parts.sure ? { sure: parts.sure } : {}),
     ...{ pace: parts.pace, chance: parts.chance, restored: await openRestored(store, routes) },
   });
 
@@ -207,7 +212,8 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
   });
 
   const door = (): Door => {
-    if (life !== "open") return "restarting";
+    // What is accepted while one of several nodes leaves is gone on with by another.
+    if (life !== "open" && !(life === "draining" && store.node !== null)) return "restarting";
     const load = ledger.load();
     const isBusy = load.isFull || load.waiting > limits.waiting_submissions || load.committingForMs > limits.slow_commit_ms;
     return isBusy ? "busy" : "open";
@@ -225,18 +231,6 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     nameGeneration: parts.nameGeneration,
     clock,
   });
-
-  /** Goes on asking about attempts of ended generations; nobody waits for it. */
-  const watchEnded = async (): Promise<void> => {
-    for (let afterSeq = 0; life !== "stopped"; ) {
-      const page = await store.watchedAttempts(afterSeq, WATCH_PAGE);
-      for (const attempt of page) effects.perform(attempt.seq, { type: "ask.watch", n: attempt.n });
-      const last = page.at(-1);
-      if (!last || page.length < WATCH_PAGE) return;
-      afterSeq = last.seq;
-      await new Promise<void>((turn) => soon(turn));
-    }
-  };
 
   return {
     submit,
@@ -256,6 +250,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
       if (seq !== undefined && life !== "stopped") effects.hint(seq, Number(n), body);
     },
     lost,
+    ...openSharing({ store, supervisor, effects, health, routes }),
     recover: async () => {
       const startedAtMs = clock.nowMs();
       // The next process has to know that this one lived; a full disk must not hold up recovery.
@@ -264,7 +259,9 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
       if (life === "starting") life = "open";
       log("recovery finished", { count: found, dur_ms: clock.nowMs() - startedAtMs });
       supervisor.resume();
-      watchEnded().catch((fault: unknown) => log("effect failed", { event: "watches", reason: reasonOf(fault) }));
+      watchEnded({ reads: store, soon, isOver: () => life === "stopped", perform: effects.perform }).catch((fault: unknown) =>
+        log("effect failed", { event: "watches", reason: reasonOf(fault) }),
+      );
     },
     replaceCatalogue: (next) => {
       const before = routes.catalogue();

@@ -1,6 +1,4 @@
 // The hall: opens the rooms, joins them, and closes them in order; the only place that knows them all.
-import { statSync } from "node:fs";
-import { join } from "node:path";
 import { parkingOf } from "../actors/parking.ts";
 import packageJson from "../package.json" with { type: "json" };
 import { openNightly } from "./backup/nightly.ts";
@@ -11,20 +9,17 @@ import { type Deed, type OutcomeOf, StoreFull, StoreUnknown } from "./deeds.ts";
 import { type EmbeddedSimulator, openEmbeddedSimulator } from "./embedded-simulator.ts";
 import { type Ask, type Figures, openFigures } from "./figures.ts";
 import { StorageAway } from "./files/port.ts";
-import { openSpool } from "./files/spool.ts";
 import { insistOnBucket, openKeptFiles } from "./kept-files.ts";
 import { type Market, openMarket } from "./market.ts";
 import { catalogueOf, dialectsOf, insistOnProviders, knownAccounts } from "./offer.ts";
+import { insistOnShare, isNewHere, openStore } from "./opening.ts";
 import { insistOnStripe } from "./payments/setting.ts";
 import { insistOnKey, withKeys } from "./provider-keys.ts";
 import type { Providers } from "./providers/provider.ts";
 import { providerFacts } from "./providers/providers.ts";
 import { openReload } from "./reload.ts";
 import { joinRooms, type Rooms } from "./rooms.ts";
-import { openSqliteStore } from "./store/sqlite/client.ts";
-import { DirectoryUnusable } from "./store/sqlite/faults.ts";
 import { LINEAGE, lineageFrom } from "./store/sqlite/lineage.ts";
-import { DATABASE_FILE } from "./store/sqlite/open.ts";
 import type { ProviderKeyRow, Store } from "./store/store.ts";
 import type { Submit } from "./submit.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
@@ -72,19 +67,6 @@ const ROUNDS_MS = 300_000;
 /** A difference between the service's clock and the machine's that somebody should know of. */
 const CLOCK_JUMP_MS = 5_000;
 
-/** @throws DirectoryUnusable when this user may not look, which is not the same as nothing there. */
-const isThere = (path: string, dir: string): boolean => {
-  try {
-    return statSync(path, { throwIfNoEntry: false }) !== undefined;
-  } catch (fault) {
-    const code = fault instanceof Error && "code" in fault ? String(fault.code) : "unknown fault";
-    if (code === "ENOTDIR") return false;
-    throw new DirectoryUnusable(
-      `data directory ${dir}: it cannot be entered (${code}); give this user the right to, all the way down`,
-    );
-  }
-};
-
 /** Calls `work` every so often until told to stop; a turn that fails is told and the next one comes all the same. */
 const repeat = (clock: Clock, everyMs: number, work: () => Promise<void>, failed: (fault: unknown) => void): (() => void) => {
   let takeBack: () => void;
@@ -116,7 +98,8 @@ export const openService = async (
   const { log } = telemetry;
   const dialects = dialectsOf(settings);
   insistOnProviders(settings, dialects, more.origins);
-  await insistOnBucket(settings);
+  await insistOnBucket(settings, settings.store.url !== "");
+  insistOnShare(settings);
   insistOnStripe(settings, simulate ? "test" : "live");
   let catalogue = catalogueOf(settings, simulate);
   let current = settings;
@@ -128,8 +111,8 @@ export const openService = async (
     return keyed;
   };
   // Where nothing can be kept yet, a start without a key leaves nothing behind.
-  if (!simulate && !isThere(join(settings.data.dir, DATABASE_FILE), settings.data.dir)) withKept([]);
-  const store = around(await openSqliteStore({ dir: settings.data.dir, mode, allowNetworkDisk: settings.data.network_disk }));
+  if (!simulate && isNewHere(settings)) withKept([]);
+  const store = around(await openStore(settings, mode));
   const undo: (() => Promise<unknown>)[] = [() => store.close()];
   try {
     const clock = systemClock(await store.lastSeenMs());
@@ -139,7 +122,7 @@ export const openService = async (
     const ended = new Promise<number>((resolve) => {
       end = resolve;
     });
-    const kept = await openKeptFiles({ settings, clock, log, store });
+    const kept = await openKeptFiles({ settings, clock, log, store, shared: store.node !== null });
     undo.unshift(() => kept.stop());
     const crashLoop = openCrashLoop({
       clock,
@@ -162,6 +145,11 @@ export const openService = async (
         ...{ reads: store, post: rooms.post, mode, clock, submit: rooms.submit, market, vault, rekeyed: rooms.rekeyed },
         providers: () => Promise.resolve(rooms.providers),
       });
+    // A full disk, or a bucket that is away, is told once by who met it; upkeep comes again by itself.
+    const failed = (fault: unknown) => {
+      if (fault instanceof StoreFull || fault instanceof StorageAway) return;
+      log("effect failed", { event: "upkeep", reason: fault instanceof Error ? fault.message : String(fault) });
+    };
     const rooms: Rooms = await joinRooms({
       settings: simulator?.settings ?? withKept(await store.providerKeys()),
       clock,
@@ -169,11 +157,19 @@ export const openService = async (
       telemetry,
       store,
       files: kept.files,
-      spool: await openSpool(join(settings.data.dir, "spool"), clock.nowMs),
+      spool: kept.spool,
       catalogue,
       dialects,
       pace: simulate ? settings.simulator.speed : 1,
-      takingUp: crashLoop.takingUp,
+      // What one node died of again and again is taken over by others: it is counted by its claims, not by the starts of one.
+      ...(store.node === null ? { takingUp: crashLoop.takingUp } : {}),
+      keysChanged: () => {
+        if (simulate) return;
+        store
+          .providerKeys()
+          .then((rows) => rooms.rekeyedAll(withKept(rows).providers))
+          .catch(failed);
+      },
       office,
       unknownOutcome: () => end(EXIT_UNKNOWN_OUTCOME),
     });
@@ -181,8 +177,9 @@ export const openService = async (
     const { url } = await rooms.http.listen(settings.server);
     rooms.listensAt(url);
     log("service listening", { url, pid: process.pid });
-    await crashLoop.begin();
+    if (store.node === null) await crashLoop.begin();
     await rooms.recover();
+    await rooms.tenure?.begin();
     kept.begin();
     const restored = await store.restored();
     const oldest = (await store.unfinished(0, 1))[0];
@@ -190,12 +187,10 @@ export const openService = async (
       log("restored backup", {
         reason: `taken ${new Date(restored.takenAtMs).toISOString()}: what was on its way then is confirmed with its provider before anything is sent`,
       });
-    // A full disk, or a bucket that is away, is told once by who met it; upkeep comes again by itself.
-    const failed = (fault: unknown) => {
-      if (fault instanceof StoreFull || fault instanceof StorageAway) return;
-      log("effect failed", { event: "upkeep", reason: fault instanceof Error ? fault.message : String(fault) });
-    };
-    crashLoop.recovered().catch((fault: unknown) => (fault instanceof StoreUnknown ? end(EXIT_UNKNOWN_OUTCOME) : failed(fault)));
+    if (store.node === null)
+      crashLoop
+        .recovered()
+        .catch((fault: unknown) => (fault instanceof StoreUnknown ? end(EXIT_UNKNOWN_OUTCOME) : failed(fault)));
     const beat = repeat(
       clock,
       BEAT_MS,
@@ -221,9 +216,13 @@ export const openService = async (
       },
       failed,
     );
-    const rounds = repeat(clock, ROUNDS_MS, rooms.till.rounds, failed);
+    /** What one of several nodes does for all of them. */
+    const asFirst = (work: () => Promise<void>) => async () => {
+      if (rooms.tenure?.isFirst() ?? true) await work();
+    };
+    const rounds = repeat(clock, ROUNDS_MS, asFirst(rooms.till.rounds), failed);
     // What happened while nobody listened is asked for at once; nothing waits for it.
-    rooms.till.rounds().catch(failed);
+    asFirst(rooms.till.rounds)().catch(failed);
     return {
       url,
       mode,
@@ -277,7 +276,7 @@ export const openService = async (
         await rooms.upkeep.noteKeyUse().catch(() => undefined);
         const left = under();
         // A disk that is full keeps the count: the next start is a little slower, nothing else.
-        await crashLoop.stopped().catch(() => undefined);
+        if (store.node === null) await crashLoop.stopped().catch(() => undefined);
         for (const close of undo) await close();
         log("service stopped", { ...left, dur_ms: Math.round(performance.now() - startedMs) });
         await telemetry.flush();

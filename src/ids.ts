@@ -11,22 +11,39 @@ const SEQ_PER_MS = 4096;
 const SEQ_CHARS = 11;
 const RANDOM_CHARS = 10;
 
-/** None has the number 0: a hold is the movement with its generation's number below zero. */
-let lastSeq = 0;
+/** Nodes beside each other number with a share of these each. */
+export const SLOTS = 64;
+
+/** Numbers that always rise. */
+export type Numbers = { next(nowMs: number): number /** None is given up to this one. */; continueAfter(seq: number): void };
 
 /**
- * The next row number of a generation: (ms since 2026)·4096 + counter. It always rises, even if the clock stands still or
- * goes back; more than 4,096 in one millisecond run into the next.
+ * Numbers as rows have them: (ms since 2026)·4096 + counter, rising even if the clock stands still or goes back; what does not fit into a
+ * millisecond runs into the next. With a `slot` it gives only every 64th, so that 64 nodes never give the same.
  */
-export const newGenerationSeq = (nowMs: number): number => {
-  lastSeq = Math.max(generationSeqAt(nowMs), lastSeq + 1);
-  return lastSeq;
+export const openNumbers = (slot: number | null = null): Numbers => {
+  const [first, step] = slot === null ? [0, 1] : [slot, SLOTS];
+  let last = first;
+  const least = (seq: number): number => Math.ceil((seq - first) / step) * step + first;
+  return {
+    next: (nowMs) => {
+      last = Math.max(least(generationSeqAt(nowMs)), last + step);
+      return last;
+    },
+    continueAfter: (seq) => {
+      last = Math.max(last, least(seq));
+    },
+  };
 };
 
+/** None has the number 0: a hold is the movement with its generation's number below zero. */
+const numbers = openNumbers();
+
+/** The next row number of a generation of this process. */
+export const newGenerationSeq = (nowMs: number): number => numbers.next(nowMs);
+
 /** Makes the numbers of this process follow those of the one before it. */
-export const continueGenerationSeqAfter = (seq: number): void => {
-  lastSeq = Math.max(lastSeq, seq);
-};
+export const continueGenerationSeqAfter = (seq: number): void => numbers.continueAfter(seq);
 
 /** No generation submitted at or after a time has a lower row number. */
 export const leastSeqAt = (ms: number): number => Math.max(0, ms - SEQ_EPOCH_MS) * SEQ_PER_MS;

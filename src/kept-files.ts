@@ -1,4 +1,4 @@
-// Opens the result files where the settings have them: on local disk, or there first and then in a bucket.
+// Opens the result files where the settings have them: on local disk, there first and then in a bucket, or in a bucket alone.
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "./clock.ts";
@@ -6,11 +6,14 @@ import { BadSetting, type Settings } from "./config.ts";
 import type { Log } from "./events.ts";
 import { openLocalFiles } from "./files/local.ts";
 import type { Files } from "./files/port.ts";
+import { openSpool, type Spool } from "./files/spool.ts";
 import { seqOfGenerationId } from "./ids.ts";
 import type { StoreReads } from "./store/store.ts";
 
 export type KeptFiles = {
   files: Files;
+  /** What came inside providers' answers, until it has been collected. */
+  spool: Spool;
   /** Takes up what a former process has left; nobody waits for it. */
   begin: () => void;
   stop: () => Promise<void>;
@@ -23,6 +26,8 @@ type KeptFilesParts = {
   clock: Clock;
   log: Log;
   store: Pick<StoreReads, "generationBySeq">;
+  /** Whether other nodes work over the same store: what one has collected, each of them has to find. */
+  shared: boolean;
   chance?: () => number;
 };
 
@@ -48,9 +53,14 @@ const readMark = (path: string): Mark | undefined => {
 
 /**
  * Judges the settings of files, without a look at the bucket.
+ * @param shared whether nodes share the store
  * @throws BadSetting for settings that name no bucket, or another one than the one that has files of this directory.
  */
-export const insistOnBucket = async (settings: Settings): Promise<void> => {
+export const insistOnBucket = async (settings: Settings, shared = false): Promise<void> => {
+  if (shared && settings.files.store !== "s3")
+    throw new BadSetting(
+      "nodes that share a database keep result files in a bucket, where each of them finds them: set GENROUTER_FILES__STORE=s3 and the settings GENROUTER_S3__… (deploy/S3.md)",
+    );
   const path = join(filesIn(settings), MARK);
   const mark = readMark(path);
   if (usesBucket(settings)) {
@@ -76,12 +86,15 @@ export const openKeptFiles = async ({
   clock,
   log,
   store,
+  shared,
   chance = Math.random,
 }: KeptFilesParts): Promise<KeptFiles> => {
-  await insistOnBucket(settings);
+  await insistOnBucket(settings, shared);
   const dir = filesIn(settings);
   const local = await openLocalFiles(dir);
-  if (!usesBucket(settings)) return { files: local, begin: () => undefined, stop: () => Promise.resolve(), waiting: () => null };
+  const spool = await openSpool(join(settings.data.dir, "spool"), clock.nowMs);
+  if (!usesBucket(settings))
+    return { files: local, spool, begin: () => undefined, stop: () => Promise.resolve(), waiting: () => null };
   const moves = settings.files.store === "s3";
   if (moves) {
     const path = join(dir, MARK);
@@ -93,7 +106,9 @@ export const openKeptFiles = async ({
   return openBucketFiles({
     settings: settings.s3,
     moves,
+    shared,
     local,
+    spool,
     clock,
     chance,
     tell: log,

@@ -1,7 +1,9 @@
 // What comes in about a generation that has ended: noted for the operator, nothing changes for the customer.
 import type { GenerationEvent } from "../actors/generation-words.ts";
 import type { AttemptChange, MarkAttemptDeed, OfficeOutcome } from "./deeds.ts";
+import type { Effects } from "./effects/effects.ts";
 import type { Log } from "./events.ts";
+import type { StoreReads } from "./store/store.ts";
 import type { GenerationRecord } from "./terms.ts";
 
 export type LateParts = {
@@ -45,3 +47,26 @@ export const openLate =
     const record = await parts.recordOf(seq);
     parts.log("attempt late", { generation_id: record?.id ?? "", request_id: record?.requestId ?? "", attempt: change.n });
   };
+
+/** Attempts of ended generations read at a time at the start. */
+const WATCH_PAGE = 500;
+
+export type WatchingParts = {
+  reads: Pick<StoreReads, "watchedAttempts">;
+  perform: Effects["perform"];
+  /** Calls back at the end of this turn of the event loop. */
+  soon: (then: () => void) => void;
+  isOver: () => boolean;
+};
+
+/** Goes on asking about attempts of ended generations; nobody waits for it. */
+export const watchEnded = async ({ reads, perform, soon, isOver }: WatchingParts): Promise<void> => {
+  for (let afterSeq = 0; !isOver(); ) {
+    const page = await reads.watchedAttempts(afterSeq, WATCH_PAGE);
+    for (const attempt of page) perform(attempt.seq, { type: "ask.watch", n: attempt.n });
+    const last = page.at(-1);
+    if (!last || page.length < WATCH_PAGE) return;
+    afterSeq = last.seq;
+    await new Promise<void>((turn) => soon(turn));
+  }
+};

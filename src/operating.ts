@@ -9,24 +9,28 @@ import type { Engine } from "./engine.ts";
 import { LINEAGE, lineageFrom } from "./store/sqlite/lineage.ts";
 import { DATABASE_FILE } from "./store/sqlite/open.ts";
 import { openLongReads } from "./store/sqlite/verify/threads.ts";
-import type { StoreReads } from "./store/store.ts";
+import type { LongReads, Store } from "./store/store.ts";
 
 export type OperatingParts = {
   settings: Settings;
   clock: Clock;
   rooms: Pick<Engine, "supervisor" | "routes" | "readiness">;
-  reads: Pick<StoreReads, "secret" | "mode">;
+  reads: Pick<Store, "secret" | "mode" | "node" | "verify" | "orphans">;
   /** The address of the service, without a slash at its end. */
   url: () => string;
   startedAtMs: number;
 };
+
+/** A file is read on threads of its own; a database has its own ways to read a lot while others write. */
+const longReadsOf = ({ node, verify, orphans }: OperatingParts["reads"], { data }: Settings): LongReads =>
+  node === null ? openLongReads(join(data.dir, DATABASE_FILE)) : { verify, orphans, sums: node.sums };
 
 export const openOperating = async (parts: OperatingParts): Promise<Operating> => {
   const { settings, clock, rooms, reads, startedAtMs } = parts;
   const { supervisor, routes, readiness } = rooms;
   const mode = await reads.mode();
   return {
-    long: openLongReads(join(settings.data.dir, DATABASE_FILE)),
+    long: longReadsOf(reads, settings),
     clock,
     limits: { burstPerS: settings.limits.burst_per_s, inProgress: settings.limits.in_progress },
     running: {

@@ -17,8 +17,8 @@ export type Records = {
 /** Enough for what is in flight and what ended within minutes; all others are one read of the store away. A record is 1 to 2 kB. */
 const MOST_RECORDS = 4_000;
 
-/** @param most records kept at least; twice as many at most. */
-export const openRecords = (reads: Pick<StoreReads, "generationById">, most = MOST_RECORDS): Records => {
+/** @param isAlone nobody else writes: what was read stays so until it is written here. @param most records kept at least; twice as many at most. */
+export const openRecords = (reads: Pick<StoreReads, "generationById">, isAlone = true, most = MOST_RECORDS): Records => {
   const bySeq = new Recent<number, Kept>(most);
   const keep = (record: GenerationRecord) => bySeq.set(record.seq, { record, shown: null });
   const recent = (id: string, accountSeq: number) => {
@@ -36,7 +36,7 @@ export const openRecords = (reads: Pick<StoreReads, "generationById">, most = MO
       if (known) return known.record;
       const read = await reads.generationById(id, accountSeq);
       // A step that was committed meanwhile is newer than what was read.
-      if (read && !bySeq.has(read.seq)) keep(read);
+      if (isAlone && read && !bySeq.has(read.seq)) keep(read);
       return read;
     },
   };

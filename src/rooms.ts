@@ -17,10 +17,11 @@ import { sweepFiles } from "./files/retention.ts";
 import type { Spool } from "./files/spool.ts";
 import { serveThrough } from "./files/through.ts";
 import { type Http, openHttp } from "./http/app.ts";
-import { newGeneration, seqOfGenerationId } from "./ids.ts";
+import { seqOfGenerationId } from "./ids.ts";
 import { type Inspector, openInspector } from "./inspector/inspector.ts";
 import { readAllowed } from "./media/allow.ts";
 import { type MediaOptions, openMedia } from "./media/media.ts";
+import { openMembership } from "./membership.ts";
 import type { Office } from "./office/office.ts";
 import { openTill, type Till } from "./payments/till.ts";
 import { callProvider } from "./providers/call.ts";
@@ -30,6 +31,7 @@ import { type CallTimes, openProviders } from "./providers/providers.ts";
 import { openStanding } from "./standing.ts";
 import type { Store } from "./store/store.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
+import type { Tenure } from "./tenure.ts";
 import { openUpkeep, type Upkeep } from "./upkeep.ts";
 import { shareWatch } from "./watching.ts";
 
@@ -50,8 +52,12 @@ export type RoomsParts = {
   pace: number;
   /** Put around the taking up of each generation at a start. */
   takingUp?: EngineParts["takingUp"];
-  /** Told once, when a commit ended in doubt: the process has to end. */
+  /** Time that passes also while this process is stopped, ms; where it is to differ from the machine's. */
+  monoMs?: () => number;
+  /** Told once, when a commit ended in doubt or another node took over: the process has to end. */
   unknownOutcome: () => void;
+  /** Providers' keys may have been changed at another node. */
+  keysChanged?: () => void;
   /** Deadlines of calls to providers, where they are to differ. */
   callTimes?: Partial<CallTimes>;
   /** What an operator may do; asked for by the console's first request. */
@@ -65,6 +71,8 @@ export type Rooms = Pick<
   "submit" | "ledger" | "supervisor" | "effects" | "post" | "readiness" | "recover" | "replaceCatalogue" | "lost" | "watch"
 > & {
   http: Http;
+  /** This node among those that share the store; null where there is only one. */
+  tenure: Tenure | null;
   issueToken: Inspector["issueToken"];
   upkeep: Upkeep;
   /** What operators are told of the running service. */
@@ -99,14 +107,8 @@ const openDesks = ({ settings, clock, log, store, callTimes, dialects }: RoomsPa
   try {
     const more = { ...(callTimes ? { timeouts: callTimes } : {}), ...(dialects ? { dialects } : {}) };
     const call = tellCalls(callProvider, log);
-    return openProviders({
-      settings: settings.providers,
-      nowMs: clock.nowMs,
-      isOwned,
-      callbackUrl: callbacks.urlFor,
-      call,
-      ...more,
-    });
+    const { nowMs } = clock;
+    return openProviders({ settings: settings.providers, nowMs, isOwned, callbackUrl: callbacks.urlFor, call, ...more });
   } catch (fault) {
     throw new BadSetting(fault instanceof Error ? fault.message : String(fault));
   }
@@ -120,6 +122,17 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
 
   const named = readAllowed(settings.media.allow);
   const allows: typeof named = parts.media?.guard === "off" ? () => true : named;
+  const membership = openMembership({
+    ...{ node: store.node, clock, log, ended: parts.unknownOutcome },
+    ...(parts.monoMs ? { monoMs: parts.monoMs } : {}),
+    engine: () => engine,
+    changed: () => {
+      http.callersChanged();
+      sessions.forget();
+      parts.keysChanged?.();
+    },
+  });
+  const { tenure } = membership;
   const engine = await joinEngine({
     limits: settings.limits,
     clock,
@@ -141,7 +154,9 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     pace: parts.pace,
     chance: Math.random,
     soon: setImmediate,
-    nameGeneration: newGeneration,
+    nameGeneration: membership.nameGeneration,
+    nodes: membership.nodes,
+    ...(tenure ? { sure: tenure.sure } : {}),
     unknownOutcome: parts.unknownOutcome,
     ...(parts.takingUp ? { takingUp: parts.takingUp } : {}),
     callersChanged: () => http.callersChanged(),
@@ -238,7 +253,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
   const { submit, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, lost, watch } = engine;
   return {
     ...{ http, submit, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, lost, watch },
-    ...{ issueToken: inspector.issueToken, upkeep, operating },
+    ...{ issueToken: inspector.issueToken, upkeep, operating, tenure },
     listensAt: (url) => {
       if (baseUrl === "") baseUrl = url;
     },
@@ -279,6 +294,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
       closing.abort();
       await http.stop(Math.max(MIN_CLOSING_MS, drainEndsAtMs - clock.nowMs()));
       await engine.stop();
+      tenure?.stop();
     },
   };
 };

@@ -27,6 +27,8 @@ export type Routes = {
   models(): { entries: ModelEntry[]; version: number };
   /** The operator switches a route off for a reason, or on again (null). */
   switch(routeId: string, reason: string | null): void;
+  /** As they are switched off now, and why. @returns the routes of which something else was known. */
+  switchAll(reasons: ReadonlyMap<string, string>): string[];
   /** Why a route is switched off; undefined: it is on. */
   offBecause(routeId: string): string | undefined;
   /** These providers have another credential, or none: the model list is made anew. Gives the ids of their routes. */
@@ -43,6 +45,8 @@ export type RoutesParts = {
   switchedOff: ReadonlyMap<string, string>;
   watchMs: (providerId: string) => number;
   seatsPerRoute: number;
+  /** How many nodes share the seats of a route; absent: one. */
+  nodes?: () => number;
   deliveries: ReadonlyMap<string, readonly number[]>;
 };
 
@@ -97,7 +101,9 @@ export const openRoutes = (parts: RoutesParts): Routes => {
       const gate = known && openGate(known);
       return gate?.kind === "open" ? gate.spec : undefined;
     },
-    seatsOf: (routeId) => catalogue.route(routeId)?.route.seats ?? parts.seatsPerRoute,
+    // Shared out evenly: a provider's limit is that of its account, however many nodes there are.
+    seatsOf: (routeId) =>
+      Math.max(1, Math.floor((catalogue.route(routeId)?.route.seats ?? parts.seatsPerRoute) / (parts.nodes?.() ?? 1))),
     expectedMs: (routeId) => expected.get(routeId),
     delivered: (routeId, tookMs) => {
       const times = deliveries.get(routeId) ?? [];
@@ -121,6 +127,13 @@ export const openRoutes = (parts: RoutesParts): Routes => {
       if (reason === null) off.delete(routeId);
       else off.set(routeId, reason);
       version += 1;
+    },
+    switchAll: (reasons) => {
+      const changed = [...new Set([...off.keys(), ...reasons.keys()])].filter((id) => off.get(id) !== reasons.get(id));
+      off.clear();
+      for (const [routeId, reason] of reasons) off.set(routeId, reason);
+      version += 1;
+      return changed;
     },
     offBecause: (routeId) => off.get(routeId),
     rekeyed: (providerIds) => {

@@ -112,7 +112,14 @@ export type MediaLink = { field: string; url: string; kind: MediaKind };
 export type Measured = { field: string; url: string; kind: MediaKind; ms?: number; width?: number; height?: number };
 
 /** A stored result file. `n` is its position in `output.urls`, from 1. */
-export type StoredFile = { n: number; sha256: string; bytes: number; mime: string };
+export type StoredFile = {
+  n: number;
+  sha256: string;
+  bytes: number;
+  mime: string;
+  /** What its object in the bucket is called below its generation, where nodes share the bucket; absent where its place is its name. */
+  object?: string;
+};
 /** What a generation delivered, measured from the files themselves. */
 export type Output = {
   kind: MediaKind;

@@ -8,7 +8,6 @@ import { providerSetting } from "../src/config.ts";
 import { kindsOf } from "../src/embedded-simulator.ts";
 import type { EventFields, EventName } from "../src/events.ts";
 import type { Files } from "../src/files/port.ts";
-import { openSpool } from "../src/files/spool.ts";
 import { hashApiKey, newApiKey, newId } from "../src/ids.ts";
 import { type KeptFiles, openKeptFiles } from "../src/kept-files.ts";
 import { joinRooms, type Rooms, type RoomsParts } from "../src/rooms.ts";
@@ -18,6 +17,7 @@ import type { Pragmas } from "../src/store/sqlite/open.ts";
 import type { Store } from "../src/store/store.ts";
 import type { Json, JsonObject, KeyScope } from "../src/terms.ts";
 import { type TestClock, testClock } from "./clock.ts";
+import { eventually } from "./eventually.ts";
 import { officeOf } from "./house-office.ts";
 import { sampleCatalogue } from "./sample/catalogue.ts";
 import { openDirectory, openHere } from "./store/opened.ts";
@@ -66,8 +66,12 @@ export type HouseOptions = {
   aroundFiles?: (files: Files) => Files;
   /** `thread`: the store as the service has it, on disk and written by a thread of its own. */
   writer?: "thread";
+  /** One of several nodes: the store that they share, and the address in front of all of them. */
+  node?: { store: Store; front: string };
   /** Settings of the database, e.g. `{ maxPages: 200 }` for a disk that fills. */
   pragmas?: Partial<Pragmas>;
+  /** As one of several nodes keeps its result files. */
+  shared?: boolean;
   /** Where media is found. */
   media?: RoomsParts["media"];
   /** Told of every answer. */
@@ -76,6 +80,8 @@ export type HouseOptions = {
 
 export type House = {
   url: string;
+  /** Where this node listens itself. */
+  own: string;
   clock: TestClock;
   simulator: Simulator;
   rooms: Rooms;
@@ -96,9 +102,9 @@ export type House = {
   submit(model: string, input: JsonObject, more?: JsonObject): Promise<Shown>;
   show(id: string, key?: string): Promise<Shown>;
   /** Polls until the generation has ended, or `reached` holds. */
-  until(id: string, reached?: (shown: Shown) => boolean): Promise<Shown>;
+  until(id: string, reached?: (shown: Shown) => boolean, key?: string): Promise<Shown>;
   /** Calls again and again, letting everything else go on, until it returns something. */
-  eventually<T>(look: () => Promise<T | undefined | false | null> | T | undefined | false | null, what?: string): Promise<T>;
+  eventually: typeof eventually;
   balance(tenant?: Tenant): Promise<{ available: number; held: number; charged: number; inProgress: number }>;
   /** The twelve invariants hold. */
   verify(): Promise<void>;
@@ -133,14 +139,12 @@ const watchFiles = (inner: Files) => {
         over();
         throw fault;
       });
-      return { ...received, keep: () => received.keep().finally(over), discard: () => received.discard().finally(over) };
+      return { ...received, keep: (file) => received.keep(file).finally(over), discard: () => received.discard().finally(over) };
     },
   };
   return { files, isIdle: () => incoming.size === 0 };
 };
 
-/** Real milliseconds after which an expectation that never comes true fails its test. */
-const PATIENCE_MS = 30_000;
 const WRITERS_MS = 1000;
 
 export const openHouse = async (options: HouseOptions = {}): Promise<House> => {
@@ -160,29 +164,33 @@ export const openHouse = async (options: HouseOptions = {}): Promise<House> => {
   const path = options.dir ? join(dir, "genrouter.db") : ":memory:";
   const { around = (inner) => inner, aroundFiles = (inner) => inner, pragmas = {}, media } = options;
   const store = around(
-    options.writer === "thread"
-      ? await openDirectory({ dir, mode: "test", pragmas })
-      : await openHere({ path, mode: "test", nowMs: clock.nowMs(), pragmas }),
+    options.node
+      ? options.node.store
+      : options.writer === "thread"
+        ? await openDirectory({ dir, mode: "test", pragmas })
+        : await openHere({ path, mode: "test", nowMs: clock.nowMs(), pragmas }),
   );
   const lines: House["lines"] = [];
   const telemetry = testTelemetry((event, fields = {}) => void lines.push({ event, fields }));
   const { log } = telemetry;
-  const kept = await openKeptFiles({ settings, clock, log, store });
+  const kept = await openKeptFiles({ settings, clock, log, store, shared: options.shared ?? options.node !== undefined });
   const watched = watchFiles(kept.files);
   const rooms = await joinRooms({
     ...{ settings, clock, telemetry, log, store },
     files: aroundFiles(watched.files),
-    spool: await openSpool(join(dir, "spool"), clock.nowMs),
+    spool: kept.spool,
     ...{ catalogue, pace: 1 },
     unknownOutcome: () => lines.push({ event: "store outcome unknown", fields: {} }),
     office: () => officeOf({ settings, store, catalogue, clock, dir, rooms: () => rooms }),
     ...(options.callTimes ? { callTimes: options.callTimes } : {}),
     ...(media ? { media } : {}),
   });
-  const { url } = await rooms.http.listen({ host: "127.0.0.1", port: 0 });
+  const listening = await rooms.http.listen({ host: "127.0.0.1", port: 0 });
+  const url = options.node?.front ?? listening.url;
   rooms.listensAt(url);
   if (!options.unrecovered) {
     await rooms.recover();
+    await rooms.tenure?.begin();
     kept.begin();
   }
 
@@ -231,16 +239,6 @@ export const openHouse = async (options: HouseOptions = {}): Promise<House> => {
     expect(answered.status).toBe(200);
     return answered.body as unknown as Shown;
   };
-  const eventually: House["eventually"] = async (look, what = "what was expected") => {
-    const endMono = performance.now() + PATIENCE_MS;
-    for (;;) {
-      const seen = await look();
-      if (seen) return seen;
-      if (performance.now() > endMono) throw new Error(`${what} did not come about`);
-      await new Promise((wake) => setTimeout(wake, 2));
-    }
-  };
-
   let isClosed = false;
   const closeAll = async () => {
     if (isClosed) return;
@@ -262,6 +260,7 @@ export const openHouse = async (options: HouseOptions = {}): Promise<House> => {
   };
   return {
     url,
+    own: listening.url,
     clock,
     simulator,
     rooms,
@@ -278,9 +277,9 @@ export const openHouse = async (options: HouseOptions = {}): Promise<House> => {
     },
     show,
     eventually,
-    until: (id, reached = (shown) => shown.status === "succeeded" || shown.status === "failed") =>
+    until: (id, reached = (shown) => shown.status === "succeeded" || shown.status === "failed", key = tenant.key) =>
       eventually(async () => {
-        const shown = await show(id);
+        const shown = await show(id, key);
         return reached(shown) && shown;
       }, `generation ${id}`),
     balance: async (of = tenant) => {

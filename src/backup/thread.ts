@@ -1,5 +1,6 @@
 // The other end of the thread that makes backups: one piece of work at a time, told of while it goes on, stopped when asked.
-import { DirectoryInUse, DirectoryUnusable, StoreDamaged, WrongSchema } from "../store/sqlite/faults.ts";
+import { WrongSchema } from "../store/faults.ts";
+import { DirectoryInUse, DirectoryUnusable, StoreDamaged } from "../store/sqlite/faults.ts";
 import type { Checked } from "./check.ts";
 import type { CreateAsk, Made } from "./create.ts";
 import { BackupFault, type BackupFaultKind } from "./faults.ts";

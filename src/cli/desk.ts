@@ -43,8 +43,35 @@ const marketOf = async (settings: Settings, store: Store) => {
 /** What may become of a directory without a database: nothing (it is refused), or a new one for money or for the simulator. */
 export type Birth = { create: "live" | "test"; note: (line: string) => void } | null;
 
+/** The office over a store that this process writes to for a moment. */
+const officeOver = async (settings: Settings, store: Store): Promise<Office> => {
+  const clock = systemClock(await store.lastSeenMs());
+  const by = commandActor();
+  return openOffice({
+    reads: store,
+    post: async (deed: OfficeDeed) => {
+      const [outcome] = await store.commit([{ ...deed, atMs: deed.atMs ?? clock.nowMs(), by }]);
+      if (outcome?.kind !== "done" && outcome?.kind !== "refused") throw new Error(`a ${deed.deed} deed had no outcome`);
+      return outcome;
+    },
+    mode: await store.mode(),
+    clock,
+    submit: null,
+    ...(await marketOf(settings, store)),
+  });
+};
+
+/** A shared database needs no leave: for a moment this process is one node more. @throws DatabaseAway, WrongSchema */
+const openShared = async ({ store: { url, prepared: prepare } }: Settings, birth: Birth): Promise<Store> => {
+  // What is not there yet is only made where a new one is wanted.
+  if (birth === null)
+    await (await import("../store/postgres/reading.ts")).openPostgresReads({ url, prepare }).then((reads) => reads.close());
+  const { openPostgresStore } = await import("../store/postgres/client.ts");
+  return await openPostgresStore({ url, prepare, readers: 2 });
+};
+
 /**
- * Runs work with the office of a data directory.
+ * Runs work with the office of a data directory, or of the database that the settings name.
  * @throws DirectoryInUse when another process owns it and does not answer, DirectoryUnusable, and what `work` throws.
  */
 export const withOffice = async <T>(
@@ -53,6 +80,15 @@ export const withOffice = async <T>(
   birth: Birth = null,
 ): Promise<T> => {
   const { dir, network_disk: allowNetworkDisk } = settings.data;
+  if (settings.store.url !== "") {
+    if (existsSync(dir) && (await askAbout(dir))) return work(officeOverSocket(dir));
+    const store = await openShared(settings, birth);
+    try {
+      return await work(await officeOver(settings, store));
+    } finally {
+      await store.close();
+    }
+  }
   const { openSqliteStore } = await import("../store/sqlite/client.ts");
   const { DATABASE_FILE } = await import("../store/sqlite/open.ts");
   const endMs = performance.now() + STARTING_MS;
@@ -68,21 +104,7 @@ export const withOffice = async <T>(
       });
       try {
         if (isNew) birth?.note(`new data directory ${resolve(dir)}`);
-        const clock = systemClock(await store.lastSeenMs());
-        const by = commandActor();
-        const office = openOffice({
-          reads: store,
-          post: async (deed: OfficeDeed) => {
-            const [outcome] = await store.commit([{ ...deed, atMs: deed.atMs ?? clock.nowMs(), by }]);
-            if (outcome?.kind !== "done" && outcome?.kind !== "refused") throw new Error(`a ${deed.deed} deed had no outcome`);
-            return outcome;
-          },
-          mode: await store.mode(),
-          clock,
-          submit: null,
-          ...(await marketOf(settings, store)),
-        });
-        return await work(office);
+        return await work(await officeOver(settings, store));
       } finally {
         await store.close();
         handOver(dir);

@@ -8,7 +8,9 @@ import { StorageRefused } from "../files/port.ts";
 import { BadAllowEntry } from "../media/allow.ts";
 import { OfficeFault } from "../office/fault.ts";
 import { Refusal } from "../refusal.ts";
-import { DirectoryInUse, DirectoryUnusable, StoreDamaged, WrongMode, WrongSchema } from "../store/sqlite/faults.ts";
+import { DatabaseAway, Moved, WrongMode, WrongSchema } from "../store/faults.ts";
+import { MoveFault, type MoveFaultKind } from "../store/move/faults.ts";
+import { DirectoryInUse, DirectoryUnusable, StoreDamaged } from "../store/sqlite/faults.ts";
 
 /** Exit codes of every command; the table is part of `--help`. */
 export const EXITS = {
@@ -43,6 +45,16 @@ const EXIT_OF_BACKUP: Readonly<Record<BackupFaultKind, Exit>> = {
   not_found: EXITS.notFound,
   stopped: EXITS.interrupted,
   failed: EXITS.failure,
+};
+
+const EXIT_OF_MOVE: Readonly<Record<MoveFaultKind, Exit>> = {
+  refused: EXITS.failure,
+  unreachable: EXITS.tryAgain,
+  unauthorized: EXITS.unauthorized,
+  not_found: EXITS.notFound,
+  no_room: EXITS.tryAgain,
+  not_whole: EXITS.failure,
+  bad_address: EXITS.usage,
 };
 
 /** A mistake the person at the terminal can put right: one sentence, what to do about it, and the exit code. */
@@ -113,6 +125,9 @@ export const tell = async (fault: unknown): Promise<Told> => {
       lines: [`the result files of the data directory: ${message}`, "look after its disk, then start again"],
     };
   if (fault instanceof WrongMode) return told(EXITS.usage, "wrong_mode");
+  if (fault instanceof DatabaseAway) return told(EXITS.tryAgain, "database_away");
+  if (fault instanceof Moved) return told(EXITS.usage, "store_moved");
+  if (fault instanceof MoveFault) return told(EXIT_OF_MOVE[fault.kind], `move_${fault.kind}`);
   if (fault instanceof WrongSchema) return told(EXITS.failure, "wrong_schema");
   if (fault instanceof StoreDamaged) return told(EXITS.usage, "store_damaged");
   if (fault instanceof StoreUnknown) return told(70, "outcome_unknown");

@@ -15,6 +15,7 @@ import { addInstall } from "./commands/install.ts";
 import { addKeys } from "./commands/keys.ts";
 import { addLicenses } from "./commands/licenses.ts";
 import { addMachine } from "./commands/machine.ts";
+import { addMigrateStore } from "./commands/migrate-store.ts";
 import { addModels } from "./commands/models.ts";
 import { addOrphans } from "./commands/orphans.ts";
 import { addPeople } from "./commands/people.ts";
@@ -53,6 +54,7 @@ const ADDITIONS = [
   addInspector,
   addVerify,
   addBackup,
+  addMigrateStore,
   addDoctor,
   addHealthcheck,
   addOrphans,

@@ -1,12 +1,39 @@
-// Reading a data directory without owning it: for commands that look, while the service runs or not.
+// Reading a service's books without owning them: for commands that look, while it runs or not.
+import type { Settings } from "../config.ts";
 import type { StoreReads } from "../store/store.ts";
+import { askAbout } from "./control-client.ts";
+import { type DirFlag, type Session, settingsOf } from "./session.ts";
 
-/** Runs work over the facts of a data directory. @throws DirectoryUnusable when there is no database in it. */
-export const withReads = async <T>(dir: string, work: (reads: StoreReads) => Promise<T>): Promise<T> => {
+/** Where the books are: a directory where one is named, else the database that the settings name. */
+export type Place = { dir: string } | { database: Settings["store"] };
+
+/** @throws BadSetting */
+export const placeOf = (session: Session, flags: DirFlag): Place => {
+  const { data, store } = settingsOf(session, flags);
+  return store.url === "" || flags.data !== undefined ? { dir: data.dir } : { database: store };
+};
+
+/**
+ * Runs work over what is stored. `isServed`: whether a service runs over it.
+ * @throws DirectoryUnusable, DatabaseAway when there is nothing.
+ */
+export const withReads = async <T>(
+  place: Place,
+  work: (reads: StoreReads, isServed: () => Promise<boolean>) => Promise<T>,
+): Promise<T> => {
+  if ("database" in place) {
+    const { openPostgresReads } = await import("../store/postgres/reading.ts");
+    const reads = await openPostgresReads({ url: place.database.url, prepare: place.database.prepared });
+    try {
+      return await work(reads, reads.isServed);
+    } finally {
+      await reads.close();
+    }
+  }
   const { openSqliteReads } = await import("../store/sqlite/reads.ts");
-  const reads = await openSqliteReads(dir);
+  const reads = await openSqliteReads(place.dir);
   try {
-    return await work(reads);
+    return await work(reads, async () => (await askAbout(place.dir)) !== undefined);
   } finally {
     await reads.close();
   }

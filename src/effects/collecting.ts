@@ -34,6 +34,7 @@ export const openCollecting = (parts: EffectsParts, errands: Errands) => {
       {
         // The reference is the body of the generation's id and the number of the attempt.
         generationId: `gen_${attempt.ref.slice(0, attempt.ref.lastIndexOf("-"))}`,
+        attempt: attempt.n,
         kind: attempt.route.kind,
         results,
         provider: attempt.route.provider,

@@ -34,6 +34,8 @@ export type EffectsParts = {
     planOf: (seq: number) => Promise<readonly PlannedRoute[]>;
     specOf: (routeId: string) => RouteSpec | undefined;
   } | null;
+  /** Resolves when this node can be sure that what it is about to buy for is its own; absent: it always is. */
+  sure?: () => Promise<void>;
   /** How many times faster than life providers are (the simulator's speed); 1 for real ones. */
   pace: number;
   /** A number in [0, 1). */

@@ -60,6 +60,9 @@ export const openSubmitting = (parts: EffectsParts, errands: Errands, twins: Twi
         else parts.report(seq, { type: "answerLost", n, detail: "it may have been sent after the backup was taken", atMs });
         return;
       }
+      // The last look before the socket: whoever stood still since the journal said `sending` may have been taken for dead.
+      await parts.sure?.();
+      if (signal.aborted) return;
       const outcome = await parts.providers.submit(work, signal);
       // Broken off by us: it says nothing about the route, and a restart finds the attempt `sending`.
       if (signal.aborted) return;

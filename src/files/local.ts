@@ -49,8 +49,16 @@ const openSyncs = () => {
 
 type OpenFile = Awaited<ReturnType<typeof open>>;
 
+/** A file being received on local disk, which may be kept elsewhere. */
+export interface LocalIncoming extends Incoming {
+  keep(): Promise<void>;
+  /** Nothing more is written: the bytes are read from `path`, where they stay until they are discarded. */
+  end(): Promise<void>;
+}
+
 /** Result files on local disk, one by one: for what moves them elsewhere. */
 export interface LocalFiles extends Files {
+  receive(generationId: string, n: number): Promise<LocalIncoming>;
   pathOf(generationId: string, n: number): string;
   /** Deletes one file; fine when it is not there. */
   drop(generationId: string, n: number): Promise<void>;
@@ -145,7 +153,7 @@ export const openLocalFiles = async (dir: string): Promise<LocalFiles> => {
     await left;
   };
 
-  const receive = (id: string, n: number): Promise<Incoming> =>
+  const receive = (id: string, n: number): Promise<LocalIncoming> =>
     onDisk(async () => {
       if (!isName(id, n)) throw new StorageRefused("that is not the name of a result file");
       const path = join(aside, `${id}.${n}.${++received}.part`);
@@ -160,6 +168,7 @@ export const openLocalFiles = async (dir: string): Promise<LocalFiles> => {
       return {
         path,
         write: (...chunks) => onDisk(() => writeAll(part, chunks)),
+        end: () => onDisk(close),
         keep: () =>
           onDisk(async () => {
             await part.sync();

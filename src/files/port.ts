@@ -1,11 +1,17 @@
 // The port to result files: where a generation's files are written once, read many times and deleted.
 
+import type { StoredFile } from "../terms.ts";
+
 /** A file being received; nothing is visible until `keep`. */
 export interface Incoming {
   /** Appends them, one after the other. */
   write(...chunks: readonly Uint8Array[]): Promise<void>;
-  /** Makes the bytes written so far durable under `name` and visible. */
-  keep(): Promise<void>;
+  /**
+   * Makes the bytes written so far durable and visible.
+   * @param file what they are, as it will be written down
+   * @throws StorageAway where the same call may be made again later, StorageRefused where it cannot
+   */
+  keep(file: StoredFile): Promise<void>;
   /** Path on local disk of the bytes so far, for measuring. */
   readonly path: string;
   discard(): Promise<void>;
@@ -14,6 +20,8 @@ export interface Incoming {
 /** How a file that is elsewhere is to be answered there. */
 export type LinkWords = {
   method: "GET" | "HEAD";
+  /** As the record has it. */
+  object?: string | undefined;
   mime: string;
   /** As the `Content-Disposition` and `Cache-Control` headers have it. */
   disposition: string;
@@ -25,6 +33,8 @@ export type LinkWords = {
 /** Result files by generation and position. Every failure of the disk is thrown as `StorageRefused`. */
 export interface Files {
   receive(generationId: string, n: number): Promise<Incoming>;
+  /** What `keep` calls a file of these bytes (`StoredFile.object`). Absent where its place is its name. */
+  objectOf?(file: Pick<StoredFile, "n" | "sha256">): string;
   /** A blob that streams from disk, or undefined when the file is not there. */
   open(generationId: string, n: number): Promise<Blob | undefined>;
   /** The short-lived address of a file that is not on disk. Absent where all files are. */

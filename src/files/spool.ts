@@ -10,12 +10,12 @@ const NAME = /^([0-9a-z]{1,76})-\d{1,4}\.\d{1,2}$/;
 export interface Spool {
   /**
    * Keeps a file, durably.
-   * @param ref the reference of the attempt that it is a result of, `n` its place among them, from 1
+   * @param ref the reference of the attempt that it is a result of, `n` its place among them, from 1; `mime` what it seems to be
    * @returns the address by which it is collected
    * @throws StorageRefused
    */
-  keep(ref: string, n: number, bytes: Uint8Array): Promise<string>;
-  /** What an address of `keep` leads to; undefined for any other address, and for a file that is gone. */
+  keep(ref: string, n: number, bytes: Uint8Array, mime: string): Promise<string>;
+  /** What an address of `keep` leads to; undefined for any other address, and for a file that is gone. @throws StorageAway */
   open(url: string): Promise<Blob | undefined>;
   /** Deletes what was kept so long ago and belongs to generations that have ended. @returns how many */
   sweep(olderThanMs: number, hasEnded: (generationId: string) => Promise<boolean>): Promise<number>;

@@ -26,7 +26,10 @@ export const serveThrough = async (location: string, sha256: string, request: Re
   const isOfAnother = request.headers.has("if-range") && request.headers.get("if-range")?.trim() !== etag;
   const range = request.headers.get("range");
   if (range !== null && !isOfAnother) asked.set("range", range);
-  const answer = await fetch(location, { headers: asked, redirect: "error", signal: request.signal }).catch((fault: unknown) => {
+  // A link opens for one method alone.
+  const method = request.method === "HEAD" ? "HEAD" : "GET";
+  const init = { method, headers: asked, redirect: "error", signal: request.signal } as const;
+  const answer = await fetch(location, init).catch((fault: unknown) => {
     if (request.signal.aborted) throw fault;
     throw new StorageAway("the bucket cannot be asked");
   });

@@ -53,14 +53,15 @@ export const answerFile = async (
   const file = record.output.files.find((one) => one.n === n);
   if (file === undefined) return refuse("not_found", `The generation has ${record.output.files.length} files, not ${n}.`);
   if (record.filesExpiredAtMs !== null) return refuse("not_found", "files expired");
-  const blob = await files.open(record.id, n);
+  // What has a name of its own in the bucket was never kept on a disk.
+  const blob = file.object === undefined ? await files.open(record.id, n) : undefined;
   // Deleted, and not yet marked so.
   if (blob === undefined && isOver(record)) return refuse("not_found", "files expired");
-  const { mime, sha256 } = file;
+  const { mime, sha256, object } = file;
   const name = fileName(record.id, n, mime);
   if (blob === undefined) {
     const method = request.method === "HEAD" ? "HEAD" : "GET";
-    const words = { method, mime, disposition: dispositionOf(mime, name), cacheControl: FILE_CACHE_CONTROL } as const;
+    const words = { method, object, mime, disposition: dispositionOf(mime, name), cacheControl: FILE_CACHE_CONTROL } as const;
     const location = files.link?.(record.id, n, { ...words, ...(untilMs === undefined ? {} : { untilMs }) });
     // The record says that it is there and nothing has removed it: a fault of ours, not a no.
     if (location === undefined) throw new Error("a result file that should be kept is not there");

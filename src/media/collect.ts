@@ -1,17 +1,18 @@
 // Brings the results of a provider home: streamed to disk, hashed, checked to be what they claim, measured.
-import { type Files, type Incoming, isSpooled, StorageRefused } from "../files/port.ts";
+import { type Files, type Incoming, isSpooled, StorageAway, StorageRefused } from "../files/port.ts";
 import type { Spool } from "../files/spool.ts";
 import type { MediaKind, Output, ResultFile, StoredFile } from "../terms.ts";
 import { type ByteReader, rangeOf, Unreadable } from "./bytes.ts";
 import { type Clip, measureClip } from "./clip.ts";
 import { gathering } from "./gathering.ts";
 import { type FetchOptions, guardedFetch } from "./guarded-fetch.ts";
+import { openHolding } from "./holding.ts";
 import { openPool, type Pool } from "./pool.ts";
 import type { CollectOutcome, Media } from "./port.ts";
 import { isWhole, pictureSize, sniff } from "./sniff.ts";
 
 export type CollectOptions = {
-  files: Pick<Files, "receive">;
+  files: Pick<Files, "receive" | "objectOf">;
   spool: Pick<Spool, "open">;
   /** How result URLs of a provider are opened, but for the signal. */
   fetchFor: (provider: string) => Omit<FetchOptions, "signal" | "headers">;
@@ -170,7 +171,8 @@ export const openCollect = ({
       undo.push(incoming);
       const { bytes, sha256, mime, whole } = await stream(response, incoming, what.kind, resultBytes, watch.rest);
       const measured = await measure(readerOf(incoming, bytes, whole), mime, what.kind, bytes, watch.signal);
-      return { incoming, stored: { n, sha256, bytes, mime }, ...measured };
+      const object = files.objectOf?.({ n, sha256 });
+      return { incoming, stored: { n, sha256, bytes, mime, ...(object === undefined ? {} : { object }) }, ...measured };
     } finally {
       watch.end();
       leave();
@@ -187,22 +189,33 @@ export const openCollect = ({
     return { ...output, width, height, durationMs: ms, hasAudio };
   };
 
+  const discard = async (all: readonly Incoming[]): Promise<void> => {
+    for (const incoming of all) await incoming.discard();
+  };
+  /** By attempt: its job has one result, whatever links lead to it. */
+  const holding = openHolding<readonly Received[]>((all) => void discard(all.map(({ incoming }) => incoming)));
+
   const collect: Media["collect"] = async (what, signal) => {
-    const undo: Incoming[] = [];
+    const key = `${what.generationId} ${what.attempt}`;
+    const held = holding.take(key);
+    const undo: Incoming[] = held?.map(({ incoming }) => incoming) ?? [];
+    const all: Received[] = [...(held ?? [])];
+    let isHeld = false;
     let n = 0;
     try {
       if (what.results.length === 0 || what.results.length > MOST_FILES)
         return { kind: "unreadable", detail: `${what.results.length} files were announced` };
-      const all: Received[] = [];
       // One after the other: the first that fails decides, and a generation takes one place of its provider at a time.
-      for (const result of what.results) all.push(await receive(what, result, ++n, signal, undo));
+      if (!held) for (const result of what.results) all.push(await receive(what, result, ++n, signal, undo));
       // Nothing becomes visible before every file is known to be good, nor after the collecting was called off.
       for (const each of all) {
         if (signal.aborted) return { kind: "unreadable", detail: "collecting was called off" };
-        await each.incoming.keep();
+        await each.incoming.keep(each.stored);
       }
       return { kind: "collected", output: outputOf(what.kind, all) };
     } catch (error) {
+      isHeld = error instanceof StorageAway && all.length === what.results.length;
+      if (isHeld) holding.put(key, all);
       if (error instanceof StorageRefused) return { kind: "storage-refused", detail: error.message };
       const detail = `file ${n}: ${error instanceof Error ? error.message : ""}`;
       if (error instanceof Expired) return { kind: "expired", detail };
@@ -210,7 +223,7 @@ export const openCollect = ({
         return { kind: "unreadable", detail: signal.aborted ? `file ${n}: the time was over` : detail };
       throw error;
     } finally {
-      for (const incoming of undo) await incoming.discard();
+      if (!isHeld) await discard(undo);
     }
   };
 

@@ -7,9 +7,10 @@ import type { Resolve } from "./guard.ts";
 import type { Media } from "./port.ts";
 import { openProbe } from "./probe.ts";
 import { READ_BUDGET, type ReadBudget } from "./remote.ts";
+import { sniff } from "./sniff.ts";
 
 export type MediaOptions = {
-  files: Pick<Files, "receive">;
+  files: Pick<Files, "receive" | "objectOf">;
   spool: Pick<Spool, "keep" | "open">;
   /** Headers that open a result of a provider at an address; none for most. */
   keyFor: (provider: string, address: string) => Record<string, string>;
@@ -53,7 +54,9 @@ export const openMedia = (options: MediaOptions): Media => {
       Promise.all(
         results.map(async (result, at) => {
           const bytes = inlineBytes(result.url);
-          return bytes === undefined ? result : { ...result, url: await spool.keep(ref, at + 1, bytes) };
+          if (bytes === undefined) return result;
+          const mime = sniff(bytes)?.mime ?? "application/octet-stream";
+          return { ...result, url: await spool.keep(ref, at + 1, bytes, mime) };
         }),
       ),
     collect: openCollect({

@@ -7,7 +7,7 @@ export type CollectOutcome =
   | { kind: "unreadable"; detail: string }
   /** The link says that it is over (403, 404, 410). */
   | { kind: "expired"; detail: string }
-  /** Our storage refused: wait, the route is not to blame. */
+  /** Our storage refused: wait, the route is not to blame. What was fetched whole by then may be held for the next try. */
   | { kind: "storage-refused"; detail: string };
 
 export interface Media {
@@ -20,7 +20,7 @@ export interface Media {
   keepInline(ref: string, results: readonly ResultFile[]): Promise<ResultFile[]>;
   /** Fetches the results of a generation into its files: streamed, checked, measured, hashed. Safe to repeat. */
   collect(
-    what: { generationId: string; kind: MediaKind; results: readonly ResultFile[]; provider: string },
+    what: { generationId: string; attempt: number; kind: MediaKind; results: readonly ResultFile[]; provider: string },
     signal: AbortSignal,
   ): Promise<CollectOutcome>;
 }

@@ -17,8 +17,12 @@ import type {
   MovementKind,
   PlannedRoute,
 } from "../terms.ts";
+import type { Node } from "./node.ts";
 import type { PeopleReads } from "./people.ts";
 import type { PurchaseReads } from "./purchase-reads.ts";
+
+/** What a store was made for: the simulator (`test`) or money (`live`). */
+export type Mode = "test" | "live";
 
 export type AccountRow = {
   seq: number;
@@ -262,8 +266,7 @@ export interface StoreReads extends PurchaseReads, PeopleReads {
   recoveryNote(): Promise<string | null>;
   /** Persistent random bytes by name (signing links, for example), hex. */
   secret(name: string): Promise<string>;
-  /** Whether the data directory was made for the simulator (`test`) or for money (`live`). */
-  mode(): Promise<"test" | "live">;
+  mode(): Promise<Mode>;
   /**
    * The twelve invariants. `nowMs` null: the service is not running, so overdue deadlines are not counted.
    * @param tell how far it is, and the invariants that are done, where it takes long.
@@ -272,8 +275,10 @@ export interface StoreReads extends PurchaseReads, PeopleReads {
   close(): Promise<void>;
 }
 
-/** The one writer. */
+/** The one writer of a store, or one of the nodes that share it. */
 export interface Store extends StoreReads {
+  /** Null: nobody else writes. */
+  node: Node | null;
   /**
    * Carries out the deeds in order in one transaction, each in a savepoint of its own, and answers after the commit.
    * @throws StoreFull nothing was written, try again. @throws StoreUnknown the outcome is not known: stop the process.

@@ -9,7 +9,7 @@ import { openProviders } from "../../src/providers/providers.ts";
 import { checkInput } from "../../src/quote/input.ts";
 import { makePlan } from "../../src/quote/plan.ts";
 import { priceRoutes } from "../../src/quote/price.ts";
-import { type PackedAdmit, type PackedDeed, pack } from "../../src/store/sqlite/pack.ts";
+import { type PackedAdmit, type PackedDeed, pack } from "../../src/store/sql/packed.ts";
 import type { Attempt, JsonObject, Output, StoredFile } from "../../src/terms.ts";
 import { sampleCatalogue } from "../sample/catalogue.ts";
 import type { Tenant } from "./service.ts";

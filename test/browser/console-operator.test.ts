@@ -230,6 +230,7 @@ here("the operator's pages", () => {
     const { page, complaints, close } = await visit("proof", "viewer");
     await page.getByRole("button", { name: "Run the proof" }).click();
     await page.getByRole("status").getByText("All 12 invariants hold and all sums agree").waitFor();
+    await page.locator("li.holds").nth(11).waitFor();
     expect(await page.locator("li.holds").count()).toBe(12);
     await page.getByText("by viewer@example.com").waitFor();
     for (const [path, name] of [

@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openLocalFiles } from "../../src/files/local.ts";
+import { type LocalFiles, openLocalFiles } from "../../src/files/local.ts";
 import { type Files, StorageRefused } from "../../src/files/port.ts";
 import { sweepFiles } from "../../src/files/retention.ts";
 
@@ -15,7 +15,7 @@ beforeEach(async () => {
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
-const put = async (files: Files, id: string, n: number, ...parts: string[]) => {
+const put = async (files: LocalFiles, id: string, n: number, ...parts: string[]) => {
   const incoming = await files.receive(id, n);
   for (const part of parts) await incoming.write(bytesOf(part));
   await incoming.keep();

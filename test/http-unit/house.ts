@@ -202,7 +202,7 @@ export const openHouse = async (env: Record<string, string> = {}): Promise<House
 export const keepFile = async (files: Files, id: string, n: number, bytes: Uint8Array): Promise<void> => {
   const incoming = await files.receive(id, n);
   await incoming.write(bytes);
-  await incoming.keep();
+  await incoming.keep({ n, sha256: Bun.SHA256.hash(bytes, "hex"), bytes: bytes.length, mime: "video/mp4" });
 };
 
 /** The error of an answer, or a failing assertion when its body is not the spec's. */

@@ -31,8 +31,8 @@ export const testDisk = (): TestDisk => {
       receive: async (generationId, n) => {
         await answer();
         const incoming = await files.receive(generationId, n);
-        const keep = async () => {
-          await incoming.keep();
+        const keep: typeof incoming.keep = async (file) => {
+          await incoming.keep(file);
           kept += 1;
         };
         return { ...incoming, keep };

@@ -12,7 +12,7 @@ const ID = "gen_1abc";
 
 const collect = (scene: Scene, kind: MediaKind, urls: string[]): Promise<CollectOutcome> =>
   scene.media.collect(
-    { generationId: ID, kind, results: urls.map((url) => ({ url })), provider: "fal" },
+    { generationId: ID, attempt: 1, kind, results: urls.map((url) => ({ url })), provider: "fal" },
     AbortSignal.timeout(10_000),
   );
 
@@ -22,7 +22,7 @@ describe("whose hosts may deliver", () => {
     await inScene({ allows: () => false, allowsResult }, async (scene) => {
       const results = [{ url: scene.at("/r", rangeless(await png())) }];
       const from = (provider: string) =>
-        scene.media.collect({ generationId: ID, kind: "image", results, provider }, AbortSignal.timeout(5000));
+        scene.media.collect({ generationId: ID, attempt: 1, kind: "image", results, provider }, AbortSignal.timeout(5000));
       expect((await from("replicate")).kind).toBe("unreadable");
       expect(scene.asked).toEqual([]);
       expect((await from("fal")).kind).toBe("collected");
@@ -35,7 +35,7 @@ describe("whose hosts may deliver", () => {
       const stop = new AbortController();
       const stuck = Array.from({ length: 40 }, (_, n) =>
         scene.media.collect(
-          { generationId: `gen_0${n}`, kind: "image", results: [{ url: hanging }], provider: "slow" },
+          { generationId: `gen_0${n}`, attempt: 1, kind: "image", results: [{ url: hanging }], provider: "slow" },
           stop.signal,
         ),
       );

@@ -9,7 +9,7 @@ const ID = "gen_1abc";
 const sha256 = (bytes: Uint8Array) => new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
 
 const collect = (scene: Scene, kind: MediaKind, urls: string[], signal = AbortSignal.timeout(10_000)): Promise<CollectOutcome> =>
-  scene.media.collect({ generationId: ID, kind, results: urls.map((url) => ({ url })), provider: "fal" }, signal);
+  scene.media.collect({ generationId: ID, attempt: 1, kind, results: urls.map((url) => ({ url })), provider: "fal" }, signal);
 
 const keptHash = async (scene: Scene, n = 1): Promise<string> => {
   const blob = await scene.files.open(ID, n);

@@ -1,7 +1,6 @@
 // Bugs in what keys may spend: each must be found by the ledger's property, which knows limits, or by that of the limits.
 import type { Mutant } from "./mutant.ts";
 
-const LIMITS = "src/store/sqlite/limits.ts";
 const RACE = "two submissions for the last of a limit: one wins";
 
 export const LIMIT_MUTANTS: readonly Mutant[] = [
@@ -35,14 +34,16 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
     name: "limit-never-whole",
     breaks: "The last credit of a limit cannot be spent.",
     standsFor: RACE,
-    patches: [{ file: LIMITS, find: "if (leftCredits < reservedCredits)", put: "if (leftCredits <= reservedCredits)" }],
+    patches: [
+      { file: "src/store/sql/bounds.ts", find: "if (leftCredits < reservedCredits)", put: "if (leftCredits <= reservedCredits)" },
+    ],
     killer: "ledger",
   },
   {
     name: "limit-known-too-long",
     breaks: "A limit that was set or changed is not held to before the next start.",
     standsFor: "what the writer remembers of keys is read anew when one changes",
-    patches: [{ file: "src/store/sqlite/keys.ts", find: "    limits.forget();\n", put: "" }],
+    patches: [{ file: "src/store/sql/keys.ts", find: "    keysChanged();\n", put: "" }],
     killer: "ledger",
   },
   {
@@ -58,8 +59,8 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
     standsFor: "hold-aware limits, also of keys in use",
     patches: [
       {
-        file: "src/store/sqlite/keys.ts",
-        find: "    if (!isNew) sumUp.run(meterSeq, leastSeqAt(fromDay * DAY_MS), fromDay * DAY_MS);\n",
+        file: "src/store/sql/keys.ts",
+        find: "    if (!isNew) yield* change(sumUp, meterSeq, fromDay, fromMs, leastSeqAt(fromMs));\n",
         put: "",
       },
     ],
@@ -71,7 +72,7 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
     standsFor: "what is submitted in a window is spent in it, whenever it ends",
     patches: [
       {
-        file: "src/store/sqlite/usage.ts",
+        file: "src/store/sql/usage.ts",
         find: "      const day = dayOf(one.createdAtMs);\n",
         put: "      const day = dayOf(one.completedAtMs);\n",
       },
@@ -82,7 +83,7 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
     name: "limit-of-what-was-added-up",
     breaks: "A limit that is set late does not count what ended since usage was last added up.",
     standsFor: "the sums of days are behind the ledger, limits are not",
-    patches: [{ file: "src/store/sqlite/keys.ts", find: "p.kind = 'capture' AND", put: "p.kind = 'none' AND" }],
+    patches: [{ file: "src/store/sql/keys.ts", find: "p.kind = 'capture' AND", put: "p.kind = 'none' AND" }],
     killer: "limits",
   },
   {
@@ -91,9 +92,9 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
     standsFor: "the sums of days and the postings after them meet without an overlap",
     patches: [
       {
-        file: "src/store/sqlite/keys.ts",
-        find: "WHERE p.seq > coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'usage_up_to'), 0)",
-        put: "WHERE p.seq > 0",
+        file: "src/store/sqlite/asked.ts",
+        find: "notAddedUp: `p.seq > coalesce(",
+        put: "notAddedUp: `p.seq > 0 * coalesce(",
       },
     ],
     killer: "limits",
@@ -104,7 +105,7 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
     standsFor: "hold-aware limits, also of keys in use",
     patches: [
       {
-        file: "src/store/sqlite/keys.ts",
+        file: "src/store/sql/keys.ts",
         find: "WHERE completed_at_ms IS NULL AND",
         put: "WHERE completed_at_ms IS NULL AND 0 AND",
       },

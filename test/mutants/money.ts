@@ -3,9 +3,11 @@ import type { Mutant } from "./mutant.ts";
 
 const STEP = "src/store/sqlite/step.ts";
 const ADMIT = "src/store/sqlite/admit.ts";
+const ADMISSION = "src/store/sql/admission.ts";
+const ENDING = "src/store/sql/ending.ts";
 const BATCH = "src/store/sqlite/batch.ts";
 const MONEY = "src/store/sqlite/money.ts";
-const CREDIT = "src/store/sqlite/credit.ts";
+const CREDIT = "src/store/sql/credit.ts";
 const SUBMIT = "src/submit.ts";
 
 export const MONEY_MUTANTS: readonly Mutant[] = [
@@ -28,11 +30,9 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     standsFor: "failure model 3.2, double_capture",
     patches: [
       {
-        file: STEP,
-        find: "      head = money.post(accountSeq, head, captured).head;\n",
-        put: `      head = money.post(accountSeq, head, captured).head;
-      head = money.post(accountSeq, head, { ...captured, progress: 0 }).head;
-`,
+        file: ENDING,
+        find: "  const restCredits = reservedCredits",
+        put: "  for (const captured of [...moves]) moves.push({ ...captured, progress: 0 });\n  const restCredits = reservedCredits",
       },
     ],
     killer: "ledger",
@@ -41,14 +41,14 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     name: "release-also",
     breaks: "The whole hold is given back although a part of it was charged.",
     standsFor: "refunded and charged: invariant 3",
-    patches: [{ file: STEP, find: "      restCredits -= credits;\n", put: "" }],
+    patches: [{ file: ENDING, find: "reservedCredits - captured;", put: "reservedCredits;" }],
     killer: "ledger",
   },
   {
     name: "rest-kept",
     breaks: "What the delivering route did not cost stays on hold for ever.",
     standsFor: "D2, new-api: ended with a live hold",
-    patches: [{ file: STEP, find: "    if (restCredits === 0) return;", put: '    if (settlement.kind === "capture") return;' }],
+    patches: [{ file: ENDING, find: "if (restCredits !== 0)", put: 'if (settlement.kind !== "capture")' }],
     killer: "ledger",
   },
   {
@@ -89,9 +89,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     name: "balance-not-asked",
     breaks: "Whether the balance covers the reserve is not asked, only refused by the row.",
     standsFor: "failure model 3.2: 402 is an answer, not a defect",
-    patches: [
-      { file: ADMIT, find: "if (availableCredits < deed.reservedCredits) return", put: "if (availableCredits < 0) return" },
-    ],
+    patches: [{ file: ADMISSION, find: "return availableCredits < reservedCredits ?", put: "return availableCredits < 0 ?" }],
     killer: "ledger",
   },
   {
@@ -101,8 +99,8 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ADMIT,
-        find: 'return known(deed) ?? { kind: "insufficient_credits", availableCredits };',
-        put: 'return { kind: "insufficient_credits", availableCredits };',
+        find: "if (refusal) return known(deed) ?? refusal;",
+        put: 'if (refusal) return refusal.kind === "insufficient_credits" ? refusal : (known(deed) ?? refusal);',
       },
     ],
     killer: "ledger",
@@ -166,7 +164,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
       {
         file: "actors/ledger.ts",
         find: 'import type { Clock } from "../src/clock.ts";',
-        put: 'import type { Clock } from "../src/clock.ts";\nimport { admittedRecord } from "../src/store/sqlite/pack.ts";',
+        put: 'import type { Clock } from "../src/clock.ts";\nimport { admittedRecord } from "../src/store/sql/packed.ts";',
       },
     ],
     killer: "last-credit",
@@ -205,13 +203,13 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: CREDIT,
-        find: "const known = reference === null ? null : selectReference.get(reference);",
-        put: "const known = null as ReturnType<typeof selectReference.get>;",
+        find: "const known = reference === null ? undefined : yield* first<Known>(SELECT_REFERENCE, reference);",
+        put: "const known = undefined as Known | undefined;",
       },
       {
         file: CREDIT,
-        find: "insertCredit.run(accountSeq, kind, credits, movedCredits, reference,",
-        put: "insertCredit.run(accountSeq, kind, credits, movedCredits, null,",
+        find: "const row = [accountSeq, kind, credits, movedCredits, reference,",
+        put: "const row = [accountSeq, kind, credits, movedCredits, null,",
       },
     ],
     killer: "ledger",
@@ -220,14 +218,14 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     name: "debt-forgotten",
     breaks: "What a dispute takes back and is not there to take is owed by nobody.",
     standsFor: "decisions: adjust takes at most what is available, the rest is owed",
-    patches: [{ file: CREDIT, find: "        owe.run(accountSeq, moved - credits);\n", put: "" }],
+    patches: [{ file: CREDIT, find: "        yield* change(OWE, accountSeq, moved - credits);\n", put: "" }],
     killer: "ledger",
   },
   {
     name: "debt-never-settled",
     breaks: "What comes in is spent, and what is owed stays owed.",
     standsFor: "what comes in settles what is owed first",
-    patches: [{ file: CREDIT, find: "      } else if (credits > 0) settle(accountSeq, atMs);", put: "      }" }],
+    patches: [{ file: CREDIT, find: "      } else if (credits > 0) yield* settle(accountSeq, atMs);", put: "      }" }],
     killer: "ledger",
   },
 ];

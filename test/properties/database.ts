@@ -1,10 +1,10 @@
 // The real store over one connection in memory, opened from an image, with commits that can be made to fail at any statement.
 import { Database, type SQLQueryBindings } from "bun:sqlite";
 import { type Deed, type DeedOutcome, StoreFull, StoreUnknown } from "../../src/deeds.ts";
+import { pack } from "../../src/store/sql/packed.ts";
 import { type Batch, openBatch } from "../../src/store/sqlite/batch.ts";
 import { ownDatabase } from "../../src/store/sqlite/birth.ts";
 import { openWriter } from "../../src/store/sqlite/open.ts";
-import { pack } from "../../src/store/sqlite/pack.ts";
 import { verifyAll } from "../../src/store/sqlite/verify/all.ts";
 import type { CheckResult } from "../../src/store/store.ts";
 
@@ -50,6 +50,7 @@ const failing = (db: Database) => {
     statements.add(statement);
     const run = statement.run.bind(statement);
     const get = statement.get.bind(statement);
+    const all = statement.all.bind(statement);
     statement.run = (...values) => {
       before(sql);
       const changes = run(...values);
@@ -59,6 +60,10 @@ const failing = (db: Database) => {
     statement.get = (...values) => {
       before(sql);
       return get(...values);
+    };
+    statement.all = (...values) => {
+      before(sql);
+      return all(...values);
     };
     return statement;
   };

@@ -1,9 +1,10 @@
 // The store of the machine's property: an account for each life, and everything of a generation read in one go.
 
 import type { StepDeed, StepOutcome, Unfinished } from "../../src/deeds.ts";
-import { prepareAttemptReads } from "../../src/store/sqlite/read/attempts.ts";
-import { prepareGenerationReads } from "../../src/store/sqlite/read/generations.ts";
-import { prepareRecoveryReads } from "../../src/store/sqlite/read/recovery.ts";
+import { attemptReads } from "../../src/store/sql/read/attempts.ts";
+import { generationReads } from "../../src/store/sql/read/generations.ts";
+import { recoveryReads } from "../../src/store/sql/read/recovery.ts";
+import { openQuery, SQLITE } from "../../src/store/sqlite/asking.ts";
 import type { Command, PlannedRoute } from "../../src/terms.ts";
 import { STARTED_AT_MS, WAIT_MS } from "../machine/explore.ts";
 import { PropertyStore, prepareImage } from "./database.ts";
@@ -47,7 +48,8 @@ const ON_PURPOSE = ["parked:", "the deadline comes after everything that could s
 export const openMachineStore = (image: Uint8Array) => {
   const store = new PropertyStore(image);
   const { db } = store;
-  const { unfinished } = prepareRecoveryReads(db);
+  const query = openQuery(db);
+  const { unfinished } = recoveryReads(query, SQLITE);
   const record = db.prepare<Seen["record"], [number]>(
     `SELECT status, quoted_credits AS quotedCredits, reserved_credits AS reservedCredits, cost_credits AS costCredits, attempts,
        completed_at_ms AS completedAtMs FROM generation WHERE seq = ?1`,
@@ -70,8 +72,8 @@ export const openMachineStore = (image: Uint8Array) => {
     return outcomes[0];
   };
   return {
-    attempt: prepareAttemptReads(db).attempt,
-    record: prepareGenerationReads(db).generationBySeq,
+    attempt: attemptReads(query).attempt,
+    record: generationReads(query, SQLITE).generationBySeq,
     admit: ({ seq, id, accountSeq, plan }: Born): void => {
       const prices = plan.map(({ priceCredits }) => priceCredits);
       const admitted = one({

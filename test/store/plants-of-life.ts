@@ -130,7 +130,7 @@ export const PLANTS_OF_LIFE: readonly Plant[] = [
   ...plant(12, "the row refers to one that is not there", [
     [
       "a key of nobody",
-      "INSERT INTO api_key SELECT 9, 'key_9', 77, scope, name, printf('%064d', 9), start, created_at_ms, 1, kind FROM api_key WHERE seq = 2",
+      `INSERT INTO api_key SELECT 9, 'key_9', 77, scope, name, '${"9".padStart(64, "0")}', start, created_at_ms, 1, kind FROM api_key WHERE seq = 2`,
     ],
   ]),
   ...plant(12, "the journal mode is not WAL", [["a rollback journal instead of a log", "PRAGMA journal_mode = delete"]]),

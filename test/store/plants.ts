@@ -1,6 +1,7 @@
 // What is planted for the checker to find: for each clause of invariants 1 to 6 the SQL that breaks it.
 import { type Plant, plant } from "./plant.ts";
 import { PLANTS_OF_PURCHASES } from "./plants-of-purchases.ts";
+import { OUTPUT } from "./scene.ts";
 
 export const ENDED = "(SELECT min(seq) FROM generation WHERE status = 'succeeded')";
 export const FAILED = "(SELECT seq FROM generation WHERE status = 'failed')";
@@ -25,8 +26,8 @@ export const PLANTS_OF_MONEY: readonly Plant[] = [
     ["a note that was changed", "UPDATE posting SET note = 'gift' WHERE kind = 'topup' AND account_seq = 1"],
     ["a time of a hold that was changed", `UPDATE generation SET created_at_ms = created_at_ms - 1 WHERE seq = ${RUNNING}`],
     ["an amount that was changed", "UPDATE posting SET credits = credits + 1 WHERE kind = 'topup' AND account_seq = 1"],
-    ["a hash of a hold that was changed", `UPDATE generation SET hold_hash = printf('%064d', 1) WHERE seq = ${RUNNING}`],
-    ["a hash that was changed", `UPDATE posting SET hash = printf('%064d', 1) WHERE kind = 'capture'`],
+    ["a hash of a hold that was changed", `UPDATE generation SET hold_hash = '${"1".padStart(64, "0")}' WHERE seq = ${RUNNING}`],
+    ["a hash that was changed", `UPDATE posting SET hash = '${"1".padStart(64, "0")}' WHERE kind = 'capture'`],
     [
       "a movement that was taken out of the middle",
       `DELETE FROM posting WHERE kind = 'capture' AND generation_seq = ${ENDED}`,
@@ -36,7 +37,7 @@ export const PLANTS_OF_MONEY: readonly Plant[] = [
     [
       "two movements that were swapped",
       `UPDATE posting SET chain_seq = -chain_seq WHERE generation_seq = ${ENDED};
-       UPDATE posting SET chain_seq = -chain_seq + iif(kind = 'capture', 1, -1) WHERE chain_seq < 0`,
+       UPDATE posting SET chain_seq = -chain_seq + CASE kind WHEN 'capture' THEN 1 ELSE -1 END WHERE chain_seq < 0`,
     ],
     [
       "a movement that was put in, the others moved up",
@@ -138,12 +139,15 @@ export const PLANTS_OF_MONEY: readonly Plant[] = [
   ...plant(4, "what was captured is not of the attempt that was delivered", [
     [
       "a delivery that changed hands",
-      `UPDATE attempt SET state = iif(n = 1, 'delivered', 'capped') WHERE seq = ${EVENTFUL} AND n < 3`,
+      `UPDATE attempt SET state = CASE n WHEN 1 THEN 'delivered' ELSE 'capped' END WHERE seq = ${EVENTFUL} AND n < 3`,
     ],
   ]),
   ...plant(4, "quote and reserve are not the cheapest and the dearest price of the plan", [
     ["a quote that is not the cheapest price", `UPDATE generation SET quoted_credits = 1 WHERE seq = ${QUEUED}`],
-    ["a plan without routes", `INSERT INTO plan VALUES (99, '[]'); UPDATE generation SET plan_seq = 99 WHERE seq = ${QUEUED}`],
+    [
+      "a plan without routes",
+      `INSERT INTO plan (seq, routes) VALUES (99, '[]'); UPDATE generation SET plan_seq = 99 WHERE seq = ${QUEUED}`,
+    ],
   ]),
   ...plant(4, "a price is above the most it may cost", [
     ["a route dearer than was allowed", `UPDATE generation SET max_cost_credits = 100 WHERE seq = ${QUEUED}`],
@@ -164,10 +168,13 @@ export const PLANTS_OF_MONEY: readonly Plant[] = [
     ["an end at another time", `UPDATE generation SET completed_at_ms = completed_at_ms + 1 WHERE seq = ${ENDED}`],
   ]),
   ...plant(5, "what it delivered has no files, or files that are not numbered from 1", [
-    ["an output without files", `UPDATE generation SET output = json_set(output, '$.files', json('[]')) WHERE seq = ${ENDED}`],
+    [
+      "an output without files",
+      `UPDATE generation SET output = replace(output, '${JSON.stringify(OUTPUT.files)}', '[]') WHERE seq = ${ENDED}`,
+    ],
     [
       "an output whose file has another number",
-      `UPDATE generation SET output = json_set(output, '$.files[0].n', 2) WHERE seq = ${ENDED}`,
+      `UPDATE generation SET output = replace(output, '"n":1', '"n":2') WHERE seq = ${ENDED}`,
     ],
   ]),
   ...plant(5, "the id does not carry the row number", [

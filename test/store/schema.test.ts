@@ -6,21 +6,15 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openWriter } from "../../src/store/sqlite/open.ts";
+import { guards, makeRows } from "./guards.ts";
 import { openHere } from "./opened.ts";
-import { buy, openPurchaseDeed, reversalDeed } from "./purchases.ts";
-import { admit, openAccount, startedDeed, succeed } from "./scene.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "store-"));
 const path = join(dir, "genrouter.db");
 let db: Database;
 beforeAll(async () => {
   const store = await openHere({ path, mode: "test" });
-  const account = await openAccount(store, 1000);
-  await succeed(store, account, { idempotencyKey: "k" });
-  await store.commit([startedDeed(await admit(store, account))]);
-  await admit(store, account);
-  await buy(store, account.seq, "a", 1000);
-  await store.commit([openPurchaseDeed(account.seq, "b", 2000), reversalDeed("re_1", "a", 5, { state: "lost" })]);
+  await makeRows(store);
   await store.close();
 });
 beforeEach(() => {
@@ -33,134 +27,11 @@ afterEach(() => {
 });
 afterAll(() => rmSync(dir, { recursive: true }));
 
-const POSTING =
-  "seq, account_seq, chain_seq, previous, after_seq, kind, credits, from_side, to_side, generation_seq, attempt_n, available_after, held_after, at_ms, epoch, hash";
-const RUNNING = "(SELECT seq FROM generation WHERE status = 'running')";
-const ENDED = "(SELECT seq FROM generation WHERE status = 'succeeded')";
-/** A posting behind the end of the account's chain, as its balance would have to follow. */
-const post = (kind: string, credits: number, sides: string, generation: string, available: string, held: string) =>
-  `INSERT INTO posting (${POSTING}) SELECT 99, account_seq, chain_seq + 1, chain_end, 0, '${kind}', ${credits}, ${sides}, ${generation}, 1,
-     available_credits ${available}, held_credits ${held}, 0, 1, printf('%064d', 1) FROM balance`;
-/** One operator, with a session that has ended, a link that was used, and a line of the audit log. */
-const PEOPLE = `INSERT INTO person (seq, id, email, name, role, password, created_at_ms) VALUES (1, 'per_1', 'a@b.c', 'A', 'operator', '$argon2id$x', 0);
-  INSERT INTO session VALUES (printf('%064d', 1), 'ses_1', 1, 0, 0, 9, 5, '', '');
-  INSERT INTO invitation VALUES (printf('%064d', 1), 'inv_1', 'setup', 'operator', NULL, NULL, NULL, 1, 'x', 0, 9, 5, NULL);
-  INSERT INTO audit VALUES (NULL, 0, 'command', '0', 'root', 'set-account', NULL, '{}');`;
-const STEP = "UPDATE balance SET chain_seq = chain_seq + 1, chain_end = 99";
-
-test.each([
-  ["a movement is never changed", "UPDATE posting SET credits = credits + 1"],
-  ["a movement is never deleted", "DELETE FROM posting WHERE kind = 'topup'"],
-  ["a journal line is never changed", "UPDATE journal SET at_ms = 0"],
-  ["a journal line is never deleted", "DELETE FROM journal"],
-  ["what was agreed at submission is never changed", `UPDATE generation SET body = '{}' WHERE seq = ${RUNNING}`],
-  [
-    "what was agreed at submission is never changed",
-    `UPDATE generation SET hold_hash = printf('%064d', 1) WHERE seq = ${RUNNING}`,
-  ],
-  ["a request is never changed", "UPDATE attempt_request SET request = ''"],
-  ["a request is never deleted", "DELETE FROM attempt_request"],
-  ["a credit is never changed", "UPDATE credit SET asked_credits = 1, moved_credits = 1"],
-  ["a credit is never deleted", "DELETE FROM credit"],
-  ["a purchase is never deleted", "DELETE FROM purchase"],
-  ["what was asked for is never changed", "UPDATE purchase SET credits = 2000"],
-  ["what is known of a payment is never changed", "UPDATE purchase SET payment_intent = 'pi_x' WHERE state = 'paid'"],
-  ["what is known of a payment is never changed", "UPDATE purchase SET receipt = 9 WHERE state = 'paid'"],
-  [
-    "a purchase goes from open to its end",
-    "UPDATE purchase SET state = 'expired', paid_at_ms = NULL, receipt = NULL WHERE state = 'paid'",
-  ],
-  ["CHECK constraint failed", "UPDATE purchase SET state = 'paid' WHERE state = 'open'"],
-  ["CHECK constraint failed", "UPDATE purchase SET reversed_credits = credits + 1 WHERE state = 'paid'"],
-  ["CHECK constraint failed", "UPDATE purchase SET reversed_credits = 1 WHERE state = 'open'"],
-  [
-    "a purchase is credited with what was paid for it",
-    "INSERT INTO purchase_credit SELECT (SELECT min(seq) FROM credit), seq, 'paid' FROM purchase WHERE state = 'open'",
-  ],
-  [
-    "UNIQUE constraint failed: purchase_credit.purchase_seq",
-    `DROP TRIGGER purchase_pays;
-     INSERT INTO purchase_credit SELECT (SELECT min(seq) FROM credit), seq, 'paid' FROM purchase WHERE state = 'paid'`,
-  ],
-  ["what a credit was for is never changed", "UPDATE purchase_credit SET why = 'returned'"],
-  ["what a credit was for is never deleted", "DELETE FROM purchase_credit"],
-  ["a refund or dispute is never deleted", "DELETE FROM reversal"],
-  ["a refund or dispute keeps its payment and only goes on", "UPDATE reversal SET state = 'taken'"],
-  ["a refund or dispute keeps its payment and only goes on", "UPDATE reversal SET payment_intent = 'pi_b'"],
-  ["a generation is never deleted", `DELETE FROM generation WHERE seq = ${ENDED}`],
-  ["an attempt is never deleted", "DELETE FROM attempt"],
-  ["a balance changes only with the next movement of its chain", "UPDATE balance SET available_credits = available_credits + 1"],
-  ["a balance changes only with the next movement of its chain", "UPDATE balance SET charged_credits = 0"],
-  ["a movement agrees with its account", `${STEP}, available_credits = available_credits + 1`],
-  [
-    "a movement agrees with its account",
-    `${post("topup", 5, "'funding', 'available'", "NULL", "+ 5", "")}; ${STEP}, available_credits = available_credits + 6`,
-  ],
-  [
-    "a movement agrees with its account",
-    `UPDATE balance SET chain_seq = chain_seq + 1, chain_end = -${RUNNING}, available_credits = available_credits - 110, held_credits = held_credits + 110`,
-  ],
-  ["a settlement takes at most what is held", post("capture", 111, "'held', 'charged'", RUNNING, "", "- 111")],
-  ["a settlement comes before the end of its generation", post("capture", 1, "'held', 'charged'", ENDED, "", "- 1")],
-  ["a generation that has ended is never changed", `UPDATE generation SET cost_credits = 1 WHERE seq = ${ENDED}`],
-  ["a generation that has ended is never changed", `UPDATE generation SET output = '{}' WHERE seq = ${ENDED}`],
-  [
-    "a generation that has ended is never changed",
-    `UPDATE generation SET status = 'running', cost_credits = NULL, output = NULL, completed_at_ms = NULL, files_expire_at_ms = NULL WHERE seq = ${ENDED}`,
-  ],
-  ["what was agreed at submission is never changed", `UPDATE generation SET reserved_credits = 200 WHERE seq = ${RUNNING}`],
-  [
-    "a generation goes from queued to running to its end",
-    `UPDATE generation SET status = 'queued', attempts = 0 WHERE seq = ${RUNNING}`,
-  ],
-  [
-    "a generation succeeds with the capture of its cost",
-    `UPDATE generation SET status = 'succeeded', cost_credits = 75, output = '{}', completed_at_ms = created_at_ms + 1, files_expire_at_ms = 9 WHERE seq = ${RUNNING}`,
-  ],
-  [
-    "a generation fails with the release of its hold",
-    `UPDATE generation SET status = 'failed', cost_credits = 0, error = '{}', completed_at_ms = created_at_ms + 1 WHERE seq = ${RUNNING}`,
-  ],
-  ["what an attempt was begun with is never changed", "UPDATE attempt SET price_credits = 1"],
-  ["the route time of an attempt is never restarted", `UPDATE attempt SET ends_at_ms = ends_at_ms + 1 WHERE seq = ${RUNNING}`],
-  ["after the end an attempt is not sent and not charged", `UPDATE attempt SET state = 'failed' WHERE seq = ${ENDED}`],
-  [
-    "an attempt begins as an intent of a generation that has not ended",
-    `INSERT INTO attempt (seq, n, ref, route_id, provider, endpoint, options_seq, kind, price_credits, state) VALUES (${ENDED}, 2, 'r', 'b', 'p', 'e', 1, 'image', 1, 'intent')`,
-  ],
-  [
-    "UNIQUE constraint failed: posting.generation_seq, posting.kind",
-    `${post("release", 1, "'held', 'available'", RUNNING, "+ 1", "- 1")};
-     INSERT INTO posting (${POSTING}) SELECT 100, account_seq, chain_seq, previous, after_seq, kind, credits, from_side, to_side, generation_seq,
-       attempt_n, available_after, held_after, at_ms, epoch, hash FROM posting WHERE seq = 99`,
-  ],
-  ["CHECK constraint failed", `UPDATE generation SET message = 'x' WHERE status = 'queued'`],
-  ["CHECK constraint failed", `UPDATE generation SET cost_credits = 75 WHERE seq = ${RUNNING}`],
-  ["CHECK constraint failed", `DROP TRIGGER balance_moves; UPDATE balance SET available_credits = -1`],
-  ["CHECK constraint failed", `DROP TRIGGER balance_moves; UPDATE balance SET available_credits = 9007199254740992`],
-  [
-    "UNIQUE constraint failed: attempt.ref",
-    `INSERT INTO attempt (seq, n, ref, route_id, provider, endpoint, options_seq, kind, price_credits, state)
-     SELECT seq, 2, ref, 'b', 'p', 'e', 1, 'image', 1, 'intent' FROM attempt WHERE seq = ${RUNNING}`,
-  ],
-  ["a line of the audit log is never changed", `${PEOPLE} UPDATE audit SET actor_name = 'eve'`],
-  ["a line of the audit log is never deleted", `${PEOPLE} DELETE FROM audit`],
-  ["this is the last operator", `${PEOPLE} UPDATE person SET disabled_at_ms = 1`],
-  ["this is the last operator", `${PEOPLE} UPDATE person SET role = 'viewer'`],
-  ["who somebody is never changes", `${PEOPLE} UPDATE person SET email = 'e@v.e'`],
-  ["a person is disabled, never deleted", `${PEOPLE} DELETE FROM session; DELETE FROM person`],
-  ["a session that has ended stays so", `${PEOPLE} UPDATE session SET ended_at_ms = NULL`],
-  [
-    "somebody who is disabled does not sign in",
-    `${PEOPLE} INSERT INTO session VALUES (printf('%064d', 2), 'ses_2', 2, 0, 0, 9, NULL, '', '')`,
-  ],
-  ["an invitation is used or withdrawn once", `${PEOPLE} UPDATE invitation SET used_at_ms = NULL, person_seq = NULL`],
-  ["an invitation is never deleted", `${PEOPLE} DELETE FROM invitation`],
-  [
-    "CHECK constraint failed",
-    `${PEOPLE} INSERT INTO person SELECT 2, 'per_2', 'b@b.c', 'B', 'member', NULL, password, 0, NULL FROM person`,
-  ],
-  ["CHECK constraint failed", "UPDATE api_key SET kind = 'console'"],
-])("%s (%#)", (fault, sql) => {
+const WORDS = {
+  check: "CHECK constraint failed",
+  unique: (columns: string) => `UNIQUE constraint failed: ${columns}`,
+  drop: (trigger: string) => `DROP TRIGGER ${trigger}`,
+};
+test.each(guards(WORDS))("%s (%#)", (fault, sql) => {
   expect(() => db.run(sql)).toThrow(fault);
 });

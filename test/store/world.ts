@@ -73,9 +73,9 @@ const buyAndDispute = async (store: Store, { seq }: Account): Promise<void> => {
   await store.commit([reversalDeed("re_b", "b", 700), openPurchaseDeed(seq, "c", 1000)]);
 };
 
-/** Makes the world in a new file: accounts 1 (most of it), 2 (one success, and a debt) 3 (two keys, one with a limit) and 4 (purchases). */
-export const makeWorld = async (path: string): Promise<void> => {
-  const store = await openHere({ path, mode: "test", nowMs: NOW_MS });
+/** Makes the world in a new database, which `open` opens: accounts 1 (most of it), 2 (one success, and a debt) 3 (two keys, one with a limit) and 4 (purchases). */
+export const makeWorldOver = async (open: () => Promise<Store>): Promise<void> => {
+  const store = await open();
   const account = await openAccount(store, 5000);
   const other = await openAccount(store, 500);
   await succeed(store, account, { idempotencyKey: "k1" });
@@ -106,7 +106,10 @@ export const makeWorld = async (path: string): Promise<void> => {
   expect(await violations(store)).toEqual([]);
   await store.close();
   // A second opening, so that there are two epochs to confuse.
-  const again = await openHere({ path, mode: "test", nowMs: NOW_MS });
+  const again = await open();
   await succeed(again, account);
   await again.close();
 };
+
+/** Makes the world in a new file. */
+export const makeWorld = (path: string): Promise<void> => makeWorldOver(() => openHere({ path, mode: "test", nowMs: NOW_MS }));

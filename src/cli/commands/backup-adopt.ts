@@ -17,7 +17,8 @@ export const addAdopt = (backup: Command, session: Session): void => {
       const { DATABASE_FILE, openReader } = await import("../../store/sqlite/open.ts");
       const { claimDirectory } = await import("../../store/sqlite/owner.ts");
       const { markCopy } = await import("../../store/sqlite/still/copy.ts");
-      const { prepareRecoveryReads } = await import("../../store/sqlite/read/recovery.ts");
+      const { openQuery, SQLITE } = await import("../../store/sqlite/asking.ts");
+      const { recoveryReads } = await import("../../store/sql/read/recovery.ts");
       const path = join(dir, DATABASE_FILE);
       if (!existsSync(path))
         throw new CommandFault(EXITS.unwritable, `data directory ${dir}: there is no database in it`, {
@@ -27,7 +28,7 @@ export const addAdopt = (backup: Command, session: Session): void => {
       try {
         const reader = openReader(path);
         // The highest time that it holds: what was done later is what is not in it.
-        const takenAtMs = await prepareRecoveryReads(reader).lastSeenMs();
+        const takenAtMs = await recoveryReads(openQuery(reader), SQLITE).lastSeenMs();
         reader.close();
         markCopy(path, { takenAtMs, nowMs: Date.now() });
         handOver(dir);

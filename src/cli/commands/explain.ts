@@ -48,7 +48,7 @@ const NOTHING_KNOWN: Known = { switchedOff: new Map(), health: new Map(), delive
 const knownOf = async (dir: string): Promise<Known> => {
   const { DATABASE_FILE } = await import("../../store/sqlite/open.ts");
   if (!(await Bun.file(join(dir, DATABASE_FILE)).exists())) return NOTHING_KNOWN;
-  return withReads(dir, async (reads) => ({
+  return withReads({ dir }, async (reads) => ({
     switchedOff: new Map((await reads.switchedOff()).map(({ routeId, reason }) => [routeId, reason])),
     health: await reads.routeHealth(),
     deliveries: await reads.recentDeliveries(DELIVERIES_KEPT),

@@ -35,7 +35,7 @@ export const listAll = async (settings: Settings): Promise<ListedModel[]> => {
     openMarket({ settings: () => settings, simulated, facts, catalogue: () => catalogueOf(settings, simulated), reads }).routes();
   const { dir } = settings.data;
   const rows = existsSync(join(dir, DATABASE_FILE))
-    ? await withReads(dir, async (reads) => rowsOver((await reads.mode()) === "test", reads))
+    ? await withReads({ dir }, async (reads) => rowsOver((await reads.mode()) === "test", reads))
     : await rowsOver(false, NOTHING_KEPT);
   const byId = new Map(rows.map((row) => [row.id, row]));
   const isConfigured = (routeId: string) => !["no key", "off"].includes(byId.get(routeId)?.state ?? "no key");

@@ -4,8 +4,8 @@ import { adviceOf } from "../../office/orphan-advice.ts";
 import type { OrphanRow } from "../../store/store.ts";
 import type { Credits } from "../../terms.ts";
 import { CommandFault, EXITS } from "../exits.ts";
-import { withReads } from "../reads.ts";
-import { type DirFlag, dirOf, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
+import { placeOf, withReads } from "../reads.ts";
+import { type DirFlag, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
 import { sinceMs } from "../since.ts";
 import { showUsd, usdNumber } from "../usd.ts";
 import { linesOf } from "./orphans-table.ts";
@@ -58,7 +58,7 @@ export const addOrphans = (program: Command, session: Session): void => {
           code: "bad_flag",
         });
       const since = sinceMs(flags.since, nowMs);
-      const found = await withReads(dirOf(session, flags), (reads) => reads.orphans(since));
+      const found = await withReads(placeOf(session, flags), (reads) => reads.orphans(since));
       // A stable sort: those of one price stay newest first.
       const rows = flags.sort === "price" ? found.toSorted((a, b) => b.priceCredits - a.priceCredits) : found;
       const lost = sumOf(rows);

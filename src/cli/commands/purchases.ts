@@ -3,8 +3,8 @@ import type { Command } from "commander";
 import { PURCHASE_STATES, type PurchaseRow, type PurchaseState } from "../../purchase.ts";
 import type { StoreReads } from "../../store/store.ts";
 import { CommandFault, EXITS } from "../exits.ts";
-import { withReads } from "../reads.ts";
-import { type DirFlag, dirOf, type JsonFlag, parseWhole, type Session, withDir, withExamples, withJson } from "../session.ts";
+import { placeOf, withReads } from "../reads.ts";
+import { type DirFlag, type JsonFlag, parseWhole, type Session, withDir, withExamples, withJson } from "../session.ts";
 import { table } from "../terminal.ts";
 import { showUsd, usdNumber } from "../usd.ts";
 
@@ -95,7 +95,7 @@ export const addPurchases = (program: Command, session: Session): void => {
         throw new CommandFault(EXITS.usage, `--state: ${JSON.stringify(state)} is no state; use ${PURCHASE_STATES.join(", ")}`, {
           code: "bad_flag",
         });
-      const rows = await withReads(dirOf(session, flags), async (reads) => {
+      const rows = await withReads(placeOf(session, flags), async (reads) => {
         if (account !== undefined && !(await reads.account(account)))
           throw new CommandFault(EXITS.notFound, `there is no account ${account}`, {
             fix: "genrouter accounts list shows those there are",

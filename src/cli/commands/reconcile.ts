@@ -5,8 +5,8 @@ import type { SentRow } from "../../store/store.ts";
 import type { Credits } from "../../terms.ts";
 import { withOffice } from "../desk.ts";
 import { EXITS } from "../exits.ts";
-import { withReads } from "../reads.ts";
-import { type DirFlag, dirOf, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
+import { placeOf, withReads } from "../reads.ts";
+import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
 import { sinceMs } from "../since.ts";
 import { table } from "../terminal.ts";
 import { showUsd, usdNumber } from "../usd.ts";
@@ -80,7 +80,7 @@ export const addReconcile = (program: Command, session: Session): void => {
       const fromMs = sinceMs(flags.since, untilMs);
       terminal.note(`reading the list of ${provider} …`);
       const settings = settingsOf(session, flags);
-      const [sent, restored] = await withReads(dirOf(session, flags), (reads) =>
+      const [sent, restored] = await withReads(placeOf(session, flags), (reads) =>
         Promise.all([reads.sentTo(provider, fromMs - EDGE_MS), reads.restored()]),
       );
       const routes = [

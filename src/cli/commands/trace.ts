@@ -4,8 +4,8 @@ import { tellable } from "../../inspector/life.ts";
 import type { JournalLine, MovementRow } from "../../store/store.ts";
 import type { Attempt, JsonObject } from "../../terms.ts";
 import { CommandFault, EXITS } from "../exits.ts";
-import { withReads } from "../reads.ts";
-import { type DirFlag, dirOf, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
+import { placeOf, withReads } from "../reads.ts";
+import { type DirFlag, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
 import { showUsd, usdNumber } from "../usd.ts";
 
 /** One thing that happened. `rank` orders what happened in the same millisecond: admission, journal, money. */
@@ -82,7 +82,7 @@ export const addTrace = (program: Command, session: Session): void => {
     .command("trace <id>")
     .description("show the life of a generation: every event, every movement of money, every attempt (operator)")
     .action(async (id: string, flags: DirFlag & JsonFlag) =>
-      withReads(dirOf(session, flags), async (reads) => {
+      withReads(placeOf(session, flags), async (reads) => {
         const record = await reads.findGeneration(id);
         if (!record)
           throw new CommandFault(EXITS.notFound, `there is no generation ${id} in this data directory`, {

@@ -1,10 +1,10 @@
 // `genrouter verify`: the twelve invariants, checked on a live or a copied data directory.
 import type { Command } from "commander";
 import type { CheckResult } from "../../store/store.ts";
-import { askAbout } from "../control-client.ts";
 import { CommandFault, EXITS, tell } from "../exits.ts";
-import { withReads } from "../reads.ts";
-import { type DirFlag, dirOf, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
+import { placeOf, withReads } from "../reads.ts";
+import { type DirFlag, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
+import type { Terminal } from "../terminal.ts";
 
 /** Exit 2: a check that could not be run says nothing, so it must not look like a pass nor like a violation. */
 const couldNotRun = async (fault: unknown): Promise<never> => {
@@ -12,16 +12,22 @@ const couldNotRun = async (fault: unknown): Promise<never> => {
   throw new CommandFault(EXITS.usage, told.lines.join("; "), { code: told.code });
 };
 
+/** A line for each invariant, and below it the rows that offend it. */
+export const checkLines = ({ paint }: Terminal, checks: readonly CheckResult[]): string[] =>
+  checks.flatMap(({ ok, invariant, name, offending }) => [
+    `${ok ? paint("green", "✔") : paint("red", "✘")} ${String(invariant).padStart(2)}  ${name}`,
+    ...offending.map((row) => `      ${JSON.stringify(row)}`),
+  ]);
+
 export const addVerify = (program: Command, session: Session): void => {
   const { terminal } = session;
   const verify = program
     .command("verify")
     .description("check the twelve invariants: exit 0 they hold, 1 with the rows that offend, 2 could not run")
     .action(async (flags: DirFlag & JsonFlag) => {
-      const dir = dirOf(session, flags);
-      const checks: CheckResult[] = await withReads(dir, async (reads) => {
+      const checks: CheckResult[] = await withReads(placeOf(session, flags), async (reads, isServed) => {
         // Overdue deadlines mean something only while a service runs that should have met them.
-        const running = await askAbout(dir);
+        const running = await isServed();
         const show = (done: number, of: number) => terminal.progress(`verify: ${done} of ${of} checks`);
         return reads.verify(running ? Date.now() : null, terminal.isLive ? show : undefined);
       }).catch(couldNotRun);
@@ -30,12 +36,7 @@ export const addVerify = (program: Command, session: Session): void => {
       // Before a word of it is printed: a reader that stops listening (`| head`) does not change the verdict.
       if (!ok) session.exit = EXITS.failure;
       if (flags.json) terminal.print(JSON.stringify({ ok, checks }));
-      else
-        for (const check of checks) {
-          const mark = check.ok ? terminal.paint("green", "✔") : terminal.paint("red", "✘");
-          terminal.print(`${mark} ${String(check.invariant).padStart(2)}  ${check.name}`);
-          for (const row of check.offending) terminal.print(`      ${JSON.stringify(row)}`);
-        }
+      else for (const line of checkLines(terminal, checks)) terminal.print(line);
     });
   withExamples(withJson(withDir(verify)), "verify", "verify --data /var/backups/genrouter-copy --json | jq .ok");
 };

@@ -12,7 +12,7 @@ export type Part = { n: number; etag: string };
 
 /** Everything throws BucketFault; what the signal ended rejects with its reason. */
 export interface Bucket {
-  nameOf(generationId: string, n: number): string;
+  nameOf(generationId: string, object: number | string): string;
   /** Writes an object in one request. The service itself checks the hash. */
   put(name: string, bytes: Uint8Array, sha256: string, words: ObjectWords, signal: AbortSignal): Promise<void>;
   /** Begins an object of several parts. */
@@ -25,6 +25,10 @@ export interface Bucket {
   begun(name: string, signal: AbortSignal): Promise<string[]>;
   /** What is there under a name, or undefined. */
   head(name: string, signal: AbortSignal): Promise<ObjectHead | undefined>;
+  /** The whole of an object, in memory, or undefined: for those that came in one answer. */
+  read(name: string, signal: AbortSignal): Promise<Uint8Array | undefined>;
+  /** What is there of a generation: the last part of each object's name. */
+  list(generationId: string, signal: AbortSignal): Promise<string[]>;
   /** Fine when it is gone already. */
   delete(name: string, signal: AbortSignal): Promise<void>;
   /** A link that opens an object for so many seconds. */
@@ -48,7 +52,7 @@ type Asked = {
   signal: AbortSignal;
   longestMs?: number;
 };
-type Answered = { status: number; headers: Headers; text: string };
+type Answered<T = string> = { status: number; headers: Headers; text: T };
 
 const readBounded = async (response: Response): Promise<string> => {
   const decoder = new TextDecoder();
@@ -79,7 +83,12 @@ export const openBucket = (settings: BucketSettings, clock: Clock): Bucket => {
     wallMs: () => clock.nowMs() - (clock.aheadMs?.() ?? 0),
   });
 
-  const ask = async (method: string, name: string | null, asked: Asked): Promise<Answered> => {
+  const askFor = async <T>(
+    take: (response: Response) => Promise<T>,
+    method: string,
+    name: string | null,
+    asked: Asked,
+  ): Promise<Answered<T>> => {
     const url = place.url(name, asked.query);
     const body = asked.body ?? NOTHING;
     const payload = asked.sha256 ?? (typeof body === "string" ? sha256Of(body) : EMPTY_SHA256);
@@ -96,7 +105,7 @@ export const openBucket = (settings: BucketSettings, clock: Clock): Bucket => {
         proxy: false,
       };
       const response = await fetch(url, init as unknown as BunFetchRequestInit);
-      return { status: response.status, headers: response.headers, text: await readBounded(response) };
+      return { status: response.status, headers: response.headers, text: await take(response) };
     } catch (error) {
       if (asked.signal.aborted) throw asked.signal.reason;
       throw unreached(error, late.signal.aborted);
@@ -104,6 +113,7 @@ export const openBucket = (settings: BucketSettings, clock: Clock): Bucket => {
       takeBack();
     }
   };
+  const ask = (method: string, name: string | null, asked: Asked): Promise<Answered> => askFor(readBounded, method, name, asked);
   /** The same for what must succeed. */
   const insist = async (method: string, name: string | null, asked: Asked): Promise<Answered> => {
     const answered = await ask(method, name, asked);
@@ -158,6 +168,24 @@ export const openBucket = (settings: BucketSettings, clock: Clock): Bucket => {
         bytes: Number(headers.get("content-length") ?? Number.NaN),
         sha256: headers.get("x-amz-meta-sha256") ?? undefined,
       };
+    },
+    read: async (name, signal) => {
+      const take = async (response: Response) => (response.status === 200 ? response.bytes() : readBounded(response));
+      const { status, headers, text } = await askFor(take, "GET", name, { signal });
+      if (typeof text === "string") {
+        const fault = faultOf(status, text);
+        if (fault.code === "NoSuchKey" || fault.code === "http_404") return undefined;
+        throw fault;
+      }
+      if (text.length !== Number(headers.get("content-length") ?? text.length))
+        throw new BucketFault("away", "cut", "the bucket's answer ended early");
+      return text;
+    },
+    list: async (generationId, signal) => {
+      const query = { "list-type": "2", prefix: place.nameOf(generationId, "") };
+      const { text } = await insist("GET", null, { query, signal });
+      // Only the last part of a name is read, which is ours and plain: how services escape the rest of it differs.
+      return [...text.matchAll(/<Key>[^<]*\/([0-9a-f-]+)<\/Key>/g)].flatMap(([, object]) => object ?? []);
     },
     delete: (name, signal) => drop(name, { signal }),
     link: (method, name, { mime, disposition, cacheControl }, validS) => {

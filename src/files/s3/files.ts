@@ -1,9 +1,11 @@
-// Result files in a bucket: kept on disk first, moved by and by, answered from wherever they are, deleted in both places.
+// Result files in a bucket: there before they count, or moved by and by; answered from wherever they are, deleted in both places.
 import type { Clock } from "../../clock.ts";
 import type { GenerationRecord } from "../../terms.ts";
 import type { LocalFiles } from "../local.ts";
 import { type Files, StorageAway } from "../port.ts";
-import { dispositionOf, FILE_CACHE_CONTROL, fileName } from "../serve.ts";
+import type { Spool } from "../spool.ts";
+import { openAnswered } from "./answered.ts";
+import { objectOf, openArriving, wordsOf } from "./arriving.ts";
 import { openBucket } from "./bucket.ts";
 import { BucketFault } from "./fault.ts";
 import { type Fate, openMover } from "./mover.ts";
@@ -14,7 +16,11 @@ export type BucketFilesOptions = {
   settings: BucketSettings;
   /** Whether what is on disk is moved; if not, the bucket only answers for what is in it already. */
   moves: boolean;
+  /** Whether other nodes answer for the same files: then a new one is in the bucket before it counts as kept. */
+  shared: boolean;
   local: LocalFiles;
+  /** What came inside answers, on this node's disk. */
+  spool: Spool;
   clock: Clock;
   /** A number in [0, 1). */
   chance: () => number;
@@ -27,6 +33,7 @@ export type BucketFilesOptions = {
 
 export type BucketFiles = {
   files: Files;
+  spool: Spool;
   /** Looks whether the bucket takes files, and takes up what a former process has left; nobody waits for it. */
   begin(): void;
   stop(): Promise<void>;
@@ -47,9 +54,9 @@ const fateIn = (record: GenerationRecord | undefined, n: number): Fate => {
   if (record.status === "failed" || record.filesExpiredAtMs !== null) return { kind: "remove" };
   const file = record.output?.files.find((one) => one.n === n);
   if (file === undefined) return { kind: "leave" };
-  const { mime, bytes, sha256 } = file;
-  const words = { mime, disposition: dispositionOf(mime, fileName(record.id, n, mime)), cacheControl: FILE_CACHE_CONTROL };
-  return { kind: "move", upload: { bytes, sha256, words } };
+  // What is on disk is of another try, from before nodes shared the bucket.
+  if (file.object !== undefined) return { kind: "remove" };
+  return { kind: "move", upload: { bytes: file.bytes, sha256: file.sha256, words: wordsOf(record.id, file) } };
 };
 
 /** Opens it; nothing is asked of the bucket before `begin`. @throws BadPlace */
@@ -58,7 +65,10 @@ export const openBucketFiles = (options: BucketFilesOptions): BucketFiles => {
   const bucket = openBucket(options.settings, clock);
   const ending = new AbortController();
   const deleting = openStanding({ clock, chance, tell, consequence: "files past their retention stay in it for now" });
-  const moving = openStanding({ clock, chance, tell, consequence: "files stay on disk and are served from there" });
+  const consequence = options.shared
+    ? "results wait for it, and are charged when they are in it"
+    : "files stay on disk and are served from there";
+  const moving = openStanding({ clock, chance, tell, consequence });
   const mover = options.moves
     ? openMover({ local, bucket, standing: moving, clock, tell, fateOf: async (id, n) => fateIn(await recordOf(id), n) })
     : null;
@@ -68,6 +78,18 @@ export const openBucketFiles = (options: BucketFilesOptions): BucketFiles => {
       await bucket.delete(name, ending.signal);
       deleting.worked();
     } catch (fault) {
+      if (fault instanceof BucketFault) deleting.failed(fault);
+      throw new StorageAway(fault instanceof BucketFault ? fault.message : "the service is stopping");
+    }
+  };
+  const arriving = options.shared ? openArriving({ local, bucket, standing: moving, clock, tell, ending: ending.signal }) : null;
+  /** What is there besides what is written down: of a node that did not live to tell of it, or of an attempt that did not deliver. */
+  const untold = async (id: string): Promise<string[]> => {
+    try {
+      return options.shared ? await bucket.list(id, ending.signal) : [];
+    } catch (fault) {
+      // Without the right to list it is left to the bucket's own rule.
+      if (fault instanceof BucketFault && fault.kind !== "away") return [];
       if (fault instanceof BucketFault) deleting.failed(fault);
       throw new StorageAway(fault instanceof BucketFault ? fault.message : "the service is stopping");
     }
@@ -92,7 +114,9 @@ export const openBucketFiles = (options: BucketFilesOptions): BucketFiles => {
 
   return {
     files: {
+      ...(arriving ? { objectOf } : {}),
       receive: async (id, n) => {
+        if (arriving) return arriving.receive(id, n);
         const incoming = await local.receive(id, n);
         if (mover === null) return incoming;
         const keep = async () => {
@@ -102,9 +126,9 @@ export const openBucketFiles = (options: BucketFilesOptions): BucketFiles => {
         return { ...incoming, keep };
       },
       open: async (id, n) => (mover?.isMoved(id, n) ? undefined : local.open(id, n)),
-      link: (id, n, { method, untilMs, ...words }) => {
+      link: (id, n, { method, object, untilMs, ...words }) => {
         const leftS = untilMs === undefined ? linkS : Math.floor((untilMs - clock.nowMs()) / 1000);
-        return bucket.link(method, bucket.nameOf(id, n), words, Math.min(linkS, Math.max(LEAST_LINK_S, leftS)));
+        return bucket.link(method, bucket.nameOf(id, object ?? n), words, Math.min(linkS, Math.max(LEAST_LINK_S, leftS)));
       },
       remove: async (id) => {
         await mover?.forget(id);
@@ -113,9 +137,13 @@ export const openBucketFiles = (options: BucketFilesOptions): BucketFiles => {
         // What has been moved leaves gaps, where the other way of removing would stop.
         for (const { n } of files) await local.drop(id, n);
         await local.remove(id);
-        for (const { n } of files) await drop(bucket.nameOf(id, n));
+        const told = files.map(({ n, object }) => object ?? `${n}`);
+        for (const object of new Set([...told, ...(await untold(id))])) await drop(bucket.nameOf(id, object));
       },
     },
+    spool: arriving
+      ? openAnswered({ bucket, standing: moving, arriving, former: options.spool, ending: ending.signal })
+      : options.spool,
     begin: () => {
       mover?.begin();
       if (mover) void tryIt();

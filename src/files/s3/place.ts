@@ -14,8 +14,10 @@ export type BucketSettings = {
 export type Place = {
   /** The address of an object, or of the bucket itself where no name is given. */
   url(name: string | null, query?: Words): URL;
-  /** The name of the object of a result file. */
-  nameOf(generationId: string, n: number): string;
+  /**
+   * The name of the object of a result file: below its generation, its place, or what is written down of it (`StoredFile.object`).
+   */
+  nameOf(generationId: string, object: number | string): string;
 };
 
 /** A setting that names no bucket. One sentence; credentials are never repeated in it. */
@@ -79,6 +81,6 @@ export const placeOf = (settings: BucketSettings): Place => {
       url.search = query === undefined ? "" : queryText(query);
       return url;
     },
-    nameOf: (generationId, n) => `${prefix}${generationId}/${n}`,
+    nameOf: (generationId, object) => `${prefix}${generationId}/${object}`,
   };
 };

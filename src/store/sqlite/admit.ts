@@ -2,12 +2,14 @@
 import type { Database } from "bun:sqlite";
 import type { AdmitOutcome } from "../../deeds.ts";
 import { isSameRequest } from "../../same-request.ts";
+import { inTheWay } from "../sql/admission.ts";
+import { chain } from "../sql/money.ts";
+import { admittedRecord, type PackedAdmit } from "../sql/packed.ts";
+import { RECORD_COLUMNS, type RecordRow, toRecord } from "../sql/read/record.ts";
+import { DeedRefused } from "../sql/refused.ts";
 import type { Interned } from "./interned.ts";
 import type { Limits } from "./limits.ts";
-import { chain, type Money } from "./money.ts";
-import { admittedRecord, type PackedAdmit } from "./pack.ts";
-import { RECORD_COLUMNS, type RecordRow, toRecord } from "./read/record.ts";
-import { DeedRefused } from "./refused.ts";
+import type { Money } from "./money.ts";
 
 export const prepareAdmit = (db: Database, money: Money, plans: Interned, limits: Limits) => {
   const selectKey = db.prepare<RecordRow & { body: string }, [number, string]>(
@@ -32,14 +34,11 @@ export const prepareAdmit = (db: Database, money: Money, plans: Interned, limits
   return (deed: PackedAdmit): AdmitOutcome => {
     const head = money.head(deed.accountSeq);
     if (!head) throw new DeedRefused(`there is no account ${deed.accountSeq}`);
-    const { availableCredits } = head;
-    // A key that was used before outranks all; otherwise what is in the way of everything, of one more, and of this one.
-    const expired = limits.expiry(deed.keySeq, deed.createdAtMs);
-    if (expired) return known(deed) ?? expired;
-    if (head.inProgress >= deed.inProgressLimit) return known(deed) ?? { kind: "concurrency_limit" };
-    const shortage = limits.shortage(deed.keySeq, deed.createdAtMs, deed.reservedCredits);
-    if (shortage) return known(deed) ?? shortage;
-    if (availableCredits < deed.reservedCredits) return known(deed) ?? { kind: "insufficient_credits", availableCredits };
+    const { keySeq, createdAtMs, reservedCredits } = deed;
+    const refusal = inTheWay(deed, head, limits.expiry(keySeq, createdAtMs), () =>
+      limits.shortage(keySeq, createdAtMs, reservedCredits),
+    );
+    if (refusal) return known(deed) ?? refusal;
     const held = chain(head, {
       kind: "hold",
       credits: deed.reservedCredits,

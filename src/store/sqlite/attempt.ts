@@ -2,8 +2,8 @@
 import type { Database } from "bun:sqlite";
 import type { AttemptChange } from "../../deeds.ts";
 import type { AttemptState } from "../../terms.ts";
+import { DeedRefused } from "../sql/refused.ts";
 import { prepareInterned } from "./interned.ts";
-import { DeedRefused } from "./refused.ts";
 
 const UNDER_WAY: ReadonlySet<AttemptState> = new Set(["intent", "sending", "accepted"]);
 

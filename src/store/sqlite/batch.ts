@@ -1,17 +1,15 @@
 // Carries out a batch of deeds in one transaction: all that can be done is done, and what is refused is undone alone.
 import type { Database } from "bun:sqlite";
 import { type DeedOutcome, StoreFull, StoreUnknown } from "../../deeds.ts";
-import { isPurchaseDeed } from "../../purchase.ts";
+import type { PackedDeed } from "../sql/packed.ts";
 import { prepareAdmit } from "./admit.ts";
+import { prepareAsked } from "./asked.ts";
+import { openAsking } from "./asking.ts";
 import { prepareAttempts } from "./attempt.ts";
-import { prepareCredit } from "./credit.ts";
 import { faultCode, faultText } from "./faults.ts";
 import { prepareInterned } from "./interned.ts";
 import { prepareLimits } from "./limits.ts";
 import { prepareMoney } from "./money.ts";
-import { prepareOffice } from "./office.ts";
-import type { PackedDeed } from "./pack.ts";
-import { preparePurchases } from "./purchase.ts";
 import { prepareStep } from "./step.ts";
 
 /** Carries out deeds in order and answers after the commit. @throws StoreFull, StoreUnknown. */
@@ -38,9 +36,8 @@ export const openBatch = (db: Database, epoch: number): Batch => {
   const limits = prepareLimits(db);
   const admit = prepareAdmit(db, money, plans, limits);
   const step = prepareStep(db, epoch, money, attempts, limits);
-  const crediting = prepareCredit(db, money);
-  const office = prepareOffice(db, crediting, attempts, limits);
-  const purchases = preparePurchases(db, crediting);
+  const asked = prepareAsked(money, attempts, limits);
+  const answer = openAsking(db);
   const begin = db.prepare("BEGIN IMMEDIATE");
   const commit = db.prepare("COMMIT");
   const savepoint = db.prepare("SAVEPOINT deed");
@@ -54,7 +51,7 @@ export const openBatch = (db: Database, epoch: number): Batch => {
       case "step":
         return step.carryOut(deed);
       default:
-        return isPurchaseDeed(deed) ? purchases(deed) : office(deed);
+        return answer(asked(deed));
     }
   };
   const forget = () => {

@@ -2,19 +2,20 @@
 import type { Database } from "bun:sqlite";
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
-import { WrongMode } from "./faults.ts";
+import { WrongMode } from "../faults.ts";
+import type { Mode } from "../store.ts";
 import { migrate } from "./migrate.ts";
-
-export type Mode = "test" | "live";
+import { insistOnHere } from "./moved.ts";
 
 const SPOKEN = { test: "for the simulator (--simulate)", live: "for real providers" } as const;
 
 /**
  * Makes a database ready for its owner: migrates it, fixes or compares its mode, seeds its secret, opens an epoch.
  * Without a `mode` an existing database keeps its own, and a new one is made for real providers.
- * @returns the epoch of this opening. @throws WrongMode, WrongSchema.
+ * @returns the epoch of this opening. @throws Moved, WrongMode, WrongSchema.
  */
 export const ownDatabase = (db: Database, path: string, mode: Mode | undefined, nowMs: number): number => {
+  insistOnHere(db);
   migrate(db, path, nowMs);
   db.run("BEGIN IMMEDIATE");
   const put = db.prepare("INSERT INTO meta VALUES (?, ?) ON CONFLICT DO NOTHING");

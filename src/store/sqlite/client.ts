@@ -2,8 +2,8 @@
 import { join } from "node:path";
 import { type Deed, type DeedOutcome, StoreFull, StoreUnknown } from "../../deeds.ts";
 import { continueGenerationSeqAfter } from "../../ids.ts";
-import type { Store } from "../store.ts";
-import { type Mode, ownDatabase } from "./birth.ts";
+import type { Mode, Store } from "../store.ts";
+import { ownDatabase } from "./birth.ts";
 import { insistOnSoundness } from "./damage.ts";
 import { tellingDamage } from "./faults.ts";
 import { markLog, missLog, unmarkLog } from "./log-mark.ts";
@@ -87,7 +87,7 @@ const beginEpoch = (path: string, mode: Mode | undefined, pragmas: Pragmas): num
 
 /**
  * Opens a data directory as its one owner, making it where it is new.
- * @throws DirectoryInUse, DirectoryUnusable, WrongMode, WrongSchema, StoreDamaged (faults.ts): one line each.
+ * @throws DirectoryInUse, DirectoryUnusable, StoreDamaged (faults.ts), Moved, WrongMode, WrongSchema (../faults.ts): one line each.
  */
 export const openSqliteStore = async (options: StoreOptions): Promise<Store> => {
   const path = join(options.dir, DATABASE_FILE);
@@ -107,6 +107,7 @@ export const openSqliteStore = async (options: StoreOptions): Promise<Store> => 
     const inode = inodeOf(path) ?? 0;
     return {
       ...reads,
+      node: null,
       commit: commitThrough(writer, () => claim.lostTo(path, inode)),
       close: async () => {
         unmarkLog(options.dir);

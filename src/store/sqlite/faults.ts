@@ -9,14 +9,6 @@ export class DirectoryInUse extends Error {
 export class DirectoryUnusable extends Error {
   override readonly name = "DirectoryUnusable";
 }
-/** The directory was made for the simulator and is opened for money, or the other way round. */
-export class WrongMode extends Error {
-  override readonly name = "WrongMode";
-}
-/** The database was written by a newer release, or a migration is not the one that was run. */
-export class WrongSchema extends Error {
-  override readonly name = "WrongSchema";
-}
 /** The file is not a sound database: nothing is repaired, a backup must come back. */
 export class StoreDamaged extends Error {
   override readonly name = "StoreDamaged";

@@ -1,11 +1,12 @@
 // A look at a database for whoever asks how it is: its file, its log, its pages, its sums, and what waits for a person.
 import { statSync } from "node:fs";
 import { join } from "node:path";
+import { TAKEN_AT } from "../sql/read/recovery.ts";
 import type { LedgerSums } from "../store.ts";
 import { isLogMarked, missLog } from "./log-mark.ts";
 import { MIGRATIONS, schemaVersion } from "./migrate.ts";
 import { DATABASE_FILE, openReader } from "./open.ts";
-import { RESTORED_AT, TAKEN_AT } from "./restored.ts";
+import { RESTORED_AT } from "./restored.ts";
 import { figuresOf } from "./still/figures.ts";
 
 export type DatabaseHealth = {

@@ -1,16 +1,16 @@
 // The store in one thread: the same deeds and reads over one connection, for tests and simulated worlds.
 
 import type { Database } from "bun:sqlite";
-import type { Store } from "../store.ts";
+import { pack } from "../sql/packed.ts";
+import type { Mode, Store } from "../store.ts";
 import { openBatch } from "./batch.ts";
-import { type Mode, ownDatabase } from "./birth.ts";
+import { ownDatabase } from "./birth.ts";
 import { DEFAULT_PRAGMAS, openWriter, type Pragmas } from "./open.ts";
-import { pack } from "./pack.ts";
 import { readsOver } from "./reads.ts";
 
 const over = (db: Database, path: string, mode: Mode, nowMs: number): Store => {
   const batch = openBatch(db, ownDatabase(db, path, mode, nowMs));
-  return { ...readsOver(db), commit: async (deeds) => batch(deeds.map(pack)) };
+  return { ...readsOver(db), node: null, commit: async (deeds) => batch(deeds.map(pack)) };
 };
 
 /**

@@ -1,6 +1,6 @@
 // Texts that thousands of rows share are kept once: a table of numbered texts, and what this writer knows of it.
 import type { Database } from "bun:sqlite";
-import { DeedRefused } from "./refused.ts";
+import { DeedRefused } from "../sql/refused.ts";
 
 /** Texts remembered; above it they are looked up again. */
 const KNOWN_AT_MOST = 10_000;

@@ -1,7 +1,7 @@
 // Brings a database to the newest schema: numbered steps with checksums, each in a transaction, a copy first.
 import type { Database } from "bun:sqlite";
+import { WrongSchema } from "../faults.ts";
 import { copyBefore } from "./copy.ts";
-import { WrongSchema } from "./faults.ts";
 import { pragma } from "./open.ts";
 import first from "./schema/0001.sql" with { type: "text" };
 import second from "./schema/0002.sql" with { type: "text" };

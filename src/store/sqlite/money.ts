@@ -1,79 +1,11 @@
 // The one way credits move: the movement that chains to the one before it, then the balance conditionally, which must say the same.
 import type { Database } from "bun:sqlite";
 import { Recent } from "../../recent.ts";
-import type { Credits, LedgerSide, MovementKind } from "../../terms.ts";
-import { DeedRefused } from "./refused.ts";
-
-/** A balance as money sees it: what stands where, and the end of its chain. */
-export type Head = {
-  availableCredits: Credits;
-  heldCredits: Credits;
-  inProgress: number;
-  chainSeq: number;
-  /** The last movement as `movement` numbers it: a posting's row, or, below zero, a generation's; null before the first. */
-  chainEnd: number | null;
-  chainHash: string;
-};
-
-/** A movement as its hash sees it. */
-export type Link = {
-  chainSeq: number;
-  kind: MovementKind;
-  credits: Credits;
-  from: LedgerSide;
-  to: LedgerSide;
-  generationSeq: number | null;
-  attemptN: number | null;
-  availableAfter: Credits;
-  heldAfter: Credits;
-  atMs: number;
-  note: string | null;
-};
-
-/** Before the first movement of an account stands the SHA-256 of the account's id. */
-export const chainStart = (accountId: string): string => Bun.CryptoHasher.hash("sha256", accountId, "hex");
-
-/**
- * The hash of a movement: SHA-256, hex, of these columns of `movement` joined by `|`, null as nothing, the note last:
- * previous hash, chain_seq, kind, credits, from_side, to_side, generation_seq, attempt_n, available_after, held_after,
- * at_ms, note. So a chain can be recomputed with nothing but the view.
- */
-export const linkHash = (previous: string, link: Link): string =>
-  Bun.SHA256.hash(
-    `${previous}|${link.chainSeq}|${link.kind}|${link.credits}|${link.from}|${link.to}|${link.generationSeq ?? ""}|${link.attemptN ?? ""}|${link.availableAfter}|${link.heldAfter}|${link.atMs}|${link.note ?? ""}`,
-    "hex",
-  );
-
-export type Move = Omit<Link, "chainSeq" | "availableAfter" | "heldAfter"> & {
-  /** How the number of generations in progress changes with it. */
-  progress: -1 | 0 | 1;
-};
-/** A move with the place it would have behind `head`. */
-export type Chained = { move: Move; head: Head; link: Link; hash: string };
+import { type Chained, chain, chainStart, changeOf, type Head, type Move } from "../sql/money.ts";
+import { DeedRefused } from "../sql/refused.ts";
 
 /** Balances remembered between deeds: more than are busy at a time. One takes about 200 bytes. */
 const HEADS_AT_LEAST = 10_000;
-
-const change = (move: Move, side: LedgerSide): number =>
-  (move.to === side ? move.credits : 0) - (move.from === side ? move.credits : 0);
-
-/** What a move would make of an account whose balance is `head`. */
-export const chain = (head: Head, move: Move): Chained => {
-  const link: Link = {
-    chainSeq: head.chainSeq + 1,
-    kind: move.kind,
-    credits: move.credits,
-    from: move.from,
-    to: move.to,
-    generationSeq: move.generationSeq,
-    attemptN: move.attemptN,
-    availableAfter: head.availableCredits + change(move, "available"),
-    heldAfter: head.heldCredits + change(move, "held"),
-    atMs: move.atMs,
-    note: move.note,
-  };
-  return { move, head, link, hash: linkHash(head.chainHash, link) };
-};
 
 /** Prepares the statements of the ledger for a writer of `epoch`. */
 export const prepareMoney = (db: Database, epoch: number) => {
@@ -114,12 +46,12 @@ export const prepareMoney = (db: Database, epoch: number) => {
    * @param chainEnd that row. @throws DeedRefused the balance is not what it was taken for, or does not cover the move.
    */
   const settleBalance = (accountSeq: number, { move, head, link, hash }: Chained, chainEnd: number): Head => {
-    const available = change(move, "available");
-    const held = change(move, "held");
+    const available = changeOf(move, "available");
+    const held = changeOf(move, "held");
     const { changes } = updateBalance.run(
       available,
       held,
-      change(move, "charged"),
+      changeOf(move, "charged"),
       move.progress,
       chainEnd,
       accountSeq,

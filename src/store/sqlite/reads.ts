@@ -2,45 +2,33 @@
 import type { Database } from "bun:sqlite";
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
+import type { Query, Value } from "../sql/asking.ts";
+import { readsThrough } from "../sql/reads.ts";
 import type { StoreReads } from "../store.ts";
+import { openQuery, SQLITE } from "./asking.ts";
 import { DirectoryUnusable, faultCode, faultText, tellingDamage } from "./faults.ts";
 import { missLog } from "./log-mark.ts";
 import { checkSchema, schemaVersion } from "./migrate.ts";
 import { DATABASE_FILE, openReader } from "./open.ts";
-import { prepareAccountReads } from "./read/accounts.ts";
-import { prepareAttemptReads } from "./read/attempts.ts";
-import { prepareGenerationReads } from "./read/generations.ts";
-import { prepareKeyReads } from "./read/keys.ts";
-import { prepareListedReads } from "./read/listed.ts";
-import { prepareOperatorReads } from "./read/operator.ts";
-import { prepareOrphanReads } from "./read/orphans.ts";
-import { preparePeopleReads } from "./read/people.ts";
-import { prepareProviderReads } from "./read/providers.ts";
-import { preparePurchaseReads } from "./read/purchases.ts";
-import { prepareRecoveryReads } from "./read/recovery.ts";
-import { prepareSumReads } from "./read/sums.ts";
-import { prepareUsageReads } from "./read/usage.ts";
 import { verifyAll } from "./verify/all.ts";
 import { verifyOnThreads } from "./verify/threads.ts";
 
-/** The reads of the port over an open connection; `close` closes it. */
-export const readsOver = (db: Database): StoreReads => ({
-  ...prepareGenerationReads(db),
-  ...prepareAttemptReads(db),
-  ...prepareAccountReads(db),
-  ...prepareKeyReads(db),
-  ...prepareUsageReads(db),
-  ...prepareListedReads(db),
-  ...prepareOrphanReads(db),
-  ...prepareOperatorReads(db),
-  ...prepareRecoveryReads(db),
-  ...prepareProviderReads(db),
-  ...prepareSumReads(db),
-  ...preparePurchaseReads(db),
-  ...preparePeopleReads(db),
-  verify: async (nowMs) => verifyAll(db, nowMs),
-  close: async () => db.close(),
-});
+const USAGE_BEHIND = `SELECT coalesce((SELECT max(seq) FROM posting), 0)
+  - coalesce((SELECT CAST(value AS bigint) FROM meta WHERE name = 'usage_up_to'), 0) AS behind`;
+
+/** The reads of the port over an open connection; `close` closes it. A copy that has an older schema is read as well. */
+export const readsOver = (db: Database): StoreReads => {
+  const query = openQuery(db);
+  const since =
+    (step: number): Query =>
+    async <Row>(sql: string, ...values: Value[]) =>
+      schemaVersion(db) < step ? [] : query<Row>(sql, ...values);
+  return {
+    ...readsThrough(query, SQLITE, { since, usageBehind: USAGE_BEHIND }),
+    verify: async (nowMs) => verifyAll(db, nowMs),
+    close: async () => db.close(),
+  };
+};
 
 /** From this size on the checks take seconds, and threads to run them are worth their start. */
 const LARGE_BYTES = 67_108_864;

@@ -1,10 +1,9 @@
 // Marks a database as the copy of a backup: what was on its way when the backup was taken may have gone on since, unknown to it.
 import type { Database } from "bun:sqlite";
+import { TAKEN_AT, UP_TO_SEQ } from "../sql/read/recovery.ts";
 
-/** Names in `meta`: the moment that the backup shows, the moment it was put in place, ms since 1970, and its last generation. */
-export const TAKEN_AT = "restored_taken_at_ms";
+/** Name in `meta`: the moment that the backup was put in place, ms since 1970. */
 export const RESTORED_AT = "restored_at_ms";
-export const UP_TO_SEQ = "restored_up_to_seq";
 
 /**
  * Marks a restored database, before any service opens it. From then on each attempt of a generation that had not ended is confirmed with its

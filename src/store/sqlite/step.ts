@@ -3,30 +3,19 @@ import type { Database } from "bun:sqlite";
 import type { Settlement, StepOutcome } from "../../deeds.ts";
 import { Recent } from "../../recent.ts";
 import type { GenerationRecord } from "../../terms.ts";
+import { recordAfter, settlementMoves, snapshotFault } from "../sql/ending.ts";
+import type { PackedStep } from "../sql/packed.ts";
+import { RECORD_COLUMNS, type RecordRow, toRecord } from "../sql/read/record.ts";
+import { DeedRefused } from "../sql/refused.ts";
 import type { Attempts } from "./attempt.ts";
 import type { Limits } from "./limits.ts";
 import type { Money } from "./money.ts";
-import type { PackedStep } from "./pack.ts";
-import { RECORD_COLUMNS, type RecordRow, toRecord } from "./read/record.ts";
-import { DeedRefused } from "./refused.ts";
 
 /** Where a generation stands: its record, and the version of its last step. */
 type Standing = { record: GenerationRecord; version: number };
 
 /** Generations remembered between their steps: more than move at a time. */
 const STANDING_AT_LEAST = 1_000;
-
-/** What the row will be read as once the step is written. */
-const recordAfter = (before: GenerationRecord, { settlement, status, message, attempts, atMs }: PackedStep): GenerationRecord => {
-  const record = { ...before, attempts: attempts ?? before.attempts };
-  if (!settlement)
-    return { ...record, status: status ?? before.status, message: message === undefined ? before.message : message };
-  // The clock never runs backwards, but a deed may carry a time taken before the admission it follows was stamped.
-  const ended = { ...record, message: null, completedAtMs: Math.max(atMs, before.createdAtMs) };
-  return settlement.kind === "capture"
-    ? { ...ended, status: "succeeded", costCredits: settlement.credits, output: settlement.output }
-    : { ...ended, status: "failed", costCredits: 0, error: settlement.error };
-};
 
 export const prepareStep = (db: Database, epoch: number, money: Money, attempts: Attempts, limits: Limits) => {
   const select = db.prepare<RecordRow & { version: number | null }, [number]>(
@@ -61,29 +50,12 @@ export const prepareStep = (db: Database, epoch: number, money: Money, attempts:
     return row ? { record: toRecord(row), version: row.version ?? 0 } : undefined;
   };
 
-  /** Moves the money of an end, in chain order: what is charged, then what is given back. */
-  const settle = ({ seq, accountSeq, reservedCredits }: GenerationRecord, settlement: Settlement, atMs: number): void => {
+  const settle = (record: GenerationRecord, settlement: Settlement, atMs: number): void => {
+    const { seq, accountSeq } = record;
     let head = money.head(accountSeq);
     if (!head) throw new DeedRefused(`there is no account ${accountSeq}`);
-    const shared = { generationSeq: seq, atMs, note: null };
-    let restCredits = reservedCredits;
-    if (settlement.kind === "capture") {
-      const { n, credits } = settlement;
-      attempts.deliver(seq, n, atMs);
-      const captured = { ...shared, kind: "capture", credits, from: "held", to: "charged", attemptN: n, progress: -1 } as const;
-      head = money.post(accountSeq, head, captured).head;
-      restCredits -= credits;
-    }
-    if (restCredits === 0) return;
-    money.post(accountSeq, head, {
-      ...shared,
-      kind: "release",
-      credits: restCredits,
-      from: "held",
-      to: "available",
-      attemptN: null,
-      progress: settlement.kind === "release" ? -1 : 0,
-    });
+    if (settlement.kind === "capture") attempts.deliver(seq, settlement.n, atMs);
+    for (const move of settlementMoves(record, settlement, atMs)) head = money.post(accountSeq, head, move).head;
   };
 
   const end = ({ seq, status, attempts: tried, costCredits, completedAtMs }: GenerationRecord, settlement: Settlement): void => {
@@ -115,8 +87,8 @@ export const prepareStep = (db: Database, epoch: number, money: Money, attempts:
     const { seq, version, settlement } = deed;
     const standing = standingOf(seq);
     if (!standing || standing.record.completedAtMs !== null || standing.version !== version - 1) return { kind: "stale" };
-    if (settlement ? deed.snapshot !== null : deed.snapshot === null)
-      throw new DeedRefused(settlement ? "an ended generation keeps no snapshot" : "a generation that goes on needs a snapshot");
+    const fault = snapshotFault(deed);
+    if (fault !== undefined) throw new DeedRefused(fault);
 
     insertJournal.run(seq, version, deed.atMs, deed.stateAfter, deed.eventJson);
     for (const change of deed.attemptChanges) attempts.change(seq, change, deed.atMs);

@@ -22,6 +22,8 @@ export type TestBucket = {
   seen: (Asked & { refused?: string })[];
   /** Decides for each request whether it fails. */
   fail: (asked: Asked) => Failure | undefined;
+  /** Its answer waits for this. */
+  hold: (asked: Asked) => Promise<void> | undefined;
   /** Bytes of bodies read so far. */
   received: () => number;
   /** Nobody listens until `back`. */
@@ -42,7 +44,7 @@ export const openTestBucket = async (nowMs: () => number, base = ""): Promise<Te
   const objects: TestBucket["objects"] = new Map();
   const uploads: TestBucket["uploads"] = new Map();
   const seen: TestBucket["seen"] = [];
-  const own: { fail: TestBucket["fail"] } = { fail: () => undefined };
+  const own: Pick<TestBucket, "fail" | "hold"> = { fail: () => undefined, hold: () => undefined };
   let made = 0;
   let received = 0;
 
@@ -100,6 +102,16 @@ export const openTestBucket = async (nowMs: () => number, base = ""): Promise<Te
       );
       return answer(to, 200, {}, xml("ListMultipartUploadsResult", list.join("")));
     }
+    if (key === "" && method === "GET" && query.get("list-type") === "2") {
+      const names = [...objects.keys()].filter((each) => each.startsWith(query.get("prefix") ?? ""));
+      const list = names.map((each) => `<Contents><Key>${escaped(each)}</Key></Contents>`);
+      return answer(
+        to,
+        200,
+        {},
+        xml("ListBucketResult", `<Prefix>${escaped(query.get("prefix") ?? "")}</Prefix>${list.join("")}`),
+      );
+    }
     if (key === "") return refuse(to, 405, "MethodNotAllowed");
     if (method === "GET" || method === "HEAD") return read(asked, request, to);
     if (method === "POST" && query.has("uploads")) {
@@ -143,6 +155,7 @@ export const openTestBucket = async (nowMs: () => number, base = ""): Promise<Te
     }
     if (failure === "cut") return void request.socket.destroy();
     if (failure === "hang") return;
+    await own.hold(asked);
     const body = Buffer.concat(chunks);
     const came: Came = { method, target, headers: request.headers as Came["headers"] };
     const refused =
@@ -199,6 +212,12 @@ export const openTestBucket = async (nowMs: () => number, base = ""): Promise<Te
     },
     set fail(next) {
       own.fail = next;
+    },
+    get hold() {
+      return own.hold;
+    },
+    set hold(next) {
+      own.hold = next;
     },
     received: () => received,
     away,

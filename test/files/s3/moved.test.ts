@@ -210,8 +210,12 @@ test("files of a generation that fails never reach the bucket", async () => {
 
 test("whoever was about to be answered from disk still is while the copy goes, and then gets the link", async () => {
   const house = await open();
+  // However fast it would be moved: it waits until somebody has been answered from disk.
+  await bucket.away();
   const { id } = await picture(house);
-  const seen = new Set<number>();
+  const seen = new Set([(await house.ask("GET", `/v1/generations/${id}/content`)).status]);
+  await bucket.back();
+  clock.skip(3_600_000);
   while (isLocal(id)) {
     const answered = await house.ask("GET", `/v1/generations/${id}/content`);
     seen.add(answered.status);

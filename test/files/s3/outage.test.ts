@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openLocalFiles, placeOf } from "../../../src/files/local.ts";
 import { openBucketFiles } from "../../../src/files/s3/files.ts";
+import { openSpool } from "../../../src/files/spool.ts";
 import { generationId } from "../../../src/ids.ts";
 import type { GenerationRecord } from "../../../src/terms.ts";
 import { testClock } from "../../clock.ts";
@@ -46,7 +47,9 @@ const openStore = async (records = new Map<string, GenerationRecord>()) => {
       secret_key: of("SECRET_KEY"),
     },
     moves: true,
+    shared: false,
     local,
+    spool: await openSpool(join(dir, "spool"), clock.nowMs),
     clock,
     chance: () => 0.5,
     tell: (event, fields) => void lines.push({ event, fields }),
@@ -58,11 +61,12 @@ const openStore = async (records = new Map<string, GenerationRecord>()) => {
     const seq = (atMs - Date.UTC(2026, 0, 1)) * 4096 + ++made;
     const id = generationId(seq);
     const sha256 = Bun.SHA256.hash(bytes, "hex");
-    const output = { kind: "video", files: [{ n: 1, sha256, bytes: bytes.length, mime: "video/mp4" }] };
+    const file = { n: 1, sha256, bytes: bytes.length, mime: "video/mp4" };
+    const output = { kind: "video", files: [file] };
     records.set(id, { seq, id, status: "succeeded", output, filesExpiredAtMs: null } as unknown as GenerationRecord);
     const incoming = await kept.files.receive(id, 1);
     await incoming.write(bytes);
-    await incoming.keep();
+    await incoming.keep(file);
     return id;
   };
   const eventually = async (look: () => boolean, what: string) => {

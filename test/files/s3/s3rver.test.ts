@@ -8,6 +8,7 @@ import { type Child, freePort, start } from "../../../proof/crash/processes.ts";
 import { systemClock } from "../../../src/clock.ts";
 import { openLocalFiles, placeOf } from "../../../src/files/local.ts";
 import { openBucketFiles } from "../../../src/files/s3/files.ts";
+import { openSpool } from "../../../src/files/spool.ts";
 import { generationId, newGenerationSeq } from "../../../src/ids.ts";
 import type { GenerationRecord } from "../../../src/terms.ts";
 
@@ -37,7 +38,7 @@ afterAll(async () => {
 
 const WORDS = { mime: "video/mp4", disposition: 'inline; filename="a.mp4"', cacheControl: "private, max-age=3600" };
 const records = new Map<string, GenerationRecord>();
-const open = async () => {
+const open = async (shared = false) => {
   const local = await openLocalFiles(join(dir, "files"));
   const clock = systemClock();
   const lines: string[] = [];
@@ -51,7 +52,9 @@ const open = async () => {
       secret_key: "S3RVER",
     },
     moves: true,
+    shared,
     local,
+    spool: await openSpool(join(dir, "spool"), clock.nowMs),
     // The grace of a local copy is not waited for.
     clock: { ...clock, after: (ms, then) => clock.after(ms === 30_000 ? 0 : ms, then) },
     chance: () => 0.5,
@@ -62,18 +65,17 @@ const open = async () => {
   const keep = async (...all: Buffer[]): Promise<string> => {
     const seq = newGenerationSeq(Date.now());
     const id = generationId(seq);
-    const files = all.map((bytes, at) => ({
-      n: at + 1,
-      sha256: Bun.SHA256.hash(bytes, "hex"),
-      bytes: bytes.length,
-      mime: "video/mp4",
-    }));
+    const files = all.map((bytes, at) => {
+      const file = { n: at + 1, sha256: Bun.SHA256.hash(bytes, "hex"), bytes: bytes.length, mime: "video/mp4" };
+      const object = kept.files.objectOf?.(file);
+      return { ...file, ...(object === undefined ? {} : { object }) };
+    });
     const output = { kind: "video", files };
     records.set(id, { seq, id, status: "succeeded", output, filesExpiredAtMs: null } as unknown as GenerationRecord);
-    for (const [at, bytes] of all.entries()) {
-      const incoming = await kept.files.receive(id, at + 1);
-      await incoming.write(bytes);
-      await incoming.keep();
+    for (const [at, file] of files.entries()) {
+      const incoming = await kept.files.receive(id, file.n);
+      await incoming.write(all[at] ?? Buffer.alloc(0));
+      await incoming.keep(file);
     }
     return id;
   };
@@ -81,7 +83,10 @@ const open = async () => {
     for (const endMono = performance.now() + 20_000; existsSync(join(dir, "files", placeOf(id, n))); await Bun.sleep(5))
       if (performance.now() > endMono) throw new Error(`${id} was not moved: ${lines.join("; ")}`);
   };
-  const link = (id: string, n = 1, method: "GET" | "HEAD" = "GET") => kept.files.link?.(id, n, { method, ...WORDS }) ?? "";
+  const link = (id: string, n = 1, method: "GET" | "HEAD" = "GET") => {
+    const object = records.get(id)?.output?.files.find((file) => file.n === n)?.object;
+    return kept.files.link?.(id, n, { method, object, ...WORDS }) ?? "";
+  };
   return { ...kept, keep, moved, link, lines };
 };
 
@@ -117,4 +122,21 @@ test("what waited when a process ended is taken up by the next one", async () =>
   expect(await (await fetch(next.link(id))).text()).toBe("waits");
   expect(next.lines).toEqual([]);
   await next.stop();
+}, 60_000);
+
+test("files of nodes that share the bucket are there at once, byte for byte, and go with what nobody's record names", async () => {
+  const [node, other] = [await open(true), await open(true)];
+  const [small, large] = [randomBytes(1000), randomBytes(20 * 1024 * 1024 + 3)];
+  const id = await node.keep(small, large);
+  for (const n of [1, 2]) expect(existsSync(join(dir, "files", placeOf(id, n)))).toBe(false);
+  expect(large.equals(await (await fetch(other.link(id, 2))).bytes())).toBe(true);
+  const ref = `${id.slice("gen_".length)}-1`;
+  const answered = await node.spool.keep(ref, 1, Buffer.from("inside an answer"), "image/png");
+  expect(await (await other.spool.open(answered))?.text()).toBe("inside an answer");
+  await other.files.remove(id);
+  for (const n of [1, 2]) expect((await fetch(node.link(id, n))).status).toBe(404);
+  expect(await node.spool.open(answered)).toBeUndefined();
+  expect([...node.lines, ...other.lines]).toEqual([]);
+  await node.stop();
+  await other.stop();
 }, 60_000);

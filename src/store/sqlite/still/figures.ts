@@ -1,8 +1,7 @@
 // What a copy of a database holds: counts, sums, and the files outside of it that its rows name.
 import type { Database } from "bun:sqlite";
-import { createHmac } from "node:crypto";
 import type { LedgerSums } from "../../store.ts";
-import { LINEAGE, lineageFrom } from "../lineage.ts";
+import { lineageOf } from "../lineage.ts";
 import { schemaVersion } from "../migrate.ts";
 import { openReader, openStill } from "../open.ts";
 
@@ -79,11 +78,7 @@ export const figuresOf = (db: Database): StillFigures => {
     schema: schemaVersion(db),
     mode: meta.get("mode") === "test" ? "test" : "live",
     epoch: one<{ epoch: number | null }>(db, "SELECT max(epoch) AS epoch FROM owner").epoch ?? 0,
-    lineage: lineageFrom(
-      createHmac("sha256", Buffer.from(meta.get("secret") ?? "", "hex"))
-        .update(LINEAGE)
-        .digest("hex"),
-    ),
+    lineage: lineageOf(meta.get("secret") ?? ""),
     createdAtMs: Number(meta.get("created_at_ms") ?? 0),
     rows: rowsOf(db),
     ledger: ledgerOf(db),

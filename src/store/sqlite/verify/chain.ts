@@ -1,70 +1,7 @@
-// Walks the hash chain of every account from its first movement to the end that the account row names.
+// How the movements of a file come to the walk of the chains: in one pass over holds and postings, without sorting them.
 import type { Database } from "bun:sqlite";
-import type { JsonObject, LedgerSide, MovementKind } from "../../../terms.ts";
-import { chainStart, linkHash } from "../money.ts";
-import type { Clause, Seen } from "./check.ts";
-
-type Row = {
-  seq: number;
-  account_seq: number;
-  chain_seq: number;
-  previous: number | null;
-  kind: MovementKind;
-  credits: number;
-  from_side: LedgerSide;
-  to_side: LedgerSide;
-  generation_seq: number | null;
-  attempt_n: number | null;
-  available_after: number;
-  held_after: number;
-  at_ms: number;
-  note: string | null;
-  hash: string;
-};
-type Account = {
-  seq: number;
-  id: string;
-  chain_seq: number;
-  chain_end: number | null;
-  available_credits: number;
-  held_credits: number;
-};
-
-const UNFOLLOWING = "the movement does not follow from the one before it";
-const ELSEWHERE = "the balance is not where its movements lead";
-
-/** How far the chain of an account was walked. */
-type Walked = {
-  account: Account;
-  hash: string;
-  chainSeq: number;
-  end: number | null;
-  available: number;
-  held: number;
-  /** Movements that were met before their turn, by their place. */
-  early: Map<number, Row>;
-};
-
-const walkOn = (walked: Walked, row: Row): void => {
-  const change = (side: LedgerSide) => (row.to_side === side ? row.credits : 0) - (row.from_side === side ? row.credits : 0);
-  walked.chainSeq += 1;
-  walked.end = row.seq;
-  walked.available += change("available");
-  walked.held += change("held");
-  walked.hash = linkHash(walked.hash, {
-    chainSeq: walked.chainSeq,
-    kind: row.kind,
-    credits: row.credits,
-    from: row.from_side,
-    to: row.to_side,
-    generationSeq: row.generation_seq,
-    attemptN: row.attempt_n,
-    availableAfter: walked.available,
-    heldAfter: walked.held,
-    atMs: row.at_ms,
-    note: row.note,
-  });
-};
+import { CHAIN_ACCOUNTS, CHAIN_FAULTS, type ChainAccount, type ChainRow, openWalk } from "../../sql/verify/chain.ts";
+import type { Runnable } from "./check.ts";
 
 /** The holds of the view `movement`, in the order of their generations. */
 const HOLDS = `SELECT -seq AS seq, account_seq, hold_chain_seq AS chain_seq, hold_previous AS previous, 'hold' AS kind,
@@ -73,9 +10,9 @@ const HOLDS = `SELECT -seq AS seq, account_seq, hold_chain_seq AS chain_seq, hol
   FROM generation ORDER BY seq`;
 
 /** Holds and postings in the order in which they were written, or nearly: a walk puts right what is not. */
-const inOrder = function* (db: Database): Generator<Row> {
-  const holds = db.query<Row, []>(HOLDS).iterate();
-  const postings = db.query<Row & { after_seq: number }, []>("SELECT * FROM posting ORDER BY seq").iterate();
+const inOrder = function* (db: Database): Generator<ChainRow> {
+  const holds = db.query<ChainRow, []>(HOLDS).iterate();
+  const postings = db.query<ChainRow & { after_seq: number }, []>("SELECT * FROM posting ORDER BY seq").iterate();
   let [hold, posting] = [holds.next(), postings.next()];
   while (!hold.done || !posting.done)
     if (!hold.done && (posting.done || (hold.value.generation_seq ?? 0) <= posting.value.after_seq)) {
@@ -87,50 +24,16 @@ const inOrder = function* (db: Database): Generator<Row> {
     }
 };
 
-/** Recomputes hashes and running balances in one pass over the ledger; yields the first movement of each account that does not follow, and each balance that differs. */
-const brokenChains = function* ({ db }: Seen): Generator<JsonObject & { fault: string }> {
-  const walks = new Map<number, Walked>();
-  const accounts = db.query<Account, []>("SELECT b.*, a.seq, a.id FROM balance b JOIN account a ON a.seq = b.account_seq");
-  for (const account of accounts.iterate())
-    walks.set(account.seq, {
-      ...{ account, hash: chainStart(account.id), chainSeq: 0, end: null, available: 0, held: 0, early: new Map() },
-    });
-  for (const met of inOrder(db)) {
-    const walked = walks.get(met.account_seq);
-    if (!walked) continue;
-    let row: Row | undefined = met;
-    if (met.chain_seq > walked.chainSeq + 1 && !walked.early.has(met.chain_seq)) {
-      walked.early.set(met.chain_seq, met);
-      row = undefined;
+export const chains: Runnable = {
+  isLong: true,
+  faults: CHAIN_FAULTS,
+  *offending({ db }) {
+    const walk = openWalk();
+    for (const account of db.query<ChainAccount, []>(CHAIN_ACCOUNTS).iterate()) walk.begin(account);
+    for (const row of inOrder(db)) {
+      const broken = walk.meet(row);
+      if (broken) yield broken;
     }
-    while (row) {
-      const before = walked.end;
-      walkOn(walked, row);
-      const follows =
-        row.hash === walked.hash &&
-        row.chain_seq === walked.chainSeq &&
-        row.previous === before &&
-        row.available_after === walked.available &&
-        row.held_after === walked.held;
-      if (!follows) {
-        walks.delete(row.account_seq);
-        yield { fault: UNFOLLOWING, account: walked.account.id, chain_seq: row.chain_seq };
-        break;
-      }
-      row = walked.early.get(walked.chainSeq + 1);
-      walked.early.delete(walked.chainSeq + 1);
-    }
-  }
-  for (const { account, early, ...walked } of walks.values()) {
-    const [stranded] = early.keys();
-    const isEnd =
-      account.chain_seq === walked.chainSeq &&
-      account.chain_end === walked.end &&
-      account.available_credits === walked.available &&
-      account.held_credits === walked.held;
-    if (stranded !== undefined) yield { fault: UNFOLLOWING, account: account.id, chain_seq: stranded };
-    else if (!isEnd) yield { fault: ELSEWHERE, account: account.id, chain_seq: account.chain_seq };
-  }
+    yield* walk.end();
+  },
 };
-
-export const chainClause: Clause = { isLong: true, faults: [UNFOLLOWING, ELSEWHERE], offending: brokenChains };

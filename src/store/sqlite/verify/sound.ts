@@ -1,39 +1,13 @@
-// Invariants 11 and 12: everything is its own account's, the file is sound, and owners followed each other.
+// What invariant 12 asks of a file: it is sound, it is what this release made, and its owners followed each other.
 import { Database } from "bun:sqlite";
+import { clause } from "../../sql/verify/check.ts";
+import { MOST_ROWS } from "../../sql/verify/told.ts";
 import { MIGRATIONS, migrate, schemaVersion } from "../migrate.ts";
 import { pragma } from "../open.ts";
-import { type Check, type Clause, clause, MOST_ROWS } from "./check.ts";
-
-/** 11. What answers, logs and links held is for tests to show; here: rows that belong together belong to one account. */
-const ownRows: Check = {
-  invariant: 11,
-  name: "own data only",
-  clauses: [
-    clause(
-      "the movement is not of its generation's account",
-      `SELECT m.seq AS movement, g.id AS generation FROM movement m LEFT JOIN generation g ON g.seq = m.generation_seq
-       WHERE m.generation_seq IS NOT NULL AND g.account_seq IS NOT m.account_seq`,
-    ),
-    clause(
-      "the key it was submitted with is not of its account",
-      `SELECT g.id AS generation, k.id AS key FROM generation g LEFT JOIN api_key k ON k.seq = g.key_seq
-       WHERE k.account_seq IS NOT g.account_seq`,
-    ),
-    clause(
-      "the row is of a generation that is not there",
-      `SELECT 'attempt' AS row, seq FROM attempt WHERE seq NOT IN (SELECT seq FROM generation)
-       UNION ALL SELECT 'journal', seq FROM journal WHERE seq NOT IN (SELECT seq FROM generation)
-       UNION ALL SELECT 'snapshot', seq FROM snapshot WHERE seq NOT IN (SELECT seq FROM generation)`,
-    ),
-    clause(
-      "more of an API key is stored than its hash and its first characters",
-      `SELECT id AS key FROM api_key WHERE length(start) > 20 OR length(hash) <> 64 OR hash GLOB '*[^0-9a-f]*'`,
-    ),
-  ],
-};
+import { type Runnable, runnable } from "./check.ts";
 
 const DAMAGED = "the file is damaged";
-const integrity: Clause = {
+const integrity: Runnable = {
   isLong: true,
   faults: [DAMAGED],
   *offending({ db }) {
@@ -43,7 +17,7 @@ const integrity: Clause = {
 };
 
 const REFERS = "the row refers to one that is not there";
-const references: Clause = {
+const references: Runnable = {
   faults: [REFERS],
   *offending({ db }) {
     const rows = db.query<{ table: string; rowid: number | null; parent: string }, []>("PRAGMA foreign_key_check");
@@ -56,7 +30,7 @@ export const NOT_WAL = "the journal mode is not WAL";
 const NO_KEYS = "foreign keys are off";
 const NO_SYNC = "the writer does not sync each commit";
 /** `synchronous` belongs to a connection: it is looked at where the one that checks is the one that writes. */
-const settings: Clause = {
+const settings: Runnable = {
   faults: [NOT_WAL, NO_KEYS, NO_SYNC],
   *offending({ db }) {
     const mode = pragma(db, "journal_mode");
@@ -101,7 +75,7 @@ const partsOfSchema = (version: number): Map<string, string> => {
 const schemas = new Map<number, Map<string, string>>();
 
 /** Holds the tables, indexes, views and triggers of the file against those that its steps make in an empty database. */
-const schema: Clause = {
+const schema: Runnable = {
   faults: [UNKNOWN_SCHEMA, OTHER_SCHEMA],
   *offending({ db }) {
     const version = schemaVersion(db);
@@ -117,37 +91,21 @@ const schema: Clause = {
   },
 };
 
-/**
- * 12. Over a connection that only reads, SQLite's own check leaves CHECK constraints out; the shapes they hold are in 10.
- * A file shows its journal mode, its version, and the epochs that wrote into it: none that never opened it, none after its
- * successor's first write.
- */
-const soundStore: Check = {
-  invariant: 12,
-  name: "sound store, one owner",
-  clauses: [
-    integrity,
-    references,
-    settings,
-    schema,
-    clause(
-      "the row was written by an epoch that never opened the file",
-      `SELECT 'movement' AS row, seq, epoch FROM movement WHERE epoch NOT IN (SELECT epoch FROM owner)
-       UNION ALL SELECT 'journal', seq, epoch FROM journal WHERE epoch NOT IN (SELECT epoch FROM owner)`,
-    ),
-    clause(
-      "an epoch wrote after its successor had begun to",
-      `SELECT seq AS movement, epoch FROM (SELECT seq, epoch, max(epoch) OVER (ORDER BY seq) AS newest FROM posting) WHERE epoch < newest
-       UNION ALL SELECT -seq, epoch FROM (SELECT seq, hold_epoch AS epoch, max(hold_epoch) OVER (ORDER BY seq) AS newest FROM generation)
-         WHERE epoch < newest
-       UNION ALL SELECT b.seq, b.epoch FROM (SELECT seq FROM journal GROUP BY seq HAVING min(epoch) < max(epoch)) crossed
-         CROSS JOIN journal a ON a.seq = crossed.seq JOIN journal b ON b.seq = a.seq AND b.version = a.version + 1 WHERE b.epoch < a.epoch`,
-    ),
-    clause(
-      "the epochs do not follow each other",
-      "SELECT count(*) AS openings, max(epoch) AS last FROM owner HAVING count(*) IS NOT max(epoch) OR count(*) = 0",
-    ),
-  ],
-};
+/** A file has one owner at a time: none wrote after its successor's first write. */
+const epochs = [
+  clause(
+    "an epoch wrote after its successor had begun to",
+    `SELECT seq AS movement, epoch FROM (SELECT seq, epoch, max(epoch) OVER (ORDER BY seq) AS newest FROM posting) WHERE epoch < newest
+     UNION ALL SELECT -seq, epoch FROM (SELECT seq, hold_epoch AS epoch, max(hold_epoch) OVER (ORDER BY seq) AS newest FROM generation)
+       WHERE epoch < newest
+     UNION ALL SELECT b.seq, b.epoch FROM (SELECT seq FROM journal GROUP BY seq HAVING min(epoch) < max(epoch)) crossed
+       CROSS JOIN journal a ON a.seq = crossed.seq JOIN journal b ON b.seq = a.seq AND b.version = a.version + 1 WHERE b.epoch < a.epoch`,
+  ),
+  clause(
+    "the epochs do not follow each other",
+    "SELECT count(*) AS openings, max(epoch) AS last FROM owner HAVING count(*) IS NOT max(epoch) OR count(*) = 0",
+  ),
+].map(runnable);
 
-export const SOUND_CHECKS = [ownRows, soundStore] as const;
+/** Over a connection that only reads, SQLite's own check leaves CHECK constraints out; the shapes they hold are in 10. */
+export const SOUND_FILE: readonly Runnable[] = [integrity, references, settings, schema, ...epochs];

@@ -1,9 +1,10 @@
 // Verifies a large file on several cores: every clause is a query by itself, so each thread takes the next one.
 import { availableParallelism } from "node:os";
 import type { JsonObject } from "../../../terms.ts";
+import { judge, judgeSoFar } from "../../sql/verify/told.ts";
 import type { CheckResult, LongReads } from "../../store.ts";
-import { CHECKS, CLAUSES, judge } from "./all.ts";
-import type { Clause } from "./check.ts";
+import { CHECKS, CLAUSES } from "./all.ts";
+import type { Runnable } from "./check.ts";
 import type { FromVerifier, ToVerifier } from "./verify.worker.ts";
 
 /** More would wait for the same disk. */
@@ -38,10 +39,6 @@ const askOnce = async (message: ToVerifier) => {
   }
 };
 
-/** The checks of which every clause has been run. */
-const wholeAt = (offenders: ReadonlyMap<Clause, JsonObject[]>) =>
-  CHECKS.filter(({ clauses }) => clauses.every((one) => offenders.has(one)));
-
 /** Runs every check, each clause on the state of the database that it finds. @throws Error when one could not be run. */
 export const verifyOnThreads = async (
   path: string,
@@ -49,19 +46,19 @@ export const verifyOnThreads = async (
   tell?: (done: number, of: number, soFar: CheckResult[]) => void,
 ): Promise<CheckResult[]> => {
   const waiting = [...CLAUSES.entries()].toSorted(([, a], [, b]) => Number(b.isLong ?? false) - Number(a.isLong ?? false));
-  const offenders = new Map<Clause, JsonObject[]>();
+  const offenders = new Map<Runnable, JsonObject[]>();
   const verifiers = Array.from({ length: threadsFor(nowMs !== null) }, startVerifier);
   const work = async ({ run }: Verifier): Promise<void> => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const [at, clause] = next;
       const told = await run({ path, nowMs, clause: at });
       offenders.set(clause, "offenders" in told ? told.offenders : []);
-      tell?.(offenders.size, CLAUSES.length, judge(offenders, wholeAt(offenders)));
+      tell?.(offenders.size, CLAUSES.length, judgeSoFar(CHECKS, offenders));
     }
   };
   try {
     await Promise.all(verifiers.map(work));
-    return judge(offenders);
+    return judge(CHECKS, offenders);
   } finally {
     for (const { end } of verifiers) end();
   }

@@ -1,10 +1,11 @@
 // One of the threads that read a large file: over a connection of its own it runs what it is told, one by one.
 import type { Database } from "bun:sqlite";
 import type { JsonObject } from "../../../terms.ts";
+import { orphanReads } from "../../sql/read/orphans.ts";
 import type { LedgerSums, OrphanRow } from "../../store.ts";
+import { openQuery, SQLITE } from "../asking.ts";
 import { faultText } from "../faults.ts";
 import { openReader } from "../open.ts";
-import { prepareOrphanReads } from "../read/orphans.ts";
 import { ledgerOf } from "../still/figures.ts";
 import { CLAUSES, offendersOf } from "./all.ts";
 
@@ -23,7 +24,7 @@ let db: Database | undefined;
 
 const answer = async (reader: Database, asked: ToVerifier): Promise<FromVerifier> => {
   if ("sums" in asked) return { sums: ledgerOf(reader) };
-  if ("orphansSinceMs" in asked) return { orphans: await prepareOrphanReads(reader).orphans(asked.orphansSinceMs) };
+  if ("orphansSinceMs" in asked) return { orphans: await orphanReads(openQuery(reader), SQLITE).orphans(asked.orphansSinceMs) };
   const one = CLAUSES[asked.clause];
   return one
     ? { offenders: offendersOf(one, { db: reader, nowMs: asked.nowMs }) }

@@ -1,0 +1,125 @@
+// `genrouter migrate-store`: everything of a data directory into a PostgreSQL database, and its result files into the bucket.
+import { join, resolve } from "node:path";
+import type { Command } from "commander";
+import type { Settings } from "../../config.ts";
+import type { KeptFiles, MoveAsk, Outcome } from "../../store/move/move.ts";
+import { CommandFault, EXITS } from "../exits.ts";
+import { handOver } from "../hand-over.ts";
+import { type Going, openGoing, outcomeLines } from "../move-text.ts";
+import {
+  type DirFlag,
+  interruptible,
+  type JsonFlag,
+  type Session,
+  settingsOf,
+  withDir,
+  withExamples,
+  withJson,
+} from "../session.ts";
+
+type Flags = DirFlag & JsonFlag & { to?: string; undo?: true };
+
+/** @throws CommandFault (usage) when neither the flag nor the settings name a database. */
+const addressOf = (flags: Flags, settings: Settings): string => {
+  const url = flags.to ?? settings.store.url;
+  if (url !== "") return url;
+  throw new CommandFault(EXITS.usage, "no database to move to; name one with --to, or set GENROUTER_STORE__URL", {
+    code: "bad_flag",
+  });
+};
+
+/** Brings result files into the bucket that the settings name. @throws CommandFault when it cannot be had. */
+const bringing =
+  (settings: Settings, signal: AbortSignal, tell: (going: Going) => void): NonNullable<MoveAsk["bringFiles"]> =>
+  async ({ before, of, next, brought }: KeptFiles) => {
+    const [{ bringFiles }, { BucketFault }, { systemClock }] = await Promise.all([
+      import("../../files/s3/bring.ts"),
+      import("../../files/s3/fault.ts"),
+      import("../../clock.ts"),
+    ]);
+    try {
+      return await bringFiles({
+        ...{ settings: settings.s3, dir: join(settings.data.dir, "files"), clock: systemClock(), signal, next, brought },
+        tell: (files, bytes) => tell({ step: "files", done: before + files, of, bytes }),
+      });
+    } catch (fault) {
+      if (!(fault instanceof BucketFault)) throw fault;
+      throw new CommandFault(fault.kind === "away" ? EXITS.tryAgain : EXITS.failure, `the result files: ${fault.message}`, {
+        fix: "all rows are in the database; once the bucket can be had, the same command ends the move",
+        code: "bucket_fault",
+      });
+    }
+  };
+
+const outcomeJson = ({ isMoved, isResumed, to, rows, mended, source, target, files, leftHere }: Outcome, tookMs: number) => ({
+  ...{ moved: isMoved, resumed: isResumed, to, rows },
+  took_s: Math.round(tookMs / 100) / 10,
+  mended_texts: mended,
+  source: source && { ok: source.every(({ ok }) => ok), checks: source },
+  target: target && { ok: target.every(({ ok }) => ok), checks: target },
+  files: files && { in_bucket: files.files, missing: files.missing },
+  spooled_parts: leftHere.spooled,
+  sealed_provider_keys: leftHere.sealedKeys,
+});
+
+export const addMigrateStore = (program: Command, session: Session): void => {
+  const { terminal } = session;
+
+  const move = async (flags: Flags, settings: Settings, signal: AbortSignal): Promise<void> => {
+    const [{ moveStore }, { insistOnBucket }] = await Promise.all([
+      import("../../store/move/move.ts"),
+      import("../../kept-files.ts"),
+    ]);
+    await insistOnBucket(settings);
+    const { dir, network_disk: networkDisk } = settings.data;
+    const isLocal = settings.files.store === "local";
+    const startMs = performance.now();
+    const tell = openGoing(terminal);
+    const bringFiles = isLocal ? null : bringing(settings, signal, tell);
+    const outcome = await moveStore({ dir, networkDisk, url: addressOf(flags, settings), signal, bringFiles }, tell);
+    terminal.progress(null);
+    handOver(dir);
+    if (!outcome.isMoved) session.exit = EXITS.failure;
+    const tookMs = performance.now() - startMs;
+    if (flags.json) terminal.print(JSON.stringify(outcomeJson(outcome, tookMs)));
+    else for (const line of outcomeLines(terminal, outcome, { dir: resolve(dir), isLocal, tookMs })) terminal.print(line);
+  };
+
+  const undo = async (flags: Flags, settings: Settings, signal: AbortSignal): Promise<void> => {
+    const { undoMove } = await import("../../store/move/move.ts");
+    const { dir, network_disk: networkDisk } = settings.data;
+    await undoMove({ dir, networkDisk, url: addressOf(flags, settings), signal });
+    handOver(dir);
+    if (flags.json) terminal.print(JSON.stringify({ undone: true }));
+    else terminal.print(`${resolve(dir)} is as it was before the move: start the service on it, without GENROUTER_STORE__URL`);
+  };
+
+  const command = program
+    .command("migrate-store")
+    .description(
+      "move a data directory into an empty PostgreSQL database, and its result files into the bucket; stopped, it goes on",
+    )
+    .option(
+      "--to <url>",
+      "the database, as postgres://user@host/name (GENROUTER_STORE__URL is better for a password: it stays out of the list of processes)",
+    )
+    .option("--undo", "go back: the directory can be started on again, as long as no service was open over the database")
+    .action((flags: Flags) =>
+      interruptible(async (signal) => {
+        const settings = settingsOf(session, flags);
+        try {
+          await (flags.undo ? undo : move)(flags, settings, signal);
+        } catch (fault) {
+          if (!signal.aborted || !(fault instanceof CommandFault)) throw fault;
+          throw new CommandFault(fault.exit, "stopped; the same command goes on where it was", { code: fault.code });
+        } finally {
+          terminal.progress(null);
+        }
+      }),
+    );
+  withExamples(
+    withJson(withDir(command)),
+    "migrate-store --data /var/lib/genrouter --to postgres://genrouter@db.example.com/genrouter",
+    "migrate-store --json | jq .moved   # with GENROUTER_STORE__URL_FILE",
+  );
+};

@@ -1,0 +1,44 @@
+// What came inside providers' answers, for nodes that share a bucket: in the bucket before its address is written down.
+import { SPOOLED, StorageAway } from "../port.ts";
+import type { Spool } from "../spool.ts";
+import { type Arriving, objectOf } from "./arriving.ts";
+import type { Bucket } from "./bucket.ts";
+import { BucketFault } from "./fault.ts";
+import type { Standing } from "./standing.ts";
+
+export type AnsweredOptions = {
+  bucket: Bucket;
+  standing: Standing;
+  arriving: Arriving;
+  /** This node's own disk: what was kept there before nodes shared the bucket, and only there. */
+  former: Spool;
+  ending: AbortSignal;
+};
+
+/** The body of a generation's id, the number of the attempt, and the object below the generation. */
+const ADDRESS = new RegExp(`^${SPOOLED}([0-9a-z]{1,76})-\\d{1,4}/([1-9]\\d?-[0-9a-f]{32})$`);
+
+/**
+ * The address is of the object that the result is going to be: once it has been collected, and found to be what it claims, it is there
+ * already, and needs no upload nor to be deleted. That of an attempt which did not deliver goes with its generation's files.
+ */
+export const openAnswered = ({ bucket, standing, arriving, former, ending }: AnsweredOptions): Spool => ({
+  keep: async (ref, n, bytes, mime) => {
+    const sha256 = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
+    const object = objectOf({ n, sha256 });
+    await arriving.send(`gen_${ref.slice(0, ref.lastIndexOf("-"))}`, { n, sha256, bytes: bytes.length, mime, object }, bytes);
+    return `${SPOOLED}${ref}/${object}`;
+  },
+  open: async (url) => {
+    const [, body, object] = ADDRESS.exec(url) ?? [];
+    if (body === undefined || object === undefined) return former.open(url);
+    try {
+      const bytes = await bucket.read(bucket.nameOf(`gen_${body}`, object), ending);
+      return bytes && new Blob([bytes]);
+    } catch (fault) {
+      if (fault instanceof BucketFault && fault.kind !== "object") standing.failed(fault);
+      throw new StorageAway(fault instanceof BucketFault ? fault.message : "the service is stopping");
+    }
+  },
+  sweep: former.sweep,
+});

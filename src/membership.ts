@@ -1,0 +1,58 @@
+// This process among the nodes of its store: its tenure, its share of the numbers, and how what others change reaches it.
+import type { Clock } from "./clock.ts";
+import type { EngineParts } from "./engine.ts";
+import type { Log } from "./events.ts";
+import { generationId, newGeneration, openNumbers } from "./ids.ts";
+import type { Sharing } from "./sharing.ts";
+import type { Node } from "./store/node.ts";
+import { openTenure, type Tenure } from "./tenure.ts";
+
+export type MembershipParts = {
+  /** Null: nobody else writes. */
+  node: Node | null;
+  clock: Clock;
+  /** Time that passes also while this process is stopped, ms; where it is to differ from the machine's. */
+  monoMs?: () => number;
+  log: Log;
+  engine: () => Sharing;
+  /** The office of another node has changed what is remembered of keys, accounts and people. */
+  changed: () => void;
+  /** Another node has taken over: the process has to end. */
+  ended: () => void;
+};
+export type Membership = {
+  tenure: Tenure | null;
+  nameGeneration: EngineParts["nameGeneration"];
+  /** How many nodes are alive, as far as it was heard. */
+  nodes: () => number;
+};
+
+/** Names generations with this node's share of the numbers, above all that there were. */
+const namesFrom = ({ slot, newestGeneration }: Node): EngineParts["nameGeneration"] => {
+  const numbers = openNumbers(slot);
+  numbers.continueAfter(newestGeneration);
+  return (nowMs) => {
+    const seq = numbers.next(nowMs);
+    return { seq, id: generationId(seq) };
+  };
+};
+
+export const openMembership = ({ node, clock, monoMs, log, engine, changed, ended }: MembershipParts): Membership => {
+  if (node === null) return { tenure: null, nameGeneration: newGeneration, nodes: () => 1 };
+  let nodes = 1;
+  const failed = (fault: unknown): void =>
+    log("effect failed", { event: "adopting", reason: fault instanceof Error ? fault.message : String(fault) });
+  const tenure = openTenure({
+    ...{ node, clock, log, ended, monoMs: monoMs ?? (() => performance.now()) },
+    takeUp: (seqs) => engine().takeUp(seqs),
+    looked: (around) => {
+      nodes = around.nodes;
+      if (nodes > 1) engine().adoptHealth().catch(failed);
+    },
+    changed: () => {
+      changed();
+      engine().adoptSwitches().catch(failed);
+    },
+  });
+  return { tenure, nameGeneration: namesFrom(node), nodes: () => nodes };
+};

@@ -1,0 +1,50 @@
+// Opens the store that the settings name: a file in the data directory, or a database that several nodes share.
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { BadSetting, type Settings } from "./config.ts";
+import { openSqliteStore } from "./store/sqlite/client.ts";
+import { DirectoryUnusable } from "./store/sqlite/faults.ts";
+import { DATABASE_FILE } from "./store/sqlite/open.ts";
+import type { Mode, Store } from "./store/store.ts";
+
+/**
+ * What a shared database rules out. @throws BadSetting
+ */
+export const insistOnShare = ({ store, files, backup }: Settings): void => {
+  if (store.url === "") return;
+  if (files.store !== "s3")
+    throw new BadSetting(
+      "nodes that share a database keep result files in a bucket: set GENROUTER_FILES__STORE=s3 and the settings GENROUTER_S3__…",
+    );
+  if (backup.dir !== "")
+    throw new BadSetting(
+      "GENROUTER_BACKUP__DIR is for a database in the data directory: take backups of PostgreSQL with its own tools, and leave this one empty",
+    );
+};
+
+/** @throws DirectoryUnusable when this user may not look, which is not the same as nothing there. */
+const isThere = (path: string, dir: string): boolean => {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch (fault) {
+    const code = fault instanceof Error && "code" in fault ? String(fault.code) : "unknown fault";
+    if (code === "ENOTDIR") return false;
+    throw new DirectoryUnusable(
+      `data directory ${dir}: it cannot be entered (${code}); give this user the right to, all the way down`,
+    );
+  }
+};
+
+/** Whether nothing can be kept yet: there is no file, and it is the store. */
+export const isNewHere = ({ store, data }: Settings): boolean =>
+  store.url === "" && !isThere(join(data.dir, DATABASE_FILE), data.dir);
+
+/** @throws BadSetting, and the faults of src/store: one line each. */
+export const openStore = async (settings: Settings, mode: Mode): Promise<Store> => {
+  const { dir, network_disk: allowNetworkDisk } = settings.data;
+  const { url, lease_s, prepared: prepare, connections: readers } = settings.store;
+  if (url === "") return await openSqliteStore({ dir, mode, allowNetworkDisk });
+  // Nothing of it is loaded where the store is a file.
+  const { openPostgresStore } = await import("./store/postgres/client.ts");
+  return await openPostgresStore({ url, prepare, readers, mode, leaseMs: lease_s * 1000, home: { dir, allowNetworkDisk } });
+};

@@ -1,0 +1,51 @@
+// What an engine does as one of several nodes: it goes on with what another has left, and takes over what others judge and switch.
+import type { HealthDesk } from "../actors/health-desk.ts";
+import type { Supervisor } from "../actors/supervisor.ts";
+import type { Effects } from "./effects/effects.ts";
+import type { Routes } from "./routes.ts";
+import type { StoreReads } from "./store/store.ts";
+
+export type Sharing = {
+  /** Goes on with generations that another node has left. */
+  takeUp: (seqs: readonly number[]) => Promise<void>;
+  /** What other nodes have judged of routes counts here too. */
+  adoptHealth: () => Promise<void>;
+  /** What operators have switched at other nodes counts here too. */
+  adoptSwitches: () => Promise<void>;
+};
+
+type SharingParts = {
+  store: Pick<StoreReads, "unfinished" | "attemptsOf" | "routeHealth" | "switchedOff">;
+  supervisor: Pick<Supervisor, "recover" | "resume" | "routesChanged">;
+  effects: Pick<Effects, "perform">;
+  health: Pick<HealthDesk, "adopt" | "states" | "mended">;
+  routes: Pick<Routes, "switchAll" | "touch">;
+};
+
+export const openSharing = ({ store, supervisor, effects, health, routes }: SharingParts): Sharing => ({
+  takeUp: async (seqs) => {
+    const pages = await Promise.all(seqs.map((seq) => store.unfinished(seq - 1, 1)));
+    const found = pages.flatMap((page, at) => page.filter(({ seq }) => seq === seqs[at])).sort((a, b) => a.seq - b.seq);
+    await supervisor.recover((afterSeq, limit) => Promise.resolve(found.filter(({ seq }) => seq > afterSeq).slice(0, limit)));
+    supervisor.resume();
+    // Those that have ended are only asked about.
+    const open = new Set(found.map(({ seq }) => seq));
+    for (const seq of seqs.filter((one) => !open.has(one)))
+      for (const { n, watchUntilMs } of await store.attemptsOf(seq))
+        if (watchUntilMs !== null) effects.perform(seq, { type: "ask.watch", n });
+  },
+  adoptHealth: async () => {
+    const saved = await store.routeHealth();
+    const changed = [...saved].filter(([routeId, snapshot]) => health.adopt(routeId, snapshot)).map(([routeId]) => routeId);
+    if (changed.length === 0) return;
+    routes.touch();
+    supervisor.routesChanged(changed);
+  },
+  adoptSwitches: async () => {
+    const [saved, off] = await Promise.all([store.routeHealth(), store.switchedOff()]);
+    const changed = routes.switchAll(new Map(off.map(({ routeId, reason }) => [routeId, reason])));
+    // Who switches a route on takes away why it was down.
+    for (const [routeId, state] of health.states()) if (state !== "closed" && !saved.has(routeId)) health.mended(routeId);
+    supervisor.routesChanged(changed);
+  },
+});

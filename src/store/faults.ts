@@ -1,0 +1,18 @@
+// Why a database cannot be opened, whatever it is: each fault is one line that says what is wrong and what to do.
+
+/** It was made for the simulator and is opened for money, or the other way round. */
+export class WrongMode extends Error {
+  override readonly name = "WrongMode";
+}
+/** It was written by a newer release, or a migration is not the one that was run. */
+export class WrongSchema extends Error {
+  override readonly name = "WrongSchema";
+}
+/** What it held is in another database, or is still on its way from or to one. */
+export class Moved extends Error {
+  override readonly name = "Moved";
+}
+/** The database cannot be reached, or lets this user do too little. */
+export class DatabaseAway extends Error {
+  override readonly name = "DatabaseAway";
+}

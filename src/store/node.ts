@@ -1,0 +1,27 @@
+// The port of a store that several nodes share: each has a lease, and goes on with what those leave whose lease has run out.
+import type { LedgerSums } from "./store.ts";
+
+/** This node's part in a store that several share. Leases run by the clock of the store alone. */
+export type Node = {
+  /** Of this opening: it stands in every row that moves credits or tells of a step. */
+  epoch: number;
+  /** Its share of the numbers of rows, as long as it is open. */
+  slot: number;
+  /** The greatest number of a generation when it was opened. */
+  newestGeneration: number;
+  leaseMs: number;
+  /** Makes the lease run anew, ends nodes that are dead, and looks round. @returns null: it was ended. @throws when the store does not answer. */
+  attend(): Promise<Surroundings | null>;
+  /** Takes over generations of nodes that have ended, at most `limit`. @returns their row numbers. */
+  takeOver(limit: number): Promise<number[]>;
+  /** Sums over every account. */
+  sums(): Promise<LedgerSums>;
+};
+/** `nodes`: that are alive, this one among them; `isFirst`: it is the oldest. `news` changes with whatever the office has done anywhere. */
+export type Surroundings = {
+  nodes: number;
+  isFirst: boolean;
+  news: string;
+  isAnythingLeft: boolean /** Epochs that were ended at this look. */;
+  ended: number[];
+};

@@ -1,0 +1,121 @@
+// Carries out a batch of deeds in one transaction: those of the hot way in groups, all others one by one; what is refused is undone alone.
+import type { DeedOutcome, OfficeDeed } from "../../deeds.ts";
+import type { PurchaseDeed } from "../../purchase.ts";
+import type { Asking } from "../sql/asking.ts";
+import type { PackedDeed } from "../sql/packed.ts";
+import { DeedRefused } from "../sql/refused.ts";
+import { carryOut } from "./asking.ts";
+import { type Connection, together } from "./connect.ts";
+import { faultText, isOwn } from "./faults.ts";
+import { type GroupParts, openGroup } from "./group.ts";
+import { LOCK_BALANCES } from "./heads.ts";
+import { type HotDeed, load } from "./load.ts";
+import { integers } from "./parameters.ts";
+import type { Work } from "./writer.ts";
+import { sendWrites } from "./writes.ts";
+
+export type BatchParts = GroupParts & {
+  /** A deed that is not of the hot way. */
+  other: (deed: OfficeDeed | PurchaseDeed) => Asking<DeedOutcome>;
+};
+
+/** Deeds that come all the time and read nothing in order to change it: they wait for nobody. */
+const FREQUENT: ReadonlySet<PackedDeed["deed"]> = new Set([
+  "note-key-use",
+  "note-sessions-seen",
+  "roll-up-usage",
+  "save-route-health",
+  "beat",
+  "mark-attempt",
+]);
+/**
+ * All others are carried out one after another, whatever node they come to: what one of them reads is so until it is done. They are counted,
+ * so that other nodes learn that what they remember of accounts, keys and people may be old.
+ */
+const LOCK_OFFICE = "UPDATE meta SET value = CAST(CAST(value AS bigint) + 1 AS text) WHERE name = 'office'";
+
+const isHot = (deed: PackedDeed): deed is HotDeed => deed.deed === "admit" || deed.deed === "step";
+
+/**
+ * A batch of several groups locks the balances of all of them before the first: group by group, two nodes could each have what the other
+ * waits for.
+ */
+const lockAll = (line: Connection, deeds: readonly PackedDeed[]): Promise<unknown>[] => {
+  const accounts = deeds.flatMap((one) => (one.deed === "admit" || one.deed === "credit" ? [one.accountSeq] : []));
+  const ending = deeds.flatMap((one) => (one.deed === "step" && one.settlement ? [one.seq] : []));
+  if (accounts.length + ending.length === 0) return [];
+  return [line.send(LOCK_BALANCES, integers.of(accounts), integers.of(ending))];
+};
+
+/** Deeds in their order: neighbours of the hot way together, but never two of one generation; every other one alone. */
+const grouped = (deeds: readonly PackedDeed[], isAlone: boolean): PackedDeed[][] => {
+  const groups: PackedDeed[][] = [];
+  let seqs: Set<number> | undefined;
+  for (const deed of deeds) {
+    if (!isHot(deed) || isAlone || seqs === undefined || seqs.has(deed.seq)) groups.push([]);
+    groups.at(-1)?.push(deed);
+    if (!isHot(deed) || isAlone) seqs = undefined;
+    else if (groups.at(-1)?.length === 1) seqs = new Set([deed.seq]);
+    else seqs?.add(deed.seq);
+  }
+  return groups;
+};
+
+/**
+ * The work of a transaction that carries deeds out. @param isAlone each deed can be undone by itself; without it, one that breaks a
+ * constraint takes the whole batch with it, which then has to be repeated so.
+ */
+export const batchOf =
+  (deeds: readonly PackedDeed[], isAlone: boolean, parts: BatchParts): Work<DeedOutcome[]> =>
+  async (line, begun) => {
+    const groups = grouped(deeds, isAlone);
+    const outcomes: DeedOutcome[] = [];
+    let sent: Promise<unknown>[] = deeds.every((deed) => isHot(deed) || FREQUENT.has(deed.deed)) ? [] : [line.send(LOCK_OFFICE)];
+    if (groups.length > 1) sent.push(...lockAll(line, deeds));
+    for (const group of groups) {
+      const [deed] = group;
+      if (deed === undefined) continue;
+      if (isHot(deed) && !isAlone) {
+        const told = await hot(line, [begun, ...sent], group.filter(isHot), parts);
+        outcomes.push(...told.outcomes);
+        sent = told.sent;
+        continue;
+      }
+      await together([begun, ...sent]);
+      sent = [];
+      outcomes.push(await alone(line, deed, parts));
+    }
+    return { value: outcomes, sent };
+  };
+
+/** Decides a group in one journey, together with what was sent before it; its writes are sent and not waited for. */
+const hot = async (line: Connection, before: readonly Promise<unknown>[], deeds: readonly HotDeed[], parts: BatchParts) => {
+  const loading = load(line, deeds);
+  loading.catch(() => undefined);
+  await together(before);
+  const { decide, writes } = openGroup(await loading, parts);
+  const outcomes = deeds.map(decide);
+  return { outcomes, sent: sendWrites(line, writes) };
+};
+
+/** Carries out one deed, and undoes what it has written where it is refused. */
+const alone = async (line: Connection, deed: PackedDeed, parts: BatchParts): Promise<DeedOutcome> => {
+  await line.script("SAVEPOINT deed");
+  try {
+    const outcome = isHot(deed) ? await hotAlone(line, deed, parts) : await carryOut(line, parts.other(deed));
+    await line.script("RELEASE deed");
+    return outcome;
+  } catch (fault) {
+    if (!(fault instanceof DeedRefused) && !isOwn(fault)) throw fault;
+    await line.script("ROLLBACK TO deed; RELEASE deed");
+    return { kind: "refused", reason: fault instanceof DeedRefused ? fault.message : faultText(fault) };
+  }
+};
+
+const hotAlone = async (line: Connection, deed: HotDeed, parts: BatchParts): Promise<DeedOutcome> => {
+  const { outcomes, sent } = await hot(line, [], [deed], parts);
+  await together(sent);
+  const [outcome] = outcomes;
+  if (!outcome) throw new Error("a deed has no outcome");
+  return outcome;
+};

@@ -1,0 +1,136 @@
+// Opens a PostgreSQL database as one of the nodes that share it: deeds go out in transactions of this owner, reads over a pool.
+import { type Deed, type DeedOutcome, StoreUnknown } from "../../deeds.ts";
+import { openNumbers } from "../../ids.ts";
+import { DatabaseAway, Moved, WrongMode, WrongSchema } from "../faults.ts";
+import { pack } from "../sql/packed.ts";
+import { readsThrough } from "../sql/reads.ts";
+import { claimDirectory } from "../sqlite/owner.ts";
+import type { Mode, Store } from "../store.ts";
+import { POSTGRES } from "./asking.ts";
+import { batchOf } from "./batch.ts";
+import { type Address, type Connection, connect, openPool, within } from "./connect.ts";
+import { faultText, isOwn } from "./faults.ts";
+import { openOthers, USAGE_BEHIND } from "./others.ts";
+import { attend, claim, type Opening, openOwner, resign } from "./owner.ts";
+import { ownerOf } from "./owner-of.ts";
+import { ledgerSums } from "./sums.ts";
+import { verifyPostgres } from "./verify.ts";
+import { openWriter } from "./writer.ts";
+
+export type PostgresOptions = Address & {
+  mode?: Mode;
+  nowMs?: number;
+  /** The node's own directory, for what is on its way to the bucket: no other process may have it. */
+  home?: { dir: string; allowNetworkDisk: boolean };
+  /** How long a node that says nothing is taken to be alive, ms. */
+  leaseMs?: number;
+  /** Connections for reads. */
+  readers?: number;
+  /** So long the database may be away before a commit's outcome is called unknown, ms. */
+  patienceMs?: number;
+  /** False, in a test alone: what another node has taken over is written all the same. */
+  mindsOwners?: boolean;
+};
+
+export const LEASE_MS = 30_000;
+const READERS = 8;
+const PATIENCE_MS = 30_000;
+/** A transaction that takes longer than this is given up. */
+const LONGEST_MS = 10_000;
+
+/** @throws DatabaseAway (../faults.ts), Moved, WrongMode, WrongSchema. */
+const openEpoch = async (address: Address, as: Parameters<typeof openOwner>[1]): Promise<Opening> => {
+  let line: Connection | undefined;
+  try {
+    line = await connect(address);
+    return await openOwner(line, as);
+  } catch (fault) {
+    if (fault instanceof Moved || fault instanceof WrongMode || fault instanceof WrongSchema) throw fault;
+    throw new DatabaseAway(`the database of GENROUTER_STORE__URL cannot be opened: ${faultText(fault)}`);
+  } finally {
+    line?.close();
+  }
+};
+
+/**
+ * Opens the database and an epoch in it; its schema is made or brought up to date.
+ * @throws Moved, WrongMode, WrongSchema (../faults.ts), ConnectionLost.
+ */
+export const openPostgresStore = async (options: PostgresOptions): Promise<Store> => {
+  const { mode, home, nowMs = Date.now(), leaseMs = LEASE_MS, mindsOwners: minds = true } = options;
+  const address = { url: options.url, prepare: options.prepare };
+  const claimed = home ? claimDirectory(home.dir, { networkDisk: home.allowNetworkDisk, creation: true }) : null;
+  const { epoch, slot, newestGeneration, newestPosting } = await openEpoch(address, { mode, nowMs, leaseMs }).catch(
+    (fault: unknown) => {
+      claimed?.release();
+      throw fault;
+    },
+  );
+  const postings = openNumbers(slot);
+  postings.continueAfter(newestPosting);
+  let lastPosting = newestPosting;
+  const newPosting = (): number => {
+    lastPosting = postings.next(Date.now());
+    return lastPosting;
+  };
+  const longestMs = Math.min(LONGEST_MS, leaseMs);
+  const writer = openWriter({ address, epoch, longestMs, patienceMs: options.patienceMs ?? PATIENCE_MS, minds });
+  const pool = openPool(address, options.readers ?? READERS);
+  const other = openOthers(epoch, newPosting, () => lastPosting);
+  const parts = { epoch, newPosting, minds, other };
+  const reads = readsThrough(pool.query, POSTGRES, { owned: `${ownerOf("g")} = ${epoch}`, usageBehind: USAGE_BEHIND });
+
+  /** Leases have a connection of their own: they are renewed while a transaction takes its time. */
+  let line: Connection | undefined;
+  const leasing = async <T>(work: (line: Connection) => Promise<T>): Promise<T> => {
+    line ??= await connect(address);
+    const mine = line;
+    try {
+      return await within(mine, longestMs, () => work(mine));
+    } catch (fault) {
+      mine.close();
+      line = undefined;
+      throw fault;
+    }
+  };
+
+  const commit = async (deeds: readonly Deed[]): Promise<DeedOutcome[]> => {
+    if (deeds.length === 0) return [];
+    const packed = deeds.map(pack);
+    try {
+      return await writer.transact(batchOf(packed, false, parts));
+    } catch (fault) {
+      if (!isOwn(fault)) throw fault;
+    }
+    // One of them broke a constraint and took the others with it: each by itself, then.
+    return await writer.transact(batchOf(packed, true, parts));
+  };
+
+  return {
+    ...reads,
+    verify: (nowMs, tell) => verifyPostgres(address, nowMs, tell),
+    commit,
+    node: {
+      ...{ epoch, slot, leaseMs, newestGeneration },
+      attend: () => leasing((open) => attend(open, epoch, leaseMs)),
+      takeOver: (limit) =>
+        writer.transact(async (open, begun) => {
+          await begun;
+          return { value: await claim(open, epoch, limit), sent: [] };
+        }),
+      sums: () => ledgerSums(pool.query),
+    },
+    close: async () => {
+      writer.close();
+      try {
+        await leasing((open) => resign(open, epoch));
+      } catch (fault) {
+        throw new StoreUnknown(`the lease was not given back and runs out by itself: ${faultText(fault)}`);
+      } finally {
+        line?.close();
+        await pool.close();
+        claimed?.release();
+      }
+    },
+  };
+};

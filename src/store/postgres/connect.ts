@@ -1,0 +1,137 @@
+// Connections to PostgreSQL: one that a transaction runs on, whose statements share journeys, and a pool for reads.
+import { type ReservedSQL, SQL } from "bun";
+import type { Query, Value } from "../sql/asking.ts";
+import { ConnectionLost, isEcho, isLost } from "./faults.ts";
+
+export type Address = {
+  url: string;
+  /** False behind a pooler that does not know prepared statements: each statement then takes one journey more. */
+  prepare: boolean;
+};
+
+/** What a statement answered; `tag` is the word PostgreSQL ends it with (`UPDATE`, `COMMIT`, `ROLLBACK`). */
+export type Sent<Row> = { rows: Row[]; changes: number; tag: string };
+
+const CONNECT_S = 5;
+
+/** The common placeholders and hints in PostgreSQL's words. */
+const translated = new Map<string, string>();
+const inPostgres = (sql: string): string => {
+  const known = translated.get(sql);
+  if (known !== undefined) return known;
+  const text = sql.replace(/\?(\d+)/g, "$$$1").replace(/ INDEXED BY \w+/g, "");
+  translated.set(sql, text);
+  return text;
+};
+
+/** Whole numbers of eight bytes arrive as BigInt; none of ours is above 2^53. */
+const withNumbers = <Row>(rows: readonly unknown[]): Row[] => {
+  for (const row of rows as Record<string, unknown>[])
+    for (const name in row) {
+      const value = row[name];
+      if (typeof value === "bigint") row[name] = Number(value);
+    }
+  return rows as Row[];
+};
+
+type Answered = unknown[] & { count: number; command: string };
+
+const open = ({ url, prepare }: Address, max: number): SQL =>
+  new SQL(url, { max, prepare, bigint: true, connectionTimeout: CONNECT_S, idleTimeout: 0, maxLifetime: 0 });
+
+export type Connection = {
+  /** Sends a statement behind those that were sent before it, without waiting for them. */
+  send<Row = unknown>(sql: string, ...values: Value[]): Promise<Sent<Row>>;
+  /** Sends statements without values as one message. */
+  script(sql: string): Promise<void>;
+  /** Carries a `COPY … FROM STDIN` out, with rows in the format that it names. @returns how many it took. */
+  copy(sql: string, rows: string): Promise<number>;
+  /** Nothing more is sent; what has not been answered fails as lost. */
+  close(): void;
+};
+
+/** Opens one connection. @throws ConnectionLost, or what the server says. */
+export const connect = async (address: Address): Promise<Connection> => {
+  const sql = open(address, 1);
+  let line: ReservedSQL;
+  try {
+    line = await sql.reserve();
+  } catch (fault) {
+    void sql.close({ timeout: 0 }).catch(() => undefined);
+    throw fault;
+  }
+  let isClosed = false;
+  /** Those that are sent behind one that fails fail too, and nobody waits for each. */
+  const sent = <T>(answer: Promise<T>): Promise<T> => {
+    answer.catch(() => undefined);
+    return answer;
+  };
+  const send = async <Row>(text: string, values: Value[]): Promise<Sent<Row>> => {
+    if (isClosed) throw new ConnectionLost("the connection is closed");
+    const answer = (await line.unsafe(inPostgres(text), values)) as Answered;
+    return { rows: withNumbers<Row>(answer), changes: answer.count, tag: answer.command };
+  };
+  const script = async (text: string): Promise<void> => {
+    if (isClosed) throw new ConnectionLost("the connection is closed");
+    await line.unsafe(inPostgres(text)).simple();
+  };
+  const copy = async (text: string, rows: string): Promise<number> => {
+    if (isClosed) throw new ConnectionLost("the connection is closed");
+    const answer = line.unsafe(text);
+    const writer = answer.writable().getWriter();
+    // Both fail with what the server says; it is told once.
+    answer.catch(() => undefined);
+    await writer.write(rows);
+    await writer.close();
+    return ((await answer) as Answered).count;
+  };
+  return {
+    send: <Row>(text: string, ...values: Value[]) => sent(send<Row>(text, values)),
+    script: (text) => sent(script(text)),
+    copy: (text, rows) => sent(copy(text, rows)),
+    close: () => {
+      if (isClosed) return;
+      isClosed = true;
+      void sql.close({ timeout: 0 }).catch(() => undefined);
+    },
+  };
+};
+
+/** Waits for statements that were sent one behind another. @throws the reason, not what it brought about in those behind it. */
+export const together = async <T extends readonly unknown[]>(sent: { [K in keyof T]: Promise<T[K]> }): Promise<T> => {
+  const settled = await Promise.allSettled(sent);
+  const faults = settled.flatMap((one) => (one.status === "rejected" ? [one.reason as unknown] : []));
+  if (faults.length > 0) throw faults.find((fault) => !isEcho(fault)) ?? faults[0];
+  return settled.map((one) => (one as PromiseFulfilledResult<unknown>).value) as unknown as T;
+};
+
+/** Runs work on a connection and closes it when it takes longer, so that a server that says nothing is a lost one. */
+export const within = async <T>(connection: Connection, ms: number, work: () => Promise<T>): Promise<T> => {
+  const timer = setTimeout(() => connection.close(), ms);
+  try {
+    return await work();
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
+export type Pool = { query: Query; close(): Promise<void> };
+
+/** How often, and after which pauses, a read whose connection was lost is sent again: a server that is restarted takes a few seconds. */
+const PAUSES_MS = [0, 100, 300, 1000, 2000] as const;
+
+/** Opens a pool for reads: any connection takes any statement, and one that was lost is replaced. */
+export const openPool = (address: Address, size: number): Pool => {
+  const sql = open(address, size);
+  const query: Query = async <Row>(text: string, ...values: Value[]): Promise<Row[]> => {
+    for (let tries = 0; ; tries += 1)
+      try {
+        return withNumbers<Row>((await sql.unsafe(inPostgres(text), values)) as Answered);
+      } catch (fault) {
+        const pause = PAUSES_MS[tries];
+        if (pause === undefined || !isLost(fault)) throw fault;
+        await Bun.sleep(pause);
+      }
+  };
+  return { query, close: () => sql.close({ timeout: 1 }) };
+};

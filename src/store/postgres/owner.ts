@@ -1,0 +1,117 @@
+// Owners: each node is one from its opening on, as long as its lease runs by the database's clock; what a dead one owned is taken over.
+import { randomBytes } from "node:crypto";
+import { hostname } from "node:os";
+import { SLOTS } from "../../ids.ts";
+import { WrongMode } from "../faults.ts";
+import type { Surroundings } from "../node.ts";
+import type { Mode } from "../store.ts";
+import { type Connection, together } from "./connect.ts";
+import { LOCK_OPENING, migrate } from "./migrate.ts";
+import { insistOnWhole } from "./moving.ts";
+import { ownerOf } from "./owner-of.ts";
+
+/** An opening: its number, its share of the row numbers, and the newest numbers that there are. */
+export type Opening = { epoch: number; slot: number; newestGeneration: number; newestPosting: number };
+
+const SPOKEN = { test: "for the simulator (--simulate)", live: "for real providers" } as const;
+
+/** Ends owners whose leases have run out; one whose transaction is under way is left to the next time. */
+const END_DEAD = `WITH dead AS (SELECT o.epoch FROM lease l JOIN owner o ON o.epoch = l.epoch
+    WHERE l.ends_at_ms < now_ms() AND o.ended_at_ms IS NULL FOR UPDATE OF o, l SKIP LOCKED),
+  gone AS (DELETE FROM lease WHERE epoch IN (SELECT epoch FROM dead))
+  UPDATE owner SET ended_at_ms = now_ms(), fenced_by = CAST(?1 AS bigint) WHERE epoch IN (SELECT epoch FROM dead) RETURNING epoch`;
+const FREE_SLOT = `SELECT min(s.slot) AS slot FROM generate_series(0, ${SLOTS - 1}) AS s (slot)
+  WHERE NOT EXISTS (SELECT 1 FROM owner o WHERE o.slot = s.slot AND o.ended_at_ms IS NULL)`;
+
+/**
+ * Makes a database ready and opens an epoch in it, in one transaction: schema, mode, secret, the row of the owner and its lease.
+ * @throws Moved, WrongMode, WrongSchema.
+ */
+export const openOwner = async (
+  line: Connection,
+  { mode, nowMs, leaseMs }: { mode: Mode | undefined; nowMs: number; leaseMs: number },
+): Promise<Opening> => {
+  await line.script("BEGIN; SET LOCAL lock_timeout = '60s'");
+  await line.send(LOCK_OPENING);
+  await insistOnWhole(line);
+  await migrate(line, nowMs);
+  const put = "INSERT INTO meta VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+  await line.send(put, "mode", mode ?? "live");
+  // Every secret is derived from this one by name, so that reading a new one never writes.
+  await line.send(put, "secret", randomBytes(32).toString("hex"));
+  await line.send(put, "created_at_ms", String(nowMs));
+  await line.send(put, "last_seen_ms", "0");
+  await line.send(put, "office", "0");
+  const made = (await line.send<{ value: Mode }>("SELECT value FROM meta WHERE name = 'mode'")).rows[0]?.value;
+  if (made && mode && made !== mode)
+    throw new WrongMode(`the database was made ${SPOKEN[made]} and cannot be used ${SPOKEN[mode]}; use another one`);
+  await line.send(END_DEAD, null);
+  const slot = (await line.send<{ slot: number | null }>(FREE_SLOT)).rows[0]?.slot ?? null;
+  if (slot === null) throw new Error(`${SLOTS} nodes are open over this database, and there may not be more`);
+  const { rows } = await line.send<{ epoch: number }>(
+    "INSERT INTO owner (pid, host, opened_at_ms, slot) VALUES (?1, ?2, ?3, ?4) RETURNING epoch",
+    ...[process.pid, hostname(), nowMs, slot],
+  );
+  const epoch = rows[0]?.epoch ?? 0;
+  await line.send("INSERT INTO lease (epoch, ends_at_ms) VALUES (?1, now_ms() + ?2)", epoch, leaseMs);
+  await line.send("INSERT INTO usage_mark (epoch, up_to_seq) VALUES (?1, 0)", epoch);
+  const newest = await line.send<{ generation: number | null; posting: number | null }>(
+    "SELECT (SELECT max(seq) FROM generation) AS generation, (SELECT max(seq) FROM posting) AS posting",
+  );
+  await line.script("COMMIT");
+  const { generation, posting } = newest.rows[0] ?? { generation: null, posting: null };
+  return { epoch, slot, newestGeneration: generation ?? 0, newestPosting: posting ?? 0 };
+};
+
+const RENEW = "UPDATE lease SET ends_at_ms = now_ms() + CAST(?2 AS bigint) WHERE epoch = ?1";
+const LOOK = `SELECT (SELECT count(*) FROM lease) AS nodes, (SELECT min(epoch) FROM lease) AS first,
+  (SELECT value FROM meta WHERE name = 'office') AS news,
+  CASE WHEN EXISTS (SELECT 1 FROM owner WHERE ended_at_ms IS NOT NULL AND has_left = 1) THEN 1 ELSE 0 END AS left_behind`;
+
+/** Makes the lease run anew, ends owners that are dead, and looks round. @returns null: another node has ended this owner. */
+export const attend = async (line: Connection, epoch: number, leaseMs: number): Promise<Surroundings | null> => {
+  const renewed = line.send(RENEW, epoch, leaseMs);
+  // Only who is alive by the database's own words ends others.
+  const [{ changes }, dead, { rows }] = await together([
+    renewed,
+    line.send<{ epoch: number }>(END_DEAD, epoch),
+    line.send<{ nodes: number; first: number; news: string; left_behind: number }>(LOOK),
+  ] as const);
+  const [found] = rows;
+  if (changes === 0 || !found) return null;
+  const ended = dead.rows.map((row) => row.epoch);
+  return { nodes: found.nodes, isFirst: found.first === epoch, news: found.news, isAnythingLeft: found.left_behind === 1, ended };
+};
+
+/** Ends this owner of its own will: others take over at once. */
+export const resign = async (line: Connection, epoch: number): Promise<void> => {
+  await line.script("BEGIN");
+  await line.send("DELETE FROM lease WHERE epoch = ?1", epoch);
+  await line.send("UPDATE owner SET ended_at_ms = now_ms() WHERE epoch = ?1 AND ended_at_ms IS NULL", epoch);
+  await line.script("COMMIT");
+};
+
+/**
+ * Takes over generations whose owners have ended, and ended ones of theirs whose attempts are still asked about. Nobody writes a step of them
+ * any more: an owner that was ended has no transaction under way. Another node that takes the same ones meets the number of the claim.
+ */
+const CLAIM = `WITH left_behind AS (SELECT g.seq FROM generation g
+    WHERE g.seq IN (SELECT seq FROM generation WHERE completed_at_ms IS NULL UNION SELECT seq FROM attempt WHERE watch_until_ms IS NOT NULL)
+    AND EXISTS (SELECT 1 FROM owner o WHERE o.epoch = ${ownerOf("g")} AND o.ended_at_ms IS NOT NULL)
+    ORDER BY g.seq LIMIT ?2 FOR NO KEY UPDATE OF g SKIP LOCKED)
+  INSERT INTO claim (seq, n, epoch, from_version, at_ms) SELECT l.seq,
+    coalesce((SELECT max(c.n) FROM claim c WHERE c.seq = l.seq), 0) + 1, CAST(?1 AS bigint),
+    coalesce((SELECT s.version FROM snapshot s WHERE s.seq = l.seq), (SELECT max(j.version) FROM journal j WHERE j.seq = l.seq), 0), now_ms()
+    FROM left_behind l
+  ON CONFLICT (seq, n) DO NOTHING RETURNING seq`;
+const SETTLE = `UPDATE owner o SET has_left = 0 WHERE o.ended_at_ms IS NOT NULL AND o.has_left = 1 AND NOT EXISTS (SELECT 1 FROM generation g
+  WHERE g.seq IN (SELECT seq FROM generation WHERE completed_at_ms IS NULL UNION SELECT seq FROM attempt WHERE watch_until_ms IS NOT NULL)
+  AND ${ownerOf("g")} = o.epoch)`;
+
+/** @returns the generations that are this owner's from now on. */
+export const claim = async (line: Connection, epoch: number, limit: number): Promise<number[]> => {
+  const { rows } = await line.send<{ seq: number }>(CLAIM, epoch, limit);
+  // What others are taking over at this moment is not left for good.
+  if (rows.length === 0) await line.send(SETTLE);
+  return rows.map(({ seq }) => seq);
+};

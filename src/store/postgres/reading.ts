@@ -1,0 +1,45 @@
+// Reads a shared database without being one of its nodes: for commands that look, while nodes run or not.
+import { DatabaseAway, WrongSchema } from "../faults.ts";
+import { readsThrough } from "../sql/reads.ts";
+import type { StoreReads } from "../store.ts";
+import { POSTGRES } from "./asking.ts";
+import { type Address, openPool } from "./connect.ts";
+import { faultText, stateOf } from "./faults.ts";
+import { MIGRATIONS } from "./migrate.ts";
+import { USAGE_BEHIND } from "./others.ts";
+import { verifyPostgres } from "./verify.ts";
+
+export type Reading = StoreReads & {
+  /** Whether any node is alive. */
+  isServed(): Promise<boolean>;
+};
+
+const READERS = 2;
+const NO_TABLE = "42P01";
+
+/** @throws DatabaseAway it cannot be reached, or nothing of a service is in it. @throws WrongSchema it is of another release. */
+export const openPostgresReads = async (address: Address): Promise<Reading> => {
+  const pool = openPool(address, READERS);
+  try {
+    const [schema] = await pool.query<{ n: number | null }>("SELECT max(n) AS n FROM migration");
+    const newest = MIGRATIONS.at(-1)?.n ?? 0;
+    if (schema?.n !== newest)
+      throw new WrongSchema(
+        `the database has schema ${schema?.n ?? 0} and this release knows ${newest}: use the release that its nodes run`,
+      );
+  } catch (fault) {
+    await pool.close();
+    if (fault instanceof WrongSchema) throw fault;
+    throw new DatabaseAway(
+      stateOf(fault) === NO_TABLE
+        ? "the database of GENROUTER_STORE__URL has nothing of a service in it yet: start one, or move one there (genrouter migrate-store)"
+        : `the database of GENROUTER_STORE__URL cannot be read: ${faultText(fault)}`,
+    );
+  }
+  return {
+    ...readsThrough(pool.query, POSTGRES, { usageBehind: USAGE_BEHIND }),
+    verify: (nowMs, tell) => verifyPostgres(address, nowMs, tell),
+    isServed: async () => (await pool.query("SELECT 1 AS alive FROM lease WHERE ends_at_ms >= now_ms() LIMIT 1")).length > 0,
+    close: () => pool.close(),
+  };
+};

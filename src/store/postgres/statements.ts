@@ -1,0 +1,164 @@
+// The statements that write a group, each for all rows of a table at once; what changes rows insists on finding every one of them.
+import { type Columns, rowsOf } from "./parameters.ts";
+
+/** A statement that changes rows which must all be there. */
+const insisting = (change: string, otherwise: string): string =>
+  `WITH changed AS (${change} RETURNING 1) SELECT insist((SELECT count(*) FROM changed), CAST(?2 AS bigint), '${otherwise}')`;
+
+export const INSERT_PLANS = `INSERT INTO plan (hash, routes) SELECT hash, text FROM ${rowsOf("?1", { hash: "text", text: "text" }, "x")}
+  ORDER BY hash ON CONFLICT (hash) DO NOTHING`;
+export const INSERT_OPTIONS = `INSERT INTO route_options (hash, options) SELECT hash, text FROM ${rowsOf("?1", { hash: "text", text: "text" }, "x")}
+  ORDER BY hash ON CONFLICT (hash) DO NOTHING`;
+export const INSERT_GENERATIONS = `INSERT INTO generation (seq, account_seq, id, model, status, quoted_credits, reserved_credits, created_at_ms,
+    wait_ends_at_ms, idempotency_key, hold_chain_seq, hold_previous, hold_available_after, hold_held_after, hold_epoch, hold_hash, key_seq,
+    max_cost_credits, request_id, plan_seq, body, added)
+  SELECT seq, account, id, model, 'queued', quoted, reserved, created_at, wait_ends_at, key, chain, previous, available, held, epoch, hash,
+    key_seq, max_cost, request, (SELECT p.seq FROM plan p WHERE p.hash = x.plan_hash), body, added FROM ${rowsOf(
+      "?1",
+      {
+        ...{
+          seq: "bigint",
+          account: "bigint",
+          id: "text",
+          model: "text",
+          quoted: "bigint",
+          reserved: "bigint",
+          created_at: "bigint",
+        },
+        ...{ wait_ends_at: "bigint", key: "text", chain: "bigint", previous: "bigint", available: "bigint", held: "bigint" },
+        ...{ epoch: "bigint", hash: "text", key_seq: "bigint", max_cost: "bigint", request: "text", plan_hash: "text" },
+        ...{ body: "text", added: "text" },
+      },
+      "x",
+    )}`;
+export const INSERT_JOURNAL = `INSERT INTO journal (seq, version, at_ms, epoch, state_after, event)
+  SELECT seq, version, at, epoch, state, event FROM ${rowsOf(
+    "?1",
+    { seq: "bigint", version: "bigint", at: "bigint", epoch: "bigint", state: "text", event: "text" },
+    "x",
+  )}`;
+export const INSERT_ATTEMPTS = `INSERT INTO attempt (seq, n, ref, route_id, provider, endpoint, options_seq, kind, price_credits, state)
+  SELECT seq, n, ref, route, provider, endpoint, (SELECT o.seq FROM route_options o WHERE o.hash = x.options_hash), kind, price, 'intent'
+  FROM ${rowsOf(
+    "?1",
+    {
+      ...{ seq: "bigint", n: "bigint", ref: "text", route: "text", provider: "text", endpoint: "text", options_hash: "text" },
+      ...{ kind: "text", price: "bigint" },
+    },
+    "x",
+  )}`;
+export const UPDATE_ATTEMPTS = insisting(
+  `UPDATE attempt a SET state = coalesce(x.state, a.state), sent_at_ms = coalesce(x.sent_at, a.sent_at_ms),
+    ends_at_ms = coalesce(x.ends_at, a.ends_at_ms), job_id = coalesce(x.job, a.job_id), job_urls = coalesce(x.urls, a.job_urls),
+    results = coalesce(x.results, a.results), failure = coalesce(x.failure, a.failure),
+    watch_until_ms = CASE WHEN x.sets_watch THEN x.watch_until ELSE a.watch_until_ms END, ended_at_ms = coalesce(x.ended_at, a.ended_at_ms)
+  FROM ${rowsOf(
+    "?1",
+    {
+      ...{
+        seq: "bigint",
+        n: "bigint",
+        state: "text",
+        sent_at: "bigint",
+        ends_at: "bigint",
+        job: "text",
+        urls: "text",
+        results: "text",
+      },
+      ...{ failure: "text", sets_watch: "boolean", watch_until: "bigint", ended_at: "bigint" },
+    },
+    "x",
+  )} WHERE a.seq = x.seq AND a.n = x.n`,
+  "an attempt is not there",
+);
+export const INSERT_REQUESTS = `INSERT INTO attempt_request (seq, n, request) SELECT seq, n, request FROM ${rowsOf("?1", { seq: "bigint", n: "bigint", request: "text" }, "x")}`;
+export const INSERT_POSTINGS = `INSERT INTO posting (seq, account_seq, chain_seq, previous, kind, credits, from_side, to_side, generation_seq,
+    attempt_n, available_after, held_after, at_ms, epoch, hash, note)
+  SELECT seq, account, chain, previous, kind, credits, from_side, to_side, generation, n, available, held, at, epoch, hash, note FROM ${rowsOf(
+    "?1",
+    {
+      ...{
+        seq: "bigint",
+        account: "bigint",
+        chain: "bigint",
+        previous: "bigint",
+        kind: "text",
+        credits: "bigint",
+        from_side: "text",
+      },
+      ...{
+        to_side: "text",
+        generation: "bigint",
+        n: "bigint",
+        available: "bigint",
+        held: "bigint",
+        at: "bigint",
+        epoch: "bigint",
+      },
+      ...{ hash: "text", note: "text" },
+    },
+    "x",
+  )}`;
+export const END_GENERATIONS = insisting(
+  `UPDATE generation g SET status = x.status, message = NULL, attempts = x.attempts, cost_credits = x.cost, output = x.output,
+    error = x.error, completed_at_ms = x.completed_at, files_expire_at_ms = x.expire_at
+  FROM ${rowsOf(
+    "?1",
+    {
+      ...{
+        seq: "bigint",
+        status: "text",
+        attempts: "bigint",
+        cost: "bigint",
+        output: "text",
+        error: "text",
+        completed_at: "bigint",
+      },
+      ...{ expire_at: "bigint" },
+    },
+    "x",
+  )} WHERE g.seq = x.seq AND g.completed_at_ms IS NULL`,
+  "a generation has ended before",
+);
+export const MOVE_GENERATIONS = insisting(
+  `UPDATE generation g SET status = x.status, message = x.message, attempts = x.attempts
+  FROM ${rowsOf("?1", { seq: "bigint", status: "text", message: "text", attempts: "bigint" }, "x")}
+  WHERE g.seq = x.seq AND g.completed_at_ms IS NULL`,
+  "a generation has ended before",
+);
+export const UPDATE_BALANCES = insisting(
+  `UPDATE balance b SET available_credits = x.available, held_credits = x.held, charged_credits = b.charged_credits + x.charged,
+    in_progress = x.progress, chain_seq = x.chain, chain_end = x.chain_end
+  FROM ${rowsOf(
+    "?1",
+    {
+      ...{ account: "bigint", available: "bigint", held: "bigint", charged: "bigint", progress: "bigint", chain: "bigint" },
+      ...{ chain_end: "bigint", from_chain: "bigint" },
+    },
+    "x",
+  )} WHERE b.account_seq = x.account AND b.chain_seq = x.from_chain AND x.available >= 0 AND x.held >= 0`,
+  "the balance does not cover it",
+);
+const SNAPSHOT: Columns = {
+  ...{ seq: "bigint", version: "bigint", state: "text", snapshot: "text" },
+  ...{ sets_due: "boolean", due_kind: "text", due_n: "bigint", due_at: "bigint" },
+};
+export const INSERT_SNAPSHOTS = `INSERT INTO snapshot (seq, version, state, due_kind, due_n, due_at_ms, snapshot)
+  SELECT seq, version, state, due_kind, due_n, due_at, snapshot FROM ${rowsOf("?1", SNAPSHOT, "x")}`;
+export const UPDATE_SNAPSHOTS = insisting(
+  `UPDATE snapshot s SET version = x.version, state = x.state, snapshot = x.snapshot,
+    due_kind = CASE WHEN x.sets_due THEN x.due_kind ELSE s.due_kind END, due_n = CASE WHEN x.sets_due THEN x.due_n ELSE s.due_n END,
+    due_at_ms = CASE WHEN x.sets_due THEN x.due_at ELSE s.due_at_ms END
+  FROM ${rowsOf("?1", SNAPSHOT, "x")} WHERE s.seq = x.seq AND s.version = x.version - 1`,
+  "the snapshot is of another version",
+);
+export const DROP_SNAPSHOTS = insisting(
+  `DELETE FROM snapshot s USING ${rowsOf("?1", { seq: "bigint", version: "bigint" }, "x")} WHERE s.seq = x.seq AND s.version = x.version - 1`,
+  "the snapshot is of another version",
+);
+const SPENDS: Columns = { meter: "bigint", day: "bigint", credits: "bigint" };
+export const SPEND = `INSERT INTO key_spend AS k (meter_seq, day, credits) SELECT meter, day, credits FROM ${rowsOf("?1", SPENDS, "x")}
+  ON CONFLICT (meter_seq, day) DO UPDATE SET credits = k.credits + excluded.credits`;
+/** A meter that went wrong is for `verify` to tell; it must not keep a generation from ending. */
+export const TAKE_BACK = `UPDATE key_spend k SET credits = greatest(0, k.credits - x.credits) FROM ${rowsOf("?1", SPENDS, "x")}
+  WHERE k.meter_seq = x.meter AND k.day = x.day`;

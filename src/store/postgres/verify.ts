@@ -1,0 +1,115 @@
+// Checks the twelve invariants over PostgreSQL, all of them on one state of the database, while its nodes go on.
+
+import type { Value } from "../sql/asking.ts";
+import { type Clause, clause } from "../sql/verify/check.ts";
+import { checksOf } from "../sql/verify/checks.ts";
+import { chains, type Rows, runnable, verifyOver } from "../sql/verify/over.ts";
+import type { CheckResult } from "../store.ts";
+import { POSTGRES } from "./asking.ts";
+import { type Address, type Connection, connect } from "./connect.ts";
+import { faultText, isLost } from "./faults.ts";
+import { MIGRATIONS } from "./migrate.ts";
+
+/** Before this opening one owner followed another; from it on they write beside each other. */
+const SHARED_FROM = "coalesce((SELECT CAST(value AS bigint) FROM meta WHERE name = 'shared_from_epoch'), 0)";
+
+/** That a `pg_class c` is in the same schema as our tables. */
+const OURS = "c.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = CAST('posting' AS regclass))";
+/** The guards that the steps of the schema make by name; what stands inside a table stays as long as the table. */
+const GUARDS = MIGRATIONS.flatMap(({ sql }) =>
+  [...sql.matchAll(/^CREATE (?:TRIGGER|UNIQUE INDEX) (\w+)/gm)].map((found) => found[1] ?? ""),
+);
+
+/** Whose a step of a generation had to be: the last that had claimed it, or who accepted it. */
+const owners: readonly Clause[] = [
+  clause(
+    "the step was written by a node that did not own the generation",
+    `SELECT g.id AS generation, j.version, j.epoch FROM journal j JOIN generation g ON g.seq = j.seq
+     WHERE j.epoch <> coalesce((SELECT c.epoch FROM claim c WHERE c.seq = j.seq AND c.from_version < j.version ORDER BY c.n DESC LIMIT 1),
+         g.hold_epoch)
+       AND NOT (j.epoch < ${SHARED_FROM}
+         AND j.epoch >= coalesce((SELECT b.epoch FROM journal b WHERE b.seq = j.seq AND b.version = j.version - 1), g.hold_epoch))`,
+  ),
+  clause(
+    "the settlement was not written with the last step",
+    `SELECT g.id AS generation, p.kind, p.epoch FROM posting p JOIN generation g ON g.seq = p.generation_seq
+     WHERE p.epoch IS DISTINCT FROM (SELECT j.epoch FROM journal j WHERE j.seq = p.generation_seq ORDER BY j.version DESC LIMIT 1)`,
+  ),
+  clause(
+    "a claim does not follow from the one before it, or is of an owner that had not ended",
+    `SELECT c.seq, c.n, c.epoch FROM claim c LEFT JOIN claim b ON b.seq = c.seq AND b.n = c.n - 1 JOIN generation g ON g.seq = c.seq
+     JOIN owner o ON o.epoch = coalesce(b.epoch, g.hold_epoch)
+     WHERE (c.n > 1 AND b.n IS NULL) OR b.from_version > c.from_version OR o.ended_at_ms IS NULL OR o.ended_at_ms > c.at_ms`,
+  ),
+  clause(
+    "an owner is open without a lease, or has one after its end",
+    `SELECT o.epoch FROM owner o LEFT JOIN lease l ON l.epoch = o.epoch WHERE (o.ended_at_ms IS NULL) <> (l.epoch IS NOT NULL)`,
+  ),
+  clause(
+    "a guard is missing or switched off, or a constraint was never checked",
+    `SELECT CAST(NULL AS text) AS "table", w.guard FROM unnest(CAST('{${GUARDS.join(",")}}' AS text[])) AS w (guard)
+       WHERE NOT EXISTS (SELECT 1 FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid WHERE t.tgname = w.guard AND ${OURS})
+         AND NOT EXISTS (SELECT 1 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE c.relname = w.guard AND i.indisvalid AND ${OURS})
+     UNION ALL SELECT c.relname AS "table", t.tgname AS guard FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
+       WHERE ${OURS} AND t.tgenabled <> 'O'
+     UNION ALL SELECT c.relname, k.conname FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid
+       WHERE ${OURS} AND NOT k.convalidated`,
+  ),
+  clause(
+    "what is written does not reach the disk before it is answered",
+    `SELECT name, setting FROM pg_settings WHERE (name = 'fsync' AND setting = 'off') OR (name = 'full_page_writes' AND setting = 'off')`,
+  ),
+];
+
+export const CHECKS = checksOf(runnable, { 1: [chains], 12: owners.map(runnable) });
+
+const PAGE = 2000;
+
+/** Rows of a statement, a page at a time. A cursor takes no parameters: the only ones that clauses have are times. */
+const rowsOn = (line: Connection): Rows => {
+  let cursors = 0;
+  return async function* <Row>(sql: string, ...values: Value[]): AsyncGenerator<Row> {
+    cursors += 1;
+    const name = `clause_${cursors}`;
+    const text = sql.replace(/\?(\d+)/g, (_, n: string) => String(Number(values[Number(n) - 1])));
+    await line.script("SAVEPOINT clause");
+    try {
+      await line.script(`DECLARE ${name} NO SCROLL CURSOR FOR ${text}`);
+      for (;;) {
+        const { rows } = await line.send<Row>(`FETCH ${PAGE} FROM ${name}`);
+        yield* rows;
+        if (rows.length < PAGE) return;
+      }
+    } finally {
+      await line.script("ROLLBACK TO clause; RELEASE clause");
+    }
+  };
+};
+
+/** Checks inside the transaction that is open on a connection. */
+export const verifyOn = (
+  line: Connection,
+  nowMs: number | null,
+  tell?: (done: number, of: number, soFar: CheckResult[]) => void,
+): Promise<CheckResult[]> => {
+  const reasonOf = (fault: unknown): string => {
+    if (isLost(fault)) throw fault;
+    return faultText(fault);
+  };
+  return verifyOver(CHECKS, { rows: rowsOn(line), words: POSTGRES, nowMs, reasonOf }, tell);
+};
+
+/** @param nowMs null: no node runs, so what is overdue does not count. @throws when the database does not answer. */
+export const verifyPostgres = async (
+  address: Address,
+  nowMs: number | null,
+  tell?: (done: number, of: number, soFar: CheckResult[]) => void,
+): Promise<CheckResult[]> => {
+  const line = await connect(address);
+  try {
+    await line.script("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    return await verifyOn(line, nowMs, tell);
+  } finally {
+    line.close();
+  }
+};

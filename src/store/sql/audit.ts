@@ -1,0 +1,88 @@
+// The audit log: a deed that somebody wanted is written down with who it was, in the transaction that carries it out.
+import type { Actor, OfficeDeed, OfficeOutcome } from "../../deeds.ts";
+import { type Asking, change, first } from "./asking.ts";
+import { DeedRefused } from "./refused.ts";
+
+/** What is told of a deed: whom or what it concerned, and the members that say what changed. Hashes, passwords and sealed values never. */
+type Told<D> = { target: (deed: D) => Target; tells: readonly (keyof D & string)[] };
+/** A name, or the question for the name of what the deed knows by its row. */
+export type Target = string | null | Asking<string | null>;
+
+const nameOf = function* (sql: string, row: number | string): Asking<string | null> {
+  return (yield* first<{ id: string }>(sql, row))?.id ?? null;
+};
+export const accountOf = (seq: number): Target => nameOf("SELECT id FROM account WHERE seq = ?1", seq);
+const generationOf = (seq: number): Target => nameOf("SELECT id FROM generation WHERE seq = ?1", seq);
+const invitationOf = (hash: string): Target => nameOf("SELECT id FROM invitation WHERE hash = ?1", hash);
+
+const nothing = { target: () => null, tells: [] } as const;
+/** Every deed is here, so that a new one does not come without saying what may be told of it. */
+const TOLD: { [K in OfficeDeed["deed"]]: Told<Extract<OfficeDeed, { deed: K }>> } = {
+  "mark-attempt": { target: ({ seq }) => generationOf(seq), tells: [] },
+  credit: { target: ({ accountSeq }) => accountOf(accountSeq), tells: ["kind", "credits", "note", "reference"] },
+  "create-account": { target: ({ id }) => id, tells: ["name"] },
+  "set-account": {
+    target: ({ accountSeq }) => accountOf(accountSeq),
+    tells: ["paused", "burstPerS", "inProgressLimit"],
+  },
+  "create-key": { target: ({ id }) => id, tells: ["scope", "name", "start"] },
+  "set-key": { target: ({ keyId }) => keyId, tells: ["name", "limits", "expiresAtMs", "models"] },
+  "rotate-key": { target: ({ keyId }) => keyId, tells: ["id", "overlapMs", "start"] },
+  "note-key-use": nothing,
+  "roll-up-usage": nothing,
+  "revoke-key": { target: ({ keyId }) => keyId, tells: [] },
+  "expire-files": { target: ({ seq }) => generationOf(seq), tells: [] },
+  "set-provider-key": { target: ({ account }) => account, tells: [] },
+  "drop-provider-key": { target: ({ account }) => account, tells: [] },
+  "switch-route": { target: ({ routeId }) => routeId, tells: ["reason"] },
+  "save-route-health": nothing,
+  beat: nothing,
+  "note-recovery": nothing,
+  invite: { target: ({ id }) => id, tells: ["kind", "role", "email", "personId", "accountName", "expiresAtMs"] },
+  "withdraw-invitation": { target: ({ invitationId }) => invitationId, tells: [] },
+  "accept-invitation": { target: ({ hash }) => invitationOf(hash), tells: [] },
+  "sign-up": { target: ({ personId }) => personId, tells: ["email"] },
+  "open-session": { target: ({ personId }) => personId, tells: [] },
+  "note-sessions-seen": nothing,
+  "end-sessions": { target: ({ personId }) => personId, tells: ["onlyId", "exceptId"] },
+  "set-person": { target: ({ personId }) => personId, tells: ["name", "role", "disabled"] },
+  "make-console-key": { target: ({ accountSeq }) => accountOf(accountSeq), tells: [] },
+};
+
+/** A member that holds a secret is told as having changed, no more. */
+const extras = (deed: OfficeDeed, outcome: OfficeOutcome): Record<string, unknown> => ({
+  ...(deed.deed === "set-person" && deed.password !== undefined ? { password: "changed" } : {}),
+  ...(deed.deed === "sign-up" || deed.deed === "open-session" || deed.deed === "accept-invitation"
+    ? { sessionId: deed.session.id, address: deed.session.address }
+    : {}),
+  ...(outcome.kind === "done" && outcome.credits !== undefined ? { movedCredits: outcome.credits } : {}),
+});
+
+const toldOf = <K extends OfficeDeed["deed"]>(deed: Extract<OfficeDeed, { deed: K }>) => {
+  const { target, tells } = TOLD[deed.deed as K];
+  const detail = Object.fromEntries(tells.flatMap((name) => (deed[name] === undefined ? [] : [[name, deed[name]]])));
+  return { target: target(deed), detail };
+};
+
+/** Writes one line. */
+export const writeAudit = function* (
+  atMs: number,
+  by: Actor,
+  action: string,
+  target: Target,
+  detail: Record<string, unknown>,
+): Asking<void> {
+  const name = target === null || typeof target === "string" ? target : yield* target;
+  yield* change(
+    "INSERT INTO audit (at_ms, actor_kind, actor_id, actor_name, action, target, detail) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    ...[atMs, by.kind, by.id, by.name, action, name, JSON.stringify(detail)],
+  );
+};
+
+export const auditOffice = function* (deed: OfficeDeed, by: Actor, outcome: OfficeOutcome): Asking<void> {
+  // Upkeep that somebody's wish brings about is not what they wished.
+  if (TOLD[deed.deed] === nothing) return;
+  if (deed.atMs === undefined) throw new DeedRefused(`${deed.deed} is wanted by somebody and does not say when`);
+  const { target, detail } = toldOf(deed);
+  yield* writeAudit(deed.atMs, by, deed.deed, target, { ...detail, ...extras(deed, outcome) });
+};

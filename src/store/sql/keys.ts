@@ -1,0 +1,150 @@
+// The deeds about keys: made, changed, rotated, revoked, and when they were last used.
+import { DAY_MS, windowFrom } from "../../days.ts";
+import type { CreateKeyDeed, NoteKeyUseDeed, OfficeOutcome, RevokeKeyDeed, RotateKeyDeed, SetKeyDeed } from "../../deeds.ts";
+import { leastSeqAt } from "../../ids.ts";
+import type { KeyLimits } from "../../terms.ts";
+import { type Asking, all, change, first, insert } from "./asking.ts";
+import type { Dialect } from "./dialect.ts";
+import { DeedRefused } from "./refused.ts";
+
+export type KeyDeed = CreateKeyDeed | SetKeyDeed | RotateKeyDeed | RevokeKeyDeed | NoteKeyUseDeed;
+
+type KeyRow = {
+  seq: number;
+  meterSeq: number;
+  expiresAtMs: number | null;
+  models: string | null;
+  revokedAtMs: number | null;
+  successor: string | null;
+};
+
+const INSERT_KEY = `INSERT INTO api_key (id, account_seq, scope, name, hash, start, created_at_ms)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) RETURNING seq`;
+const COPY_KEY = `INSERT INTO api_key (id, account_seq, scope, name, hash, start, created_at_ms)
+  SELECT ?2, account_seq, scope, name, ?3, ?4, ?5 FROM api_key WHERE seq = ?1 RETURNING seq`;
+const SELECT_KEY = `SELECT k.seq, coalesce(t.meter_seq, k.seq) AS "meterSeq", t.expires_at_ms AS "expiresAtMs", t.models,
+    k.revoked_at_ms AS "revokedAtMs",
+    (SELECT s.id FROM key_terms n JOIN api_key s ON s.seq = n.key_seq WHERE n.rotated_from = k.seq) AS successor
+  FROM api_key k LEFT JOIN key_terms t ON t.key_seq = k.seq WHERE k.id = ?1`;
+const INSERT_TERMS =
+  "INSERT INTO key_terms (key_seq, meter_seq, rotated_from, expires_at_ms, models) VALUES (?1, ?2, ?3, ?4, ?5)";
+const BEGIN_TERMS = "INSERT INTO key_terms (key_seq, meter_seq) VALUES (?1, ?1) ON CONFLICT DO NOTHING";
+const EXPIRE = "UPDATE key_terms SET expires_at_ms = ?2 WHERE key_seq = ?1";
+const NOTE_USE = `INSERT INTO key_use VALUES (?1, ?2) ON CONFLICT (key_seq) DO UPDATE SET last_used_at_ms = excluded.last_used_at_ms
+  WHERE key_use.last_used_at_ms < excluded.last_used_at_ms`;
+const SET_METER = "UPDATE meter SET day_limit_credits = ?2, week_limit_credits = ?3, month_limit_credits = ?4 WHERE seq = ?1";
+const INSERT_METER =
+  "INSERT INTO meter (seq, from_day, day_limit_credits, week_limit_credits, month_limit_credits) VALUES (?1, ?2, ?3, ?4, ?5)";
+
+const printed = (models: readonly string[] | null): string | null => (models === null ? null : JSON.stringify(models));
+
+/** What a line of keys may spend, and what it has spent. */
+const prepareMeters = ({ forUpdate }: Dialect, notAddedUp: string) => {
+  const selectMeter = `SELECT day_limit_credits AS "day", week_limit_credits AS "week", month_limit_credits AS "month" FROM meter
+    WHERE seq = ?1 ${forUpdate}`;
+  const lockAccount = `SELECT account_seq FROM balance
+    WHERE account_seq = (SELECT account_seq FROM api_key WHERE seq = ?1) ${forUpdate}`;
+  // What has ended was added up by day; what was not yet, and what is open, is little. Row numbers rise with time. The plus leaves SQLite no
+  // way but from the postings.
+  const sumUp = `WITH line AS (SELECT key_seq FROM key_terms WHERE meter_seq = ?1)
+    INSERT INTO key_spend SELECT CAST(?1 AS bigint), spent.day, CAST(sum(spent.credits) AS bigint) FROM (
+      SELECT day, credits FROM key_ended WHERE key_seq IN (SELECT key_seq FROM line) AND day >= ?2
+      UNION ALL SELECT g.created_at_ms / ${DAY_MS}, g.cost_credits FROM posting p JOIN generation g ON g.seq = +p.generation_seq
+        WHERE ${notAddedUp} AND p.kind = 'capture' AND g.created_at_ms >= ?3 AND g.key_seq IN (SELECT key_seq FROM line)
+      UNION ALL SELECT created_at_ms / ${DAY_MS}, reserved_credits FROM generation
+        WHERE completed_at_ms IS NULL AND seq >= ?4 AND created_at_ms >= ?3 AND key_seq IN (SELECT key_seq FROM line)
+    ) spent GROUP BY spent.day`;
+  /**
+   * Windows that are not named keep their limit. A meter stays when all of them are taken away: summing up anew is work of the writer,
+   * and whoever may change a key could have it done again and again. `isNew`: the key was made just now, and has spent nothing.
+   */
+  return function* (meterSeq: number, asked: Partial<KeyLimits>, atMs: number, isNew = false): Asking<void> {
+    const known = yield* first<KeyLimits>(selectMeter, meterSeq);
+    const { day, week, month } = { ...(known ?? { day: null, week: null, month: null }), ...asked };
+    if (known) {
+      yield* change(SET_METER, meterSeq, day, week, month);
+      return;
+    }
+    if (day === null && week === null && month === null) return;
+    // Nothing is accepted or settled for the account while what its key has spent is added up.
+    yield* all(lockAccount, meterSeq);
+    const fromDay = Math.min(windowFrom("week", atMs), windowFrom("month", atMs));
+    const fromMs = fromDay * DAY_MS;
+    yield* change(INSERT_METER, meterSeq, fromDay, day, week, month);
+    if (!isNew) yield* change(sumUp, meterSeq, fromDay, fromMs, leastSeqAt(fromMs));
+  };
+};
+
+/** A key that can be changed. @throws DeedRefused */
+const changeable = function* (id: string): Asking<KeyRow> {
+  const row = yield* first<KeyRow>(SELECT_KEY, id);
+  if (!row) throw new DeedRefused(`there is no key ${id}`);
+  if (row.revokedAtMs !== null) throw new DeedRefused(`the key ${id} was revoked; make a new one`);
+  return row;
+};
+
+const rotate = function* ({ keyId, overlapMs, id, hash, start, atMs }: RotateKeyDeed): Asking<OfficeOutcome> {
+  const row = yield* changeable(keyId);
+  if (row.successor !== null) throw new DeedRefused(`the key ${keyId} was rotated to ${row.successor}; rotate that one`);
+  if (row.expiresAtMs !== null && row.expiresAtMs <= atMs) throw new DeedRefused(`the key ${keyId} has expired; make a new one`);
+  yield* change(BEGIN_TERMS, row.seq);
+  const seq = yield* insert(COPY_KEY, row.seq, id, hash, start, atMs);
+  yield* change(INSERT_TERMS, seq, row.meterSeq, row.seq, row.expiresAtMs, row.models);
+  yield* change(EXPIRE, row.seq, Math.min(row.expiresAtMs ?? Number.POSITIVE_INFINITY, atMs + overlapMs));
+  return { kind: "done", seq };
+};
+
+/**
+ * @param notAddedUp a condition on `posting p`: that it is not in `key_ended` yet.
+ * @param keysChanged what is known of the terms of keys is about to be other than before.
+ */
+export const prepareKeys = (dialect: Dialect, notAddedUp: string, keysChanged: () => void) => {
+  const setLimits = prepareMeters(dialect, notAddedUp);
+
+  const create = function* (deed: CreateKeyDeed): Asking<OfficeOutcome> {
+    const { id, accountSeq, scope, name, hash, start, terms, atMs } = deed;
+    const seq = yield* insert(INSERT_KEY, id, accountSeq, scope, name, hash, start, atMs);
+    if (terms) {
+      yield* change(INSERT_TERMS, seq, seq, null, terms.expiresAtMs, printed(terms.models));
+      yield* setLimits(seq, terms.limits, atMs, true);
+    }
+    return { kind: "done", seq };
+  };
+
+  const set = function* ({ keyId, name, expiresAtMs, models, limits, atMs }: SetKeyDeed): Asking<OfficeOutcome> {
+    const { seq, meterSeq } = yield* changeable(keyId);
+    yield* change(BEGIN_TERMS, seq);
+    if (name !== undefined) yield* change("UPDATE api_key SET name = ?2 WHERE seq = ?1", seq, name);
+    if (expiresAtMs !== undefined) yield* change(EXPIRE, seq, expiresAtMs);
+    if (models !== undefined) yield* change("UPDATE key_terms SET models = ?2 WHERE key_seq = ?1", seq, printed(models));
+    if (limits !== undefined) yield* setLimits(meterSeq, limits, atMs);
+    return { kind: "done", seq };
+  };
+
+  return function* (deed: KeyDeed): Asking<OfficeOutcome> {
+    if (deed.deed === "note-key-use") {
+      // In one order at all nodes, so that none waits for another that waits for it.
+      for (const [keySeq, atMs] of deed.uses.toSorted(([a], [b]) => a - b)) yield* change(NOTE_USE, keySeq, atMs);
+      return { kind: "done" };
+    }
+    keysChanged();
+    switch (deed.deed) {
+      case "create-key":
+        return yield* create(deed);
+      case "set-key":
+        return yield* set(deed);
+      case "rotate-key":
+        return yield* rotate(deed);
+      case "revoke-key": {
+        const { keyId, atMs } = deed;
+        const revoked = yield* change(
+          "UPDATE api_key SET revoked_at_ms = coalesce(revoked_at_ms, ?2) WHERE id = ?1",
+          keyId,
+          atMs,
+        );
+        if (revoked === 0) throw new DeedRefused(`there is no key ${keyId}`);
+        return { kind: "done" };
+      }
+    }
+  };
+};

@@ -1,0 +1,45 @@
+// Deeds with every large part made into JSON once, as their rows keep it.
+import type { AdmitDeed, Deed, OfficeDeed, StepDeed } from "../../deeds.ts";
+import { once } from "../../once.ts";
+import type { PurchaseDeed } from "../../purchase.ts";
+import type { GenerationRecord } from "../../terms.ts";
+
+/** An admission whose parts are JSON already: they go into their columns as they are and are never parsed. */
+export type PackedAdmit = Omit<AdmitDeed, "added" | "plan"> & { addedJson: string; planJson: string };
+/** A step whose event is JSON already, as its journal keeps it. */
+export type PackedStep = Omit<StepDeed, "event"> & { eventJson: string };
+export type PackedDeed = PackedAdmit | PackedStep | OfficeDeed | PurchaseDeed;
+
+/** Plans and defaults are shared by the submissions that have them, and are printed once. */
+export const printedPlan = once((plan: AdmitDeed["plan"]): string => JSON.stringify(plan));
+export const printedAdded = once((added: AdmitDeed["added"]): string => JSON.stringify(added));
+
+export const pack = (deed: Deed): PackedDeed => {
+  if (deed.deed === "step") {
+    const { event, ...rest } = deed;
+    return { ...rest, eventJson: JSON.stringify(event) };
+  }
+  if (deed.deed !== "admit") return deed;
+  const { added, plan, ...rest } = deed;
+  return { ...rest, addedJson: printedAdded(added), planJson: printedPlan(plan) };
+};
+
+/** What polls will read of a generation that was just admitted. */
+export const admittedRecord = (deed: AdmitDeed | PackedAdmit): GenerationRecord => ({
+  seq: deed.seq,
+  id: deed.id,
+  accountSeq: deed.accountSeq,
+  requestId: deed.requestId,
+  model: deed.model,
+  status: "queued",
+  message: null,
+  quotedCredits: deed.quotedCredits,
+  reservedCredits: deed.reservedCredits,
+  costCredits: null,
+  attempts: 0,
+  error: null,
+  output: null,
+  createdAtMs: deed.createdAtMs,
+  completedAtMs: null,
+  filesExpiredAtMs: null,
+});

@@ -1,0 +1,79 @@
+// What generations came to by day, account, key and model, and what keys spent: added up behind the postings that ended them, some at a time.
+import { dayOf, waitBucket } from "../../days.ts";
+import type { OfficeOutcome, RollUpUsageDeed } from "../../deeds.ts";
+import { type Asking, all, change, first } from "./asking.ts";
+
+type Ended = {
+  accountSeq: number;
+  keySeq: number;
+  model: string;
+  succeeded: number;
+  costCredits: number;
+  createdAtMs: number;
+  completedAtMs: number;
+};
+type Spent = { keySeq: number; day: number; credits: number };
+type Sum = { key: readonly [number, number, number, string, number]; sums: [number, number, number, number] };
+
+/** Up to which posting they are added up. Those that a mark is of are committed in the order of their numbers. */
+export type UsageMark = {
+  /** The statement that asks for it, as `upTo`: no row where nothing was added up yet. */
+  select: string;
+  /** The statement that makes it `?1`. */
+  set: string;
+  /** A condition on `posting p`: that it is one of those. */
+  where: string;
+};
+
+const ADD = `INSERT INTO usage_day VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+  ON CONFLICT (day, account_seq, key_seq, model, wait) DO UPDATE SET
+    succeeded = usage_day.succeeded + excluded.succeeded, failed = usage_day.failed + excluded.failed,
+    charged_credits = usage_day.charged_credits + excluded.charged_credits, wait_ms = usage_day.wait_ms + excluded.wait_ms`;
+const ADD_SPENT =
+  "INSERT INTO key_ended VALUES (?1, ?2, ?3) ON CONFLICT (key_seq, day) DO UPDATE SET credits = key_ended.credits + excluded.credits";
+
+const inOrder = <T>(named: ReadonlyMap<string, T>): T[] =>
+  [...named].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value);
+
+export const prepareUsage = (mark: UsageMark) => {
+  const selectEnd = `SELECT max(seq) AS "upTo" FROM
+    (SELECT p.seq FROM posting p WHERE p.seq > ?1 AND ${mark.where} ORDER BY p.seq LIMIT ?2) next`;
+  // A success has one capture, and perhaps a release of the rest; a failure has one release. The plus leaves SQLite no way but from the
+  // postings, which are few.
+  const selectEnded = `SELECT g.account_seq AS "accountSeq", g.key_seq AS "keySeq", g.model,
+      CASE WHEN g.status = 'succeeded' THEN 1 ELSE 0 END AS succeeded, g.cost_credits AS "costCredits",
+      g.created_at_ms AS "createdAtMs", g.completed_at_ms AS "completedAtMs"
+    FROM posting p JOIN generation g ON g.seq = +p.generation_seq
+    WHERE p.seq > ?1 AND p.seq <= ?2 AND ${mark.where} AND (p.kind = 'capture' OR g.status = 'failed')`;
+
+  return function* ({ limit }: RollUpUsageDeed): Asking<OfficeOutcome> {
+    const from = (yield* first<{ upTo: number }>(mark.select))?.upTo ?? 0;
+    const upTo = (yield* first<{ upTo: number | null }>(selectEnd, from, limit))?.upTo;
+    if (typeof upTo !== "number") return { kind: "done", seq: from };
+    // Added up here first: the rows of a day are few, and each is then written once.
+    const sums = new Map<string, Sum>();
+    const spent = new Map<string, Spent>();
+    for (const one of yield* all<Ended>(selectEnded, from, upTo)) {
+      const waitMs = one.completedAtMs - one.createdAtMs;
+      const key = [dayOf(one.completedAtMs), one.accountSeq, one.keySeq, one.model, waitBucket(waitMs)] as const;
+      const name = key.join(" ");
+      const sum = sums.get(name) ?? { key, sums: [0, 0, 0, 0] };
+      sum.sums[0] += one.succeeded;
+      sum.sums[1] += 1 - one.succeeded;
+      sum.sums[2] += one.costCredits;
+      sum.sums[3] += waitMs;
+      sums.set(name, sum);
+      if (one.costCredits === 0) continue;
+      // Limits count by the day of the submission, usage by that of the end.
+      const { keySeq } = one;
+      const day = dayOf(one.createdAtMs);
+      const before = spent.get(`${keySeq} ${day}`)?.credits ?? 0;
+      spent.set(`${keySeq} ${day}`, { keySeq, day, credits: before + one.costCredits });
+    }
+    // In one order at all nodes, so that none waits for another that waits for it.
+    for (const sum of inOrder(sums)) yield* change(ADD, ...sum.key, ...sum.sums);
+    for (const { keySeq, day, credits } of inOrder(spent)) yield* change(ADD_SPENT, keySeq, day, credits);
+    yield* change(mark.set, upTo);
+    return { kind: "done", seq: upTo };
+  };
+};

@@ -1,0 +1,129 @@
+// Walks the hash chain of every account from its first movement to the end that the account row names, as the rows arrive.
+import type { LedgerSide, MovementKind } from "../../../terms.ts";
+import { chainStart, linkHash } from "../money.ts";
+import type { Offender } from "./check.ts";
+
+/** A row of `movement`. */
+export type ChainRow = {
+  seq: number;
+  account_seq: number;
+  chain_seq: number;
+  previous: number | null;
+  kind: MovementKind;
+  credits: number;
+  from_side: LedgerSide;
+  to_side: LedgerSide;
+  generation_seq: number | null;
+  attempt_n: number | null;
+  available_after: number;
+  held_after: number;
+  at_ms: number;
+  note: string | null;
+  hash: string;
+};
+export type ChainAccount = {
+  seq: number;
+  id: string;
+  chain_seq: number;
+  chain_end: number | null;
+  available_credits: number;
+  held_credits: number;
+};
+
+/** What the walk begins with. */
+export const CHAIN_ACCOUNTS = `SELECT a.seq, a.id, b.chain_seq, b.chain_end, b.available_credits, b.held_credits
+  FROM balance b JOIN account a ON a.seq = b.account_seq`;
+/** What the walk is over: in an order in which none has to be remembered until its turn. */
+export const CHAIN_ROWS = "SELECT * FROM movement ORDER BY account_seq, chain_seq";
+
+const UNFOLLOWING = "the movement does not follow from the one before it";
+const ELSEWHERE = "the balance is not where its movements lead";
+export const CHAIN_FAULTS = [UNFOLLOWING, ELSEWHERE] as const;
+
+/** How far the chain of an account was walked. */
+type Walked = {
+  account: ChainAccount;
+  hash: string;
+  chainSeq: number;
+  end: number | null;
+  available: number;
+  held: number;
+  /** Movements that were met before their turn, by their place. */
+  early: Map<number, ChainRow>;
+};
+
+const walkOn = (walked: Walked, row: ChainRow): void => {
+  const change = (side: LedgerSide) => (row.to_side === side ? row.credits : 0) - (row.from_side === side ? row.credits : 0);
+  walked.chainSeq += 1;
+  walked.end = row.seq;
+  walked.available += change("available");
+  walked.held += change("held");
+  walked.hash = linkHash(walked.hash, {
+    chainSeq: walked.chainSeq,
+    kind: row.kind,
+    credits: row.credits,
+    from: row.from_side,
+    to: row.to_side,
+    generationSeq: row.generation_seq,
+    attemptN: row.attempt_n,
+    availableAfter: walked.available,
+    heldAfter: walked.held,
+    atMs: row.at_ms,
+    note: row.note,
+  });
+};
+
+/**
+ * Recomputes hashes and running balances. It is told every account, then every movement, in any order: what comes before its turn is
+ * remembered until then, so that the nearer an account's come in the order of its chain, the less that is.
+ */
+export const openWalk = () => {
+  const walks = new Map<number, Walked>();
+
+  const begin = (account: ChainAccount): void => {
+    walks.set(account.seq, {
+      ...{ account, hash: chainStart(account.id), chainSeq: 0, end: null, available: 0, held: 0, early: new Map() },
+    });
+  };
+
+  /** @returns the first movement of its account that does not follow, if that is now known. */
+  const meet = (met: ChainRow): Offender | undefined => {
+    const walked = walks.get(met.account_seq);
+    if (!walked) return undefined;
+    if (met.chain_seq > walked.chainSeq + 1 && !walked.early.has(met.chain_seq)) {
+      walked.early.set(met.chain_seq, met);
+      return undefined;
+    }
+    for (let row: ChainRow | undefined = met; row; row = walked.early.get(walked.chainSeq + 1)) {
+      walked.early.delete(row.chain_seq);
+      const before = walked.end;
+      walkOn(walked, row);
+      const follows =
+        row.hash === walked.hash &&
+        row.chain_seq === walked.chainSeq &&
+        row.previous === before &&
+        row.available_after === walked.available &&
+        row.held_after === walked.held;
+      if (follows) continue;
+      walks.delete(row.account_seq);
+      return { fault: UNFOLLOWING, account: walked.account.id, chain_seq: row.chain_seq };
+    }
+    return undefined;
+  };
+
+  /** After the last movement: each account with movements that were left over, and each whose balance differs. */
+  const end = function* (): Generator<Offender> {
+    for (const { account, early, ...walked } of walks.values()) {
+      const [stranded] = early.keys();
+      const isEnd =
+        account.chain_seq === walked.chainSeq &&
+        account.chain_end === walked.end &&
+        account.available_credits === walked.available &&
+        account.held_credits === walked.held;
+      if (stranded !== undefined) yield { fault: UNFOLLOWING, account: account.id, chain_seq: stranded };
+      else if (!isEnd) yield { fault: ELSEWHERE, account: account.id, chain_seq: account.chain_seq };
+    }
+  };
+
+  return { begin, meet, end };
+};

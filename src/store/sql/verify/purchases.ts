@@ -1,0 +1,62 @@
+// Debts and purchases, as part of invariant 1: a payment is credited once and what was taken back of it is no more than it was.
+import { clauseSince } from "./check.ts";
+
+/** The step of SQLite's schema that brought purchases, and the settling of debts. */
+const SINCE = 5;
+const ONCE_PAID = "CASE WHEN p.state = 'paid' THEN 1 ELSE 0 END";
+
+const OWED = `SELECT a.id AS account, b.owed_credits AS owed FROM account a JOIN balance b ON b.account_seq = a.seq LEFT JOIN (SELECT account_seq,
+  sum(moved_credits - asked_credits) AS owed FROM credit GROUP BY account_seq) c ON c.account_seq = a.seq`;
+
+/** Of conservation: what is owed, and that purchases brought what was paid for them, less what is taken back. */
+export const PURCHASE_MONEY = [
+  clauseSince(
+    SINCE,
+    "what is owed is not what was asked and not there to take, less what was settled",
+    `${OWED} LEFT JOIN (SELECT account_seq, sum(credits) AS credits FROM owed_settled GROUP BY account_seq) s ON s.account_seq = a.seq
+     WHERE b.owed_credits <> coalesce(c.owed, 0) - coalesce(s.credits, 0)`,
+    `${OWED} WHERE b.owed_credits <> coalesce(c.owed, 0)`,
+  ),
+  clauseSince(
+    SINCE,
+    "a purchase has not, once it is paid and not before, one top-up of what it was for",
+    `SELECT p.id AS purchase, p.state, count(c.seq) AS topups, CAST(sum(c.moved_credits) AS bigint) AS credits FROM purchase p
+     LEFT JOIN purchase_credit l ON l.purchase_seq = p.seq AND l.why = 'paid'
+     LEFT JOIN credit c ON c.seq = l.credit_seq AND c.kind = 'topup' AND c.account_seq = p.account_seq AND c.moved_credits = p.credits
+     GROUP BY p.seq HAVING count(l.credit_seq) <> ${ONCE_PAID} OR count(c.seq) <> ${ONCE_PAID}`,
+  ),
+  clauseSince(
+    SINCE,
+    "what is taken back of a purchase is not what its credits say",
+    `SELECT p.id AS purchase, p.reversed_credits AS reversed, CAST(coalesce(l.credits, 0) AS bigint) AS credited FROM purchase p
+     LEFT JOIN (SELECT l.purchase_seq, -sum(c.asked_credits) AS credits,
+         count(*) FILTER (WHERE c.kind <> 'adjust' OR (c.asked_credits < 0) <> (l.why = 'taken')) AS strange FROM purchase_credit l JOIN credit c ON c.seq = l.credit_seq WHERE l.why <> 'paid' GROUP BY l.purchase_seq) l
+       ON l.purchase_seq = p.seq
+     WHERE p.reversed_credits <> coalesce(l.credits, 0) OR l.strange > 0 OR p.reversed_credits NOT BETWEEN 0 AND p.credits`,
+  ),
+  clauseSince(
+    SINCE,
+    "what is taken back of a purchase is not what its refunds and disputes come to",
+    `SELECT p.id AS purchase, p.reversed_credits AS reversed, CAST(coalesce(r.credits, 0) AS bigint) AS due FROM purchase p
+     LEFT JOIN (SELECT payment_intent, sum(credits) AS credits FROM reversal WHERE state IN ('taken', 'lost') GROUP BY payment_intent) r
+       ON r.payment_intent = p.payment_intent
+     WHERE p.state = 'paid' AND p.reversed_credits <> CASE WHEN r.credits > p.credits THEN p.credits ELSE coalesce(r.credits, 0) END`,
+  ),
+  clauseSince(
+    SINCE,
+    "a credit of a purchase is of another account",
+    `SELECT p.id AS purchase, c.seq AS credit FROM purchase_credit l JOIN purchase p ON p.seq = l.purchase_seq
+     JOIN credit c ON c.seq = l.credit_seq WHERE c.account_seq <> p.account_seq`,
+  ),
+  clauseSince(
+    SINCE,
+    "what settled a debt is not the credit it names",
+    `SELECT s.credit_seq AS credit, s.credits FROM owed_settled s LEFT JOIN credit c ON c.seq = s.credit_seq
+     WHERE (c.account_seq, c.kind, c.moved_credits) IS DISTINCT FROM (s.account_seq, 'adjust', -s.credits)`,
+  ),
+  clauseSince(
+    SINCE,
+    "receipts are not numbered from 1 without a gap",
+    "SELECT count(receipt) AS receipts, max(receipt) AS last FROM purchase HAVING coalesce(max(receipt), 0) <> count(receipt)",
+  ),
+] as const;

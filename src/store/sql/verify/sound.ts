@@ -1,0 +1,44 @@
+// Invariants 11 and 12, as far as rows show them: everything is its own account's, and written by an owner that there was.
+import { type Check, type Clause, clause } from "./check.ts";
+
+/** Which generations a table has rows of that are not there. */
+const stray = (table: string): string =>
+  `SELECT '${table}' AS "row", t.seq FROM (SELECT DISTINCT seq FROM ${table}) t LEFT JOIN generation g ON g.seq = t.seq WHERE g.seq IS NULL`;
+
+/** 11. What answers, logs and links held is for tests to show; here: rows that belong together belong to one account. */
+const ownRows: Check<Clause> = {
+  invariant: 11,
+  name: "own data only",
+  clauses: [
+    clause(
+      "the movement is not of its generation's account",
+      `SELECT m.seq AS movement, g.id AS generation FROM movement m LEFT JOIN generation g ON g.seq = m.generation_seq
+       WHERE m.generation_seq IS NOT NULL AND g.account_seq IS DISTINCT FROM m.account_seq`,
+    ),
+    clause(
+      "the key it was submitted with is not of its account",
+      `SELECT g.id AS generation, k.id AS key FROM generation g LEFT JOIN api_key k ON k.seq = g.key_seq
+       WHERE k.account_seq IS DISTINCT FROM g.account_seq`,
+    ),
+    clause("the row is of a generation that is not there", ["attempt", "journal", "snapshot"].map(stray).join(" UNION ALL ")),
+    clause(
+      "more of an API key is stored than its hash and its first characters",
+      `SELECT id AS key FROM api_key WHERE length(start) > 20 OR length(hash) <> 64 OR ltrim(hash, '0123456789abcdef') <> ''`,
+    ),
+  ],
+};
+
+/** 12. Which owners may write one after another or beside each other, and what makes the store itself sound, each driver says. */
+const soundStore: Check<Clause> = {
+  invariant: 12,
+  name: "sound store, one owner",
+  clauses: [
+    clause(
+      "the row was written by an epoch that never opened the file",
+      `SELECT 'movement' AS "row", seq, epoch FROM movement WHERE epoch NOT IN (SELECT epoch FROM owner)
+       UNION ALL SELECT 'journal', seq, epoch FROM journal WHERE epoch NOT IN (SELECT epoch FROM owner)`,
+    ),
+  ],
+};
+
+export const SOUND_CHECKS = [ownRows, soundStore] as const;

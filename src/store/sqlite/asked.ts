@@ -1,0 +1,34 @@
+// The deeds that all drivers share, with what this one brings for them: the money, attempts and limits of its one writer.
+import type { DeedOutcome, OfficeDeed } from "../../deeds.ts";
+import { isPurchaseDeed, type PurchaseDeed } from "../../purchase.ts";
+import type { Asking } from "../sql/asking.ts";
+import { prepareCredit } from "../sql/credit.ts";
+import { prepareOffice } from "../sql/office.ts";
+import { preparePurchases } from "../sql/purchase.ts";
+import { prepareUsage } from "../sql/usage.ts";
+import { known, SQLITE } from "./asking.ts";
+import type { Attempts } from "./attempt.ts";
+import type { Limits } from "./limits.ts";
+import type { Money } from "./money.ts";
+
+/** Postings are numbered in the order of their commits, so one mark is of all of them. */
+const SELECT_MARK = "SELECT CAST(value AS bigint) AS \"upTo\" FROM meta WHERE name = 'usage_up_to'";
+const SET_MARK =
+  "INSERT INTO meta VALUES ('usage_up_to', CAST(?1 AS text)) ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+
+export const prepareAsked = (money: Money, attempts: Attempts, limits: Limits) => {
+  const crediting = prepareCredit(SQLITE, {
+    head: (accountSeq) => known(money.head(accountSeq)),
+    post: (accountSeq, head, move) => known(money.post(accountSeq, head, move)),
+  });
+  const purchases = preparePurchases(SQLITE, crediting);
+  const office = prepareOffice({
+    dialect: SQLITE,
+    crediting,
+    changeAttempt: (seq, change, atMs) => known(attempts.change(seq, change, atMs)),
+    rollUpUsage: prepareUsage({ select: SELECT_MARK, set: SET_MARK, where: "true" }),
+    notAddedUp: `p.seq > coalesce((${SELECT_MARK}), 0)`,
+    keysChanged: () => limits.forget(),
+  });
+  return (deed: OfficeDeed | PurchaseDeed): Asking<DeedOutcome> => (isPurchaseDeed(deed) ? purchases(deed) : office(deed));
+};

@@ -1,0 +1,132 @@
+// A node's tenure over a store that it shares with others: it keeps its lease, goes on with what dead nodes left, and knows when it must stop.
+import type { Clock } from "./clock.ts";
+import type { Log } from "./events.ts";
+import type { Node, Surroundings } from "./store/node.ts";
+
+export type TenureParts = {
+  node: Node;
+  clock: Clock;
+  /** Time that passes also while this process is stopped, ms. */
+  monoMs: () => number;
+  log: Log;
+  /** Goes on with generations that are this node's from now on. */
+  takeUp: (seqs: readonly number[]) => Promise<void>;
+  /** Told at each look round. */
+  looked: (around: Surroundings) => void;
+  /** The office of some node has changed what may be remembered here. */
+  changed: () => void;
+  /** Another node has ended this one: nothing more may be done. */
+  ended: () => void;
+};
+export type Tenure = {
+  /** Whether this node can be sure that nobody has taken over from it, without asking. */
+  isSure(): boolean;
+  /** Resolves when it is sure: at once, except after it stood still or while the store is away. */
+  sure(): Promise<void>;
+  /** Whether it is the oldest of the nodes, which does what one of them has to. */
+  isFirst(): boolean;
+  /** Looks for the first time, and takes over what was left before; then again and again. */
+  begin(): Promise<void>;
+  stop(): void;
+};
+
+/** The longest time between two looks; a short lease is looked after more often. */
+const LOOK_MS = 1000;
+const LOOKS_PER_LEASE = 5;
+/** A node stops trusting its lease this much before it ends: clocks do not run alike. */
+const MARGIN_PART = 0.1;
+/** Generations taken over at a time. */
+const TAKE_OVER = 200;
+
+export const openTenure = (parts: TenureParts): Tenure => {
+  const { node, clock, monoMs, log } = parts;
+  const everyMs = Math.min(LOOK_MS, node.leaseMs / LOOKS_PER_LEASE);
+  /** Not before it has looked: its lease began when the store was opened. */
+  let sureUntilMs = Number.NEGATIVE_INFINITY;
+  let waiting: (() => void)[] = [];
+  let isFirst = false;
+  let news: string | null = null;
+  let isAway = false;
+  let isStopped = false;
+  let takeBack: (() => void) | null = null;
+
+  let takingOver: Promise<void> | undefined;
+  const takeAll = async (): Promise<void> => {
+    for (;;) {
+      const seqs = await node.takeOver(TAKE_OVER);
+      if (seqs.length === 0 || isStopped) return;
+      log("generations taken over", { count: seqs.length });
+      try {
+        await parts.takeUp(seqs);
+      } catch (fault) {
+        // They are this node's now, and nobody else goes on with them as long as it lives.
+        log("node ended", {
+          reason: `what it took over cannot be read: ${fault instanceof Error ? fault.message : String(fault)}`,
+        });
+        parts.ended();
+        return;
+      }
+    }
+  };
+  /** Beside the lease: however long it takes, that is kept. */
+  const takeOver = (): Promise<void> => {
+    takingOver ??= takeAll().finally(() => {
+      takingOver = undefined;
+    });
+    return takingOver;
+  };
+  const look = async (): Promise<void> => {
+    // Counted from before it was asked for: the lease runs from when the store heard of it, which is later.
+    const askedMs = monoMs();
+    const around = await node.attend();
+    if (isStopped) return;
+    if (around === null) {
+      isStopped = true;
+      log("node ended", { reason: "its lease ran out and another node has taken over: this process ends" });
+      parts.ended();
+      return;
+    }
+    if (isAway) log("store back", {});
+    isAway = false;
+    sureUntilMs = askedMs + node.leaseMs * (1 - MARGIN_PART);
+    isFirst = around.isFirst;
+    const woken = waiting;
+    waiting = [];
+    for (const wake of woken) wake();
+    parts.looked(around);
+    if (news !== null && news !== around.news) parts.changed();
+    news = around.news;
+    if (around.isAnythingLeft) takeOver().catch(tell);
+  };
+  /** What a commit in doubt brings about is told where it happened. */
+  const tell = (fault: unknown): void => {
+    if (!isStopped)
+      log("effect failed", { event: "taking over", reason: fault instanceof Error ? fault.message : String(fault) });
+  };
+  const turn = async (): Promise<void> => {
+    try {
+      await look();
+    } catch (fault) {
+      if (!isStopped && !isAway) log("store away", { reason: fault instanceof Error ? fault.message : String(fault) });
+      isAway = true;
+    }
+    if (!isStopped) takeBack = clock.after(everyMs, () => void turn());
+  };
+
+  const isSure = () => monoMs() < sureUntilMs;
+  return {
+    isSure,
+    sure: () => (isSure() ? Promise.resolve() : new Promise((wake) => waiting.push(wake))),
+    isFirst: () => isFirst,
+    begin: async () => {
+      await turn();
+      await takingOver?.catch(() => undefined);
+    },
+    stop: () => {
+      isStopped = true;
+      takeBack?.();
+      for (const wake of waiting) wake();
+      waiting = [];
+    },
+  };
+};

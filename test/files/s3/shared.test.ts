@@ -1,0 +1,151 @@
+// Nodes that share a bucket: each answers what one has collected, whatever is on its own disk, and none writes over what another has brought.
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { BadSetting } from "../../../src/config.ts";
+import { serveThrough } from "../../../src/files/through.ts";
+import { openKeptFiles } from "../../../src/kept-files.ts";
+import { readSettings } from "../../../src/settings.ts";
+import { testTelemetry } from "../../telemetry/opened.ts";
+import { type Nodes, openNodes } from "./nodes.ts";
+
+setDefaultTimeout(60_000);
+
+let nodes: Nodes;
+beforeEach(async () => {
+  nodes = await openNodes();
+});
+afterEach(() => nodes.close());
+
+describe("a result", () => {
+  test("is in the bucket when its generation has succeeded, whole and under the name in its record, and on no disk", async () => {
+    const house = await nodes.open({ env: { GENROUTER_S3__PREFIX: "kunden/Küche (a)/" } });
+    const { id } = await nodes.picture(house);
+    const files = await nodes.filesOf(house, id);
+    expect(files).toHaveLength(2);
+    for (const { n, sha256, mime, object } of files) {
+      expect(object).toBe(`${n}-${sha256.slice(0, 32)}`);
+      const there = nodes.bucket.objects.get(`kunden/Küche (a)/${id}/${object}`);
+      expect(Bun.SHA256.hash(there?.bytes ?? "", "hex")).toBe(sha256);
+      expect(there?.headers).toMatchObject({ "content-type": mime, "x-amz-meta-sha256": sha256 });
+      expect(there?.headers["content-disposition"]).toContain(`${id}-${n}.`);
+    }
+    expect(nodes.onDisk()).toEqual([]);
+    expect(readdirSync(join(nodes.dir, "files", "incoming"))).toEqual([]);
+    expect(nodes.bucket.seen.filter(({ refused }) => refused !== undefined)).toEqual([]);
+  });
+
+  test("is answered by a node that has never had it: by key, by a link of another node, by HEAD, in part, and through the console", async () => {
+    const first = await nodes.open();
+    const { id, output } = await nodes.picture(first);
+    const key = first.tenant.key;
+    const second = await nodes.takenOver(first);
+    const [file] = await nodes.filesOf(second, id);
+    const whole = await (await nodes.follow(second, id, key)).bytes();
+    expect(Bun.SHA256.hash(whole, "hex")).toBe(file?.sha256 ?? "");
+    const own = new URL(output?.urls[0] ?? "");
+    expect((await second.ask("GET", own.pathname + own.search, { key: null })).status).toBe(302);
+    const head = await nodes.follow(second, id, key, "HEAD");
+    expect([head.status, head.headers.get("content-length"), head.headers.get("content-type")]).toEqual([
+      200,
+      String(whole.length),
+      file?.mime ?? "",
+    ]);
+    const part = await nodes.follow(second, id, key, "GET", { range: "bytes=4-9" });
+    expect([part.status, part.headers.get("content-range")]).toEqual([206, `bytes 4-9/${whole.length}`]);
+    for (const method of ["GET", "HEAD"] as const) {
+      const location = (await second.ask(method, `/v1/generations/${id}/content`, { key })).headers.get("location") ?? "";
+      const through = await serveThrough(location, file?.sha256 ?? "", new Request("http://here/", { method }));
+      expect([through.status, through.headers.get("content-length")]).toEqual([200, String(whole.length)]);
+      expect((await through.bytes()).length).toBe(method === "GET" ? whole.length : 0);
+    }
+    expect((await second.ask("GET", `/v1/generations/${id}/content/2`, { key })).status).toBe(302);
+  });
+
+  test("that one node had moved there by itself, before it shared, is found and deleted under the name it has", async () => {
+    const alone = await nodes.open({ shared: false });
+    const { id } = await nodes.picture(alone);
+    await alone.eventually(() => nodes.onDisk().length === 0 && alone.waiting()?.files === 0, "the move");
+    expect(nodes.objects()).toEqual([`${id}/1`, `${id}/2`]);
+    const node = await nodes.takenOver(alone, { env: { GENROUTER_LIMITS__KEEP_FILES_S: "3600" } });
+    const answered = await nodes.follow(node, id, alone.tenant.key);
+    expect(Bun.SHA256.hash(await answered.bytes(), "hex")).toBe((await nodes.filesOf(node, id))[0]?.sha256 ?? "");
+    nodes.clock.skip(8 * 86_400_000);
+    await node.rooms.sweep();
+    expect(nodes.objects()).toEqual([]);
+  });
+
+  test("of before that is still on this node's disk is answered from there, and moved", async () => {
+    await nodes.bucket.away();
+    const alone = await nodes.open({ shared: false });
+    const { id } = await nodes.picture(alone);
+    await nodes.crash(alone);
+    const node = await nodes.open();
+    expect((await node.ask("GET", `/v1/generations/${id}/content`, { key: alone.tenant.key })).status).toBe(200);
+    await nodes.bucket.back();
+    await node.eventually(() => nodes.onDisk().length === 0, "the move");
+    expect(nodes.objects()).toEqual([`${id}/1`, `${id}/2`]);
+    expect((await nodes.follow(node, id, alone.tenant.key)).status).toBe(200);
+  });
+
+  test("goes when its retention is over, with what another attempt or a node that died has left beside it", async () => {
+    const house = await nodes.open({ env: { GENROUTER_LIMITS__KEEP_FILES_S: "3600" } });
+    const [one, other] = [await nodes.picture(house), await nodes.picture(house)];
+    const left = { bytes: Buffer.from("of a node that was taken for dead"), headers: {} };
+    nodes.bucket.objects.set(`${one.id}/1-${"0".repeat(32)}`, left);
+    nodes.clock.skip(3_600_000);
+    expect((await house.ask("GET", `/v1/generations/${other.id}/content`)).body).toMatchObject({
+      error: { message: "files expired" },
+    });
+    await house.rooms.sweep();
+    expect(nodes.objects()).toEqual([]);
+  });
+
+  test("whose key may not list is deleted all the same, and only what its record does not name is left to the bucket's rule", async () => {
+    const house = await nodes.open({ env: { GENROUTER_LIMITS__KEEP_FILES_S: "3600" } });
+    const { id } = await nodes.picture(house);
+    const left = `${id}/1-${"0".repeat(32)}`;
+    nodes.bucket.objects.set(left, { bytes: Buffer.from("left"), headers: {} });
+    nodes.bucket.fail = ({ query }) => (query.has("list-type") ? { status: 403, code: "AccessDenied" } : undefined);
+    nodes.clock.skip(3_600_000);
+    await house.rooms.sweep();
+    expect(nodes.objects()).toEqual([left]);
+    expect((await house.store.findGeneration(id))?.filesExpiredAtMs).not.toBeNull();
+    expect(house.lines.filter(({ event }) => event === "bucket refuses")).toEqual([]);
+  });
+});
+
+test("two nodes that bring different bytes for one place do not write over each other, and the same bytes are sent once", async () => {
+  const { log } = testTelemetry(() => undefined);
+  const node = async (name: string) => {
+    const settings = readSettings({ GENROUTER_DATA__DIR: join(nodes.dir, name), ...nodes.bucket.settings });
+    return openKeptFiles({ settings, clock: nodes.clock, log, store: { generationBySeq: async () => undefined }, shared: true });
+  };
+  const [winner, zombie] = [await node("a"), await node("b")];
+  const keep = async ({ files }: typeof winner, text: string) => {
+    const file = { n: 1, sha256: Bun.SHA256.hash(text, "hex"), bytes: text.length, mime: "video/mp4" };
+    const object = files.objectOf?.(file) ?? "";
+    const incoming = await files.receive("gen_1a", 1);
+    await incoming.write(Buffer.from(text));
+    await incoming.keep({ ...file, object });
+    await incoming.discard();
+    expect(existsSync(incoming.path)).toBe(false);
+    return object;
+  };
+  const [won, late] = [await keep(winner, "the result"), await keep(zombie, "the result again")];
+  expect(nodes.bucket.objects.get(`gen_1a/${won}`)?.bytes.toString()).toBe("the result");
+  expect(nodes.bucket.objects.get(`gen_1a/${late}`)?.bytes.toString()).toBe("the result again");
+  const puts = () => nodes.bucket.seen.filter(({ method }) => method === "PUT").length;
+  const before = puts();
+  expect(await keep(zombie, "the result")).toBe(won);
+  expect(puts()).toBe(before);
+  await winner.stop();
+  await zombie.stop();
+});
+
+test("nodes that share a store and keep files on their own disks are refused in one line that says what to set", async () => {
+  const fault = await nodes.open({ env: { GENROUTER_FILES__STORE: "local" } }).catch((thrown: Error) => thrown);
+  expect(String(fault)).toContain("GENROUTER_FILES__STORE=s3");
+  expect(String(fault)).not.toContain("\n");
+  expect(fault).toBeInstanceOf(BadSetting);
+});

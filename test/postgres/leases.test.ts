@@ -1,0 +1,144 @@
+// A node that says nothing is ended by another, which takes over what it left, once; whoever was ended writes nothing any more.
+import { expect, test } from "bun:test";
+import { StoreUnknown } from "../../src/deeds.ts";
+import { connect } from "../../src/store/postgres/connect.ts";
+import { Fenced } from "../../src/store/postgres/writer.ts";
+import type { Store } from "../../src/store/store.ts";
+import {
+  type Account,
+  admit,
+  admitDeed,
+  capturedDeed,
+  commitOne,
+  openAccount,
+  PRICES,
+  startedDeed,
+  stepDeed,
+} from "../store/scene.ts";
+import { onPostgres } from "./databases.ts";
+import { checkNodes, openNodes } from "./nodes.ts";
+
+const SHORT = { leaseMs: 700 };
+const LOOK_MS = 50;
+/** The nodes that it ends with one look. */
+const endDead = async ({ node }: Store): Promise<number[]> => (await node?.attend())?.ended ?? [];
+/** Whether it is still a node, and has renewed its lease. */
+const isAlive = async ({ node }: Store): Promise<boolean> => (await node?.attend()) !== null;
+/** Looks for dead nodes until there are some. */
+const ended = async (store: Store): Promise<number[] | undefined> => {
+  for (let looks = 0; looks < 200; looks += 1) {
+    const epochs = await endDead(store);
+    if (epochs.length !== 0) return epochs;
+    await Bun.sleep(LOOK_MS);
+  }
+  return [];
+};
+const admitted = async (store: Store, account: Account, count: number) => {
+  const deeds = Array.from({ length: count }, () => admitDeed(account));
+  await store.commit(deeds);
+  return deeds;
+};
+const seqsOf = (rows: readonly { seq: number }[]) => rows.map(({ seq }) => seq).sort((a, b) => a - b);
+const sorted = (seqs: readonly number[] = []) => [...seqs].sort((a, b) => a - b);
+
+onPostgres("leases", () => {
+  checkNodes();
+
+  test("a node that is not renewed is ended, its generations are taken over once, and it writes nothing any more", async () => {
+    const { nodes } = await openNodes({}, SHORT);
+    const [alive, silent] = nodes;
+    const account = await openAccount(alive, 5000);
+    const own = await admit(alive, account);
+    const left = await admitted(silent, account, 3);
+    const [first] = left;
+    if (!first) throw new Error("nothing was left");
+    expect((await commitOne(silent, startedDeed(first))).kind).toBe("stepped");
+    expect(await alive.node?.takeOver(10)).toEqual([]);
+    expect(await ended(alive)).toEqual([silent.node?.epoch ?? 0]);
+    expect(await endDead(alive)).toEqual([]);
+    expect(sorted(await alive.node?.takeOver(10))).toEqual(seqsOf(left));
+    expect(await alive.node?.takeOver(10)).toEqual([]);
+    expect(seqsOf(await alive.unfinished(0, 10))).toEqual(seqsOf([own, ...left]));
+    expect(await silent.unfinished(0, 10)).toEqual([]);
+
+    expect(await isAlive(silent)).toBe(false);
+    const before = await alive.account(account.id);
+    const again = silent.commit([admitDeed(account), stepDeed(first.seq, 2)]);
+    await expect(again).rejects.toThrow(Fenced);
+    await again.catch(() => undefined);
+    await expect(again).rejects.toThrow(StoreUnknown);
+    await expect(silent.node?.takeOver(10)).rejects.toThrow(Fenced);
+    expect(await alive.account(account.id)).toEqual(before);
+    expect((await alive.journalOf(first.seq)).length).toBe(1);
+    expect((await commitOne(alive, capturedDeed(first.seq, 2, 1, PRICES.a))).kind).toBe("stepped");
+  });
+
+  test("a node that is renewed is alive", async () => {
+    const { nodes } = await openNodes({}, SHORT);
+    for (let beats = 0; beats < 8; beats += 1) {
+      expect(await isAlive(nodes[1])).toBe(true);
+      expect(await endDead(nodes[0])).toEqual([]);
+      await Bun.sleep(SHORT.leaseMs / 4);
+    }
+  });
+
+  test("two that end and take over at the same time share what was left, and none is taken twice", async () => {
+    const { nodes } = await openNodes({}, {}, SHORT);
+    const [one, two, silent] = nodes;
+    const account = await openAccount(one, 10_000);
+    const left = await admitted(silent, account, 40);
+    await Bun.sleep(SHORT.leaseMs + LOOK_MS);
+    const told = await Promise.all([one, two].map(endDead));
+    expect(told.flat()).toEqual([silent.node?.epoch ?? 0]);
+    const taken: number[] = [];
+    for (let round = 0; round < 4; round += 1)
+      taken.push(...(await Promise.all([one, two].map(async ({ node }) => (await node?.takeOver(7)) ?? []))).flat());
+    expect(sorted(taken)).toEqual(seqsOf(left));
+    const owned = await Promise.all([one, two].map(async (store) => seqsOf(await store.unfinished(0, 100))));
+    expect(sorted(owned.flat())).toEqual(seqsOf(left));
+  });
+
+  test("what was taken over is taken over again when that node ends", async () => {
+    const { nodes } = await openNodes({}, {}, {});
+    const [one, two, three] = nodes;
+    const account = await openAccount(one, 1000);
+    const deed = await admit(one, account);
+    await one.close();
+    expect(await two.node?.takeOver(10)).toEqual([deed.seq]);
+    expect((await commitOne(two, startedDeed(deed))).kind).toBe("stepped");
+    await two.close();
+    expect(await three.node?.takeOver(10)).toEqual([deed.seq]);
+    expect((await commitOne(three, capturedDeed(deed.seq, 2, 1, PRICES.a))).kind).toBe("stepped");
+  });
+
+  test("a node that closes gives everything back at once", async () => {
+    const { nodes } = await openNodes({}, {});
+    const [one, two] = nodes;
+    const account = await openAccount(one, 1000);
+    const left = await admitted(two, account, 2);
+    await two.close();
+    expect(await endDead(one)).toEqual([]);
+    expect(sorted(await one.node?.takeOver(10))).toEqual(seqsOf(left));
+  });
+
+  test("a node whose transaction is under way is left to the next look", async () => {
+    const { database, nodes } = await openNodes({}, SHORT);
+    const line = await connect({ url: database.url, prepare: true });
+    await line.script("BEGIN");
+    await line.send("SELECT batch FROM owner WHERE epoch = ?1 FOR NO KEY UPDATE", nodes[1].node?.epoch ?? 0);
+    await Bun.sleep(SHORT.leaseMs + LOOK_MS);
+    expect(await endDead(nodes[0])).toEqual([]);
+    await line.script("COMMIT");
+    line.close();
+    expect(await endDead(nodes[0])).toEqual([nodes[1].node?.epoch ?? 0]);
+  });
+
+  test("a node that opens ends those that are dead, and has the share of the numbers of one", async () => {
+    const { nodes, another } = await openNodes({}, SHORT);
+    await Bun.sleep(SHORT.leaseMs + LOOK_MS);
+    const third = await another();
+    expect(third.node).toMatchObject({ epoch: 3, slot: nodes[1].node?.slot ?? -1 });
+    expect(await isAlive(nodes[1])).toBe(false);
+    await expect(nodes[1].commit([{ deed: "beat", atMs: 1 }])).rejects.toThrow(Fenced);
+  });
+});

@@ -1,0 +1,80 @@
+// What the schema over PostgreSQL refuses by itself: the same as over SQLite, and every guard has a case.
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
+import { openPostgresStore } from "../../src/store/postgres/client.ts";
+import { type Connection, connect } from "../../src/store/postgres/connect.ts";
+import { guards, makeRows } from "../store/guards.ts";
+import { freshDatabase, onPostgres } from "./databases.ts";
+
+const WORDS = {
+  check: "violates check constraint",
+  unique: (_: string, index: string) => `violates unique constraint "${index}"`,
+  drop: (trigger: string, table: string) => `DROP TRIGGER ${trigger} ON ${table}`,
+};
+const NOBODY = "(SELECT max(seq) FROM generation) + 1";
+const ANOTHER = "(SELECT min(seq) FROM generation)";
+/** Guards of what only this schema has, or of what SQLite's tests leave out. */
+const OWN: [fault: string, sql: string][] = [
+  ["a plan is never changed", "UPDATE plan SET routes = '[]'"],
+  ["a plan is never deleted", "DELETE FROM plan"],
+  ["what an attempt was begun with is never changed", "UPDATE route_options SET options = '{}'"],
+  ["what an attempt was begun with is never deleted", "DELETE FROM route_options"],
+  ["what settled a debt is never changed", "INSERT INTO owed_settled VALUES (1, 1, 5); UPDATE owed_settled SET credits = 6"],
+  ["what settled a debt is never deleted", "INSERT INTO owed_settled VALUES (1, 1, 5); DELETE FROM owed_settled"],
+  ["a claim stays", `INSERT INTO claim VALUES (${ANOTHER}, 1, 1, 0, 0); UPDATE claim SET epoch = 1`],
+  ["a claim stays", `INSERT INTO claim VALUES (${ANOTHER}, 1, 1, 0, 0); DELETE FROM claim`],
+  [WORDS.unique("", "claim_pkey"), `INSERT INTO claim VALUES (${ANOTHER}, 1, 1, 0, 0), (${ANOTHER}, 1, 1, 0, 0)`],
+  ["violates foreign key constraint", `INSERT INTO claim VALUES (${ANOTHER}, 1, 9, 0, 0)`],
+  ["violates foreign key constraint", `INSERT INTO journal VALUES (${NOBODY}, 1, 0, 1, 'queued', '{}')`],
+  ["violates foreign key constraint", "DELETE FROM owner"],
+  [WORDS.unique("", "owner_slot"), "INSERT INTO owner (pid, host, opened_at_ms, slot) SELECT pid, host, 0, slot FROM owner"],
+  [WORDS.check, "UPDATE owner SET slot = 64"],
+  [WORDS.check, "DROP TRIGGER posting_stays ON posting; UPDATE posting SET seq = -seq WHERE kind = 'capture'"],
+  [
+    WORDS.unique("", "generation_key"),
+    "DROP TRIGGER generation_frozen ON generation; UPDATE generation SET idempotency_key = 'k' WHERE completed_at_ms IS NULL",
+  ],
+];
+const CASES = [...guards(WORDS), ...OWN];
+
+onPostgres("the schema", () => {
+  let line: Connection;
+  let close: () => Promise<void>;
+  beforeAll(async () => {
+    const database = await freshDatabase();
+    const address = { url: database.url, prepare: true };
+    const store = await openPostgresStore({ ...address, mode: "test", readers: 1 });
+    await makeRows(store);
+    line = await connect(address);
+    close = async () => {
+      line.close();
+      await store.close();
+    };
+  });
+  beforeEach(() => line.script("BEGIN"));
+  afterEach(() => line.script("ROLLBACK"));
+  afterAll(() => close());
+
+  test.each(CASES)("%s (%#)", async (fault, sql) => {
+    const told = await line.script(sql).then(
+      () => "nothing",
+      (refusal: Error) => refusal.message,
+    );
+    expect(told).toContain(fault);
+  });
+
+  test("every guard has its case", async () => {
+    const { rows } = await line.send<{ name: string; said: string }>(
+      `SELECT t.tgname AS name, CASE p.proname WHEN 'refuse' THEN convert_from(substring(t.tgargs FOR length(t.tgargs) - 1), 'UTF8')
+         ELSE p.prosrc END AS said
+       FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid WHERE NOT t.tgisinternal ORDER BY 1`,
+    );
+    expect(rows.length).toBeGreaterThan(40);
+    const untried = rows.flatMap(({ name, said }) => {
+      const sentences = [...said.matchAll(/RAISE EXCEPTION '([^']+)'/g)].map((found) => found[1] ?? "");
+      return (sentences.length > 0 ? sentences : [said])
+        .filter((sentence) => !CASES.some(([fault]) => sentence.startsWith(fault)))
+        .map((sentence) => `${name}: ${sentence}`);
+    });
+    expect(untried).toEqual([]);
+  });
+});

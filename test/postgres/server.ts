@@ -1,0 +1,102 @@
+// A PostgreSQL server for tests and programmes: a new cluster in a temporary directory, on a port of this machine, gone with this process.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chownSync, closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { AS, binary } from "./binaries.ts";
+
+export type Server = {
+  port: number;
+  /** The address of one of its databases; `postgres` is always there. */
+  url(database: string): string;
+  /** What it has said since it was started. */
+  log(): string;
+  /** Ends it at once, as a crash would: what it had not written to its log is lost. */
+  kill(): Promise<void>;
+  /** Starts it again, over what it had written, on the same port. */
+  start(): Promise<void>;
+  /** Ends it for good, and removes what it kept. */
+  stop(): Promise<void>;
+};
+
+const READY = "database system is ready to accept connections";
+const START_MS = 60_000;
+const LOOK_MS = 20;
+/**
+ * Stays with the cluster until its own input ends, which it does with this process however that ends, and then ends the server and removes it
+ * all. A runner that ends what a test has left running does not end this.
+ */
+const WATCH = `trap '' TERM INT HUP; cat >/dev/null; pid=$(head -n 1 "$1/cluster/postmaster.pid" 2>/dev/null) && kill -QUIT "$pid"
+i=0; while [ $i -lt 100 ] && kill -0 "$pid" 2>/dev/null; do i=$((i + 1)); sleep 0.1; done; rm -rf "$1"`;
+
+const freePort = async (): Promise<number> => {
+  const door = createServer().listen(0, "127.0.0.1");
+  await once(door, "listening");
+  const address = door.address();
+  door.close();
+  await once(door, "close");
+  return typeof address === "object" && address ? address.port : 0;
+};
+
+const make = async (dir: string): Promise<void> => {
+  const words = ["-D", join(dir, "cluster"), "-U", "genrouter", "-A", "trust", "--locale=C", "-E", "UTF8", "--no-sync"];
+  const child = spawn(binary("initdb"), words, { ...AS, cwd: dir, stdio: ["ignore", "ignore", "pipe"] });
+  let said = "";
+  child.stderr?.on("data", (chunk) => {
+    said += chunk;
+  });
+  const [code] = await once(child, "close");
+  if (code !== 0) throw new Error(`initdb ended with ${code}: ${said}`);
+};
+
+/** @param settings of the server, beside its own: `{ max_connections: "200" }`. */
+export const openServer = async (settings: Record<string, string> = {}): Promise<Server> => {
+  const dir = mkdtempSync(join(tmpdir(), "genrouter-pg-"));
+  if (AS.uid !== undefined && AS.gid !== undefined) chownSync(dir, AS.uid, AS.gid);
+  const watch = spawn("sh", ["-c", WATCH, "watch", dir], { stdio: ["pipe", "ignore", "ignore"], detached: true });
+  watch.unref();
+  await make(dir);
+  const port = await freePort();
+  const options = { listen_addresses: "127.0.0.1", unix_socket_directories: "", max_connections: "200", ...settings };
+  const words = ["-D", join(dir, "cluster"), "-p", String(port)];
+  for (const [name, value] of Object.entries(options)) words.push("-c", `${name}=${value}`);
+  const file = join(dir, "log");
+  const log = (): string => readFileSync(file, "utf8");
+  let child: ChildProcess | undefined;
+
+  const start = async (): Promise<void> => {
+    const out = openSync(file, "w");
+    const started = spawn(binary("postgres"), words, { ...AS, cwd: dir, stdio: ["ignore", out, out], detached: true });
+    closeSync(out);
+    started.unref();
+    child = started;
+    const untilMs = performance.now() + START_MS;
+    while (!log().includes(READY)) {
+      if (started.exitCode !== null || performance.now() > untilMs) throw new Error(`PostgreSQL does not start: ${log()}`);
+      await Bun.sleep(LOOK_MS);
+    }
+  };
+  const kill = async (): Promise<void> => {
+    const ended = child;
+    child = undefined;
+    if (!ended || ended.exitCode !== null || ended.signalCode !== null) return;
+    const end = once(ended, "exit");
+    ended.kill("SIGQUIT");
+    await end;
+  };
+  await start();
+  return {
+    port,
+    url: (database) => `postgres://genrouter@127.0.0.1:${port}/${database}`,
+    log,
+    start,
+    kill,
+    stop: async () => {
+      await kill();
+      rmSync(dir, { recursive: true, force: true });
+      watch.stdin?.end();
+    },
+  };
+};

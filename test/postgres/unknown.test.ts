@@ -1,0 +1,187 @@
+// A commit whose answer was lost: the store finds out what became of it, and whatever that is, it is written once.
+import { afterEach, describe, expect, test } from "bun:test";
+import { type AdmitDeed, StoreUnknown } from "../../src/deeds.ts";
+import { openPostgresStore } from "../../src/store/postgres/client.ts";
+import type { Store } from "../../src/store/store.ts";
+import {
+  type Account,
+  admit,
+  admitDeed,
+  capturedDeed,
+  commitOne,
+  openAccount,
+  PRICES,
+  startedDeed,
+  violations,
+} from "../store/scene.ts";
+import { type Database, freshDatabase, onPostgres } from "./databases.ts";
+import { checkNodes, openNodes } from "./nodes.ts";
+import { openProxy, type Wire } from "./proxy.ts";
+
+const proxies: Wire[] = [];
+afterEach(() => {
+  for (const proxy of proxies.splice(0)) proxy.close();
+});
+const before = async ({ url, server }: Database): Promise<{ proxy: Wire; through: string }> => {
+  const proxy = await openProxy(server.port);
+  proxies.push(proxy);
+  const through = new URL(url);
+  through.port = String(proxy.port);
+  return { proxy, through: through.href };
+};
+
+const balance = async (store: Store, { id }: Account) => {
+  const row = await store.account(id);
+  return [row?.availableCredits, row?.heldCredits, row?.chargedCredits, row?.inProgress];
+};
+
+/** A node behind a proxy and one beside it that sees what is there. */
+const scene = async (changes: { leaseMs?: number; patienceMs?: number } = {}) => {
+  const { database, nodes, another } = await openNodes({});
+  const { proxy, through } = await before(database);
+  const store = await another({ url: through, ...changes });
+  return { store, beside: nodes[0], proxy, account: await openAccount(nodes[0], 1000), database };
+};
+
+onPostgres("a commit without an answer", () => {
+  checkNodes();
+
+  const BROKEN = [
+    ["the connection breaks before it arrives", (proxy: Wire) => proxy.cutBeforeCommit()],
+    ["the connection breaks before its answer arrives", (proxy: Wire) => proxy.cutAfterCommit()],
+  ] as const;
+  describe.each(BROKEN)("%s", (_, breakOn) => {
+    test("a submission is accepted once", async () => {
+      const { store, beside, proxy, account } = await scene();
+      breakOn(proxy);
+      const deed = admitDeed(account);
+      expect((await commitOne(store, deed)).kind).toBe("admitted");
+      expect(proxy.times()).toBe(1);
+      expect(await balance(beside, account)).toEqual([890, 110, 0, 1]);
+      expect((await beside.generationBySeq(deed.seq))?.status).toBe("queued");
+      expect((await commitOne(store, admitDeed(account))).kind).toBe("admitted");
+    });
+
+    test("a generation ends once, and is charged once", async () => {
+      const { store, beside, proxy, account } = await scene();
+      const deed = await admit(store, account);
+      breakOn(proxy);
+      expect((await commitOne(store, startedDeed(deed))).kind).toBe("stepped");
+      breakOn(proxy);
+      expect((await commitOne(store, capturedDeed(deed.seq, 2, 1, PRICES.a))).kind).toBe("stepped");
+      expect(proxy.times()).toBe(2);
+      expect(await balance(beside, account)).toEqual([925, 0, 75, 0]);
+      expect(await beside.journalOf(deed.seq)).toHaveLength(2);
+    });
+
+    test("of a batch each deed has the outcome that was written", async () => {
+      const { store, beside, proxy, account } = await scene();
+      const deeds: AdmitDeed[] = Array.from({ length: 12 }, () => admitDeed(account));
+      breakOn(proxy);
+      const kinds = (await store.commit(deeds)).map(({ kind }) => kind);
+      expect(kinds).toEqual([...Array(9).fill("admitted"), ...Array(3).fill("insufficient_credits")]);
+      expect(await balance(beside, account)).toEqual([10, 990, 0, 9]);
+      expect(await beside.unfinished(0, 100)).toEqual([]);
+      expect(await store.unfinished(0, 100)).toHaveLength(9);
+    });
+
+    test("credits come once", async () => {
+      const { store, beside, proxy, account } = await scene();
+      breakOn(proxy);
+      const credit = {
+        deed: "credit",
+        accountSeq: account.seq,
+        kind: "topup",
+        credits: 500,
+        note: "",
+        reference: null,
+        atMs: 1,
+      } as const;
+      expect(await commitOne(store, credit)).toMatchObject({ kind: "done", credits: 500 });
+      expect(await balance(beside, account)).toEqual([1500, 0, 0, 0]);
+    });
+
+    test("what another node left is taken over once", async () => {
+      const { store, beside, proxy, account } = await scene();
+      const deed = await admit(beside, account);
+      await beside.close();
+      breakOn(proxy);
+      expect(await store.node?.takeOver(10)).toEqual([deed.seq]);
+      expect(proxy.times()).toBe(1);
+      expect((await commitOne(store, startedDeed(deed))).kind).toBe("stepped");
+    });
+  });
+
+  test("nothing arrives for longer than a transaction may take: the outcome is found when something does", async () => {
+    const { store, beside, proxy, account } = await scene({ leaseMs: 600 });
+    for (let round = 1; round <= 2; round += 1) {
+      proxy.stallAtCommit();
+      const deed = admitDeed(account);
+      const outcome = commitOne(store, deed);
+      await Bun.sleep(1500);
+      expect(proxy.times()).toBe(round);
+      proxy.goOn();
+      expect((await outcome).kind).toBe("admitted");
+      expect(await balance(beside, account)).toEqual([1000 - 110 * round, 110 * round, 0, round]);
+      expect((await commitOne(beside, admitDeed(account, { inProgressLimit: 0 }))).kind).toBe("concurrency_limit");
+    }
+  });
+
+  test("a server that stays away is an unknown outcome, and nothing more is answered", async () => {
+    const { store, proxy, account } = await scene({ leaseMs: 600, patienceMs: 1000 });
+    proxy.stallAtCommit();
+    const outcome = commitOne(store, admitDeed(account));
+    await expect(outcome).rejects.toThrow(StoreUnknown);
+    await outcome.catch(() => undefined);
+    proxy.goOn();
+  }, 30_000);
+});
+
+onPostgres("a server that is ended at once and started again", () => {
+  /** More than any machine can hold in that time. */
+  const CREDITS = 1_000_000_000;
+  test("has all that was acknowledged, and commits go on", async () => {
+    const database = await freshDatabase();
+    const open = () => openPostgresStore({ url: database.url, prepare: true, mode: "test", readers: 2 });
+    const stores = [await open(), await open()] as const;
+    const account = await openAccount(stores[0], CREDITS);
+    const acknowledged: AdmitDeed[] = [];
+    let isOver = false;
+    const stream = async (store: Store): Promise<void> => {
+      while (!isOver) {
+        const deeds = Array.from({ length: 5 }, () => admitDeed(account, { inProgressLimit: 10_000_000 }));
+        for (const [i, outcome] of (await store.commit(deeds)).entries()) {
+          const deed = deeds[i];
+          if (outcome.kind !== "admitted" || !deed) throw new Error(`a submission was ${outcome.kind}`);
+          acknowledged.push(deed);
+        }
+      }
+    };
+    const streams = stores.map(stream);
+    const counts: number[] = [];
+    const going = Promise.all(streams);
+    going.catch(() => undefined);
+    for (let round = 0; round < 3; round += 1) {
+      await Bun.sleep(300);
+      await database.server.kill();
+      counts.push(acknowledged.length);
+      // Whatever becomes of this test, others need the server.
+      await database.server.start();
+      await Bun.sleep(1500);
+    }
+    isOver = true;
+    await going;
+    counts.push(acknowledged.length);
+    expect(counts).toEqual([...new Set(counts)].sort((a, b) => a - b));
+    const there = new Set((await Promise.all(stores.map((store) => store.unfinished(0, 1e6)))).flat().map(({ id }) => id));
+    expect(acknowledged.filter(({ id }) => !there.has(id))).toEqual([]);
+    expect(await balance(stores[1], account)).toEqual([
+      CREDITS - acknowledged.length * PRICES.c,
+      acknowledged.length * PRICES.c,
+      0,
+      acknowledged.length,
+    ]);
+    expect(await violations(stores[0])).toEqual([]);
+    for (const store of stores) await store.close();
+  }, 90_000);
+});

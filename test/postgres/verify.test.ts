@@ -1,0 +1,129 @@
+// The checker over PostgreSQL: every violation that is found over SQLite is found here, and those of what only PostgreSQL has.
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
+import { openPostgresStore } from "../../src/store/postgres/client.ts";
+import { type Connection, connect } from "../../src/store/postgres/connect.ts";
+import { CHECKS, verifyOn } from "../../src/store/postgres/verify.ts";
+import { type Plant, plant } from "../store/plant.ts";
+import { ENDED, FAILED, PLANTS_OF_MONEY, QUEUED } from "../store/plants.ts";
+import { PLANTS_OF_LIFE } from "../store/plants-of-life.ts";
+import { admit, capturedDeed, NOW_MS, openAccount, PRICES, startedDeed } from "../store/scene.ts";
+import { makeWorldOver } from "../store/world.ts";
+import { freshDatabase, onPostgres } from "./databases.ts";
+import { openServer } from "./server.ts";
+
+/** Without triggers and references, as whoever means harm would do it. */
+const HARM = "SET LOCAL session_replication_role = replica;";
+/** What a plant may break: all but the primary keys. And what is numbered elsewhere gets a number by itself. */
+const LOOSEN = `DO $$ DECLARE one record; BEGIN
+  FOR one IN SELECT conrelid::regclass AS place, conname FROM pg_constraint
+    WHERE contype IN ('c', 'u', 'f') AND connamespace = 'public'::regnamespace ORDER BY contype = 'u'
+  LOOP EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I CASCADE', one.place, one.conname); END LOOP;
+  FOR one IN SELECT indexrelid::regclass AS place FROM pg_index JOIN pg_class c ON c.oid = indexrelid
+    WHERE indisunique AND NOT indisprimary AND relnamespace = 'public'::regnamespace
+  LOOP EXECUTE format('DROP INDEX %s', one.place); END LOOP;
+END $$;
+CREATE SEQUENCE posted START 9007199254740000;
+ALTER TABLE posting ALTER seq SET DEFAULT nextval('posted');
+ALTER TABLE plan ALTER hash SET DEFAULT '';`;
+
+/** What invariant 12 asks of a file is SQLite's own. */
+const SHARED = [...PLANTS_OF_MONEY, ...PLANTS_OF_LIFE].filter(({ invariant }) => invariant < 12);
+const UNSAFE = "what is written does not reach the disk before it is answered";
+/** The second node took over what the first one left, and one generation of it went on to its end. */
+const CLAIMED = "(SELECT j.seq FROM journal j JOIN claim c ON c.seq = j.seq AND c.epoch = j.epoch)";
+const OWN: readonly Plant[] = [
+  ...plant(12, "the step was written by a node that did not own the generation", [
+    ["a step by a node that had not taken it over", `UPDATE journal SET epoch = 1 WHERE seq = ${CLAIMED} AND version = 2`],
+    ["a step by one that took it over later", `UPDATE journal SET epoch = 2 WHERE seq = ${CLAIMED} AND version = 1`],
+    ["a step by a stranger", `UPDATE journal SET epoch = 9 WHERE seq = ${FAILED} AND version = 2`],
+  ]),
+  ...plant(12, "the settlement was not written with the last step", [
+    ["a settlement by another node", `UPDATE posting SET epoch = 2 WHERE generation_seq = ${FAILED}`],
+  ]),
+  ...plant(12, "a claim does not follow from the one before it, or is of an owner that had not ended", [
+    ["a claim without the first", `UPDATE claim SET n = 2 WHERE seq = ${QUEUED}`],
+    ["a claim of what was being written", `UPDATE claim SET at_ms = 1 WHERE seq = ${QUEUED}`],
+    ["a claim of what another node has", `INSERT INTO claim VALUES (${ENDED}, 1, 3, 2, 0)`],
+  ]),
+  ...plant(12, "an owner is open without a lease, or has one after its end", [
+    ["an owner without a lease", "UPDATE owner SET ended_at_ms = NULL WHERE epoch = 2"],
+    ["a lease of an owner that has ended", "INSERT INTO lease VALUES (2, 1)"],
+  ]),
+  ...plant(12, "a guard is missing or switched off, or a constraint was never checked", [
+    ["a trigger that is switched off", "ALTER TABLE posting DISABLE TRIGGER posting_stays"],
+    ["triggers that are switched off", "ALTER TABLE balance DISABLE TRIGGER ALL"],
+    ["a trigger that is not there", "DROP TRIGGER balance_moves ON balance"],
+    ["an index that is not there", "DROP INDEX posting_once"],
+    [
+      "a constraint that was put back unchecked",
+      `ALTER TABLE attempt DROP CONSTRAINT attempt_price_credits_check;
+       ALTER TABLE attempt ADD CONSTRAINT attempt_price_credits_check CHECK (price_credits > 0) NOT VALID`,
+    ],
+  ]),
+  ...plant(12, "the row was written by an epoch that never opened the file", [
+    ["a top-up by a stranger", "UPDATE posting SET epoch = 9 WHERE kind = 'topup' AND account_seq = 1"],
+  ]),
+];
+
+onPostgres("verify finds", () => {
+  let line: Connection;
+  let close: () => Promise<void>;
+  beforeAll(async () => {
+    const { url } = await freshDatabase();
+    const address = { url, prepare: true };
+    const open = () => openPostgresStore({ ...address, mode: "test", readers: 1, nowMs: NOW_MS });
+    await makeWorldOver(open);
+    const [first, second] = [await open(), await open()];
+    const left = await admit(first, await openAccount(first, 500));
+    await first.commit([startedDeed(left)]);
+    await first.close();
+    await second.node?.takeOver(100);
+    await second.commit([capturedDeed(left.seq, 2, 1, PRICES.a)]);
+    await second.close();
+    line = await connect(address);
+    close = async () => line.close();
+  });
+  beforeEach(() => line.script("BEGIN"));
+  afterEach(() => line.script("ROLLBACK"));
+  afterAll(() => close());
+
+  const brokenBy = async (...scripts: string[]) => {
+    for (const script of scripts) await line.script(script);
+    await line.script("SET LOCAL session_replication_role = origin");
+    return (await verifyOn(line, NOW_MS + 5000)).filter(({ ok }) => !ok);
+  };
+
+  test("nothing in a world that is whole", async () => {
+    expect(await brokenBy()).toEqual([]);
+  });
+
+  test.each(SHARED)("$invariant: $what", async ({ invariant, fault, sql, also = [] }) => {
+    const broken = (await brokenBy(LOOSEN, HARM, sql)).filter((result) => result.invariant < 12);
+    expect(broken.flatMap(({ offending }) => offending.map((row) => row.fault))).toContain(fault);
+    expect(broken.map((result) => result.invariant)).toEqual(
+      [invariant, ...also].filter((one) => one < 12).sort((a, b) => a - b),
+    );
+  });
+
+  test.each(OWN)("$invariant: $what", async ({ invariant, fault, sql, also = [] }) => {
+    const broken = await brokenBy(HARM, sql);
+    const found = broken.find((result) => result.invariant === invariant);
+    expect(found?.offending.map((row) => row.fault)).toContain(fault);
+    expect(broken.map((result) => result.invariant)).toEqual([invariant, ...also].sort((a, b) => a - b));
+  });
+
+  test("12: a server that does not sync", async () => {
+    const server = await openServer({ fsync: "off" });
+    const store = await openPostgresStore({ url: server.url("postgres"), prepare: true, mode: "test", readers: 1 });
+    const broken = (await store.verify(null)).filter(({ ok }) => !ok);
+    expect(broken.flatMap(({ offending }) => offending)).toEqual([{ fault: UNSAFE, name: "fsync", setting: "off" }]);
+    await store.close();
+    await server.stop();
+  });
+
+  test("every clause has its violation here", () => {
+    const planted = new Set([...[...SHARED, ...OWN].map(({ fault }) => fault), UNSAFE]);
+    const clauses = CHECKS.flatMap(({ clauses }) => clauses.flatMap(({ faults }) => faults));
+    expect(clauses.filter((fault) => !planted.has(fault))).toEqual([]);
+  });
+});

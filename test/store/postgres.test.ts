@@ -1,0 +1,12 @@
+// PostgreSQL, told to be like every other store: the suite of promises.
+import { openPostgresStore } from "../../src/store/postgres/client.ts";
+import { freshDatabase, onPostgres } from "../postgres/databases.ts";
+import { conformance } from "./conformance.ts";
+
+onPostgres("the suite over PostgreSQL", () => {
+  conformance("PostgreSQL", async () => {
+    const database = await freshDatabase();
+    const store = await openPostgresStore({ url: database.url, prepare: true, mode: "test", readers: 2 });
+    return { ...store, close: () => store.close().finally(database.drop) };
+  });
+});
