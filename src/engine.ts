@@ -54,6 +54,8 @@ export type EngineParts = Pick<CommittedParts, "callersChanged" | "peopleChanged
   sure?: () => Promise<void>;
   /** How many nodes share what there is only once, such as the seats on a route. */
   nodes?: () => number;
+  /** Whether another node goes on with what this one leaves. */
+  isAnotherThere?: () => boolean;
   /** Told once, when a commit ended in doubt: the process has to end. */
   unknownOutcome: () => void;
 };
@@ -212,8 +214,8 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
   });
 
   const door = (): Door => {
-    // What is accepted while one of several nodes leaves is gone on with by another.
-    if (life !== "open" && !(life === "draining" && store.node !== null)) return "restarting";
+    // What is accepted while one of several nodes leaves is gone on with by another; the last of them turns away what nobody would go on with.
+    if (life !== "open" && !(life === "draining" && parts.isAnotherThere?.())) return "restarting";
     const load = ledger.load();
     const isBusy = load.isFull || load.waiting > limits.waiting_submissions || load.committingForMs > limits.slow_commit_ms;
     return isBusy ? "busy" : "open";

@@ -23,8 +23,10 @@ export type MembershipParts = {
 export type Membership = {
   tenure: Tenure | null;
   nameGeneration: EngineParts["nameGeneration"];
-  /** How many nodes are alive, as far as it was heard. */
+  /** How many nodes are alive and stay, as far as it was heard; 1 where there is none other. */
   nodes: () => number;
+  /** Whether another goes on with what this one leaves, as far as it was heard. */
+  isAnotherThere: () => boolean;
 };
 
 /** Names generations with this node's share of the numbers, above all that there were. */
@@ -38,21 +40,21 @@ const namesFrom = ({ slot, newestGeneration }: Node): EngineParts["nameGeneratio
 };
 
 export const openMembership = ({ node, clock, monoMs, log, engine, changed, ended }: MembershipParts): Membership => {
-  if (node === null) return { tenure: null, nameGeneration: newGeneration, nodes: () => 1 };
-  let nodes = 1;
+  if (node === null) return { tenure: null, nameGeneration: newGeneration, nodes: () => 1, isAnotherThere: () => false };
+  let others = 0;
   const failed = (fault: unknown): void =>
     log("effect failed", { event: "adopting", reason: fault instanceof Error ? fault.message : String(fault) });
   const tenure = openTenure({
     ...{ node, clock, log, ended, monoMs: monoMs ?? (() => performance.now()) },
     takeUp: (seqs) => engine().takeUp(seqs),
     looked: (around) => {
-      nodes = around.nodes;
-      if (nodes > 1) engine().adoptHealth().catch(failed);
+      others = around.others;
+      if (others > 0) engine().adoptHealth().catch(failed);
     },
     changed: () => {
       changed();
       engine().adoptSwitches().catch(failed);
     },
   });
-  return { tenure, nameGeneration: namesFrom(node), nodes: () => nodes };
+  return { tenure, nameGeneration: namesFrom(node), nodes: () => others + 1, isAnotherThere: () => others > 0 };
 };

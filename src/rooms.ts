@@ -156,6 +156,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     soon: setImmediate,
     nameGeneration: membership.nameGeneration,
     nodes: membership.nodes,
+    isAnotherThere: membership.isAnotherThere,
     ...(tenure ? { sure: tenure.sure } : {}),
     unknownOutcome: parts.unknownOutcome,
     ...(parts.takingUp ? { takingUp: parts.takingUp } : {}),
@@ -237,6 +238,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     metrics: () => telemetry.metrics(standing),
     sockets: inspector.sockets,
     storeOpen: () => engine.life() !== "stopped",
+    sharedBurst: store.node === null ? null : { nodes: membership.nodes, take: store.node.takeBurst },
   });
 
   const upkeep = openUpkeep({
@@ -286,6 +288,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     drain: (longestMs) => {
       drainEndsAtMs = clock.nowMs() + longestMs;
       closing.abort();
+      void tenure?.leave();
       return engine.drain(longestMs);
     },
     stop: async () => {

@@ -27,6 +27,10 @@ export type Tenure = {
   isFirst(): boolean;
   /** Looks for the first time, and takes over what was left before; then again and again. */
   begin(): Promise<void>;
+  /** Looks at once. @throws when the store does not answer. */
+  look(): Promise<void>;
+  /** Tells the others that this node drains. Whether one stays is known when it resolves, unless the store does not answer. */
+  leave(): Promise<void>;
   stop(): void;
 };
 
@@ -48,6 +52,7 @@ export const openTenure = (parts: TenureParts): Tenure => {
   let news: string | null = null;
   let isAway = false;
   let isStopped = false;
+  let isLeaving = false;
   let takeBack: (() => void) | null = null;
 
   let takingOver: Promise<void> | undefined;
@@ -78,7 +83,7 @@ export const openTenure = (parts: TenureParts): Tenure => {
   const look = async (): Promise<void> => {
     // Counted from before it was asked for: the lease runs from when the store heard of it, which is later.
     const askedMs = monoMs();
-    const around = await node.attend();
+    const around = await node.attend(isLeaving);
     if (isStopped) return;
     if (around === null) {
       isStopped = true;
@@ -113,11 +118,18 @@ export const openTenure = (parts: TenureParts): Tenure => {
     if (!isStopped) takeBack = clock.after(everyMs, () => void turn());
   };
 
+  const leave = async (): Promise<void> => {
+    isLeaving = true;
+    await look().catch(() => undefined);
+  };
+
   const isSure = () => monoMs() < sureUntilMs;
   return {
     isSure,
     sure: () => (isSure() ? Promise.resolve() : new Promise((wake) => waiting.push(wake))),
     isFirst: () => isFirst,
+    look,
+    leave,
     begin: async () => {
       await turn();
       await takingOver?.catch(() => undefined);

@@ -1,5 +1,7 @@
 // A house of several nodes over one PostgreSQL and one bucket, behind a front that sends each request to the next of them.
 import { openPostgresStore } from "../src/store/postgres/client.ts";
+import { connect } from "../src/store/postgres/connect.ts";
+import type { JsonObject } from "../src/terms.ts";
 import { type TestClock, testClock } from "./clock.ts";
 import { openTestBucket } from "./files/s3/bucket.ts";
 import { type House, type HouseOptions, openHouse } from "./house.ts";
@@ -33,7 +35,10 @@ export const openFront = (): Front => {
 };
 
 /** What belongs to one node alone, and cannot be put around each of several. */
-const OF_ONE = ["around", "writer", "pragmas", "dir", "unrecovered"] as const;
+const OF_ONE = ["writer", "pragmas", "dir"] as const;
+
+/** Where time stands still nobody looks, and nobody is to be taken for dead. */
+const STILL_LEASE_MS = 3_600_000;
 
 /** Opens so many nodes; the house that is answered speaks to all of them, and closes them all. */
 export const openHouseOfNodes = async (count: number, options: HouseOptions = {}): Promise<House> => {
@@ -44,12 +49,15 @@ export const openHouseOfNodes = async (count: number, options: HouseOptions = {}
   const bucket = await openTestBucket(clock.nowMs);
   const front = openFront();
   const houses: House[] = [];
+  const lines: House["lines"] = [];
+  const isStill = (options.factor ?? 100) === 0;
   const open = async (): Promise<House> => {
-    const store = await openPostgresStore({ url: database.url, prepare: true, readers: 3, mode: "test", nowMs: clock.nowMs() });
+    const opening = { url: database.url, prepare: true, readers: 3, mode: "test", nowMs: clock.nowMs() } as const;
+    const store = await openPostgresStore({ ...opening, ...(isStill ? { leaseMs: STILL_LEASE_MS } : {}) });
     const house = await openHouse({
       ...options,
       clock,
-      node: { store, front: front.url },
+      node: { store, front: front.url, lines },
       env: { ...bucket.settings, ...options.env },
       ...(houses[0] ? { simulator: houses[0].simulator } : {}),
     });
@@ -59,6 +67,49 @@ export const openHouseOfNodes = async (count: number, options: HouseOptions = {}
   for (let n = 0; n < count; n += 1) houses.push(await open());
   const [first, ...others] = houses;
   if (!first) throw new Error("a house needs a node");
+  const all = async (work: (house: House) => unknown): Promise<void> => {
+    await Promise.all(houses.map((house) => work(house)));
+  };
+  // Twice: what the last of them said in the first round is heard by all in the second.
+  const told = async (): Promise<void> => {
+    for (let round = 0; round < 2; round += 1) await all(({ rooms }) => rooms.tenure?.look());
+  };
+  await told();
+  const { rooms } = first;
+  const everywhere: House["rooms"] = {
+    ...rooms,
+    post: async (deed) => {
+      const outcome = await rooms.post(deed);
+      await told();
+      return outcome;
+    },
+    drain: (longestMs) => all((house) => house.rooms.drain(longestMs)),
+    replaceCatalogue: (next) => {
+      for (const house of houses) house.rooms.replaceCatalogue(next);
+    },
+    recover: () =>
+      all(async (house) => {
+        await house.rooms.recover();
+        await house.rooms.tenure?.begin();
+      }),
+  };
+  const countRows = async (): Promise<JsonObject> => {
+    const line = await connect({ url: database.url, prepare: true });
+    const { rows } = await line.send<{ name: string; n: number }>(
+      `SELECT tablename AS name, CAST((xpath('/row/n/text()', query_to_xml(format('SELECT count(*) AS n FROM %I', tablename), false, true, '')))[1]
+         AS text)::bigint AS n FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'burst' ORDER BY 1`,
+    );
+    line.close();
+    return Object.fromEntries(rows.map(({ name, n }) => [name, n]));
+  };
+  /** A node reads its own alone. */
+  const unfinished: House["store"]["unfinished"] = async (afterSeq, limit) => {
+    const pages = await Promise.all(houses.map(({ store }) => store.unfinished(afterSeq, limit)));
+    return pages
+      .flat()
+      .sort((a, b) => a.seq - b.seq)
+      .slice(0, limit);
+  };
   const end = async (how: "close" | "crash") => {
     await front.stop();
     if (how === "close") await first.verify();
@@ -67,5 +118,15 @@ export const openHouseOfNodes = async (count: number, options: HouseOptions = {}
     await bucket.close();
     await database.drop();
   };
-  return { ...first, close: () => end("close"), crash: () => end("crash") };
+  return {
+    ...first,
+    ...{ rooms: everywhere, store: { ...first.store, unfinished }, nodes: count, told, countRows },
+    newTenant: async (...words) => {
+      const tenant = await first.newTenant(...words);
+      await told();
+      return tenant;
+    },
+    close: () => end("close"),
+    crash: () => end("crash"),
+  };
 };

@@ -1,4 +1,5 @@
 // The whole service in one call: real rooms, real HTTP, the simulator behind real sockets, time that runs fast.
+import { Database } from "bun:sqlite";
 import { expect } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -66,8 +67,8 @@ export type HouseOptions = {
   aroundFiles?: (files: Files) => Files;
   /** `thread`: the store as the service has it, on disk and written by a thread of its own. */
   writer?: "thread";
-  /** One of several nodes: the store that they share, and the address in front of all of them. */
-  node?: { store: Store; front: string };
+  /** One of several nodes: the store that they share, the address in front of all of them, and what all of them log. */
+  node?: { store: Store; front: string; lines: House["lines"] };
   /** Settings of the database, e.g. `{ maxPages: 200 }` for a disk that fills. */
   pragmas?: Partial<Pragmas>;
   /** As one of several nodes keeps its result files. */
@@ -106,6 +107,12 @@ export type House = {
   /** Calls again and again, letting everything else go on, until it returns something. */
   eventually: typeof eventually;
   balance(tenant?: Tenant): Promise<{ available: number; held: number; charged: number; inProgress: number }>;
+  /** What one of several nodes has been told, all of them know. */
+  told(): Promise<void>;
+  /** How many nodes it has. */
+  nodes: number;
+  /** The rows of every table, counted by whoever may read them. */
+  countRows(): Promise<JsonObject>;
   /** The twelve invariants hold. */
   verify(): Promise<void>;
   /** Stops as a crash would: nothing is finished, nothing is told. */
@@ -147,6 +154,20 @@ const watchFiles = (inner: Files) => {
 
 const WRITERS_MS = 1000;
 
+/** Every table's row count, through a connection of its own. */
+const countRows = (path: string): JsonObject => {
+  const db = new Database(path, { readonly: true });
+  const tables = db
+    .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
+    .all();
+  const counts = tables.map(({ name }) => [
+    name,
+    db.query<{ n: number }, []>(`SELECT count(*) AS n FROM "${name}"`).get()?.n ?? -1,
+  ]);
+  db.close();
+  return Object.fromEntries(counts);
+};
+
 export const openHouse = async (options: HouseOptions = {}): Promise<House> => {
   const clock = options.clock ?? testClock(options.factor ?? 100);
   const catalogue = options.catalogue ?? sampleCatalogue();
@@ -170,7 +191,7 @@ export const openHouse = async (options: HouseOptions = {}): Promise<House> => {
         ? await openDirectory({ dir, mode: "test", pragmas })
         : await openHere({ path, mode: "test", nowMs: clock.nowMs(), pragmas }),
   );
-  const lines: House["lines"] = [];
+  const lines: House["lines"] = options.node?.lines ?? [];
   const telemetry = testTelemetry((event, fields = {}) => void lines.push({ event, fields }));
   const { log } = telemetry;
   const kept = await openKeptFiles({ settings, clock, log, store, shared: options.shared ?? options.node !== undefined });
@@ -288,6 +309,9 @@ export const openHouse = async (options: HouseOptions = {}): Promise<House> => {
       const { availableCredits, heldCredits, chargedCredits, inProgress } = account;
       return { available: availableCredits, held: heldCredits, charged: chargedCredits, inProgress };
     },
+    told: async () => undefined,
+    nodes: 1,
+    countRows: async () => countRows(path),
     verify,
     crash: closeAll,
     close: async () => {

@@ -22,7 +22,7 @@ export type GenerationRoutesParts = {
   /** As who generations of an account are made from here: with its hidden key, which opens nothing else. */
   consoleCaller: (accountId: string) => Promise<Caller>;
   /** Counts a request for the burst guard. @throws Refusal `rate_limited` */
-  count: (caller: Caller) => void;
+  count: (caller: Caller) => void | Promise<void>;
   /** Hands files of a bucket through: the pages open no other host. */
   shelf: Shelf & Required<Pick<Shelf, "through">>;
   telling: Telling;
@@ -71,7 +71,7 @@ export const generationRoutes = (parts: GenerationRoutesParts): ConsoleRoute[] =
     if (who.role === "viewer") throw new ConsoleRefused("forbidden", "You may look at everything here and change nothing.");
     const caller = await parts.consoleCaller(who.accountId ?? "");
     if (caller.paused) refuse("account_disabled", "The account is paused.");
-    parts.count(caller);
+    await parts.count(caller);
     const idempotencyKey = idempotencyKeyOf(request) ?? refuse("invalid_request", "Idempotency-Key: is missing.");
     const order = { ...readEnvelope(ask.body as Json), caller, requestId, idempotencyKey, body: JSON.stringify(ask.body) };
     const { record } = await parts.submit(order);

@@ -21,7 +21,7 @@ import {
   requestIdOf,
 } from "./answer.ts";
 import { KeyGuard } from "./auth.ts";
-import { BurstGuard } from "./burst.ts";
+import { BurstGuard, type SharedBurst } from "./burst.ts";
 import { callback, type Told } from "./callbacks.ts";
 import { content, shelfOf } from "./content.ts";
 import { answerFault } from "./errors.ts";
@@ -62,6 +62,8 @@ export type HttpParts = {
   pages: PagesOpen;
   /** Paths that take WebSockets. */
   sockets: readonly { path: string; admit: Admit }[];
+  /** What nodes that share the store count together; null where there is one. */
+  sharedBurst: SharedBurst | null;
   /** Whether the store can be asked; until then every keyed request is answered 503 `restarting`. */
   storeOpen: () => boolean;
 };
@@ -74,7 +76,7 @@ export type Http = {
   /** Answers a request without a socket. */
   handle(request: Request): Promise<Response>;
   /** Counts a request that came in another way than with a key. @throws Refusal `rate_limited` */
-  count(caller: Caller): void;
+  count(caller: Caller): void | Promise<void>;
   /** Lets an answer that never ends rest for as long as it likes. */
   keepOpen(request: Request): void;
   /** Must be called when a key or an account has changed: what is remembered of callers is dropped. */
@@ -201,7 +203,7 @@ const NO_ROUTE = "/*";
 /** Opens the door. Nothing listens until `listen`. */
 export const openHttp = (parts: HttpParts): Http => {
   const { settings, clock, log, storeOpen } = parts;
-  const burst = new BurstGuard(settings.limits.burst_per_s);
+  const burst = new BurstGuard(settings.limits.burst_per_s, parts.sharedBurst);
   const isTrailed = (scope: "generate" | "read") => scope === "generate" || settings.log.level === "debug";
   const guard = new KeyGuard({ reads: parts.reads, clock, burst, storeOpen, isTrailed });
 

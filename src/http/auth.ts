@@ -92,7 +92,8 @@ export class KeyGuard {
       if (caller.paused) refuse("account_disabled", "The account is paused.");
       if (scope === "generate" && caller.scope !== "generate")
         refuse("generation_not_enabled", "This key can read prices and generations but cannot generate.");
-      this.parts.burst.take(caller, nowMs);
+      const counted = this.parts.burst.take(caller, nowMs);
+      if (counted !== undefined) return counted.then(() => work(request, requestId, caller, params));
       return work(request, requestId, caller, params);
     };
     // Not async: a known caller is let in without a turn of the event loop.

@@ -10,16 +10,21 @@ export type Node = {
   /** The greatest number of a generation when it was opened. */
   newestGeneration: number;
   leaseMs: number;
-  /** Makes the lease run anew, ends nodes that are dead, and looks round. @returns null: it was ended. @throws when the store does not answer. */
-  attend(): Promise<Surroundings | null>;
+  /** Makes the lease run anew, says whether this node is about to go, ends nodes that are dead, and looks round. @returns null: it was ended. @throws when the store does not answer. */
+  attend(isLeaving: boolean): Promise<Surroundings | null>;
   /** Takes over generations of nodes that have ended, at most `limit`. @returns their row numbers. */
   takeOver(limit: number): Promise<number[]>;
+  /**
+   * Takes one of at most `most` requests that all nodes may let in together for an account in a second (of the time since 1970). What is counted
+   * is worth nothing after it, and may be lost in a crash. @returns whether there was one left.
+   */
+  takeBurst(accountSeq: number, second: number, most: number): Promise<boolean>;
   /** Sums over every account. */
   sums(): Promise<LedgerSums>;
 };
-/** `nodes`: that are alive, this one among them; `isFirst`: it is the oldest. `news` changes with whatever the office has done anywhere. */
+/** `others`: nodes beside this one that are alive and not about to go; `isFirst`: it is the oldest. `news` changes with whatever the office has done anywhere. */
 export type Surroundings = {
-  nodes: number;
+  others: number;
   isFirst: boolean;
   news: string;
   isAnythingLeft: boolean /** Epochs that were ended at this look. */;

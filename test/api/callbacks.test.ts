@@ -2,7 +2,8 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { builtInCatalogue } from "../../catalogue/load.ts";
 import type { FaultName } from "../../src/simulator/faults.ts";
-import { type House, type HouseOptions, openHouse } from "../house.ts";
+import type { House, HouseOptions } from "../house.ts";
+import { openAsked } from "../nodes/asked.ts";
 
 const PUBLIC = "https://genrouter.example";
 const CATALOGUE = builtInCatalogue();
@@ -12,7 +13,7 @@ afterEach(() => house.close());
 
 /** A house whose time stands still, where nothing is asked by itself, and a generation whose job is there. */
 const open = async (provider: string, model: string, more: HouseOptions = {}, fault?: FaultName) => {
-  house = await openHouse({
+  house = await openAsked({
     ...{ factor: 0, providers: [provider], catalogue: CATALOGUE },
     ...more,
     env: { GENROUTER_SERVER__PUBLIC_URL: PUBLIC, ...more.env },

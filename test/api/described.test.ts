@@ -2,13 +2,14 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { openApiDocument } from "../../src/http/openapi.ts";
 import type { JsonObject } from "../../src/terms.ts";
-import { type Heard, type House, openHouse } from "../house.ts";
+import type { Heard, House } from "../house.ts";
+import { openAsked } from "../nodes/asked.ts";
 import { undescribed } from "./described.ts";
 
 let house: House;
 const heard: Heard[] = [];
 beforeAll(async () => {
-  house = await openHouse({ factor: 0, heard: (answer) => heard.push(answer) });
+  house = await openAsked({ factor: 0, heard: (answer) => heard.push(answer) });
 });
 afterAll(() => house.close());
 

@@ -1,6 +1,5 @@
 // The house for the promises of the API: every answer is held against the interface description, every refusal against the rows.
 
-import { Database } from "bun:sqlite";
 import { expect } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,13 +7,14 @@ import { join } from "node:path";
 import { type Catalogue, catalogueOver, loadCatalogue } from "../../catalogue/load.ts";
 import { builtInProviders } from "../../src/providers/providers.ts";
 import type { JsonObject } from "../../src/terms.ts";
-import { type Answered, type House, type HouseOptions, openHouse, type Tenant } from "../house.ts";
+import type { Answered, House, HouseOptions, Tenant } from "../house.ts";
+import { nodesAsked, openAsked } from "../nodes/asked.ts";
 import { sampleCatalogue } from "../sample/catalogue.ts";
 import { undescribed } from "./described.ts";
 
 /** Opens a house that fails the request whose answer the description does not cover. */
 export const openApiHouse = (options: HouseOptions = {}): Promise<House> =>
-  openHouse({
+  openAsked({
     ...options,
     heard: (answer) => {
       expect(undescribed(answer)).toEqual([]);
@@ -47,16 +47,6 @@ export type StillHouse = House & {
 
 const BUSY_MODEL = "vidmodel-2.0-mini";
 
-/** Every table's row count, through a connection of its own. */
-const countRows = (db: Database): JsonObject => {
-  const tables = db
-    .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
-    .all();
-  return Object.fromEntries(
-    tables.map(({ name }) => [name, db.query<{ n: number }, []>(`SELECT count(*) AS n FROM "${name}"`).get()?.n ?? -1]),
-  );
-};
-
 /** Takes the one seat with a generation whose provider never finishes. */
 export const occupy = async (house: House, tenant: Tenant): Promise<string> => {
   house.simulator.script({ fault: "stuck", prompt: "takes the seat" });
@@ -73,11 +63,13 @@ export const occupy = async (house: House, tenant: Tenant): Promise<string> => {
 
 export const openStillHouse = async (options: HouseOptions = {}): Promise<StillHouse> => {
   const dir = mkdtempSync(join(tmpdir(), "api-"));
-  const house = await openApiHouse({ factor: 0, dir, ...options, env: { GENROUTER_LIMITS__SEATS: "1", ...options.env } });
+  const house = await openApiHouse({
+    ...{ factor: 0, ...(nodesAsked() > 1 ? {} : { dir }), ...options },
+    env: { GENROUTER_LIMITS__SEATS: "1", ...options.env },
+  });
   const rich = await house.newTenant(10_000_000);
-  await occupy(house, await house.newTenant());
-  const db = new Database(join(dir, "genrouter.db"), { readonly: true });
-  const standing = async (tenant = rich) => ({ ...(await house.balance(tenant)), ...countRows(db) });
+  for (let node = 0; node < house.nodes; node += 1) await occupy(house, await house.newTenant());
+  const standing = async (tenant = rich) => ({ ...(await house.balance(tenant)), ...(await house.countRows()) });
   return {
     ...house,
     rich,
@@ -93,7 +85,6 @@ export const openStillHouse = async (options: HouseOptions = {}): Promise<StillH
       else expect(await standing()).toEqual(before);
     },
     close: async () => {
-      db.close();
       await house.close();
       rmSync(dir, { recursive: true, force: true });
     },

@@ -111,6 +111,7 @@ export const openHouse = async (env: Record<string, string> = {}): Promise<House
   };
 
   const http = openHttp({
+    sharedBurst: null,
     settings,
     clock,
     log: (event, fields = {}) => lines.push({ event, fields }),

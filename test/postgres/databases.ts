@@ -83,3 +83,12 @@ export const freshDatabase = async (): Promise<Database> => {
   else await on(url, empty);
   return { url, server: running, drop: () => void free.push(name) };
 };
+
+/** An empty database that nobody uses afterwards: for what changes the schema. */
+export const ownDatabase = async (): Promise<{ url: string }> => {
+  const running = await server();
+  made += 1;
+  const name = `own_${made}`;
+  await on(running.url("postgres"), (line) => line.script(`CREATE DATABASE ${name}`));
+  return { url: running.url(name) };
+};

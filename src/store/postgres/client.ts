@@ -8,6 +8,7 @@ import { claimDirectory } from "../sqlite/owner.ts";
 import type { Mode, Store } from "../store.ts";
 import { POSTGRES } from "./asking.ts";
 import { batchOf } from "./batch.ts";
+import { takeBurst } from "./burst.ts";
 import { type Address, type Connection, connect, openPool, within } from "./connect.ts";
 import { faultText, isOwn } from "./faults.ts";
 import { openOthers, USAGE_BEHIND } from "./others.ts";
@@ -112,12 +113,13 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
     commit,
     node: {
       ...{ epoch, slot, leaseMs, newestGeneration },
-      attend: () => leasing((open) => attend(open, epoch, leaseMs)),
+      attend: (isLeaving) => leasing((open) => attend(open, { epoch, leaseMs, isLeaving })),
       takeOver: (limit) =>
         writer.transact(async (open, begun) => {
           await begun;
           return { value: await claim(open, epoch, limit), sent: [] };
         }),
+      takeBurst: (accountSeq, second, most) => takeBurst(pool.query, accountSeq, second, most),
       sums: () => ledgerSums(pool.query),
     },
     close: async () => {

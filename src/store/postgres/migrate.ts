@@ -4,10 +4,14 @@ import type { Connection } from "./connect.ts";
 import first from "./schema/0001.sql" with { type: "text" };
 import second from "./schema/0002.sql" with { type: "text" };
 
-export type Migration = { n: number; sql: string };
+/**
+ * `needs`: the newest step that a release must know to work beside this one. A step that only adds needs no more than the one before it, so that
+ * nodes of the release before go on, and start again, while others are newer already; what takes something away waits for the release after.
+ */
+export type Migration = { n: number; sql: string; needs: number };
 export const MIGRATIONS: readonly Migration[] = [
-  { n: 1, sql: first },
-  { n: 2, sql: second },
+  { n: 1, sql: first, needs: 1 },
+  { n: 2, sql: second, needs: 2 },
 ];
 
 const checksum = (sql: string): string => Bun.CryptoHasher.hash("sha256", sql, "hex");
@@ -15,26 +19,37 @@ const checksum = (sql: string): string => Bun.CryptoHasher.hash("sha256", sql, "
 /** Nodes that start at the same moment wait here for each other; the lock belongs to a transaction, so a pooler does not lose it. */
 export const LOCK_OPENING = "SELECT pg_advisory_xact_lock(7236837562)";
 const CREATE =
-  "CREATE TABLE IF NOT EXISTS migration (n bigint PRIMARY KEY, checksum text NOT NULL, applied_at_ms bigint NOT NULL)";
+  "CREATE TABLE IF NOT EXISTS migration (n bigint PRIMARY KEY, checksum text NOT NULL, needs bigint NOT NULL, applied_at_ms bigint NOT NULL)";
+
+/** @throws WrongSchema when a newer release has taken away what this one needs. */
+export const insistOnKnown = (
+  rows: readonly { n: number; needs: number }[],
+  migrations: readonly Migration[] = MIGRATIONS,
+): { version: number; newest: number } => {
+  const newest = migrations.at(-1)?.n ?? 0;
+  const version = rows.at(-1)?.n ?? 0;
+  if (Math.max(0, ...rows.map(({ needs }) => needs)) > newest)
+    throw new WrongSchema(`the database has schema ${version} and this release knows ${newest}: start the newer release`);
+  return { version, newest };
+};
+export const STEPS_RUN = "SELECT n, checksum, needs FROM migration ORDER BY n";
+export type StepRun = { n: number; checksum: string; needs: number };
 
 /**
  * Runs the steps that a database still lacks, inside the transaction that is open and holds the lock.
- * @throws WrongSchema when it is newer than this release, or a step that was run is not the one known here.
+ * @throws WrongSchema when a newer release has taken away what this one needs, or a step that was run is not the one known here.
  */
 export const migrate = async (line: Connection, nowMs: number, migrations: readonly Migration[] = MIGRATIONS): Promise<void> => {
   await line.script(CREATE);
-  const { rows } = await line.send<{ n: number; checksum: string }>("SELECT n, checksum FROM migration ORDER BY n");
-  const newest = migrations.at(-1)?.n ?? 0;
-  const version = rows.at(-1)?.n ?? 0;
-  if (version > newest)
-    throw new WrongSchema(`the database has schema ${version} and this release knows ${newest}: start the newer release`);
-  for (const row of rows)
+  const { rows } = await line.send<StepRun>(STEPS_RUN);
+  const { version, newest } = insistOnKnown(rows, migrations);
+  for (const row of rows.filter(({ n }) => n <= newest))
     if (checksum(migrations.find(({ n }) => n === row.n)?.sql ?? "") !== row.checksum)
       throw new WrongSchema(
         `step ${row.n} of the database is not the one of this release: it was made by a changed or unreleased build; use that build`,
       );
-  for (const { n, sql } of migrations.filter((one) => one.n > version)) {
+  for (const { n, sql, needs } of migrations.filter((one) => one.n > version)) {
     await line.script(sql);
-    await line.send("INSERT INTO migration VALUES (?1, ?2, ?3)", n, checksum(sql), nowMs);
+    await line.send("INSERT INTO migration VALUES (?1, ?2, ?3, ?4)", n, checksum(sql), needs, nowMs);
   }
 };

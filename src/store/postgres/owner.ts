@@ -63,24 +63,33 @@ export const openOwner = async (
   return { epoch, slot, newestGeneration: generation ?? 0, newestPosting: posting ?? 0 };
 };
 
-const RENEW = "UPDATE lease SET ends_at_ms = now_ms() + CAST(?2 AS bigint) WHERE epoch = ?1";
-const LOOK = `SELECT (SELECT count(*) FROM lease) AS nodes, (SELECT min(epoch) FROM lease) AS first,
+const RENEW = "UPDATE lease SET ends_at_ms = now_ms() + CAST(?2 AS bigint), leaving = ?3 WHERE epoch = ?1";
+const LOOK = `SELECT (SELECT count(*) FROM lease WHERE leaving = 0 AND epoch <> ?1) AS others, (SELECT min(epoch) FROM lease) AS first,
   (SELECT value FROM meta WHERE name = 'office') AS news,
   CASE WHEN EXISTS (SELECT 1 FROM owner WHERE ended_at_ms IS NOT NULL AND has_left = 1) THEN 1 ELSE 0 END AS left_behind`;
 
 /** Makes the lease run anew, ends owners that are dead, and looks round. @returns null: another node has ended this owner. */
-export const attend = async (line: Connection, epoch: number, leaseMs: number): Promise<Surroundings | null> => {
-  const renewed = line.send(RENEW, epoch, leaseMs);
+export const attend = async (
+  line: Connection,
+  { epoch, leaseMs, isLeaving }: { epoch: number; leaseMs: number; isLeaving: boolean },
+): Promise<Surroundings | null> => {
+  const renewed = line.send(RENEW, epoch, leaseMs, isLeaving ? 1 : 0);
   // Only who is alive by the database's own words ends others.
   const [{ changes }, dead, { rows }] = await together([
     renewed,
     line.send<{ epoch: number }>(END_DEAD, epoch),
-    line.send<{ nodes: number; first: number; news: string; left_behind: number }>(LOOK),
+    line.send<{ others: number; first: number; news: string; left_behind: number }>(LOOK, epoch),
   ] as const);
   const [found] = rows;
   if (changes === 0 || !found) return null;
   const ended = dead.rows.map((row) => row.epoch);
-  return { nodes: found.nodes, isFirst: found.first === epoch, news: found.news, isAnythingLeft: found.left_behind === 1, ended };
+  return {
+    others: found.others,
+    isFirst: found.first === epoch,
+    news: found.news,
+    isAnythingLeft: found.left_behind === 1,
+    ended,
+  };
 };
 
 /** Ends this owner of its own will: others take over at once. */

@@ -5,7 +5,7 @@ import type { StoreReads } from "../store.ts";
 import { POSTGRES } from "./asking.ts";
 import { type Address, openPool } from "./connect.ts";
 import { faultText, stateOf } from "./faults.ts";
-import { MIGRATIONS } from "./migrate.ts";
+import { insistOnKnown, STEPS_RUN, type StepRun } from "./migrate.ts";
 import { USAGE_BEHIND } from "./others.ts";
 import { verifyPostgres } from "./verify.ts";
 
@@ -21,11 +21,10 @@ const NO_TABLE = "42P01";
 export const openPostgresReads = async (address: Address): Promise<Reading> => {
   const pool = openPool(address, READERS);
   try {
-    const [schema] = await pool.query<{ n: number | null }>("SELECT max(n) AS n FROM migration");
-    const newest = MIGRATIONS.at(-1)?.n ?? 0;
-    if (schema?.n !== newest)
+    const { version, newest } = insistOnKnown(await pool.query<StepRun>(STEPS_RUN));
+    if (version < newest)
       throw new WrongSchema(
-        `the database has schema ${schema?.n ?? 0} and this release knows ${newest}: use the release that its nodes run`,
+        `the database has schema ${version} and this release knows ${newest}: use the release that its nodes run`,
       );
   } catch (fault) {
     await pool.close();

@@ -26,7 +26,16 @@ CREATE UNIQUE INDEX owner_slot ON owner (slot) WHERE ended_at_ms IS NULL;
 -- Until when an owner is taken to be alive, by the database's clock. Whoever ends an owner takes the row away, so that it cannot be renewed.
 CREATE TABLE lease (
   epoch bigint PRIMARY KEY REFERENCES owner (epoch),
-  ends_at_ms bigint NOT NULL
+  ends_at_ms bigint NOT NULL,
+  -- It drains: what it accepts from now on, another goes on with.
+  leaving smallint NOT NULL DEFAULT 0 CHECK (leaving IN (0, 1))
+) WITH (fillfactor = 50);
+
+-- How many requests of an account the nodes let in together in its last second. A crash may forget it.
+CREATE UNLOGGED TABLE burst (
+  account_seq bigint PRIMARY KEY,
+  second bigint NOT NULL,
+  taken bigint NOT NULL CHECK (taken >= 1)
 ) WITH (fillfactor = 50);
 
 CREATE TABLE account (
