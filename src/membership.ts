@@ -23,7 +23,9 @@ export type MembershipParts = {
 export type Membership = {
   tenure: Tenure | null;
   nameGeneration: EngineParts["nameGeneration"];
-  /** How many nodes are alive and stay, as far as it was heard; 1 where there is none other. */
+  /** How many nodes are alive, as far as it was heard; 1 where there is none other. */
+  alive: () => number;
+  /** How many share what there is only once: those that stay. */
   nodes: () => number;
   /** Whether another goes on with what this one leaves, as far as it was heard. */
   isAnotherThere: () => boolean;
@@ -40,21 +42,27 @@ const namesFrom = ({ slot, newestGeneration }: Node): EngineParts["nameGeneratio
 };
 
 export const openMembership = ({ node, clock, monoMs, log, engine, changed, ended }: MembershipParts): Membership => {
-  if (node === null) return { tenure: null, nameGeneration: newGeneration, nodes: () => 1, isAnotherThere: () => false };
+  if (node === null)
+    return { tenure: null, nameGeneration: newGeneration, alive: () => 1, nodes: () => 1, isAnotherThere: () => false };
+  let alive = 1;
   let others = 0;
   const failed = (fault: unknown): void =>
     log("effect failed", { event: "adopting", reason: fault instanceof Error ? fault.message : String(fault) });
   const tenure = openTenure({
     ...{ node, clock, log, ended, monoMs: monoMs ?? (() => performance.now()) },
     takeUp: (seqs) => engine().takeUp(seqs),
-    looked: (around) => {
-      others = around.others;
-      if (others > 0) engine().adoptHealth().catch(failed);
+    looked: async (around) => {
+      ({ alive, others } = around);
+      if (others > 0) await engine().adoptHealth().catch(failed);
+      if (around.hasHints) await engine().takeHints().catch(failed);
     },
-    changed: () => {
+    changed: async () => {
       changed();
-      engine().adoptSwitches().catch(failed);
+      await engine().adoptSwitches().catch(failed);
     },
   });
-  return { tenure, nameGeneration: namesFrom(node), nodes: () => others + 1, isAnotherThere: () => others > 0 };
+  return {
+    ...{ tenure, nameGeneration: namesFrom(node) },
+    ...{ alive: () => alive, nodes: () => others + 1, isAnotherThere: () => others > 0 },
+  };
 };

@@ -132,7 +132,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
       parts.keysChanged?.();
     },
   });
-  const { tenure } = membership;
+  const { tenure, nameGeneration, nodes, alive, isAnotherThere } = membership;
   const engine = await joinEngine({
     limits: settings.limits,
     clock,
@@ -154,9 +154,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     pace: parts.pace,
     chance: Math.random,
     soon: setImmediate,
-    nameGeneration: membership.nameGeneration,
-    nodes: membership.nodes,
-    isAnotherThere: membership.isAnotherThere,
+    ...{ nameGeneration, nodes, isAnotherThere },
     ...(tenure ? { sure: tenure.sure } : {}),
     unknownOutcome: parts.unknownOutcome,
     ...(parts.takingUp ? { takingUp: parts.takingUp } : {}),
@@ -238,7 +236,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     metrics: () => telemetry.metrics(standing),
     sockets: inspector.sockets,
     storeOpen: () => engine.life() !== "stopped",
-    sharedBurst: store.node === null ? null : { nodes: membership.nodes, take: store.node.takeBurst },
+    sharedBurst: store.node === null ? null : { nodes: alive, take: store.node.takeBurst },
   });
 
   const upkeep = openUpkeep({

@@ -11,6 +11,7 @@ import { batchOf } from "./batch.ts";
 import { takeBurst } from "./burst.ts";
 import { type Address, type Connection, connect, openPool, within } from "./connect.ts";
 import { faultText, isOwn } from "./faults.ts";
+import { openHints } from "./hints.ts";
 import { openOthers, USAGE_BEHIND } from "./others.ts";
 import { attend, claim, type Opening, openOwner, resign } from "./owner.ts";
 import { ownerOf } from "./owner-of.ts";
@@ -120,6 +121,7 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
           return { value: await claim(open, epoch, limit), sent: [] };
         }),
       takeBurst: (accountSeq, second, most) => takeBurst(pool.query, accountSeq, second, most),
+      ...openHints(pool.query, epoch),
       sums: () => ledgerSums(pool.query),
     },
     close: async () => {
