@@ -158,8 +158,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     ...(tenure ? { sure: tenure.sure } : {}),
     unknownOutcome: parts.unknownOutcome,
     ...(parts.takingUp ? { takingUp: parts.takingUp } : {}),
-    callersChanged: () => http.callersChanged(),
-    peopleChanged: () => sessions.forget(),
+    ...{ callersChanged: () => http.callersChanged(), peopleChanged: () => sessions.forget() },
   });
   const links = openLinks({
     secretHex: await store.secret("links"),
