@@ -23,6 +23,8 @@ export type MembershipParts = {
 export type Membership = {
   tenure: Tenure | null;
   nameGeneration: EngineParts["nameGeneration"];
+  /** Tells the others that this node goes; what is in front of them has so long to find out, if another stays. */
+  leave: (noticeMs: number) => Promise<void>;
   /** How many nodes are alive, as far as it was heard; 1 where there is none other. */
   alive: () => number;
   /** How many share what there is only once: those that stay. */
@@ -43,7 +45,12 @@ const namesFrom = ({ slot, newestGeneration }: Node): EngineParts["nameGeneratio
 
 export const openMembership = ({ node, clock, monoMs, log, engine, changed, ended }: MembershipParts): Membership => {
   if (node === null)
-    return { tenure: null, nameGeneration: newGeneration, alive: () => 1, nodes: () => 1, isAnotherThere: () => false };
+    return {
+      ...{ tenure: null, leave: () => Promise.resolve(), nameGeneration: newGeneration },
+      alive: () => 1,
+      nodes: () => 1,
+      isAnotherThere: () => false,
+    };
   let alive = 1;
   let others = 0;
   const failed = (fault: unknown): void =>
@@ -63,6 +70,10 @@ export const openMembership = ({ node, clock, monoMs, log, engine, changed, ende
   });
   return {
     ...{ tenure, nameGeneration: namesFrom(node) },
+    leave: async (noticeMs) => {
+      await tenure.leave();
+      if (others > 0 && noticeMs > 0) await new Promise<void>((over) => clock.after(noticeMs, over));
+    },
     ...{ alive: () => alive, nodes: () => others + 1, isAnotherThere: () => others > 0 },
   };
 };

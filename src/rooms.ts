@@ -282,11 +282,10 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
       engine.rekeyed(whose);
       return whose;
     },
-    drain: (longestMs) => {
+    drain: async (longestMs) => {
       drainEndsAtMs = clock.nowMs() + longestMs;
       closing.abort();
-      void tenure?.leave();
-      return engine.drain(longestMs);
+      await Promise.all([engine.drain(longestMs), membership.leave(Math.min(longestMs, settings.server.leave_s * 1000))]);
     },
     stop: async () => {
       engine.close();
