@@ -1,0 +1,130 @@
+// The cluster programme: `npm run cluster -- [--cycles N] [--seed N] [--record FILE] [--sources]`; ends with `N passed, N failed`.
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import type { Check } from "../../proof/crash/audit.ts";
+import { FROM_SOURCES, type Genrouter, killAll } from "../../proof/crash/processes.ts";
+import type { End } from "../../proof/crash/tally.ts";
+import { builtBinary } from "../built.ts";
+import { postgresReason } from "../postgres/binaries.ts";
+import { endScratch, killAtTheEnd, makeScratch } from "../scratch.ts";
+import { startBucket } from "./bucket.ts";
+import { playControl } from "./control.ts";
+import { openClusterServer } from "./database.ts";
+import { openRecord, seedOf } from "./record.ts";
+import { playRound, type RoundPlan } from "./round.ts";
+
+const HELP = `Usage: npm run cluster -- [--cycles N] [--seed N] [--record FILE] [--workers N] [--sources]
+
+Three nodes over one PostgreSQL and one bucket, with a lease of two seconds, under load: nodes are killed, stand still past
+their leases, lose their connections, are drained; the database crashes. Everything is audited after every 50 cycles, at the
+end of each round: nothing acknowledged is lost, nothing is submitted twice, who was ended writes nothing any more. Then the
+control: nodes that do not mind having been ended, whose damage must be found.
+  --cycles N     harms (default 20), in rounds of at most 50
+  --seed N       decides loads and harms (default: another each time, printed)
+  --record FILE  every finished round is a line there; with the same file the next run goes on where the last was ended,
+                 until N cycles are in it, and tells the sum of all
+  --workers N    concurrent callers (default 8)
+  --only PART    rounds or control
+  --binary       the nodes are dist/genrouter, which is built when it is older than the sources (the default)
+  --sources      the nodes are the sources
+
+Examples:
+  $ npm run cluster
+  $ npm run cluster -- --cycles 50 --seed 7 --only rounds
+  $ npm run cluster -- --cycles 1000 --record /tmp/cluster.jsonl
+`;
+const CYCLES_OF_ROUND = 50;
+
+const say = (line: string) => process.stdout.write(`${line}\n`);
+const readFlags = () => {
+  try {
+    const { values } = parseArgs({
+      options: {
+        cycles: { type: "string", default: "20" },
+        seed: { type: "string", default: String(Date.now() % 1_000_000) },
+        record: { type: "string" },
+        workers: { type: "string", default: "8" },
+        only: { type: "string" },
+        binary: { type: "boolean", default: true },
+        sources: { type: "boolean", default: false },
+        help: { type: "boolean", default: false, short: "h" },
+      },
+    });
+    for (const name of ["cycles", "seed", "workers"] as const)
+      if (!/^\d{1,9}$/.test(values[name]) || (name !== "seed" && Number(values[name]) === 0))
+        throw new Error(`--${name}: ${JSON.stringify(values[name])} is not a whole number${name === "seed" ? "" : " above 0"}`);
+    if (values.only !== undefined && values.only !== "rounds" && values.only !== "control")
+      throw new Error(`--only: ${JSON.stringify(values.only)} is neither rounds nor control`);
+    return { ...values, cycles: Number(values.cycles), seed: Number(values.seed), workers: Number(values.workers) };
+  } catch (fault) {
+    say(`${fault instanceof Error ? fault.message : fault}\n\n${HELP}`);
+    return process.exit(2);
+  }
+};
+const flags = readFlags();
+if (flags.help) {
+  say(HELP);
+  process.exit(0);
+}
+if (postgresReason !== undefined) {
+  say(`skipped: ${postgresReason}`);
+  say("0 passed, 0 failed");
+  process.exit(0);
+}
+
+let passed = 0;
+let failed = 0;
+const judge = ({ name, faults }: Check) => {
+  if (faults.length === 0) passed += 1;
+  else failed += 1;
+  say(`${faults.length === 0 ? "(pass)" : "(fail)"} ${name}`);
+  for (const fault of faults.slice(0, 10)) say(`       ${fault}`);
+  if (faults.length > 10) say(`       and ${faults.length - 10} more`);
+};
+
+const record = openRecord(flags.record, flags.seed);
+say(`seed ${record.base}`);
+const genrouter: Genrouter = flags.sources ? FROM_SOURCES : await builtBinary(say);
+const dir = makeScratch("cluster-");
+killAtTheEnd(killAll);
+const server = await openClusterServer();
+const bucket = await startBucket(join(dir, "bucket"));
+const beganMono = performance.now();
+const common = { genrouter, server, bucket, workers: flags.workers };
+
+/** A round that could not be carried on is a finding like any other. */
+const attempt = (plan: RoundPlan, play: (plan: RoundPlan) => Promise<End>): Promise<End> =>
+  play(plan).catch((fault: unknown) => {
+    killAll();
+    const said = fault instanceof Error ? (fault.stack ?? fault.message) : String(fault);
+    return { checks: [{ name: "the world could be carried on", faults: [said] }], figures: {} };
+  });
+const isWhole = ({ checks }: End) => checks.every(({ faults }) => faults.length === 0);
+
+let played = 0;
+while (flags.only !== "control" && record.cycles() < flags.cycles) {
+  const n = record.rounds();
+  const name = `round_${n + 1}`;
+  const cycles = Math.min(CYCLES_OF_ROUND, flags.cycles - record.cycles());
+  const seed = seedOf(record.base, n);
+  const tell = (line: string) => say(`round ${n + 1} (seed ${seed}), ${line}`);
+  const end = await attempt({ ...common, name, cycles, seed, dir: join(dir, name), say: tell }, playRound);
+  record.add(end);
+  played += end.figures.cycles ?? 0;
+  if (!isWhole(end)) break;
+}
+const cyclesPerMin = Math.round((played / ((performance.now() - beganMono) / 60_000)) * 10) / 10;
+const { checks, figures } = record.sum();
+for (const check of checks) judge(check);
+let control: End = { checks: [], figures: {} };
+if (flags.only !== "rounds") {
+  const plan = { ...common, name: "control", cycles: 0, seed: record.base, dir: join(dir, "control"), say };
+  control = await attempt(plan, playControl);
+  for (const check of control.checks) judge(check);
+}
+killAll();
+await server.stop();
+endScratch(dir, failed > 0, say);
+say(`figures ${JSON.stringify({ ...figures, ...control.figures, rounds: record.rounds(), cyclesPerMin })}`);
+say(`${passed} passed, ${failed} failed`);
+process.exit(failed === 0 ? 0 : 1);

@@ -1,0 +1,240 @@
+// One round of a cluster from an empty database: three nodes under load and harms, then peace, and an audit of everything that was left.
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { auditAll, type Check, type Evidence } from "../../proof/crash/audit.ts";
+import { writeCatalogue } from "../../proof/crash/catalogue.ts";
+import type { ClientPlan } from "../../proof/crash/client.ts";
+import { startClient, startTroubled, TENANTS } from "../../proof/crash/load.ts";
+import { makePeace, showAll } from "../../proof/crash/peace.ts";
+import { freePort, type Genrouter } from "../../proof/crash/processes.ts";
+import type { Stored } from "../../proof/crash/stored.ts";
+import { openSubmissions } from "../../proof/crash/submissions.ts";
+import { type End, figuresOf } from "../../proof/crash/tally.ts";
+import { endow, type ServicePlace, type SimulatorPlace } from "../../proof/crash/world.ts";
+import { chance } from "../../src/simulator/rules.ts";
+import { openProxy } from "../postgres/proxy.ts";
+import { type BucketServer, checkFiles } from "./bucket.ts";
+import type { ClusterServer } from "./database.ts";
+import { noHarms, openHarms, type Scene } from "./harms.ts";
+import { type ClusterNode, type OwnEnd, openNode, untilWell } from "./node.ts";
+import { judgeTakeOvers } from "./take-over.ts";
+import { openWatch, type Watch } from "./watch.ts";
+
+export type RoundPlan = {
+  name: string;
+  dir: string;
+  genrouter: Genrouter;
+  server: ClusterServer;
+  bucket: BucketServer;
+  seed: number;
+  cycles: number;
+  workers: number;
+  say: (line: string) => void;
+};
+
+const NODES = 3;
+export const LEASE_S = 2;
+const LEASE_MS = LEASE_S * 1000;
+/**
+ * Times faster than life under the harms. A look-up proves an absence after 2 min of life at Replicate: 6 s. What a node that stands still
+ * past its lease may have on the wire has to arrive before that, as it does in life, where a lease is a quarter of it.
+ */
+const SPEED = 20;
+const PATIENCE_MS = 1500;
+/** Between two harms; before some of them everything has to be well, so that there are always some who can take over. */
+const LOAD_MS = [100, 900] as const;
+const ALL_WELL = 0.6;
+const BOOT_KILLED = 0.1;
+const BOOT_MS = [10, 600] as const;
+const TOLD_EVERY = 10;
+/** After the database or the door to it was gone, a start may fail for so long. */
+const GRACE_MS = 3000;
+/** So long a node waits for a database that is away before it calls a commit's outcome unknown, and ends. */
+const UNKNOWN_MS = 30_000;
+
+/** What is the same for all nodes of a round. */
+const settingsOf = ({ bucket, name, dir }: RoundPlan): Record<string, string> => ({
+  GENROUTER_LOG__LEVEL: "warn",
+  GENROUTER_CATALOGUE__DIR: writeCatalogue(join(dir, "catalogue"), true),
+  GENROUTER_STORE__LEASE_S: String(LEASE_S),
+  GENROUTER_STORE__CONNECTIONS: "3",
+  GENROUTER_LIMITS__IN_PROGRESS: "200",
+  ...bucket.settings(`${name}/`),
+});
+
+/** An end that nobody brought about: told to stop it is 0; by itself only a node may end that was ended, or a database that was away too long. */
+const faultOfEnd = (end: OwnEnd, isFenced: boolean, wasAway: (fromMs: number, toMs: number) => boolean): string[] => {
+  const { code, signal, pid, wasTold, toMs, said } = end;
+  if (wasTold && code === 0) return [];
+  if (code === 70 && (isFenced || wasAway(toMs - UNKNOWN_MS, toMs))) return [];
+  return [`process ${pid} ended with ${signal ?? code}${wasTold ? ", told to stop" : ""}: ${said}`];
+};
+
+/** All that only the database can say, and what follows from it. */
+const judgeOwners = async (watch: Watch, nodes: readonly ClusterNode[], server: ClusterServer) => {
+  const [deaths, taken, stale, unowned] = [
+    await watch.deaths(),
+    await watch.takenOver(),
+    await watch.stale(),
+    await watch.unowned(),
+  ];
+  const verdict = judgeTakeOvers({ deaths, taken, lives: nodes.flatMap(({ lives }) => lives), away: server.away }, LEASE_MS);
+  const fenced = new Set(deaths.filter(({ isFenced }) => isFenced).map(({ pid }) => pid));
+  const wasAway = (fromMs: number, toMs: number) => server.away.some((span) => span.fromMs < toMs && span.toMs > fromMs);
+  const ends = nodes.flatMap((node) => node.ends);
+  const checks: Check[] = [
+    {
+      name: "who was ended writes nothing any more",
+      faults: stale.map(({ what, where, epoch, lateMs }) => `${what} ${where} of owner ${epoch}, ${lateMs} ms after its end`),
+    },
+    {
+      name: "every step is its owner's",
+      faults: unowned.map(({ where, epoch }) => `${where}: written by ${epoch}, which did not own it`),
+    },
+    {
+      name: `what a dead node left is taken over within two leases (${2 * LEASE_S} s), where another node and the database were up`,
+      faults: verdict.faults,
+    },
+    {
+      name: "a node ends by itself only when it was ended by another, and with 0 when it is told to stop",
+      faults: ends.flatMap((end) => faultOfEnd(end, fenced.has(end.pid), wasAway)),
+    },
+  ];
+  const figures = {
+    ended: deaths.length,
+    endedByAnother: fenced.size,
+    endedBySelf: ends.filter(({ code }) => code === 70).length,
+    takeOvers: verdict.owners,
+    takenOver: verdict.generations,
+    takeOversExcused: verdict.excused.length,
+    longestTakeOverMs: verdict.longestMs,
+  };
+  return { checks, figures, excused: verdict.excused };
+};
+
+const sum = (nodes: readonly ClusterNode[], name: "bootKills" | "failedStarts") =>
+  nodes.reduce((all, { counts }) => all + counts[name], 0);
+const worst = (nodes: readonly ClusterNode[], name: "longestBootMs" | "longestDrainMs") =>
+  Math.max(...nodes.map(({ counts }) => counts[name]));
+
+/** The world of a round, with nothing running in it yet but the doors to the database. */
+export const openWorld = async (plan: RoundPlan) => {
+  const { genrouter, server, seed, dir } = plan;
+  mkdirSync(dir, { recursive: true });
+  const books = await server.create(plan.name);
+  const tenants = await endow(books, TENANTS);
+  const watch = openWatch(books, LEASE_MS);
+  await watch.begin();
+  const simulatorPlace: SimulatorPlace = { port: await freePort(), speed: SPEED, log: join(dir, "simulator.log"), seed };
+  const settings = settingsOf(plan);
+  const roll = chance(seed);
+  const between = ([from, to]: readonly [number, number]) => from + roll() * (to - from);
+
+  const running = new Set<Promise<unknown>>();
+  let broken: unknown;
+  const background = (work: Promise<unknown>): void => {
+    const noted = work
+      .catch((fault: unknown) => {
+        broken ??= fault;
+      })
+      .finally(() => running.delete(noted));
+    running.add(noted);
+  };
+  const places: ServicePlace[] = [];
+  const nodes: ClusterNode[] = [];
+  for (let n = 1; n <= NODES; n += 1) {
+    const wire = await openProxy(server.port);
+    const own = join(dir, `node-${n}`);
+    mkdirSync(own, { recursive: true });
+    const simulatorUrl = `http://127.0.0.1:${simulatorPlace.port}`;
+    const place = { dir: own, simulatorUrl, speed: SPEED, port: await freePort(), env: settings };
+    const through = books.replace(`:${server.port}/`, `:${wire.port}/`);
+    places.push({ ...place, env: { ...settings, GENROUTER_STORE__URL: books } });
+    nodes.push(
+      openNode({
+        ...{ genrouter, wire, background },
+        place: { ...place, env: { ...settings, GENROUTER_STORE__URL: through } },
+        bootKillMs: () => (nodes.length === NODES && roll() < BOOT_KILLED ? between(BOOT_MS) : undefined),
+        mayHaveFailed: (fromMs, toMs) =>
+          wire.times() > 0 || server.away.some((span) => span.fromMs < toMs && span.toMs + GRACE_MS > fromMs),
+      }),
+    );
+  }
+  const client: ClientPlan = {
+    urls: places.map(({ port }) => `http://127.0.0.1:${port}`),
+    ...{ patienceMs: PATIENCE_MS, log: join(dir, "client.log"), seed, workers: plan.workers, round: 0 },
+    keys: tenants.map(({ key }) => key),
+  };
+  return {
+    ...{ books, tenants, watch, simulatorPlace, roll, between, places, nodes, client, background },
+    broken: () => broken,
+    /** Waits for what goes on by itself. @throws what went wrong in it. */
+    settled: async () => {
+      while (running.size > 0) await Promise.all(running);
+      if (broken !== undefined) throw broken;
+    },
+    close: async () => {
+      for (const { wire } of nodes) wire.close();
+      await watch.close();
+    },
+  };
+};
+
+/** Plays it, and drops the database where nothing was found. @throws where it cannot be carried on. */
+export const playRound = async (plan: RoundPlan): Promise<End> => {
+  const { genrouter, server, say, dir } = plan;
+  const beganMono = performance.now();
+  const world = await openWorld(plan);
+  const { nodes, watch, tenants, client, roll, between, simulatorPlace, books } = world;
+  const harmed = noHarms();
+  const submissions = openSubmissions(simulatorPlace.log);
+  const scene: Scene = {
+    ...{ genrouter, nodes, server, watch, simulatorPlace, roll, leaseMs: LEASE_MS, background: world.background },
+    simulator: await startTroubled(genrouter, simulatorPlace),
+  };
+  await Promise.all(nodes.map((node) => node.begin()));
+  const load = await startClient(genrouter, join(dir, "client.json"), client);
+  const harm = openHarms(scene, harmed);
+  let cycles = 0;
+  while (cycles < plan.cycles && world.broken() === undefined) {
+    await untilWell(nodes, roll() < ALL_WELL ? NODES : 1, world.broken);
+    await Bun.sleep(between(LOAD_MS));
+    await harm();
+    cycles += 1;
+    if (cycles % TOLD_EVERY === 0)
+      say(`cycle ${cycles}: ${harmed.kills} kills, ${harmed.killsInSending} of them into sending, ${harmed.pauses} pauses`);
+  }
+  await world.settled();
+  await Promise.all(nodes.map((node) => (node.isWell() ? node.drain(30_000) : undefined)));
+  await load.stop();
+  scene.simulator.child.kill("SIGKILL");
+  await scene.simulator.child.ended;
+
+  let files = 0;
+  const look = async (urls: readonly string[], stored: readonly Stored[]): Promise<Check[]> => {
+    const kept = await checkFiles(urls, client.keys, stored);
+    files = kept.files;
+    const [first, ...others] = await Promise.all(urls.map((url) => showAll(url, client.keys, stored)));
+    const unlike = others.flatMap((shown) =>
+      stored.filter(({ id }) => JSON.stringify(shown.get(id)) !== JSON.stringify(first?.get(id))).map(({ id }) => id),
+    );
+    return [kept, { name: "every node shows the same", faults: unlike }];
+  };
+  const [one, ...more] = world.places;
+  if (!one) throw new Error("a cluster has a node");
+  const peace = await makePeace({ genrouter, places: [one, ...more], books, simulatorPlace, tenants, client, look });
+  const { stored, shown, balances } = peace;
+  const evidence: Evidence = { tenants, client: peace.client, submissions: submissions.all(), stored, shown, balances };
+  const owners = await judgeOwners(watch, nodes, server);
+  for (const line of owners.excused) say(`excused: ${line}`);
+  const checks = [...owners.checks, ...auditAll(evidence), ...peace.checks];
+  await world.close();
+  if (checks.every(({ faults }) => faults.length === 0)) await server.drop(plan.name);
+  const tookMs = Math.round(performance.now() - beganMono);
+  const counted = {
+    ...{ cycles, ...harmed, ...owners.figures, files, retried: peace.retried, settleMs: peace.settleMs },
+    ...{ bootKills: sum(nodes, "bootKills"), failedStarts: sum(nodes, "failedStarts") },
+    ...{ longestBootMs: worst(nodes, "longestBootMs"), longestDrainMs: worst(nodes, "longestDrainMs"), tookMs },
+  };
+  return { checks, figures: figuresOf(counted, evidence) };
+};
