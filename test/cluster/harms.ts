@@ -39,7 +39,7 @@ export const noHarms = () => ({
 export type Harmed = ReturnType<typeof noHarms>;
 
 /** From a death to the next start; from the signal of a drain to the kill; between two nodes of a rolling restart. */
-const DEAD_MS = [0, 2500] as const;
+const DEAD_MS = [0, 2000] as const;
 const DRAIN_MS = [0, 200] as const;
 /** Nothing of a whole drain takes longer than this under the faults of these tests; the service's own bound is 25 s. */
 const WHOLE_DRAIN_MS = 20_000;

@@ -42,8 +42,8 @@ const LEASE_MS = LEASE_S * 1000;
 const SPEED = 20;
 const PATIENCE_MS = 1500;
 /** Between two harms; before some of them everything has to be well, so that there are always some who can take over. */
-const LOAD_MS = [100, 900] as const;
-const ALL_WELL = 0.6;
+const LOAD_MS = [50, 700] as const;
+const ALL_WELL = 0.4;
 const BOOT_KILLED = 0.1;
 const BOOT_MS = [10, 600] as const;
 const TOLD_EVERY = 10;
