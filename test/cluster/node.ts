@@ -38,7 +38,9 @@ export type ClusterNode = {
   kill(): Promise<void>;
   lives: Life[];
   ends: OwnEnd[];
-  counts: { bootKills: number; failedStarts: number; longestBootMs: number; longestDrainMs: number };
+  /** What it said when it could not start, for want of the database. */
+  failedStarts: string[];
+  counts: { bootKills: number; longestBootMs: number; longestDrainMs: number };
 };
 
 const PAUSE_MS = 200;
@@ -49,7 +51,8 @@ export const openNode = (parts: NodeParts): ClusterNode => {
   const { genrouter, place, wire, bootKillMs, mayHaveFailed, background } = parts;
   const lives: Life[] = [];
   const ends: OwnEnd[] = [];
-  const counts = { bootKills: 0, failedStarts: 0, longestBootMs: 0, longestDrainMs: 0 };
+  const failedStarts: string[] = [];
+  const counts = { bootKills: 0, longestBootMs: 0, longestDrainMs: 0 };
   let present: Child | undefined;
   let well: Life | undefined;
   let beganMs = 0;
@@ -113,14 +116,14 @@ export const openNode = (parts: NodeParts): ClusterNode => {
         child.kill("SIGKILL");
         await child.ended;
         if (!mayHaveFailed(fromMs, Date.now()) || failed >= MOST_FAILED_STARTS) throw fault;
-        counts.failedStarts += 1;
+        failedStarts.push(child.said().trimEnd().split("\n").at(-1) ?? "");
         await Bun.sleep(PAUSE_MS);
       }
     }
   };
 
   return {
-    ...{ wire, lives, ends, counts, begin, strike },
+    ...{ wire, lives, ends, failedStarts, counts, begin, strike },
     isWell: () => well !== undefined,
     child: () => {
       if (!present) throw new Error("there is no process");

@@ -112,8 +112,6 @@ const judgeOwners = async (watch: Watch, nodes: readonly ClusterNode[], server: 
   return { checks, figures, excused: verdict.excused };
 };
 
-const sum = (nodes: readonly ClusterNode[], name: "bootKills" | "failedStarts") =>
-  nodes.reduce((all, { counts }) => all + counts[name], 0);
 const worst = (nodes: readonly ClusterNode[], name: "longestBootMs" | "longestDrainMs") =>
   Math.max(...nodes.map(({ counts }) => counts[name]));
 
@@ -227,13 +225,16 @@ export const playRound = async (plan: RoundPlan): Promise<End> => {
   const evidence: Evidence = { tenants, client: peace.client, submissions: submissions.all(), stored, shown, balances };
   const owners = await judgeOwners(watch, nodes, server);
   for (const line of owners.excused) say(`excused: ${line}`);
+  const failedStarts = nodes.flatMap((node) => node.failedStarts);
+  for (const line of failedStarts) say(`a start failed: ${line}`);
   const checks = [...owners.checks, ...auditAll(evidence), ...peace.checks];
   await world.close();
   if (checks.every(({ faults }) => faults.length === 0)) await server.drop(plan.name);
   const tookMs = Math.round(performance.now() - beganMono);
   const counted = {
     ...{ cycles, ...harmed, ...owners.figures, files, retried: peace.retried, settleMs: peace.settleMs },
-    ...{ bootKills: sum(nodes, "bootKills"), failedStarts: sum(nodes, "failedStarts") },
+    bootKills: nodes.reduce((all, { counts }) => all + counts.bootKills, 0),
+    failedStarts: failedStarts.length,
     ...{ longestBootMs: worst(nodes, "longestBootMs"), longestDrainMs: worst(nodes, "longestDrainMs"), tookMs },
   };
   return { checks, figures: figuresOf(counted, evidence) };

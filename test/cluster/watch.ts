@@ -21,8 +21,8 @@ BEGIN INSERT INTO noted_batch VALUES (NEW.epoch, NEW.batch); RETURN NEW; END $$;
 CREATE TRIGGER batch_noted AFTER UPDATE OF batch ON owner FOR EACH ROW EXECUTE FUNCTION note_batch();
 `;
 
-const DEATHS = `SELECT o.epoch, o.pid, o.ended_at_ms AS "endedMs", CASE WHEN o.fenced_by IS NULL THEN 0 ELSE 1 END AS fenced,
-  n.ends_at_ms AS "leaseEndMs" FROM owner o LEFT JOIN noted_lease n ON n.epoch = o.epoch WHERE o.ended_at_ms IS NOT NULL ORDER BY o.epoch`;
+const DEATHS = `SELECT o.epoch, o.pid, o.ended_at_ms AS "endedMs", n.ends_at_ms AS "leaseEndMs"
+  FROM owner o JOIN noted_lease n ON n.epoch = o.epoch WHERE o.ended_at_ms IS NOT NULL ORDER BY o.epoch`;
 const TAKEN_OVER = `SELECT epoch, count(*) AS count, max(at_ms) AS "lastMs" FROM (
     SELECT coalesce(lag(c.epoch) OVER (PARTITION BY c.seq ORDER BY c.n), g.hold_epoch) AS epoch, c.at_ms
     FROM claim c JOIN generation g ON g.seq = c.seq) taken GROUP BY epoch`;
@@ -60,12 +60,12 @@ export const openWatch = (url: string, leaseMs: number) => {
     /** How many submissions of a process are on their way. */
     inSending: async (pid: number): Promise<number> => (await query<{ count: number }>(IN_SENDING, pid))[0]?.count ?? 0,
     deaths: async (): Promise<Death[]> => {
-      type Row = { epoch: number; pid: number; endedMs: number; fenced: number; leaseEndMs: number | null };
-      return (await query<Row>(DEATHS)).map(({ fenced, leaseEndMs, ...row }) => ({
-        ...row,
-        isFenced: fenced === 1,
-        diedMs: fenced === 1 && leaseEndMs !== null ? leaseEndMs - leaseMs : row.endedMs,
-      }));
+      type Row = { epoch: number; pid: number; endedMs: number; leaseEndMs: number };
+      return (await query<Row>(DEATHS)).map(({ leaseEndMs, ...row }) => {
+        // Who takes leave does so while its lease runs.
+        const isFenced = leaseEndMs < row.endedMs;
+        return { ...row, isFenced, diedMs: isFenced ? leaseEndMs - leaseMs : row.endedMs };
+      });
     },
     takenOver: (): Promise<TakenOver[]> => query<TakenOver>(TAKEN_OVER),
     /** Writes of owners after their ends. */
