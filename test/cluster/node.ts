@@ -115,7 +115,8 @@ export const openNode = (parts: NodeParts): ClusterNode => {
       } catch (fault) {
         child.kill("SIGKILL");
         await child.ended;
-        if (!mayHaveFailed(fromMs, Date.now()) || failed >= MOST_FAILED_STARTS) throw fault;
+        const isForWantOfIt = /database of GENROUTER_STORE__URL cannot be opened/.test(child.said());
+        if (!isForWantOfIt || !mayHaveFailed(fromMs, Date.now()) || failed >= MOST_FAILED_STARTS) throw fault;
         failedStarts.push(child.said().trimEnd().split("\n").at(-1) ?? "");
         await Bun.sleep(PAUSE_MS);
       }

@@ -111,7 +111,9 @@ while (flags.only !== "control" && record.cycles() < flags.cycles) {
   const end = await attempt({ ...common, name, cycles, seed, dir: join(dir, name), say: tell }, playRound);
   record.add(end);
   played += end.figures.cycles ?? 0;
-  if (!isWhole(end)) break;
+  if (isWhole(end)) continue;
+  say(`again: npm run cluster -- --cycles ${cycles} --seed ${seed} --workers ${flags.workers} --only rounds`);
+  break;
 }
 const cyclesPerMin = Math.round((played / ((performance.now() - beganMono) / 60_000)) * 10) / 10;
 const { checks, figures } = record.sum();

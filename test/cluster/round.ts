@@ -1,7 +1,7 @@
 // One round of a cluster from an empty database: three nodes under load and harms, then peace, and an audit of everything that was left.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { auditAll, type Check, type Evidence } from "../../proof/crash/audit.ts";
+import { auditAll, type Check, type Evidence, matched } from "../../proof/crash/audit.ts";
 import { writeCatalogue } from "../../proof/crash/catalogue.ts";
 import type { ClientPlan } from "../../proof/crash/client.ts";
 import { startClient, startTroubled, TENANTS } from "../../proof/crash/load.ts";
@@ -114,6 +114,17 @@ const judgeOwners = async (watch: Watch, nodes: readonly ClusterNode[], server: 
 
 const worst = (nodes: readonly ClusterNode[], name: "longestBootMs" | "longestDrainMs") =>
   Math.max(...nodes.map(({ counts }) => counts[name]));
+
+/**
+ * Submissions that came to their provider after the end of who sent them: they were on the wire. That none of them is sent again by who took
+ * over is what the audit of the attempts says.
+ */
+const sentAfterTheEnd = async (watch: Watch, evidence: Evidence): Promise<number> => {
+  const ends = new Map((await watch.sentBy()).map(({ id, n, endedMs }) => [`${id} ${n}`, endedMs]));
+  return matched(evidence).filter(
+    ({ line, one, attempt }) => Date.parse(line.at) > (ends.get(`${one.id} ${attempt.n}`) ?? Number.POSITIVE_INFINITY),
+  ).length;
+};
 
 /** The world of a round, with nothing running in it yet but the doors to the database. */
 export const openWorld = async (plan: RoundPlan) => {
@@ -228,11 +239,20 @@ export const playRound = async (plan: RoundPlan): Promise<End> => {
   const failedStarts = nodes.flatMap((node) => node.failedStarts);
   for (const line of failedStarts) say(`a start failed: ${line}`);
   const checks = [...owners.checks, ...auditAll(evidence), ...peace.checks];
+  const sentLate = await sentAfterTheEnd(watch, evidence);
   await world.close();
   if (checks.every(({ faults }) => faults.length === 0)) await server.drop(plan.name);
   const tookMs = Math.round(performance.now() - beganMono);
   const counted = {
-    ...{ cycles, ...harmed, ...owners.figures, files, retried: peace.retried, settleMs: peace.settleMs },
+    ...{
+      cycles,
+      ...harmed,
+      ...owners.figures,
+      sentAfterTheirEnd: sentLate,
+      files,
+      retried: peace.retried,
+      settleMs: peace.settleMs,
+    },
     bootKills: nodes.reduce((all, { counts }) => all + counts.bootKills, 0),
     failedStarts: failedStarts.length,
     ...{ longestBootMs: worst(nodes, "longestBootMs"), longestDrainMs: worst(nodes, "longestDrainMs"), tookMs },
