@@ -1,10 +1,10 @@
 // The cluster programme: `npm run cluster -- [--cycles N] [--seed N] [--record FILE] [--sources]`; ends with `N passed, N failed`.
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import type { Check } from "../../proof/crash/audit.ts";
 import { FROM_SOURCES, type Genrouter, killAll } from "../../proof/crash/processes.ts";
 import type { End } from "../../proof/crash/tally.ts";
 import { builtBinary } from "../built.ts";
+import { readFlags, refuse, wholeOf } from "../flags.ts";
 import { postgresReason } from "../postgres/binaries.ts";
 import { endScratch, killAtTheEnd, makeScratch } from "../scratch.ts";
 import { startBucket } from "./bucket.ts";
@@ -36,36 +36,28 @@ Examples:
 const CYCLES_OF_ROUND = 50;
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
-const readFlags = () => {
-  try {
-    const { values } = parseArgs({
-      options: {
-        cycles: { type: "string", default: "20" },
-        seed: { type: "string", default: String(Date.now() % 1_000_000) },
-        record: { type: "string" },
-        workers: { type: "string", default: "8" },
-        only: { type: "string" },
-        binary: { type: "boolean", default: true },
-        sources: { type: "boolean", default: false },
-        help: { type: "boolean", default: false, short: "h" },
-      },
-    });
-    for (const name of ["cycles", "seed", "workers"] as const)
-      if (!/^\d{1,9}$/.test(values[name]) || (name !== "seed" && Number(values[name]) === 0))
-        throw new Error(`--${name}: ${JSON.stringify(values[name])} is not a whole number${name === "seed" ? "" : " above 0"}`);
-    if (values.only !== undefined && values.only !== "rounds" && values.only !== "control")
-      throw new Error(`--only: ${JSON.stringify(values.only)} is neither rounds nor control`);
-    return { ...values, cycles: Number(values.cycles), seed: Number(values.seed), workers: Number(values.workers) };
-  } catch (fault) {
-    say(`${fault instanceof Error ? fault.message : fault}\n\n${HELP}`);
-    return process.exit(2);
-  }
-};
-const flags = readFlags();
-if (flags.help) {
+const said = readFlags({
+  cycles: { type: "string", default: "20" },
+  seed: { type: "string", default: String(Date.now() % 1_000_000) },
+  record: { type: "string" },
+  workers: { type: "string", default: "8" },
+  only: { type: "string" },
+  binary: { type: "boolean", default: true },
+  sources: { type: "boolean", default: false },
+  help: { type: "boolean", default: false, short: "h" },
+});
+if (said.help) {
   say(HELP);
   process.exit(0);
 }
+if (said.only !== undefined && said.only !== "rounds" && said.only !== "control")
+  refuse(`--only: ${JSON.stringify(said.only)} is neither rounds nor control`);
+const flags = {
+  ...said,
+  cycles: wholeOf("cycles", said.cycles),
+  seed: wholeOf("seed", said.seed, 0),
+  workers: wholeOf("workers", said.workers),
+};
 if (postgresReason !== undefined) {
   say(`skipped: ${postgresReason}`);
   say("0 passed, 0 failed");
