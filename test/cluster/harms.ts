@@ -1,7 +1,7 @@
 // What is done to a cluster: each harm goes at nodes that are well, and what it needs to come right again goes on beside the next one.
 
 import { restarted } from "../../proof/crash/load.ts";
-import type { Genrouter } from "../../proof/crash/processes.ts";
+import type { Child, Genrouter } from "../../proof/crash/processes.ts";
 import type { SimulatorPlace, SimulatorProcess } from "../../proof/crash/world.ts";
 import type { ClusterServer } from "./database.ts";
 import type { ClusterNode } from "./node.ts";
@@ -14,6 +14,7 @@ export type Scene = {
   watch: Watch;
   simulatorPlace: SimulatorPlace;
   simulator: SimulatorProcess;
+  bucket: Child;
   roll: () => number;
   leaseMs: number;
   /** What goes on by itself, and is waited for at the end. */
@@ -35,6 +36,7 @@ export const noHarms = () => ({
   databaseCrashes: 0,
   databaseRestarts: 0,
   simulatorKills: 0,
+  bucketPauses: 0,
 });
 export type Harmed = ReturnType<typeof noHarms>;
 
@@ -49,6 +51,7 @@ const LEASES_OF_PAUSE = 1.9;
 const STILL_MS = [0, 500] as const;
 const SHORT_PAUSE_MS = [50, 900] as const;
 const KILLED_IN_PAUSE = 0.15;
+const BUCKET_PAUSE_MS = [100, 3000] as const;
 const STALL_MS = [200, 3000] as const;
 const SERVER_AWAY_MS = [0, 700] as const;
 const LOOK_MS = 30;
@@ -177,10 +180,15 @@ export const openHarms = (scene: Scene, figures: Harmed) => {
     figures.simulatorKills += 1;
     scene.simulator = await restarted(scene.simulator, scene.genrouter, scene.simulatorPlace);
   };
+  const pauseBucket = async () => {
+    scene.bucket.kill("SIGSTOP");
+    figures.bucketPauses += 1;
+    background(Bun.sleep(between(BUCKET_PAUSE_MS)).then(() => scene.bucket.kill("SIGCONT")));
+  };
 
   /** Out of a hundred. */
   const SHARES: readonly (readonly [number, string, () => Promise<void>])[] = [
-    [33, "kill -9 of a node", kill(1)],
+    [31, "kill -9 of a node", kill(1)],
     [8, "kill -9 of two nodes", kill(2)],
     [4, "kill -9 of all nodes", kill(3)],
     [20, "a node stands still past its lease", pausePastLease],
@@ -194,6 +202,7 @@ export const openHarms = (scene: Scene, figures: Harmed) => {
     [3, "the database crashes", restartServer("crash")],
     [2, "the database is restarted", restartServer("fast")],
     [2, "the simulator is killed", killSimulator],
+    [2, "the bucket stands still", pauseBucket],
   ];
   /** Does one of them. @returns its name */
   return async (): Promise<string> => {

@@ -4,8 +4,8 @@ import { listening, type ServicePlace, spawnService } from "../../proof/crash/wo
 import type { Wire } from "../postgres/proxy.ts";
 import type { Life } from "./take-over.ts";
 
-/** How a life ended that nobody had killed. `wasTold`: it was told to stop. */
-export type OwnEnd = Ended & { pid: number; wasTold: boolean; fromMs: number; toMs: number; said: string };
+/** How a life ended that nobody had killed. `wasTold`: it was told to stop; `wasCut`: its door to the database had broken before. */
+export type OwnEnd = Ended & { pid: number; wasTold: boolean; wasCut: boolean; atMs: number; said: string };
 
 export type NodeParts = {
   genrouter: Genrouter;
@@ -55,17 +55,19 @@ export const openNode = (parts: NodeParts): ClusterNode => {
   const counts = { bootKills: 0, longestBootMs: 0, longestDrainMs: 0 };
   let present: Child | undefined;
   let well: Life | undefined;
-  let beganMs = 0;
 
-  const note = async (child: Child, fromMs: number, wasTold = false): Promise<Ended> => {
+  const note = async (child: Child, wasTold = false): Promise<Ended> => {
     const ended = await child.ended;
     if (ended.signal !== "SIGKILL")
-      ends.push({ ...ended, pid: child.pid, wasTold, fromMs, toMs: Date.now(), said: child.said().slice(-SAID) });
+      ends.push({
+        ...{ ...ended, pid: child.pid, wasTold, wasCut: wire.times() > 0 },
+        ...{ atMs: Date.now(), said: child.said().slice(-SAID) },
+      });
     return ended;
   };
   const endsBySelf = async (child: Child, wasTold: boolean, withinMs: number): Promise<void> => {
     const tooLate = setTimeout(() => child.kill("SIGKILL"), withinMs);
-    const { signal } = await note(child, beganMs, wasTold);
+    const { signal } = await note(child, wasTold);
     clearTimeout(tooLate);
     if (signal !== "SIGKILL") return;
     const why = wasTold ? "was told to stop" : "had been ended by another";
@@ -84,11 +86,11 @@ export const openNode = (parts: NodeParts): ClusterNode => {
     well = life;
   };
   /** It was well, and ends although nobody harms it. */
-  const watch = (child: Child, fromMs: number): void =>
+  const watch = (child: Child): void =>
     void child.ended.then(() => {
       if (present !== child || !well) return;
       strike();
-      background(note(child, fromMs).then(begin));
+      background(note(child).then(begin));
     });
 
   const killInBoot = async (afterMs: number): Promise<void> => {
@@ -107,10 +109,9 @@ export const openNode = (parts: NodeParts): ClusterNode => {
       try {
         await listening(child);
         counts.longestBootMs = Math.max(counts.longestBootMs, Date.now() - fromMs);
-        beganMs = fromMs;
         present = child;
         heal();
-        watch(child, fromMs);
+        watch(child);
         return;
       } catch (fault) {
         child.kill("SIGKILL");
@@ -139,7 +140,7 @@ export const openNode = (parts: NodeParts): ClusterNode => {
       }
       heal();
       // It may have ended between the two.
-      watch(present, beganMs);
+      watch(present);
     },
     drain: async (longestMs) => {
       const child = strike();
@@ -151,7 +152,7 @@ export const openNode = (parts: NodeParts): ClusterNode => {
     kill: async () => {
       const child = strike();
       child.kill("SIGKILL");
-      await note(child, beganMs);
+      await note(child);
     },
   };
 };

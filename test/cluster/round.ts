@@ -17,7 +17,7 @@ import { type BucketServer, checkFiles } from "./bucket.ts";
 import type { ClusterServer } from "./database.ts";
 import { noHarms, openHarms, type Scene } from "./harms.ts";
 import { type ClusterNode, type OwnEnd, openNode, untilWell } from "./node.ts";
-import { judgeTakeOvers } from "./take-over.ts";
+import { judgeTakeOvers, type Span } from "./take-over.ts";
 import { openWatch, type Watch } from "./watch.ts";
 
 export type RoundPlan = {
@@ -49,9 +49,6 @@ const BOOT_MS = [10, 600] as const;
 const TOLD_EVERY = 10;
 /** After the database or the door to it was gone, a start may fail for so long. */
 const GRACE_MS = 3000;
-/** So long a node waits for a database that is away before it calls a commit's outcome unknown, and ends. */
-const UNKNOWN_MS = 30_000;
-
 /** What is the same for all nodes of a round. */
 const settingsOf = ({ bucket, name, dir }: RoundPlan): Record<string, string> => ({
   GENROUTER_LOG__LEVEL: "warn",
@@ -62,11 +59,18 @@ const settingsOf = ({ bucket, name, dir }: RoundPlan): Record<string, string> =>
   ...bucket.settings(`${name}/`),
 });
 
-/** An end that nobody brought about: told to stop it is 0; by itself only a node may end that was ended, or a database that was away too long. */
-const faultOfEnd = (end: OwnEnd, isFenced: boolean, wasAway: (fromMs: number, toMs: number) => boolean): string[] => {
-  const { code, signal, pid, wasTold, toMs, said } = end;
+/**
+ * An end that nobody brought about: a node that was told to stop ends with 0, and any with 70 when another had ended it. Told to stop without a
+ * database, or with an answer of it missing, it cannot say that it took leave.
+ */
+const faultOfEnd = (
+  { code, signal, pid, wasTold, wasCut, atMs, said }: OwnEnd,
+  isFenced: boolean,
+  away: readonly Span[],
+): string[] => {
+  const wasAway = away.some(({ fromMs, toMs }) => fromMs < atMs && toMs + GRACE_MS > atMs);
   if (wasTold && code === 0) return [];
-  if (code === 70 && (isFenced || wasAway(toMs - UNKNOWN_MS, toMs))) return [];
+  if (code === 70 && (isFenced || (wasTold && (wasAway || wasCut)))) return [];
   return [`process ${pid} ended with ${signal ?? code}${wasTold ? ", told to stop" : ""}: ${said}`];
 };
 
@@ -80,7 +84,6 @@ const judgeOwners = async (watch: Watch, nodes: readonly ClusterNode[], server: 
   ];
   const verdict = judgeTakeOvers({ deaths, taken, lives: nodes.flatMap(({ lives }) => lives), away: server.away }, LEASE_MS);
   const fenced = new Set(deaths.filter(({ isFenced }) => isFenced).map(({ pid }) => pid));
-  const wasAway = (fromMs: number, toMs: number) => server.away.some((span) => span.fromMs < toMs && span.toMs > fromMs);
   const ends = nodes.flatMap((node) => node.ends);
   const checks: Check[] = [
     {
@@ -97,7 +100,7 @@ const judgeOwners = async (watch: Watch, nodes: readonly ClusterNode[], server: 
     },
     {
       name: "a node ends by itself only when it was ended by another, and with 0 when it is told to stop",
-      faults: ends.flatMap((end) => faultOfEnd(end, fenced.has(end.pid), wasAway)),
+      faults: ends.flatMap((end) => faultOfEnd(end, fenced.has(end.pid), server.away)),
     },
   ];
   const figures = {
@@ -199,6 +202,7 @@ export const playRound = async (plan: RoundPlan): Promise<End> => {
   const submissions = openSubmissions(simulatorPlace.log);
   const scene: Scene = {
     ...{ genrouter, nodes, server, watch, simulatorPlace, roll, leaseMs: LEASE_MS, background: world.background },
+    bucket: plan.bucket.child,
     simulator: await startTroubled(genrouter, simulatorPlace),
   };
   await Promise.all(nodes.map((node) => node.begin()));
