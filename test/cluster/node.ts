@@ -43,6 +43,9 @@ export type ClusterNode = {
   counts: { bootKills: number; longestBootMs: number; longestDrainMs: number };
 };
 
+/** What `genrouter serve` ends with when it may be tried again, and when another has ended it. */
+const CANNOT_START = 75;
+const STOPPED = 70;
 const PAUSE_MS = 200;
 const MOST_FAILED_STARTS = 30;
 const SAID = 1500;
@@ -115,9 +118,12 @@ export const openNode = (parts: NodeParts): ClusterNode => {
         return;
       } catch (fault) {
         child.kill("SIGKILL");
-        await child.ended;
-        const isForWantOfIt = /database of GENROUTER_STORE__URL cannot be opened/.test(child.said());
-        if (!isForWantOfIt || !mayHaveFailed(fromMs, Date.now()) || failed >= MOST_FAILED_STARTS) throw fault;
+        // One that was ended by another before it had begun is judged as all are that end by themselves.
+        const { code } = await child.ended;
+        if (code === STOPPED) await note(child);
+        const isForWantOfIt = code === CANNOT_START && /database of GENROUTER_STORE__URL cannot be/.test(child.said());
+        const isOver = code === STOPPED || (isForWantOfIt && mayHaveFailed(fromMs, Date.now()));
+        if (!isOver || failed >= MOST_FAILED_STARTS) throw fault;
         failedStarts.push(child.said().trimEnd().split("\n").at(-1) ?? "");
         await Bun.sleep(PAUSE_MS);
       }
