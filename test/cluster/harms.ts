@@ -73,9 +73,9 @@ export const openHarms = (scene: Scene, figures: Harmed) => {
     figures.killsInSending += found > 0 ? 1 : 0;
     figures.attemptsInSending += found;
   };
-  const killAll = async (some: readonly ClusterNode[]): Promise<void> => {
+  const killAll = async (some: readonly ClusterNode[], wasTold = false): Promise<void> => {
     const pids = some.map((node) => node.child().pid);
-    await Promise.all(some.map((node) => node.kill()));
+    await Promise.all(some.map((node) => node.kill(wasTold)));
     figures.kills += some.length;
     for (const pid of pids) await countSending(pid);
     for (const node of some) later(node);
@@ -134,7 +134,7 @@ export const openHarms = (scene: Scene, figures: Harmed) => {
     node.strike().kill("SIGTERM");
     figures.killsInDrain += 1;
     await Bun.sleep(between(DRAIN_MS));
-    await killAll([node]);
+    await killAll([node], true);
   };
   const roll3 = async () => {
     const goOn = async () => {

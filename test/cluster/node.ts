@@ -34,8 +34,8 @@ export type ClusterNode = {
   wake(hasToEnd: boolean, withinMs: number): Promise<void>;
   /** Tells it to stop and waits for that. */
   drain(longestMs: number): Promise<void>;
-  /** Kills it, without a word. */
-  kill(): Promise<void>;
+  /** Kills it, without a word; `wasTold`: after it was told to stop, so that it may have ended before. */
+  kill(wasTold?: boolean): Promise<void>;
   lives: Life[];
   ends: OwnEnd[];
   /** What it said when it could not start, for want of the database. */
@@ -155,10 +155,10 @@ export const openNode = (parts: NodeParts): ClusterNode => {
       await endsBySelf(child, true, longestMs);
       counts.longestDrainMs = Math.max(counts.longestDrainMs, Date.now() - fromMs);
     },
-    kill: async () => {
+    kill: async (wasTold) => {
       const child = strike();
       child.kill("SIGKILL");
-      await note(child);
+      await note(child, wasTold);
     },
   };
 };

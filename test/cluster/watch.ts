@@ -42,9 +42,9 @@ const STALE = ["journal", "posting", "noted_batch"]
 const UNOWNED = `SELECT g.id || ' ' || j.version AS "where", j.epoch FROM journal j JOIN generation g ON g.seq = j.seq
   WHERE j.epoch <> coalesce((SELECT c.epoch FROM claim c WHERE c.seq = j.seq AND c.from_version < j.version ORDER BY c.n DESC LIMIT 1),
     g.hold_epoch)`;
-const SENT_BY = `SELECT g.id, CAST(CAST(j.event AS json)->>'n' AS bigint) AS n, o.ended_at_ms AS "endedMs"
+const SENT_BY = `SELECT g.id, CAST(CAST(j.event AS json)->>'n' AS bigint) AS n, max(o.ended_at_ms) AS "endedMs"
   FROM journal j JOIN generation g ON g.seq = j.seq JOIN owner o ON o.epoch = j.epoch
-  WHERE o.ended_at_ms IS NOT NULL AND CAST(j.event AS json)->>'type' = 'slotTaken'`;
+  WHERE o.ended_at_ms IS NOT NULL AND CAST(j.event AS json)->>'type' = 'slotTaken' GROUP BY 1, 2`;
 const IN_SENDING = `SELECT count(*) AS count FROM snapshot s JOIN generation g ON g.seq = s.seq JOIN owner o ON o.epoch = ${ownerOf("g")}
   WHERE o.pid = ?1 AND strpos(s.snapshot, '{"submitting":"sending"}') > 0`;
 const OPEN_OF = "SELECT count(*) AS open FROM owner WHERE pid = ?1 AND ended_at_ms IS NULL";
@@ -73,7 +73,7 @@ export const openWatch = (url: string, leaseMs: number) => {
     takenOver: (): Promise<TakenOver[]> => query<TakenOver>(TAKEN_OVER),
     /** Writes of owners after their ends. */
     stale: (): Promise<StaleWrite[]> => query<StaleWrite>(STALE),
-    /** Attempts by whose they were to send, with the end of that owner. */
+    /** Attempts that were sent, with the end of the last owner who did. */
     sentBy: (): Promise<{ id: string; n: number; endedMs: number }[]> => query(SENT_BY),
     /** Steps that were written by another than the owner of the generation at that moment. */
     unowned: (): Promise<{ where: string; epoch: number }[]> => query(UNOWNED),
