@@ -1,5 +1,5 @@
 // One round of a cluster from an empty database: three nodes under load and harms, then peace, and an audit of everything that was left.
-import { mkdirSync } from "node:fs";
+import { appendFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { auditAll, type Check, type Evidence, matched } from "../../proof/crash/audit.ts";
 import { writeCatalogue } from "../../proof/crash/catalogue.ts";
@@ -212,8 +212,10 @@ export const playRound = async (plan: RoundPlan): Promise<End> => {
   while (cycles < plan.cycles && world.broken() === undefined) {
     await untilWell(nodes, roll() < ALL_WELL ? NODES : 1, world.broken);
     await Bun.sleep(between(LOAD_MS));
-    await harm();
+    const atMs = Date.now();
+    const done = await harm();
     cycles += 1;
+    appendFileSync(join(dir, "harms.log"), `${new Date(atMs).toISOString()} ${cycles}: ${done}\n`);
     if (cycles % TOLD_EVERY === 0)
       say(`cycle ${cycles}: ${harmed.kills} kills, ${harmed.killsInSending} of them into sending, ${harmed.pauses} pauses`);
   }
