@@ -35,6 +35,10 @@ const LONG: readonly Long[] = [
     words: (count, seed) => ["test/crash/programme.ts", "--only", "random", "--cycles", String(count), "--seed", String(seed)],
   },
   {
+    ...{ name: "cluster", folders: ["proof/crash", "test/cluster", "test/postgres"], unit: "cycles", total: 1_000, part: 50 },
+    words: (count, seed) => ["test/cluster/programme.ts", "--cycles", String(count), "--seed", String(seed)],
+  },
+  {
     ...{ name: "power", folders: ["proof/crash", "test/power", "test/shim"], unit: "cuts", total: 500, part: 50 },
     words: (count, seed) => ["test/power/programme.ts", "--cuts", String(count), "--seed", String(seed)],
   },

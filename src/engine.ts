@@ -121,7 +121,13 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
   const attempts = openAttempts(store);
   const facts = openFacts({ log, attempts, reads: store });
 
-  const health = openHealthDesk(clock, await store.routeHealth(), (routeId, state, snapshot, why) => {
+  // Read before anything is opened that a timer wakes: what that calls has to be there.
+  const saved = {
+    ...{ health: await store.routeHealth(), off: await store.switchedOff(), lastAliveMs: await store.lastSeenMs() },
+    deliveries: await store.recentDeliveries(DELIVERIES_KEPT),
+    restored: await openRestored(store, { specOf: (routeId) => routes.specOf(routeId) }),
+  };
+  const health = openHealthDesk(clock, saved.health, (routeId, state, snapshot, why) => {
     log("route state changed", { route_id: routeId, state, ...(why ? { error_code: why.class, reason: why.detail } : {}) });
     if (why && verdictOf(why.class) === "faulty")
       log("route needs its operator", { route_id: routeId, error_code: why.class, reason: why.detail });
@@ -132,13 +138,12 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
   });
   const routes = openRoutes({
     catalogue: parts.catalogue,
-    health,
+    ...{ health, deliveries: saved.deliveries },
     isConfigured: (providerId) => providers.configured(providerId),
     watchMs: (providerId) => providers.traits(providerId).watchMs,
-    switchedOff: new Map((await store.switchedOff()).map(({ routeId, reason }) => [routeId, reason])),
+    switchedOff: new Map(saved.off.map(({ routeId, reason }) => [routeId, reason])),
     seatsPerRoute: limits.seats_per_route,
     ...(parts.nodes ? { nodes: parts.nodes } : {}),
-    deliveries: await store.recentDeliveries(DELIVERIES_KEPT),
   });
 
   const abandon = (seq: number, n: number) => {
@@ -148,7 +153,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
   const late = openLate({ post, abandon, log, recordOf: store.generationBySeq });
   const supervisor: Supervisor = new Supervisor({
     clock,
-    lastAliveMs: await store.lastSeenMs(),
+    lastAliveMs: saved.lastAliveMs,
     limits: {
       seats: limits.seats,
       seatsOf: routes.seatsOf,
@@ -203,7 +208,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     judge: health.judge,
     delivered: routes.delivered,
     ...(parts.sure ? { sure: parts.sure } : {}),
-    ...{ pace: parts.pace, chance: parts.chance, restored: await openRestored(store, routes) },
+    ...{ pace: parts.pace, chance: parts.chance, restored: saved.restored },
   });
 
   const watch: Watch = { committed: null };

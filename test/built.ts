@@ -6,7 +6,9 @@ import { BINARY, type Genrouter, start } from "../proof/crash/processes.ts";
 
 const root = join(import.meta.dir, "..");
 const SOURCES = [
-  "{src,client/src,actors,catalogue,proof}/**/*.{ts,json,js,css,gz}",
+  "{src,actors,catalogue,proof}/**/*.{ts,json,js,css,gz}",
+  // A slash between the braces would match nothing.
+  "client/src/**/*.ts",
   "web/**/*.{ts,tsx,css}",
   "deploy/**/*",
   "scripts/{build,compile}.mjs",
@@ -14,10 +16,14 @@ const SOURCES = [
   "package-lock.json",
 ];
 
-const newestMs = (): number =>
-  Math.max(
-    ...SOURCES.flatMap((pattern) => [...new Glob(pattern).scanSync(root)]).map((path) => statSync(join(root, path)).mtimeMs),
-  );
+/** @throws Error for a pattern that has nothing: what it was for would not count. */
+const filesOf = (pattern: string): string[] => {
+  const found = [...new Glob(pattern).scanSync(root)];
+  if (found.length === 0) throw new Error(`no source is like ${pattern}: a binary that is older than them would pass for new`);
+  return found;
+};
+
+const newestMs = (): number => Math.max(...SOURCES.flatMap(filesOf).map((path) => statSync(join(root, path)).mtimeMs));
 
 /** The binary where it is there and of these sources. */
 export const currentBinary = (): Genrouter | null => {

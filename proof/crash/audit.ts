@@ -118,7 +118,10 @@ const conserved: Audit = ({ tenants, stored, shown, balances }, fault) => {
 };
 
 /** Submissions with the attempts they are of; faults for those that are of none. */
-const matched = ({ submissions, stored }: Evidence, fault: (text: string) => void) => {
+export const matched = (
+  { submissions, stored }: Pick<Evidence, "submissions" | "stored">,
+  fault: (text: string) => void = () => undefined,
+) => {
   const byKey = new Map(stored.map((one) => [nameOf(one), one]));
   return submissions.flatMap((line) => {
     const origin = originOf(line.input);

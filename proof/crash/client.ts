@@ -3,11 +3,14 @@ import { readFileSync } from "node:fs";
 import { chance } from "../../src/simulator/rules.ts";
 import type { JsonObject } from "../../src/terms.ts";
 import { type ClientLog, openClientLog, withoutLinks } from "./client-log.ts";
+import { type Doors, openDoors } from "./doors.ts";
 import { type Order, orderOf } from "./orders.ts";
-import { ask } from "./world.ts";
 
 export type ClientPlan = {
-  url: string;
+  /** Of the nodes, which are asked by turns. */
+  urls: string[];
+  /** How long an answer is waited for before the next one is asked, ms; absent: ten seconds. */
+  patienceMs?: number;
   log: string;
   seed: number;
   workers: number;
@@ -38,28 +41,30 @@ const acknowledge = (log: ClientLog, order: Order, answer: { status: number; bod
   return id;
 };
 
+export type Sender = { keys: readonly string[]; doors: Doors; log: ClientLog };
+
 /** Sends an order once, between its two lines in the log. Undefined when no answer came. */
-export const sendOrder = async (plan: ClientPlan, log: ClientLog, order: Order): Promise<string | null | undefined> => {
+export const sendOrder = async ({ keys, doors, log }: Sender, order: Order): Promise<string | null | undefined> => {
   const { key, account, hash, body } = order;
   log.write({ type: "intent", key, account, hash, body });
   const about = { path: "/v1/generations", body: JSON.stringify(body), idempotencyKey: key };
-  const answer = await ask(plan.url, plan.keys[account] ?? "", about);
+  const answer = await doors.ask(keys[account] ?? "", about);
   return answer && acknowledge(log, order, answer);
 };
 
 /** Looks at a generation; what has ended is noted as it was shown. */
-const poll = async (plan: ClientPlan, log: ClientLog, { id, account }: { id: string; account: number }): Promise<void> => {
-  const shown = await ask(plan.url, plan.keys[account] ?? "", { path: `/v1/generations/${id}` });
+const poll = async ({ keys, doors, log }: Sender, { id, account }: { id: string; account: number }): Promise<void> => {
+  const shown = await doors.ask(keys[account] ?? "", { path: `/v1/generations/${id}` });
   if (shown?.status === 200 && shown.body.completed_at !== null)
     log.write({ type: "seen", account, id, resource: withoutLinks(shown.body) });
 };
 
-/** Waits until the service listens again. */
-const comesBack = async (plan: ClientPlan, isStopping: () => boolean): Promise<void> => {
-  while (!isStopping() && !(await ask(plan.url, "", { path: "/healthz" }))) await Bun.sleep(LOOK_MS);
+/** Waits until the service, or any of its nodes, listens again. */
+const comesBack = async (doors: Doors, isStopping: () => boolean): Promise<void> => {
+  while (!isStopping() && !(await doors.ask("", { path: "/healthz" }))) await Bun.sleep(LOOK_MS);
 };
 
-const runWorker = async (plan: ClientPlan, log: ClientLog, worker: number, isStopping: () => boolean): Promise<void> => {
+const runWorker = async (plan: ClientPlan, sender: Sender, worker: number, isStopping: () => boolean): Promise<void> => {
   const roll = chance(plan.seed * 131 + plan.round * 10_007 + worker);
   const known: { id: string; account: number }[] = [];
   const first = plan.round * ORDERS_OF_ROUND;
@@ -72,15 +77,15 @@ const runWorker = async (plan: ClientPlan, log: ClientLog, worker: number, isSto
     const whose = isRepeated ? Math.floor(roll() * plan.workers) : worker;
     const order = orderOf(plan.seed, plan.keys.length, whose, isRepeated ? repeated : n, chosen < CHANGED);
     if (!isRepeated) n += 1;
-    let id = await sendOrder(plan, log, order);
+    let id = await sendOrder(sender, order);
     while (id === undefined && !isStopping()) {
-      await comesBack(plan, isStopping);
+      await comesBack(sender.doors, isStopping);
       if (roll() >= SENT_AGAIN) break;
-      id = await sendOrder(plan, log, order);
+      id = await sendOrder(sender, order);
     }
     if (id) known.push({ id, account: order.account });
     const one = known[Math.floor(roll() * known.length)];
-    if (one && roll() < POLLED) await poll(plan, log, one);
+    if (one && roll() < POLLED) await poll(sender, one);
     await Bun.sleep(PAUSE_MS[0] + roll() * (PAUSE_MS[1] - PAUSE_MS[0]));
   }
 };
@@ -96,6 +101,7 @@ export const runClient = async (planPath: string): Promise<void> => {
   });
   const isStopping = () => isToldToStop || process.ppid !== parent;
   process.stdout.write(`client of ${plan.workers} workers\n`);
-  await Promise.all(Array.from({ length: plan.workers }, (_, worker) => runWorker(plan, log, worker, isStopping)));
+  const sender: Sender = { keys: plan.keys, doors: openDoors(plan.urls, plan.patienceMs), log };
+  await Promise.all(Array.from({ length: plan.workers }, (_, worker) => runWorker(plan, sender, worker, isStopping)));
   log.close();
 };

@@ -1,6 +1,6 @@
 // The random crashes: load from a client, kills at any moment, and after each a look at what lies on disk.
 import { chance } from "../../src/simulator/rules.ts";
-import { MISCHIEF } from "./mischief.ts";
+import { restarted } from "./load.ts";
 import { originOf } from "./orders.ts";
 import type { Child, Genrouter } from "./processes.ts";
 import { attemptBehind } from "./stored.ts";
@@ -12,7 +12,6 @@ import {
   type SimulatorProcess,
   spawnService,
   startService,
-  startSimulator,
   type Tenant,
 } from "./world.ts";
 
@@ -96,12 +95,8 @@ export const openCycles = (plan: CyclesPlan) => {
     });
 
   const killSimulator = async (simulator: SimulatorProcess): Promise<SimulatorProcess> => {
-    simulator.child.kill("SIGKILL");
-    await simulator.child.ended;
-    const next = await startSimulator(genrouter, plan.simulatorPlace);
-    await next.rule(...MISCHIEF);
     figures.simulatorKills += 1;
-    return next;
+    return restarted(simulator, genrouter, plan.simulatorPlace);
   };
 
   const kill = async (child: Child) => {

@@ -2,12 +2,23 @@
 import type { CheckResult } from "../../src/store/store.ts";
 import type { JsonObject } from "../../src/terms.ts";
 import type { Check, Evidence } from "./audit.ts";
-import { type ClientPlan, sendOrder } from "./client.ts";
+import { type ClientPlan, type Sender, sendOrder } from "./client.ts";
 import { type ClientLine, openClientLog, readClientLog, withoutLinks } from "./client-log.ts";
+import { openDoors } from "./doors.ts";
 import type { Order } from "./orders.ts";
 import { type Genrouter, run } from "./processes.ts";
 import { readStored, type Stored } from "./stored.ts";
-import { ask, reading, type ServicePlace, type SimulatorPlace, startService, startSimulator, type Tenant } from "./world.ts";
+import {
+  ask,
+  type Books,
+  reading,
+  type ServicePlace,
+  type ServiceProcess,
+  type SimulatorPlace,
+  startService,
+  startSimulator,
+  type Tenant,
+} from "./world.ts";
 
 /**
  * How many times faster than life peace is. A look-up proves an absence after 40 min of life at fal and 2 min at
@@ -32,10 +43,15 @@ const SAID_SHOWN = 500;
 
 export type PeacePlan = {
   genrouter: Genrouter;
-  place: ServicePlace;
+  /** Of the service, or of its nodes, each with its directory. */
+  places: readonly [ServicePlace, ...ServicePlace[]];
+  /** Where the books are, if not in the directory of the one place. */
+  books?: Books;
   simulatorPlace: SimulatorPlace;
   tenants: readonly Tenant[];
   client: ClientPlan;
+  /** More to look at, while all is calm and has ended. */
+  look?: (urls: readonly string[], stored: readonly Stored[]) => Promise<Check[]>;
   /** Somebody waits for the end of it all. */
   isHurried?: () => boolean;
 };
@@ -51,7 +67,7 @@ export type Peace = {
   unended: number;
 };
 
-const inParallel = async <T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> => {
+export const inParallel = async <T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> => {
   const left = [...items].reverse();
   const worker = async () => {
     for (let item = left.pop(); item !== undefined; item = left.pop()) await work(item);
@@ -77,8 +93,9 @@ const retry = async (plan: ClientPlan): Promise<Check & { retried: number }> => 
   const ids = new Map<string, string>();
   const orders = unanswered(readClientLog(plan.log));
   const log = openClientLog(plan.log);
+  const sender: Sender = { keys: plan.keys, doors: openDoors(plan.urls), log };
   await inParallel([...orders, ...orders], async (order) => {
-    const id = await sendOrder(plan, log, order);
+    const id = await sendOrder(sender, order);
     if (id === undefined) faults.push(`${order.key}: no answer in peace`);
     if (!id) return;
     if ((ids.get(order.key) ?? id) !== id) faults.push(`${order.key}: ${ids.get(order.key)} and ${id}`);
@@ -93,8 +110,8 @@ const retry = async (plan: ClientPlan): Promise<Check & { retried: number }> => 
  * Waits for the end of every generation; one that never comes is the audit's to tell, with all the rest.
  * @param stuck so many are known to be stuck, and not waited for again. @returns how many have not ended.
  */
-const settle = (dir: string, isHurried: () => boolean, stuck = 0): Promise<number> =>
-  reading(dir, async (reads) => {
+const settle = (books: Books, isHurried: () => boolean, stuck = 0): Promise<number> =>
+  reading(books, async (reads) => {
     const beganMono = performance.now();
     let fewest = Number.POSITIVE_INFINITY;
     let [movedMono, countedMono] = [beganMono, Number.NEGATIVE_INFINITY];
@@ -114,7 +131,11 @@ const settle = (dir: string, isHurried: () => boolean, stuck = 0): Promise<numbe
     }
   });
 
-const showAll = async (url: string, keys: readonly string[], stored: readonly Stored[]): Promise<Map<string, JsonObject>> => {
+export const showAll = async (
+  url: string,
+  keys: readonly string[],
+  stored: readonly Stored[],
+): Promise<Map<string, JsonObject>> => {
   const shown = new Map<string, JsonObject>();
   await inParallel(stored, async ({ id, account }) => {
     const answer = await ask(url, keys[account] ?? "", { path: `/v1/generations/${id}` });
@@ -123,8 +144,8 @@ const showAll = async (url: string, keys: readonly string[], stored: readonly St
   return shown;
 };
 
-const balancesOf = (dir: string, tenants: readonly Tenant[]): Promise<Evidence["balances"]> =>
-  reading(dir, (reads) =>
+const balancesOf = (books: Books, tenants: readonly Tenant[]): Promise<Evidence["balances"]> =>
+  reading(books, (reads) =>
     Promise.all(
       tenants.map(async ({ accountId }) => {
         const account = await reads.account(accountId);
@@ -151,35 +172,47 @@ export const offendingOf = (code: number | null, said: string): string[] => {
 };
 
 /** `genrouter verify`, as an operator runs it. */
-const verify = async (genrouter: Genrouter, dir: string): Promise<Check> => {
-  const { code, said } = await run([...genrouter, "verify", "--data", dir, "--json"]);
+const verify = async (genrouter: Genrouter, { dir, env }: ServicePlace): Promise<Check> => {
+  const { code, said } = await run([...genrouter, "verify", "--json"], { ...env, GENROUTER_DATA__DIR: dir });
   return { name: "genrouter verify says that the twelve invariants hold", faults: offendingOf(code, said) };
+};
+
+/** Tells the service, or all of its nodes at once, to stop, and waits for them. */
+const stopAll = async (services: readonly ServiceProcess[]): Promise<Check> => {
+  for (const { child } of services) child.kill("SIGTERM");
+  const faults: string[] = [];
+  for (const { child } of services) {
+    const { code } = await child.ended;
+    if (code !== 0) faults.push(`exit ${code}: ${child.said()}`);
+  }
+  return { name: "the service stops in peace", faults };
 };
 
 /** From the last kill to the two sides of the audit. Nothing of the world runs before it, nor after it. */
 export const makePeace = async (plan: PeacePlan): Promise<Peace> => {
-  const { genrouter, place, simulatorPlace, tenants, client, isHurried = () => false } = plan;
-  const { dir } = place;
+  const { genrouter, places, simulatorPlace, tenants, client, isHurried = () => false } = plan;
+  const [first] = places;
+  const books = plan.books ?? first.dir;
   const calm = await startSimulator(genrouter, { ...simulatorPlace, speed: PEACE_SPEED });
-  const service = await startService(genrouter, { ...place, speed: PEACE_SPEED });
+  const services = await Promise.all(places.map((place) => startService(genrouter, { ...place, speed: PEACE_SPEED })));
+  const urls = services.map(({ url }) => url);
   const beganMono = performance.now();
-  const stuck = await settle(dir, isHurried);
+  const stuck = await settle(books, isHurried);
   const settleMs = Math.round(performance.now() - beganMono);
   const { retried, ...retries } = await retry(client);
-  const unended = await settle(dir, isHurried, stuck);
-  const stored = await reading(dir, (reads) => readStored(reads, tenants));
-  const shown = await showAll(service.url, client.keys, stored);
-  service.child.kill("SIGTERM");
-  const { code } = await service.child.ended;
+  const unended = await settle(books, isHurried, stuck);
+  const stored = await reading(books, (reads) => readStored(reads, tenants));
+  const shown = await showAll(urls[0] ?? "", client.keys, stored);
+  const looked = (await plan.look?.(urls, stored)) ?? [];
+  const stopped = await stopAll(services);
   calm.child.kill("SIGTERM");
   await calm.child.ended;
-  const stopped = { name: "the service stops in peace", faults: code === 0 ? [] : [`exit ${code}: ${service.child.said()}`] };
   return {
     stored,
     shown,
-    balances: await balancesOf(dir, tenants),
+    balances: await balancesOf(books, tenants),
     client: readClientLog(client.log),
-    checks: [retries, stopped, await verify(genrouter, dir)],
+    checks: [retries, ...looked, stopped, await verify(genrouter, first)],
     retried,
     settleMs,
     unended,

@@ -21,7 +21,7 @@ export type Child = {
   said(): string;
   /** Waits until it says something. @throws when it ends, or `PATIENCE_MS` pass, without that. */
   hears(pattern: RegExp): Promise<RegExpExecArray>;
-  kill(signal: "SIGKILL" | "SIGTERM"): void;
+  kill(signal: "SIGKILL" | "SIGTERM" | "SIGSTOP" | "SIGCONT"): void;
   ended: Promise<Ended>;
 };
 

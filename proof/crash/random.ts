@@ -1,17 +1,17 @@
 // A run of random crashes from an empty directory: rounds of load and kills, after each peace and an audit of both sides.
 
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { auditAll, type Check, type Evidence } from "./audit.ts";
 import { writeCatalogue } from "./catalogue.ts";
 import type { ClientPlan } from "./client.ts";
 import type { ClientLine } from "./client-log.ts";
 import { openCycles } from "./cycles.ts";
-import { MISCHIEF } from "./mischief.ts";
+import { LITTLE, startClient, startTroubled, TENANTS } from "./load.ts";
 import { makePeace } from "./peace.ts";
-import { freePort, type Genrouter, start } from "./processes.ts";
+import { freePort, type Genrouter } from "./processes.ts";
 import { type End, figuresOf, figuresOfLog, mergeChecks } from "./tally.ts";
-import { endow, type ServicePlace, type SimulatorPlace, startSimulator, topUp } from "./world.ts";
+import { endow, type ServicePlace, type SimulatorPlace, topUp } from "./world.ts";
 
 /** How far a run is; `submissions`: those that reached a provider. */
 export type Far = { kills: number; submissions: number };
@@ -35,10 +35,6 @@ export type RandomEnd = End & { evidence: Evidence };
 
 /** Cycles between two audits. */
 const ROUND = 50;
-/** Credits of the accounts: every tenth has little and runs dry; between the rounds it gets a little more. */
-const PLENTY = 1_000_000;
-const LITTLE = [300, 100] as const;
-const TENANTS = [...Array<number>(18).fill(PLENTY), ...LITTLE];
 /**
  * Times faster than life under the kills. A look-up proves an absence after 40 min of life at fal and 2 min at Replicate:
  * 24 s and 1.2 s. The simulator's slowest moment has to stay below that, or the proof proves nothing.
@@ -46,19 +42,6 @@ const TENANTS = [...Array<number>(18).fill(PLENTY), ...LITTLE];
 const SPEED = 100;
 /** A run of fewer kills may miss the moment. */
 const ENOUGH_KILLS = 20;
-
-const startClient = async (genrouter: Genrouter, path: string, plan: ClientPlan) => {
-  writeFileSync(path, JSON.stringify(plan));
-  const child = start([...genrouter, "torture-client", path]);
-  await child.hears(/client of/);
-  return {
-    stop: async () => {
-      child.kill("SIGTERM");
-      const { code } = await child.ended;
-      if (code !== 0) throw new Error(`the client ended with ${code}:\n${child.said()}`);
-    },
-  };
-};
 
 /** Ends as they were shown, to be held against the next audit. */
 const seenAt = ({ stored, shown }: Pick<Evidence, "stored" | "shown">): ClientLine[] =>
@@ -89,7 +72,7 @@ const runRounds = async (plan: RandomPlan, tell: (figures: Record<string, number
   const place: ServicePlace = { dir, simulatorUrl, speed: SPEED, port: await freePort(), env: quiet };
   const url = `http://127.0.0.1:${place.port}`;
   const keys = tenants.map(({ key }) => key);
-  const client: ClientPlan = { url, log: join(plan.dir, "client.log"), seed, workers: plan.workers, keys, round: 0 };
+  const client: ClientPlan = { urls: [url], log: join(plan.dir, "client.log"), seed, workers: plan.workers, keys, round: 0 };
   const cycles = openCycles({ seed, genrouter, place, simulatorPlace, tenants });
   const { figures } = cycles;
   tell(figures);
@@ -102,8 +85,7 @@ const runRounds = async (plan: RandomPlan, tell: (figures: Record<string, number
   do {
     if (totals.audits > 0) await topUp(dir, tenants.slice(-LITTLE.length), LITTLE[1]);
     const clientPlan = { ...client, round: totals.audits };
-    let simulator = await startSimulator(genrouter, simulatorPlace);
-    await simulator.rule(...MISCHIEF);
+    let simulator = await startTroubled(genrouter, simulatorPlace);
     const load = await startClient(genrouter, join(plan.dir, "client.json"), clientPlan);
     const last = Math.min(plan.cycles, figures.cycles + ROUND);
     while (figures.cycles < last && (figures.cycles === 0 || !isOver())) {
@@ -117,7 +99,7 @@ const runRounds = async (plan: RandomPlan, tell: (figures: Record<string, number
     simulator.child.kill("SIGKILL");
     await simulator.child.ended;
     say("peace: no faults, nothing is killed, then an audit");
-    const peace = await makePeace({ genrouter, place, simulatorPlace, tenants, client: clientPlan, isHurried });
+    const peace = await makePeace({ genrouter, places: [place], simulatorPlace, tenants, client: clientPlan, isHurried });
     totals.audits += 1;
     totals.retried += peace.retried;
     totals.settleMs = Math.max(totals.settleMs, peace.settleMs);

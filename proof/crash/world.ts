@@ -1,4 +1,4 @@
-// The world of a crash test: the simulator with its durable log, the service on a data directory, accounts with credits.
+// The world of a crash test: the simulator with its durable log, the service on a data directory or a database, accounts with credits.
 import { hashApiKey, newApiKey, newId } from "../../src/ids.ts";
 import type { LogLine, Submission } from "../../src/simulator/log.ts";
 import type { Rule } from "../../src/simulator/rules.ts";
@@ -6,7 +6,7 @@ import type { JobView } from "../../src/simulator/simulator.ts";
 import { settingsLeadingTo } from "../../src/simulator/speakers.ts";
 import { openSqliteStore } from "../../src/store/sqlite/client.ts";
 import { openSqliteReads } from "../../src/store/sqlite/reads.ts";
-import type { StoreReads } from "../../src/store/store.ts";
+import type { Store, StoreReads } from "../../src/store/store.ts";
 import type { JsonObject } from "../../src/terms.ts";
 import { sharedCatalogue } from "./catalogue.ts";
 import { type Child, type Genrouter, start } from "./processes.ts";
@@ -14,9 +14,20 @@ import { type Child, type Genrouter, start } from "./processes.ts";
 /** `credits`: what it was given, which it is held against at the end. */
 export type Tenant = { accountId: string; accountSeq: number; key: string; credits: number };
 
-/** Makes accounts while no service runs: through the store itself, as its owner. */
-export const endow = async (dir: string, credits: readonly number[]): Promise<Tenant[]> => {
-  const store = await openSqliteStore({ dir, mode: "test" });
+/** Where the books of a service are: its data directory, or the address of the database that it shares with others. */
+export type Books = string;
+const isShared = (books: Books) => books.startsWith("postgres://");
+
+/** Opens the store as a service does. */
+const openBooks = async (books: Books): Promise<Store> => {
+  if (!isShared(books)) return await openSqliteStore({ dir: books, mode: "test" });
+  const { openPostgresStore } = await import("../../src/store/postgres/client.ts");
+  return await openPostgresStore({ url: books, prepare: true, readers: 1, mode: "test" });
+};
+
+/** Makes accounts through the store itself, as its owner: while no service runs, where it is a data directory. */
+export const endow = async (books: Books, credits: readonly number[]): Promise<Tenant[]> => {
+  const store = await openBooks(books);
   const tenants: Tenant[] = [];
   const atMs = Date.now();
   for (const amount of credits) {
@@ -35,9 +46,9 @@ export const endow = async (dir: string, credits: readonly number[]): Promise<Te
   return tenants;
 };
 
-/** Gives some of the accounts more, while no service runs; what they were given in all is kept up to date. */
-export const topUp = async (dir: string, tenants: readonly Tenant[], credits: number): Promise<void> => {
-  const store = await openSqliteStore({ dir, mode: "test" });
+/** Gives some of the accounts more; what they were given in all is kept up to date. */
+export const topUp = async (books: Books, tenants: readonly Tenant[], credits: number): Promise<void> => {
+  const store = await openBooks(books);
   for (const tenant of tenants) {
     const { accountSeq } = tenant;
     await store.commit([
@@ -48,9 +59,15 @@ export const topUp = async (dir: string, tenants: readonly Tenant[], credits: nu
   await store.close();
 };
 
-/** Reads a data directory, whether its service runs or lies dead. */
-export const reading = async <T>(dir: string, work: (reads: StoreReads) => Promise<T>): Promise<T> => {
-  const reads = await openSqliteReads(dir);
+const openReads = async (books: Books): Promise<StoreReads> => {
+  if (!isShared(books)) return await openSqliteReads(books);
+  const { openPostgresReads } = await import("../../src/store/postgres/reading.ts");
+  return await openPostgresReads({ url: books, prepare: true });
+};
+
+/** Reads the books, whether a service runs over them or lies dead. */
+export const reading = async <T>(books: Books, work: (reads: StoreReads) => Promise<T>): Promise<T> => {
+  const reads = await openReads(books);
   try {
     return await work(reads);
   } finally {
@@ -139,12 +156,15 @@ export const listening = async (child: Child): Promise<ServiceProcess> => ({
 export const startService = (genrouter: Genrouter, place: ServicePlace): Promise<ServiceProcess> =>
   listening(spawnService(genrouter, place));
 
+/** So long an answer is waited for. */
+const PATIENCE_MS = 10_000;
+
 export type Answer = { status: number; body: JsonObject };
 /** One request, on a connection of its own. Undefined when the service was not there or died before it answered. */
 export const ask = async (
   url: string,
   key: string,
-  about: { path: string; body?: string; idempotencyKey?: string },
+  about: { path: string; body?: string; idempotencyKey?: string; patienceMs?: number },
 ): Promise<Answer | undefined> => {
   try {
     const response = await fetch(`${url}${about.path}`, {
@@ -155,7 +175,7 @@ export const ask = async (
         ...(about.idempotencyKey === undefined ? {} : { "idempotency-key": about.idempotencyKey }),
       },
       ...(about.body === undefined ? {} : { body: about.body }),
-      signal: AbortSignal.timeout(10_000),
+      signal: AbortSignal.timeout(about.patienceMs ?? PATIENCE_MS),
     });
     // An answer without a body is one all the same, and a lie if it says 200: the audit finds no such generation.
     return { status: response.status, body: ((await response.json()) ?? {}) as JsonObject };

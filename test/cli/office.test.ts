@@ -257,3 +257,12 @@ test("the demo account is made once with 100 USD; its key is kept, and replaced 
   expect(await way.office.listAccounts({})).toMatchObject([{ name: "demo", availableCredits: 10_000 }]);
   await way.close();
 });
+
+test("nodes that start side by side have one demo account", async () => {
+  const way = await openWay(freshDir(), false);
+  const dirs = [freshDir(), freshDir(), freshDir()];
+  const keys = await Promise.all(dirs.map((dir) => demoKey(dir, way.office, way.store)));
+  expect(new Set(keys).size).toBe(dirs.length);
+  expect(await way.office.listAccounts({})).toMatchObject([{ name: "demo", availableCredits: 10_000 }]);
+  await way.close();
+});

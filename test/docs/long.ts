@@ -13,6 +13,13 @@ const SHOWN: Readonly<Record<string, { unit: string; figures: readonly string[] 
     unit: "cycles",
     figures: ["kills", "killsInSending", "bootKills", "acknowledged", "submissions", "interrupted", "longestBootMs"],
   },
+  cluster: {
+    unit: "cycles",
+    figures: [
+      ...["kills", "killsInSending", "wokenAfterTheirEnd", "databaseCrashes", "databaseRestarts", "takeOvers", "takenOver"],
+      ...["takeOversExcused", "longestTakeOverMs", "acknowledged", "submissions", "controlLate"],
+    ],
+  },
   power: { unit: "cuts", figures: ["cutsThatTook", "acknowledged", "files", "control1Lost", "control2Lost", "control3Lost"] },
   fuzz: { unit: "cases", figures: ["requests", "longest_ms", "gain_mb"] },
   faults: { unit: "indices", figures: ["write.lives", "write.struck", "sync.lives", "sync.struck"] },

@@ -138,6 +138,28 @@ test("a route that is down for its operator's set-up is tried at once after a re
   expect(await stateOf(again)).toBe("closed");
 });
 
+test("a route that comes back while a start still reads a slow store does not end that start", async () => {
+  const lasting = await openLasting([FAL, REPLICATE]);
+  lasting.first.simulator.script({ fault: "401", endpoint: "life/fal", times: 1 });
+  await run(lasting.first, 1);
+  await lasting.first.eventually(async () => (await stateOf(lasting.first)) === "open");
+  await lasting.die();
+  const slow = async <T>(answer: Promise<T>): Promise<T> => {
+    await Bun.sleep(20);
+    return answer;
+  };
+  const again = await lasting.reopen({
+    around: (store) => ({
+      ...store,
+      switchedOff: () => slow(store.switchedOff()),
+      recentDeliveries: (kept) => slow(store.recentDeliveries(kept)),
+      lastSeenMs: () => slow(store.lastSeenMs()),
+      restored: () => slow(store.restored()),
+    }),
+  });
+  await again.eventually(async () => (await stateOf(again)) === "halfOpen");
+});
+
 test("the expected time of a route is learnt from twenty deliveries, and remembered over a restart", async () => {
   const lasting = await openLasting([{ ...FAL, expectedS: 10 }, REPLICATE]);
   const { first } = lasting;

@@ -24,7 +24,7 @@ export type Lasting = {
   /** The process dies. Nothing is finished, nothing is told. */
   die(): Promise<void>;
   /** Opens the house again, and shows it with the first one's account. */
-  reopen(): Promise<Scene>;
+  reopen(more?: Pick<HouseOptions, "around">): Promise<Scene>;
 };
 
 export const openLasting = async (
@@ -94,8 +94,8 @@ export const openLasting = async (
       fall(new StoreUnknown("the process has died"));
       await crashed;
     },
-    reopen: async () => {
-      const again = await openScene(shared);
+    reopen: async (more = {}) => {
+      const again = await openScene({ ...shared, ...more });
       reopened.push(again);
       const { tenant } = first;
       return {

@@ -10,6 +10,8 @@ export type Wire = {
   /** From the next COMMIT on nothing arrives on either side, also of connections to come, until `goOn`. */
   stallAtCommit(): void;
   goOn(): void;
+  /** All connections break at this moment. */
+  cut(): void;
   /** How often it broke or stalled. */
   times(): number;
   close(): void;
@@ -120,8 +122,12 @@ export const openProxy = async (port: number): Promise<Wire> => {
       next = "stall";
     },
     goOn: () => {
+      if (next === "stall") next = undefined;
       isStalled = false;
       for (const release of held.splice(0)) release();
+    },
+    cut: () => {
+      for (const socket of sockets) socket.destroy();
     },
     times: () => times,
     close: () => {

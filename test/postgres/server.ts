@@ -13,8 +13,8 @@ export type Server = {
   url(database: string): string;
   /** What it has said since it was started. */
   log(): string;
-  /** Ends it at once, as a crash would: what it had not written to its log is lost. */
-  kill(): Promise<void>;
+  /** Ends it at once, as a crash would: what it had not written to its log is lost. Or in order, but without waiting for anybody. */
+  kill(how?: "crash" | "fast"): Promise<void>;
   /** Starts it again, over what it had written, on the same port. */
   start(): Promise<void>;
   /** Ends it for good, and removes what it kept. */
@@ -59,7 +59,9 @@ export const openServer = async (settings: Record<string, string> = {}): Promise
   watch.unref();
   await make(dir);
   const port = await freePort();
-  const options = { listen_addresses: "127.0.0.1", unix_socket_directories: "", max_connections: "200", ...settings };
+  const own = { listen_addresses: "127.0.0.1", unix_socket_directories: "", max_connections: "200" };
+  // Tests ask it when something was committed.
+  const options = { ...own, track_commit_timestamp: "on", ...settings };
   const words = ["-D", join(dir, "cluster"), "-p", String(port)];
   for (const [name, value] of Object.entries(options)) words.push("-c", `${name}=${value}`);
   const file = join(dir, "log");
@@ -78,12 +80,12 @@ export const openServer = async (settings: Record<string, string> = {}): Promise
       await Bun.sleep(LOOK_MS);
     }
   };
-  const kill = async (): Promise<void> => {
+  const kill = async (how: "crash" | "fast" = "crash"): Promise<void> => {
     const ended = child;
     child = undefined;
     if (!ended || ended.exitCode !== null || ended.signalCode !== null) return;
     const end = once(ended, "exit");
-    ended.kill("SIGQUIT");
+    ended.kill(how === "crash" ? "SIGQUIT" : "SIGINT");
     await end;
   };
   await start();

@@ -1,6 +1,7 @@
 // A commit whose answer was lost: the store finds out what became of it, and whatever that is, it is written once.
 import { afterEach, describe, expect, test } from "bun:test";
 import { type AdmitDeed, StoreUnknown } from "../../src/deeds.ts";
+import { DatabaseAway } from "../../src/store/faults.ts";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
 import type { Store } from "../../src/store/store.ts";
 import {
@@ -138,6 +139,20 @@ onPostgres("a commit without an answer", () => {
 });
 
 onPostgres("a server that is ended at once and started again", () => {
+  test("is told of in one line by reads that have waited for it, and read again when it is back", async () => {
+    const database = await freshDatabase();
+    const store = await openPostgresStore({ url: database.url, prepare: true, mode: "test", readers: 2 });
+    await database.server.kill();
+    const fault = await store.unfinished(0, 1).catch((caught: unknown) => caught);
+    // Whatever becomes of this test, others need the server.
+    await database.server.start();
+    expect(fault).toBeInstanceOf(DatabaseAway);
+    expect(String(fault)).toMatch(/^DatabaseAway: the database of GENROUTER_STORE__URL cannot be read: [^\n]+$/);
+    expect(await store.unfinished(0, 1)).toEqual([]);
+    await store.close();
+    database.drop();
+  }, 60_000);
+
   /** More than any machine can hold in that time. */
   const CREDITS = 1_000_000_000;
   test("has all that was acknowledged, and commits go on", async () => {

@@ -97,7 +97,7 @@ export const runCuts = async (plan: CutsPlan): Promise<CutsEnd> => {
   const quiet = { GENROUTER_LOG__LEVEL: "error", GENROUTER_CATALOGUE__DIR: writeCatalogue(join(plan.dir, "catalogue"), true) };
   const place: ServicePlace = { dir, simulatorUrl: simulator.url, speed: SPEED, port: await freePort(), env: quiet };
   const url = `http://127.0.0.1:${place.port}`;
-  const client: ClientPlan = { url, log: join(plan.dir, "client.log"), seed, workers: WORKERS, keys, round: 0 };
+  const client: ClientPlan = { urls: [url], log: join(plan.dir, "client.log"), seed, workers: WORKERS, keys, round: 0 };
   const disk = openPowerDisk(dir, say, plan.deaf);
   const plugged = (): ServicePlace => ({ ...place, env: { ...quiet, ...disk.plug() } });
   const submissions = openSubmissions(simulatorPlace.log);
@@ -167,7 +167,7 @@ export const runCuts = async (plan: CutsPlan): Promise<CutsEnd> => {
   await simulator.child.ended;
   const checks: Check[] = [];
   if (plan.isAudited && isWhole()) {
-    const peace = await makePeace({ genrouter, place, simulatorPlace, tenants, client });
+    const peace = await makePeace({ genrouter, places: [place], simulatorPlace, tenants, client });
     const { stored, shown, balances } = peace;
     checks.push(
       ...auditAll({ tenants, client: peace.client, submissions: submissions.all(), stored, shown, balances }),

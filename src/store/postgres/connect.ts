@@ -1,7 +1,8 @@
 // Connections to PostgreSQL: one that a transaction runs on, whose statements share journeys, and a pool for reads.
 import { type ReservedSQL, SQL } from "bun";
+import { DatabaseAway } from "../faults.ts";
 import type { Query, Value } from "../sql/asking.ts";
-import { ConnectionLost, isEcho, isLost } from "./faults.ts";
+import { ConnectionLost, faultText, isEcho, isLost } from "./faults.ts";
 
 export type Address = {
   url: string;
@@ -120,7 +121,7 @@ export type Pool = { query: Query; close(): Promise<void> };
 /** How often, and after which pauses, a read whose connection was lost is sent again: a server that is restarted takes a few seconds. */
 const PAUSES_MS = [0, 100, 300, 1000, 2000] as const;
 
-/** Opens a pool for reads: any connection takes any statement, and one that was lost is replaced. */
+/** Opens a pool for reads: any connection takes any statement, and one that was lost is replaced. They throw DatabaseAway when none can be had. */
 export const openPool = (address: Address, size: number): Pool => {
   const sql = open(address, size);
   const query: Query = async <Row>(text: string, ...values: Value[]): Promise<Row[]> => {
@@ -128,8 +129,10 @@ export const openPool = (address: Address, size: number): Pool => {
       try {
         return withNumbers<Row>((await sql.unsafe(inPostgres(text), values)) as Answered);
       } catch (fault) {
+        if (!isLost(fault)) throw fault;
         const pause = PAUSES_MS[tries];
-        if (pause === undefined || !isLost(fault)) throw fault;
+        if (pause === undefined)
+          throw new DatabaseAway(`the database of GENROUTER_STORE__URL cannot be read: ${faultText(fault)}`, { cause: fault });
         await Bun.sleep(pause);
       }
   };

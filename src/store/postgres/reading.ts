@@ -28,7 +28,7 @@ export const openPostgresReads = async (address: Address): Promise<Reading> => {
       );
   } catch (fault) {
     await pool.close();
-    if (fault instanceof WrongSchema) throw fault;
+    if (fault instanceof WrongSchema || fault instanceof DatabaseAway) throw fault;
     throw new DatabaseAway(
       stateOf(fault) === NO_TABLE
         ? "the database of GENROUTER_STORE__URL has nothing of a service in it yet: start one, or move one there (genrouter migrate-store)"

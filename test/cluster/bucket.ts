@@ -1,0 +1,61 @@
+// The bucket of a cluster: a server of S3 from a package, as a process of its own, and what has to be in it at the end.
+import { mkdirSync } from "node:fs";
+import type { Check } from "../../proof/crash/audit.ts";
+import { inParallel } from "../../proof/crash/peace.ts";
+import { type Child, freePort, start } from "../../proof/crash/processes.ts";
+import type { Stored } from "../../proof/crash/stored.ts";
+
+const BUCKET = "results";
+/** It is a program for Node. */
+const SERVER = `
+const S3rver = require("s3rver");
+const [port, directory] = process.argv.slice(1);
+new S3rver({ port: Number(port), directory, silent: true, configureBuckets: [{ name: "${BUCKET}" }] })
+  .run().then(() => console.log("listening"));`;
+
+export type BucketServer = { child: Child; settings(prefix: string): Record<string, string> };
+
+export const startBucket = async (dir: string): Promise<BucketServer> => {
+  mkdirSync(dir, { recursive: true });
+  const port = await freePort();
+  const child = start(["node", "-e", SERVER, String(port), dir]);
+  await child.hears(/listening/);
+  return {
+    child,
+    settings: (prefix) => ({
+      GENROUTER_FILES__STORE: "s3",
+      GENROUTER_S3__ENDPOINT: `http://127.0.0.1:${port}`,
+      GENROUTER_S3__REGION: "us-east-1",
+      GENROUTER_S3__BUCKET: BUCKET,
+      GENROUTER_S3__PREFIX: prefix,
+      GENROUTER_S3__ACCESS_KEY: "S3RVER",
+      GENROUTER_S3__SECRET_KEY: "S3RVER",
+    }),
+  };
+};
+
+/** Every file of what succeeded is read by way of some node's link to the bucket, and held against its record. */
+export const checkFiles = async (
+  urls: readonly string[],
+  keys: readonly string[],
+  stored: readonly Stored[],
+): Promise<Check & { files: number }> => {
+  const faults: string[] = [];
+  let files = 0;
+  const wanted = stored.flatMap(({ id, account, status, output }) =>
+    status === "succeeded" ? (output?.files ?? []).map((file) => ({ id, account, file })) : [],
+  );
+  await inParallel(wanted, async ({ id, account, file: { n, sha256, bytes } }) => {
+    const url = urls[files % urls.length] ?? "";
+    files += 1;
+    const headers = { authorization: `Bearer ${keys[account]}` };
+    const answer = await fetch(`${url}/v1/generations/${id}/content${n === 1 ? "" : `/${n}`}`, { headers, redirect: "manual" });
+    const place = answer.headers.get("location");
+    if (answer.status !== 302 || place === null) return void faults.push(`${id}/${n}: answered ${answer.status}`);
+    const kept = await fetch(place);
+    const found = await kept.bytes();
+    if (kept.status !== 200) faults.push(`${id}/${n}: the bucket says ${kept.status}`);
+    else if (found.length !== bytes || Bun.SHA256.hash(found, "hex") !== sha256) faults.push(`${id}/${n}: other bytes`);
+  });
+  return { name: "the files of what succeeded are in the bucket, byte for byte, whatever node is asked", faults, files };
+};

@@ -1,0 +1,40 @@
+// The one database of a cluster: a real server that is crashed, restarted and cut off, with a note of when it was not there.
+import { connect } from "../../src/store/postgres/connect.ts";
+import { openServer, type Server } from "../postgres/server.ts";
+import type { Span } from "./take-over.ts";
+
+export type ClusterServer = Server & {
+  /** When it was not there. */
+  away: Span[];
+  /** A new, empty database. @returns its address */
+  create(name: string): Promise<string>;
+  drop(name: string): Promise<void>;
+  /** Ends it and starts it again, `pauseMs` later. */
+  restart(how: "crash" | "fast", pauseMs: number): Promise<void>;
+};
+
+export const openClusterServer = async (): Promise<ClusterServer> => {
+  const server = await openServer();
+  const away: Span[] = [];
+  const tell = async (statement: string) => {
+    const line = await connect({ url: server.url("postgres"), prepare: true });
+    await line.script(statement).finally(line.close);
+  };
+  return {
+    ...server,
+    away,
+    create: async (name) => {
+      await tell(`CREATE DATABASE ${name}`);
+      return server.url(name);
+    },
+    drop: (name) => tell(`DROP DATABASE ${name} WITH (FORCE)`),
+    restart: async (how, pauseMs) => {
+      const span = { fromMs: Date.now(), toMs: Number.POSITIVE_INFINITY };
+      away.push(span);
+      await server.kill(how);
+      await Bun.sleep(pauseMs);
+      await server.start();
+      span.toMs = Date.now();
+    },
+  };
+};

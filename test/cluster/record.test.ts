@@ -1,0 +1,48 @@
+// A long run in parts: what was finished is kept, what was cut short is not, and the sum is of all parts.
+import { afterAll, expect, test } from "bun:test";
+import { appendFileSync } from "node:fs";
+import { join } from "node:path";
+import { openDoors } from "../../proof/crash/doors.ts";
+import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
+import { openRecord, seedOf } from "./record.ts";
+
+afterAll(dropDirs);
+const round = (cycles: number, longestTakeOverMs: number, faults: string[] = []) => ({
+  checks: [{ name: "nothing is lost", faults }],
+  figures: { cycles, kills: cycles, longestTakeOverMs },
+});
+
+test("a record goes on with its own seed, over the line that its last run did not finish", () => {
+  const path = join(freshDir(), "cluster.jsonl");
+  const first = openRecord(path, 7);
+  first.add(round(50, 2500));
+  first.add(round(50, 2900));
+  appendFileSync(path, '{"base":7,"n":2,"checks":[{"na');
+  const next = openRecord(path, 99);
+  expect([next.base, next.cycles(), next.rounds()]).toEqual([7, 100, 2]);
+  next.add(round(20, 2100, ["one is missing"]));
+  const last = openRecord(path, 99);
+  expect([last.cycles(), last.rounds()]).toEqual([120, 3]);
+  expect(last.sum()).toEqual({
+    checks: [{ name: "nothing is lost", faults: ["one is missing"] }],
+    figures: { cycles: 120, kills: 120, longestTakeOverMs: 2900 },
+  });
+});
+
+test("rounds have seeds of their own, the first that of the run", () => {
+  expect(seedOf(7, 0)).toBe(7);
+  expect(new Set([0, 1, 2, 3].map((n) => seedOf(7, n))).size).toBe(4);
+});
+
+test("a client knocks at the nodes by turns, and passes one over that gave no answer", async () => {
+  const serve = (name: string) => Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => Response.json({ name }) });
+  const servers = [serve("a"), serve("b"), serve("c")];
+  const doors = openDoors(servers.map(({ url }) => url.origin));
+  const asked = async () => (await doors.ask("", { path: "/" }))?.body.name;
+  expect([await asked(), await asked(), await asked(), await asked()]).toEqual(["a", "b", "c", "a"]);
+  await servers[1]?.stop(true);
+  expect([await asked(), await asked(), await asked(), await asked()]).toEqual([undefined, "c", "a", "c"]);
+  for (const server of servers) await server.stop(true);
+  // None is left: all of them are asked again rather than none.
+  expect([await asked(), await asked(), await asked()]).toEqual([undefined, undefined, undefined]);
+});

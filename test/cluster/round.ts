@@ -1,0 +1,267 @@
+// One round of a cluster from an empty database: three nodes under load and harms, then peace, and an audit of everything that was left.
+import { appendFileSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { auditAll, type Check, type Evidence, matched } from "../../proof/crash/audit.ts";
+import { writeCatalogue } from "../../proof/crash/catalogue.ts";
+import type { ClientPlan } from "../../proof/crash/client.ts";
+import { startClient, startTroubled, TENANTS } from "../../proof/crash/load.ts";
+import { makePeace, showAll } from "../../proof/crash/peace.ts";
+import { freePort, type Genrouter } from "../../proof/crash/processes.ts";
+import type { Stored } from "../../proof/crash/stored.ts";
+import { openSubmissions } from "../../proof/crash/submissions.ts";
+import { type End, figuresOf } from "../../proof/crash/tally.ts";
+import { endow, type ServicePlace, type SimulatorPlace } from "../../proof/crash/world.ts";
+import { chance } from "../../src/simulator/rules.ts";
+import { openProxy } from "../postgres/proxy.ts";
+import { type BucketServer, checkFiles } from "./bucket.ts";
+import type { ClusterServer } from "./database.ts";
+import { noHarms, openHarms, type Scene } from "./harms.ts";
+import { type ClusterNode, type OwnEnd, openNode, untilWell } from "./node.ts";
+import { judgeTakeOvers, type Span } from "./take-over.ts";
+import { openWatch, type Watch } from "./watch.ts";
+
+export type RoundPlan = {
+  name: string;
+  dir: string;
+  genrouter: Genrouter;
+  server: ClusterServer;
+  bucket: BucketServer;
+  seed: number;
+  cycles: number;
+  workers: number;
+  say: (line: string) => void;
+};
+
+const NODES = 3;
+export const LEASE_S = 2;
+const LEASE_MS = LEASE_S * 1000;
+/**
+ * Times faster than life under the harms. A look-up proves an absence after 2 min of life at Replicate: 6 s. What a node that stands still
+ * past its lease may have on the wire has to arrive before that, as it does in life, where a lease is a quarter of it.
+ */
+const SPEED = 20;
+const PATIENCE_MS = 1500;
+/** Between two harms; before some of them everything has to be well, so that there are always some who can take over. */
+const LOAD_MS = [50, 700] as const;
+const ALL_WELL = 0.4;
+const BOOT_KILLED = 0.1;
+const BOOT_MS = [10, 600] as const;
+const TOLD_EVERY = 10;
+/** After the database or the door to it was gone, a start may fail for so long. */
+const GRACE_MS = 3000;
+/** What is the same for all nodes of a round. */
+const settingsOf = ({ bucket, name, dir }: RoundPlan): Record<string, string> => ({
+  GENROUTER_LOG__LEVEL: "warn",
+  GENROUTER_CATALOGUE__DIR: writeCatalogue(join(dir, "catalogue"), true),
+  GENROUTER_STORE__LEASE_S: String(LEASE_S),
+  GENROUTER_STORE__CONNECTIONS: "3",
+  GENROUTER_LIMITS__IN_PROGRESS: "200",
+  ...bucket.settings(`${name}/`),
+});
+
+/**
+ * An end that nobody brought about: a node that was told to stop ends with 0, and any with 70 when another had ended it. Told to stop without a
+ * database, or with an answer of it missing, it cannot say that it took leave.
+ */
+const faultOfEnd = (
+  { code, signal, pid, wasTold, wasCut, atMs, said }: OwnEnd,
+  isFenced: boolean,
+  away: readonly Span[],
+): string[] => {
+  const wasAway = away.some(({ fromMs, toMs }) => fromMs < atMs && toMs + GRACE_MS > atMs);
+  if (wasTold && code === 0) return [];
+  if (code === 70 && (isFenced || (wasTold && (wasAway || wasCut)))) return [];
+  return [`process ${pid} ended with ${signal ?? code}${wasTold ? ", told to stop" : ""}: ${said}`];
+};
+
+/** All that only the database can say, and what follows from it. */
+const judgeOwners = async (watch: Watch, nodes: readonly ClusterNode[], server: ClusterServer) => {
+  const [deaths, taken, stale, unowned] = [
+    await watch.deaths(),
+    await watch.takenOver(),
+    await watch.stale(),
+    await watch.unowned(),
+  ];
+  const verdict = judgeTakeOvers({ deaths, taken, lives: nodes.flatMap(({ lives }) => lives), away: server.away }, LEASE_MS);
+  const fenced = new Set(deaths.filter(({ isFenced }) => isFenced).map(({ pid }) => pid));
+  const ends = nodes.flatMap((node) => node.ends);
+  const checks: Check[] = [
+    {
+      name: "who was ended writes nothing any more",
+      faults: stale.map(({ what, where, epoch, lateMs }) => `${what} ${where} of owner ${epoch}, ${lateMs} ms after its end`),
+    },
+    {
+      name: "every step is its owner's",
+      faults: unowned.map(({ where, epoch }) => `${where}: written by ${epoch}, which did not own it`),
+    },
+    {
+      name: `what a dead node left is taken over within two leases (${2 * LEASE_S} s), where another node and the database were up`,
+      faults: verdict.faults,
+    },
+    {
+      name: "a node ends by itself only when it was ended by another, and with 0 when it is told to stop",
+      faults: ends.flatMap((end) => faultOfEnd(end, fenced.has(end.pid), server.away)),
+    },
+  ];
+  const figures = {
+    ended: deaths.length,
+    endedByAnother: fenced.size,
+    endedBySelf: ends.filter(({ code }) => code === 70).length,
+    takeOvers: verdict.owners,
+    takenOver: verdict.generations,
+    takeOversExcused: verdict.excused.length,
+    longestTakeOverMs: verdict.longestMs,
+  };
+  return { checks, figures, excused: verdict.excused };
+};
+
+const worst = (nodes: readonly ClusterNode[], name: "longestBootMs" | "longestDrainMs") =>
+  Math.max(...nodes.map(({ counts }) => counts[name]));
+
+/**
+ * Submissions that came to their provider after the end of who sent them: they were on the wire. That none of them is sent again by who took
+ * over is what the audit of the attempts says.
+ */
+const sentAfterTheEnd = async (watch: Watch, evidence: Evidence): Promise<number> => {
+  const ends = new Map((await watch.sentBy()).map(({ id, n, endedMs }) => [`${id} ${n}`, endedMs]));
+  return matched(evidence).filter(
+    ({ line, one, attempt }) => Date.parse(line.at) > (ends.get(`${one.id} ${attempt.n}`) ?? Number.POSITIVE_INFINITY),
+  ).length;
+};
+
+/** The world of a round, with nothing running in it yet but the doors to the database. */
+export const openWorld = async (plan: RoundPlan) => {
+  const { genrouter, server, seed, dir } = plan;
+  mkdirSync(dir, { recursive: true });
+  const books = await server.create(plan.name);
+  const tenants = await endow(books, TENANTS);
+  const watch = openWatch(books, LEASE_MS);
+  await watch.begin();
+  const simulatorPlace: SimulatorPlace = { port: await freePort(), speed: SPEED, log: join(dir, "simulator.log"), seed };
+  const settings = settingsOf(plan);
+  const roll = chance(seed);
+  const between = ([from, to]: readonly [number, number]) => from + roll() * (to - from);
+
+  const running = new Set<Promise<unknown>>();
+  let broken: unknown;
+  const background = (work: Promise<unknown>): void => {
+    const noted = work
+      .catch((fault: unknown) => {
+        broken ??= fault;
+      })
+      .finally(() => running.delete(noted));
+    running.add(noted);
+  };
+  const places: ServicePlace[] = [];
+  const nodes: ClusterNode[] = [];
+  for (let n = 1; n <= NODES; n += 1) {
+    const wire = await openProxy(server.port);
+    const own = join(dir, `node-${n}`);
+    mkdirSync(own, { recursive: true });
+    const simulatorUrl = `http://127.0.0.1:${simulatorPlace.port}`;
+    const place = { dir: own, simulatorUrl, speed: SPEED, port: await freePort(), env: settings };
+    const through = books.replace(`:${server.port}/`, `:${wire.port}/`);
+    places.push({ ...place, env: { ...settings, GENROUTER_STORE__URL: books } });
+    nodes.push(
+      openNode({
+        ...{ genrouter, wire, background },
+        place: { ...place, env: { ...settings, GENROUTER_STORE__URL: through } },
+        bootKillMs: () => (nodes.length === NODES && roll() < BOOT_KILLED ? between(BOOT_MS) : undefined),
+        mayHaveFailed: (fromMs, toMs) =>
+          wire.times() > 0 || server.away.some((span) => span.fromMs < toMs && span.toMs + GRACE_MS > fromMs),
+      }),
+    );
+  }
+  const client: ClientPlan = {
+    urls: places.map(({ port }) => `http://127.0.0.1:${port}`),
+    ...{ patienceMs: PATIENCE_MS, log: join(dir, "client.log"), seed, workers: plan.workers, round: 0 },
+    keys: tenants.map(({ key }) => key),
+  };
+  return {
+    ...{ books, tenants, watch, simulatorPlace, roll, between, places, nodes, client, background },
+    broken: () => broken,
+    /** Waits for what goes on by itself. @throws what went wrong in it. */
+    settled: async () => {
+      while (running.size > 0) await Promise.all(running);
+      if (broken !== undefined) throw broken;
+    },
+    close: async () => {
+      for (const { wire } of nodes) wire.close();
+      await watch.close();
+    },
+  };
+};
+
+/** Plays it, and drops the database where nothing was found. @throws where it cannot be carried on. */
+export const playRound = async (plan: RoundPlan): Promise<End> => {
+  const { genrouter, server, say, dir } = plan;
+  const beganMono = performance.now();
+  const world = await openWorld(plan);
+  const { nodes, watch, tenants, client, roll, between, simulatorPlace, books } = world;
+  const harmed = noHarms();
+  const submissions = openSubmissions(simulatorPlace.log);
+  const scene: Scene = {
+    ...{ genrouter, nodes, server, watch, simulatorPlace, roll, leaseMs: LEASE_MS, background: world.background },
+    bucket: plan.bucket.child,
+    simulator: await startTroubled(genrouter, simulatorPlace),
+  };
+  await Promise.all(nodes.map((node) => node.begin()));
+  const load = await startClient(genrouter, join(dir, "client.json"), client);
+  const harm = openHarms(scene, harmed);
+  let cycles = 0;
+  while (cycles < plan.cycles && world.broken() === undefined) {
+    await untilWell(nodes, roll() < ALL_WELL ? NODES : 1, world.broken);
+    await Bun.sleep(between(LOAD_MS));
+    const atMs = Date.now();
+    const done = await harm();
+    cycles += 1;
+    appendFileSync(join(dir, "harms.log"), `${new Date(atMs).toISOString()} ${cycles}: ${done}\n`);
+    if (cycles % TOLD_EVERY === 0)
+      say(`cycle ${cycles}: ${harmed.kills} kills, ${harmed.killsInSending} of them into sending, ${harmed.pauses} pauses`);
+  }
+  await world.settled();
+  await Promise.all(nodes.map((node) => (node.isWell() ? node.drain(30_000) : undefined)));
+  await load.stop();
+  scene.simulator.child.kill("SIGKILL");
+  await scene.simulator.child.ended;
+
+  let files = 0;
+  const look = async (urls: readonly string[], stored: readonly Stored[]): Promise<Check[]> => {
+    const kept = await checkFiles(urls, client.keys, stored);
+    files = kept.files;
+    const [first, ...others] = await Promise.all(urls.map((url) => showAll(url, client.keys, stored)));
+    const unlike = others.flatMap((shown) =>
+      stored.filter(({ id }) => JSON.stringify(shown.get(id)) !== JSON.stringify(first?.get(id))).map(({ id }) => id),
+    );
+    return [kept, { name: "every node shows the same", faults: unlike }];
+  };
+  const [one, ...more] = world.places;
+  if (!one) throw new Error("a cluster has a node");
+  const peace = await makePeace({ genrouter, places: [one, ...more], books, simulatorPlace, tenants, client, look });
+  const { stored, shown, balances } = peace;
+  const evidence: Evidence = { tenants, client: peace.client, submissions: submissions.all(), stored, shown, balances };
+  const owners = await judgeOwners(watch, nodes, server);
+  for (const line of owners.excused) say(`excused: ${line}`);
+  const failedStarts = nodes.flatMap((node) => node.failedStarts);
+  for (const line of failedStarts) say(`a start failed: ${line}`);
+  const checks = [...owners.checks, ...auditAll(evidence), ...peace.checks];
+  const sentLate = await sentAfterTheEnd(watch, evidence);
+  await world.close();
+  if (checks.every(({ faults }) => faults.length === 0)) await server.drop(plan.name);
+  const tookMs = Math.round(performance.now() - beganMono);
+  const counted = {
+    ...{
+      cycles,
+      ...harmed,
+      ...owners.figures,
+      sentAfterTheirEnd: sentLate,
+      files,
+      retried: peace.retried,
+      settleMs: peace.settleMs,
+    },
+    bootKills: nodes.reduce((all, { counts }) => all + counts.bootKills, 0),
+    failedStarts: failedStarts.length,
+    ...{ longestBootMs: worst(nodes, "longestBootMs"), longestDrainMs: worst(nodes, "longestDrainMs"), tookMs },
+  };
+  return { checks, figures: figuresOf(counted, evidence) };
+};

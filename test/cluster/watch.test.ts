@@ -1,0 +1,74 @@
+// The eyes of the cluster programme: a planted write of an owner after its end is seen, and what is in order is not.
+import { afterEach, expect, test } from "bun:test";
+import { openPostgresStore } from "../../src/store/postgres/client.ts";
+import type { Store } from "../../src/store/store.ts";
+import { freshDatabase, onPostgres } from "../postgres/databases.ts";
+import { type Account, admit, openAccount, startedDeed, stepDeed } from "../store/scene.ts";
+import { openWatch, type Watch } from "./watch.ts";
+
+const LEASE_MS = 700;
+const LOOK_MS = 50;
+
+onPostgres("the watch over a cluster", () => {
+  let opened: (Store | Watch)[] = [];
+  afterEach(async () => {
+    for (const one of opened) await one.close().catch(() => undefined);
+    opened = [];
+  });
+
+  /** Two nodes; the second may be one that does not mind its end. The database is used for nothing else: it has more than our schema. */
+  const openScene = async (minds: boolean) => {
+    const { url } = await freshDatabase();
+    const open = (mindsOwners: boolean) =>
+      openPostgresStore({ url, prepare: true, mode: "test", leaseMs: LEASE_MS, mindsOwners });
+    const [alive, other] = [await open(true), await open(minds)];
+    const watch = openWatch(url, LEASE_MS);
+    opened = [alive, other, watch];
+    await watch.begin();
+    const account: Account = await openAccount(alive, 5000);
+    const deed = await admit(other, account);
+    await other.commit([startedDeed(deed)]);
+    /** Until the first has ended the second, and has what it had. */
+    const takenOver = async (): Promise<void> => {
+      while (((await alive.node?.attend())?.ended ?? []).length === 0) await Bun.sleep(LOOK_MS);
+      expect(await alive.node?.takeOver(10)).toEqual([deed.seq]);
+    };
+    return { alive, other, watch, deed, takenOver };
+  };
+
+  test("who is ended and writes all the same is seen: the transaction, and the step of what was another's", async () => {
+    const { other, watch, deed, takenOver } = await openScene(false);
+    await takenOver();
+    expect([await watch.stale(), await watch.unowned()]).toEqual([[], []]);
+    expect(await other.commit([stepDeed(deed.seq, 2)])).toMatchObject([{ kind: "stepped" }]);
+    const epoch = other.node?.epoch ?? 0;
+    const stale = await watch.stale();
+    expect(stale.map(({ what, epoch: whose }) => [what, whose]).sort()).toEqual([
+      ["journal", epoch],
+      ["noted_batch", epoch],
+    ]);
+    expect(stale.every(({ lateMs }) => lateMs > 0)).toBe(true);
+    expect((await watch.unowned()).map((one) => one.epoch)).toEqual([epoch]);
+  }, 60_000);
+
+  test("who minds its end leaves nothing to be seen; its death is dated by its last renewal, and what it had is counted", async () => {
+    const { alive, other, watch, deed, takenOver } = await openScene(true);
+    await takenOver();
+    await expect(other.commit([stepDeed(deed.seq, 2)])).rejects.toThrow();
+    await alive.commit([stepDeed(deed.seq, 2)]);
+    expect([await watch.stale(), await watch.unowned()]).toEqual([[], []]);
+    const epoch = other.node?.epoch ?? 0;
+    const [death] = await watch.deaths();
+    expect(death).toMatchObject({ epoch, pid: process.pid, isFenced: true });
+    expect((death?.endedMs ?? 0) - (death?.diedMs ?? 0)).toBeGreaterThan(LEASE_MS);
+    expect((await watch.takenOver()).map((one) => [one.epoch, one.count])).toEqual([[epoch, 1]]);
+    expect(await watch.sentBy()).toEqual([]);
+  }, 60_000);
+
+  test("who takes leave was not ended by another", async () => {
+    const { other, watch, alive } = await openScene(true);
+    await other.close();
+    expect(await watch.deaths()).toMatchObject([{ epoch: other.node?.epoch ?? 0, isFenced: false }]);
+    expect(await alive.node?.takeOver(10)).toHaveLength(1);
+  }, 60_000);
+});

@@ -1,0 +1,83 @@
+// What the database itself says of its nodes: it notes when leases end and owners write, so that nobody has to be believed but its clock.
+import { connect, openPool } from "../../src/store/postgres/connect.ts";
+import { ownerOf } from "../../src/store/postgres/owner-of.ts";
+
+/** An owner that has ended. `diedMs`: the last moment at which it was heard of by its lease; its own farewell, if it took leave. */
+export type Death = { epoch: number; pid: number; endedMs: number; isFenced: boolean; diedMs: number };
+/** Generations that were an owner's and became somebody else's: how many, and when the last of them did. */
+export type TakenOver = { epoch: number; count: number; lastMs: number };
+/** A write of an owner after its end, ms. */
+export type StaleWrite = { what: string; where: string; epoch: number; lateMs: number };
+
+/** Made beside the tables of the service, in a database that serves nothing else. */
+const NOTES = `
+CREATE TABLE noted_lease (epoch bigint PRIMARY KEY, ends_at_ms bigint NOT NULL);
+CREATE FUNCTION note_lease() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN INSERT INTO noted_lease VALUES (OLD.epoch, OLD.ends_at_ms); RETURN OLD; END $$;
+CREATE TRIGGER lease_noted AFTER DELETE ON lease FOR EACH ROW EXECUTE FUNCTION note_lease();
+CREATE TABLE noted_batch (epoch bigint NOT NULL, batch bigint NOT NULL);
+CREATE FUNCTION note_batch() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN INSERT INTO noted_batch VALUES (NEW.epoch, NEW.batch); RETURN NEW; END $$;
+CREATE TRIGGER batch_noted AFTER UPDATE OF batch ON owner FOR EACH ROW EXECUTE FUNCTION note_batch();
+`;
+
+const DEATHS = `SELECT o.epoch, o.pid, o.ended_at_ms AS "endedMs", n.ends_at_ms AS "leaseEndMs"
+  FROM owner o JOIN noted_lease n ON n.epoch = o.epoch WHERE o.ended_at_ms IS NOT NULL ORDER BY o.epoch`;
+const TAKEN_OVER = `SELECT epoch, count(*) AS count, max(at_ms) AS "lastMs" FROM (
+    SELECT coalesce(lag(c.epoch) OVER (PARTITION BY c.seq ORDER BY c.n), g.hold_epoch) AS epoch, c.at_ms
+    FROM claim c JOIN generation g ON g.seq = c.seq) taken GROUP BY epoch`;
+/**
+ * The commit of what can only be inserted is the row's own; a node's times say when it meant to write. An owner is ended while it has no
+ * transaction under way, so that the end is after all of its commits; a millisecond is the rounding.
+ */
+const STALE = ["journal", "posting", "noted_batch"]
+  .map((table) => {
+    const where = { journal: "r.seq || ' ' || r.version", posting: "CAST(r.seq AS text)" }[table] ?? "CAST(r.batch AS text)";
+    return `SELECT '${table}' AS what, ${where} AS "where", r.epoch, CAST(round(t.committed - o.ended_at_ms) AS bigint) AS "lateMs"
+    FROM ${table} r JOIN owner o ON o.epoch = r.epoch
+    CROSS JOIN LATERAL (SELECT extract(epoch FROM pg_xact_commit_timestamp(r.xmin)) * 1000 AS committed) t
+    WHERE o.ended_at_ms IS NOT NULL AND t.committed > o.ended_at_ms + 1`;
+  })
+  .join(" UNION ALL ");
+const UNOWNED = `SELECT g.id || ' ' || j.version AS "where", j.epoch FROM journal j JOIN generation g ON g.seq = j.seq
+  WHERE j.epoch <> coalesce((SELECT c.epoch FROM claim c WHERE c.seq = j.seq AND c.from_version < j.version ORDER BY c.n DESC LIMIT 1),
+    g.hold_epoch)`;
+const SENT_BY = `SELECT g.id, CAST(CAST(j.event AS json)->>'n' AS bigint) AS n, max(o.ended_at_ms) AS "endedMs"
+  FROM journal j JOIN generation g ON g.seq = j.seq JOIN owner o ON o.epoch = j.epoch
+  WHERE o.ended_at_ms IS NOT NULL AND CAST(j.event AS json)->>'type' = 'slotTaken' GROUP BY 1, 2`;
+const IN_SENDING = `SELECT count(*) AS count FROM snapshot s JOIN generation g ON g.seq = s.seq JOIN owner o ON o.epoch = ${ownerOf("g")}
+  WHERE o.pid = ?1 AND strpos(s.snapshot, '{"submitting":"sending"}') > 0`;
+const OPEN_OF = "SELECT count(*) AS open FROM owner WHERE pid = ?1 AND ended_at_ms IS NULL";
+
+/** @param leaseMs of the nodes. */
+export const openWatch = (url: string, leaseMs: number) => {
+  const { query, close } = openPool({ url, prepare: true }, 2);
+  return {
+    /** Before any node has opened, over a database that has the schema. */
+    begin: async (): Promise<void> => {
+      const line = await connect({ url, prepare: true });
+      await line.script(NOTES).finally(line.close);
+    },
+    /** Whether a process is no owner any more. */
+    isEnded: async (pid: number): Promise<boolean> => (await query<{ open: number }>(OPEN_OF, pid))[0]?.open === 0,
+    /** How many submissions of a process are on their way. */
+    inSending: async (pid: number): Promise<number> => (await query<{ count: number }>(IN_SENDING, pid))[0]?.count ?? 0,
+    deaths: async (): Promise<Death[]> => {
+      type Row = { epoch: number; pid: number; endedMs: number; leaseEndMs: number };
+      return (await query<Row>(DEATHS)).map(({ leaseEndMs, ...row }) => {
+        // Who takes leave does so while its lease runs.
+        const isFenced = leaseEndMs < row.endedMs;
+        return { ...row, isFenced, diedMs: isFenced ? leaseEndMs - leaseMs : row.endedMs };
+      });
+    },
+    takenOver: (): Promise<TakenOver[]> => query<TakenOver>(TAKEN_OVER),
+    /** Writes of owners after their ends. */
+    stale: (): Promise<StaleWrite[]> => query<StaleWrite>(STALE),
+    /** Attempts that were sent, with the end of the last owner who did. */
+    sentBy: (): Promise<{ id: string; n: number; endedMs: number }[]> => query(SENT_BY),
+    /** Steps that were written by another than the owner of the generation at that moment. */
+    unowned: (): Promise<{ where: string; epoch: number }[]> => query(UNOWNED),
+    close,
+  };
+};
+export type Watch = ReturnType<typeof openWatch>;
