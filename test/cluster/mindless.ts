@@ -19,7 +19,7 @@ const deaf = (node: Node): Node => {
   return {
     ...node,
     attend: async () => {
-      heard = (await node.attend()) ?? heard;
+      heard = (await node.attend(false)) ?? heard;
       return heard;
     },
   };
