@@ -41,7 +41,7 @@ const OF_ONE = ["writer", "pragmas", "dir"] as const;
 const STILL_LEASE_MS = 3_600_000;
 
 /** `each`: the nodes by themselves, in the order of their opening. */
-export type HouseOfNodes = House & { each: readonly House[] };
+export type HouseOfNodes = House & { each: readonly House[]; databaseUrl: string };
 
 /**
  * Opens so many nodes; the house that is answered speaks to all of them, and closes them all.
@@ -129,7 +129,7 @@ export const openHouseOfNodes = async (count: number, options: HouseOptions = {}
   };
   return {
     ...first,
-    each: houses,
+    ...{ each: houses, databaseUrl: database.url },
     ...{ rooms: everywhere, store: { ...first.store, unfinished }, nodes: count, told, countRows },
     newTenant: async (...words) => {
       const tenant = await first.newTenant(...words);

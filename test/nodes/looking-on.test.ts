@@ -145,7 +145,7 @@ describe.skipIf(postgresReason !== undefined)("looking on at one of three nodes"
 
     test("its generation goes on elsewhere, and the live view and the replay say who did which step", async () => {
       const eye = await lookOn(at(one));
-      const { id } = await submitTo(two, house, { prompt: "[sim:slow=80]" });
+      const { id } = await submitTo(two, house, { prompt: "[sim:slow=50]" });
       await eventually(() => eye.rows.get(id)?.state === "running.polling", "its job");
       const [dead, alive] = [await nameOf(two), [await nameOf(one), await nameOf(three)]];
       two.rooms.tenure?.stop();
