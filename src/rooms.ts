@@ -171,7 +171,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
   });
   const startedAtMs = clock.nowMs();
   const sessions = openSessions({ reads: store, post: engine.post, clock });
-  const standing = openStanding({ settings, clock, engine, nodes: tenure && membership.nodes, reads: store });
+  const standing = openStanding({ settings, clock, engine, nodes: membership.nodes, reads: store });
   const watching = shareWatch(engine.watch);
   const inspector = openInspector({
     ...{ settings, reads: store, nowMs: clock.nowMs, ledger: engine.ledger, health: engine.health, watch: watching() },

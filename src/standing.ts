@@ -21,8 +21,8 @@ export type StandingParts = {
   settings: Settings;
   clock: Clock;
   engine: Pick<Engine, "routes" | "readiness" | "health">;
-  /** How many nodes are alive; null where one process alone writes. */
-  nodes: (() => number) | null;
+  /** How many nodes are alive and stay. */
+  nodes: () => number;
   reads: Standing["reads"] & Pick<StoreReads, "secret">;
 };
 
@@ -53,7 +53,7 @@ export const openStanding = ({ settings, clock, engine, nodes, reads }: Standing
       );
     },
     reads,
-    nodes: () => nodes?.() ?? null,
+    nodes,
     databaseBytes: () => sizeOf(path) + sizeOf(`${path}-wal`),
     lastBackupS: async () => {
       const nowMs = clock.nowMs();

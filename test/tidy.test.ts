@@ -161,7 +161,7 @@ const DOORS: Record<string, string[]> = {
   ],
   "src/console": [
     "type:src/store",
-    "src/store/store.ts",
+    ...["src/store/store.ts", "src/store/node.ts"],
     "src/payments/refused.ts",
     "type:src/payments",
     "type:src/config.ts",
