@@ -60,7 +60,7 @@ const AT_ONCE = 100;
  * What begins and ends between two looks is found by its number, which its node gave it by its own clock before it was committed: those of
  * this long before the last look are looked at again.
  */
-const BEFORE_MS = 20_000;
+const BEFORE_MS = 10_000;
 const MOST_ENDED = 2_000;
 
 type Known = Pick<Elsewhere, "accountSeq" | "version" | "epoch" | "status">;

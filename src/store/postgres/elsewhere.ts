@@ -10,10 +10,12 @@ import { integers, rowsOf } from "./parameters.ts";
 
 /** Each transaction of a node counts itself in its row. */
 const WRITTEN = "SELECT epoch, batch FROM owner WHERE ended_at_ms IS NULL AND epoch <> ?1 ORDER BY epoch";
-// Rows of what has not ended are few however much is stored; of each two numbers are looked up by their keys.
+// Rows of what has not ended are few however much is stored; of each two numbers are looked up by their keys, once (OFFSET 0: a condition on
+// what a query within looks up would be put into it, and look again).
 const OPEN = `SELECT seq, "accountSeq", status, version, epoch FROM (
     SELECT g.seq, g.account_seq AS "accountSeq", g.status, coalesce(s.version, 0) AS version, ${ownerOf("g")} AS epoch
-    FROM generation g LEFT JOIN snapshot s ON s.seq = g.seq WHERE g.completed_at_ms IS NULL AND g.seq > ?2) o
+    FROM generation g LEFT JOIN snapshot s ON s.seq = g.seq WHERE g.completed_at_ms IS NULL AND g.seq > ?2
+    ORDER BY g.seq OFFSET 0) o
   WHERE epoch <> ?1 ORDER BY seq LIMIT ?3`;
 const ENDED = `SELECT g.seq, g.account_seq AS "accountSeq" FROM generation g
   WHERE g.seq >= ?2 AND g.completed_at_ms IS NOT NULL AND ${ownerOf("g")} <> ?1 ORDER BY g.seq DESC LIMIT ?3`;
