@@ -14,8 +14,8 @@ export type ChangeElsewhere = StandingElsewhere & {
 };
 export type Follower = {
   told: (change: ChangeElsewhere) => void;
-  /** Whether each step is wanted, or only what came of them. */
-  wantsSteps: boolean;
+  /** Whether each step is wanted, or only what came of them; and whether with the requests that were made, which hold prompts. */
+  wantsSteps: boolean | "with requests";
   /** Whether generations of an account are wanted. */
   wants: (accountSeq: number) => boolean;
 };
@@ -135,9 +135,10 @@ export const openNeighbours = (parts: NeighboursParts): Neighbours => {
   };
   const tell = async (some: readonly Wish[], mine: number): Promise<void> => {
     const hears = some.filter(({ accountSeq }) => accountSeq === null || isWanted(accountSeq));
-    const wantsSteps = [...followers].some((follower) => follower.wantsSteps);
+    const wantsSteps = [...followers].some((follower) => follower.wantsSteps !== false);
+    const wantsRequests = [...followers].some((follower) => follower.wantsSteps === "with requests");
     // The steps first: what they led to is as new, or newer.
-    const lines = wantsSteps && hears.length > 0 ? await others.steps(hears) : [];
+    const lines = wantsSteps && hears.length > 0 ? await others.steps(hears, wantsRequests) : [];
     const standing = hears.length > 0 ? await others.standing(hears.map(({ seq }) => seq)) : [];
     await learnNames([...standing, ...lines].map(({ epoch }) => epoch));
     if (mine !== turn) return;
@@ -199,8 +200,8 @@ export const openNeighbours = (parts: NeighboursParts): Neighbours => {
       isRead = true;
       isAway = false;
     } catch (fault) {
-      // Told once: the database may be away for as long as it likes.
-      if (!isAway) parts.failed(fault);
+      // Told once: the database may be away for as long as it likes; and not to nobody, who has left while the service stops.
+      if (!isAway && mine === turn) parts.failed(fault);
       isAway = true;
     }
     if (mine !== turn) return;

@@ -176,8 +176,11 @@ export const openNews = (parts: NewsParts) => {
     parts.elsewhere === null
       ? null
       : openNewsElsewhere(parts.elsewhere, parts.reads, {
-          generation: ({ record, isNew }) =>
-            tell({ of: record.accountSeq, record, moves: isNew || record.completedAtMs !== null }),
+          generation: ({ record, isNew, node }) => {
+            // What this node has taken over it tells itself, step by step; what is told here may be older than the last of them.
+            if (node === parts.elsewhere?.neighbours.own && record.completedAtMs === null) return;
+            tell({ of: record.accountSeq, record, moves: isNew || record.completedAtMs !== null });
+          },
           purchase: (purchase) => tell({ of: purchase.accountId, purchase, moves: false }),
           balances: () => {
             for (const listener of listeners) listener.lookAgain();

@@ -23,6 +23,8 @@ type Parts = ElsewhereParts & {
   ) => Known;
   /** One has ended. */
   left: (one: Known) => void;
+  /** What is shown of a request; null: that there was one. */
+  requestShown: ((request: string) => string) | null;
   stepped: (deed: StepDeed, record: GenerationRecord) => void;
 };
 
@@ -32,7 +34,7 @@ const MOST_HELD = 50;
 
 export type Elsewhere = ReturnType<typeof openElsewhere>;
 
-export const openElsewhere = ({ neighbours, collectMs, cast, enter, left, stepped }: Parts) => {
+export const openElsewhere = ({ neighbours, collectMs, cast, enter, left, requestShown, stepped }: Parts) => {
   const { own } = neighbours;
   /** By generation: steps of this node that came before what the node before it has written was read. */
   const held = new Map<string, Held[]>();
@@ -60,7 +62,9 @@ export const openElsewhere = ({ neighbours, collectMs, cast, enter, left, steppe
       if (event.type === "begun") one.row.route = (event.spec as { routeId: string }).routeId;
       else if (stateAfter === "running.awaitingSeat") delete one.row.route;
       if (isLast) one.row.attempts = record.attempts;
-      cast.step(one, { type: event.type, from, to: stateAfter, atMs, event, version, node });
+      // The step that takes a slot at the provider is the one that makes the request.
+      const request = event.type === "slotTaken" ? { request: requestShown?.(line.request ?? "") ?? "" } : {};
+      cast.step(one, { type: event.type, from, to: stateAfter, atMs, event, version, ...request, node });
       if (isEnd) left(one);
     }
     stands.set(one, stand);
@@ -91,7 +95,7 @@ export const openElsewhere = ({ neighbours, collectMs, cast, enter, left, steppe
     nodeOf: (seq: number): string => neighbours.nodeOf(seq) ?? own,
     /** Resolves when whatever is written from now on will be told. */
     begin: (): Promise<void> => {
-      const following = neighbours.follow({ told, wantsSteps: true, wants: () => true });
+      const following = neighbours.follow({ told, wantsSteps: requestShown ? "with requests" : true, wants: () => true });
       leave = following.leave;
       return following.ready;
     },

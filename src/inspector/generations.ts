@@ -132,7 +132,9 @@ export const openGenerations = (parts: GenerationParts, cast: Cast) => {
     cast.leave(one);
   };
   const elsewhere: Elsewhere | null =
-    parts.elsewhere === null ? null : openElsewhere({ ...parts.elsewhere, cast, enter, left, stepped });
+    parts.elsewhere === null
+      ? null
+      : openElsewhere({ ...parts.elsewhere, cast, enter, left, stepped, requestShown: parts.prompts ? beginningOf : null });
   const unfinished = parts.elsewhere?.neighbours.unfinished ?? reads.unfinished;
 
   const read = async (mine: number): Promise<void> => {

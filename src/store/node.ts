@@ -36,8 +36,8 @@ export type Surroundings = {
 
 /** A generation of another node that has not ended. `version`: of its last step; `epoch`: of its owner. */
 export type Elsewhere = { seq: number; accountSeq: number; version: number; epoch: number; status: "queued" | "running" };
-/** A line of the journal, with the epoch of the node that wrote it. */
-export type WrittenLine = JournalLine & { seq: number; epoch: number };
+/** A line of the journal, with the epoch of the node that wrote it and the exact request that it made, where it made one and that was asked for. */
+export type WrittenLine = JournalLine & { seq: number; epoch: number; request?: string };
 /** A generation as it stands, with what its machine remembers (null: it is queued, or has ended). */
 export type StandingElsewhere = {
   record: GenerationRecord;
@@ -57,7 +57,7 @@ export type Others = {
   /** Those with a number from one on that have ended already, newest first; at most `limit`. */
   ended(fromSeq: number, limit: number): Promise<{ seq: number; accountSeq: number }[]>;
   /** What was written of each after a version, each in the order of its versions. */
-  steps(after: readonly { seq: number; version: number }[]): Promise<WrittenLine[]>;
+  steps(after: readonly { seq: number; version: number }[], withRequests: boolean): Promise<WrittenLine[]>;
   standing(seqs: readonly number[]): Promise<StandingElsewhere[]>;
   /** Generations not ended of all nodes, as `unfinished` is of this one. */
   unfinished(afterSeq: number, limit: number): Promise<Unfinished[]>;

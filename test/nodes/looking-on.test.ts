@@ -42,8 +42,8 @@ describe.skipIf(postgresReason !== undefined)("looking on at one of three nodes"
   let one: House;
   let two: House;
   let three: House;
-  const open = async (leaseMs?: number) => {
-    house = await openHouseOfNodes(3, { factor: 20 }, leaseMs);
+  const open = async (leaseMs?: number, env: Record<string, string> = {}) => {
+    house = await openHouseOfNodes(3, { factor: 20, env }, leaseMs);
     const [first, second, third] = house.each;
     if (!first || !second || !third) throw new Error("three nodes were wanted");
     [one, two, three] = [first, second, third];
@@ -88,13 +88,8 @@ describe.skipIf(postgresReason !== undefined)("looking on at one of three nodes"
       );
       const journal = await journalOf(house, id);
       expect(theirs.map(({ type }) => type)).toEqual(journal.flatMap(() => ["@xstate.event", "@xstate.snapshot"]));
-      // The request is in no journal; that there was one is told by the node that made it alone.
-      const told = (frames: JsonObject[]) =>
-        frames.map((frame) => {
-          const { request: _, ...event } = frame.event as JsonObject;
-          return { ...frame, event };
-        });
-      expect(told(theirs)).toEqual(told(own));
+      expect(theirs).toEqual(own);
+      expect(JSON.stringify(theirs)).toContain('"request":"hidden"');
       const machine = of(got[1] ?? []).find((event) => event.type === "@xstate.actor");
       expect(machine).toMatchObject({ name: id, rootId: id, node: await nameOf(two) } as object);
       expect(JSON.stringify(got)).not.toContain("canary");
@@ -139,6 +134,18 @@ describe.skipIf(postgresReason !== undefined)("looking on at one of three nodes"
       expect(asked.length).toBeLessThanOrEqual(before + 1);
     }, 60_000);
   });
+
+  test("where prompts are shown, the request that another node made is in its event", async () => {
+    await open(undefined, { GENROUTER_INSPECTOR__PROMPTS: "true" });
+    const eye = await lookOn(at(one));
+    const { id } = await submitTo(three, house, { prompt: "canary-shown" });
+    await eventually(() => eye.rows.get(id)?.actor === "ended", "its end");
+    const requests = eye.events.flatMap((event) =>
+      event.id === id && event.more?.request !== undefined ? [event.more.request] : [],
+    );
+    expect(requests).toEqual([expect.stringContaining("canary-shown")]);
+    await eye.close();
+  }, 120_000);
 
   describe("when one of them says nothing any more", () => {
     beforeEach(() => open(LEASE_MS), 120_000);

@@ -19,14 +19,25 @@ const OPEN = `SELECT seq, "accountSeq", status, version, epoch FROM (
   WHERE epoch <> ?1 ORDER BY seq LIMIT ?3`;
 const ENDED = `SELECT g.seq, g.account_seq AS "accountSeq" FROM generation g
   WHERE g.seq >= ?2 AND g.completed_at_ms IS NOT NULL AND ${ownerOf("g")} <> ?1 ORDER BY g.seq DESC LIMIT ?3`;
-const STEPS = `SELECT j.seq, j.version, j.at_ms AS "atMs", j.epoch, j.state_after AS "stateAfter", j.event
-  FROM ${rowsOf("?1", { seq: "bigint", version: "bigint" }, "x")} JOIN journal j ON j.seq = x.seq AND j.version > x.version
-  ORDER BY j.seq, j.version`;
+const stepsWith = (
+  column: string,
+  join = "",
+): string => `SELECT j.seq, j.version, j.at_ms AS "atMs", j.epoch, j.state_after AS "stateAfter",
+    j.event${column} FROM ${rowsOf("?1", { seq: "bigint", version: "bigint" }, "x")}
+  JOIN journal j ON j.seq = x.seq AND j.version > x.version${join} ORDER BY j.seq, j.version`;
+const STEPS = stepsWith("");
+/** The request of an attempt is put on disk by the step that takes its slot at the provider. */
+const STEPS_WITH_REQUESTS = stepsWith(
+  ", r.request",
+  ` LEFT JOIN attempt_request r ON r.seq = j.seq AND CAST(j.event AS json) ->> 'type' = 'slotTaken'
+    AND r.n = CAST(CAST(j.event AS json) ->> 'n' AS bigint)`,
+);
 const STANDING = `SELECT ${RECORD_COLUMNS}, ${ownerOf("g")} AS epoch, coalesce(s.version, 0) AS version, s.snapshot,
     g.wait_ends_at_ms AS "waitEndsAtMs", p.routes
   FROM generation g JOIN plan p ON p.seq = g.plan_seq LEFT JOIN snapshot s ON s.seq = g.seq WHERE g.seq = ANY(${integers("?1")})
   ORDER BY g.seq`;
 
+type LineRow = Omit<WrittenLine, "event" | "request"> & { event: string; request?: string | null };
 type StandingRow = RecordRow & { epoch: number; version: number; snapshot: string | null; waitEndsAtMs: number; routes: string };
 
 /** @param epoch of this node, whose own generations are not among them. */
@@ -34,9 +45,12 @@ export const openElsewhere = (query: Query, epoch: number): Others => ({
   written: () => query<{ epoch: number; batch: number }>(WRITTEN, epoch),
   open: (afterSeq, limit) => query<Elsewhere>(OPEN, epoch, afterSeq, limit),
   ended: (fromSeq, limit) => query<{ seq: number; accountSeq: number }>(ENDED, epoch, fromSeq, limit),
-  steps: async (after) => {
-    const rows = await query<Omit<WrittenLine, "event"> & { event: string }>(STEPS, JSON.stringify(after));
-    return rows.map((row) => ({ ...row, event: JSON.parse(row.event) as WrittenLine["event"] }));
+  steps: async (after, withRequests) => {
+    const rows = await query<LineRow>(withRequests ? STEPS_WITH_REQUESTS : STEPS, JSON.stringify(after));
+    return rows.map(({ request, event, ...row }) => ({
+      ...{ ...row, event: JSON.parse(event) as WrittenLine["event"] },
+      ...(request == null ? {} : { request }),
+    }));
   },
   standing: async (seqs) =>
     (await query<StandingRow>(STANDING, integers.of(seqs))).map((row) => ({
