@@ -50,6 +50,11 @@ export const SettingsSchema = Type.Object(
             "proxies in front of the service whose X-Forwarded-For is believed, as addresses or networks, separated by commas; those on this machine always are. Wrong passwords are counted by the address that they name",
         }),
         drain_s: positive(25, "longest time a drain waits for answers under way before the process ends", 30),
+        leave_s: Type.Integer({
+          ...{ default: 5, minimum: 0, maximum: 30 },
+          description:
+            "seconds that one of several nodes still takes requests once /readyz says that it leaves: longer than what is in front of it takes to notice",
+        }),
       },
       { default: {}, additionalProperties: false },
     ),

@@ -77,7 +77,7 @@ export type Engine = Sharing & {
   /** A generation cannot be continued by this process: readiness says so. */
   lost: (seq: number, reason: string) => void;
   /** A provider says that there is news of the attempt of this name. */
-  hint: (ref: string, body: Json | undefined) => void;
+  hint: (ref: string, body: Json | undefined) => void | Promise<void>;
   /** Reads what had not ended and goes on; submissions are taken from then on. */
   recover: () => Promise<void>;
   replaceCatalogue: (next: Catalogue) => void;
@@ -249,7 +249,10 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     hint: (ref, body) => {
       const [, name = "", n = ""] = /^([0-9a-z]+)-([1-9][0-9]{0,3})$/.exec(ref) ?? [];
       const seq = seqOfGenerationId(`gen_${name}`);
-      if (seq !== undefined && life !== "stopped") effects.hint(seq, Number(n), body);
+      if (seq === undefined || life === "stopped") return undefined;
+      // Whichever node a provider comes to, the one that asks about the attempt hears of it.
+      if (store.node === null || effects.isAsking(seq, Number(n))) return effects.hint(seq, Number(n), body);
+      return store.node.leaveHint({ seq, n: Number(n), body: body === undefined ? null : JSON.stringify(body) });
     },
     lost,
     ...openSharing({ store, supervisor, effects, health, routes }),

@@ -30,7 +30,11 @@ export type Membership = {
   nameGeneration: EngineParts["nameGeneration"];
   /** Told when the office of some node has changed something; null: nobody wants to know. */
   office: { changed: (() => void) | null };
-  /** How many nodes are alive and stay, as far as it was heard; 1 where there is none other. */
+  /** Tells the others that this node goes; what is in front of them has so long to find out, if another stays. */
+  leave: (noticeMs: number) => Promise<void>;
+  /** How many nodes are alive, as far as it was heard; 1 where there is none other. */
+  alive: () => number;
+  /** How many share what there is only once: those that stay. */
   nodes: () => number;
   /** Whether another goes on with what this one leaves, as far as it was heard. */
   isAnotherThere: () => boolean;
@@ -52,9 +56,12 @@ export const openMembership = (parts: MembershipParts): Membership => {
   const office: Membership["office"] = { changed: null };
   if (node === null || known === null)
     return {
-      ...{ tenure: null, neighbours: null, office, nameGeneration: newGeneration },
-      ...{ nodes: () => 1, isAnotherThere: () => false },
+      ...{ tenure: null, neighbours: null, office, leave: () => Promise.resolve(), nameGeneration: newGeneration },
+      alive: () => 1,
+      nodes: () => 1,
+      isAnotherThere: () => false,
     };
+  let alive = 1;
   let others = 0;
   const failing =
     (event: string) =>
@@ -64,14 +71,15 @@ export const openMembership = (parts: MembershipParts): Membership => {
   const tenure = openTenure({
     ...{ node, clock, log, ended, monoMs: monoMs ?? (() => performance.now()) },
     takeUp: (seqs) => engine().takeUp(seqs),
-    looked: (around) => {
-      others = around.others;
-      if (others > 0) engine().adoptHealth().catch(failed);
+    looked: async (around) => {
+      ({ alive, others } = around);
+      if (others > 0) await engine().adoptHealth().catch(failed);
+      if (around.hasHints) await engine().takeHints().catch(failed);
     },
-    changed: () => {
+    changed: async () => {
       changed();
       office.changed?.();
-      engine().adoptSwitches().catch(failed);
+      await engine().adoptSwitches().catch(failed);
     },
   });
   const neighbours = openNeighbours({
@@ -80,6 +88,10 @@ export const openMembership = (parts: MembershipParts): Membership => {
   });
   return {
     ...{ tenure, neighbours, office, nameGeneration: namesFrom(node) },
-    ...{ nodes: () => others + 1, isAnotherThere: () => others > 0 },
+    leave: async (noticeMs) => {
+      await tenure.leave();
+      if (others > 0 && noticeMs > 0) await new Promise<void>((over) => clock.after(noticeMs, over));
+    },
+    ...{ alive: () => alive, nodes: () => others + 1, isAnotherThere: () => others > 0 },
   };
 };

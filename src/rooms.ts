@@ -132,7 +132,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
       parts.keysChanged?.();
     },
   });
-  const { tenure, neighbours, office } = membership;
+  const { tenure, neighbours, office, nameGeneration, nodes, alive, isAnotherThere } = membership;
   const engine = await joinEngine({
     limits: settings.limits,
     clock,
@@ -154,14 +154,11 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     pace: parts.pace,
     chance: Math.random,
     soon: setImmediate,
-    nameGeneration: membership.nameGeneration,
-    nodes: membership.nodes,
-    isAnotherThere: membership.isAnotherThere,
+    ...{ nameGeneration, nodes, isAnotherThere },
     ...(tenure ? { sure: tenure.sure } : {}),
     unknownOutcome: parts.unknownOutcome,
     ...(parts.takingUp ? { takingUp: parts.takingUp } : {}),
-    callersChanged: () => http.callersChanged(),
-    peopleChanged: () => sessions.forget(),
+    ...{ callersChanged: () => http.callersChanged(), peopleChanged: () => sessions.forget() },
   });
   const links = openLinks({
     secretHex: await store.secret("links"),
@@ -171,7 +168,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
   });
   const startedAtMs = clock.nowMs();
   const sessions = openSessions({ reads: store, post: engine.post, clock });
-  const standing = openStanding({ settings, clock, engine, nodes: membership.nodes, reads: store });
+  const standing = openStanding({ settings, clock, engine, nodes: alive, reads: store });
   const watching = shareWatch(engine.watch);
   const inspector = openInspector({
     ...{ settings, reads: store, nowMs: clock.nowMs, ledger: engine.ledger, health: engine.health, watch: watching() },
@@ -235,7 +232,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     metrics: () => telemetry.metrics(standing),
     sockets: inspector.sockets,
     storeOpen: () => engine.life() !== "stopped",
-    sharedBurst: store.node === null ? null : { nodes: membership.nodes, take: store.node.takeBurst },
+    sharedBurst: store.node === null ? null : { nodes: alive, take: store.node.takeBurst },
   });
 
   const upkeep = openUpkeep({
@@ -282,11 +279,10 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
       engine.rekeyed(whose);
       return whose;
     },
-    drain: (longestMs) => {
+    drain: async (longestMs) => {
       drainEndsAtMs = clock.nowMs() + longestMs;
       closing.abort();
-      void tenure?.leave();
-      return engine.drain(longestMs);
+      await Promise.all([engine.drain(longestMs), membership.leave(Math.min(longestMs, settings.server.leave_s * 1000))]);
     },
     stop: async () => {
       engine.close();

@@ -3,11 +3,14 @@ import type { HealthDesk } from "../actors/health-desk.ts";
 import type { Supervisor } from "../actors/supervisor.ts";
 import type { Effects } from "./effects/effects.ts";
 import type { Routes } from "./routes.ts";
-import type { StoreReads } from "./store/store.ts";
+import type { Store, StoreReads } from "./store/store.ts";
+import type { Json } from "./terms.ts";
 
 export type Sharing = {
   /** Goes on with generations that another node has left. */
   takeUp: (seqs: readonly number[]) => Promise<void>;
+  /** Acts on what providers told other nodes of what this one asks about. */
+  takeHints: () => Promise<void>;
   /** What other nodes have judged of routes counts here too. */
   adoptHealth: () => Promise<void>;
   /** What operators have switched at other nodes counts here too. */
@@ -15,9 +18,9 @@ export type Sharing = {
 };
 
 type SharingParts = {
-  store: Pick<StoreReads, "unfinished" | "attemptsOf" | "routeHealth" | "switchedOff">;
+  store: Pick<Store, "node"> & Pick<StoreReads, "unfinished" | "attemptsOf" | "routeHealth" | "switchedOff">;
   supervisor: Pick<Supervisor, "recover" | "resume" | "routesChanged">;
-  effects: Pick<Effects, "perform">;
+  effects: Pick<Effects, "perform" | "isAsking" | "hint">;
   health: Pick<HealthDesk, "adopt" | "states" | "mended">;
   routes: Pick<Routes, "switchAll" | "touch">;
 };
@@ -33,6 +36,15 @@ export const openSharing = ({ store, supervisor, effects, health, routes }: Shar
     for (const seq of seqs.filter((one) => !open.has(one)))
       for (const { n, watchUntilMs } of await store.attemptsOf(seq))
         if (watchUntilMs !== null) effects.perform(seq, { type: "ask.watch", n });
+  },
+  takeHints: async () => {
+    for (const hint of (await store.node?.hints()) ?? []) {
+      const { seq, n, body } = hint;
+      // What was only just taken over is asked about in a moment.
+      if (!effects.isAsking(seq, n)) continue;
+      effects.hint(seq, n, body === null ? undefined : (JSON.parse(body) as Json));
+      await store.node?.dropHint(hint);
+    }
   },
   adoptHealth: async () => {
     const saved = await store.routeHealth();

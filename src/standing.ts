@@ -21,7 +21,7 @@ export type StandingParts = {
   settings: Settings;
   clock: Clock;
   engine: Pick<Engine, "routes" | "readiness" | "health">;
-  /** How many nodes are alive and stay. */
+  /** How many nodes are alive. */
   nodes: () => number;
   reads: Standing["reads"] & Pick<StoreReads, "secret">;
 };

@@ -11,10 +11,10 @@ export type TenureParts = {
   log: Log;
   /** Goes on with generations that are this node's from now on. */
   takeUp: (seqs: readonly number[]) => Promise<void>;
-  /** Told at each look round. */
-  looked: (around: Surroundings) => void;
+  /** Told at each look round; no lease waits for what is done about it. */
+  looked: (around: Surroundings) => Promise<void>;
   /** The office of some node has changed what may be remembered here. */
-  changed: () => void;
+  changed: () => Promise<void>;
   /** Another node has ended this one: nothing more may be done. */
   ended: () => void;
 };
@@ -27,7 +27,7 @@ export type Tenure = {
   isFirst(): boolean;
   /** Looks for the first time, and takes over what was left before; then again and again. */
   begin(): Promise<void>;
-  /** Looks at once. @throws when the store does not answer. */
+  /** Looks at once; resolves when what it saw has been taken over. @throws when the store does not answer. */
   look(): Promise<void>;
   /** Tells the others that this node drains. Whether one stays is known when it resolves, unless the store does not answer. */
   leave(): Promise<void>;
@@ -80,16 +80,17 @@ export const openTenure = (parts: TenureParts): Tenure => {
     });
     return takingOver;
   };
-  const look = async (): Promise<void> => {
+  /** @returns what is done about what was seen. */
+  const look = async (): Promise<Promise<unknown>[]> => {
     // Counted from before it was asked for: the lease runs from when the store heard of it, which is later.
     const askedMs = monoMs();
     const around = await node.attend(isLeaving);
-    if (isStopped) return;
+    if (isStopped) return [];
     if (around === null) {
       isStopped = true;
       log("node ended", { reason: "its lease ran out and another node has taken over: this process ends" });
       parts.ended();
-      return;
+      return [];
     }
     if (isAway) log("store back", {});
     isAway = false;
@@ -98,10 +99,11 @@ export const openTenure = (parts: TenureParts): Tenure => {
     const woken = waiting;
     waiting = [];
     for (const wake of woken) wake();
-    parts.looked(around);
-    if (news !== null && news !== around.news) parts.changed();
+    const following = [parts.looked(around)];
+    if (news !== null && news !== around.news) following.push(parts.changed());
     news = around.news;
     if (around.isAnythingLeft) takeOver().catch(tell);
+    return following;
   };
   /** What a commit in doubt brings about is told where it happened. */
   const tell = (fault: unknown): void => {
@@ -128,7 +130,9 @@ export const openTenure = (parts: TenureParts): Tenure => {
     isSure,
     sure: () => (isSure() ? Promise.resolve() : new Promise((wake) => waiting.push(wake))),
     isFirst: () => isFirst,
-    look,
+    look: async () => {
+      await Promise.all(await look());
+    },
     leave,
     begin: async () => {
       await turn();

@@ -3,6 +3,7 @@ import { openPostgresStore } from "../src/store/postgres/client.ts";
 import { connect } from "../src/store/postgres/connect.ts";
 import type { JsonObject } from "../src/terms.ts";
 import { type TestClock, testClock } from "./clock.ts";
+import { eventually } from "./eventually.ts";
 import { openTestBucket } from "./files/s3/bucket.ts";
 import { type House, type HouseOptions, openHouse } from "./house.ts";
 import { freshDatabase } from "./postgres/databases.ts";
@@ -35,7 +36,10 @@ export const openFront = (): Front => {
 };
 
 /** What belongs to one node alone, and cannot be put around each of several. */
-const OF_ONE = ["writer", "pragmas", "dir"] as const;
+const OF_ONE = ["pragmas", "dir"] as const;
+
+/** A step of a generation is some journeys to the database and to its provider. */
+const ROUNDS = 4;
 
 /** Where time stands still nobody looks, and nobody is to be taken for dead. */
 const STILL_LEASE_MS = 3_600_000;
@@ -67,7 +71,8 @@ export const openHouseOfNodes = async (count: number, options: HouseOptions = {}
       ...options,
       clock,
       node: { store, front: front.url, lines },
-      env: { ...bucket.settings, ...options.env },
+      // A database does not commit faster because time does.
+      env: { ...(isStill ? {} : { GENROUTER_LIMITS__SLOW_COMMIT_MS: "3600000" }), ...bucket.settings, ...options.env },
       ...(houses[0] ? { simulator: houses[0].simulator } : {}),
     });
     front.nodes.push(house.own);
@@ -81,16 +86,35 @@ export const openHouseOfNodes = async (count: number, options: HouseOptions = {}
   };
   // Twice: what the last of them said in the first round is heard by all in the second.
   const told = async (): Promise<void> => {
-    for (let round = 0; round < 2; round += 1) await all(({ rooms }) => rooms.tenure?.look());
+    for (let round = 0; round < 2; round += 1)
+      await all(async ({ rooms }) => {
+        await rooms.ledger.idle();
+        await rooms.tenure?.look();
+      });
   };
   await told();
   const { rooms } = first;
   const everywhere: House["rooms"] = {
     ...rooms,
     post: async (deed) => {
-      const outcome = await rooms.post(deed);
-      await told();
+      // Each node tells by itself that it lives; what the office of one does, all follow.
+      const [outcome] = await Promise.all([
+        rooms.post(deed),
+        ...(deed.deed === "beat" ? others.map((house) => house.rooms.post(deed)) : []),
+      ]);
+      if (deed.deed !== "beat") await told();
       return outcome;
+    },
+    ledger: {
+      ...rooms.ledger,
+      load: () => {
+        const loads = houses.map((house) => house.rooms.ledger.load());
+        return { ...rooms.ledger.load(), waiting: loads.reduce((sum, { waiting }) => sum + waiting, 0) };
+      },
+    },
+    upkeep: { ...rooms.upkeep, rollUpUsage: () => all((house) => house.rooms.upkeep.rollUpUsage()) },
+    rekeyed: (account, key) => {
+      for (const house of houses) house.rooms.rekeyed(account, key);
     },
     drain: (longestMs) => all((house) => house.rooms.drain(longestMs)),
     replaceCatalogue: (next) => {
@@ -119,6 +143,10 @@ export const openHouseOfNodes = async (count: number, options: HouseOptions = {}
       .sort((a, b) => a.seq - b.seq)
       .slice(0, limit);
   };
+  /** What was asked of the database before has been answered. */
+  const answered = async (): Promise<void> => {
+    for (let round = 0; round < ROUNDS; round += 1) await all(({ store }) => store.lastSeenMs());
+  };
   const end = async (how: "close" | "crash") => {
     await front.stop();
     if (how === "close") await first.verify();
@@ -131,6 +159,11 @@ export const openHouseOfNodes = async (count: number, options: HouseOptions = {}
     ...first,
     ...{ each: houses, databaseUrl: database.url },
     ...{ rooms: everywhere, store: { ...first.store, unfinished }, nodes: count, told, countRows },
+    eventually: (look, what) =>
+      eventually(async () => {
+        await answered();
+        return await look();
+      }, what),
     newTenant: async (...words) => {
       const tenant = await first.newTenant(...words);
       await told();

@@ -1,11 +1,9 @@
 // The whole service in one call: real rooms, real HTTP, the simulator behind real sockets, time that runs fast.
-import { Database } from "bun:sqlite";
 import { expect } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Catalogue } from "../catalogue/load.ts";
-import { providerSetting } from "../src/config.ts";
 import { kindsOf } from "../src/embedded-simulator.ts";
 import type { EventFields, EventName } from "../src/events.ts";
 import type { Files } from "../src/files/port.ts";
@@ -20,6 +18,7 @@ import type { Json, JsonObject, KeyScope } from "../src/terms.ts";
 import { type TestClock, testClock } from "./clock.ts";
 import { eventually } from "./eventually.ts";
 import { officeOf } from "./house-office.ts";
+import { addressesOf, countRows, watchFiles } from "./house-parts.ts";
 import { sampleCatalogue } from "./sample/catalogue.ts";
 import { openDirectory, openHere } from "./store/opened.ts";
 import { testTelemetry } from "./telemetry/opened.ts";
@@ -122,51 +121,7 @@ export type House = {
 };
 
 const quiet: Record<string, string> = { GENROUTER_LIMITS__BURST_PER_S: "100000", GENROUTER_LIMITS__IN_PROGRESS: "1000" };
-/** The providers' addresses are the simulator's, and each has a key of its own. */
-const addressesOf = ({ baseUrls }: Simulator, providers: readonly string[] = ["fal", "replicate"]): Record<string, string> =>
-  Object.fromEntries(
-    providers.flatMap((id) => {
-      const name = providerSetting(id);
-      return [
-        [`${name}__BASE_URL`, baseUrls[id] ?? ""],
-        [`${name}__KEY`, `${id}-key`],
-      ];
-    }),
-  );
-/** Files that are still being received; what was let go ends by itself, and nobody waits for it. */
-const watchFiles = (inner: Files) => {
-  const incoming = new Set<object>();
-  const files: Files = {
-    ...inner,
-    receive: async (id, n) => {
-      const token = {};
-      incoming.add(token);
-      const over = () => void incoming.delete(token);
-      const received = await inner.receive(id, n).catch((fault: unknown) => {
-        over();
-        throw fault;
-      });
-      return { ...received, keep: (file) => received.keep(file).finally(over), discard: () => received.discard().finally(over) };
-    },
-  };
-  return { files, isIdle: () => incoming.size === 0 };
-};
-
 const WRITERS_MS = 1000;
-
-/** Every table's row count, through a connection of its own. */
-const countRows = (path: string): JsonObject => {
-  const db = new Database(path, { readonly: true });
-  const tables = db
-    .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
-    .all();
-  const counts = tables.map(({ name }) => [
-    name,
-    db.query<{ n: number }, []>(`SELECT count(*) AS n FROM "${name}"`).get()?.n ?? -1,
-  ]);
-  db.close();
-  return Object.fromEntries(counts);
-};
 
 export const openHouse = async (options: HouseOptions = {}): Promise<House> => {
   const clock = options.clock ?? testClock(options.factor ?? 100);
@@ -239,14 +194,17 @@ export const openHouse = async (options: HouseOptions = {}): Promise<House> => {
   const tenant = await newTenant();
 
   const ask: House["ask"] = async (method, path, { body, key = tenant.key, headers = {} } = {}) => {
-    const response = await fetch(`${url}${path}`, {
+    const first = await fetch(`${url}${path}`, {
       method,
       headers: { ...(key === null ? {} : { authorization: `Bearer ${key}` }), ...headers },
       ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
       redirect: "manual",
     });
+    options.heard?.({ method, path, status: first.status, headers: first.headers, text: await first.clone().text() });
+    // Files of nodes are in a bucket, and clients follow there, without their key.
+    const there = options.node && first.status === 302 ? first.headers.get("location") : null;
+    const response = there === null ? first : await fetch(there, { method, headers });
     const text = await response.text();
-    options.heard?.({ method, path, status: response.status, headers: response.headers, text });
     let parsed: JsonObject = {};
     try {
       parsed = JSON.parse(text) as JsonObject;

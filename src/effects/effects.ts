@@ -11,6 +11,8 @@ import { openTwins } from "./twins.ts";
 
 export type Effects = {
   perform(seq: number, ask: Ask): void;
+  /** Whether the provider is asked about an attempt, now or in a while. */
+  isAsking(seq: number, n: number): boolean;
   /** A provider says that there is news of an attempt: it is asked now. @param body what it said besides */
   hint(seq: number, n: number, body: Json | undefined): void;
   /** The generation has ended. */
@@ -74,6 +76,7 @@ export const openEffects = (parts: EffectsParts): Effects => {
           return;
       }
     },
+    isAsking: (seq, n) => errands.isRunning(seq, n, ["poll", "confirm", "watch"]),
     hint: (seq, n, body) => {
       errands.hurry(seq, n);
       if (body !== undefined) asking.told(seq, n, body);

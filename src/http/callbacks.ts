@@ -6,7 +6,7 @@ import { type Answer, answerJson } from "./answer.ts";
 import { parseJson, readBody } from "./body.ts";
 
 /** Told of a callback that was genuine; `body` is whatever came with it. */
-export type Told = (ref: string, body: Json | undefined) => void;
+export type Told = (ref: string, body: Json | undefined) => void | Promise<void>;
 
 const LONGEST_CHALLENGE = 1_000;
 
@@ -33,7 +33,7 @@ export const callback =
     const { ref = "", mac = "" } = params;
     if (!callbacks.isGenuine(ref, mac)) return refuse("not_found", "No such path; see /openapi.json for those there are.");
     const body = await jsonOf(request);
-    told(ref, body);
+    await told(ref, body);
     const challenge = challengeIn(body);
     return answerJson(200, JSON.stringify(challenge === undefined ? {} : { challenge }), requestId);
   };

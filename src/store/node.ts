@@ -21,15 +21,25 @@ export type Node = {
    * is worth nothing after it, and may be lost in a crash. @returns whether there was one left.
    */
   takeBurst(accountSeq: number, second: number, most: number): Promise<boolean>;
+  /** Keeps what a provider told of an attempt for the node that asks about it. */
+  leaveHint(hint: Hint): Promise<void>;
+  /** What was left for this node. */
+  hints(): Promise<Hint[]>;
+  dropHint(hint: Hint): Promise<void>;
   /** Sums over every account. */
   sums(): Promise<LedgerSums>;
   others: Others;
 };
-/** `others`: nodes beside this one that are alive and not about to go; `isFirst`: it is the oldest. `news` changes with whatever the office has done anywhere. */
+/** `body`: JSON, where something came besides the news that there is some. */
+export type Hint = { seq: number; n: number; body: string | null };
+/** `alive`: nodes, this one and those that are about to go among them; `others`: those beside this one that stay; `isFirst`: it is the oldest. `news` changes with whatever the office has done anywhere. */
 export type Surroundings = {
+  alive: number;
   others: number;
   isFirst: boolean;
   news: string;
+  /** Something was left for some node. */
+  hasHints: boolean;
   isAnythingLeft: boolean /** Epochs that were ended at this look. */;
   ended: number[];
 };

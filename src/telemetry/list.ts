@@ -119,7 +119,7 @@ export const METRICS = {
   genrouter_nodes_alive: {
     type: "gauge",
     labels: [],
-    help: "Nodes that share the database and do not drain, this one among them, as far as it has heard; 1 without store.url.",
+    help: "Nodes that are alive and share the database, this one among them, as far as it has heard; 1 without store.url.",
   },
   genrouter_generations_taken_over_total: {
     type: "counter",

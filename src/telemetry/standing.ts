@@ -10,7 +10,7 @@ export type Standing = {
   isReady: () => boolean;
   routes: () => readonly RouteStanding[];
   reads: Pick<StoreReads, "openGenerations" | "bookSums" | "keptFiles">;
-  /** How many nodes are alive and stay; 1 where one process alone writes. */
+  /** How many nodes are alive; 1 where one process alone writes. */
   nodes: () => number;
   /** Bytes of the database and its log on disk. */
   databaseBytes: () => number;

@@ -26,7 +26,11 @@ const open = async (provider: string, model: string, more: HouseOptions = {}, fa
     return found?.state === "accepted" || (fault !== undefined && house.simulator.jobs().length > 0) ? found : undefined;
   }, "the job");
   const address = new RegExp(`${PUBLIC}(/callbacks/[\\w-]+/[\\w-]+)`).exec(decodeURIComponent(attempt.request ?? ""))?.[1] ?? "";
-  const tell = (path: string, body: unknown = {}) => house.ask("POST", path, { key: null, body });
+  const tell = async (path: string, body: unknown = {}) => {
+    const answered = await house.ask("POST", path, { key: null, body });
+    await house.told();
+    return answered;
+  };
   return { id: made.id, seq, address, tell };
 };
 const pollsOf = () => house.simulator.jobs()[0]?.polls ?? 0;

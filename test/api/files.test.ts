@@ -23,8 +23,10 @@ beforeAll(async () => {
   const succeeded = await ended(await submit("sim-image-1", { prompt: "two pictures" }));
   const video = await ended(await submit("vidmodel-2.0-mini", { prompt: "x", duration: 4, resolution: "480p", audio: true }));
   const speech = await ended(await submit("sim-speech-1", { prompt: "one two three" }));
-  const { id } = await submit("vidmodel-2.0-mini", { prompt: "never ends" });
-  const running = await house.until(id, (shown) => shown.status === "running");
+  const takers: Shown[] = [];
+  for (let seat = 0; seat < house.nodes; seat += 1) takers.push(await submit("vidmodel-2.0-mini", { prompt: "never ends" }));
+  for (const { id } of takers) await house.until(id, (shown) => shown.status === "running");
+  const running = await show(takers[0]?.id ?? "");
   const queued = await submit("sim-image-1", { prompt: "waits" });
   of = { queued, running, succeeded, failed, video, speech };
 });

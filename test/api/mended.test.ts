@@ -22,6 +22,7 @@ beforeEach(async () => {
   const made = await house.submit(MODEL, { prompt: "a word" });
   expect(await house.until(made.id)).toMatchObject({ status: "failed", cost_usd: 0, error: { code: "provider_failed" } });
   house.simulator.clearScript();
+  await house.told();
   expect(await listed()).toBe(false);
 });
 const delivers = async (): Promise<void> => {
@@ -32,6 +33,7 @@ const delivers = async (): Promise<void> => {
 
 test("with another key of its provider", async () => {
   house.rooms.rekeyed("fal", "another-key");
+  await house.told();
   await delivers();
 });
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { hashApiKey, newApiKey, newId } from "../../src/ids.ts";
 import type { RefusalCode } from "../../src/refusal.ts";
 import type { JsonObject } from "../../src/terms.ts";
-import type { House, Tenant } from "../house.ts";
+import type { House, Shown, Tenant } from "../house.ts";
 import { openGate } from "./gate.ts";
 import { codeOf, openApiHouse } from "./house.ts";
 
@@ -166,9 +166,11 @@ beforeAll(async () => {
     return (await house.show(failing.id)).status === "failed";
   }, "the breakers");
   house.simulator.clearScript();
+  await house.told();
   house.simulator.script({ fault: "stuck" });
-  const stuck = await house.submit(MODEL, { prompt: "takes the seat" });
-  await house.until(stuck.id, (shown) => shown.status === "running");
+  const takers: Shown[] = [];
+  for (let seat = 0; seat < house.nodes; seat += 1) takers.push(await house.submit(MODEL, { prompt: "takes the seat" }));
+  for (const { id } of takers) await house.until(id, (shown) => shown.status === "running");
 });
 afterAll(() => house.close());
 
@@ -204,6 +206,7 @@ test("a replay is answered before balance, limit, catalogue, breakers and drain"
     expect(codeOf(await ask())).toBe("model_not_available");
     expect((await ask({ headers })).body.id).toBe(accepted.body.id ?? "");
     await other.rooms.drain(0);
+    await other.told();
     expect(codeOf(await ask())).toBe("restarting");
     expect((await ask({ headers })).body.id).toBe(accepted.body.id ?? "");
     expect(codeOf(await ask({ headers, body: { ...FIRST, max_wait_s: 60 } }))).toBe("idempotency_conflict");
@@ -214,14 +217,14 @@ test("a replay is answered before balance, limit, catalogue, breakers and drain"
 
 /** What closes the door to new submissions; a commit that hangs takes longer than a burst lasts. */
 const CLOSED: [code: RefusalCode, lost: RefusalCode[], close: (gate: ReturnType<typeof openGate>) => Promise<unknown>][] = [
-  ["restarting", [], () => house.rooms.drain(0)],
+  ["restarting", [], () => house.rooms.drain(0).then(() => house.told())],
   [
     "busy",
     ["rate_limited"],
     async (gate) => {
       gate.shut();
       void house.rooms.post({ deed: "beat", atMs: 0 });
-      await house.eventually(() => gate.waiting() === 1, "a commit that hangs");
+      await house.eventually(() => gate.waiting() === house.nodes, "a commit that hangs");
       house.clock.skip(2001);
     },
   ],

@@ -12,6 +12,7 @@ import { takeBurst } from "./burst.ts";
 import { type Address, type Connection, connect, openPool, within } from "./connect.ts";
 import { openElsewhere } from "./elsewhere.ts";
 import { faultText, isOwn } from "./faults.ts";
+import { openHints } from "./hints.ts";
 import { openNodeReads } from "./nodes.ts";
 import { openOthers, USAGE_BEHIND } from "./others.ts";
 import { attend, claim, type Opening, openOwner, resign } from "./owner.ts";
@@ -123,6 +124,7 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
           return { value: await claim(open, epoch, limit), sent: [] };
         }),
       takeBurst: (accountSeq, second, most) => takeBurst(pool.query, accountSeq, second, most),
+      ...openHints(pool.query, epoch),
       sums: () => ledgerSums(pool.query),
       others: openElsewhere(pool.query, epoch),
     },

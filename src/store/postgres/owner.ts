@@ -64,8 +64,9 @@ export const openOwner = async (
 };
 
 const RENEW = "UPDATE lease SET ends_at_ms = now_ms() + CAST(?2 AS bigint), leaving = ?3 WHERE epoch = ?1";
-const LOOK = `SELECT (SELECT count(*) FROM lease WHERE leaving = 0 AND epoch <> ?1) AS others, (SELECT min(epoch) FROM lease) AS first,
+const LOOK = `SELECT (SELECT count(*) FROM lease) AS alive, (SELECT count(*) FROM lease WHERE leaving = 0 AND epoch <> ?1) AS others, (SELECT min(epoch) FROM lease) AS first,
   (SELECT value FROM meta WHERE name = 'office') AS news,
+  CASE WHEN EXISTS (SELECT 1 FROM hint) THEN 1 ELSE 0 END AS hints,
   CASE WHEN EXISTS (SELECT 1 FROM owner WHERE ended_at_ms IS NOT NULL AND has_left = 1) THEN 1 ELSE 0 END AS left_behind`;
 
 /** Makes the lease run anew, ends owners that are dead, and looks round. @returns null: another node has ended this owner. */
@@ -78,18 +79,13 @@ export const attend = async (
   const [{ changes }, dead, { rows }] = await together([
     renewed,
     line.send<{ epoch: number }>(END_DEAD, epoch),
-    line.send<{ others: number; first: number; news: string; left_behind: number }>(LOOK, epoch),
+    line.send<{ alive: number; others: number; first: number; news: string; hints: number; left_behind: number }>(LOOK, epoch),
   ] as const);
   const [found] = rows;
   if (changes === 0 || !found) return null;
   const ended = dead.rows.map((row) => row.epoch);
-  return {
-    others: found.others,
-    isFirst: found.first === epoch,
-    news: found.news,
-    isAnythingLeft: found.left_behind === 1,
-    ended,
-  };
+  const { alive, others, first, news, hints, left_behind } = found;
+  return { alive, others, isFirst: first === epoch, news, hasHints: hints === 1, isAnythingLeft: left_behind === 1, ended };
 };
 
 /** Ends this owner of its own will: others take over at once. */

@@ -70,9 +70,11 @@ export const openTestBucket = async (nowMs: () => number, base = ""): Promise<Te
     );
     const { bytes } = kept;
     const headers = { ...kept.headers, etag: `"${md5(bytes)}"`, "accept-ranges": "bytes", ...Object.fromEntries(overrides) };
+    if (request.headers["if-none-match"] === headers.etag) return answer(to, 304, { etag: headers.etag });
     const [, from, last] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? "") ?? [];
     if (from === undefined) return answer(to, 200, { ...headers, "content-length": String(bytes.length) }, bytes);
     const end = last === "" ? bytes.length : Math.min(bytes.length, Number(last) + 1);
+    if (Number(from) >= bytes.length) return answer(to, 416, { ...headers, "content-range": `bytes */${bytes.length}` });
     const range = `bytes ${from}-${end - 1}/${bytes.length}`;
     return answer(to, 206, { ...headers, "content-range": range }, bytes.subarray(Number(from), end));
   };

@@ -31,6 +31,15 @@ CREATE TABLE lease (
   leaving smallint NOT NULL DEFAULT 0 CHECK (leaving IN (0, 1))
 ) WITH (fillfactor = 50);
 
+-- What a provider told a node of an attempt that is another's, until that one's next look.
+CREATE TABLE hint (
+  seq bigint NOT NULL,
+  n bigint NOT NULL,
+  body text,
+  at_ms bigint NOT NULL,
+  PRIMARY KEY (seq, n)
+);
+
 -- How many requests of an account the nodes let in together in its last second. A crash may forget it.
 CREATE UNLOGGED TABLE burst (
   account_seq bigint PRIMARY KEY,

@@ -1,0 +1,31 @@
+// What providers told a node of attempts that are another's: kept until the owner's next look, and not for long.
+
+import type { Hint } from "../node.ts";
+import type { Query } from "../sql/asking.ts";
+import { ownerOf } from "./owner-of.ts";
+
+/** Nobody asks about the attempt any more, or its new owner would have by then. */
+const KEPT_MS = 600_000;
+/** What does not fit is worth no more than that there is news. */
+const LONGEST_BODY = 65_536;
+const AT_MOST = 500;
+
+const LEAVE = `INSERT INTO hint AS h (seq, n, body, at_ms) VALUES (?1, ?2, ?3, now_ms()) ON CONFLICT (seq, n) DO UPDATE
+  SET body = coalesce(excluded.body, h.body), at_ms = excluded.at_ms`;
+const OLD = `DELETE FROM hint WHERE at_ms < now_ms() - ${KEPT_MS}`;
+const OWN = `SELECT h.seq, h.n, h.body FROM hint h JOIN generation g ON g.seq = h.seq WHERE ${ownerOf("g")} = CAST(?1 AS bigint)
+  ORDER BY h.at_ms LIMIT ${AT_MOST}`;
+const DROP = "DELETE FROM hint WHERE seq = ?1 AND n = ?2 AND body IS NOT DISTINCT FROM ?3";
+
+export const openHints = (query: Query, epoch: number) => ({
+  leaveHint: async ({ seq, n, body }: Hint): Promise<void> => {
+    await query(LEAVE, seq, n, body !== null && body.length <= LONGEST_BODY ? body : null);
+  },
+  hints: async (): Promise<Hint[]> => {
+    await query(OLD);
+    return await query<Hint>(OWN, epoch);
+  },
+  dropHint: async ({ seq, n, body }: Hint): Promise<void> => {
+    await query(DROP, seq, n, body);
+  },
+});
