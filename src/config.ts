@@ -2,8 +2,8 @@
 import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
 import { networksIn } from "./networks.ts";
 
-const positive = (byDefault: number, description: string, maximum = Number.MAX_SAFE_INTEGER) =>
-  Type.Integer({ minimum: 1, maximum, default: byDefault, description });
+const positive = (byDefault: number, description: string, maximum = Number.MAX_SAFE_INTEGER, minimum = 1) =>
+  Type.Integer({ minimum, maximum, default: byDefault, description });
 
 /** An address to build others from: what came after a query or fragment would be lost in them. `expects` is the pattern in words. */
 const ADDRESS = {
@@ -50,11 +50,7 @@ export const SettingsSchema = Type.Object(
             "proxies in front of the service whose X-Forwarded-For is believed, as addresses or networks, separated by commas; those on this machine always are. Wrong passwords are counted by the address that they name",
         }),
         drain_s: positive(25, "longest time a drain waits for answers under way before the process ends", 30),
-        leave_s: Type.Integer({
-          ...{ default: 5, minimum: 0, maximum: 30 },
-          description:
-            "seconds that one of several nodes still takes requests once /readyz says that it leaves: longer than what is in front of it takes to notice",
-        }),
+        leave_s: positive(5, "seconds that one of several nodes takes requests after /readyz has said that it leaves", 30, 0),
       },
       { default: {}, additionalProperties: false },
     ),
@@ -78,11 +74,7 @@ export const SettingsSchema = Type.Object(
           description:
             "PostgreSQL database that this node shares with others, as postgres://user:password@host/database. Empty: a file in the data directory, for one process alone",
         }),
-        lease_s: positive(
-          30,
-          "seconds after which a node that says nothing is taken for dead and others go on with its generations",
-          3600,
-        ),
+        lease_s: positive(30, "seconds after which a node that says nothing is taken for dead and others take over", 3600),
         prepared: Type.Boolean({ default: true, description: "false behind a connection pooler without prepared statements" }),
         connections: positive(8, "connections for reads; writing and the lease have one each", 200),
       },
