@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, BrowserContextOptions } from "playwright-core";
 import type { NodeLine, ServiceView } from "../../src/console/operator-wire.ts";
 import { openVisitor, type Visitor } from "../console/signed-in.ts";
+import { eventually } from "../eventually.ts";
 import type { House, Shown } from "../house.ts";
 import { type HouseOfNodes, openHouseOfNodes } from "../house-of-nodes.ts";
 import { postgresReason } from "../postgres/binaries.ts";
@@ -78,7 +79,7 @@ here("several nodes", () => {
 
   test("the live inspector lists what runs elsewhere with its node, and is filtered by it", async () => {
     const id = await submitToTwo("[sim:stuck]");
-    await house.eventually(async () => (await two.store.findGeneration(id))?.status === "running", "it to run");
+    await eventually(async () => (await two.store.findGeneration(id))?.status === "running", "it to run");
     const { page, sound, complaints, close } = await visit("/inspector", { bypassCSP: true });
     const row = page.getByRole("button", { name: id }).first();
     await row.waitFor();
