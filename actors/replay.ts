@@ -8,8 +8,17 @@ import { makeStep } from "./step.ts";
 import { type Scene, tellEvent } from "./telling.ts";
 import { beginning, type Considered, standAt, type Tried, tryEvent } from "./trying.ts";
 
-/** A line of the journal, as the store keeps it: the event without the request and the options, the state it led to. */
-export type WrittenStep = { version: number; atMs: number; event: JsonObject & { type: string }; stateAfter: string };
+/**
+ * A line of the journal, as the store keeps it: the event without the request and the options, the state it led to; and which node wrote it,
+ * where several share the store.
+ */
+export type WrittenStep = {
+  version: number;
+  atMs: number;
+  event: JsonObject & { type: string };
+  stateAfter: string;
+  node?: string;
+};
 /** A movement of the generation's money. */
 export type Moved = {
   atMs: number;
@@ -38,6 +47,8 @@ export type ReplayStep = {
   /** 0: its acceptance, which is no event of the machine. */
   version: number;
   atMs: number;
+  /** Which node wrote it, where several share the store. */
+  node?: string;
   event: WrittenStep["event"] | null;
   /** One sentence without its full stop. */
   told: string;
@@ -123,6 +134,10 @@ const goOn = (line: WrittenStep, tried: Tried): GenerationSnapshot => {
   }
 };
 
+/** Where a machine stands after a line of its journal, from where it stood before. */
+export const followed = (before: GenerationSnapshot, line: WrittenStep): GenerationSnapshot =>
+  goOn(line, tryEvent(before, revive(line)));
+
 /** Replays a generation from its acceptance to its last journal line. Pure: nothing is asked, sent or written. */
 export const replay = (given: Replayed): Replay => {
   const { plan, waitEndsAtMs, collectMs, journal, movements, routeName = (routeId) => routeId } = given;
@@ -165,6 +180,7 @@ export const replay = (given: Replayed): Replay => {
     steps.push({
       version: line.version,
       atMs: line.atMs,
+      ...(line.node === undefined ? {} : { node: line.node }),
       event: line.event,
       told: tell(event, { from, to: line.stateAfter, routeName, resent: (before.context.current?.sends ?? 0) > 0 }),
       from,

@@ -83,6 +83,9 @@ try {
     "# Pages",
     "",
     "Every page of the console and the inspector: light, dark, and on a phone. Taken by `npm run pictures`, of a simulated service.",
+    "",
+    "Where several nodes share a database, each of them shows what all of them do: lists, news, live views and replays say the same on every node, the",
+    "inspector names the node of each generation and of each step, and the service's page lists the nodes. A process by itself shows nothing of that.",
     ...pages.flatMap(({ name, says, path }) => [
       "",
       `## ${says}`,

@@ -1,15 +1,18 @@
 // This process among the nodes of its store: its tenure, its share of the numbers, and how what others change reaches it.
+import { hostname } from "node:os";
 import type { Clock } from "./clock.ts";
 import type { EngineParts } from "./engine.ts";
 import type { Log } from "./events.ts";
 import { generationId, newGeneration, openNumbers } from "./ids.ts";
+import { type Neighbours, openNeighbours } from "./neighbours.ts";
 import type { Sharing } from "./sharing.ts";
-import type { Node } from "./store/node.ts";
+import { type Node, type NodeReads, nodeName } from "./store/node.ts";
 import { openTenure, type Tenure } from "./tenure.ts";
 
 export type MembershipParts = {
   /** Null: nobody else writes. */
   node: Node | null;
+  reads: { nodes: NodeReads | null };
   clock: Clock;
   /** Time that passes also while this process is stopped, ms; where it is to differ from the machine's. */
   monoMs?: () => number;
@@ -22,7 +25,11 @@ export type MembershipParts = {
 };
 export type Membership = {
   tenure: Tenure | null;
+  /** What the other nodes do, for whoever looks on. */
+  neighbours: Neighbours | null;
   nameGeneration: EngineParts["nameGeneration"];
+  /** Told when the office of some node has changed something; null: nobody wants to know. */
+  office: { changed: (() => void) | null };
   /** Tells the others that this node goes; what is in front of them has so long to find out, if another stays. */
   leave: (noticeMs: number) => Promise<void>;
   /** How many nodes are alive, as far as it was heard; 1 where there is none other. */
@@ -43,18 +50,24 @@ const namesFrom = ({ slot, newestGeneration }: Node): EngineParts["nameGeneratio
   };
 };
 
-export const openMembership = ({ node, clock, monoMs, log, engine, changed, ended }: MembershipParts): Membership => {
-  if (node === null)
+export const openMembership = (parts: MembershipParts): Membership => {
+  const { node, clock, monoMs, log, engine, changed, ended } = parts;
+  const { nodes: known } = parts.reads;
+  const office: Membership["office"] = { changed: null };
+  if (node === null || known === null)
     return {
-      ...{ tenure: null, leave: () => Promise.resolve(), nameGeneration: newGeneration },
+      ...{ tenure: null, neighbours: null, office, leave: () => Promise.resolve(), nameGeneration: newGeneration },
       alive: () => 1,
       nodes: () => 1,
       isAnotherThere: () => false,
     };
   let alive = 1;
   let others = 0;
-  const failed = (fault: unknown): void =>
-    log("effect failed", { event: "adopting", reason: fault instanceof Error ? fault.message : String(fault) });
+  const failing =
+    (event: string) =>
+    (fault: unknown): void =>
+      log("effect failed", { event, reason: fault instanceof Error ? fault.message : String(fault) });
+  const failed = failing("adopting");
   const tenure = openTenure({
     ...{ node, clock, log, ended, monoMs: monoMs ?? (() => performance.now()) },
     takeUp: (seqs) => engine().takeUp(seqs),
@@ -65,11 +78,16 @@ export const openMembership = ({ node, clock, monoMs, log, engine, changed, ende
     },
     changed: async () => {
       changed();
+      office.changed?.();
       await engine().adoptSwitches().catch(failed);
     },
   });
+  const neighbours = openNeighbours({
+    ...{ others: node.others, names: known.names, clock, failed: failing("looking at other nodes") },
+    own: nodeName({ host: hostname(), slot: node.slot, epoch: node.epoch }),
+  });
   return {
-    ...{ tenure, nameGeneration: namesFrom(node) },
+    ...{ tenure, neighbours, office, nameGeneration: namesFrom(node) },
     leave: async (noticeMs) => {
       await tenure.leave();
       if (others > 0 && noticeMs > 0) await new Promise<void>((over) => clock.after(noticeMs, over));

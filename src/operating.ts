@@ -38,6 +38,7 @@ export const openOperating = async (parts: OperatingParts): Promise<Operating> =
       expectedMs: routes.expectedMs,
       readiness,
       counts: () => supervisor.counts(),
+      epoch: reads.node?.epoch ?? null,
       about: () => ({ version: packageJson.version, mode, url: parts.url(), startedAtMs }),
       isNightly: settings.backup.dir !== "",
       lastBackupMs: async () => {

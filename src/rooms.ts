@@ -123,7 +123,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
   const named = readAllowed(settings.media.allow);
   const allows: typeof named = parts.media?.guard === "off" ? () => true : named;
   const membership = openMembership({
-    ...{ node: store.node, clock, log, ended: parts.unknownOutcome },
+    ...{ node: store.node, reads: store, clock, log, ended: parts.unknownOutcome },
     ...(parts.monoMs ? { monoMs: parts.monoMs } : {}),
     engine: () => engine,
     changed: () => {
@@ -132,7 +132,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
       parts.keysChanged?.();
     },
   });
-  const { tenure, nameGeneration, nodes, alive, isAnotherThere } = membership;
+  const { tenure, neighbours, office, nameGeneration, nodes, alive, isAnotherThere } = membership;
   const engine = await joinEngine({
     limits: settings.limits,
     clock,
@@ -168,13 +168,13 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
   });
   const startedAtMs = clock.nowMs();
   const sessions = openSessions({ reads: store, post: engine.post, clock });
-  const standing = openStanding({ settings, clock, engine, reads: store });
+  const standing = openStanding({ settings, clock, engine, nodes: alive, reads: store });
   const watching = shareWatch(engine.watch);
   const inspector = openInspector({
     ...{ settings, reads: store, nowMs: clock.nowMs, ledger: engine.ledger, health: engine.health, watch: watching() },
     simulated: (await store.mode()) === "test",
-    isAwake: engine.supervisor.isAwake,
-    counts: () => engine.supervisor.counts(),
+    ...{ isAwake: engine.supervisor.isAwake, counts: () => engine.supervisor.counts() },
+    elsewhere: neighbours && { neighbours, collectMs: settings.limits.collect_s * 1000 },
     breathe: () => new Promise((turn) => setImmediate(turn)),
     failed: (fault) =>
       log("effect failed", { event: "inspector", reason: fault instanceof Error ? fault.message : String(fault) }),
@@ -196,12 +196,9 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
   const making: MakingService = {
     ...{ reads: store, clock, files, submit: engine.submit, quote: engine.quote, models: engine.routes.models },
     ...{ mode: await store.mode(), through: serveThrough, keepFilesS: settings.limits.keep_files_s, soon: setImmediate },
-    ...{
-      watch: watching(),
-      closing: closing.signal,
-      count: (caller) => http.count(caller),
-      keepOpen: (request) => http.keepOpen(request),
-    },
+    ...{ watch: watching(), elsewhere: neighbours && { neighbours, office }, closing: closing.signal },
+    count: (caller) => http.count(caller),
+    keepOpen: (request) => http.keepOpen(request),
   };
   const answerConsole = openConsole({
     making,

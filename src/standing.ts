@@ -21,10 +21,12 @@ export type StandingParts = {
   settings: Settings;
   clock: Clock;
   engine: Pick<Engine, "routes" | "readiness" | "health">;
+  /** How many nodes are alive. */
+  nodes: () => number;
   reads: Standing["reads"] & Pick<StoreReads, "secret">;
 };
 
-export const openStanding = ({ settings, clock, engine, reads }: StandingParts): Standing => {
+export const openStanding = ({ settings, clock, engine, nodes, reads }: StandingParts): Standing => {
   const path = join(settings.data.dir, DATABASE_FILE);
   let looked: { atMs: number; newestS: number } | null = null;
   /** When the newest verified backup of this service was taken, s since 1970; 0 when there is none, or it cannot be read. */
@@ -51,6 +53,7 @@ export const openStanding = ({ settings, clock, engine, reads }: StandingParts):
       );
     },
     reads,
+    nodes,
     databaseBytes: () => sizeOf(path) + sizeOf(`${path}-wal`),
     lastBackupS: async () => {
       const nowMs = clock.nowMs();

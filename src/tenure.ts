@@ -80,17 +80,18 @@ export const openTenure = (parts: TenureParts): Tenure => {
     });
     return takingOver;
   };
-  /** @returns what is done about what was seen. */
-  const look = async (): Promise<Promise<unknown>[]> => {
+  /** What is done about what was seen last. */
+  let following: Promise<unknown> = Promise.resolve();
+  const look = async (): Promise<void> => {
     // Counted from before it was asked for: the lease runs from when the store heard of it, which is later.
     const askedMs = monoMs();
     const around = await node.attend(isLeaving);
-    if (isStopped) return [];
+    if (isStopped) return;
     if (around === null) {
       isStopped = true;
       log("node ended", { reason: "its lease ran out and another node has taken over: this process ends" });
       parts.ended();
-      return [];
+      return;
     }
     if (isAway) log("store back", {});
     isAway = false;
@@ -99,11 +100,10 @@ export const openTenure = (parts: TenureParts): Tenure => {
     const woken = waiting;
     waiting = [];
     for (const wake of woken) wake();
-    const following = [parts.looked(around)];
-    if (news !== null && news !== around.news) following.push(parts.changed());
+    const isNew = news !== null && news !== around.news;
+    following = Promise.all([parts.looked(around), ...(isNew ? [parts.changed()] : [])]);
     news = around.news;
     if (around.isAnythingLeft) takeOver().catch(tell);
-    return following;
   };
   /** What a commit in doubt brings about is told where it happened. */
   const tell = (fault: unknown): void => {
@@ -131,7 +131,8 @@ export const openTenure = (parts: TenureParts): Tenure => {
     sure: () => (isSure() ? Promise.resolve() : new Promise((wake) => waiting.push(wake))),
     isFirst: () => isFirst,
     look: async () => {
-      await Promise.all(await look());
+      await look();
+      await following;
     },
     leave,
     begin: async () => {

@@ -44,8 +44,14 @@ const ROUNDS = 4;
 /** Where time stands still nobody looks, and nobody is to be taken for dead. */
 const STILL_LEASE_MS = 3_600_000;
 
-/** Opens so many nodes; the house that is answered speaks to all of them, and closes them all. */
-export const openHouseOfNodes = async (count: number, options: HouseOptions = {}): Promise<House> => {
+/** `each`: the nodes by themselves, in the order of their opening. */
+export type HouseOfNodes = House & { each: readonly House[]; databaseUrl: string };
+
+/**
+ * Opens so many nodes; the house that is answered speaks to all of them, and closes them all.
+ * @param leaseMs how long one that says nothing is taken to be alive, by the database's clock.
+ */
+export const openHouseOfNodes = async (count: number, options: HouseOptions = {}, leaseMs?: number): Promise<HouseOfNodes> => {
   const single = OF_ONE.filter((name) => options[name] !== undefined);
   if (single.length > 0) throw new Error(`a house of several nodes has no ${single.join(", ")}`);
   const clock: TestClock = options.clock ?? testClock(options.factor ?? 100);
@@ -57,7 +63,10 @@ export const openHouseOfNodes = async (count: number, options: HouseOptions = {}
   const isStill = (options.factor ?? 100) === 0;
   const open = async (): Promise<House> => {
     const opening = { url: database.url, prepare: true, readers: 3, mode: "test", nowMs: clock.nowMs() } as const;
-    const store = await openPostgresStore({ ...opening, ...(isStill ? { leaseMs: STILL_LEASE_MS } : {}) });
+    const store = await openPostgresStore({
+      ...opening,
+      ...(isStill ? { leaseMs: STILL_LEASE_MS } : leaseMs ? { leaseMs } : {}),
+    });
     const house = await openHouse({
       ...options,
       clock,
@@ -148,6 +157,7 @@ export const openHouseOfNodes = async (count: number, options: HouseOptions = {}
   };
   return {
     ...first,
+    ...{ each: houses, databaseUrl: database.url },
     ...{ rooms: everywhere, store: { ...first.store, unfinished }, nodes: count, told, countRows },
     eventually: (look, what) =>
       eventually(async () => {

@@ -17,6 +17,7 @@ import { addLicenses } from "./commands/licenses.ts";
 import { addMachine } from "./commands/machine.ts";
 import { addMigrateStore } from "./commands/migrate-store.ts";
 import { addModels } from "./commands/models.ts";
+import { addNodes } from "./commands/nodes.ts";
 import { addOrphans } from "./commands/orphans.ts";
 import { addPeople } from "./commands/people.ts";
 import { addProviders } from "./commands/providers.ts";
@@ -57,6 +58,7 @@ const ADDITIONS = [
   addMigrateStore,
   addDoctor,
   addHealthcheck,
+  addNodes,
   addOrphans,
   addReconcile,
   addSimulator,

@@ -21,6 +21,7 @@ const detailsOf = (step: ReplayStep): string[] => {
     .map(({ guard, holds }) => `${guard}: ${holds ? "yes" : "no"}`);
   const asks = step.asks.map((ask) => `${ask.type.replace("ask.", "")}${"n" in ask ? ` ${ask.n}` : ""}`);
   return [
+    ...(step.node === undefined ? [] : [`node     ${step.node}`]),
     ...(guards.length > 0 ? [`guards   ${guards.join(" · ")}`] : []),
     ...step.notes.map(({ n, state, failure, begin }) => {
       const what = [begin ? `begins on ${begin.route.routeId}, ${showUsd(begin.priceCredits)}` : null, state ?? null];

@@ -9,14 +9,15 @@ import type { Json } from "../terms.ts";
 import type { ConsoleAsk, ConsoleRoute } from "./ask.ts";
 import { accountAsked, type GenerationRoutesParts, generationRoutes, seesAll } from "./generation-routes.ts";
 import type { ModelsTold } from "./making-wire.ts";
-import { NEWS_HEADERS, openNews } from "./news.ts";
+import { NEWS_HEADERS, type NewsParts, openNews } from "./news.ts";
 import { openPlaygroundKeys, type PlaygroundKeyParts } from "./playground-key.ts";
 import { quoteTold } from "./quotes.ts";
 import type { SessionDesk } from "./router.ts";
 
 /** What the service itself gives; the rest belongs to sessions and accounts. */
 export type MakingService = Pick<GenerationRoutesParts, "submit" | "count"> & {
-  reads: GenerationRoutesParts["reads"] & PlaygroundKeyParts["reads"];
+  reads: GenerationRoutesParts["reads"] & PlaygroundKeyParts["reads"] & NewsParts["reads"];
+  elsewhere: NewsParts["elsewhere"];
   mode: "test" | "live";
   clock: Clock;
   quote: Quote;
@@ -42,7 +43,14 @@ export const makingRoutes = (parts: MakingParts): ConsoleRoute[] => {
   const { reads, clock, quote, models, keepFilesS } = parts;
   const shelf = { ...shelfOf(parts.files, clock, keepFilesS), through: parts.through };
   const kindOf = (id: string) => models().entries.find((model) => model.id === id)?.kind ?? null;
-  const news = openNews({ reads, clock, watch: parts.watch, soon: parts.soon, closing: parts.closing });
+  const news = openNews({
+    reads,
+    clock,
+    watch: parts.watch,
+    elsewhere: parts.elsewhere,
+    soon: parts.soon,
+    closing: parts.closing,
+  });
   return [
     {
       ...{ method: "GET", path: "/console/api/models", who: "person" },
@@ -61,7 +69,7 @@ export const makingRoutes = (parts: MakingParts): ConsoleRoute[] => {
         const { role, personId, accountSeq, accountId } = ask.who;
         const own = accountSeq === null || accountId === null ? null : { seq: accountSeq, id: accountId };
         const token = sessions.cookieOf(ask.request) ?? "";
-        const answer = news(ask.request, { account, own, personId, isStillIn: () => sessions.isStillIn(token, role) });
+        const answer = await news(ask.request, { account, own, personId, isStillIn: () => sessions.isStillIn(token, role) });
         parts.keepOpen(ask.request);
         return answer;
       },

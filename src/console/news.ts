@@ -6,10 +6,13 @@ import type { AccountRow, StoreReads } from "../store/store.ts";
 import type { GenerationRecord } from "../terms.ts";
 import { ConsoleRefused } from "./ask.ts";
 import type { BalanceNews, GenerationNews, PurchaseNews } from "./making-wire.ts";
+import { type NewsElsewhereParts, openNewsElsewhere } from "./news-elsewhere.ts";
 
 export type NewsParts = {
   watch: Watch;
-  reads: Pick<StoreReads, "account">;
+  reads: Pick<StoreReads, "account" | "purchases">;
+  /** The other nodes that share the store; null where this process alone writes. */
+  elsewhere: NewsElsewhereParts | null;
   clock: Clock;
   soon: (then: () => void) => void;
   /** Aborted when the service stops: a stream would hold that up. */
@@ -52,7 +55,7 @@ const balanceOf = ({ id, availableCredits, heldCredits, owedCredits, paused }: A
 /** One client. Of each generation only the last news waits. */
 class Listener {
   readonly personId: string;
-  private readonly account: AccountHeard | null;
+  readonly account: AccountHeard | null;
   private readonly balances: readonly AccountHeard[];
   private readonly parts: NewsParts;
   private readonly waiting = new Map<string, string>();
@@ -88,6 +91,17 @@ class Listener {
     if (isMeant && purchase) this.waiting.set(purchase.id, message("purchase", purchase));
     if (moves) for (const one of this.balances) if (isOf(one)) this.moved.add(one.id);
     if (this.waiting.size > 0 || this.moved.size > 0) this.due();
+  }
+
+  /** Whether what becomes of an account is told here. */
+  isAbout(accountSeq: number): boolean {
+    return this.account === null || this.balances.some(({ seq }) => seq === accountSeq);
+  }
+
+  /** Its balances may have moved. */
+  lookAgain(): void {
+    for (const { id } of this.balances) this.moved.add(id);
+    if (this.moved.size > 0) this.due();
   }
 
   ping(): void {
@@ -151,18 +165,39 @@ const changeOf = (deed: Deed, outcome: DeedOutcome): Change | undefined => {
 export const openNews = (parts: NewsParts) => {
   const listeners = new Set<Listener>();
   const ofPerson = new Map<string, number>();
-  const look = (deed: Deed, outcome: DeedOutcome) => {
-    const change = changeOf(deed, outcome);
-    if (!change) return;
+  const tell = (change: Change) => {
     for (const listener of listeners) listener.hear(change);
   };
+  const look = (deed: Deed, outcome: DeedOutcome) => {
+    const change = changeOf(deed, outcome);
+    if (change) tell(change);
+  };
+  const elsewhere =
+    parts.elsewhere === null
+      ? null
+      : openNewsElsewhere(parts.elsewhere, parts.reads, {
+          generation: ({ record, isNew, node }) => {
+            // What this node has taken over it tells itself, step by step; what is told here may be older than the last of them.
+            if (node === parts.elsewhere?.neighbours.own && record.completedAtMs === null) return;
+            tell({ of: record.accountSeq, record, moves: isNew || record.completedAtMs !== null });
+          },
+          purchase: (purchase) => tell({ of: purchase.accountId, purchase, moves: false }),
+          balances: () => {
+            for (const listener of listeners) listener.lookAgain();
+          },
+          wants: (accountSeq) => [...listeners].some((listener) => listener.isAbout(accountSeq)),
+          accounts: () => new Set([...listeners].map(({ account }) => account?.id ?? null)),
+        });
   const left = (listener: Listener) => {
     if (!listeners.delete(listener)) return;
     const others = (ofPerson.get(listener.personId) ?? 1) - 1;
     if (others > 0) ofPerson.set(listener.personId, others);
     else ofPerson.delete(listener.personId);
     // Nothing is looked at while nobody listens.
-    if (listeners.size === 0) parts.watch.committed = null;
+    if (listeners.size === 0) {
+      parts.watch.committed = null;
+      elsewhere?.end();
+    }
     listener.end();
   };
   parts.closing.addEventListener("abort", () => {
@@ -180,8 +215,10 @@ export const openNews = (parts: NewsParts) => {
   };
 
   /** @throws ConsoleRefused `throttled` where too many listen */
-  return (request: Request, { isStillIn, ...whose }: Listening): Response => {
+  return async (request: Request, { isStillIn, ...whose }: Listening): Promise<Response> => {
     takePlace(whose.personId);
+    // The page reads everything once it is connected: what happens from then on has to be told.
+    await elsewhere?.begin(whose.account?.id ?? null);
     const listener = new Listener(parts, whose);
     let takeBack: () => void = () => undefined;
     const leave = () => {
@@ -204,9 +241,11 @@ export const openNews = (parts: NewsParts) => {
       start: (controller) => {
         listeners.add(listener);
         parts.watch.committed = look;
+        // Whoever left meanwhile may have been the last.
+        void elsewhere?.begin(whose.account?.id ?? null);
         listener.begin(controller);
         arm();
-        if (parts.closing.aborted) leave();
+        if (parts.closing.aborted || request.signal.aborted) leave();
       },
       pull: () => listener.due(),
       cancel: leave,

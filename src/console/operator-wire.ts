@@ -69,7 +69,13 @@ export type RouteLine = {
   seats: { taken: number; of: number };
 };
 /** `GET routes`. `attempts`: how many of the last ones were looked at, of all routes together. */
-export type RoutesPage = { routes: RouteLine[]; attempts: number; deliveries: number };
+export type RoutesPage = {
+  routes: RouteLine[];
+  attempts: number;
+  deliveries: number;
+  /** Several nodes share out the seats of each route: what is told of seats is of the one that answers. */
+  isShared: boolean;
+};
 /** `POST routes/:id/check`: what the provider says without anything being bought. `costs`: what a bought trial costs at least, in words. */
 export type RouteChecked = { kind: "works" | "refused" | "unclear" | "none"; detail: string | null; costs: string };
 /** `POST routes/:id/try`, `GET trials/:id`. */
@@ -139,7 +145,30 @@ export type ProofDone = ProofRun & {
 /** `GET proof`; `POST proof` begins one, or joins the one that runs. */
 export type ProofView = { invariants: number; running: ProofRun | null; last: ProofDone | null };
 
-/** `GET service`. */
+/** A node that is alive, or has ended in the last week. */
+export type NodeLine = {
+  /** `host/slot/epoch` */
+  name: string;
+  /** The one that answers. */
+  isThis: boolean;
+  host: string;
+  pid: number;
+  epoch: number;
+  openedAtMs: number;
+  /** By the clock of the database; null: it has ended. */
+  leaseEndsInMs: number | null;
+  /** Generations that it owns. */
+  queued: number;
+  running: number;
+  /** In the last week: what it took over from others, and others from it. */
+  tookOver: number;
+  takenOver: number;
+  endedAtMs: number | null;
+  /** Who ended it when its lease had run out; null: it closed, or is alive. */
+  endedBy: string | null;
+};
+
+/** `GET service`. `queued` and `running`: of all nodes, where there are several. */
 export type ServiceView = {
   version: string;
   mode: "test" | "live";
@@ -154,4 +183,6 @@ export type ServiceView = {
   restored: { takenAtMs: number; open: boolean } | null;
   /** `lastMs`: when the newest verified one was taken. */
   backup: { isNightly: boolean; lastMs: number | null };
+  /** Null: one process alone. */
+  nodes: NodeLine[] | null;
 };

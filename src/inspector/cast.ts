@@ -32,6 +32,7 @@ export type Happened = {
   atMs: number;
   event: JsonObject;
   version?: number;
+  node?: string;
   request?: string;
   source?: string;
 };

@@ -2,17 +2,21 @@
 import type { Watch } from "../committed.ts";
 import type { AdmitDeed, StepDeed } from "../deeds.ts";
 import type { StoreReads } from "../store/store.ts";
-import type { GenerationRecord, Json, JsonObject, PlannedRoute } from "../terms.ts";
-import type { Cast, Happened, Known, Look } from "./cast.ts";
-import { definitionOf, nestedOf, pathOf } from "./definitions.ts";
-import { shownContext } from "./shown.ts";
+import type { GenerationRecord, Json, PlannedRoute } from "../terms.ts";
+import type { Cast, Happened, Known } from "./cast.ts";
+import { definitionOf, pathOf } from "./definitions.ts";
+import { type Elsewhere, type ElsewhereParts, openElsewhere } from "./elsewhere.ts";
+import { readWriters } from "./life.ts";
+import { lookOf, memoryOf } from "./looks.ts";
 import type { ActorRow } from "./wire.ts";
 
 export type GenerationParts = {
-  reads: Pick<StoreReads, "unfinished" | "openGenerations" | "findGeneration" | "account" | "journalOf">;
+  reads: Pick<StoreReads, "unfinished" | "openGenerations" | "findGeneration" | "account" | "journalOf" | "nodes">;
   watch: Watch;
   /** Whether the actor of a generation is in memory. */
   isAwake: (seq: number) => boolean;
+  /** The other nodes that share the store; null where this process alone writes. */
+  elsewhere: ElsewhereParts | null;
   /** Whether prompts are shown. */
   prompts: boolean;
   /** Lets everything else have its turn. */
@@ -28,13 +32,6 @@ const beginningOf = (text: string): string => Buffer.from(text.slice(0, REQUEST_
 const PAGE = 200;
 
 const definition = () => definitionOf("generation");
-const memoryOf = (frozen: string | null): JsonObject =>
-  frozen === null ? {} : (JSON.parse(frozen) as { memory: JsonObject }).memory;
-const lookOf = (state: string, frozen: string | null, plan: readonly PlannedRoute[]): Look => ({
-  status: state === "succeeded" || state === "failed" ? "done" : "active",
-  value: () => nestedOf(state),
-  context: () => shownContext(memoryOf(frozen), plan as unknown as Json),
-});
 const routeIn = (frozen: string | null, plan: readonly PlannedRoute[]): string | undefined => {
   const { current } = memoryOf(frozen) as { current?: { route: number } | null };
   return current ? plan[current.route]?.routeId : undefined;
@@ -50,6 +47,9 @@ export const openGenerations = (parts: GenerationParts, cast: Cast) => {
   let isReading = false;
   /** What ended while the rest was read: a page may have been read just before. */
   const endedMeanwhile = new Set<string>();
+
+  const actorOf = (seq: number, state: string, node: string | undefined): ActorRow["actor"] =>
+    isAwake(seq) || (node !== elsewhere?.own && state !== "queued") ? "live" : "none";
 
   const nameAccount = (one: Known, accountSeq: number): void => {
     const found = accounts.get(accountSeq);
@@ -74,6 +74,7 @@ export const openGenerations = (parts: GenerationParts, cast: Cast) => {
     frozen: string | null,
     plan: readonly PlannedRoute[],
     version: number,
+    node: string | undefined = elsewhere?.nodeOf(of.seq),
   ): Known => {
     const known = accounts.get(of.accountSeq);
     const route = routeIn(frozen, plan);
@@ -82,7 +83,7 @@ export const openGenerations = (parts: GenerationParts, cast: Cast) => {
       kind: "generation",
       name: of.id,
       state,
-      actor: isAwake(of.seq) ? "live" : "none",
+      actor: actorOf(of.seq, state, node),
       bornAtMs: of.createdAtMs,
       sinceMs: state === "queued" ? of.createdAtMs : null,
       model: of.model,
@@ -90,6 +91,7 @@ export const openGenerations = (parts: GenerationParts, cast: Cast) => {
     };
     if (known && !(known instanceof Promise)) row.account = known;
     if (route !== undefined) row.route = route;
+    if (node !== undefined) row.node = node;
     const one: Known = { row, seq: of.seq, version, look: lookOf(state, frozen, plan), definition };
     plans.set(one, plan);
     if (cast.enter(one) && row.account === undefined) nameAccount(one, of.accountSeq);
@@ -102,13 +104,14 @@ export const openGenerations = (parts: GenerationParts, cast: Cast) => {
 
   const stepped = (deed: StepDeed, record: GenerationRecord): void => {
     const { event, stateAfter, snapshot, version, atMs } = deed;
+    if (elsewhere?.holdsBack(cast.find(record.id), deed, record)) return;
     const one = cast.find(record.id) ?? enter(record, version === 1 ? "queued" : "", snapshot, [], version - 1);
     // What was read may have been newer than what is told now.
     const isNews = version > one.version;
     const from = isNews && one.row.state !== "" ? one.row.state : null;
     const made = deed.attemptChanges.find((change) => change.request !== undefined)?.request;
     const request = made === undefined ? {} : { request: parts.prompts ? beginningOf(made) : "" };
-    const happened = { ...{ type: event.type, from, to: stateAfter, atMs, event, version }, ...request };
+    const happened = { ...{ type: event.type, from, to: stateAfter, atMs, event, version }, ...request, ...elsewhere?.here };
     if (!isNews) {
       cast.step(one, { ...happened, to: one.row.state });
       return;
@@ -117,18 +120,26 @@ export const openGenerations = (parts: GenerationParts, cast: Cast) => {
     one.look = lookOf(stateAfter, snapshot, plans.get(one) ?? []);
     const { row } = one;
     row.actor = "live";
+    if (elsewhere) row.node = elsewhere.own;
     row.attempts = record.attempts;
     if (event.type === "begun") row.route = (event as unknown as { spec: { routeId: string } }).spec.routeId;
     else if (stateAfter === "running.awaitingSeat") delete row.route;
     cast.step(one, happened);
-    if (record.completedAtMs === null) return;
-    if (isReading) endedMeanwhile.add(record.id);
+    if (record.completedAtMs !== null) left(one);
+  };
+  const left = (one: Known): void => {
+    if (isReading) endedMeanwhile.add(one.row.id);
     cast.leave(one);
   };
+  const elsewhere: Elsewhere | null =
+    parts.elsewhere === null
+      ? null
+      : openElsewhere({ ...parts.elsewhere, cast, enter, left, stepped, requestShown: parts.prompts ? beginningOf : null });
+  const unfinished = parts.elsewhere?.neighbours.unfinished ?? reads.unfinished;
 
   const read = async (mine: number): Promise<void> => {
     for (let afterSeq = 0; mine === turn; ) {
-      const [page, open] = [await reads.unfinished(afterSeq, PAGE), await reads.openGenerations(afterSeq, PAGE)];
+      const [page, open] = [await unfinished(afterSeq, PAGE), await reads.openGenerations(afterSeq, PAGE)];
       if (mine !== turn) return;
       const models = new Map(open.map(({ seq, model }) => [seq, model]));
       for (const found of page) {
@@ -140,8 +151,10 @@ export const openGenerations = (parts: GenerationParts, cast: Cast) => {
         if (known) {
           plans.set(known, plan);
           if (known.version === version) known.look = lookOf(state, snapshot, plan);
-        } else if (!endedMeanwhile.has(id))
-          enter({ ...found, model: models.get(found.seq) ?? "", attempts }, state, snapshot, plan, version);
+        } else if (!endedMeanwhile.has(id)) {
+          const one = enter({ ...found, model: models.get(found.seq) ?? "", attempts }, state, snapshot, plan, version);
+          elsewhere?.read(one, snapshot, plan);
+        }
       }
       const last = page.at(-1);
       if (!last || page.length < PAGE) return;
@@ -159,7 +172,9 @@ export const openGenerations = (parts: GenerationParts, cast: Cast) => {
         else if (deed.deed === "admit" && outcome.kind === "admitted") admitted(deed);
       };
       isReading = true;
-      return read(turn).finally(() => {
+      const mine = turn;
+      const reading = elsewhere === null ? read(mine) : elsewhere.begin().then(() => read(mine));
+      return reading.finally(() => {
         isReading = false;
         endedMeanwhile.clear();
       });
@@ -167,6 +182,7 @@ export const openGenerations = (parts: GenerationParts, cast: Cast) => {
     end: (): void => {
       turn += 1;
       watch.committed = null;
+      elsewhere?.end();
       accounts.clear();
       plans = new WeakMap();
       cast.forget(["generation"]);
@@ -174,16 +190,24 @@ export const openGenerations = (parts: GenerationParts, cast: Cast) => {
     /** All that happened to one so far, as it is on disk; nothing of what is no generation. */
     historyOf: async ({ seq }: Known): Promise<Happened[]> => {
       let from = "queued";
-      return (seq === 0 ? [] : await reads.journalOf(seq)).map(({ event, stateAfter, atMs, version }) => {
-        const happened = { type: event.type, from, to: stateAfter, atMs, event, version };
+      if (seq === 0) return [];
+      const [journal, writerOf] = await Promise.all([reads.journalOf(seq), readWriters(reads, seq)]);
+      return journal.map(({ event, stateAfter, atMs, version }) => {
+        const happened = { type: event.type, from, to: stateAfter, atMs, event, version, ...writerOf(version) };
         from = stateAfter;
         return happened;
       });
     },
+    /** What is under way on all nodes, where there are several. */
+    everywhere: (own: { queued: number; running: number }) => {
+      const theirs = parts.elsewhere?.neighbours.counts() ?? { queued: 0, running: 0 };
+      const nodes = parts.elsewhere ? { nodes: parts.elsewhere.neighbours.nodes() } : {};
+      return { queued: own.queued + theirs.queued, running: own.running + theirs.running, nodes };
+    },
     /** Machines are put away and woken without an event: looked at now and then. */
     look: (): void => {
       for (const one of cast.all()) {
-        if (one.row.kind !== "generation") continue;
+        if (one.row.kind !== "generation" || one.row.node !== elsewhere?.own) continue;
         const actor = isAwake(one.seq) ? "live" : "none";
         if (one.row.actor === actor) continue;
         one.row.actor = actor;

@@ -61,10 +61,11 @@ export const openHub = (parts: HubParts) => {
 
   const tick = (): void => {
     generations.look();
-    const { queued, running, awake } = parts.counts();
+    const { awake, ...own } = parts.counts();
+    const { queued, running, nodes } = generations.everywhere(own);
     // Those that are still being read have their rows in a moment.
     const unlisted = cast.isFull() ? Math.max(0, queued + running - cast.sizeOf("generation")) : 0;
-    const totals = { queued, running, awake, guests: cast.sizeOf("guest"), unlisted, viewers: viewers.size };
+    const totals = { queued, running, awake, guests: cast.sizeOf("guest"), unlisted, viewers: viewers.size, ...nodes };
     for (const viewer of viewers.keys()) viewer.tick?.(totals);
     arm();
   };

@@ -18,6 +18,22 @@ export const tellable = <T>(row: T): T =>
     }),
   ) as T;
 
+/** Which node wrote a step of a generation, by its name; where one process alone writes there is nothing to tell. */
+export const readWriters = async (
+  { nodes }: Pick<StoreReads, "nodes">,
+  seq: number,
+): Promise<(version: number) => { node?: string }> => {
+  if (nodes === null) return () => ({});
+  const writers = await nodes.writers(seq);
+  const names = await nodes.names([...new Set(writers.values())]);
+  return (version) => {
+    const epoch = writers.get(version);
+    // What was moved here from a data directory was written by no node.
+    const node = epoch === undefined ? undefined : names.get(epoch);
+    return node === undefined ? {} : { node };
+  };
+};
+
 /**
  * Reads everything that was written of a generation.
  * @param collectMs what collecting may take, by the settings. @returns undefined when there is none of this id.
@@ -26,12 +42,14 @@ export const readLife = async (reads: StoreReads, id: string, collectMs: number)
   const record = await reads.findGeneration(id);
   const agreed = record && (await reads.planOf(record.seq));
   if (!record || !agreed) return undefined;
-  const [journal, movements, attempts] = await Promise.all([
+  const [journal, movements, attempts, writerOf] = await Promise.all([
     reads.journalOf(record.seq),
     reads.movementsOf(record.seq),
     reads.attemptsOf(record.seq),
+    readWriters(reads, record.seq),
   ]);
   const moved = movements.map(({ atMs, kind, credits, from, to, attemptN }) => ({ atMs, kind, credits, from, to, attemptN }));
-  const given = { createdAtMs: record.createdAtMs, collectMs, ...agreed, journal: journal.map(tellable), movements: moved };
+  const lines = journal.map((line) => ({ ...tellable(line), ...writerOf(line.version) }));
+  const given = { createdAtMs: record.createdAtMs, collectMs, ...agreed, journal: lines, movements: moved };
   return { record, given, attempts: attempts.map(tellable) };
 };

@@ -13,6 +13,9 @@ const snapshotOf = ({ status, value, context }: Look) => ({
 const common = (atMs: number) => ({ createdAt: String(atMs), id: null, _version: VERSION });
 const rootOf = ({ row }: Known) => row.id.split("/")[0] ?? row.id;
 
+/** Where several nodes share the store: which one. Whoever does not know the word ignores it. */
+const nodeIn = (node: string | undefined) => (node === undefined ? {} : { node });
+
 /** Says that the actor is there, with its machine and where that stands. */
 export const actorFrame = (of: Known, nowMs: number): string =>
   JSON.stringify({
@@ -21,6 +24,7 @@ export const actorFrame = (of: Known, nowMs: number): string =>
     sessionId: of.row.id,
     rootId: rootOf(of),
     ...(of.row.parent === undefined ? {} : { parentId: of.row.parent }),
+    ...nodeIn(of.row.node),
     definition: of.definition(),
     snapshot: snapshotOf(of.look),
     ...common(of.row.bornAtMs ?? nowMs),
@@ -33,7 +37,7 @@ export const openEvent = (of: Known, { event, type, request }: Happened, audienc
 /** The event and what it led to: two frames, in a line each. */
 export const stepFrames = (of: Known, happened: Happened, look: Look, audience: Audience): string => {
   const event = openEvent(of, happened, audience);
-  const about = { event, sessionId: of.row.id, rootId: rootOf(of), ...common(happened.atMs) };
+  const about = { event, sessionId: of.row.id, rootId: rootOf(of), ...nodeIn(happened.node), ...common(happened.atMs) };
   return `${JSON.stringify({ type: "@xstate.event", ...(happened.source === undefined ? {} : { sourceId: happened.source }), ...about })}\n${JSON.stringify(
     { type: "@xstate.snapshot", snapshot: snapshotOf(look), ...about },
   )}`;

@@ -62,7 +62,11 @@ export const tellLife = ({ record, given }: Life, onlooker: Onlooker, input: Jso
     given: {
       ...given,
       plan: isMember ? given.plan.map((route) => ({ ...route, routeId: nameOf(route.routeId) })) : given.plan,
-      journal: given.journal.map((line) => ({ ...line, event: tellEvent(line.event) })),
+      journal: given.journal.map(({ node, ...line }) => ({
+        ...line,
+        event: tellEvent(line.event),
+        ...(isMember || node === undefined ? {} : { node }),
+      })),
     },
   };
 };

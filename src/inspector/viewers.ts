@@ -45,10 +45,10 @@ const once = (change: Change, key: string, make: () => string): string => {
 
 const seenEvent = (no: number, { id, kind }: ActorRow, happened: Happened | null, audience: Audience): SeenEvent | null => {
   if (happened === null) return null;
-  const { type, from, to, atMs, event, request, version } = happened;
+  const { type, from, to, atMs, event, request, version, node } = happened;
   const { type: _, ...own } = event;
   const more = kind === "guest" ? own : shownEvent(event, audience, request);
-  const step = version === undefined ? {} : { version };
+  const step = { ...(version === undefined ? {} : { version }), ...(node === undefined ? {} : { node }) };
   return { ...{ no, id, kind, type, from, to, atMs }, ...step, ...(Object.keys(more).length > 0 ? { more } : {}) };
 };
 

@@ -6,7 +6,7 @@ export type ActorKind = "generation" | "route" | "ledger" | "guest";
 
 /**
  * One row of the list. `actor`: whether its machine is in memory now (`live`), not (`none`: queued, or put away until something happens),
- * or has ended (`ended`).
+ * or has ended (`ended`). Of a generation of another node nobody here knows whether it was put away: it is `live` once it runs.
  */
 export type ActorRow = {
   id: string;
@@ -25,6 +25,8 @@ export type ActorRow = {
   route?: string;
   /** Attempts begun. */
   attempts?: number;
+  /** Of a generation, where several nodes share the store: the node that it belongs to, as host/slot/epoch. */
+  node?: string;
   /** Of a guest's nested machine: the row of the one that made it. */
   parent?: string;
 };
@@ -40,6 +42,8 @@ export type SeenEvent = {
   atMs: number;
   /** Of a generation: which of its steps it is, from 1. */
   version?: number;
+  /** Where several nodes share the store: the one that wrote it. */
+  node?: string;
   more?: JsonObject;
 };
 
@@ -56,12 +60,14 @@ export type ChosenActor = {
 /** Number of actors per state, for each kind of machine of ours. */
 export type StateCounts = Partial<Record<ActorKind, Record<string, number>>>;
 
-/** What the service counts of itself: of generations, and of those whom somebody else made. */
+/** What the service counts of itself, of all nodes: of generations, and of those whom somebody else made. */
 export type Totals = {
   queued: number;
   running: number;
-  /** Machines of generations in memory. */
+  /** Machines of generations in memory, of this node alone. */
   awake: number;
+  /** Where several nodes share the store: how many are alive. */
+  nodes?: number;
   guests: number;
   /** Generations that there is no row for: more than the list holds. */
   unlisted: number;

@@ -1,5 +1,7 @@
 // The port of a store that several nodes share: each has a lease, and goes on with what those leave whose lease has run out.
-import type { LedgerSums } from "./store.ts";
+import type { Unfinished } from "../deeds.ts";
+import type { GenerationRecord, PlannedRoute } from "../terms.ts";
+import type { JournalLine, LedgerSums } from "./store.ts";
 
 /** This node's part in a store that several share. Leases run by the clock of the store alone. */
 export type Node = {
@@ -26,6 +28,7 @@ export type Node = {
   dropHint(hint: Hint): Promise<void>;
   /** Sums over every account. */
   sums(): Promise<LedgerSums>;
+  others: Others;
 };
 /** `body`: JSON, where something came besides the news that there is some. */
 export type Hint = { seq: number; n: number; body: string | null };
@@ -40,3 +43,66 @@ export type Surroundings = {
   isAnythingLeft: boolean /** Epochs that were ended at this look. */;
   ended: number[];
 };
+
+/** A generation of another node that has not ended. `version`: of its last step; `epoch`: of its owner. */
+export type Elsewhere = { seq: number; accountSeq: number; version: number; epoch: number; status: "queued" | "running" };
+/** A line of the journal, with the epoch of the node that wrote it and the exact request that it made, where it made one and that was asked for. */
+export type WrittenLine = JournalLine & { seq: number; epoch: number; request?: string };
+/** A generation as it stands, with what its machine remembers (null: it is queued, or has ended). */
+export type StandingElsewhere = {
+  record: GenerationRecord;
+  epoch: number;
+  version: number;
+  plan: readonly PlannedRoute[];
+  waitEndsAtMs: number;
+  snapshot: string | null;
+};
+
+/** What other nodes write of generations, for whoever looks on. Nothing of it is read while nobody does. */
+export type Others = {
+  /** How many transactions each other node that is alive has written: as long as nothing of it changes, they have written nothing. */
+  written(): Promise<{ epoch: number; batch: number }[]>;
+  /** By seq, starting after `afterSeq`; at most `limit`. */
+  open(afterSeq: number, limit: number): Promise<Elsewhere[]>;
+  /** Those with a number from one on that have ended already, newest first; at most `limit`. */
+  ended(fromSeq: number, limit: number): Promise<{ seq: number; accountSeq: number }[]>;
+  /** What was written of each after a version, each in the order of its versions. */
+  steps(after: readonly { seq: number; version: number }[], withRequests: boolean): Promise<WrittenLine[]>;
+  standing(seqs: readonly number[]): Promise<StandingElsewhere[]>;
+  /** Generations not ended of all nodes, as `unfinished` is of this one. */
+  unfinished(afterSeq: number, limit: number): Promise<Unfinished[]>;
+};
+
+/** A node that is alive, or has ended lately. Times of leases and ends are by the clock of the store. */
+export type NodeRow = {
+  epoch: number;
+  slot: number;
+  host: string;
+  pid: number;
+  openedAtMs: number;
+  /** Null: it has ended. Below zero: it is dead, and nobody has ended it yet. */
+  leaseEndsInMs: number | null;
+  endedAtMs: number | null;
+  /** The node that ended it, since its lease had run out; null: it closed by itself, or is alive. */
+  endedBy: number | null;
+  /** Generations that are its own and have not ended. */
+  queued: number;
+  running: number;
+  /** Generations of the last week that it took over from others, and that others took over from it. */
+  tookOver: number;
+  takenOver: number;
+};
+/** Who did what among the nodes that share a store. */
+export type NodeReads = {
+  /** Those that are alive, oldest first, then those that have ended lately, the last one first; at most `ended` of these. */
+  list(ended: number): Promise<NodeRow[]>;
+  /** How nodes are called, by their epochs. */
+  names(epochs: readonly number[]): Promise<Map<number, string>>;
+  /** Of each step of a generation: the epoch of the node that wrote it. */
+  writers(seq: number): Promise<Map<number, number>>;
+  /** Who took a generation over, oldest first: from after which version on. */
+  claims(seq: number): Promise<{ epoch: number; afterVersion: number; atMs: number }[]>;
+};
+
+/** `host/slot/epoch`: where it runs, its share of the numbers, and which opening of all it is. */
+export const nodeName = ({ host, slot, epoch }: Pick<NodeRow, "host" | "slot" | "epoch">): string => `${host}/${slot}/${epoch}`;

@@ -17,7 +17,7 @@ import type {
   MovementKind,
   PlannedRoute,
 } from "../terms.ts";
-import type { Node } from "./node.ts";
+import type { Node, NodeReads } from "./node.ts";
 import type { PeopleReads } from "./people.ts";
 import type { PurchaseReads } from "./purchase-reads.ts";
 
@@ -193,6 +193,8 @@ export type GenerationsStep = { found: ListedGeneration[]; looked: number; next:
 
 /** Everything that may be read. All methods may be called while another process writes. */
 export interface StoreReads extends PurchaseReads, PeopleReads {
+  /** The nodes that share it; null where one process alone writes. */
+  nodes: NodeReads | null;
   callerByKeyHash(hash: string): Promise<Caller | undefined>;
   generationById(id: string, accountSeq: number): Promise<GenerationRecord | undefined>;
   /** With the request that made it, as it was sent. */

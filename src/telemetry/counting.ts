@@ -27,6 +27,7 @@ const COUNTED: ReadonlySet<EventName> = new Set<EventName>([
   "request refused",
   "request failed",
   "submission replayed",
+  "generations taken over",
 ]);
 /** Whether an event adds to a metric at all. */
 export const isCounted = (event: EventName): boolean => COUNTED.has(event) || TROUBLE.has(event);
@@ -35,6 +36,7 @@ const seconds = (ms: number | undefined): number => Math.max(0, ms ?? 0) / 1000;
 
 /** What may be alerted on begins at 0: a counter that appears with its first event hides that event from `increase()`. */
 const beginAtZero = ({ count }: Registered): void => {
+  count("genrouter_generations_taken_over_total", {}, 0);
   for (const code of [...Object.keys(REFUSALS), ...GENERATION_ERROR_CODES]) count("genrouter_errors_total", { code }, 0);
   for (const [event, level] of TROUBLES) count("genrouter_troubles_total", { event, level }, 0);
   for (const result of ["replayed", "conflict"]) count("genrouter_idempotency_replays_total", { result }, 0);
@@ -100,6 +102,8 @@ export const openCounting = (registered: Registered): CountEvent => {
       case "request refused":
       case "request failed":
         return refused(fields);
+      case "generations taken over":
+        return count("genrouter_generations_taken_over_total", {}, fields.count ?? 0);
       case "submission replayed":
         return count("genrouter_idempotency_replays_total", { result: "replayed" });
     }

@@ -68,6 +68,7 @@ export const openGauges = (registered: Registered, about: About, standing: Stand
     set("genrouter_files_bytes", one(files));
     set("genrouter_db_size_bytes", one(standing.databaseBytes()));
     set("genrouter_last_backup_timestamp_seconds", one(backupS));
+    set("genrouter_nodes_alive", one(standing.nodes()));
     set("genrouter_ready", one(Number(standing.isReady())));
   };
 };

@@ -116,6 +116,16 @@ export const METRICS = {
     labels: [],
     help: "Time of the newest backup in backup.dir, s since 1970; 0 when there is none.",
   },
+  genrouter_nodes_alive: {
+    type: "gauge",
+    labels: [],
+    help: "Nodes that are alive and share the database, this one among them, as far as it has heard; 1 without store.url.",
+  },
+  genrouter_generations_taken_over_total: {
+    type: "counter",
+    labels: [],
+    help: "Generations that this node has taken over from nodes that have ended.",
+  },
   genrouter_build_info: {
     type: "gauge",
     labels: ["version", "revision", "bun_version", "interface_version"],

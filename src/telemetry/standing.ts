@@ -10,6 +10,8 @@ export type Standing = {
   isReady: () => boolean;
   routes: () => readonly RouteStanding[];
   reads: Pick<StoreReads, "openGenerations" | "bookSums" | "keptFiles">;
+  /** How many nodes are alive; 1 where one process alone writes. */
+  nodes: () => number;
   /** Bytes of the database and its log on disk. */
   databaseBytes: () => number;
   /** When the newest backup was made, s since 1970; 0 when there is none. */

@@ -4,6 +4,7 @@ import type { GenerationDetail, GenerationTold } from "../../src/console/making-
 import { shareWatch } from "../../src/watching.ts";
 import { type House, openHouse } from "../house.ts";
 import { BUYER } from "../store/purchases.ts";
+import { type Heard, listenTo } from "./listening.ts";
 import { type MakingStage, openMakingStage } from "./making-stage.ts";
 import { setUp } from "./visitor.ts";
 
@@ -18,31 +19,8 @@ afterEach(async () => {
   await house.close();
 });
 
-type Heard = { event: string; told: Record<string, unknown> };
 /** Listens, and keeps all that is told. */
-const listen = async (as = "member", query = "") => {
-  const ending = new AbortController();
-  const response = await fetch(`${stage.url}/console/api/events${query}`, {
-    headers: { cookie: `who=${as}` },
-    signal: ending.signal,
-  });
-  expect(response.headers.get("content-type")).toBe("text/event-stream");
-  const heard: Heard[] = [];
-  const over = (async () => {
-    let text = "";
-    const decoder = new TextDecoder();
-    for await (const piece of response.body ?? []) {
-      text += decoder.decode(piece, { stream: true });
-      const whole = text.split("\n\n");
-      text = whole.pop() ?? "";
-      for (const part of whole) {
-        const [, event, told] = /^event: (.*)\ndata: (.*)$/.exec(part) ?? [];
-        if (event && told) heard.push({ event, told: JSON.parse(told) as Heard["told"] });
-      }
-    }
-  })().catch(() => undefined);
-  return { heard, over, leave: () => ending.abort() };
-};
+const listen = (as = "member", query = "") => listenTo(stage.url, `who=${as}`, query);
 let keys = 0;
 const make = async (as = "member") => {
   keys += 1;

@@ -9,7 +9,9 @@ type Known = {
   seqs: readonly number[];
   accounts: readonly { id: string; seq: number }[];
 };
-type Asked = { [Name in Exclude<keyof StoreReads, "close" | "verify">]: (reads: StoreReads, known: Known) => Promise<unknown> };
+type Asked = {
+  [Name in Exclude<keyof StoreReads, "close" | "verify" | "nodes">]: (reads: StoreReads, known: Known) => Promise<unknown>;
+};
 
 const each = <T, Answer>(all: readonly T[], ask: (one: T) => Promise<Answer>): Promise<Answer[]> => Promise.all(all.map(ask));
 const MANY = 1000;

@@ -34,6 +34,7 @@ const Facts = ({ row, nowMs }: { row: ActorRow; nowMs: number }): VNode => {
     ["Route", row.route],
     ["Attempts", row.attempts === undefined ? undefined : String(row.attempts)],
     ["Account", row.account?.name || row.account?.id],
+    ["Node", row.node],
     ["Made by", row.parent],
   ];
   return (

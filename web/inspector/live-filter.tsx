@@ -2,8 +2,8 @@
 import type { VNode } from "preact";
 import type { ActorRow } from "../../src/inspector/wire.ts";
 
-export type Filter = { kind: string; account: string; model: string; route: string; state: string; text: string };
-export const NO_FILTER: Filter = { kind: "", account: "", model: "", route: "", state: "", text: "" };
+export type Filter = { kind: string; account: string; model: string; route: string; state: string; node: string; text: string };
+export const NO_FILTER: Filter = { kind: "", account: "", model: "", route: "", state: "", node: "", text: "" };
 
 const FIELDS = {
   kind: { label: "Kind", of: (row: ActorRow) => row.kind },
@@ -11,6 +11,7 @@ const FIELDS = {
   model: { label: "Model", of: (row: ActorRow) => row.model ?? "" },
   route: { label: "Route", of: (row: ActorRow) => row.route ?? "" },
   account: { label: "Account", of: (row: ActorRow) => row.account?.id ?? "" },
+  node: { label: "Node", of: (row: ActorRow) => row.node ?? "" },
 } as const;
 type Name = keyof typeof FIELDS;
 const NAMES = Object.keys(FIELDS) as Name[];
@@ -43,7 +44,7 @@ const choicesOf = (rows: readonly ActorRow[], filter: Filter, name: Name): [valu
 type Props = { rows: readonly ActorRow[]; filter: Filter; set: (filter: Filter) => void };
 export const FilterBar = ({ rows, filter, set }: Props): VNode => (
   <form class="live-filter" aria-label="Filter" onSubmit={(event) => event.preventDefault()}>
-    {NAMES.map((name) => (
+    {NAMES.filter((name) => name !== "node" || filter.node !== "" || rows.some(({ node }) => node !== undefined)).map((name) => (
       <label key={name}>
         {FIELDS[name].label}{" "}
         <select value={filter[name]} onChange={(event) => set({ ...filter, [name]: (event.target as HTMLSelectElement).value })}>

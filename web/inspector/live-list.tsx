@@ -32,7 +32,7 @@ const Row = ({
   choose: () => void;
 }): VNode => {
   const { sign, text } = ACTOR[row.actor];
-  const about = [row.model, row.route, row.account?.name || row.account?.id].filter(Boolean).join(" · ");
+  const about = [row.node, row.model, row.route, row.account?.name || row.account?.id].filter(Boolean).join(" · ");
   return (
     <li class={`is-${row.actor}${row.parent === undefined ? "" : " is-nested"}`}>
       <button type="button" onClick={choose} aria-pressed={isChosen}>

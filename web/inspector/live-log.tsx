@@ -17,6 +17,7 @@ const Line = ({ event, choose }: { event: SeenEvent; choose: () => void }): VNod
     <button type="button" class="live-whose" onClick={choose}>
       {event.id}
     </button>
+    {event.node === undefined ? null : <span class="live-node">{event.node}</span>}
     {event.more ? (
       <details>
         <summary>What it carries</summary>

@@ -18,11 +18,12 @@ export type LiveProps = { liveUrl: string; openUrl: string; askToken: AskToken }
 const Totals = ({ feed }: { feed: LiveFeed }): VNode | null => {
   const { totals } = feed.shown.value;
   if (totals === null) return null;
-  const { queued, running, awake, guests, unlisted } = totals;
+  const { queued, running, awake, guests, nodes, unlisted } = totals;
   const facts: [string, number][] = [
     ["queued", queued],
     ["running", running],
-    ["machines in memory", awake],
+    ...(nodes === undefined ? [] : [["nodes", nodes] as [string, number]]),
+    [nodes === undefined ? "machines in memory" : "machines in the memory of this node", awake],
     ["of other programs", guests],
     ...(unlisted > 0 ? [["without a row: the list is full", unlisted] as [string, number]] : []),
   ];

@@ -112,6 +112,11 @@ export const StepDetail = ({ step, before, nameOf = (routeId) => routeId }: Prop
       {step.version}. {step.event?.type ?? "acceptance"}
     </h2>
     <p>{step.told}.</p>
+    {step.node === undefined ? null : (
+      <p class="step-node">
+        Written by node <code>{step.node}</code>.
+      </p>
+    )}
     <p class="step-way">
       {step.from === null ? null : (
         <>

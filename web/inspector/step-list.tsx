@@ -11,11 +11,14 @@ const Step = ({
   step,
   startMs,
   isNow,
+  isTaken,
   choose,
 }: {
   step: ReplayStep;
   startMs: number;
   isNow: boolean;
+  /** Another node wrote it than the step before. */
+  isTaken: boolean;
   choose: () => void;
 }): VNode => (
   <li class={isNow ? "is-now" : ""}>
@@ -32,6 +35,7 @@ const Step = ({
           {kind} {usd(credits)}
         </span>
       ))}
+      {isTaken ? <span class="step-told">from here on by node {step.node}</span> : null}
       {step.fault === null ? null : <span class="step-fault">does not agree</span>}
     </button>
   </li>
@@ -40,7 +44,14 @@ const Step = ({
 export const StepList = ({ steps, at, go }: Props): VNode => (
   <ol class="step-list" start={0} aria-label="Steps">
     {steps.map((step, place) => (
-      <Step key={step.version} step={step} startMs={steps[0]?.atMs ?? 0} isNow={place === at} choose={() => go(place)} />
+      <Step
+        key={step.version}
+        isTaken={place > 1 && step.node !== undefined && step.node !== steps[place - 1]?.node}
+        step={step}
+        startMs={steps[0]?.atMs ?? 0}
+        isNow={place === at}
+        choose={() => go(place)}
+      />
     ))}
   </ol>
 );

@@ -1,7 +1,7 @@
 // `genrouter trace`: the life of one generation from its journal and ledger, one line per event, in the order of time.
 import type { Command } from "commander";
-import { tellable } from "../../inspector/life.ts";
-import type { JournalLine, MovementRow } from "../../store/store.ts";
+import { readWriters, tellable } from "../../inspector/life.ts";
+import type { JournalLine, MovementRow, StoreReads } from "../../store/store.ts";
 import type { Attempt, JsonObject } from "../../terms.ts";
 import { CommandFault, EXITS } from "../exits.ts";
 import { placeOf, withReads } from "../reads.ts";
@@ -28,16 +28,38 @@ const membersOf = (event: JsonObject): string =>
     .map(([name, value]) => `${name === "n" ? "attempt" : name}=${typeof value === "object" ? JSON.stringify(value) : value}`)
     .join(" ");
 
-const ofJournal = ({ atMs, version, stateAfter, event: full }: JournalLine): Happening => {
+/** A line of the journal and, where several nodes share the database, the one that wrote it. */
+type WrittenBy = JournalLine & { node?: string };
+/** A node took the generation over when it stood at a version. */
+type TakenOver = { node: string; afterVersion: number; atMs: number };
+
+const ofJournal = ({ atMs, version, stateAfter, event: full, node }: WrittenBy): Happening => {
   const event = tellable(full);
+  const by = node === undefined ? {} : { node };
   return {
     atMs,
     rank: 1,
     version,
     name: event.type,
     state: stateAfter,
-    text: membersOf(event),
-    json: { at: new Date(atMs).toISOString(), version, event, state: stateAfter },
+    text: [membersOf(event), ...(node === undefined ? [] : [`node=${node}`])].join(" ").trim(),
+    json: { at: new Date(atMs).toISOString(), version, event, state: stateAfter, ...by },
+  };
+};
+
+/** Its place is after the step that it goes on from: it is told by the database's clock, and steps by those of their nodes. */
+const ofClaim = (claim: TakenOver, journal: readonly WrittenBy[], createdAtMs: number): Happening => {
+  const { node, afterVersion } = claim;
+  const before = journal.find(({ version }) => version === afterVersion);
+  const at = new Date(claim.atMs).toISOString();
+  return {
+    atMs: before?.atMs ?? createdAtMs,
+    rank: 3,
+    version: null,
+    name: "taken over",
+    state: before?.stateAfter ?? "queued",
+    text: `node=${node} at=${at}`,
+    json: { at, taken_over_by: node, after_version: afterVersion },
   };
 };
 
@@ -59,10 +81,21 @@ const ofMovement = (row: MovementRow): Happening => ({
 });
 
 /** Everything that happened to a generation, oldest first. */
-export const happenings = (journal: readonly JournalLine[], movements: readonly MovementRow[]): Happening[] =>
-  [...journal.map(ofJournal), ...movements.map(ofMovement)].sort(
+const happenings = (
+  journal: readonly WrittenBy[],
+  movements: readonly MovementRow[],
+  claims: readonly TakenOver[],
+  createdAtMs: number,
+): Happening[] =>
+  [...journal.map(ofJournal), ...movements.map(ofMovement), ...claims.map((claim) => ofClaim(claim, journal, createdAtMs))].sort(
     (a, b) => a.atMs - b.atMs || a.rank - b.rank || (a.version ?? 0) - (b.version ?? 0),
   );
+
+const claimsOf = async ({ nodes }: StoreReads, seq: number): Promise<TakenOver[]> => {
+  const claims = (await nodes?.claims(seq)) ?? [];
+  const names = await nodes?.names(claims.map(({ epoch }) => epoch));
+  return claims.map(({ epoch, ...claim }) => ({ ...claim, node: names?.get(epoch) ?? `node ${epoch}` }));
+};
 
 /** `+00:00:06.140  running.polling          accepted          attempt=1 …`, every column at its place. */
 const lineOf = (happening: Happening, startMs: number, widths: { name: number; state: number }): string => {
@@ -89,12 +122,15 @@ export const addTrace = (program: Command, session: Session): void => {
             fix: "--data names the directory of the service that has it",
             code: "not_found",
           });
-        const [journal, movements, attempts] = await Promise.all([
+        const [journal, movements, attempts, writerOf, claims] = await Promise.all([
           reads.journalOf(record.seq),
           reads.movementsOf(record.seq),
           reads.attemptsOf(record.seq),
+          readWriters(reads, record.seq),
+          claimsOf(reads, record.seq),
         ]);
-        const all = happenings(journal, movements);
+        const lines = journal.map((line) => ({ ...line, ...writerOf(line.version) }));
+        const all = happenings(lines, movements, claims, record.createdAtMs);
         if (flags.json) {
           const { reservedCredits, quotedCredits, costCredits, ...rest } = record;
           const generation = {

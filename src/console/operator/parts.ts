@@ -35,6 +35,7 @@ export type OperatorParts = Operating & {
     | "parked"
     | "restored"
     | "unfinished"
+    | "nodes"
   >;
 };
 
@@ -50,6 +51,8 @@ export type Operating = {
     expectedMs(routeId: string): number | undefined;
     readiness(): { ready: boolean; faults: string[] };
     counts(): { queued: number; running: number };
+    /** The epoch of this node; null where one process alone writes. */
+    epoch: number | null;
     about(): { version: string; mode: "test" | "live"; url: string; startedAtMs: number };
     isNightly: boolean;
     /** When the newest verified backup was taken, ms. */

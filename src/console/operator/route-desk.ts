@@ -66,7 +66,12 @@ export const openRouteDesk = ({ office, reads, running, clock }: OperatorParts) 
   const find = (ask: ConsoleAsk): Promise<RouteLine[]> => lines().then((all) => all.filter(({ id }) => id === named(ask, "id")));
 
   return {
-    list: async (): Promise<RoutesPage> => ({ routes: await lines(), attempts: ATTEMPTS, deliveries: DELIVERIES }),
+    list: async (): Promise<RoutesPage> => ({
+      routes: await lines(),
+      attempts: ATTEMPTS,
+      deliveries: DELIVERIES,
+      isShared: reads.nodes !== null,
+    }),
     /** Off for a reason, or on again (null). */
     switch: async (ask: ConsoleAsk): Promise<RouteLine | object> => {
       const { reason } = ask.body as { reason: string | null };

@@ -1,5 +1,6 @@
 // The service as the operator sees it: whether it takes work, what waits for a person, which backup it is a copy of, and its own last one.
 import type { ServiceView } from "../operator-wire.ts";
+import { listNodes } from "./node-list.ts";
 import type { OperatorParts } from "./parts.ts";
 
 const MOST_PARKED = 100;
@@ -7,11 +8,14 @@ const MOST_PARKED = 100;
 export const openServicePage = ({ reads, running }: OperatorParts) => ({
   show: async (): Promise<ServiceView> => {
     const [restored, oldest] = [await reads.restored(), (await reads.unfinished(0, 1))[0]];
-    const { queued, running: underWay } = running.counts();
+    const nodes = await listNodes(reads.nodes, running.epoch);
+    const own = running.counts();
+    /** Of all nodes, where there are several. */
+    const sum = (of: "queued" | "running"): number => nodes?.reduce((all, node) => all + node[of], 0) ?? own[of];
     return {
       ...running.about(),
       ...running.readiness(),
-      ...{ queued, running: underWay },
+      ...{ queued: sum("queued"), running: sum("running"), nodes },
       parked: await reads.parked(MOST_PARKED),
       restored:
         restored === null

@@ -10,8 +10,10 @@ import { POSTGRES } from "./asking.ts";
 import { batchOf } from "./batch.ts";
 import { takeBurst } from "./burst.ts";
 import { type Address, type Connection, connect, openPool, within } from "./connect.ts";
+import { openElsewhere } from "./elsewhere.ts";
 import { faultText, isOwn } from "./faults.ts";
 import { openHints } from "./hints.ts";
+import { openNodeReads } from "./nodes.ts";
 import { openOthers, USAGE_BEHIND } from "./others.ts";
 import { attend, claim, type Opening, openOwner, resign } from "./owner.ts";
 import { ownerOf } from "./owner-of.ts";
@@ -110,6 +112,7 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
 
   return {
     ...reads,
+    nodes: openNodeReads(pool.query),
     verify: (nowMs, tell) => verifyPostgres(address, nowMs, tell),
     commit,
     node: {
@@ -123,6 +126,7 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
       takeBurst: (accountSeq, second, most) => takeBurst(pool.query, accountSeq, second, most),
       ...openHints(pool.query, epoch),
       sums: () => ledgerSums(pool.query),
+      others: openElsewhere(pool.query, epoch),
     },
     close: async () => {
       writer.close();

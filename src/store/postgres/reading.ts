@@ -6,6 +6,7 @@ import { POSTGRES } from "./asking.ts";
 import { type Address, openPool } from "./connect.ts";
 import { faultText, stateOf } from "./faults.ts";
 import { insistOnKnown, STEPS_RUN, type StepRun } from "./migrate.ts";
+import { openNodeReads } from "./nodes.ts";
 import { USAGE_BEHIND } from "./others.ts";
 import { verifyPostgres } from "./verify.ts";
 
@@ -37,6 +38,7 @@ export const openPostgresReads = async (address: Address): Promise<Reading> => {
   }
   return {
     ...readsThrough(pool.query, POSTGRES, { usageBehind: USAGE_BEHIND }),
+    nodes: openNodeReads(pool.query),
     verify: (nowMs, tell) => verifyPostgres(address, nowMs, tell),
     isServed: async () => (await pool.query("SELECT 1 AS alive FROM lease WHERE ends_at_ms >= now_ms() LIMIT 1")).length > 0,
     close: () => pool.close(),

@@ -29,7 +29,7 @@ export const readsThrough = (
   query: Query,
   dialect: Dialect,
   { since = () => query, owned = "true", usageBehind }: ReadsParts,
-): Omit<StoreReads, "verify" | "close"> => ({
+): Omit<StoreReads, "verify" | "close" | "nodes"> => ({
   ...generationReads(query, dialect),
   ...attemptReads(query, owned),
   ...accountReads(query),

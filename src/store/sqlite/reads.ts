@@ -25,6 +25,7 @@ export const readsOver = (db: Database): StoreReads => {
       schemaVersion(db) < step ? [] : query<Row>(sql, ...values);
   return {
     ...readsThrough(query, SQLITE, { since, usageBehind: USAGE_BEHIND }),
+    nodes: null,
     verify: async (nowMs) => verifyAll(db, nowMs),
     close: async () => db.close(),
   };

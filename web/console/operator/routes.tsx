@@ -136,7 +136,7 @@ export const RoutesView = (): VNode => {
   const [said, say] = useState("");
   return (
     <Awaited of={page}>
-      {({ routes, attempts, deliveries }) => {
+      {({ routes, attempts, deliveries, isShared }) => {
         const wanted = text.trim().toLowerCase();
         const shown = routes.filter(
           (route) => (state === "all" || route.state === state) && `${route.id} ${route.provider}`.toLowerCase().includes(wanted),
@@ -161,6 +161,7 @@ export const RoutesView = (): VNode => {
             <p class="muted">
               Success is of the last {attempts.toLocaleString("en-US")} attempts of all routes together, latency of the last{" "}
               {deliveries} deliveries of each; what a provider refused for its input is no failure of the route.
+              {isShared ? " Seats are those of the node that answers: the nodes share them out evenly." : ""}
             </p>
             <p class="said" role="status">
               {shown.length === 0 ? "No route fits." : `${shown.length} routes: ${countText(shown)}.`} {said}

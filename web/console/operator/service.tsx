@@ -4,6 +4,7 @@ import type { VNode } from "preact";
 import type { ServiceView } from "../../../src/console/operator-wire.ts";
 import { useAsked } from "../../parts/asked.ts";
 import { timeText, usd } from "../../parts/words.ts";
+import { Nodes } from "./nodes.tsx";
 import { API, Awaited } from "./page.tsx";
 import { type Column, SortedTable } from "./table.tsx";
 import { away } from "./words.ts";
@@ -75,6 +76,7 @@ export const ServicePage = (): VNode => {
             </button>
           </p>
           <Facts of={service} />
+          {service.nodes === null ? null : <Nodes nodes={service.nodes} />}
           <h2>Parked generations</h2>
           {service.parked.length === 0 ? (
             <p class="empty">None waits for a person.</p>

@@ -1,0 +1,23 @@
+// The nodes that share the store, as operators see them: what each has under way, and what became of those that have ended.
+import { type NodeReads, type NodeRow, nodeName } from "../../store/node.ts";
+import type { NodeLine } from "../operator-wire.ts";
+
+/** Nodes that have ended, at most. */
+const MOST_ENDED = 20;
+
+const lineOf = (row: NodeRow, own: number | null, names: ReadonlyMap<number, string>): NodeLine => {
+  const { epoch, host, pid, openedAtMs, leaseEndsInMs, endedAtMs, endedBy, queued, running, tookOver, takenOver } = row;
+  return {
+    ...{ name: nodeName(row), isThis: epoch === own, host, pid, epoch, openedAtMs, leaseEndsInMs },
+    ...{ queued, running, tookOver, takenOver, endedAtMs },
+    endedBy: endedBy === null ? null : (names.get(endedBy) ?? `node ${endedBy}`),
+  };
+};
+
+/** @param own the epoch of the node that answers. @returns null where one process alone writes. */
+export const listNodes = async (nodes: NodeReads | null, own: number | null): Promise<NodeLine[] | null> => {
+  if (nodes === null) return null;
+  const rows = await nodes.list(MOST_ENDED);
+  const names = await nodes.names(rows.flatMap(({ endedBy }) => endedBy ?? []));
+  return rows.map((row) => lineOf(row, own, names));
+};

@@ -1,0 +1,94 @@
+// Several nodes in a real browser: the list of them on the service's page, and pages of one node that follow what another one does.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Browser, BrowserContextOptions } from "playwright-core";
+import type { NodeLine, ServiceView } from "../../src/console/operator-wire.ts";
+import { openVisitor, type Visitor } from "../console/signed-in.ts";
+import { eventually } from "../eventually.ts";
+import type { House, Shown } from "../house.ts";
+import { type HouseOfNodes, openHouseOfNodes } from "../house-of-nodes.ts";
+import { postgresReason } from "../postgres/binaries.ts";
+import { openBrowser } from "./chromium.ts";
+import { LOOKS, watch } from "./watched.ts";
+
+const opened = await openBrowser();
+const reason = typeof opened === "string" ? opened : postgresReason;
+if (reason !== undefined) process.stdout.write(`skipped: several nodes in a browser (${reason})\n`);
+const here = describe.skipIf(reason !== undefined);
+const browser = opened as Browser;
+
+let house: HouseOfNodes;
+let one: House;
+let two: House;
+let operator: Visitor;
+let nodes: NodeLine[];
+beforeAll(async () => {
+  if (reason !== undefined) return;
+  house = await openHouseOfNodes(3, { factor: 20 });
+  const [first, second, third] = house.each;
+  if (!first || !second || !third) throw new Error("three nodes were wanted");
+  [one, two] = [first, second];
+  operator = await openVisitor({ ...one, url: one.own }, "operator", house.tenant);
+  // The third closes by itself, as one does that is drained.
+  await third.crash();
+  const { text } = await operator.ask("GET", "/console/api/operator/service");
+  nodes = (JSON.parse(text) as ServiceView).nodes ?? [];
+}, 120_000);
+afterAll(async () => {
+  if (typeof opened !== "string") await opened.close();
+  if (reason === undefined) await house.close();
+});
+
+const submitToTwo = async (prompt: string): Promise<string> => {
+  const headers = { authorization: `Bearer ${house.tenant.key}` };
+  const body = JSON.stringify({ model: "sim-image-1", input: { prompt } });
+  const answer = await fetch(`${two.own}/v1/generations`, { method: "POST", headers, body });
+  return ((await answer.json()) as Shown).id;
+};
+const visit = (path: string, look: BrowserContextOptions = {}) => watch(browser, { url: one.own, visitor: operator, path, look });
+
+here("several nodes", () => {
+  test.each(LOOKS)(
+    "%o: the service's page lists those that are alive and those that ended, and is sound to axe",
+    async (look) => {
+      const { page, sound, complaints, close } = await visit("/console/operator/service", { ...look, bypassCSP: true });
+      const alive = page.getByRole("table", { name: "Nodes that are alive" });
+      await alive.waitFor();
+      expect(nodes.map(({ endedAtMs }) => endedAtMs === null)).toEqual([true, true, false]);
+      for (const { name } of nodes.slice(0, 2)) expect(await alive.getByText(name).count()).toBe(1);
+      expect(await alive.getByText("this one").count()).toBe(1);
+      const ended = page.getByRole("table", { name: "Nodes that ended in the last week" });
+      expect(await ended.getByText(nodes[2]?.name ?? "none").count()).toBe(1);
+      expect(await ended.getByText("It closed.").count()).toBe(1);
+      await sound();
+      expect(complaints).toEqual([]);
+      await close();
+    },
+    90_000,
+  );
+
+  test("the page of a generation moves by itself when another node runs it, and its replay names that node", async () => {
+    const id = await submitToTwo("a kite [sim:slow=60]");
+    const { page, complaints, close } = await visit(`/console/generations/${id}`);
+    await page.locator(`[data-id="${id}"][data-status="running"]`).waitFor();
+    await page.locator(`[data-id="${id}"][data-status="succeeded"]`).waitFor();
+    await page.goto(`${one.own}/inspector/${id}`);
+    await page.getByText(`Written by node ${nodes[1]?.name}.`).waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  }, 90_000);
+
+  test("the live inspector lists what runs elsewhere with its node, and is filtered by it", async () => {
+    const id = await submitToTwo("[sim:stuck]");
+    await eventually(async () => (await two.store.findGeneration(id))?.status === "running", "it to run");
+    const { page, sound, complaints, close } = await visit("/inspector", { bypassCSP: true });
+    const row = page.getByRole("button", { name: id }).first();
+    await row.waitFor();
+    await page.getByLabel("Node").selectOption(nodes[1]?.name ?? "");
+    await row.waitFor();
+    await page.getByText("machines in the memory of this node").waitFor();
+    await page.getByLabel("Node").selectOption("");
+    await sound();
+    expect(complaints).toEqual([]);
+    await close();
+  }, 90_000);
+});

@@ -1,0 +1,27 @@
+// Listens to the news of a console as a page does, over a real stream, and keeps all that is told.
+import { expect } from "bun:test";
+
+export type Heard = { event: string; told: Record<string, unknown> };
+export type Ear = { heard: Heard[]; over: Promise<unknown>; leave(): void };
+
+/** @param cookie of whoever listens @param query whose news, e.g. `?account=*` */
+export const listenTo = async (url: string, cookie: string, query = ""): Promise<Ear> => {
+  const ending = new AbortController();
+  const response = await fetch(`${url}/console/api/events${query}`, { headers: { cookie }, signal: ending.signal });
+  expect(response.headers.get("content-type")).toBe("text/event-stream");
+  const heard: Heard[] = [];
+  const over = (async () => {
+    let text = "";
+    const decoder = new TextDecoder();
+    for await (const piece of response.body ?? []) {
+      text += decoder.decode(piece, { stream: true });
+      const whole = text.split("\n\n");
+      text = whole.pop() ?? "";
+      for (const part of whole) {
+        const [, event, told] = /^event: (.*)\ndata: (.*)$/.exec(part) ?? [];
+        if (event && told) heard.push({ event, told: JSON.parse(told) as Heard["told"] });
+      }
+    }
+  })().catch(() => undefined);
+  return { heard, over, leave: () => ending.abort() };
+};

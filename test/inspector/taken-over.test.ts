@@ -1,0 +1,112 @@
+// A generation that this node has taken over: its steps wait on stage until what the node before it wrote has been read.
+import { beforeEach, expect, test } from "bun:test";
+import type { Watch } from "../../src/committed.ts";
+import type { DeedOutcome, StepDeed } from "../../src/deeds.ts";
+import { openCast } from "../../src/inspector/cast.ts";
+import { openGenerations } from "../../src/inspector/generations.ts";
+import type { ChangeElsewhere, Follower } from "../../src/neighbours.ts";
+import type { GenerationRecord } from "../../src/terms.ts";
+
+const [DEAD, OWN] = ["far/1/2", "here/0/1"];
+const PLAN = [{ routeId: "m/fal", priceCredits: 5, expectedMs: 1000 }] as unknown as ChangeElsewhere["plan"];
+
+let wanted: [seq: number, version: number][];
+let follower: Follower | undefined;
+let cast: ReturnType<typeof openCast>;
+let watch: Watch;
+let stage: ReturnType<typeof openGenerations>;
+
+const record = (status: "running" | "succeeded") =>
+  ({
+    ...{ seq: 10, id: "gen_a", accountSeq: 1, model: "m", createdAtMs: 1, attempts: 1 },
+    ...{ status, completedAtMs: status === "succeeded" ? 9 : null },
+  }) as unknown as GenerationRecord;
+const seen = () => {
+  const { first, next } = cast.span();
+  const changes = Array.from({ length: next - first }, (_, at) => cast.change(first + at));
+  return changes.flatMap((change) =>
+    change?.happened ? [`${change.happened.version} ${change.happened.to} ${change.happened.node}`] : [],
+  );
+};
+const own = (version: number, stateAfter: string): void => {
+  const deed = { deed: "step", version, stateAfter, atMs: version, event: { type: "told" }, snapshot: null, attemptChanges: [] };
+  const after = stateAfter === "succeeded" ? "succeeded" : "running";
+  watch.committed?.(deed as unknown as StepDeed, { kind: "stepped", record: record(after) } as DeedOutcome);
+};
+/** What was read of it: some of its steps, all by the node before this one but those that are this one's. */
+const read = (versions: readonly number[], ownFrom: number): void => {
+  const steps = versions.map((version) => ({
+    ...{ seq: 10, version, epoch: 2, atMs: version, event: { type: "told" }, stateAfter: "running.polling" },
+    node: version >= ownFrom ? OWN : DEAD,
+  }));
+  follower?.told({
+    ...{ record: record("running"), epoch: 1, version: versions.at(-1) ?? 0, plan: PLAN, waitEndsAtMs: 1, snapshot: null },
+    ...{ node: ownFrom > 99 ? DEAD : OWN, steps, isNew: versions[0] === 1 },
+  });
+};
+
+beforeEach(async () => {
+  [wanted, watch] = [[], { committed: null }];
+  cast = openCast(() => undefined);
+  const neighbours = {
+    follow: (one: Follower) => {
+      follower = one;
+      return { ready: Promise.resolve(), leave: () => undefined };
+    },
+    want: (seq: number, version: number) => void wanted.push([seq, version]),
+    nodeOf: () => DEAD,
+    unfinished: async () => [],
+    own: OWN,
+    counts: () => ({ queued: 0, running: 0 }),
+    nodes: () => 2,
+  };
+  const reads = { openGenerations: async () => [], findGeneration: async () => undefined } as never;
+  stage = openGenerations(
+    {
+      reads,
+      watch,
+      isAwake: () => false,
+      elsewhere: { neighbours, collectMs: 1 },
+      prompts: false,
+      breathe: async () => undefined,
+    },
+    cast,
+  );
+  await stage.begin();
+});
+
+test("steps of this node wait for those that were written before them, and follow them in order", () => {
+  read([1, 2], 100);
+  own(5, "running.polling");
+  own(6, "succeeded");
+  expect([seen(), wanted]).toEqual([
+    ["1 running.polling far/1/2", "2 running.polling far/1/2"],
+    [
+      [10, 2],
+      [10, 2],
+    ],
+  ]);
+  read([3, 4], 100);
+  expect(seen().slice(2)).toEqual([
+    "3 running.polling far/1/2",
+    "4 running.polling far/1/2",
+    "5 running.polling here/0/1",
+    "6 succeeded here/0/1",
+  ]);
+  expect(cast.find("gen_a")).toBeUndefined();
+});
+
+test("what was read of this node's own steps is not told a second time", () => {
+  read([1, 2], 100);
+  own(5, "running.polling");
+  read([3, 4, 5], 5);
+  own(6, "running.polling");
+  expect(seen().map((line) => line.split(" ")[0])).toEqual(["1", "2", "3", "4", "5", "6"]);
+  expect(cast.find("gen_a")?.row).toMatchObject({ node: OWN, state: "running.polling" });
+});
+
+test("a step that follows what is known waits for nothing", () => {
+  read([1, 2], 100);
+  own(3, "running.polling");
+  expect([seen().length, wanted, cast.find("gen_a")?.row.node]).toEqual([3, [], OWN]);
+});

@@ -1,0 +1,58 @@
+// The nodes that share the database, on the service's page: those that are alive with what they have under way, and those that ended lately.
+import type { VNode } from "preact";
+import type { NodeLine } from "../../../src/console/operator-wire.ts";
+import { timeText } from "../../parts/words.ts";
+import { type Column, SortedTable } from "./table.tsx";
+import { away, span } from "./words.ts";
+
+const NameCell = ({ name, isThis, pid }: NodeLine): VNode => (
+  <>
+    {name}
+    <span class="muted">
+      process {pid}
+      {isThis ? ", this one" : ""}
+    </span>
+  </>
+);
+const leaseText = (ms: number): string => (ms >= 0 ? `in ${span(ms)}` : `ran out ${span(-ms)} ago`);
+
+const ALIVE: readonly Column<NodeLine>[] = [
+  { says: "Node", by: ({ name }) => name, cell: (row) => <NameCell {...row} /> },
+  { says: "Since", by: ({ openedAtMs }) => openedAtMs, cell: ({ openedAtMs }) => `${timeText(openedAtMs)}, ${away(openedAtMs)}` },
+  {
+    says: "Lease ends",
+    by: ({ leaseEndsInMs }) => leaseEndsInMs,
+    isNumber: true,
+    cell: ({ leaseEndsInMs }) => leaseText(leaseEndsInMs ?? 0),
+  },
+  { says: "Queued", by: ({ queued }) => queued, isNumber: true, cell: ({ queued }) => queued },
+  { says: "Running", by: ({ running }) => running, isNumber: true, cell: ({ running }) => running },
+  { says: "Took over", by: ({ tookOver }) => tookOver, isNumber: true, cell: ({ tookOver }) => tookOver },
+];
+const ENDED: readonly Column<NodeLine>[] = [
+  { says: "Node", by: ({ name }) => name, cell: (row) => <NameCell {...row} /> },
+  { says: "Ended", by: ({ endedAtMs }) => endedAtMs, cell: ({ endedAtMs }) => timeText(endedAtMs ?? 0) },
+  { says: "How", cell: ({ endedBy }) => (endedBy === null ? "It closed." : `Its lease ran out, and ${endedBy} ended it.`) },
+  { says: "Taken over from it", by: ({ takenOver }) => takenOver, isNumber: true, cell: ({ takenOver }) => takenOver },
+];
+const keyOf = ({ epoch }: NodeLine): string => String(epoch);
+
+export const Nodes = ({ nodes }: { nodes: readonly NodeLine[] }): VNode => {
+  const [alive, ended] = [nodes.filter((row) => row.endedAtMs === null), nodes.filter((row) => row.endedAtMs !== null)];
+  return (
+    <>
+      <h2>Nodes</h2>
+      <p>
+        They share one database and are equal. A node is called by its host, its place among the nodes, and its opening; what it
+        has taken over, or others from it, is counted for a week.
+      </p>
+      <SortedTable caption="Nodes that are alive" columns={ALIVE} rows={alive} keyOf={keyOf} />
+      <h2>Nodes that ended in the last week</h2>
+      {ended.length === 0 ? (
+        <p class="empty">None has.</p>
+      ) : (
+        <SortedTable caption="Nodes that ended in the last week" columns={ENDED} rows={ended} keyOf={keyOf} />
+      )}
+    </>
+  );
+};
