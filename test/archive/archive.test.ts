@@ -19,7 +19,7 @@ import { checkJoin } from "../../src/store/archive/join.ts";
 import { archive } from "../../src/store/archive/write.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { postgresReason } from "../postgres/binaries.ts";
-import { BEFORE_MS, type Books, FIRST, fileBooks, LATER_BEFORE_MS, sharedBooks, succeedAt } from "./scene.ts";
+import { BEFORE_MS, type Books, FIRST, fileBooks, keepAt, LATER_BEFORE_MS, sharedBooks, succeedAt, sweepAt } from "./scene.ts";
 
 afterAll(dropDirs);
 const faultsOf = (dir: string): string[] =>
@@ -68,6 +68,20 @@ for (const [name, open, isThere] of [
       expect(first.filter((seq) => second.includes(seq))).toEqual([]);
       expect(faultsOf(dir)).toEqual([]);
       expect(await joinOf(books, dir)).toEqual([]);
+    });
+
+    test("a generation waits until its files are gone, and what follows it in its account waits with it", async () => {
+      books = await open();
+      const dir = freshDir();
+      const kept = await keepAt(books.store, books.quiet, BEFORE_MS - 86_400_000);
+      const next = await succeedAt(books.store, books.quiet, BEFORE_MS - 80_000_000);
+      await archive(books.place, dir, LATER_BEFORE_MS, LATER_BEFORE_MS);
+      expect(seqsIn(dir, 1, "generation")).not.toContain(kept);
+      expect(seqsIn(dir, 1, "generation")).not.toContain(next);
+      await sweepAt(books.store, kept, BEFORE_MS);
+      await archive(books.place, dir, LATER_BEFORE_MS, LATER_BEFORE_MS);
+      expect(seqsIn(dir, 2, "generation")).toEqual([kept, next].sort((a, b) => a - b));
+      expect([faultsOf(dir), await joinOf(books, dir)]).toEqual([[], []]);
     });
 
     test("the books go on behind it: what is written later does not part them", async () => {

@@ -34,11 +34,19 @@ const at = (atMs: number, deed: StepDeed): StepDeed => ({
   ...(deed.settlement?.kind === "capture" ? { settlement: { ...deed.settlement, filesExpireAtMs: atMs + 7 * DAY_MS } } : {}),
 });
 
-/** From submission to success, on route a, at a time. */
-export const succeedAt = async (store: Store, account: Account, atMs: number): Promise<number> => {
+/** Its result files were kept for a week, and are gone. */
+export const sweepAt = async (store: Store, seq: number, atMs: number): Promise<void> =>
+  void (await store.commit([{ deed: "expire-files", seq, atMs: atMs + 8 * DAY_MS }]));
+/** From submission to success, on route a, at a time; its files are still there. */
+export const keepAt = async (store: Store, account: Account, atMs: number): Promise<number> => {
   const deed = await admit(store, account, submittedAt(atMs));
   await store.commit([at(atMs + 1, startedDeed(deed)), at(atMs + 2, capturedDeed(deed.seq, 2, 1, PRICES.a))]);
   return deed.seq;
+};
+export const succeedAt = async (store: Store, account: Account, atMs: number): Promise<number> => {
+  const seq = await keepAt(store, account, atMs);
+  await sweepAt(store, seq, atMs);
+  return seq;
 };
 /** Fails on one route, succeeds on the next: two attempts, and a release beside the capture. */
 const fallBackAt = async (store: Store, account: Account, atMs: number): Promise<void> => {
@@ -49,6 +57,7 @@ const fallBackAt = async (store: Store, account: Account, atMs: number): Promise
   ]);
   await store.commit([at(atMs + 3, startedDeed(deed, 3, 2, "b"))]);
   await store.commit([at(atMs + 4, capturedDeed(deed.seq, 4, 2, PRICES.b))]);
+  await sweepAt(store, deed.seq, atMs);
 };
 const failAt = async (store: Store, account: Account, atMs: number): Promise<void> => {
   const deed = await admit(store, account, submittedAt(atMs));

@@ -47,7 +47,7 @@ test("people get it in words: the verdict first, then what is needed, table by t
   const { exit, out, err } = await runHere(["capacity", "--rate", "100", "--store", "postgres"]);
   expect(exit as number).toBe(0);
   expect(out).toMatch(/^100 generations\/s, 60 s each, 20 polls each: PostgreSQL with \d+ nodes?/);
-  expect(out).toMatch(/^seats +[\d,]+ a node +limits\.seats; [\d,]+ on each route$/m);
+  expect(out).toMatch(/^seats +[\d,]+ a node +limits\.seats; [\d,]+ on each route \(limits\.seats_per_route\)$/m);
   expect(out).toMatch(/^full at +[\d,.]+\/s +the nodes' own threads [\d,.]+, /m);
   expect(out).toMatch(/^journal +[\d,]+ +[\d.]+ GB +[\d.]+ TB$/m);
   expect(err).toMatch(/^costs as measured on .*; your machine's: npm run costs$/m);

@@ -80,7 +80,9 @@ export const costsOf = (measured: Measured, name: StoreName): Costs => {
     pollElsewhere: there
       ? { nodeMs: there.nodeCpuMs / there.polls, databaseMs: there.databaseCpuMs / there.polls }
       : { nodeMs: pollMs, databaseMs: 0 },
+    // What has no rows left holds what runs: its pages are used again, and do not grow with what has been.
     tables: Object.entries(store.tables)
+      .filter(([, { rows }]) => rows > 0)
       .map(([table, { rows, bytes, indexBytes }]) => ({
         table,
         rows: rows / few.generations,

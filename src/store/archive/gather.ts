@@ -5,11 +5,11 @@ import type { Books } from "./books.ts";
 import type { AccountPiece, End, Kind, Row } from "./form.ts";
 
 /**
- * Whether a movement may go: it is old, and where it settles a generation, that has ended, its files are past their time and nobody asks
- * about its attempts any more.
+ * Whether a movement may go: it is old, and where it settles a generation, that has ended, its files are gone and nobody asks about its
+ * attempts any more. So what goes never changes again.
  */
 const CHAIN = `SELECT m.*, CASE WHEN m.at_ms >= ?1 THEN 0 WHEN m.kind NOT IN ('capture', 'release') THEN 1
-    WHEN g.completed_at_ms < ?1 AND coalesce(g.files_expire_at_ms, 0) < ?1
+    WHEN g.completed_at_ms < ?1 AND (g.files_expire_at_ms IS NULL OR g.files_expired_at_ms < ?1)
       AND NOT EXISTS (SELECT 1 FROM attempt a WHERE a.seq = g.seq AND a.watch_until_ms IS NOT NULL) THEN 1 ELSE 0 END AS may_go
   FROM movement m LEFT JOIN generation g ON g.seq = m.generation_seq ORDER BY m.account_seq, m.chain_seq`;
 const ACCOUNTS = "SELECT seq, id FROM account ORDER BY seq";
