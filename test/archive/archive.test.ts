@@ -26,7 +26,7 @@ const faultsOf = (dir: string): string[] =>
   checkArchive(dir).checks.flatMap(({ offending }) => offending.map(({ fault }) => String(fault)));
 const joinOf = async (books: Books, dir: string) => {
   const { walked, manifests } = checkArchive(dir);
-  return (await checkJoin(books.place, walked, manifests)).offending.map(({ fault }) => String(fault));
+  return (await checkJoin(books.place, dir, walked, manifests)).offending.map(({ fault }) => String(fault));
 };
 const seqsIn = (dir: string, n: number, kind: "generation" | "attempt" | "journal") => {
   const manifest = manifestsIn(dir)[n - 1]?.manifest;
@@ -235,6 +235,18 @@ describe("a change of an archive is found", () => {
     expect(faultsOf(dir)).toContain(fault);
   });
 
+  test.each<[string, string, (rows: Row[]) => Row[]]>([
+    ["what was asked for", "generation", first((row) => ({ ...row, body: "{}" }))],
+    ["a request", "attempt_request", first((row) => ({ ...row, request: "{}" }))],
+    ["an event", "journal", first((row) => ({ ...row, event: "{}" }))],
+    ["a job", "attempt", first((row) => ({ ...row, job_id: "another" }))],
+  ])("%s, which no chain guards, by the books", async (_, kind, change) => {
+    const dir = await copy();
+    forge(dir, kind, change);
+    expect(faultsOf(dir)).toEqual([]);
+    expect(await joinOf(books, dir)).toEqual(["the row is another one in the books, or in one of them alone"]);
+  });
+
   test("an archive that was cut off at its end is whole by itself, and the books still go on where it ends", async () => {
     const dir = await copy();
     rmSync(join(dir, manifestName(2)));
@@ -256,7 +268,7 @@ describe("a change of an archive is found", () => {
     if (!end) throw new Error("the account is not archived");
     const asked = async (changed: Partial<typeof end>) => {
       const ends = new Map(walked.ends).set(books.busy.seq, { ...end, ...changed });
-      return (await checkJoin(books.place, { ...walked, ends }, manifests)).ok;
+      return (await checkJoin(books.place, dir, { ...walked, ends }, manifests)).ok;
     };
     expect([await asked({}), await asked({ hash: "0".repeat(64) }), await asked({ chainSeq: end.chainSeq + 9 })]).toEqual([
       true,

@@ -69,18 +69,24 @@ const lesser = <T extends Timed>(ours: readonly T[], kept: readonly T[], count: 
     const other = kept[at];
     return other && cpuOf(other) / count(other) < cpuOf(one) / count(one) ? other : one;
   });
-const lesserStore = (ours: MeasuredStore, kept: MeasuredStore): MeasuredStore => ({
-  tables: ours.tables,
-  batches: lesser(ours.batches, kept.batches, ({ deeds }) => deeds),
-  lives: lesser(ours.lives, kept.lives, ({ generations }) => generations),
-  polls: lesser(ours.polls, kept.polls, (one) => one.polls),
-});
-/** The disk's time for a sync stands in the machine's description too, and is another one each time. */
-const cpuIn = ({ machine }: Measured): string => machine.replace(/ with [\d.]+ ms a sync/, "");
-const lesserOf = (ours: Measured, path: string): Measured => {
-  if (!values.less || !existsSync(path)) return ours;
+const lesserStore = (ours: MeasuredStore, kept: MeasuredStore): MeasuredStore => {
+  const lives = lesser(ours.lives, kept.lives, ({ generations }) => generations);
+  return {
+    lives,
+    // They are what the first lives left.
+    tables: lives[0] === kept.lives[0] ? kept.tables : ours.tables,
+    batches: lesser(ours.batches, kept.batches, ({ deeds }) => deeds),
+    polls: lesser(ours.polls, kept.polls, (one) => one.polls),
+  };
+};
+/** What is to be held against this run; undefined: nothing. */
+const keptBefore = (path: string, commit: string): Measured | undefined => {
+  if (!values.less || !existsSync(path)) return undefined;
   const kept = JSON.parse(readFileSync(path, "utf8")) as Measured;
-  if (kept.commit !== ours.commit || cpuIn(kept) !== cpuIn(ours)) refuse("--less: what is kept is of another commit or machine");
+  return kept.commit === commit ? kept : refuse(`--less: what is kept in ${path} is of another commit`);
+};
+const lesserOf = (ours: Measured, kept: Measured): Measured => {
+  if (kept.machine !== ours.machine) refuse("--less: what is kept is of another machine");
   const { sqlite, postgres } = ours.stores;
   const stores = {
     sqlite: lesserStore(sqlite, kept.stores.sqlite),
@@ -90,10 +96,11 @@ const lesserOf = (ours: Measured, path: string): Measured => {
 };
 
 /** Of what is measured: the last commit that changed the service itself. */
-const SERVICE = ["src", "actors", "catalogue", ":!src/cli"];
+const SERVICE = ["src", "actors", "catalogue", ":!src/cli", ":!src/store/archive"];
 const commit = Bun.spawnSync(["git", "log", "-1", "--format=%h", "--abbrev=12", "--", ...SERVICE])
   .stdout.toString()
   .trim();
+const before = keptBefore(values.out, commit);
 const measured: Measured = {
   ...{
     at: new Date().toISOString(),
@@ -104,6 +111,6 @@ const measured: Measured = {
   runningBytes: Math.round(running.ours * 1000),
   stores: { sqlite: await measureOn(openSqliteBed), postgres: await measureOn(openPostgresBed) },
 };
-writeFileSync(values.out, `${JSON.stringify(lesserOf(measured, values.out), null, 2)}\n`);
+writeFileSync(values.out, `${JSON.stringify(before ? lesserOf(measured, before) : measured, null, 2)}\n`);
 tell(`kept in ${values.out}`);
 process.exit(0);

@@ -29,7 +29,7 @@ const verifyArchive = async (session: Session, flags: Flags, dir: string): Promi
   ]);
   const { checks, walked, manifests } = checkArchive(dir);
   if (flags.alone) return checks;
-  return [...checks, await checkJoin(booksOf(placeOf(session, flags)), walked, manifests)];
+  return [...checks, await checkJoin(booksOf(placeOf(session, flags)), dir, walked, manifests)];
 };
 
 export const addVerify = (program: Command, session: Session): void => {

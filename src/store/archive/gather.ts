@@ -25,8 +25,9 @@ const GENERATION = `g.seq, g.account_seq, g.id, g.model, g.status, g.quoted_cred
 const ATTEMPT = `a.seq, a.n, a.ref, a.route_id, a.provider, a.endpoint, o.options, a.kind, a.price_credits, a.state, a.sent_at_ms, a.ends_at_ms, a.job_id,
   a.job_urls, a.results, a.failure, a.ended_at_ms`;
 
-type Listed = { kind: Kind; sql: string; onlyShared?: true };
-const LISTS: readonly Listed[] = [
+type List = { kind: Kind; sql: string; onlyShared?: true };
+/** What goes with generations, in the order in which it is read. */
+const LISTS: readonly List[] = [
   {
     kind: "generation",
     sql: settled(GENERATION, "generation g JOIN plan p ON p.seq = g.plan_seq JOIN api_key k ON k.seq = g.key_seq", "g.seq"),
@@ -68,6 +69,23 @@ const endAt = (row: ChainRow): End => ({
   heldCredits: row.held_after,
 });
 
+export const listsOf = ({ hasClaims }: Pick<Books, "hasClaims">): readonly List[] =>
+  LISTS.filter(({ onlyShared }) => hasClaims || !onlyShared);
+
+/** The rows of a list that go with generations which were settled within pieces of their accounts' chains. */
+export const settledIn = async function* (
+  { rows }: Pick<Books, "rows">,
+  { sql }: List,
+  beforeMs: number,
+  pieces: ReadonlyMap<number, Pick<AccountPiece, "from" | "to">>,
+): AsyncGenerator<Row> {
+  for await (const { of_account, settled_at, ...row } of rows<Row>(sql, beforeMs)) {
+    const piece = pieces.get(Number(of_account));
+    const at = Number(settled_at);
+    if (piece && at > piece.from.chainSeq && at <= piece.to.chainSeq) yield row;
+  }
+};
+
 /** Gives every row to be archived, kind by kind. @param ends where former archives of the same books end. */
 export const gather = async (
   { rows, hasClaims }: Books,
@@ -91,12 +109,6 @@ export const gather = async (
     put("movement", row as unknown as Row);
   }
   for (const { isOver: _, ...piece } of pieces.values()) if (piece.to !== piece.from) put("account", piece as unknown as Row);
-  for (const { kind, sql, onlyShared } of LISTS) {
-    if (onlyShared && !hasClaims) continue;
-    for await (const { of_account, settled_at, ...row } of rows<Row>(sql, beforeMs)) {
-      const piece = pieces.get(Number(of_account));
-      const at = Number(settled_at);
-      if (piece && at > piece.from.chainSeq && at <= piece.to.chainSeq) put(kind, row);
-    }
-  }
+  for (const list of listsOf({ hasClaims }))
+    for await (const row of settledIn({ rows }, list, beforeMs, pieces)) put(list.kind, row);
 };

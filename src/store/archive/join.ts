@@ -1,4 +1,4 @@
-// Whether the books go on where an archive ends: the next movement of each account follows from the last that is archived.
+// Whether the books go on where an archive ends: the next movement of each account follows from the last that is archived, and rows are the same in both.
 import { linkHash } from "../sql/money.ts";
 import type { ChainRow } from "../sql/verify/chain.ts";
 import { openTelling } from "../sql/verify/told.ts";
@@ -6,6 +6,7 @@ import type { CheckResult } from "../store.ts";
 import { type BooksPlace, withBooks } from "./books.ts";
 import type { Walked } from "./check.ts";
 import type { Listed } from "./form.ts";
+import { differences } from "./same.ts";
 
 const BALANCES = `SELECT a.seq, a.id, b.chain_seq, b.chain_end, b.available_credits, b.held_credits
   FROM account a JOIN balance b ON b.account_seq = a.seq ORDER BY a.seq`;
@@ -20,8 +21,14 @@ type Balance = {
 };
 
 /** @throws what keeps the books from being read. */
-export const checkJoin = async (place: BooksPlace, { ends }: Walked, manifests: readonly Listed[]): Promise<CheckResult> =>
-  withBooks(place, async ({ rows, lineage }) => {
+export const checkJoin = async (
+  place: BooksPlace,
+  dir: string,
+  { ends }: Walked,
+  manifests: readonly Listed[],
+): Promise<CheckResult> =>
+  withBooks(place, async (books) => {
+    const { rows, lineage } = books;
     const telling = openTelling(["the books"]);
     const offend = (fault: string, row: Record<string, string | number | null>): void => void telling.tell({ fault, ...row });
     if (manifests.some(({ manifest }) => manifest.lineage !== lineage)) offend("the archive is of another service's books", {});
@@ -66,5 +73,8 @@ export const checkJoin = async (place: BooksPlace, { ends }: Walked, manifests: 
       if (end && balance.chain_seq > end.chainSeq && !met.has(balance.seq))
         offend("the movement behind the last that is archived is missing", { account: end.id });
     }
+    for (const { manifest } of manifests)
+      for (const row of await differences(books, dir, manifest))
+        offend("the row is another one in the books, or in one of them alone", { manifest: manifest.n, row });
     return { ok: telling.rows.length === 0, invariant: 1, name: "archive and books join", offending: telling.rows };
   });
