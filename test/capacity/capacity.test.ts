@@ -6,7 +6,7 @@ import { groupCommits } from "../../src/cli/capacity/group-commit.ts";
 import type { StoreName } from "../../src/cli/capacity/measured.ts";
 import { type Ask, type Load, loadOn, nodesNeeded, saturations } from "../../src/cli/capacity/plan.ts";
 import { postgresReason } from "../postgres/binaries.ts";
-import { openPostgresBed, openSqliteBed } from "./beds.ts";
+import { type Bed, openPostgresBed, openSqliteBed } from "./beds.ts";
 import { type Seen, simulate, type World } from "./simulation.ts";
 import { measureRows } from "./whole.ts";
 
@@ -214,6 +214,14 @@ test("a writer that nobody asks rests, one that is asked too much is always busy
   expect(groupCommits(20_000, takes)).toMatchObject({ batch: 1000, busy: 1 });
 });
 
+const rowsOn = async (bed: Bed) => {
+  try {
+    return await measureRows(bed, LIVES, 80);
+  } finally {
+    await bed.close();
+  }
+};
+
 /** By how much a row of the same kind may differ in size: texts of requests vary, and pages are counted whole. */
 const ROW_TOLERANCE = 0.4;
 const LIVES = 240;
@@ -227,7 +235,7 @@ for (const [store, open] of [
     `${store}: the service writes the rows, bytes and deeds today that were measured (else: npm run costs)`,
     async () => {
       const bed = await open();
-      const { lives, tables } = await measureRows(bed, LIVES, 80).finally(() => bed.close());
+      const { lives, tables } = await rowsOn(bed);
       const costs = costsOf(MEASURED, store);
       expect(lives.deeds / lives.generations).toBeCloseTo(costs.deeds, 6);
       const large = costs.tables.filter(({ rows }) => rows > 0);

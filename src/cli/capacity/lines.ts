@@ -44,7 +44,11 @@ const partsOf = (answer: Answer): [part: string, value: string, why: string][] =
       number(nodes),
       `${percent(load.busiestThread)} of the busiest thread of each, ${number(load.nodeCores)} cores in all`,
     ],
-    ["seats", `${number(answer.seatsPerNode)} a node`, `limits.seats; ${number(answer.seatsPerRoute)} on each route (limits.seats_per_route)`],
+    [
+      "seats",
+      `${number(answer.seatsPerNode)} a node`,
+      `limits.seats; ${number(answer.seatsPerRoute)} on each route (limits.seats_per_route)`,
+    ],
     ["memory", `${bytes(answer.memoryBytes)} a node`, `${number(inFlight.seldomMore / nodes)} running`],
     ...(store === "postgres" ? shared : []),
     [
