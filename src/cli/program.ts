@@ -1,7 +1,9 @@
 // The command line as a whole: every command, the flags they share, and how a run ends.
 import { Command, CommanderError } from "commander";
 import { addAccounts } from "./commands/accounts.ts";
+import { addArchive } from "./commands/archive.ts";
 import { addBackup } from "./commands/backup.ts";
+import { addCapacity } from "./commands/capacity.ts";
 import { addCatalogue } from "./commands/catalogue.ts";
 import { addCompletion } from "./commands/completion.ts";
 import { addConfig } from "./commands/config.ts";
@@ -55,7 +57,9 @@ const ADDITIONS = [
   addInspector,
   addVerify,
   addBackup,
+  addArchive,
   addMigrateStore,
+  addCapacity,
   addDoctor,
   addHealthcheck,
   addNodes,

@@ -7,6 +7,10 @@ import { type DirFlag, type Session, settingsOf } from "./session.ts";
 /** Where the books are: a directory where one is named, else the database that the settings name. */
 export type Place = { dir: string } | { database: Settings["store"] };
 
+/** How an archive names the books that a command reads. */
+export const booksOf = (place: Place): { dir: string } | { url: string; prepare: boolean } =>
+  "dir" in place ? place : { url: place.database.url, prepare: place.database.prepared };
+
 /** @throws BadSetting */
 export const placeOf = (session: Session, flags: DirFlag): Place => {
   const { data, store } = settingsOf(session, flags);

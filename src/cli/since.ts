@@ -23,11 +23,11 @@ const badTime = (flag: string, text: string): never => {
   });
 };
 
-/** The time that `--since` names. @throws CommandFault (usage) */
-export const sinceMs = (text: string | undefined, nowMs: number): number => {
+/** The time that a flag names, where a span counts back from now. @throws CommandFault (usage) */
+export const sinceMs = (text: string | undefined, nowMs: number, flag = "--since"): number => {
   if (text === undefined) return 0;
   const span = spanMs(text);
-  return span === undefined ? (dateMs(text) ?? badTime("--since", text)) : nowMs - span;
+  return span === undefined ? (dateMs(text) ?? badTime(flag, text)) : nowMs - span;
 };
 
 /** The time that a flag names, where a span counts from now on. @throws CommandFault (usage) */

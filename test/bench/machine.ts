@@ -116,7 +116,7 @@ export const isInMemory = (dir: string): boolean => ["tmpfs", "ramfs"].includes(
 const SYNCS = 51;
 const PAGE = new Uint8Array(4_096).fill(1);
 /** The median of how long it takes to write a page and to sync it, ms. */
-const syncMs = (): number => {
+export const syncMs = (): number => {
   const home = makeScratch("bench-sync-");
   const file = openSync(join(home, "page"), "w");
   const took = Array.from({ length: SYNCS }, () => {

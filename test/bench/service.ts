@@ -3,6 +3,7 @@ import { mkdirSync } from "node:fs";
 import { BINARY, freePort, type Genrouter, run } from "../../proof/crash/processes.ts";
 import { hashApiKey, newApiKey, newId } from "../../src/ids.ts";
 import { openSqliteStore } from "../../src/store/sqlite/client.ts";
+import type { Store } from "../../src/store/store.ts";
 import { killAtTheEnd } from "../scratch.ts";
 import { onBothCores, onServerCore, residentBytes } from "./machine.ts";
 
@@ -17,10 +18,8 @@ const inParts = function* <T>(all: readonly T[]): Generator<readonly T[]> {
   for (let at = 0; at < all.length; at += DEEDS_AT_ONCE) yield all.slice(at, at + DEEDS_AT_ONCE);
 };
 
-/** Makes a data directory with so many accounts, each with a key and more credits than it can spend. */
-export const endow = async (dir: string, accounts: number): Promise<Tenant[]> => {
-  mkdirSync(dir, { recursive: true });
-  const store = await openSqliteStore({ dir, mode: "test" });
+/** Opens so many accounts in a store, each with a key and more credits than it can spend. */
+export const endowIn = async (store: Pick<Store, "commit">, accounts: number): Promise<Tenant[]> => {
   const atMs = Date.now();
   const tenants: Tenant[] = [];
   for (const part of inParts(Array.from({ length: accounts }, () => newId("acc")))) {
@@ -43,6 +42,14 @@ export const endow = async (dir: string, accounts: number): Promise<Tenant[]> =>
       tenants.push({ accountSeq, key, keySeq: outcome?.kind === "done" ? (outcome.seq ?? 0) : 0 });
     }
   }
+  return tenants;
+};
+
+/** Makes a data directory with such accounts. */
+export const endow = async (dir: string, accounts: number): Promise<Tenant[]> => {
+  mkdirSync(dir, { recursive: true });
+  const store = await openSqliteStore({ dir, mode: "test" });
+  const tenants = await endowIn(store, accounts);
   await store.close();
   return tenants;
 };

@@ -30,9 +30,12 @@ export type Provider = {
   counts(): Promise<Counts>;
 };
 
-/** Starts the provider on the core of the load, and ends it and all that plays with it when the work is over. */
-export const withProvider = async <T>(work: (provider: Provider) => Promise<T>): Promise<T> => {
-  const { pid, hear } = spawnHeard(onLoadCore([process.execPath, rung("provider.ts")]));
+/**
+ * Starts the provider on the core of the load, and ends it and all that plays with it when the work is over.
+ * @param looks so many times fal's queue is asked about a job until it is done.
+ */
+export const withProvider = async <T>(work: (provider: Provider) => Promise<T>, looks = 1): Promise<T> => {
+  const { pid, hear } = spawnHeard(onLoadCore([process.execPath, rung("provider.ts"), String(looks)]));
   try {
     const [, port, silentPort] = (await hear()).split(" ");
     const url = `http://127.0.0.1:${port}`;

@@ -18,6 +18,7 @@ const PAGES = [
   "deploy/BACKUP.md",
   "deploy/README.md",
   "deploy/S3.md",
+  "docs/GROWTH.md",
   "client/README.md",
 ];
 const MARK = /<!-- printed: ([\w -]+) -->\n[\s\S]*?<!-- \/printed -->/g;

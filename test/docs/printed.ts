@@ -20,6 +20,7 @@ import { REFUSALS } from "../../src/refusal.ts";
 import { METRICS, type Metric } from "../../src/telemetry/list.ts";
 import { benchList, benchResults, capacity } from "../bench/pages.ts";
 import { CRITERIA } from "./criteria.ts";
+import { growthCheck, growthCosts, growthRates, growthTables, growthWhen } from "./growth.ts";
 import { longTable } from "./long.ts";
 import { providerTable } from "./providers.ts";
 import { routePages } from "./routes.ts";
@@ -178,6 +179,11 @@ export const PRINTED: Readonly<Record<string, () => string>> = {
   benches: benchList,
   "bench results": benchResults,
   capacity,
+  "growth when": growthWhen,
+  "growth tables": growthTables,
+  "growth costs": growthCosts,
+  "growth check": growthCheck,
+  "growth rates": growthRates,
   criteria: () =>
     table(
       ["", "promise", "held by"],

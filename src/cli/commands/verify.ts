@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import type { CheckResult } from "../../store/store.ts";
 import { CommandFault, EXITS, tell } from "../exits.ts";
-import { placeOf, withReads } from "../reads.ts";
+import { booksOf, placeOf, withReads } from "../reads.ts";
 import { type DirFlag, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
 import type { Terminal } from "../terminal.ts";
 
@@ -12,6 +12,8 @@ const couldNotRun = async (fault: unknown): Promise<never> => {
   throw new CommandFault(EXITS.usage, told.lines.join("; "), { code: told.code });
 };
 
+type Flags = DirFlag & JsonFlag & { archive?: string; alone?: true };
+
 /** A line for each invariant, and below it the rows that offend it. */
 export const checkLines = ({ paint }: Terminal, checks: readonly CheckResult[]): string[] =>
   checks.flatMap(({ ok, invariant, name, offending }) => [
@@ -19,18 +21,36 @@ export const checkLines = ({ paint }: Terminal, checks: readonly CheckResult[]):
     ...offending.map((row) => `      ${JSON.stringify(row)}`),
   ]);
 
+/** An archive by itself, and whether the books go on where it ends. */
+const verifyArchive = async (session: Session, flags: Flags, dir: string): Promise<CheckResult[]> => {
+  const [{ checkArchive }, { checkJoin }] = await Promise.all([
+    import("../../store/archive/check.ts"),
+    import("../../store/archive/join.ts"),
+  ]);
+  const { checks, walked, manifests } = checkArchive(dir);
+  if (flags.alone) return checks;
+  return [...checks, await checkJoin(booksOf(placeOf(session, flags)), dir, walked, manifests)];
+};
+
 export const addVerify = (program: Command, session: Session): void => {
   const { terminal } = session;
   const verify = program
     .command("verify")
     .description("check the twelve invariants: exit 0 they hold, 1 with the rows that offend, 2 could not run")
-    .action(async (flags: DirFlag & JsonFlag) => {
-      const checks: CheckResult[] = await withReads(placeOf(session, flags), async (reads, isServed) => {
-        // Overdue deadlines mean something only while a service runs that should have met them.
-        const running = await isServed();
-        const show = (done: number, of: number) => terminal.progress(`verify: ${done} of ${of} checks`);
-        return reads.verify(running ? Date.now() : null, terminal.isLive ? show : undefined);
-      }).catch(couldNotRun);
+    .option("--archive <dir>", "check an archive instead, and that the books go on where it ends")
+    .option("--alone", "with --archive: the archive by itself, without the books")
+    .action(async (flags: Flags) => {
+      if (flags.alone && flags.archive === undefined)
+        throw new CommandFault(EXITS.usage, "--alone: goes with --archive", { code: "bad_flag" });
+      const verifyBooks = (): Promise<CheckResult[]> =>
+        withReads(placeOf(session, flags), async (reads, isServed) => {
+          // Overdue deadlines mean something only while a service runs that should have met them.
+          const running = await isServed();
+          const show = (done: number, of: number) => terminal.progress(`verify: ${done} of ${of} checks`);
+          return reads.verify(running ? Date.now() : null, terminal.isLive ? show : undefined);
+        });
+      const { archive } = flags;
+      const checks = await (archive === undefined ? verifyBooks() : verifyArchive(session, flags, archive)).catch(couldNotRun);
       terminal.progress(null);
       const ok = checks.every((check) => check.ok);
       // Before a word of it is printed: a reader that stops listening (`| head`) does not change the verdict.
@@ -38,5 +58,10 @@ export const addVerify = (program: Command, session: Session): void => {
       if (flags.json) terminal.print(JSON.stringify({ ok, checks }));
       else for (const line of checkLines(terminal, checks)) terminal.print(line);
     });
-  withExamples(withJson(withDir(verify)), "verify", "verify --data /var/backups/genrouter-copy --json | jq .ok");
+  withExamples(
+    withJson(withDir(verify)),
+    "verify",
+    "verify --data /var/backups/genrouter-copy --json | jq .ok",
+    "verify --archive /var/archives/genrouter",
+  );
 };

@@ -66,7 +66,7 @@ export const CHECKS = checksOf(runnable, { 1: [chains], 12: owners.map(runnable)
 const PAGE = 2000;
 
 /** Rows of a statement, a page at a time. A cursor takes no parameters: the only ones that clauses have are times. */
-const rowsOn = (line: Connection): Rows => {
+export const rowsOn = (line: Connection): Rows => {
   let cursors = 0;
   return async function* <Row>(sql: string, ...values: Value[]): AsyncGenerator<Row> {
     cursors += 1;

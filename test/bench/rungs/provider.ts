@@ -48,6 +48,17 @@ const tallyOf = (endpoint: string): Tally => {
   counts.endpoints[endpoint] ??= { submitted: 0, delivered: 0 };
   return counts.endpoints[endpoint];
 };
+/** A job is done when it is looked at for the so many-th time; without a word, the first. */
+const LOOKS = Number(process.argv[2] ?? 1);
+const looks = new Map<string, number>();
+/** Whether this look at a job finds it done. */
+const isDone = (id: string): boolean => {
+  if (LOOKS <= 1) return true;
+  const seen = (looks.get(id) ?? 0) + 1;
+  if (seen < LOOKS) looks.set(id, seen);
+  else looks.delete(id);
+  return seen >= LOOKS;
+};
 /** Endpoints of jobs whose picture was not fetched yet. */
 const owed = new Map<string, string>();
 
@@ -82,7 +93,7 @@ const answerFal = async (request: Request, origin: string, path: string): Promis
   if (id === "") return notFound();
   if (end !== undefined)
     return Response.json({
-      status: "COMPLETED",
+      status: isDone(id) ? "COMPLETED" : "IN_PROGRESS",
       request_id: id,
       response_url: `${origin}/fal${path.slice(0, -end.length)}`,
       metrics: {},

@@ -1,0 +1,105 @@
+// The whole answer to a rate: which store, how many of what, what is kept, where it ends and what then has to be done.
+import { SLOTS } from "../../ids.ts";
+import { costsOf, MEASURED } from "./costs.ts";
+import type { Measured, StoreName } from "./measured.ts";
+import {
+  type Ask,
+  bucketOf,
+  connectionsOf,
+  keptOf,
+  type Load,
+  loadOn,
+  logOf,
+  nodeMemoryOf,
+  nodesNeeded,
+  type Saturation,
+  saturations,
+} from "./plan.ts";
+
+/** Bounds that nobody measured: where those who run databases begin to feel them, as docs/GROWTH.md argues. */
+export const JUDGED = {
+  /** A file that is still copied, verified and moved within hours. */
+  sqliteBytes: 200e9,
+  /** A table whose indexes no longer fit into the memory of an ordinary server. */
+  partitionBytes: 100e9,
+  /** A database that is restored within a night. */
+  archiveBytes: 1e12,
+  /** Cores in use of one primary, and its log, before one machine is looked for in vain. */
+  primaryCores: 32,
+  logBytesPerS: 100e6,
+};
+
+export type Why = "thread" | "writer" | "bytes";
+export type Advice = "partition" | "archive" | "shard" | "slots";
+export type Answer = {
+  ask: Ask;
+  store: StoreName;
+  /** What a single machine with SQLite lacks; empty where it is enough. */
+  sqliteLacks: Why[];
+  load: Load;
+  /** Cores of the database that keep it within what is planned. */
+  databaseCoresPlanned: number;
+  seatsPerNode: number;
+  seatsPerRoute: number;
+  log: ReturnType<typeof logOf>;
+  tables: ReturnType<typeof keptOf>;
+  database: { rowsPerS: number; rowsPerDay: number; bytesPerDay: number; bytesKept: number };
+  bucket: ReturnType<typeof bucketOf>;
+  connections: number;
+  memoryBytes: number;
+  ends: Saturation[];
+  advice: Advice[];
+};
+
+const sum = (all: readonly number[]): number => all.reduce((one, other) => one + other, 0);
+const databaseOf = (tables: Answer["tables"]) => ({
+  rowsPerS: sum(tables.map(({ rowsPerDay }) => rowsPerDay)) / 86_400,
+  rowsPerDay: sum(tables.map(({ rowsPerDay }) => rowsPerDay)),
+  bytesPerDay: sum(tables.map(({ bytesPerDay }) => bytesPerDay)),
+  bytesKept: sum(tables.map(({ bytesKept }) => bytesKept)),
+});
+
+/** What keeps one machine with SQLite from carrying it. */
+const lacking = (ask: Ask, measured: Measured): Why[] => {
+  const costs = costsOf(measured, "sqlite");
+  const { busiestThread, commits } = loadOn(costs, ask, "sqlite", 1);
+  const lacks: Why[] = [];
+  if (busiestThread > ask.full) lacks.push("thread");
+  if (commits.busy > ask.full) lacks.push("writer");
+  if (databaseOf(keptOf(costs, ask)).bytesKept > JUDGED.sqliteBytes) lacks.push("bytes");
+  return lacks;
+};
+
+const advised = ({ tables, database, log, load, store }: Omit<Answer, "advice">, isShort: boolean): Advice[] => {
+  const advice: Advice[] = [];
+  if (store === "sqlite") return advice;
+  if (tables.some(({ bytesKept }) => bytesKept > JUDGED.partitionBytes)) advice.push("partition");
+  if (database.bytesKept > JUDGED.archiveBytes) advice.push("archive");
+  if (load.databaseCores > JUDGED.primaryCores || log.atMostPerS > JUDGED.logBytesPerS) advice.push("shard");
+  if (isShort) advice.push("slots");
+  return advice;
+};
+
+/** @param store as is wished; null: SQLite where it is enough. @param readers connections of a node for reads. */
+export const answerTo = (ask: Ask, wished: StoreName | null, readers: number, measured = MEASURED): Answer => {
+  const sqliteLacks = lacking(ask, measured);
+  const isAlone = sqliteLacks.length === 0 && (ask.nodes ?? 1) === 1;
+  const store = wished ?? (isAlone ? "sqlite" : "postgres");
+  const costs = costsOf(measured, store);
+  const needed = store === "sqlite" ? 1 : (ask.nodes ?? nodesNeeded(costs, ask));
+  const load = loadOn(costs, ask, store, needed ?? SLOTS);
+  const tables = keptOf(costs, ask);
+  const { nodes, inFlight } = load;
+  const databaseCoresPlanned = Math.max(1, Math.ceil(load.databaseCores / ask.full));
+  const told = {
+    ...{ ask, store, sqliteLacks, load, databaseCoresPlanned, tables, database: databaseOf(tables) },
+    seatsPerNode: Math.ceil(inFlight.seldomMore / nodes),
+    seatsPerRoute: Math.ceil(inFlight.seldomMore / ask.routes),
+    log: logOf(costs, store, ask.rate, load),
+    bucket: bucketOf(ask),
+    connections: store === "sqlite" ? 0 : connectionsOf(nodes, readers),
+    memoryBytes: nodeMemoryOf(costs, load),
+    ends: saturations(costs, ask, store, nodes, databaseCoresPlanned),
+  };
+  return { ...told, advice: advised(told, needed === null) };
+};

@@ -1,0 +1,141 @@
+// The capacity calculator's answer in words and in JSON.
+import { table } from "../terminal.ts";
+import type { Advice, Answer, Why } from "./answer.ts";
+import { JUDGED } from "./answer.ts";
+
+/** Three figures that count: more would claim what nobody measured. */
+export const number = (value: number): string => {
+  if (value === 0) return "0";
+  const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))));
+  const rounded = Number(value.toPrecision(3));
+  return rounded.toLocaleString("en-US", { maximumFractionDigits: digits });
+};
+const UNITS = ["B", "kB", "MB", "GB", "TB", "PB"] as const;
+export const bytes = (value: number): string => {
+  const at = value < 1 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log10(value) / 3));
+  return `${number(value / 1000 ** at)} ${UNITS[at]}`;
+};
+const percent = (share: number): string => `${number(share * 100)} %`;
+
+const LACKS: Record<Why, string> = {
+  thread: "one thread of it would be fuller than planned",
+  writer: "its writer would be busier than planned",
+  bytes: `the file would grow beyond ${bytes(JUDGED.sqliteBytes)}`,
+};
+export const ADVICE: Record<Advice, string> = {
+  partition: `partition generation, attempt, journal and posting by time: a table grows beyond ${bytes(JUDGED.partitionBytes)}`,
+  archive: `archive what is settled: the database grows beyond ${bytes(JUDGED.archiveBytes)}`,
+  shard: `shard by account (Citus) or spread the database: one primary needs more than ${JUDGED.primaryCores} cores, or writes more than ${bytes(JUDGED.logBytesPerS)} of log a second`,
+  slots: "64 nodes over one database are not enough: split the accounts over several services",
+};
+const PARTS = { node: "the nodes' own threads", writer: "the writers", database: "the database" } as const;
+
+const partsOf = (answer: Answer): [part: string, value: string, why: string][] => {
+  const { ask, store, load, database, log, bucket, ends } = answer;
+  const { commits, nodes, inFlight } = load;
+  const shared: [string, string, string][] = [
+    ["database", `${number(load.databaseCores)} cores in use`, `${answer.databaseCoresPlanned} planned`],
+    ["connections", number(answer.connections), `${number(answer.connections / nodes)} for each node`],
+  ];
+  return [
+    ["in flight", `${number(inFlight.mean)} on average`, `${number(inFlight.seldomMore)} seldom exceeded (1 moment in 1,000)`],
+    [
+      "nodes",
+      number(nodes),
+      `${percent(load.busiestThread)} of the busiest thread of each, ${number(load.nodeCores)} cores in all`,
+    ],
+    [
+      "seats",
+      `${number(answer.seatsPerNode)} a node`,
+      `limits.seats; ${number(answer.seatsPerRoute)} on each route (limits.seats_per_route)`,
+    ],
+    ["memory", `${bytes(answer.memoryBytes)} a node`, `${number(inFlight.seldomMore / nodes)} running`],
+    ...(store === "postgres" ? shared : []),
+    [
+      "transactions",
+      `${number(nodes * commits.perS)}/s`,
+      `${number(commits.batch)} deeds each, ${number(commits.takesMs)} ms, writers busy ${percent(commits.busy)}`,
+    ],
+    ["rows", `${number(database.rowsPerS)}/s`, `${number(database.rowsPerDay)} a day`],
+    ["tables", `${bytes(database.bytesPerDay)} a day`, `${bytes(database.bytesKept)} in ${number(ask.keepRowsDays)} days`],
+    [
+      store === "postgres" ? "WAL" : "log",
+      `${bytes(log.bytesPerS)}/s`,
+      store === "postgres"
+        ? `at most ${bytes(log.atMostPerS)}/s, with pages that are the first since a checkpoint`
+        : "written over and over",
+    ],
+    [
+      "files",
+      `${bytes(bucket.bytesPerDay)} a day`,
+      `${bytes(bucket.bytesKept)} in ${number(ask.keepFilesDays)} days; ${bytes(bucket.bytesPerS)}/s in`,
+    ],
+    ["full at", `${number(ends[0]?.rate ?? 0)}/s`, ends.map(({ part, rate }) => `${PARTS[part]} ${number(rate)}`).join(", ")],
+  ];
+};
+
+export const linesOf = (answer: Answer): string[] => {
+  const { ask, store, sqliteLacks, tables, advice } = answer;
+  const verdict =
+    store === "sqlite"
+      ? sqliteLacks.length === 0
+        ? "one machine with SQLite is enough"
+        : `one machine with SQLite is not enough: ${sqliteLacks.map((why) => LACKS[why]).join("; ")}`
+      : `PostgreSQL with ${answer.load.nodes} node${answer.load.nodes === 1 ? "" : "s"}${sqliteLacks.length === 0 ? " (one machine with SQLite would be enough)" : `; with SQLite ${sqliteLacks.map((why) => LACKS[why]).join("; ")}`}`;
+  return [
+    `${number(ask.rate)} generations/s, ${number(ask.runS)} s each, ${number(ask.polls)} polls each: ${verdict}`,
+    "",
+    ...table(["PART", "NEEDED", ""], partsOf(answer)),
+    "",
+    ...table(
+      ["TABLE", "ROWS A DAY", "BYTES A DAY", "KEPT"],
+      tables.map((one) => [one.table, number(one.rowsPerDay), bytes(one.bytesPerDay), bytes(one.bytesKept)]),
+      [1, 2, 3],
+    ),
+    ...advice.map((one) => `→ ${ADVICE[one]}`),
+  ];
+};
+
+const rounded = (value: number): number => Number(value.toPrecision(4));
+
+export const jsonOf = (answer: Answer) => {
+  const { ask, store, load, log, bucket, database, ends, advice, tables } = answer;
+  return {
+    ...{ rate: ask.rate, run_s: ask.runS, polls: ask.polls, store, sqlite_lacks: answer.sqliteLacks, nodes: load.nodes },
+    in_flight: { mean: rounded(load.inFlight.mean), seldom_more: load.inFlight.seldomMore },
+    seats: { per_node: answer.seatsPerNode, per_route: answer.seatsPerRoute },
+    cores: {
+      nodes: rounded(load.nodeCores),
+      busiest_thread: rounded(load.busiestThread),
+      database: rounded(load.databaseCores),
+      database_planned: store === "postgres" ? answer.databaseCoresPlanned : 0,
+    },
+    transactions: {
+      per_s: rounded(load.nodes * load.commits.perS),
+      deeds_each: rounded(load.commits.batch),
+      ms: rounded(load.commits.takesMs),
+      busy: rounded(load.commits.busy),
+    },
+    ...{ connections: answer.connections, memory_bytes_per_node: Math.round(answer.memoryBytes) },
+    log: { bytes_per_s: Math.round(log.bytesPerS), at_most_bytes_per_s: Math.round(log.atMostPerS) },
+    database: {
+      rows_per_s: rounded(database.rowsPerS),
+      bytes_per_day: Math.round(database.bytesPerDay),
+      bytes_kept: Math.round(database.bytesKept),
+      tables: tables.map((one) => ({
+        table: one.table,
+        rows_per_day: Math.round(one.rowsPerDay),
+        bytes_per_day: Math.round(one.bytesPerDay),
+        bytes_kept: Math.round(one.bytesKept),
+      })),
+    },
+    files: {
+      bytes_per_s: Math.round(bucket.bytesPerS),
+      bytes_per_day: Math.round(bucket.bytesPerDay),
+      bytes_kept: Math.round(bucket.bytesKept),
+      kept: Math.round(bucket.filesKept),
+    },
+    full_at: ends.map(({ part, rate }) => ({ part, rate: rounded(rate) })),
+    advice,
+  };
+};

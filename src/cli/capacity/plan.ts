@@ -1,0 +1,154 @@
+// The capacity calculator: from a rate of generations to what nodes, database, log and bucket have to carry, and where it ends.
+import { SLOTS } from "../../ids.ts";
+import { type Costs, linearAt } from "./costs.ts";
+import { type Grouped, groupCommits, MOST_IN_A_COMMIT } from "./group-commit.ts";
+import { type Run, runsOf, seldomMore } from "./in-flight.ts";
+import type { StoreName } from "./measured.ts";
+
+export type Ask = {
+  /** Generations a second, and how long one runs at its provider on average, s. */
+  rate: number;
+  runS: number;
+  /** Polls of a client per generation. */
+  polls: number;
+  resultBytes: number;
+  keepFilesDays: number;
+  keepRowsDays: number;
+  /** Routes that the load is spread over. */
+  routes: number;
+  /** Nodes; null: as many as are needed. */
+  nodes: number | null;
+  /** What is planned to be used of a core, 0 to 1. */
+  full: number;
+  /** What a sync of the database's disk takes, and a journey from node to database and back, ms. */
+  syncMs: number;
+  roundTripMs: number;
+};
+
+/** Connections of a node: for reads by its settings, one to write and one for the lease. */
+const WRITING_CONNECTIONS = 2;
+/** A batch is decided over one journey and written over another. */
+const JOURNEYS = 2;
+const DAY_S = 86_400;
+
+export type Load = {
+  nodes: number;
+  run: Run;
+  deedsPerS: number;
+  commits: Grouped;
+  /** Cores in use: of all nodes together, of the busiest thread of one node, of the database. */
+  nodeCores: number;
+  busiestThread: number;
+  databaseCores: number;
+  /** Running at a time: on average, and what is seldom exceeded. */
+  inFlight: { mean: number; seldomMore: number };
+};
+
+/** How long a commit takes: work of the node and of the database one after the other, the journeys, and the sync. */
+export const commitMs =
+  (costs: Costs, { syncMs, roundTripMs }: Ask, store: StoreName, waitMs = 0) =>
+  (deeds: number): number =>
+    linearAt(costs.commit.nodeMs, deeds) +
+    linearAt(costs.commit.databaseMs, deeds) +
+    syncMs +
+    (store === "postgres" ? JOURNEYS * roundTripMs + waitMs : 0);
+
+/** The work of a node's own thread for a generation, commits apart, ms. */
+const threadMs = (costs: Costs, ask: Ask, run: Run, nodes: number): number => {
+  const elsewhere = 1 - 1 / nodes;
+  const pollMs = costs.pollMs * (1 - elsewhere) + costs.pollElsewhere.nodeMs * elsewhere;
+  return costs.lifeMs + run.looks * costs.lookMs + ask.polls * pollMs;
+};
+
+const TURNS = 30;
+
+/** What so many nodes have to carry. Commits wait for the thread that also does everything else, so the two are found together. */
+export const loadOn = (costs: Costs, ask: Ask, store: StoreName, nodes: number): Load => {
+  const { rate } = ask;
+  const run = runsOf(ask.runS);
+  const deedsPerS = rate * costs.deeds;
+  const ownMs = threadMs(costs, ask, run, nodes);
+  const own = (rate * ownMs) / 1000 / nodes;
+  const isShared = store === "postgres";
+  let commits = groupCommits(deedsPerS / nodes, commitMs(costs, ask, store));
+  let busiestThread = own;
+  const committing = () => (commits.perS / 1000) * linearAt(costs.commit.nodeMs, commits.batch);
+  for (let turn = 0; turn < TURNS; turn += 1) {
+    // SQLite writes in a thread of its own.
+    busiestThread = isShared ? own + committing() : Math.max(own, committing());
+    if (!isShared || busiestThread >= 1) break;
+    // What is before it in the thread's line, twice in each commit.
+    const taskMs = costs.lifeMs / costs.deeds;
+    const waitMs = (own * taskMs) / (1 - busiestThread);
+    const next = groupCommits(deedsPerS / nodes, commitMs(costs, ask, store, waitMs));
+    const isSettled = Math.abs(next.batch - commits.batch) < 1e-4 * commits.batch;
+    commits = next;
+    if (isSettled) break;
+  }
+  const reads = rate * (costs.readsMs + (isShared ? ask.polls * (1 - 1 / nodes) * costs.pollElsewhere.databaseMs : 0));
+  const databaseCores = (nodes * commits.perS * linearAt(costs.commit.databaseMs, commits.batch) + reads) / 1000;
+  const inFlight = rate * (ask.runS + run.lateS + (commits.takesMs * (costs.deeds - 1)) / 1000);
+  return {
+    ...{ nodes, run, deedsPerS, commits, nodeCores: nodes * (own + committing()), busiestThread, databaseCores },
+    inFlight: { mean: inFlight, seldomMore: seldomMore(inFlight) },
+  };
+};
+
+/** The fewest nodes whose busiest thread, and whose writing, keep within what is planned; null: not even as many as there can be. */
+export const nodesNeeded = (costs: Costs, ask: Ask): number | null => {
+  for (let nodes = 1; nodes <= SLOTS; nodes += 1) {
+    const { busiestThread, commits } = loadOn(costs, ask, "postgres", nodes);
+    // A writer that is always busy writes larger commits; what it must not do is to fall behind.
+    if (busiestThread <= ask.full && commits.batch <= MOST_IN_A_COMMIT * ask.full) return nodes;
+  }
+  return null;
+};
+
+export type Saturation = { part: "node" | "writer" | "database"; rate: number };
+
+/**
+ * The rate at which each part is full, with commits as large as they then become: the smallest is where it ends.
+ * @param databaseCores that the database has; of no meaning where it is a file.
+ */
+export const saturations = (costs: Costs, ask: Ask, store: StoreName, nodes: number, databaseCores: number): Saturation[] => {
+  const run = runsOf(ask.runS);
+  const perDeed = (cost: { each: number; deed: number }): number => cost.each / MOST_IN_A_COMMIT + cost.deed;
+  const isShared = store === "postgres";
+  const ownMs = threadMs(costs, ask, run, nodes) + (isShared ? costs.deeds * perDeed(costs.commit.nodeMs) : 0);
+  const writerMs = (costs.deeds * commitMs(costs, ask, store)(MOST_IN_A_COMMIT)) / MOST_IN_A_COMMIT;
+  const readMs = costs.readsMs + ask.polls * (1 - 1 / nodes) * costs.pollElsewhere.databaseMs;
+  const databaseMs = costs.deeds * perDeed(costs.commit.databaseMs) + readMs;
+  const all: Saturation[] = [
+    { part: "node", rate: (1000 * nodes) / ownMs },
+    { part: "writer", rate: (1000 * nodes) / writerMs },
+  ];
+  if (isShared) all.push({ part: "database", rate: (1000 * databaseCores) / databaseMs });
+  return all.sort((a, b) => a.rate - b.rate);
+};
+
+export type Kept = { rowsPerDay: number; bytesPerDay: number; bytesKept: number };
+export const keptOf = (costs: Costs, { rate, keepRowsDays }: Ask): (Kept & { table: string })[] =>
+  costs.tables.map(({ table, rows, bytes }) => ({
+    ...{ table, rowsPerDay: rate * rows * DAY_S, bytesPerDay: rate * bytes * DAY_S },
+    bytesKept: rate * bytes * DAY_S * keepRowsDays,
+  }));
+
+/** Keys and job ids are random, and each may be the first to touch its page of an index since a checkpoint: then the log has all of it. */
+const RANDOM_PAGES = 2;
+const PAGE_BYTES = 8192;
+
+export const logOf = (costs: Costs, store: StoreName, rate: number, { nodes, commits }: Load) => {
+  const bytesPerS = nodes * commits.perS * linearAt(costs.commit.logBytes, commits.batch);
+  return { bytesPerS, atMostPerS: bytesPerS + (store === "postgres" ? rate * RANDOM_PAGES * PAGE_BYTES : 0) };
+};
+
+export const bucketOf = ({ rate, resultBytes, keepFilesDays }: Ask) => ({
+  bytesPerS: rate * resultBytes,
+  bytesPerDay: rate * resultBytes * DAY_S,
+  bytesKept: rate * resultBytes * DAY_S * keepFilesDays,
+  filesKept: rate * DAY_S * keepFilesDays,
+});
+
+export const connectionsOf = (nodes: number, readers: number): number => nodes * (readers + WRITING_CONNECTIONS);
+export const nodeMemoryOf = (costs: Costs, { nodes, inFlight }: Load): number =>
+  costs.nodeBytes + (inFlight.seldomMore / nodes) * costs.runningBytes;

@@ -1,0 +1,96 @@
+// `genrouter capacity`: what so many generations a second need, from what one was measured to cost; it asks no service and no database.
+import type { Command } from "commander";
+import type { Ask } from "../capacity/plan.ts";
+import { CommandFault, EXITS } from "../exits.ts";
+import { type JsonFlag, parseWhole, type Session, settingsOf, withExamples, withJson } from "../session.ts";
+
+type Flags = JsonFlag & {
+  rate: string;
+  runS: string;
+  polls: string;
+  resultMb: string;
+  keepFilesDays?: string;
+  keepRowsDays: string;
+  routes: string;
+  nodes?: string;
+  store: string;
+  full: string;
+  syncMs?: string;
+  roundTripMs: string;
+};
+
+const STORES = ["auto", "sqlite", "postgres"] as const;
+const MOST_NODES = 64;
+
+/** A number of a flag, fractions allowed. @throws CommandFault (usage) */
+const parseNumber = (text: string, flag: string, least: number, most: number): number => {
+  const value = /^\d{1,9}(\.\d{1,6})?$/.test(text) ? Number(text) : Number.NaN;
+  if (!(value >= least && value <= most))
+    throw new CommandFault(EXITS.usage, `${flag}: ${JSON.stringify(text)} is not a number from ${least} to ${most}`, {
+      code: "bad_flag",
+    });
+  return value;
+};
+
+const DAY_S = 86_400;
+
+const askOf = (flags: Flags, keepFilesS: number, measuredSyncMs: number): Ask => ({
+  rate: parseNumber(flags.rate, "--rate", 0.001, 100_000),
+  runS: parseNumber(flags.runS, "--run-s", 0.1, 7200),
+  polls: parseNumber(flags.polls, "--polls", 0, 10_000),
+  resultBytes: parseNumber(flags.resultMb, "--result-mb", 0, 100_000) * 1e6,
+  keepFilesDays:
+    flags.keepFilesDays === undefined ? keepFilesS / DAY_S : parseNumber(flags.keepFilesDays, "--keep-files-days", 0, 36_500),
+  keepRowsDays: parseNumber(flags.keepRowsDays, "--keep-rows-days", 0, 36_500),
+  routes: parseWhole(flags.routes, "--routes", 1, 1000),
+  nodes: flags.nodes === undefined ? null : parseWhole(flags.nodes, "--nodes", 1, MOST_NODES),
+  full: parseWhole(flags.full, "--full", 10, 95) / 100,
+  syncMs: flags.syncMs === undefined ? measuredSyncMs : parseNumber(flags.syncMs, "--sync-ms", 0, 1000),
+  roundTripMs: parseNumber(flags.roundTripMs, "--round-trip-ms", 0, 1000),
+});
+
+export const addCapacity = (program: Command, session: Session): void => {
+  const { terminal } = session;
+  const command = program
+    .command("capacity")
+    .description("what a rate of generations needs: nodes, seats, database, log, bucket, and where it ends; from measured costs")
+    .requiredOption("--rate <generations>", "generations a second")
+    .option("--run-s <seconds>", "how long one runs at its provider, on average", "60")
+    .option("--polls <count>", "polls of the client for each", "20")
+    .option("--result-mb <megabytes>", "result files of each", "2")
+    .option("--keep-files-days <days>", "how long result files are kept (limits.keep_files_s)")
+    .option("--keep-rows-days <days>", "how long rows stay in the database", "365")
+    .option("--routes <count>", "routes that they are spread over", "1")
+    .option("--nodes <count>", "with so many nodes, instead of as many as are needed")
+    .option("--store <name>", `store: ${STORES.join(", ")}; auto takes SQLite where it is enough`, "auto")
+    .option("--full <percent>", "how much of a core is planned to be used", "60")
+    .option("--sync-ms <ms>", "what the disk of the database takes for a sync (default: as measured)")
+    .option("--round-trip-ms <ms>", "from a node to the database and back", "0.5")
+    .action(async (flags: Flags) => {
+      const [{ answerTo }, { MEASURED }, { jsonOf, linesOf }] = await Promise.all([
+        import("../capacity/answer.ts"),
+        import("../capacity/costs.ts"),
+        import("../capacity/lines.ts"),
+      ]);
+      const store = STORES.find((name) => name === flags.store);
+      if (store === undefined)
+        throw new CommandFault(EXITS.usage, `--store: ${JSON.stringify(flags.store)} is not a store; use ${STORES.join(", ")}`, {
+          code: "bad_flag",
+        });
+      const settings = settingsOf(session, {});
+      const ask = askOf(flags, settings.limits.keep_files_s, MEASURED.syncMs);
+      if (store === "sqlite" && (ask.nodes ?? 1) > 1)
+        throw new CommandFault(EXITS.usage, "--nodes: SQLite is for one node; use --store postgres", { code: "bad_flag" });
+      const answer = answerTo(ask, store === "auto" ? null : store, settings.store.connections);
+      if (flags.json) return terminal.print(JSON.stringify(jsonOf(answer)));
+      for (const line of linesOf(answer)) terminal.print(line);
+      terminal.note(`costs as measured on ${MEASURED.machine}; your machine's: npm run costs`);
+    });
+  withExamples(
+    withJson(command),
+    "capacity --rate 10",
+    "capacity --rate 1000 --run-s 90 --result-mb 8 --routes 40",
+    "capacity --rate 100 --nodes 3 --store postgres --sync-ms 2 --round-trip-ms 1",
+    "capacity --rate 50 --json | jq .nodes",
+  );
+};

@@ -1,0 +1,63 @@
+// The books as an archive reads them: on one state of the database, row after row, from a file or from PostgreSQL, and nothing is written.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { connect } from "../postgres/connect.ts";
+import { openPostgresReads } from "../postgres/reading.ts";
+import { rowsOn } from "../postgres/verify.ts";
+import type { Value } from "../sql/asking.ts";
+import type { Rows } from "../sql/verify/over.ts";
+import { DirectoryUnusable, tellingDamage } from "../sqlite/faults.ts";
+import { lineageOf } from "../sqlite/lineage.ts";
+import { missLog } from "../sqlite/log-mark.ts";
+import { checkSchema } from "../sqlite/migrate.ts";
+import { DATABASE_FILE, openReader } from "../sqlite/open.ts";
+
+export type Books = {
+  rows: Rows;
+  lineage: string;
+  /** Whether several nodes have owned generations in turn. */
+  hasClaims: boolean;
+};
+export type BooksPlace = { dir: string } | { url: string; prepare: boolean };
+
+const SECRET = "SELECT value FROM meta WHERE name = 'secret'";
+const first = async <Row>(rows: AsyncIterable<Row>): Promise<Row | undefined> => {
+  for await (const row of rows) return row;
+  return undefined;
+};
+const lineageIn = async (rows: Rows): Promise<string> => lineageOf((await first(rows<{ value: string }>(SECRET)))?.value ?? "");
+
+const overFile = async <T>(dir: string, work: (books: Books) => Promise<T>): Promise<T> => {
+  const path = join(dir, DATABASE_FILE);
+  if (!existsSync(path))
+    throw new DirectoryUnusable(
+      `data directory ${dir}: there is no database in it; name the directory the service was started with`,
+    );
+  missLog(dir);
+  const db = tellingDamage(path, () => openReader(path));
+  try {
+    checkSchema(db);
+    db.run("BEGIN");
+    const rows: Rows = async function* <Row>(sql: string, ...values: Value[]) {
+      yield* db.query<Row, Value[]>(sql).iterate(...values);
+    };
+    return await work({ rows, lineage: await lineageIn(rows), hasClaims: false });
+  } finally {
+    db.close();
+  }
+};
+
+/** Runs work over the books as they are at one moment, while the service goes on. One statement is read to its end before the next is asked. */
+export const withBooks = async <T>(place: BooksPlace, work: (books: Books) => Promise<T>): Promise<T> => {
+  if ("dir" in place) return overFile(place.dir, work);
+  // What is wrong with it is told as to every command that looks.
+  await (await openPostgresReads(place)).close();
+  const line = await connect(place);
+  try {
+    await line.script("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    const rows = rowsOn(line);
+    return await work({ rows, lineage: await lineageIn(rows), hasClaims: true });
+  } finally {
+    line.close();
+  }
+};

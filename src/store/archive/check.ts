@@ -1,0 +1,244 @@
+// Checks an archive by itself: its files, the chains of all accounts from their first movement on, and every generation with its money and its history.
+import { chainStart, linkHash } from "../sql/money.ts";
+import type { ChainRow } from "../sql/verify/chain.ts";
+import { openTelling } from "../sql/verify/told.ts";
+import type { CheckResult } from "../store.ts";
+import {
+  type AccountPiece,
+  ArchiveFault,
+  type End,
+  type Listed,
+  type Manifest,
+  manifestName,
+  manifestsIn,
+  type Row,
+  rowsIn,
+} from "./form.ts";
+
+type Offend = (fault: string, row: Record<string, string | number | null>) => void;
+
+/** What is known of the whole archive while its manifests are gone through in their order. */
+export type Walked = {
+  ends: Map<number, End & { id: string }>;
+  /** Holds whose generations have not been archived yet. */
+  open: Map<number, { hash: string; credits: number; account: number; chainSeq: number }>;
+};
+
+const isSame = (one: End, other: End): boolean =>
+  one.seq === other.seq &&
+  one.chainSeq === other.chainSeq &&
+  one.hash === other.hash &&
+  one.availableCredits === other.availableCredits &&
+  one.heldCredits === other.heldCredits;
+
+type Settled = { captured: number | null; released: number; at: number; attempt: number | null };
+
+/** Follows every chain of a manifest from where it stood to where it says that it ends. @returns what settled each generation. */
+const walkChains = (dir: string, manifest: Manifest, { ends, open }: Walked, offend: Offend): Map<number, Settled> => {
+  const settled = new Map<number, Settled>();
+  const pieces = new Map<number, AccountPiece & { at: End }>();
+  for (const piece of rowsIn<AccountPiece>(dir, manifest, "account")) {
+    const start = { seq: null, chainSeq: 0, hash: chainStart(piece.id), availableCredits: 0, heldCredits: 0 };
+    const known = ends.get(piece.seq);
+    if (!isSame(piece.from, known ?? start) || (known && known.id !== piece.id))
+      offend("the piece of the chain does not begin where the one before it ended", { account: piece.id });
+    pieces.set(piece.seq, { ...piece, at: piece.from });
+  }
+  for (const row of rowsIn<ChainRow>(dir, manifest, "movement")) {
+    const piece = pieces.get(row.account_seq);
+    if (!piece) {
+      offend("the movement is of an account that has no piece", { movement: row.seq });
+      continue;
+    }
+    const { at } = piece;
+    const change = (side: string) => (row.to_side === side ? row.credits : 0) - (row.from_side === side ? row.credits : 0);
+    const availableAfter = at.availableCredits + change("available");
+    const heldAfter = at.heldCredits + change("held");
+    const hash = linkHash(at.hash, {
+      ...{ chainSeq: at.chainSeq + 1, kind: row.kind, credits: row.credits, from: row.from_side, to: row.to_side },
+      ...{
+        generationSeq: row.generation_seq,
+        attemptN: row.attempt_n,
+        availableAfter,
+        heldAfter,
+        atMs: row.at_ms,
+        note: row.note,
+      },
+    });
+    if (row.hash !== hash || row.previous !== at.seq || row.chain_seq !== at.chainSeq + 1)
+      offend("the movement does not follow from the one before it", { account: piece.id, chain_seq: row.chain_seq });
+    if (row.at_ms >= manifest.beforeMs) offend("the movement is younger than the archive says", { movement: row.seq });
+    piece.at = {
+      seq: row.seq,
+      chainSeq: row.chain_seq,
+      hash: row.hash,
+      availableCredits: availableAfter,
+      heldCredits: heldAfter,
+    };
+    const generation = row.generation_seq ?? 0;
+    if (row.kind === "hold")
+      open.set(generation, { hash: row.hash, credits: row.credits, account: row.account_seq, chainSeq: row.chain_seq });
+    if (row.kind !== "capture" && row.kind !== "release") continue;
+    const before = settled.get(generation) ?? { captured: null, released: 0, at: row.chain_seq, attempt: null };
+    settled.set(
+      generation,
+      row.kind === "capture"
+        ? { ...before, captured: row.credits, attempt: row.attempt_n }
+        : { ...before, released: before.released + row.credits },
+    );
+  }
+  for (const piece of pieces.values()) {
+    if (!isSame(piece.at, piece.to)) offend("the chain does not end where its piece says", { account: piece.id });
+    ends.set(piece.seq, { ...piece.to, id: piece.id });
+  }
+  return settled;
+};
+
+type Generation = Row & {
+  seq: number;
+  id: string;
+  status: string;
+  reserved_credits: number;
+  cost_credits: number;
+  attempts: number;
+};
+type History = {
+  attempts: { n: number; state: string; price: number; isSent: boolean; route: string }[];
+  requests: number[];
+  versions: number[];
+  last: string;
+};
+
+const historiesIn = (dir: string, manifest: Manifest): Map<number, History> => {
+  const all = new Map<number, History>();
+  const of = (seq: number): History => {
+    const known = all.get(seq) ?? { attempts: [], requests: [], versions: [], last: "" };
+    all.set(seq, known);
+    return known;
+  };
+  for (const row of rowsIn(dir, manifest, "attempt"))
+    of(Number(row.seq)).attempts.push({
+      ...{ n: Number(row.n), state: String(row.state), price: Number(row.price_credits), route: String(row.route_id) },
+      isSent: row.sent_at_ms !== null,
+    });
+  for (const row of rowsIn(dir, manifest, "attempt_request")) of(Number(row.seq)).requests.push(Number(row.n));
+  for (const row of rowsIn(dir, manifest, "journal")) {
+    const history = of(Number(row.seq));
+    history.versions.push(Number(row.version));
+    history.last = String(row.state_after);
+  }
+  return all;
+};
+
+const countUp = (numbers: readonly number[]): boolean => numbers.every((one, at) => one === at + 1);
+
+/** Each generation against the movements that held and settled it, its attempts and its journal; both ways. */
+const checkLives = (
+  dir: string,
+  manifest: Manifest,
+  settled: Map<number, Settled>,
+  { open }: Walked,
+  money: Offend,
+  life: Offend,
+): void => {
+  const histories = historiesIn(dir, manifest);
+  for (const row of rowsIn<Generation>(dir, manifest, "generation")) {
+    const { seq, id, status, reserved_credits: reserved, cost_credits: cost } = row;
+    const hold = open.get(seq);
+    const settlement = settled.get(seq);
+    const history = histories.get(seq) ?? { attempts: [], requests: [], versions: [], last: "" };
+    if (
+      hold === undefined ||
+      hold.hash !== row.hold_hash ||
+      hold.credits !== reserved ||
+      hold.account !== row.account_seq ||
+      hold.chainSeq !== row.hold_chain_seq
+    )
+      money("the hold of the generation is not in the chain", { generation: id });
+    const captured = settlement?.captured ?? 0;
+    const isRight =
+      settlement !== undefined &&
+      captured + settlement.released === reserved &&
+      captured === cost &&
+      (status === "succeeded" ? captured > 0 : status === "failed" && settlement.captured === null);
+    if (!isRight) money("the generation has not one settlement of all of its hold", { generation: id, status, captured, cost });
+    const delivered = history.attempts.filter(({ state }) => state === "delivered");
+    if (
+      status === "succeeded"
+        ? delivered.length !== 1 || delivered[0]?.price !== captured || delivered[0]?.n !== settlement?.attempt
+        : delivered.length > 0
+    )
+      money("what was captured is not the price of the one attempt delivered", { generation: id });
+    open.delete(seq);
+    settled.delete(seq);
+    histories.delete(seq);
+    if (!countUp(history.versions) || history.last !== status)
+      life("the journal has a gap, or did not lead to the status", { generation: id, status, last: history.last });
+    if (!countUp(history.attempts.map(({ n }) => n)) || new Set(history.attempts.map(({ route }) => route)).size !== row.attempts)
+      life("the attempts are not those that the generation counts", { generation: id });
+    const asked = new Set(history.requests);
+    if (history.attempts.some(({ n, isSent }) => isSent && !asked.has(n)))
+      life("an attempt was sent and its request is not there", { generation: id });
+  }
+  for (const seq of settled.keys()) money("a movement settles a generation that is not in the archive", { generation_seq: seq });
+  for (const seq of histories.keys()) life("attempts or journal are of a generation that is not there", { generation_seq: seq });
+};
+
+const checkTotals = (dir: string, manifest: Manifest, offend: Offend): void => {
+  const counted = { movements: 0, generations: 0, capturedCredits: 0, releasedCredits: 0 };
+  for (const row of rowsIn(dir, manifest, "movement")) {
+    counted.movements += 1;
+    if (row.kind === "capture") counted.capturedCredits += Number(row.credits);
+    if (row.kind === "release") counted.releasedCredits += Number(row.credits);
+  }
+  for (const _ of rowsIn(dir, manifest, "generation")) counted.generations += 1;
+  if (JSON.stringify(counted) !== JSON.stringify(manifest.totals))
+    offend("the totals of the manifest are not those of its rows", { manifest: manifest.n });
+};
+
+/** The checks of an archive, and where its chains end. @throws ArchiveFault when there is none, or a manifest cannot be read. */
+export const checkArchive = (dir: string): { checks: CheckResult[]; walked: Walked; manifests: readonly Listed[] } => {
+  const manifests = manifestsIn(dir);
+  if (manifests.length === 0) throw new ArchiveFault(`there is no archive in ${dir}`);
+  const tellings = [1, 2, 3, 4].map(() => openTelling(["an archive"]));
+  const offendAt =
+    (at: number): Offend =>
+    (fault, row) =>
+      void tellings[at]?.tell({ fault, ...row });
+  const [files, chains, money, life] = [offendAt(0), offendAt(1), offendAt(2), offendAt(3)];
+  const walked: Walked = { ends: new Map(), open: new Map() };
+  let before: Listed | undefined;
+  for (const [at, listed] of manifests.entries()) {
+    const { manifest } = listed;
+    const name = manifestName(manifest.n);
+    if (manifest.n !== at + 1 || manifest.previous !== (before?.sha256 ?? null))
+      files("a manifest is missing before this one, or was changed after it was made", { manifest: name });
+    if (before && before.manifest.lineage !== manifest.lineage)
+      files("the manifest is of another service's books", { manifest: name });
+    before = listed;
+    try {
+      checkTotals(dir, manifest, files);
+      checkLives(dir, manifest, walkChains(dir, manifest, walked, chains), walked, money, life);
+    } catch (fault) {
+      if (!(fault instanceof ArchiveFault)) throw fault;
+      files(fault.message, { manifest: name });
+    }
+  }
+  const held = new Map<number, number>();
+  for (const { account, credits } of walked.open.values()) held.set(account, (held.get(account) ?? 0) + credits);
+  for (const [account, { id, heldCredits }] of walked.ends)
+    if (heldCredits !== (held.get(account) ?? 0)) money("held is not the reserve of what was not settled yet", { account: id });
+  const names = [
+    "archive: its files are whole",
+    "archive: conservation",
+    "archive: settled once, at the quote",
+    "archive: lawful history",
+  ];
+  const checks = tellings.map(({ rows }, at) => ({
+    ok: rows.length === 0,
+    invariant: [12, 1, 3, 10][at] ?? 0,
+    name: names[at] ?? "",
+    offending: rows,
+  }));
+  return { checks, walked, manifests };
+};

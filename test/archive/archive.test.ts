@@ -1,0 +1,291 @@
+// Archives: what is settled and old is in them and nothing else, they are whole by themselves, the books go on where they end, and every change is found.
+import { afterAll, afterEach, describe, expect, test } from "bun:test";
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { checkArchive } from "../../src/store/archive/check.ts";
+import {
+  ArchiveFault,
+  type Manifest,
+  manifestName,
+  manifestsIn,
+  type Row,
+  rowsIn,
+  rowsOfSegment,
+  SEGMENTS,
+  segmentName,
+  sha256Of,
+} from "../../src/store/archive/form.ts";
+import { checkJoin } from "../../src/store/archive/join.ts";
+import { archive } from "../../src/store/archive/write.ts";
+import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
+import { postgresReason } from "../postgres/binaries.ts";
+import { BEFORE_MS, type Books, FIRST, fileBooks, keepAt, LATER_BEFORE_MS, sharedBooks, succeedAt, sweepAt } from "./scene.ts";
+
+afterAll(dropDirs);
+const faultsOf = (dir: string): string[] =>
+  checkArchive(dir).checks.flatMap(({ offending }) => offending.map(({ fault }) => String(fault)));
+const joinOf = async (books: Books, dir: string) => {
+  const { walked, manifests } = checkArchive(dir);
+  return (await checkJoin(books.place, dir, walked, manifests)).offending.map(({ fault }) => String(fault));
+};
+const seqsIn = (dir: string, n: number, kind: "generation" | "attempt" | "journal") => {
+  const manifest = manifestsIn(dir)[n - 1]?.manifest;
+  return manifest ? [...rowsIn(dir, manifest, kind)].map(({ seq }) => Number(seq)) : [];
+};
+
+for (const [name, open, isThere] of [
+  ["SQLite", fileBooks, true],
+  ["PostgreSQL", sharedBooks, postgresReason === undefined],
+] as const)
+  describe.skipIf(!isThere)(name, () => {
+    let books: Books;
+    afterEach(() => books.drop());
+
+    test("the first archive has what is old and settled, with its attempts and journal, and is whole", async () => {
+      books = await open();
+      const dir = freshDir();
+      const { manifest } = await archive(books.place, dir, BEFORE_MS, BEFORE_MS);
+      expect(manifest?.totals).toMatchObject(FIRST);
+      expect(faultsOf(dir)).toEqual([]);
+      expect(await joinOf(books, dir)).toEqual([]);
+      const generations = new Set(seqsIn(dir, 1, "generation"));
+      for (const kind of ["attempt", "journal"] as const)
+        for (const seq of seqsIn(dir, 1, kind)) expect(generations.has(seq)).toBe(true);
+      // Nothing was taken out of the books.
+      expect(await books.store.verify(null).then((checks) => checks.filter(({ ok }) => !ok))).toEqual([]);
+    });
+
+    test("the next archive goes on where the last ended: nothing is twice in it, nothing is missing, and its chains are one", async () => {
+      books = await open();
+      const dir = freshDir();
+      await archive(books.place, dir, BEFORE_MS, BEFORE_MS);
+      expect((await archive(books.place, dir, BEFORE_MS, BEFORE_MS + 1)).manifest).toBeNull();
+      const young = await succeedAt(books.store, books.quiet, BEFORE_MS + 86_400_000);
+      const { manifest } = await archive(books.place, dir, LATER_BEFORE_MS, LATER_BEFORE_MS);
+      expect(manifest?.n).toBe(2);
+      expect(seqsIn(dir, 2, "generation")).toContain(young);
+      const [first, second] = [seqsIn(dir, 1, "generation"), seqsIn(dir, 2, "generation")];
+      expect(first.filter((seq) => second.includes(seq))).toEqual([]);
+      expect(faultsOf(dir)).toEqual([]);
+      expect(await joinOf(books, dir)).toEqual([]);
+    });
+
+    test("a generation waits until its files are gone, and what follows it in its account waits with it", async () => {
+      books = await open();
+      const dir = freshDir();
+      const kept = await keepAt(books.store, books.quiet, BEFORE_MS - 86_400_000);
+      const next = await succeedAt(books.store, books.quiet, BEFORE_MS - 80_000_000);
+      await archive(books.place, dir, LATER_BEFORE_MS, LATER_BEFORE_MS);
+      expect(seqsIn(dir, 1, "generation")).not.toContain(kept);
+      expect(seqsIn(dir, 1, "generation")).not.toContain(next);
+      await sweepAt(books.store, kept, BEFORE_MS);
+      await archive(books.place, dir, LATER_BEFORE_MS, LATER_BEFORE_MS);
+      expect(seqsIn(dir, 2, "generation")).toEqual([kept, next].sort((a, b) => a - b));
+      expect([faultsOf(dir), await joinOf(books, dir)]).toEqual([[], []]);
+    });
+
+    test("the books go on behind it: what is written later does not part them", async () => {
+      books = await open();
+      const dir = freshDir();
+      await archive(books.place, dir, BEFORE_MS, BEFORE_MS);
+      await succeedAt(books.store, books.quiet, LATER_BEFORE_MS);
+      expect(await joinOf(books, dir)).toEqual([]);
+    });
+
+    test("what was interrupted at any point counts for nothing, and is made the same at the next try", async () => {
+      books = await open();
+      const [whole, broken] = [freshDir(), freshDir()];
+      await archive(books.place, whole, BEFORE_MS, BEFORE_MS);
+      const names = readdirSync(join(whole, SEGMENTS)).sort();
+      // As if it had ended after some of the segments, in the middle of the next.
+      cpSync(join(whole, SEGMENTS), join(broken, SEGMENTS), { recursive: true });
+      for (const one of names.slice(2)) rmSync(join(broken, SEGMENTS, one));
+      writeFileSync(join(broken, SEGMENTS, `${names[2]}.part`), "half");
+      expect(() => checkArchive(broken)).toThrow(ArchiveFault);
+      await archive(books.place, broken, BEFORE_MS, BEFORE_MS);
+      expect(readdirSync(join(broken, SEGMENTS)).sort()).toEqual(names);
+      expect(faultsOf(broken)).toEqual([]);
+      expect(readFileSync(join(broken, manifestName(1)), "utf8")).toBe(readFileSync(join(whole, manifestName(1)), "utf8"));
+    });
+  });
+
+describe("a change of an archive is found", () => {
+  let books: Books;
+  let whole: string;
+  const made = (async () => {
+    books = await fileBooks();
+    whole = freshDir();
+    await archive(books.place, whole, BEFORE_MS, BEFORE_MS);
+    await archive(books.place, whole, LATER_BEFORE_MS, LATER_BEFORE_MS);
+  })();
+  afterAll(() => books.drop());
+  const copy = async (): Promise<string> => {
+    await made;
+    const dir = freshDir();
+    cpSync(whole, dir, { recursive: true });
+    return dir;
+  };
+  const manifestOf = (dir: string, n: number): Manifest =>
+    JSON.parse(readFileSync(join(dir, manifestName(n)), "utf8")) as Manifest;
+  const keep = (dir: string, manifest: Manifest) =>
+    writeFileSync(join(dir, manifestName(manifest.n)), `${JSON.stringify(manifest, null, 2)}\n`);
+  /** Changes rows of a kind and makes everything that a hash of a file guards fit again, as a forger would. */
+  const forge = (dir: string, kind: string, change: (rows: Row[]) => Row[]): void => {
+    const manifest = manifestOf(dir, 1);
+    for (const segment of manifest.segments) {
+      if (segment.kind !== kind) continue;
+      const rows = change(rowsOfSegment(dir, segment));
+      const text = rows.map((row) => `${JSON.stringify(row)}\n`).join("");
+      Object.assign(segment, { sha256: sha256Of(text), bytes: text.length, rows: rows.length });
+      writeFileSync(join(dir, segmentName(segment)), Bun.gzipSync(text));
+    }
+    keep(dir, manifest);
+    keep(dir, { ...manifestOf(dir, 2), previous: sha256Of(readFileSync(join(dir, manifestName(1)))) });
+  };
+  const first = (change: (row: Row) => Row) => (rows: Row[]) => rows.map((row, at) => (at === 0 ? change(row) : row));
+
+  test("a byte of a segment, a segment that is gone, a manifest that was changed or is missing", async () => {
+    const dir = await copy();
+    const [name = ""] = readdirSync(join(dir, SEGMENTS));
+    const path = join(dir, SEGMENTS, name);
+    const bytes = readFileSync(path);
+    bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] ?? 0) ^ 1;
+    writeFileSync(path, bytes);
+    expect(faultsOf(dir).join()).toMatch(/cannot be unpacked|does not have the content/);
+    rmSync(path);
+    expect(faultsOf(dir).join()).toMatch(/is not there/);
+    const other = await copy();
+    keep(other, { ...manifestOf(other, 1), madeAtMs: 1 });
+    expect(faultsOf(other)).toEqual(["a manifest is missing before this one, or was changed after it was made"]);
+    const third = await copy();
+    rmSync(join(third, manifestName(1)));
+    expect(faultsOf(third)).toContain("a manifest is missing before this one, or was changed after it was made");
+    writeFileSync(join(third, manifestName(1)), "{");
+    expect(() => checkArchive(third)).toThrow(/is not JSON/);
+  });
+
+  const FORGERIES: [what: string, kind: string, change: (rows: Row[]) => Row[], fault: string][] = [
+    [
+      "credits of a movement",
+      "movement",
+      first((row) => ({ ...row, credits: Number(row.credits) + 1 })),
+      "the movement does not follow from the one before it",
+    ],
+    ["a movement that is left out", "movement", (rows) => rows.slice(1), "the movement does not follow from the one before it"],
+    [
+      "the note of a movement",
+      "movement",
+      first((row) => ({ ...row, note: "another" })),
+      "the movement does not follow from the one before it",
+    ],
+    [
+      "where a chain ends",
+      "account",
+      first((row) => ({ ...row, to: { ...(row.to as unknown as object), availableCredits: 7 } as never })),
+      "the chain does not end where its piece says",
+    ],
+    ["an account without its piece", "account", (rows) => rows.slice(1), "the movement is of an account that has no piece"],
+    [
+      "a generation that is left out",
+      "generation",
+      (rows) => rows.slice(1),
+      "a movement settles a generation that is not in the archive",
+    ],
+    [
+      "the cost of a generation",
+      "generation",
+      first((row) => ({ ...row, cost_credits: 1 })),
+      "the generation has not one settlement of all of its hold",
+    ],
+    [
+      "the reserve of a generation",
+      "generation",
+      first((row) => ({ ...row, reserved_credits: 1 })),
+      "the hold of the generation is not in the chain",
+    ],
+    [
+      "the status of a generation",
+      "generation",
+      first((row) => ({ ...row, status: "failed" })),
+      "the generation has not one settlement of all of its hold",
+    ],
+    [
+      "the price of an attempt",
+      "attempt",
+      first((row) => ({ ...row, price_credits: 1 })),
+      "what was captured is not the price of the one attempt delivered",
+    ],
+    ["an attempt that is left out", "attempt", (rows) => rows.slice(1), "the attempts are not those that the generation counts"],
+    [
+      "a request that is left out",
+      "attempt_request",
+      (rows) => rows.slice(1),
+      "an attempt was sent and its request is not there",
+    ],
+    [
+      "a line of the journal that is left out",
+      "journal",
+      (rows) => rows.slice(1),
+      "the journal has a gap, or did not lead to the status",
+    ],
+  ];
+  test.each(FORGERIES)("%s, though every hash of a file was made to fit", async (_, kind, change, fault) => {
+    const dir = await copy();
+    forge(dir, kind, change);
+    expect(faultsOf(dir)).toContain(fault);
+  });
+
+  test.each<[string, string, (rows: Row[]) => Row[]]>([
+    ["what was asked for", "generation", first((row) => ({ ...row, body: "{}" }))],
+    ["a request", "attempt_request", first((row) => ({ ...row, request: "{}" }))],
+    ["an event", "journal", first((row) => ({ ...row, event: "{}" }))],
+    ["a job", "attempt", first((row) => ({ ...row, job_id: "another" }))],
+  ])("%s, which no chain guards, by the books", async (_, kind, change) => {
+    const dir = await copy();
+    forge(dir, kind, change);
+    expect(faultsOf(dir)).toEqual([]);
+    expect(await joinOf(books, dir)).toEqual(["the row is another one in the books, or in one of them alone"]);
+  });
+
+  test("an archive that was cut off at its end is whole by itself, and the books still go on where it ends", async () => {
+    const dir = await copy();
+    rmSync(join(dir, manifestName(2)));
+    expect(faultsOf(dir)).toEqual([]);
+    expect(await joinOf(books, dir)).toEqual([]);
+  });
+
+  test("books that are not its own, or that do not go on where it ends", async () => {
+    const dir = await copy();
+    const others = await fileBooks();
+    try {
+      expect(await joinOf(others, dir)).toContain("the archive is of another service's books");
+      await expect(archive(others.place, dir, LATER_BEFORE_MS + 1, LATER_BEFORE_MS)).rejects.toThrow(/another service's books/);
+    } finally {
+      await others.drop();
+    }
+    const { walked, manifests } = checkArchive(dir);
+    const end = walked.ends.get(books.busy.seq);
+    if (!end) throw new Error("the account is not archived");
+    const asked = async (changed: Partial<typeof end>) => {
+      const ends = new Map(walked.ends).set(books.busy.seq, { ...end, ...changed });
+      return (await checkJoin(books.place, dir, { ...walked, ends }, manifests)).ok;
+    };
+    expect([await asked({}), await asked({ hash: "0".repeat(64) }), await asked({ chainSeq: end.chainSeq + 9 })]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+  });
+
+  test("two commands at once make one manifest: the second says so and leaves nothing half", async () => {
+    await made;
+    const dir = freshDir();
+    const both = await Promise.allSettled([
+      archive(books.place, dir, BEFORE_MS, BEFORE_MS),
+      archive(books.place, dir, BEFORE_MS, BEFORE_MS),
+    ]);
+    expect(both.filter(({ status }) => status === "fulfilled").length).toBeGreaterThanOrEqual(1);
+    expect(readdirSync(dir).filter((one) => one.startsWith("manifest"))).toEqual([manifestName(1)]);
+    expect([faultsOf(dir), existsSync(join(dir, SEGMENTS))]).toEqual([[], true]);
+  });
+});

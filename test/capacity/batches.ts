@@ -1,0 +1,101 @@
+// What a commit costs by the number of deeds in it: whole lives of generations are written in batches of each size, through the store itself.
+import { readFileSync } from "node:fs";
+import type { Batched } from "../../src/cli/capacity/measured.ts";
+import type { Deed } from "../../src/deeds.ts";
+import type { PackedDeed } from "../../src/store/sql/packed.ts";
+import type { StoredFile } from "../../src/terms.ts";
+import { openLives, PICTURES } from "../bench/lives.ts";
+import { openCpu } from "../bench/machine.ts";
+import { endowIn, type Tenant } from "../bench/service.ts";
+import type { Bed } from "./beds.ts";
+
+const ACCOUNTS = 200;
+const FILES: StoredFile[] = [{ n: 1, sha256: "0".repeat(64), bytes: 100_000, mime: "image/png" }];
+
+/** As the ledger posts it: plans and defaults are the same object for all that share them. */
+const texts = new Map<string, never>();
+const read = (text: string): never => {
+  if (!texts.has(text)) texts.set(text, JSON.parse(text) as never);
+  return texts.get(text) as never;
+};
+const unpacked = (deed: PackedDeed): Deed => {
+  if (deed.deed === "step") {
+    const { eventJson, ...rest } = deed;
+    return { ...rest, event: JSON.parse(eventJson) };
+  }
+  if (deed.deed !== "admit") return deed;
+  const { addedJson, planJson, ...rest } = deed;
+  return { ...rest, added: read(addedJson), plan: read(planJson) };
+};
+
+/** Deeds of so many lives as they come when lives overlap: each batch has some of every kind, and never two of one life. */
+const mixed = (tenants: readonly Tenant[], lives: number, apart: number): Deed[] => {
+  const lifeOf = openLives({ ...PICTURES, files: 1 });
+  const nowMs = Date.now();
+  const turns: { at: number; deed: Deed }[] = [];
+  for (let n = 0; n < lives; n += 1) {
+    const tenant = tenants[n % tenants.length];
+    if (!tenant) throw new Error("there is no account");
+    const { deeds } = lifeOf(tenant, nowMs, "succeeded", FILES);
+    for (const [turn, deed] of deeds.entries()) turns.push({ at: n + turn * apart, deed: unpacked(deed) });
+  }
+  return turns.sort((a, b) => a.at - b.at).map(({ deed }) => deed);
+};
+
+const writtenBytes = (): number => Number(/^wchar: (\d+)$/m.exec(readFileSync("/proc/self/io", "utf8"))?.[1] ?? 0);
+const median = (all: number[]): number => all.sort((a, b) => a - b)[all.length >> 1] ?? Number.NaN;
+
+/** What else the machine does costs time in caches; of several rounds the one that it cost the least counts. */
+const ROUNDS = 3;
+const cpuOf = ({ nodeCpuMs, databaseCpuMs }: Batched): number => nodeCpuMs + databaseCpuMs;
+
+/** Writes lives in batches of each size. */
+export const measureBatches = async (
+  bed: Bed,
+  sizes: readonly number[],
+  lives: number,
+  tell: (line: string) => void,
+): Promise<Batched[]> => {
+  const store = await bed.open();
+  const tenants = await endowIn(store, ACCOUNTS);
+  const commit = async (deeds: readonly Deed[]): Promise<void> => {
+    const wrong = (await store.commit(deeds)).find(({ kind }) => kind !== "admitted" && kind !== "stepped");
+    if (wrong) throw new Error(`the store did not take a deed: ${JSON.stringify(wrong)}`);
+  };
+  const play = async (size: number): Promise<Batched> => {
+    await bed.ready();
+    const deeds = mixed(tenants, Math.max(lives, size * 2), size);
+    const node = openCpu(() => [process.pid]);
+    const database = openCpu(bed.databasePids);
+    const before = await bed.counted();
+    const writtenBefore = writtenBytes();
+    const took: number[] = [];
+    for (let at = 0; at < deeds.length; at += size) {
+      const fromMono = performance.now();
+      await commit(deeds.slice(at, at + size));
+      took.push(performance.now() - fromMono);
+    }
+    const [nodeNs, databaseNs] = [node().all, database().all];
+    const after = await bed.counted();
+    return {
+      ...{ deedsEach: size, batches: took.length, deeds: deeds.length, nodeCpuMs: nodeNs / 1e6, databaseCpuMs: databaseNs / 1e6 },
+      logBytes: bed.name === "sqlite" ? writtenBytes() - writtenBefore : after.logBytes - before.logBytes,
+      ...{ pageImages: after.pageImages - before.pageImages, wallMs: median(took) },
+    };
+  };
+  const measured: Batched[] = [];
+  await play(sizes[0] ?? 1);
+  for (const size of sizes) {
+    const rounds: Batched[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) rounds.push(await play(size));
+    const [least] = rounds.sort((a, b) => cpuOf(a) - cpuOf(b));
+    if (!least) throw new Error("no round was played");
+    measured.push(least);
+    tell(
+      `${bed.name}: batches of ${size}: ${least.wallMs.toFixed(2)} ms each, ${(cpuOf(least) / least.batches).toFixed(2)} ms of a core` +
+        ` (${rounds.map((one) => (cpuOf(one) / one.batches).toFixed(2)).join(", ")})`,
+    );
+  }
+  await store.close();
+  return measured;
+};

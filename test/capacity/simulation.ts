@@ -1,0 +1,214 @@
+// Generations as they queue for what there is, in virtual time and from a seed: what the calculator says in formulas is counted here one by one.
+import { type Dice, openDice } from "../../proof/simulation/dice.ts";
+import { type Costs, linearAt } from "../../src/cli/capacity/costs.ts";
+import { openAgenda, openLevel, openLine } from "./queue.ts";
+
+export type World = {
+  seed: number;
+  costs: Costs;
+  isShared: boolean;
+  rate: number;
+  runS: number;
+  polls: number;
+  nodes: number;
+  databaseCores: number;
+  /** Of each node. */
+  seats: number;
+  syncMs: number;
+  roundTripMs: number;
+  /** Time before anything counts, and time that counts, s. */
+  warmS: number;
+  countedS: number;
+};
+
+export type Seen = {
+  /** Running at a time, and the most there were in a thousandth of the looks. */
+  inFlight: number;
+  inFlightSeldomMore: number;
+  /** Of one node's own thread, mean over the nodes. */
+  thread: number;
+  databaseCores: number;
+  commitsPerS: number;
+  batch: number;
+  writerBusy: number;
+  looks: number;
+  /** Deeds and generations that wait when it ends; waits of a deed until it is written, ms, and for a seat. */
+  deedsWaiting: number;
+  seatsWaiting: number;
+  /** Work in the lines of threads and of the database when it ends. */
+  workWaiting: number;
+  writtenAfterMs: number;
+};
+
+/** Deeds of a life before its job runs at the provider, and after; the provider takes a moment to accept, and a file a moment to come. */
+const BEFORE_RUN = 4;
+const ACCEPTS_MS = 250;
+const COLLECTS_MS = 300;
+/** Logarithms of run times spread by so much; pauses between looks grow and are spread as the service's are. */
+const SPREAD = 0.5;
+const [FIRST_LOOK_MS, LONGEST_LOOK_MS, GROWS, LEAST, MORE] = [2000, 5000, 1.5, 0.85, 0.3];
+const MOST_IN_A_COMMIT = 1000;
+const JOURNEYS = 2;
+const SAMPLE_MS = 97;
+
+const normal = (dice: Dice): number => Math.sqrt(-2 * Math.log(1 - dice.roll())) * Math.cos(2 * Math.PI * dice.roll());
+const exponential = (dice: Dice, mean: number): number => -Math.log(1 - dice.roll()) * mean;
+
+export const simulate = (world: World): Seen => {
+  const { costs, nodes, isShared } = world;
+  const dice = openDice(world.seed);
+  const [arriving, running, polling] = [dice.fork("arrivals"), dice.fork("runs"), dice.fork("polls")];
+  const agenda = openAgenda();
+  const database = openLine(agenda, world.databaseCores);
+  const inFlight = openLevel(agenda);
+  let counted = { commits: 0, deeds: 0, writingMs: 0, looks: 0, ended: 0, waitedMs: 0 };
+
+  /** One node: a thread that does everything in turn, a writer that commits what has come meanwhile, and its seats. */
+  const openNode = () => {
+    const thread = openLine(agenda, 1);
+    const writing = openLine(agenda, 1);
+    const mailbox: { sinceMs: number; then: () => void }[] = [];
+    let isWriting = false;
+    let free = world.seats;
+    const line: (() => void)[] = [];
+
+    const flush = (): void => {
+      const batch = mailbox.splice(0, MOST_IN_A_COMMIT);
+      if (batch.length === 0) {
+        isWriting = false;
+        return;
+      }
+      isWriting = true;
+      const beganMs = agenda.nowMs();
+      const nodeMs = linearAt(costs.commit.nodeMs, batch.length);
+      const done = (): void => {
+        counted.commits += 1;
+        counted.deeds += batch.length;
+        counted.writingMs += agenda.nowMs() - beganMs;
+        for (const { sinceMs, then } of batch) {
+          counted.waitedMs += agenda.nowMs() - sinceMs;
+          then();
+        }
+        flush();
+      };
+      if (!isShared) {
+        writing.work(nodeMs, () => agenda.after(world.syncMs, done));
+        return;
+      }
+      // Packed and sent, worked on by the database over two journeys, synced, and read again.
+      thread.work(nodeMs / 2, () =>
+        agenda.after(JOURNEYS * world.roundTripMs, () =>
+          database.work(linearAt(costs.commit.databaseMs, batch.length), () =>
+            agenda.after(world.syncMs, () => thread.work(nodeMs / 2, done)),
+          ),
+        ),
+      );
+    };
+    return {
+      thread,
+      waiting: () => mailbox.length,
+      inLine: () => line.length,
+      post: (then: () => void): void => {
+        mailbox.push({ sinceMs: agenda.nowMs(), then });
+        if (!isWriting) flush();
+      },
+      seat: (then: () => void): void => {
+        if (free === 0) return void line.push(then);
+        free -= 1;
+        then();
+      },
+      leave: (): void => {
+        const next = line.shift();
+        if (next) next();
+        else free += 1;
+      },
+    };
+  };
+  type Node = ReturnType<typeof openNode>;
+  const all = Array.from({ length: nodes }, openNode);
+  const at = (n: number): Node => all[n % nodes] as Node;
+
+  /** A deed: the work for it, what it reads, then its commit. */
+  const step = (node: Node, then: () => void): void =>
+    node.thread.work(costs.lifeMs / costs.deeds, () => {
+      if (isShared) database.work(costs.readsMs / costs.deeds, () => node.post(then));
+      else node.post(then);
+    });
+  const steps = (node: Node, count: number, then: () => void): void =>
+    count === 0 ? then() : step(node, () => steps(node, count - 1, then));
+
+  const pollOf = (owner: Node): void => {
+    const node = at(polling.whole(0, nodes - 1));
+    if (node === owner) node.thread.work(costs.pollMs, () => undefined);
+    else node.thread.work(costs.pollElsewhere.nodeMs, () => database.work(costs.pollElsewhere.databaseMs, () => undefined));
+  };
+
+  const live = (node: Node): void => {
+    const wantedMs = world.runS * 1000;
+    const runMs = Math.exp(Math.log(wantedMs) - SPREAD ** 2 / 2 + SPREAD * normal(running));
+    for (let n = 0; n < world.polls; n += 1) agenda.after(polling.between(0, runMs), () => pollOf(node));
+    const end = (): void =>
+      steps(node, costs.deeds - BEFORE_RUN - 1, () =>
+        agenda.after(exponential(running, COLLECTS_MS), () =>
+          step(node, () => {
+            counted.ended += 1;
+            inFlight.add(-1);
+            node.leave();
+          }),
+        ),
+      );
+    const look = (overAtMs: number, pauseMs: number): void =>
+      agenda.after(pauseMs * (LEAST + MORE * running.roll()), () => {
+        counted.looks += 1;
+        node.thread.work(costs.lookMs, () => {
+          if (agenda.nowMs() >= overAtMs) end();
+          else look(overAtMs, Math.min(LONGEST_LOOK_MS, pauseMs * GROWS));
+        });
+      });
+    step(node, () =>
+      node.seat(() => {
+        inFlight.add(1);
+        steps(node, BEFORE_RUN - 2, () => {
+          const overAtMs = agenda.nowMs() + runMs;
+          agenda.after(exponential(running, ACCEPTS_MS), () => step(node, () => look(overAtMs, FIRST_LOOK_MS)));
+        });
+      }),
+    );
+  };
+  let born = 0;
+  const arrive = (): void =>
+    agenda.after(exponential(arriving, 1000 / world.rate), () => {
+      live(at(born++));
+      arrive();
+    });
+  arrive();
+  agenda.runUntil(world.warmS * 1000);
+
+  inFlight.mean();
+  counted = { commits: 0, deeds: 0, writingMs: 0, looks: 0, ended: 0, waitedMs: 0 };
+  const worked = () => all.reduce((sum, { thread }) => sum + thread.worked(), 0);
+  const [threadsBefore, databaseBefore] = [worked(), database.worked()];
+  const samples: number[] = [];
+  const sample = (): void => {
+    samples.push(inFlight.now());
+    agenda.after(SAMPLE_MS, sample);
+  };
+  sample();
+  agenda.runUntil((world.warmS + world.countedS) * 1000);
+  const ms = world.countedS * 1000;
+  samples.sort((a, b) => a - b);
+  return {
+    inFlight: inFlight.mean(),
+    inFlightSeldomMore: samples[Math.floor(samples.length * 0.999)] ?? 0,
+    thread: (worked() - threadsBefore) / ms / nodes,
+    databaseCores: (database.worked() - databaseBefore) / ms,
+    commitsPerS: counted.commits / world.countedS,
+    batch: counted.deeds / counted.commits,
+    writerBusy: counted.writingMs / ms / nodes,
+    looks: counted.looks / counted.ended,
+    deedsWaiting: all.reduce((sum, { waiting }) => sum + waiting(), 0),
+    seatsWaiting: all.reduce((sum, { inLine }) => sum + inLine(), 0),
+    workWaiting: all.reduce((sum, { thread }) => sum + thread.waiting(), database.waiting()),
+    writtenAfterMs: counted.waitedMs / counted.deeds,
+  };
+};

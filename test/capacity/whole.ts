@@ -1,0 +1,163 @@
+// What a whole generation costs: the real service as a process of its own, a provider and a bucket beside it, submissions at a steady pace.
+import { mkdirSync } from "node:fs";
+import { FROM_SOURCES } from "../../proof/crash/processes.ts";
+import type { Lives, MeasuredStore, Polls, Tables } from "../../src/cli/capacity/measured.ts";
+import { openCpu } from "../bench/machine.ts";
+import { seatedOn } from "../bench/provided.ts";
+import { endowIn, startService, type Tenant } from "../bench/service.ts";
+import { bodyOf, ON_FAL, type Provider, withProvider } from "../bench/upstream.ts";
+import type { Bed } from "./beds.ts";
+
+const ACCOUNTS = 50;
+const LOOK_MS = 50;
+const IN_FLIGHT = 256;
+const POLLERS = 32;
+/** Lives before those that count, as a share of them: until most that is hot has been compiled. What compiling still takes does not count. */
+const WARM_PART = 1;
+
+type Node = { url: string; pid: number };
+
+const ask = async (url: string, key: string, body?: string): Promise<{ status: number; text: string }> => {
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json", "idempotency-key": crypto.randomUUID() };
+  const response = await fetch(url, body === undefined ? { headers } : { method: "POST", headers, body });
+  return { status: response.status, text: await response.text() };
+};
+
+/** Submits at a pace, and waits until all have ended. @returns ids with the keys that may poll them. */
+const live = async (bed: Bed, node: Node, tenants: readonly Tenant[], count: number, perS: number) => {
+  const made: { id: string; key: string }[] = [];
+  let going: Promise<void>[] = [];
+  const fromMono = performance.now();
+  for (let n = 0; n < count; n += 1) {
+    const dueMs = fromMono + (n / perS) * 1000 - performance.now();
+    if (dueMs > 1) await Bun.sleep(dueMs);
+    const { key } = tenants[n % tenants.length] ?? { key: "" };
+    going.push(
+      ask(`${node.url}/v1/generations`, key, bodyOf(ON_FAL)).then(({ status, text }) => {
+        if (status !== 202) throw new Error(`a submission was answered ${status}: ${text.slice(0, 200)}`);
+        made.push({ id: (JSON.parse(text) as { id: string }).id, key });
+      }),
+    );
+    if (going.length < IN_FLIGHT) continue;
+    await Promise.all(going);
+    going = [];
+  }
+  await Promise.all(going);
+  while ((await bed.inFlight()) > 0) await Bun.sleep(LOOK_MS);
+  return made;
+};
+
+const poll = async (node: Node, made: readonly { id: string; key: string }[], count: number): Promise<void> => {
+  let next = 0;
+  const one = async (): Promise<void> => {
+    for (let n = next++; n < count; n = next++) {
+      const { id, key } = made[n % made.length] ?? { id: "", key: "" };
+      const { status } = await ask(`${node.url}/v1/generations/${id}`, key);
+      if (status !== 200) throw new Error(`a poll was answered ${status}`);
+    }
+  };
+  await Promise.all(Array.from({ length: POLLERS }, one));
+};
+
+type Ask = { lives: number; looks: number; perS: number; polls: number; tell: (line: string) => void };
+
+const onProvider = async (bed: Bed, tenants: readonly Tenant[], provider: Provider, { lives, looks, perS, polls, tell }: Ask) => {
+  const env = { ...seatedOn(provider, [ON_FAL]), ...bed.env };
+  const start = (dir: string) => startService({ dir, env, genrouter: FROM_SOURCES, isPinned: false, lookMs: 50 });
+  const node = await start(bed.dir);
+  await live(bed, node, tenants, Math.ceil(lives * WARM_PART), perS);
+  await bed.ready();
+  const tables = await bed.tables();
+  const before = await bed.counted();
+  const rowsBefore = deedsIn(tables);
+  const cpu = openCpu(() => [node.pid]);
+  const database = openCpu(bed.databasePids);
+  const made = await live(bed, node, tenants, lives, perS);
+  const [{ all: nodeNs, compiler }, { all: databaseNs }] = [cpu(), database()];
+  const after = await bed.counted();
+  const tablesAfter = await bed.tables();
+  const told: Lives = {
+    ...{
+      generations: lives,
+      looks,
+      deeds: deedsIn(tablesAfter) - rowsBefore,
+      transactions: after.transactions - before.transactions,
+    },
+    ...{ nodeCpuMs: (nodeNs - compiler) / 1e6, databaseCpuMs: databaseNs / 1e6, logBytes: after.logBytes - before.logBytes },
+    residentBytes: node.residentBytes(),
+  };
+  tell(
+    `${bed.name}: ${lives} generations, ${looks} looks each: ${((nodeNs - compiler) / 1e6 / lives).toFixed(2)} ms of a core each, and ${((compiler / nodeNs) * 100).toFixed(1)} % more of compiling`,
+  );
+  const polled: Polls[] = [];
+  const measure = async (at: Node, elsewhere: boolean) => {
+    await poll(at, made, Math.ceil(polls / 4));
+    cpu();
+    const its = openCpu(() => [at.pid]);
+    database();
+    await poll(at, made, polls);
+    polled.push({ polls, elsewhere, nodeCpuMs: its().all / 1e6, databaseCpuMs: database().all / 1e6 });
+    tell(
+      `${bed.name}: ${polls} polls${elsewhere ? " at another node" : ""}: ${(((polled.at(-1)?.nodeCpuMs ?? 0) / polls) * 1000).toFixed(0)} µs each`,
+    );
+  };
+  if (polls > 0) {
+    await measure(node, false);
+    if (bed.name === "postgres") {
+      const dir = `${bed.dir}-other`;
+      mkdirSync(dir, { recursive: true });
+      const other = await start(dir);
+      await measure(other, true);
+      await other.stop();
+    }
+  }
+  await node.stop();
+  await bed.ready();
+  return { told, polled, tables: differences(tables, tablesAfter) };
+};
+
+/** Each generation was admitted by one, and each line of the journal written by one. */
+const deedsIn = (tables: Tables): number => (tables.generation?.rows ?? 0) + (tables.journal?.rows ?? 0);
+
+const differences = (before: Tables, after: Tables): Tables =>
+  Object.fromEntries(
+    Object.entries(after)
+      .map(([name, { rows, bytes, indexBytes }]): [string, Tables[string]] => {
+        const was = before[name] ?? { rows: 0, bytes: 0, indexBytes: 0 };
+        return [name, { rows: rows - was.rows, bytes: bytes - was.bytes, indexBytes: indexBytes - was.indexBytes }];
+      })
+      .filter(([, { rows, bytes }]) => rows > 0 || bytes > 0),
+  );
+
+/** A store with accounts that can pay. */
+const endowed = async (bed: Bed): Promise<Tenant[]> => {
+  const store = await bed.open();
+  const tenants = await endowIn(store, ACCOUNTS);
+  await store.close();
+  return tenants;
+};
+
+/** What a few lives leave in the tables: no time is looked at. */
+export const measureRows = async (bed: Bed, lives: number, perS: number): Promise<{ lives: Lives; tables: Tables }> => {
+  const tenants = await endowed(bed);
+  const ask = { lives, looks: 1, perS, polls: 0, tell: () => undefined };
+  const { told, tables } = await withProvider((provider) => onProvider(bed, tenants, provider, ask));
+  return { lives: told, tables };
+};
+
+const MORE_LOOKS = 11;
+
+/** Measures lives whose jobs are done at the first look, others that are looked at more often, and polls. */
+export const measureWhole = async (
+  bed: Bed,
+  lives: number,
+  perS: number,
+  polls: number,
+  tell: (line: string) => void,
+): Promise<Omit<MeasuredStore, "batches">> => {
+  const tenants = await endowed(bed);
+  const first = await withProvider((provider) => onProvider(bed, tenants, provider, { lives, looks: 1, perS, polls, tell }));
+  const ask = { lives: Math.ceil(lives / 2), looks: MORE_LOOKS, perS, polls: 0, tell };
+  const more = await withProvider((provider) => onProvider(bed, tenants, provider, ask), MORE_LOOKS);
+  return { lives: [first.told, more.told], polls: first.polled, tables: first.tables };
+};

@@ -1,0 +1,49 @@
+// `genrouter archive` and `verify --archive` as an operator meets them: what they say, how they end, and what they refuse.
+import { afterAll, expect, test } from "bun:test";
+import { readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { BEFORE_MS, FIRST, fileBooks } from "../archive/scene.ts";
+import { runHere } from "./captured.ts";
+import { dropDirs, freshDir } from "./fresh-dir.ts";
+
+afterAll(dropDirs);
+const BEFORE = new Date(BEFORE_MS).toISOString();
+
+test("an archive is made, told and checked; made again it says that there is nothing; a change of it ends with 1", async () => {
+  const books = await fileBooks();
+  await books.drop();
+  const data = "dir" in books.place ? books.place.dir : "";
+  const to = freshDir();
+  const words = ["archive", "--data", data, "--before", BEFORE, "--to", to];
+  const made = await runHere([...words, "--json"]);
+  expect([made.exit as number, JSON.parse(made.out)]).toMatchObject([
+    0,
+    { archived: true, ok: true, generations: FIRST.generations, movements: FIRST.movements, charged_usd: 3.15, manifest: 1 },
+  ]);
+  const again = await runHere(words);
+  expect([again.exit as number, again.out]).toEqual([0, expect.stringMatching(/^nothing to archive/)]);
+  const checked = await runHere(["verify", "--archive", to, "--data", data]);
+  expect([checked.exit as number, checked.out.match(/✔/g)?.length]).toEqual([0, 5]);
+  expect(checked.out).toMatch(/✔ +1 {2}archive and books join/);
+  const [segment = ""] = readdirSync(join(to, "segments"));
+  writeFileSync(join(to, "segments", segment), "x");
+  const broken = await runHere(["verify", "--archive", to, "--alone", "--json"]);
+  expect([broken.exit as number, JSON.parse(broken.out).ok]).toEqual([1, false]);
+});
+
+test.each<[string[], number, RegExp]>([
+  [["archive", "--to", "x"], 2, /required option '--before <time>'/],
+  [["archive", "--before", "90d"], 2, /required option '--to <dir>'/],
+  [["archive", "--before", "soon", "--to", "x"], 2, /--before: "soon" is not a time; use 90m, 24h, 7d or 2026-10-19/],
+  [["archive", "--before", "2199-01-01", "--to", "x"], 2, /--before: "2199-01-01" is not in the past/],
+  [["verify", "--alone"], 2, /--alone: goes with --archive/],
+  [["verify", "--archive", "/nowhere/at/all", "--alone"], 2, /there is no archive in \/nowhere\/at\/all/],
+])("%p is refused with a sentence", async (words, code, said) => {
+  const { exit, err } = await runHere(words);
+  expect([exit as number, err]).toEqual([code, expect.stringMatching(said)]);
+});
+
+test("books that are not there are told in one line", async () => {
+  const { exit, err } = await runHere(["archive", "--data", freshDir(), "--before", "1d", "--to", freshDir()]);
+  expect([exit as number, err]).toEqual([78, expect.stringMatching(/there is no database in it/)]);
+});

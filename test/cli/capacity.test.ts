@@ -1,0 +1,69 @@
+// `genrouter capacity` as an operator meets it: what it answers, what it refuses and how it says so, and that it asks nobody.
+import { expect, test } from "bun:test";
+import { runHere } from "./captured.ts";
+
+const asked = async (...words: string[]) => {
+  const { exit, out } = await runHere(["capacity", ...words, "--json"]);
+  expect(exit as number).toBe(0);
+  return JSON.parse(out);
+};
+
+test("a small rate is for one machine with SQLite, a large one for nodes over PostgreSQL, as many as are needed", async () => {
+  const small = await asked("--rate", "1");
+  expect([small.store, small.sqlite_lacks, small.nodes, small.connections]).toEqual(["sqlite", [], 1, 0]);
+  const large = await asked("--rate", "1000", "--keep-rows-days", "30");
+  expect([large.store, large.sqlite_lacks.includes("thread"), large.nodes > 3]).toEqual(["postgres", true, true]);
+  expect(large.connections).toBe(large.nodes * 10);
+  expect(large.cores.busiest_thread).toBeLessThanOrEqual(0.6);
+  const fewer = await asked("--rate", "1000", "--nodes", "3");
+  expect([fewer.nodes, fewer.cores.busiest_thread > large.cores.busiest_thread]).toEqual([3, true]);
+});
+
+test("seats follow from rate and run time, files from their size and how long they are kept", async () => {
+  const answer = await asked("--rate", "10", "--run-s", "90", "--result-mb", "4", "--keep-files-days", "2", "--routes", "5");
+  expect(answer.in_flight.mean).toBeGreaterThan(900);
+  expect(answer.in_flight.mean).toBeLessThan(930);
+  expect(answer.seats.per_node * answer.nodes).toBeGreaterThanOrEqual(answer.in_flight.seldom_more);
+  expect(answer.seats.per_route).toBe(Math.ceil(answer.in_flight.seldom_more / 5));
+  expect(answer.files).toEqual({
+    ...{ bytes_per_s: 40_000_000, bytes_per_day: 40_000_000 * 86_400, bytes_kept: 40_000_000 * 86_400 * 2 },
+    kept: 10 * 86_400 * 2,
+  });
+});
+
+test("files are kept as long as the settings say, unless it is said otherwise", async () => {
+  const day = await runHere(["capacity", "--rate", "1", "--json"], { GENROUTER_LIMITS__KEEP_FILES_S: "86400" });
+  expect(JSON.parse(day.out).files.kept).toBe(86_400);
+});
+
+test("rows that are kept long enough ask for partitions, then for archives; a rate above all bounds for shards", async () => {
+  expect((await asked("--rate", "100", "--keep-rows-days", "1")).advice).toEqual([]);
+  expect((await asked("--rate", "100", "--keep-rows-days", "15")).advice).toEqual(["partition"]);
+  expect((await asked("--rate", "100", "--keep-rows-days", "365")).advice).toEqual(["partition", "archive"]);
+  expect((await asked("--rate", "20000", "--keep-rows-days", "0")).advice).toEqual(["shard", "slots"]);
+});
+
+test("people get it in words: the verdict first, then what is needed, table by table", async () => {
+  const { exit, out, err } = await runHere(["capacity", "--rate", "100", "--store", "postgres"]);
+  expect(exit as number).toBe(0);
+  expect(out).toMatch(/^100 generations\/s, 60 s each, 20 polls each: PostgreSQL with \d+ nodes?/);
+  expect(out).toMatch(/^seats +[\d,]+ a node +limits\.seats; [\d,]+ on each route \(limits\.seats_per_route\)$/m);
+  expect(out).toMatch(/^full at +[\d,.]+\/s +the nodes' own threads [\d,.]+, /m);
+  expect(out).toMatch(/^journal +[\d,]+ +[\d.]+ GB +[\d.]+ TB$/m);
+  expect(err).toMatch(/^costs as measured on .*; your machine's: npm run costs$/m);
+});
+
+test.each<[string[], RegExp]>([
+  [[], /required option '--rate <generations>'/],
+  [["--rate", "fast"], /--rate: "fast" is not a number from 0\.001 to 100000/],
+  [["--rate", "0"], /--rate: "0" is not a number from 0\.001/],
+  [["--rate", "-1"], /--rate: "-1" is not a number|argument missing/],
+  [["--rate", "1", "--run-s", "1e9"], /--run-s: "1e9" is not a number from 0\.1 to 7200/],
+  [["--rate", "1", "--nodes", "65"], /--nodes: "65" is not a whole number from 1 to 64/],
+  [["--rate", "1", "--full", "100"], /--full: "100" is not a whole number from 10 to 95/],
+  [["--rate", "1", "--store", "mysql"], /--store: "mysql" is not a store; use auto, sqlite, postgres/],
+  [["--rate", "1", "--store", "sqlite", "--nodes", "2"], /--nodes: SQLite is for one node/],
+])("%p is refused with what is allowed, and ends with 2", async (words, said) => {
+  const { exit, err } = await runHere(["capacity", ...words]);
+  expect([exit as number, err]).toEqual([2, expect.stringMatching(said)]);
+});
