@@ -15,7 +15,6 @@ import { retryMs } from "./effects/errands.ts";
 import type { Log } from "./events.ts";
 import { openFacts } from "./facts.ts";
 import type { Files } from "./files/port.ts";
-import { seqOfGenerationId } from "./ids.ts";
 import { openLate, watchEnded } from "./late.ts";
 import type { Media } from "./media/port.ts";
 import type { Providers } from "./providers/provider.ts";
@@ -27,7 +26,6 @@ import { DELIVERIES_KEPT, openRoutes, type Routes } from "./routes.ts";
 import { openSharing, type Sharing } from "./sharing.ts";
 import type { Store } from "./store/store.ts";
 import { type CorridorParts, type Door, openCorridor, type Submit } from "./submit.ts";
-import type { Json } from "./terms.ts";
 
 /** What the engine is joined from: the service gives it the world, the simulation a world of its own. */
 export type EngineParts = Pick<CommittedParts, "callersChanged" | "peopleChanged"> & {
@@ -76,8 +74,6 @@ export type Engine = Sharing & {
   watch: Watch;
   /** A generation cannot be continued by this process: readiness says so. */
   lost: (seq: number, reason: string) => void;
-  /** A provider says that there is news of the attempt of this name. */
-  hint: (ref: string, body: Json | undefined) => void | Promise<void>;
   /** Reads what had not ended and goes on; submissions are taken from then on. */
   recover: () => Promise<void>;
   replaceCatalogue: (next: Catalogue) => void;
@@ -251,16 +247,8 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     readiness: readiness.answer,
     life: () => life,
     ...{ health, watch },
-    hint: (ref, body) => {
-      const [, name = "", n = ""] = /^([0-9a-z]+)-([1-9][0-9]{0,3})$/.exec(ref) ?? [];
-      const seq = seqOfGenerationId(`gen_${name}`);
-      if (seq === undefined || life === "stopped") return undefined;
-      // Whichever node a provider comes to, the one that asks about the attempt hears of it.
-      if (store.node === null || effects.isAsking(seq, Number(n))) return effects.hint(seq, Number(n), body);
-      return store.node.leaveHint({ seq, n: Number(n), body: body === undefined ? null : JSON.stringify(body) });
-    },
     lost,
-    ...openSharing({ store, supervisor, effects, health, routes }),
+    ...openSharing({ store, supervisor, effects, health, routes, isOver: () => life === "stopped" }),
     recover: async () => {
       const startedAtMs = clock.nowMs();
       // The next process has to know that this one lived; a full disk must not hold up recovery.

@@ -2,6 +2,7 @@
 import type { HealthDesk } from "../actors/health-desk.ts";
 import type { Supervisor } from "../actors/supervisor.ts";
 import type { Effects } from "./effects/effects.ts";
+import { seqOfGenerationId } from "./ids.ts";
 import type { Routes } from "./routes.ts";
 import type { Store, StoreReads } from "./store/store.ts";
 import type { Json } from "./terms.ts";
@@ -9,6 +10,8 @@ import type { Json } from "./terms.ts";
 export type Sharing = {
   /** Goes on with generations that another node has left. */
   takeUp: (seqs: readonly number[]) => Promise<void>;
+  /** A provider says that there is news of the attempt of this name. */
+  hint: (ref: string, body: Json | undefined) => void | Promise<void>;
   /** Acts on what providers told other nodes of what this one asks about. */
   takeHints: () => Promise<void>;
   /** What other nodes have judged of routes counts here too. */
@@ -23,9 +26,11 @@ type SharingParts = {
   effects: Pick<Effects, "perform" | "isAsking" | "hint">;
   health: Pick<HealthDesk, "adopt" | "states" | "mended">;
   routes: Pick<Routes, "switchAll" | "touch">;
+  /** The service is stopped. */
+  isOver: () => boolean;
 };
 
-export const openSharing = ({ store, supervisor, effects, health, routes }: SharingParts): Sharing => ({
+export const openSharing = ({ store, supervisor, effects, health, routes, isOver }: SharingParts): Sharing => ({
   takeUp: async (seqs) => {
     const pages = await Promise.all(seqs.map((seq) => store.unfinished(seq - 1, 1)));
     const found = pages.flatMap((page, at) => page.filter(({ seq }) => seq === seqs[at])).sort((a, b) => a.seq - b.seq);
@@ -36,6 +41,14 @@ export const openSharing = ({ store, supervisor, effects, health, routes }: Shar
     for (const seq of seqs.filter((one) => !open.has(one)))
       for (const { n, watchUntilMs } of await store.attemptsOf(seq))
         if (watchUntilMs !== null) effects.perform(seq, { type: "ask.watch", n });
+  },
+  hint: (ref, body) => {
+    const [, name = "", digits = ""] = /^([0-9a-z]+)-([1-9][0-9]{0,3})$/.exec(ref) ?? [];
+    const [seq, n] = [seqOfGenerationId(`gen_${name}`), Number(digits)];
+    if (seq === undefined || isOver()) return undefined;
+    // Whichever node a provider comes to, the one that asks about the attempt hears of it.
+    if (store.node === null || effects.isAsking(seq, n)) return effects.hint(seq, n, body);
+    return store.node.leaveHint({ seq, n, body: body === undefined ? null : JSON.stringify(body) });
   },
   takeHints: async () => {
     for (const hint of (await store.node?.hints()) ?? []) {

@@ -7,10 +7,7 @@ import { Glob } from "bun";
 const root = resolve(import.meta.dir, "..");
 const list = (pattern: string) => [...new Glob(pattern).scanSync({ cwd: root })].sort();
 const SOURCES = [
-  ...list("src/**/*.ts"),
-  ...list("actors/**/*.ts"),
-  ...list("catalogue/**/*.ts"),
-  ...list("proof/**/*.ts"),
+  ...["src", "actors", "catalogue", "proof"].flatMap((dir) => list(`${dir}/**/*.ts`)),
   ...list("web/**/*.{ts,tsx}"),
   // The types of the client are generated.
   ...list("client/src/*.ts").filter((path) => path !== "client/src/api.ts"),
@@ -148,6 +145,7 @@ const DOORS: Record<string, string[]> = {
     "src/events.ts",
     "src/config.ts",
     "type:src/store",
+    "src/store/faults.ts",
     "type:src/files",
     "src/files/serve.ts",
   ],

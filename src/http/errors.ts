@@ -1,6 +1,7 @@
 // Every no as it leaves: refusals, framework faults and defects become the error body of §2.3.
 import type { Log } from "../events.ts";
 import { REFUSALS, Refusal, type RefusalCode } from "../refusal.ts";
+import { DatabaseAway } from "../store/faults.ts";
 import { answerJson } from "./answer.ts";
 
 /** The error body of §2.3 as JSON. */
@@ -21,6 +22,8 @@ const SERVER_ERROR = errorJson(
   "The service made a mistake; the same request with the same Idempotency-Key may be sent again.",
 );
 
+const AWAY = "The service cannot read its books at the moment; send the same request again with the same Idempotency-Key.";
+
 /** Where a defect happened, without its message: messages may quote what the caller sent. At most eight frames. */
 const framesOf = (fault: unknown): string =>
   fault instanceof Error
@@ -38,6 +41,8 @@ export const answerFault = (fault: unknown, requestId: string, log: Log, method:
     log("request refused", { request_id: requestId, method, route, status: fault.status, error_code: fault.code });
     return answerRefusal(fault, requestId);
   }
+  // Nothing was asked of a provider, and nothing of this request was written.
+  if (fault instanceof DatabaseAway) return answerFault(new Refusal("busy", AWAY), requestId, log, method, route);
   log("request failed", {
     request_id: requestId,
     method,

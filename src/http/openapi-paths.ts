@@ -47,7 +47,15 @@ const FAILED: JsonObject = {
   completed_at: "2026-10-19T12:00:30.000Z",
 };
 
-const KEYED: readonly No[] = ["unauthorized", "account_disabled", "rate_limited", "restarting", "server_error", WRONG_METHOD];
+const KEYED: readonly No[] = [
+  "unauthorized",
+  "account_disabled",
+  "rate_limited",
+  "restarting",
+  "busy",
+  "server_error",
+  WRONG_METHOD,
+];
 const OPEN: readonly No[] = ["server_error", WRONG_METHOD];
 /** Marks what the specification does not have. */
 const EXTENSION = { "x-extension": true } as const;
@@ -146,7 +154,6 @@ export const openApiPaths = (): JsonObject => ({
           "body_too_large",
           "invalid_request",
           "idempotency_conflict",
-          "busy",
           "model_not_available",
           "invalid_input",
           "max_cost_exceeded",

@@ -131,7 +131,9 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
     close: async () => {
       writer.close();
       try {
-        await leasing((open) => resign(open, epoch));
+        const leave = () => leasing((open) => resign(open, epoch));
+        // The connection may have been lost while nobody used it.
+        await leave().catch(leave);
       } catch (fault) {
         throw new StoreUnknown(`the lease was not given back and runs out by itself: ${faultText(fault)}`);
       } finally {

@@ -1,0 +1,28 @@
+// While the database is away a request is turned away for now, as under load: it is no defect, and the same one is answered when it is back.
+import { expect, test } from "bun:test";
+import { connect } from "../../src/store/postgres/connect.ts";
+import { openHouseOfNodes } from "../house-of-nodes.ts";
+import { postgresReason } from "./binaries.ts";
+import { sharedServer } from "./databases.ts";
+
+test.skipIf(postgresReason !== undefined)(
+  "a poll meets a database that is away: 503 busy with Retry-After; the same poll is answered once it is back",
+  async () => {
+    const house = await openHouseOfNodes(2, { factor: 0 });
+    const server = await sharedServer();
+    const { id } = await house.submit("sim-image-1", { prompt: "a kite" });
+    await server.kill();
+    // The other node has not seen it, and has to ask.
+    const answers = [await house.ask("GET", `/v1/generations/${id}`), await house.ask("GET", `/v1/generations/${id}`)];
+    const turnedAway = answers.find(({ status }) => status === 503);
+    expect(turnedAway?.body).toMatchObject({ error: { code: "busy" } });
+    expect(Number(turnedAway?.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(house.lines.filter(({ event }) => event === "request failed")).toEqual([]);
+    await server.start();
+    const line = await connect({ url: server.url("postgres"), prepare: true });
+    line.close();
+    for (let node = 0; node < 2; node += 1) expect((await house.ask("GET", `/v1/generations/${id}`)).status).toBe(200);
+    await house.crash();
+  },
+  60_000,
+);
