@@ -39,6 +39,16 @@ const LONG: readonly Long[] = [
     words: (count, seed) => ["test/cluster/programme.ts", "--cycles", String(count), "--seed", String(seed)],
   },
   {
+    ...{
+      name: "move",
+      folders: ["test/move", "test/bench", "test/postgres"],
+      unit: "generations",
+      total: 1_000_000,
+      part: 1_000_000,
+    },
+    words: (count) => ["test/move/programme.ts", "--generations", String(count)],
+  },
+  {
     ...{ name: "power", folders: ["proof/crash", "test/power", "test/shim"], unit: "cuts", total: 500, part: 50 },
     words: (count, seed) => ["test/power/programme.ts", "--cuts", String(count), "--seed", String(seed)],
   },
