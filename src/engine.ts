@@ -52,6 +52,8 @@ export type EngineParts = Pick<CommittedParts, "callersChanged" | "peopleChanged
   takingUp?: TakingUp;
   /** Resolves when this node can be sure that nobody has taken over what it owns. */
   sure?: () => Promise<void>;
+  /** Whether it can be sure of that at this moment, without asking; absent: it always is. */
+  isSure?: () => boolean;
   /** How many nodes share what there is only once, such as the seats on a route. */
   nodes?: () => number;
   /** Told once, when a commit ended in doubt: the process has to end. */
@@ -115,11 +117,14 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     () => life,
     () => ledger.load().isFull,
   );
-  const records = openRecords(store, store.node === null);
+  const records = openRecords(store, store.node === null, parts.isSure);
   const attempts = openAttempts(store);
   const facts = openFacts({ log, attempts, reads: store });
 
-  const health = openHealthDesk(clock, await store.routeHealth(), (routeId, state, snapshot, why) => {
+  // Read before anything is opened that may call back: the pause of a route that is down may be over at this moment.
+  const [saved, off] = [await store.routeHealth(), await store.switchedOff()];
+  const [deliveries, lastAliveMs] = [await store.recentDeliveries(DELIVERIES_KEPT), await store.lastSeenMs()];
+  const health = openHealthDesk(clock, saved, (routeId, state, snapshot, why) => {
     log("route state changed", { route_id: routeId, state, ...(why ? { error_code: why.class, reason: why.detail } : {}) });
     if (why && verdictOf(why.class) === "faulty")
       log("route needs its operator", { route_id: routeId, error_code: why.class, reason: why.detail });
@@ -133,10 +138,10 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     health,
     isConfigured: (providerId) => providers.configured(providerId),
     watchMs: (providerId) => providers.traits(providerId).watchMs,
-    switchedOff: new Map((await store.switchedOff()).map(({ routeId, reason }) => [routeId, reason])),
+    switchedOff: new Map(off.map(({ routeId, reason }) => [routeId, reason])),
     seatsPerRoute: limits.seats_per_route,
     ...(parts.nodes ? { nodes: parts.nodes } : {}),
-    deliveries: await store.recentDeliveries(DELIVERIES_KEPT),
+    deliveries,
   });
 
   const abandon = (seq: number, n: number) => {
@@ -146,7 +151,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
   const late = openLate({ post, abandon, log, recordOf: store.generationBySeq });
   const supervisor: Supervisor = new Supervisor({
     clock,
-    lastAliveMs: await store.lastSeenMs(),
+    lastAliveMs,
     limits: {
       seats: limits.seats,
       seatsOf: routes.seatsOf,

@@ -156,7 +156,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     soon: setImmediate,
     nameGeneration: membership.nameGeneration,
     nodes: membership.nodes,
-    ...(tenure ? { sure: tenure.sure } : {}),
+    ...(tenure ? { sure: tenure.sure, isSure: tenure.isSure } : {}),
     unknownOutcome: parts.unknownOutcome,
     ...(parts.takingUp ? { takingUp: parts.takingUp } : {}),
     callersChanged: () => http.callersChanged(),

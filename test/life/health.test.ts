@@ -138,6 +138,22 @@ test("a route that is down for its operator's set-up is tried at once after a re
   expect(await stateOf(again)).toBe("closed");
 });
 
+test("a route whose pause is over while the service still opens is on trial: a store across a network takes its time to be read", async () => {
+  const context = { failures: 0, pauseMs: 60_000, openUntilMs: 0 };
+  const scene = await openScene({
+    routes: [FAL, REPLICATE],
+    around: (store) => ({
+      ...store,
+      routeHealth: async () => new Map([["life/fal", JSON.stringify({ value: "open", context, why: null })]]),
+      switchedOff: async () => {
+        await Bun.sleep(30);
+        return store.switchedOff();
+      },
+    }),
+  });
+  await scene.eventually(async () => (await scene.begin()).quoted_usd === 0.2);
+});
+
 test("the expected time of a route is learnt from twenty deliveries, and remembered over a restart", async () => {
   const lasting = await openLasting([{ ...FAL, expectedS: 10 }, REPLICATE]);
   const { first } = lasting;
