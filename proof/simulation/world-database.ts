@@ -5,6 +5,14 @@ import { WORLD_BEGINS_MS } from "./timeline.ts";
 
 export type WorldDatabase = ReturnType<typeof openWriter>;
 
+/**
+ * Who took a generation over, where several nodes share the database: the table that PostgreSQL has and SQLite has no use for. It is in
+ * the same transaction as everything else of the world.
+ */
+const CLAIMS = "CREATE TEMP TABLE claim (seq INTEGER, n INTEGER, epoch INTEGER, PRIMARY KEY (seq, n)) WITHOUT ROWID";
+/** Notes that an owner (?2) goes on with a generation (?1). */
+export const CLAIM = "INSERT INTO claim SELECT ?1, coalesce(max(n), 0) + 1, ?2 FROM claim WHERE seq = ?1";
+
 /** Undoes everything that the world wrote. */
 type Undo = () => void;
 
@@ -51,6 +59,7 @@ const make = (): { database: WorldDatabase; undo: Undo } => {
   database.query = prepareOnce as typeof database.query;
   database.run = runNested as typeof database.run;
   Object.defineProperty(database, "inTransaction", { get: () => depth > 0 });
+  run(CLAIMS);
   run("BEGIN");
   return {
     database,
