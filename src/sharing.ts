@@ -17,13 +17,14 @@ export type Sharing = {
 type SharingParts = {
   store: Pick<StoreReads, "unfinished" | "attemptsOf" | "routeHealth" | "switchedOff">;
   supervisor: Pick<Supervisor, "recover" | "resume" | "routesChanged">;
-  effects: Pick<Effects, "perform">;
+  effects: Pick<Effects, "perform" | "takenUp">;
   health: Pick<HealthDesk, "adopt" | "states" | "mended">;
   routes: Pick<Routes, "switchAll" | "touch">;
 };
 
 export const openSharing = ({ store, supervisor, effects, health, routes }: SharingParts): Sharing => ({
   takeUp: async (seqs) => {
+    for (const seq of seqs) effects.takenUp(seq);
     const pages = await Promise.all(seqs.map((seq) => store.unfinished(seq - 1, 1)));
     const found = pages.flatMap((page, at) => page.filter(({ seq }) => seq === seqs[at])).sort((a, b) => a.seq - b.seq);
     await supervisor.recover((afterSeq, limit) => Promise.resolve(found.filter(({ seq }) => seq > afterSeq).slice(0, limit)));

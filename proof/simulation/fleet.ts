@@ -7,7 +7,7 @@ import { type OwnerBook, openOwnerBook } from "./owner-book.ts";
 import { openSharedDatabase, type SharedDatabase } from "./shared-database.ts";
 
 /** One world in so many has several nodes, unless it is said how many. */
-const SHARED_WORLDS = 0.25;
+const SHARED_WORLDS = 0.1;
 const MINUTE_MS = 60_000;
 /** Leases of worlds: short ones, of which more are lost, and that of the service. */
 const LEASES_MS = [5_000, 10_000, 30_000] as const;
@@ -21,6 +21,8 @@ export type Fleet = {
   /** Null: one node, over a disk of its own. */
   shared: SharedDatabase | null;
   leaseMs: number;
+  /** Since when all nodes are open and nothing befalls any of them, true time; infinite: they are not. */
+  wellSinceMs(): number;
   boot(): void;
   figures(): Record<string, number>;
 };
@@ -49,7 +51,8 @@ export const openFleet = (of: {
   const { world, trace, fault } = around;
   if (count === 1) {
     const node = openNode("n1", { ...around, shared: null });
-    return { nodes: [node], shared: null, leaseMs: 0, boot: () => node.boot(), figures: () => ({}) };
+    const wellSinceMs = () => (node.engine() ? node.openSinceMs() : Number.POSITIVE_INFINITY);
+    return { nodes: [node], shared: null, leaseMs: 0, wellSinceMs, boot: () => node.boot(), figures: () => ({}) };
   }
 
   const leaseMs = dice.pick(LEASES_MS);
@@ -73,7 +76,7 @@ export const openFleet = (of: {
         tookOver: (generations) => {
           counts.takeOvers += generations;
         },
-        stops: () => (own.chance(faults().zombieStep) ? stopMs(own) : 0),
+        stops: (times) => (own.chance(times * faults().zombieStep) ? stopMs(own) : 0),
         skew: () => {
           if (!own.chance(faults().clockSkew)) return { offsetMs: 0, rate: 1 };
           return { offsetMs: own.between(-5, 5) * MINUTE_MS * own.roll(), rate: 1 + own.between(-0.02, 0.02) };
@@ -113,6 +116,12 @@ export const openFleet = (of: {
 
   return {
     ...{ nodes, shared, leaseMs },
+    wellSinceMs: () =>
+      Math.max(
+        ...nodes.map((node) => (node.engine() ? node.openSinceMs() : Number.POSITIVE_INFINITY)),
+        ...nodes.map((node) => node.life()?.frozenUntilMs() ?? 0),
+        ...troubles.flatMap(({ cutUntilMs, deafUntilMs }) => [cutUntilMs, deafUntilMs]),
+      ),
     boot: () => {
       nodes.forEach((node, at) => {
         const isLate = at > 0 && dice.chance(0.3);

@@ -44,6 +44,8 @@ export type NodeLife = {
   isAlive(): boolean;
   /** The process is stopped for so long, and then goes on with everything it had in mind. */
   freeze(ms: number): void;
+  /** Until when it is stopped, or was the last time; true time. */
+  frozenUntilMs(): number;
   /** Resolves when it is not stopped: whoever asks it something waits. */
   awake(): Promise<void>;
   /** The process may end here. What awaits it then waits for ever. */
@@ -99,6 +101,7 @@ export const beginLife = (of: {
     freeze: (ms) => {
       frozenUntilMs = Math.max(frozenUntilMs, world.nowMs() + Math.floor(ms));
     },
+    frozenUntilMs: () => frozenUntilMs,
     awake: () => (world.nowMs() < frozenUntilMs ? new Promise((wake) => after(0, wake)) : Promise.resolve()),
     cross: async (crossing) => {
       if (isAlive && of.strikes(crossing)) isAlive = false;

@@ -20,6 +20,8 @@ const PATIENCE_MS = 30_000;
 const LOOK_MS = 250;
 /** The last of the pauses after which a read that found no connection gives up. */
 const READ_PATIENCE_MS = 3_400;
+/** Looks that are answered late. */
+const LATE_LOOKS = 0.05;
 /** Reads of a take-over, and of what other nodes have switched and judged, beside those that one node alone waits for. */
 const ASKED_TO_TAKE_UP = ["attemptsOf", "generationBySeq", "routeHealth", "switchedOff", "lastSeenMs"] as const;
 /** Why a read failed that could not reach the store: no fault of the service. */
@@ -127,11 +129,12 @@ export const openNodeStore = async (parts: NodeStoreParts): Promise<Store> => {
   /** What hangs is given up after a while; the lease has a connection of its own. */
   const attend = async () => {
     const awayMs = Math.max(cutForMs(), parts.deafUntilMs() - world.nowMs());
-    await life.sleep(awayMs > 0 ? longestMs : dice.between(0, 20));
+    if (awayMs > 0) await life.sleep(longestMs);
     if (awayMs > 0) throw new ConnectionLost(OUT_OF_REACH);
     const around = shared.attend(epoch, leaseMs);
     for (const one of around?.ended ?? []) trace.tell(life.name, "ends", `epoch ${one}`);
-    await life.sleep(dice.between(0, 20));
+    // As a rule it is answered at once: looks are most of what happens in a world.
+    if (dice.chance(LATE_LOOKS)) await life.sleep(dice.between(0, 100));
     await life.cross("lease: renewed");
     return around;
   };

@@ -57,8 +57,8 @@ export type Sharing = {
   deafUntilMs: () => number;
   /** Generations that it goes on with for a node that was ended. */
   tookOver: (generations: number) => void;
-  /** How long it is stopped at a place that it comes by, ms; 0: not at all. */
-  stops: () => number;
+  /** How long it is stopped at a place that it comes by, ms; 0: not at all. @param times how much likelier than elsewhere */
+  stops: (times: number) => number;
   /** How far the clock of its machine is off from now on, and how fast it runs. */
   skew: () => { offsetMs: number; rate: number };
 };
@@ -96,12 +96,12 @@ const RARE: ReadonlySet<Crossing> = new Set([
   "cancel: before",
   "cancel: answered",
   "boot: recovered",
-  "claim: written, not taken up",
   "drain: lease not given back",
 ]);
 const RARELY_MORE = 8;
 const OFTEN: Crossing = "lease: renewed";
 const OFTEN_LESS = 0.02;
+const timesOf = (crossing: Crossing): number => (RARE.has(crossing) ? RARELY_MORE : crossing === OFTEN ? OFTEN_LESS : 1);
 /**
  * Places where a process may be stopped. Between its last look at its lease and the first byte of a submission there is none: that moment
  * no node can close, and what it could do is what a request that is late on its way does.
@@ -231,7 +231,11 @@ export const openNode = (name: string, around: Surroundings): Node => {
       wallMs: () => around.wallMs() + offsetMs + (world.nowMs() - bornMs) * (rate - 1),
       notBeforeMs: await around.reads.lastSeenMs(),
       strikes: (crossing) => strikes(crossing),
-      stops: (crossing) => (shared && engine && mayStop(crossing) ? shared.stops() : 0),
+      stops: (crossing) => {
+        const ms = shared && engine && mayStop(crossing) ? shared.stops(timesOf(crossing)) : 0;
+        if (ms > 0) trace.tell(`${name}.${lives}`, "stopped", "", `${(ms / 1000).toFixed(1)} s at ${crossing}`);
+        return ms;
+      },
     });
     life = mine;
     trace.tell(mine.name, "boot");
@@ -245,8 +249,7 @@ export const openNode = (name: string, around: Surroundings): Node => {
   const start = () => void boot();
   const strikes = (crossing: Crossing): boolean => {
     const probability = engine ? faults().crash : faults().bootCrash;
-    const times = RARE.has(crossing) ? RARELY_MORE : crossing === OFTEN ? OFTEN_LESS : 1;
-    if (!dice.chance(times * probability)) return false;
+    if (!dice.chance(timesOf(crossing) * probability)) return false;
     around.struck(crossing);
     kill(crossing);
     return true;

@@ -216,6 +216,11 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
     for (let sender = 0; sender < senders; sender += 1)
       world.after(FIRST_WISH_MS + atMs + sender * weather.between(0, 30), () => void clients.fulfil(wish).then(isDone));
 
+  /** What the clock shows that is furthest behind. */
+  const slowestMs = (): number | null => {
+    const clocks = nodes.flatMap((node) => node.life()?.clock.nowMs() ?? []);
+    return clocks.length > 0 ? Math.min(...clocks) : null;
+  };
   /** The twelve invariants, on the disk as it is. */
   const verify = async (nowMs: number | null) => {
     for (const { invariant, name, offending } of await reads.verify(nowMs)) {
@@ -237,18 +242,14 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
     trace.tell("world", "peace");
     const peaceMs = world.nowMs();
     let unfinished = 1;
-    while ((unfinished > 0 || errandsLeft > 0) && found.length === 0 && world.nowMs() < peaceMs + LONGEST_PEACE_MS) {
+    // A process that is stopped may take up what was asked of it long ago.
+    const isWell = () => world.nowMs() > fleet.wellSinceMs();
+    while ((unfinished > 0 || errandsLeft > 0 || !isWell()) && found.length === 0 && world.nowMs() < peaceMs + LONGEST_PEACE_MS) {
       const untilMs = world.nowMs() + MINUTE_MS;
       live(world, found, () => world.nowMs() >= untilMs);
       unfinished = (await reads.unfinished(0, 1)).length;
-      // By the clock that is furthest behind, when all have been well for a while.
-      const clocks = nodes.flatMap((node) => {
-        const isWell = node.engine() && world.nowMs() > node.openSinceMs() + HEALTHY_AFTER_MS;
-        const clock = node.life()?.clock;
-        return isWell && clock ? [clock.nowMs()] : [];
-      });
-      if (clocks.length < nodes.length) continue;
-      await verifyOverdue(reads, Math.min(...clocks), fault);
+      if (world.nowMs() <= fleet.wellSinceMs() + HEALTHY_AFTER_MS) continue;
+      await verifyOverdue(reads, slowestMs() ?? 0, fault);
       for (const seq of fleet.shared?.leftFor(LEASES_UNTIL_TAKEN_OVER * fleet.leaseMs + SLOW_MS) ?? [])
         fault(`${seq}: its owner was ended long ago, and nobody goes on with it`);
     }
@@ -256,13 +257,11 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
     const endMs = world.nowMs() + (isLong ? LONG_AFTERMATH_MS : AFTERMATH_MS);
     live(world, found, () => world.nowMs() >= endMs);
     if (found.length === 0) {
-      const nowsMs = nodes.flatMap((node) => node.life()?.clock.nowMs() ?? []);
-      await verify(nowsMs.length > 0 ? Math.min(...nowsMs) : null);
+      await verify(slowestMs());
       const evidence = { notebook, upstream, reads, accountSeqs, kept };
       const isClockRight = drawn.clockJump === 0 && (!fleet.shared || drawn.clockSkew === 0);
-      const openSinceMs = Math.max(...nodes.map((node) => node.openSinceMs()));
-      if (isLong && nodes.every((node) => node.engine()))
-        (await auditWatches(evidence, world.nowMs(), openSinceMs, isClockRight)).forEach(fault);
+      if (isLong && fleet.wellSinceMs() <= world.nowMs())
+        (await auditWatches(evidence, world.nowMs(), fleet.wellSinceMs(), isClockRight, count > 1)).forEach(fault);
       const ends = await readEnds(reads);
       (await audit(evidence, ends)).forEach(fault);
       await options.witness?.(evidence, ends);
