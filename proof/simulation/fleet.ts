@@ -7,7 +7,7 @@ import { type OwnerBook, openOwnerBook } from "./owner-book.ts";
 import { openSharedDatabase, type SharedDatabase } from "./shared-database.ts";
 
 /** One world in so many has several nodes, unless it is said how many. */
-const SHARED_WORLDS = 0.1;
+const SHARED_WORLDS = 0.15;
 const MINUTE_MS = 60_000;
 /** Leases of worlds: short ones, of which more are lost, and that of the service. */
 const LEASES_MS = [5_000, 10_000, 30_000] as const;

@@ -162,6 +162,7 @@ export const openNode = (name: string, around: Surroundings): Node => {
       ended: () => kill("ended by another node"),
     });
     const { tenure } = membership;
+    const offered = around.catalogue();
     const joined: Engine = await joinEngine({
       limits: LIMITS,
       clock: mine.clock,
@@ -181,7 +182,7 @@ export const openNode = (name: string, around: Surroundings): Node => {
         isShared: shared !== null,
       }),
       allowsHost: () => false,
-      catalogue: around.catalogue(),
+      catalogue: offered,
       pace: 1,
       chance: dice.roll,
       soon: mine.soon,
@@ -205,6 +206,8 @@ export const openNode = (name: string, around: Surroundings): Node => {
     await mine.cross("boot: recovered");
     // What the recovery began may have ended this life in the same moment.
     if (!mine.isAlive()) return;
+    // Replaced while this life began.
+    if (around.catalogue() !== offered) joined.replaceCatalogue(around.catalogue());
     engine = joined;
     leave = async () => {
       await crashLoop?.stopped().catch(() => undefined);

@@ -18,7 +18,7 @@ const HELP = `Simulated worlds: the real engine, ledger, machines and store in v
   --seeds K        how many (1 with --seed alone, else 1,000)
   --seconds S      stop after this many seconds
   --wishes N       at most this many submissions per world
-  --nodes N        nodes over one store, 1 to 3 (drawn from the seed when absent: one world in ten has several)
+  --nodes N        nodes over one store, 1 to 3 (drawn from the seed when absent: one world in seven has several)
   --without A,B    faults that do not happen
   --trace          print the trace (one seed)
   --cores N        processes at a time (all cores when absent)

@@ -51,8 +51,6 @@ type Owner = {
   slot: number;
   leaseEndsMs: number;
   endedAtMs: number | null;
-  /** Not everything of it was taken over, as far as is known. */
-  hasLeft: boolean;
   /** Transactions that were committed. */
   batch: number;
   isLocked: boolean;
@@ -90,15 +88,23 @@ export const openSharedDatabase = (of: {
     if (!owner) throw new Error(`no owner ${epoch}`);
     return owner;
   };
-  const ended = () => [...owners.values()].filter(({ endedAtMs }) => endedAtMs !== null);
-  const alive = () => [...owners.values()].filter(({ endedAtMs }) => endedAtMs === null);
+  /** In the order of their epochs. */
+  let alive: Owner[] = [];
+  const ended: Owner[] = [];
+  /** Those of them that have left something, as far as is known. */
+  let leaving: Owner[] = [];
   const fenced = () => new Fenced("another node has taken over what this one owned: it must not write any more");
   const end = (owner: Owner) => {
     owner.endedAtMs = world.nowMs();
+    alive = alive.filter((one) => one !== owner);
+    ended.push(owner);
+    leaving.push(owner);
     book.ended(owner.epoch);
   };
   const endDead = (): number[] => {
-    const dead = alive().filter(({ leaseEndsMs, isLocked }) => leaseEndsMs < world.nowMs() && !isLocked);
+    const isDead = ({ leaseEndsMs, isLocked }: Owner) => leaseEndsMs < world.nowMs() && !isLocked;
+    if (!alive.some(isDead)) return [];
+    const dead = alive.filter(isDead);
     dead.forEach(end);
     return dead.map(({ epoch }) => epoch);
   };
@@ -123,25 +129,26 @@ export const openSharedDatabase = (of: {
     });
   };
   const claim = (epoch: number, limit: number): number[] => {
-    const seqs = seqsOf(LEFT_BEHIND, JSON.stringify(ended().map((owner) => owner.epoch)), limit);
+    const seqs = seqsOf(LEFT_BEHIND, JSON.stringify(leaving.map((owner) => owner.epoch)), limit);
     for (const seq of seqs) {
       database.query(CLAIM).run(seq, epoch);
       book.claimed(epoch, seq);
     }
     if (seqs.length > 0) return seqs;
-    for (const owner of ended())
-      owner.hasLeft = owner.hasLeft && seqsOf(LEFT_BEHIND, JSON.stringify([owner.epoch]), 1).length > 0;
+    // Nothing of theirs is left, as what was just asked says.
+    leaving = [];
     return [];
   };
 
   return {
     open: (name, leaseMs, nowMs) => {
       endDead();
-      const taken = new Set(alive().map(({ slot }) => slot));
+      const taken = new Set(alive.map(({ slot }) => slot));
       const slot = Array.from({ length: SLOTS }, (_, one) => one).find((one) => !taken.has(one)) ?? 0;
       const epoch = ownDatabase(database, ":memory:", "test", nowMs);
-      const rest = { endedAtMs: null, hasLeft: true, batch: 0, isLocked: false };
-      owners.set(epoch, { epoch, slot, leaseEndsMs: world.nowMs() + leaseMs, ...rest });
+      const owner = { epoch, slot, leaseEndsMs: world.nowMs() + leaseMs, endedAtMs: null, batch: 0, isLocked: false };
+      owners.set(epoch, owner);
+      alive.push(owner);
       book.joined(epoch, name);
       const { newest } = database.query(NEWEST).get() as { newest: number | null };
       return { epoch, slot, newestGeneration: newest ?? 0, newestPosting: 0 };
@@ -151,9 +158,8 @@ export const openSharedDatabase = (of: {
       if (me.endedAtMs !== null) return null;
       me.leaseEndsMs = world.nowMs() + leaseMs;
       const dead = endDead();
-      const first = Math.min(...alive().map((owner) => owner.epoch));
-      const isAnythingLeft = ended().some(({ hasLeft }) => hasLeft);
-      return { nodes: alive().length, isFirst: first === epoch, news: String(office), isAnythingLeft, ended: dead };
+      const isFirst = alive[0] === me;
+      return { nodes: alive.length, isFirst, news: String(office), isAnythingLeft: leaving.length > 0, ended: dead };
     },
     begin: (epoch, batch, longestMs) => {
       const owner = ownerAt(epoch);
@@ -205,7 +211,7 @@ export const openSharedDatabase = (of: {
       return { ...of.reads, unfinished, watchedAttempts };
     },
     leftFor: (ms) => {
-      const long = ended().filter(({ endedAtMs }) => endedAtMs !== null && world.nowMs() - endedAtMs > ms);
+      const long = ended.filter(({ endedAtMs }) => endedAtMs !== null && world.nowMs() - endedAtMs > ms);
       return seqsOf(LEFT_OPEN, JSON.stringify(long.map(({ epoch }) => epoch)));
     },
   };

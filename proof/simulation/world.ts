@@ -8,7 +8,7 @@ import { judgeArrival } from "./arrivals.ts";
 import { audit, type Evidence } from "./audit.ts";
 import { auditWatches } from "./audit-watches.ts";
 import { type Notebook, openClients } from "./clients.ts";
-import { type Dice, openDice } from "./dice.ts";
+import { openDice } from "./dice.ts";
 import { drawFaults, FAULT_NAMES, type FaultName, type Faults } from "./faults.ts";
 import { drawNodes, openFleet } from "./fleet.ts";
 import { endow, openNames } from "./founding.ts";
@@ -19,6 +19,7 @@ import type { Kept } from "./shelf.ts";
 import { openTimeline, type Timeline, WORLD_BEGINS_MS } from "./timeline.ts";
 import { openTrace } from "./trace.ts";
 import { openUpstream } from "./upstream.ts";
+import { makeWeather } from "./weather.ts";
 import { drawErrands } from "./wishes.ts";
 import { borrowDatabase } from "./world-database.ts";
 
@@ -60,6 +61,8 @@ const TROUBLE_MS = 10 * MINUTE_MS;
 const LONGEST_PEACE_MS = 24 * 60 * MINUTE_MS;
 /** After the last end the world goes on for a while: what has ended must stay as it is. */
 const AFTERMATH_MS = 5 * MINUTE_MS;
+/** Nodes that look after their leases make time dear. */
+const SHARED_AFTERMATH_MS = MINUTE_MS;
 /** Some worlds go on for long enough that everything given up has been asked about to its end. */
 const LONG_AFTERMATH_MS = 25 * MINUTE_MS;
 const WATCHED_LONG = 0.25;
@@ -70,38 +73,6 @@ const HEALTHY_AFTER_MS = 2 * MINUTE_MS;
 /** What a dead node left is gone on with after so many leases, and the time that a transaction may take. */
 const LEASES_UNTIL_TAKEN_OVER = 2;
 const SLOW_MS = 30_000;
-
-/** What happens now and then: the disk fills up, the wall clock jumps, the catalogue is replaced, a node is retired. */
-const makeWeather = (of: {
-  world: Timeline;
-  dice: Dice;
-  faults: () => Faults;
-  fillDisk: (ms: number) => void;
-  turnClock: (ms: number) => void;
-  reload: () => void;
-  retire: () => void;
-  goOut: (ms: number) => void;
-}) => {
-  const { world, dice, faults } = of;
-  const every = (ms: number, look: () => void) => {
-    const turn = () => {
-      look();
-      world.after(ms, turn);
-    };
-    world.after(ms, turn);
-  };
-  every(MINUTE_MS, () => {
-    // Now and then for longer than any deadline.
-    if (dice.chance(faults().diskFull))
-      of.fillDisk(dice.chance(0.8) ? dice.between(1_000, 120_000) : dice.between(2, 25) * MINUTE_MS);
-    if (dice.chance(faults().outage)) of.goOut(dice.between(0.2, 8) * MINUTE_MS);
-  });
-  every(10 * MINUTE_MS * dice.between(0.2, 1), () => {
-    if (dice.chance(faults().clockJump)) of.turnClock(dice.between(-15, 15) * MINUTE_MS);
-    if (dice.chance(faults().reload)) of.reload();
-    if (dice.chance(faults().drain)) of.retire();
-  });
-};
 
 /** Every generation of the database, as a poll would show it. */
 const readEnds = async (reads: StoreReads): Promise<Map<string, GenerationRecord>> => {
@@ -253,8 +224,9 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
       for (const seq of fleet.shared?.leftFor(LEASES_UNTIL_TAKEN_OVER * fleet.leaseMs + SLOW_MS) ?? [])
         fault(`${seq}: its owner was ended long ago, and nobody goes on with it`);
     }
-    const isLong = weather.chance(WATCHED_LONG);
-    const endMs = world.nowMs() + (isLong ? LONG_AFTERMATH_MS : AFTERMATH_MS);
+    const isLong = weather.chance(fleet.shared ? WATCHED_LONG / 2 : WATCHED_LONG);
+    const shortMs = fleet.shared ? SHARED_AFTERMATH_MS : AFTERMATH_MS;
+    const endMs = world.nowMs() + (isLong ? LONG_AFTERMATH_MS : shortMs);
     live(world, found, () => world.nowMs() >= endMs);
     if (found.length === 0) {
       await verify(slowestMs());
