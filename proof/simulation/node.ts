@@ -107,6 +107,8 @@ const timesOf = (crossing: Crossing): number => (RARE.has(crossing) ? RARELY_MOR
  * no node can close, and what it could do is what a request that is late on its way does.
  */
 const mayStop = (crossing: Crossing): boolean => crossing !== "submit: before the bytes leave" && !crossing.startsWith("boot");
+/** Of all places the one that matters most: it is written down that a request may be out, and it is not out yet. */
+const STOPS_MORE = 8;
 /** Of an id, the characters that nobody can guess: here nothing is left to chance. */
 const RANDOM_CHARS = 10;
 /** A clock that is right. */
@@ -235,7 +237,8 @@ export const openNode = (name: string, around: Surroundings): Node => {
       notBeforeMs: await around.reads.lastSeenMs(),
       strikes: (crossing) => strikes(crossing),
       stops: (crossing) => {
-        const ms = shared && engine && mayStop(crossing) ? shared.stops(timesOf(crossing)) : 0;
+        const times = crossing === "commit: sending" ? STOPS_MORE : timesOf(crossing);
+        const ms = shared && engine && mayStop(crossing) ? shared.stops(times) : 0;
         if (ms > 0) trace.tell(`${name}.${lives}`, "stopped", "", `${(ms / 1000).toFixed(1)} s at ${crossing}`);
         return ms;
       },

@@ -3,7 +3,6 @@ import type { Mutant } from "./mutant.ts";
 
 /** The rules of the PostgreSQL driver as the simulated store mirrors them; the driver's own are controlled by the crash programme. */
 const DATABASE = "proof/simulation/shared-database.ts";
-const FINDING = "src/effects/finding.ts";
 const MEMBERSHIP = "src/membership.ts";
 const RECORDS = "src/records.ts";
 const SHARING = "src/sharing.ts";
@@ -76,24 +75,6 @@ export const NODE_MUTANTS: readonly Mutant[] = [
     breaks: "A node that stood still past its lease answers polls with what it remembers.",
     standsFor: "found by worlds of several nodes: a status that goes back",
     patches: [{ file: RECORDS, find: "seq === undefined || !isSure()", put: "seq === undefined" }],
-    killer: "nodes",
-  },
-  {
-    name: "take-over-trusts-clocks",
-    breaks: "A submission of a dead node is taken for absent by the clock of another one.",
-    standsFor: "failure model 2.2 over several nodes: the settling time is what one process lived through",
-    patches: [
-      {
-        file: FINDING,
-        find: "return taken && !taken.sentHere.has(n) ? taken.sinceMs : bornMs;",
-        put: "return taken ? bornMs : bornMs;",
-      },
-      {
-        file: FINDING,
-        find: "takenUp.get(seq)?.sentHere.has(n) === false;",
-        put: "takenUp.get(seq)?.sentHere.has(n) === undefined;",
-      },
-    ],
     killer: "nodes",
   },
   {
