@@ -13,10 +13,11 @@ import { recoveryReads } from "../../src/store/sql/read/recovery.ts";
 import { openQuery, SQLITE } from "../../src/store/sqlite/asking.ts";
 import { type Batch, openBatch } from "../../src/store/sqlite/batch.ts";
 import { ownDatabase } from "../../src/store/sqlite/birth.ts";
+import { CLAIM, LEFT_BEHIND, LEFT_OPEN, NEWEST, OWNER } from "../../src/store/sqlite/claims.ts";
 import type { StoreReads } from "../../src/store/store.ts";
 import type { OwnerBook } from "./owner-book.ts";
 import type { Timeline } from "./timeline.ts";
-import { CLAIM, type WorldDatabase } from "./world-database.ts";
+import type { WorldDatabase } from "./world-database.ts";
 
 /** What a transaction may do before it is committed; all of it happens at the commit. */
 export type Rows = { carryOut(deeds: readonly Deed[]): DeedOutcome[]; claim(limit: number): number[] };
@@ -55,14 +56,6 @@ type Owner = {
   batch: number;
   isLocked: boolean;
 };
-
-const NOT_ENDED = `SELECT seq FROM generation WHERE completed_at_ms IS NULL UNION SELECT seq FROM attempt WHERE watch_until_ms IS NOT NULL`;
-const LEFT_BEHIND = `SELECT g.seq FROM generation g WHERE g.seq IN (${NOT_ENDED})
-  AND ${ownerOf("g")} IN (SELECT value FROM json_each(?1)) ORDER BY g.seq LIMIT ?2`;
-const LEFT_OPEN = `SELECT g.seq FROM generation g WHERE g.completed_at_ms IS NULL
-  AND ${ownerOf("g")} IN (SELECT value FROM json_each(?1)) ORDER BY g.seq`;
-const OWNER = `SELECT ${ownerOf("g")} AS epoch FROM generation g WHERE g.seq = ?1`;
-const NEWEST = "SELECT max(seq) AS newest FROM generation";
 
 /**
  * Its clock is true time: nodes have clocks that are not. What PostgreSQL guards with locks on rows is guarded here by everything of a

@@ -1,17 +1,10 @@
 // The database of a world: one in memory serves world after world, each undone as a whole at its end; making it anew costs a third of a world.
+import { MAKE_CLAIMS } from "../../src/store/sqlite/claims.ts";
 import { migrate } from "../../src/store/sqlite/migrate.ts";
 import { openWriter } from "../../src/store/sqlite/open.ts";
 import { WORLD_BEGINS_MS } from "./timeline.ts";
 
 export type WorldDatabase = ReturnType<typeof openWriter>;
-
-/**
- * Who took a generation over, where several nodes share the database: the table that PostgreSQL has and SQLite has no use for. It is in
- * the same transaction as everything else of the world.
- */
-const CLAIMS = "CREATE TEMP TABLE claim (seq INTEGER, n INTEGER, epoch INTEGER, PRIMARY KEY (seq, n)) WITHOUT ROWID";
-/** Notes that an owner (?2) goes on with a generation (?1). */
-export const CLAIM = "INSERT INTO claim SELECT ?1, coalesce(max(n), 0) + 1, ?2 FROM claim WHERE seq = ?1";
 
 /** Undoes everything that the world wrote. */
 type Undo = () => void;
@@ -59,7 +52,8 @@ const make = (): { database: WorldDatabase; undo: Undo } => {
   database.query = prepareOnce as typeof database.query;
   database.run = runNested as typeof database.run;
   Object.defineProperty(database, "inTransaction", { get: () => depth > 0 });
-  run(CLAIMS);
+  // Where several nodes share it; in the same transaction as everything else of the world.
+  run(MAKE_CLAIMS);
   run("BEGIN");
   return {
     database,
