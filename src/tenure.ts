@@ -44,6 +44,7 @@ export const openTenure = (parts: TenureParts): Tenure => {
   const everyMs = Math.min(LOOK_MS, node.leaseMs / LOOKS_PER_LEASE);
   /** Not before it has looked: its lease began when the store was opened. */
   let sureUntilMs = Number.NEGATIVE_INFINITY;
+  const isSure = () => monoMs() < sureUntilMs;
   let waiting: (() => void)[] = [];
   let isFirst = false;
   let news: string | null = null;
@@ -93,9 +94,12 @@ export const openTenure = (parts: TenureParts): Tenure => {
     isAway = false;
     sureUntilMs = askedMs + node.leaseMs * (1 - MARGIN_PART);
     isFirst = around.isFirst;
-    const woken = waiting;
-    waiting = [];
-    for (const wake of woken) wake();
+    // An answer that was on its way while this node stood still tells of a lease that may be over.
+    if (isSure()) {
+      const woken = waiting;
+      waiting = [];
+      for (const wake of woken) wake();
+    }
     parts.looked(around);
     if (news !== null && news !== around.news) parts.changed();
     news = around.news;
@@ -117,7 +121,6 @@ export const openTenure = (parts: TenureParts): Tenure => {
     if (!isStopped) takeBack = clock.after(everyMs, () => void turn());
   };
 
-  const isSure = () => monoMs() < sureUntilMs;
   return {
     isSure,
     sure: () => (isSure() ? Promise.resolve() : new Promise((wake) => waiting.push(wake))),

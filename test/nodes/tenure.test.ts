@@ -47,6 +47,25 @@ test("a node is sure from its first look on, and no longer than nine tenths of i
   expect(late.tenure.isSure()).toBe(false);
 });
 
+test("an answer that was on its way while the node stood still lets nobody go on: the lease that it tells of is over", async () => {
+  const answers: (() => void)[] = [];
+  const { tenure, clock } = openScene({ attend: () => new Promise((answer) => answers.push(() => answer(ALIVE))) });
+  const turn = () => new Promise((wake) => setImmediate(wake));
+  void tenure.begin();
+  let isSure = false;
+  void tenure.sure().then(() => {
+    isSure = true;
+  });
+  clock.stall(LEASE_MS);
+  answers.shift()?.();
+  await turn();
+  expect({ isSure, now: tenure.isSure() }).toEqual({ isSure: false, now: false });
+  clock.skip(1000);
+  answers.shift()?.();
+  await turn();
+  expect({ isSure, now: tenure.isSure() }).toEqual({ isSure: true, now: true });
+});
+
 test("a take-over whose outcome is not known ends the node: what it may own nobody would go on with", async () => {
   const { tenure, told } = openScene({
     attend: () => Promise.resolve({ ...ALIVE, isAnythingLeft: true }),
