@@ -293,8 +293,8 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
       inspector.stop();
       closing.abort();
       await http.stop(Math.max(MIN_CLOSING_MS, drainEndsAtMs - clock.nowMs()));
-      await engine.stop();
-      tenure?.stop();
+      // What waits to be sure of its lease was called off first, and is let go then: a store that is away must not hold up the end.
+      await Promise.all([engine.stop(), tenure?.stop()]);
     },
   };
 };

@@ -213,10 +213,8 @@ export const openNode = (name: string, around: Surroundings): Node => {
     engine = joined;
     leave = async () => {
       await crashLoop?.stopped().catch(() => undefined);
-      await joined.stop();
-      if (!tenure) return;
-      tenure.stop();
-      await store.close();
+      await Promise.all([joined.stop(), tenure?.stop()]);
+      if (tenure) await store.close();
     };
     openSinceMs = world.nowMs();
     trace.tell(mine.name, "open");
