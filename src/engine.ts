@@ -50,6 +50,8 @@ export type EngineParts = Pick<CommittedParts, "callersChanged" | "peopleChanged
   takingUp?: TakingUp;
   /** Resolves when this node can be sure that nobody has taken over what it owns. */
   sure?: () => Promise<void>;
+  /** Whether it can be sure of that at this moment, without asking; absent: it always is. */
+  isSure?: () => boolean;
   /** How many nodes share what there is only once, such as the seats on a route. */
   nodes?: () => number;
   /** Whether another node goes on with what this one leaves. */
@@ -113,7 +115,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     () => life,
     () => ledger.load().isFull,
   );
-  const records = openRecords(store, store.node === null);
+  const records = openRecords(store, store.node === null, parts.isSure);
   const attempts = openAttempts(store);
   const facts = openFacts({ log, attempts, reads: store });
 

@@ -17,13 +17,21 @@ export type Records = {
 /** Enough for what is in flight and what ended within minutes; all others are one read of the store away. A record is 1 to 2 kB. */
 const MOST_RECORDS = 4_000;
 
-/** @param isAlone nobody else writes: what was read stays so until it is written here. @param most records kept at least; twice as many at most. */
-export const openRecords = (reads: Pick<StoreReads, "generationById">, isAlone = true, most = MOST_RECORDS): Records => {
+/**
+ * @param isAlone nobody else writes: what was read stays so until it is written here. @param isSure whether nobody can have taken over what
+ * this node wrote: without it memory may be behind the store, and is not asked. @param most records kept at least; twice as many at most.
+ */
+export const openRecords = (
+  reads: Pick<StoreReads, "generationById">,
+  isAlone = true,
+  isSure: () => boolean = () => true,
+  most = MOST_RECORDS,
+): Records => {
   const bySeq = new Recent<number, Kept>(most);
   const keep = (record: GenerationRecord) => bySeq.set(record.seq, { record, shown: null });
   const recent = (id: string, accountSeq: number) => {
     const seq = seqOfGenerationId(id);
-    const known = seq === undefined ? undefined : bySeq.get(seq);
+    const known = seq === undefined || !isSure() ? undefined : bySeq.get(seq);
     // Somebody else's goes the way of one that there is not, so that the time it takes does not tell them apart.
     return known?.record.id === id && known.record.accountSeq === accountSeq ? known : undefined;
   };

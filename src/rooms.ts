@@ -155,7 +155,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     chance: Math.random,
     soon: setImmediate,
     ...{ nameGeneration, nodes, isAnotherThere },
-    ...(tenure ? { sure: tenure.sure } : {}),
+    ...(tenure ? { sure: tenure.sure, isSure: tenure.isSure } : {}),
     unknownOutcome: parts.unknownOutcome,
     ...(parts.takingUp ? { takingUp: parts.takingUp } : {}),
     ...{ callersChanged: () => http.callersChanged(), peopleChanged: () => sessions.forget() },
@@ -289,8 +289,8 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
       inspector.stop();
       closing.abort();
       await http.stop(Math.max(MIN_CLOSING_MS, drainEndsAtMs - clock.nowMs()));
-      await engine.stop();
-      tenure?.stop();
+      // What waits to be sure of its lease was called off first, and is let go then: a store that is away must not hold up the end.
+      await Promise.all([engine.stop(), tenure?.stop()]);
     },
   };
 };

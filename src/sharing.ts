@@ -23,7 +23,7 @@ export type Sharing = {
 type SharingParts = {
   store: Pick<Store, "node"> & Pick<StoreReads, "unfinished" | "attemptsOf" | "routeHealth" | "switchedOff">;
   supervisor: Pick<Supervisor, "recover" | "resume" | "routesChanged">;
-  effects: Pick<Effects, "perform" | "isAsking" | "hint">;
+  effects: Pick<Effects, "perform" | "isAsking" | "hint" | "takenUp">;
   health: Pick<HealthDesk, "adopt" | "states" | "mended">;
   routes: Pick<Routes, "switchAll" | "touch">;
   /** The service is stopped. */
@@ -32,6 +32,7 @@ type SharingParts = {
 
 export const openSharing = ({ store, supervisor, effects, health, routes, isOver }: SharingParts): Sharing => ({
   takeUp: async (seqs) => {
+    for (const seq of seqs) effects.takenUp(seq);
     const pages = await Promise.all(seqs.map((seq) => store.unfinished(seq - 1, 1)));
     const found = pages.flatMap((page, at) => page.filter(({ seq }) => seq === seqs[at])).sort((a, b) => a.seq - b.seq);
     await supervisor.recover((afterSeq, limit) => Promise.resolve(found.filter(({ seq }) => seq > afterSeq).slice(0, limit)));

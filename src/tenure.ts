@@ -1,10 +1,11 @@
 // A node's tenure over a store that it shares with others: it keeps its lease, goes on with what dead nodes left, and knows when it must stop.
 import type { Clock } from "./clock.ts";
+import { StoreUnknown } from "./deeds.ts";
 import type { Log } from "./events.ts";
 import type { Node, Surroundings } from "./store/node.ts";
 
 export type TenureParts = {
-  node: Node;
+  node: Pick<Node, "attend" | "takeOver" | "leaseMs">;
   clock: Clock;
   /** Time that passes also while this process is stopped, ms. */
   monoMs: () => number;
@@ -47,6 +48,7 @@ export const openTenure = (parts: TenureParts): Tenure => {
   const everyMs = Math.min(LOOK_MS, node.leaseMs / LOOKS_PER_LEASE);
   /** Not before it has looked: its lease began when the store was opened. */
   let sureUntilMs = Number.NEGATIVE_INFINITY;
+  const isSure = () => monoMs() < sureUntilMs;
   let waiting: (() => void)[] = [];
   let isFirst = false;
   let news: string | null = null;
@@ -54,6 +56,13 @@ export const openTenure = (parts: TenureParts): Tenure => {
   let isStopped = false;
   let isLeaving = false;
   let takeBack: (() => void) | null = null;
+
+  const end = (reason: string): void => {
+    isStopped = true;
+    log("node ended", { reason });
+    parts.ended();
+  };
+  const reasonOf = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));
 
   let takingOver: Promise<void> | undefined;
   const takeAll = async (): Promise<void> => {
@@ -65,10 +74,7 @@ export const openTenure = (parts: TenureParts): Tenure => {
         await parts.takeUp(seqs);
       } catch (fault) {
         // They are this node's now, and nobody else goes on with them as long as it lives.
-        log("node ended", {
-          reason: `what it took over cannot be read: ${fault instanceof Error ? fault.message : String(fault)}`,
-        });
-        parts.ended();
+        end(`what it took over cannot be read: ${reasonOf(fault)}`);
         return;
       }
     }
@@ -88,33 +94,35 @@ export const openTenure = (parts: TenureParts): Tenure => {
     const around = await node.attend(isLeaving);
     if (isStopped) return;
     if (around === null) {
-      isStopped = true;
-      log("node ended", { reason: "its lease ran out and another node has taken over: this process ends" });
-      parts.ended();
+      end("its lease ran out and another node has taken over: this process ends");
       return;
     }
     if (isAway) log("store back", {});
     isAway = false;
     sureUntilMs = askedMs + node.leaseMs * (1 - MARGIN_PART);
     isFirst = around.isFirst;
-    const woken = waiting;
-    waiting = [];
-    for (const wake of woken) wake();
+    // An answer that was on its way while this node stood still tells of a lease that may be over.
+    if (isSure()) {
+      const woken = waiting;
+      waiting = [];
+      for (const wake of woken) wake();
+    }
     const isNew = news !== null && news !== around.news;
     following = Promise.all([parts.looked(around), ...(isNew ? [parts.changed()] : [])]);
     news = around.news;
     if (around.isAnythingLeft) takeOver().catch(tell);
   };
-  /** What a commit in doubt brings about is told where it happened. */
   const tell = (fault: unknown): void => {
-    if (!isStopped)
-      log("effect failed", { event: "taking over", reason: fault instanceof Error ? fault.message : String(fault) });
+    if (isStopped) return;
+    // It was ended meanwhile, or may own what it has not heard of: nobody would go on with that as long as this node lives.
+    if (fault instanceof StoreUnknown) end(`what became of a take-over is not known: ${reasonOf(fault)}`);
+    else log("effect failed", { event: "taking over", reason: reasonOf(fault) });
   };
   const turn = async (): Promise<void> => {
     try {
       await look();
     } catch (fault) {
-      if (!isStopped && !isAway) log("store away", { reason: fault instanceof Error ? fault.message : String(fault) });
+      if (!isStopped && !isAway) log("store away", { reason: reasonOf(fault) });
       isAway = true;
     }
     if (!isStopped) takeBack = clock.after(everyMs, () => void turn());
@@ -125,7 +133,6 @@ export const openTenure = (parts: TenureParts): Tenure => {
     await look().catch(() => undefined);
   };
 
-  const isSure = () => monoMs() < sureUntilMs;
   return {
     isSure,
     sure: () => (isSure() ? Promise.resolve() : new Promise((wake) => waiting.push(wake))),

@@ -4,7 +4,7 @@ import type { GenerationRecord } from "../../src/terms.ts";
 import { auditJobs } from "./audit-jobs.ts";
 import type { Heard, Notebook, Seen } from "./clients.ts";
 import { PROVIDERS, priceIn } from "./market.ts";
-import { fileNameOf, type Kept } from "./shelf.ts";
+import { fileNameOf, type Kept, sharedName } from "./shelf.ts";
 import type { Upstream, UpstreamJob } from "./upstream.ts";
 
 export type Evidence = { notebook: Notebook; upstream: Upstream; reads: StoreReads; accountSeqs: readonly number[]; kept: Kept };
@@ -134,9 +134,11 @@ export const audit = async (evidence: Evidence, ends: ReadonlyMap<string, Genera
     const end = heard.accepted && ends.get(heard.accepted.id);
     if (end) faults.push(...(heard.replayed ? [] : auditPrice(heard, end, jobs)));
   }
-  for (const { id, status, output } of ends.values())
-    if (status === "succeeded" && evidence.kept.get(id) !== output?.files[0]?.sha256)
-      faults.push(`${id}: the file that is kept is not the one it was charged for`);
+  for (const { id, status, output } of ends.values()) {
+    const charged = output?.files[0]?.sha256 ?? "";
+    const kept = evidence.kept.get(sharedName(id, charged)) ?? evidence.kept.get(id);
+    if (status === "succeeded" && kept !== charged) faults.push(`${id}: the file that is kept is not the one it was charged for`);
+  }
   for (const end of ends.values()) if (end.completedAtMs === null) faults.push(`${end.id}: still ${end.status} long after peace`);
   faults.push(...(await auditJobs(evidence)), ...(await auditMoney(evidence, ends)));
   return faults;

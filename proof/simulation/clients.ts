@@ -67,13 +67,27 @@ export const openClients = (parts: ClientParts) => {
   const { world, trace, dice, notebook, nodes } = parts;
   const sleep = (ms: number) => new Promise<void>((wake) => world.after(ms, wake));
   let references = 0;
-  const reach = () => dice.pick(nodes).engine();
+  let turn = 0;
+  /** The next node that answers at all, as a load balancer finds it. */
+  const reach = () => {
+    if (nodes.length === 1) return dice.pick(nodes);
+    turn += 1;
+    const inTurn = nodes.map((_, at) => nodes[(turn + at) % nodes.length]);
+    return inTurn.find((node) => node?.engine()) ?? nodes[0];
+  };
 
   /** One request to whichever node answers; undefined when no answer came. */
   const ask = async <T>(request: (engine: NonNullable<ReturnType<Node["engine"]>>) => Promise<T>): Promise<T | undefined> => {
-    const engine = reach();
+    const node = reach();
+    const engine = node?.engine();
     if (!engine) return undefined;
-    const answer = await Promise.race([request(engine), sleep(LONGEST_ANSWER_MS)]);
+    // A process that is stopped takes it up when it goes on, whether or not anybody still waits.
+    const answered = async () => {
+      if (nodes.length > 1) await node?.life()?.awake();
+      return await request(engine);
+    };
+    // What cannot be read is answered with a 500, which says nothing.
+    const answer = await Promise.race([answered().catch(() => undefined), sleep(LONGEST_ANSWER_MS)]);
     return answer ?? undefined;
   };
 
@@ -177,6 +191,8 @@ export const openClients = (parts: ClientParts) => {
     for (let later = 0; later < 2; ) {
       await sleep(dice.between(1_000, 60_000));
       const record = await poll(id, account);
+      // Whoever looks again at once may ask another node, which must not know less.
+      if (record && nodes.length > 1) await poll(id, account);
       if (record && record.completedAtMs !== null) later += 1;
     }
   };

@@ -18,7 +18,7 @@ export type DiskParts = {
 };
 
 /** What a commit is for, by the deed in it that matters most. */
-const crossingOf = (deeds: readonly Deed[]): Crossing => {
+export const crossingOf = (deeds: readonly Deed[]): Crossing => {
   const isStepTo = (state: string) => deeds.some((deed) => deed.deed === "step" && deed.stateAfter === state);
   if (deeds.some((deed) => deed.deed === "step" && deed.settlement)) return "commit: settled";
   if (isStepTo("running.submitting.sending")) return "commit: sending";
@@ -28,7 +28,7 @@ const crossingOf = (deeds: readonly Deed[]): Crossing => {
 };
 
 /** One line for the trace: what the deed was about and what became of it. */
-const tellDeed = (trace: Trace, who: string, deed: Deed, outcome: DeedOutcome): void => {
+export const tellDeed = (trace: Trace, who: string, deed: Deed, outcome: DeedOutcome): void => {
   if (deed.deed === "step") {
     const n = "n" in deed.event ? String(deed.event.n) : "";
     trace.tell(who, deed.event.type, `${deed.seq} ${n}`, `${deed.stateAfter} v${deed.version} ${outcome.kind}`);
@@ -38,8 +38,9 @@ const tellDeed = (trace: Trace, who: string, deed: Deed, outcome: DeedOutcome): 
   else if (deed.deed !== "beat") trace.tell(who, deed.deed, "", outcome.kind);
 };
 
-type ReadsAsked = "generationByKey" | "inputOf" | "attempt" | "unfinished" | "watchedAttempts" | "jobOwner" | "generationById";
-const ASKED: readonly ReadsAsked[] = [
+type Read = Exclude<keyof StoreReads, "close">;
+/** The reads that the engine waits for while it works. */
+export const ASKED: readonly Read[] = [
   "generationByKey",
   "inputOf",
   "attempt",
@@ -48,6 +49,28 @@ const ASKED: readonly ReadsAsked[] = [
   "jobOwner",
   "generationById",
 ];
+
+/** Reads that are each answered late now and then. @param reach waited for before each: what it throws, the read throws. */
+export const lateReads = <R extends StoreReads>(
+  { life, dice, faults }: Pick<DiskParts, "life" | "dice" | "faults">,
+  inner: R,
+  names: readonly Read[] = ASKED,
+  reach: () => Promise<void> = () => Promise.resolve(),
+): R => {
+  const slowed = <K extends Read>(name: K): StoreReads[K] => {
+    const read = inner[name] as (...words: unknown[]) => Promise<unknown>;
+    const late = async (...words: unknown[]): Promise<unknown> => {
+      if (dice.chance(faults().slowRead)) await life.sleep(dice.between(0, 50));
+      await life.cross("read");
+      await reach();
+      const answer = await read(...words);
+      if (dice.chance(faults().slowRead)) await life.sleep(dice.between(0, 50));
+      return answer;
+    };
+    return late as unknown as StoreReads[K];
+  };
+  return { ...inner, ...Object.fromEntries(names.map((name) => [name, slowed(name)])) };
+};
 
 export const openDisk = async (parts: DiskParts): Promise<Store> => {
   const { life, dice, trace } = parts;
@@ -71,16 +94,5 @@ export const openDisk = async (parts: DiskParts): Promise<Store> => {
     return outcomes;
   };
 
-  const slowed = <K extends ReadsAsked>(name: K): StoreReads[K] => {
-    const read = inner[name] as (...words: unknown[]) => Promise<unknown>;
-    const late = async (...words: unknown[]): Promise<unknown> => {
-      if (dice.chance(parts.faults().slowRead)) await life.sleep(dice.between(0, 50));
-      await life.cross("read");
-      const answer = await read(...words);
-      if (dice.chance(parts.faults().slowRead)) await life.sleep(dice.between(0, 50));
-      return answer;
-    };
-    return late as unknown as StoreReads[K];
-  };
-  return { ...inner, ...Object.fromEntries(ASKED.map((name) => [name, slowed(name)])), commit };
+  return { ...lateReads(parts, inner), commit };
 };

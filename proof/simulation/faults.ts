@@ -37,6 +37,15 @@ export const FAULTS = {
   clockJump: { most: 0.5, means: "the wall clock jumps, per ten minutes" },
   reload: { most: 0.5, means: "the catalogue is replaced, per ten minutes" },
   sameInput: { most: 0.5, means: "two submissions have the same input, so that a list cannot tell them apart" },
+  // Of worlds with several nodes.
+  partition: { most: 0.4, means: "a node cannot reach the store it shares, only providers and clients, per node and minute" },
+  deafLease: { most: 0.4, means: "a node cannot renew its lease and reaches everything else, per node and minute" },
+  zombie: { most: 0.5, means: "a process is stopped past its lease and goes on with all it had in mind, per node and minute" },
+  zombieStep: { most: 0.02, means: "the same in the middle of what it does, per crossing" },
+  clockSkew: { most: 1, means: "a node's clock is off by minutes and runs a little fast or slow, per life" },
+  slowTransaction: { most: 0.05, means: "a transaction over a shared store takes as long as it may, or is given up" },
+  lostCommit: { most: 0.05, means: "the connection is lost during COMMIT: whether it was written has to be read back" },
+  rollingRestart: { most: 0.5, means: "all nodes are drained and started again, one after the other, per ten minutes" },
 } as const;
 export type FaultName = keyof typeof FAULTS;
 export type Faults = Readonly<Record<FaultName, number>>;

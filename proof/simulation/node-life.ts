@@ -25,6 +25,10 @@ export const CROSSINGS = [
   "collect: before",
   "collect: kept",
   "drain: begun",
+  // Only of one of several nodes.
+  "lease: renewed",
+  "claim: written, not taken up",
+  "drain: lease not given back",
 ] as const;
 export type Crossing = (typeof CROSSINGS)[number];
 
@@ -35,7 +39,15 @@ export type NodeLife = {
   clock: Clock;
   /** When it began, by its own clock. */
   bornMs: number;
+  /** Time that passes also while it is stopped, by its machine's clock, ms. */
+  monoMs(): number;
   isAlive(): boolean;
+  /** The process is stopped for so long, and then goes on with everything it had in mind. */
+  freeze(ms: number): void;
+  /** Until when it is stopped, or was the last time; true time. */
+  frozenUntilMs(): number;
+  /** Resolves when it is not stopped: whoever asks it something waits. */
+  awake(): Promise<void>;
   /** The process may end here. What awaits it then waits for ever. */
   cross(crossing: Crossing): Promise<void>;
   /** Waits; an aborted signal ends the wait early. */
@@ -46,36 +58,58 @@ export type NodeLife = {
 };
 
 /**
- * @param wallMs what the machine's clock shows. @param notBeforeMs the highest time that a former life has stored.
- * @param strikes whether the process ends at this crossing; it has then been ended already.
+ * @param wallMs what the machine's clock shows. @param rate how fast its clocks run, 1 for true time. @param notBeforeMs the highest time
+ * that a former life has stored. @param strikes whether the process ends at this crossing; it has then been ended already.
+ * @param stops how long the process is stopped at this crossing, ms; 0: it is not.
  */
 export const beginLife = (of: {
   name: string;
   world: Timeline;
   wallMs: () => number;
+  rate: number;
   notBeforeMs: number;
   strikes: (crossing: Crossing) => boolean;
+  stops: (crossing: Crossing) => number;
 }): NodeLife => {
-  const { name, world } = of;
+  const { name, world, rate } = of;
   const startMs = Math.max(Math.floor(of.wallMs()), of.notBeforeMs);
   const bornMs = world.nowMs();
   let isAlive = true;
   const never = new Promise<never>(() => undefined);
-  const nowMs = () => startMs + (world.nowMs() - bornMs);
-  const after = (ms: number, then: () => void) =>
-    world.after(ms, () => {
-      if (isAlive) then();
-    });
+  const nowMs = () => startMs + Math.floor((world.nowMs() - bornMs) * rate);
+  let frozenUntilMs = 0;
+  /** What was due while the process was stopped comes at once when it goes on, in the order in which it was due. */
+  const after = (ms: number, then: () => void) => {
+    let takeBack: () => void = () => undefined;
+    const arm = (atMs: number) => {
+      takeBack = world.after(atMs, () => {
+        if (world.nowMs() < frozenUntilMs) arm(frozenUntilMs - world.nowMs());
+        else if (isAlive) then();
+      });
+    };
+    arm(rate === 1 ? ms : Math.ceil(ms / rate));
+    return () => takeBack();
+  };
 
   return {
     name,
     world,
     clock: { nowMs, after, aheadMs: () => nowMs() - of.wallMs() },
     bornMs: startMs,
+    monoMs: () => world.nowMs() * rate,
     isAlive: () => isAlive,
+    freeze: (ms) => {
+      frozenUntilMs = Math.max(frozenUntilMs, world.nowMs() + Math.floor(ms));
+    },
+    frozenUntilMs: () => frozenUntilMs,
+    awake: () => (world.nowMs() < frozenUntilMs ? new Promise((wake) => after(0, wake)) : Promise.resolve()),
     cross: async (crossing) => {
       if (isAlive && of.strikes(crossing)) isAlive = false;
       if (!isAlive) await never;
+      const ms = of.stops(crossing);
+      if (ms === 0) return;
+      frozenUntilMs = Math.max(frozenUntilMs, world.nowMs() + Math.floor(ms));
+      await new Promise<void>((wake) => void after(0, wake));
     },
     sleep: (ms, signal) =>
       new Promise((wake) => {

@@ -18,6 +18,7 @@ const HELP = `Simulated worlds: the real engine, ledger, machines and store in v
   --seeds K        how many (1 with --seed alone, else 1,000)
   --seconds S      stop after this many seconds
   --wishes N       at most this many submissions per world
+  --nodes N        nodes over one store, 1 to 3 (drawn from the seed when absent: one world in seven has several)
   --without A,B    faults that do not happen
   --trace          print the trace (one seed)
   --cores N        processes at a time (all cores when absent)
@@ -28,6 +29,7 @@ Faults: ${FAULT_NAMES.map((name) => `\n  ${name.padEnd(18)} ${FAULTS[name].means
 /** So many seeds end processes at every registered place; fewer may miss one. */
 const ENOUGH_FOR_ALL_CROSSINGS = 500;
 const PROGRESS_MS = 5_000;
+const MOST_NODES = 3;
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 const stop = (why: string): never => {
@@ -47,6 +49,7 @@ const readWords = () => {
       options: {
         ...{ seed: { type: "string" }, seeds: { type: "string" }, seconds: { type: "string" }, wishes: { type: "string" } },
         ...{
+          nodes: { type: "string" },
           without: { type: "string" },
           trace: { type: "boolean" },
           json: { type: "boolean" },
@@ -79,9 +82,12 @@ if (words.help) {
   process.exit(0);
 }
 const wishes = countOf("wishes", words.wishes);
+const nodes = countOf("nodes", words.nodes);
+if (nodes !== undefined && (nodes < 1 || nodes > MOST_NODES)) stop(`--nodes: expected 1 to ${MOST_NODES}`);
 const options: WorldOptions = {
   ...(words.without ? { without: words.without.split(",").map(faultOf) } : {}),
   ...(wishes === undefined ? {} : { wishes }),
+  ...(nodes === undefined ? {} : { nodes }),
 };
 const first = countOf("seed", words.seed) ?? Math.floor(Math.random() * 1_000_000_000);
 const count = countOf("seeds", words.seeds) ?? (words.seed === undefined ? 1_000 : 1);
@@ -123,6 +129,7 @@ const runHere = async (): Promise<ShareEnd[]> => {
 const passedOn = [
   ...(seconds === undefined ? [] : ["--seconds", String(seconds)]),
   ...(wishes === undefined ? [] : ["--wishes", String(wishes)]),
+  ...(nodes === undefined ? [] : ["--nodes", String(nodes)]),
   ...(words.without ? ["--without", words.without] : []),
 ];
 if (!words.json) say(`seed ${first}, ${count} seeds`);
@@ -143,7 +150,7 @@ if (words.json) {
   process.exit(failures.length === 0 ? 0 : 1);
 }
 for (const seed of failures) await tellFailure(seed, options);
-const judgesCrossings = seeds >= ENOUGH_FOR_ALL_CROSSINGS && !words.without && failures.length === 0;
+const judgesCrossings = seeds >= ENOUGH_FOR_ALL_CROSSINGS && !words.without && !words.nodes && failures.length === 0;
 const missed = judgesCrossings ? unstruck(new Map(Object.entries(struck))) : [];
 for (const crossing of missed) say(`(fail) no process ended at: ${crossing}`);
 say(`figures ${JSON.stringify({ firstSeed: first, seeds, perMinute: Math.round((seeds / elapsedS()) * 60), ...figures })}`);

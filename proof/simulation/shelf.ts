@@ -11,8 +11,17 @@ export const fileNameOf = (provider: string, jobId: string): string =>
 
 /** What lies on the shelf: one file per generation, the last that was put there. It outlives every process. */
 export type Kept = Map<string, string>;
+/** In a bucket that nodes share, a file's name says what is in it, so that no node writes over another's. */
+export const sharedName = (generationId: string, file: string): string => `${generationId} ${file}`;
 
-export const openShelf = (parts: { life: NodeLife; dice: Dice; faults: () => Faults; upstream: Upstream; kept: Kept }): Media => {
+export const openShelf = (parts: {
+  life: NodeLife;
+  dice: Dice;
+  faults: () => Faults;
+  upstream: Upstream;
+  kept: Kept;
+  isShared: boolean;
+}): Media => {
   const { life, dice, upstream } = parts;
   return {
     measure: async () => [],
@@ -27,7 +36,8 @@ export const openShelf = (parts: { life: NodeLife; dice: Dice; faults: () => Fau
       if (dice.chance(faults.expiredFile)) return { kind: "expired", detail: "403" };
       if (dice.chance(faults.storageRefuses)) return { kind: "storage-refused", detail: "no space" };
       if (signal.aborted) return { kind: "unreadable", detail: "given up" };
-      parts.kept.set(generationId, fileNameOf(provider, jobId));
+      const name = fileNameOf(provider, jobId);
+      parts.kept.set(parts.isShared ? sharedName(generationId, name) : generationId, name);
       await life.cross("collect: kept");
       const file = { n: 1, sha256: fileNameOf(provider, jobId), bytes: 1000, mime: "image/png" };
       return { kind: "collected", output: { kind: "image", files: [file], width: 64, height: 64 } };

@@ -1,4 +1,4 @@
-// Makes a failing world smaller: fewer wishes and fewer kinds of faults, as long as it still fails.
+// Makes a failing world smaller: fewer wishes, fewer nodes and fewer kinds of faults, as long as it still fails.
 import { FAULT_NAMES, type FaultName } from "./faults.ts";
 import { runSeed, type WorldEnd, type WorldOptions } from "./run.ts";
 
@@ -17,6 +17,7 @@ export const shrink = async (failure: WorldEnd, options: WorldOptions, most = 12
     return true;
   };
   for (const wishes of [1, 2, 3, 4, 6, 8]) if (await attempt({ ...best.options, wishes })) break;
+  for (const nodes of [1, 2]) if (nodes < failure.nodes && (await attempt({ ...best.options, nodes }))) break;
   const without = new Set<FaultName>(options.without);
   for (const name of FAULT_NAMES) {
     if (without.has(name) || failure.drawn[name] === 0) continue;
@@ -27,9 +28,10 @@ export const shrink = async (failure: WorldEnd, options: WorldOptions, most = 12
 };
 
 /** The command that runs a world again, with its trace. */
-export const replayCommand = (seed: number, { wishes, without }: WorldOptions): string =>
+export const replayCommand = (seed: number, { wishes, nodes, without }: WorldOptions): string =>
   [
     `npm run simulate -- --seed ${seed} --trace`,
     ...(wishes === undefined ? [] : [`--wishes ${wishes}`]),
+    ...(nodes === undefined ? [] : [`--nodes ${nodes}`]),
     ...(without && without.length > 0 ? [`--without ${without.join(",")}`] : []),
   ].join(" ");

@@ -198,7 +198,7 @@ export const openWire = (parts: WireParts): Providers => {
         isOwned: parts.isOwned,
         providerMs: life.world.nowMs(),
         nowMs: life.clock.nowMs,
-        bornMs: life.bornMs,
+        bornMs: work.sentElsewhere ? Number.POSITIVE_INFINITY : life.bornMs,
         onlyMarked: only === "marked",
       });
       await life.cross("find: answered");

@@ -1,4 +1,5 @@
 // The database of a world: one in memory serves world after world, each undone as a whole at its end; making it anew costs a third of a world.
+import { MAKE_CLAIMS } from "../../src/store/sqlite/claims.ts";
 import { migrate } from "../../src/store/sqlite/migrate.ts";
 import { openWriter } from "../../src/store/sqlite/open.ts";
 import { WORLD_BEGINS_MS } from "./timeline.ts";
@@ -51,6 +52,8 @@ const make = (): { database: WorldDatabase; undo: Undo } => {
   database.query = prepareOnce as typeof database.query;
   database.run = runNested as typeof database.run;
   Object.defineProperty(database, "inTransaction", { get: () => depth > 0 });
+  // Where several nodes share it; in the same transaction as everything else of the world.
+  run(MAKE_CLAIMS);
   run("BEGIN");
   return {
     database,

@@ -15,6 +15,8 @@ export type Effects = {
   isAsking(seq: number, n: number): boolean;
   /** A provider says that there is news of an attempt: it is asked now. @param body what it said besides */
   hint(seq: number, n: number, body: Json | undefined): void;
+  /** From now on this node goes on with a generation of another one. */
+  takenUp(seq: number): void;
   /** The generation has ended. */
   ended(seq: number): void;
   /** Attempts with something under way. */
@@ -42,6 +44,7 @@ export const openEffects = (parts: EffectsParts): Effects => {
         case "ask.submit":
           return submitting.takeSlot(seq, ask.n);
         case "ask.send":
+          finding.sent(seq, ask.n);
           return submitting.send(seq, ask.n);
         case "ask.confirm":
           return asking.confirm(seq, ask.n);
@@ -81,6 +84,7 @@ export const openEffects = (parts: EffectsParts): Effects => {
       errands.hurry(seq, n);
       if (body !== undefined) asking.told(seq, n, body);
     },
+    takenUp: finding.takenUp,
     ended: collecting.ended,
     size: errands.size,
     stop: errands.stopAll,

@@ -1,5 +1,6 @@
 // Finding jobs that nobody told us of: a submission's whose answer was lost, or one that was sent after the backup that runs now was taken.
 import type { FindOutcome, Recovery, Work } from "../providers/provider.ts";
+import { Recent } from "../recent.ts";
 import type { Job } from "../terms.ts";
 import type { Errand } from "./errands.ts";
 import { type EffectsParts, spreadMs } from "./parts.ts";
@@ -20,11 +21,27 @@ export type Finding = {
   lookUp(errand: Errand, work: Work): Promise<Found | null>;
   /** Whether something that this store knows nothing of may have been sent for a generation. */
   mayHaveTwin(seq: number): boolean;
+  /** From now on this node goes on with a generation of another: what was sent for it was stamped by another clock. */
+  takenUp(seq: number): void;
+  /** An attempt is sent by this node. */
+  sent(seq: number, n: number): void;
 };
+/** Taken up from another node: since when, and which of its attempts were sent here after that. */
+type TakenUp = { sinceMs: number; sentHere: Set<number> };
+
+/** Taken up and remembered: more than move at a time. */
+const TAKEN_UP_AT_LEAST = 10_000;
 
 export const openFinding = (parts: EffectsParts): Finding => {
   const bornMs = parts.clock.nowMs();
   const { restored } = parts;
+  const takenUp = new Recent<number, TakenUp>(TAKEN_UP_AT_LEAST);
+  /** Since when this process lives through what may become of an attempt's request, by its own clock. */
+  const livedSinceMs = (seq: number, n: number): number => {
+    const taken = takenUp.get(seq);
+    return taken && !taken.sentHere.has(n) ? taken.sinceMs : bornMs;
+  };
+  const isSentElsewhere = (seq: number, n: number): boolean => takenUp.get(seq)?.sentHere.has(n) === false;
   const mayHaveTwin = (seq: number): boolean => restored !== null && seq <= restored.upToSeq;
   /**
    * Since when a request of an attempt may be with its provider: from its sending on, as a rule. Of a generation that was on its way
@@ -34,7 +51,8 @@ export const openFinding = (parts: EffectsParts): Finding => {
     restored !== null && mayHaveTwin(seq) ? Math.min(sentAtMs, restored.takenAtMs) : sentAtMs;
 
   const ask = async (errand: Errand, work: Work, only?: "marked"): Promise<FindOutcome> => {
-    const found = await parts.providers.find(work, errand.signal, only);
+    const sentElsewhere = isSentElsewhere(errand.seq, errand.n);
+    const found = await parts.providers.find({ ...work, sentElsewhere }, errand.signal, only);
     if (found.kind !== "found") return found;
     const owner = await parts.reads.jobOwner(work.attempt.route.provider, found.job.jobId);
     if (!owner || (owner.seq === errand.seq && owner.n === errand.n)) return found;
@@ -71,8 +89,9 @@ export const openFinding = (parts: EffectsParts): Finding => {
   const lookUp: Finding["lookUp"] = async (errand, work) => {
     const traits = parts.providers.traits(work.attempt.route.provider);
     const sentAtMs = sinceMs(errand.seq, work.attempt.sentAtMs ?? parts.clock.nowMs());
-    // The wall clock may have jumped between two processes: what one did not live through does not count as time gone by.
-    const settlesFromMs = Math.max(sentAtMs, bornMs);
+    // The wall clock may have jumped between two processes, and is another at another node: what this one did not live through does not
+    // count as time gone by.
+    const settlesFromMs = Math.max(sentAtMs, livedSinceMs(errand.seq, errand.n));
     let absences = 0;
     // Asking by way of a key is submitting: of what this store never sent it would be the first time.
     const ownSentAtMs = work.attempt.sentAtMs ?? Number.POSITIVE_INFINITY;
@@ -94,5 +113,9 @@ export const openFinding = (parts: EffectsParts): Finding => {
     return { kind: "exhausted" };
   };
 
-  return { once, lookUp, mayHaveTwin };
+  return {
+    ...{ once, lookUp, mayHaveTwin },
+    takenUp: (seq) => takenUp.set(seq, { sinceMs: parts.clock.nowMs(), sentHere: new Set() }),
+    sent: (seq, n) => void takenUp.get(seq)?.sentHere.add(n),
+  };
 };

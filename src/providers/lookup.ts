@@ -20,7 +20,7 @@ export type Lookup = {
   isOwned: (providerId: string, jobId: string) => Promise<boolean>;
   /** The service's clock, by which `sentAtMs` was taken. */
   nowMs: () => number;
-  /** When this process began: what was sent before was stamped by the clock of another. */
+  /** When this process began: what was sent before was stamped by the clock of another. Infinite: so was this. */
   bornMs: number;
   /** A job with the same input may be somebody else's who is asking for it at this moment: only our reference counts. */
   onlyMarked: boolean;

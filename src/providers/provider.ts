@@ -146,7 +146,12 @@ export interface Adapter {
 }
 
 /** An attempt together with the input it runs on. */
-export type Work = { attempt: Attempt; input: { raw: JsonObject; filled: JsonObject } };
+export type Work = {
+  attempt: Attempt;
+  input: { raw: JsonObject; filled: JsonObject };
+  /** When it was sent was written down by the clock of another node. */
+  sentElsewhere?: boolean;
+};
 
 /** Whether a provider takes our key; `none`: that cannot be found out without buying something. */
 export type CheckOutcome =

@@ -266,7 +266,7 @@ export const openProviders = (options: ProvidersOptions): Providers => {
         claims,
         isOwned: options.isOwned,
         nowMs,
-        bornMs,
+        bornMs: errand.sentElsewhere ? Number.POSITIVE_INFINITY : bornMs,
         onlyMarked: only === "marked",
       };
       return await desk.inTurn("finds", times.findMs, signal, late, () => lookUp(desk, lookup, signal));

@@ -4,5 +4,12 @@ import { LIFE_MUTANTS } from "./life.ts";
 import { LIMIT_MUTANTS } from "./limits.ts";
 import { MONEY_MUTANTS } from "./money.ts";
 import type { Mutant } from "./mutant.ts";
+import { NODE_MUTANTS } from "./nodes.ts";
 
-export const MUTANTS: readonly Mutant[] = [...MONEY_MUTANTS, ...LIMIT_MUTANTS, ...LIFE_MUTANTS, ...ASKING_MUTANTS];
+export const MUTANTS: readonly Mutant[] = [
+  ...MONEY_MUTANTS,
+  ...LIMIT_MUTANTS,
+  ...LIFE_MUTANTS,
+  ...ASKING_MUTANTS,
+  ...NODE_MUTANTS,
+];

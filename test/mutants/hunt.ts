@@ -1,5 +1,5 @@
 // One hunt: a killer of its own process runs until it finds something, or until its time is over.
-import { type Killer, ROOT } from "./mutant.ts";
+import { isSimulated, type Killer, ROOT } from "./mutant.ts";
 import { PLANT } from "./plant.ts";
 
 const LONGEST_MS = 60_000;
@@ -9,8 +9,11 @@ const MANY = "1000000";
 export type Hunt = { found: boolean; runs: number; ms: number; said: string };
 
 const programmeOf = (killer: Killer, seed: number, count: string): string[] =>
-  killer === "simulation"
-    ? ["proof/simulation/programme.ts", "--seed", String(seed), "--seeds", count, "--cores", "1"]
+  isSimulated(killer)
+    ? [
+        ...["proof/simulation/programme.ts", "--seed", String(seed), "--seeds", count, "--cores", "1"],
+        ...(killer === "nodes" ? ["--nodes", "3"] : []),
+      ]
     : ["test/properties/programme.ts", "--only", killer, "--seed", String(seed), "--runs", count, "--jobs", "1"];
 
 /** Runs or seeds until the finding, from its line: `(fail) seed 12` or `(fail) ledger: … (5 runs, 7/s)`. */

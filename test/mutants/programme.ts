@@ -3,7 +3,7 @@ import { availableParallelism } from "node:os";
 import { namesOf, readFlags, wholeOf } from "../flags.ts";
 import { MUTANTS } from "./all.ts";
 import { hunt } from "./hunt.ts";
-import { filesOf, type Killer, type Mutant, planted } from "./mutant.ts";
+import { filesOf, isSimulated, type Killer, type Mutant, planted } from "./mutant.ts";
 
 const USAGE = `npm run mutants -- [--only NAME[,NAME]] [--seed N] [--jobs N] [--list]
 
@@ -51,6 +51,7 @@ const CONTROL: Readonly<Record<Killer, number>> = {
   "look-up": 1000,
   resuming: 1000,
   simulation: 20,
+  nodes: 10,
 };
 
 let passed = 0;
@@ -70,7 +71,7 @@ const huntMutant = async (mutant: Mutant): Promise<void> => {
   try {
     for (const file of filesOf(mutant)) planted(mutant, file);
     const { found, runs, ms } = await hunt(killer, name, seed, null);
-    const what = killer === "simulation" ? "seeds" : "runs";
+    const what = isSimulated(killer) ? "seeds" : "runs";
     if (found) kills[name] = { by: killer, runs, ms: Math.round(ms) };
     judge(
       found,

@@ -20,7 +20,7 @@ export type BatchParts = GroupParts & {
 };
 
 /** Deeds that come all the time and read nothing in order to change it: they wait for nobody. */
-const FREQUENT: ReadonlySet<PackedDeed["deed"]> = new Set([
+export const FREQUENT: ReadonlySet<PackedDeed["deed"]> = new Set([
   "note-key-use",
   "note-sessions-seen",
   "roll-up-usage",

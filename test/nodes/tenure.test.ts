@@ -1,0 +1,122 @@
+// A node's tenure over a store that it shares: when it is sure of what it owns, when it is not, and when it must end.
+import { expect, test } from "bun:test";
+import { StoreUnknown } from "../../src/deeds.ts";
+import { generationId } from "../../src/ids.ts";
+import { openRecords } from "../../src/records.ts";
+import type { Surroundings } from "../../src/store/node.ts";
+import { openTenure, type TenureParts } from "../../src/tenure.ts";
+import type { GenerationRecord } from "../../src/terms.ts";
+import { testClock } from "../clock.ts";
+
+const LEASE_MS = 30_000;
+const ALIVE: Surroundings = {
+  ...{ alive: 2, others: 1, isFirst: true, news: "0", hasHints: false },
+  ...{ isAnythingLeft: false, ended: [] },
+};
+
+/** A tenure over a store that answers as it is told. */
+const openScene = (node: Partial<TenureParts["node"]>, more: Partial<TenureParts> = {}) => {
+  const clock = testClock();
+  const told = { ended: 0, lines: [] as string[] };
+  const tenure = openTenure({
+    node: {
+      leaseMs: LEASE_MS,
+      attend: () => Promise.resolve(ALIVE),
+      takeOver: () => Promise.resolve([]),
+      ...node,
+    },
+    ...{
+      clock,
+      monoMs: clock.nowMs,
+      takeUp: () => Promise.resolve(),
+      looked: () => Promise.resolve(),
+      changed: () => Promise.resolve(),
+    },
+    log: (event) => void told.lines.push(event),
+    ended: () => {
+      told.ended += 1;
+    },
+    ...more,
+  });
+  return { clock, tenure, told };
+};
+
+test("a node is sure from its first look on, and no longer than nine tenths of its lease after it asked for the last", async () => {
+  const { tenure, clock } = openScene({});
+  expect(tenure.isSure()).toBe(false);
+  await tenure.begin();
+  expect(tenure.isSure()).toBe(true);
+  clock.stall(0.9 * LEASE_MS - 1);
+  expect(tenure.isSure()).toBe(true);
+  const late = openScene({});
+  await late.tenure.begin();
+  late.tenure.stop();
+  late.clock.stall(0.9 * LEASE_MS);
+  expect(late.tenure.isSure()).toBe(false);
+});
+
+test("an answer that was on its way while the node stood still lets nobody go on: the lease that it tells of is over", async () => {
+  const answers: (() => void)[] = [];
+  const { tenure, clock } = openScene({ attend: () => new Promise((answer) => answers.push(() => answer(ALIVE))) });
+  const turn = () => new Promise((wake) => setImmediate(wake));
+  void tenure.begin();
+  let isSure = false;
+  void tenure.sure().then(() => {
+    isSure = true;
+  });
+  clock.stall(LEASE_MS);
+  answers.shift()?.();
+  await turn();
+  expect({ isSure, now: tenure.isSure() }).toEqual({ isSure: false, now: false });
+  clock.skip(1000);
+  answers.shift()?.();
+  await turn();
+  expect({ isSure, now: tenure.isSure() }).toEqual({ isSure: true, now: true });
+});
+
+test("a take-over whose outcome is not known ends the node: what it may own nobody would go on with", async () => {
+  const { tenure, told } = openScene({
+    attend: () => Promise.resolve({ ...ALIVE, isAnythingLeft: true }),
+    takeOver: () => Promise.reject(new StoreUnknown("the database does not answer")),
+  });
+  await tenure.begin();
+  expect(told).toEqual({ ended: 1, lines: ["node ended"] });
+});
+
+test("a take-over that could not begin is told, and tried again at the next look", async () => {
+  let tries = 0;
+  const { tenure, told, clock } = openScene({
+    attend: () => Promise.resolve({ ...ALIVE, isAnythingLeft: true }),
+    takeOver: () => {
+      tries += 1;
+      return tries === 1 ? Promise.reject(new Error("no")) : Promise.resolve([]);
+    },
+  });
+  await tenure.begin();
+  clock.skip(1000);
+  await new Promise((turn) => setImmediate(turn));
+  expect({ tries, ...told }).toEqual({ tries: 2, ended: 0, lines: ["effect failed"] });
+});
+
+test("what a node remembers of a generation is told as long as it is sure; after that the store is asked", async () => {
+  const record = { id: generationId(4096), seq: 4096, accountSeq: 1, status: "running" } as GenerationRecord;
+  const asked: string[] = [];
+  let isSure = true;
+  const records = openRecords(
+    {
+      generationById: async (id) => {
+        asked.push(id);
+        return { ...record, status: "succeeded" } as GenerationRecord;
+      },
+    },
+    false,
+    () => isSure,
+  );
+  records.keep(record);
+  expect((await records.find(record.id, 1))?.status).toBe("running");
+  expect(asked).toEqual([]);
+  isSure = false;
+  expect(records.recent(record.id, 1)).toBeUndefined();
+  expect((await records.find(record.id, 1))?.status).toBe("succeeded");
+  expect(asked).toEqual([record.id]);
+});
