@@ -87,7 +87,11 @@ const openMethods = ({ reads, post, mode, clock, submit, ...market }: OfficePart
     ...openPeopleOffice({ reads, post, clock }),
     createAccount: async ({ reference, name, creditCredits }) => {
       const id = idFor("acc", reference);
-      if (!(await reads.account(id))) done(await post({ deed: "create-account", id, name, atMs: clock.nowMs() }));
+      if (!(await reads.account(id))) {
+        const outcome = await post({ deed: "create-account", id, name, atMs: clock.nowMs() });
+        // Who asks at two places at once, or at two nodes, has the one that was made first.
+        if (outcome.kind === "refused" && !(await reads.account(id))) done(outcome);
+      }
       if (creditCredits > 0)
         await credit("topup", { reference: `${id} first credit`, accountId: id, credits: creditCredits, note: "first credit" });
       const row = await accountOf(id);
