@@ -60,7 +60,9 @@ export const startPeer = async (
   await installPeers(tell);
   const server = on ? sharing(on) : queue === "bullmq" ? await startRedis(tell) : await startPostgres();
   try {
-    const database = on ? `${queue.replaceAll("-", "_")}${gathers ? "_gathering" : ""}` : FIRST_DATABASE;
+    const database = on
+      ? `${queue.replaceAll("-", "_")}${gathers ? "_gathering" : ""}${worker ? "_working" : ""}`
+      : FIRST_DATABASE;
     if (on) await on.make(database);
     const door = await startDoor({ queue, place: { port: server.port, database }, worker, filled, gathers });
     return {
