@@ -159,8 +159,6 @@ const openNodes = async (
     stop: async () => {
       // All at once: nobody takes over what another leaves.
       await Promise.all(services.map(({ stop }) => stop()));
-      // As the server does by itself a minute after much was written: what it knows of tables that were nearly empty plans for hours.
-      await rowsIn(address, "ANALYZE");
       await verifyShared(set);
       dropScratch(home);
     },
