@@ -139,7 +139,7 @@ export const playWithPeers = async (
     return peers.map(({ name, target, part }) => {
       const played = theirs[name];
       if (!mine || !played) throw new Error(`${name} was not played`);
-      const of = { unit: "gen/s", sides: sidesOf(name, part), target, wants: "at least" } as const;
+      const of = { unit: "gen/s", sides: sidesOf(name, part, ours.name), target, wants: "at least" } as const;
       const held = { ...of, ...as, ...beside({ ours: mine, other: played }), name: `${as.name}, ${name}` };
       return hold(held, mine.perSecond, played.perSecond);
     });

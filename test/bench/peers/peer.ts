@@ -95,8 +95,8 @@ export const sideOf = (name: string, part: Part & Partial<Pick<Storing, "serverP
 });
 
 /** What both sides of a comparison are. */
-export const sidesOf = (name: string, { server }: Pick<Storing, "server">): string =>
-  `the service / ${name}${server === undefined ? "" : ` on ${server}`}`;
+export const sidesOf = (name: string, { server }: Pick<Storing, "server">, ours = "the service"): string =>
+  `${ours} / ${name}${server === undefined ? "" : ` on ${server}`}`;
 
 /** Does something with each peer that can be had, with all at the same time. */
 export const eachThatIsThere = async <Peer extends { name: string }, T>(

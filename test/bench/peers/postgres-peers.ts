@@ -74,7 +74,7 @@ const playWholeLives = (shared: Shared, env: Env): Promise<Result[]> =>
     const node = await shared.open(`${OURS} with lives`, 1, seatedOn(provider, [ON_FAL]));
     const peers: OpenedPeer[] = [];
     try {
-      const ours = { ...(await node.play(ON_FAL, provider)), restless: () => [] };
+      const ours = { ...(await node.play(ON_FAL, provider)), name: OURS, restless: () => [] };
       const wanted: LifePeer[] = PEERS.flatMap(({ name, queue, gathers }) => (gathers ? [] : [{ name, queue, target: 1 }]));
       await eachThatIsThere(wanted, async (peer) => void peers.push(await openLifePeer(peer, provider, env, shared)), env);
       const inOrder = wanted.flatMap(({ name }) => peers.filter((peer) => peer.name === name));
