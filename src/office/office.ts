@@ -88,9 +88,9 @@ const openMethods = ({ reads, post, mode, clock, submit, ...market }: OfficePart
     createAccount: async ({ reference, name, creditCredits }) => {
       const id = idFor("acc", reference);
       if (!(await reads.account(id))) {
-        const made = await post({ deed: "create-account", id, name, atMs: clock.nowMs() });
-        // The same wish may have come true meanwhile: nodes that start side by side all want their demo account.
-        if (!(await reads.account(id))) done(made);
+        const outcome = await post({ deed: "create-account", id, name, atMs: clock.nowMs() });
+        // Who asks at two places at once, or at two nodes, has the one that was made first.
+        if (outcome.kind === "refused" && !(await reads.account(id))) done(outcome);
       }
       if (creditCredits > 0)
         await credit("topup", { reference: `${id} first credit`, accountId: id, credits: creditCredits, note: "first credit" });

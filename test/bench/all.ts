@@ -8,7 +8,9 @@ import { ladder } from "./ladder.ts";
 import { lifecycle } from "./lifecycle.ts";
 import { memory } from "./memory.ts";
 import { models } from "./models.ts";
+import { nodes } from "./nodes.ts";
 import { lifecyclePeers } from "./peers/lifecycle-peers.ts";
+import { postgresPeers } from "./peers/postgres-peers.ts";
 import { routing } from "./peers/routing.ts";
 import { submitPeers } from "./peers/submit-peers.ts";
 import { poll } from "./poll.ts";
@@ -33,7 +35,9 @@ export const BENCHES: readonly Bench[] = [
   memory,
   start,
   growth,
+  nodes,
   submitPeers,
   lifecyclePeers,
+  postgresPeers,
   routing,
 ];

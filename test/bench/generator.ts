@@ -12,7 +12,8 @@ export type Stream = {
 };
 /** What a generator sends, and to whom. */
 export type Target = {
-  port: number;
+  /** Connections go to each in turn. */
+  ports: readonly number[];
   /** Taken in turn, one request of each. */
   streams: readonly Stream[];
 };
@@ -123,7 +124,12 @@ const openRequests = (streams: readonly Stream[]) => {
   };
 };
 
-const run = async (port: number, next: (line: Line) => string | Buffer, streams: number, plan: Plan): Promise<Load> => {
+const run = async (
+  ports: readonly number[],
+  next: (line: Line) => string | Buffer,
+  streams: number,
+  plan: Plan,
+): Promise<Load> => {
   const times = Array.from({ length: streams }, () => new Histogram());
   const statuses = new Map<number, number>();
   const all = new Map<number, number>();
@@ -169,11 +175,11 @@ const run = async (port: number, next: (line: Line) => string | Buffer, streams:
   };
 
   const lines = await Promise.all(
-    Array.from({ length: plan.connections }, async () => {
+    Array.from({ length: plan.connections }, async (_, at) => {
       const line: Line = { write: () => undefined, dueUs: 0, stream: 0, buffered: null, missing: 0 };
       const socket = await Bun.connect({
         hostname: "127.0.0.1",
-        port,
+        port: ports[at % ports.length] ?? 0,
         socket: {
           data: (_, chunk) => read(line, chunk),
           error: () => {
@@ -239,10 +245,10 @@ const run = async (port: number, next: (line: Line) => string | Buffer, streams:
 };
 
 if (import.meta.main) {
-  const { port, streams } = JSON.parse(readFileSync(process.argv[2] ?? "", "utf8")) as Target;
+  const { ports, streams } = JSON.parse(readFileSync(process.argv[2] ?? "", "utf8")) as Target;
   const next = openRequests(streams);
   for await (const line of console) {
-    const load = await run(port, next, streams.length, JSON.parse(line) as Plan);
+    const load = await run(ports, next, streams.length, JSON.parse(line) as Plan);
     process.stdout.write(`${JSON.stringify(load)}\n`);
   }
 }

@@ -14,11 +14,13 @@ export type Meter = { measure(plan: Plan): Promise<Measured>; stop(): void };
 
 /** Starts the generator of a side; nothing is sent before it is asked to measure. */
 export const startMeter = (side: Side): Meter => {
-  const { port, streams } = side;
+  const { port, streams, databasePids = () => [] } = side;
+  const ports = typeof port === "number" ? [port] : port;
   const path = join(scratch, `${crypto.randomUUID()}.json`);
-  writeFileSync(path, JSON.stringify({ port, streams } satisfies Target));
+  writeFileSync(path, JSON.stringify({ ports, streams } satisfies Target));
   const { hear, tell, stop } = spawnHeard(onLoadCore([process.execPath, GENERATOR, path]));
   const cpu = openCpu(() => side.pids);
+  const database = openCpu(databasePids);
   return {
     stop,
     measure: async (plan) => {
@@ -26,11 +28,13 @@ export const startMeter = (side: Side): Meter => {
       const begun = await hear();
       if (begun !== "measuring") throw new Error(`the generator said ${begun}`);
       cpu();
+      database();
       await hear();
-      const used = cpu();
+      const [used, kept] = [cpu(), database()];
       const line = await hear();
       const load = JSON.parse(line) as Load;
-      return { ...load, cpuUs: used.all / 1000 / load.count, compiled: used.compiler / Math.max(1, used.all) };
+      const usOf = (ns: number) => ns / 1000 / load.count;
+      return { ...load, cpuUs: usOf(used.all), databaseUs: usOf(kept.all), compiled: used.compiler / Math.max(1, used.all) };
     },
   };
 };

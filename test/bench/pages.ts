@@ -1,14 +1,16 @@
 // What the page of the benches prints: their list, the table of the last long run, and the capacity that follows from it.
 
+import { join } from "node:path";
 import { slotsWithin } from "../../src/providers/providers.ts";
 import { readSettings } from "../../src/settings.ts";
 import { BENCHES } from "./all.ts";
 import type { Result } from "./bench.ts";
-import { readTold } from "./kept.ts";
+import { readTold, type Told } from "./kept.ts";
 import { figure, markdownOf } from "./table.ts";
 
-/** What `npm run bench -- --out test/bench` left. */
+/** What `npm run bench -- --out test/bench` left, and the same of the benches that want PostgreSQL. */
 const told = readTold(import.meta.dir);
+const toldOfNodes = readTold(join(import.meta.dir, "nodes"));
 
 const tableOf = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map(() => "---"), ...rows].map((row) => `| ${row.join(" | ")} |`).join("\n");
@@ -19,10 +21,13 @@ export const benchList = (): string =>
     BENCHES.map(({ name, compares }) => [`\`${name}\``, compares]),
   );
 
-export const benchResults = (): string =>
-  told === undefined
+const resultsOf = (of: Told | undefined, picture: string): string =>
+  of === undefined
     ? "Not run yet."
-    : `${told.at.slice(0, 10)}, ${told.machine}, commit ${told.commit}${told.isShort ? ", the short setting" : ""}\n\n![every ratio beside its target](targets.svg)\n\n${markdownOf([...told.results, ...told.notes], told)}`;
+    : `${of.at.slice(0, 10)}, ${of.machine}, commit ${of.commit}${of.isShort ? ", the short setting" : ""}\n\n${picture}${markdownOf([...of.results, ...of.notes], of)}`;
+
+export const benchResults = (): string => resultsOf(told, "![every ratio beside its target](targets.svg)\n\n");
+export const benchNodes = (): string => resultsOf(toldOfNodes, "");
 
 const of = (name: string): Result | undefined =>
   [...(told?.results ?? []), ...(told?.notes ?? [])].find((one) => one.name === name);

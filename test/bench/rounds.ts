@@ -7,17 +7,21 @@ import { type Meter, startMeter } from "./measure.ts";
 /** A process that listens, and what it is asked. */
 export type Side = {
   name: string;
-  port: number;
+  /** Of several that answer for each other: connections go to each in turn. */
+  port: number | readonly number[];
   pids: readonly number[];
   streams: readonly Stream[];
   /** What the service is held against, and all of whose time is CPU time: where the load cannot fill it, it counts with what that allows. */
   isYardstick?: boolean;
+  /** Those of its processes that are a database. */
+  databasePids?: () => readonly number[];
 };
-/** `compiled`: the share of the CPU time in which code was compiled. */
-export type Measured = Load & { cpuUs: number; compiled: number };
+/** `databaseUs`: as much of the CPU time as was its database's; `compiled`: the share of the CPU time in which code was compiled. */
+export type Measured = Load & { cpuUs: number; databaseUs: number; compiled: number };
 export type Rounds = {
   perSecond: Spread;
   cpuUs: Spread;
+  databaseUs: Spread;
   p50: Spread[];
   p99: Spread[];
   share: Spread;
@@ -37,6 +41,7 @@ const roundsOf = (all: Measured[], accepted: number): Rounds => {
   return {
     perSecond: of(({ perSecond }) => perSecond),
     cpuUs: of(({ cpuUs }) => cpuUs),
+    databaseUs: of(({ databaseUs }) => databaseUs),
     share: of(({ share }) => share),
     p50: streams.map((at) => of((one) => one.streams[at]?.p50 ?? Number.NaN)),
     p99: streams.map((at) => of((one) => one.streams[at]?.p99 ?? Number.NaN)),

@@ -142,3 +142,8 @@ export const verify = async (dir: string, genrouter: Genrouter = BINARY): Promis
   const { code, said } = await run(onBothCores([...genrouter, "verify", "--data", dir]));
   if (code !== 0) throw new Error(`verify found something: ${said.slice(-800)}`);
 };
+/** The same of a database that nodes share. */
+export const verifyShared = async (env: Record<string, string>): Promise<void> => {
+  const { code, said } = await run(onBothCores([...BINARY, "verify"]), env);
+  if (code !== 0) throw new Error(`verify found something: ${said.slice(-800)}`);
+};

@@ -13,7 +13,13 @@ export type LifeSide = {
   model: BenchModel;
   /** One process, or those of the moment. */
   pid: number | (() => readonly number[]);
+  /** Those of them that are a database. */
+  databasePids?: () => readonly number[];
+  /** It has all cores when it is warm, too. */
+  usesAll?: boolean;
   helpers: readonly number[];
+  /** Those that look for work all the time and are paused while others play; absent: all of it. */
+  restless?: () => readonly number[];
   player: Player;
   /** How many were delivered between two times, ms since 1970; absent: what the database in the directory says. */
   count?: (fromMs: number, toMs: number) => Promise<number>;
@@ -22,8 +28,8 @@ export type LifeSide = {
 /** Its processes at this moment. */
 export const pidsOf = ({ pid }: Pick<LifeSide, "pid">): readonly number[] => (typeof pid === "number" ? [pid] : pid());
 
-/** `writtenKb`: what reached the disk for one generation, its file included; `compiled`: the share of its CPU time in which code was compiled. */
-export type Round = { perSecond: number; cpuUs: number; writtenKb: number; share: number; compiled: number };
+/** `databaseUs`: as much of the CPU time as was its database's; `writtenKb`: what reached the disk for one generation, its file included; `compiled`: the share of its CPU time in which code was compiled. */
+export type Round = { perSecond: number; cpuUs: number; databaseUs: number; writtenKb: number; share: number; compiled: number };
 /** What can be warmed up and played for so long. */
 export type Turn = { name: string; warm(atMostMs: number): Promise<number>; play(ms: number): Promise<Round> };
 /** A turn in its parts, for sides that play at the same time. */
@@ -62,9 +68,10 @@ const WARM_SLICES = 2;
 
 /** Turns of whole generations: each begins and ends with nothing in flight, and what ended in its middle is counted. */
 export const turnOf = (side: LifeSide): Turn & Parts => {
-  const { name, helpers, player, count = openCount(side) } = side;
+  const { name, helpers, player, usesAll = false, databasePids = () => [], count = openCount(side) } = side;
   const pids = () => pidsOf(side);
   const cpu = openCpu(pids);
+  const database = openCpu(databasePids);
   const helped = openCpu(() => helpers);
   const written = () => pids().reduce((sum, pid) => sum + writtenBytes(pid), 0);
   const begin = async () => {
@@ -74,15 +81,17 @@ export const turnOf = (side: LifeSide): Turn & Parts => {
   const measure = async (ms: number): Promise<Round> => {
     const [fromMs, fromBytes] = [Date.now(), written()];
     cpu();
+    database();
     helped();
     await Bun.sleep(ms);
-    const [toMs, toBytes, used, help] = [Date.now(), written(), cpu(), helped()];
+    const [toMs, toBytes, used, kept, help] = [Date.now(), written(), cpu(), database(), helped()];
     const delivered = await count(fromMs, toMs);
     if (delivered === 0) throw new Error(`${name}: nothing was delivered`);
     const elapsedMs = toMs - fromMs;
     return {
       perSecond: (delivered * 1000) / elapsedMs,
       cpuUs: used.all / 1000 / delivered,
+      databaseUs: kept.all / 1000 / delivered,
       writtenKb: (toBytes - fromBytes) / 1000 / delivered,
       share: help.all / 1e6 / elapsedMs,
       compiled: used.compiler / Math.max(1, used.all),
@@ -102,7 +111,7 @@ export const turnOf = (side: LifeSide): Turn & Parts => {
         warm = compiler < WARM_SHARE * all ? warm + 1 : 0;
       }
       await end();
-      spreadOut(pids(), false);
+      if (!usesAll) spreadOut(pids(), false);
       return ms / 1000;
     },
     play: async (ms) => {
@@ -153,6 +162,7 @@ const playPairs = async <Name extends string>(
     const lives = {
       perSecond: of(({ perSecond }) => perSecond),
       cpuUs: of(({ cpuUs }) => cpuUs),
+      databaseUs: of(({ databaseUs }) => databaseUs),
       writtenKb: of(({ writtenKb }) => writtenKb),
       share: of(({ share }) => share),
       compiled: of(({ compiled }) => compiled),

@@ -88,11 +88,9 @@ describe.each([
 
   test("the same reference makes an account once and credits it once", async () => {
     const ask = { reference: "r-2", name: "twice", creditCredits: 1000 };
-    const [one, two] = await Promise.all(
-      [way.office.createAccount(ask), way.office.createAccount(ask)].map((p) => p.catch((e) => e)),
-    );
+    const [one, two] = await Promise.all([way.office.createAccount(ask), way.office.createAccount(ask)]);
     const again = await way.office.createAccount(ask);
-    expect([one, two].some((made) => made.id === again.id)).toBe(true);
+    expect([one.id, two.id]).toEqual([again.id, again.id]);
     expect(again.availableCredits).toBe(1000);
     expect((await way.office.listAccounts({})).filter((row) => row.name === "twice")).toHaveLength(1);
   });

@@ -18,7 +18,7 @@ import { SettingsSchema } from "../../src/config.ts";
 import { EVENTS } from "../../src/events.ts";
 import { REFUSALS } from "../../src/refusal.ts";
 import { METRICS, type Metric } from "../../src/telemetry/list.ts";
-import { benchList, benchResults, capacity } from "../bench/pages.ts";
+import { benchList, benchNodes, benchResults, capacity } from "../bench/pages.ts";
 import { CRITERIA } from "./criteria.ts";
 import { growthCheck, growthCosts, growthRates, growthTables, growthWhen } from "./growth.ts";
 import { longTable } from "./long.ts";
@@ -178,6 +178,7 @@ export const PRINTED: Readonly<Record<string, () => string>> = {
   glossary,
   benches: benchList,
   "bench results": benchResults,
+  "bench of nodes": benchNodes,
   capacity,
   "growth when": growthWhen,
   "growth tables": growthTables,

@@ -35,6 +35,10 @@ const withNumbers = <Row>(rows: readonly unknown[]): Row[] => {
   return rows as Row[];
 };
 
+/** As what a template with nothing in it is: Bun prepares that, and sends a text without values unprepared. */
+const templateOf = (sql: string): TemplateStringsArray =>
+  Object.defineProperty([sql], "raw", { value: [sql] }) as string[] & { raw: string[] };
+
 type Answered = unknown[] & { count: number; command: string };
 
 const open = ({ url, prepare }: Address, max: number): SQL =>
@@ -43,7 +47,12 @@ const open = ({ url, prepare }: Address, max: number): SQL =>
 export type Connection = {
   /** Sends a statement behind those that were sent before it, without waiting for them. */
   send<Row = unknown>(sql: string, ...values: Value[]): Promise<Sent<Row>>;
-  /** Sends statements without values as one message. */
+  /**
+   * Sends a statement that has no values and is always the same, behind those before it. By `send` it would be a message of its own kind,
+   * which waits for the answers to all before it and lets none follow before its own.
+   */
+  word(sql: string): Promise<Sent<unknown>>;
+  /** Sends statements without values as one message, when all before it are answered. */
   script(sql: string): Promise<void>;
   /** Carries a `COPY … FROM STDIN` out, with rows in the format that it names. @returns how many it took. */
   copy(sql: string, rows: string): Promise<number>;
@@ -72,6 +81,12 @@ export const connect = async (address: Address): Promise<Connection> => {
     const answer = (await line.unsafe(inPostgres(text), values)) as Answered;
     return { rows: withNumbers<Row>(answer), changes: answer.count, tag: answer.command };
   };
+  const word = async (text: string): Promise<Sent<unknown>> => {
+    if (!address.prepare) return send(text, []);
+    if (isClosed) throw new ConnectionLost("the connection is closed");
+    const answer = (await line(templateOf(text))) as Answered;
+    return { rows: [...answer], changes: answer.count, tag: answer.command };
+  };
   const script = async (text: string): Promise<void> => {
     if (isClosed) throw new ConnectionLost("the connection is closed");
     await line.unsafe(inPostgres(text)).simple();
@@ -88,6 +103,7 @@ export const connect = async (address: Address): Promise<Connection> => {
   };
   return {
     send: <Row>(text: string, ...values: Value[]) => sent(send<Row>(text, values)),
+    word: (text) => sent(word(text)),
     script: (text) => sent(script(text)),
     copy: (text, rows) => sent(copy(text, rows)),
     close: () => {

@@ -24,7 +24,7 @@ const LEFT_BEHIND = `SELECT m.epoch FROM usage_mark m JOIN owner o ON o.epoch = 
   ORDER BY m.epoch LIMIT 1 FOR NO KEY UPDATE OF m SKIP LOCKED`;
 
 const usageOf = (epoch: number) =>
-  prepareUsage({
+  prepareUsage(POSTGRES, {
     select: `SELECT up_to_seq AS "upTo" FROM usage_mark WHERE epoch = ${epoch} FOR NO KEY UPDATE`,
     set: `UPDATE usage_mark SET up_to_seq = ?1 WHERE epoch = ${epoch}`,
     where: `p.epoch = ${epoch}`,

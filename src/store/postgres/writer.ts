@@ -9,7 +9,7 @@ export class Fenced extends StoreUnknown {
 }
 
 /**
- * Work in a transaction: it waits for `begun` with the first answers it needs, and hands back what it came to with the last statements that
+ * Work in a transaction: it waits for `begun` with the first answers it needs and before it writes anything, and hands back what it came to with the last statements that
  * it sent and did not wait for: the commit goes with them.
  */
 export type Work<T> = (line: Connection, begun: Promise<unknown>) => Promise<{ value: T; sent: readonly Promise<unknown>[] }>;
@@ -45,8 +45,10 @@ export const openWriter = ({ address, epoch, longestMs, patienceMs, minds }: Wri
   let batch = 0;
   let isClosed = false;
   // A session that was stopped or cut off in the middle must not keep what it has locked from others.
-  const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on; SET LOCAL lock_timeout = ${longestMs};
-    SET LOCAL statement_timeout = ${longestMs}; SET LOCAL idle_in_transaction_session_timeout = ${longestMs}`;
+  const begin = "BEGIN ISOLATION LEVEL READ COMMITTED";
+  // As SET LOCAL, all of them by one statement.
+  const bounds = `SELECT set_config('synchronous_commit', 'on', true), set_config('lock_timeout', '${longestMs}', true),
+    set_config('statement_timeout', '${longestMs}', true), set_config('idle_in_transaction_session_timeout', '${longestMs}', true)`;
   const count = minds
     ? `UPDATE owner SET batch = ?2 WHERE epoch = ?1 AND batch = ?2 - 1 AND ended_at_ms IS NULL`
     : `UPDATE owner SET batch = ?2 WHERE epoch = ?1`;
@@ -62,7 +64,7 @@ export const openWriter = ({ address, epoch, longestMs, patienceMs, minds }: Wri
     const line = await connect(address);
     try {
       return await within(line, longestMs, async () => {
-        await line.script(begin);
+        await line.script(`${begin}; ${bounds}`);
         const { rows } = await line.send<{ batch: number; ended: number }>(
           `SELECT batch, CASE WHEN ended_at_ms IS NULL THEN 0 ELSE 1 END AS ended FROM owner WHERE epoch = ?1 FOR UPDATE`,
           epoch,
@@ -84,17 +86,19 @@ export const openWriter = ({ address, epoch, longestMs, patienceMs, minds }: Wri
     connection ??= await connect(address);
     const line = connection;
     return await within(line, longestMs, async () => {
-      const begun = together([
-        line.script(begin),
-        line.send(count, epoch, batch + 1).then(({ changes }) => {
-          if (changes === 0) throw fenced();
-        }),
-      ] as const);
+      // Behind a pooler that knows no prepared statements one message is less than two of any other kind.
+      const opening: Promise<unknown>[] = address.prepare
+        ? [line.word(begin), line.word(bounds)]
+        : [line.script(`${begin}; ${bounds}`)];
+      const counted = line.send(count, epoch, batch + 1).then(({ changes }) => {
+        if (changes === 0) throw fenced();
+      });
+      const begun = together<unknown[]>([...opening, counted]);
       begun.catch(() => undefined);
       const { value, sent } = await work(line, begun);
       await begun;
       deciding(value);
-      const ended = line.send("COMMIT");
+      const ended = line.word("COMMIT");
       await together(sent);
       const { tag } = await ended;
       if (tag !== "COMMIT") throw new Error(`the transaction ended with ${tag}`);

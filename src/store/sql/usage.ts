@@ -2,6 +2,7 @@
 import { dayOf, waitBucket } from "../../days.ts";
 import type { OfficeOutcome, RollUpUsageDeed } from "../../deeds.ts";
 import { type Asking, all, change, first } from "./asking.ts";
+import type { Dialect } from "./dialect.ts";
 
 type Ended = {
   accountSeq: number;
@@ -25,17 +26,24 @@ export type UsageMark = {
   where: string;
 };
 
-const ADD = `INSERT INTO usage_day VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-  ON CONFLICT (day, account_seq, key_seq, model, wait) DO UPDATE SET
+/** All that a round adds is one statement: hundreds, one after another, would hold up everybody else's submissions. */
+const addTo = (table: string, columns: readonly string[], { numbered }: Dialect, added: string): string =>
+  `INSERT INTO ${table} SELECT ${columns.join(", ")} FROM ${numbered("CAST(?1 AS text)", "x")} WHERE true ORDER BY x.key ${added}`;
+const text = (at: number): string => `x.value ->> ${at}`;
+const number = (at: number): string => `CAST(x.value ->> ${at} AS bigint)`;
+const USAGE = [number(0), number(1), number(2), text(3), ...[4, 5, 6, 7, 8].map(number)];
+const ADD = `ON CONFLICT (day, account_seq, key_seq, model, wait) DO UPDATE SET
     succeeded = usage_day.succeeded + excluded.succeeded, failed = usage_day.failed + excluded.failed,
     charged_credits = usage_day.charged_credits + excluded.charged_credits, wait_ms = usage_day.wait_ms + excluded.wait_ms`;
-const ADD_SPENT =
-  "INSERT INTO key_ended VALUES (?1, ?2, ?3) ON CONFLICT (key_seq, day) DO UPDATE SET credits = key_ended.credits + excluded.credits";
+const SPENT = [0, 1, 2].map(number);
+const ADD_SPENT = "ON CONFLICT (key_seq, day) DO UPDATE SET credits = key_ended.credits + excluded.credits";
 
 const inOrder = <T>(named: ReadonlyMap<string, T>): T[] =>
   [...named].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value);
 
-export const prepareUsage = (mark: UsageMark) => {
+export const prepareUsage = (dialect: Dialect, mark: UsageMark) => {
+  const add = addTo("usage_day", USAGE, dialect, ADD);
+  const addSpent = addTo("key_ended", SPENT, dialect, ADD_SPENT);
   const selectEnd = `SELECT max(seq) AS "upTo" FROM
     (SELECT p.seq FROM posting p WHERE p.seq > ?1 AND ${mark.where} ORDER BY p.seq LIMIT ?2) next`;
   // A success has one capture, and perhaps a release of the rest; a failure has one release. The plus leaves SQLite no way but from the
@@ -71,8 +79,9 @@ export const prepareUsage = (mark: UsageMark) => {
       spent.set(`${keySeq} ${day}`, { keySeq, day, credits: before + one.costCredits });
     }
     // In one order at all nodes, so that none waits for another that waits for it.
-    for (const sum of inOrder(sums)) yield* change(ADD, ...sum.key, ...sum.sums);
-    for (const { keySeq, day, credits } of inOrder(spent)) yield* change(ADD_SPENT, keySeq, day, credits);
+    yield* change(add, JSON.stringify(inOrder(sums).map(({ key, sums: added }) => [...key, ...added])));
+    if (spent.size > 0)
+      yield* change(addSpent, JSON.stringify(inOrder(spent).map(({ keySeq, day, credits }) => [keySeq, day, credits])));
     yield* change(mark.set, upTo);
     return { kind: "done", seq: upTo };
   };

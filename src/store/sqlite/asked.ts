@@ -26,7 +26,7 @@ export const prepareAsked = (money: Money, attempts: Attempts, limits: Limits) =
     dialect: SQLITE,
     crediting,
     changeAttempt: (seq, change, atMs) => known(attempts.change(seq, change, atMs)),
-    rollUpUsage: prepareUsage({ select: SELECT_MARK, set: SET_MARK, where: "true" }),
+    rollUpUsage: prepareUsage(SQLITE, { select: SELECT_MARK, set: SET_MARK, where: "true" }),
     notAddedUp: `p.seq > coalesce((${SELECT_MARK}), 0)`,
     keysChanged: () => limits.forget(),
   });

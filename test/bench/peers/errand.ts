@@ -9,16 +9,25 @@ export type ErrandPlan = {
   endpoint: string;
   /** First and longest pause between polls, ms. */
   pollEveryMs: readonly [number, number];
-  /** Where pictures are kept. */
+  /** Where pictures are kept: a directory, or a bucket below a prefix. */
   dir: string;
+  bucket?: { endpoint: string; name: string; key: string; prefix: string };
 };
 
 const KEY = { authorization: "Key bench" };
 const ask = async <T>(url: string): Promise<T> => (await (await fetch(url, { headers: KEY })).json()) as T;
 type Job = { request_id: string; status_url: string; response_url: string };
 
-export const openErrand = async ({ base, endpoint, pollEveryMs, dir }: ErrandPlan): Promise<Work> => {
-  const keep = await openKeep(dir);
+/** Bun's own client: one request a picture, where the service looks before and after. */
+const openBucketKeep = ({ endpoint, name, key, prefix }: NonNullable<ErrandPlan["bucket"]>) => {
+  const client = new Bun.S3Client({ endpoint, bucket: name, accessKeyId: key, secretAccessKey: key });
+  return async (id: string, bytes: Uint8Array): Promise<void> => {
+    await client.write(`${prefix}${id}`, bytes, { type: "image/jpeg" });
+  };
+};
+
+export const openErrand = async ({ base, endpoint, pollEveryMs, dir, bucket }: ErrandPlan): Promise<Work> => {
+  const keep = bucket ? openBucketKeep(bucket) : await openKeep(dir);
   const [firstMs, longestMs] = pollEveryMs;
   return async ({ id, input }: Order) => {
     const headers = { "content-type": "application/json", ...KEY };

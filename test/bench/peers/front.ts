@@ -35,6 +35,28 @@ export const orderOf = (account: number, body: { model: string; input: object },
   atMs: Date.now(),
 });
 
+/** Whoever is read in the same turn of the event loop is company too. */
+const oneTurn = () => new Promise<void>((goOn) => setImmediate(goOn));
+
+/** Accepts by a call that takes many: one at a time, and each takes all that came meanwhile. */
+export const gathering = (write: (orders: readonly Order[]) => Promise<unknown>): Accept => {
+  let waiting: Order[] = [];
+  let underWay: Promise<unknown> | undefined;
+  let next: Promise<unknown> | undefined;
+  const writeAll = (): Promise<unknown> => {
+    const orders = waiting;
+    waiting = [];
+    next = undefined;
+    underWay = write(orders);
+    return underWay;
+  };
+  return (order) => {
+    waiting.push(order);
+    next ??= Promise.resolve(underWay).then(oneTurn).then(writeAll);
+    return next;
+  };
+};
+
 /** Listens on a free port and prints it. */
 export const openFront = (accept: Accept, stored: () => Promise<number>, told: Told): void => {
   const byKey = accountsByKey();

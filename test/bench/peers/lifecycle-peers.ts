@@ -6,6 +6,7 @@ import { dropScratch, makeScratch } from "../../scratch.ts";
 import { type Bench, type Env, hold, type Result } from "../bench.ts";
 import { seatedOn } from "../provided.ts";
 import { beside } from "../rounds.ts";
+import { BUCKET_KEY, BUCKET_NAME, type Shared } from "../shared.ts";
 import { type Stage, withService } from "../sides.ts";
 import { type LifeSide, pidsOf, playLives } from "../turns.ts";
 import {
@@ -26,7 +27,7 @@ import { eachThatIsThere, PEER_KEYS, sidesOf, startPeer } from "./peer.ts";
 import type { QueueName } from "./queues.ts";
 import type { PeerSubmitterPlan } from "./submitter.ts";
 
-const PEERS: readonly { name: string; queue: QueueName; target: number }[] = [
+const PEERS: readonly LifePeer[] = [
   { name: "BullMQ", queue: "bullmq", target: 1 },
   { name: "pg-boss", queue: "pg-boss", target: 2.5 },
 ];
@@ -60,14 +61,31 @@ const pausing = (player: Player, others: () => readonly number[]): Player => {
   };
 };
 
-type Opened = { name: string; target: number; part: Storing; side: LifeSide; insist(): Promise<void>; close(): Promise<void> };
+export type LifePeer = { name: string; queue: QueueName; target: number };
+export type OpenedPeer = Pick<LifePeer, "name" | "target"> & {
+  part: Storing;
+  side: LifeSide;
+  insist(): Promise<void>;
+  close(): Promise<void>;
+};
 
-/** Starts a queue with its worker. */
-const open = async ({ name, queue, target }: (typeof PEERS)[number], provider: Provider, env: Env): Promise<Opened> => {
+/** Starts a queue with its worker. @param shared a server and a bucket that others use too; absent: a server of its own, and a directory. */
+export const openLifePeer = async (
+  { name, queue, target }: LifePeer,
+  provider: Provider,
+  env: Pick<Env, "tell">,
+  shared?: Pick<Shared, "postgres" | "bucket">,
+): Promise<OpenedPeer> => {
   const dir = makeScratch(`bench-${queue}-`);
   const model = { ...ON_FAL, endpoint: `bench/${queue}` };
-  const errand = { base: provider.falUrl, endpoint: model.endpoint, pollEveryMs: POLL_EVERY_MS, dir };
-  const part = await startPeer(queue, { worker: { errand, atATime: IN_FLIGHT } }, env.tell);
+  const prefix = `${queue}/`;
+  const errand = {
+    ...{ base: provider.falUrl, endpoint: model.endpoint, pollEveryMs: POLL_EVERY_MS, dir },
+    ...(shared ? { bucket: { endpoint: shared.bucket.endpoint, name: BUCKET_NAME, key: BUCKET_KEY, prefix } } : {}),
+  };
+  const worker = { errand, atATime: IN_FLIGHT };
+  const part = await startPeer(queue, { worker, ...(shared ? { on: shared.postgres } : {}) }, env.tell);
+  const kept = async () => (shared ? (await shared.bucket.kept(prefix)).objects : picturesIn(dir));
   const url = `http://127.0.0.1:${part.port}`;
   const plan: PeerSubmitterPlan = { url, keys: PEER_KEYS, body: BODY, inFlight: IN_FLIGHT };
   const player = await startPlayer(SUBMITTER, plan);
@@ -75,17 +93,18 @@ const open = async ({ name, queue, target }: (typeof PEERS)[number], provider: P
   return {
     ...{ name, target, part },
     side: {
-      ...{ name, dir, model, pid: part.pids, helpers: [provider.pid, player.pid], player },
+      ...{ name, dir, model, pid: part.pids, player },
+      helpers: [provider.pid, player.pid, ...(shared ? [shared.bucket.pid] : [])],
+      ...(shared ? { databasePids: shared.postgres.pids, restless: part.ownPids ?? part.pids } : {}),
       count: async (fromMs, toMs) => (await ended()).filter((atMs) => atMs >= fromMs && atMs < toMs).length,
     },
     insist: async () => {
       player.stop();
       const finished = (await ended()).length;
       const { submitted, delivered } = (await provider.counts()).endpoints[model.endpoint] ?? { submitted: 0, delivered: 0 };
-      if (finished !== submitted || delivered !== submitted || picturesIn(dir) !== submitted)
-        throw new Error(
-          `${name}: ${submitted} jobs were paid for, ${delivered} fetched, ${finished} finished, ${picturesIn(dir)} kept`,
-        );
+      const pictures = await kept();
+      if (finished !== submitted || delivered !== submitted || pictures !== submitted)
+        throw new Error(`${name}: ${submitted} jobs were paid for, ${delivered} fetched, ${finished} finished, ${pictures} kept`);
     },
     close: async () => {
       await part.stop();
@@ -98,10 +117,16 @@ const OURS = "the service";
 /** A round of all of them takes seven seconds, and in a short run no figure is near its target. */
 const SHORT_ROUNDS = 2;
 
-/** Plays the service and all queues in the same rounds. */
-const playAll = async (ours: LifeSide, peers: readonly Opened[], env: Env): Promise<Result[]> => {
+/** Plays the service and all queues in the same rounds. @param as what all names of results begin with. */
+export const playWithPeers = async (
+  as: Pick<Result, "name"> & Pick<Partial<Result>, "isNote">,
+  ours: LifeSide,
+  peers: readonly OpenedPeer[],
+  env: Env,
+): Promise<Result[]> => {
   const all = [ours, ...peers.map(({ side }) => side)];
-  const resting = (side: LifeSide) => all.filter((other) => other !== side).flatMap(pidsOf);
+  const restless = (side: LifeSide) => side.restless?.() ?? pidsOf(side);
+  const resting = (side: LifeSide) => all.filter((other) => other !== side).flatMap(restless);
   const sides = Object.fromEntries(
     all.map((side) => [side.name, { ...side, player: pausing(side.player, () => resting(side)) }]),
   );
@@ -109,17 +134,17 @@ const playAll = async (ours: LifeSide, peers: readonly Opened[], env: Env): Prom
   const warmAtMostMs = (env.lives.warmAtMostMs * all.length) / 2;
   const lives = { ...env.lives, ...(env.isShort ? { rounds: SHORT_ROUNDS } : {}), warmAtMostMs };
   try {
-    const { [OURS]: mine, ...theirs } = await playLives(sides, { ...env, lives });
+    const { [ours.name]: mine, ...theirs } = await playLives(sides, { ...env, lives });
     for (const { insist } of peers) await insist();
     return peers.map(({ name, target, part }) => {
       const played = theirs[name];
       if (!mine || !played) throw new Error(`${name} was not played`);
-      const of = { unit: "gen/s", sides: sidesOf(name, part), target, wants: "at least" } as const;
-      const held = { ...of, ...beside({ ours: mine, other: played }), name: `lifecycle-peers, ${name}` };
+      const of = { unit: "gen/s", sides: sidesOf(name, part, ours.name), target, wants: "at least" } as const;
+      const held = { ...of, ...as, ...beside({ ours: mine, other: played }), name: `${as.name}, ${name}` };
       return hold(held, mine.perSecond, played.perSecond);
     });
   } finally {
-    signalAll(all.flatMap(pidsOf), "SIGCONT");
+    signalAll(all.flatMap(restless), "SIGCONT");
   }
 };
 
@@ -140,11 +165,11 @@ export const lifecyclePeers: Bench = {
         const player = await startSubmitter(stage, ON_FAL);
         const helpers = [provider.pid, player.pid];
         const ours: LifeSide = { name: OURS, dir: stage.dir, model: ON_FAL, pid: stage.service.pid, helpers, player };
-        const peers: Opened[] = [];
+        const peers: OpenedPeer[] = [];
         try {
-          await eachThatIsThere(PEERS, async (peer) => void peers.push(await open(peer, provider, env)), env);
+          await eachThatIsThere(PEERS, async (peer) => void peers.push(await openLifePeer(peer, provider, env)), env);
           const inOrder = PEERS.flatMap(({ name }) => peers.filter((peer) => peer.name === name));
-          const results = inOrder.length === 0 ? [] : await playAll(ours, inOrder, env);
+          const results = inOrder.length === 0 ? [] : await playWithPeers({ name: "lifecycle-peers" }, ours, inOrder, env);
           player.stop();
           await insistOnDelivery(ours, provider);
           return results;

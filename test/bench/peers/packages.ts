@@ -18,7 +18,7 @@ const install = async (tell: (line: string) => void): Promise<void> => {
   for (const name of ["package.json", "package-lock.json"]) copyFileSync(join(import.meta.dir, name), join(PEERS, name));
   const fromMono = performance.now();
   const elapsed = () => `${Math.round((performance.now() - fromMono) / 1000)} s`;
-  tell("installing the peers' packages, once: about 340 MB …");
+  tell("installing the peers' packages, once: about 280 MB …");
   const timer = setInterval(() => tell(`installing the peers' packages: ${elapsed()}`), TELL_EACH_MS);
   // Without scripts: none of the packages needs its own, and one of them would report home.
   const npm = Bun.spawn(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], {

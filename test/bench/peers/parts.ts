@@ -38,6 +38,9 @@ export type Server = Part & { server: string };
 export type Storing = Part & {
   /** What it runs on, where that is not itself. */
   server?: string;
+  /** Of its server, and of what is not: absent where it is one. */
+  serverPids?: () => number[];
+  ownPids?: () => number[];
   /** Jobs that it began with. */
   filled: number;
   /** Jobs that it has on disk. */

@@ -2,15 +2,15 @@
 import { join } from "node:path";
 import { type Env, Skipped } from "../bench.ts";
 import { onServerCore } from "../machine.ts";
+import { FIRST_DATABASE, type Postgres, startPostgres } from "../postgres.ts";
 import { ACCOUNTS, keyOf } from "../rungs/parts.ts";
 import { installPeers } from "./packages.ts";
-import { familyOf, type Part, type Storing } from "./parts.ts";
-import { startPostgres } from "./postgres.ts";
+import { familyOf, type Part, type Server, type Storing } from "./parts.ts";
 import type { QueueName } from "./queues.ts";
 import { startRedis } from "./redis.ts";
 import type { PeerPlan } from "./server.ts";
 
-const SERVER = join(import.meta.dir, "server.ts");
+const DOOR = join(import.meta.dir, "server.ts");
 export const PEER_KEYS = Array.from({ length: ACCOUNTS }, (_, account) => keyOf(account));
 
 const alive = new Set<ReturnType<typeof Bun.spawn>>();
@@ -20,7 +20,7 @@ process.prependListener("exit", () => {
 });
 
 const startDoor = async (plan: PeerPlan): Promise<Part> => {
-  const child = Bun.spawn(onServerCore([process.execPath, SERVER, JSON.stringify(plan)]), {
+  const child = Bun.spawn(onServerCore([process.execPath, DOOR, JSON.stringify(plan)]), {
     ...{ stdin: "ignore", stdout: "pipe", stderr: "inherit" },
     // A worker has as many requests in flight as the service allows itself.
     env: { ...process.env, BUN_CONFIG_MAX_HTTP_REQUESTS: "4096", NODE_ENV: "production" },
@@ -43,19 +43,33 @@ const startDoor = async (plan: PeerPlan): Promise<Part> => {
   throw new Error(`the door of ${plan.queue} ended early: ${said}`);
 };
 
+/** Who has started it stops it. */
+const sharing = (server: Postgres): Server => ({ ...server, stop: async () => undefined });
+
+type Starting = Partial<Pick<PeerPlan, "worker" | "filled" | "gathers">> & {
+  /** A server that it shares with others: it gets a database of its own there, and does not stop it. */
+  on?: Postgres;
+};
+
 /** Starts a queue with its server. @throws NoPeer where its packages or its server cannot be had. */
 export const startPeer = async (
   queue: QueueName,
-  { worker = null, filled = 0 }: Partial<Pick<PeerPlan, "worker" | "filled">>,
+  { worker = null, filled = 0, gathers = false, on }: Starting,
   tell: (line: string) => void,
 ): Promise<Storing> => {
   await installPeers(tell);
-  const server = queue === "bullmq" ? await startRedis(tell) : await startPostgres();
+  const server = on ? sharing(on) : queue === "bullmq" ? await startRedis(tell) : await startPostgres();
   try {
-    const door = await startDoor({ queue, port: server.port, worker, filled });
+    const database = on
+      ? `${queue.replaceAll("-", "_")}${gathers ? "_gathering" : ""}${worker ? "_working" : ""}`
+      : FIRST_DATABASE;
+    if (on) await on.make(database);
+    const door = await startDoor({ queue, place: { port: server.port, database }, worker, filled, gathers });
     return {
       ...{ port: door.port, server: server.server, filled },
       pids: () => [...door.pids(), ...server.pids()],
+      serverPids: server.pids,
+      ownPids: door.pids,
       stored: async () =>
         Number(await (await fetch(`http://127.0.0.1:${door.port}/stored`, { headers: { connection: "close" } })).text()),
       stop: async () => {
@@ -70,18 +84,19 @@ export const startPeer = async (
 };
 
 /** A peer as a side of a bench. */
-export const sideOf = (name: string, part: Part) => ({
+export const sideOf = (name: string, part: Part & Partial<Pick<Storing, "serverPids">>) => ({
   name,
   port: part.port,
   // Asked anew at each look: PostgreSQL has a process for each connection.
   get pids(): readonly number[] {
     return part.pids();
   },
+  ...(part.serverPids ? { databasePids: part.serverPids } : {}),
 });
 
 /** What both sides of a comparison are. */
-export const sidesOf = (name: string, { server }: Pick<Storing, "server">): string =>
-  `the service / ${name}${server === undefined ? "" : ` on ${server}`}`;
+export const sidesOf = (name: string, { server }: Pick<Storing, "server">, ours = "the service"): string =>
+  `${ours} / ${name}${server === undefined ? "" : ` on ${server}`}`;
 
 /** Does something with each peer that can be had, with all at the same time. */
 export const eachThatIsThere = async <Peer extends { name: string }, T>(

@@ -1,7 +1,7 @@
 // The three queues as libraries: how each takes an order durably, and how its worker takes it up; each set as its manual says for throughput.
+import { addressAt } from "../postgres.ts";
 import type { Accept, Order } from "./front.ts";
 import { peerPackage } from "./packages.ts";
-import { POSTGRES_DATABASE, POSTGRES_USER } from "./postgres.ts";
 
 /** What is done with an order by a worker; once it resolves, the queue writes down that the job is finished. */
 export type Work = (order: Order) => Promise<void>;
@@ -15,17 +15,19 @@ export type Queue = {
   stored(): Promise<number>;
 };
 
+/** A server on this machine, and a database of it where it has several. */
+export type Place = { port: number; database: string };
+
 const NAME = "generations";
-const postgresAt = (port: number) => `postgres://${POSTGRES_USER}@127.0.0.1:${port}/${POSTGRES_DATABASE}`;
 type Pg = { default: { Client: new (url: string) => PgClient } };
 type PgClient = {
   connect(): Promise<unknown>;
   query(sql: string): Promise<{ rows: { count: string }[] }>;
   end(): Promise<unknown>;
 };
-const countIn = async (port: number, table: string): Promise<number> => {
+const countIn = async (address: string, table: string): Promise<number> => {
   const { Client } = (await peerPackage<Pg>("pg")).default;
-  const client = new Client(postgresAt(port));
+  const client = new Client(address);
   await client.connect();
   const { rows } = await client.query(`SELECT count(*) AS count FROM ${table}`);
   await client.end();
@@ -51,7 +53,7 @@ type BullMq = {
   ) => { on(event: "completed", told: () => void): unknown; waitUntilReady(): Promise<unknown> };
 };
 
-const openBullMq = async (port: number): Promise<Queue> => {
+const openBullMq = async ({ port }: Place): Promise<Queue> => {
   const { Queue, Worker } = await peerPackage<BullMq>("bullmq");
   const connection = { host: "127.0.0.1", port };
   const queue = new Queue(NAME, { connection });
@@ -91,9 +93,10 @@ const BATCH = 16;
 const LOOK_S = [0.5, 0.75] as const;
 const LOOPS = 80;
 
-const openPgBoss = async (port: number): Promise<Queue> => {
+const openPgBoss = async ({ port, database }: Place): Promise<Queue> => {
+  const address = addressAt(port, database);
   const { PgBoss } = await peerPackage<PgBoss>("pg-boss");
-  const boss = new PgBoss({ connectionString: postgresAt(port), max: CONNECTIONS, schedule: false });
+  const boss = new PgBoss({ connectionString: address, max: CONNECTIONS, schedule: false });
   boss.on("error", ({ message }) => {
     process.stderr.write(`pg-boss: ${message}\n`);
   });
@@ -106,7 +109,7 @@ const openPgBoss = async (port: number): Promise<Queue> => {
         NAME,
         orders.map((data) => ({ id: data.id, data })),
       ),
-    stored: () => countIn(port, "pgboss.job"),
+    stored: () => countIn(address, "pgboss.job"),
     work: async (work, _, finished) => {
       const [least, most] = LOOK_S;
       for (let loop = 0; loop < LOOPS; loop += 1) {
@@ -130,26 +133,37 @@ type Graphile = {
   run(options: object): Promise<unknown>;
 };
 
-const openGraphile = async (port: number): Promise<Queue> => {
+/** Where its page says to begin. */
+const COMPLETE_MS = 250;
+
+const openGraphile = async ({ port, database }: Place): Promise<Queue> => {
   const { makeWorkerUtils, run } = await peerPackage<Graphile>("graphile-worker");
-  const connectionString = postgresAt(port);
-  const utils = await makeWorkerUtils({ connectionString, maxPoolSize: CONNECTIONS });
+  const address = addressAt(port, database);
+  const utils = await makeWorkerUtils({ connectionString: address, maxPoolSize: CONNECTIONS });
   await utils.migrate();
   const optionsOf = ({ id }: Order) => ({ jobKey: id, maxAttempts: 1 });
   return {
     accept: (order) => utils.addJob(NAME, order, optionsOf(order)),
     fill: (orders) => utils.addJobs(orders.map((order) => ({ identifier: NAME, payload: order, ...optionsOf(order) }))),
-    stored: () => countIn(port, "graphile_worker._private_jobs"),
+    stored: () => countIn(address, "graphile_worker._private_jobs"),
     work: async (work, concurrentJobs, finished) => {
       const task = async (order: Order) => {
         await work(order);
         finished();
       };
       await run({
-        connectionString,
+        connectionString: address,
         maxPoolSize: CONNECTIONS,
         concurrentJobs,
         noHandleSignals: true,
+        // As its page on performance says: jobs are taken up many at a time, and their ends written together.
+        preset: {
+          worker: {
+            localQueue: { size: concurrentJobs + 1 },
+            completeJobBatchDelay: COMPLETE_MS,
+            failJobBatchDelay: COMPLETE_MS,
+          },
+        },
         taskList: { [NAME]: task },
       });
     },
@@ -157,11 +171,11 @@ const openGraphile = async (port: number): Promise<Queue> => {
 };
 
 export type QueueName = "bullmq" | "pg-boss" | "graphile";
-const QUEUES: Readonly<Record<QueueName, (port: number) => Promise<Queue>>> = {
+const QUEUES: Readonly<Record<QueueName, (place: Place) => Promise<Queue>>> = {
   bullmq: openBullMq,
   "pg-boss": openPgBoss,
   graphile: openGraphile,
 };
 
-/** @param port of the server that keeps its jobs. */
-export const openQueue = (name: QueueName, port: number): Promise<Queue> => QUEUES[name](port);
+/** @param place where the server is that keeps its jobs. */
+export const openQueue = (name: QueueName, place: Place): Promise<Queue> => QUEUES[name](place);

@@ -2,24 +2,26 @@
 
 import { ACCOUNTS, BODY } from "../rungs/parts.ts";
 import { type ErrandPlan, openErrand } from "./errand.ts";
-import { openFront, orderOf, type Told } from "./front.ts";
-import { openQueue, type QueueName } from "./queues.ts";
+import { gathering, openFront, orderOf, type Told } from "./front.ts";
+import { openQueue, type Place, type QueueName } from "./queues.ts";
 
 export type PeerPlan = {
   queue: QueueName;
-  /** Port of the server that keeps its jobs. */
-  port: number;
+  /** Where its jobs are kept. */
+  place: Place;
   /** Absent: orders are taken and stay in line. */
   worker: { errand: ErrandPlan; atATime: number } | null;
   /** So many orders are there before it listens. */
   filled: number;
+  /** Orders that come while others are being written go together, by the call that the queue has for many. */
+  gathers: boolean;
 };
 /** Of the orders that it begins with. */
 const PER_WRITE = 1_000;
 
-const { queue: name, port, worker, filled } = JSON.parse(process.argv[2] ?? "") as PeerPlan;
+const { queue: name, place, worker, filled, gathers } = JSON.parse(process.argv[2] ?? "") as PeerPlan;
 const told: Told = { open: 0, endedAtMs: [] };
-const queue = await openQueue(name, port);
+const queue = await openQueue(name, place);
 const body = JSON.parse(BODY) as { model: string; input: object };
 for (let from = 0; from < filled; from += PER_WRITE)
   await queue.fill(
@@ -32,4 +34,4 @@ if (worker)
     told.open -= 1;
     told.endedAtMs.push(Date.now());
   });
-openFront(queue.accept, queue.stored, told);
+openFront(gathers ? gathering(queue.fill) : queue.accept, queue.stored, told);

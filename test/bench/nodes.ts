@@ -1,0 +1,73 @@
+// Three nodes over one PostgreSQL against one over the same: what they accept, and whole generations; and where the time goes.
+import { type Bench, type Env, hold, type Result, type Spread, spreadOf } from "./bench.ts";
+import { seatedOn } from "./provided.ts";
+import { beside, playRounds } from "./rounds.ts";
+import { withShared } from "./shared.ts";
+import { IN_LINE } from "./sides.ts";
+import { playLives } from "./turns.ts";
+import { type BenchModel, ON_FAL, withProvider } from "./upstream.ts";
+
+const CONNECTIONS = 64;
+const COUNT = 3;
+/** The provider counts by endpoint what it is asked for. */
+const BY_ONE: BenchModel = { ...ON_FAL, endpoint: "bench/one" };
+const SIDES = "three nodes / one node, both on all cores with the server and the load";
+
+type Played = { perSecond: Spread; cpuUs: Spread; share: Spread; databaseUs: Spread };
+
+/** What was played, and of whose CPU time a request or a life was. */
+const toldOf = (what: string, unit: string, { ours, other }: { ours: Played; other: Played }): Result[] => {
+  const told = { sides: SIDES, target: 1, isNote: true } as const;
+  const each = `µs/${unit.split("/")[0]}`;
+  const ofNodes = ({ cpuUs, databaseUs }: Played): Spread =>
+    spreadOf(cpuUs.each.map((us, at) => us - (databaseUs.each[at] ?? Number.NaN)));
+  return [
+    hold(
+      { ...told, name: `nodes, ${what}`, unit, wants: "at least", ...beside({ ours, other }) },
+      ours.perSecond,
+      other.perSecond,
+    ),
+    hold({ ...told, name: `nodes, ${what}, CPU of nodes`, unit: each, wants: "at most" }, ofNodes(ours), ofNodes(other)),
+    hold({ ...told, name: `nodes, ${what}, CPU of PostgreSQL`, unit: each, wants: "at most" }, ours.databaseUs, other.databaseUs),
+  ];
+};
+
+const playSubmissions = (env: Env): Promise<Result[]> =>
+  withShared(true, async ({ open }) => {
+    const three = await open("three nodes", COUNT, IN_LINE);
+    const one = await open("one node", 1, IN_LINE);
+    const plan = { ...env, forMs: env.roundMs, connections: CONNECTIONS, rate: null, warmTogether: true };
+    const played = await playRounds({ ours: three.side, other: one.side }, plan, (status) => status === "202");
+    await three.insistOnRows(played.ours.accepted);
+    await one.insistOnRows(played.other.accepted);
+    await three.stop();
+    await one.stop();
+    return toldOf("submit", "req/s", played);
+  });
+
+const playWholeLives = (env: Env): Promise<Result[]> =>
+  withProvider((provider) =>
+    withShared(true, async ({ open }) => {
+      const three = await open("three nodes", COUNT, seatedOn(provider, [ON_FAL]));
+      const one = await open("one node", 1, seatedOn(provider, [BY_ONE]));
+      const sides = { ours: await three.play(ON_FAL, provider), other: await one.play(BY_ONE, provider) };
+      const played = await playLives(sides, env);
+      for (const { player } of Object.values(sides)) player.stop();
+      await three.insistOnDelivery(ON_FAL, provider);
+      await one.insistOnDelivery(BY_ONE, provider);
+      await three.stop();
+      await one.stop();
+      return toldOf("lives", "gen/s", played);
+    }),
+  );
+
+/**
+ * Both sides are on one server, each in a database of its own that began with ten thousand stored; clients go to the nodes in turn. All of
+ * it has the same two cores, so that three nodes have no more of a machine than one: what is compared is what it costs to share.
+ */
+export const nodes: Bench = {
+  name: "nodes",
+  compares: "submissions at 64 connections, and whole generations: three nodes over one PostgreSQL / one node over the same",
+  // Short runs leave out what takes long and is only told.
+  run: async (env) => [...(await playSubmissions(env)), ...(env.isShort ? [] : await playWholeLives(env))],
+};

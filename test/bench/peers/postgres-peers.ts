@@ -1,0 +1,110 @@
+// One node over PostgreSQL against queues that keep their jobs in the same server: what is accepted, and whole lives.
+import { type Bench, type Env, hold, type Result } from "../bench.ts";
+import { seatedOn } from "../provided.ts";
+import { beside, playRounds, type Side } from "../rounds.ts";
+import { STORED } from "../rungs/parts.ts";
+import { type Shared, withShared } from "../shared.ts";
+import { IN_LINE, submissions } from "../sides.ts";
+import { ON_FAL, withProvider } from "../upstream.ts";
+import { type LifePeer, type OpenedPeer, openLifePeer, playWithPeers } from "./lifecycle-peers.ts";
+import { installPeers } from "./packages.ts";
+import type { Storing } from "./parts.ts";
+import { eachThatIsThere, PEER_KEYS, sideOf, startPeer } from "./peer.ts";
+import type { QueueName } from "./queues.ts";
+
+const CONNECTIONS = 64;
+const OURS = "one node";
+
+/** `gathers`: what arrives while others are written goes by the queue's call for many, which no manual says a door should do. */
+const PEERS: readonly { name: string; queue: QueueName; gathers: boolean }[] = [
+  { name: "pg-boss", queue: "pg-boss", gathers: false },
+  { name: "graphile-worker", queue: "graphile", gathers: false },
+  { name: "pg-boss, gathering", queue: "pg-boss", gathers: true },
+  { name: "graphile-worker, gathering", queue: "graphile", gathers: true },
+];
+/** Nobody has set a target for these. */
+const TOLD = { target: 1, wants: "at least", isNote: true } as const;
+
+const playSubmissions = async ({ postgres, open }: Shared, env: Env): Promise<Result[]> => {
+  const node = await open(OURS, 1, IN_LINE);
+  const parts = new Map<string, Storing>();
+  try {
+    const wanted = PEERS.filter(({ gathers }) => !(gathers && env.isShort));
+    await eachThatIsThere(
+      wanted,
+      async ({ name, queue, gathers }) => {
+        parts.set(name, await startPeer(queue, { filled: STORED, gathers, on: postgres }, env.tell));
+      },
+      env,
+    );
+    const sides: Record<string, Side> = { [OURS]: node.side };
+    for (const { name } of wanted) {
+      const part = parts.get(name);
+      if (part) sides[name] = Object.assign(sideOf(name, part), { streams: [submissions(PEER_KEYS)] });
+    }
+    const plan = { ...env, forMs: env.roundMs, connections: CONNECTIONS, rate: null, warmTogether: true };
+    const { [OURS]: mine, ...theirs } = await playRounds(sides, plan, (status) => status === "202");
+    if (!mine) throw new Error(`${OURS} was not played`);
+    await node.insistOnRows(mine.accepted);
+    const results: Result[] = [];
+    for (const { name } of wanted) {
+      const [part, played] = [parts.get(name), theirs[name]];
+      if (!part) continue;
+      if (!played) throw new Error(`${name} was not played`);
+      const stored = await part.stored();
+      if (!(stored >= STORED + played.accepted))
+        throw new Error(`${name} said of ${played.accepted} that they are stored, and has ${stored - STORED}`);
+      const told = { ...TOLD, sides: `${OURS} / ${name}, on the same ${postgres.server}` };
+      const both = { ours: mine, other: played };
+      const [ours, other] = [mine.databaseUs, played.databaseUs];
+      results.push(
+        hold({ ...told, ...beside(both), name: `postgres-peers, ${name}`, unit: "req/s" }, mine.perSecond, played.perSecond),
+        hold({ ...told, wants: "at most", name: `postgres-peers, ${name}, CPU of PostgreSQL`, unit: "µs/req" }, ours, other),
+      );
+    }
+    return results;
+  } finally {
+    for (const part of parts.values()) await part.stop();
+    await node.stop();
+  }
+};
+
+const playWholeLives = (shared: Shared, env: Env): Promise<Result[]> =>
+  withProvider(async (provider) => {
+    const node = await shared.open(`${OURS} with lives`, 1, seatedOn(provider, [ON_FAL]));
+    const peers: OpenedPeer[] = [];
+    try {
+      const ours = { ...(await node.play(ON_FAL, provider)), name: OURS, restless: () => [] };
+      const wanted: LifePeer[] = PEERS.flatMap(({ name, queue, gathers }) => (gathers ? [] : [{ name, queue, target: 1 }]));
+      await eachThatIsThere(wanted, async (peer) => void peers.push(await openLifePeer(peer, provider, env, shared)), env);
+      const inOrder = wanted.flatMap(({ name }) => peers.filter((peer) => peer.name === name));
+      const results = await playWithPeers({ name: "postgres-peers, lives", isNote: true }, ours, inOrder, env);
+      ours.player.stop();
+      await node.insistOnDelivery(ON_FAL, provider);
+      return results;
+    } finally {
+      for (const { close } of peers) await close();
+      await node.stop();
+    }
+  });
+
+/**
+ * One server for all, with every commit on disk before it is answered, and a database for each side that begins with ten thousand stored.
+ * Server, node and doors have the one core, the load the other. A peer's accept is one row and its key; the node checks the input, prices it,
+ * plans routes, looks its key up, holds the credits, chains the ledger and writes the row that it goes on from. Pictures go to the same bucket:
+ * peers put each with one request, the node asks before and looks after.
+ */
+export const postgresPeers: Bench = {
+  name: "postgres-peers",
+  compares:
+    "submissions at 64 connections (and, in a long run, whole generations): one node over PostgreSQL / pg-boss and graphile-worker on the same server",
+  fetches: installPeers,
+  run: async (env) => {
+    await installPeers(env.tell);
+    return await withShared(false, async (shared) => [
+      ...(await playSubmissions(shared, env)),
+      // Short runs leave out what takes long and is only told.
+      ...(env.isShort ? [] : await playWholeLives(shared, env)),
+    ]);
+  },
+};
