@@ -77,13 +77,12 @@ export const openHoldings = (id: string, { settings, clock, signal }: HoldingsOp
     const danger = dangerIn(head, clock.nowMs());
     if (danger !== undefined) throw new BucketFault("refused", "expires", `it takes what is archived, and ${danger}`);
   };
-  const read: Holdings["read"] = (name, mostBytes) => patient(() => readFrom(bucket, nameOf(name), mostBytes, signal));
 
   return {
     below: nameOf(""),
     told: (name = "") => `bucket ${settings.bucket}, ${nameOf(name)}`,
     list: async () => (await bucket.listBelow(nameOf(""), signal)).names,
-    read,
+    read: (name, mostBytes) => patient(() => readFrom(bucket, nameOf(name), mostBytes, signal)),
     keep: (name, bytes) =>
       patient(async () => {
         const what = { name: nameOf(name), bytes, sha256: sha256Of(bytes), words: wordsOf(name) };
@@ -91,12 +90,14 @@ export const openHoldings = (id: string, { settings, clock, signal }: HoldingsOp
         insistOnRule(there ?? (await uploadBytes(bucket, what, { signal, pause, mayTidy: () => !signal.aborted })));
         return there === undefined || (there.bytes === bytes.length && there.sha256 === what.sha256);
       }),
-    complete: async (name, bytes) => {
-      await patient(() => bucket.putNew(nameOf(name), bytes, sha256Of(bytes), wordsOf(name), signal));
-      // An answer that was lost makes our own look like somebody else's; and some services do not know conditions, and say nothing.
-      const there = await read(name, bytes.length);
-      return there instanceof Uint8Array && Buffer.from(there).equals(bytes);
-    },
+    complete: (name, bytes) =>
+      patient(async () => {
+        await bucket.putNew(nameOf(name), bytes, sha256Of(bytes), wordsOf(name), signal);
+        // An answer that was lost makes our own look like somebody else's; and some services do not know conditions, and say nothing.
+        const there = await readFrom(bucket, nameOf(name), bytes.length, signal);
+        if (there === undefined) throw new BucketFault("away", "not_there", "the bucket took the file and does not show it");
+        return there !== "larger" && Buffer.from(there).equals(bytes);
+      }),
     danger: async (name) => {
       const there = await patient(() => bucket.head(nameOf(name), signal));
       return there && dangerIn(there, clock.nowMs());
