@@ -3,9 +3,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { FROM_SOURCES, start } from "../../proof/crash/processes.ts";
 import { BEFORE_MS, FIRST, fileBooks, LATER_BEFORE_MS } from "../archive/scene.ts";
 import { type BucketServer, startBucket } from "../cluster/bucket.ts";
-import { openTestBucket, type TestBucket } from "../files/s3/bucket.ts";
+import { type Asked, openTestBucket, type TestBucket } from "../files/s3/bucket.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 
@@ -77,6 +78,41 @@ describe("over a bucket", () => {
     expect([broken.exit as number, JSON.parse(broken.out).ok]).toEqual([1, false]);
     expect(broken.out).toContain(`bucket results, ${name} cannot be unpacked`);
   });
+
+  test("a process that is killed at any of its uploads leaves no archive, and the next one sends what is missing", async () => {
+    await runHere(archiving(), bucket.settings);
+    const whole = [...bucket.objects.keys()].sort();
+    bucket.objects.clear();
+    for (let kept = 0; kept < whole.length; kept += 1) {
+      // The upload that follows has arrived, and nobody is told before the process is gone.
+      let arrived = () => {};
+      const isHere = new Promise<void>((goOn) => {
+        arrived = goOn;
+      });
+      const gone = Promise.withResolvers<void>();
+      const stop = ({ method }: Asked) => method === "PUT" && bucket.objects.size === kept;
+      bucket.hold = (asked) => {
+        if (!stop(asked)) return undefined;
+        arrived();
+        return gone.promise;
+      };
+      const child = start([...FROM_SOURCES, ...archiving()], bucket.settings);
+      await Promise.race([isHere, child.ended]);
+      child.kill("SIGKILL");
+      expect((await child.ended).code).toBeNull();
+      gone.resolve();
+      bucket.hold = () => undefined;
+      // It has it, though whoever sent it never heard of that.
+      while (bucket.objects.size === kept) await Bun.sleep(1);
+      if (kept + 1 < whole.length) {
+        const none = await runHere([...verifying("bucket"), "--alone"], bucket.settings);
+        expect([none.exit as number, none.err]).toEqual([2, expect.stringMatching(/there is no archive in/)]);
+      }
+    }
+    expect([...bucket.objects.keys()].sort()).toEqual(whole);
+    expect((await runHere(verifying("bucket"), bucket.settings)).exit as number).toBe(0);
+    expect((await runHere(archiving(), bucket.settings)).out).toMatch(/^nothing to archive/);
+  }, 120_000);
 
   test("where several services have archives, the books know theirs, and without books one is named", async () => {
     await runHere(archiving(), bucket.settings);

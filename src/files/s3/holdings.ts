@@ -92,8 +92,10 @@ export const openHoldings = (id: string, { settings, clock, signal }: HoldingsOp
       }),
     complete: (name, bytes) =>
       patient(async () => {
-        await bucket.putNew(nameOf(name), bytes, sha256Of(bytes), wordsOf(name), signal);
-        // An answer that was lost makes our own look like somebody else's; and some services do not know conditions, and say nothing.
+        // Some services do not know conditions, and say nothing.
+        if ((await bucket.head(nameOf(name), signal)) === undefined)
+          await bucket.putNew(nameOf(name), bytes, sha256Of(bytes), wordsOf(name), signal);
+        // An answer that was lost makes our own look like somebody else's.
         const there = await readFrom(bucket, nameOf(name), bytes.length, signal);
         if (there === undefined) throw new BucketFault("away", "not_there", "the bucket took the file and does not show it");
         return there !== "larger" && Buffer.from(there).equals(bytes);
