@@ -140,7 +140,7 @@ describe("a change of an archive is found", () => {
     const manifest = manifestOf(dir, 1);
     for (const segment of manifest.segments) {
       if (segment.kind !== kind) continue;
-      const rows = change(await rowsOfSegment(openDirectory(dir), segment));
+      const rows = change(await Array.fromAsync(rowsOfSegment(openDirectory(dir), segment)));
       const text = rows.map((row) => `${JSON.stringify(row)}\n`).join("");
       Object.assign(segment, { sha256: sha256Of(text), bytes: text.length, rows: rows.length });
       writeFileSync(join(dir, segmentName(segment)), Bun.gzipSync(text));

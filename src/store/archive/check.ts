@@ -118,34 +118,51 @@ type Generation = Row & {
   cost_credits: number;
   attempts: number;
 };
+/** Rows that lie in the order of their generations, those of one at a time: all of them are more than memory has. */
+const openTaking = (rows: AsyncIterator<Row, undefined>, stray: (seq: number) => void) => {
+  let next: Row | undefined;
+  let isBegun = false;
+  const goOn = async (): Promise<void> => {
+    isBegun = true;
+    next = (await rows.next()).value;
+  };
+  /** @param seq not smaller than the one before */
+  return async (seq: number): Promise<Row[]> => {
+    if (!isBegun) await goOn();
+    const taken: Row[] = [];
+    for (; next !== undefined && Number(next.seq) <= seq; await goOn())
+      if (Number(next.seq) === seq) taken.push(next);
+      else stray(Number(next.seq));
+    return taken;
+  };
+};
+
 type History = {
   attempts: { n: number; state: string; price: number; isSent: boolean; route: string }[];
   requests: number[];
   versions: number[];
   last: string;
 };
-
-const historiesIn = async (depot: Depot, manifest: Manifest): Promise<Map<number, History>> => {
-  const all = new Map<number, History>();
-  const of = (seq: number): History => {
-    const known = all.get(seq) ?? { attempts: [], requests: [], versions: [], last: "" };
-    all.set(seq, known);
-    return known;
+const openHistories = (depot: Depot, manifest: Manifest, stray: (seq: number) => void) => {
+  const [attempts, requests, journal] = (["attempt", "attempt_request", "journal"] as const).map((kind) =>
+    openTaking(rowsIn(depot, manifest, kind), stray),
+  ) as [ReturnType<typeof openTaking>, ReturnType<typeof openTaking>, ReturnType<typeof openTaking>];
+  return async (seq: number): Promise<History> => {
+    const steps = await journal(seq);
+    return {
+      attempts: (await attempts(seq)).map((row) => ({
+        ...{ n: Number(row.n), state: String(row.state), price: Number(row.price_credits), route: String(row.route_id) },
+        isSent: row.sent_at_ms !== null,
+      })),
+      requests: (await requests(seq)).map(({ n }) => Number(n)),
+      versions: steps.map(({ version }) => Number(version)),
+      last: String(steps.at(-1)?.state_after ?? ""),
+    };
   };
-  for await (const row of rowsIn(depot, manifest, "attempt"))
-    of(Number(row.seq)).attempts.push({
-      ...{ n: Number(row.n), state: String(row.state), price: Number(row.price_credits), route: String(row.route_id) },
-      isSent: row.sent_at_ms !== null,
-    });
-  for await (const row of rowsIn(depot, manifest, "attempt_request")) of(Number(row.seq)).requests.push(Number(row.n));
-  for await (const row of rowsIn(depot, manifest, "journal")) {
-    const history = of(Number(row.seq));
-    history.versions.push(Number(row.version));
-    history.last = String(row.state_after);
-  }
-  return all;
 };
 
+/** So many are told of at most, and some more. */
+const MOST_STRAYS = 100;
 const countUp = (numbers: readonly number[]): boolean => numbers.every((one, at) => one === at + 1);
 
 /** Each generation against the movements that held and settled it, its attempts and its journal; both ways. */
@@ -157,13 +174,19 @@ const checkLives = async (
   totals: Totals,
   { money, life }: { money: Offend; life: Offend },
 ): Promise<void> => {
-  const histories = await historiesIn(depot, manifest);
+  const strays = new Set<number>();
+  const historyOf = openHistories(depot, manifest, (stray) => {
+    if (strays.size < MOST_STRAYS) strays.add(stray);
+  });
+  let last = 0;
   for await (const row of rowsIn<Generation>(depot, manifest, "generation")) {
     totals.generations += 1;
     const { seq, id, status, reserved_credits: reserved, cost_credits: cost } = row;
     const hold = open.get(seq);
     const settlement = settled.get(seq);
-    const history = histories.get(seq) ?? { attempts: [], requests: [], versions: [], last: "" };
+    if (seq <= last) life("the generations do not lie in their order", { generation: id });
+    last = seq;
+    const history = await historyOf(seq);
     if (
       hold === undefined ||
       hold.hash !== row.hold_hash ||
@@ -188,7 +211,6 @@ const checkLives = async (
       money("what was captured is not the price of the one attempt delivered", { generation: id });
     open.delete(seq);
     settled.delete(seq);
-    histories.delete(seq);
     if (!countUp(history.versions) || history.last !== status)
       life("the journal has a gap, or did not lead to the status", { generation: id, status, last: history.last });
     if (!countUp(history.attempts.map(({ n }) => n)) || new Set(history.attempts.map(({ route }) => route)).size !== row.attempts)
@@ -198,7 +220,8 @@ const checkLives = async (
       life("an attempt was sent and its request is not there", { generation: id });
   }
   for (const seq of settled.keys()) money("a movement settles a generation that is not in the archive", { generation_seq: seq });
-  for (const seq of histories.keys()) life("attempts or journal are of a generation that is not there", { generation_seq: seq });
+  await historyOf(Number.POSITIVE_INFINITY);
+  for (const seq of strays) life("attempts or journal are of a generation that is not there", { generation_seq: seq });
 };
 
 /** The checks of an archive, and where its chains end. @throws ArchiveFault when there is none, or a manifest cannot be read. */

@@ -86,15 +86,28 @@ export const linesOfSegment = async (depot: Depot, segment: Segment): Promise<Ui
   return lines;
 };
 
-/** The rows of a segment. @throws ArchiveFault when it is not there or not what its name says. */
-export const rowsOfSegment = async <R = Row>(depot: Depot, segment: Segment): Promise<R[]> => {
-  const texts = new TextDecoder().decode(await linesOfSegment(depot, segment)).split("\n");
-  if (texts.pop() !== "" || texts.length !== segment.rows)
-    throw new ArchiveFault(`${depot.told(segmentName(segment))} has ${texts.length} rows, and the manifest says ${segment.rows}`);
-  return texts.map((text) => JSON.parse(text) as R);
+const NEWLINE = 10;
+/** The rows of a segment, one at a time. @throws ArchiveFault when it is not there or not what its name says. */
+export const rowsOfSegment = async function* <R = Row>(depot: Depot, segment: Segment): AsyncGenerator<R, undefined> {
+  const lines = await linesOfSegment(depot, segment);
+  let rows = 0;
+  for (let at = lines.indexOf(NEWLINE); at >= 0; at = lines.indexOf(NEWLINE, at + 1)) rows += 1;
+  if (lines.at(-1) !== NEWLINE || rows !== segment.rows)
+    throw new ArchiveFault(`${depot.told(segmentName(segment))} has ${rows} rows, and the manifest says ${segment.rows}`);
+  const decoder = new TextDecoder();
+  for (let from = 0; from < lines.length; ) {
+    const end = lines.indexOf(NEWLINE, from);
+    yield JSON.parse(decoder.decode(lines.subarray(from, end))) as R;
+    from = end + 1;
+  }
 };
 
 /** All rows of a kind, segment by segment. */
 export const rowsIn = async function* <R = Row>(depot: Depot, { segments }: Manifest, kind: Kind): AsyncGenerator<R, undefined> {
-  for (const segment of segments) if (segment.kind === kind) yield* await rowsOfSegment<R>(depot, segment);
+  for (const segment of segments) {
+    if (segment.kind !== kind) continue;
+    yield* rowsOfSegment<R>(depot, segment);
+    // What was unpacked lies outside the heap, which by itself sees no reason to let go of it.
+    Bun.gc(true);
+  }
 };

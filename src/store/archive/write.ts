@@ -51,13 +51,18 @@ const openSegments = (depot: Depot) => {
     await keepSegment(depot, segment, text);
     segments.push(segment);
   };
+  let last: Kind | undefined;
   return {
     put: (kind: Kind, row: Row): Promise<void> | undefined => {
+      // They come kind by kind: what is left of one does not stay in memory beside the next.
+      const over = last === kind ? undefined : last;
+      last = kind;
       const piece = open.get(kind) ?? { lines: [], chars: 0 };
       open.set(kind, piece);
       const line = JSON.stringify(row);
       piece.lines.push(line);
       piece.chars += line.length;
+      if (over !== undefined) return flush(over);
       return piece.lines.length >= SEGMENT_ROWS || piece.chars >= SEGMENT_CHARS ? flush(kind) : undefined;
     },
     end: async (): Promise<Segment[]> => {
