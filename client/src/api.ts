@@ -834,7 +834,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `restarting`: The service is starting or draining. */
+            /** @description `restarting`: The service is starting or draining. `busy`: The service has too much to write, or no room to write it. */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1058,7 +1058,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `restarting`: The service is starting or draining. */
+            /** @description `restarting`: The service is starting or draining. `busy`: The service has too much to write, or no room to write it. */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1284,7 +1284,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `restarting`: The service is starting or draining. */
+            /** @description `restarting`: The service is starting or draining. `busy`: The service has too much to write, or no room to write it. */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
