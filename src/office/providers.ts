@@ -5,7 +5,7 @@ import type { OfficeDeed, OfficeOutcome } from "../deeds.ts";
 import type { Market, ProviderRow, RouteRow } from "../market.ts";
 import { usableKey } from "../providers/desk.ts";
 import type { CheckOutcome, ListedJob, ListedRoute, Providers } from "../providers/provider.ts";
-import { type NodeReads, nodeName } from "../store/node.ts";
+import type { NodeReads } from "../store/node.ts";
 import type { ProviderKeyRow } from "../store/store.ts";
 import { type Vault, VaultFault } from "../vault.ts";
 import { OfficeFault } from "./fault.ts";
@@ -40,7 +40,7 @@ export type ProviderOfficeParts = {
   vault: Vault;
   kept: () => Promise<ProviderKeyRow[]>;
   /** The nodes that share the store; null where one process alone writes. */
-  nodes: Pick<NodeReads, "list"> | null;
+  nodes: Pick<NodeReads, "list" | "names"> | null;
   /** With the keys that there are. @throws BadSetting for one that cannot be read */
   providers: () => Promise<Pick<Providers, "configured" | "list" | "traits" | "check">>;
   /** Told when a kept key was set or taken away (undefined), so that it is in use at once. */
@@ -92,12 +92,15 @@ export const openProviderOffice = (parts: ProviderOfficeParts): ProviderOffice =
   };
   /** What is sealed anew here, no other node opens until it has this one's file. */
   const insistAlone = async (): Promise<void> => {
-    const alive = ((await parts.nodes?.list(0)) ?? []).filter(({ endedAtMs }) => endedAtMs === null);
-    if (alive.length > 1)
-      throw new OfficeFault("tryAgain", `more than one node is alive: ${alive.map(nodeName).join(", ")}`, {
-        fix: "stop the other nodes, rotate, copy provider-keys.master to every node, start them",
-        code: "nodes_alive",
-      });
+    const { nodes } = parts;
+    if (nodes === null) return;
+    const alive = (await nodes.list(0)).filter(({ endedAtMs }) => endedAtMs === null);
+    if (alive.length <= 1) return;
+    const names = await nodes.names(alive.map(({ epoch }) => epoch));
+    throw new OfficeFault("tryAgain", `more than one node is alive: ${[...names.values()].join(", ")}`, {
+      fix: "stop the other nodes, rotate, copy provider-keys.master to every node, start them",
+      code: "nodes_alive",
+    });
   };
   return {
     listProviders: () => market.providers(),
