@@ -3,6 +3,7 @@ import { afterAll, beforeEach, expect, onTestFinished, test } from "bun:test";
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { BadSetting } from "../../src/config.ts";
+import { openService } from "../../src/hall.ts";
 import { openKeyring } from "../../src/provider-keys.ts";
 import { readSettings } from "../../src/settings.ts";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
@@ -10,7 +11,9 @@ import { openPostgresReads } from "../../src/store/postgres/reading.ts";
 import { openVault } from "../../src/vault.ts";
 import { runHere } from "../cli/captured.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
+import { eventually } from "../eventually.ts";
 import { openTestBucket } from "../files/s3/bucket.ts";
+import { testTelemetry } from "../telemetry/opened.ts";
 import { freshDatabase, onPostgres } from "./databases.ts";
 
 afterAll(dropDirs);
@@ -109,6 +112,30 @@ onPostgres("the keys of providers", () => {
     // Those of long ago are not kept for ever.
     for (let n = 0; n < 3; n += 1) expect((await run(one, ["providers", "rotate-master-key"])).exit).toBe(0);
     expect(master(one).trim().split("\n")).toHaveLength(2);
+  });
+
+  test("a running node hears of a key that it cannot open, names the file, keeps what a reload gave it, and takes the key with the file", async () => {
+    const bucket = await openTestBucket(() => Date.now());
+    const settingsWith = (key: string) =>
+      readSettings({
+        ...{ GENROUTER_STORE__URL: url, GENROUTER_DATA__DIR: one, GENROUTER_SERVER__PORT: "0", FAL_KEY: key, ...bucket.settings },
+      });
+    const told: string[] = [];
+    const telemetry = testTelemetry((event, { reason } = {}) => void (event === "effect failed" && told.push(String(reason))));
+    const service = await openService(settingsWith("first"), { simulate: false, telemetry });
+    onTestFinished(async () => {
+      await service.drain();
+      await bucket.close();
+    });
+    expect(await service.reload(settingsWith("second"))).toMatchObject({ rekeyed: ["fal"] });
+    expect((await setKey(two, "replicate", REPLICATE)).exit).toBe(0);
+    const [why] = await eventually(() => told.length > 0 && told, "word of the key");
+    expect(why).toMatch(/of the replicate key pk_\w+ is not in it; copy provider-keys\.master from a node/);
+    expect(service.providers.configured("replicate")).toBe(false);
+    copyMaster(two, one);
+    // And not fal again: the news of another node's key has not put back the one of the start.
+    expect(await service.reload(settingsWith("second"))).toMatchObject({ rekeyed: ["replicate"] });
+    expect(service.providers.configured("replicate")).toBe(true);
   });
 });
 
