@@ -14,13 +14,13 @@ import { type Market, openMarket } from "./market.ts";
 import { catalogueOf, dialectsOf, insistOnProviders, knownAccounts } from "./offer.ts";
 import { insistOnShare, isNewHere, openStore } from "./opening.ts";
 import { insistOnStripe } from "./payments/setting.ts";
-import { insistOnKey, withKeys } from "./provider-keys.ts";
+import { insistOnKey, openKeyring } from "./provider-keys.ts";
 import type { Providers } from "./providers/provider.ts";
 import { providerFacts } from "./providers/providers.ts";
 import { openReload } from "./reload.ts";
 import { joinRooms, type Rooms } from "./rooms.ts";
 import { LINEAGE, lineageFrom } from "./store/sqlite/lineage.ts";
-import type { ProviderKeyRow, Store } from "./store/store.ts";
+import type { Store } from "./store/store.ts";
 import type { Submit } from "./submit.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 import { openVault, type Vault } from "./vault.ts";
@@ -104,14 +104,13 @@ export const openService = async (
   let catalogue = catalogueOf(settings, simulate);
   let current = settings;
   const mode = simulate ? "test" : "live";
-  const vault = openVault(settings.data.dir);
-  const withKept = (kept: readonly ProviderKeyRow[]): Settings => {
-    const keyed = withKeys(settings, kept, vault);
-    insistOnKey(keyed, knownAccounts(dialects));
-    return keyed;
-  };
+  const vault = openVault(settings.data.dir, settings.store.url !== "");
+  const keyring = openKeyring({
+    ...{ settings: () => current, vault, insist: (keyed) => insistOnKey(keyed, knownAccounts(dialects)) },
+    told: (reason) => log("effect failed", { event: "opening a kept key", reason }),
+  });
   // Where nothing can be kept yet, a start without a key leaves nothing behind.
-  if (!simulate && isNewHere(settings)) withKept([]);
+  if (!simulate && isNewHere(settings)) keyring.first([]);
   const store = around(await openStore(settings, mode));
   const undo: (() => Promise<unknown>)[] = [() => store.close()];
   try {
@@ -151,7 +150,7 @@ export const openService = async (
       log("effect failed", { event: "upkeep", reason: fault instanceof Error ? fault.message : String(fault) });
     };
     const rooms: Rooms = await joinRooms({
-      settings: simulator?.settings ?? withKept(await store.providerKeys()),
+      settings: simulator?.settings ?? keyring.first(await store.providerKeys()),
       clock,
       log,
       telemetry,
@@ -167,7 +166,7 @@ export const openService = async (
         if (simulate) return;
         store
           .providerKeys()
-          .then((rows) => rooms.rekeyedAll(withKept(rows).providers))
+          .then((rows) => rooms.rekeyedAll(keyring.next(rows).providers))
           .catch(failed);
       },
       office,

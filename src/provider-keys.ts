@@ -26,9 +26,15 @@ const fromFile = (account: string, path: string): string => {
 
 /**
  * The settings with every credential that there is filled in.
+ * @param instead what is used for a kept key that cannot be opened, where that is to be no fault
  * @throws BadSetting one line, for a file that cannot be read and for a kept key that cannot be opened
  */
-export const withKeys = (settings: Settings, kept: readonly ProviderKeyRow[], vault: Vault): Settings => {
+export const withKeys = (
+  settings: Settings,
+  kept: readonly ProviderKeyRow[],
+  vault: Vault,
+  instead?: (row: ProviderKeyRow, why: string) => string | undefined,
+): Settings => {
   const providers = { ...settings.providers };
   for (const [account, { key, key_file }] of Object.entries(providers))
     if (key === undefined && key_file !== undefined)
@@ -38,11 +44,45 @@ export const withKeys = (settings: Settings, kept: readonly ProviderKeyRow[], va
     try {
       providers[row.account] = { ...providers[row.account], key: vault.open(row.account, row) };
     } catch (fault) {
-      if (fault instanceof VaultFault) throw new BadSetting(fault.message);
-      throw fault;
+      if (!(fault instanceof VaultFault)) throw fault;
+      if (!instead) throw new BadSetting(fault.message);
+      const key = instead(row, fault.message);
+      if (key !== undefined) providers[row.account] = { ...providers[row.account], key };
     }
   }
   return { ...settings, providers };
+};
+
+export type Keyring = {
+  /** For a start: with a key that it cannot open it would take over jobs that it cannot ask about. @throws BadSetting */
+  first(kept: readonly ProviderKeyRow[]): Settings;
+  /** When another node has changed keys: one that cannot be opened here stays as it was, and is told once; the others count. @throws BadSetting */
+  next(kept: readonly ProviderKeyRow[]): Settings;
+};
+/** The credentials in use over a time in which they change. */
+export const openKeyring = (parts: {
+  settings: () => Settings;
+  vault: Vault;
+  insist: (keyed: Settings) => void;
+  told: (why: string) => void;
+}): Keyring => {
+  let inUse: Settings["providers"] = {};
+  const told = new Set<string>();
+  const take = (kept: readonly ProviderKeyRow[], instead?: Parameters<typeof withKeys>[3]): Settings => {
+    const keyed = withKeys(parts.settings(), kept, parts.vault, instead);
+    parts.insist(keyed);
+    inUse = keyed.providers;
+    return keyed;
+  };
+  return {
+    first: (kept) => take(kept),
+    next: (kept) =>
+      take(kept, (row, why) => {
+        if (!told.has(row.id)) parts.told(why);
+        told.add(row.id);
+        return inUse[row.account]?.key;
+      }),
+  };
 };
 
 /** @throws BadSetting one line that says how a key is set, when none of these providers and accounts has one from anywhere */

@@ -15,14 +15,19 @@ const ALGORITHM = "aes-256-gcm";
 export class VaultFault extends Error {}
 
 export type Sealed = { id: string; sealed: string };
+/** As the database has it. */
+export type Kept = Sealed & { account: string };
 export type Vault = {
-  /** Seals under the newest master key, which is made where there is none. */
-  seal(account: string, key: string): Sealed;
+  /**
+   * Seals under the newest master key, which is made where there is none: but not beside what nodes of a shared database have sealed already
+   * under one that this file lacks, as none of them could open what was sealed here. @throws VaultFault
+   */
+  seal(account: string, key: string, beside: readonly Kept[]): Sealed;
   /** @throws VaultFault */
   open(account: string, kept: Sealed): string;
   /** Makes a new master key; those before it go on opening what they sealed until `forgetOld`. */
   renew(): void;
-  /** Once everything is sealed anew. */
+  /** Once everything is sealed anew. Over a shared database the one before the newest stays: a node may have sealed under it just now. */
   forgetOld(): void;
 };
 
@@ -34,8 +39,11 @@ const newMaster = (): Master => {
   return { id: idOf(key), key };
 };
 
-/** Opens the vault of a data directory; its file is made with the first credential that is sealed. */
-export const openVault = (dir: string): Vault => {
+/**
+ * Opens the vault of a data directory; its file is made with the first credential that is sealed.
+ * @param isShared whether other nodes, each with a copy of the file, open what is sealed here.
+ */
+export const openVault = (dir: string, isShared = false): Vault => {
   const path = join(dir, MASTER_FILE);
   const fault = (why: string): never => {
     throw new VaultFault(`${path}: ${why}`);
@@ -73,8 +81,23 @@ export const openVault = (dir: string): Vault => {
     return made;
   };
 
+  const remedyFor = (account: string): string =>
+    isShared
+      ? `copy ${MASTER_FILE} from a node that has it (where none has it any more: genrouter providers drop-key ${account})`
+      : `restore the file, or set the key again: genrouter providers set-key ${account}`;
+  const missing = (masterId: string, { account, id }: Omit<Kept, "sealed">): string =>
+    `the master key ${masterId} of the ${account} key ${id} is not in it; ${remedyFor(account)}`;
+  const insistOnMastersOf = (kept: readonly Kept[]): void => {
+    const known = new Set(read().map(({ id }) => id));
+    for (const row of kept) {
+      const [, masterId = ""] = row.sealed.split(".");
+      if (!known.has(masterId)) fault(missing(masterId, row));
+    }
+  };
+
   return {
-    seal: (account, key) => {
+    seal: (account, key, beside) => {
+      if (isShared) insistOnMastersOf(beside);
       const master = newest();
       const id = `pk_${randomBytes(5).toString("hex")}`;
       const nonce = randomBytes(NONCE_BYTES);
@@ -86,10 +109,8 @@ export const openVault = (dir: string): Vault => {
     },
     open: (account, { id, sealed }) => {
       const [form, masterId, nonce = "", text = ""] = sealed.split(".");
-      const remedy = `restore the file, or set the key again: genrouter providers set-key ${account}`;
       const master = read().find((one) => one.id === masterId);
-      if (form !== FORM || !master)
-        return fault(`the master key ${masterId} of the ${account} key ${id} is not in it; ${remedy}`);
+      if (form !== FORM || !master) return fault(missing(masterId ?? "", { account, id }));
       const body = Buffer.from(text, "base64url");
       try {
         const decipher = createDecipheriv(ALGORITHM, master.key, Buffer.from(nonce, "base64url"), { authTagLength: TAG_BYTES });
@@ -97,10 +118,10 @@ export const openVault = (dir: string): Vault => {
         decipher.setAuthTag(body.subarray(-TAG_BYTES));
         return Buffer.concat([decipher.update(body.subarray(0, -TAG_BYTES)), decipher.final()]).toString("utf8");
       } catch {
-        return fault(`the ${account} key ${id} was changed after it was sealed; ${remedy}`);
+        return fault(`the ${account} key ${id} was changed after it was sealed; ${remedyFor(account)}`);
       }
     },
     renew: () => write([newMaster(), ...read()]),
-    forgetOld: () => write(read().slice(0, 1)),
+    forgetOld: () => write(read().slice(0, isShared ? 2 : 1)),
   };
 };

@@ -15,7 +15,7 @@ type Of = { settings: Settings; store: Store; catalogue: Catalogue; clock: TestC
 export const officeOf = async ({ settings, store, catalogue, clock, dir, rooms }: Of): Promise<Office> => {
   const { post, submit, rekeyed, providers } = rooms();
   return openOffice({
-    ...{ reads: store, mode: "test", post, clock, submit, rekeyed, vault: openVault(dir) },
+    ...{ reads: store, mode: "test", post, clock, submit, rekeyed, vault: openVault(dir, store.nodes !== null) },
     market: openMarket({
       ...{ settings: () => settings, simulated: false, facts: providerFacts(dialectsOf(settings)), reads: store },
       catalogue: () => catalogue,

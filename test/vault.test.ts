@@ -17,7 +17,7 @@ const masterFile = () => join(dir, "provider-keys.master");
 
 test("what is sealed holds nothing of the key, is another text each time, and opens again in a later process", () => {
   const vault = openVault(dir);
-  const [one, two] = [vault.seal("fal", KEY), vault.seal("fal", KEY)];
+  const [one, two] = [vault.seal("fal", KEY, []), vault.seal("fal", KEY, [])];
   expect(one.sealed).not.toBe(two.sealed);
   expect(one.id).not.toBe(two.id);
   for (const { sealed } of [one, two]) {
@@ -30,13 +30,13 @@ test("what is sealed holds nothing of the key, is another text each time, and op
 test("the master key is for its owner alone, and a vault in which nothing was sealed makes no file", () => {
   openVault(dir);
   expect(() => statSync(masterFile())).toThrow();
-  openVault(dir).seal("fal", KEY);
+  openVault(dir).seal("fal", KEY, []);
   expect(statSync(masterFile()).mode & 0o777).toBe(0o600);
 });
 
 test("what was left over of a file that others may read does not make the master key readable", () => {
   writeFileSync(`${masterFile()}.new`, "left over", { mode: 0o644 });
-  openVault(dir).seal("fal", KEY);
+  openVault(dir).seal("fal", KEY, []);
   expect(statSync(masterFile()).mode & 0o777).toBe(0o600);
 });
 
@@ -54,7 +54,7 @@ describe("it does not open", () => {
     throw new Error("it opened");
   };
   test("for another provider, under another id, or when a byte of it was changed", () => {
-    const kept = openVault(dir).seal("fal", KEY);
+    const kept = openVault(dir).seal("fal", KEY, []);
     expect(refused("replicate", kept)).toContain("was changed after it was sealed");
     expect(refused("fal", { ...kept, id: "pk_0000000000" })).toContain("was changed");
     const [form, master, nonce, body = ""] = kept.sealed.split(".");
@@ -64,12 +64,12 @@ describe("it does not open", () => {
       expect(refused("fal", { ...kept, sealed: [form, master, ...parts].join(".") })).toContain("was changed");
   });
   test("without the file of master keys, and says how to go on", () => {
-    const kept = openVault(dir).seal("fal", KEY);
+    const kept = openVault(dir).seal("fal", KEY, []);
     rmSync(masterFile());
     expect(refused("fal", kept)).toContain("genrouter providers set-key fal");
   });
   test("with a file that is something else", () => {
-    const kept = openVault(dir).seal("fal", KEY);
+    const kept = openVault(dir).seal("fal", KEY, []);
     writeFileSync(masterFile(), "hello\n");
     expect(refused("fal", kept)).toContain("restore the file");
   });
@@ -77,9 +77,9 @@ describe("it does not open", () => {
 
 test("a new master key opens what the one before it sealed, until that one is forgotten", () => {
   const vault = openVault(dir);
-  const before = vault.seal("fal", KEY);
+  const before = vault.seal("fal", KEY, []);
   vault.renew();
-  const after = vault.seal("fal", KEY);
+  const after = vault.seal("fal", KEY, []);
   expect(readFileSync(masterFile(), "utf8").trim().split("\n")).toHaveLength(2);
   expect(before.sealed.split(".")[1]).not.toBe(after.sealed.split(".")[1]);
   expect([vault.open("fal", before), vault.open("fal", after)]).toEqual([KEY, KEY]);

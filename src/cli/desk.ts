@@ -30,7 +30,7 @@ const marketOf = async (settings: Settings, store: Store) => {
     ...{ settings: () => settings, simulated, facts: providerFacts(dialectsOf(settings)) },
     ...{ catalogue: () => catalogueOf(settings, simulated), reads: store },
   });
-  const vault = openVault(settings.data.dir);
+  const vault = openVault(settings.data.dir, settings.store.url !== "");
   const providers = async () => {
     const kept = simulated ? [] : await store.providerKeys();
     const { providers: withKey } = withKeys(settings, kept, vault);

@@ -49,7 +49,7 @@ export type OfficeParts = {
   clock: Clock;
   /** Takes a submission in; null where no service runs. */
   submit: Submit | null;
-} & Omit<ProviderOfficeParts, "post" | "clock" | "kept">;
+} & Omit<ProviderOfficeParts, "post" | "clock" | "kept" | "nodes">;
 
 /** The newest `limit` movements of an account, oldest first. */
 export const lastMovements = async (reads: StoreReads, accountId: string, limit: number): Promise<MovementRow[]> =>
@@ -83,7 +83,7 @@ const openMethods = ({ reads, post, mode, clock, submit, ...market }: OfficePart
   };
 
   const office: Omit<Methods, keyof RouteTrials> = {
-    ...openProviderOffice({ ...market, post, clock, kept: () => reads.providerKeys() }),
+    ...openProviderOffice({ ...market, post, clock, kept: () => reads.providerKeys(), nodes: reads.nodes }),
     ...openPeopleOffice({ reads, post, clock }),
     createAccount: async ({ reference, name, creditCredits }) => {
       const id = idFor("acc", reference);

@@ -5,6 +5,7 @@ import type { OfficeDeed, OfficeOutcome } from "../deeds.ts";
 import type { Market, ProviderRow, RouteRow } from "../market.ts";
 import { usableKey } from "../providers/desk.ts";
 import type { CheckOutcome, ListedJob, ListedRoute, Providers } from "../providers/provider.ts";
+import type { NodeReads } from "../store/node.ts";
 import type { ProviderKeyRow } from "../store/store.ts";
 import { type Vault, VaultFault } from "../vault.ts";
 import { OfficeFault } from "./fault.ts";
@@ -24,7 +25,7 @@ export type ProviderOffice = {
   /** The key is sealed before it is written, and never told again. One that is kept already is replaced. */
   setProviderKey(ask: { account: string; key: string }): Promise<KeptKey>;
   dropProviderKey(ask: { account: string }): Promise<{ account: string }>;
-  /** Seals every kept key anew under a new master key, and forgets the master keys before it. */
+  /** Seals every kept key anew under a new master key, and forgets the master keys before it. Refused while other nodes are alive. */
   rotateMasterKey(ask: Record<string, never>): Promise<{ accounts: string[] }>;
   /** What the provider's own lists have since a time, for its routes of the catalogue and these besides. */
   listJobs(ask: { provider: string; routes: ListedRoute[]; sinceMs: number }): Promise<JobList>;
@@ -38,6 +39,8 @@ export type ProviderOfficeParts = {
   market: Market;
   vault: Vault;
   kept: () => Promise<ProviderKeyRow[]>;
+  /** The nodes that share the store; null where one process alone writes. */
+  nodes: Pick<NodeReads, "list" | "names"> | null;
   /** With the keys that there are. @throws BadSetting for one that cannot be read */
   providers: () => Promise<Pick<Providers, "configured" | "list" | "traits" | "check">>;
   /** Told when a kept key was set or taken away (undefined), so that it is in use at once. */
@@ -79,13 +82,25 @@ export const openProviderOffice = (parts: ProviderOfficeParts): ProviderOffice =
       code: "not_found",
     });
   };
-  const openKept = (row: ProviderKeyRow): string => {
+  const unsealing = <T>(work: () => T): T => {
     try {
-      return vault.open(row.account, row);
+      return work();
     } catch (fault) {
       if (fault instanceof VaultFault) throw new OfficeFault("unwritable", fault.message, { code: "key_unreadable" });
       throw fault;
     }
+  };
+  /** What is sealed anew here, no other node opens until it has this one's file. */
+  const insistAlone = async (): Promise<void> => {
+    const { nodes } = parts;
+    if (nodes === null) return;
+    const alive = (await nodes.list(0)).filter(({ endedAtMs }) => endedAtMs === null);
+    if (alive.length <= 1) return;
+    const names = await nodes.names(alive.map(({ epoch }) => epoch));
+    throw new OfficeFault("tryAgain", `more than one node is alive: ${[...names.values()].join(", ")}`, {
+      fix: "stop the other nodes, rotate, copy provider-keys.master to every node, start them",
+      code: "nodes_alive",
+    });
   };
   return {
     listProviders: () => market.providers(),
@@ -106,7 +121,9 @@ export const openProviderOffice = (parts: ProviderOfficeParts): ProviderOffice =
         throw new OfficeFault("usage", "a key is one word of printable ASCII; what was given cannot be sent", {
           code: "bad_key",
         });
-      const { id, sealed } = vault.seal(account, key);
+      const usable = key;
+      const beside = await parts.kept();
+      const { id, sealed } = unsealing(() => vault.seal(account, usable, beside));
       done(await post({ deed: "set-provider-key", account, id, sealed, atMs: clock.nowMs() }));
       const isShadowed = source !== null && source.from !== "vault";
       if (!isShadowed) rekeyed(account, key);
@@ -119,10 +136,14 @@ export const openProviderOffice = (parts: ProviderOfficeParts): ProviderOffice =
       return { account };
     },
     rotateMasterKey: async () => {
-      const opened = (await parts.kept()).map((row) => ({ account: row.account, key: openKept(row) }));
+      await insistAlone();
+      const opened = (await parts.kept()).map((row) => ({
+        account: row.account,
+        key: unsealing(() => vault.open(row.account, row)),
+      }));
       vault.renew();
       for (const { account, key } of opened)
-        done(await post({ deed: "set-provider-key", account, ...vault.seal(account, key), atMs: clock.nowMs() }));
+        done(await post({ deed: "set-provider-key", account, ...vault.seal(account, key, []), atMs: clock.nowMs() }));
       vault.forgetOld();
       return { accounts: opened.map(({ account }) => account) };
     },

@@ -190,7 +190,7 @@ test("keys of providers without their master key are told, with what to do", asy
   await runHere(["accounts", "create", "--name", "a", "--data", live]);
   const { openVault } = await import("../../src/vault.ts");
   const db = openWriter(join(live, "genrouter.db"));
-  const { id, sealed } = openVault(live).seal("fal", "canary-key");
+  const { id, sealed } = openVault(live).seal("fal", "canary-key", []);
   db.run("INSERT INTO provider_key VALUES ('fal', ?, ?, 1)", [id, sealed]);
   db.close();
   ({ path } = backUp(live, freshDir()));

@@ -250,7 +250,7 @@ describe("backups", () => {
 describe("keys and routes", () => {
   test("no key at all, and one whose master key is gone", async () => {
     has(await doctor(dir, {}), "routes", "fault", /none of \d+ has a key/, /genrouter providers set-key/);
-    const { id, sealed } = openVault(dir).seal("fal", "canary-key");
+    const { id, sealed } = openVault(dir).seal("fal", "canary-key", []);
     change(`INSERT INTO provider_key VALUES ('fal', '${id}', '${sealed}', 1)`);
     has(await doctor(dir, {}), "keys", "ok", /1 provider key can be read/);
     rmSync(join(dir, "provider-keys.master"));

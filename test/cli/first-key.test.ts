@@ -79,7 +79,7 @@ test.each<[string, Record<string, string>, RegExp]>([
 test("a key that is kept for a provider that is spoken no more is none", async () => {
   const dir = join(freshDir(), "data");
   const store = await openDirectory({ dir, mode: "live" });
-  await store.commit([{ deed: "set-provider-key", account: "gone", ...openVault(dir).seal("gone", CANARY), atMs: 1 }]);
+  await store.commit([{ deed: "set-provider-key", account: "gone", ...openVault(dir).seal("gone", CANARY, []), atMs: 1 }]);
   await store.close();
   const { exit, err } = await runHere(["serve", "--port", "0", "--data", dir]);
   expect([exit as number, err]).toEqual([2, expect.stringMatching(/^error: no provider has a key; .*\n$/)]);

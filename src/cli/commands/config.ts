@@ -87,7 +87,7 @@ const keyFaults = async ({ settings, origins }: ReadSettings): Promise<string[]>
   const { withKeys } = await import("../../provider-keys.ts");
   const { usableKey } = await import("../../providers/desk.ts");
   const { openVault } = await import("../../vault.ts");
-  const vault = openVault(settings.data.dir);
+  const vault = openVault(settings.data.dir, settings.store.url !== "");
   return Object.entries(settings.providers).flatMap(([id, section]) => {
     try {
       usableKey(id, withKeys({ ...settings, providers: { [id]: section } }, [], vault).providers[id]?.key);

@@ -108,12 +108,19 @@ export const addProviders = (program: Command, session: Session): void => {
 
   const rotate = providers
     .command("rotate-master-key")
-    .description("make a new master key, seal every kept key under it, and forget the old one")
+    .description(
+      "make a new master key, seal every kept key under it, and forget the old one; over a shared database stop the other nodes first, and copy provider-keys.master to every node before they start",
+    )
     .action(async (flags: Flags) => {
-      const { accounts } = await withOffice(settingsOf(session, flags), (office) => office.rotateMasterKey({}));
+      const settings = settingsOf(session, flags);
+      const { accounts } = await withOffice(settings, (office) => office.rotateMasterKey({}));
       terminal.print(
         flags.json ? JSON.stringify({ accounts }) : `${accounts.length} kept keys are sealed under a new master key`,
       );
+      if (settings.store.url !== "" && !flags.json)
+        terminal.note(
+          `copy ${settings.data.dir}/provider-keys.master to every node before it starts: it opens what the old file cannot`,
+        );
     });
   withExamples(withJson(withDir(rotate)), "providers rotate-master-key");
 };

@@ -16,7 +16,7 @@ const NAMED = 3;
 /** Each key by itself, so that one that cannot be had does not hide the others. */
 const keyFindings = async (settings: Settings, reads: Pick<StoreReads, "providerKeys">): Promise<Finding[]> => {
   const kept = await reads.providerKeys();
-  const vault = openVault(settings.data.dir);
+  const vault = openVault(settings.data.dir, settings.store.url !== "");
   const findings: Finding[] = [];
   let readable = 0;
   const look = (account: string, work: () => unknown) => {

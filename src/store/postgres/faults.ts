@@ -4,6 +4,9 @@
 export const stateOf = (fault: unknown): string =>
   fault instanceof Error && "errno" in fault && typeof fault.errno === "string" ? fault.errno : "";
 
+/** The state of a question about a table that there is not. */
+export const NO_TABLE = "42P01";
+
 const clientCode = (fault: unknown): string =>
   fault instanceof Error && "code" in fault && typeof fault.code === "string" ? fault.code : "";
 

@@ -20,6 +20,8 @@ const END_DEAD = `WITH dead AS (SELECT o.epoch FROM lease l JOIN owner o ON o.ep
     WHERE l.ends_at_ms < now_ms() AND o.ended_at_ms IS NULL FOR UPDATE OF o, l SKIP LOCKED),
   gone AS (DELETE FROM lease WHERE epoch IN (SELECT epoch FROM dead))
   UPDATE owner SET ended_at_ms = now_ms(), fenced_by = CAST(?1 AS bigint) WHERE epoch IN (SELECT epoch FROM dead) RETURNING epoch`;
+/** Whoever was ended cannot renew its lease any more, nor write. */
+export const endDead = async (line: Connection): Promise<void> => void (await line.send(END_DEAD, null));
 const FREE_SLOT = `SELECT min(s.slot) AS slot FROM generate_series(0, ${SLOTS - 1}) AS s (slot)
   WHERE NOT EXISTS (SELECT 1 FROM owner o WHERE o.slot = s.slot AND o.ended_at_ms IS NULL)`;
 
@@ -45,7 +47,7 @@ export const openOwner = async (
   const made = (await line.send<{ value: Mode }>("SELECT value FROM meta WHERE name = 'mode'")).rows[0]?.value;
   if (made && mode && made !== mode)
     throw new WrongMode(`the database was made ${SPOKEN[made]} and cannot be used ${SPOKEN[mode]}; use another one`);
-  await line.send(END_DEAD, null);
+  await endDead(line);
   const slot = (await line.send<{ slot: number | null }>(FREE_SLOT)).rows[0]?.slot ?? null;
   if (slot === null) throw new Error(`${SLOTS} nodes are open over this database, and there may not be more`);
   const { rows } = await line.send<{ epoch: number }>(

@@ -4,7 +4,7 @@ import { readsThrough } from "../sql/reads.ts";
 import type { StoreReads } from "../store.ts";
 import { POSTGRES } from "./asking.ts";
 import { type Address, openPool } from "./connect.ts";
-import { faultText, stateOf } from "./faults.ts";
+import { faultText, NO_TABLE, stateOf } from "./faults.ts";
 import { insistOnKnown, STEPS_RUN, type StepRun } from "./migrate.ts";
 import { openNodeReads } from "./nodes.ts";
 import { USAGE_BEHIND } from "./others.ts";
@@ -16,7 +16,6 @@ export type Reading = StoreReads & {
 };
 
 const READERS = 2;
-const NO_TABLE = "42P01";
 
 /** @throws DatabaseAway it cannot be reached, or nothing of a service is in it. @throws WrongSchema it is of another release. */
 export const openPostgresReads = async (address: Address): Promise<Reading> => {

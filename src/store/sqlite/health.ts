@@ -2,11 +2,11 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { TAKEN_AT } from "../sql/read/recovery.ts";
+import { RESTORED_AT } from "../sql/restored.ts";
 import type { LedgerSums } from "../store.ts";
 import { isLogMarked, missLog } from "./log-mark.ts";
 import { MIGRATIONS, schemaVersion } from "./migrate.ts";
 import { DATABASE_FILE, openReader } from "./open.ts";
-import { RESTORED_AT } from "./restored.ts";
 import { figuresOf } from "./still/figures.ts";
 
 export type DatabaseHealth = {
