@@ -11,6 +11,7 @@ export const EVENTS = {
   "node ended": "fatal",
   "store away": "error",
   "store back": "info",
+  "clock apart": "error",
   "catalogue loaded": "info",
   "settings read again": "info",
   "settings refused": "error",

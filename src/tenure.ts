@@ -44,6 +44,8 @@ const LOOKS_PER_LEASE = 5;
 const SILENT_LOOKS = 3;
 /** A node stops trusting its lease this much before it ends: clocks do not run alike. */
 const MARGIN_PART = 0.1;
+/** Clocks that are this far apart are told of. */
+const APART_MS = 2000;
 /** Generations taken over at a time. */
 const TAKE_OVER = 200;
 
@@ -69,6 +71,16 @@ export const openTenure = (parts: TenureParts): Tenure => {
     parts.ended();
   };
   const reasonOf = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));
+
+  let isApart = false;
+  const tellApart = (apartMs: number): void => {
+    const wasApart = isApart;
+    isApart = Math.abs(apartMs) > APART_MS;
+    if (isApart && !wasApart)
+      log("clock apart", {
+        reason: `the database's clock is ${Math.round(apartMs / 1000)} s ${apartMs > 0 ? "ahead of" : "behind"} this machine's: nodes need the same time (NTP)`,
+      });
+  };
 
   let takingOver: Promise<void> | undefined;
   const takeAll = async (): Promise<void> => {
@@ -108,6 +120,7 @@ export const openTenure = (parts: TenureParts): Tenure => {
     }
     if (isAway) log("store back", {});
     isAway = false;
+    tellApart(around.apartMs);
     sureUntilMs = askedMs + node.leaseMs * (1 - MARGIN_PART);
     isFirst = around.isFirst;
     // An answer that was on its way while this node stood still tells of a lease that may be over.

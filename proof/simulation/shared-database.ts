@@ -166,7 +166,7 @@ export const openSharedDatabase = (of: {
       me.isLeaving = isLeaving;
       const isFirst = alive[0] === me;
       const others = alive.filter((one) => one !== me && !one.isLeaving).length;
-      const around = { alive: alive.length, others, isFirst, news: String(office), hasHints: false };
+      const around = { apartMs: 0, alive: alive.length, others, isFirst, news: String(office), hasHints: false };
       return { ...around, isAnythingLeft: leaving.length > 0, ended: dead };
     },
     begin: (epoch, batch, longestMs) => {

@@ -10,6 +10,8 @@ export const FIND_FIRST_MS = 3_000;
 export const FIND_LONGEST_MS = 30_000;
 /** Difference between the service's clock and the machine's above which a list asked for by time proves nothing. */
 const CLOCK_SLACK_MS = 60_000;
+/** Clocks of nodes beside each other differ by less: NTP keeps them within milliseconds, and what is more is told. */
+const NODES_APART_MS = 300_000;
 
 /** What came of asking. `exhausted`: nobody can be asked, or not any more. */
 export type Found = { kind: "found"; job: Job } | { kind: "absent" } | { kind: "exhausted" };
@@ -47,8 +49,11 @@ export const openFinding = (parts: EffectsParts): Finding => {
    * Since when a request of an attempt may be with its provider: from its sending on, as a rule. Of a generation that was on its way
    * when a backup was taken, and goes on in the restored copy of it, since the backup: what was sent after it nobody here knows of.
    */
-  const sinceMs = (seq: number, sentAtMs: number): number =>
-    restored !== null && mayHaveTwin(seq) ? Math.min(sentAtMs, restored.takenAtMs) : sentAtMs;
+  const sinceMs = (seq: number, n: number, stampedMs: number): number => {
+    // What another node sent was sent before it was taken over, whatever that one's clock said.
+    const sentAtMs = isSentElsewhere(seq, n) ? Math.min(stampedMs, livedSinceMs(seq, n)) : stampedMs;
+    return restored !== null && mayHaveTwin(seq) ? Math.min(sentAtMs, restored.takenAtMs) : sentAtMs;
+  };
 
   const ask = async (errand: Errand, work: Work, only?: "marked"): Promise<FindOutcome> => {
     const sentElsewhere = isSentElsewhere(errand.seq, errand.n);
@@ -75,8 +80,10 @@ export const openFinding = (parts: EffectsParts): Finding => {
   };
 
   const once: Finding["once"] = async (errand, { attempt, input }, only) => {
-    const sentAtMs = sinceMs(errand.seq, attempt.sentAtMs ?? parts.clock.nowMs());
     const { recovery } = parts.providers.traits(attempt.route.provider);
+    // A key may be forgotten sooner than a clock that is off would have it: sent again after that, it would be another job.
+    const doubtMs = recovery === "key" && isSentElsewhere(errand.seq, errand.n) ? NODES_APART_MS : 0;
+    const sentAtMs = sinceMs(errand.seq, errand.n, attempt.sentAtMs ?? parts.clock.nowMs()) - doubtMs;
     let seen: FindOutcome = { kind: "absent" };
     for (const ref of await refsOf(errand.seq, attempt.ref, recovery)) {
       const found = await ask(errand, { attempt: { ...attempt, ref, sentAtMs }, input }, only);
@@ -88,7 +95,7 @@ export const openFinding = (parts: EffectsParts): Finding => {
 
   const lookUp: Finding["lookUp"] = async (errand, work) => {
     const traits = parts.providers.traits(work.attempt.route.provider);
-    const sentAtMs = sinceMs(errand.seq, work.attempt.sentAtMs ?? parts.clock.nowMs());
+    const sentAtMs = sinceMs(errand.seq, errand.n, work.attempt.sentAtMs ?? parts.clock.nowMs());
     // The wall clock may have jumped between two processes, and is another at another node: what this one did not live through does not
     // count as time gone by.
     const settlesFromMs = Math.max(sentAtMs, livedSinceMs(errand.seq, errand.n));

@@ -7,7 +7,7 @@ import type { ProviderResponse, SubmitOutcome } from "./provider.ts";
 /** A provider's name for a job. It becomes part of addresses, so nothing that means something there. */
 export const JobId = Type.String({ pattern: "^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$" });
 /** An address that a provider gave; where it leads is checked when it is used. */
-export const GivenUrl = Type.String({ pattern: "^https?://[^\\s]+$", maxLength: 8192 });
+export const GivenUrl = Type.String({ pattern: "^https?://[^\\s\\u0000-\\u001f\\u007f]+$", maxLength: 8192 });
 export type GivenUrl = Static<typeof GivenUrl>;
 export const isGivenUrl = (value: unknown): value is GivenUrl => givenUrl.Check(value);
 const givenUrl = TypeCompiler.Compile(GivenUrl);
@@ -36,7 +36,8 @@ export const detailOf = (...parts: readonly (string | number | undefined)[]): st
     .replace(/(https?:\/\/[^\s?#"'<>]*)[?#][^\s"'<>]*/gi, "$1")
     .replace(/\b(https?:\/\/)[^\s/@]*@/gi, "$1")
     .trim();
-  return line.length > LONGEST_DETAIL ? `${line.slice(0, LONGEST_DETAIL - 1)}…` : line;
+  // Never in the middle of a character.
+  return line.length > LONGEST_DETAIL ? `${line.slice(0, LONGEST_DETAIL - 1).replace(/[\ud800-\udbff]$/, "")}…` : line;
 };
 
 /** `Retry-After` in ms, as seconds or as a date counted from the answer's own `Date`; at most an hour. */

@@ -34,6 +34,8 @@ export type Node = {
 export type Hint = { seq: number; n: number; body: string | null };
 /** `alive`: nodes, this one and those that are about to go among them; `others`: those beside this one that stay; `isFirst`: it is the oldest. `news` changes with whatever the office has done anywhere. */
 export type Surroundings = {
+  /** How far the store's clock is ahead of this machine's, ms. */
+  apartMs: number;
   alive: number;
   others: number;
   isFirst: boolean;

@@ -2,7 +2,9 @@
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { BooksPlace } from "../../src/store/archive/books.ts";
 import { checkArchive } from "../../src/store/archive/check.ts";
+import { openDirectory } from "../../src/store/archive/depot.ts";
 import {
   ArchiveFault,
   type Manifest,
@@ -16,21 +18,25 @@ import {
   sha256Of,
 } from "../../src/store/archive/form.ts";
 import { checkJoin } from "../../src/store/archive/join.ts";
-import { archive } from "../../src/store/archive/write.ts";
+import { archive as archiveIn } from "../../src/store/archive/write.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { postgresReason } from "../postgres/binaries.ts";
 import { BEFORE_MS, type Books, FIRST, fileBooks, keepAt, LATER_BEFORE_MS, sharedBooks, succeedAt, sweepAt } from "./scene.ts";
 
 afterAll(dropDirs);
-const faultsOf = (dir: string): string[] =>
-  checkArchive(dir).checks.flatMap(({ offending }) => offending.map(({ fault }) => String(fault)));
+const archive = (place: BooksPlace, dir: string, beforeMs: number, madeAtMs: number) =>
+  archiveIn(place, openDirectory(dir), beforeMs, madeAtMs);
+const checkOf = (dir: string) => checkArchive(openDirectory(dir));
+const faultsOf = async (dir: string): Promise<string[]> =>
+  (await checkOf(dir)).checks.flatMap(({ offending }) => offending.map(({ fault }) => String(fault)));
 const joinOf = async (books: Books, dir: string) => {
-  const { walked, manifests } = checkArchive(dir);
-  return (await checkJoin(books.place, dir, walked, manifests)).offending.map(({ fault }) => String(fault));
+  const { walked, manifests } = await checkOf(dir);
+  return (await checkJoin(books.place, openDirectory(dir), walked, manifests)).offending.map(({ fault }) => String(fault));
 };
-const seqsIn = (dir: string, n: number, kind: "generation" | "attempt" | "journal") => {
-  const manifest = manifestsIn(dir)[n - 1]?.manifest;
-  return manifest ? [...rowsIn(dir, manifest, kind)].map(({ seq }) => Number(seq)) : [];
+const seqsIn = async (dir: string, n: number, kind: "generation" | "attempt" | "journal") => {
+  const depot = openDirectory(dir);
+  const manifest = (await manifestsIn(depot))[n - 1]?.manifest;
+  return manifest ? (await Array.fromAsync(rowsIn(depot, manifest, kind))).map(({ seq }) => Number(seq)) : [];
 };
 
 for (const [name, open, isThere] of [
@@ -46,11 +52,11 @@ for (const [name, open, isThere] of [
       const dir = freshDir();
       const { manifest } = await archive(books.place, dir, BEFORE_MS, BEFORE_MS);
       expect(manifest?.totals).toMatchObject(FIRST);
-      expect(faultsOf(dir)).toEqual([]);
+      expect(await faultsOf(dir)).toEqual([]);
       expect(await joinOf(books, dir)).toEqual([]);
-      const generations = new Set(seqsIn(dir, 1, "generation"));
+      const generations = new Set(await seqsIn(dir, 1, "generation"));
       for (const kind of ["attempt", "journal"] as const)
-        for (const seq of seqsIn(dir, 1, kind)) expect(generations.has(seq)).toBe(true);
+        for (const seq of await seqsIn(dir, 1, kind)) expect(generations.has(seq)).toBe(true);
       // Nothing was taken out of the books.
       expect(await books.store.verify(null).then((checks) => checks.filter(({ ok }) => !ok))).toEqual([]);
     });
@@ -63,10 +69,10 @@ for (const [name, open, isThere] of [
       const young = await succeedAt(books.store, books.quiet, BEFORE_MS + 86_400_000);
       const { manifest } = await archive(books.place, dir, LATER_BEFORE_MS, LATER_BEFORE_MS);
       expect(manifest?.n).toBe(2);
-      expect(seqsIn(dir, 2, "generation")).toContain(young);
-      const [first, second] = [seqsIn(dir, 1, "generation"), seqsIn(dir, 2, "generation")];
+      expect(await seqsIn(dir, 2, "generation")).toContain(young);
+      const [first, second] = [await seqsIn(dir, 1, "generation"), await seqsIn(dir, 2, "generation")];
       expect(first.filter((seq) => second.includes(seq))).toEqual([]);
-      expect(faultsOf(dir)).toEqual([]);
+      expect(await faultsOf(dir)).toEqual([]);
       expect(await joinOf(books, dir)).toEqual([]);
     });
 
@@ -76,12 +82,12 @@ for (const [name, open, isThere] of [
       const kept = await keepAt(books.store, books.quiet, BEFORE_MS - 86_400_000);
       const next = await succeedAt(books.store, books.quiet, BEFORE_MS - 80_000_000);
       await archive(books.place, dir, LATER_BEFORE_MS, LATER_BEFORE_MS);
-      expect(seqsIn(dir, 1, "generation")).not.toContain(kept);
-      expect(seqsIn(dir, 1, "generation")).not.toContain(next);
+      expect(await seqsIn(dir, 1, "generation")).not.toContain(kept);
+      expect(await seqsIn(dir, 1, "generation")).not.toContain(next);
       await sweepAt(books.store, kept, BEFORE_MS);
       await archive(books.place, dir, LATER_BEFORE_MS, LATER_BEFORE_MS);
-      expect(seqsIn(dir, 2, "generation")).toEqual([kept, next].sort((a, b) => a - b));
-      expect([faultsOf(dir), await joinOf(books, dir)]).toEqual([[], []]);
+      expect(await seqsIn(dir, 2, "generation")).toEqual([kept, next].sort((a, b) => a - b));
+      expect([await faultsOf(dir), await joinOf(books, dir)]).toEqual([[], []]);
     });
 
     test("the books go on behind it: what is written later does not part them", async () => {
@@ -101,10 +107,10 @@ for (const [name, open, isThere] of [
       cpSync(join(whole, SEGMENTS), join(broken, SEGMENTS), { recursive: true });
       for (const one of names.slice(2)) rmSync(join(broken, SEGMENTS, one));
       writeFileSync(join(broken, SEGMENTS, `${names[2]}.part`), "half");
-      expect(() => checkArchive(broken)).toThrow(ArchiveFault);
+      await expect(checkOf(broken)).rejects.toThrow(ArchiveFault);
       await archive(books.place, broken, BEFORE_MS, BEFORE_MS);
       expect(readdirSync(join(broken, SEGMENTS)).sort()).toEqual(names);
-      expect(faultsOf(broken)).toEqual([]);
+      expect(await faultsOf(broken)).toEqual([]);
       expect(readFileSync(join(broken, manifestName(1)), "utf8")).toBe(readFileSync(join(whole, manifestName(1)), "utf8"));
     });
   });
@@ -130,11 +136,11 @@ describe("a change of an archive is found", () => {
   const keep = (dir: string, manifest: Manifest) =>
     writeFileSync(join(dir, manifestName(manifest.n)), `${JSON.stringify(manifest, null, 2)}\n`);
   /** Changes rows of a kind and makes everything that a hash of a file guards fit again, as a forger would. */
-  const forge = (dir: string, kind: string, change: (rows: Row[]) => Row[]): void => {
+  const forge = async (dir: string, kind: string, change: (rows: Row[]) => Row[]): Promise<void> => {
     const manifest = manifestOf(dir, 1);
     for (const segment of manifest.segments) {
       if (segment.kind !== kind) continue;
-      const rows = change(rowsOfSegment(dir, segment));
+      const rows = change(await Array.fromAsync(rowsOfSegment(openDirectory(dir), segment)));
       const text = rows.map((row) => `${JSON.stringify(row)}\n`).join("");
       Object.assign(segment, { sha256: sha256Of(text), bytes: text.length, rows: rows.length });
       writeFileSync(join(dir, segmentName(segment)), Bun.gzipSync(text));
@@ -151,17 +157,17 @@ describe("a change of an archive is found", () => {
     const bytes = readFileSync(path);
     bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] ?? 0) ^ 1;
     writeFileSync(path, bytes);
-    expect(faultsOf(dir).join()).toMatch(/cannot be unpacked|does not have the content/);
+    expect((await faultsOf(dir)).join()).toMatch(/cannot be unpacked|does not have the content/);
     rmSync(path);
-    expect(faultsOf(dir).join()).toMatch(/is not there/);
+    expect((await faultsOf(dir)).join()).toMatch(/is not there/);
     const other = await copy();
     keep(other, { ...manifestOf(other, 1), madeAtMs: 1 });
-    expect(faultsOf(other)).toEqual(["a manifest is missing before this one, or was changed after it was made"]);
+    expect(await faultsOf(other)).toEqual(["a manifest is missing before this one, or was changed after it was made"]);
     const third = await copy();
     rmSync(join(third, manifestName(1)));
-    expect(faultsOf(third)).toContain("a manifest is missing before this one, or was changed after it was made");
+    expect(await faultsOf(third)).toContain("a manifest is missing before this one, or was changed after it was made");
     writeFileSync(join(third, manifestName(1)), "{");
-    expect(() => checkArchive(third)).toThrow(/is not JSON/);
+    await expect(checkOf(third)).rejects.toThrow(/is not JSON/);
   });
 
   const FORGERIES: [what: string, kind: string, change: (rows: Row[]) => Row[], fault: string][] = [
@@ -231,8 +237,8 @@ describe("a change of an archive is found", () => {
   ];
   test.each(FORGERIES)("%s, though every hash of a file was made to fit", async (_, kind, change, fault) => {
     const dir = await copy();
-    forge(dir, kind, change);
-    expect(faultsOf(dir)).toContain(fault);
+    await forge(dir, kind, change);
+    expect(await faultsOf(dir)).toContain(fault);
   });
 
   test.each<[string, string, (rows: Row[]) => Row[]]>([
@@ -242,15 +248,15 @@ describe("a change of an archive is found", () => {
     ["a job", "attempt", first((row) => ({ ...row, job_id: "another" }))],
   ])("%s, which no chain guards, by the books", async (_, kind, change) => {
     const dir = await copy();
-    forge(dir, kind, change);
-    expect(faultsOf(dir)).toEqual([]);
+    await forge(dir, kind, change);
+    expect(await faultsOf(dir)).toEqual([]);
     expect(await joinOf(books, dir)).toEqual(["the row is another one in the books, or in one of them alone"]);
   });
 
   test("an archive that was cut off at its end is whole by itself, and the books still go on where it ends", async () => {
     const dir = await copy();
     rmSync(join(dir, manifestName(2)));
-    expect(faultsOf(dir)).toEqual([]);
+    expect(await faultsOf(dir)).toEqual([]);
     expect(await joinOf(books, dir)).toEqual([]);
   });
 
@@ -263,12 +269,12 @@ describe("a change of an archive is found", () => {
     } finally {
       await others.drop();
     }
-    const { walked, manifests } = checkArchive(dir);
+    const { walked, manifests } = await checkOf(dir);
     const end = walked.ends.get(books.busy.seq);
     if (!end) throw new Error("the account is not archived");
     const asked = async (changed: Partial<typeof end>) => {
       const ends = new Map(walked.ends).set(books.busy.seq, { ...end, ...changed });
-      return (await checkJoin(books.place, dir, { ...walked, ends }, manifests)).ok;
+      return (await checkJoin(books.place, openDirectory(dir), { ...walked, ends }, manifests)).ok;
     };
     expect([await asked({}), await asked({ hash: "0".repeat(64) }), await asked({ chainSeq: end.chainSeq + 9 })]).toEqual([
       true,
@@ -286,6 +292,6 @@ describe("a change of an archive is found", () => {
     ]);
     expect(both.filter(({ status }) => status === "fulfilled").length).toBeGreaterThanOrEqual(1);
     expect(readdirSync(dir).filter((one) => one.startsWith("manifest"))).toEqual([manifestName(1)]);
-    expect([faultsOf(dir), existsSync(join(dir, SEGMENTS))]).toEqual([[], true]);
+    expect([await faultsOf(dir), existsSync(join(dir, SEGMENTS))]).toEqual([[], true]);
   });
 });

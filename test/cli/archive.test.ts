@@ -33,7 +33,7 @@ test("an archive is made, told and checked; made again it says that there is not
 
 test.each<[string[], number, RegExp]>([
   [["archive", "--to", "x"], 2, /required option '--before <time>'/],
-  [["archive", "--before", "90d"], 2, /required option '--to <dir>'/],
+  [["archive", "--before", "90d"], 2, /required option '--to <place>'/],
   [["archive", "--before", "soon", "--to", "x"], 2, /--before: "soon" is not a time; use 90m, 24h, 7d or 2026-10-19/],
   [["archive", "--before", "2199-01-01", "--to", "x"], 2, /--before: "2199-01-01" is not in the past/],
   [["verify", "--alone"], 2, /--alone: goes with --archive/],

@@ -10,7 +10,7 @@ import { testClock } from "../clock.ts";
 
 const LEASE_MS = 30_000;
 const ALIVE: Surroundings = {
-  ...{ alive: 2, others: 1, isFirst: true, news: "0", hasHints: false },
+  ...{ apartMs: 0, alive: 2, others: 1, isFirst: true, news: "0", hasHints: false },
   ...{ isAnythingLeft: false, ended: [] },
 };
 
@@ -53,6 +53,19 @@ test("a node is sure from its first look on, and no longer than nine tenths of i
   late.tenure.stop();
   late.clock.stall(0.9 * LEASE_MS);
   expect(late.tenure.isSure()).toBe(false);
+});
+
+test("a clock that is apart from the store's is told of, once", async () => {
+  let apartMs = 60_000;
+  const { tenure, told } = openScene({ attend: () => Promise.resolve({ ...ALIVE, apartMs }) });
+  await tenure.begin();
+  await tenure.look();
+  expect(told.lines).toEqual(["clock apart"]);
+  apartMs = 3;
+  await tenure.look();
+  apartMs = -60_000;
+  await tenure.look();
+  expect(told.lines).toEqual(["clock apart", "clock apart"]);
 });
 
 test("an answer that was on its way while the node stood still lets nobody go on: the lease that it tells of is over", async () => {

@@ -1,7 +1,7 @@
-// `genrouter archive`: what is old and settled goes into files beside the books, checked as it is written; the books keep all of it.
-import { resolve } from "node:path";
+// `genrouter archive`: what is old and settled goes into files beside the books, in a directory or the bucket, and is checked; the books keep all of it.
 import type { Command } from "commander";
 import type { Manifest } from "../../store/archive/form.ts";
+import { type ArchivePlace, archivePlaceOf, tellingArchive } from "../archive-place.ts";
 import { CommandFault, EXITS } from "../exits.ts";
 import { booksOf, placeOf } from "../reads.ts";
 import { type DirFlag, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
@@ -11,23 +11,15 @@ import { checkLines } from "./verify.ts";
 
 type Flags = DirFlag & JsonFlag & { before: string; to: string };
 
-/** Archive faults as an operator reads them. */
-const tellingArchive = async <T>(work: () => Promise<T>): Promise<T> => {
-  const { ArchiveFault } = await import("../../store/archive/form.ts");
-  try {
-    return await work();
-  } catch (fault) {
-    if (fault instanceof ArchiveFault) throw new CommandFault(EXITS.failure, fault.message, { code: "archive_fault" });
-    throw fault;
-  }
-};
-
-const jsonOf = (dir: string, { n, totals, segments, beforeMs }: Manifest) => ({
-  ...{ archived: true, dir, manifest: n, before: new Date(beforeMs).toISOString() },
+const jsonOf = (place: ArchivePlace["json"], { n, totals, segments, beforeMs }: Manifest) => ({
+  ...{ archived: true, ...place, manifest: n, before: new Date(beforeMs).toISOString() },
   ...{ generations: totals.generations, movements: totals.movements, segments: segments.length },
   charged_usd: usdNumber(totals.capturedCredits),
   bytes: segments.reduce((sum, { bytes }) => sum + bytes, 0),
 });
+
+/** What of an archive that could not be made is kept for the next try. */
+const AGAIN = "run the same command again when it can be had: what is in it already is not sent again";
 
 export const addArchive = (program: Command, session: Session): void => {
   const { terminal } = session;
@@ -35,9 +27,9 @@ export const addArchive = (program: Command, session: Session): void => {
     .command("archive")
     .description("write settled generations, with their movements, attempts and journal, into an archive; the books keep them")
     .requiredOption("--before <time>", "those that were settled before: 90d, or a date like 2026-10-19")
-    .requiredOption("--to <dir>", "directory of the archive; what it has is added to")
+    .requiredOption("--to <place>", "directory of the archive, or bucket: that of the settings (s3.*); what it has is added to")
     .action((flags: Flags) =>
-      tellingArchive(async () => {
+      tellingArchive(AGAIN, async () => {
         const nowMs = Date.now();
         const beforeMs = sinceMs(flags.before, nowMs, "--before");
         if (beforeMs >= nowMs)
@@ -48,21 +40,21 @@ export const addArchive = (program: Command, session: Session): void => {
           import("../../store/archive/write.ts"),
           import("../../store/archive/check.ts"),
         ]);
-        const dir = resolve(flags.to);
-        const { manifest } = await archive(booksOf(placeOf(session, flags)), dir, beforeMs, nowMs);
+        const { depot, json } = await archivePlaceOf(session, flags, { flag: "--to", text: flags.to, byBooks: true });
+        const { manifest } = await archive(booksOf(placeOf(session, flags)), depot, beforeMs, nowMs);
         if (!manifest) {
-          if (flags.json) terminal.print(JSON.stringify({ archived: false, dir }));
+          if (flags.json) terminal.print(JSON.stringify({ archived: false, ...json }));
           else terminal.print("nothing to archive: all that is old and settled is in it already");
           return;
         }
-        const { checks } = checkArchive(dir);
+        const { checks } = await checkArchive(depot);
         const ok = checks.every((check) => check.ok);
         if (!ok) session.exit = EXITS.failure;
-        if (flags.json) return terminal.print(JSON.stringify({ ...jsonOf(dir, manifest), ok, checks }));
+        if (flags.json) return terminal.print(JSON.stringify({ ...jsonOf(json, manifest), ok, checks }));
         for (const line of checkLines(terminal, checks)) terminal.print(line);
         const { generations, movements, capturedCredits } = manifest.totals;
         terminal.print(
-          `archived ${generations} generations and ${movements} movements, ${showUsd(capturedCredits)} charged, as manifest ${manifest.n} in ${dir}`,
+          `archived ${generations} generations and ${movements} movements, ${showUsd(capturedCredits)} charged, as manifest ${manifest.n} in ${depot.told()}`,
         );
       }),
     );
@@ -70,6 +62,7 @@ export const addArchive = (program: Command, session: Session): void => {
     withJson(withDir(command)),
     "archive --before 90d --to /var/archives/genrouter",
     "archive --before 2026-07-01 --to /var/archives/genrouter --json | jq .generations",
+    "archive --before 90d --to bucket   # of the settings s3.*, below <s3.prefix>archive/",
     "verify --archive /var/archives/genrouter   # that it is whole, and that the books go on where it ends",
   );
 };

@@ -1,6 +1,7 @@
 // `genrouter verify`: the twelve invariants, checked on a live or a copied data directory.
 import type { Command } from "commander";
 import type { CheckResult } from "../../store/store.ts";
+import { archivePlaceOf, tellingArchive } from "../archive-place.ts";
 import { CommandFault, EXITS, tell } from "../exits.ts";
 import { booksOf, placeOf, withReads } from "../reads.ts";
 import { type DirFlag, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
@@ -22,14 +23,17 @@ export const checkLines = ({ paint }: Terminal, checks: readonly CheckResult[]):
   ]);
 
 /** An archive by itself, and whether the books go on where it ends. */
-const verifyArchive = async (session: Session, flags: Flags, dir: string): Promise<CheckResult[]> => {
+const verifyArchive = async (session: Session, flags: Flags, text: string): Promise<CheckResult[]> => {
   const [{ checkArchive }, { checkJoin }] = await Promise.all([
     import("../../store/archive/check.ts"),
     import("../../store/archive/join.ts"),
   ]);
-  const { checks, walked, manifests } = checkArchive(dir);
-  if (flags.alone) return checks;
-  return [...checks, await checkJoin(booksOf(placeOf(session, flags)), dir, walked, manifests)];
+  return tellingArchive("run the same command again when it can be had", async () => {
+    const { depot } = await archivePlaceOf(session, flags, { flag: "--archive", text, byBooks: flags.alone === undefined });
+    const { checks, walked, manifests } = await checkArchive(depot);
+    if (flags.alone) return checks;
+    return [...checks, await checkJoin(booksOf(placeOf(session, flags)), depot, walked, manifests)];
+  });
 };
 
 export const addVerify = (program: Command, session: Session): void => {
@@ -37,7 +41,10 @@ export const addVerify = (program: Command, session: Session): void => {
   const verify = program
     .command("verify")
     .description("check the twelve invariants: exit 0 they hold, 1 with the rows that offend, 2 could not run")
-    .option("--archive <dir>", "check an archive instead, and that the books go on where it ends")
+    .option(
+      "--archive <place>",
+      "check an archive instead, in a directory or in the bucket of the settings (bucket), and that the books go on where it ends",
+    )
     .option("--alone", "with --archive: the archive by itself, without the books")
     .action(async (flags: Flags) => {
       if (flags.alone && flags.archive === undefined)
@@ -63,5 +70,6 @@ export const addVerify = (program: Command, session: Session): void => {
     "verify",
     "verify --data /var/backups/genrouter-copy --json | jq .ok",
     "verify --archive /var/archives/genrouter",
+    "verify --archive bucket --alone   # without the books; bucket:ID where it has archives of several services",
   );
 };

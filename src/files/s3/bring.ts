@@ -5,6 +5,7 @@ import { placeOf as placeOnDisk } from "../local.ts";
 import { wordsOf } from "./arriving.ts";
 import { openBucket } from "./bucket.ts";
 import { BucketFault } from "./fault.ts";
+import { patiently } from "./patience.ts";
 import type { BucketSettings } from "./place.ts";
 import { LocalDamage, uploadFile } from "./upload.ts";
 
@@ -28,8 +29,6 @@ export type BringOptions = {
 
 const AT_ONCE = 4;
 const GENERATIONS = 50;
-/** A bucket that is away is asked again after these pauses. */
-const PAUSES_MS = [1_000, 3_000, 10_000, 30_000] as const;
 
 /** @throws BucketFault when the bucket stays away or refuses; BadPlace; the reason of the signal. What was brought stays noted. */
 export const bringFiles = async (options: BringOptions): Promise<BroughtFiles> => {
@@ -54,23 +53,18 @@ export const bringFiles = async (options: BringOptions): Promise<BroughtFiles> =
       path: join(dir, placeOnDisk(id, n)),
       words: wordsOf(id, { n, mime: file.mime }),
     };
-    for (let tries = 0; ; tries += 1)
-      try {
-        await uploadFile(bucket, upload, { isAgain: true, signal, pause, mayTidy: () => true });
-        all.files += 1;
-        bytes += file.bytes;
-        return tell(all.files, bytes);
-      } catch (fault) {
-        if (signal.aborted) throw signal.reason;
-        const why = reasonOf(fault);
-        if (why !== undefined) {
-          all.missing.push({ id, n, why });
-          return;
-        }
-        const ms = PAUSES_MS[tries];
-        if (ms === undefined || !(fault instanceof BucketFault) || fault.kind !== "away") throw fault;
-        await pause(ms);
-      }
+    try {
+      await patiently(() => uploadFile(bucket, upload, { isAgain: true, signal, pause, mayTidy: () => true }), pause);
+    } catch (fault) {
+      if (signal.aborted) throw signal.reason;
+      const why = reasonOf(fault);
+      if (why === undefined) throw fault;
+      all.missing.push({ id, n, why });
+      return;
+    }
+    all.files += 1;
+    bytes += file.bytes;
+    tell(all.files, bytes);
   };
 
   for (;;) {

@@ -39,6 +39,7 @@ const WHAT_TO_DO: Readonly<Record<string, string>> = {
   InvalidAccessKeyId: "the service does not know GENROUTER_S3__ACCESS_KEY",
   SignatureDoesNotMatch: "GENROUTER_S3__SECRET_KEY does not belong to the access key",
   AuthorizationHeaderMalformed: "GENROUTER_S3__REGION may be another one's",
+  InvalidObjectState: "the object lies in a class that answers only after it was restored there",
   PermanentRedirect: "the bucket is in another region; see GENROUTER_S3__REGION and __ENDPOINT",
   NoSuchBucket: "there is no bucket of the name in GENROUTER_S3__BUCKET",
   RequestTimeTooSkewed: "this machine's clock is wrong",

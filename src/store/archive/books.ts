@@ -61,3 +61,6 @@ export const withBooks = async <T>(place: BooksPlace, work: (books: Books) => Pr
     line.close();
   }
 };
+
+/** Which books they are: the same for every copy of one service's database. */
+export const lineageAt = (place: BooksPlace): Promise<string> => withBooks(place, async ({ lineage }) => lineage);

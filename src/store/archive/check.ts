@@ -3,6 +3,7 @@ import { chainStart, linkHash } from "../sql/money.ts";
 import type { ChainRow } from "../sql/verify/chain.ts";
 import { openTelling } from "../sql/verify/told.ts";
 import type { CheckResult } from "../store.ts";
+import type { Depot } from "./depot.ts";
 import {
   type AccountPiece,
   ArchiveFault,
@@ -13,6 +14,7 @@ import {
   manifestsIn,
   type Row,
   rowsIn,
+  type Totals,
 } from "./form.ts";
 
 type Offend = (fault: string, row: Record<string, string | number | null>) => void;
@@ -31,20 +33,34 @@ const isSame = (one: End, other: End): boolean =>
   one.availableCredits === other.availableCredits &&
   one.heldCredits === other.heldCredits;
 
+/** Each row is read once, so what is counted is counted by the way. */
+const count = (totals: Totals, { kind, credits }: Pick<ChainRow, "kind" | "credits">): void => {
+  totals.movements += 1;
+  if (kind === "capture") totals.capturedCredits += credits;
+  if (kind === "release") totals.releasedCredits += credits;
+};
+
 type Settled = { captured: number | null; released: number; at: number; attempt: number | null };
 
 /** Follows every chain of a manifest from where it stood to where it says that it ends. @returns what settled each generation. */
-const walkChains = (dir: string, manifest: Manifest, { ends, open }: Walked, offend: Offend): Map<number, Settled> => {
+const walkChains = async (
+  depot: Depot,
+  manifest: Manifest,
+  { ends, open }: Walked,
+  totals: Totals,
+  offend: Offend,
+): Promise<Map<number, Settled>> => {
   const settled = new Map<number, Settled>();
   const pieces = new Map<number, AccountPiece & { at: End }>();
-  for (const piece of rowsIn<AccountPiece>(dir, manifest, "account")) {
+  for await (const piece of rowsIn<AccountPiece>(depot, manifest, "account")) {
     const start = { seq: null, chainSeq: 0, hash: chainStart(piece.id), availableCredits: 0, heldCredits: 0 };
     const known = ends.get(piece.seq);
     if (!isSame(piece.from, known ?? start) || (known && known.id !== piece.id))
       offend("the piece of the chain does not begin where the one before it ended", { account: piece.id });
     pieces.set(piece.seq, { ...piece, at: piece.from });
   }
-  for (const row of rowsIn<ChainRow>(dir, manifest, "movement")) {
+  for await (const row of rowsIn<ChainRow>(depot, manifest, "movement")) {
+    count(totals, row);
     const piece = pieces.get(row.account_seq);
     if (!piece) {
       offend("the movement is of an account that has no piece", { movement: row.seq });
@@ -102,51 +118,75 @@ type Generation = Row & {
   cost_credits: number;
   attempts: number;
 };
+/** Rows that lie in the order of their generations, those of one at a time: all of them are more than memory has. */
+const openTaking = (rows: AsyncIterator<Row, undefined>, stray: (seq: number) => void) => {
+  let next: Row | undefined;
+  let isBegun = false;
+  const goOn = async (): Promise<void> => {
+    isBegun = true;
+    next = (await rows.next()).value;
+  };
+  /** @param seq not smaller than the one before */
+  return async (seq: number): Promise<Row[]> => {
+    if (!isBegun) await goOn();
+    const taken: Row[] = [];
+    for (; next !== undefined && Number(next.seq) <= seq; await goOn())
+      if (Number(next.seq) === seq) taken.push(next);
+      else stray(Number(next.seq));
+    return taken;
+  };
+};
+
 type History = {
   attempts: { n: number; state: string; price: number; isSent: boolean; route: string }[];
   requests: number[];
   versions: number[];
   last: string;
 };
-
-const historiesIn = (dir: string, manifest: Manifest): Map<number, History> => {
-  const all = new Map<number, History>();
-  const of = (seq: number): History => {
-    const known = all.get(seq) ?? { attempts: [], requests: [], versions: [], last: "" };
-    all.set(seq, known);
-    return known;
+const openHistories = (depot: Depot, manifest: Manifest, stray: (seq: number) => void) => {
+  const [attempts, requests, journal] = (["attempt", "attempt_request", "journal"] as const).map((kind) =>
+    openTaking(rowsIn(depot, manifest, kind), stray),
+  ) as [ReturnType<typeof openTaking>, ReturnType<typeof openTaking>, ReturnType<typeof openTaking>];
+  return async (seq: number): Promise<History> => {
+    const steps = await journal(seq);
+    return {
+      attempts: (await attempts(seq)).map((row) => ({
+        ...{ n: Number(row.n), state: String(row.state), price: Number(row.price_credits), route: String(row.route_id) },
+        isSent: row.sent_at_ms !== null,
+      })),
+      requests: (await requests(seq)).map(({ n }) => Number(n)),
+      versions: steps.map(({ version }) => Number(version)),
+      last: String(steps.at(-1)?.state_after ?? ""),
+    };
   };
-  for (const row of rowsIn(dir, manifest, "attempt"))
-    of(Number(row.seq)).attempts.push({
-      ...{ n: Number(row.n), state: String(row.state), price: Number(row.price_credits), route: String(row.route_id) },
-      isSent: row.sent_at_ms !== null,
-    });
-  for (const row of rowsIn(dir, manifest, "attempt_request")) of(Number(row.seq)).requests.push(Number(row.n));
-  for (const row of rowsIn(dir, manifest, "journal")) {
-    const history = of(Number(row.seq));
-    history.versions.push(Number(row.version));
-    history.last = String(row.state_after);
-  }
-  return all;
 };
 
+/** So many are told of at most, and some more. */
+const MOST_STRAYS = 100;
 const countUp = (numbers: readonly number[]): boolean => numbers.every((one, at) => one === at + 1);
 
 /** Each generation against the movements that held and settled it, its attempts and its journal; both ways. */
-const checkLives = (
-  dir: string,
+const checkLives = async (
+  depot: Depot,
   manifest: Manifest,
   settled: Map<number, Settled>,
   { open }: Walked,
-  money: Offend,
-  life: Offend,
-): void => {
-  const histories = historiesIn(dir, manifest);
-  for (const row of rowsIn<Generation>(dir, manifest, "generation")) {
+  totals: Totals,
+  { money, life }: { money: Offend; life: Offend },
+): Promise<void> => {
+  const strays = new Set<number>();
+  const historyOf = openHistories(depot, manifest, (stray) => {
+    if (strays.size < MOST_STRAYS) strays.add(stray);
+  });
+  let last = 0;
+  for await (const row of rowsIn<Generation>(depot, manifest, "generation")) {
+    totals.generations += 1;
     const { seq, id, status, reserved_credits: reserved, cost_credits: cost } = row;
     const hold = open.get(seq);
     const settlement = settled.get(seq);
-    const history = histories.get(seq) ?? { attempts: [], requests: [], versions: [], last: "" };
+    if (seq <= last) life("the generations do not lie in their order", { generation: id });
+    last = seq;
+    const history = await historyOf(seq);
     if (
       hold === undefined ||
       hold.hash !== row.hold_hash ||
@@ -171,7 +211,6 @@ const checkLives = (
       money("what was captured is not the price of the one attempt delivered", { generation: id });
     open.delete(seq);
     settled.delete(seq);
-    histories.delete(seq);
     if (!countUp(history.versions) || history.last !== status)
       life("the journal has a gap, or did not lead to the status", { generation: id, status, last: history.last });
     if (!countUp(history.attempts.map(({ n }) => n)) || new Set(history.attempts.map(({ route }) => route)).size !== row.attempts)
@@ -181,25 +220,16 @@ const checkLives = (
       life("an attempt was sent and its request is not there", { generation: id });
   }
   for (const seq of settled.keys()) money("a movement settles a generation that is not in the archive", { generation_seq: seq });
-  for (const seq of histories.keys()) life("attempts or journal are of a generation that is not there", { generation_seq: seq });
-};
-
-const checkTotals = (dir: string, manifest: Manifest, offend: Offend): void => {
-  const counted = { movements: 0, generations: 0, capturedCredits: 0, releasedCredits: 0 };
-  for (const row of rowsIn(dir, manifest, "movement")) {
-    counted.movements += 1;
-    if (row.kind === "capture") counted.capturedCredits += Number(row.credits);
-    if (row.kind === "release") counted.releasedCredits += Number(row.credits);
-  }
-  for (const _ of rowsIn(dir, manifest, "generation")) counted.generations += 1;
-  if (JSON.stringify(counted) !== JSON.stringify(manifest.totals))
-    offend("the totals of the manifest are not those of its rows", { manifest: manifest.n });
+  await historyOf(Number.POSITIVE_INFINITY);
+  for (const seq of strays) life("attempts or journal are of a generation that is not there", { generation_seq: seq });
 };
 
 /** The checks of an archive, and where its chains end. @throws ArchiveFault when there is none, or a manifest cannot be read. */
-export const checkArchive = (dir: string): { checks: CheckResult[]; walked: Walked; manifests: readonly Listed[] } => {
-  const manifests = manifestsIn(dir);
-  if (manifests.length === 0) throw new ArchiveFault(`there is no archive in ${dir}`);
+export const checkArchive = async (
+  depot: Depot,
+): Promise<{ checks: CheckResult[]; walked: Walked; manifests: readonly Listed[] }> => {
+  const manifests = await manifestsIn(depot);
+  if (manifests.length === 0) throw new ArchiveFault(`there is no archive in ${depot.told()}`);
   const tellings = [1, 2, 3, 4].map(() => openTelling(["an archive"]));
   const offendAt =
     (at: number): Offend =>
@@ -216,9 +246,14 @@ export const checkArchive = (dir: string): { checks: CheckResult[]; walked: Walk
     if (before && before.manifest.lineage !== manifest.lineage)
       files("the manifest is of another service's books", { manifest: name });
     before = listed;
+    const danger = await depot.danger(name);
+    if (danger !== undefined) files(danger, { manifest: name });
+    const totals: Totals = { movements: 0, generations: 0, capturedCredits: 0, releasedCredits: 0 };
     try {
-      checkTotals(dir, manifest, files);
-      checkLives(dir, manifest, walkChains(dir, manifest, walked, chains), walked, money, life);
+      const settled = await walkChains(depot, manifest, walked, totals, chains);
+      await checkLives(depot, manifest, settled, walked, totals, { money, life });
+      if (JSON.stringify(totals) !== JSON.stringify(manifest.totals))
+        files("the totals of the manifest are not those of its rows", { manifest: name });
     } catch (fault) {
       if (!(fault instanceof ArchiveFault)) throw fault;
       files(fault.message, { manifest: name });

@@ -86,12 +86,16 @@ export const settledIn = async function* (
   }
 };
 
-/** Gives every row to be archived, kind by kind. @param ends where former archives of the same books end. */
+/**
+ * Gives every row to be archived, kind by kind.
+ * @param ends where former archives of the same books end
+ * @param put most rows are only collected, and nobody waits for them
+ */
 export const gather = async (
   { rows, hasClaims }: Books,
   beforeMs: number,
   ends: ReadonlyMap<number, End>,
-  put: (kind: Kind, row: Row) => void,
+  put: (kind: Kind, row: Row) => Promise<void> | undefined,
 ): Promise<void> => {
   const pieces = new Map<number, AccountPiece & { isOver: boolean }>();
   for await (const { seq, id } of rows<{ seq: number; id: string }>(ACCOUNTS)) {
@@ -106,9 +110,14 @@ export const gather = async (
       continue;
     }
     piece.to = endAt(row);
-    put("movement", row as unknown as Row);
+    const isWritten = put("movement", row as unknown as Row);
+    if (isWritten) await isWritten;
   }
-  for (const { isOver: _, ...piece } of pieces.values()) if (piece.to !== piece.from) put("account", piece as unknown as Row);
+  for (const { isOver: _, ...piece } of pieces.values())
+    if (piece.to !== piece.from) await put("account", piece as unknown as Row);
   for (const list of listsOf({ hasClaims }))
-    for await (const row of settledIn({ rows }, list, beforeMs, pieces)) put(list.kind, row);
+    for await (const row of settledIn({ rows }, list, beforeMs, pieces)) {
+      const isWritten = put(list.kind, row);
+      if (isWritten) await isWritten;
+    }
 };

@@ -5,6 +5,7 @@ import { openTelling } from "../sql/verify/told.ts";
 import type { CheckResult } from "../store.ts";
 import { type BooksPlace, withBooks } from "./books.ts";
 import type { Walked } from "./check.ts";
+import type { Depot } from "./depot.ts";
 import type { Listed } from "./form.ts";
 import { differences } from "./same.ts";
 
@@ -23,7 +24,7 @@ type Balance = {
 /** @throws what keeps the books from being read. */
 export const checkJoin = async (
   place: BooksPlace,
-  dir: string,
+  depot: Depot,
   { ends }: Walked,
   manifests: readonly Listed[],
 ): Promise<CheckResult> =>
@@ -74,7 +75,7 @@ export const checkJoin = async (
         offend("the movement behind the last that is archived is missing", { account: end.id });
     }
     for (const { manifest } of manifests)
-      for (const row of await differences(books, dir, manifest))
+      for (const row of await differences(books, depot, manifest))
         offend("the row is another one in the books, or in one of them alone", { manifest: manifest.n, row });
     return { ok: telling.rows.length === 0, invariant: 1, name: "archive and books join", offending: telling.rows };
   });

@@ -1,5 +1,6 @@
 // Whether the rows of an archive are those of the books, as long as the books have them: row by row, in the order in which both have them.
 import type { Books } from "./books.ts";
+import type { Depot } from "./depot.ts";
 import { type AccountPiece, ArchiveFault, type Kind, type Manifest, type Row, rowsIn } from "./form.ts";
 import { listsOf, settledIn } from "./gather.ts";
 
@@ -21,22 +22,29 @@ const nameOf = (kind: Kind, { seq, n, version }: Row): string =>
   [kind, seq, n ?? version].filter((part) => part !== undefined).join(" ");
 
 /** The first row of a kind at which archive and books part; undefined where they do not. */
-const partedAt = async (kind: Kind, archived: Iterator<Row, unknown>, live: AsyncIterable<Row>): Promise<string | undefined> => {
+const partedAt = async (
+  kind: Kind,
+  archived: AsyncIterator<Row, unknown>,
+  live: AsyncIterable<Row>,
+): Promise<string | undefined> => {
   for await (const row of live) {
-    const next = archived.next();
+    const next = await archived.next();
     if (next.done === true || !isSame(next.value, row)) return nameOf(kind, row);
   }
-  const left = archived.next();
+  const left = await archived.next();
   return left.done === true ? undefined : nameOf(kind, left.value);
 };
 
 /** @returns where the rows of an archive are others than those of the books. */
-export const differences = async (books: Books, dir: string, manifest: Manifest): Promise<string[]> => {
+export const differences = async (books: Books, depot: Depot, manifest: Manifest): Promise<string[]> => {
   try {
-    const pieces = new Map([...rowsIn<AccountPiece>(dir, manifest, "account")].map((piece) => [piece.seq, piece]));
-    const found = [await partedAt("movement", rowsIn(dir, manifest, "movement"), movementsIn(books, pieces))];
+    const pieces = new Map<number, AccountPiece>();
+    for await (const piece of rowsIn<AccountPiece>(depot, manifest, "account")) pieces.set(piece.seq, piece);
+    const found = [await partedAt("movement", rowsIn(depot, manifest, "movement"), movementsIn(books, pieces))];
     for (const list of listsOf(books))
-      found.push(await partedAt(list.kind, rowsIn(dir, manifest, list.kind), settledIn(books, list, manifest.beforeMs, pieces)));
+      found.push(
+        await partedAt(list.kind, rowsIn(depot, manifest, list.kind), settledIn(books, list, manifest.beforeMs, pieces)),
+      );
     return found.filter((one) => one !== undefined);
   } catch (fault) {
     // Told already by the archive's own check.

@@ -8,7 +8,7 @@ import { carryOut } from "./asking.ts";
 import { type Connection, together } from "./connect.ts";
 import { faultText, isOwn } from "./faults.ts";
 import { type GroupParts, openGroup } from "./group.ts";
-import { LOCK_BALANCES } from "./heads.ts";
+import { LOCK_ALL_BALANCES } from "./heads.ts";
 import { type HotDeed, load } from "./load.ts";
 import { integers } from "./parameters.ts";
 import type { Work } from "./writer.ts";
@@ -27,6 +27,7 @@ export const FREQUENT: ReadonlySet<PackedDeed["deed"]> = new Set([
   "save-route-health",
   "beat",
   "mark-attempt",
+  "expire-files",
 ]);
 /**
  * All others are carried out one after another, whatever node they come to: what one of them reads is so until it is done. They are counted,
@@ -43,8 +44,15 @@ const isHot = (deed: PackedDeed): deed is HotDeed => deed.deed === "admit" || de
 const lockAll = (line: Connection, deeds: readonly PackedDeed[]): Promise<unknown>[] => {
   const accounts = deeds.flatMap((one) => (one.deed === "admit" || one.deed === "credit" ? [one.accountSeq] : []));
   const ending = deeds.flatMap((one) => (one.deed === "step" && one.settlement ? [one.seq] : []));
-  if (accounts.length + ending.length === 0) return [];
-  return [line.send(LOCK_BALANCES, integers.of(accounts), integers.of(ending))];
+  const bought = deeds.flatMap((one) => (one.deed === "pay-purchase" ? [one.id] : []));
+  const payments = deeds.flatMap((one) => (one.deed === "note-reversal" ? [one.paymentIntent] : []));
+  if (accounts.length + ending.length + bought.length + payments.length === 0) return [];
+  return [
+    line.send(
+      ...[LOCK_ALL_BALANCES, integers.of(accounts), integers.of(ending)],
+      ...[JSON.stringify(bought), JSON.stringify(payments)],
+    ),
+  ];
 };
 
 /** Deeds in their order: neighbours of the hot way together, but never two of one generation; every other one alone. */

@@ -2,7 +2,7 @@
 import { type Deed, type DeedOutcome, StoreUnknown } from "../../deeds.ts";
 import { openNumbers } from "../../ids.ts";
 import { DatabaseAway, Moved, WrongMode, WrongSchema } from "../faults.ts";
-import { pack } from "../sql/packed.ts";
+import { packedBy } from "../sql/packed.ts";
 import { readsThrough } from "../sql/reads.ts";
 import { claimDirectory } from "../sqlite/owner.ts";
 import type { Mode, Store } from "../store.ts";
@@ -20,6 +20,7 @@ import { ownerOf } from "./owner-of.ts";
 import { ledgerSums } from "./sums.ts";
 import { verifyPostgres } from "./verify.ts";
 import { openWriter } from "./writer.ts";
+import { readableJson } from "./writes.ts";
 
 export type PostgresOptions = Address & {
   mode?: Mode;
@@ -37,6 +38,8 @@ export type PostgresOptions = Address & {
   /** False, in a test alone: what another node has taken over is written all the same. */
   mindsOwners?: boolean;
 };
+
+const pack = packedBy(readableJson);
 
 export const LEASE_MS = 30_000;
 const READERS = 8;
@@ -86,6 +89,8 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
   const parts = { epoch, newPosting, minds, other };
   const reads = readsThrough(pool.query, POSTGRES, { owned: `${ownerOf("g")} = ${epoch}`, usageBehind: USAGE_BEHIND });
 
+  /** Whole seconds that the database's clock is ahead: seconds that nodes have in common are its own. */
+  let apartS = 0;
   /** Leases have a connection of their own: they are renewed while a transaction takes its time. */
   let line: Connection | undefined;
   const streak = openStreak(leaseMs, () => performance.now());
@@ -122,7 +127,10 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
       ...{ epoch, slot, leaseMs, newestGeneration },
       attend: async (isLeaving) => {
         const around = await leasing((open) => attend(open, { epoch, leaseMs, isLeaving, endsOthers: streak.isLong() }));
-        if (around) streak.renewed();
+        if (around) {
+          streak.renewed();
+          apartS = Math.round(around.apartMs / 1000);
+        }
         return around;
       },
       takeOver: (limit) =>
@@ -130,7 +138,7 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
           await begun;
           return { value: await claim(open, epoch, limit), sent: [] };
         }),
-      takeBurst: (accountSeq, second, most) => takeBurst(pool.query, accountSeq, second, most),
+      takeBurst: (accountSeq, second, most) => takeBurst(pool.query, accountSeq, second + apartS, most),
       ...openHints(pool.query, epoch),
       sums: () => ledgerSums(pool.query),
       others: openElsewhere(pool.query, epoch),

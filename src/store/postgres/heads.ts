@@ -7,6 +7,13 @@ const CONCERNED = `b.account_seq IN (SELECT unnest(${integers("?1")})
   UNION SELECT account_seq FROM generation WHERE seq = ANY(${integers("?2")}))`;
 export const LOCK_BALANCES = `SELECT b.account_seq FROM balance b WHERE ${CONCERNED} ORDER BY b.account_seq FOR NO KEY UPDATE`;
 
+/** The same, and those of purchases by their ids (?3) and payments (?4), as JSON: before a batch of several groups. */
+export const LOCK_ALL_BALANCES = `SELECT b.account_seq FROM balance b WHERE b.account_seq IN (SELECT unnest(${integers("?1")})
+  UNION SELECT account_seq FROM generation WHERE seq = ANY(${integers("?2")})
+  UNION SELECT account_seq FROM purchase WHERE id IN (SELECT json_array_elements_text(CAST(CAST(?3 AS text) AS json)))
+  UNION SELECT account_seq FROM purchase WHERE payment_intent IN (SELECT json_array_elements_text(CAST(CAST(?4 AS text) AS json))))
+  ORDER BY b.account_seq FOR NO KEY UPDATE`;
+
 export type HeadRow = Omit<Head, "chainHash"> & { accountSeq: number; accountId: string; hash: string | null };
 const HEAD = `SELECT b.account_seq AS "accountSeq", b.available_credits AS "availableCredits", b.held_credits AS "heldCredits",
   b.in_progress AS "inProgress", b.chain_seq AS "chainSeq", b.chain_end AS "chainEnd", a.id AS "accountId",

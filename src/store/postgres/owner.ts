@@ -75,17 +75,18 @@ export const openOwner = async (
   const epoch = rows[0]?.epoch ?? 0;
   await line.send("INSERT INTO lease (epoch, ends_at_ms) VALUES (?1, now_ms() + ?2)", epoch, leaseMs);
   for (const one of dead) await line.send(ENDED_BY, epoch, one);
-  await line.send("INSERT INTO usage_mark (epoch, up_to_seq) VALUES (?1, 0)", epoch);
   const newest = await line.send<{ generation: number | null; posting: number | null }>(
     "SELECT (SELECT max(seq) FROM generation) AS generation, (SELECT max(seq) FROM posting) AS posting",
   );
+  // Its own postings have greater numbers.
+  await line.send("INSERT INTO usage_mark (epoch, up_to_seq) VALUES (?1, ?2)", epoch, newest.rows[0]?.posting ?? 0);
   await line.script("COMMIT");
   const { generation, posting } = newest.rows[0] ?? { generation: null, posting: null };
   return { epoch, slot, newestGeneration: generation ?? 0, newestPosting: posting ?? 0 };
 };
 
 const RENEW = "UPDATE lease SET ends_at_ms = now_ms() + CAST(?2 AS bigint), leaving = ?3 WHERE epoch = ?1";
-const LOOK = `SELECT (SELECT count(*) FROM lease) AS alive, (SELECT count(*) FROM lease WHERE leaving = 0 AND epoch <> ?1) AS others, (SELECT min(epoch) FROM lease) AS first,
+const LOOK = `SELECT now_ms() AS now, (SELECT count(*) FROM lease) AS alive, (SELECT count(*) FROM lease WHERE leaving = 0 AND epoch <> ?1) AS others, (SELECT min(epoch) FROM lease) AS first,
   (SELECT value FROM meta WHERE name = 'office') AS news,
   CASE WHEN EXISTS (SELECT 1 FROM hint) THEN 1 ELSE 0 END AS hints,
   CASE WHEN EXISTS (SELECT 1 FROM owner WHERE ended_at_ms IS NOT NULL AND has_left = 1) THEN 1 ELSE 0 END AS left_behind`;
@@ -137,13 +138,25 @@ export const attend = async (
   const [dead, { changes }, { rows }] = await together([
     ending,
     line.send(RENEW, epoch, leaseMs, isLeaving ? 1 : 0),
-    line.send<{ alive: number; others: number; first: number; news: string; hints: number; left_behind: number }>(LOOK, epoch),
+    line.send<{ now: number; alive: number; others: number; first: number; news: string; hints: number; left_behind: number }>(
+      LOOK,
+      epoch,
+    ),
   ] as const);
   const [found] = rows;
   if (changes === 0 || !found) return null;
   const ended = (dead?.rows ?? []).map((row) => row.epoch);
-  const { alive, others, first, news, hints, left_behind } = found;
-  return { alive, others, isFirst: first === epoch, news, hasHints: hints === 1, isAnythingLeft: left_behind === 1, ended };
+  const { now, alive, others, first, news, hints, left_behind } = found;
+  return {
+    apartMs: now - Date.now(),
+    alive,
+    others,
+    isFirst: first === epoch,
+    news,
+    hasHints: hints === 1,
+    isAnythingLeft: left_behind === 1,
+    ended,
+  };
 };
 
 /** Ends this owner of its own will: others take over at once. */

@@ -47,7 +47,13 @@ const sha256 = (text: string): string => Bun.SHA256.hash(text, "hex");
 /** PostgreSQL reads no JSON that holds a NUL or half of a surrogate pair; nobody means them, and providers' messages may have them. */
 export const readable = (_: string, value: unknown): unknown =>
   typeof value === "string" ? value.toWellFormed().replaceAll("\0", "\ufffd") : value;
-const json = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value, readable));
+/** As JSON writes them. Most texts have neither, and are not gone through a second time. */
+const UNREADABLE = /\\u(0000|d[89a-f])/;
+export const readableJson = (value: unknown): string => {
+  const text = JSON.stringify(value);
+  return UNREADABLE.test(text) ? JSON.stringify(value, readable) : text;
+};
+const json = (value: unknown): string | null => (value === undefined ? null : readableJson(value));
 
 type Row = Record<string, string | number | boolean | null>;
 const defined = (members: Record<string, string | number | boolean | null | undefined>): Row =>

@@ -14,15 +14,19 @@ export type PackedDeed = PackedAdmit | PackedStep | OfficeDeed | PurchaseDeed;
 export const printedPlan = once((plan: AdmitDeed["plan"]): string => JSON.stringify(plan));
 export const printedAdded = once((added: AdmitDeed["added"]): string => JSON.stringify(added));
 
-export const pack = (deed: Deed): PackedDeed => {
-  if (deed.deed === "step") {
-    const { event, ...rest } = deed;
-    return { ...rest, eventJson: JSON.stringify(event) };
-  }
-  if (deed.deed !== "admit") return deed;
-  const { added, plan, ...rest } = deed;
-  return { ...rest, addedJson: printedAdded(added), planJson: printedPlan(plan) };
-};
+/** @param print makes a step's event into JSON, as the database can read it. */
+export const packedBy =
+  (print: (event: StepDeed["event"]) => string) =>
+  (deed: Deed): PackedDeed => {
+    if (deed.deed === "step") {
+      const { event, ...rest } = deed;
+      return { ...rest, eventJson: print(event) };
+    }
+    if (deed.deed !== "admit") return deed;
+    const { added, plan, ...rest } = deed;
+    return { ...rest, addedJson: printedAdded(added), planJson: printedPlan(plan) };
+  };
+export const pack = packedBy((event) => JSON.stringify(event));
 
 /** What polls will read of a generation that was just admitted. */
 export const admittedRecord = (deed: AdmitDeed | PackedAdmit): GenerationRecord => ({

@@ -24,6 +24,12 @@ export type TestBucket = {
   fail: (asked: Asked) => Failure | undefined;
   /** Its answer waits for this. */
   hold: (asked: Asked) => Promise<void> | undefined;
+  /** When a rule of the bucket is going to delete an object. */
+  expires: (key: string) => Date | undefined;
+  /** Names in one page of a list. */
+  pageKeys: number;
+  /** Whether it knows `If-None-Match` at a PUT: some services ignore it, some refuse it. */
+  conditions: "known" | "ignored" | "refused";
   /** Bytes of bodies read so far. */
   received: () => number;
   /** Nobody listens until `back`. */
@@ -44,7 +50,13 @@ export const openTestBucket = async (nowMs: () => number, base = ""): Promise<Te
   const objects: TestBucket["objects"] = new Map();
   const uploads: TestBucket["uploads"] = new Map();
   const seen: TestBucket["seen"] = [];
-  const own: Pick<TestBucket, "fail" | "hold"> = { fail: () => undefined, hold: () => undefined };
+  const own: Pick<TestBucket, "fail" | "hold" | "expires" | "pageKeys" | "conditions"> = {
+    fail: () => undefined,
+    hold: () => undefined,
+    expires: () => undefined,
+    pageKeys: 1000,
+    conditions: "known",
+  };
   let made = 0;
   let received = 0;
 
@@ -69,7 +81,15 @@ export const openTestBucket = async (nowMs: () => number, base = ""): Promise<Te
       name.startsWith("response-") ? [[name.slice("response-".length), value]] : [],
     );
     const { bytes } = kept;
-    const headers = { ...kept.headers, etag: `"${md5(bytes)}"`, "accept-ranges": "bytes", ...Object.fromEntries(overrides) };
+    const date = own.expires(asked.key);
+    const rule = date ? { "x-amz-expiration": `expiry-date="${date.toUTCString()}", rule-id="results"` } : {};
+    const headers = {
+      ...kept.headers,
+      ...rule,
+      etag: `"${md5(bytes)}"`,
+      "accept-ranges": "bytes",
+      ...Object.fromEntries(overrides),
+    };
     if (request.headers["if-none-match"] === headers.etag) return answer(to, 304, { etag: headers.etag });
     const [, from, last] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? "") ?? [];
     if (from === undefined) return answer(to, 200, { ...headers, "content-length": String(bytes.length) }, bytes);
@@ -94,6 +114,26 @@ export const openTestBucket = async (nowMs: () => number, base = ""): Promise<Te
     return answer(to, 200, {}, xml("CompleteMultipartUploadResult", `<Key>${escaped(asked.key)}</Key>`));
   };
 
+  /** A page of what is there, from the one after its token on. */
+  const list = (query: Map<string, string>, to: ServerResponse) => {
+    const [prefix, delimiter] = [query.get("prefix") ?? "", query.get("delimiter") ?? ""];
+    const rollUp = (key: string) => {
+      const end = delimiter === "" ? -1 : key.indexOf(delimiter, prefix.length);
+      return end < 0 ? key : key.slice(0, end + 1);
+    };
+    const from = query.get("continuation-token") ?? "";
+    const keys = [...new Set([...objects.keys()].filter((key) => key.startsWith(prefix)).map(rollUp))].sort();
+    const left = keys.filter((key) => key > from);
+    const page = left.slice(0, own.pageKeys);
+    const more = left.length > page.length ? `<NextContinuationToken>${escaped(page.at(-1) ?? "")}</NextContinuationToken>` : "";
+    const entry = (key: string) =>
+      objects.has(key)
+        ? `<Contents><Key>${escaped(key)}</Key></Contents>`
+        : `<CommonPrefixes><Prefix>${escaped(key)}</Prefix></CommonPrefixes>`;
+    const head = `<Prefix>${escaped(prefix)}</Prefix><IsTruncated>${more !== ""}</IsTruncated>${more}`;
+    return answer(to, 200, {}, xml("ListBucketResult", head + page.map(entry).join("")));
+  };
+
   const work = (asked: Asked, request: IncomingMessage, body: Buffer, to: ServerResponse, isLost: boolean): unknown => {
     const { method, key, query } = asked;
     const id = query.get("uploadId");
@@ -105,14 +145,7 @@ export const openTestBucket = async (nowMs: () => number, base = ""): Promise<Te
       return answer(to, 200, {}, xml("ListMultipartUploadsResult", list.join("")));
     }
     if (key === "" && method === "GET" && query.get("list-type") === "2") {
-      const names = [...objects.keys()].filter((each) => each.startsWith(query.get("prefix") ?? ""));
-      const list = names.map((each) => `<Contents><Key>${escaped(each)}</Key></Contents>`);
-      return answer(
-        to,
-        200,
-        {},
-        xml("ListBucketResult", `<Prefix>${escaped(query.get("prefix") ?? "")}</Prefix>${list.join("")}`),
-      );
+      return list(query, to);
     }
     if (key === "") return refuse(to, 405, "MethodNotAllowed");
     if (method === "GET" || method === "HEAD") return read(asked, request, to);
@@ -129,6 +162,9 @@ export const openTestBucket = async (nowMs: () => number, base = ""): Promise<Te
     }
     if (method !== "PUT") return refuse(to, 405, "MethodNotAllowed");
     const kept = { bytes: body, headers: keepable(request.headers) };
+    const isNew = own.conditions !== "ignored" && request.headers["if-none-match"] === "*";
+    if (isNew && own.conditions === "refused") return refuse(to, 501, "NotImplemented");
+    if (isNew && objects.has(key)) return refuse(to, 412, "PreconditionFailed");
     if (id === undefined) {
       if (!isLost) objects.set(key, kept);
     } else {
@@ -220,6 +256,24 @@ export const openTestBucket = async (nowMs: () => number, base = ""): Promise<Te
     },
     set hold(next) {
       own.hold = next;
+    },
+    get expires() {
+      return own.expires;
+    },
+    set expires(next) {
+      own.expires = next;
+    },
+    get pageKeys() {
+      return own.pageKeys;
+    },
+    set pageKeys(next) {
+      own.pageKeys = next;
+    },
+    get conditions() {
+      return own.conditions;
+    },
+    set conditions(next) {
+      own.conditions = next;
     },
     received: () => received,
     away,

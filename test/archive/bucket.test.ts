@@ -1,0 +1,290 @@
+// Archives in the bucket: what a directory would have, complete or not there, nothing written over, nothing lost on the way, and every change is found.
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { randomBytes } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { type Clock, systemClock } from "../../src/clock.ts";
+import { openLocalFiles } from "../../src/files/local.ts";
+import { openBucketFiles } from "../../src/files/s3/files.ts";
+import { type Holdings, openHoldings } from "../../src/files/s3/holdings.ts";
+import type { BucketSettings } from "../../src/files/s3/place.ts";
+import { openSpool } from "../../src/files/spool.ts";
+import { lineageAt } from "../../src/store/archive/books.ts";
+import { checkArchive } from "../../src/store/archive/check.ts";
+import { type Depot, openDirectory } from "../../src/store/archive/depot.ts";
+import { ArchiveFault, manifestName, manifestsIn, SEGMENTS } from "../../src/store/archive/form.ts";
+import { checkJoin } from "../../src/store/archive/join.ts";
+import { archive } from "../../src/store/archive/write.ts";
+import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
+import { type Asked, openTestBucket, type TestBucket } from "../files/s3/bucket.ts";
+import { postgresReason } from "../postgres/binaries.ts";
+import { BEFORE_MS, type Books, FIRST, fileBooks, LATER_BEFORE_MS, sharedBooks, succeedAt } from "./scene.ts";
+
+afterAll(dropDirs);
+const PREFIX = "Küche 1/";
+let bucket: TestBucket;
+beforeEach(async () => {
+  bucket = await openTestBucket(Date.now);
+});
+afterEach(() => bucket.close());
+
+/** The pauses of patience are not waited for; how long an answer may take is not changed. */
+const system = systemClock();
+const clock: Clock = { ...system, after: (ms, then) => system.after(ms <= 30_000 ? 0 : ms, then) };
+const settingsOf = (): BucketSettings => {
+  const { GENROUTER_S3__REGION: region, GENROUTER_S3__BUCKET: name, ...keys } = bucket.settings as Record<string, string>;
+  return {
+    ...{ endpoint: bucket.endpoint, region: region ?? "", bucket: name ?? "", prefix: PREFIX },
+    ...{ access_key: keys.GENROUTER_S3__ACCESS_KEY ?? "", secret_key: keys.GENROUTER_S3__SECRET_KEY ?? "" },
+  };
+};
+const depotOf = async (books: Books): Promise<Holdings> =>
+  openHoldings(await lineageAt(books.place), { settings: settingsOf(), clock, signal: new AbortController().signal });
+const faultsOf = async (depot: Depot): Promise<string[]> =>
+  (await checkArchive(depot)).checks.flatMap(({ offending }) => offending.map(({ fault }) => String(fault)));
+const joinOf = async (books: Books, depot: Depot): Promise<unknown[]> => {
+  const { walked, manifests } = await checkArchive(depot);
+  return (await checkJoin(books.place, depot, walked, manifests)).offending;
+};
+const namesIn = (depot: Holdings, part: string) => [...bucket.objects.keys()].filter((key) => key.includes(depot.below + part));
+const segmentsIn = (depot: Holdings) => namesIn(depot, `${SEGMENTS}/`);
+const isPut = ({ method }: Asked) => method === "PUT";
+/** What lies in it, byte for byte. */
+const bytesIn = (depot: Holdings) =>
+  new Map(namesIn(depot, "").map((key) => [key.slice(depot.below.length), bucket.objects.get(key)?.bytes.toString("hex")]));
+
+for (const [name, open, isThere] of [
+  ["SQLite", fileBooks, true],
+  ["PostgreSQL", sharedBooks, postgresReason === undefined],
+] as const)
+  describe.skipIf(!isThere)(name, () => {
+    let books: Books;
+    afterEach(() => books.drop());
+
+    test("two archives in a row are byte for byte those of a directory, whole, one chain, and the books go on behind them", async () => {
+      books = await open();
+      const [depot, dir] = [await depotOf(books), freshDir()];
+      const first = await archive(books.place, depot, BEFORE_MS, BEFORE_MS);
+      expect(first.manifest?.totals).toMatchObject(FIRST);
+      expect((await archive(books.place, depot, BEFORE_MS, BEFORE_MS)).manifest).toBeNull();
+      await succeedAt(books.store, books.quiet, BEFORE_MS + 86_400_000);
+      const { manifest } = await archive(books.place, depot, LATER_BEFORE_MS, LATER_BEFORE_MS);
+      expect([manifest?.n, (await manifestsIn(depot)).length]).toEqual([2, 2]);
+      expect([await faultsOf(depot), await joinOf(books, depot)]).toEqual([[], []]);
+      await succeedAt(books.store, books.quiet, LATER_BEFORE_MS + 1);
+      expect(await joinOf(books, depot)).toEqual([]);
+
+      expect(depot.below).toMatch(/^Küche 1\/archive\/[0-9a-f]{16}\/$/);
+      for (const beforeMs of [BEFORE_MS, LATER_BEFORE_MS]) await archive(books.place, openDirectory(dir), beforeMs, beforeMs);
+      const names = [manifestName(1), manifestName(2), ...readdirSync(join(dir, SEGMENTS)).map((one) => `${SEGMENTS}/${one}`)];
+      expect(bytesIn(depot)).toEqual(new Map(names.map((one) => [one, readFileSync(join(dir, one)).toString("hex")])));
+    });
+  });
+
+describe("an upload", () => {
+  let books: Books;
+  beforeAll(async () => {
+    books = await fileBooks();
+  });
+  afterAll(() => books.drop());
+
+  test("that was interrupted at any request is no archive; the next one sends what is missing and nothing else", async () => {
+    const depot = await depotOf(books);
+    await archive(books.place, depot, BEFORE_MS, BEFORE_MS);
+    const whole = bytesIn(depot);
+    const requests = bucket.seen.length;
+    expect(requests).toBeGreaterThan(whole.size * 3 - 3);
+    for (let end = 0; end < requests; end += 1) {
+      bucket.objects.clear();
+      bucket.seen.length = 0;
+      bucket.fail = () => (bucket.seen.length > end ? { status: 403, code: "AccessDenied" } : undefined);
+      await expect(archive(books.place, depot, BEFORE_MS, BEFORE_MS)).rejects.toThrow(/^the bucket answers 403/);
+      bucket.fail = () => undefined;
+      const [there, isComplete] = [bucket.objects.size, bytesIn(depot).has(manifestName(1))];
+      bucket.seen.length = 0;
+      if (isComplete) expect((await archive(books.place, depot, BEFORE_MS, BEFORE_MS)).manifest).toBeNull();
+      else {
+        await expect(checkArchive(depot)).rejects.toThrow(ArchiveFault);
+        await archive(books.place, depot, BEFORE_MS, BEFORE_MS);
+      }
+      expect(bytesIn(depot)).toEqual(whole);
+      expect(bucket.seen.filter(isPut).length).toBe(whole.size - there);
+    }
+  }, 60_000);
+
+  test("goes on when the bucket was away for a moment, whatever it did, and gives up when it stays away", async () => {
+    const depot = await depotOf(books);
+    await archive(books.place, depot, BEFORE_MS, BEFORE_MS);
+    const whole = bytesIn(depot);
+    for (const failure of ["cut", "reset", "lose", { status: 503, code: "SlowDown" }] as const) {
+      bucket.objects.clear();
+      const failed = new Set<string>();
+      bucket.fail = (asked) => {
+        if (!isPut(asked) || failed.has(asked.key)) return undefined;
+        failed.add(asked.key);
+        return failure;
+      };
+      await archive(books.place, depot, BEFORE_MS, BEFORE_MS);
+      expect([failure, bytesIn(depot)]).toEqual([failure, whole]);
+      expect(failed.size).toBeGreaterThan(3);
+    }
+    bucket.objects.clear();
+    bucket.fail = (asked) => (isPut(asked) ? { status: 503, code: "SlowDown" } : undefined);
+    await expect(archive(books.place, depot, BEFORE_MS, BEFORE_MS)).rejects.toThrow("the bucket answers 503 SlowDown");
+    expect(
+      bucket.seen
+        .filter(isPut)
+        .slice(-5)
+        .every(({ key }) => key === bucket.seen.at(-1)?.key),
+    ).toBe(true);
+  });
+
+  test("writes over nothing: other bytes under a name are told and left, the same lines packed otherwise are good", async () => {
+    const depot = await depotOf(books);
+    await archive(books.place, depot, BEFORE_MS, BEFORE_MS);
+    const [name = "", other = ""] = segmentsIn(depot);
+    const kept = bucket.objects.get(name);
+    const packed = bucket.objects.get(other);
+    if (!kept || !packed) throw new Error("there are no segments");
+    // As if it had been interrupted before its manifest.
+    bucket.objects.delete(depot.below + manifestName(1));
+    const again = gzipSync(Bun.gunzipSync(new Uint8Array(packed.bytes)), { level: 1 });
+    bucket.objects.set(other, { ...packed, bytes: again, headers: {} });
+    for (const bytes of [Buffer.from("other"), Buffer.concat([kept.bytes, kept.bytes]), gzipSync("other\n")]) {
+      bucket.objects.set(name, { ...kept, bytes });
+      await expect(archive(books.place, depot, BEFORE_MS, BEFORE_MS)).rejects.toThrow(
+        /(cannot be unpacked|is larger than its content can be|does not have the content).*nothing was written over it: look at it, delete it/,
+      );
+      expect(bucket.objects.get(name)?.bytes).toBe(bytes);
+    }
+    bucket.objects.delete(name);
+    await archive(books.place, depot, BEFORE_MS, BEFORE_MS);
+    expect(bucket.objects.get(other)?.bytes).toBe(again);
+    expect(await faultsOf(depot)).toEqual([]);
+  });
+
+  test("of a segment too large for one request goes in parts; what a killed one has begun is given up by the next", async () => {
+    const depot = await depotOf(books);
+    const [name, bytes] = [`${SEGMENTS}/large.ndjson.gz`, randomBytes(20 * 1024 * 1024 + 3)];
+    bucket.fail = ({ query }) => (query.get("partNumber") === "3" ? { status: 403, code: "AccessDenied" } : undefined);
+    await expect(depot.keep(name, bytes)).rejects.toThrow(/the access key may not do this/);
+    expect([bucket.uploads.size, namesIn(depot, SEGMENTS)]).toEqual([0, []]);
+    // One that was killed could not give it up.
+    bucket.uploads.set("left", { key: depot.below + name, parts: new Map(), headers: {} });
+    bucket.fail = () => undefined;
+    expect(await depot.keep(name, bytes)).toBe(true);
+    expect([bucket.uploads.size, bytes.equals((await depot.read(name, bytes.length)) as Uint8Array)]).toEqual([0, true]);
+    expect(await depot.read(name, bytes.length - 1)).toBe("larger");
+    const received = bucket.received();
+    expect([await depot.keep(name, bytes), await depot.keep(name, randomBytes(10)), bucket.received()]).toEqual([
+      ...[true, false, received],
+    ]);
+  });
+
+  test.each(["known", "ignored", "refused"] as const)(
+    "of a manifest that somebody else has made meanwhile says so and leaves that one; conditions of a service: %s",
+    async (conditions) => {
+      bucket.conditions = conditions;
+      const [one, other] = [await depotOf(books), await depotOf(books)];
+      const both = await Promise.allSettled([
+        archive(books.place, one, BEFORE_MS, BEFORE_MS),
+        archive(books.place, other, BEFORE_MS, BEFORE_MS + 1),
+      ]);
+      expect(both.filter(({ status }) => status === "fulfilled").length).toBeGreaterThan(0);
+      for (const ended of both)
+        if (ended.status === "rejected")
+          expect(String(ended.reason)).toMatch(/has been made meanwhile: another command archives/);
+      expect(await faultsOf(one)).toEqual([]);
+      expect(namesIn(one, "manifest")).toEqual([one.below + manifestName(1)]);
+      const before = bytesIn(one).get(manifestName(1));
+      if (conditions === "known") expect(both.map(({ status }) => status)).toContain("rejected");
+      expect(await one.complete(manifestName(1), Buffer.from("{}"))).toBe(false);
+      expect(bytesIn(one).get(manifestName(1))).toBe(before);
+    },
+  );
+
+  test("is refused where a rule of the bucket would delete it with the results, and a rule for old archives is nobody's fault", async () => {
+    const depot = await depotOf(books);
+    bucket.expires = (key) => (key.startsWith(PREFIX) ? new Date(Date.now() + 10 * 86_400_000) : undefined);
+    await expect(archive(books.place, depot, BEFORE_MS, BEFORE_MS)).rejects.toThrow(
+      /a rule of the bucket \(lifecycle\) deletes it on 20\d\d-\d\d-\d\d: let the rule leave archive\/ alone/,
+    );
+    await expect(checkArchive(depot)).rejects.toThrow(ArchiveFault);
+    bucket.expires = () => new Date(Date.now() + 3650 * 86_400_000);
+    await archive(books.place, depot, BEFORE_MS, BEFORE_MS);
+    expect(await faultsOf(depot)).toEqual([]);
+    bucket.expires = () => new Date(Date.now() + 86_400_000);
+    expect(await faultsOf(depot)).toEqual([expect.stringMatching(/^a rule of the bucket \(lifecycle\) deletes it on/)]);
+  });
+});
+
+describe("a change in the bucket is found", () => {
+  let books: Books;
+  beforeAll(async () => {
+    books = await fileBooks();
+  });
+  afterAll(() => books.drop());
+  const made = async (): Promise<Holdings> => {
+    const depot = await depotOf(books);
+    await archive(books.place, depot, BEFORE_MS, BEFORE_MS);
+    await archive(books.place, depot, LATER_BEFORE_MS, LATER_BEFORE_MS);
+    return depot;
+  };
+
+  test("a byte of any object, though what is kept beside it says otherwise; one that is gone; one that has grown", async () => {
+    const depot = await made();
+    for (const name of segmentsIn(depot)) {
+      const kept = bucket.objects.get(name);
+      if (!kept) throw new Error("it is gone");
+      const bytes = Buffer.from(kept.bytes);
+      bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] ?? 0) ^ 1;
+      bucket.objects.set(name, { ...kept, bytes });
+      expect((await faultsOf(depot)).join()).toMatch(/cannot be unpacked|does not have the content/);
+      bucket.objects.set(name, { ...kept, bytes: Buffer.alloc(5_000_000) });
+      expect((await faultsOf(depot)).join()).toMatch(/is larger than its content can be/);
+      // Small, and unpacked far more than it may be: that is not done to its end.
+      bucket.objects.set(name, { ...kept, bytes: gzipSync(Buffer.alloc(500_000)) });
+      expect((await faultsOf(depot)).join()).toMatch(/cannot be unpacked/);
+      bucket.objects.delete(name);
+      expect((await faultsOf(depot)).join()).toMatch(/is not there/);
+      bucket.objects.set(name, kept);
+    }
+    expect(await faultsOf(depot)).toEqual([]);
+  });
+
+  test("a manifest that was changed, or is gone from between", async () => {
+    const depot = await made();
+    const name = depot.below + manifestName(1);
+    const kept = bucket.objects.get(name);
+    if (!kept) throw new Error("it is gone");
+    bucket.objects.set(name, { ...kept, bytes: Buffer.from(kept.bytes.toString().replace(/"madeAtMs": \d+/, '"madeAtMs": 1')) });
+    expect(await faultsOf(depot)).toEqual(["a manifest is missing before this one, or was changed after it was made"]);
+    bucket.objects.delete(name);
+    expect(await faultsOf(depot)).toContain("a manifest is missing before this one, or was changed after it was made");
+  });
+
+  test("the end of retention takes a generation's result files and nothing of an archive", async () => {
+    const depot = await made();
+    const whole = bytesIn(depot);
+    const kept = openBucketFiles({
+      ...{ settings: settingsOf(), moves: true, shared: true, local: await openLocalFiles(freshDir()), clock, linkS: 600 },
+      ...{ spool: await openSpool(freshDir(), clock.nowMs), chance: () => 0.5, tell: () => undefined },
+      recordOf: async () => undefined,
+    });
+    const results = ["1", "1-aa"].map((object) => `${PREFIX}gen_1/${object}`);
+    for (const name of results) bucket.objects.set(name, { bytes: Buffer.from("result"), headers: {} });
+    await kept.files.remove("gen_1");
+    await kept.stop();
+    expect(results.filter((name) => bucket.objects.has(name))).toEqual([]);
+    expect(bytesIn(depot)).toEqual(whole);
+  });
+
+  test("every page of a long list is read, and a list that was cut off is no short one", async () => {
+    const depot = await made();
+    bucket.pageKeys = 1;
+    expect((await depot.list()).sort()).toEqual([manifestName(1), manifestName(2)]);
+    bucket.fail = ({ query }) => (query.has("continuation-token") ? "lie" : undefined);
+    await expect(depot.list()).rejects.toThrow("the bucket's list ended early");
+  });
+});

@@ -1,0 +1,185 @@
+// `genrouter archive --to bucket` and `verify --archive bucket` as an operator meets them, over a server of S3 from a package and over one that refuses.
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { FROM_SOURCES, start } from "../../proof/crash/processes.ts";
+import { BEFORE_MS, FIRST, fileBooks, LATER_BEFORE_MS } from "../archive/scene.ts";
+import { type BucketServer, startBucket } from "../cluster/bucket.ts";
+import { type Asked, openTestBucket, type TestBucket } from "../files/s3/bucket.ts";
+import { runHere } from "./captured.ts";
+import { dropDirs, freshDir } from "./fresh-dir.ts";
+
+let data = "";
+beforeAll(async () => {
+  const books = await fileBooks();
+  await books.drop();
+  data = "dir" in books.place ? books.place.dir : "";
+});
+afterAll(dropDirs);
+const archiving = (beforeMs = BEFORE_MS) => [
+  ...["archive", "--data", data, "--to", "bucket", "--before"],
+  new Date(beforeMs).toISOString(),
+];
+const verifying = (...more: string[]) => ["verify", "--data", data, "--archive", ...more];
+
+describe("over a server of S3 from a package", () => {
+  let dir = "";
+  let server: BucketServer;
+  beforeAll(async () => {
+    dir = mkdtempSync(join(tmpdir(), "s3rver-"));
+    server = await startBucket(join(dir, "objects"));
+  });
+  afterAll(async () => {
+    server.child.kill("SIGKILL");
+    await server.child.ended;
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  test("an archive is made, told and checked, made again there is nothing, and the next one goes on with it", async () => {
+    const env = server.settings("a b/");
+    const made = await runHere([...archiving(), "--json"], env);
+    expect([made.exit as number, JSON.parse(made.out)]).toMatchObject([
+      0,
+      { archived: true, ok: true, generations: FIRST.generations, movements: FIRST.movements, charged_usd: 3.15, manifest: 1 },
+    ]);
+    expect(JSON.parse(made.out)).toMatchObject({
+      bucket: "results",
+      below: expect.stringMatching(/^a b\/archive\/[0-9a-f]{16}\/$/),
+    });
+    const again = await runHere(archiving(), env);
+    expect([again.exit as number, again.out]).toEqual([0, expect.stringMatching(/^nothing to archive/)]);
+    const next = await runHere(archiving(LATER_BEFORE_MS), env);
+    expect([next.exit as number, next.out]).toEqual([
+      0,
+      expect.stringMatching(/as manifest 2 in bucket results, a b\/archive\/[0-9a-f]{16}\/\n$/),
+    ]);
+    const checked = await runHere(verifying("bucket"), env);
+    expect([checked.exit as number, checked.out.match(/✔/g)?.length]).toEqual([0, 5]);
+    const alone = await runHere(["verify", "--archive", "bucket", "--alone", "--data", freshDir()], env);
+    expect([alone.exit as number, alone.out.match(/✔/g)?.length]).toEqual([0, 4]);
+  }, 60_000);
+});
+
+describe("over a bucket", () => {
+  let bucket: TestBucket;
+  beforeEach(async () => {
+    bucket = await openTestBucket(Date.now);
+  });
+  afterEach(() => bucket.close());
+
+  test("a change of it ends with 1 and names the object", async () => {
+    await runHere(archiving(), bucket.settings);
+    const name = [...bucket.objects.keys()].find((key) => key.includes("/segments/")) ?? "";
+    const kept = bucket.objects.get(name);
+    if (!kept) throw new Error("nothing was archived");
+    bucket.objects.set(name, { ...kept, bytes: Buffer.alloc(kept.bytes.length) });
+    const broken = await runHere([...verifying("bucket"), "--json"], bucket.settings);
+    expect([broken.exit as number, JSON.parse(broken.out).ok]).toEqual([1, false]);
+    expect(broken.out).toContain(`bucket results, ${name} cannot be unpacked`);
+  });
+
+  test("a process that is killed at any of its uploads leaves no archive, and the next one sends what is missing", async () => {
+    await runHere(archiving(), bucket.settings);
+    const whole = [...bucket.objects.keys()].sort();
+    bucket.objects.clear();
+    for (let kept = 0; kept < whole.length; kept += 1) {
+      // The upload that follows has arrived, and nobody is told before the process is gone.
+      let arrived = () => {};
+      const isHere = new Promise<void>((goOn) => {
+        arrived = goOn;
+      });
+      const gone = Promise.withResolvers<void>();
+      const stop = ({ method }: Asked) => method === "PUT" && bucket.objects.size === kept;
+      bucket.hold = (asked) => {
+        if (!stop(asked)) return undefined;
+        arrived();
+        return gone.promise;
+      };
+      const child = start([...FROM_SOURCES, ...archiving()], bucket.settings);
+      await Promise.race([isHere, child.ended]);
+      child.kill("SIGKILL");
+      expect((await child.ended).code).toBeNull();
+      gone.resolve();
+      bucket.hold = () => undefined;
+      // It has it, though whoever sent it never heard of that.
+      while (bucket.objects.size === kept) await Bun.sleep(1);
+      if (kept + 1 < whole.length) {
+        const none = await runHere([...verifying("bucket"), "--alone"], bucket.settings);
+        expect([none.exit as number, none.err]).toEqual([2, expect.stringMatching(/there is no archive in/)]);
+      }
+    }
+    expect([...bucket.objects.keys()].sort()).toEqual(whole);
+    expect((await runHere(verifying("bucket"), bucket.settings)).exit as number).toBe(0);
+    expect((await runHere(archiving(), bucket.settings)).out).toMatch(/^nothing to archive/);
+  }, 120_000);
+
+  test("where several services have archives, the books know theirs, and without books one is named", async () => {
+    await runHere(archiving(), bucket.settings);
+    const other = await runHere([...verifying("bucket"), "--alone"], bucket.settings);
+    expect(other.exit as number).toBe(0);
+    const [id = ""] = [...bucket.objects.keys()].map((key) => key.split("/")[1] ?? "");
+    bucket.objects.set("archive/0000000000000000/manifest-000001.json", { bytes: Buffer.from("{}"), headers: {} });
+    const unclear = await runHere([...verifying("bucket"), "--alone"], bucket.settings);
+    expect([unclear.exit as number, unclear.err]).toEqual([2, expect.stringContaining(`name one, as bucket:0000000000000000`)]);
+    for (const words of [verifying("bucket"), [...verifying(`bucket:${id}`), "--alone"]])
+      expect((await runHere(words, bucket.settings)).exit as number).toBe(0);
+  });
+
+  test("one that is away, refuses or does not exist is told in one line that says what to do", async () => {
+    const told = async (words: string[], env: Record<string, string> = bucket.settings) => {
+      const { exit, err, out } = await runHere(words, env);
+      expect([out, err.trimEnd().split("\n").length]).toEqual(["", 1]);
+      return [exit as number, err];
+    };
+    bucket.fail = ({ query }) => (query.has("list-type") ? { status: 403, code: "AccessDenied" } : undefined);
+    const rights = expect.stringMatching(/the access key may not do this; deploy\/S3\.md has the rights that it needs/);
+    expect(await told(archiving())).toEqual([1, rights]);
+    expect(await told(verifying("bucket"))).toEqual([2, rights]);
+    // Without a body there is only a number.
+    bucket.fail = ({ method }) => (method === "HEAD" ? { status: 403, code: "AccessDenied" } : undefined);
+    expect(await told(archiving())).toEqual([
+      1,
+      expect.stringMatching(/answers 403; deploy\/S3\.md has the settings, and the rights/),
+    ]);
+    bucket.fail = () => undefined;
+    const wrong = { ...bucket.settings, GENROUTER_S3__BUCKET: "another" };
+    expect(await told(archiving(), wrong)).toEqual([
+      1,
+      expect.stringMatching(/there is no bucket of the name in GENROUTER_S3__BUCKET/),
+    ]);
+    expect(await told(verifying("bucket"))).toEqual([
+      2,
+      expect.stringMatching(/there is no archive in bucket results, archive\//),
+    ]);
+    expect(await told([...verifying("bucket"), "--alone"])).toEqual([
+      2,
+      expect.stringMatching(/there is no archive in bucket results/),
+    ]);
+    await bucket.away();
+    expect(await told(archiving())).toEqual([75, expect.stringMatching(/cannot be reached \(\w+\); run the same command again/)]);
+    expect(await told(verifying("bucket"))).toEqual([
+      2,
+      expect.stringMatching(/cannot be reached \(\w+\); run the same command again/),
+    ]);
+    await bucket.back();
+  });
+});
+
+test.each(["s3", "S3:", "s3://acme/archives", "Bucket", "bucket/", "bucket:", "file:///var/archives"])(
+  "%p is neither the bucket nor a directory: it is refused",
+  async (text) => {
+    const said = expect.stringContaining("is unclear: write bucket for the bucket of the settings, and ./… for a directory here");
+    const made = await runHere(["archive", "--data", data, "--before", "1d", "--to", text]);
+    expect([made.exit as number, made.err]).toEqual([2, said]);
+    const checked = await runHere(verifying(text));
+    expect([checked.exit as number, checked.err]).toEqual([2, said]);
+  },
+);
+
+test("a bucket that no setting names is told by its settings, and one of several is no place to write to", async () => {
+  const none = await runHere(archiving());
+  expect([none.exit as number, none.err]).toEqual([2, expect.stringMatching(/GENROUTER_S3__BUCKET is missing/)]);
+  const named = await runHere(["archive", "--data", data, "--before", "1d", "--to", "bucket:0123456789abcdef"]);
+  expect([named.exit as number, named.err]).toEqual([2, expect.stringMatching(/is unclear/)]);
+});
