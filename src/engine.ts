@@ -52,6 +52,8 @@ export type EngineParts = Pick<CommittedParts, "callersChanged" | "peopleChanged
   sure?: () => Promise<void>;
   /** Whether it can be sure of that at this moment, without asking; absent: it always is. */
   isSure?: () => boolean;
+  /** Whether the store that several nodes share does not answer. */
+  isAway?: () => boolean;
   /** How many nodes share what there is only once, such as the seats on a route. */
   nodes?: () => number;
   /** Whether another node goes on with what this one leaves. */
@@ -114,6 +116,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
   const readiness = openReadiness(
     () => life,
     () => ledger.load().isFull,
+    parts.isAway ?? (() => false),
   );
   const records = openRecords(store, store.node === null, parts.isSure);
   const attempts = openAttempts(store);

@@ -9,7 +9,8 @@ export type ReadinessDesk = {
   answer(): { ready: boolean; faults: string[] };
 };
 
-export const openReadiness = (life: () => Life, isDiskFull: () => boolean): ReadinessDesk => {
+/** @param isAway whether the store that several nodes share does not answer. */
+export const openReadiness = (life: () => Life, isDiskFull: () => boolean, isAway: () => boolean): ReadinessDesk => {
   const parked = new Map<number, string>();
   return {
     parked: (seq, name) => void parked.set(seq, name),
@@ -18,6 +19,7 @@ export const openReadiness = (life: () => Life, isDiskFull: () => boolean): Read
       if (life() === "starting") faults.push("recovery is reading the store");
       if (life() === "draining" || life() === "stopped") faults.push("the service is draining");
       if (isDiskFull()) faults.push("the disk is full");
+      if (isAway()) faults.push("the database does not answer");
       for (const name of parked.values()) faults.push(`${name} cannot go on and waits for a person; genrouter trace ${name}`);
       return { ready: faults.length === 0, faults };
     },

@@ -155,7 +155,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     chance: Math.random,
     soon: setImmediate,
     ...{ nameGeneration, nodes, isAnotherThere },
-    ...(tenure ? { sure: tenure.sure, isSure: tenure.isSure } : {}),
+    ...(tenure ? { sure: tenure.sure, isSure: tenure.isSure, isAway: tenure.isAway } : {}),
     unknownOutcome: parts.unknownOutcome,
     ...(parts.takingUp ? { takingUp: parts.takingUp } : {}),
     ...{ callersChanged: () => http.callersChanged(), peopleChanged: () => sessions.forget() },

@@ -12,7 +12,7 @@ export type Sharing = {
   takeUp: (seqs: readonly number[]) => Promise<void>;
   /** A provider says that there is news of the attempt of this name. */
   hint: (ref: string, body: Json | undefined) => void | Promise<void>;
-  /** Acts on what providers told other nodes of what this one asks about. */
+  /** Acts on what providers told other nodes of what this one asks about. @throws the first fault, when all have had their turn. */
   takeHints: () => Promise<void>;
   /** What other nodes have judged of routes counts here too. */
   adoptHealth: () => Promise<void>;
@@ -52,13 +52,20 @@ export const openSharing = ({ store, supervisor, effects, health, routes, isOver
     return store.node.leaveHint({ seq, n, body: body === undefined ? null : JSON.stringify(body) });
   },
   takeHints: async () => {
+    const faults: unknown[] = [];
     for (const hint of (await store.node?.hints()) ?? []) {
       const { seq, n, body } = hint;
       // What was only just taken over is asked about in a moment.
       if (!effects.isAsking(seq, n)) continue;
-      effects.hint(seq, n, body === null ? undefined : (JSON.parse(body) as Json));
-      await store.node?.dropHint(hint);
+      // One that cannot be acted on is dropped like the others and holds up none of them: the provider is asked all the same.
+      try {
+        effects.hint(seq, n, body === null ? undefined : (JSON.parse(body) as Json));
+      } catch (fault) {
+        faults.push(fault);
+      }
+      await store.node?.dropHint(hint).catch((fault: unknown) => faults.push(fault));
     }
+    if (faults.length > 0) throw faults[0];
   },
   adoptHealth: async () => {
     const saved = await store.routeHealth();

@@ -24,6 +24,8 @@ export type Tenure = {
   isSure(): boolean;
   /** Resolves when it is sure: at once, except after it stood still or while the store is away. */
   sure(): Promise<void>;
+  /** Whether the store does not answer: the last look failed, or one waits for its answer for the time of several. */
+  isAway(): boolean;
   /** Whether it is the oldest of the nodes, which does what one of them has to. */
   isFirst(): boolean;
   /** Looks for the first time, and takes over what was left before; then again and again. */
@@ -38,6 +40,8 @@ export type Tenure = {
 /** The longest time between two looks; a short lease is looked after more often. */
 const LOOK_MS = 1000;
 const LOOKS_PER_LEASE = 5;
+/** A store that owes an answer for the time of so many looks is away, though none of them has failed yet. */
+const SILENT_LOOKS = 3;
 /** A node stops trusting its lease this much before it ends: clocks do not run alike. */
 const MARGIN_PART = 0.1;
 /** Clocks that are this far apart are told of. */
@@ -55,6 +59,8 @@ export const openTenure = (parts: TenureParts): Tenure => {
   let isFirst = false;
   let news: string | null = null;
   let isAway = false;
+  /** Since when a look has been waiting for its answer. */
+  let unansweredMs: number | null = null;
   let isStopped = false;
   let isLeaving = false;
   let takeBack: (() => void) | null = null;
@@ -103,7 +109,10 @@ export const openTenure = (parts: TenureParts): Tenure => {
   const look = async (): Promise<void> => {
     // Counted from before it was asked for: the lease runs from when the store heard of it, which is later.
     const askedMs = monoMs();
-    const around = await node.attend(isLeaving);
+    unansweredMs ??= askedMs;
+    const around = await node.attend(isLeaving).finally(() => {
+      unansweredMs = null;
+    });
     if (isStopped) return;
     if (around === null) {
       end("its lease ran out and another node has taken over: this process ends");
@@ -149,6 +158,7 @@ export const openTenure = (parts: TenureParts): Tenure => {
   return {
     isSure,
     sure: () => (isSure() ? Promise.resolve() : new Promise((wake) => waiting.push(wake))),
+    isAway: () => !isStopped && (isAway || monoMs() - (unansweredMs ?? monoMs()) > SILENT_LOOKS * everyMs),
     isFirst: () => isFirst,
     look: async () => {
       await look();

@@ -1,6 +1,7 @@
 // The store of one of several nodes: the shared database over connections that hang, break and lose what it answered, as the driver treats them.
 import { type Deed, type DeedOutcome, StoreFull, StoreUnknown } from "../../src/deeds.ts";
 import { ConnectionLost } from "../../src/store/postgres/faults.ts";
+import { longestLookMs, openStreak } from "../../src/store/postgres/owner.ts";
 import type { Store } from "../../src/store/store.ts";
 import { ASKED, crossingOf, type DiskParts, lateReads, tellDeed } from "./disk.ts";
 import type { Rows, SharedDatabase, Transaction } from "./shared-database.ts";
@@ -128,15 +129,17 @@ export const openNodeStore = async (parts: NodeStoreParts): Promise<Store> => {
   };
 
   /** What hangs is given up after a while; the lease has a connection of its own. */
+  const streak = openStreak(leaseMs, life.monoMs);
   const attend = async (isLeaving: boolean) => {
     const awayMs = Math.max(cutForMs(), parts.deafUntilMs() - world.nowMs());
-    if (awayMs > 0) await life.sleep(longestMs);
+    if (awayMs > 0) await life.sleep(longestLookMs(leaseMs));
     if (awayMs > 0) throw new ConnectionLost(OUT_OF_REACH);
-    const around = shared.attend(epoch, leaseMs, isLeaving);
+    const around = shared.attend(epoch, leaseMs, isLeaving, streak.isLong());
     for (const one of around?.ended ?? []) trace.tell(life.name, "ends", `epoch ${one}`);
     // As a rule it is answered at once: looks are most of what happens in a world.
     if (dice.chance(LATE_LOOKS)) await life.sleep(dice.between(0, 100));
     await life.cross("lease: renewed");
+    if (around) streak.renewed();
     return around;
   };
 

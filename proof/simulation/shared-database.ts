@@ -33,8 +33,8 @@ export type Verdict = "committed" | "undone" | "busy";
 
 export type SharedDatabase = {
   open(name: string, leaseMs: number, nowMs: number): Opening;
-  /** Renews the lease, ends the dead, looks round. Null: this owner was ended. */
-  attend(epoch: number, leaseMs: number, isLeaving: boolean): Surroundings | null;
+  /** Ends the dead, where this owner may, renews its lease, looks round. Null: it was ended. */
+  attend(epoch: number, leaseMs: number, isLeaving: boolean, endsOthers: boolean): Surroundings | null;
   /** Begins a transaction that holds its owner's row, at most for `longestMs`. Null: another one of it holds that. @throws Fenced */
   begin(epoch: number, batch: number, longestMs: number): Transaction | null;
   /** What became of a transaction that nobody heard of. @throws Fenced */
@@ -95,8 +95,9 @@ export const openSharedDatabase = (of: {
     leaving.push(owner);
     book.ended(owner.epoch);
   };
-  const endDead = (): number[] => {
-    const isDead = ({ leaseEndsMs, isLocked }: Owner) => leaseEndsMs < world.nowMs() && !isLocked;
+  /** @param moreMs that their leases must have been over for. */
+  const endDead = (moreMs = 0): number[] => {
+    const isDead = ({ leaseEndsMs, isLocked }: Owner) => leaseEndsMs + moreMs < world.nowMs() && !isLocked;
     if (!alive.some(isDead)) return [];
     const dead = alive.filter(isDead);
     dead.forEach(end);
@@ -136,7 +137,8 @@ export const openSharedDatabase = (of: {
 
   return {
     open: (name, leaseMs, nowMs) => {
-      endDead();
+      endDead(leaseMs);
+      if (alive.length === SLOTS) endDead();
       const taken = new Set(alive.map(({ slot }) => slot));
       const slot = Array.from({ length: SLOTS }, (_, one) => one).find((one) => !taken.has(one)) ?? 0;
       const epoch = ownDatabase(database, ":memory:", "test", nowMs);
@@ -155,12 +157,13 @@ export const openSharedDatabase = (of: {
       const { newest } = database.query(NEWEST).get() as { newest: number | null };
       return { epoch, slot, newestGeneration: newest ?? 0, newestPosting: 0 };
     },
-    attend: (epoch, leaseMs, isLeaving) => {
+    attend: (epoch, leaseMs, isLeaving, endsOthers) => {
       const me = ownerAt(epoch);
       if (me.endedAtMs !== null) return null;
+      const wasRenewedLately = me.leaseEndsMs >= world.nowMs() + leaseMs / 2;
+      const dead = endsOthers && wasRenewedLately ? endDead() : [];
       me.leaseEndsMs = world.nowMs() + leaseMs;
       me.isLeaving = isLeaving;
-      const dead = endDead();
       const isFirst = alive[0] === me;
       const others = alive.filter((one) => one !== me && !one.isLeaving).length;
       const around = { apartMs: 0, alive: alive.length, others, isFirst, news: String(office), hasHints: false };

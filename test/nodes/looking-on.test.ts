@@ -12,7 +12,7 @@ import { lookOn, type Onlooker, socketUrl } from "../inspector/onlooker.ts";
 import { postgresReason } from "../postgres/binaries.ts";
 
 const IMAGE = "sim-image-1";
-const LEASE_MS = 1500;
+const LEASE_MS = 2500;
 
 /** Submits to one node, past the front. */
 const submitTo = async (node: House, house: House, input: JsonObject): Promise<Shown> => {
@@ -154,7 +154,7 @@ describe.skipIf(postgresReason !== undefined)("looking on at one of three nodes"
       // Whichever of the two takes it over: one looks on at that node, the other at one that only hears of it.
       const eyes = [await lookOn(at(one)), await lookOn(at(three))];
       const everywhere = (holds: (eye: Onlooker) => boolean, what: string) => eventually(() => eyes.every(holds), what);
-      const { id } = await submitTo(two, house, { prompt: "[sim:slow=50]" });
+      const { id } = await submitTo(two, house, { prompt: "[sim:slow=80]" });
       await everywhere((eye) => eye.rows.get(id)?.state === "running.polling", "its job");
       const [dead, alive] = [await nameOf(two), [await nameOf(one), await nameOf(three)]];
       two.rooms.tenure?.stop();

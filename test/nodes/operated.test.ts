@@ -11,7 +11,7 @@ import { type HouseOfNodes, openHouseOfNodes } from "../house-of-nodes.ts";
 import { postgresReason } from "../postgres/binaries.ts";
 import { BUYER } from "../store/purchases.ts";
 
-const LEASE_MS = 1500;
+const LEASE_MS = 2500;
 
 describe.skipIf(postgresReason !== undefined)("the console of one of three nodes", () => {
   let house: HouseOfNodes;
@@ -137,7 +137,7 @@ describe.skipIf(postgresReason !== undefined)("the console of one of three nodes
 
     test("it is shown as ended, by whom, and how much was taken over from it; what it left is told to its end", async () => {
       const ear = await listenTo(one.own, member.cookie);
-      const id = await submitTo(two, "[sim:slow=50]");
+      const id = await submitTo(two, "[sim:slow=80]");
       await house.until(id, ({ status }) => status === "running");
       const [, silent] = await nodesShown();
       two.rooms.tenure?.stop();

@@ -87,6 +87,33 @@ test("an answer that was on its way while the node stood still lets nobody go on
   expect({ isSure, now: tenure.isSure() }).toEqual({ isSure: true, now: true });
 });
 
+test("the store is away while looks fail or one waits for the time of several, and no longer", async () => {
+  let attend: TenureParts["node"]["attend"] = () => Promise.resolve(ALIVE);
+  const { tenure, clock } = openScene({ attend: (isLeaving) => attend(isLeaving) });
+  const turn = async () => {
+    clock.skip(1000);
+    await new Promise((wake) => setImmediate(wake));
+    return tenure.isAway();
+  };
+  await tenure.begin();
+  expect(tenure.isAway()).toBe(false);
+  attend = () => Promise.reject(new Error("no"));
+  expect([await turn(), await turn()]).toEqual([true, true]);
+  attend = () => Promise.resolve(ALIVE);
+  expect(await turn()).toBe(false);
+  let answer = (): void => undefined;
+  attend = () =>
+    new Promise((told) => {
+      answer = () => told(ALIVE);
+    });
+  expect([await turn(), await turn(), await turn(), await turn()]).toEqual([false, false, false, false]);
+  expect(await turn()).toBe(true);
+  answer();
+  await new Promise((wake) => setImmediate(wake));
+  expect(tenure.isAway()).toBe(false);
+  tenure.stop();
+});
+
 test("a take-over whose outcome is not known ends the node: what it may own nobody would go on with", async () => {
   const { tenure, told } = openScene({
     attend: () => Promise.resolve({ ...ALIVE, isAnythingLeft: true }),

@@ -1,6 +1,7 @@
 // While the database is away a request is turned away for now, as under load: it is no defect, and the same one is answered when it is back.
 import { expect, test } from "bun:test";
 import { connect } from "../../src/store/postgres/connect.ts";
+import { eventually } from "../eventually.ts";
 import { openHouseOfNodes } from "../house-of-nodes.ts";
 import { postgresReason } from "./binaries.ts";
 import { sharedServer } from "./databases.ts";
@@ -25,4 +26,27 @@ test.skipIf(postgresReason !== undefined)(
     await house.crash();
   },
   60_000,
+);
+
+test.skipIf(postgresReason !== undefined)(
+  "nodes that cannot reach the database are not ready and say why, and are ready again by themselves",
+  async () => {
+    const house = await openHouseOfNodes(2);
+    const server = await sharedServer();
+    const asked = () => Promise.all(house.each.map(({ own }) => fetch(`${own}/readyz`)));
+    expect((await asked()).map(({ status }) => status)).toEqual([200, 200]);
+    await server.kill("fast");
+    try {
+      const answers = await eventually(async () => {
+        const all = await asked();
+        return all.every(({ status }) => status === 503) && all;
+      }, "a 503 of both");
+      for (const answer of answers) expect(await answer.json()).toMatchObject({ faults: ["the database does not answer"] });
+    } finally {
+      await server.start();
+    }
+    await eventually(async () => (await asked()).every(({ status }) => status === 200), "a 200 of both");
+    await house.crash();
+  },
+  90_000,
 );

@@ -45,7 +45,7 @@ onPostgres("leases", () => {
   checkNodes();
 
   test("a node that is not renewed is ended, its generations are taken over once, and it writes nothing any more", async () => {
-    const { nodes } = await openNodes({}, SHORT);
+    const { nodes } = await openNodes(SHORT, SHORT);
     const [alive, silent] = nodes;
     const account = await openAccount(alive, 5000);
     const own = await admit(alive, account);
@@ -74,7 +74,7 @@ onPostgres("leases", () => {
   });
 
   test("a node that is renewed is alive", async () => {
-    const { nodes } = await openNodes({}, SHORT);
+    const { nodes } = await openNodes(SHORT, SHORT);
     for (let beats = 0; beats < 8; beats += 1) {
       expect(await isAlive(nodes[1])).toBe(true);
       expect(await endDead(nodes[0])).toEqual([]);
@@ -83,13 +83,16 @@ onPostgres("leases", () => {
   });
 
   test("two that end and take over at the same time share what was left, and none is taken twice", async () => {
-    const { nodes } = await openNodes({}, {}, SHORT);
+    const { nodes } = await openNodes(SHORT, SHORT, SHORT);
     const [one, two, silent] = nodes;
     const account = await openAccount(one, 10_000);
     const left = await admitted(silent, account, 40);
-    await Bun.sleep(SHORT.leaseMs + LOOK_MS);
-    const told = await Promise.all([one, two].map(endDead));
-    expect(told.flat()).toEqual([silent.node?.epoch ?? 0]);
+    let told: number[] = [];
+    while (told.length === 0) {
+      await Bun.sleep(LOOK_MS);
+      told = (await Promise.all([one, two].map(endDead))).flat();
+    }
+    expect(told).toEqual([silent.node?.epoch ?? 0]);
     const taken: number[] = [];
     for (let round = 0; round < 4; round += 1)
       taken.push(...(await Promise.all([one, two].map(async ({ node }) => (await node?.takeOver(7)) ?? []))).flat());
@@ -122,23 +125,16 @@ onPostgres("leases", () => {
   });
 
   test("a node whose transaction is under way is left to the next look", async () => {
-    const { database, nodes } = await openNodes({}, SHORT);
+    const { database, nodes } = await openNodes(SHORT, SHORT);
     const line = await connect({ url: database.url, prepare: true });
     await line.script("BEGIN");
     await line.send("SELECT batch FROM owner WHERE epoch = ?1 FOR NO KEY UPDATE", nodes[1].node?.epoch ?? 0);
-    await Bun.sleep(SHORT.leaseMs + LOOK_MS);
-    expect(await endDead(nodes[0])).toEqual([]);
+    for (let looks = 0; looks < (2 * SHORT.leaseMs) / LOOK_MS; looks += 1) {
+      await Bun.sleep(LOOK_MS);
+      expect(await endDead(nodes[0])).toEqual([]);
+    }
     await line.script("COMMIT");
     line.close();
-    expect(await endDead(nodes[0])).toEqual([nodes[1].node?.epoch ?? 0]);
-  });
-
-  test("a node that opens ends those that are dead, and has the share of the numbers of one", async () => {
-    const { nodes, another } = await openNodes({}, SHORT);
-    await Bun.sleep(SHORT.leaseMs + LOOK_MS);
-    const third = await another();
-    expect(third.node).toMatchObject({ epoch: 3, slot: nodes[1].node?.slot ?? -1 });
-    expect(await isAlive(nodes[1])).toBe(false);
-    await expect(nodes[1].commit([{ deed: "beat", atMs: 1 }])).rejects.toThrow(Fenced);
+    expect(await ended(nodes[0])).toEqual([nodes[1].node?.epoch ?? 0]);
   });
 });

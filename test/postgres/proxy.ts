@@ -12,6 +12,8 @@ export type Wire = {
   goOn(): void;
   /** All connections break at this moment. */
   cut(): void;
+  /** Connections that are open go silent for good on either side, without a word; new ones work. */
+  swallow(): void;
   /** How often it broke or stalled. */
   times(): number;
   close(): void;
@@ -60,6 +62,8 @@ export const openProxy = async (port: number): Promise<Wire> => {
   /** What waits for the end of a stall. */
   const held: (() => void)[] = [];
   const sockets = new Set<Socket>();
+  /** Those whose other side is gone without a word. */
+  const silent = new Set<Socket>();
   const strike = (kind: typeof next): boolean => {
     if (next !== kind) return false;
     next = undefined;
@@ -92,6 +96,7 @@ export const openProxy = async (port: number): Promise<Wire> => {
     const sent = splitter(false);
     const isCommit = commitFinder();
     client.on("data", (chunk: Buffer) => {
+      if (silent.has(client)) return undefined;
       for (const message of sent(chunk)) {
         if (isCommit(message)) {
           if (strike("before")) return end();
@@ -102,6 +107,7 @@ export const openProxy = async (port: number): Promise<Wire> => {
     });
     const answered = splitter(true);
     server.on("data", (chunk: Buffer) => {
+      if (silent.has(server)) return undefined;
       for (const message of answered(chunk)) {
         if (isDone(message) && strike("after")) return end();
         pass(client, message);
@@ -128,6 +134,9 @@ export const openProxy = async (port: number): Promise<Wire> => {
     },
     cut: () => {
       for (const socket of sockets) socket.destroy();
+    },
+    swallow: () => {
+      for (const socket of sockets) silent.add(socket);
     },
     times: () => times,
     close: () => {

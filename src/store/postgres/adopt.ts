@@ -9,7 +9,7 @@ import { type Address, type Connection, connect } from "./connect.ts";
 import { faultText, NO_TABLE, stateOf } from "./faults.ts";
 import { insistOnKnown, LOCK_OPENING, STEPS_RUN, type StepRun } from "./migrate.ts";
 import { insistOnWhole } from "./moving.ts";
-import { endDead } from "./owner.ts";
+import { endAllDead } from "./owner.ts";
 
 /** A node that keeps a database from being adopted. */
 export type Alive = { node: string; pid: number; leaseEndsInMs: number };
@@ -26,7 +26,7 @@ const adoptIn = async (line: Connection, nowMs: number): Promise<Adoption> => {
   insistOnKnown(steps);
   await insistOnWhole(line);
   // One that only stands still must not go on afterwards with what it remembers.
-  await endDead(line);
+  await endAllDead(line);
   const { rows } = await line.send<LeaseRow>(LEASES);
   if (rows.length > 0)
     return { kind: "alive", nodes: rows.map((row) => ({ node: nodeName(row), pid: row.pid, leaseEndsInMs: row.leaseEndsInMs })) };

@@ -15,7 +15,7 @@ import { faultText, isOwn } from "./faults.ts";
 import { openHints } from "./hints.ts";
 import { openNodeReads } from "./nodes.ts";
 import { openOthers, USAGE_BEHIND } from "./others.ts";
-import { attend, claim, type Opening, openOwner, resign } from "./owner.ts";
+import { attend, claim, longestLookMs, type Opening, openOwner, openStreak, resign } from "./owner.ts";
 import { ownerOf } from "./owner-of.ts";
 import { ledgerSums } from "./sums.ts";
 import { verifyPostgres } from "./verify.ts";
@@ -31,6 +31,8 @@ export type PostgresOptions = Address & {
   leaseMs?: number;
   /** Connections for reads. */
   readers?: number;
+  /** How long a read may take before its connection counts as lost, ms. */
+  longestReadMs?: number;
   /** So long the database may be away before a commit's outcome is called unknown, ms. */
   patienceMs?: number;
   /** False, in a test alone: what another node has taken over is written all the same. */
@@ -42,7 +44,7 @@ const pack = packedBy(readableJson);
 export const LEASE_MS = 30_000;
 const READERS = 8;
 const PATIENCE_MS = 30_000;
-/** A transaction that takes longer than this is given up. */
+/** A transaction or a read that takes longer than this is given up. */
 const LONGEST_MS = 10_000;
 
 /** @throws DatabaseAway (../faults.ts), Moved, WrongMode, WrongSchema. */
@@ -82,7 +84,7 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
   };
   const longestMs = Math.min(LONGEST_MS, leaseMs);
   const writer = openWriter({ address, epoch, longestMs, patienceMs: options.patienceMs ?? PATIENCE_MS, minds });
-  const pool = openPool(address, options.readers ?? READERS);
+  const pool = openPool(address, options.readers ?? READERS, options.longestReadMs ?? LONGEST_MS);
   const other = openOthers(epoch, newPosting, () => lastPosting);
   const parts = { epoch, newPosting, minds, other };
   const reads = readsThrough(pool.query, POSTGRES, { owned: `${ownerOf("g")} = ${epoch}`, usageBehind: USAGE_BEHIND });
@@ -91,11 +93,12 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
   let apartS = 0;
   /** Leases have a connection of their own: they are renewed while a transaction takes its time. */
   let line: Connection | undefined;
+  const streak = openStreak(leaseMs, () => performance.now());
   const leasing = async <T>(work: (line: Connection) => Promise<T>): Promise<T> => {
     line ??= await connect(address);
     const mine = line;
     try {
-      return await within(mine, longestMs, () => work(mine));
+      return await within(mine, longestLookMs(leaseMs), () => work(mine));
     } catch (fault) {
       mine.close();
       line = undefined;
@@ -123,8 +126,11 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
     node: {
       ...{ epoch, slot, leaseMs, newestGeneration },
       attend: async (isLeaving) => {
-        const around = await leasing((open) => attend(open, { epoch, leaseMs, isLeaving }));
-        if (around) apartS = Math.round(around.apartMs / 1000);
+        const around = await leasing((open) => attend(open, { epoch, leaseMs, isLeaving, endsOthers: streak.isLong() }));
+        if (around) {
+          streak.renewed();
+          apartS = Math.round(around.apartMs / 1000);
+        }
         return around;
       },
       takeOver: (limit) =>

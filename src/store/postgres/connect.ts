@@ -137,20 +137,66 @@ export type Pool = { query: Query; close(): Promise<void> };
 /** How often, and after which pauses, a read whose connection was lost is sent again: a server that is restarted takes a few seconds. */
 const PAUSES_MS = [0, 100, 300, 1000, 2000] as const;
 
-/** Opens a pool for reads: any connection takes any statement, and one that was lost is replaced. They throw DatabaseAway when none can be had. */
-export const openPool = (address: Address, size: number): Pool => {
-  const sql = open(address, size);
+/** A read for which nobody waits but a person may take minutes. */
+const LONGEST_READ_MS = 300_000;
+/** A read that was given up itself is sent again once: it may be the read that takes so long, and those beside it pay for each time. */
+const GIVEN_UP_AT_MOST = 2;
+
+/** A read was not answered in time. */
+class NotAnswered extends ConnectionLost {}
+
+/** The connections of a pool at a time, and how those fail that wait for one of them. */
+type Lines = { sql: SQL; waiting: Set<(fault: ConnectionLost) => void> };
+
+/**
+ * Opens a pool for reads: any connection takes any statement, and one that was lost is replaced. They throw DatabaseAway when none can be had.
+ * @param longestMs a read that takes longer counts as lost, and all connections with it: a server that is gone without a word says nothing
+ * on any of them. The other reads are sent again over new ones.
+ */
+export const openPool = (address: Address, size: number, longestMs = LONGEST_READ_MS): Pool => {
+  const openLines = (): Lines => ({ sql: open(address, size), waiting: new Set() });
+  let lines = openLines();
+  let isClosed = false;
+  const giveUp = (given: Lines): void => {
+    if (given === lines && !isClosed) lines = openLines();
+    void given.sql.close({ timeout: 0 }).catch(() => undefined);
+    for (const fail of given.waiting) fail(new ConnectionLost("the connections were given up: one of them did not answer"));
+  };
+  const ask = (text: string, values: Value[]): Promise<Answered> =>
+    new Promise((answer, fail) => {
+      const mine = lines;
+      mine.waiting.add(fail);
+      const timer = setTimeout(() => {
+        fail(new NotAnswered(`no answer within ${longestMs} ms`));
+        giveUp(mine);
+      }, longestMs);
+      mine.sql
+        .unsafe(inPostgres(text), values)
+        .then((rows) => answer(rows as Answered), fail)
+        .finally(() => {
+          clearTimeout(timer);
+          mine.waiting.delete(fail);
+        });
+    });
   const query: Query = async <Row>(text: string, ...values: Value[]): Promise<Row[]> => {
+    let givenUp = 0;
     for (let tries = 0; ; tries += 1)
       try {
-        return withNumbers<Row>((await sql.unsafe(inPostgres(text), values)) as Answered);
+        return withNumbers<Row>(await ask(text, values));
       } catch (fault) {
         if (!isLost(fault)) throw fault;
-        const pause = PAUSES_MS[tries];
-        if (pause === undefined)
+        if (fault instanceof NotAnswered) givenUp += 1;
+        const pause = givenUp < GIVEN_UP_AT_MOST ? PAUSES_MS[tries] : undefined;
+        if (pause === undefined || isClosed)
           throw new DatabaseAway(`the database of GENROUTER_STORE__URL cannot be read: ${faultText(fault)}`, { cause: fault });
         await Bun.sleep(pause);
       }
   };
-  return { query, close: () => sql.close({ timeout: 1 }) };
+  return {
+    query,
+    close: async () => {
+      isClosed = true;
+      await lines.sql.close({ timeout: 1 });
+    },
+  };
 };

@@ -15,8 +15,8 @@ export class ConnectionLost extends Error {
   override readonly name = "ConnectionLost";
 }
 
-/** Shut down, crashed, starting, full of connections, cut off by a time-out, or a copy that takes no writes: another connection may do. */
-const GONE = /^(08...|57P0.|53300|25P03|25P04|25006)$/;
+/** Shut down, crashed, starting, full of connections, cut off by a time-out, not sure itself what was written, or a copy that takes no writes. */
+const GONE = /^(08...|40003|57P0.|53300|25P03|25P04|25006)$/;
 /** The connection is of no use any more; what it was committing may be written or not. */
 export const isLost = (fault: unknown): boolean =>
   fault instanceof ConnectionLost ||
@@ -24,7 +24,7 @@ export const isLost = (fault: unknown): boolean =>
   (stateOf(fault) === "" && /^ERR_POSTGRES_(?!SERVER_ERROR|SYNTAX_ERROR)/.test(clientCode(fault)));
 
 /** Transactions got into each other's way: this one was rolled back, and may be tried again at once. */
-export const isCollision = (fault: unknown): boolean => /^(40...|55P03|57014)$/.test(stateOf(fault));
+export const isCollision = (fault: unknown): boolean => /^(40(?!003)...|55P03|57014)$/.test(stateOf(fault));
 
 /** A constraint, a trigger or a value that cannot be: it concerns one deed only. */
 export const isOwn = (fault: unknown): boolean => /^(22|23|P0)/.test(stateOf(fault));

@@ -16,12 +16,27 @@ export type Opening = { epoch: number; slot: number; newestGeneration: number; n
 const SPOKEN = { test: "for the simulator (--simulate)", live: "for real providers" } as const;
 
 /** Ends owners whose leases have run out; one whose transaction is under way is left to the next time. */
-const END_DEAD = `WITH dead AS (SELECT o.epoch FROM lease l JOIN owner o ON o.epoch = l.epoch
-    WHERE l.ends_at_ms < now_ms() AND o.ended_at_ms IS NULL FOR UPDATE OF o, l SKIP LOCKED),
+const endDead = (
+  by: string,
+  which: string,
+): string => `WITH dead AS (SELECT o.epoch FROM lease l JOIN owner o ON o.epoch = l.epoch
+    WHERE ${which} AND o.ended_at_ms IS NULL FOR UPDATE OF o, l SKIP LOCKED),
   gone AS (DELETE FROM lease WHERE epoch IN (SELECT epoch FROM dead))
-  UPDATE owner SET ended_at_ms = now_ms(), fenced_by = CAST(?1 AS bigint) WHERE epoch IN (SELECT epoch FROM dead) RETURNING epoch`;
-/** Whoever was ended cannot renew its lease any more, nor write. */
-export const endDead = async (line: Connection): Promise<void> => void (await line.send(END_DEAD, null));
+  UPDATE owner SET ended_at_ms = now_ms(), fenced_by = ${by} WHERE epoch IN (SELECT epoch FROM dead) RETURNING epoch`;
+/**
+ * Those of a node whose own lease was renewed half a lease ago at most, by the database's clock: what was held up on its way, or by a server
+ * that stood still, ends nobody when it gets through before what the others have sent.
+ */
+const END_DEAD = endDead(
+  "CAST(?1 AS bigint)",
+  `l.ends_at_ms < now_ms() AND EXISTS (SELECT 1 FROM lease mine
+    WHERE mine.epoch = CAST(?1 AS bigint) AND mine.ends_at_ms >= now_ms() + CAST(?2 AS bigint) / 2)`,
+);
+/** Those of a node that opens: it cannot know whether the others were able to renew their leases, and gives them one more. */
+const END_LONG_DEAD = endDead("NULL", "l.ends_at_ms + CAST(?1 AS bigint) < now_ms()");
+const ENDED_BY = "UPDATE owner SET fenced_by = ?1 WHERE epoch = ?2";
+/** All that are dead by now: they cannot renew their leases any more, nor write. */
+export const endAllDead = async (line: Connection): Promise<void> => void (await line.send(END_LONG_DEAD, 0));
 const FREE_SLOT = `SELECT min(s.slot) AS slot FROM generate_series(0, ${SLOTS - 1}) AS s (slot)
   WHERE NOT EXISTS (SELECT 1 FROM owner o WHERE o.slot = s.slot AND o.ended_at_ms IS NULL)`;
 
@@ -47,8 +62,13 @@ export const openOwner = async (
   const made = (await line.send<{ value: Mode }>("SELECT value FROM meta WHERE name = 'mode'")).rows[0]?.value;
   if (made && mode && made !== mode)
     throw new WrongMode(`the database was made ${SPOKEN[made]} and cannot be used ${SPOKEN[mode]}; use another one`);
-  await endDead(line);
-  const slot = (await line.send<{ slot: number | null }>(FREE_SLOT)).rows[0]?.slot ?? null;
+  const dead: number[] = [];
+  const slotAfter = async (moreMs: number): Promise<number | null> => {
+    const { rows } = await line.send<{ epoch: number }>(END_LONG_DEAD, moreMs);
+    dead.push(...rows.map(({ epoch }) => epoch));
+    return (await line.send<{ slot: number | null }>(FREE_SLOT)).rows[0]?.slot ?? null;
+  };
+  const slot = (await slotAfter(leaseMs)) ?? (await slotAfter(0));
   if (slot === null) throw new Error(`${SLOTS} nodes are open over this database, and there may not be more`);
   const { rows } = await line.send<{ epoch: number }>(
     "INSERT INTO owner (pid, host, opened_at_ms, slot) VALUES (?1, ?2, ?3, ?4) RETURNING epoch",
@@ -56,6 +76,7 @@ export const openOwner = async (
   );
   const epoch = rows[0]?.epoch ?? 0;
   await line.send("INSERT INTO lease (epoch, ends_at_ms) VALUES (?1, now_ms() + ?2)", epoch, leaseMs);
+  for (const one of dead) await line.send(ENDED_BY, epoch, one);
   const newest = await line.send<{ generation: number | null; posting: number | null }>(
     "SELECT (SELECT max(seq) FROM generation) AS generation, (SELECT max(seq) FROM posting) AS posting",
   );
@@ -72,16 +93,53 @@ const LOOK = `SELECT now_ms() AS now, (SELECT count(*) FROM lease) AS alive, (SE
   CASE WHEN EXISTS (SELECT 1 FROM hint) THEN 1 ELSE 0 END AS hints,
   CASE WHEN EXISTS (SELECT 1 FROM owner WHERE ended_at_ms IS NOT NULL AND has_left = 1) THEN 1 ELSE 0 END AS left_behind`;
 
-/** Makes the lease run anew, ends owners that are dead, and looks round. @returns null: another node has ended this owner. */
+/** A look at the lease that takes longer is given up: another has to get through before the others may end this node. */
+const LONGEST_LOOK_MS = 10_000;
+const SHORTEST_LOOK_MS = 1000;
+const LOOK_PART = 1 / 4;
+export const longestLookMs = (leaseMs: number): number =>
+  Math.min(leaseMs, LONGEST_LOOK_MS, Math.max(SHORTEST_LOOK_MS, leaseMs * LOOK_PART));
+
+/** For how long a node has been able to renew its lease: who could not reach the database does not know whether the others could. */
+export type Streak = {
+  /** Whether it may end others: it has renewed its lease again and again for a while, and lately. */
+  isLong(): boolean;
+  /** Its lease was renewed just now. */
+  renewed(): void;
+};
+
+/** Between two renewals of a streak there is no more than this part of a lease: the others had at least as much left of theirs. */
+const GAP_PART = 1 / 2;
+/** After a time without the database this part of a lease is the others' to come back; together with looks and claims less than a lease. */
+const STREAK_PART = 1 / 3;
+
+/** @param monoMs time that passes also while this process is stopped. A streak begins with the opening. */
+export const openStreak = (leaseMs: number, monoMs: () => number): Streak => {
+  let sinceMs = monoMs();
+  let lastMs = sinceMs;
+  const isBroken = () => monoMs() - lastMs > leaseMs * GAP_PART;
+  return {
+    isLong: () => !isBroken() && lastMs - sinceMs >= leaseMs * STREAK_PART,
+    renewed: () => {
+      if (isBroken()) sinceMs = monoMs();
+      lastMs = monoMs();
+    },
+  };
+};
+
+/**
+ * Ends owners that are dead, where this one may, makes its lease run anew, and looks round.
+ * @returns null: another node has ended this owner.
+ */
 export const attend = async (
   line: Connection,
-  { epoch, leaseMs, isLeaving }: { epoch: number; leaseMs: number; isLeaving: boolean },
+  { epoch, leaseMs, isLeaving, endsOthers }: { epoch: number; leaseMs: number; isLeaving: boolean; endsOthers: boolean },
 ): Promise<Surroundings | null> => {
-  const renewed = line.send(RENEW, epoch, leaseMs, isLeaving ? 1 : 0);
-  // Only who is alive by the database's own words ends others.
-  const [{ changes }, dead, { rows }] = await together([
-    renewed,
-    line.send<{ epoch: number }>(END_DEAD, epoch),
+  // Before the renewal: it is the lease as it was that says whether the database could be reached meanwhile.
+  const ending = endsOthers ? line.send<{ epoch: number }>(END_DEAD, epoch, leaseMs) : Promise.resolve(null);
+  const [dead, { changes }, { rows }] = await together([
+    ending,
+    line.send(RENEW, epoch, leaseMs, isLeaving ? 1 : 0),
     line.send<{ now: number; alive: number; others: number; first: number; news: string; hints: number; left_behind: number }>(
       LOOK,
       epoch,
@@ -89,7 +147,7 @@ export const attend = async (
   ] as const);
   const [found] = rows;
   if (changes === 0 || !found) return null;
-  const ended = dead.rows.map((row) => row.epoch);
+  const ended = (dead?.rows ?? []).map((row) => row.epoch);
   const { now, alive, others, first, news, hints, left_behind } = found;
   return {
     apartMs: now - Date.now(),
