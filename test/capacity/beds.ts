@@ -33,6 +33,13 @@ export type Bed = {
   close(): Promise<void>;
 };
 
+/** What was measured was lawful: costs of books that do not add up say nothing. */
+const verified = async (store: Store): Promise<void> => {
+  const broken = (await store.verify(null)).filter(({ ok }) => !ok);
+  await store.close();
+  if (broken.length > 0) throw new Error(`the books that were measured are wrong: ${JSON.stringify(broken).slice(0, 1000)}`);
+};
+
 /** Each commit adds one to a counter in the index of the log, which readers beside the writer share through a file. */
 const COMMITS_AT = 8;
 
@@ -92,7 +99,10 @@ export const openSqliteBed = async (): Promise<Bed> => {
       reader?.close();
       reader = undefined;
     },
-    close: async () => reader?.close(),
+    close: async () => {
+      reader?.close();
+      await verified(await open());
+    },
   };
 };
 
@@ -110,15 +120,16 @@ export const openPostgresBed = async (): Promise<Bed> => {
   const address = { url, prepare: true };
   const bucket = await openTestBucket(Date.now);
   const dir = makeScratch("costs-node-");
+  const open = () => openPostgresStore({ ...address, mode: "test", readers: 2 });
   // The schema is there before anything is counted.
-  await (await openPostgresStore({ ...address, mode: "test" })).close();
+  await (await open()).close();
   const line: Connection = await connect(address);
   const one = async <Row>(sql: string): Promise<Row> => (await line.send<Row>(sql)).rows[0] as Row;
   const { pid } = await one<{ pid: number }>("SELECT pg_backend_pid() AS pid");
   const postmaster = parentOf(pid);
   return {
     ...{ name: "postgres", dir, env: { GENROUTER_STORE__URL: url, ...bucket.settings } },
-    open: () => openPostgresStore({ ...address, mode: "test", readers: 2 }),
+    open,
     tables: async () => {
       const tables: Tables = {};
       for (const { name, bytes, indexBytes } of (await line.send<{ name: string; bytes: number; indexBytes: number }>(TABLES))
@@ -144,6 +155,7 @@ export const openPostgresBed = async (): Promise<Bed> => {
       await line.script("ANALYZE");
     },
     close: async () => {
+      await verified(await open());
       line.close();
       await bucket.close();
       await server.stop();
