@@ -51,10 +51,10 @@ export const NODE_MUTANTS: readonly Mutant[] = [
     killer: "nodes",
   },
   {
-    name: "trusts-two-leases",
+    name: "trusts-five-leases",
     breaks: "A node trusts its lease for longer than the store takes it for alive.",
     standsFor: "failure model 2.8.2: local trust window, as River has it",
-    patches: [{ file: TENURE, find: "node.leaseMs * (1 - MARGIN_PART);", put: "node.leaseMs * (2 + MARGIN_PART);" }],
+    patches: [{ file: TENURE, find: "node.leaseMs * (1 - MARGIN_PART);", put: "node.leaseMs * (5 + MARGIN_PART);" }],
     killer: "nodes",
   },
   {
@@ -65,7 +65,7 @@ export const NODE_MUTANTS: readonly Mutant[] = [
       {
         file: TENURE,
         find: "if (around.isAnythingLeft) takeOver()",
-        put: "if (around.isAnythingLeft && around.nodes === 1) takeOver()",
+        put: "if (around.isAnythingLeft && around.alive === 1) takeOver()",
       },
     ],
     killer: "nodes",
