@@ -255,18 +255,18 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     },
     sweep: async () => {
       if (isSweeping) return;
-      isSweeping = true;
       // One of several nodes does it for all; what is in the spool is each one's own.
-      const count = !(tenure?.isFirst() ?? true)
-        ? 0
-        : await sweepFiles({
-            expired: (limit) => store.expiredFiles(clock.nowMs(), limit),
-            remove: (id) => files.remove(id),
-            mark: async (seq) => (await post({ deed: "expire-files", seq, atMs: clock.nowMs() })).kind === "done",
-          }).finally(() => {
-            isSweeping = false;
-          });
-      if (count > 0) log("files swept", { count });
+      if (tenure?.isFirst() ?? true) {
+        isSweeping = true;
+        const count = await sweepFiles({
+          expired: (limit) => store.expiredFiles(clock.nowMs(), limit),
+          remove: (id) => files.remove(id),
+          mark: async (seq) => (await post({ deed: "expire-files", seq, atMs: clock.nowMs() })).kind === "done",
+        }).finally(() => {
+          isSweeping = false;
+        });
+        if (count > 0) log("files swept", { count });
+      }
       await spool.sweep(SPOOL_KEPT_MS, async (id) => {
         const seq = seqOfGenerationId(id);
         const made = seq === undefined ? undefined : await store.generationBySeq(seq);
