@@ -1,5 +1,5 @@
-// Databases for tests, each with our schema and nothing else in it, on one server for all tests of a process, which ends with it.
-import { beforeAll, describe } from "bun:test";
+// Databases for tests, each with our schema and nothing else in it, on one server for all tests of a file, which ends with them.
+import { afterAll, beforeAll, describe } from "bun:test";
 import { type Connection, connect } from "../../src/store/postgres/connect.ts";
 import { migrate } from "../../src/store/postgres/migrate.ts";
 import { postgresReason } from "./binaries.ts";
@@ -58,8 +58,15 @@ const server = () => {
   return opening;
 };
 
-/** The server that the tests of a process share; started when it is first wanted. */
+/** The server that the tests of a file share; started when it is first wanted. */
 export const sharedServer = async (): Promise<Server> => await server();
+
+// One that goes on holds the whole world of its file in memory, and every collection in the files to come is slower by it.
+afterAll(async () => {
+  const running = await opening?.catch(() => undefined);
+  [opening, made, free.length] = [undefined, 0, 0];
+  await running?.stop();
+});
 
 /** As after the last step of its schema: no row, numbers from 1. */
 const empty = async (line: Connection): Promise<void> => {

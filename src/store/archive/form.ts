@@ -102,12 +102,18 @@ export const rowsOfSegment = async function* <R = Row>(depot: Depot, segment: Se
   }
 };
 
+/** Unpacked since the last collection. What is unpacked lies outside the heap, which by itself sees no reason to let go of it. */
+let looseBytes = 0;
+const MOST_LOOSE_BYTES = 32 * 1024 * 1024;
+
 /** All rows of a kind, segment by segment. */
 export const rowsIn = async function* <R = Row>(depot: Depot, { segments }: Manifest, kind: Kind): AsyncGenerator<R, undefined> {
   for (const segment of segments) {
     if (segment.kind !== kind) continue;
     yield* rowsOfSegment<R>(depot, segment);
-    // What was unpacked lies outside the heap, which by itself sees no reason to let go of it.
+    looseBytes += segment.bytes;
+    if (looseBytes < MOST_LOOSE_BYTES) continue;
+    looseBytes = 0;
     Bun.gc(true);
   }
 };
