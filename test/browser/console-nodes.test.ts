@@ -21,21 +21,8 @@ let one: House;
 let two: House;
 let operator: Visitor;
 let nodes: NodeLine[];
-beforeAll(async () => {
-  if (reason !== undefined) return;
-  house = await openHouseOfNodes(3, { factor: 20 });
-  const [first, second, third] = house.each;
-  if (!first || !second || !third) throw new Error("three nodes were wanted");
-  [one, two] = [first, second];
-  operator = await openVisitor({ ...one, url: one.own }, "operator", house.tenant);
-  // The third closes by itself, as one does that is drained.
-  await third.crash();
-  const { text } = await operator.ask("GET", "/console/api/operator/service");
-  nodes = (JSON.parse(text) as ServiceView).nodes ?? [];
-}, 120_000);
 afterAll(async () => {
   if (typeof opened !== "string") await opened.close();
-  if (reason === undefined) await house.close();
 });
 
 const submitToTwo = async (prompt: string): Promise<string> => {
@@ -47,6 +34,19 @@ const submitToTwo = async (prompt: string): Promise<string> => {
 const visit = (path: string, look: BrowserContextOptions = {}) => watch(browser, { url: one.own, visitor: operator, path, look });
 
 here("several nodes", () => {
+  beforeAll(async () => {
+    house = await openHouseOfNodes(3, { factor: 20 });
+    const [first, second, third] = house.each;
+    if (!first || !second || !third) throw new Error("three nodes were wanted");
+    [one, two] = [first, second];
+    operator = await openVisitor({ ...one, url: one.own }, "operator", house.tenant);
+    // The third closes by itself, as one does that is drained.
+    await third.crash();
+    const { text } = await operator.ask("GET", "/console/api/operator/service");
+    nodes = (JSON.parse(text) as ServiceView).nodes ?? [];
+  }, 120_000);
+  afterAll(() => house.close());
+
   test.each(LOOKS)(
     "%o: the service's page lists those that are alive and those that ended, and is sound to axe",
     async (look) => {

@@ -1,4 +1,4 @@
-// How it stands with the bucket: away or not, told once each time it changes, and when it is to be asked again.
+// How it stands with the bucket: away or not, told when it changes but not all the time, and when it is to be asked again.
 import type { Clock } from "../../clock.ts";
 import type { BucketFault } from "./fault.ts";
 
@@ -22,6 +22,9 @@ export interface Standing {
 /** First pause and longest, ms: somebody who is away comes back by himself, a no is taken back by a person. */
 const PAUSES = { away: [1_000, 30_000], refused: [30_000, 300_000], object: [1_000, 30_000] } as const;
 
+/** A bucket that works by halves goes and comes at every file: that is told once in a minute. */
+const TOLD_EVERY_MS = 60_000;
+
 export type StandingOptions = {
   clock: Pick<Clock, "nowMs">;
   /** A number in [0, 1). */
@@ -36,6 +39,7 @@ export const openStanding = ({ clock, chance, tell, consequence }: StandingOptio
   let times = 0;
   let againAtMs = 0;
   let told: BucketFault["kind"] | null = null;
+  const toldAtMs: Partial<Record<BucketFault["kind"], number>> = {};
   return {
     failed: (next) => {
       // Several that were under way fail of one and the same: it counts once.
@@ -46,7 +50,10 @@ export const openStanding = ({ clock, chance, tell, consequence }: StandingOptio
       againAtMs = clock.nowMs() + Math.min(longest, first * 2 ** Math.min(times - 1, 20)) * (0.5 + chance() / 2);
       // One failure of a service is no news; a no is.
       if (told === next.kind || (next.kind !== "refused" && times < 2)) return;
+      const sinceMs = clock.nowMs() - (toldAtMs[next.kind] ?? Number.NEGATIVE_INFINITY);
+      if (sinceMs >= 0 && sinceMs < TOLD_EVERY_MS) return;
       told = next.kind;
+      toldAtMs[next.kind] = clock.nowMs();
       const event = next.kind === "refused" ? "bucket refuses" : "bucket away";
       tell(event, { error_code: next.code, reason: `${next.message}; ${consequence}` });
     },
