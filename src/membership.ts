@@ -36,7 +36,7 @@ export type Membership = {
   alive: () => number;
   /** How many share what there is only once: those that stay. */
   nodes: () => number;
-  /** Whether another goes on with what this one leaves, as far as it was heard. */
+  /** Whether another goes on with what this one leaves, as far as it was heard; while that is asked for the last time, it may be. */
   isAnotherThere: () => boolean;
 };
 
@@ -63,6 +63,8 @@ export const openMembership = (parts: MembershipParts): Membership => {
     };
   let alive = 1;
   let others = 0;
+  /** One that came since the last look has not been heard of yet, and nobody is to be refused because of that. */
+  let isAsking = false;
   const failing =
     (event: string) =>
     (fault: unknown): void =>
@@ -89,9 +91,12 @@ export const openMembership = (parts: MembershipParts): Membership => {
   return {
     ...{ tenure, neighbours, office, nameGeneration: namesFrom(node) },
     leave: async (noticeMs) => {
-      await tenure.leave();
+      isAsking = true;
+      await tenure.leave().finally(() => {
+        isAsking = false;
+      });
       if (others > 0 && noticeMs > 0) await new Promise<void>((over) => clock.after(noticeMs, over));
     },
-    ...{ alive: () => alive, nodes: () => others + 1, isAnotherThere: () => others > 0 },
+    ...{ alive: () => alive, nodes: () => others + 1, isAnotherThere: () => isAsking || others > 0 },
   };
 };

@@ -18,7 +18,7 @@ const SPEED = 50;
 /** What is in front asks so often whether a node is ready, and takes it out after one no. */
 const LOOK_MS = 100;
 /** A node that leaves goes on for so long. On a machine with much else to do what is in front looks later than it means to. */
-const LEAVE_S = 4;
+const LEAVE_S = 2;
 const BODY = JSON.stringify({ model: "sim-image-1", input: { prompt: "a kite" } });
 
 type Front = { pick: () => string; stop: () => void };
