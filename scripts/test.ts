@@ -36,21 +36,10 @@ const check = async (name: string, command: string[]): Promise<void> => {
   say(`(fail) ${name}\n${out}${err}`);
 };
 
-/** How long each file took once: the slowest begin, so that none of them goes on alone at the end. `npm test -- --update-timings` measures anew. */
-const TIMINGS = join(root, "test", "timings.json");
-
 /** Runs the tests, each file in a world of its own, as many at a time as there are cores; shows what they print, and reads their figures from the closing lines. */
 const runTests = async (): Promise<void> => {
   const run = Bun.spawn(
-    [
-      process.execPath,
-      "test",
-      "--randomize",
-      "--timeout=60000",
-      `--parallel=${availableParallelism()}`,
-      `--timings=${TIMINGS}`,
-      ...args,
-    ],
+    [process.execPath, "test", "--randomize", "--timeout=60000", `--parallel=${availableParallelism()}`, ...args],
     {
       cwd: root,
       stdout: "inherit",
