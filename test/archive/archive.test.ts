@@ -20,8 +20,7 @@ import {
 import { checkJoin } from "../../src/store/archive/join.ts";
 import { archive as archiveIn } from "../../src/store/archive/write.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
-import { postgresReason } from "../postgres/binaries.ts";
-import { BEFORE_MS, type Books, FIRST, fileBooks, keepAt, LATER_BEFORE_MS, sharedBooks, succeedAt, sweepAt } from "./scene.ts";
+import { BEFORE_MS, type Books, FIRST, fileBooks, keepAt, LATER_BEFORE_MS, onBooks, succeedAt, sweepAt } from "./scene.ts";
 
 afterAll(dropDirs);
 const archive = (place: BooksPlace, dir: string, beforeMs: number, madeAtMs: number) =>
@@ -39,81 +38,77 @@ const seqsIn = async (dir: string, n: number, kind: "generation" | "attempt" | "
   return manifest ? (await Array.fromAsync(rowsIn(depot, manifest, kind))).map(({ seq }) => Number(seq)) : [];
 };
 
-for (const [name, open, isThere] of [
-  ["SQLite", fileBooks, true],
-  ["PostgreSQL", sharedBooks, postgresReason === undefined],
-] as const)
-  describe.skipIf(!isThere)(name, () => {
-    let books: Books;
-    afterEach(() => books.drop());
+onBooks((open) => {
+  let books: Books;
+  afterEach(() => books.drop());
 
-    test("the first archive has what is old and settled, with its attempts and journal, and is whole", async () => {
-      books = await open();
-      const dir = freshDir();
-      const { manifest } = await archive(books.place, dir, BEFORE_MS, BEFORE_MS);
-      expect(manifest?.totals).toMatchObject(FIRST);
-      expect(await faultsOf(dir)).toEqual([]);
-      expect(await joinOf(books, dir)).toEqual([]);
-      const generations = new Set(await seqsIn(dir, 1, "generation"));
-      for (const kind of ["attempt", "journal"] as const)
-        for (const seq of await seqsIn(dir, 1, kind)) expect(generations.has(seq)).toBe(true);
-      // Nothing was taken out of the books.
-      expect(await books.store.verify(null).then((checks) => checks.filter(({ ok }) => !ok))).toEqual([]);
-    });
-
-    test("the next archive goes on where the last ended: nothing is twice in it, nothing is missing, and its chains are one", async () => {
-      books = await open();
-      const dir = freshDir();
-      await archive(books.place, dir, BEFORE_MS, BEFORE_MS);
-      expect((await archive(books.place, dir, BEFORE_MS, BEFORE_MS + 1)).manifest).toBeNull();
-      const young = await succeedAt(books.store, books.quiet, BEFORE_MS + 86_400_000);
-      const { manifest } = await archive(books.place, dir, LATER_BEFORE_MS, LATER_BEFORE_MS);
-      expect(manifest?.n).toBe(2);
-      expect(await seqsIn(dir, 2, "generation")).toContain(young);
-      const [first, second] = [await seqsIn(dir, 1, "generation"), await seqsIn(dir, 2, "generation")];
-      expect(first.filter((seq) => second.includes(seq))).toEqual([]);
-      expect(await faultsOf(dir)).toEqual([]);
-      expect(await joinOf(books, dir)).toEqual([]);
-    });
-
-    test("a generation waits until its files are gone, and what follows it in its account waits with it", async () => {
-      books = await open();
-      const dir = freshDir();
-      const kept = await keepAt(books.store, books.quiet, BEFORE_MS - 86_400_000);
-      const next = await succeedAt(books.store, books.quiet, BEFORE_MS - 80_000_000);
-      await archive(books.place, dir, LATER_BEFORE_MS, LATER_BEFORE_MS);
-      expect(await seqsIn(dir, 1, "generation")).not.toContain(kept);
-      expect(await seqsIn(dir, 1, "generation")).not.toContain(next);
-      await sweepAt(books.store, kept, BEFORE_MS);
-      await archive(books.place, dir, LATER_BEFORE_MS, LATER_BEFORE_MS);
-      expect(await seqsIn(dir, 2, "generation")).toEqual([kept, next].sort((a, b) => a - b));
-      expect([await faultsOf(dir), await joinOf(books, dir)]).toEqual([[], []]);
-    });
-
-    test("the books go on behind it: what is written later does not part them", async () => {
-      books = await open();
-      const dir = freshDir();
-      await archive(books.place, dir, BEFORE_MS, BEFORE_MS);
-      await succeedAt(books.store, books.quiet, LATER_BEFORE_MS);
-      expect(await joinOf(books, dir)).toEqual([]);
-    });
-
-    test("what was interrupted at any point counts for nothing, and is made the same at the next try", async () => {
-      books = await open();
-      const [whole, broken] = [freshDir(), freshDir()];
-      await archive(books.place, whole, BEFORE_MS, BEFORE_MS);
-      const names = readdirSync(join(whole, SEGMENTS)).sort();
-      // As if it had ended after some of the segments, in the middle of the next.
-      cpSync(join(whole, SEGMENTS), join(broken, SEGMENTS), { recursive: true });
-      for (const one of names.slice(2)) rmSync(join(broken, SEGMENTS, one));
-      writeFileSync(join(broken, SEGMENTS, `${names[2]}.part`), "half");
-      await expect(checkOf(broken)).rejects.toThrow(ArchiveFault);
-      await archive(books.place, broken, BEFORE_MS, BEFORE_MS);
-      expect(readdirSync(join(broken, SEGMENTS)).sort()).toEqual(names);
-      expect(await faultsOf(broken)).toEqual([]);
-      expect(readFileSync(join(broken, manifestName(1)), "utf8")).toBe(readFileSync(join(whole, manifestName(1)), "utf8"));
-    });
+  test("the first archive has what is old and settled, with its attempts and journal, and is whole", async () => {
+    books = await open();
+    const dir = freshDir();
+    const { manifest } = await archive(books.place, dir, BEFORE_MS, BEFORE_MS);
+    expect(manifest?.totals).toMatchObject(FIRST);
+    expect(await faultsOf(dir)).toEqual([]);
+    expect(await joinOf(books, dir)).toEqual([]);
+    const generations = new Set(await seqsIn(dir, 1, "generation"));
+    for (const kind of ["attempt", "journal"] as const)
+      for (const seq of await seqsIn(dir, 1, kind)) expect(generations.has(seq)).toBe(true);
+    // Nothing was taken out of the books.
+    expect(await books.store.verify(null).then((checks) => checks.filter(({ ok }) => !ok))).toEqual([]);
   });
+
+  test("the next archive goes on where the last ended: nothing is twice in it, nothing is missing, and its chains are one", async () => {
+    books = await open();
+    const dir = freshDir();
+    await archive(books.place, dir, BEFORE_MS, BEFORE_MS);
+    expect((await archive(books.place, dir, BEFORE_MS, BEFORE_MS + 1)).manifest).toBeNull();
+    const young = await succeedAt(books.store, books.quiet, BEFORE_MS + 86_400_000);
+    const { manifest } = await archive(books.place, dir, LATER_BEFORE_MS, LATER_BEFORE_MS);
+    expect(manifest?.n).toBe(2);
+    expect(await seqsIn(dir, 2, "generation")).toContain(young);
+    const [first, second] = [await seqsIn(dir, 1, "generation"), await seqsIn(dir, 2, "generation")];
+    expect(first.filter((seq) => second.includes(seq))).toEqual([]);
+    expect(await faultsOf(dir)).toEqual([]);
+    expect(await joinOf(books, dir)).toEqual([]);
+  });
+
+  test("a generation waits until its files are gone, and what follows it in its account waits with it", async () => {
+    books = await open();
+    const dir = freshDir();
+    const kept = await keepAt(books.store, books.quiet, BEFORE_MS - 86_400_000);
+    const next = await succeedAt(books.store, books.quiet, BEFORE_MS - 80_000_000);
+    await archive(books.place, dir, LATER_BEFORE_MS, LATER_BEFORE_MS);
+    expect(await seqsIn(dir, 1, "generation")).not.toContain(kept);
+    expect(await seqsIn(dir, 1, "generation")).not.toContain(next);
+    await sweepAt(books.store, kept, BEFORE_MS);
+    await archive(books.place, dir, LATER_BEFORE_MS, LATER_BEFORE_MS);
+    expect(await seqsIn(dir, 2, "generation")).toEqual([kept, next].sort((a, b) => a - b));
+    expect([await faultsOf(dir), await joinOf(books, dir)]).toEqual([[], []]);
+  });
+
+  test("the books go on behind it: what is written later does not part them", async () => {
+    books = await open();
+    const dir = freshDir();
+    await archive(books.place, dir, BEFORE_MS, BEFORE_MS);
+    await succeedAt(books.store, books.quiet, LATER_BEFORE_MS);
+    expect(await joinOf(books, dir)).toEqual([]);
+  });
+
+  test("what was interrupted at any point counts for nothing, and is made the same at the next try", async () => {
+    books = await open();
+    const [whole, broken] = [freshDir(), freshDir()];
+    await archive(books.place, whole, BEFORE_MS, BEFORE_MS);
+    const names = readdirSync(join(whole, SEGMENTS)).sort();
+    // As if it had ended after some of the segments, in the middle of the next.
+    cpSync(join(whole, SEGMENTS), join(broken, SEGMENTS), { recursive: true });
+    for (const one of names.slice(2)) rmSync(join(broken, SEGMENTS, one));
+    writeFileSync(join(broken, SEGMENTS, `${names[2]}.part`), "half");
+    await expect(checkOf(broken)).rejects.toThrow(ArchiveFault);
+    await archive(books.place, broken, BEFORE_MS, BEFORE_MS);
+    expect(readdirSync(join(broken, SEGMENTS)).sort()).toEqual(names);
+    expect(await faultsOf(broken)).toEqual([]);
+    expect(readFileSync(join(broken, manifestName(1)), "utf8")).toBe(readFileSync(join(whole, manifestName(1)), "utf8"));
+  });
+});
 
 describe("a change of an archive is found", () => {
   let books: Books;

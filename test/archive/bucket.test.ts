@@ -18,8 +18,7 @@ import { checkJoin } from "../../src/store/archive/join.ts";
 import { archive } from "../../src/store/archive/write.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { type Asked, openTestBucket, type TestBucket } from "../files/s3/bucket.ts";
-import { postgresReason } from "../postgres/binaries.ts";
-import { BEFORE_MS, type Books, FIRST, fileBooks, LATER_BEFORE_MS, sharedBooks, succeedAt } from "./scene.ts";
+import { BEFORE_MS, type Books, FIRST, fileBooks, LATER_BEFORE_MS, onBooks, succeedAt } from "./scene.ts";
 
 afterAll(dropDirs);
 const PREFIX = "Küche 1/";
@@ -54,33 +53,29 @@ const isPut = ({ method }: Asked) => method === "PUT";
 const bytesIn = (depot: Holdings) =>
   new Map(namesIn(depot, "").map((key) => [key.slice(depot.below.length), bucket.objects.get(key)?.bytes.toString("hex")]));
 
-for (const [name, open, isThere] of [
-  ["SQLite", fileBooks, true],
-  ["PostgreSQL", sharedBooks, postgresReason === undefined],
-] as const)
-  describe.skipIf(!isThere)(name, () => {
-    let books: Books;
-    afterEach(() => books.drop());
+onBooks((open) => {
+  let books: Books;
+  afterEach(() => books.drop());
 
-    test("two archives in a row are byte for byte those of a directory, whole, one chain, and the books go on behind them", async () => {
-      books = await open();
-      const [depot, dir] = [await depotOf(books), freshDir()];
-      const first = await archive(books.place, depot, BEFORE_MS, BEFORE_MS);
-      expect(first.manifest?.totals).toMatchObject(FIRST);
-      expect((await archive(books.place, depot, BEFORE_MS, BEFORE_MS)).manifest).toBeNull();
-      await succeedAt(books.store, books.quiet, BEFORE_MS + 86_400_000);
-      const { manifest } = await archive(books.place, depot, LATER_BEFORE_MS, LATER_BEFORE_MS);
-      expect([manifest?.n, (await manifestsIn(depot)).length]).toEqual([2, 2]);
-      expect([await faultsOf(depot), await joinOf(books, depot)]).toEqual([[], []]);
-      await succeedAt(books.store, books.quiet, LATER_BEFORE_MS + 1);
-      expect(await joinOf(books, depot)).toEqual([]);
+  test("two archives in a row are byte for byte those of a directory, whole, one chain, and the books go on behind them", async () => {
+    books = await open();
+    const [depot, dir] = [await depotOf(books), freshDir()];
+    const first = await archive(books.place, depot, BEFORE_MS, BEFORE_MS);
+    expect(first.manifest?.totals).toMatchObject(FIRST);
+    expect((await archive(books.place, depot, BEFORE_MS, BEFORE_MS)).manifest).toBeNull();
+    await succeedAt(books.store, books.quiet, BEFORE_MS + 86_400_000);
+    const { manifest } = await archive(books.place, depot, LATER_BEFORE_MS, LATER_BEFORE_MS);
+    expect([manifest?.n, (await manifestsIn(depot)).length]).toEqual([2, 2]);
+    expect([await faultsOf(depot), await joinOf(books, depot)]).toEqual([[], []]);
+    await succeedAt(books.store, books.quiet, LATER_BEFORE_MS + 1);
+    expect(await joinOf(books, depot)).toEqual([]);
 
-      expect(depot.below).toMatch(/^Küche 1\/archive\/[0-9a-f]{16}\/$/);
-      for (const beforeMs of [BEFORE_MS, LATER_BEFORE_MS]) await archive(books.place, openDirectory(dir), beforeMs, beforeMs);
-      const names = [manifestName(1), manifestName(2), ...readdirSync(join(dir, SEGMENTS)).map((one) => `${SEGMENTS}/${one}`)];
-      expect(bytesIn(depot)).toEqual(new Map(names.map((one) => [one, readFileSync(join(dir, one)).toString("hex")])));
-    });
+    expect(depot.below).toMatch(/^Küche 1\/archive\/[0-9a-f]{16}\/$/);
+    for (const beforeMs of [BEFORE_MS, LATER_BEFORE_MS]) await archive(books.place, openDirectory(dir), beforeMs, beforeMs);
+    const names = [manifestName(1), manifestName(2), ...readdirSync(join(dir, SEGMENTS)).map((one) => `${SEGMENTS}/${one}`)];
+    expect(bytesIn(depot)).toEqual(new Map(names.map((one) => [one, readFileSync(join(dir, one)).toString("hex")])));
   });
+});
 
 describe("an upload", () => {
   let books: Books;

@@ -1,10 +1,11 @@
 // Books with something of everything that an archive has to tell apart: settled, failed, still running, still watched, young.
+import { describe } from "bun:test";
 import type { StepDeed } from "../../src/deeds.ts";
 import type { BooksPlace } from "../../src/store/archive/books.ts";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
 import type { Store } from "../../src/store/store.ts";
 import { freshDir } from "../cli/fresh-dir.ts";
-import { freshDatabase } from "../postgres/databases.ts";
+import { freshDatabase, onPostgres } from "../postgres/databases.ts";
 import { openDirectory } from "../store/opened.ts";
 import {
   type Account,
@@ -104,7 +105,7 @@ export const fileBooks = async (): Promise<Books> => {
   const store = await openDirectory({ dir, mode: "test" });
   return { store, place: { dir }, ...(await fill(store)), drop: () => store.close() };
 };
-export const sharedBooks = async (): Promise<Books> => {
+const sharedBooks = async (): Promise<Books> => {
   const database = await freshDatabase();
   const address = { url: database.url, prepare: true };
   const store = await openPostgresStore({ ...address, mode: "test", readers: 2 });
@@ -113,4 +114,10 @@ export const sharedBooks = async (): Promise<Books> => {
     database.drop();
   };
   return { store, place: address, ...(await fill(store)), drop };
+};
+
+/** A suite once over each of the two. */
+export const onBooks = (suite: (open: () => Promise<Books>) => void): void => {
+  describe("SQLite", () => suite(fileBooks));
+  onPostgres("PostgreSQL", () => suite(sharedBooks));
 };
