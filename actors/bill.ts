@@ -48,6 +48,7 @@ const ENDINGS: Readonly<Record<AttemptState, Ending>> = {
   capped: ["out of time", "bad", `it had not delivered when its time was over; ${NOT_THEIRS}`],
   cancelled: ["cancelled", "left", "the provider has nothing of it"],
   superseded: ["superseded", "left", `another attempt delivered before it; ${NOT_THEIRS}`],
+  mismatched: ["delivered something else", "bad", "what came is not what was ordered, so nothing is charged for it"],
   late: ["delivered too late", "left", `the generation had ended; ${NOT_THEIRS}`],
 };
 const FAULTS: Readonly<Record<FailureClass, string>> = {
@@ -64,6 +65,7 @@ const FAULTS: Readonly<Record<FailureClass, string>> = {
   gone: "it no longer knows of the work",
   result_expired: "the result was gone before it could be fetched",
   result_unreadable: "the result could not be read",
+  mismatched: "it was something else",
 };
 
 /** Where the kind of failure says more than the attempt's state does. */
@@ -104,6 +106,8 @@ const passing = ({ event, from, to }: ReplayStep, draft: Draft): string | null =
     case "rejected":
       if (afterwards) return `learnt afterwards: ${faultOf(event)}`;
       return to === "running.backingOff" ? `put off: ${faultOf(event)}` : null;
+    case "mismatched":
+      return afterwards ? "learnt afterwards: what it delivered is not what was ordered" : null;
     case "resultUnreadable":
       return "its result could not be read at first";
     case "storageRefused":

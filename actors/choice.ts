@@ -23,8 +23,22 @@ export const choose = (line: InLine, gateOf: (routeId: string) => Gate): Choice 
   return { route: null, passed };
 };
 
+/** The place in line of a generation that has had no route yet. Only what is needed is kept: what it comes from may hold the whole input. */
+export const newLine = ({ seq, id, accountSeq, plan, waitEndsAtMs, awaitsPins }: Queued): InLine => ({
+  ...{ seq, id, accountSeq, plan, waitEndsAtMs, awaitsPins },
+  ...{ nextRoute: 0, tried: 0 },
+});
+
+/** A seat is taken on the route that was chosen: its next attempt begins. */
+export const begunOn = (line: InLine, choice: Extract<Choice, { routeId: string }>, atMs: number) => {
+  const n = line.tried + 1;
+  const { route, spec, watchMs, passed } = choice;
+  // The body of the id and the number: unique, and a person finds it again in a provider's list.
+  return { type: "begun", n, route, spec, ref: `${line.id.slice("gen_".length)}-${n}`, watchMs, passed, atMs } as const;
+};
+
 /** The place in line of a generation that runs and waits for its next route. */
 export const lineOf = (of: Pick<InLine, "seq" | "id" | "accountSeq">, { context }: GenerationSnapshot): InLine => {
   const { plan, waitEndsAtMs, nextRoute, tried } = context;
-  return { seq: of.seq, id: of.id, accountSeq: of.accountSeq, plan, waitEndsAtMs, nextRoute, tried };
+  return { seq: of.seq, id: of.id, accountSeq: of.accountSeq, plan, waitEndsAtMs, nextRoute, tried, awaitsPins: false };
 };

@@ -1,8 +1,9 @@
 // What the generation machine does on its way: it notes what goes to disk and asks for what comes after, nothing else.
 import { setup } from "xstate";
 import type { AttemptChange } from "../src/deeds.ts";
+import { tellMismatch } from "../src/ordered.ts";
 import type { AttemptState, Failure, GenerationErrorCode } from "../src/terms.ts";
-import { backOffUntilMs, currentRoute, endCode } from "./generation-rules.ts";
+import { backOffUntilMs, currentRoute, endCode, mismatchesWith } from "./generation-rules.ts";
 import {
   type Ask,
   type ClosedAs,
@@ -51,6 +52,11 @@ export const beginAttempt = words.enqueueActions(({ context, event, enqueue }) =
   };
   enqueue.assign({ current, nextRoute: event.route + 1, tried: event.n });
   noteAttempt(enqueue.emit, { n: event.n, begin: { ref: event.ref, route: event.spec, priceCredits: route.priceCredits } });
+});
+
+/** The copies are there: what they are goes to disk before anything is done with them. */
+export const keepPins = words.enqueueActions(({ event, enqueue }) => {
+  if (event.type === "pinned") enqueue.emit({ type: "note.pinned", copies: event.copies });
 });
 
 export const passAll = words.assign({ nextRoute: ({ context }) => context.plan.length });
@@ -104,18 +110,22 @@ export const beginBackingOff = words.enqueueActions(({ context, event, enqueue }
 
 const UNFETCHED: Failure = { class: "result_unreadable", detail: "its files did not come within the time for collecting" };
 
+const mismatchIn = (event: GenerationEvent): Failure | null =>
+  event.type === "mismatched" ? { class: "mismatched", detail: tellMismatch(event.mismatch) } : null;
+
 /** Ends the current attempt; a lost or capped one stays watched, in case it delivers after all. */
 export const closeAttempt = (as: ClosedAs) =>
   words.enqueueActions(({ context, event, enqueue }) => {
     const attempt = context.current;
     if (!attempt) return;
     const isUnfetched = event.type === "collectTimeEnded";
-    const failure = "failure" in event ? event.failure : isUnfetched ? UNFETCHED : null;
+    const failure = "failure" in event ? event.failure : isUnfetched ? UNFETCHED : mismatchIn(event);
     const isWatched = as === "lost" || as === "capped";
     const refused = failure?.class === "refused_input" ? 1 : 0;
     enqueue.assign({
       current: null,
       inputRefusals: context.inputRefusals + refused,
+      ...(as === "mismatched" ? { mismatches: mismatchesWith(context) } : {}),
       watched: isWatched ? [...context.watched, { n: attempt.n, route: attempt.route, arriving: false }] : context.watched,
     });
     noteAttempt(enqueue.emit, {
@@ -164,7 +174,8 @@ export const release = (code?: GenerationErrorCode) =>
   words.enqueueActions(({ context, event, enqueue }) => {
     cancelWatched(context, enqueue.emit, null);
     const ended = code ?? endCode({ context, event });
-    enqueue.emit({ type: "note.release", error: { code: ended, message: ERROR_MESSAGES[ended] } });
+    const message = "why" in event ? `${event.why} Nothing was charged.` : ERROR_MESSAGES[ended];
+    enqueue.emit({ type: "note.release", error: { code: ended, message } });
   });
 
 /** The files are safe: charges the attempt that delivered, whichever it is, and ends the generation. */
@@ -221,6 +232,21 @@ export const dropWatched = words.enqueueActions(({ context, event, enqueue }) =>
   if (!("n" in event)) return;
   enqueue.assign({ watched: context.watched.filter((attempt) => attempt.n !== event.n) });
   noteAttempt(enqueue.emit, { n: event.n, watchUntilMs: null, ...("failure" in event ? { failure: event.failure } : {}) });
+  enqueue.emit({ type: "ask.letGo", n: event.n });
+});
+
+/** A watched attempt has delivered something else: it counts as the current one would have. */
+export const closeWatchedMismatched = words.enqueueActions(({ context, event, enqueue }) => {
+  if (event.type !== "mismatched") return;
+  enqueue.assign({
+    watched: context.watched.filter((attempt) => attempt.n !== event.n),
+    mismatches: mismatchesWith(context),
+  });
+  const failure = mismatchIn(event);
+  noteAttempt(enqueue.emit, {
+    ...{ n: event.n, state: "mismatched", watchUntilMs: null, endedAtMs: event.atMs },
+    ...(failure ? { failure } : {}),
+  });
   enqueue.emit({ type: "ask.letGo", n: event.n });
 });
 

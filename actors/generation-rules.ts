@@ -12,6 +12,13 @@ const MAX_UNSENT = 2;
 const failureOf = (event: GenerationEvent): Failure | null =>
   event.type === "rejected" || event.type === "jobFailed" || event.type === "resultLost" ? event.failure : null;
 
+/** As many attempts as the operator allows have delivered something else, this one among them. */
+const isEnoughOfMismatches = ({ context, event }: Asked): boolean =>
+  event.type === "mismatched" && event.atMost !== undefined && mismatchesWith(context) >= event.atMost;
+
+/** Attempts that delivered something else, with the one in hand. */
+export const mismatchesWith = ({ mismatches = 0 }: GenerationContext): number => mismatches + 1;
+
 /** The planned route of the current attempt. */
 export const currentRoute = (context: GenerationContext): PlannedRoute | null =>
   context.current === null ? null : (context.plan[context.current.route] ?? null);
@@ -27,7 +34,7 @@ export const isArriving = ({ context, event }: Asked): boolean =>
 
 /** §2.5: once max_wait has passed no new route is tried. */
 export const mayTryNextRoute = ({ context, event }: Asked): boolean =>
-  context.nextRoute < context.plan.length && event.atMs < context.waitEndsAtMs;
+  context.nextRoute < context.plan.length && event.atMs < context.waitEndsAtMs && !isEnoughOfMismatches({ context, event });
 
 /** The waiting time is not over: a new attempt may begin. */
 export const isInTime = ({ context, event }: Asked): boolean => event.atMs < context.waitEndsAtMs;
@@ -66,6 +73,7 @@ export const staysWhenLost = (asked: Asked): boolean => holdsWhenLost(asked) || 
 /** The code of a generation that ends because nothing is left to try. */
 export const endCode = ({ context, event }: Asked): GenerationErrorCode => {
   if (context.tried === 0) return event.type === "skipped" ? "provider_unavailable" : "timed_out";
-  if (context.nextRoute < context.plan.length && event.type !== "skipped") return "timed_out";
+  const isOutOfTime = event.type !== "skipped" && !(event.type === "mismatched" && event.atMs < context.waitEndsAtMs);
+  if (context.nextRoute < context.plan.length && isOutOfTime) return "timed_out";
   return context.inputRefusals === context.tried ? "input_refused" : "provider_failed";
 };

@@ -1,26 +1,38 @@
 // What a generation is told (events, facts in the past) and what it says (attempt notes, settlements and asks).
 import type { AttemptChange } from "../src/deeds.ts";
+import type { Mismatch, Odd } from "../src/ordered.ts";
 import type {
   AttemptState,
   Credits,
   Failure,
   GenerationError,
+  GivenAs,
   Job,
   Output,
+  PinnedCopy,
   PlannedRoute,
   ResultFile,
   RouteSpec,
 } from "../src/terms.ts";
 
 /** Why a route was passed over when its turn came. */
-export type Passed = { routeId: string; reason: "removed" | "down" | "no key" | "switched off" };
+export type Passed = { routeId: string; reason: "removed" | "ended" | "down" | "no key" | "switched off" };
 
 /** Every event carries the time it happened; the machine has no clock of its own. `n` is the attempt it is about. */
 export type GenerationEvent = { atMs: number } & (
   | { type: "begun"; n: number; route: number; spec: RouteSpec; ref: string; watchMs: number; passed: Passed[] }
+  /** Our copies of the links whose length is billed are there; only then does it ask for a seat. */
+  | { type: "pinned"; copies: PinnedCopy[] }
+  /** They cannot be had, or are not what was measured. `why` is our own sentence, for the caller. */
+  | { type: "pinRefused"; why: string }
+  /** A copy is gone and its link does not lead to the same file any more. */
+  | { type: "pinLost"; n: number; why: string }
+  /** Our copies cannot be given to the provider of the attempt. */
+  | { type: "unsendable"; n: number; failure: Failure }
   /** No route left that could take it. */
   | { type: "skipped"; passed: Passed[] }
-  | { type: "slotTaken"; n: number; request: string }
+  /** `givenAs`: how its provider is given our copies of pinned inputs, where there are any. */
+  | { type: "slotTaken"; n: number; request: string; givenAs?: GivenAs }
   | { type: "accepted"; n: number; job: Job }
   | { type: "announced"; n: number; results: ResultFile[]; job?: Job }
   | { type: "rejected"; n: number; failure: Failure }
@@ -30,7 +42,10 @@ export type GenerationEvent = { atMs: number } & (
   | { type: "provedAbsent"; n: number }
   | { type: "meansExhausted"; n: number }
   | { type: "jobFailed"; n: number; failure: Failure }
-  | { type: "collected"; n: number; output: Output }
+  /** `odd`: it is charged, and worth telling the operator all the same. */
+  | { type: "collected"; n: number; output: Output; odd?: Odd }
+  /** What came is not what was ordered. `atMost`: with so many attempts that did so nothing further is tried; absent: as long as there are routes. */
+  | { type: "mismatched"; n: number; mismatch: Mismatch; atMost?: number }
   | { type: "resultUnreadable"; n: number; detail: string }
   | { type: "resultLost"; n: number; failure: Failure }
   | { type: "storageRefused"; n: number; detail: string }
@@ -46,6 +61,8 @@ export type GenerationEventType = GenerationEvent["type"];
 
 /** What the machine wants done once its step is on disk. */
 export type Ask =
+  /** Fetch the links whose length is billed, then say `pinned`. Asked by the supervisor, before it looks for a seat. */
+  | { type: "ask.pin" }
   | { type: "ask.beginAttempt" }
   /** Take a connection of the provider's pool, then say `slotTaken`. */
   | { type: "ask.submit"; n: number }
@@ -67,6 +84,7 @@ export type Ask =
 /** What goes to disk with the step. */
 export type Note =
   | { type: "note.attempt"; change: AttemptChange }
+  | { type: "note.pinned"; copies: readonly PinnedCopy[] }
   | { type: "note.capture"; n: number; credits: Credits; output: Output }
   | { type: "note.release"; error: GenerationError };
 
@@ -100,13 +118,15 @@ export type GenerationContext = {
   tried: number;
   /** Attempts that ended because the provider refused the input. */
   inputRefusals: number;
+  /** Attempts that delivered something else; absent: none, as for nearly all. */
+  mismatches?: number;
   current: CurrentAttempt | null;
   watched: WatchedAttempt[];
 };
 export type GenerationInput = Pick<GenerationContext, "plan" | "waitEndsAtMs" | "collectMs">;
 
 /** Ends of an attempt that the machine itself writes. */
-export type ClosedAs = Extract<AttemptState, "rejected" | "absent" | "failed" | "lost" | "capped" | "cancelled">;
+export type ClosedAs = Extract<AttemptState, "rejected" | "absent" | "failed" | "lost" | "capped" | "cancelled" | "mismatched">;
 
 /** What the customer reads while an outcome is being confirmed (§2.1). */
 export const CONFIRMING_MESSAGE = "Confirming the result with the provider.";

@@ -48,11 +48,13 @@ const machine = act.words.extend({
     beginCollecting: act.beginCollecting,
     extendCollecting: act.extendCollecting,
     beginBackingOff: act.beginBackingOff,
+    keepPins: act.keepPins,
     closeRejected: act.closeAttempt("rejected"),
     closeAbsent: act.closeAttempt("absent"),
     closeFailed: act.closeAttempt("failed"),
     closeLost: act.closeAttempt("lost"),
     closeCapped: act.closeAttempt("capped"),
+    closeMismatched: act.closeAttempt("mismatched"),
     closeCancelled: act.closeAttempt("cancelled"),
     adoptArriving: act.adoptArriving,
     capture: act.capture,
@@ -64,11 +66,12 @@ const machine = act.words.extend({
     collectWatched: act.collectWatched,
     awaitStorageForWatched: act.awaitStorageForWatched,
     dropWatched: act.dropWatched,
+    closeWatchedMismatched: act.closeWatchedMismatched,
     letGoCurrent: act.letGoCurrent,
   },
 });
 
-type Close = "closeCancelled" | "closeRejected" | "closeAbsent" | "closeFailed" | "closeLost" | "closeCapped";
+type Close = "closeCancelled" | "closeRejected" | "closeAbsent" | "closeFailed" | "closeLost" | "closeCapped" | "closeMismatched";
 
 /** After an attempt of ours has ended: files that are arriving, else the next route, else the end. */
 const moveOn = <C extends Close>(close: C) =>
@@ -106,14 +109,14 @@ const waitOver = [
   { target: "#generation.failed", actions: ["releaseTimedOut"] },
 ] as const;
 /** The same for an attempt that was never sent. */
-const unsentInTime = (about?: "isCurrent") =>
+const unsent = <R extends "releaseTimedOut" | "releaseRefused">(release: R, about?: "isCurrent") =>
   [
     {
       guard: about ? and([about, "lateResultArriving"]) : "lateResultArriving",
       target: "#generation.running.collecting",
       actions: ["closeCancelled", "adoptArriving"],
     },
-    { ...(about ? { guard: about } : {}), target: "#generation.failed", actions: ["closeCancelled", "releaseTimedOut"] },
+    { ...(about ? { guard: about } : {}), target: "#generation.failed", actions: ["closeCancelled", release] },
   ] as const;
 
 export const generationMachine = machine.createMachine({
@@ -122,9 +125,11 @@ export const generationMachine = machine.createMachine({
   initial: "queued",
   states: {
     queued: {
-      description: "Accepted, its credits held; waits for a seat on its first route.",
+      description: "Accepted, its credits held; links whose length is billed are pinned, then it waits for a seat.",
       entry: act.askFor(STANDING.queued),
       on: {
+        pinned: { target: "queued", reenter: true, actions: ["keepPins"] },
+        pinRefused: { target: "failed", actions: ["releaseRefused"] },
         begun: [
           { guard: "isInTime", target: "running.submitting", actions: ["beginAttempt"] },
           { target: "failed", actions: ["releaseTimedOut"] },
@@ -143,6 +148,7 @@ export const generationMachine = machine.createMachine({
         storageReturned: { guard: "isArriving", actions: ["collectWatched"] },
         storageRefused: { guard: "isArriving", actions: ["awaitStorageForWatched"] },
         collected: { guard: "isArriving", target: "succeeded", actions: ["capture"] },
+        mismatched: { guard: "isArriving", actions: ["closeWatchedMismatched"] },
         resultUnreadable: { guard: "isArriving", actions: ["dropWatched"] },
         resultLost: { guard: "isArriving", actions: ["dropWatched"] },
         jobFailed: { guard: "isWatched", actions: ["dropWatched"] },
@@ -173,10 +179,12 @@ export const generationMachine = machine.createMachine({
               on: {
                 slotTaken: [
                   { guard: and(["isCurrent", "maySend"]), target: "sending", actions: ["beginSending"] },
-                  ...unsentInTime("isCurrent"),
+                  ...unsent("releaseTimedOut", "isCurrent"),
                 ],
+                unsendable: moveOn("closeCancelled"),
+                pinLost: unsent("releaseRefused", "isCurrent"),
                 attemptTimeEnded: moveOn("closeCancelled"),
-                waitEnded: unsentInTime(),
+                waitEnded: unsent("releaseTimedOut"),
               },
             },
             sending: {
@@ -236,6 +244,7 @@ export const generationMachine = machine.createMachine({
               entry: act.askFor(STANDING["running.confirming.result"]),
               on: {
                 collected,
+                mismatched: moveOn("closeMismatched"),
                 storageRefused: stalled,
                 resultLost: moveOn("closeFailed"),
                 jobFailed: failOrMoveOn("closeFailed"),
@@ -261,6 +270,7 @@ export const generationMachine = machine.createMachine({
               entry: act.askFor(STANDING["running.collecting.fetching"]),
               on: {
                 collected,
+                mismatched: moveOn("closeMismatched"),
                 resultUnreadable: { guard: "isCurrent", target: "#generation.running.confirming.result" },
                 resultLost: moveOn("closeFailed"),
                 // Of a late result that was adopted: its provider is asked again before each try.

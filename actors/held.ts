@@ -32,3 +32,13 @@ export const standAfter = ({ standing }: Held, before: GenerationSnapshot, after
   hasLeft: standing.hasLeft || leafOf(after) !== leafOf(before) || after.context.tried !== before.context.tried,
   watched: after.context.watched,
 });
+
+/** Whether it has its place in the process already; one whose inputs were pinned has an actor before it runs. */
+export const isRunning = (held: Held | undefined): boolean => held?.isCounted ?? false;
+
+/** Of those in line how many have an actor and no place in the process. */
+export const countHosted = (inLine: Iterable<{ seq: number }>, of: (seq: number) => Held | undefined): number => {
+  let count = 0;
+  for (const { seq } of inLine) if (of(seq)?.isCounted === false) count += 1;
+  return count;
+};

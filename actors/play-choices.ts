@@ -83,10 +83,25 @@ const aboutAttempt = (n: number, atMs: number): Omit<Told, "about">[] => [
     label: "its files cannot be read",
     event: { type: "resultUnreadable", n, detail: "played by hand", atMs },
   },
+  {
+    id: "mismatched",
+    label: "what it delivers is not what was ordered",
+    event: { type: "mismatched", n, mismatch: { what: "length", ordered: "10 s, at least 9.6 s", came: "4 s" }, atMs },
+  },
   { id: "resultLost", label: "its result is gone", event: { type: "resultLost", n, failure: failed("gone"), atMs } },
   { id: "storageRefused", label: "our disk is full", event: { type: "storageRefused", n, detail: "played by hand", atMs } },
   { id: "storageReturned", label: "our disk has room again", event: { type: "storageReturned", n, atMs } },
   { id: "woken", label: "its pause is over", event: { type: "woken", n, atMs } },
+  {
+    id: "unsendable",
+    label: "its provider can be given no copy of an input",
+    event: { type: "unsendable", n, failure: failed("invalid_for_route"), atMs },
+  },
+  {
+    id: "pinLost",
+    label: "the copy of an input is gone",
+    event: { type: "pinLost", n, why: "input.video_url: its link does not lead to the same file any more.", atMs },
+  },
 ];
 
 /** A seat comes: on the next route, or on the one after it because the next is down. */
@@ -120,6 +135,22 @@ export const choicesOfGeneration = ({ snapshot, nowMs }: { snapshot: AnyMachineS
   const deadline = snapshot.status === "active" ? deadlineOf(generation) : null;
   const due = deadline ? eventOf(deadline, Math.max(nowMs, deadline.dueAtMs)) : null;
   return [
+    {
+      id: "pinned",
+      label: "its links are pinned",
+      about: null,
+      event: {
+        type: "pinned",
+        copies: [{ n: 1, sha256: "0".repeat(64), bytes: 71_000, mime: "video/mp4", ms: 4000 }],
+        atMs: nowMs,
+      },
+    },
+    {
+      id: "pinRefused",
+      label: "a link is not what was measured",
+      about: null,
+      event: { type: "pinRefused", why: "input.video_url: the file that was fetched is longer.", atMs: nowMs },
+    },
     ...begins(generation.context, nowMs),
     { id: "skipped", label: "no route can take it", about: null, event: { type: "skipped", passed, atMs: nowMs } },
     ...aboutAttempt(current?.n ?? 0, nowMs).map((choice) => ({ ...choice, about: null })),

@@ -19,6 +19,7 @@ const FAILURES: ReadonlySet<FailureClass> = new Set([
   "gone",
   "result_expired",
   "result_unreadable",
+  "mismatched",
 ]);
 
 /** How a failure counts: null when it says nothing about the route (refused input, rate limit, our capability list). */

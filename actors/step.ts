@@ -13,7 +13,10 @@ const statusOf = (snapshot: GenerationSnapshot): GenerationStatus =>
 /** The exact request and the options of its route are kept with the attempt's row; the journal does not repeat them. */
 const journalForm = (event: GenerationEvent): StepDeed["event"] => {
   const { atMs: _, ...told } = event;
-  if ("request" in told) return { type: told.type, n: told.n };
+  if ("request" in told) {
+    const { request: __, ...rest } = told;
+    return rest;
+  }
   if (!("spec" in told)) return told as unknown as StepDeed["event"] & Json;
   const { options: __, ...spec } = told.spec;
   return { ...told, spec } as unknown as StepDeed["event"] & Json;
@@ -36,10 +39,14 @@ export const makeStep = (
   const asks: Ask[] = [];
   const changes = new Map<number, AttemptChange>();
   let settlement: Settlement | undefined;
+  let pinned: StepDeed["pinned"];
   for (const saying of sayings) {
     switch (saying.type) {
       case "note.attempt":
         changes.set(saying.change.n, { ...changes.get(saying.change.n), ...saying.change });
+        break;
+      case "note.pinned":
+        pinned = saying.copies;
         break;
       case "note.capture":
         settlement = {
@@ -78,6 +85,7 @@ export const makeStep = (
       ...(before.context.tried === after.context.tried ? {} : { attempts: after.context.tried }),
       ...(keepsDeadline || hasEnded ? {} : { deadline }),
       ...(settlement ? { settlement } : {}),
+      ...(pinned ? { pinned } : {}),
     },
     asks,
     hasEnded,

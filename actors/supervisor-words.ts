@@ -41,5 +41,15 @@ export type SupervisorParts = {
   lost: (seq: number, reason: string) => void;
 };
 
-/** A generation that waits for a route: queued (no actor, no snapshot), or running and about to try its next route. */
-export type Queued = { seq: number; id: string; accountSeq: number; plan: readonly PlannedRoute[]; waitEndsAtMs: number };
+/**
+ * A generation that waits for a route: queued (as a rule without actor and snapshot), or running and about to try its next route.
+ * `awaitsPins`: links of its input are pinned before it may have one.
+ */
+export type Queued = {
+  seq: number;
+  id: string;
+  accountSeq: number;
+  plan: readonly PlannedRoute[];
+  waitEndsAtMs: number;
+  awaitsPins: boolean;
+};

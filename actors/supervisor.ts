@@ -3,11 +3,11 @@ import type { Unfinished } from "../src/deeds.ts";
 import { Shelves } from "../src/shelves.ts";
 import type { Command, GenerationRecord } from "../src/terms.ts";
 import { type Awake, openAwake } from "./awake.ts";
-import { choose, type InLine, lineOf } from "./choice.ts";
+import { begunOn, choose, type InLine, lineOf, newLine } from "./choice.ts";
 import { type Deadlines, openDeadlines } from "./deadlines.ts";
 import { deadlineOf, eventOf, type GenerationSnapshot, isSameCommand, leafOf, seatOf } from "./generation-snapshot.ts";
 import type { Ask, GenerationEvent } from "./generation-words.ts";
-import { type Held, newHeld, standAfter } from "./held.ts";
+import { countHosted, type Held, isRunning, newHeld, standAfter } from "./held.ts";
 import { Host, type HostParts } from "./host.ts";
 import { lastLooks } from "./last-look.ts";
 import { readUnfinished, type TakenUp, takeUp } from "./restore.ts";
@@ -49,10 +49,10 @@ export class Supervisor {
     };
   }
 
-  /** A generation was accepted, durably. Only what is needed is kept: the deed holds the whole input. */
-  admitted({ seq, id, accountSeq, plan, waitEndsAtMs }: Queued): void {
-    this.deadlines.set(seq, { kind: "start", n: 0, dueAtMs: waitEndsAtMs });
-    this.place({ seq, id, accountSeq, plan, waitEndsAtMs, nextRoute: 0, tried: 0 });
+  /** A generation was accepted, durably. */
+  admitted(queued: Queued): void {
+    this.deadlines.set(queued.seq, { kind: "start", n: 0, dueAtMs: queued.waitEndsAtMs });
+    this.place(newLine(queued));
   }
 
   /** What happened to a generation outside: the answer to an ask, or a deadline. */
@@ -114,7 +114,9 @@ export class Supervisor {
   readonly isAwake = (seq: number): boolean => this.held.get(seq)?.host.isAwake ?? false;
   readonly seatsTaken = (routeId: string): number => this.seats.onRoute(routeId);
   counts(): { queued: number; running: number; awake: number; deadlines: number } {
-    return { queued: this.inLine.size, running: this.held.size, awake: this.awake.size(), deadlines: this.deadlines.size() };
+    const hosted = countHosted(this.inLine.values(), (seq) => this.held.get(seq));
+    const [queued, running] = [this.inLine.size, this.held.size - hosted];
+    return { queued, running, awake: this.awake.size(), deadlines: this.deadlines.size() };
   }
   stop(): void {
     this.isDraining = true;
@@ -127,14 +129,20 @@ export class Supervisor {
 
   private place(line: InLine): void {
     this.inLine.set(line.seq, line);
-    const isRunning = this.held.has(line.seq);
+    const hasPlace = isRunning(this.held.get(line.seq));
     const choice = choose(line, this.parts.gate);
     const atMs = this.parts.clock.nowMs();
     // §2.5: the deadline may be overdue without having fired yet, after a restart for example.
     if (atMs >= line.waitEndsAtMs) this.report(line.seq, { type: "waitEnded", atMs });
+    else if (line.awaitsPins) this.resuming.later(line.seq, () => this.pinOf(line));
     else if (choice.route === null) this.report(line.seq, { type: "skipped", passed: choice.passed, atMs });
-    else if (!this.isDraining && this.seats.tryTake(choice.routeId, isRunning)) this.begin(line, choice.routeId);
-    else this.seats.wait({ seq: line.seq, accountSeq: line.accountSeq, routeId: choice.routeId, isRunning });
+    else if (!this.isDraining && this.seats.tryTake(choice.routeId, hasPlace)) this.begin(line, choice.routeId);
+    else this.seats.wait({ seq: line.seq, accountSeq: line.accountSeq, routeId: choice.routeId, isRunning: hasPlace });
+  }
+
+  /** Fetching begins when the service is open, and never while it drains: the next process does it. */
+  private pinOf(line: InLine): Ask | null {
+    return this.inLine.get(line.seq) === line && !this.isDraining ? { type: "ask.pin" } : null;
   }
 
   /** A seat on `routeId` is taken for the generation: its next attempt begins, unless the route closed meanwhile. */
@@ -142,7 +150,7 @@ export class Supervisor {
     const choice = choose(line, this.parts.gate);
     if (choice.route === null || choice.routeId !== routeId || this.parts.clock.nowMs() >= line.waitEndsAtMs) {
       this.seats.giveBack(routeId);
-      if (!this.held.has(line.seq)) this.seats.endRunning();
+      if (!isRunning(this.held.get(line.seq))) this.seats.endRunning();
       this.place(line);
       return;
     }
@@ -154,18 +162,7 @@ export class Supervisor {
     held.seat = routeId;
     held.isGranted = true;
     held.isCounted = true;
-    const n = line.tried + 1;
-    held.host.tell({
-      type: "begun",
-      n,
-      route: choice.route,
-      spec: choice.spec,
-      // The body of the id and the number: unique, and a person finds it again in a provider's list.
-      ref: `${line.id.slice("gen_".length)}-${n}`,
-      watchMs: choice.watchMs,
-      passed: choice.passed,
-      atMs: this.parts.clock.nowMs(),
-    });
+    held.host.tell(begunOn(line, choice, this.parts.clock.nowMs()));
   }
 
   /** Builds the actor of a queued generation; its entry is made first, so that there is one host per generation. */
@@ -269,10 +266,10 @@ export class Supervisor {
 
   /** Takes a generation up where it was. Returns its place in line when it waits for a route. */
   private restore(found: Unfinished): InLine | null {
-    const { seq, id, accountSeq, plan, waitEndsAtMs, snapshot } = found;
+    const { seq, id, accountSeq, snapshot } = found;
     if (snapshot === null) {
-      this.deadlines.set(seq, { kind: "start", n: 0, dueAtMs: waitEndsAtMs });
-      return { seq, id, accountSeq, plan, waitEndsAtMs, nextRoute: 0, tried: 0 };
+      this.deadlines.set(seq, { kind: "start", n: 0, dueAtMs: found.waitEndsAtMs });
+      return newLine(found);
     }
     let taken: TakenUp;
     try {
@@ -284,7 +281,8 @@ export class Supervisor {
     const { leaf, seat } = taken;
     const host = new Host({ seq, id, accountSeq }, this.hostParts);
     const isParked = leaf === "running.parked";
-    const held = newHeld(host, { seat, isCounted: !isParked, watched: taken.snapshot.context.watched });
+    const isQueued = leaf === "queued";
+    const held = newHeld(host, { seat, isCounted: !isParked && !isQueued, watched: taken.snapshot.context.watched });
     this.held.set(seq, held);
     if (isParked) this.parts.foundParked(seq, id);
     if (seat !== null) this.seats.take(seat, false);
@@ -294,6 +292,6 @@ export class Supervisor {
     if (leaf === "running.submitting.sending")
       host.tell({ type: "interrupted", n: taken.snapshot.context.tried, atMs: this.parts.clock.nowMs() });
     for (const ask of taken.asks) this.resuming.later(seq, () => this.turnOf(ask, held, taken));
-    return leaf === "running.awaitingSeat" ? lineOf(host, taken.snapshot) : null;
+    return isQueued || leaf === "running.awaitingSeat" ? lineOf(host, taken.snapshot) : null;
   }
 }

@@ -1,8 +1,15 @@
 // A generation's events in plain words: one sentence each, for those who look at what happened.
+import { type Odd, tellMismatch } from "../src/ordered.ts";
 import type { GenerationEvent } from "./generation-words.ts";
 
 /** What a sentence may speak of: the state left, the state come to, and names for the routes of the plan. */
 export type Scene = { from: string; to: string; routeName: (routeId: string) => string; resent: boolean };
+
+const GIVEN: Readonly<Record<NonNullable<Extract<GenerationEvent, { type: "slotTaken" }>["givenAs"]>, string>> = {
+  link: "with signed links of ours to the pinned inputs",
+  upload: "with the pinned inputs in its provider's own storage",
+  inline: "with the pinned inputs inside it",
+};
 
 const attempt = (n: number) => `attempt ${n}`;
 
@@ -14,6 +21,16 @@ const after = ({ from, to }: Scene): string => {
   return to.startsWith("running.collecting") && !from.startsWith("running.collecting")
     ? "; an earlier attempt's files are on their way"
     : "";
+};
+
+const oddly = (odd: Odd | undefined): string => {
+  const { fewer, longer, unmeasured } = odd ?? {};
+  const said = [
+    ...(fewer ? [`${fewer.came} of ${fewer.promised} files came`] : []),
+    ...(longer ? [`${longer.cameMs / 1000} s came where ${longer.orderedMs / 1000} s are billed`] : []),
+    ...(unmeasured ? ["their length cannot be measured"] : []),
+  ];
+  return said.length > 0 ? ` (${said.join(", ")})` : "";
 };
 
 /** One sentence without its full stop. */
@@ -28,11 +45,21 @@ export const tellEvent = (event: GenerationEvent, scene: Scene): string => {
           : `${attempt(event.n)} begins on ${scene.routeName(event.spec.routeId)}`;
       return [begins, ...passed].join("; ");
     }
+    case "pinned":
+      return "the links whose length is billed are pinned: providers are given our copies of them";
+    case "pinRefused":
+      return "a link whose length is billed is not what was measured, or cannot be fetched";
+    case "pinLost":
+      return `${attempt(event.n)} was not sent: our copy of a link is gone, and so is the file that it led to`;
+    case "unsendable":
+      return `${attempt(event.n)} was not sent: our copy of a link cannot be given to its provider${after(scene)}`;
     case "skipped":
       return "no route is left that could take it";
     case "slotTaken":
       if (scene.to !== "running.submitting.sending") return `${attempt(event.n)} was not sent: the waiting time was over`;
-      return scene.resent ? `${attempt(event.n)} is sent again` : `the exact request of ${attempt(event.n)} is on disk and sent`;
+      return scene.resent
+        ? `${attempt(event.n)} is sent again`
+        : `the exact request of ${attempt(event.n)} is on disk and sent${event.givenAs ? `, ${GIVEN[event.givenAs]}` : ""}`;
     case "accepted":
       return scene.from.startsWith("running.confirming")
         ? `confirmed: the provider has ${attempt(event.n)}`
@@ -52,7 +79,9 @@ export const tellEvent = (event: GenerationEvent, scene: Scene): string => {
     case "jobFailed":
       return `the provider failed ${attempt(event.n)}${after(scene)}`;
     case "collected":
-      return `the files of ${attempt(event.n)} are kept; it is charged and the rest of the hold released`;
+      return `the files of ${attempt(event.n)} are kept${oddly(event.odd)}; it is charged and the rest of the hold released`;
+    case "mismatched":
+      return `what ${attempt(event.n)} delivered is not what was ordered (${tellMismatch(event.mismatch)}); nothing is charged for it${after(scene)}`;
     case "resultUnreadable":
       return `the result of ${attempt(event.n)} could not be read; it is asked for again (confirming)`;
     case "resultLost":

@@ -12,7 +12,7 @@ export type Change = {
   after: string | undefined;
 };
 
-const TABLES = ["rates", "video_input_rates", "cost"] as const;
+const TABLES = ["rates", "video_input_rates", "image_input_rates", "cost", "image_input_cost"] as const;
 
 const rateWords = (table: string, { when }: Rate): string => {
   const conditions = Object.entries(when).map(([name, value]) => `${name} ${String(value)}`);

@@ -31,7 +31,14 @@ export type ModelEntry = {
   kind: Model["kind"];
   tasks: Model["tasks"];
   options: { [field in FieldName]?: EntryOption };
-  price: { currency: "usd"; unit: (typeof PRICE_UNITS)[number]; rates: EntryRate[]; video_input_rates: EntryRate[] };
+  price: {
+    currency: "usd";
+    unit: (typeof PRICE_UNITS)[number];
+    rates: EntryRate[];
+    video_input_rates: EntryRate[];
+    /** USD for each picture that comes in, beside the rates; absent where these cost nothing of their own. */
+    image_input_rates?: EntryRate[];
+  };
 };
 
 /**
@@ -42,6 +49,7 @@ export type ModelEntry = {
 export const modelEntry = (model: Model, isConfigured: (routeId: string) => boolean): ModelEntry => {
   const routes = model.routes.filter((route) => isConfigured(route.id));
   const options = optionsOf(model, routes.length > 0 ? routes : model.routes);
+  const perPicture = cheapestRates(model, routes, "image_input_rates");
   return {
     id: model.id,
     object: "model",
@@ -55,6 +63,7 @@ export const modelEntry = (model: Model, isConfigured: (routeId: string) => bool
       unit: model.price.unit,
       rates: cheapestRates(model, routes, "rates"),
       video_input_rates: cheapestRates(model, routes, "video_input_rates"),
+      ...(perPicture.length > 0 ? { image_input_rates: perPicture } : {}),
     },
   };
 };
@@ -107,7 +116,11 @@ const optionOf = (field: Field, isTaken: (name: FieldName) => boolean): EntryOpt
 };
 
 /** One row per combination of the values that the configured routes price by, in the order of the model's own values. */
-const cheapestRates = (model: Model, routes: readonly Route[], table: "rates" | "video_input_rates"): EntryRate[] => {
+const cheapestRates = (
+  model: Model,
+  routes: readonly Route[],
+  table: "rates" | "video_input_rates" | "image_input_rates",
+): EntryRate[] => {
   const priced = routes.filter((route) => route[table].length > 0);
   const all = priced.flatMap((route) => route[table]);
   if (all.length === 0) return [];

@@ -1,4 +1,5 @@
 // What may be wrong with a model whose shape is right: fields that contradict each other, prices that cannot be found.
+import { deliversFaults } from "./delivers.ts";
 import { BOUNDS, CLIP_FIELDS, FIELD_NAMES, type FieldName, INPUT_FIELDS, isMediaField } from "./fields.ts";
 import { fieldsOf, isChoice, isRange } from "./reach.ts";
 import { routeFaults } from "./route-faults.ts";
@@ -15,7 +16,7 @@ export type Fault = [path: string, message: string];
 export const modelFaults = (model: Model, written: Model["fields"], providerIds: readonly string[]): Fault[] => {
   const faults: Fault[] = [];
   for (const [name, field] of fieldsOf(model)) faults.push(...fieldFaults(model, name, field, written[name] ?? field));
-  faults.push(...demandFaults(model), ...clipFaults(model));
+  faults.push(...demandFaults(model), ...clipFaults(model), ...deliversFaults(model));
   if (faults.length > 0) return faults;
   return model.routes.flatMap((route, at) =>
     routeFaults(model, route, providerIds).map(([path, message]): Fault => [`/routes/${at}${path}`, message]),

@@ -48,6 +48,9 @@ export const isMediaField = (name: FieldName): name is MediaField => Object.hasO
 export const CLIP_FIELDS = ["video_url", "video_urls", "audio_url", "audio_urls"] as const;
 export type ClipField = (typeof CLIP_FIELDS)[number];
 
+/** Fields with pictures that may be billed one by one. */
+export const PICTURE_FIELDS = ["image_url", "end_image_url", "image_urls"] as const;
+
 /** Fields that a price may depend on. */
 export const PRICED_FIELDS = ["resolution", "aspect_ratio", "duration", "audio", "quality"] as const;
 export type PricedField = (typeof PRICED_FIELDS)[number];

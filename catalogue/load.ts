@@ -25,16 +25,15 @@ export class CatalogueFault extends Error {
 
 /** A model file as written: everything with a default may be missing. */
 type WrittenRate = Omit<Rate, "when"> & Partial<Pick<Rate, "when">>;
-type WrittenRoute = Omit<Route, "options" | "on_refusal" | "on_lost" | "takes" | "rates" | "video_input_rates" | "cost"> &
-  Partial<Pick<Route, "options" | "on_refusal" | "on_lost" | "takes">> & {
-    rates: WrittenRate[];
-    video_input_rates?: WrittenRate[];
-    cost?: WrittenRate[];
-  };
-type WrittenModel = Omit<Model, "files" | "simulated" | "price" | "routes"> & {
+type Tables = "rates" | "video_input_rates" | "image_input_rates" | "cost" | "image_input_cost";
+type WrittenRoute = Omit<Route, "options" | "on_refusal" | "on_lost" | "takes" | Tables> &
+  Partial<Pick<Route, "options" | "on_refusal" | "on_lost" | "takes">> &
+  Partial<Record<Tables, WrittenRate[]>> & { rates: WrittenRate[] };
+type WrittenModel = Omit<Model, "files" | "simulated" | "delivers" | "price" | "routes"> & {
   $schema?: string;
   files?: number;
   simulated?: boolean;
+  delivers?: Model["delivers"];
   price: { unit: Model["price"]["unit"]; clips?: Model["price"]["clips"] };
   routes: WrittenRoute[];
 };
@@ -51,7 +50,9 @@ const filledRoute = (route: WrittenRoute): Route => ({
   takes: route.takes ?? {},
   rates: filledRates(route.rates),
   video_input_rates: filledRates(route.video_input_rates ?? []),
+  image_input_rates: filledRates(route.image_input_rates ?? []),
   cost: filledRates(route.cost ?? []),
+  image_input_cost: filledRates(route.image_input_cost ?? []),
 });
 
 /** States `excludes` on both sides, so that each field alone tells what it cannot stand beside. */
@@ -73,6 +74,7 @@ const filledModel = ({ $schema: _, ...model }: WrittenModel): Model => ({
   files: model.files ?? 1,
   simulated: model.simulated ?? false,
   fields: filledFields(model.fields),
+  delivers: model.delivers ?? {},
   price: { unit: model.price.unit, clips: model.price.clips ?? {} },
   routes: model.routes.map(filledRoute),
 });

@@ -1,16 +1,23 @@
 // What a route leaves of its price after its provider's, in percent: below zero it is sold at a loss.
 import { microUsd, rateFor } from "./rates.ts";
-import type { Route } from "./schema.ts";
+import type { Rate, Route } from "./schema.ts";
 
 export type Margin = { leastPercent: number; mostPercent: number };
 
-/** Over all requests that the route has a price for; null where no cost is known. Clips that come in are left out. */
-export const marginOf = ({ rates, cost }: Pick<Route, "rates" | "cost">): Margin | null => {
-  const margins = rates.flatMap(({ when, usd }) => {
+type Tables = Pick<Route, "rates" | "cost"> & Partial<Pick<Route, "image_input_rates" | "image_input_cost">>;
+
+const marginsOf = (rates: readonly Rate[], cost: readonly Rate[]): number[] =>
+  rates.flatMap(({ when, usd }) => {
     const paid = rateFor(cost, when);
     const price = microUsd(usd);
     return paid === undefined || price === 0 ? [] : [((price - microUsd(paid.usd)) / price) * 100];
   });
+
+/** Over all requests that the route has a price for, and its pictures; null where no cost is known. Clips that come in are left out. */
+export const marginOf = ({ rates, cost, image_input_rates: images = [], image_input_cost: paid = [] }: Tables): Margin | null => {
+  const margins = [...marginsOf(rates, cost), ...marginsOf(images, paid)];
+  // Its provider takes money for pictures and nobody is asked for it.
+  if (paid.length > 0 && images.length === 0) margins.push(-100);
   return margins.length === 0 ? null : { leastPercent: Math.min(...margins), mostPercent: Math.max(...margins) };
 };
 

@@ -1,5 +1,7 @@
 // What may be wrong with a route whose shape is right: unknown providers, reach beyond the model, requests without a price.
-import { CLIP_FIELDS, FIELD_NAMES, type FieldName, PRICED_FIELDS, type PricedField } from "./fields.ts";
+
+import { isDay } from "./ends.ts";
+import { CLIP_FIELDS, FIELD_NAMES, type FieldName, PICTURE_FIELDS, PRICED_FIELDS, type PricedField } from "./fields.ts";
 import { combinations, microUsd, rateFor } from "./rates.ts";
 import { isChoice, isLink, isRange, routeField } from "./reach.ts";
 import type { Model, Rate, Route, RouteLimits } from "./schema.ts";
@@ -26,6 +28,12 @@ export const routeFaults = (model: Model, route: Route, providerIds: readonly st
   if (reach.length > 0) return [...faults, ...reach];
   faults.push(...rateFaults(model, route, "rates"));
   if (route.cost.length > 0) faults.push(...rateFaults(model, route, "cost"));
+  for (const table of ["image_input_rates", "image_input_cost"] as const) {
+    if (route[table].length === 0) continue;
+    if (takesPictures(model, route)) faults.push(...rateFaults(model, route, table));
+    else faults.push([`/${table}`, "no picture comes in on this route"]);
+  }
+  if (route.ends !== undefined && !isDay(route.ends)) faults.push(["/ends", `${route.ends} is no day`]);
   const isVideoPriced = CLIP_FIELDS.some((name) => ["joins_output", "beside_output"].includes(model.price.clips[name] ?? ""));
   if (isVideoPriced) faults.push(...rateFaults(model, route, "video_input_rates"));
   else if (route.video_input_rates.length > 0)
@@ -44,6 +52,9 @@ const optionFaults = (model: Model, route: Route): Fault[] => {
       if (!isTaken(name)) faults.push([`/options/endpoints/${at}/when`, `the model does not take ${name}`]);
   return faults;
 };
+
+const takesPictures = (model: Model, route: Route): boolean =>
+  PICTURE_FIELDS.some((name) => model.fields[name] !== undefined && route.takes[name] !== null);
 
 /** Which members may narrow which sort of field. */
 const members = (field: Field): readonly (keyof RouteLimits)[] => {
@@ -77,7 +88,7 @@ const isOffered = (field: Field, value: Scalar): boolean => {
   return isRange(field) && typeof value === "number" && value >= field.min && value <= field.max;
 };
 
-type Table = "rates" | "video_input_rates" | "cost";
+type Table = "rates" | "video_input_rates" | "cost" | "image_input_rates" | "image_input_cost";
 
 /** Every request that the route takes must fall under a row, and every row must be reached by one. */
 const rateFaults = (model: Model, route: Route, table: Table): Fault[] => {

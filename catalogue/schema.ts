@@ -1,6 +1,7 @@
 // The shape of a model file: what a model takes, what it costs and who runs it; `catalogue.schema.json` is printed from here.
 import { Type } from "@sinclair/typebox";
 import type { JsonObject } from "../src/terms.ts";
+import { type Delivers, DeliversSchema } from "./delivers.ts";
 import {
   BOUNDS,
   CLIP_FIELDS,
@@ -78,6 +79,9 @@ const RouteOptions = Type.Object(
           {
             when: Type.Array(fieldName, { uniqueItems: true }),
             path: Type.String({ pattern: "^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*$" }),
+            constants: Type.Optional(
+              Type.Record(Type.String(), Type.Unknown(), { description: "sent with these requests alone" }),
+            ),
           },
           closed,
         ),
@@ -137,10 +141,25 @@ const RouteSchema = Type.Object(
     ),
     rates: Type.Array(Rate, { minItems: 1, description: "USD per unit of the model's price; the first row that fits counts" }),
     video_input_rates: Type.Optional(Type.Array(Rate, { minItems: 1, description: "USD per second where clips come in" })),
+    image_input_rates: Type.Optional(
+      Type.Array(Rate, { minItems: 1, description: "USD for each picture that comes in, beside the rates; absent: nothing" }),
+    ),
     cost: Type.Optional(
       Type.Array(Rate, {
         minItems: 1,
         description: "what the provider charges, USD per unit of the model's price; for the operator",
+      }),
+    ),
+    image_input_cost: Type.Optional(
+      Type.Array(Rate, {
+        minItems: 1,
+        description: "what the provider charges for each picture that comes in; for the operator",
+      }),
+    ),
+    ends: Type.Optional(
+      Type.String({
+        pattern: "^20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$",
+        description: "the last day on which its provider runs it, as 2026-12-03 (UTC); it is in no plan after that day",
       }),
     ),
     source: Type.Optional(
@@ -180,6 +199,7 @@ export const ModelSchema = Type.Object(
     files: Type.Optional(count(1, BOUNDS.files)),
     simulated: Type.Optional(Type.Boolean({ description: "true for a model that only the simulator runs; false when absent" })),
     fields: FieldsSchema,
+    delivers: Type.Optional(DeliversSchema),
     price: Type.Object(
       {
         unit: oneOf(PRICE_UNITS),
@@ -214,7 +234,7 @@ export type Rate = { when: { [field in PricedField]?: Scalar }; usd: string };
 /** Where our field goes in a provider's input: its name there, how it is written, and which of its values are renamed. */
 export type FieldTarget = string | null | { to: string; as?: "string" | "integer" | "list"; map?: { [value: string]: Scalar } };
 export type RouteOptions = {
-  endpoints?: { when: FieldName[]; path: string }[];
+  endpoints?: { when: FieldName[]; path: string; constants?: JsonObject }[];
   fields?: { [field: string]: FieldTarget };
   constants?: JsonObject;
   marker?: string;
@@ -235,8 +255,13 @@ export type Route = {
   takes: { [field in FieldName]?: RouteLimits | null };
   rates: Rate[];
   video_input_rates: Rate[];
+  /** For each picture that comes in; empty where these cost nothing of their own. */
+  image_input_rates: Rate[];
   /** What the provider charges; empty where it is not known. */
   cost: Rate[];
+  image_input_cost: Rate[];
+  /** The last day on which its provider runs it. */
+  ends?: string;
   source?: RouteSource;
   not_verified?: string[];
 };
@@ -253,6 +278,8 @@ export type Model = {
   /** Only the simulator runs it: no provider has such a model. */
   simulated: boolean;
   fields: { [field in FieldName]?: Field };
+  /** Where its results are held against an order in another way than those of all. */
+  delivers: Delivers;
   price: { unit: (typeof PRICE_UNITS)[number]; clips: { [field in ClipField]?: ClipBilling } };
   routes: Route[];
 };

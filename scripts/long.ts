@@ -61,6 +61,37 @@ const LONG: readonly Long[] = [
     words: (count) => ["test/faults/programme.ts", "--sweep", String(count)],
   },
   {
+    ...{
+      name: "fuzz-media",
+      folders: ["test/fuzz", "test/bombs", "test/media", "proof/crash"],
+      unit: "files",
+      total: 20_000,
+      part: 2_000,
+    },
+    words: (count, seed) => ["test/fuzz/programme.ts", "--media", String(count), "--seed", String(seed)],
+  },
+  {
+    ...{ name: "bombs", folders: ["test/bombs", "proof/crash"], unit: "seconds", total: 60, part: 60 },
+    words: (count, seed) => ["test/bombs/programme.ts", "--seconds", String(count), "--seed", String(seed)],
+  },
+  {
+    ...{
+      name: "two-faced",
+      folders: ["test/two-faced", "test/bombs", "test/media", "proof/crash"],
+      unit: "orders",
+      total: 100,
+      part: 100,
+    },
+    words: (count, seed) => ["test/two-faced/programme.ts", "--cases", String(count), "--seed", String(seed)],
+  },
+  {
+    ...{ name: "deliveries", folders: ["test/deliveries"], unit: "wrong ones", total: 500, part: 500 },
+    words: (count, seed) => [
+      "test/deliveries/programme.ts",
+      ...["--wrong", String(count), "--right", String(10 * count), "--seed", String(seed)],
+    ],
+  },
+  {
     // After the kill its memory is watched for half an hour, the last twenty minutes of which are judged.
     ...{ name: "soak", folders: ["proof/crash", "test/soak"], unit: "minutes", total: 40, part: 40 },
     words: (count, seed) => ["test/soak/programme.ts", "--minutes", String(count), "--kill-at", "10", "--seed", String(seed)],

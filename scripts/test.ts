@@ -1,12 +1,18 @@
-// `npm test`: the checks (types, lint, dead code), then every test in random order; ends with `N passed, N failed`.
+// `npm test`: the checks and every test that needs no browser, PostgreSQL or crashes; `--rest`: the others. Ends with `N passed, N failed`.
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
+import { BOUND_MS } from "../test/stall/meter.ts";
+import { type Ended, type Job, runJobs } from "./job-pool.ts";
+import { SET_VARIABLE, setOf, type TestSet, testFiles } from "./test-sets.ts";
 
 const root = join(import.meta.dir, "..");
 const bin = (name: string) => join(root, "node_modules", ".bin", name);
-/** `--checks`: the checks alone. Anything else is passed on to the test runner, which then runs without the checks. */
-const onlyChecks = process.argv.includes("--checks");
-const args = process.argv.slice(2).filter((word) => word !== "--checks");
+
+const OWN_FLAGS = ["--checks", "--rest", "--record"] as const;
+const has = (flag: (typeof OWN_FLAGS)[number]) => process.argv.includes(flag);
+/** Anything else, e.g. a path, is passed on to the test runner, which then runs those tests alone. */
+const args = process.argv.slice(2).filter((word) => !(OWN_FLAGS as readonly string[]).includes(word));
 
 /** Checks that need no running service: name and command. */
 const CHECKS: [string, string[]][] = [
@@ -19,49 +25,121 @@ const CHECKS: [string, string[]][] = [
   ],
   ["dead code", [process.execPath, "--bun", bin("knip")]],
 ];
+const CHECK_S = 8;
+
+const BUN_TEST = [process.execPath, "test", "--randomize", "--timeout=60000"];
+
+/** Seconds of the slow files, for their order; `--record` writes them anew. */
+const TIMES = join(root, "test", "times.json");
+const KEPT_FROM_S = 2;
+const readTimes = (): Record<string, number> =>
+  existsSync(TIMES) ? (JSON.parse(readFileSync(TIMES, "utf8")) as Record<string, number>) : {};
 
 let passed = 0;
 let failed = 0;
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
-const check = async (name: string, command: string[]): Promise<void> => {
-  const run = Bun.spawn(command, { cwd: root, stdout: "pipe", stderr: "pipe" });
-  const [out, err, code] = await Promise.all([new Response(run.stdout).text(), new Response(run.stderr).text(), run.exited]);
-  if (code === 0) {
-    passed += 1;
-    say(`(pass) ${name}`);
-    return;
-  }
-  failed += 1;
-  say(`(fail) ${name}\n${out}${err}`);
+/** Adds the figures of the closing lines of a run of tests; one that ended badly without a failed test (a crash, no tests) is a failure all the same. */
+const count = (out: string, code: number): void => {
+  const figure = (word: string) => Number(new RegExp(`^ (\\d+) ${word}$`, "m").exec(out)?.[1] ?? 0);
+  passed += figure("pass");
+  failed += figure("fail");
+  if (code !== 0 && figure("fail") === 0) failed += 1;
 };
 
-/** Runs the tests, each file in a world of its own, as many at a time as there are cores; shows what they print, and reads their figures from the closing lines. */
-const runTests = async (): Promise<void> => {
-  const run = Bun.spawn(
-    [process.execPath, "test", "--randomize", "--timeout=60000", `--parallel=${availableParallelism()}`, ...args],
-    {
-      cwd: root,
-      stdout: "inherit",
-      stderr: "pipe",
-      env: { ...process.env, NODE_ENV: "test" },
-    },
+const checkJobs = (): Job[] => CHECKS.map(([name, command]) => ({ name, command, expectedS: CHECK_S }));
+/**
+ * So many files that are not known to be slow share a process, with the files beside them: what they all load is loaded once. Always the
+ * same ones, so that what one does to another happens again.
+ */
+const FILES_A_PROCESS = 8;
+const SLOW_S = 5;
+const groupsOf = (files: readonly string[], size: number): string[][] =>
+  Array.from({ length: Math.ceil(files.length / size) }, (_, n) => files.slice(n * size, (n + 1) * size));
+
+const testJobs = (set: TestSet): Job[] => {
+  const times = readTimes();
+  const files = testFiles().filter((file) => setOf(file) === set);
+  const isSlow = (file: string) => (times[file] ?? 0) >= SLOW_S;
+  // Each by itself where that is what is to be measured.
+  const quick = groupsOf(
+    files.filter((file) => !isSlow(file)),
+    has("--record") || set === "rest" ? 1 : FILES_A_PROCESS,
   );
+  return [...files.filter(isSlow).map((file) => [file]), ...quick].map((group) => ({
+    name: group.length === 1 ? String(group[0]) : `${group[0]} and the ${group.length - 1} behind it`,
+    command: [...BUN_TEST, ...group.map((file) => `./${file}`)],
+    env: { [SET_VARIABLE]: set },
+    expectedS: group.reduce((sum, file) => sum + (times[file] ?? 0), 0),
+  }));
+};
+
+const seconds = (ms: number) => (ms / 1000).toFixed(1).padStart(6);
+/** What a file that passed has to tell all the same. */
+const SKIPPED = /^(skipped:|\(skip\))/;
+/** What the stall meter (test/stall) measured in a file. */
+const stallOf = ({ out }: Ended): number | undefined => {
+  const [, ms] = /^stall: (\d+) ms/m.exec(out) ?? [];
+  return ms === undefined ? undefined : Number(ms);
+};
+const tellStalls = (ended: readonly Ended[]): void => {
+  const stalls = ended.flatMap((each) => ({ ms: stallOf(each) ?? -1, file: each.job.name })).filter(({ ms }) => ms >= 0);
+  const [worst] = stalls.sort((a, b) => b.ms - a.ms);
+  if (worst)
+    say(
+      `longest pause of a service's event loop: ${worst.ms} ms in ${worst.file} (${stalls.length} files, bound ${BOUND_MS} ms)`,
+    );
+};
+const show = ({ job, code, out, wallMs, cpuMs }: Ended): void => {
+  const isCheck = CHECKS.some(([name]) => name === job.name);
+  if (!isCheck) count(out, code);
+  else if (code === 0) passed += 1;
+  else failed += 1;
+  // Failed tests are marked by their own lines; a check has none.
+  const mark = code === 0 ? "(pass)" : isCheck ? "(fail)" : "FAILED";
+  say(`${mark} ${seconds(wallMs)} s ${seconds(cpuMs)} s cpu  ${job.name}`);
+  const told = code === 0 ? out.split("\n").filter((line) => SKIPPED.test(line)) : [out];
+  for (const line of told) say(line);
+};
+
+const runAll = async (jobs: Job[]): Promise<void> => {
+  const beganMono = performance.now();
+  const ended = await runJobs(jobs, show);
+  const cpuMs = ended.reduce((sum, each) => sum + each.cpuMs, 0);
+  const slowest = ended.sort((a, b) => b.wallMs - a.wallMs).slice(0, 10);
+  say(`\n${seconds(performance.now() - beganMono)} s, ${seconds(cpuMs)} s of processor time; the longest:`);
+  for (const { job, wallMs, cpuMs: cpu } of slowest) say(`${seconds(wallMs)} s ${seconds(cpu)} s cpu  ${job.name}`);
+  tellStalls(ended);
+  if (has("--record")) record(ended);
+};
+
+const record = (ended: readonly Ended[]): void => {
+  const files = new Set(testFiles());
+  const times = { ...readTimes() };
+  for (const { job, wallMs } of ended) times[job.name] = Math.round(wallMs / 1000);
+  const kept = Object.entries(times).filter(([name, s]) => files.has(name) && s >= KEPT_FROM_S);
+  writeFileSync(TIMES, `${JSON.stringify(Object.fromEntries(kept.sort(([a], [b]) => (a < b ? -1 : 1))), null, 2)}\n`);
+};
+
+/** Tests that are named: each file in a world of its own, everything they print is shown. */
+const runNamed = async (): Promise<void> => {
+  const run = Bun.spawn([...BUN_TEST, `--parallel=${availableParallelism()}`, ...args], {
+    cwd: root,
+    ...{ stdout: "inherit", stderr: "pipe" },
+    env: { ...process.env, NODE_ENV: "test" },
+  });
   const decoder = new TextDecoder();
   let tail = "";
   for await (const chunk of run.stderr) {
     process.stderr.write(chunk);
     tail = (tail + decoder.decode(chunk, { stream: true })).slice(-4000);
   }
-  const code = await run.exited;
-  const figure = (word: string) => Number(new RegExp(`^ (\\d+) ${word}$`, "m").exec(tail)?.[1] ?? 0);
-  passed += figure("pass");
-  failed += figure("fail");
-  // A runner that ended badly without a failed test (a crash, no tests) is a failure all the same.
-  if (code !== 0 && figure("fail") === 0) failed += 1;
+  count(tail, await run.exited);
 };
 
-if (args.length === 0) for (const [name, command] of CHECKS) await check(name, command);
-if (!onlyChecks) await runTests();
+if (args.length > 0) await runNamed();
+else if (has("--checks")) await runAll(checkJobs());
+else if (has("--rest")) await runAll(testJobs("rest"));
+else await runAll([...checkJobs(), ...testJobs("quick")]);
 say(`${passed} passed, ${failed} failed`);
 process.exit(failed === 0 ? 0 : 1);

@@ -33,7 +33,11 @@ const CHANGES_CALLERS: ReadonlySet<Deed["deed"]> = new Set([
   "rotate-key",
   "revoke-key",
   "credit",
+  "settle-debt",
+  "decide-reversal",
 ]);
+/** Of purchases, those that do. */
+const MAY_PAUSE: ReadonlySet<Deed["deed"]> = new Set(["pay-purchase", "note-reversal", "note-foreign-reversal"]);
 
 /** Deeds that change what a session opens. */
 const CHANGES_PEOPLE: ReadonlySet<Deed["deed"]> = new Set(["accept-invitation", "end-sessions", "set-person"]);
@@ -44,10 +48,15 @@ export const openCommitted = (parts: CommittedParts): ((deed: Deed, outcome: Dee
   const follow = (deed: Deed, outcome: DeedOutcome) => {
     if (deed.deed === "admit" && outcome.kind === "admitted") {
       records.keep(outcome.record);
-      parts.supervisor().admitted(deed);
+      parts.supervisor().admitted({ ...deed, awaitsPins: (deed.pins?.length ?? 0) > 0 });
     } else if (deed.deed === "step" && outcome.kind === "stepped") {
       records.keep(outcome.record);
       facts.stepped(deed, outcome.record);
+      if (outcome.settledCredits !== undefined) {
+        facts.credited("adjust", -outcome.settledCredits);
+        // A debt that is settled lifts its pause.
+        parts.callersChanged();
+      }
       attempts.stepped(deed, outcome.record.requestId);
     } else if (deed.deed === "mark-attempt") {
       attempts.forget(deed.seq, deed.change.n);
@@ -60,12 +69,14 @@ export const openCommitted = (parts: CommittedParts): ((deed: Deed, outcome: Dee
     } else if (isPurchaseDeed(deed)) {
       if (outcome.kind !== "purchase" || !outcome.changed) return;
       // Taking back pauses an account, also where there was nothing to take, and paying may open it again.
-      if (deed.deed === "pay-purchase" || deed.deed === "note-reversal") parts.callersChanged();
+      if (MAY_PAUSE.has(deed.deed)) parts.callersChanged();
       if (outcome.movedCredits !== 0) facts.credited(deed.deed === "pay-purchase" ? "topup" : "adjust", outcome.movedCredits);
     } else if (CHANGES_PEOPLE.has(deed.deed)) parts.peopleChanged();
     else if (CHANGES_CALLERS.has(deed.deed)) {
       parts.callersChanged();
-      if (deed.deed === "credit" && outcome.kind === "done") facts.credited(deed.kind, outcome.credits ?? 0);
+      if (outcome.kind !== "done") return;
+      if (deed.deed === "credit") facts.credited(deed.kind, outcome.credits ?? 0);
+      else if (deed.deed === "settle-debt" || deed.deed === "decide-reversal") facts.credited("adjust", outcome.credits ?? 0);
     }
   };
   return (deed, outcome) => {

@@ -1,5 +1,6 @@
 // Every setting of the service: its place, unit, default and what it means. Where values come from is in settings.ts.
 import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
+import { MediaSettings } from "./media-settings.ts";
 import { networksIn } from "./networks.ts";
 
 const positive = (byDefault: number, description: string, maximum = Number.MAX_SAFE_INTEGER, minimum = 1) =>
@@ -108,6 +109,11 @@ export const SettingsSchema = Type.Object(
           description:
             "where result files are kept: local (the data directory) or s3 (a bucket, see the settings of s3; nodes that share a database need it)",
         }),
+        provider_links: Type.Union([Type.Literal("auto"), Type.Literal("on"), Type.Literal("off")], {
+          default: "auto",
+          description:
+            "whether providers are given signed links of the service to clips that it has pinned. auto: where server.public_url is https at a public address, and those at a loopback or private base_url. Others get the clip by their own upload or inline form",
+        }),
       },
       { default: {}, additionalProperties: false },
     ),
@@ -200,6 +206,18 @@ export const SettingsSchema = Type.Object(
       },
       { default: {}, additionalProperties: false },
     ),
+    routing: Type.Object(
+      {
+        max_mismatched: Type.Integer({
+          default: 0,
+          minimum: 0,
+          maximum: 100,
+          description:
+            "attempts of one generation that may deliver something else than what was ordered before it fails, although routes are left; 0: every route is tried",
+        }),
+      },
+      { default: {}, additionalProperties: false },
+    ),
     credits: Type.Object(
       {
         low_usd: Type.Integer({
@@ -212,16 +230,7 @@ export const SettingsSchema = Type.Object(
       },
       { default: {}, additionalProperties: false },
     ),
-    media: Type.Object(
-      {
-        allow: Type.String({
-          default: "",
-          description:
-            "hosts (host or host:port, comma separated) that media may come from over http, any port and private addresses",
-        }),
-      },
-      { default: {}, additionalProperties: false },
-    ),
+    media: MediaSettings,
     simulator: Type.Object(
       {
         speed: Type.Number({
@@ -265,30 +274,6 @@ export type Settings = Static<typeof SettingsSchema>;
 
 /** A setting that cannot be used. The message is one line that says which, and what is allowed. */
 export class BadSetting extends Error {}
-
-/** Names under which providers' credentials are commonly kept in the environment. */
-export const WELL_KNOWN_KEYS: Readonly<Record<string, string>> = {
-  bfl: "BFL_API_KEY",
-  dashscope: "DASHSCOPE_API_KEY",
-  elevenlabs: "ELEVENLABS_API_KEY",
-  fal: "FAL_KEY",
-  gemini: "GEMINI_API_KEY",
-  higgsfield: "HIGGSFIELD_API_KEY",
-  kling: "KLING_API_KEY",
-  luma: "LUMAAI_API_KEY",
-  minimax: "MINIMAX_API_KEY",
-  modelark: "ARK_API_KEY",
-  openai: "OPENAI_API_KEY",
-  pixverse: "PIXVERSE_API_KEY",
-  replicate: "REPLICATE_API_TOKEN",
-  runware: "RUNWARE_API_KEY",
-  runway: "RUNWAYML_API_SECRET",
-  stability: "STABILITY_API_KEY",
-  together: "TOGETHER_API_KEY",
-  vidu: "VIDU_API_KEY",
-  volcengine: "VOLCENGINE_ARK_API_KEY",
-  wavespeed: "WAVESPEED_API_KEY",
-};
 
 /** What the variables of settings begin with. */
 export const PREFIX = "GENROUTER_";

@@ -1,5 +1,6 @@
 // The deeds: everything that can be written, each all or nothing; the ledger posts them, a store carries them out.
 
+import type { Ordered } from "./ordered.ts";
 import type { PeopleDeed } from "./people-deeds.ts";
 import type { PurchaseDeed, PurchaseOutcome } from "./purchase.ts";
 import type {
@@ -17,6 +18,8 @@ import type {
   KeyTerms,
   KeyWindow,
   Output,
+  PinAsked,
+  PinnedCopy,
   PlannedRoute,
   ResultFile,
   RouteSpec,
@@ -36,6 +39,8 @@ export type AdmitDeed = {
   /** The defaults of what the input left out. */
   added: JsonObject;
   plan: readonly PlannedRoute[];
+  /** What is to be delivered for it; absent: it is not compared. */
+  ordered?: Ordered;
   quotedCredits: Credits;
   reservedCredits: Credits;
   maxCostCredits: Credits;
@@ -45,6 +50,8 @@ export type AdmitDeed = {
   /** No attempt begins after this. */
   waitEndsAtMs: number;
   requestId: string;
+  /** Links of its input that are pinned before the first attempt; absent: none. */
+  pins?: readonly PinAsked[];
 };
 export type AdmitOutcome =
   | { kind: "admitted"; record: GenerationRecord }
@@ -55,6 +62,8 @@ export type AdmitOutcome =
   | { kind: "key_expired" }
   /** What may be spent with the key in a window does not cover the reserve; the window that begins anew last, where several do not. */
   | { kind: "key_limit"; window: KeyWindow; limitCredits: Credits; leftCredits: Credits; anewAtMs: number }
+  /** While anything is owed nothing is held. */
+  | { kind: "owed"; owedCredits: Credits }
   | { kind: "insufficient_credits"; availableCredits: Credits }
   /** A constraint said no: a defect. Nothing was written. */
   | { kind: "refused"; reason: string };
@@ -76,7 +85,7 @@ export type AttemptChange = {
 
 /** How a generation ends; the money moves in the same transaction. */
 export type Settlement =
-  /** Charges attempt `n` at its own price, releases the rest of the hold, ends the generation `succeeded`. */
+  /** Charges attempt `n` at its own price, releases the rest of the hold, ends the generation `succeeded`. What is released settles a debt. */
   | { kind: "capture"; n: number; credits: Credits; output: Output; filesExpireAtMs: number }
   /** Releases the whole hold, ends the generation `failed`. */
   | { kind: "release"; error: GenerationError };
@@ -99,11 +108,14 @@ export type StepDeed = {
   attempts?: number;
   attemptChanges: AttemptChange[];
   settlement?: Settlement;
+  /** Copies of its pinned inputs, which are there now. */
+  pinned?: readonly PinnedCopy[];
   /** The one deadline from now on, when it changed; null for none. A generation that has ended has none. */
   deadline?: Command | null;
 };
 export type StepOutcome =
-  | { kind: "stepped"; record: GenerationRecord }
+  /** `settledCredits`: how much of a debt was settled with what its end gave back; absent: nothing was owed. */
+  | { kind: "stepped"; record: GenerationRecord; settledCredits?: Credits }
   /** The stored version is another one: somebody else went on, or the generation has ended. Nothing was written. */
   | { kind: "stale" }
   /** A constraint said no: a defect. Nothing was written. */
@@ -113,7 +125,8 @@ export type StepOutcome =
 export type MarkAttemptDeed = { deed: "mark-attempt"; seq: number; atMs: number; change: AttemptChange };
 /**
  * Adds to the balance, or takes off it. `reference` makes it happen once: the same reference again changes nothing. What is asked and not
- * there to take is owed, and pauses the account; what comes in settles what is owed first, and a debt that is settled lifts its pause.
+ * there to take is owed, and pauses the account; what comes in, or is given back at the end of a generation, settles what is owed first,
+ * and a debt that is settled lifts its pause.
  */
 export type CreditDeed = {
   deed: "credit";
@@ -125,6 +138,10 @@ export type CreditDeed = {
   reference: string | null;
   atMs: number;
 };
+/** Takes what an account owes out of what it has available, where an earlier release has left both. */
+export type SettleDebtDeed = { deed: "settle-debt"; accountSeq: number; atMs: number };
+/** Decides how much a refund or dispute in another currency than usd takes back of its purchase; 0: nothing. */
+export type DecideReversalDeed = { deed: "decide-reversal"; id: string; credits: Credits; reason: string; atMs: number };
 export type CreateAccountDeed = { deed: "create-account"; id: string; name: string; atMs: number };
 export type SetAccountDeed = {
   deed: "set-account";
@@ -173,6 +190,8 @@ export type Actor = { kind: "person" | "command" | "service"; id: string; name: 
 
 /** Marks the files of a generation as deleted; the row stays. */
 export type ExpireFilesDeed = { deed: "expire-files"; seq: number; atMs: number };
+/** Marks the copies of a generation's pinned inputs as deleted. */
+export type DropPinsDeed = { deed: "drop-pins"; seq: number; atMs: number };
 /** Keeps a provider's credential, sealed; one that is there is replaced. */
 export type SetProviderKeyDeed = { deed: "set-provider-key"; account: string; id: string; sealed: string; atMs: number };
 export type DropProviderKeyDeed = { deed: "drop-provider-key"; account: string };
@@ -189,6 +208,8 @@ export type NoteRecoveryDeed = { deed: "note-recovery"; text: string };
 export type OfficeDeed = { by?: Actor; atMs?: number } & (
   | MarkAttemptDeed
   | CreditDeed
+  | SettleDebtDeed
+  | DecideReversalDeed
   | CreateAccountDeed
   | SetAccountDeed
   | CreateKeyDeed
@@ -198,6 +219,7 @@ export type OfficeDeed = { by?: Actor; atMs?: number } & (
   | RollUpUsageDeed
   | RevokeKeyDeed
   | ExpireFilesDeed
+  | DropPinsDeed
   | SetProviderKeyDeed
   | DropProviderKeyDeed
   | SwitchRouteDeed
@@ -239,6 +261,8 @@ export type Unfinished = {
   plan: readonly PlannedRoute[];
   version: number;
   snapshot: string | null;
+  /** Links of its input are still to be pinned. */
+  awaitsPins: boolean;
   /** Null only when it is parked. */
   deadline: Command | null;
 };

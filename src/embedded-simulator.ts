@@ -2,10 +2,11 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Catalogue } from "../catalogue/load.ts";
+import type { Model, Route } from "../catalogue/schema.ts";
 import type { Settings } from "./config.ts";
 import { openSimulator, type Simulator } from "./simulator/simulator.ts";
 import { SPOKEN } from "./simulator/spoken.ts";
-import type { MediaKind } from "./terms.ts";
+import type { JsonObject, MediaKind } from "./terms.ts";
 
 export type EmbeddedSimulator = {
   /** Null when every provider has an address of its own and no simulator was needed. */
@@ -36,6 +37,31 @@ export const kindsOf =
     return kinds.size === 1 ? only : undefined;
   };
 
+/** Values of requests that a route does not say, because what is behind its endpoint makes nothing else. */
+const silentIn = ({ fields }: Model, route: Route): JsonObject => {
+  const silent: JsonObject = {};
+  for (const name of ["resolution", "duration"] as const) {
+    const field = fields[name];
+    if (route.options.fields?.[name] === null && field && "default" in field && field.default !== undefined)
+      silent[name] = field.default;
+  }
+  return silent;
+};
+
+/** What an endpoint makes where its requests do not say it: a length and a resolution that are the only ones there. */
+export const unsaidOf =
+  (catalogue: () => Catalogue) =>
+  (endpoint: string): JsonObject => {
+    const found = catalogue().models.flatMap((model) =>
+      model.routes.flatMap((route) => {
+        const paths = route.options.endpoints?.map(({ path }) => `${route.endpoint}/${path}`) ?? [route.endpoint];
+        return paths.includes(endpoint) ? [silentIn(model, route)] : [];
+      }),
+    );
+    const [first = {}] = found;
+    return found.every((one) => JSON.stringify(one) === JSON.stringify(first)) ? first : {};
+  };
+
 /** Opens the simulator, its log in the data directory, unless the settings lead every provider elsewhere. */
 export const openEmbeddedSimulator = async (settings: Settings, catalogue: () => Catalogue): Promise<EmbeddedSimulator> => {
   const wanted = SPOKEN.filter((id) => settings.providers[id]?.base_url === undefined);
@@ -45,7 +71,7 @@ export const openEmbeddedSimulator = async (settings: Settings, catalogue: () =>
     const options = {
       speed: settings.simulator.speed,
       log: join(settings.data.dir, "simulator.log"),
-      kindOf: kindsOf(catalogue),
+      ...{ kindOf: kindsOf(catalogue), unsaid: unsaidOf(catalogue) },
     };
     const port = rememberedPort(portFile);
     simulator = await openSimulator({ ...options, port }).catch((fault: unknown) => {
@@ -66,7 +92,7 @@ export const openEmbeddedSimulator = async (settings: Settings, catalogue: () =>
   const hosts = [settings.media.allow, simulator ? new URL(simulator.url).host : ""].filter((host) => host !== "");
   return {
     url: simulator?.url ?? null,
-    settings: { ...settings, providers, media: { allow: hosts.join(",") } },
+    settings: { ...settings, providers, media: { ...settings.media, allow: hosts.join(",") } },
     stop: async () => simulator?.stop(),
   };
 };

@@ -12,6 +12,7 @@ import type { Settings } from "./config.ts";
 import type { Deed, OutcomeOf } from "./deeds.ts";
 import { type Effects, openEffects } from "./effects/effects.ts";
 import { retryMs } from "./effects/errands.ts";
+import type { EffectsParts } from "./effects/parts.ts";
 import type { Log } from "./events.ts";
 import { openFacts } from "./facts.ts";
 import type { Files } from "./files/port.ts";
@@ -36,8 +37,12 @@ export type EngineParts = Pick<CommittedParts, "callersChanged" | "peopleChanged
   files: Pick<Files, "remove">;
   providers: Providers;
   media: Media;
+  /** How providers are given copies of pinned inputs; `isTrusting`, `mostBytes`: `media.unpinned` and `media.pin_bytes`. */
+  inputs: Pick<EffectsParts, "giving" | "signInput"> & CorridorParts["pins"];
   allowsHost: (host: string) => boolean;
   catalogue: Catalogue;
+  /** Attempts of one generation that may deliver something else before it fails; absent or 0: as many as there are routes. */
+  maxMismatched?: number;
   /** How many times faster than life the providers are (the simulator's speed). */
   pace: number;
   /** A number in [0, 1), to spread what began together. */
@@ -97,7 +102,7 @@ const DRAIN_LOOK_MS = 20;
 const reasonOf = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));
 
 export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
-  const { limits, clock, log, store, files, providers, media, soon } = parts;
+  const { limits, clock, log, store, files, providers, media, inputs, soon } = parts;
   let life: Life = "starting";
 
   const ledger = openLedger({
@@ -143,7 +148,8 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     isConfigured: (providerId) => providers.configured(providerId),
     watchMs: (providerId) => providers.traits(providerId).watchMs,
     switchedOff: new Map(saved.off.map(({ routeId, reason }) => [routeId, reason])),
-    seatsPerRoute: limits.seats_per_route,
+    ...{ seatsPerRoute: limits.seats_per_route, nowMs: clock.nowMs },
+    ends: (route_id, reason) => log("route ends", { route_id, reason }),
     ...(parts.nodes ? { nodes: parts.nodes } : {}),
   });
 
@@ -194,21 +200,17 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     log("effect failed", { event: "generation lost", count: seq, reason });
   };
   const effects: Effects = openEffects({
-    clock,
-    log,
+    ...{ clock, log, providers, media },
     reads: {
-      attempt: attempts.find,
-      attemptsOf: store.attemptsOf,
-      inputOf: store.inputOf,
-      jobOwner: store.jobOwner,
-      generationBySeq: store.generationBySeq,
+      ...{ attempt: attempts.find, attemptsOf: store.attemptsOf, inputOf: store.inputOf, orderedOf: store.orderedOf },
+      ...{ jobOwner: store.jobOwner, generationBySeq: store.generationBySeq, pinsOf: store.pinsOf, planOf: store.planOf },
     },
-    providers,
-    media,
+    ...{ giving: inputs.giving, signInput: inputs.signInput },
     report: (seq, event) => supervisor.report(seq, event),
     judge: health.judge,
     delivered: routes.delivered,
     ...(parts.sure ? { sure: parts.sure } : {}),
+    maxMismatched: parts.maxMismatched,
     ...{ pace: parts.pace, chance: parts.chance, restored: saved.restored },
   });
 
@@ -227,13 +229,15 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     return isBusy ? "busy" : "open";
   };
   const { catalogue, state: routeState, expectedMs } = routes;
-  const planning = { catalogue, routeState, expectedMs, allowsHost: parts.allowsHost };
+  const canGive = (provider: string, bytes?: number) => inputs.isTrusting || inputs.giving.formFor(provider, bytes) !== null;
+  const planning = { catalogue, routeState, expectedMs, canGive, allowsHost: parts.allowsHost };
   const submit = openCorridor({
     ...planning,
     reads: store,
     admit: post,
     door,
-    measure: (links) => media.measure(links),
+    measure: (links, account) => media.measure(links, account),
+    pins: inputs,
     limits: { inProgress: limits.in_progress, noWaitMs: limits.no_wait_s * 1000 },
     skipped: (model, { routeId, outcome }) => log("route skipped", { model, route_id: routeId, outcome }),
     nameGeneration: parts.nameGeneration,
@@ -243,9 +247,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
   return {
     submit,
     quote: openQuoting(planning),
-    ledger,
-    supervisor,
-    effects,
+    ...{ ledger, supervisor, effects },
     routes,
     records,
     post,

@@ -2,10 +2,16 @@
 import type { Attempts } from "./attempts.ts";
 import type { AttemptChange, CreditDeed, MarkAttemptDeed, StepDeed } from "./deeds.ts";
 import type { Log } from "./events.ts";
+import { openMismatchRate } from "./mismatches.ts";
+import { type Mismatch, type Odd, tellMismatch } from "./ordered.ts";
 import type { StoreReads } from "./store/store.ts";
 import type { Attempt, AttemptState, GenerationRecord } from "./terms.ts";
 
-export type FactsParts = { log: Log; attempts: Pick<Attempts, "find">; reads: Pick<StoreReads, "generationBySeq"> };
+export type FactsParts = {
+  log: Log;
+  attempts: Pick<Attempts, "find">;
+  reads: Pick<StoreReads, "generationBySeq" | "findGeneration">;
+};
 
 /** How an end is told; what is not here is no end. An attempt given up as lost or timed out that delivers after all ends again. */
 const OUTCOMES: Readonly<Partial<Record<AttemptState, string>>> = {
@@ -18,6 +24,7 @@ const OUTCOMES: Readonly<Partial<Record<AttemptState, string>>> = {
   cancelled: "cancelled",
   superseded: "superseded",
   late: "late",
+  mismatched: "mismatched",
 };
 
 const outcomeOf = ({ state, failure }: AttemptChange): string | undefined => {
@@ -52,9 +59,39 @@ export const openFacts = ({ log, attempts, reads }: FactsParts) => {
   const failed = (fault: unknown) =>
     log("effect failed", { event: "counting", reason: fault instanceof Error ? fault.message : String(fault) });
 
+  const rateOf = openMismatchRate();
+  /** Whether an account's orders often come as something else. */
+  const countRate = ({ id, accountSeq }: GenerationRecord, came: "mismatched" | "delivered", atMs: number): void => {
+    const rate = rateOf(accountSeq, came, atMs);
+    if (rate === undefined) return;
+    reads.findGeneration(id).then((found) => {
+      const reason = `${rate.mismatched} of ${rate.of} results of the last hour were not what was ordered`;
+      if (found) log("account mismatches", { account_id: found.accountId, count: rate.mismatched, reason });
+    }, failed);
+  };
+
+  /** What came, where it is not what was ordered, or odd. */
+  const tellDelivery = ({ event, atMs }: StepDeed, record: GenerationRecord): void => {
+    const { id, requestId, model } = record;
+    const names = { generation_id: id, request_id: requestId, attempt: Number(event.n), model };
+    if (event.type === "mismatched") {
+      countRate(record, "mismatched", atMs);
+      log("attempt mismatched", { ...names, reason: tellMismatch(event.mismatch as unknown as Mismatch) });
+    }
+    if (event.type !== "collected") return;
+    countRate(record, "delivered", atMs);
+    const { fewer, longer, unmeasured } = (event.odd ?? {}) as Odd;
+    if (fewer) log("fewer files delivered", { ...names, count: fewer.came, reason: `${fewer.promised} were promised` });
+    if (longer)
+      log("longer than billed", { ...names, reason: `${longer.cameMs / 1000} s came, ${longer.orderedMs / 1000} s are billed` });
+    if (unmeasured) log("length not measured", names);
+  };
+
   return {
     /** Before the attempts in memory are brought up to the step. */
-    stepped: ({ attemptChanges, atMs, event, seq }: StepDeed, record: GenerationRecord): void => {
+    stepped: (deed: StepDeed, record: GenerationRecord): void => {
+      const { attemptChanges, atMs, event, seq } = deed;
+      tellDelivery(deed, record);
       if ((event.type === "begun" || event.type === "skipped") && Array.isArray(event.passed))
         for (const passed of event.passed)
           log("route skipped", {

@@ -157,6 +157,7 @@ export const openService = async (
       store,
       files: kept.files,
       spool: kept.spool,
+      copies: kept.copies,
       catalogue,
       dialects,
       pace: simulate ? settings.simulator.speed : 1,
@@ -212,6 +213,7 @@ export const openService = async (
       async () => {
         await rooms.upkeep.noteKeyUse();
         await rooms.upkeep.rollUpUsage();
+        await rooms.upkeep.settleDebts();
       },
       failed,
     );

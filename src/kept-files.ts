@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Clock } from "./clock.ts";
 import { BadSetting, type Settings } from "./config.ts";
 import type { Log } from "./events.ts";
+import { type Copies, openCopies } from "./files/copies.ts";
 import { openLocalFiles } from "./files/local.ts";
 import type { Files } from "./files/port.ts";
 import { openSpool, type Spool } from "./files/spool.ts";
@@ -14,6 +15,8 @@ export type KeptFiles = {
   files: Files;
   /** What came inside providers' answers, until it has been collected. */
   spool: Spool;
+  /** Copies of pinned inputs, until nobody needs them. */
+  copies: Copies;
   /** Takes up what a former process has left; nobody waits for it. */
   begin: () => void;
   stop: () => Promise<void>;
@@ -25,7 +28,7 @@ type KeptFilesParts = {
   settings: Settings;
   clock: Clock;
   log: Log;
-  store: Pick<StoreReads, "generationBySeq">;
+  store: Pick<StoreReads, "generationBySeq" | "pinsOf">;
   /** Whether other nodes work over the same store: what one has collected, each of them has to find. */
   shared: boolean;
   chance?: () => number;
@@ -93,8 +96,11 @@ export const openKeptFiles = async ({
   const dir = filesIn(settings);
   const local = await openLocalFiles(dir);
   const spool = await openSpool(join(settings.data.dir, "spool"), clock.nowMs);
-  if (!usesBucket(settings))
-    return { files: local, spool, begin: () => undefined, stop: () => Promise.resolve(), waiting: () => null };
+  const pinned = await openLocalFiles(join(settings.data.dir, "pinned"));
+  if (!usesBucket(settings)) {
+    const copies = openCopies(pinned, null, clock.nowMs);
+    return { files: local, spool, copies, begin: () => undefined, stop: () => Promise.resolve(), waiting: () => null };
+  }
   const moves = settings.files.store === "s3";
   if (moves) {
     const path = join(dir, MARK);
@@ -103,20 +109,26 @@ export const openKeptFiles = async ({
   }
   // Nothing of it is loaded where files are on local disk alone.
   const { openBucketFiles } = await import("./files/s3/files.ts");
-  return openBucketFiles({
-    settings: settings.s3,
-    moves,
-    shared,
-    local,
-    spool,
-    clock,
-    chance,
-    tell: log,
+  const { objectOf } = await import("./files/s3/arriving.ts");
+  const recordOf = async (id: string) => {
+    const seq = seqOfGenerationId(id);
+    const record = seq === undefined ? undefined : await store.generationBySeq(seq);
+    return record?.id === id ? record : undefined;
+  };
+  const bucket = { shared, spool, clock, chance, tell: log, linkS: settings.limits.link_s };
+  const kept = openBucketFiles({ ...bucket, settings: settings.s3, moves, local, recordOf });
+  if (!shared) return { ...kept, copies: openCopies(pinned, null, clock.nowMs) };
+  // Of the nodes any may go on with a generation: what one has pinned, each of them has to find.
+  const inputs = openBucketFiles({
+    ...{ ...bucket, settings: { ...settings.s3, prefix: `${settings.s3.prefix}pinned/` }, moves: false, local: pinned },
     recordOf: async (id) => {
-      const seq = seqOfGenerationId(id);
-      const record = seq === undefined ? undefined : await store.generationBySeq(seq);
-      return record?.id === id ? record : undefined;
+      const record = await recordOf(id);
+      const pins = record ? await store.pinsOf(record.seq) : [];
+      const copies = pins.flatMap(({ copy }) => (copy ? [{ ...copy, object: objectOf(copy) }] : []));
+      return record && { ...record, output: { kind: "video", files: copies } };
     },
-    linkS: settings.limits.link_s,
   });
+  const copies = openCopies(pinned, inputs.files, clock.nowMs);
+  const stop = async () => void (await Promise.all([kept.stop(), inputs.stop()]));
+  return { ...kept, copies, stop };
 };

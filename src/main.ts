@@ -1,4 +1,6 @@
 // The entry of the binary and of `bun src/main.ts`: one command line, one exit code.
+import { beginChild, CONFINED } from "./media/sandbox/begin.ts";
+import { CHILD_WORD, programWords } from "./media/sandbox/command.ts";
 import { raiseRequestLimit } from "./providers/request-limit.ts";
 
 // The service talks to many providers at a time; the runtime's bound on requests can only be set before anything else. The
@@ -6,11 +8,20 @@ import { raiseRequestLimit } from "./providers/request-limit.ts";
 const isLiveAndPrinting = !process.argv.includes("--simulate") && Boolean(process.env.BUN_CONFIG_VERBOSE_FETCH);
 if (process.argv[2] === "serve" && !isLiveAndPrinting) raiseRequestLimit();
 
+/** A child that reads strangers' files is no command: it holds itself to its work, and ends when there is none to wait for. */
+const isChild = process.argv[2] === CHILD_WORD;
+const isConfined = process.argv[3] === CONFINED;
+if (isChild && !isConfined) beginChild(process.argv.slice(3), [...programWords(), CHILD_WORD]);
+
 // A command waits for threads and sockets that do not hold the process by themselves; without this a wait would end it, as a success.
-setInterval(() => undefined, 3_600_000);
+if (!isChild) setInterval(() => undefined, 3_600_000);
 
 // Loaded only now: what was started over would have loaded everything twice.
 const start = async (): Promise<number> => {
+  if (isChild) {
+    const { runChild } = await import("./media/sandbox/child.ts");
+    return runChild(isConfined ? process.argv.slice(4) : []);
+  }
   const [{ run }, { openTerminal }] = await Promise.all([import("./cli/program.ts"), import("./cli/terminal.ts")]);
   return run(process.argv.slice(2), openTerminal(process.env), process.env);
 };

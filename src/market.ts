@@ -1,4 +1,6 @@
 // The market as an operator sees it: every provider with where its key comes from, every route with its state.
+
+import { endingRoutes, endingText } from "../catalogue/ends.ts";
 import type { Catalogue } from "../catalogue/load.ts";
 import { type Margin, marginOf } from "../catalogue/margin.ts";
 import type { Model } from "../catalogue/schema.ts";
@@ -16,8 +18,8 @@ export type RouteRow = {
   model: string;
   provider: string;
   endpoint: string;
-  state: "up" | "down" | "off" | "no key";
-  /** Why it is off, or down: in the operator's words, or the provider's. */
+  state: "up" | "down" | "off" | "ended" | "no key";
+  /** Why it is off, or down: in the operator's words, or the provider's; when it ended, or soon will. */
   reason: string | null;
   /** When one that is down is tried again, ms. */
   untilMs: number | null;
@@ -44,6 +46,8 @@ export type MarketParts = {
   facts: readonly ProviderFacts[];
   catalogue: () => Catalogue;
   reads: Pick<StoreReads, "providerKeys" | "switchedOff" | "routeHealth">;
+  /** By which the last day of a route is over; the machine's when absent. */
+  nowMs?: () => number;
 };
 
 /** Where no directory says anything. */
@@ -61,7 +65,7 @@ const downIn = (snapshot: string | undefined): { untilMs: number; why: string | 
   return value === "open" ? { untilMs: context.openUntilMs, why: why ? `${why.class}: ${why.detail}` : null } : null;
 };
 
-export const openMarket = ({ settings, simulated, facts, catalogue, reads }: MarketParts): Market => {
+export const openMarket = ({ settings, simulated, facts, catalogue, reads, nowMs = Date.now }: MarketParts): Market => {
   const sources = async (): Promise<Map<string, KeySource>> => {
     const kept = new Map(
       (await reads.providerKeys()).map(({ account, id, setAtMs }) => [account, { from: "vault", id, setAtMs } as const]),
@@ -81,12 +85,16 @@ export const openMarket = ({ settings, simulated, facts, catalogue, reads }: Mar
     const reasons = new Map(off.map(({ routeId, reason }) => [routeId, reason]));
     const accounts = new Map(facts.map(({ id, account }) => [id, account]));
     const hasKeyAt = (provider: string) => sourceAt(keys, provider, accounts.get(provider) ?? provider) !== null;
-    return catalogue().models.flatMap((model) =>
+    const { models } = catalogue();
+    const endings = new Map(endingRoutes(models, nowMs()).map((ending) => [ending.routeId, ending]));
+    return models.flatMap((model) =>
       model.routes.map((route): RouteRow => {
         const { id, provider, endpoint } = route;
         const reason = reasons.get(id) ?? null;
         const down = downIn(health.get(id));
+        const ending = endings.get(id);
         const stateOf = () => {
+          if (ending?.hasEnded) return "ended";
           if (reason !== null) return "off";
           if (!hasKeyAt(provider)) return "no key";
           return down === null ? "up" : "down";
@@ -97,7 +105,7 @@ export const openMarket = ({ settings, simulated, facts, catalogue, reads }: Mar
           provider,
           endpoint,
           state: stateOf(),
-          reason: reason ?? down?.why ?? null,
+          reason: ending?.hasEnded ? endingText(ending) : (reason ?? down?.why ?? (ending ? endingText(ending) : null)),
           untilMs: down?.untilMs ?? null,
           margin: marginOf(route),
         };

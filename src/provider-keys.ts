@@ -1,8 +1,9 @@
 // Where providers' credentials come from: the settings, a file that the settings name, or the vault; in this order.
 import { readFileSync } from "node:fs";
-import { BadSetting, providerSetting, type Settings, WELL_KNOWN_KEYS } from "./config.ts";
+import { BadSetting, providerSetting, type Settings } from "./config.ts";
 import type { ProviderKeyRow } from "./store/store.ts";
 import { type Vault, VaultFault } from "./vault.ts";
+import { WELL_KNOWN_KEYS } from "./well-known-keys.ts";
 
 export type KeySource = { from: "settings" } | { from: "file"; path: string } | { from: "vault"; id: string; setAtMs: number };
 

@@ -69,8 +69,9 @@ export type NoteInvoiceDeed = { deed: "note-invoice"; id: string; number: string
 
 export type ReversalState = "asked" | "taken" | "lost" | "returned";
 /**
- * A refund or dispute as the provider says it stands. It only goes on (asked, taken, lost, returned), so that news may come twice and in any
- * order; what the payment has to give back changes with it at once, or when the payment comes.
+ * A refund or dispute as the provider says it stands. News may come twice and in any order: a refund only goes on (asked, taken, lost,
+ * returned), of a dispute the latest news counts, as one that was won may be lost later. What the payment has to give back changes with it at
+ * once, or when the payment comes.
  */
 export type NoteReversalDeed = {
   deed: "note-reversal";
@@ -79,8 +80,35 @@ export type NoteReversalDeed = {
   paymentIntent: string;
   credits: Credits;
   state: ReversalState;
+  /** When the provider says that it was so. */
+  toldAtMs: number;
   atMs: number;
 } & Told;
+/**
+ * One in another currency than usd. What it takes back in credits is not known here: while it takes something of a purchase that was paid,
+ * and until an operator has decided how much (`decide-reversal`), the account is paused.
+ */
+export type NoteForeignReversalDeed = Omit<NoteReversalDeed, "deed" | "credits"> & {
+  deed: "note-foreign-reversal";
+  /** In the smallest unit of the currency. */
+  amount: number;
+  currency: string;
+};
+/** One that an operator has to decide about. */
+export type UndecidedReversal = {
+  id: string;
+  kind: "refund" | "dispute";
+  paymentIntent: string;
+  amount: number;
+  currency: string;
+  state: ReversalState;
+  atMs: number;
+  purchaseId: string;
+  accountId: string;
+  /** What the purchase was for, and what is taken back of it already. */
+  boughtCredits: Credits;
+  reversedCredits: Credits;
+};
 /** Sets below how much available an account's people are told; null: the service's default. */
 export type SetLowBalanceDeed = { deed: "set-low-balance"; accountSeq: number; credits: Credits | null; atMs: number } & Told;
 
@@ -92,6 +120,7 @@ export type PurchaseDeed =
   | ExpirePurchaseDeed
   | NoteInvoiceDeed
   | NoteReversalDeed
+  | NoteForeignReversalDeed
   | SetLowBalanceDeed;
 export type PurchaseOutcome =
   /** `changed`: whether anything is other than before. `movedCredits`: what came onto the balance (below zero: off it). */
@@ -101,6 +130,8 @@ export type PurchaseOutcome =
       movedCredits: Credits;
       /** The purchase it was about; null where that is not known here (yet). */
       purchase: { id: string; accountId: string; state: PurchaseState; owedCredits: Credits } | null;
+      /** Refunds and disputes of it that an operator has to decide about; absent: none. */
+      undecided?: number;
     }
   /** Nothing was written; `reason` is a sentence for the operator. */
   | { kind: "refused"; reason: string };
@@ -113,6 +144,7 @@ const PURCHASE_DEEDS: ReadonlySet<string> = new Set<PurchaseDeed["deed"]>([
   "expire-purchase",
   "note-invoice",
   "note-reversal",
+  "note-foreign-reversal",
   "set-low-balance",
 ]);
 export const isPurchaseDeed = (deed: { deed: string }): deed is PurchaseDeed => PURCHASE_DEEDS.has(deed.deed);

@@ -15,12 +15,12 @@ export type Quoted = { model: Model; explanation: Explanation; timedBy: ClipFiel
 export type Quote = (order: Pick<Order, "model" | "input" | "maxCostCredits" | "maxWaitMs">) => Quoted;
 
 export const openQuoting =
-  (parts: Pick<CorridorParts, "catalogue" | "routeState" | "expectedMs" | "allowsHost">): Quote =>
+  (parts: Pick<CorridorParts, "catalogue" | "routeState" | "expectedMs" | "allowsHost" | "canGive">): Quote =>
   ({ maxCostCredits, maxWaitMs, ...order }) => {
     const model = runnableModel(parts, order);
     const checked = checkInput(model, order.input, parts.allowsHost);
-    const { routeState, expectedMs } = parts;
-    const limits = { maxCostCredits, maxWaitMs, routeState, expectedMs };
+    const { routeState, expectedMs, canGive } = parts;
+    const limits = { maxCostCredits, maxWaitMs, routeState, expectedMs, ...(canGive ? { canGive } : {}) };
     const timedBy = CLIP_FIELDS.filter((name) => Object.hasOwn(checked.raw, name) && model.price.clips[name] !== undefined);
     const prices = priceRoutes(model, checked, []);
     return { model, timedBy, explanation: explainPlan({ model, checked, measured: [], prices, ...limits }) };

@@ -11,16 +11,17 @@ import type { Operating } from "./console/operator/parts.ts";
 import { openSessions } from "./console/sessions.ts";
 import { type Engine, type EngineParts, joinEngine } from "./engine.ts";
 import type { Log } from "./events.ts";
+import type { Copies } from "./files/copies.ts";
+import { openInputLinks } from "./files/input-links.ts";
 import { openLinks } from "./files/links.ts";
 import type { Files } from "./files/port.ts";
-import { sweepFiles } from "./files/retention.ts";
 import type { Spool } from "./files/spool.ts";
 import { serveThrough } from "./files/through.ts";
 import { type Http, openHttp } from "./http/app.ts";
-import { seqOfGenerationId } from "./ids.ts";
+import { openGiving } from "./inputs/giving.ts";
 import { type Inspector, openInspector } from "./inspector/inspector.ts";
+import { type JoinedMediaOptions, joinMedia } from "./joined-media.ts";
 import { readAllowed } from "./media/allow.ts";
-import { type MediaOptions, openMedia } from "./media/media.ts";
 import { openMembership } from "./membership.ts";
 import type { Office } from "./office/office.ts";
 import { openTill, type Till } from "./payments/till.ts";
@@ -30,6 +31,7 @@ import type { Providers } from "./providers/provider.ts";
 import { type CallTimes, openProviders } from "./providers/providers.ts";
 import { openStanding } from "./standing.ts";
 import type { Store } from "./store/store.ts";
+import { openSweeping } from "./sweeping.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 import type { Tenure } from "./tenure.ts";
 import { openUpkeep, type Upkeep } from "./upkeep.ts";
@@ -45,6 +47,7 @@ export type RoomsParts = {
   store: Store;
   files: Files;
   spool: Spool;
+  copies: Copies;
   catalogue: Catalogue;
   /** The providers' dialects, where they are not the built-in ones. */
   dialects?: Dialects;
@@ -63,7 +66,7 @@ export type RoomsParts = {
   /** What an operator may do; asked for by the console's first request. */
   office: () => Promise<Office>;
   /** Where tests let media be found, and the control of the guard's test. */
-  media?: Pick<MediaOptions, "resolve" | "guard">;
+  media?: JoinedMediaOptions;
 };
 
 export type Rooms = Pick<
@@ -94,21 +97,25 @@ export type Rooms = Pick<
   stop: () => Promise<void>;
 };
 
-/** What came inside an answer has been collected, or given up, long before. */
-const SPOOL_KEPT_MS = 3_600_000;
 /** Answers under way have at least this long to leave when the service stops. */
 const MIN_CLOSING_MS = 1000;
 
-const hostOf = (url: string | undefined): string | null => (url === undefined ? null : new URL(url).host);
-
 /** The providers, as the settings have them. @throws BadSetting for a credential that cannot be sent. */
-const openDesks = ({ settings, clock, log, store, callTimes, dialects }: RoomsParts, callbacks: Callbacks) => {
+const openDesks = ({ settings, clock, log, store, copies, callTimes, dialects }: RoomsParts, callbacks: Callbacks) => {
   const isOwned = async (provider: string, jobId: string) => (await store.jobOwner(provider, jobId)) !== undefined;
   try {
     const more = { ...(callTimes ? { timeouts: callTimes } : {}), ...(dialects ? { dialects } : {}) };
     const call = tellCalls(callProvider, log);
     const { nowMs } = clock;
-    return openProviders({ settings: settings.providers, nowMs, isOwned, callbackUrl: callbacks.urlFor, call, ...more });
+    return openProviders({
+      settings: settings.providers,
+      nowMs,
+      copyOf: copies.open,
+      isOwned,
+      callbackUrl: callbacks.urlFor,
+      call,
+      ...more,
+    });
   } catch (fault) {
     throw new BadSetting(fault instanceof Error ? fault.message : String(fault));
   }
@@ -119,6 +126,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
   const callbacks = openCallbacks({ secretHex: await store.secret("callbacks"), publicUrl: settings.server.public_url });
   const providers = openDesks(parts, callbacks);
   let baseUrl = settings.server.public_url;
+  let ownUrl = "";
 
   const named = readAllowed(settings.media.allow);
   const allows: typeof named = parts.media?.guard === "off" ? () => true : named;
@@ -133,6 +141,8 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     },
   });
   const { tenure, neighbours, office, nameGeneration, nodes, alive, isAnotherThere } = membership;
+  const joined = joinMedia(parts, providers, allows, parts.media);
+  const inputLinks = openInputLinks(await store.secret("inputs"), clock.nowMs);
   const engine = await joinEngine({
     limits: settings.limits,
     clock,
@@ -140,18 +150,19 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     store,
     files,
     providers,
-    media: openMedia({
-      files,
-      spool,
-      keyFor: providers.fileHeaders,
-      allows,
-      allowsResult: (provider, host) => hostOf(settings.providers[provider]?.base_url) === host,
-      resultBytes: settings.limits.result_bytes,
-      ...parts.media,
-    }),
+    media: joined.media,
+    inputs: {
+      giving: openGiving({
+        ...{ links: settings.files.provider_links, publicUrl: settings.server.public_url, providers },
+        ownUrl: () => ownUrl,
+      }),
+      signInput: inputLinks.sign,
+      ...{ isTrusting: settings.media.unpinned === "trust", mostBytes: settings.media.pin_bytes },
+    },
     allowsHost: allows,
     catalogue: parts.catalogue,
     pace: parts.pace,
+    maxMismatched: settings.routing.max_mismatched,
     chance: Math.random,
     soon: setImmediate,
     ...{ nameGeneration, nodes, isAnotherThere },
@@ -198,6 +209,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     ...{ mode: await store.mode(), through: serveThrough, keepFilesS: settings.limits.keep_files_s, soon: setImmediate },
     ...{ watch: watching(), elsewhere: neighbours && { neighbours, office }, closing: closing.signal },
     count: (caller) => http.count(caller),
+    thumbnail: joined.thumbnail,
     keepOpen: (request) => http.keepOpen(request),
   };
   const answerConsole = openConsole({
@@ -209,20 +221,15 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     operating,
   });
   const http: Http = openHttp({
-    settings,
-    clock,
-    log,
+    ...{ settings, clock, log },
     reads: {
       callerByKeyHash: (hash) => store.callerByKeyHash(hash),
       recent: engine.records.recent,
       generationById: engine.records.find,
-      generationBySeq: (seq) => store.generationBySeq(seq),
+      ...{ generationBySeq: store.generationBySeq, pinsOf: store.pinsOf },
     },
-    submit: engine.submit,
-    models: engine.routes.models,
-    files,
-    links,
-    callbacks,
+    ...{ submit: engine.submit, models: engine.routes.models },
+    ...{ files, links, copies: parts.copies, inputLinks, callbacks },
     webhook: till.webhook,
     console: answerConsole,
     pages: { console: settings.console.enabled, inspector: inspector.issueToken !== null },
@@ -237,42 +244,27 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
 
   const upkeep = openUpkeep({
     reads: store,
-    post: engine.post,
+    ...{ post: engine.post, clock },
     keys: http.keyUse,
     breathe: () => new Promise((turn) => setImmediate(turn)),
   });
 
   /** A drain's answers and its attempts share one end. */
   let drainEndsAtMs = 0;
-  /** With files in a bucket a sweep may take longer than until the next one. */
-  let isSweeping = false;
+  const sweep = openSweeping({
+    ...{ clock, log, store, files, spool, copies: parts.copies, post: engine.post },
+    // One of several nodes does it for all.
+    isFirst: () => tenure?.isFirst() ?? true,
+  });
   const { submit, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, lost, watch } = engine;
   return {
     ...{ http, submit, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, lost, watch },
     ...{ issueToken: inspector.issueToken, upkeep, operating, tenure },
     listensAt: (url) => {
+      ownUrl = url;
       if (baseUrl === "") baseUrl = url;
     },
-    sweep: async () => {
-      if (isSweeping) return;
-      // One of several nodes does it for all; what is in the spool is each one's own.
-      if (tenure?.isFirst() ?? true) {
-        isSweeping = true;
-        const count = await sweepFiles({
-          expired: (limit) => store.expiredFiles(clock.nowMs(), limit),
-          remove: (id) => files.remove(id),
-          mark: async (seq) => (await post({ deed: "expire-files", seq, atMs: clock.nowMs() })).kind === "done",
-        }).finally(() => {
-          isSweeping = false;
-        });
-        if (count > 0) log("files swept", { count });
-      }
-      await spool.sweep(SPOOL_KEPT_MS, async (id) => {
-        const seq = seqOfGenerationId(id);
-        const made = seq === undefined ? undefined : await store.generationBySeq(seq);
-        return made === undefined || made.completedAtMs !== null;
-      });
-    },
+    sweep,
     till,
     making,
     providers,
@@ -294,6 +286,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
       await http.stop(Math.max(MIN_CLOSING_MS, drainEndsAtMs - clock.nowMs()));
       // What waits to be sure of its lease was called off first, and is let go then: a store that is away must not hold up the end.
       await Promise.all([engine.stop(), tenure?.stop()]);
+      await joined.close();
     },
   };
 };

@@ -1,6 +1,7 @@
 // Which routes may be used at this moment: known to the catalogue, configured, not down; and how long they usually take.
 import type { HealthDesk } from "../actors/health-desk.ts";
 import type { Gate } from "../actors/supervisor-words.ts";
+import { endingRoutes, endingText, endsAtMs } from "../catalogue/ends.ts";
 import { type ModelEntry, modelEntry } from "../catalogue/entry.ts";
 import type { Catalogue } from "../catalogue/load.ts";
 import { once } from "./once.ts";
@@ -48,11 +49,29 @@ export type RoutesParts = {
   /** How many nodes share the seats of a route; absent: one. */
   nodes?: () => number;
   deliveries: ReadonlyMap<string, readonly number[]>;
+  /** By which the last day of a route is over. */
+  nowMs: () => number;
+  /** Told of each route whose last day is near or over, and of those of each other catalogue. */
+  ends?: (routeId: string, why: string) => void;
 };
+
+/** The routes of a catalogue that have a last day, with when that is over. */
+const endsOf = once(
+  (catalogue: Catalogue): ReadonlyMap<string, number> =>
+    new Map(
+      catalogue.models.flatMap(({ routes }) =>
+        routes.flatMap((route) => {
+          const endMs = endsAtMs(route);
+          return endMs === undefined ? [] : [[route.id, endMs] as const];
+        }),
+      ),
+    ),
+);
 
 export const openRoutes = (parts: RoutesParts): Routes => {
   let { catalogue } = parts;
   let version = 0;
+  let endedBefore = 0;
   let listed: { version: number; entries: ModelEntry[] } | null = null;
   const deliveries = new Map([...parts.deliveries].map(([routeId, times]) => [routeId, [...times]]));
   /** Worked out when a delivery comes in, not when a submission asks. */
@@ -65,10 +84,26 @@ export const openRoutes = (parts: RoutesParts): Routes => {
   for (const routeId of deliveries.keys()) expect(routeId);
 
   const off = new Map(parts.switchedOff);
+  const tellEndings = () => {
+    for (const ending of endingRoutes(catalogue.models, parts.nowMs())) parts.ends?.(ending.routeId, endingText(ending));
+  };
+  tellEndings();
+
+  const hasEnded = (routeId: string): boolean => {
+    const endMs = endsOf(catalogue).get(routeId);
+    return endMs !== undefined && parts.nowMs() >= endMs;
+  };
+  /** How many of them are over: with each that ends the model list is another one. */
+  const endedNow = (): number => {
+    const nowMs = parts.nowMs();
+    let ended = 0;
+    for (const endMs of endsOf(catalogue).values()) if (nowMs >= endMs) ended += 1;
+    return ended;
+  };
 
   const state = (routeId: string): RouteState => {
     const known = catalogue.route(routeId);
-    if (!known || off.has(routeId) || !parts.isConfigured(known.route.provider)) return "unconfigured";
+    if (!known || off.has(routeId) || hasEnded(routeId) || !parts.isConfigured(known.route.provider)) return "unconfigured";
     return parts.health.isDown(routeId) ? "down" : "up";
   };
 
@@ -84,6 +119,7 @@ export const openRoutes = (parts: RoutesParts): Routes => {
     catalogue: () => catalogue,
     replaceCatalogue: (next) => {
       catalogue = next;
+      tellEndings();
       version += 1;
     },
     state,
@@ -91,6 +127,7 @@ export const openRoutes = (parts: RoutesParts): Routes => {
       const known = catalogue.route(routeId);
       if (!known) return { kind: "closed", reason: "removed" };
       const { route } = known;
+      if (hasEnded(routeId)) return { kind: "closed", reason: "ended" };
       if (off.has(routeId)) return { kind: "closed", reason: "switched off" };
       if (!parts.isConfigured(route.provider)) return { kind: "closed", reason: "no key" };
       if (parts.health.isDown(routeId)) return { kind: "closed", reason: "down" };
@@ -113,6 +150,9 @@ export const openRoutes = (parts: RoutesParts): Routes => {
       expect(routeId);
     },
     models: () => {
+      const ended = endedNow();
+      if (ended !== endedBefore) version += 1;
+      endedBefore = ended;
       if (listed?.version !== version) {
         const isConfigured = (routeId: string) => state(routeId) !== "unconfigured";
         const isUp = (routeId: string) => state(routeId) === "up";

@@ -2,9 +2,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Value, type ValueError, ValueErrorType } from "@sinclair/typebox/value";
-import { BadSetting, PREFIX, ProviderSettings, type Settings, SettingsSchema, WELL_KNOWN_KEYS } from "./config.ts";
+import { BadSetting, PREFIX, ProviderSettings, type Settings, SettingsSchema } from "./config.ts";
 import { entriesOfFile, type SettingsFile } from "./settings-file.ts";
 import { converted, isText, misfit, type ValueSchema } from "./settings-value.ts";
+import { WELL_KNOWN_KEYS } from "./well-known-keys.ts";
 
 /** What the command line set, by section, e.g. `{ server: { port: 9000 } }`. */
 export type Flags = Readonly<Record<string, Readonly<Record<string, string | number>>>>;

@@ -3,13 +3,16 @@ import type { Catalogue } from "../catalogue/load.ts";
 import type { Model } from "../catalogue/schema.ts";
 import type { Clock } from "./clock.ts";
 import { type AdmitDeed, type AdmitOutcome, StoreFull } from "./deeds.ts";
+import { pinsOf } from "./inputs/links.ts";
+import type { Ordered } from "./ordered.ts";
 import { type CheckedInput, checkInput, checkMeasured } from "./quote/input.ts";
+import { leastReserve } from "./quote/least-price.ts";
 import type { Plan, RouteState, SkippedRoute } from "./quote/plan.ts";
 import { openPlanner } from "./quote/planner.ts";
 import { KEY_EXPIRED, Refusal, refuse } from "./refusal.ts";
 import { isSameRequest } from "./same-request.ts";
 import type { StoreReads } from "./store/store.ts";
-import type { Caller, Credits, GenerationRecord, JsonObject, Measured, MediaLink } from "./terms.ts";
+import type { Caller, Credits, GenerationRecord, JsonObject, Measured, MediaLink, PinAsked } from "./terms.ts";
 
 /** A submission whose envelope is right: what the caller asked for, still unchecked against the model. */
 export type Order = {
@@ -41,14 +44,18 @@ export type Submit = (order: Order, presence?: Presence) => Promise<Accepted>;
 export type Door = "open" | "restarting" | "busy";
 
 export type CorridorParts = {
-  reads: Pick<StoreReads, "generationByKey">;
+  reads: Pick<StoreReads, "generationByKey" | "account">;
   admit: (deed: AdmitDeed) => Promise<AdmitOutcome>;
   door: () => Door;
   catalogue: () => Catalogue;
   routeState: (routeId: string) => RouteState;
   expectedMs: (routeId: string) => number | undefined;
   allowsHost: (host: string) => boolean;
-  measure: (links: readonly MediaLink[]) => Promise<Measured[]>;
+  measure: (links: readonly MediaLink[], account: string) => Promise<Measured[]>;
+  /** Whether a provider can be given our copy of a pinned input of so many bytes (undefined: not known). */
+  canGive?: (providerId: string, bytes?: number) => boolean;
+  /** `isTrusting`: links whose length is billed go to providers as they are. `mostBytes`: of one that is pinned. */
+  pins: { isTrusting: boolean; mostBytes: number };
   limits: { inProgress: number; noWaitMs: number };
   /** Told of each route of the model that the caller's own limits left out of a plan. */
   skipped: (model: string, route: SkippedRoute) => void;
@@ -101,9 +108,35 @@ export const openCorridor = (parts: CorridorParts): Submit => {
       refuse("generation_not_enabled", `model: this key may generate with ${models.join(", ")} only; use another key or model.`);
   };
 
+  /**
+   * Nobody's server is opened for whom the ledger would refuse anyway. Only the ledger decides: what it would take is not refused here, and
+   * what changes meanwhile is seen there.
+   */
+  const insistOnMeans = async ({ caller }: Order, model: Model, checked: CheckedInput): Promise<void> => {
+    const account = await parts.reads.account(caller.accountId);
+    if (!account) return;
+    if (account.inProgress >= (caller.inProgressLimit ?? parts.limits.inProgress)) tooMany();
+    const leastCredits = leastReserve(model, checked, (routeId) => parts.routeState(routeId) !== "unconfigured");
+    const { availableCredits, owedCredits } = account;
+    if (owedCredits > 0) owing(owedCredits);
+    if (availableCredits < leastCredits) tooLittle(`at least ${usd(leastCredits)}`, availableCredits);
+  };
+
   const plan = openPlanner(parts);
 
-  const deedOf = (order: Order, model: Model, { added }: CheckedInput, plan: Plan): AdmitDeed => {
+  /** What is to be pinned before the first attempt. @throws Refusal `invalid_input` for a file that is known to be too large */
+  const pinned = (model: Model, { raw }: CheckedInput, measured: readonly Measured[]): PinAsked[] => {
+    if (parts.pins.isTrusting || measured.length === 0) return [];
+    const pins = pinsOf(model, raw, measured);
+    const { mostBytes } = parts.pins;
+    for (const { field, bytes = 0 } of measured)
+      if (bytes > mostBytes && pins.some((pin) => pin.field === field))
+        refuse("invalid_input", `${field}: the file has ${bytes} bytes; at most ${mostBytes} are taken (media.pin_bytes)`);
+    return pins;
+  };
+
+  type Priced = { plan: Plan; ordered: Ordered; pins: readonly PinAsked[] };
+  const deedOf = (order: Order, model: Model, { added }: CheckedInput, { plan, ordered, pins }: Priced): AdmitDeed => {
     const nowMs = parts.clock.nowMs();
     const { seq, id } = parts.nameGeneration(nowMs);
     return {
@@ -117,6 +150,7 @@ export const openCorridor = (parts: CorridorParts): Submit => {
       body: order.body,
       added,
       plan: plan.routes,
+      ordered,
       quotedCredits: plan.quotedCredits,
       reservedCredits: plan.reservedCredits,
       maxCostCredits: order.maxCostCredits,
@@ -125,6 +159,7 @@ export const openCorridor = (parts: CorridorParts): Submit => {
       // §2.5: once max_wait has passed no new route is tried; without it, a day.
       waitEndsAtMs: nowMs + (order.maxWaitMs ?? parts.limits.noWaitMs),
       requestId: order.requestId,
+      ...(pins.length > 0 ? { pins } : {}),
     };
   };
 
@@ -139,16 +174,19 @@ export const openCorridor = (parts: CorridorParts): Submit => {
       if (checked.links.length > 0) {
         const before = await stored(order);
         if (before) return before;
-        measured = await parts.measure(checked.links);
+        await insistOnMeans(order, model, checked);
+        measured = await parts.measure(checked.links, String(order.caller.accountSeq));
       }
       checkMeasured(model, checked, measured);
+      const pins = pinned(model, checked, measured);
       const { maxCostCredits, maxWaitMs } = order;
-      const planned = plan({ model, checked, measured, maxCostCredits, maxWaitMs });
+      const { plan: planned, ordered } = plan({ model, checked, measured, maxCostCredits, maxWaitMs });
       for (const route of planned.skipped) parts.skipped(model.id, route);
       // Last, so that every refusal above is answered without it: nobody is to be charged who cannot be told.
       await presence?.heard();
       if (presence?.isGone()) refuse("invalid_request", "The connection closed before the generation was admitted.");
-      const outcome = await parts.admit(deedOf(order, model, checked, planned));
+      const priced = { plan: planned, ordered, pins };
+      const outcome = await parts.admit(deedOf(order, model, checked, priced));
       return answer(outcome, planned.reservedCredits);
     } catch (caught) {
       // A full disk is the one fault of a commit that is certain: nothing was written.
@@ -164,6 +202,20 @@ const usd = (credits: Credits): string => `${(credits / 100).toFixed(2)} USD`;
 /** To the second: limits begin anew at midnight, UTC. */
 const isoTime = (ms: number): string => new Date(ms).toISOString().replace(".000Z", "Z");
 
+const tooMany = (): never =>
+  refuse("concurrency_limit", "The account has its maximum number of generations in progress; try again when one has finished.");
+const tooLittle = (needed: string, availableCredits: Credits): never =>
+  refuse(
+    "insufficient_credits",
+    `${needed} must be available and ${usd(availableCredits)} is; add credits, or lower max_cost_usd.`,
+  );
+
+const owing = (owedCredits: Credits): never =>
+  refuse(
+    "insufficient_credits",
+    `${usd(owedCredits)} is owed for credits that were taken back after they were spent; add at least so much: nothing new is accepted until it is settled.`,
+  );
+
 const answer = (outcome: AdmitOutcome, reservedCredits: Credits): Accepted => {
   switch (outcome.kind) {
     case "admitted":
@@ -173,10 +225,7 @@ const answer = (outcome: AdmitOutcome, reservedCredits: Credits): Accepted => {
     case "idempotency_conflict":
       return conflict();
     case "concurrency_limit":
-      return refuse(
-        "concurrency_limit",
-        "The account has its maximum number of generations in progress; try again when one has finished.",
-      );
+      return tooMany();
     case "key_expired":
       return refuse("unauthorized", KEY_EXPIRED);
     case "key_limit":
@@ -186,10 +235,9 @@ const answer = (outcome: AdmitOutcome, reservedCredits: Credits): Accepted => {
       );
     case "refused":
       throw new Error(`the store refused a submission: ${outcome.reason}`);
+    case "owed":
+      return owing(outcome.owedCredits);
     case "insufficient_credits":
-      return refuse(
-        "insufficient_credits",
-        `${usd(reservedCredits)} must be available and ${usd(outcome.availableCredits)} is; add credits, or lower max_cost_usd.`,
-      );
+      return tooLittle(usd(reservedCredits), outcome.availableCredits);
   }
 };

@@ -23,7 +23,7 @@ export type MediaKind = "image" | "video" | "audio";
  * job is known. The rest are ends: `delivered` (its files were charged), `rejected` (refused at submission), `absent`
  * (proved never accepted), `failed` (accepted, then failed), `lost` (outcome never learnt), `capped` (its route time was
  * over), `cancelled` (given up before anything was sent), `superseded` (another attempt delivered), `late` (delivered after
- * the end, or after another: the operator's loss).
+ * the end, or after another: the operator's loss), `mismatched` (what it delivered is not what was ordered: not charged).
  */
 export const ATTEMPT_STATES = [
   "intent",
@@ -38,6 +38,7 @@ export const ATTEMPT_STATES = [
   "cancelled",
   "superseded",
   "late",
+  "mismatched",
 ] as const;
 export type AttemptState = (typeof ATTEMPT_STATES)[number];
 
@@ -56,10 +57,14 @@ export const FAILURE_CLASSES = [
   "gone",
   "result_expired",
   "result_unreadable",
+  "mismatched",
 ] as const;
 export type FailureClass = (typeof FAILURE_CLASSES)[number];
-/** Why an attempt failed. `detail` is for the operator only: it may hold provider text and never reaches a customer. */
-export type Failure = { class: FailureClass; detail: string; retryAfterMs?: number };
+/**
+ * Why an attempt failed. `detail` is for the operator only: it may hold provider text and never reaches a customer. `isBilled`: the
+ * provider's answer names a cost or a usage beside no file.
+ */
+export type Failure = { class: FailureClass; detail: string; retryAfterMs?: number; isBilled?: true };
 
 /** A route as frozen into a generation's plan at submission, in the order of trying. Times in ms, price in whole credits. */
 export type PlannedRoute = {
@@ -77,8 +82,13 @@ export type RouteSpec = { routeId: string; provider: string; endpoint: string; o
 /** The provider's own name for the work it accepted, and the addresses it gave for it. */
 export type Job = { jobId: string; urls?: { poll?: string; result?: string; cancel?: string } };
 
-/** One result file as a provider announces it. `url` is untrusted. */
-export type ResultFile = { url: string; mime?: string; expiresAtMs?: number };
+/** A file that came inside an answer, in the pieces in which it came. `raw`: as it is. */
+export type InlineContent = { as: "base64" | "hex" | "raw"; pieces: readonly (string | Uint8Array)[] };
+/**
+ * One result file as a provider announces it. `url` is untrusted. `content`: what it leads to, where that is large and came with it; it is
+ * put on disk before anything is written down.
+ */
+export type ResultFile = { url: string; mime?: string; expiresAtMs?: number; content?: InlineContent };
 
 /** The record of one attempt: which route, what was asked, what is known. */
 export type Attempt = {
@@ -109,7 +119,33 @@ export type Attempt = {
 /** A media URL of a request and what its field means, e.g. `{ field: "input.image_url", url, kind: "image" }`. */
 export type MediaLink = { field: string; url: string; kind: MediaKind };
 /** What was measured of a link. `ms` for clips and sound, `width`/`height` for pictures and clips. */
-export type Measured = { field: string; url: string; kind: MediaKind; ms?: number; width?: number; height?: number };
+export type Measured = {
+  field: string;
+  url: string;
+  kind: MediaKind;
+  ms?: number;
+  /** Of a clip whose sound goes on after its pictures: how long these are. */
+  pictureMs?: number;
+  width?: number;
+  height?: number;
+  /** Size of the whole file, where its server has told it. */
+  bytes?: number;
+  /** How long one frame of it lasts, where it is known. */
+  frameMs?: number;
+};
+
+/**
+ * A link of an input whose length is billed: what was measured of it at submission, and how far our copy of its file may be from that.
+ * `n`: its number among those of its generation, from 1.
+ */
+export type PinAsked = { n: number; field: string; kind: "video" | "audio"; measuredMs: number; frameMs: number };
+/** Our copy of such a file, which is what providers are given. */
+export type PinnedCopy = { n: number; sha256: string; bytes: number; mime: string; ms: number };
+/** How a provider is given it. `link`: a signed link of ours. `upload`: in the provider's own storage. `inline`: inside the request. */
+export const GIVEN_AS = ["link", "upload", "inline"] as const;
+export type GivenAs = (typeof GIVEN_AS)[number];
+/** A pinned input as it is stored; `copy` is null until the copy is there. */
+export type Pin = PinAsked & { copy: PinnedCopy | null };
 
 /** A stored result file. `n` is its position in `output.urls`, from 1. */
 export type StoredFile = {
@@ -119,11 +155,17 @@ export type StoredFile = {
   mime: string;
   /** What its object in the bucket is called below its generation, where nodes share the bucket; absent where its place is its name. */
   object?: string;
+  /** As measured, of those kinds that can be. */
+  width?: number;
+  height?: number;
+  durationMs?: number;
 };
 /** What a generation delivered, measured from the files themselves. */
 export type Output = {
   kind: MediaKind;
   files: StoredFile[];
+  /** How many files the provider announced, where some of them could not be had; absent where all are here. */
+  announced?: number;
   width?: number;
   height?: number;
   durationMs?: number;

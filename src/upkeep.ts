@@ -1,9 +1,11 @@
 // What is written beside the hot path: when keys were last used, and what generations came to by day.
+import type { Clock } from "./clock.ts";
 import type { Deed, OfficeOutcome, OutcomeOf, RollUpUsageDeed } from "./deeds.ts";
 import type { StoreReads } from "./store/store.ts";
 
 export type UpkeepParts = {
-  reads: Pick<StoreReads, "usageBehind">;
+  reads: Pick<StoreReads, "usageBehind" | "unsettledDebts">;
+  clock: Pick<Clock, "nowMs">;
   post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
   keys: {
     unnotedUses: () => [keySeq: number, atMs: number][];
@@ -16,12 +18,18 @@ export type Upkeep = {
   noteKeyUse: () => Promise<void>;
   /** Resolves when all that has ended by now is in the usage. */
   rollUpUsage: () => Promise<void>;
+  /** An account that owes has nothing available; a release that did not see to it may have left both, and may still write beside this one. */
+  settleDebts: () => Promise<void>;
 };
 
+/** Debts settled at a time. */
+const DEBTS = 100;
 /** Postings added at a time: a few ms of the writing thread, which nobody's submission notices. */
 const POSTINGS = 500;
 
-type RollUp = Pick<UpkeepParts, "reads" | "breathe"> & { post: (deed: RollUpUsageDeed) => Promise<OfficeOutcome> };
+type RollUp = Pick<UpkeepParts, "breathe"> & { reads: Pick<StoreReads, "usageBehind"> } & {
+  post: (deed: RollUpUsageDeed) => Promise<OfficeOutcome>;
+};
 
 /** Adds up all that has ended by now; what ends meanwhile is the next one's. */
 export const rollUpUsage = async ({ reads, post, breathe }: RollUp): Promise<void> => {
@@ -32,7 +40,7 @@ export const rollUpUsage = async ({ reads, post, breathe }: RollUp): Promise<voi
   }
 };
 
-export const openUpkeep = ({ reads, post, keys, breathe }: UpkeepParts): Upkeep => {
+export const openUpkeep = ({ reads, post, keys, breathe, clock }: UpkeepParts): Upkeep => {
   let rollingUp: Promise<void> | undefined;
   const rollUp = () => rollUpUsage({ reads, post, breathe });
   return {
@@ -42,6 +50,10 @@ export const openUpkeep = ({ reads, post, keys, breathe }: UpkeepParts): Upkeep 
       const outcome = await post({ deed: "note-key-use", uses });
       if (outcome.kind === "refused") throw new Error(`the use of keys is not noted: ${outcome.reason}`);
       keys.noted(uses);
+    },
+    settleDebts: async () => {
+      for (const accountSeq of await reads.unsettledDebts(DEBTS))
+        await post({ deed: "settle-debt", accountSeq, atMs: clock.nowMs() });
     },
     rollUpUsage: () => {
       // One that is under way may have looked too early for whoever asks now.

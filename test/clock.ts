@@ -6,6 +6,8 @@ export type TestClock = Clock & {
   skip(ms: number): void;
   /** Moves time on by `ms` at once, as for a process that stood still: everything that fell due meanwhile fires at the end. */
   stall(ms: number): void;
+  /** No time passes during this work: what another process does here takes the machine's time, which has nothing to do with this clock's. */
+  during<T>(work: () => Promise<T>): Promise<T>;
   stop(): void;
 };
 
@@ -30,16 +32,16 @@ export const testClock = (factor = 0, startMs = Date.UTC(2026, 9, 19, 12)): Test
   let order = 0;
   let wake: ReturnType<typeof setTimeout> | null = null;
   let isStopped = false;
+  let standing = 0;
 
+  const sinceLook = () => (standing > 0 ? 0 : Math.min(performance.now() - lookedAt, MOST_BETWEEN_LOOKS_MS));
   const look = () => {
-    const at = performance.now();
-    livedMs += Math.min(at - lookedAt, MOST_BETWEEN_LOOKS_MS);
-    lookedAt = at;
+    livedMs += sinceLook();
+    lookedAt = performance.now();
   };
   const looks = factor > 0 ? setInterval(look, LOOK_MS) : null;
   looks?.unref();
-  const nowMs = () =>
-    Math.floor(startMs + skippedMs + (livedMs + Math.min(performance.now() - lookedAt, MOST_BETWEEN_LOOKS_MS)) * factor);
+  const nowMs = () => Math.floor(startMs + skippedMs + (livedMs + sinceLook()) * factor);
   const first = () => {
     let next: Timer | null = null;
     for (const timer of timers)
@@ -86,6 +88,17 @@ export const testClock = (factor = 0, startMs = Date.UTC(2026, 9, 19, 12)): Test
     stall: (ms) => {
       skippedMs += ms;
       fire();
+    },
+    during: async (work) => {
+      look();
+      standing += 1;
+      try {
+        return await work();
+      } finally {
+        standing -= 1;
+        if (standing === 0) lookedAt = performance.now();
+        arm();
+      }
     },
     stop: () => {
       isStopped = true;

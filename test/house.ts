@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Catalogue } from "../catalogue/load.ts";
-import { kindsOf } from "../src/embedded-simulator.ts";
+import { kindsOf, unsaidOf } from "../src/embedded-simulator.ts";
 import type { EventFields, EventName } from "../src/events.ts";
 import type { Files } from "../src/files/port.ts";
 import { hashApiKey, newApiKey, newId } from "../src/ids.ts";
@@ -20,6 +20,8 @@ import { eventually } from "./eventually.ts";
 import { officeOf } from "./house-office.ts";
 import { addressesOf, countRows, watchFiles } from "./house-parts.ts";
 import { sampleCatalogue } from "./sample/catalogue.ts";
+import { sandboxUnder, testSandbox } from "./sandbox.ts";
+import { watchLoop } from "./stall/harness.ts";
 import { openDirectory, openHere } from "./store/opened.ts";
 import { testTelemetry } from "./telemetry/opened.ts";
 
@@ -112,7 +114,7 @@ export type House = {
   nodes: number;
   /** The rows of every table, counted by whoever may read them. */
   countRows(): Promise<JsonObject>;
-  /** The twelve invariants hold. */
+  /** The thirteen invariants hold. */
   verify(): Promise<void>;
   /** Stops as a crash would: nothing is finished, nothing is told. */
   crash(): Promise<void>;
@@ -123,11 +125,15 @@ export type House = {
 const quiet: Record<string, string> = { GENROUTER_LIMITS__BURST_PER_S: "100000", GENROUTER_LIMITS__IN_PROGRESS: "1000" };
 const WRITERS_MS = 1000;
 
-export const openHouse = async (options: HouseOptions = {}): Promise<House> => {
+export const openHouse = (options: HouseOptions = {}): Promise<House> => watchLoop(() => open(options));
+
+const open = async (options: HouseOptions): Promise<House> => {
   const clock = options.clock ?? testClock(options.factor ?? 100);
   const catalogue = options.catalogue ?? sampleCatalogue();
-  const kindOf = kindsOf(() => catalogue);
-  const simulator = options.simulator ?? (await openSimulator({ clock, kindOf, ...options.simulate }));
+  const endpoints = { kindOf: kindsOf(() => catalogue), unsaid: unsaidOf(() => catalogue) };
+  void testSandbox.held();
+  const simulator =
+    options.simulator ?? (await openSimulator({ clock, sandbox: sandboxUnder(clock), ...endpoints, ...options.simulate }));
   const host = new URL(simulator.url).host;
   const dir = options.dir ?? mkdtempSync(join(tmpdir(), "house-"));
   const settings = readSettings({
@@ -155,11 +161,12 @@ export const openHouse = async (options: HouseOptions = {}): Promise<House> => {
     ...{ settings, clock, telemetry, log, store },
     files: aroundFiles(watched.files),
     spool: kept.spool,
+    copies: kept.copies,
     ...{ catalogue, pace: 1 },
     unknownOutcome: () => lines.push({ event: "store outcome unknown", fields: {} }),
     office: () => officeOf({ settings, store, catalogue, clock, dir, rooms: () => rooms }),
     ...(options.callTimes ? { callTimes: options.callTimes } : {}),
-    ...(media ? { media } : {}),
+    media: { sandbox: sandboxUnder(clock), ...media },
   });
   const listening = await rooms.http.listen({ host: "127.0.0.1", port: 0 });
   const url = options.node?.front ?? listening.url;

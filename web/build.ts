@@ -1,6 +1,7 @@
 // Builds what browsers load: bundles of the console and the inspector under names that change with their contents, packed ahead.
 import { basename, join } from "node:path";
-import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import { promisify } from "node:util";
+import { type BrotliOptions, brotliCompress, constants, gzip as gzipCompress, type ZlibOptions } from "node:zlib";
 import type { PageName, Web, WebFile, WebPage } from "../src/http/pages/web-files.ts";
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -9,9 +10,14 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: "image/svg+xml",
 };
 
-const packed = (name: string, raw: Uint8Array): WebFile => {
-  const gzip = new Uint8Array(gzipSync(raw, { level: 9 }));
-  const br = new Uint8Array(brotliCompressSync(raw, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: raw.byteLength } }));
+/** In threads of their own: from sources a running service packs them when the first page is asked for. */
+const [gzipped, brotlied] = [
+  promisify<Uint8Array, ZlibOptions, Buffer>(gzipCompress),
+  promisify<Uint8Array, BrotliOptions, Buffer>(brotliCompress),
+];
+const packed = async (name: string, raw: Uint8Array): Promise<WebFile> => {
+  const gzip = new Uint8Array(await gzipped(raw, { level: 9 }));
+  const br = new Uint8Array(await brotlied(raw, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: raw.byteLength } }));
   return {
     ...{ name, raw, type: TYPES[name.split(".").at(-1) ?? ""] ?? "application/octet-stream" },
     ...(gzip.byteLength < raw.byteLength ? { gzip } : {}),
@@ -50,7 +56,7 @@ export const buildWeb = async (): Promise<Web> => {
   for (const output of built.outputs) {
     const name = basename(output.path);
     const raw = new Uint8Array(await output.arrayBuffer());
-    files.push(packed(name, raw));
+    files.push(await packed(name, raw));
     const page = name.replace(/-[^-]+$/, "");
     if (name.endsWith(".css")) styles.push(name);
     else if (output.kind === "entry-point")

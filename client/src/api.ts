@@ -123,13 +123,14 @@ export interface paths {
         };
         /**
          * Download a result file by its link
-         * @description Links come in `output.urls`. They need no key and expire within an hour.
+         * @description Links come in `output.urls`. They need no key and expire within an hour. Pages of any site may fetch them.
          */
         get: operations["linkedFile"];
         put?: never;
         post?: never;
         delete?: never;
-        options?: never;
+        /** Preflight of a file's link */
+        options: operations["linkedFilePreflight"];
         head?: never;
         patch?: never;
         trace?: never;
@@ -380,6 +381,13 @@ export interface components {
                     usd: number;
                 }[];
                 video_input_rates?: {
+                    /** @description Input values the rate is for. */
+                    when?: {
+                        [key: string]: unknown;
+                    };
+                    usd: number;
+                }[];
+                image_input_rates?: {
                     /** @description Input values the rate is for. */
                     when?: {
                         [key: string]: unknown;
@@ -869,7 +877,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The file. */
+            /** @description The file, under the content type that its bytes have. Pictures and clips are one of the specification's types wherever they can be brought into one without loss; what cannot is delivered as it is (marked `x-extension`; there may be others than those listed), for saving where a browser could run it. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -890,6 +898,19 @@ export interface operations {
                     "image/webp": string;
                     "audio/mpeg": string;
                     "audio/wav": string;
+                    "audio/flac": string;
+                    "audio/ogg": string;
+                    "audio/mp4": string;
+                    "audio/aac": string;
+                    "audio/webm": string;
+                    "image/gif": string;
+                    "image/svg+xml": string;
+                    "image/heic": string;
+                    "image/tiff": string;
+                    "video/webm": string;
+                    "video/quicktime": string;
+                    "model/gltf-binary": string;
+                    "application/octet-stream": string;
                 };
             };
             /** @description The part that `Range` asked for. */
@@ -914,6 +935,19 @@ export interface operations {
                     "image/webp": string;
                     "audio/mpeg": string;
                     "audio/wav": string;
+                    "audio/flac": string;
+                    "audio/ogg": string;
+                    "audio/mp4": string;
+                    "audio/aac": string;
+                    "audio/webm": string;
+                    "image/gif": string;
+                    "image/svg+xml": string;
+                    "image/heic": string;
+                    "image/tiff": string;
+                    "video/webm": string;
+                    "video/quicktime": string;
+                    "model/gltf-binary": string;
+                    "application/octet-stream": string;
                 };
             };
             /** @description The file is at a short-lived address, which needs no key: follow it without one. */
@@ -1095,7 +1129,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The file. */
+            /** @description The file, under the content type that its bytes have. Pictures and clips are one of the specification's types wherever they can be brought into one without loss; what cannot is delivered as it is (marked `x-extension`; there may be others than those listed), for saving where a browser could run it. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1116,6 +1150,19 @@ export interface operations {
                     "image/webp": string;
                     "audio/mpeg": string;
                     "audio/wav": string;
+                    "audio/flac": string;
+                    "audio/ogg": string;
+                    "audio/mp4": string;
+                    "audio/aac": string;
+                    "audio/webm": string;
+                    "image/gif": string;
+                    "image/svg+xml": string;
+                    "image/heic": string;
+                    "image/tiff": string;
+                    "video/webm": string;
+                    "video/quicktime": string;
+                    "model/gltf-binary": string;
+                    "application/octet-stream": string;
                 };
             };
             /** @description The part that `Range` asked for. */
@@ -1140,6 +1187,19 @@ export interface operations {
                     "image/webp": string;
                     "audio/mpeg": string;
                     "audio/wav": string;
+                    "audio/flac": string;
+                    "audio/ogg": string;
+                    "audio/mp4": string;
+                    "audio/aac": string;
+                    "audio/webm": string;
+                    "image/gif": string;
+                    "image/svg+xml": string;
+                    "image/heic": string;
+                    "image/tiff": string;
+                    "video/webm": string;
+                    "video/quicktime": string;
+                    "model/gltf-binary": string;
+                    "application/octet-stream": string;
                 };
             };
             /** @description The file is at a short-lived address, which needs no key: follow it without one. */
@@ -1586,7 +1646,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The file. */
+            /** @description The file, under the content type that its bytes have. Pictures and clips are one of the specification's types wherever they can be brought into one without loss; what cannot is delivered as it is (marked `x-extension`; there may be others than those listed), for saving where a browser could run it. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1599,6 +1659,8 @@ export interface operations {
                     "Content-Security-Policy": components["headers"]["Content-Security-Policy"];
                     "Referrer-Policy": components["headers"]["Referrer-Policy"];
                     "Cross-Origin-Resource-Policy": components["headers"]["Cross-Origin-Resource-Policy"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1608,6 +1670,19 @@ export interface operations {
                     "image/webp": string;
                     "audio/mpeg": string;
                     "audio/wav": string;
+                    "audio/flac": string;
+                    "audio/ogg": string;
+                    "audio/mp4": string;
+                    "audio/aac": string;
+                    "audio/webm": string;
+                    "image/gif": string;
+                    "image/svg+xml": string;
+                    "image/heic": string;
+                    "image/tiff": string;
+                    "video/webm": string;
+                    "video/quicktime": string;
+                    "model/gltf-binary": string;
+                    "application/octet-stream": string;
                 };
             };
             /** @description The part that `Range` asked for. */
@@ -1623,6 +1698,8 @@ export interface operations {
                     "Content-Security-Policy": components["headers"]["Content-Security-Policy"];
                     "Referrer-Policy": components["headers"]["Referrer-Policy"];
                     "Cross-Origin-Resource-Policy": components["headers"]["Cross-Origin-Resource-Policy"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
                     "Content-Range": components["headers"]["Content-Range"];
                     [name: string]: unknown;
                 };
@@ -1633,6 +1710,19 @@ export interface operations {
                     "image/webp": string;
                     "audio/mpeg": string;
                     "audio/wav": string;
+                    "audio/flac": string;
+                    "audio/ogg": string;
+                    "audio/mp4": string;
+                    "audio/aac": string;
+                    "audio/webm": string;
+                    "image/gif": string;
+                    "image/svg+xml": string;
+                    "image/heic": string;
+                    "image/tiff": string;
+                    "video/webm": string;
+                    "video/quicktime": string;
+                    "model/gltf-binary": string;
+                    "application/octet-stream": string;
                 };
             };
             /** @description The file is at a short-lived address, which needs no key: follow it without one. */
@@ -1645,6 +1735,8 @@ export interface operations {
                     Location: components["headers"]["Location"];
                     "Referrer-Policy": components["headers"]["Referrer-Policy"];
                     "Cross-Origin-Resource-Policy": components["headers"]["Cross-Origin-Resource-Policy"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -1662,6 +1754,8 @@ export interface operations {
                     "Content-Security-Policy": components["headers"]["Content-Security-Policy"];
                     "Referrer-Policy": components["headers"]["Referrer-Policy"];
                     "Cross-Origin-Resource-Policy": components["headers"]["Cross-Origin-Resource-Policy"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -1673,6 +1767,8 @@ export interface operations {
                     "Genrouter-Version": components["headers"]["Genrouter-Version"];
                     "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
                     "Cache-Control": components["headers"]["Cache-Control"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1686,6 +1782,8 @@ export interface operations {
                     "Genrouter-Version": components["headers"]["Genrouter-Version"];
                     "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
                     "Cache-Control": components["headers"]["Cache-Control"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1719,6 +1817,8 @@ export interface operations {
                     "Content-Security-Policy": components["headers"]["Content-Security-Policy"];
                     "Referrer-Policy": components["headers"]["Referrer-Policy"];
                     "Cross-Origin-Resource-Policy": components["headers"]["Cross-Origin-Resource-Policy"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
                     "Content-Range": components["headers"]["Content-Range"];
                     [name: string]: unknown;
                 };
@@ -1747,6 +1847,69 @@ export interface operations {
                     "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     "Retry-After": components["headers"]["Retry-After"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    linkedFilePreflight: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description An id for the request; it comes back with the answer and stands in the service's log. */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /** @description The generation's id. */
+                id: components["parameters"]["Id"];
+                /** @description Position in `output.urls`. */
+                n: components["parameters"]["FilePosition"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Any page may read this path. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    Allow: components["headers"]["Allow"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Allow-Methods": components["headers"]["Access-Control-Allow-Methods"];
+                    "Access-Control-Allow-Headers": components["headers"]["Access-Control-Allow-Headers"];
+                    "Access-Control-Max-Age": components["headers"]["Access-Control-Max-Age"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_request`: The path does not take the method; `Allow` names those it takes. */
+            405: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Allow: components["headers"]["Allow"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `server_error`: A fault of the service; safe to retry with the same Idempotency-Key. */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Genrouter-Version": components["headers"]["Genrouter-Version"];
+                    "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
                     [name: string]: unknown;
                 };
                 content: {

@@ -7,13 +7,57 @@ import { pauseMs, type Surroundings } from "./asking.ts";
 import { GenrouterError } from "./errors.ts";
 
 const EXTENSIONS: Readonly<Record<string, string>> = {
-  "video/mp4": ".mp4",
   "image/png": ".png",
   "image/jpeg": ".jpg",
   "image/webp": ".webp",
+  "image/gif": ".gif",
+  "image/bmp": ".bmp",
+  "image/avif": ".avif",
+  "image/heic": ".heic",
+  "image/heif": ".heif",
+  "image/tiff": ".tiff",
+  "image/jxl": ".jxl",
+  "image/jp2": ".jp2",
+  "image/svg+xml": ".svg",
+  "image/vnd.adobe.photoshop": ".psd",
+  "image/x-exr": ".exr",
+  "image/vnd.radiance": ".hdr",
+  "image/vnd.microsoft.icon": ".ico",
+  "video/mp4": ".mp4",
+  "video/quicktime": ".mov",
+  "video/webm": ".webm",
+  "video/x-matroska": ".mkv",
+  "video/x-msvideo": ".avi",
+  "video/mp2t": ".ts",
+  "video/mpeg": ".mpg",
+  "video/ogg": ".ogv",
+  "video/3gpp": ".3gp",
+  "video/3gpp2": ".3g2",
+  "video/x-flv": ".flv",
   "audio/mpeg": ".mp3",
   "audio/wav": ".wav",
+  "audio/flac": ".flac",
+  "audio/ogg": ".ogg",
+  "audio/mp4": ".m4a",
+  "audio/aac": ".aac",
+  "audio/webm": ".weba",
+  "audio/x-matroska": ".mka",
+  "audio/aiff": ".aiff",
+  "audio/x-caf": ".caf",
+  "audio/amr": ".amr",
+  "audio/midi": ".mid",
+  "model/gltf-binary": ".glb",
+  "model/gltf+json": ".gltf",
+  "model/obj": ".obj",
+  "model/x-ply": ".ply",
+  "model/vnd.fbx": ".fbx",
+  "application/zip": ".zip",
+  "application/gzip": ".gz",
+  "application/pdf": ".pdf",
 };
+/** The usual ending of files of a content type, `.mp4`; undefined for types that are rarely saved. */
+export const endingOf = (type: string): string | undefined => EXTENSIONS[type];
+
 /** Breaks in a row without a byte in between, unless told otherwise. */
 const TRIES = 5;
 /** A connection that gives nothing for so long is taken for broken. */
@@ -50,7 +94,7 @@ export const placeOf = async (wanted: string | undefined): Promise<{ dir: string
   return { dir, name: isDir ? null : basename(wanted) };
 };
 const nameOf = (name: string | null, of: string, n: number, type: string): string => {
-  const first = name ?? of + (EXTENSIONS[type] ?? ".bin");
+  const first = name ?? of + (endingOf(type) ?? ".bin");
   if (n === 1) return first;
   const ending = extname(first);
   return `${first.slice(0, first.length - ending.length)}-${n}${ending}`;

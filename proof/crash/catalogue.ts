@@ -12,12 +12,15 @@ export const LISTING = ["fal", "replicate", "modelark", "volcengine"] as const;
 const IMPATIENT_MODEL = "vidmodel-2.0-mini";
 const IMPATIENT = { expected_s: 1, timeout_s: 1 };
 
+/** Its clips are pinned; the named points of a crash order it. */
+const CLIP_MODEL = "sim-lipsync-1";
+
 type Written = JsonObject & { routes: { provider: string }[] };
 
 /** @param isImpatient cuts the times of one model. @returns the directory */
 export const writeCatalogue = (dir: string, isImpatient = false): string => {
   mkdirSync(join(dir, "models"), { recursive: true });
-  for (const id of ORDERED_MODELS) {
+  for (const id of [...ORDERED_MODELS, CLIP_MODEL]) {
     const model = BUILT_IN_MODELS[`${id}.json`] as Written;
     const times = isImpatient && id === IMPATIENT_MODEL ? IMPATIENT : {};
     const routes = model.routes.flatMap((route) =>

@@ -174,7 +174,7 @@ export const offendingOf = (code: number | null, said: string): string[] => {
 /** `genrouter verify`, as an operator runs it. */
 const verify = async (genrouter: Genrouter, { dir, env }: ServicePlace): Promise<Check> => {
   const { code, said } = await run([...genrouter, "verify", "--json"], { ...env, GENROUTER_DATA__DIR: dir });
-  return { name: "genrouter verify says that the twelve invariants hold", faults: offendingOf(code, said) };
+  return { name: "genrouter verify says that the thirteen invariants hold", faults: offendingOf(code, said) };
 };
 
 /** Tells the service, or all of its nodes at once, to stop, and waits for them. */

@@ -12,13 +12,16 @@ export type JobEvidence = {
 /** An attempt that sent a request, and the job that the provider made of it. */
 type Made = { job: UpstreamJob; seq: number; attempt: Attempt };
 
-const GIVEN_UP: ReadonlySet<AttemptState> = new Set(["lost", "capped", "superseded", "late"]);
+const GIVEN_UP: ReadonlySet<AttemptState> = new Set(["lost", "capped", "superseded", "late", "mismatched"]);
 
 /** An attempt's job is given up as failed or gone only when its provider said so. */
 const auditFailure = (job: UpstreamJob, { class: reason }: Failure): string[] => {
   if (reason === "gone" && !job.gone.isBelievable) return [`${job.jobId}: taken for gone before it was`];
   if (reason === "job_failed" && job.fails !== "job_failed" && !job.cancelled)
     return [`${job.jobId}: taken for failed, and it was not`];
+  // A file that can never be used is none of what was ordered either; one of another order is for whoever gets it.
+  if (reason === "mismatched" && job.wrong === null && !job.fileIsLost)
+    return [`${job.jobId}: taken for something else, and it was right`];
   return [];
 };
 
@@ -62,6 +65,8 @@ export const auditJobs = async ({ upstream, reads }: JobEvidence): Promise<strin
       if (isPaid && GIVEN_UP.has(attempt.state) && !listed.has(attempt.ref))
         faults.push(`${job.jobId}: its attempt ${attempt.ref} is ${attempt.state}, and not listed`);
       if (attempt.failure) faults.push(...auditFailure(job, attempt.failure));
+      if (attempt.failure?.class === "mismatched" && !listed.has(attempt.ref))
+        faults.push(`${job.jobId}: paid for something else, and its attempt ${attempt.ref} is not listed`);
     } else {
       const isUnmarked = PROVIDERS[job.provider]?.recovery === "list_match";
       const input = isUnmarked && (await reads.inputOf(owner.seq));

@@ -1,13 +1,22 @@
 // The auditor: compares what clients were told with what the providers did and what the database says; it trusts none of them.
 import type { StoreReads } from "../../src/store/store.ts";
 import type { GenerationRecord } from "../../src/terms.ts";
+import { auditClip } from "./audit-clips.ts";
 import { auditJobs } from "./audit-jobs.ts";
 import type { Heard, Notebook, Seen } from "./clients.ts";
+import type { Clips } from "./clips.ts";
 import { PROVIDERS, priceIn } from "./market.ts";
 import { fileNameOf, type Kept, sharedName } from "./shelf.ts";
 import type { Upstream, UpstreamJob } from "./upstream.ts";
 
-export type Evidence = { notebook: Notebook; upstream: Upstream; reads: StoreReads; accountSeqs: readonly number[]; kept: Kept };
+export type Evidence = {
+  notebook: Notebook;
+  upstream: Upstream;
+  reads: StoreReads;
+  accountSeqs: readonly number[];
+  kept: Kept;
+  clips: Clips;
+};
 
 const RANK = { queued: 0, running: 1, succeeded: 2, failed: 2 } as const;
 /**
@@ -80,6 +89,7 @@ const auditPrice = (heard: Heard, end: GenerationRecord, jobs: ReadonlyMap<strin
   if (end.status !== "succeeded") return faults;
   const job = jobs.get(end.output?.files[0]?.sha256 ?? "");
   if (!job) return [...faults, `${end.id}: delivered a file that no provider made`];
+  if (job.wrong) faults.push(`${end.id}: charged for ${job.jobId}, which is ${job.wrong}, not what was ordered`);
   const isOwn = job.ref.startsWith(`${end.id.slice("gen_".length)}-`);
   // Equal inputs on a list cannot be told apart; then one generation may have the job of another.
   const isTwin = PROVIDERS[job.provider]?.recovery === "list_match" && job.input === JSON.stringify(wish.prompt);
@@ -132,7 +142,7 @@ export const audit = async (evidence: Evidence, ends: ReadonlyMap<string, Genera
   }
   for (const heard of notebook.heard) {
     const end = heard.accepted && ends.get(heard.accepted.id);
-    if (end) faults.push(...(heard.replayed ? [] : auditPrice(heard, end, jobs)));
+    if (end && !heard.replayed) faults.push(...auditPrice(heard, end, jobs), ...auditClip(heard.wish, end, evidence));
   }
   for (const { id, status, output } of ends.values()) {
     const charged = output?.files[0]?.sha256 ?? "";

@@ -3,7 +3,7 @@
 import type { Catalogue } from "../../catalogue/load.ts";
 import type { Refusal } from "../../src/refusal.ts";
 import type { Accepted } from "../../src/submit.ts";
-import type { GenerationRecord } from "../../src/terms.ts";
+import type { GenerationRecord, JsonObject } from "../../src/terms.ts";
 import type { Dice } from "./dice.ts";
 import type { Node } from "./node.ts";
 import type { Timeline } from "./timeline.ts";
@@ -18,6 +18,8 @@ export type Wish = {
   prompt: string;
   maxCostCredits: number;
   maxWaitMs: number | null;
+  /** A link to a clip. */
+  clip: string | null;
 };
 /** An answer to a submission, as its client saw it. */
 export type Heard = {
@@ -60,8 +62,11 @@ const LONGEST_ANSWER_MS = 20_000;
 const PASSING: ReadonlySet<string> = new Set(["restarting", "busy", "concurrency_limit", "model_unavailable"]);
 const MOST_TRIES = 40;
 
-const bodyOfWish = ({ model, prompt, maxCostCredits, maxWaitMs }: Wish): string =>
-  JSON.stringify({ input: { prompt }, maxCostCredits, maxWaitMs, model });
+const inputOfWish = ({ prompt, clip }: Wish): JsonObject => ({ prompt, ...(clip === null ? {} : { video_url: clip }) });
+const bodyOfWish = (wish: Wish): string => {
+  const { model, maxCostCredits, maxWaitMs } = wish;
+  return JSON.stringify({ input: inputOfWish(wish), maxCostCredits, maxWaitMs, model });
+};
 
 export const openClients = (parts: ClientParts) => {
   const { world, trace, dice, notebook, nodes } = parts;
@@ -107,7 +112,7 @@ export const openClients = (parts: ClientParts) => {
           },
           requestId: `req_${wish.name}`,
           model: wish.model,
-          input: { prompt: wish.prompt },
+          input: inputOfWish(wish),
           maxCostCredits: wish.maxCostCredits,
           maxWaitMs: wish.maxWaitMs,
           idempotencyKey: wish.key,

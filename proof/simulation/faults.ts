@@ -33,6 +33,7 @@ export const FAULTS = {
   badFile: { most: 0.2, means: "a result cannot be read at this try" },
   lostFile: { most: 0.05, means: "a result can never be read" },
   expiredFile: { most: 0.1, means: "a result's link is over before it is fetched" },
+  mismatch: { most: 0.3, means: "what is delivered is not what was ordered, per job" },
   storageRefuses: { most: 0.1, means: "the disk for files refuses" },
   clockJump: { most: 0.5, means: "the wall clock jumps, per ten minutes" },
   reload: { most: 0.5, means: "the catalogue is replaced, per ten minutes" },
@@ -46,6 +47,11 @@ export const FAULTS = {
   slowTransaction: { most: 0.05, means: "a transaction over a shared store takes as long as it may, or is given up" },
   lostCommit: { most: 0.05, means: "the connection is lost during COMMIT: whether it was written has to be read back" },
   rollingRestart: { most: 0.5, means: "all nodes are drained and started again, one after the other, per ten minutes" },
+  // Of clips that clients link to; last, so that what is drawn for the others stays.
+  changedClip: { most: 0.5, means: "a client's clip is another when it is fetched than when it was measured, per clip" },
+  stuckClip: { most: 0.2, means: "a client's clip never comes, and its client gives up, per clip" },
+  awayClip: { most: 0.3, means: "a client's clip cannot be fetched at this try" },
+  lostCopy: { most: 0.2, means: "our copy of a clip is gone when it is given to a provider" },
 } as const;
 export type FaultName = keyof typeof FAULTS;
 export type Faults = Readonly<Record<FaultName, number>>;

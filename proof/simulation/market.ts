@@ -2,6 +2,7 @@
 import { type Catalogue, catalogueOver } from "../../catalogue/load.ts";
 import type { Model, Route } from "../../catalogue/schema.ts";
 import type { ProviderTraits, Recovery } from "../../src/providers/provider.ts";
+import { SOLD } from "./deliveries.ts";
 import type { Dice } from "./dice.ts";
 
 const MINUTE_MS = 60_000;
@@ -43,6 +44,8 @@ const drawRoute = (dice: Dice, modelId: string, provider: string): Route => ({
   takes: {},
   rates: [{ when: {}, usd: `0.${String(dice.whole(1, 60)).padStart(2, "0")}` }],
   video_input_rates: [],
+  image_input_rates: [],
+  image_input_cost: [],
   cost: [],
 });
 
@@ -53,13 +56,12 @@ const drawModel = (dice: Dice, id: string): Model => {
     id,
     name: id,
     maker: null,
-    kind: "image",
-    tasks: ["text-to-image"],
+    ...dice.pick(SOLD),
     input_kind: "common",
     files: 1,
     simulated: true,
-    fields: { prompt: { max_length: 1000, required: true } },
-    price: { unit: "generation", clips: {} },
+    // Billed beside: a clip's length is no part of these prices, and is pinned as if it were.
+    price: { unit: "generation", clips: { video_url: "beside_output" } },
     routes: providers.map((provider) => drawRoute(dice, id, provider)),
   };
 };

@@ -22,6 +22,8 @@ export const CROSSINGS = [
   "find: answered",
   "cancel: before",
   "cancel: answered",
+  "pin: before",
+  "pin: kept",
   "collect: before",
   "collect: kept",
   "drain: begun",

@@ -14,7 +14,7 @@ import { beginLife, type Crossing, type NodeLife } from "./node-life.ts";
 import { OUT_OF_REACH, openNodeStore } from "./node-store.ts";
 import type { OwnerBook } from "./owner-book.ts";
 import type { SharedDatabase } from "./shared-database.ts";
-import { type Kept, openShelf } from "./shelf.ts";
+import { openShelf, PIN_INPUTS, type Shelved } from "./shelf.ts";
 import type { Timeline } from "./timeline.ts";
 import type { Trace } from "./trace.ts";
 import { UNASKED_OF_NODES } from "./unasked.ts";
@@ -23,7 +23,7 @@ import { openWire } from "./wire.ts";
 import type { WorldDatabase } from "./world-database.ts";
 
 /** What the nodes of a world share. */
-export type Surroundings = {
+export type Surroundings = Shelved & {
   world: Timeline;
   trace: Trace;
   dice: Dice;
@@ -32,13 +32,14 @@ export type Surroundings = {
   /** What anybody may read of the database, without its nodes. */
   reads: StoreReads;
   upstream: Upstream;
-  kept: Kept;
   catalogue: () => Catalogue;
   wallMs: () => number;
   isDiskFull: () => boolean;
   /** A submission leaves; its sender was told that nothing was accepted. */
   left: (provider: string, ref: string) => void;
   refusedFor: (ref: string) => void;
+  /** Attempts that may deliver something else; 0: all. */
+  maxMismatched: number;
   /** Counts the places at which processes ended. */
   struck: (crossing: Crossing) => void;
   /** The row number and the random part of the next generation. */
@@ -184,13 +185,13 @@ export const openNode = (name: string, around: Surroundings): Node => {
         isOwned: async (provider, jobId) => (await store.jobOwner(provider, jobId)) !== undefined,
       }),
       media: openShelf({
-        ...{ life: mine, dice, faults, upstream: around.upstream, kept: around.kept },
+        ...{ life: mine, dice, faults, upstream: around.upstream, kept: around.kept, clips: around.clips },
         isShared: shared !== null,
       }),
+      inputs: PIN_INPUTS,
       allowsHost: () => false,
       catalogue: offered,
-      pace: 1,
-      chance: dice.roll,
+      ...{ pace: 1, chance: dice.roll, maxMismatched: around.maxMismatched },
       soon: mine.soon,
       nameGeneration: (nowMs) => {
         if (!shared) return around.nameGeneration(nowMs);

@@ -1,5 +1,10 @@
 // Where results are fetched from and kept in a simulated world: the media port over the upstream's jobs, and what is on the shelf.
-import type { CollectOutcome, Media } from "../../src/media/port.ts";
+import type { EngineParts } from "../../src/engine.ts";
+import { lengthFault } from "../../src/media/pin.ts";
+import type { CollectOutcome, Media, PinOutcome, PinWanted } from "../../src/media/port.ts";
+import { judged } from "../../src/ordered.ts";
+import { type Clips, copyName, measureClips, shownBy } from "./clips.ts";
+import { delivered } from "./deliveries.ts";
 import type { Dice } from "./dice.ts";
 import type { Faults } from "./faults.ts";
 import type { NodeLife } from "./node-life.ts";
@@ -11,36 +16,79 @@ export const fileNameOf = (provider: string, jobId: string): string =>
 
 /** What lies on the shelf: one file per generation, the last that was put there. It outlives every process. */
 export type Kept = Map<string, string>;
+/** What outlives every process: files of results, copies of clips. */
+export type Shelved = { kept: Kept; clips: Clips };
 /** In a bucket that nodes share, a file's name says what is in it, so that no node writes over another's. */
 export const sharedName = (generationId: string, file: string): string => `${generationId} ${file}`;
 
-export const openShelf = (parts: {
-  life: NodeLife;
-  dice: Dice;
-  faults: () => Faults;
-  upstream: Upstream;
-  kept: Kept;
-  isShared: boolean;
-}): Media => {
-  const { life, dice, upstream } = parts;
+/** Providers are given pinned inputs by links of ours. */
+export const PIN_INPUTS: EngineParts["inputs"] = {
+  giving: { formFor: () => "link", linkBase: () => "https://us.test" },
+  signInput: (base, ref, n) => `${base}/inputs/${ref}/${n}?`,
+  ...{ isTrusting: false, mostBytes: 1_000_000 },
+};
+
+export const openShelf = (
+  parts: Shelved & {
+    life: NodeLife;
+    dice: Dice;
+    faults: () => Faults;
+    upstream: Upstream;
+    isShared: boolean;
+  },
+): Media => {
+  const { life, dice, upstream, clips } = parts;
+  /** Longer than any world lasts. */
+  const forEverMs = 1e10;
+  const pin = async (wanted: PinWanted, signal: AbortSignal): Promise<PinOutcome> => {
+    const { generationId, n, url } = wanted;
+    const faults = parts.faults();
+    await life.cross("pin: before");
+    const shown = shownBy(url);
+    await life.sleep(shown.isStuck ? forEverMs : dice.between(5, 20_000) * dice.roll(), signal);
+    if (signal.aborted) return { kind: "called-off" };
+    const refuse = (why: string, mayPass: boolean): PinOutcome => {
+      clips.refused.add(generationId);
+      return { kind: "refused", why, mayPass };
+    };
+    if (dice.chance(faults.awayClip)) return refuse("its server answers 503", true);
+    if (dice.chance(faults.storageRefuses)) return { kind: "storage-refused", detail: "no space" };
+    const ms = shown.fetchedMs;
+    const why = lengthFault({ kind: "video", ms }, wanted);
+    if (why !== undefined) return { kind: "refused", why, mayPass: false };
+    const sha256 = Bun.CryptoHasher.hash("sha256", url, "hex");
+    const copy = { n, sha256, bytes: 1000, mime: "video/mp4", ms };
+    clips.copies.set(copyName(generationId, n), copy);
+    await life.cross("pin: kept");
+    return { kind: "pinned", copy };
+  };
   return {
-    measure: async () => [],
+    measure: async (links) => measureClips(links),
+    pin,
+    copyOf: async () => undefined,
+    hasCopy: async (generationId, { n }) => {
+      if (dice.chance(parts.faults().lostCopy)) clips.copies.delete(copyName(generationId, n));
+      return clips.copies.has(copyName(generationId, n));
+    },
     keepInline: async (_, results) => [...results],
-    collect: async ({ generationId, results }, signal): Promise<CollectOutcome> => {
+    collect: async ({ generationId, results, ordered }, signal): Promise<CollectOutcome> => {
       const faults = parts.faults();
       await life.cross("collect: before");
       await life.sleep(dice.between(5, 3_000), signal);
       const [, provider = "", jobId = ""] = /^https:\/\/files\.test\/([^/]+)\/([^/]+)\//.exec(results[0]?.url ?? "") ?? [];
       const job = upstream.job(provider, jobId);
-      if (!job || job.fileIsLost || dice.chance(faults.badFile)) return { kind: "unreadable", detail: "not a picture" };
+      if (job?.fileIsLost) return { kind: "unreadable", detail: "not a picture", isUnusable: true };
+      if (!job || dice.chance(faults.badFile)) return { kind: "unreadable", detail: "not a picture" };
       if (dice.chance(faults.expiredFile)) return { kind: "expired", detail: "403" };
       if (dice.chance(faults.storageRefuses)) return { kind: "storage-refused", detail: "no space" };
       if (signal.aborted) return { kind: "unreadable", detail: "given up" };
       const name = fileNameOf(provider, jobId);
+      const output = delivered(job.kind, job.wrong, name);
+      const { mismatch } = judged(ordered, output);
+      if (mismatch) return { kind: "mismatched", mismatch };
       parts.kept.set(parts.isShared ? sharedName(generationId, name) : generationId, name);
       await life.cross("collect: kept");
-      const file = { n: 1, sha256: fileNameOf(provider, jobId), bytes: 1000, mime: "image/png" };
-      return { kind: "collected", output: { kind: "image", files: [file], width: 64, height: 64 } };
+      return { kind: "collected", output };
     },
   };
 };

@@ -1,5 +1,6 @@
 // The providers of a simulated world as they really are: what arrived, which jobs they took, how each goes; the auditor's evidence.
-import type { FailureClass, Json } from "../../src/terms.ts";
+import type { FailureClass, Json, MediaKind } from "../../src/terms.ts";
+import { drawWrong, type Wrong } from "./deliveries.ts";
 import type { Dice } from "./dice.ts";
 import type { Faults } from "./faults.ts";
 import { LATEST_LISTING_MS, PROVIDERS } from "./market.ts";
@@ -28,7 +29,13 @@ export type UpstreamJob = {
   announcedAtMs: number;
   /** Its file can never be read. */
   fileIsLost: boolean;
+  kind: MediaKind;
+  /** What it delivers is not what was ordered. */
+  wrong: Wrong | null;
+  /** How long the clip is that it was given; null without one, undefined for one that could not be opened. */
+  givenMs: number | null | undefined;
 };
+type Submission = { provider: string; ref: string; input: Json; kind: MediaKind; clip: string | null; isQuestion: boolean };
 /** What a submission met when it arrived. */
 export type Arrival = {
   provider: string;
@@ -42,7 +49,7 @@ export type Arrival = {
 
 export type Upstream = {
   /** A submission arrives. One that carries a key which was seen before is the same job. */
-  arrive(submission: { provider: string; ref: string; input: Json; isQuestion: boolean }): Arrival;
+  arrive(submission: Submission): Arrival;
   job(provider: string, jobId: string): UpstreamJob | undefined;
   byRef(provider: string, ref: string): UpstreamJob | undefined;
   listed(provider: string): UpstreamJob[];
@@ -53,11 +60,15 @@ export type Upstream = {
   jobs: readonly UpstreamJob[];
 };
 
+type Made = Omit<Submission, "input" | "isQuestion"> & { input: string };
+
 export const openUpstream = (parts: {
   nowMs: () => number;
   dice: Dice;
   faults: () => Faults;
   arrived: (arrival: Arrival) => void;
+  /** How long the clip is that a link opens. */
+  openedMs: (link: string) => number | undefined;
 }): Upstream => {
   const { nowMs, dice } = parts;
   const arrivals: Arrival[] = [];
@@ -67,7 +78,7 @@ export const openUpstream = (parts: {
   const outUntilMs = new Map<string, number>();
   const isOut = (provider: string) => nowMs() < (outUntilMs.get(provider) ?? 0);
 
-  const take = (provider: string, ref: string, input: string): UpstreamJob => {
+  const take = ({ provider, ref, input, kind, clip }: Made): UpstreamJob => {
     const faults = parts.faults();
     const atMs = nowMs();
     const runMs = dice.chance(faults.slowJob) ? dice.between(60_000, 2_600_000) : dice.between(1_000, 60_000) * dice.roll() + 500;
@@ -89,13 +100,17 @@ export const openUpstream = (parts: {
       announcedAtMs: Number.NEGATIVE_INFINITY,
       gone: { times: 0, sinceMs: 0, isBelievable: false },
       fileIsLost: dice.chance(faults.lostFile),
+      kind,
+      wrong: dice.chance(faults.mismatch) ? drawWrong(dice, kind) : null,
+      givenMs: clip === null ? null : parts.openedMs(clip),
     };
     jobs.push(job);
     byId.set(`${provider} ${job.jobId}`, job);
     return job;
   };
 
-  const judge = (provider: string, ref: string, input: string): Pick<Arrival, "verdict" | "job"> => {
+  const judge = (made: Made): Pick<Arrival, "verdict" | "job"> => {
+    const { provider, ref } = made;
     const faults = parts.faults();
     // A limiter stands before everything else, the memory of keys included.
     if (isOut(provider) || dice.chance(faults.rateLimited)) return { verdict: "rateLimited", job: null };
@@ -103,12 +118,13 @@ export const openUpstream = (parts: {
     if (known && PROVIDERS[provider]?.recovery === "key") return { verdict: "again", job: known };
     if (dice.chance(faults.refused)) return { verdict: "refused", job: null };
     if (dice.chance(faults.brokenRoute)) return { verdict: "broken", job: null };
-    return { verdict: "accepted", job: take(provider, ref, input) };
+    return { verdict: "accepted", job: take(made) };
   };
 
   return {
-    arrive: ({ provider, ref, input, isQuestion }) => {
-      const arrival: Arrival = { provider, ref, atMs: nowMs(), isQuestion, ...judge(provider, ref, JSON.stringify(input)) };
+    arrive: ({ provider, ref, input, kind, clip, isQuestion }) => {
+      const verdict = judge({ provider, ref, kind, clip, input: JSON.stringify(input) });
+      const arrival: Arrival = { provider, ref, atMs: nowMs(), isQuestion, ...verdict };
       arrivals.push(arrival);
       parts.arrived(arrival);
       return arrival;

@@ -43,6 +43,11 @@ const FAILURES: Readonly<Record<"rateLimited" | "refused" | "broken", (dice: Dic
 /** Where a job's file is. Only the newest link of a job works. */
 export const fileUrl = (job: UpstreamJob, made: number): string => `https://files.test/${job.provider}/${job.jobId}/${made}`;
 
+const requestOf = ({ attempt }: Work): { input: string; clip: string | null } => {
+  const { input, clip } = JSON.parse(attempt.request ?? "null") as { input: string; clip: string | null };
+  return { input, clip };
+};
+
 export const openWire = (parts: WireParts): Providers => {
   const { life, dice, upstream, trace } = parts;
   const claims = openClaims();
@@ -58,8 +63,9 @@ export const openWire = (parts: WireParts): Providers => {
     upstream.arrive({
       provider: work.attempt.route.provider,
       ref: work.attempt.ref,
+      kind: work.attempt.route.kind,
       isQuestion,
-      input: (JSON.parse(work.attempt.request ?? "null") as { input: string }).input,
+      ...requestOf(work),
     });
 
   /** What an arrival says to the one who sent it. */
@@ -155,11 +161,19 @@ export const openWire = (parts: WireParts): Providers => {
     rekeyAll: () => [],
     traits,
     fileHeaders: () => ({}),
+    baseUrlOf: () => "https://provider.test",
+    uploadOf: () => null,
+    upload: () => Promise.reject(new Error("nothing is uploaded here")),
+    placeOf: () => "",
     told: () => undefined,
     list: () => Promise.resolve({ kind: "none" }),
     check: () => Promise.resolve({ kind: "none" }),
     slot: (provider, signal) => (pools.get(provider) ?? openPool(SLOTS)).take(signal),
-    compose: ({ attempt, input }) => JSON.stringify({ ref: attempt.ref, input: input.filled.prompt ?? "" }),
+    compose: ({ attempt, input, given = {} }) => {
+      const link = input.raw.video_url;
+      const clip = typeof link === "string" ? (given[link] ?? link) : null;
+      return JSON.stringify({ ref: attempt.ref, input: input.filled.prompt ?? "", clip });
+    },
     submit,
     poll: (work, signal) =>
       ask("poll", signal, () =>

@@ -8,6 +8,7 @@ import { judgeArrival } from "./arrivals.ts";
 import { audit, type Evidence } from "./audit.ts";
 import { auditWatches } from "./audit-watches.ts";
 import { type Notebook, openClients } from "./clients.ts";
+import { openClips, openedMs } from "./clips.ts";
 import { openDice } from "./dice.ts";
 import { drawFaults, FAULT_NAMES, type FaultName, type Faults } from "./faults.ts";
 import { drawNodes, openFleet } from "./fleet.ts";
@@ -115,25 +116,27 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
   const first = drawCatalogue(dice.fork("market"));
   replace(first);
   const catalogue = () => catalogues.at(-1)?.catalogue ?? first;
-  const { credits, errands, spanMs } = drawErrands(dice.fork("wishes"), first, drawn.sameInput, options.wishes);
+  const { credits, errands, spanMs } = drawErrands(dice.fork("wishes"), first, drawn, options.wishes);
 
   const { database, giveBack } = borrowDatabase();
   const accountNames = credits.map((_, at) => `acc_${at}`);
   const accountSeqs = await endow(database, world.nowMs(), accountNames);
   const reads = readsOver(database);
   const kept: Kept = new Map();
+  const clips = openClips();
   const struck = new Map<Crossing, number>();
   const unanswered = new Set<string>();
   const upstream = openUpstream({
     ...{ nowMs: world.nowMs, dice: dice.fork("upstream"), faults: () => faults },
+    openedMs: (link) => openedMs(clips, link),
     arrived: (arrival) => {
       trace.tell(arrival.provider, arrival.verdict, arrival.ref, arrival.job?.jobId ?? "");
       void judgeArrival(reads, arrival).then((all) => all.forEach(fault));
     },
   });
   const around: Omit<Surroundings, "shared"> = {
-    ...{ world, trace, dice, database, reads, upstream, kept, catalogue, fault, nameGeneration: openNames() },
-    faults: () => faults,
+    ...{ world, trace, dice, database, reads, upstream, kept, clips, catalogue, fault, nameGeneration: openNames() },
+    ...{ faults: () => faults, maxMismatched: dice.fork("routing").pick([0, 0, 1, 2]) },
     wallMs: () => world.nowMs() + wallOffsetMs,
     isDiskFull: () => world.nowMs() < diskFullUntilMs,
     left: (provider, ref) => {
@@ -194,7 +197,7 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
     const clocks = nodes.flatMap((node) => node.life()?.clock.nowMs() ?? []);
     return clocks.length > 0 ? Math.min(...clocks) : null;
   };
-  /** The twelve invariants, on the disk as it is. */
+  /** The thirteen invariants, on the disk as it is. */
   const verify = async (nowMs: number | null) => {
     for (const { invariant, name, offending } of await reads.verify(nowMs)) {
       const [first] = offending.filter((one) => !(fleet.shared && one.fault === OF_ONE_OWNER));
@@ -232,7 +235,7 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
     live(world, found, () => world.nowMs() >= endMs);
     if (found.length === 0) {
       await verify(slowestMs());
-      const evidence = { notebook, upstream, reads, accountSeqs, kept };
+      const evidence = { notebook, upstream, reads, accountSeqs, kept, clips };
       const isClockRight = drawn.clockJump === 0 && (!fleet.shared || drawn.clockSkew === 0);
       if (isLong && fleet.wellSinceMs() <= world.nowMs())
         (await auditWatches(evidence, world.nowMs(), fleet.wellSinceMs(), isClockRight, count > 1)).forEach(fault);
@@ -259,6 +262,8 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
       answers: notebook.heard.length,
       arrivals: upstream.arrivals.length,
       jobs: upstream.jobs.length,
+      pinned: upstream.jobs.filter(({ givenMs }) => givenMs !== null).length,
+      mismatches: upstream.jobs.filter(({ wrong, announcedAtMs }) => wrong !== null && announcedAtMs > 0).length,
       ...fleet.figures(),
     },
   };

@@ -59,7 +59,7 @@ export const verdictLines = (end: TortureEnd): { headline: string; lines: string
       killsInSending,
       `${(killsInSending ?? 0).toLocaleString("en-US")} of the crashes fell while a submission was on its way to a provider`,
     ),
-    ...(ok && audits ? [`the twelve invariants were verified ${count(audits, "time")}: all of them hold`] : []),
+    ...(ok && audits ? [`the thirteen invariants were verified ${count(audits, "time")}: all of them hold`] : []),
     ...(worlds ? [`${count(worlds, "simulated world")} with failing disks, providers and clocks${promised("0 findings")}`] : []),
     diskLine(disk),
   ];

@@ -91,6 +91,8 @@ export const officeOverSocket = (dir: string): Office => {
     addCredits: over("addCredits"),
     takeCredits: over("takeCredits"),
     showCredits: over("showCredits"),
+    listUndecided: over("listUndecided"),
+    decideReversal: over("decideReversal"),
     listPeople: over("listPeople"),
     invitePerson: over("invitePerson"),
     withdrawInvitation: over("withdrawInvitation"),

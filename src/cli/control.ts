@@ -94,6 +94,8 @@ const ASKS = {
   setPerson: object({ person: text(300), role: Type.Optional(ROLE), disabled: Type.Optional(Type.Boolean()) }),
   resetPerson: object({ person: text(300) }),
   setUpLink: object({}),
+  listUndecided: object({}),
+  decideReversal: object({ id: text(200), credits: Type.Integer({ minimum: 0, maximum: 1_000_000_000 }), reason: text(500) }),
   showCredits: object({ accountId: text(80), last: Type.Integer({ minimum: 0, maximum: 1000 }) }),
 } satisfies Record<keyof Office, TSchema>;
 

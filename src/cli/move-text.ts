@@ -106,7 +106,7 @@ const verdict = (terminal: Terminal, name: string, checks: Outcome["source"]): s
   if (checks === null) return good("verified before the move stopped");
   const wrong = checks.filter(({ ok }) => !ok);
   return wrong.length === 0
-    ? good("all twelve invariants hold")
+    ? good("all thirteen invariants hold")
     : [`${terminal.paint("red", "✘")} ${name}:`, ...checkLines(terminal, wrong)];
 };
 

@@ -16,6 +16,7 @@ const STATES: Readonly<Record<AttemptState, readonly [says: string, outcome: Att
   cancelled: ["Given up before it was sent", "left"],
   superseded: ["Another route delivered first", "left"],
   late: ["Delivered too late", "left"],
+  mismatched: ["Delivered something else", "bad"],
 };
 const WHY: Readonly<Record<FailureClass, string>> = {
   refused_input: "The content rules of this route refuse the input.",
@@ -31,6 +32,7 @@ const WHY: Readonly<Record<FailureClass, string>> = {
   gone: "This route no longer knows of the work.",
   result_expired: "The result was gone before it could be fetched.",
   result_unreadable: "What this route delivered could not be read.",
+  mismatched: "What this route delivered is not what was ordered. Nothing is charged for it.",
 };
 
 /** @param all whether the one who asks may see routes, providers and what they said */

@@ -1,7 +1,9 @@
 // The paths of generations in the console's API: making one, the list, one by itself, and its files.
+
 import { Type } from "@sinclair/typebox";
 import { answerFile, type Shelf } from "../http/content.ts";
 import { idempotencyKeyOf, readEnvelope } from "../http/envelope.ts";
+import type { Thumbnail } from "../media/thumbnail.ts";
 import { refuse } from "../refusal.ts";
 import type { ListedGeneration, StoreReads } from "../store/store.ts";
 import type { Submit } from "../submit.ts";
@@ -25,6 +27,7 @@ export type GenerationRoutesParts = {
   count: (caller: Caller) => void | Promise<void>;
   /** Hands files of a bucket through: the pages open no other host. */
   shelf: Shelf & Required<Pick<Shelf, "through">>;
+  thumbnail: Thumbnail;
   telling: Telling;
   /** Whether there is an inspector to open a generation in: whoever sees one here may replay it there. */
   hasInspector: boolean;
@@ -56,7 +59,7 @@ export const accountAsked = async (
 
 export const generationRoutes = (parts: GenerationRoutesParts): ConsoleRoute[] => {
   const { reads, shelf, telling } = parts;
-  const thumb = openThumbs();
+  const thumb = openThumbs(parts.thumbnail);
   const unknown = () => refuse("not_found", "There is no such generation.");
 
   /** One of the asker's own, or any for those who see all. @throws Refusal the same `not_found` for an unknown and a foreign one */
@@ -126,9 +129,8 @@ export const generationRoutes = (parts: GenerationRoutesParts): ConsoleRoute[] =
     if (!kept?.mime.startsWith("image/")) return refuse("not_found", "Only pictures have small ones.");
     // Whole, whatever part this request may name.
     const whole = new Request(ask.request.url, { signal: ask.request.signal });
-    return thumb(kept.sha256, kept.bytes, ask.request, async () =>
-      (await answerFile(shelf, record, kept.n, whole, ask.requestId)).blob(),
-    );
+    const read = async () => (await answerFile(shelf, record, kept.n, whole, ask.requestId)).blob();
+    return thumb({ sha256: kept.sha256, bytes: kept.bytes, account: record.accountId, read }, ask.request);
   };
 
   return [

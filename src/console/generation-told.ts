@@ -11,10 +11,13 @@ export type Telling = {
   isOver: (record: GenerationRecord) => boolean;
 };
 
+/** Pictures that thumbnails are made of. */
+const DRAWN = /^image\/(png|jpeg|webp|gif|bmp)$/;
+
 const filesOf = ({ id, output }: GenerationRecord): FileTold[] =>
   (output?.files ?? []).map(({ n, mime, bytes, sha256 }) => {
     const url = `/console/api/generations/${id}/files/${n}`;
-    return { n, mime, bytes, sha256, url, thumbUrl: mime.startsWith("image/") ? `${url}/thumb` : null };
+    return { n, mime, bytes, sha256, url, thumbUrl: DRAWN.test(mime) ? `${url}/thumb` : null };
   });
 
 /** As usage names it, too. */

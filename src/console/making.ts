@@ -15,7 +15,7 @@ import { quoteTold } from "./quotes.ts";
 import type { SessionDesk } from "./router.ts";
 
 /** What the service itself gives; the rest belongs to sessions and accounts. */
-export type MakingService = Pick<GenerationRoutesParts, "submit" | "count"> & {
+export type MakingService = Pick<GenerationRoutesParts, "submit" | "count" | "thumbnail"> & {
   reads: GenerationRoutesParts["reads"] & PlaygroundKeyParts["reads"] & NewsParts["reads"];
   elsewhere: NewsParts["elsewhere"];
   mode: "test" | "live";

@@ -16,7 +16,22 @@ export type AccountLine = {
 export const ACCOUNT_STANDINGS = ["all", "busy", "paused", "owing"] as const;
 export type AccountStanding = (typeof ACCOUNT_STANDINGS)[number];
 /** `GET accounts?text=&standing=&before=`, newest first. `next`: what `before` of the page after it is; null at the end. */
-export type AccountsPage = { accounts: AccountLine[]; next: number | null };
+/** A refund or dispute in another currency than usd, of which an operator has to decide what it takes back of its purchase. */
+export type UndecidedLine = {
+  id: string;
+  kind: "refund" | "dispute";
+  /** In the smallest unit of the currency. */
+  amount: number;
+  currency: string;
+  paymentIntent: string;
+  purchaseId: string;
+  accountId: string;
+  boughtCredits: Credits;
+  reversedCredits: Credits;
+  atMs: number;
+};
+/** `undecided`: of all accounts. */
+export type AccountsPage = { accounts: AccountLine[]; next: number | null; undecided: UndecidedLine[] };
 /** A limit of the account's own, null for the service's. */
 export type OwnLimit = { own: number | null; service: number };
 export type AccountMovement = {
@@ -37,11 +52,12 @@ export type AccountView = AccountLine & {
   /** E-mail addresses of those who sign in for it. */
   people: string[];
   movements: AccountMovement[];
+  undecided: UndecidedLine[];
 };
 /** `POST accounts/:id/credits`: what really moved, below zero when taken back, and what is owed now beside it. The same reference again moves 0. */
 export type CreditsMoved = { account: AccountView; movedCredits: Credits; newlyOwedCredits: Credits };
 
-export type RouteState = "up" | "down" | "off" | "no key";
+export type RouteState = "up" | "down" | "off" | "ended" | "no key";
 /** What the outcomes of a route's last attempts say. `refused`: by the provider's rules for the input, or a rate limit; they say nothing of the route. */
 export type RouteOutcomesView = { delivered: number; failed: number; refused: number };
 export type RouteLine = {
@@ -108,7 +124,7 @@ export type OrphanLine = {
   generationId: string;
   n: number;
   accountId: string;
-  fate: "late" | "unusable" | "unknown";
+  fate: "late" | "mismatched" | "unusable" | "unknown";
   provider: string;
   routeId: string;
   jobId: string | null;
@@ -124,7 +140,7 @@ export type OrphanKind = { fate: OrphanLine["fate"]; known: string; toDo: string
 /** `GET orphans?since=24h`: newest first; `count` and `credits` of all of them, `orphans` at most 500. */
 export type OrphansPage = { count: number; credits: Credits; kinds: OrphanKind[]; orphans: OrphanLine[] };
 
-export type InvariantResult = { invariant: number; name: string; ok: boolean; offending: JsonObject[] };
+export type InvariantResult = { invariant: number; name: string; ok: boolean; offending: JsonObject[]; note?: string };
 /** Sums that have to be equal: of all balances, and of all movements. */
 export type SumsCompared = { name: string; balanceCredits: Credits; movementCredits: Credits };
 export type ProofRun = {

@@ -1,9 +1,10 @@
 // Small pictures for lists: made when they are asked for, few at a time, and kept by the browser that asked.
+import type { Thumbnail } from "../media/thumbnail.ts";
+
 import { refuse } from "../refusal.ts";
 
 const SIDE_PX = 480;
 /** What is larger is not opened for a picture of a list. */
-const MOST_PIXELS = 40_000_000;
 const MOST_BYTES = 64 * 1024 * 1024;
 const AT_A_TIME = 2;
 /** Whoever waits behind so many others is asked to come again. */
@@ -27,10 +28,13 @@ const openLine = () => {
   };
 };
 
-/** Makes small pictures. `sha256`: of the whole one. @throws Refusal */
-export const openThumbs = () => {
+/** A picture that is kept: what it is, whose, and how it is read. */
+type Whole = { sha256: string; bytes: number; account: string; read: () => Promise<Blob> };
+
+/** Makes small pictures. @throws Refusal */
+export const openThumbs = (thumbnail: Thumbnail) => {
   const inLine = openLine();
-  return async (sha256: string, bytes: number, request: Request, read: () => Promise<Blob>): Promise<Response> => {
+  return async ({ sha256, bytes, account, read }: Whole, request: Request): Promise<Response> => {
     const etag = `"${sha256}-${SIDE_PX}"`;
     const headers = {
       etag,
@@ -40,14 +44,7 @@ export const openThumbs = () => {
     };
     if (request.headers.get("if-none-match")?.includes(etag)) return new Response(null, { status: 304, headers });
     if (bytes > MOST_BYTES) return refuse("not_found", "This picture is too large for a small one.");
-    const made = await inLine(async () => {
-      const picture = new Bun.Image(await (await read()).bytes(), { maxPixels: MOST_PIXELS });
-      return picture.resize(SIDE_PX, SIDE_PX, { fit: "inside", withoutEnlargement: true }).webp({ quality: 80 }).bytes();
-    }).catch((fault: unknown) => {
-      const code = fault instanceof Error && "code" in fault ? String(fault.code) : "";
-      if (code.startsWith("ERR_IMAGE")) return refuse("not_found", "No small picture can be made of this file.");
-      throw fault;
-    });
+    const made = await inLine(async () => thumbnail(await (await read()).bytes(), SIDE_PX, account));
     return new Response(made, { headers: { ...headers, "content-type": "image/webp" } });
   };
 };

@@ -6,6 +6,7 @@ import { openCollecting } from "./collecting.ts";
 import { openErrands } from "./errands.ts";
 import { openFinding } from "./finding.ts";
 import type { EffectsParts } from "./parts.ts";
+import { openPinning } from "./pinning.ts";
 import { openSubmitting } from "./submitting.ts";
 import { openTwins } from "./twins.ts";
 
@@ -35,12 +36,15 @@ export const openEffects = (parts: EffectsParts): Effects => {
     }),
   );
   const finding = openFinding(parts);
-  const submitting = openSubmitting(parts, errands, openTwins(parts, finding));
+  const pinning = openPinning(parts, errands);
+  const submitting = openSubmitting(parts, errands, openTwins(parts, finding), pinning);
   const asking = openAsking(parts, errands, finding);
   const collecting = openCollecting(parts, errands);
   return {
     perform: (seq, ask) => {
       switch (ask.type) {
+        case "ask.pin":
+          return pinning.pin(seq);
         case "ask.submit":
           return submitting.takeSlot(seq, ask.n);
         case "ask.send":
@@ -85,7 +89,10 @@ export const openEffects = (parts: EffectsParts): Effects => {
       if (body !== undefined) asking.told(seq, n, body);
     },
     takenUp: finding.takenUp,
-    ended: collecting.ended,
+    ended: (seq) => {
+      pinning.ended(seq);
+      collecting.ended(seq);
+    },
     size: errands.size,
     stop: errands.stopAll,
   };

@@ -4,6 +4,7 @@ import { Shelves } from "../shelves.ts";
 
 /** What an errand is about. One of each kind per attempt at a time. */
 export type ErrandKind =
+  | "pin"
   | "submit"
   | "send"
   | "confirm"

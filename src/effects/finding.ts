@@ -79,14 +79,15 @@ export const openFinding = (parts: EffectsParts): Finding => {
     return Array.from({ length: most }, (_, at) => `${body}-${at + 1}`);
   };
 
-  const once: Finding["once"] = async (errand, { attempt, input }, only) => {
+  const once: Finding["once"] = async (errand, work, only) => {
+    const { attempt } = work;
     const { recovery } = parts.providers.traits(attempt.route.provider);
     // A key may be forgotten sooner than a clock that is off would have it: sent again after that, it would be another job.
     const doubtMs = recovery === "key" && isSentElsewhere(errand.seq, errand.n) ? NODES_APART_MS : 0;
     const sentAtMs = sinceMs(errand.seq, errand.n, attempt.sentAtMs ?? parts.clock.nowMs()) - doubtMs;
     let seen: FindOutcome = { kind: "absent" };
     for (const ref of await refsOf(errand.seq, attempt.ref, recovery)) {
-      const found = await ask(errand, { attempt: { ...attempt, ref, sentAtMs }, input }, only);
+      const found = await ask(errand, { ...work, attempt: { ...attempt, ref, sentAtMs } }, only);
       if (found.kind === "found") return found;
       if (found.kind !== "absent") seen = found;
     }

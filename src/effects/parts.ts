@@ -4,6 +4,8 @@ import type { GenerationEvent } from "../../actors/generation-words.ts";
 import type { RouteVerdict } from "../../actors/route-health.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../events.ts";
+import type { Giving } from "../inputs/giving.ts";
+import { mayHavePins } from "../inputs/links.ts";
 import type { Media } from "../media/port.ts";
 import type { Providers, Work } from "../providers/provider.ts";
 import type { StoreReads } from "../store/store.ts";
@@ -15,13 +17,21 @@ export const STORAGE_PAUSE_MS = 5_000;
 export type EffectsParts = {
   clock: Clock;
   log: Log;
-  reads: Pick<StoreReads, "attempt" | "attemptsOf" | "inputOf" | "jobOwner" | "generationBySeq">;
+  reads: Pick<
+    StoreReads,
+    "attempt" | "attemptsOf" | "inputOf" | "orderedOf" | "jobOwner" | "generationBySeq" | "pinsOf" | "planOf"
+  >;
   providers: Providers;
   media: Media;
+  /** How providers are given copies of pinned inputs, and the signed links of ours to them. */
+  giving: Giving;
+  signInput: (base: string, ref: string, n: number, untilMs: number) => string;
   /** Where answers go; the machine judges whether they still matter. */
   report: (seq: number, event: GenerationEvent) => void;
   /** What an attempt says about its route's health. */
   judge: (routeId: string, verdict: RouteVerdict, why?: Failure) => void;
+  /** Attempts of one generation that may deliver something else before it fails; absent or 0: as many as there are routes. */
+  maxMismatched?: number | undefined;
   /** A delivery took this long, from sending to having its files. */
   delivered: (routeId: string, tookMs: number) => void;
   /**
@@ -53,7 +63,9 @@ export const readAttempt = async (parts: EffectsParts, seq: number, n: number): 
 export const readWork = async (parts: EffectsParts, seq: number, n: number): Promise<Work> => {
   const [attempt, input] = await Promise.all([readAttempt(parts, seq, n), parts.reads.inputOf(seq)]);
   if (!input) throw new Error(`the input of generation ${seq} is not in the store`);
-  return { attempt, input };
+  if (!mayHavePins(input.raw)) return { attempt, input };
+  const pins = await parts.reads.pinsOf(seq);
+  return pins.length === 0 ? { attempt, input } : { attempt, input, pins };
 };
 
 /** How an attempt is named in the log. */

@@ -5,10 +5,11 @@ import type { Work } from "../providers/provider.ts";
 import type { ResultFile } from "../terms.ts";
 import type { Errand, Errands } from "./errands.ts";
 import { type EffectsParts, readWork, STORAGE_PAUSE_MS } from "./parts.ts";
+import type { Pinning } from "./pinning.ts";
 import type { Twins } from "./twins.ts";
 
 /** The two halves of a submission; the slot is held from the first to the end of the second. */
-export const openSubmitting = (parts: EffectsParts, errands: Errands, twins: Twins) => {
+export const openSubmitting = (parts: EffectsParts, errands: Errands, twins: Twins, pinning: Pinning) => {
   const slots = new Map<string, () => void>();
   const giveBack = (seq: number, n: number) => {
     slots.get(`${seq}:${n}`)?.();
@@ -21,14 +22,22 @@ export const openSubmitting = (parts: EffectsParts, errands: Errands, twins: Twi
     // Before a connection is taken and before its time begins: it may take long, and others are not to wait for it.
     await twins.judge(errand, work);
     if (signal.aborted) return;
-    const request = parts.providers.compose(work);
+    const given = await pinning.give(errand, work);
+    if (given === null || signal.aborted) return;
     const release = await parts.providers.slot(work.attempt.route.provider, signal);
     if (signal.aborted) {
       release();
       return;
     }
+    let request: string;
+    try {
+      request = parts.providers.compose({ ...work, ...(given ? { given: given.links() } : {}) });
+    } catch (fault) {
+      release();
+      throw fault;
+    }
     slots.set(`${seq}:${n}`, release);
-    parts.report(seq, { type: "slotTaken", n, request, atMs: parts.clock.nowMs() });
+    parts.report(seq, { type: "slotTaken", n, request, ...(given ? { givenAs: given.as } : {}), atMs: parts.clock.nowMs() });
   };
 
   /** A job belongs to one attempt; a provider that says otherwise has not said which job is ours. */

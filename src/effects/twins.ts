@@ -28,10 +28,10 @@ export const openTwins = (parts: EffectsParts, finding: Finding): Twins => {
   const judged = new Map<string, Verdict>();
 
   /** The same attempt as it would have been on another route of the plan; undefined where nobody could ask about that one. */
-  const onRoute = ({ attempt, input }: Work, routeId: string): Work | undefined => {
+  const onRoute = (work: Work, routeId: string): Work | undefined => {
     const route = parts.restored?.specOf(routeId);
     if (!route || !parts.providers.configured(route.provider)) return undefined;
-    return { attempt: { ...attempt, route }, input };
+    return { ...work, attempt: { ...work.attempt, route } };
   };
 
   const verdict = async (errand: Errand, work: Work): Promise<{ verdict: Verdict; told: string } | null> => {

@@ -13,18 +13,60 @@ export type ServeOptions = {
 };
 
 /** Kinds that a browser only shows or plays; anything else is offered for saving. */
-const SHOWN = /^(image\/(png|jpeg|webp)|video\/mp4|audio\/(mpeg|wav))$/;
+const SHOWN =
+  /^(image\/(png|jpeg|webp|gif|bmp|avif)|video\/(mp4|webm|quicktime|x-matroska)|audio\/(mpeg|wav|flac|ogg|mp4|aac|webm))$/;
 
 /** A file never changes, so whoever may have it may keep it, but no shared cache may. */
 export const FILE_CACHE_CONTROL = "private, max-age=3600";
 
 const EXTENSIONS: Readonly<Record<string, string>> = {
-  "video/mp4": "mp4",
   "image/png": "png",
   "image/jpeg": "jpg",
   "image/webp": "webp",
+  "image/gif": "gif",
+  "image/bmp": "bmp",
+  "image/avif": "avif",
+  "image/heic": "heic",
+  "image/heif": "heif",
+  "image/tiff": "tiff",
+  "image/jxl": "jxl",
+  "image/jp2": "jp2",
+  "image/svg+xml": "svg",
+  "image/vnd.adobe.photoshop": "psd",
+  "image/x-exr": "exr",
+  "image/vnd.radiance": "hdr",
+  "image/vnd.microsoft.icon": "ico",
+  "video/mp4": "mp4",
+  "video/quicktime": "mov",
+  "video/webm": "webm",
+  "video/x-matroska": "mkv",
+  "video/x-msvideo": "avi",
+  "video/mp2t": "ts",
+  "video/mpeg": "mpg",
+  "video/ogg": "ogv",
+  "video/3gpp": "3gp",
+  "video/3gpp2": "3g2",
+  "video/x-flv": "flv",
   "audio/mpeg": "mp3",
   "audio/wav": "wav",
+  "audio/flac": "flac",
+  "audio/ogg": "ogg",
+  "audio/mp4": "m4a",
+  "audio/aac": "aac",
+  "audio/webm": "weba",
+  "audio/x-matroska": "mka",
+  "audio/aiff": "aiff",
+  "audio/x-caf": "caf",
+  "audio/amr": "amr",
+  "audio/midi": "mid",
+  "model/gltf-binary": "glb",
+  "model/gltf+json": "gltf",
+  "model/obj": "obj",
+  "model/x-ply": "ply",
+  "model/vnd.fbx": "fbx",
+  "application/zip": "zip",
+  "application/gzip": "gz",
+  "application/pdf": "pdf",
 };
 
 /** The name that a result file is saved under. */

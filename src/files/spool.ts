@@ -11,10 +11,11 @@ export interface Spool {
   /**
    * Keeps a file, durably.
    * @param ref the reference of the attempt that it is a result of, `n` its place among them, from 1; `mime` what it seems to be
+   * @param pieces of the file, in their order: a large one is not handled in one go
    * @returns the address by which it is collected
    * @throws StorageRefused
    */
-  keep(ref: string, n: number, bytes: Uint8Array, mime: string): Promise<string>;
+  keep(ref: string, n: number, pieces: readonly Uint8Array[], mime: string): Promise<string>;
   /** What an address of `keep` leads to; undefined for any other address, and for a file that is gone. @throws StorageAway */
   open(url: string): Promise<Blob | undefined>;
   /** Deletes what was kept so long ago and belongs to generations that have ended. @returns how many */
@@ -26,7 +27,7 @@ export const openSpool = async (dir: string, nowMs: () => number): Promise<Spool
   await onDisk(() => mkdir(dir, { recursive: true }));
   let made = 0;
   return {
-    keep: (ref, n, bytes) =>
+    keep: (ref, n, pieces) =>
       onDisk(async () => {
         const name = `${ref}.${n}`;
         if (!NAME.test(name)) throw new Error("that is not the name of a result");
@@ -34,7 +35,8 @@ export const openSpool = async (dir: string, nowMs: () => number): Promise<Spool
         try {
           const file = await open(aside, "wx", 0o600);
           try {
-            await file.writeFile(bytes);
+            for (const piece of pieces)
+              for (let at = 0; at < piece.length; ) at += (await file.write(piece, at, piece.length - at)).bytesWritten;
             await file.sync();
           } finally {
             await file.close();

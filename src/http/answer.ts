@@ -78,18 +78,22 @@ export const answerPublic = ({ bytes, etag, headers }: PublicJson, request: Requ
   return new Response(known ? null : bytes, { status: known ? 304 : 200, headers });
 };
 
-/** The preflight answer of the paths that any web page may read. */
-export const answerPreflight: Answer = (_request, requestId) =>
-  new Response(null, {
-    status: 204,
-    headers: {
-      allow: "GET, HEAD, OPTIONS",
-      "access-control-allow-origin": "*",
-      "access-control-allow-methods": "GET, HEAD, OPTIONS",
-      "access-control-allow-headers": "Content-Type, If-None-Match, X-Request-Id",
-      "access-control-max-age": "86400",
-      "genrouter-version": INTERFACE_VERSION,
-      "x-content-type-options": "nosniff",
-      "x-request-id": requestId,
-    },
-  });
+/** The preflight answer of paths that any web page may read, sending these headers. */
+export const preflight =
+  (allowedHeaders: string): Answer =>
+  (_request, requestId) =>
+    new Response(null, {
+      status: 204,
+      headers: {
+        allow: "GET, HEAD, OPTIONS",
+        "access-control-allow-origin": "*",
+        "access-control-allow-methods": "GET, HEAD, OPTIONS",
+        "access-control-allow-headers": allowedHeaders,
+        "access-control-max-age": "86400",
+        "genrouter-version": INTERFACE_VERSION,
+        "x-content-type-options": "nosniff",
+        "x-request-id": requestId,
+      },
+    });
+
+export const answerPreflight: Answer = preflight("Content-Type, If-None-Match, X-Request-Id");

@@ -4,6 +4,8 @@ import type { Callbacks } from "../callbacks.ts";
 import type { Clock } from "../clock.ts";
 import type { Settings } from "../config.ts";
 import type { Log } from "../events.ts";
+import type { Copies } from "../files/copies.ts";
+import type { InputLinks } from "../files/input-links.ts";
 import type { Links } from "../files/links.ts";
 import type { Files } from "../files/port.ts";
 import { networksIn } from "../networks.ts";
@@ -27,7 +29,8 @@ import { content, shelfOf } from "./content.ts";
 import { answerFault } from "./errors.ts";
 import { poll, type RecentReads, submission } from "./generations.ts";
 import { aliveness, type Readiness, readinessAnswer } from "./health.ts";
-import { linkedFile } from "./links.ts";
+import { linkedInput } from "./inputs.ts";
+import { filePreflight, linkedFile } from "./links.ts";
 import { metricsAnswer } from "./metrics.ts";
 import { type Models, modelList } from "./models.ts";
 import { openApiDocument } from "./openapi.ts";
@@ -43,11 +46,14 @@ export type HttpParts = {
   settings: Settings;
   clock: Clock;
   log: Log;
-  reads: Pick<StoreReads, "callerByKeyHash" | "generationBySeq"> & RecentReads;
+  reads: Pick<StoreReads, "callerByKeyHash" | "generationBySeq" | "pinsOf"> & RecentReads;
   submit: Submit;
   models: Models;
   files: Files;
   links: Links;
+  /** Copies of pinned inputs, and the links that open them for providers. */
+  copies: Copies;
+  inputLinks: InputLinks;
   callbacks: Callbacks;
   /** Takes news of payments; null where none are taken. */
   webhook: TakeNews | null;
@@ -128,7 +134,8 @@ export const routesOf = (
     { path: "/v1/models", answers: { GET: list, OPTIONS: answerPreflight } },
     { path: "/models.json", answers: { GET: list, OPTIONS: answerPreflight } },
     { path: "/openapi.json", answers: { GET: document, OPTIONS: answerPreflight } },
-    { path: "/files/:id/:n", answers: { GET: linkedFile(links, reads, shelf, parts.storeOpen) } },
+    { path: "/files/:id/:n", answers: { GET: linkedFile(links, reads, shelf, parts.storeOpen), OPTIONS: filePreflight } },
+    { path: "/inputs/:ref/:n", answers: { GET: linkedInput(parts.inputLinks, reads, parts.copies, parts.storeOpen) } },
     { path: "/callbacks/:ref/:mac", answers: { POST: callback(parts.callbacks, parts.told) } },
     ...(parts.webhook ? [{ path: "/webhooks/stripe", answers: { POST: webhook(parts.webhook) } }] : []),
     { path: "/healthz", answers: { GET: aliveness } },

@@ -1,9 +1,9 @@
 // Downloading a result by its short-lived link, without a key: GET /files/{generation}/{n}, outside /v1.
 import type { Links } from "../files/links.ts";
 import { seqOfGenerationId } from "../ids.ts";
-import { refuse } from "../refusal.ts";
+import { Refusal, refuse } from "../refusal.ts";
 import type { StoreReads } from "../store/store.ts";
-import type { Answer } from "./answer.ts";
+import { type Answer, type PathParams, preflight } from "./answer.ts";
 import { answerFile, type Shelf } from "./content.ts";
 
 const POSITION = /^[1-9][0-9]?$/;
@@ -20,10 +20,38 @@ const queryOf = (request: Request): URLSearchParams => {
   return new URLSearchParams(at === -1 ? "" : request.url.slice(at + 1));
 };
 
+/**
+ * Whoever holds a link may read the file, pages of any site included: the link is all that opens it, and no cookie or key goes with it.
+ * Nothing else of the interface is readable so but what is public.
+ */
+const READABLE = {
+  "access-control-allow-origin": "*",
+  "access-control-expose-headers":
+    "Accept-Ranges, Content-Disposition, Content-Length, Content-Range, ETag, Genrouter-Version, X-Request-Id",
+};
+/** What a page may ask a file with. */
+export const filePreflight: Answer = preflight("Content-Type, If-None-Match, If-Range, Range, X-Request-Id");
+
+/** A no is readable as well: a page is to see that its link has expired. */
+const readable = (fault: unknown): never => {
+  if (!(fault instanceof Refusal)) throw fault;
+  const { status, retryAfterS, headers } = fault;
+  throw new Refusal(fault.code, fault.message, {
+    status,
+    ...(retryAfterS === undefined ? {} : { retryAfterS }),
+    headers: { ...headers, ...READABLE },
+  });
+};
+
 /** Answers a file to whoever holds a good link. Browsers of any site may show it; it names nobody. */
 export const linkedFile =
-  (links: Links, reads: Pick<StoreReads, "generationBySeq">, shelf: Shelf, storeOpen: () => boolean): Answer =>
-  async (request, requestId, params) => {
+  (...parts: Parameters<typeof openLinked>): Answer =>
+  (request, requestId, params) =>
+    openLinked(...parts)(request, requestId, params).catch(readable);
+
+const openLinked =
+  (links: Links, reads: Pick<StoreReads, "generationBySeq">, shelf: Shelf, storeOpen: () => boolean) =>
+  async (request: Request, requestId: string, params: PathParams): Promise<Response> => {
     if (!storeOpen()) refuse("restarting", "The service is starting; send the same request again.");
     const { id = "", n = "" } = params;
     const seq = seqOfGenerationId(id);
@@ -36,6 +64,7 @@ export const linkedFile =
     const record = await reads.generationBySeq(seq);
     if (record === undefined || record.id !== id) return refuse("not_found", "No file has this address.");
     const response = await answerFile(shelf, record, Number(n), request, requestId, Number(exp) * 1000);
+    for (const [name, value] of Object.entries(READABLE)) response.headers.set(name, value);
     response.headers.set("cross-origin-resource-policy", "cross-origin");
     response.headers.set("referrer-policy", "no-referrer");
     return response;

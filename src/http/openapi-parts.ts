@@ -34,6 +34,9 @@ export const HEADERS: JsonObject = {
   "Access-Control-Max-Age": text("Seconds that a browser may remember this.", "86400"),
 };
 
+/** Marks what the specification does not have. */
+export const EXTENSION = { "x-extension": true } as const;
+
 const COMMON = ["X-Request-Id", "Genrouter-Version", "X-Content-Type-Options"];
 /** Headers of a response by name, those that every answer has first. */
 export const headers = (...names: string[]): JsonObject =>

@@ -1,6 +1,8 @@
 // The paths of the interface description: every status, code and header that each of them can answer.
+import { REFUSALS } from "../refusal.ts";
 import type { JsonObject } from "../terms.ts";
-import { headers, jsonAnswer, type No, noes, parameterRef, schemaRef, WRONG_METHOD } from "./openapi-parts.ts";
+import { file, READABLE_HEADERS, redirect } from "./openapi-files.ts";
+import { EXTENSION, headers, jsonAnswer, type No, noes, parameterRef, schemaRef, WRONG_METHOD } from "./openapi-parts.ts";
 
 const ID = "gen_05tk3m9q2r01h8v4w6x7y";
 const REQUEST: JsonObject = {
@@ -57,8 +59,6 @@ const KEYED: readonly No[] = [
   WRONG_METHOD,
 ];
 const OPEN: readonly No[] = ["server_error", WRONG_METHOD];
-/** Marks what the specification does not have. */
-const EXTENSION = { "x-extension": true } as const;
 const keyed = { security: [{ apiKey: [] }] };
 const open = { security: [] };
 const withRequestId = (...names: string[]) => [...names, "RequestId"].map(parameterRef);
@@ -69,13 +69,13 @@ const publicJson = (description: string, schema: JsonObject): JsonObject => ({
   "304": { description: "The caller has these bytes already.", headers: headers(...PUBLIC_HEADERS) },
   ...noes(...OPEN),
 });
-const preflight = (operationId: string, summary: string): JsonObject => ({
+const preflight = (operationId: string, summary: string, ...parameters: string[]): JsonObject => ({
   operationId,
   summary,
   tags: ["cors"],
   ...open,
   ...EXTENSION,
-  parameters: withRequestId(),
+  parameters: withRequestId(...parameters),
   responses: {
     "204": {
       description: "Any page may read this path.",
@@ -88,35 +88,6 @@ const preflight = (operationId: string, summary: string): JsonObject => ({
       ),
     },
     ...noes(...OPEN),
-  },
-});
-
-const FILE_HEADERS = [
-  "Cache-Control",
-  "ETag",
-  "Accept-Ranges",
-  "Content-Disposition",
-  "Content-Security-Policy",
-  "Referrer-Policy",
-];
-const FILE_TYPES = ["video/mp4", "image/png", "image/jpeg", "image/webp", "audio/mpeg", "audio/wav"];
-const file = (more: string[], ...list: No[]): JsonObject => {
-  const content = Object.fromEntries(FILE_TYPES.map((type) => [type, { schema: { type: "string", format: "binary" } }]));
-  const names = [...FILE_HEADERS, ...more];
-  return {
-    "200": { description: "The file.", headers: headers(...names), content },
-    "206": { description: "The part that `Range` asked for.", headers: headers(...names, "Content-Range"), content },
-    "304": { description: "The caller has the file already.", headers: headers(...names) },
-    ...noes(
-      { code: "invalid_request", status: 416, when: "The file has no such part.", headers: [...names, "Content-Range"] },
-      ...list,
-    ),
-  };
-};
-const redirect = (...more: string[]) => ({
-  "302": {
-    description: "The file is at a short-lived address, which needs no key: follow it without one.",
-    headers: headers("Cache-Control", "Location", "Referrer-Policy", ...more),
   },
 });
 
@@ -229,22 +200,29 @@ export const openApiPaths = (): JsonObject => ({
     get: {
       operationId: "linkedFile",
       summary: "Download a result file by its link",
-      description: "Links come in `output.urls`. They need no key and expire within an hour.",
+      description: "Links come in `output.urls`. They need no key and expire within an hour. Pages of any site may fetch them.",
       tags: ["files"],
       ...open,
       ...EXTENSION,
       parameters: withRequestId("Id", "FilePosition", "LinkExpiry", "LinkKeyId", "LinkSignature", "Range", "IfNoneMatch"),
       responses: {
         ...file(
-          ["Cross-Origin-Resource-Policy"],
-          { code: "not_found", status: 403, when: "The link has expired or was altered; poll the generation for a new one." },
-          { code: "not_found", status: 404, when: "No file has this address, or it is past its retention." },
-          "restarting",
+          ["Cross-Origin-Resource-Policy", ...READABLE_HEADERS],
+          {
+            ...{ code: "not_found", status: 403, headers: READABLE_HEADERS },
+            when: "The link has expired or was altered; poll the generation for a new one.",
+          },
+          {
+            ...{ code: "not_found", status: 404, headers: READABLE_HEADERS },
+            when: "No file has this address, or it is past its retention.",
+          },
+          { code: "restarting", ...REFUSALS.restarting, headers: READABLE_HEADERS },
           ...OPEN,
         ),
-        ...redirect("Cross-Origin-Resource-Policy"),
+        ...redirect("Cross-Origin-Resource-Policy", ...READABLE_HEADERS),
       },
     },
+    options: preflight("linkedFilePreflight", "Preflight of a file's link", "Id", "FilePosition"),
   },
   "/openapi.json": {
     get: {

@@ -11,7 +11,8 @@ next one is; only the route that delivers is charged.
 
 HEAD works wherever GET does. Every error has the body \`{"error":{"code","message"}}\`; only requests that are no HTTP at all, or whose
 headers are over about 16 kB, are answered by the runtime with an empty body and a closed connection; on a method that HTTP does not know
-it closes the connection without an answer. What is marked \`x-extension\` goes beyond the specification.
+it closes the connection without an answer, and so it does where a request is sent behind a POST before that was answered (pipelining,
+which RFC 9112 advises clients against): send the POST again, with its Idempotency-Key. What is marked \`x-extension\` goes beyond the specification.
 
 Outside /v1 there are pages too: [every error, when it comes and what to do](/docs/errors) and [the API in short](/llms.txt).`;
 

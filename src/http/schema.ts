@@ -120,6 +120,7 @@ export const ModelEntryObject = Type.Object({
       unit: oneOf(["second", "image", "generation", "1k_characters"], "What a rate is for."),
       rates: usdPerUnit,
       video_input_rates: Type.Optional(usdPerUnit),
+      image_input_rates: Type.Optional(usdPerUnit),
     }),
   ),
 });

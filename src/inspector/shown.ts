@@ -28,7 +28,7 @@ const pick = (from: Json | undefined, names: readonly string[]): JsonObject => {
 const count = (value: Json | undefined): number => (Array.isArray(value) ? value.length : 0);
 
 /** Members of events that are words and numbers of our own. */
-const PLAIN = ["n", "route", "ref", "watchMs", "passed"];
+const PLAIN = ["n", "route", "ref", "watchMs", "passed", "mismatch", "odd", "atMost", "givenAs", "why"];
 
 /** Texts and addresses of others: hidden, but not the fact that there are some. */
 const theirs = (value: Json, audience: Audience): Json => (audience === "everything" ? value : "hidden");
@@ -49,9 +49,10 @@ export const shownEvent = (event: JsonObject, audience: Audience, request?: stri
   }
   if (isObject(event.output))
     shown.output = {
-      ...pick(event.output, ["kind", "width", "height", "durationMs", "hasAudio"]),
+      ...pick(event.output, ["kind", "announced", "width", "height", "durationMs", "hasAudio"]),
       files: count(event.output.files),
     };
+  if (Array.isArray(event.copies)) shown.copies = event.copies.map((copy) => pick(copy, ["n", "bytes", "mime", "ms"]));
   if (request !== undefined) shown.request = audience === "words" ? "hidden" : request;
   return shown;
 };

@@ -1,4 +1,4 @@
-// Bytes of somebody else's file: how they are read, what is said when they cannot be, and bodies read no further than a bound.
+// Bytes of somebody else's file: how they are read, and what is said when they cannot be.
 
 /** A file that can be read at any place. `start` and `end` in bytes, `end` exclusive and not past the size. */
 export interface ByteReader {
@@ -41,26 +41,4 @@ export const rangeOf = (chunks: readonly Uint8Array[], start: number, end: numbe
     at += chunk.length;
   }
   return parts.length === 1 && parts[0] ? parts[0] : joined(parts);
-};
-
-/** The first `most` bytes of a body; what follows is not waited for and the connection is let go. */
-export const readAtMost = async (response: Response, most: number): Promise<Uint8Array> => {
-  const reader = response.body?.getReader();
-  if (!reader) return new Uint8Array(0);
-  const chunks: Uint8Array[] = [];
-  let seen = 0;
-  try {
-    while (seen < most) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      const wanted = value.subarray(0, most - seen);
-      chunks.push(wanted);
-      seen += wanted.length;
-    }
-  } catch {
-    throw new Unreadable("its connection broke");
-  } finally {
-    await reader.cancel().catch(() => {});
-  }
-  return joined(chunks);
 };

@@ -1,46 +1,33 @@
-// Brings the results of a provider home: streamed to disk, hashed, checked to be what they claim, measured.
+// Brings the results of a provider home: streamed to disk, hashed, checked to be what was ordered, measured.
 import { type Files, type Incoming, isSpooled, StorageAway, StorageRefused } from "../files/port.ts";
 import type { Spool } from "../files/spool.ts";
+import { judged } from "../ordered.ts";
 import type { MediaKind, Output, ResultFile, StoredFile } from "../terms.ts";
-import { type ByteReader, rangeOf, Unreadable } from "./bytes.ts";
-import { type Clip, measureClip } from "./clip.ts";
-import { gathering } from "./gathering.ts";
+import { type KindOptions, openBringIntoKind, type Ready } from "./bring-into-kind.ts";
+import { Unreadable } from "./bytes.ts";
 import { type FetchOptions, guardedFetch } from "./guarded-fetch.ts";
 import { openHolding } from "./holding.ts";
 import { openPool, type Pool } from "./pool.ts";
-import type { CollectOutcome, Media } from "./port.ts";
-import { isWhole, pictureSize, sniff } from "./sniff.ts";
+import type { CollectOutcome, FileFailure, Media } from "./port.ts";
+import { receiveBody, UnreadableResult } from "./receive.ts";
+import { Busy } from "./sandbox/sandbox.ts";
 
-export type CollectOptions = {
+export type CollectOptions = KindOptions & {
   files: Pick<Files, "receive" | "objectOf">;
   spool: Pick<Spool, "open">;
   /** How result URLs of a provider are opened, but for the signal. */
   fetchFor: (provider: string) => Omit<FetchOptions, "signal" | "headers">;
-  /** Largest result file, bytes. */
-  resultBytes: number;
   /** A server that sends nothing for this long is given up, ms. */
   idleMs: number;
   /** Files of one provider fetched at a time. */
   placesPerProvider: number;
 };
 
-/** What §4.3 serves, by kind. */
-const TAKEN: Record<MediaKind, readonly string[]> = {
-  image: ["image/png", "image/jpeg", "image/webp"],
-  video: ["video/mp4"],
-  audio: ["audio/mpeg", "audio/wav"],
-};
-
-/** Enough to tell a film from an error page before the rest is fetched. */
-const SNIFF_BYTES = 64;
-/** Enough of most pictures to read their size, and of any, its writer's notes included. */
-const PICTURE_START_BYTES = 16 * 1024;
-const PICTURE_BYTES = 1024 * 1024;
 /** `output.urls` has places 1 to 99 (§4.4). */
 const MOST_FILES = 99;
 
 /** The link says that it is over. */
-class Expired extends Error {}
+class Expired extends Unreadable {}
 
 /** Ends a wait that lasts too long; `rest` is called at each sign of life. */
 const watchdog = (signal: AbortSignal, idleMs: number) => {
@@ -56,81 +43,54 @@ const watchdog = (signal: AbortSignal, idleMs: number) => {
   };
 };
 
-/** The file as it was received: most are small and still in memory, what is not is read back. */
-const readerOf = (incoming: Incoming, sizeBytes: number, whole: readonly Uint8Array[] | undefined): ByteReader => ({
-  sizeBytes: async () => sizeBytes,
-  read: async (start, end) =>
-    whole
-      ? rangeOf(whole, start, end)
-      : Bun.file(incoming.path)
-          .slice(start, end)
-          .bytes()
-          .catch(() => {
-            throw new StorageRefused("the disk refused to read back");
-          }),
+type Received = { incoming: Incoming; stored: StoredFile; hasAudio?: boolean };
+/** What came of the files of a result: those that are good, and what is wrong with the others. */
+type Brought = { good: readonly Received[]; lost: readonly FileFailure[] };
+
+type What = Parameters<Media["collect"]>[0];
+
+/** A clip is as long as its pictures are: sound that goes on after them makes up for none that are missing. */
+const storedOf = (n: number, kind: MediaKind, { bytes, sha256, found }: Ready): StoredFile => {
+  const file: StoredFile = { n, sha256, bytes, mime: found.mime };
+  if (found.width !== undefined && found.height !== undefined) Object.assign(file, { width: found.width, height: found.height });
+  const ms = kind === "video" ? (found.pictureMs ?? found.ms) : found.ms;
+  if (ms !== undefined) file.durationMs = ms;
+  return file;
+};
+
+/** What is told of a generation is measured from its first file. */
+const outputOf = (kind: MediaKind, { good, lost }: Brought): Output => {
+  const output: Output = { kind, files: good.map((each) => each.stored) };
+  if (lost.length > 0) output.announced = good.length + lost.length;
+  const [first] = good;
+  const { width, height, durationMs } = first?.stored ?? {};
+  if (kind !== "audio" && width !== undefined && height !== undefined) Object.assign(output, { width, height });
+  if (kind === "video" && durationMs !== undefined) output.durationMs = durationMs;
+  if (kind === "video" && first?.hasAudio !== undefined) output.hasAudio = first.hasAudio;
+  return output;
+};
+
+const failureOf = (error: Unreadable): FileFailure => ({
+  detail: error.message,
+  ...(error instanceof UnreadableResult ? { print: error.print, ...(error.isOurs ? { isOurs: true } : {}) } : {}),
+  ...(error instanceof Expired ? { isExpired: true } : {}),
 });
 
-type Received = { incoming: Incoming; stored: StoredFile; size?: { width: number; height: number }; clip?: Clip };
-
-/** Streams a body into `incoming`; returns its length and hash. @throws Unreadable, StorageRefused */
-const stream = async (response: Response, incoming: Incoming, kind: MediaKind, most: number, alive: () => void) => {
-  const announced = response.headers.get("content-length");
-  if (announced !== null && Number(announced) > most) throw new Unreadable(`it is larger than ${most} bytes`);
-  const reader = response.body?.getReader();
-  const hash = new Bun.CryptoHasher("sha256");
-  const kept = gathering(incoming);
-  let bytes = 0;
-  let start = new Uint8Array(0);
-  let mime: string | undefined;
-  try {
-    while (reader) {
-      const { done, value } = await reader.read().catch(() => {
-        throw new Unreadable("its connection broke");
-      });
-      if (!done) {
-        alive();
-        bytes += value.length;
-        if (bytes > most) throw new Unreadable(`it is larger than ${most} bytes`);
-        if (start.length < SNIFF_BYTES) start = Uint8Array.from([...start, ...value.subarray(0, SNIFF_BYTES)]);
-      }
-      if (mime === undefined && (done || start.length >= SNIFF_BYTES)) {
-        mime = bytes === 0 ? undefined : sniff(start)?.mime;
-        if (bytes === 0) throw new Unreadable("it is empty");
-        if (mime === undefined || !TAKEN[kind].includes(mime))
-          throw new Unreadable(`it is ${mime ?? "nothing known"}, not ${kind}`);
-      }
-      if (done) break;
-      hash.update(value);
-      await kept.write(value);
-    }
-  } finally {
-    await reader?.cancel().catch(() => {});
-  }
-  if (mime === undefined) throw new Unreadable("it is empty");
-  if (announced !== null && Number(announced) !== bytes) throw new Unreadable(`${bytes} of ${announced} bytes came`);
-  return { bytes, sha256: hash.digest("hex"), mime, whole: await kept.end() };
+/** A try that ended without a single file. */
+const unread = ({ detail, print, isOurs, isExpired }: FileFailure): CollectOutcome => {
+  if (isExpired) return { kind: "expired", detail };
+  if (isOurs) return { kind: "unreadable", detail, isOurs };
+  return { kind: "unreadable", detail, ...(print === undefined ? {} : { isUnusable: true }) };
 };
 
-const measure = async (file: ByteReader, mime: string, kind: MediaKind, bytes: number, signal: AbortSignal) => {
-  if (!(await isWhole(file, mime))) throw new Unreadable("it is cut short");
-  if (kind === "image") {
-    const sizeIn = async (most: number) => pictureSize(await file.read(0, Math.min(bytes, most)));
-    return { size: await sizeIn(PICTURE_START_BYTES).catch(() => sizeIn(PICTURE_BYTES)) };
-  }
-  const clip = await measureClip(file, { container: mime === "video/mp4" ? "movie" : "sound", mime }, signal);
-  if (clip.kind !== kind) throw new Unreadable(`it holds ${clip.kind}, not ${kind}`);
-  return { clip };
+const discard = async (all: readonly Incoming[]): Promise<void> => {
+  for (const incoming of all) await incoming.discard();
 };
 
-/** Makes `collect` of the port. */
-export const openCollect = ({
-  files,
-  spool,
-  fetchFor,
-  resultBytes,
-  idleMs,
-  placesPerProvider,
-}: CollectOptions): Media["collect"] => {
+/** Fetches one result into a file of ours that nobody sees yet. */
+const openReceive = (options: CollectOptions) => {
+  const { files, spool, fetchFor, resultBytes, idleMs, placesPerProvider } = options;
+  const bringIntoKind = openBringIntoKind(options);
   const pools = new Map<string, Pool>();
   const poolOf = (provider: string): Pool => {
     const pool = pools.get(provider) ?? openPool(placesPerProvider);
@@ -149,81 +109,103 @@ export const openCollect = ({
     return fetched.response;
   };
 
-  const receive = async (
-    what: Parameters<Media["collect"]>[0],
-    result: ResultFile,
-    n: number,
-    signal: AbortSignal,
-    undo: Incoming[],
-  ): Promise<Received> => {
+  return async (what: What, result: ResultFile, n: number, signal: AbortSignal, undo: Incoming[]): Promise<Received> => {
     const leave = await poolOf(what.provider).take(signal);
     if (!leave) throw new Unreadable("there was no time to fetch it");
     const watch = watchdog(signal, idleMs);
+    const { kind } = what;
     try {
       const response = await answerFor(what.provider, result.url, watch.signal);
       const { status, headers, body } = response;
-      if (status !== 200 || (headers.get("content-encoding") ?? "identity") !== "identity") {
+      if (status !== 200) {
         await body?.cancel().catch(() => {});
-        if ([403, 404, 410].includes(status)) throw new Expired(`its server answers ${status}`);
-        throw new Unreadable(status === 200 ? "its server sends it compressed" : `its server answers ${status}`);
+        const why = `its server answers ${status}`;
+        throw [403, 404, 410].includes(status) ? new Expired(why) : new Unreadable(why);
       }
       const incoming = await files.receive(what.generationId, n);
       undo.push(incoming);
-      const { bytes, sha256, mime, whole } = await stream(response, incoming, what.kind, resultBytes, watch.rest);
-      const measured = await measure(readerOf(incoming, bytes, whole), mime, what.kind, bytes, watch.signal);
-      const object = files.objectOf?.({ n, sha256 });
-      return { incoming, stored: { n, sha256, bytes, mime, ...(object === undefined ? {} : { object }) }, ...measured };
+      const claims = [headers.get("content-type"), result.mime];
+      const arrived = await receiveBody(response, incoming, { kind, mostBytes: resultBytes, claims, alive: watch.rest });
+      watch.end();
+      const { generationId, provider } = what;
+      const ready = await bringIntoKind({ generationId, n, kind, provider, incoming, arrived }, signal, undo);
+      const stored = storedOf(n, kind, ready);
+      const object = files.objectOf?.(stored);
+      if (object !== undefined) stored.object = object;
+      const { hasAudio } = ready.found;
+      return { incoming: ready.incoming, stored, ...(hasAudio === undefined ? {} : { hasAudio }) };
     } finally {
       watch.end();
       leave();
     }
   };
+};
 
-  const outputOf = (kind: MediaKind, all: readonly Received[]): Output => {
-    const output: Output = { kind, files: all.map((each) => each.stored) };
-    const first = all[0];
-    if (first?.size) return { ...output, ...first.size };
-    const { ms, width, height, hasAudio } = first?.clip ?? {};
-    if (kind !== "video" || ms === undefined || width === undefined || height === undefined || hasAudio === undefined)
-      return output;
-    return { ...output, width, height, durationMs: ms, hasAudio };
-  };
-
-  const discard = async (all: readonly Incoming[]): Promise<void> => {
-    for (const incoming of all) await incoming.discard();
-  };
+/** Makes `collect` of the port. */
+export const openCollect = (options: CollectOptions): Media["collect"] => {
+  const receive = openReceive(options);
   /** By attempt: its job has one result, whatever links lead to it. */
-  const holding = openHolding<readonly Received[]>((all) => void discard(all.map(({ incoming }) => incoming)));
+  const holding = openHolding<Brought>(({ good }) => void discard(good.map(({ incoming }) => incoming)));
+
+  /**
+   * One after the other, so that a generation takes one place of its provider at a time. A file that is given up does not lose the others;
+   * for one that may still come the first failure decides, and all are tried again.
+   */
+  const bring = async (what: What, signal: AbortSignal, undo: Incoming[]): Promise<Brought> => {
+    const good: Received[] = [];
+    const lost: FileFailure[] = [];
+    for (const [at, result] of what.results.entries()) {
+      const former = what.tries?.lostAt(at);
+      if (former !== undefined) {
+        lost.push(former);
+        continue;
+      }
+      try {
+        good.push(await receive(what, result, good.length + 1, signal, undo));
+      } catch (error) {
+        if (!(error instanceof Unreadable)) throw error;
+        error.message = `file ${at + 1}: ${signal.aborted ? "the time was over" : error.message}`;
+        const failure = failureOf(error);
+        if (signal.aborted || !what.tries?.failed(at, failure)) throw error;
+        lost.push(failure);
+      }
+    }
+    return { good, lost };
+  };
 
   const collect: Media["collect"] = async (what, signal) => {
     const key = `${what.generationId} ${what.attempt}`;
-    const held = holding.take(key);
-    const undo: Incoming[] = held?.map(({ incoming }) => incoming) ?? [];
-    const all: Received[] = [...(held ?? [])];
+    const former = holding.take(key);
+    const undo: Incoming[] = former?.good.map(({ incoming }) => incoming) ?? [];
+    let brought = former;
     let isHeld = false;
-    let n = 0;
     try {
       if (what.results.length === 0 || what.results.length > MOST_FILES)
-        return { kind: "unreadable", detail: `${what.results.length} files were announced` };
-      // One after the other: the first that fails decides, and a generation takes one place of its provider at a time.
-      if (!held) for (const result of what.results) all.push(await receive(what, result, ++n, signal, undo));
+        return { kind: "unreadable", detail: `${what.results.length} files were announced`, isUnusable: true };
+      brought ??= await bring(what, signal, undo);
+      if (brought.good.length === 0 && brought.lost[0]) return unread(brought.lost[0]);
+      const output = outputOf(what.kind, brought);
+      const { mismatch, odd } = judged(what.ordered, output);
+      if (mismatch) return { kind: "mismatched", mismatch };
       // Nothing becomes visible before every file is known to be good, nor after the collecting was called off.
-      for (const each of all) {
+      for (const each of brought.good) {
         if (signal.aborted) return { kind: "unreadable", detail: "collecting was called off" };
         await each.incoming.keep(each.stored);
       }
-      return { kind: "collected", output: outputOf(what.kind, all) };
+      const lost = brought.lost.map(({ detail }) => detail);
+      return { kind: "collected", output, ...(lost.length > 0 ? { lost } : {}), ...(odd ? { odd } : {}) };
     } catch (error) {
-      isHeld = error instanceof StorageAway && all.length === what.results.length;
-      if (isHeld) holding.put(key, all);
-      if (error instanceof StorageRefused) return { kind: "storage-refused", detail: error.message };
-      const detail = `file ${n}: ${error instanceof Error ? error.message : ""}`;
-      if (error instanceof Expired) return { kind: "expired", detail };
+      isHeld = error instanceof StorageAway && brought !== undefined;
+      if (isHeld && brought) holding.put(key, brought);
+      // Without a child nothing is known of the file, and the provider is not to blame: it waits as it does for a disk.
+      if (error instanceof StorageRefused || error instanceof Busy) return { kind: "storage-refused", detail: error.message };
+      // What did not come in time may be a file all the same.
       if (error instanceof Unreadable)
-        return { kind: "unreadable", detail: signal.aborted ? `file ${n}: the time was over` : detail };
+        return signal.aborted ? { kind: "unreadable", detail: error.message } : unread(failureOf(error));
       throw error;
     } finally {
-      if (!isHeld) await discard(undo);
+      const held = new Set(isHeld ? brought?.good.map(({ incoming }) => incoming) : []);
+      await discard(undo.filter((incoming) => !held.has(incoming)));
     }
   };
 

@@ -1,17 +1,24 @@
 // Opens the room: one measure and one collect with their guard, budgets and places.
+
+import type { Copies } from "../files/copies.ts";
 import type { Files } from "../files/port.ts";
 import type { Spool } from "../files/spool.ts";
 import type { AllowsHost } from "./allow.ts";
 import { openCollect } from "./collect.ts";
 import type { Resolve } from "./guard.ts";
+import { inlinePieces, startOf } from "./inline.ts";
+import { openPin } from "./pin.ts";
 import type { Media } from "./port.ts";
 import { openProbe } from "./probe.ts";
 import { READ_BUDGET, type ReadBudget } from "./remote.ts";
-import { sniff } from "./sniff.ts";
+import { lookAt } from "./result-kinds.ts";
+import type { Sandbox } from "./sandbox/sandbox.ts";
 
 export type MediaOptions = {
   files: Pick<Files, "receive" | "objectOf">;
   spool: Pick<Spool, "keep" | "open">;
+  /** Where pinned inputs are kept, the largest, bytes, and the longest time for one, ms; absent where none are. */
+  pins?: { copies: Copies; mostBytes: number; timeoutMs: number };
   /** Headers that open a result of a provider at an address; none for most. */
   keyFor: (provider: string, address: string) => Record<string, string>;
   /** Hosts of `media.allow`. */
@@ -20,7 +27,11 @@ export type MediaOptions = {
   allowsResult: (provider: string, host: string) => boolean;
   /** Largest result file, bytes. */
   resultBytes: number;
-  timeouts?: { measureMs?: number; idleMs?: number };
+  /** Pictures of more pixels are not converted; the usual bound when absent. */
+  convertPixels?: number;
+  /** Where their bytes are looked at. */
+  sandbox: Pick<Sandbox, "run">;
+  timeouts?: { measureMs?: number; waitMs?: number; idleMs?: number };
   budget?: Partial<ReadBudget>;
   resolve?: Resolve;
   /** A certificate authority to trust instead of the machine's, PEM. */
@@ -29,45 +40,54 @@ export type MediaOptions = {
   guard?: "off";
 };
 
-/** Links of all requests that are measured at a time, and files of one provider that are fetched at a time. */
+/** Links of all requests that are measured at a time, those of one account, and files of one provider that are fetched at a time. */
 const MEASURING_PLACES = 128;
+const PLACES_PER_ACCOUNT = 8;
 const COLLECTING_PLACES = 32;
+const CONVERT_PIXELS = 16_777_216;
 
-/** The bytes of a `data:` address in base64; undefined for any other. */
-const inlineBytes = (url: string): Uint8Array | undefined => {
-  const found = url.startsWith("data:") ? url.indexOf(";base64,") : -1;
-  return found < 0 ? undefined : Buffer.from(url.slice(found + ";base64,".length), "base64");
-};
+const noPins = () => Promise.reject(new Error("nothing is pinned here"));
 
 export const openMedia = (options: MediaOptions): Media => {
-  const { files, spool, keyFor, allows, allowsResult, resultBytes, timeouts, budget, resolve, ca, guard } = options;
+  const { files, spool, pins, keyFor, allows, allowsResult, resultBytes, sandbox, timeouts, budget, resolve, ca, guard } =
+    options;
   const how = { ...(resolve ? { resolve } : {}), ...(ca === undefined ? {} : { ca }), ...(guard ? { guard } : {}) };
   return {
     measure: openProbe({
       fetch: { allows, ...how },
       files,
+      sandbox,
       budget: { ...READ_BUDGET, ...budget },
       timeoutMs: timeouts?.measureMs ?? 10_000,
+      waitMs: timeouts?.waitMs ?? 10_000,
       places: MEASURING_PLACES,
+      placesPerAccount: PLACES_PER_ACCOUNT,
     }),
+    pin: pins ? openPin({ ...pins, sandbox, fetch: { allows, ...how } }) : noPins,
+    copyOf: async (generationId, copy) => pins?.copies.open(generationId, copy),
+    hasCopy: async (generationId, copy) => (await pins?.copies.has(generationId, copy)) ?? false,
     keepInline: (ref, results) =>
       Promise.all(
         results.map(async (result, at) => {
-          const bytes = inlineBytes(result.url);
-          if (bytes === undefined) return result;
-          const mime = sniff(bytes)?.mime ?? "application/octet-stream";
-          return { ...result, url: await spool.keep(ref, at + 1, bytes, mime) };
+          const pieces = await inlinePieces(result);
+          if (pieces === undefined) return result;
+          const { content: _, ...announced } = result;
+          const look = lookAt(startOf(pieces), [result.mime]);
+          const mime = look.sort === "file" ? look.mime : "application/octet-stream";
+          return { ...announced, url: await spool.keep(ref, at + 1, pieces, mime) };
         }),
       ),
     collect: openCollect({
       files,
       spool,
+      sandbox,
       fetchFor: (provider) => ({
         allows: (host) => allows(host) || allowsResult(provider, host),
         keyFor: (address) => keyFor(provider, address),
         ...how,
       }),
       resultBytes,
+      convertPixels: options.convertPixels ?? CONVERT_PIXELS,
       idleMs: timeouts?.idleMs ?? 30_000,
       placesPerProvider: COLLECTING_PLACES,
     }),

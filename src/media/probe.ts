@@ -3,23 +3,30 @@ import { type Files, StorageRefused } from "../files/port.ts";
 import { refuse } from "../refusal.ts";
 import type { Measured, MediaKind, MediaLink } from "../terms.ts";
 import { Unreadable } from "./bytes.ts";
-import { measureClip } from "./clip.ts";
+import type { Inspection } from "./formats/inspect.ts";
+import { openPictureHeader, type PictureSize, readPictureHeader } from "./formats/picture-header.ts";
 import type { FetchOptions } from "./guarded-fetch.ts";
 import { guardedFetch } from "./guarded-fetch.ts";
-import { openPool } from "./pool.ts";
-import { openRemote, type ReadBudget, type Remote } from "./remote.ts";
-import { pictureSize, sniff } from "./sniff.ts";
+import { openReadingClock, type ReadingClock } from "./reading-clock.ts";
+import { Missing, openRemote, type ReadBudget, type Remote } from "./remote.ts";
+import { lookAt } from "./result-kinds.ts";
+import { openFairLine, type Who } from "./sandbox/fair-line.ts";
+import { Busy, type Sandbox } from "./sandbox/sandbox.ts";
+import { sniff } from "./sniff.ts";
 
 export type ProbeOptions = {
   /** How links are opened, but for the signal, which is made per request. */
   fetch: Omit<FetchOptions, "signal" | "headers">;
-  /** Where a file without ranges is put while it is looked at. */
+  /** Where a file is put that does not fit into memory while it is looked at. */
   files: Pick<Files, "receive">;
+  sandbox: Pick<Sandbox, "run">;
   budget: ReadBudget;
-  /** All links of a request together, ms. */
+  /** All links of a request together, ms; standing in line comes on top of it. */
   timeoutMs: number;
-  /** Links opened at a time, over all requests. */
+  waitMs: number;
+  /** Links opened at a time, over all requests, and of one account. */
   places: number;
+  placesPerAccount: number;
 };
 
 /** What a link was found to be, without its field: the same link in two fields is opened once. */
@@ -28,91 +35,136 @@ type Found = Omit<Measured, "field">;
 /** Never the id of a generation: those are made from a row number. */
 const SPOOL_ID = "gen_0measuring";
 
-const WANTED: Record<MediaKind, string> = { image: "a picture (PNG, JPEG, WebP or GIF)", video: "a clip", audio: "sound" };
-
-/** A picture says its size early, unless its writer put much before it: then more is read, step by step. */
-const PICTURE_STEPS_BYTES = [128 * 1024, 224 * 1024];
-
-const measurePicture = async (remote: Remote): Promise<{ width: number; height: number }> => {
-  const first = await pictureSize(remote.prefix).catch(() => undefined);
-  if (first) return first;
-  const size = await remote.sizeBytes();
-  for (const step of PICTURE_STEPS_BYTES) {
-    const end = Math.min(size, step);
-    if (end <= remote.prefix.length) break;
-    const found = await pictureSize(await remote.read(0, end)).catch(() => undefined);
-    if (found) return found;
-  }
-  throw new Unreadable("it is not a picture that opens");
+const WANTED: Record<MediaKind, string> = {
+  image: "a picture (PNG, JPEG, WebP or GIF)",
+  video: "a clip (MP4, QuickTime, WebM or Matroska)",
+  audio: "sound (MP3, WAV, FLAC, Ogg, AAC, M4A or WebM)",
 };
 
-const measureRemote = async (remote: Remote, link: MediaLink, signal: AbortSignal): Promise<Found> => {
-  const sniffed = sniff(remote.prefix);
-  const wrong = new Unreadable(`it is not ${WANTED[link.kind]}`);
-  if (!sniffed || (sniffed.container === "picture") !== (link.kind === "image")) throw wrong;
-  if (link.kind === "image") return { url: link.url, kind: "image", ...(await measurePicture(remote)) };
-  const { kind, ms, width, height } = await measureClip(remote, sniffed, signal);
-  if (kind !== link.kind) throw wrong;
-  return kind === "audio" || width === undefined || height === undefined
-    ? { url: link.url, kind, ms }
-    : { url: link.url, kind, ms, width, height };
+/** 2^28, 16,384 by 16,384: no provider takes more, and what is larger opens nowhere. */
+const MOST_PIXELS = 268_435_456;
+
+const ofSoManyPixels = (size: PictureSize): PictureSize => {
+  const { width, height } = size;
+  if (width * height <= MOST_PIXELS) return size;
+  throw new Unreadable(
+    `it has ${width} x ${height} pixels; a picture of at most ${MOST_PIXELS} (as 16384 x 16384 has) is taken, whatever its shape`,
+  );
+};
+/** What a link leads to instead: its kind, or the sort of text that servers send in place of a file. */
+const instead = (prefix: Uint8Array): string => {
+  const look = lookAt(prefix);
+  return look.sort === "file" ? look.mime : look.sort === "words" ? look.what : "nothing known";
+};
+
+const BUSY = "Too many media links are being read at the moment; send the same request again with the same Idempotency-Key.";
+
+/** One link on its way: whose it is, and the time that its request has. */
+type Trip = { link: MediaLink; who: Who; clock: ReadingClock };
+
+const foundOf = (
+  { url, kind }: MediaLink,
+  { ms, pictureMs, width, height, frameMs }: Pick<Inspection, "ms" | "pictureMs" | "width" | "height" | "frameMs">,
+  bytes?: number,
+): Found => {
+  const size = width === undefined || height === undefined ? {} : { width, height };
+  if (kind === "image") return { url, kind, ...size };
+  const found: Found = { url, kind, ...(ms === undefined ? {} : { ms }), ...(kind === "video" ? size : {}) };
+  if (kind === "video" && pictureMs !== undefined) found.pictureMs = pictureMs;
+  return { ...found, ...(bytes === undefined ? {} : { bytes }), ...(frameMs === undefined ? {} : { frameMs }) };
 };
 
 /** Makes `measure` of the port. */
 export const openProbe = (options: ProbeOptions) => {
-  const pool = openPool(options.places);
+  const line = openFairLine({ places: options.places, perAccount: options.placesPerAccount, cost: 1 });
   let spooled = 0;
 
-  const find = async (link: MediaLink, signal: AbortSignal): Promise<Found> => {
-    const leave = await pool.take(signal);
-    if (!leave) return refuse("busy", "too many media links are being read at the moment");
-    try {
-      const remote = await openRemote(
-        (headers) => guardedFetch(link.url, { ...options.fetch, headers, signal }),
-        () => options.files.receive(SPOOL_ID, ++spooled),
-        options.budget,
-      );
+  /**
+   * No child is kept waiting for a server: what it misses is fetched, and the file is looked at again. The time of reading is that
+   * of the server; children have bounds of their own.
+   */
+  const inspect = async (remote: Remote, { who, clock }: Trip): Promise<Inspection> => {
+    const meter = { cpuMs: 0 };
+    for (;;) {
+      const source = await clock.during(() => remote.source());
       try {
-        return await measureRemote(remote, link, signal);
-      } finally {
-        await remote.close();
+        const asked = { source, who, meter, signal: clock.signal };
+        return await options.sandbox.run("inspect", { depth: "shallow" }, asked);
+      } catch (fault) {
+        if (!(fault instanceof Missing)) throw fault;
+        await clock.during(() => remote.fetch(fault.start, fault.end));
       }
+    }
+  };
+
+  /** A picture says its size in its header, which is read right here, in a bound of steps. */
+  const header = async (remote: Remote, { clock }: Trip): Promise<PictureSize> => {
+    const step = openPictureHeader().feed(remote.prefix, 0);
+    if (step.kind === "size") return step;
+    return clock.during(() => readPictureHeader(remote));
+  };
+
+  const look = async (trip: Trip): Promise<Found> => {
+    const { link, clock } = trip;
+    const fetchLink = (headers: Record<string, string>) =>
+      guardedFetch(link.url, { ...options.fetch, headers, signal: clock.signal });
+    const spool = () => options.files.receive(SPOOL_ID, ++spooled);
+    const remote = await clock.during(() => openRemote(fetchLink, spool, options.budget));
+    try {
+      const wrong = (what: string) => new Unreadable(`it is ${what}, not ${WANTED[link.kind]}`);
+      const sniffed = sniff(remote.prefix);
+      if (!sniffed || (sniffed.container === "picture") !== (link.kind === "image")) throw wrong(instead(remote.prefix));
+      if (link.kind === "image") return foundOf(link, ofSoManyPixels(await header(remote, trip)));
+      const found = await inspect(remote, trip);
+      if (found.kind !== link.kind) throw wrong(found.kind === "audio" ? "sound without pictures" : "a clip with pictures");
+      return foundOf(link, found, remote.toldBytes);
+    } finally {
+      await remote.close();
+    }
+  };
+
+  const find = async (trip: Trip): Promise<Found> => {
+    const leave = await line.take(trip.who, trip.clock.signal);
+    if (!leave) throw new Busy("no place was free in time");
+    try {
+      return await look(trip);
     } finally {
       leave();
     }
   };
 
+  const refusalOf = (fault: unknown, { field }: MediaLink, clock: ReadingClock): never => {
+    if (fault instanceof StorageRefused) return refuse("busy", "There is no room to read media at the moment.");
+    if (fault instanceof Busy || clock.over() === "waiting") return refuse("busy", BUSY);
+    if (!(fault instanceof Unreadable)) throw fault;
+    const why = clock.over() === "reading" ? `it was not read within ${options.timeoutMs / 1000} s` : fault.message;
+    return refuse("invalid_input", `${field}: the media cannot be read: ${why}`);
+  };
+
   /**
-   * Opens every link, all in parallel, and measures it.
+   * Opens every link, all in parallel as far as the account's places go, and measures it.
    * @throws Refusal `invalid_input` naming the first field, in the order given, whose link cannot be read as what the field
-   * means; `busy` when there is no room or no place to read it.
+   * means; `busy` when there is no room, no place or nothing free to read it with.
    */
-  return async (links: readonly MediaLink[]): Promise<Measured[]> => {
-    const end = new AbortController();
-    const timer = setTimeout(() => end.abort(), options.timeoutMs);
+  return async (links: readonly MediaLink[], account: string): Promise<Measured[]> => {
+    const clock = openReadingClock(options.timeoutMs, options.waitMs);
     const finds = new Map<string, Promise<Found>>();
     for (const link of links) {
       const key = `${link.kind} ${link.url}`;
       if (finds.has(key)) continue;
-      const found = find(link, end.signal);
+      const found = find({ link, who: { share: "input", account }, clock });
       found.catch(() => {});
       finds.set(key, found);
     }
     try {
       const measured: Measured[] = [];
       for (const link of links) {
-        const found = await finds.get(`${link.kind} ${link.url}`)?.catch((error: unknown) => {
-          if (error instanceof StorageRefused) return refuse("busy", "there is no room to read media at the moment");
-          if (!(error instanceof Unreadable)) throw error;
-          const why = end.signal.aborted ? `it was not read within ${options.timeoutMs / 1000} s` : error.message;
-          return refuse("invalid_input", `${link.field}: the media cannot be read: ${why}`);
-        });
+        const found = await finds.get(`${link.kind} ${link.url}`)?.catch((fault: unknown) => refusalOf(fault, link, clock));
         if (found) measured.push({ field: link.field, ...found });
       }
       return measured;
     } finally {
-      clearTimeout(timer);
-      end.abort();
+      clock.stop();
     }
   };
 };

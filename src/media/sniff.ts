@@ -1,5 +1,5 @@
 // What a file is by its first bytes, whatever its name or its server says; and whether it seems to be all there.
-import { type ByteReader, Unreadable } from "./bytes.ts";
+import type { ByteReader } from "./bytes.ts";
 
 /** `movie`: ISO media files and QuickTime; `matroska`: WebM too. Whether these hold pictures or only sound, their tracks say. */
 export type Container = "picture" | "movie" | "matroska" | "sound";
@@ -21,7 +21,7 @@ export const sniff = (bytes: Uint8Array): Sniffed | undefined => {
   if (a === 0xff && b === 0xd8 && c === 0xff) return { container: "picture", mime: "image/jpeg" };
   if (four === "RIFF" && form === "WEBP") return { container: "picture", mime: "image/webp" };
   if (/^GIF8[79]a/.test(ascii(bytes, 0, 6))) return { container: "picture", mime: "image/gif" };
-  if (four === "RIFF" && form === "WAVE") return { container: "sound", mime: "audio/wav" };
+  if (/^(RIFF|RF64|BW64)$/.test(four) && form === "WAVE") return { container: "sound", mime: "audio/wav" };
   if (name === "ftyp") {
     if (STILL_BRANDS.test(form)) return undefined;
     return { container: "movie", mime: form === "qt  " ? "video/quicktime" : "video/mp4" };
@@ -37,13 +37,6 @@ export const sniff = (bytes: Uint8Array): Sniffed | undefined => {
   if (a === 0xff && (b & 0xe0) === 0xe0 && (b & 6) !== 0 && (c & 0xf0) !== 0xf0 && (c & 0x0c) !== 0x0c)
     return { container: "sound", mime: "audio/mpeg" };
   return undefined;
-};
-
-/** Width and height of a picture from its first bytes. @throws Unreadable */
-export const pictureSize = async (bytes: Uint8Array): Promise<{ width: number; height: number }> => {
-  const size = await new Bun.Image(bytes).metadata().catch(() => undefined);
-  if (!size || size.width < 1 || size.height < 1) throw new Unreadable("it is not a picture that opens");
-  return { width: size.width, height: size.height };
 };
 
 const le32 = (bytes: Uint8Array, at: number) => new DataView(bytes.buffer, bytes.byteOffset).getUint32(at, true);

@@ -1,6 +1,7 @@
 // The office: what an operator may do with accounts, keys and credits, written once for both ways of reaching it.
 import type { Clock } from "../clock.ts";
 import type { OfficeDeed, OfficeOutcome } from "../deeds.ts";
+import type { UndecidedReversal } from "../purchase.ts";
 import type { AccountRow, MovementRow, StoreReads } from "../store/store.ts";
 import type { Submit } from "../submit.ts";
 import type { Credits } from "../terms.ts";
@@ -35,6 +36,14 @@ type Methods = {
   addCredits(ask: { reference: string; accountId: string; credits: Credits; note: string }): Promise<Credited>;
   /** Takes back a refunded or disputed purchase: at most what is available; a rest is owed and pauses the account. */
   takeCredits(ask: { reference: string; accountId: string; credits: Credits; note: string }): Promise<Credited>;
+  /** Refunds and disputes in another currency than usd, of which it is not known what they take back in credits. */
+  listUndecided(ask: Record<string, never>): Promise<UndecidedReversal[]>;
+  /** Decides how much one of them takes back of its purchase; 0: nothing. */
+  decideReversal(ask: {
+    id: string;
+    credits: Credits;
+    reason: string;
+  }): Promise<{ movedCredits: Credits; account: AccountRow | null }>;
   showCredits(ask: { accountId: string; last: number }): Promise<Statement>;
 } & KeyOffice &
   PeopleOffice &
@@ -50,6 +59,9 @@ export type OfficeParts = {
   /** Takes a submission in; null where no service runs. */
   submit: Submit | null;
 } & Omit<ProviderOfficeParts, "post" | "clock" | "kept" | "nodes">;
+
+/** More than anybody lets wait. */
+const MOST_UNDECIDED = 1000;
 
 /** The newest `limit` movements of an account, oldest first. */
 export const lastMovements = async (reads: StoreReads, accountId: string, limit: number): Promise<MovementRow[]> =>
@@ -106,6 +118,12 @@ const openMethods = ({ reads, post, mode, clock, submit, ...market }: OfficePart
     ...openKeyOffice({ reads, post, mode, clock, accountOf, models: market.market.models }),
     addCredits: (ask) => credit("topup", ask),
     takeCredits: (ask) => credit("adjust", { ...ask, credits: -ask.credits }),
+    listUndecided: () => reads.undecidedReversals(MOST_UNDECIDED),
+    decideReversal: async ({ id, credits, reason }) => {
+      const found = (await reads.undecidedReversals(MOST_UNDECIDED)).find((one) => one.id === id);
+      const outcome = done(await post({ deed: "decide-reversal", id, credits, reason, atMs: clock.nowMs() }));
+      return { movedCredits: outcome.credits ?? 0, account: found ? await accountOf(found.accountId) : null };
+    },
     showCredits: async ({ accountId, last }) => ({
       account: await accountOf(accountId),
       movements: last === 0 ? [] : await lastMovements(reads, accountId, last),

@@ -20,6 +20,13 @@ export const adviceOf = (row: OrphanRow): Advice => {
     where,
   });
   if (row.fate === "late") return paid("it delivered when its result was no longer wanted");
+  if (row.failure?.isBilled === true) return paid("the answer to it holds no file and names a cost");
+  if (row.fate === "mismatched") {
+    // In few words, as this one's part; all of it is the reason of its failure.
+    const advice = paid("it delivered something else than what was ordered");
+    const [, what] = /(?:^|: )(files|kind|length|size|aspect|sound): /.exec(row.failure?.detail ?? "") ?? [];
+    return what ? { ...advice, where: `${where}: ${what}` } : advice;
+  }
   if (row.fate === "unusable") return paid("it delivered a result that could not be had or read");
   const known =
     row.failure?.class === "gone"

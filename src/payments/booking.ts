@@ -20,8 +20,16 @@ export type BookingParts = {
 const STRIPE: Actor = { kind: "service", id: "stripe", name: "Stripe" };
 
 export const openBooking = ({ clock, log, reads, post, desk }: BookingParts) => {
+  const tellUndecided = (outcome: PurchaseOutcome, why: string): void => {
+    if (outcome.kind === "refused" || outcome.undecided === undefined || outcome.purchase === null) return;
+    const { id, accountId } = outcome.purchase;
+    const reason = `${why}: what it takes back in credits is to be decided (genrouter purchases undecided); until then the account is paused`;
+    log("reversal undecided", { purchase_id: id, account_id: accountId, count: outcome.undecided, reason });
+  };
+
   const told = (outcome: PurchaseOutcome, why: string): void => {
     if (outcome.kind === "refused" || !outcome.changed) return;
+    tellUndecided(outcome, why);
     const { id = "", accountId = "", owedCredits = 0 } = outcome.purchase ?? {};
     // Where there was nothing to take, what is owed is all there is to tell.
     if (outcome.movedCredits === 0 && owedCredits === 0) return;
@@ -41,6 +49,7 @@ export const openBooking = ({ clock, log, reads, post, desk }: BookingParts) => 
         reason: `paid ${payment.amountCredits ?? "nothing"} ${payment.currency}, which is not what was asked: nothing was credited`,
       });
     log("purchase paid", { ...names, account_id });
+    tellUndecided(outcome, "something in another currency than usd was taken back before it was paid");
   };
 
   /** What was bought before a backup was taken that was restored since is known to its checkout alone. @returns whether it is ours */
@@ -55,6 +64,12 @@ export const openBooking = ({ clock, log, reads, post, desk }: BookingParts) => 
     });
     if (outcome.kind === "refused") log("payment unclear", { purchase_id: purchaseId, reason: outcome.reason });
     return outcome.kind === "purchase";
+  };
+
+  const noted = (news: Extract<News, { state: unknown }>, outcome: PurchaseOutcome): void => {
+    const much = news.kind === "foreign" ? ` of ${news.amount} ${news.currency}` : "";
+    if (outcome.kind === "refused") log("payment unclear", { reason: `${news.of} ${news.id}: ${outcome.reason}` });
+    told(outcome, `${news.of} ${news.id}${much}, ${news.state}`);
   };
 
   const over = async (id: string): Promise<void> => {
@@ -73,20 +88,18 @@ export const openBooking = ({ clock, log, reads, post, desk }: BookingParts) => 
         return;
       }
       case "reversal": {
-        const { id, of, paymentIntent, credits, state } = news;
-        const atMs = clock.nowMs();
-        const outcome = await post({ deed: "note-reversal", id, kind: of, paymentIntent, credits, state, by: STRIPE, atMs });
-        if (outcome.kind === "refused") log("payment unclear", { reason: `${of} ${id}: ${outcome.reason}` });
-        return told(outcome, `${of} ${id}, ${state}`);
+        const { kind: _, of, credits, ...told } = news;
+        return noted(news, await post({ ...told, deed: "note-reversal", kind: of, credits, by: STRIPE, atMs: clock.nowMs() }));
+      }
+      case "foreign": {
+        const { kind: _, of, ...told } = news;
+        return noted(news, await post({ ...told, deed: "note-foreign-reversal", kind: of, by: STRIPE, atMs: clock.nowMs() }));
       }
       case "refunded":
         for (const refund of (await desk?.refundsOf(news.paymentIntent)) ?? []) {
-          const one = newsOfRefund(refund);
+          const one = newsOfRefund(refund, clock.nowMs());
           if (one) await take(one);
         }
-        return;
-      case "unclear":
-        log("payment unclear", { reason: news.reason });
     }
   };
 

@@ -8,11 +8,13 @@ export type Named = { purchaseId: string; accountId: string | null; credits: Cre
 export type News =
   | { kind: "paid"; named: Named; payment: Payment }
   | { kind: "over"; named: Named; sessionId: string }
-  | { kind: "reversal"; id: string; of: "refund" | "dispute"; paymentIntent: string; credits: Credits; state: ReversalState }
+  | ({ kind: "reversal"; credits: Credits } & Reversal)
+  /** In another currency than usd: `amount` is in its smallest unit, and what it is in credits a person decides. */
+  | ({ kind: "foreign"; amount: number; currency: string } & Reversal)
   /** Something was refunded; each refund has to be asked for. */
-  | { kind: "refunded"; paymentIntent: string }
-  /** Concerns money of ours, perhaps, and cannot be read. */
-  | { kind: "unclear"; reason: string };
+  | { kind: "refunded"; paymentIntent: string };
+/** `toldAtMs`: when Stripe says that it was so. */
+type Reversal = { id: string; of: "refund" | "dispute"; paymentIntent: string; state: ReversalState; toldAtMs: number };
 
 const idOf = (named: string | { id: string } | null): string | null =>
   named === null || typeof named === "string" ? named : named.id;
@@ -43,7 +45,7 @@ export const newsOfCheckout = (session: Stripe.Checkout.Session): News | null =>
 };
 
 const REFUND_STATES: Readonly<Record<string, ReversalState>> = { failed: "returned", canceled: "returned" };
-/** An inquiry takes nothing; an appeal is one of a dispute that was lost. */
+/** An inquiry takes nothing; an appeal is one of a dispute that was lost. None of them is the last: of a dispute the latest news counts. */
 const DISPUTE_STATES: Readonly<Record<string, ReversalState>> = {
   warning_needs_response: "asked",
   warning_under_review: "asked",
@@ -59,20 +61,30 @@ const reversal = (
   of: "refund" | "dispute",
   one: { id: string; amount: number; currency: string; payment_intent: string | { id: string } | null },
   state: ReversalState,
+  toldAtMs: number,
 ): News | null => {
   const paymentIntent = idOf(one.payment_intent);
   // Checkout makes a payment for every purchase: what has none is not of one.
   if (paymentIntent === null || one.amount < 1) return null;
-  if (one.currency !== "usd")
-    return { kind: "unclear", reason: `${of} ${one.id} of ${one.amount} ${one.currency}, which is not usd` };
-  return { kind: "reversal", id: one.id, of, paymentIntent, credits: one.amount, state };
+  const shared = { id: one.id, of, paymentIntent, state, toldAtMs };
+  if (one.currency !== "usd") return { kind: "foreign", ...shared, amount: one.amount, currency: one.currency };
+  return { kind: "reversal", ...shared, credits: one.amount };
 };
 
-export const newsOfRefund = (refund: Stripe.Refund): News | null =>
-  reversal("refund", refund, REFUND_STATES[refund.status ?? ""] ?? "taken");
+/** @param atMs when it stood so */
+export const newsOfRefund = (refund: Stripe.Refund, atMs: number): News | null =>
+  reversal("refund", refund, REFUND_STATES[refund.status ?? ""] ?? "taken", atMs);
+
+/** Where funds are withdrawn money is gone, whatever the status still says: a dispute that was won may be lost by pre-arbitration. */
+const stateOfDispute = (type: Stripe.Event["type"], status: string): ReversalState => {
+  const state = DISPUTE_STATES[status] ?? "taken";
+  if (type === "charge.dispute.funds_reinstated") return "returned";
+  return type === "charge.dispute.funds_withdrawn" && state === "returned" ? "taken" : state;
+};
 
 /** @returns null for an event that does not concern us */
 export const newsOf = (event: Stripe.Event): News | null => {
+  const toldAtMs = event.created * 1000;
   switch (event.type) {
     case "checkout.session.completed":
     case "checkout.session.async_payment_succeeded":
@@ -86,7 +98,7 @@ export const newsOf = (event: Stripe.Event): News | null => {
     case "refund.updated":
     case "refund.failed":
     case "charge.refund.updated":
-      return newsOfRefund(event.data.object);
+      return newsOfRefund(event.data.object, toldAtMs);
     case "charge.refunded": {
       const paymentIntent = idOf(event.data.object.payment_intent);
       return paymentIntent === null ? null : { kind: "refunded", paymentIntent };
@@ -94,12 +106,11 @@ export const newsOf = (event: Stripe.Event): News | null => {
     case "charge.dispute.created":
     case "charge.dispute.updated":
     case "charge.dispute.funds_withdrawn":
-    case "charge.dispute.closed": {
+    case "charge.dispute.closed":
+    case "charge.dispute.funds_reinstated": {
       const dispute = event.data.object;
-      return reversal("dispute", dispute, DISPUTE_STATES[dispute.status] ?? "taken");
+      return reversal("dispute", dispute, stateOfDispute(event.type, dispute.status), toldAtMs);
     }
-    case "charge.dispute.funds_reinstated":
-      return reversal("dispute", event.data.object, "returned");
     default:
       return null;
   }

@@ -70,6 +70,8 @@ export const checkoutOf = (
     ],
     metadata,
     payment_intent_data: { metadata },
+    // Who pays in another currency could have it back in that, and what this is in credits would be a guess.
+    adaptive_pricing: { enabled: false },
     invoice_creation: { enabled: true, invoice_data: { metadata } },
     success_url: successUrl,
     cancel_url: cancelUrl,

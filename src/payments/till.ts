@@ -78,7 +78,9 @@ export const openTill = (parts: TillParts): Till => {
     const place = { successUrl: `${credits}?purchase=${row.id}`, cancelUrl: `${credits}?cancelled=${row.id}` };
     if (!desk) throw new TillRefused("unavailable", "Credits cannot be bought here at the moment; ask your operator.");
     try {
-      const { sessionId, url } = await desk.openCheckout(row, place);
+      // One that is known is looked up: a release that asks for a checkout otherwise would be refused under the key of the first asking.
+      const known = row.sessionId === null ? null : await desk.checkout(row.sessionId);
+      const { sessionId, url } = known ? { sessionId: known.id, url: known.url } : await desk.openCheckout(row, place);
       const named = await post({ deed: "name-checkout", id: row.id, sessionId, atMs: clock.nowMs() });
       // One that is not the purchase's own would be paid for nothing.
       if (named.kind === "purchase" && url !== null) return url;

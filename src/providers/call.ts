@@ -1,4 +1,7 @@
 // The only socket of this room: one HTTP call with a total deadline and a counted body, told as a value and never thrown.
+import { decoded, Undecodable } from "../content-coding.ts";
+import { KEEPS_CONNECTIONS } from "../kept-connections.ts";
+import { MOST_LEFT_BYTES, sift } from "./long-texts.ts";
 import type { ProviderRequest, ProviderResponse } from "./provider.ts";
 
 /**
@@ -58,6 +61,7 @@ export const provesNotSent = (code: string): boolean =>
 /** The code of an error, never its message or path: those may hold a signed address. */
 const codeOf = (error: unknown): string => {
   if (!(error instanceof Error)) return "unknown fault";
+  if (error instanceof Undecodable) return "compressed, and it cannot be decoded";
   return "code" in error && typeof error.code === "string" ? error.code : error.name;
 };
 
@@ -90,33 +94,77 @@ export const readJson = (text: string): unknown => {
   }
 };
 
-/** An answer that is a file itself: it is no text, and is not made one. */
-const isFile = (answer: Response): boolean =>
-  /^(image|audio|video)\/|^application\/octet-stream/i.test(answer.headers.get("content-type") ?? "");
+/** An answer that is a file itself: it is no text, and is not made one. Some call JSON a stream of octets. */
+const isFile = (answer: Response, whole: Uint8Array): boolean => {
+  const type = answer.headers.get("content-type") ?? "";
+  return (
+    /^(image|audio|video)\//i.test(type) || (/^application\/octet-stream/i.test(type) && whole[0] !== 0x7b && whole[0] !== 0x5b)
+  );
+};
 
-/** Reads a body; undefined when it is, or grows, past the bound. Throws what the socket throws. */
-const readBounded = async (answer: Response, maxBytes: number): Promise<string | Uint8Array | undefined> => {
+/** Whether a body begins as compressed ones do that say it themselves. */
+const seemsPacked = (bytes: Uint8Array): boolean => bytes[0] === 0x1f || bytes[0] === 0x28;
+/** What is announced to be no longer is read in one go: few answers are. */
+const SMALL_BYTES = 64 * 1024;
+
+const inOnePiece = async function* (whole: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield whole;
+};
+
+/** The pieces, as long as there are no more bytes than the bound. */
+const upTo = async function* (chunks: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.byteLength;
+    if (bytes > maxBytes) throw new TooLarge();
+    yield chunk;
+  }
+};
+class TooLarge extends Error {}
+
+type Body = { bytes: Uint8Array } | { text: string; longTexts?: ProviderResponse["longTexts"] };
+
+/** What the pieces of a body are; undefined when they are, or grow, past the bound, compressed or not. Throws what the socket throws. */
+const gathered = async (body: AsyncIterable<Uint8Array>, answer: Response, maxBytes: number): Promise<Body | undefined> => {
+  try {
+    const { chunks } = await decoded(upTo(body, maxBytes), answer.headers.get("content-encoding"), maxBytes);
+    const pieces = upTo(chunks, maxBytes)[Symbol.asyncIterator]();
+    const { done, value: first = new Uint8Array() } = await pieces.next();
+    if (done) return { text: "" };
+    const all = async function* () {
+      yield first;
+      yield* { [Symbol.asyncIterator]: () => pieces };
+    };
+    if (!isFile(answer, first)) return await sift(all(), Math.min(maxBytes, MOST_LEFT_BYTES));
+    const whole: Uint8Array[] = [];
+    for await (const piece of all()) whole.push(piece);
+    return { bytes: Buffer.concat(whole) };
+  } catch (fault) {
+    if (fault instanceof TooLarge || (fault instanceof Undecodable && fault.isTooLarge)) return undefined;
+    throw fault;
+  }
+};
+
+/** Reads a body; undefined when it is, or grows, past the bound. Throws what the socket throws, and what cannot be decoded. */
+const readBounded = async (answer: Response, maxBytes: number): Promise<Body | undefined> => {
   // No more comes than was announced, unless it comes in chunks; only then it is counted piece by piece, which costs more than all else here.
   const announced = answer.headers.has("transfer-encoding") ? null : answer.headers.get("content-length");
   if (announced !== null && Number(announced) > maxBytes) return undefined;
-  if (announced !== null) return isFile(answer) ? answer.bytes() : answer.text();
   const { body } = answer;
-  if (body === null) return "";
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of body) {
-    bytes += chunk.byteLength;
-    if (bytes > maxBytes) return undefined;
-    chunks.push(chunk);
-  }
-  const whole = Buffer.concat(chunks);
-  return isFile(answer) ? whole : new TextDecoder().decode(whole);
+  if (body === null) return { text: "" };
+  if (announced === null || Number(announced) > SMALL_BYTES || answer.headers.has("content-encoding"))
+    return gathered(body, answer, maxBytes);
+  const whole = await answer.bytes();
+  if (seemsPacked(whole)) return gathered(inOnePiece(whole), answer, maxBytes);
+  return isFile(answer, whole) ? { bytes: whole } : { text: new TextDecoder().decode(whole) };
 };
 
-const bodyOf = ({ body, form }: ProviderRequest): { body?: string | FormData } => {
-  if (form === undefined) return body === undefined ? {} : { body: JSON.stringify(body) };
+const bodyOf = ({ body, form, file }: ProviderRequest): { body?: string | FormData | Blob } => {
+  if (file?.field === null) return { body: file.bytes };
+  if (form === undefined && file === undefined) return body === undefined ? {} : { body: JSON.stringify(body) };
   const parts = new FormData();
-  for (const [name, value] of Object.entries(form)) parts.append(name, value);
+  for (const [name, value] of Object.entries(form ?? {})) parts.append(name, value);
+  if (typeof file?.field === "string") parts.append(file.field, new Blob([file.bytes], { type: file.mime }), file.name);
   return { body: parts };
 };
 
@@ -143,6 +191,7 @@ export const callProvider: CallProvider = async (request, rules) => {
       headers: { accept: "application/json", ...request.headers, ...rules.headers, "accept-encoding": "identity" },
       ...bodyOf(request),
       redirect: "manual",
+      keepalive: KEEPS_CONNECTIONS,
       decompress: false,
       signal: stop.signal,
       // A provider on this machine is never behind the operator's proxy.
@@ -153,8 +202,10 @@ export const callProvider: CallProvider = async (request, rules) => {
     if (read === undefined) return { kind: "broken", detail: `${answer.status}, but over ${rules.maxBytes} bytes` };
     isWhole = true;
     const head = { status: answer.status, headers: Object.fromEntries(answer.headers) };
-    if (typeof read === "string") return { kind: "answered", response: { ...head, json: readJson(read), text: read } };
-    return { kind: "answered", response: { ...head, json: undefined, text: "", bytes: read } };
+    if ("bytes" in read) return { kind: "answered", response: { ...head, json: undefined, text: "", bytes: read.bytes } };
+    const { text, longTexts } = read;
+    const aside = longTexts && longTexts.size > 0 ? { longTexts } : {};
+    return { kind: "answered", response: { ...head, json: readJson(text), text, ...aside } };
   } catch (error) {
     const code = codeOf(error);
     if (stopped === "" && begun === "" && provesNotSent(code)) return { kind: "not_sent", detail: code };

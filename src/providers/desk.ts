@@ -45,6 +45,8 @@ export interface Desk {
   fileHeaders(address: string): Record<string, string>;
   /** One call with the credential; an address that is barred is never connected to. */
   ask(request: ProviderRequest, timeoutMs: number, signal: AbortSignal, about?: CallRules["about"]): Promise<Called>;
+  /** One call without the credential, to an address that the provider gave: https, or at home. */
+  askPlainly(request: ProviderRequest, timeoutMs: number, signal: AbortSignal): Promise<Called>;
   /** Runs a question or a look-up in its allowance; `late` when no slot came free within `patienceMs`, or it was given up. */
   inTurn<T>(
     what: "questions" | "finds",
@@ -128,6 +130,13 @@ export const openDesk = (plan: DeskPlan): Desk => {
       return called.kind === "answered"
         ? { kind: "answered", response: without(called.response, secretsIn(key, headers)) }
         : called;
+    },
+
+    async askPlainly(request, timeoutMs, signal) {
+      const url = URL.parse(request.url);
+      if (url === null || url.username !== "" || !(url.protocol === "https:" || isHome(url)))
+        return { kind: "not_sent", detail: "not an address that a file is put at" };
+      return call(request, { headers: {}, timeoutMs, maxBytes: LARGEST_ANSWER, signal });
     },
 
     async inTurn(what, patienceMs, signal, late, question) {

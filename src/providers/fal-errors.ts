@@ -13,6 +13,15 @@ const platformError = TypeCompiler.Compile(
   Type.Object({ detail: Type.Optional(Type.String()), error_type: Type.Optional(Type.String()) }),
 );
 
+/** The list of requests answers in words of its own. */
+const listError = TypeCompiler.Compile(
+  Type.Object({ error: Type.Object({ type: Type.Optional(Type.String()), message: Type.Optional(Type.String()) }) }),
+);
+const listWords = ({ error: { type, message } }: { error: { type?: string; message?: string } }) => ({
+  ...(type === undefined ? {} : { error_type: type }),
+  ...(message === undefined ? {} : { detail: message }),
+});
+
 /** Type → class. Those that end in `*` are beginnings. fal does not tell a refused input from a refused output. */
 const CLASSES: readonly (readonly [string, FailureClass])[] = [
   ["content_policy_violation", "refused_input"],
@@ -46,6 +55,9 @@ export const classOfType = (type: string | undefined): FailureClass | undefined 
     ? undefined
     : CLASSES.find(([known]) => (known.endsWith("*") ? type.startsWith(known.slice(0, -1)) : type === known))?.[1];
 
+/** Patterns are tried on no more of its words. */
+const LONGEST_READ = 2_000;
+
 /** What an error answer says: its types, most telling first, and its words. */
 export type FalError = { type: string | undefined; class: FailureClass | undefined; text: string };
 
@@ -54,6 +66,11 @@ export type FalError = { type: string | undefined; class: FailureClass | undefin
  * goes before all others, because it ends the generation.
  */
 export const readFalError = (r: ProviderResponse): FalError => {
+  const said = readShape(r);
+  return { ...said, text: said.text.slice(0, LONGEST_READ) };
+};
+
+const readShape = (r: ProviderResponse): FalError => {
   if (modelErrors.Check(r.json)) {
     const { detail } = r.json;
     const first =
@@ -62,7 +79,7 @@ export const readFalError = (r: ProviderResponse): FalError => {
       detail[0];
     return { type: first?.type, class: classOfType(first?.type), text: `${first?.type} ${first?.msg ?? ""}` };
   }
-  const flat = platformError.Check(r.json) ? r.json : {};
+  const flat = platformError.Check(r.json) ? r.json : listError.Check(r.json) ? listWords(r.json) : {};
   const type = flat.error_type ?? r.headers["x-fal-error-type"];
   const text = [type, flat.detail ?? (r.json === undefined ? r.text.slice(0, 300) : "")].filter(Boolean).join(" ");
   return { type, class: classOfType(type), text };

@@ -3,6 +3,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import type { Job, ResultFile } from "../terms.ts";
 import { detailOf, GivenUrl, JobId, readNoJob, retryAfterMs, timeOf } from "./answer.ts";
+import { withBill } from "./dialect/beside-files.ts";
 import { readFalError } from "./fal-errors.ts";
 import { endpointOf, inputOf, markerOf } from "./fields.ts";
 import { earliestOf, matchInput } from "./listing.ts";
@@ -12,7 +13,11 @@ import type { Adapter, AdapterContext, Candidate, PollOutcome, ProviderRequest, 
 export const FAL_BASE_URL = "https://queue.fal.run";
 const FAL_LIST_URL = "https://api.fal.ai/v1";
 /** Hosts that may be given the key besides the base: the list, and the queue's documented stand-in. */
-export const FAL_ORIGINS = [FAL_LIST_URL, "https://queue.falrun.com"] as const;
+export const FAL_ORIGINS = [FAL_LIST_URL, "https://queue.falrun.com", "https://rest.fal.ai"] as const;
+/** Its storage, where files are put that it cannot fetch from us; below the base where a base URL is set. */
+const FAL_STORAGE_URL = "https://rest.fal.ai";
+/** Its own client sends larger ones in parts. */
+const MOST_UPLOAD_BYTES = 90 * 1_048_576;
 
 export const FAL_KNOWN = {
   as_of: "2026-11-21",
@@ -34,6 +39,7 @@ const submitted = TypeCompiler.Compile(
     cancel_url: Type.Optional(GivenUrl),
   }),
 );
+const stored = TypeCompiler.Compile(Type.Object({ upload_url: GivenUrl, file_url: GivenUrl }));
 const called = TypeCompiler.Compile(Type.Object({ request_id: JobId }));
 const status = TypeCompiler.Compile(
   Type.Object({
@@ -105,11 +111,23 @@ const readStatus = (r: ProviderResponse, job: Job): PollOutcome => {
   return error === "" ? { kind: "ask-result" } : { kind: "ask-result", error: detailOf(error) };
 };
 
+/** The queue takes any path below an app that it knows, and says that it is done at once: only its result tells that there is none. */
+const isNoPath = (r: ProviderResponse): boolean => /^path \S{1,400} not found/i.test(readFalError(r).text);
+
+/** Members by which models say that their safety filter has put a blank in the place of a picture. */
+const FLAGS = ["has_nsfw_concepts", "has_nsfw_concept", "has_nsfw_content", "nsfw_content_detected"];
+const isWithheld = (json: Record<string, unknown>): boolean =>
+  FLAGS.some((name) => Object.hasOwn(json, name) && [json[name]].flat().some((flag) => flag === true));
+
 const readResult = (r: ProviderResponse): PollOutcome => {
+  if (r.status === 404 && isNoPath(r))
+    return { kind: "failed", failure: { class: "config_fault", detail: detailOf(r.status, readFalError(r).text) } };
   if (r.status === 404) return { kind: "gone" };
   if (r.status === 410) return { kind: "failed", failure: { class: "result_expired", detail: detailOf(r.status) } };
   if (r.status === 200) {
     if (!result.Check(r.json)) return unclear(r, "no result that can be read");
+    if (isWithheld(r.json))
+      return { kind: "failed", failure: { class: "refused_output", detail: "its safety filter has flagged what it made" } };
     const results = filesOf(r.json);
     if (results.length > 0) return { kind: "announced", results };
     return { kind: "failed", failure: { class: "result_unreadable", detail: "the result names no file" } };
@@ -171,6 +189,16 @@ export const fal: Adapter = {
   resultTtlMs: 3_600_000,
 
   auth: (secret) => ({ authorization: `Key ${secret}` }),
+  upload: {
+    ...{ as: "upload", mostBytes: MOST_UPLOAD_BYTES },
+    request: ({ mime, name }, baseUrl) => ({
+      method: "POST",
+      url: `${baseUrl === FAL_BASE_URL ? FAL_STORAGE_URL : baseUrl}/storage/upload/initiate?storage_type=fal-cdn-v3`,
+      headers: { "content-type": "application/json" },
+      body: { content_type: mime, file_name: name },
+    }),
+    read: (r) => (stored.Check(r.json) ? { url: r.json.file_url, putAt: r.json.upload_url } : undefined),
+  },
 
   submit: (c) => ({
     method: "POST",
@@ -202,7 +230,7 @@ export const fal: Adapter = {
   },
   readPoll: (r, job) => readStatus(r, job),
   result: (job, c) => read(job.urls?.result ?? urlsOf(c, job.jobId).result),
-  readResult: (r) => readResult(r),
+  readResult: (r) => withBill(readResult(r), () => Number(r.headers["x-fal-billable-units"]) > 0),
   cancel: (job, c) => ({ method: "PUT", url: job.urls?.cancel ?? urlsOf(c, job.jobId).cancel, headers: {} }),
 
   find: (c, sentAtMs, page) => listRequest(c, earliestOf(c, sentAtMs), page),

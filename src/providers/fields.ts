@@ -21,9 +21,15 @@ type FieldRule = Static<typeof FieldRule>;
 export const RouteOptionsSchema = Type.Object(
   {
     endpoints: Type.Optional(
-      Type.Array(Type.Object({ when: Type.Array(Name), path: Name }, { additionalProperties: false }), {
-        description: "the first entry whose fields are all given adds its path to the endpoint",
-      }),
+      Type.Array(
+        Type.Object(
+          { when: Type.Array(Name), path: Name, constants: Type.Optional(Type.Record(Type.String(), Type.Unknown())) },
+          { additionalProperties: false },
+        ),
+        {
+          description: "the first entry whose fields are all given adds its path to the endpoint, and its constants to the input",
+        },
+      ),
     ),
     fields: Type.Optional(
       Type.Record(Type.String(), Type.Union([Type.Null(), Name, FieldRule]), {
@@ -60,9 +66,12 @@ export const markerOf = (c: AdapterContext): string | undefined => readOptions(c
 /** What the route says to its provider's dialect, as `{route.NAME}`. */
 export const valuesOf = (c: AdapterContext): Readonly<Record<string, unknown>> => readOptions(c).values ?? {};
 
+const modeOf = (c: AdapterContext) =>
+  readOptions(c).endpoints?.find(({ when }) => when.every((field) => Object.hasOwn(c.input.filled, field)));
+
 /** The endpoint for this input, e.g. `bytedance/seedance-2.0/reference-to-video`. */
 export const endpointOf = (c: AdapterContext): string => {
-  const mode = readOptions(c).endpoints?.find(({ when }) => when.every((field) => Object.hasOwn(c.input.filled, field)));
+  const mode = modeOf(c);
   return mode === undefined ? c.endpoint : `${c.endpoint}/${mode.path}`;
 };
 
@@ -101,7 +110,7 @@ export const inputOf = (c: AdapterContext): JsonObject => {
     const before = Object.hasOwn(theirs, rule.to) ? theirs[rule.to] : undefined;
     theirs[rule.to] = Array.isArray(before) && Array.isArray(shaped) ? [...before, ...shaped] : shaped;
   }
-  Object.assign(theirs, options.constants);
+  Object.assign(theirs, options.constants, modeOf(c)?.constants);
   if (options.marker !== undefined) theirs[options.marker] = c.ref;
   return theirs;
 };

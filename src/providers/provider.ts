@@ -1,5 +1,9 @@
 // The port to providers: what an adapter translates (pure, no sockets) and what the rest of the service may ask for.
-import type { Attempt, Failure, FailureClass, Job, Json, JsonObject, ResultFile } from "../terms.ts";
+import type { Attempt, Failure, FailureClass, Job, Json, JsonObject, Pin, PinnedCopy, ResultFile } from "../terms.ts";
+import type { Uploaded, UploadFile } from "./uploads.ts";
+
+/** A text of many pieces, and what it may be: see `long-texts.ts`. */
+type LongText = { pieces: readonly string[]; isBase64: boolean; isHex: boolean };
 
 /** A request as data. Credentials are not part of it; the caller adds them when the socket opens. */
 export type ProviderRequest = {
@@ -10,12 +14,27 @@ export type ProviderRequest = {
   body?: Json;
   /** Instead of a body: sent as `multipart/form-data`. */
   form?: Record<string, string>;
+  /** A file: one more part of the form, or the whole body where it has no field. Never part of what is written down. */
+  file?: { field: string | null; name: string; mime: string; bytes: Blob };
 };
+/** How a provider gets a file that it cannot fetch from us, and the largest that it takes so, bytes. */
+export type Upload = { mostBytes: number } & (
+  | { as: "inline"; text: "data_uri" | "base64" }
+  | {
+      as: "upload";
+      request(upload: UploadFile, baseUrl: string): ProviderRequest;
+      /** Where the file will be, and where it is to be put where the request did not carry it; undefined when the answer says neither. */
+      read(r: ProviderResponse): { url: string; putAt?: string } | undefined;
+    }
+);
+export type UploadTraits = Pick<Upload, "as" | "mostBytes">;
 /**
  * An answer read whole: headers in lower case, `json` undefined when the body is not JSON. An answer that is a file itself has `bytes`
  * and an empty `text`.
  */
 export type ProviderResponse = {
+  /** Texts of the answer that are too long to be handled in one go, by the words that stand in their places. */
+  longTexts?: ReadonlyMap<string, LongText>;
   status: number;
   headers: Record<string, string>;
   json: unknown;
@@ -118,6 +137,8 @@ export interface Adapter {
   readonly answersAtOnce?: true;
   /** Files on the provider's own hosts are given out to who has the key. */
   readonly filesNeedKey?: boolean;
+  /** Absent: it takes files by links alone. */
+  readonly upload?: Upload;
   /** The provider's words for the states in which a job may be cancelled; absent: in all. Asked about first. */
   readonly cancelOnlyIn?: readonly string[];
   /** The header that carries the credential. */
@@ -149,6 +170,10 @@ export interface Adapter {
 export type Work = {
   attempt: Attempt;
   input: { raw: JsonObject; filled: JsonObject };
+  /** Its pinned inputs, where there are any. */
+  pins?: readonly Pin[];
+  /** What its provider is given in the places of their links, by link; of one that was composed it stands in the request. */
+  given?: Readonly<Record<string, string>>;
   /** When it was sent was written down by the clock of another node. */
   sentElsewhere?: boolean;
 };
@@ -193,6 +218,14 @@ export interface Providers {
   /** Finds out without buying anything whether the provider takes our key. */
   check(providerId: string, route: ListedRoute, signal: AbortSignal): Promise<CheckOutcome>;
   traits(providerId: string): ProviderTraits;
+  /** Where the provider is. */
+  baseUrlOf(providerId: string): string;
+  /** How it gets files that it cannot fetch from us; null: not at all. */
+  uploadOf(providerId: string): UploadTraits | null;
+  /** Brings a file to the provider's own storage, which buys nothing and may be repeated. */
+  upload(providerId: string, upload: UploadFile, signal: AbortSignal): Promise<Uploaded>;
+  /** What stands in a request in the place of a file whose bytes are put in when it is sent. */
+  placeOf(providerId: string, copy: PinnedCopy): string;
   /** Headers that open a result file at an address; none unless the provider's files need its key and are on its own hosts. */
   fileHeaders(providerId: string, address: string): Record<string, string>;
 }

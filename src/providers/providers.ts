@@ -1,12 +1,11 @@
 // The providers as the service knows them: composes, sends, polls, looks up and cancels, whatever the dialect.
 import { ok } from "node:assert/strict";
-import { type Static, Type } from "@sinclair/typebox";
-import { TypeCompiler } from "@sinclair/typebox/compiler";
-import type { Job, Json } from "../terms.ts";
+import type { Job } from "../terms.ts";
 import { detailOf } from "./answer.ts";
 import type { CallProvider } from "./call.ts";
 import { checkKey, setUpFault } from "./check.ts";
 import { openClaims } from "./claims.ts";
+import { type CopyOf, givenInput, wholeRequest } from "./composed.ts";
 import { type Desk, openDesk, type Slots } from "./desk.ts";
 import { type Dialects, readDialects } from "./dialect/load.ts";
 import { FAL_BASE_URL, FAL_KNOWN, FAL_ORIGINS, fal } from "./fal.ts";
@@ -15,11 +14,12 @@ import { lookUp } from "./lookup.ts";
 import type { Adapter, AdapterContext, FindOutcome, PollOutcome, Providers, ProviderTraits, Work } from "./provider.ts";
 import { REPLICATE_BASE_URL, REPLICATE_KNOWN, replicate } from "./replicate.ts";
 import { requestLimit } from "./request-limit.ts";
+import { placeOf, uploadTo } from "./uploads.ts";
 import { readWholeLists } from "./whole-lists.ts";
 
 /** Total time per call, ms. A look-up has its time for all its pages together. */
-export type CallTimes = { submitMs: number; pollMs: number; findMs: number; cancelMs: number };
-const CALL_TIMES: CallTimes = { submitMs: 30_000, pollMs: 15_000, findMs: 15_000, cancelMs: 10_000 };
+export type CallTimes = { submitMs: number; pollMs: number; findMs: number; cancelMs: number; uploadMs: number };
+const CALL_TIMES: CallTimes = { submitMs: 30_000, pollMs: 15_000, findMs: 15_000, cancelMs: 10_000, uploadMs: 300_000 };
 
 /** Per provider; all providers together stay below the runtime's bound on requests, which every host shares. */
 const SLOTS: Slots = { submits: 64, questions: 32, finds: 8 };
@@ -96,6 +96,7 @@ export type ProvidersOptions = {
   callbackUrl?: (ref: string) => string | undefined;
   /** Whether a job already belongs to an attempt; it is then not the lost one that is looked for. */
   isOwned: (providerId: string, jobId: string) => Promise<boolean>;
+  copyOf?: CopyOf;
   /** The service's clock, which a look-up compares with the provider's; the machine's when absent. */
   nowMs?: () => number;
   timeouts?: Partial<CallTimes>;
@@ -104,26 +105,6 @@ export type ProvidersOptions = {
   call?: CallProvider;
   /** Replaces traits of a provider, for one that is known to settle sooner (the simulator). */
   traits?: Readonly<Record<string, Partial<ProviderTraits>>>;
-};
-
-const composedRequest = Type.Object(
-  {
-    method: Type.Literal("POST"),
-    url: Type.String({ minLength: 1 }),
-    headers: Type.Record(Type.String(), Type.String()),
-    body: Type.Optional(Type.Unsafe<Json>(Type.Unknown())),
-    form: Type.Optional(Type.Record(Type.String(), Type.String())),
-  },
-  { additionalProperties: false },
-);
-const composed = TypeCompiler.Compile(composedRequest);
-
-/** Reads a request back. What was written by JSON.stringify is written again by it as the same bytes. */
-const readComposed = (text: string | null, ref: string): Static<typeof composedRequest> => {
-  ok(text !== null, `attempt ${ref} is sent but its request was never written down`);
-  const request: unknown = JSON.parse(text);
-  ok(composed.Check(request), `the request of attempt ${ref} is not one that was composed here`);
-  return request;
 };
 
 /**
@@ -158,14 +139,14 @@ export const openProviders = (options: ProvidersOptions): Providers => {
     const callbackUrl = options.callbackUrl?.(ref);
     return callbackUrl === undefined ? {} : { callbackUrl };
   };
-  const contextOf = (desk: Desk, { attempt, input }: Work): AdapterContext => ({
-    ref: attempt.ref,
-    requestId: attempt.requestId,
-    endpoint: attempt.route.endpoint,
-    options: attempt.route.options,
+  const contextOf = (desk: Desk, work: Work): AdapterContext => ({
+    ref: work.attempt.ref,
+    requestId: work.attempt.requestId,
+    endpoint: work.attempt.route.endpoint,
+    options: work.attempt.route.options,
     baseUrl: desk.baseUrl,
-    input,
-    ...callbackFor(attempt.ref),
+    input: givenInput(work),
+    ...callbackFor(work.attempt.ref),
   });
 
   /**
@@ -177,7 +158,9 @@ export const openProviders = (options: ProvidersOptions): Providers => {
     const { ref, request: text, route } = errand.attempt;
     if (nowMs() - sentAtMs >= desk.traits.findWindowMs)
       return { kind: "unclear", detail: "the time is over in which its key is known" };
-    const called = await desk.ask(readComposed(text, ref), submitMsOf(desk), signal, errand.attempt);
+    const request = await wholeRequest(text, ref, options.copyOf);
+    if (request === undefined) return { kind: "unclear", detail: "our copy of its input is gone" };
+    const called = await desk.ask(request, submitMsOf(desk), signal, errand.attempt);
     if (called.kind !== "answered") return { kind: "unclear", detail: called.detail };
     const outcome = desk.adapter.readSubmit(called.response, contextOf(desk, errand));
     if (outcome.kind === "ambiguous") return { kind: "unclear", detail: outcome.detail };
@@ -228,17 +211,28 @@ export const openProviders = (options: ProvidersOptions): Providers => {
     check: (id, route, signal) => checkKey(deskOf(id), route, { nowMs: nowMs(), timeoutMs: times.findMs }, signal),
     list: (id, routes, sinceMs, signal) => readWholeLists(deskOf(id), routes, { sinceMs, timeoutMs: times.findMs }, signal),
     fileHeaders: (id, address) => deskOf(id).fileHeaders(address),
+    baseUrlOf: (id) => deskOf(id).baseUrl,
+    uploadOf: (id) => deskOf(id).adapter.upload ?? null,
+    upload: (id, upload, signal) => uploadTo(deskOf(id), upload, times.uploadMs, signal),
+    placeOf: (id, copy) => {
+      const { upload } = deskOf(id).adapter;
+      ok(upload?.as === "inline", `${id} takes no files inside requests`);
+      return placeOf(upload.text, copy);
+    },
     slot: (id, signal) => deskOf(id).submits.take(signal),
 
     compose(errand) {
       const desk = deskOf(errand.attempt.route.provider);
-      return JSON.stringify(desk.adapter.submit(contextOf(desk, errand)));
+      const request = desk.adapter.submit(contextOf(desk, errand));
+      return JSON.stringify(errand.given ? { ...request, given: errand.given } : request);
     },
 
     async submit(errand, signal) {
       const { ref, request: text, route } = errand.attempt;
       const desk = deskOf(route.provider);
-      const request = readComposed(text, ref);
+      const request = await wholeRequest(text, ref, options.copyOf);
+      if (request === undefined)
+        return { kind: "rejected", failure: { class: "input_unreachable", detail: "our copy of its input is gone" } };
       // The settings changed since it was composed: the request stays here, and so does the key.
       const bar = desk.barred(request.url);
       if (bar !== undefined) return { kind: "rejected", failure: { class: "config_fault", detail: bar } };

@@ -25,6 +25,9 @@ const latestOf = (c: AdapterContext, sentAtMs: number): number => sentAtMs + CRE
 
 const Nullable = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) => Type.Optional(Type.Union([type, Type.Null()]));
 
+/** The largest file that its storage takes. */
+const MOST_UPLOAD_BYTES = 100 * 1_048_576;
+const stored = TypeCompiler.Compile(Type.Object({ urls: Type.Object({ get: GivenUrl }) }));
 const created = TypeCompiler.Compile(Type.Object({ id: JobId }));
 const prediction = TypeCompiler.Compile(
   Type.Object({
@@ -54,21 +57,38 @@ const listPage = TypeCompiler.Compile(
 );
 const url = TypeCompiler.Compile(GivenUrl);
 
-/** Why a prediction failed is only told as text. The first pattern that fits decides; a text that names both sides counts as the input. */
-const FAILURE_TEXTS: readonly (readonly [RegExp, FailureClass])[] = [
-  [/\(E005\)|flagged as sensitive/i, "refused_input"],
-  [/\b(input|prompt|image)s? (was|were|is|are|has been|have been) (flagged|rejected|blocked|moderated)/i, "refused_input"],
-  [/failed to (download|fetch|load)\b.*\b(input|image|video|audio|file|url)/i, "input_unreachable"],
-  [/nsfw|\boutputs? (was|were|is|are|has been|have been) (flagged|rejected|blocked|moderated)/i, "refused_output"],
+/**
+ * Why a prediction failed is only told as text. The first line all of whose patterns fit decides; a text that names both sides counts as
+ * the input. None repeats without a bound: words may be long, and somebody else's.
+ */
+const FAILURE_TEXTS: readonly (readonly [patterns: readonly RegExp[], FailureClass])[] = [
+  [[/\(E005\)|flagged as sensitive/i], "refused_input"],
+  [
+    [/\b(input|prompt|input image|request)s? (was|were|is|are|has been|have been) (flagged|rejected|blocked|moderated)/i],
+    "refused_input",
+  ],
+  [[/failed to (download|fetch|load)\b/i, /\b(input|image|video|audio|file|url)/i], "input_unreachable"],
+  [[/nsfw|safety (checker|filter)|responsible ai|content (was|is|has been) filtered|filtered out/i], "refused_output"],
+  [
+    [
+      /\b(output|generated (image|video|content|media|result)|image|video|result)s? (was|were|is|are|has been|have been) (flagged|rejected|blocked|moderated|filtered|withheld)/i,
+    ],
+    "refused_output",
+  ],
+  [[/content (policy|policies|moderation)|usage polic|safety system/i], "refused_input"],
 ];
 
-const classOfText = (text: string): FailureClass => FAILURE_TEXTS.find(([pattern]) => pattern.test(text))?.[1] ?? "job_failed";
+const classOfText = (text: string): FailureClass =>
+  FAILURE_TEXTS.find(([patterns]) => patterns.every((pattern) => pattern.test(text)))?.[1] ?? "job_failed";
 
-const textOf = (value: unknown): string => (typeof value === "string" ? value : value == null ? "" : JSON.stringify(value));
+/** Of a provider's words no more is read. */
+const LONGEST_READ = 2_000;
+const textOf = (value: unknown): string =>
+  (typeof value === "string" ? value : value == null ? "" : JSON.stringify(value)).slice(0, LONGEST_READ);
 
 const faultText = (r: ProviderResponse): string => {
   if (!fault.Check(r.json)) return r.json === undefined ? r.text.slice(0, 300) : "";
-  return [r.json.title, textOf(r.json.detail)].filter(Boolean).join(" ");
+  return [r.json.title?.slice(0, LONGEST_READ), textOf(r.json.detail)].filter(Boolean).join(" ");
 };
 
 const read = (address: string): ProviderRequest => ({ method: "GET", url: address, headers: { accept: "application/json" } });
@@ -139,6 +159,14 @@ export const replicate: Adapter = {
   resultTtlMs: KEPT_MS,
 
   auth: (secret) => ({ authorization: `Bearer ${secret}` }),
+  upload: {
+    ...{ as: "upload", mostBytes: MOST_UPLOAD_BYTES },
+    request: ({ file, mime, name }, baseUrl) => ({
+      ...{ method: "POST", url: `${baseUrl}/files`, headers: {}, form: {} },
+      file: { field: "content", name, mime, bytes: file },
+    }),
+    read: (r) => (stored.Check(r.json) ? { url: r.json.urls.get } : undefined),
+  },
 
   submit(c) {
     const { model, version } = partsOf(c);
@@ -207,8 +235,10 @@ export const replicate: Adapter = {
     const candidates = results.flatMap((entry): Candidate[] => {
       const createdAtMs = timeOf(entry.created_at) ?? sentAtMs;
       if (createdAtMs < earliestMs || createdAtMs > latestOf(c, sentAtMs)) return [];
-      if (typeof entry.model === "string" && entry.model !== model) return [];
       const match = entry.data_removed === true ? "possible" : matchInput(sent, entry.input);
+      // A model may be served under another name than it was asked for by: the same input there may be ours, and is not taken for absent.
+      if (typeof entry.model === "string" && entry.model !== model)
+        return match === "equal" ? [{ job: { jobId: entry.id }, match: "possible" }] : [];
       return match === "no" ? [] : [{ job: { jobId: entry.id }, match }];
     });
     // Newest first: once a page reaches back past the sending, no later page can hold ours.

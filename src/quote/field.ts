@@ -53,6 +53,9 @@ export const measuredOf = (measured: readonly Measured[], name: FieldName): Meas
 
 const inSeconds = (ms: number) => `${Number((ms / 1000).toFixed(3))} s`;
 
+/** Limits of clips are kept to with a tolerance: "30 s" of coded sound is 30.04 s. What is billed is what was measured. */
+export const TOLERANCE_MS = 100;
+
 /** Which clip breaks the field's limits of length, and how: `at` is the whole path of the clip or of the field. */
 export const clipFault = (
   name: FieldName,
@@ -60,15 +63,15 @@ export const clipFault = (
   clips: readonly Measured[],
 ): { at: string; says: string } | undefined => {
   for (const { field, ms = 0 } of clips) {
-    const isShort = min_s !== undefined && ms < min_s * 1000;
-    const isLong = max_s !== undefined && ms > max_s * 1000;
+    const isShort = min_s !== undefined && ms < min_s * 1000 - TOLERANCE_MS;
+    const isLong = max_s !== undefined && ms > max_s * 1000 + TOLERANCE_MS;
     if (!isShort && !isLong) continue;
     const allowed =
       min_s === undefined ? `at most ${max_s} s` : max_s === undefined ? `at least ${min_s} s` : `${min_s} to ${max_s} s`;
     return { at: field, says: `is ${inSeconds(ms)} long; it must be ${allowed}` };
   }
   const totalMs = clips.reduce((sum, { ms = 0 }) => sum + ms, 0);
-  return max_total_s !== undefined && totalMs > max_total_s * 1000
+  return max_total_s !== undefined && totalMs > max_total_s * 1000 + TOLERANCE_MS
     ? { at: `input.${name}`, says: `is ${inSeconds(totalMs)} long in all; at most ${max_total_s} s` }
     : undefined;
 };

@@ -2,6 +2,7 @@
 import { ok } from "node:assert/strict";
 import { fieldsOf, isLink, routeField } from "../../catalogue/reach.ts";
 import type { Model, Route } from "../../catalogue/schema.ts";
+import { billedFields } from "../inputs/links.ts";
 import { once } from "../once.ts";
 import { Refusal, type RefusalCode } from "../refusal.ts";
 import type { Credits, Measured, PlannedRoute } from "../terms.ts";
@@ -24,6 +25,8 @@ export type PlanRequest = {
   routeState: (routeId: string) => RouteState;
   /** The learnt time of a route, ms; undefined: the catalogue's. */
   expectedMs: (routeId: string) => number | undefined;
+  /** Whether a provider can be given our copy of a pinned input of so many bytes (undefined: not known); absent: all can. */
+  canGive?: (providerId: string, bytes?: number) => boolean;
 };
 
 /** A route of the model and why it is in the plan or not: `verdict` is `planned` or the reason against it. */
@@ -108,6 +111,7 @@ const skippedOf = (candidates: readonly Candidate[]): readonly SkippedRoute[] =>
 const candidatesOf = (request: PlanRequest): Candidate[] => {
   const { prices, expectedMs: learnt, maxCostCredits, maxWaitMs } = request;
   const narrowed = narrowedFields(request.model);
+  const pins = pinnedIn(request);
   let priced = 0;
   return request.model.routes.map((route, at): Candidate => {
     // Prices are in the order of the routes, and some routes have none.
@@ -115,7 +119,8 @@ const candidatesOf = (request: PlanRequest): Candidate[] => {
     const expectedMs = learnt(route.id) ?? route.expected_s * 1_000;
     const candidate: Candidate = { route, priceCredits, expectedMs, stoppedBy: null };
     const state = request.routeState(route.id);
-    const lacks = state === "unconfigured" ? undefined : cannotDo(request, narrowed[at] ?? []);
+    const lacks =
+      state === "unconfigured" ? undefined : (cannotDo(request, narrowed[at] ?? []) ?? cannotHave(request, route, pins));
     if (state === "unconfigured") candidate.stoppedBy = "unconfigured";
     else if (lacks !== undefined) {
       candidate.stoppedBy = "unable";
@@ -197,6 +202,23 @@ const cannotDo = ({ checked, measured }: PlanRequest, narrowed: Narrowed): strin
     if (clip) return `${clip.at}: ${clip.says}`;
   }
   return undefined;
+};
+
+type Pinned = { fields: readonly string[]; bytes: number | undefined };
+/** The clips whose length is billed, and the largest of them as far as their servers have told. */
+const pinnedIn = ({ model, checked, measured }: PlanRequest): Pinned => {
+  const fields = billedFields(model, checked.raw);
+  const sizes =
+    fields.length === 0
+      ? []
+      : measured.flatMap(({ field, bytes = 0 }) => (fields.some((name) => field.startsWith(name)) ? bytes : []));
+  return { fields, bytes: sizes.length === 0 ? undefined : Math.max(...sizes) };
+};
+
+/** Why a route's provider can be given no copy of a clip whose length is billed. */
+const cannotHave = ({ canGive }: PlanRequest, { provider }: Route, { fields, bytes }: Pinned): string | undefined => {
+  if (fields.length === 0 || canGive === undefined || canGive(provider, bytes)) return undefined;
+  return `${fields[0]}: its copy cannot be given to the model's provider; the operator may set files.provider_links, or media.unpinned to "trust"`;
 };
 
 const priceOf = ({ route, priceCredits }: Candidate): Credits => {

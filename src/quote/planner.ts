@@ -1,19 +1,25 @@
-// Plans request after request: one that differs from the last of its model in nothing that a plan depends on has the same plan.
+// Plans request after request: one that differs from the last of its model in nothing that a plan depends on has the same plan and order.
 import { fieldsOf, isChoice, isLink, isRange } from "../../catalogue/reach.ts";
 import type { Model } from "../../catalogue/schema.ts";
 import { once } from "../once.ts";
+import type { Ordered } from "../ordered.ts";
 import type { Credits, Json, JsonObject } from "../terms.ts";
+import { orderedOf } from "./ordered.ts";
 import { makePlan, type Plan, type PlanRequest, type RouteState } from "./plan.ts";
 import { priceRoutes } from "./price.ts";
 
-export type PlannerParts = Pick<PlanRequest, "routeState" | "expectedMs">;
-export type Planner = (request: Omit<PlanRequest, "prices" | keyof PlannerParts>) => Plan;
+export type PlannerParts = Pick<PlanRequest, "routeState" | "expectedMs" | "canGive">;
+/** A plan, and what is to be delivered by it. */
+export type Planned = { plan: Plan; ordered: Ordered };
+export type Planner = (request: Omit<PlanRequest, "prices" | keyof PlannerParts>) => Planned;
 
 /** All that the last plan of a model was made from. */
 type Last = {
-  plan: Plan;
+  planned: Planned;
   /** Of the fields that decide. */
   values: readonly (Json | undefined)[];
+  /** The shape that was asked for; a default is not ordered. */
+  aspect: Json | undefined;
   maxCostCredits: Credits;
   maxWaitMs: number | null;
   states: readonly RouteState[];
@@ -24,7 +30,8 @@ type Last = {
 const decidingFields = once((model: Model): string[] | null => {
   const fields = fieldsOf(model);
   const texts = fields.filter(([, field]) => !isChoice(field) && !isRange(field) && !isLink(field));
-  const isNarrowed = texts.some(([name]) => model.routes.some(({ takes }) => takes[name] !== undefined));
+  const sized = (model.delivers.size ?? []).flatMap(({ when = {} }) => Object.keys(when));
+  const isNarrowed = texts.some(([name]) => sized.includes(name) || model.routes.some(({ takes }) => takes[name] !== undefined));
   if (isNarrowed || model.price.unit === "1k_characters") return null;
   return fields.filter((one) => !texts.includes(one)).map(([name]) => name);
 });
@@ -47,8 +54,8 @@ const hasValues = (filled: JsonObject, names: readonly string[], { values }: Las
 };
 
 /**
- * Makes plans as `makePlan` does, prices included, and with the same refusals. Inputs with media are always planned anew: clips are billed by
- * their lengths.
+ * Makes plans as `makePlan` does, prices included, and with the same refusals, and orders as `orderedOf`. Inputs with media are always planned
+ * anew: clips are billed by their lengths.
  */
 export const openPlanner = (parts: PlannerParts): Planner => {
   const lastOf = once((_model: Model): { last: Last | null } => ({ last: null }));
@@ -62,17 +69,20 @@ export const openPlanner = (parts: PlannerParts): Planner => {
       last !== null &&
       last.maxCostCredits === maxCostCredits &&
       last.maxWaitMs === maxWaitMs &&
+      last.aspect === checked.raw.aspect_ratio &&
       hasValues(checked.filled, names, last) &&
       isAsBefore(model, parts, last)
     )
-      return last.plan;
+      return last.planned;
     const plan = makePlan({ ...request, ...parts, prices: priceRoutes(model, checked, measured) });
+    const planned = { plan, ordered: orderedOf(model, checked, measured) };
     if (names !== null)
       memory.last = {
-        ...{ plan, maxCostCredits, maxWaitMs, values: names.map((name) => checked.filled[name]) },
+        ...{ planned, maxCostCredits, maxWaitMs, values: names.map((name) => checked.filled[name]) },
+        aspect: checked.raw.aspect_ratio,
         states: model.routes.map(({ id }) => parts.routeState(id)),
         expectedMs: model.routes.map(({ id }) => parts.expectedMs(id)),
       };
-    return plan;
+    return planned;
   };
 };

@@ -1,5 +1,5 @@
 // What a request costs on each route, in whole credits: rate × billed units as integers, rounded up once at the end.
-import { CLIP_FIELDS } from "../../catalogue/fields.ts";
+import { CLIP_FIELDS, PICTURE_FIELDS } from "../../catalogue/fields.ts";
 import { microUsdFor, type RateTable, rateTable } from "../../catalogue/rates.ts";
 import type { ClipBilling, Model } from "../../catalogue/schema.ts";
 import { once } from "../once.ts";
@@ -34,10 +34,11 @@ export const priceRoutes = (model: Model, checked: CheckedInput, measured: reado
 
 /** The rates of a model's routes, ready to be asked. */
 const tariffsOf = once((model: Model) =>
-  model.routes.map(({ id, rates, video_input_rates }) => ({
+  model.routes.map(({ id, rates, video_input_rates, image_input_rates }) => ({
     routeId: id,
     rates: rateTable(rates),
     videoInputRates: rateTable(video_input_rates),
+    imageInputRates: image_input_rates.length === 0 ? undefined : rateTable(image_input_rates),
   })),
 );
 type Tariff = ReturnType<typeof tariffsOf>[number];
@@ -48,11 +49,18 @@ const scaledOn = (rates: RateTable, units: number, { filled }: CheckedInput): nu
   return microUsd === undefined ? undefined : microUsd * units;
 };
 
+const picturesIn = ({ filled }: CheckedInput): number =>
+  PICTURE_FIELDS.reduce((count, name) => {
+    const value = filled[name];
+    return count + (Array.isArray(value) ? value.length : value === undefined ? 0 : 1);
+  }, 0);
+
 const creditsOn = (tariff: Tariff, checked: CheckedInput, billed: Billed): Credits | undefined => {
   const output = scaledOn(tariff.rates, billed.atRate, checked);
   const input = scaledOn(tariff.videoInputRates, billed.atVideoInputRate, checked);
-  if (output === undefined || input === undefined) return undefined;
-  const scaled = output + input;
+  const pictures = tariff.imageInputRates ? scaledOn(tariff.imageInputRates, picturesIn(checked) * 1_000, checked) : 0;
+  if (output === undefined || input === undefined || pictures === undefined) return undefined;
+  const scaled = output + input + pictures;
   if (!Number.isSafeInteger(scaled)) return DEAREST;
   const rest = scaled % PER_CREDIT;
   return Math.max(1, (scaled - rest) / PER_CREDIT + (rest === 0 ? 0 : 1));

@@ -4,8 +4,11 @@ import {
   EncodedAudioPacketSource,
   EncodedPacket,
   EncodedVideoPacketSource,
+  MkvOutputFormat,
+  MovOutputFormat,
   Mp4OutputFormat,
   Output,
+  WebMOutputFormat,
 } from "mediabunny";
 import { type Colour, frameWriter } from "./h264.ts";
 import { hue } from "./picture.ts";
@@ -14,6 +17,42 @@ import { AAC, AAC_FRAME_S, aacFrame } from "./sound.ts";
 
 const FRAMES_PER_S = 24;
 const FRAMES_BETWEEN_BREATHS = 120;
+
+export type ClipContainer = "mp4" | "mov" | "mkv" | "webm";
+const formatOf = (container: ClipContainer) => {
+  if (container === "mkv") return new MkvOutputFormat();
+  if (container === "webm") return new WebMOutputFormat();
+  const options = { fastStart: "in-memory" } as const;
+  return container === "mov" ? new MovOutputFormat(options) : new Mp4OutputFormat(options);
+};
+
+const bytesOf = ({ buffer }: BufferTarget): Uint8Array => {
+  if (buffer === null) throw new Error("the clip was finalized without bytes");
+  return new Uint8Array(buffer);
+};
+
+/** A silent clip of one finished picture that is shown for so long. */
+export const muxClip = async (
+  container: ClipContainer,
+  codec: "vp8" | "vp9",
+  decoderConfig: VideoDecoderConfig,
+  ms: number,
+  picture: Uint8Array,
+): Promise<Uint8Array> => {
+  const target = new BufferTarget();
+  const output = new Output({ format: formatOf(container), target });
+  const video = new EncodedVideoPacketSource(codec);
+  output.addVideoTrack(video);
+  await output.start();
+  const frames = Math.max(1, Math.ceil((ms * FRAMES_PER_S) / 1000 - 1e-9));
+  for (let n = 0; n < frames; n++) {
+    const startS = n / FRAMES_PER_S;
+    const packet = new EncodedPacket(picture, "key", startS, Math.min(1 / FRAMES_PER_S, ms / 1000 - startS));
+    await video.add(packet, n === 0 ? { decoderConfig } : undefined);
+  }
+  await output.finalize();
+  return bytesOf(target);
+};
 
 /** BT.601, the range that video uses. */
 const asVideoColour = ([r, g, b]: [number, number, number]): Colour => ({
@@ -26,9 +65,15 @@ const asVideoColour = ([r, g, b]: [number, number, number]): Colour => ({
  * A clip whose colour changes every second. The last frame and the last piece of sound are cut to the length, so that both
  * tracks end exactly at `ms`. Five seconds of 720p take some 20 KB and a few milliseconds.
  */
-export const makeClip = async (size: Size, ms: number, sound: boolean, seed: number): Promise<Uint8Array> => {
+export const makeClip = async (
+  size: Size,
+  ms: number,
+  sound: boolean,
+  seed: number,
+  container: ClipContainer = "mp4",
+): Promise<Uint8Array> => {
   const target = new BufferTarget();
-  const output = new Output({ format: new Mp4OutputFormat({ fastStart: "in-memory" }), target });
+  const output = new Output({ format: formatOf(container), target });
   const video = new EncodedVideoPacketSource("avc");
   output.addVideoTrack(video);
   const audio = sound ? new EncodedAudioPacketSource("aac") : undefined;
@@ -66,6 +111,5 @@ export const makeClip = async (size: Size, ms: number, sound: boolean, seed: num
     }
   }
   await output.finalize();
-  if (target.buffer === null) throw new Error("the clip was finalized without bytes");
-  return new Uint8Array(target.buffer);
+  return bytesOf(target);
 };

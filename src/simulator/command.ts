@@ -1,8 +1,7 @@
 // `genrouter simulator`: runs the simulator by itself and says how to point a service at it.
 import { parseArgs } from "node:util";
-import { openSimulator } from "./simulator.ts";
+import { openSimulator, type SimulatorOptions } from "./simulator.ts";
 import { anyKeys, settingsLeadingTo } from "./speakers.ts";
-import type { KindOf } from "./wish.ts";
 
 const HELP = `Usage: genrouter simulator [--port N] [--host H] [--speed X] [--seed N] [--log FILE]
 
@@ -24,7 +23,10 @@ const numberFlag = (name: string, said: string, ok: (n: number) => boolean, allo
  * Runs until SIGTERM or SIGINT.
  * @returns the exit code: 0 after a stop, 2 for a bad flag, 1 when the address or the log cannot be opened.
  */
-export const runSimulator = async (args: readonly string[], kindOf?: KindOf): Promise<number> => {
+export const runSimulator = async (
+  args: readonly string[],
+  endpoints: Pick<SimulatorOptions, "kindOf" | "unsaid"> = {},
+): Promise<number> => {
   let flags: { port: string; host: string; speed: string; seed: string; log?: string; help: boolean };
   try {
     flags = parseArgs({
@@ -57,7 +59,7 @@ export const runSimulator = async (args: readonly string[], kindOf?: KindOf): Pr
   const stopped = Promise.withResolvers<void>();
   try {
     const options = { port: Number(port), host: flags.host, speed: Number(speed), seed: Number(seed), log: flags.log ?? null };
-    const simulator = await openSimulator({ ...options, ...(kindOf && { kindOf }) });
+    const simulator = await openSimulator({ ...options, ...endpoints });
     console.log(`simulator ${simulator.url}`);
     const { GENROUTER_MEDIA__ALLOW: allowed, ...addresses } = settingsLeadingTo(simulator.url);
     for (const line of Object.entries({ ...addresses, ...anyKeys() }).sort()) console.log(line.join("="));

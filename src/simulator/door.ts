@@ -26,6 +26,8 @@ export type Reply = {
   delayMs?: number;
   /** Send so many bytes of the body and break the connection. */
   cutAt?: number;
+  /** Does not say how long the body is. */
+  isUntold?: true;
 };
 /** `drop` resets the connection without a byte; `hang` keeps it open and says nothing. */
 export type Answer = Reply | { kind: "drop" } | { kind: "hang" };
@@ -90,7 +92,8 @@ const send = (request: IncomingMessage, response: ServerResponse, reply: Reply, 
   const body = typeof reply.body === "string" ? Buffer.from(reply.body) : reply.body;
   // A provider's answers carry the time of its jobs: here that of the simulator's clock, which need not be the machine's.
   const date = new Date(nowMs).toUTCString();
-  response.writeHead(reply.status, { date, ...reply.headers, "content-length": String(body.length) });
+  const length = reply.isUntold ? {} : { "content-length": String(body.length) };
+  response.writeHead(reply.status, { date, ...reply.headers, ...length });
   if (reply.cutAt !== undefined) {
     // A head that promises the whole, part of it, and then the line goes dead.
     response.write(body.subarray(0, reply.cutAt), () => setTimeout(() => request.socket.destroy(), 20));

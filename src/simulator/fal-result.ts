@@ -81,6 +81,7 @@ export const falFailure = (bench: Bench, job: Job): Reply | undefined => {
     const field = Object.keys(input).find((name) => /_urls?$/.test(name)) ?? "image_url";
     return modelError(422, "file_download_error", "Failed to download the file.", input, ["body", field]);
   }
+  if (isFault(run, "no-path")) return json(404, { detail: `Path /${job.endpoint.split("/").slice(2).join("/")} not found` });
   if (isFault(run, "invalid")) return invalid((run.problems ?? []) as Problem[], input);
   if (isFault(run, "fail")) return modelError(500, "internal_server_error", "Internal server error", input);
   if (isFault(run, "fail-later")) return modelError(504, "generation_timeout", "Generation timed out", input);
@@ -94,5 +95,8 @@ export const falResult = async (bench: Bench, job: Job, origin: string): Promise
   if (failure) return failure;
   const files = await bench.workshop.announce(job, origin);
   const { kind } = await bench.workshop.wishOf(job);
-  return json(200, resultBody(job, job.endpoint, files, kind), { "x-fal-request-id": job.id });
+  const body = resultBody(job, job.endpoint, files, kind);
+  // A blank stands in the place of what is withheld, and only the flag tells.
+  const flags = isFault(job.faults.run, "withheld") ? { has_nsfw_concepts: files.map(() => true) } : {};
+  return json(200, { ...body, ...flags }, { "x-fal-request-id": job.id });
 };

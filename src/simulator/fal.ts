@@ -1,6 +1,7 @@
 // The fal dialect as documented: queue submission, status, result and cancel, with its traps left in.
-import { type Answer, type Ask, json, page } from "./door.ts";
+import { type Answer, type Ask, bodyObject, json, page } from "./door.ts";
 import { listFal } from "./fal-list.ts";
+import { isNoPath } from "./fal-paths.ts";
 import { falResult, invalid, refused, requestError } from "./fal-result.ts";
 import { isFault, makeFault, numberOf } from "./faults.ts";
 import { type Bench, cancelJob, credentialOf, noteOnce, takeIn, troubleOf, type Words } from "./intake.ts";
@@ -26,6 +27,7 @@ const words: Words = {
     ),
   withoutId: () => json(200, { status: "IN_QUEUE", queue_position: 0 }),
   refused,
+  wrongWith: (endpoint) => (isNoPath(endpoint) ? makeFault("no-path") : undefined),
   invalid,
 };
 
@@ -74,6 +76,14 @@ const result = async (bench: Bench, job: Job, ask: Ask): Promise<Answer> => {
 export const answerFal = async (bench: Bench, ask: Ask, path: string): Promise<Answer> => {
   const credential = credentialOf(ask, "Key");
   if (path === "/v1/models/requests/by-endpoint") return listFal(bench, ask, credential);
+  if (path === "/storage/upload/initiate" && ask.method === "POST") {
+    if (credential === undefined) return refused(makeFault("401"));
+    const { content_type: mime, file_name: name } = bodyObject(ask) ?? {};
+    if (typeof mime !== "string" || typeof name !== "string")
+      return json(422, { detail: "content_type and file_name are required" });
+    const url = bench.depot.reserve(ask.origin, mime);
+    return json(200, { upload_url: url, file_url: url });
+  }
   const about = /^\/([^/]+\/[^/]+)\/requests\/([^/]+)(\/status|\/cancel)?$/.exec(path);
   if (about && ask.method !== "POST") {
     if (credential === undefined) return refused(makeFault("401"));

@@ -1,8 +1,12 @@
 // Everything that can be made to go wrong, by name: when it strikes, whether a job exists after it, and its numbers.
 import type { Json, JsonObject } from "../terms.ts";
+import { OTHER_KINDS, type OtherKind } from "./other-kinds.ts";
 
-/** `submit` faults spoil the answer to a submission, `run` the work, `poll` the answers about it, `file` the result, `list` the listing. */
-export const STAGES = ["submit", "run", "poll", "file", "list"] as const;
+/**
+ * `submit` faults spoil the answer to a submission, `run` the work, `poll` the answers about it, `file` the result, `list` the listing.
+ * `kind` makes the result another kind of file, `transfer` sends it in another way: they go with each other and with the rest.
+ */
+export const STAGES = ["submit", "run", "poll", "file", "kind", "transfer", "list"] as const;
 export type Stage = (typeof STAGES)[number];
 
 type FaultRule = {
@@ -13,6 +17,11 @@ type FaultRule = {
   /** The number that a magic word sets, and what it is when nobody does. */
   number?: readonly [name: string, byDefault: number];
 };
+
+/** Each other kind of file is a word of its own. */
+const KINDS = Object.fromEntries(
+  Object.entries(OTHER_KINDS).map(([word, { says }]) => [word, { stage: "kind", says: `delivers ${says}` }]),
+) as { [word in OtherKind]: { stage: "kind"; says: string } };
 
 export const FAULTS = {
   drop: { stage: "submit", says: "reads the submission, accepts nothing and breaks the connection" },
@@ -34,6 +43,11 @@ export const FAULTS = {
 
   refuse: { stage: "run", says: "refuses the input as against its content rules" },
   "refuse-output": { stage: "run", says: "makes it, then refuses to hand it out" },
+  withheld: {
+    stage: "run",
+    says: "makes it and withholds it, in the words of its safety filter; where these are flags, they stand beside a file, and where it bills such work, it says so",
+  },
+  "no-path": { stage: "run", says: "takes a path that there is not, is done at once, and says so in the result (fal)" },
   fail: { stage: "run", says: "fails as soon as it is asked about" },
   "fail-later": { stage: "run", says: "fails when its time is over" },
   "input-unreachable": { stage: "run", says: "could not download the input media" },
@@ -66,6 +80,12 @@ export const FAULTS = {
   html: { stage: "file", says: "delivers an error page with status 200" },
   empty: { stage: "file", says: "delivers no bytes" },
   "wrong-kind": { stage: "file", says: "delivers a picture for a clip, or a clip for a picture" },
+  short: { stage: "file", says: "delivers only a share of the length", number: ["share", 0.5] },
+  long: { stage: "file", says: "delivers so many times the length", number: ["share", 1.5] },
+  small: { stage: "file", says: "delivers only a share of the width and the height", number: ["share", 0.5] },
+  "wrong-aspect": { stage: "file", says: "delivers another shape: on its side, or wide for a square" },
+  silent: { stage: "file", says: "delivers a clip without a sound track" },
+  fewer: { stage: "file", says: "delivers fewer files", number: ["files", 1] },
   truncated: { stage: "file", says: "delivers the first part of the file as if it were all" },
   "file-cut": {
     stage: "file",
@@ -75,6 +95,22 @@ export const FAULTS = {
   "file-5xx": { stage: "file", says: "answers the file with a server error, so many times", number: ["fetches", 2] },
   elsewhere: { stage: "file", says: "announces the address given as `url`" },
   redirect: { stage: "file", says: "sends whoever fetches the file to the address given as `url`" },
+
+  json: { stage: "file", says: "delivers an error in JSON with status 200" },
+
+  ...KINDS,
+
+  gzip: { stage: "transfer", says: "sends the file compressed, as `Content-Encoding` says" },
+  deflate: { stage: "transfer", says: "sends the file compressed, as `Content-Encoding` says" },
+  br: { stage: "transfer", says: "sends the file compressed, as `Content-Encoding` says" },
+  zstd: { stage: "transfer", says: "sends the file compressed, as `Content-Encoding` says" },
+  "misnamed-coding": {
+    stage: "transfer",
+    says: "sends the file as it is under `Content-Encoding: aws-chunked`, or the `coding` given",
+  },
+  "no-length": { stage: "transfer", says: "sends the file without saying how long it is" },
+  "wrong-type": { stage: "transfer", says: "calls the file application/octet-stream, or the `type` given" },
+  "slow-file": { stage: "transfer", says: "sends the file after a while", number: ["ms", 1000] },
 
   "list-5xx": { stage: "list", says: "answers the listing with a server error", number: ["status", 503] },
   "list-hang": { stage: "list", says: "never answers the listing" },

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import type { JsonObject } from "../terms.ts";
+import type { Depot } from "./depot.ts";
 import { type Answer, type Ask, bodyObject, page, type Reply, text } from "./door.ts";
 import { type Fault, type Faults, isFault, makeFault, numberOf, ruleOf } from "./faults.ts";
 import { type Job, type Jobs, type Provider, planJob } from "./jobs.ts";
@@ -21,6 +22,7 @@ export type Bench = {
   jobs: Jobs;
   script: Script;
   workshop: Workshop;
+  depot: Depot;
   /** Counts submissions, over restarts. */
   next(): number;
 };
@@ -46,6 +48,10 @@ export type Words = {
   withoutId(): Reply;
   refused(fault: Fault): Reply;
   invalid(problems: Problem[], input: JsonObject): Reply;
+  /** What goes wrong with every job at an endpoint. */
+  wrongWith?(endpoint: string): Fault | undefined;
+  /** The answer to a submission whose words it refuses before any work; absent: it takes the job and tells later. */
+  refusal?(): Reply;
   /** True: a bad input is refused in the answer to the submission. False: the job is accepted, and its result is the refusal. */
   checksAtOnce: boolean;
 };
@@ -166,7 +172,10 @@ export const takeIn = async (
   const problems = [...((body && words.complaints?.(body)) ?? []), ...problemsOf(input)];
   if (problems.length > 0 && words.checksAtOnce) return turnDown(words.invalid(problems, input), faults);
 
-  Object.assign(faults, bench.script.choose(request, ["run", "poll", "file"]));
+  Object.assign(faults, bench.script.choose(request, ["run", "poll", "file", "kind", "transfer"]));
+  const always = words.wrongWith?.(endpoint);
+  if (always) faults.run = always;
+  if (words.refusal && isFault(faults.run, "refuse")) return turnDown(words.refusal(), faults);
   if (problems.length > 0) faults.run = makeFault("invalid", { problems });
   const seed = (bench.seed * 7919 + n) % 2_147_483_647;
   const job: Job = {
@@ -183,12 +192,16 @@ export const takeIn = async (
     fetches: 0,
     announced: false,
     fetched: false,
+    received: null,
   };
   const answer = distort(await words.accepted(job, ask), submit, words);
   await bench.log.append(line(answer, faults, job));
   bench.jobs.add(job);
   // Links are looked at now: by the time the file is fetched they may be gone.
   void bench.workshop.wishOf(job);
+  void bench.workshop.receivedOf(job).then((received) => {
+    job.received = received;
+  });
   return answer;
 };
 

@@ -4,6 +4,7 @@ import type { JsonObject, MediaKind } from "../terms.ts";
 import { type Faults, isFault, numberOf } from "./faults.ts";
 import type { LogLine } from "./log.ts";
 import { chance } from "./rules.ts";
+import type { Received } from "./source.ts";
 
 /** A dialect by its id, e.g. `fal`. */
 export type Provider = string;
@@ -23,6 +24,8 @@ export type Job = {
   fetches: number;
   announced: boolean;
   fetched: boolean;
+  /** The clips and sounds that came with it; null until they have been looked at, and in a later process. */
+  received: Received[] | null;
 };
 export type JobState = "queued" | "running" | "done" | "cancelled";
 
@@ -42,7 +45,8 @@ export const planJob = (
   const roll = chance(what.seed);
   const usual = (usualMs(what.kind, what.lengthMs, what.count) * (0.875 + roll() * 0.25)) / speed;
   const plan = (totalMs: number | null): Plan => ({ queuedMs: Math.round(usual * 0.1), totalMs, seed: what.seed });
-  if (isFault(run, "fail", "invalid") || isFault(poll, "out-of-order")) return { queuedMs: 0, totalMs: 0, seed: what.seed };
+  if (isFault(run, "fail", "invalid", "no-path") || isFault(poll, "out-of-order"))
+    return { queuedMs: 0, totalMs: 0, seed: what.seed };
   if (isFault(run, "stuck")) return plan(null);
   if (isFault(run, "late-ms")) return plan(numberOf(run, "ms"));
   if (isFault(run, "slow", "late")) return plan(Math.round(usual * numberOf(run, "factor")));
@@ -88,6 +92,7 @@ export const openJobs = (clock: Clock, former: readonly LogLine[]) => {
         fetches: 0,
         announced: false,
         fetched: false,
+        received: null,
       });
       continue;
     }

@@ -63,7 +63,7 @@ const errorOf = (job: Job): string | null => {
   const tail = job.id.slice(0, 10);
   if (isFault(run, "refuse"))
     return `The input or output was flagged as sensitive. Please try again with different inputs. (E005) (${tail})`;
-  if (isFault(run, "refuse-output")) return "NSFW content detected. Try running it again, or try a different prompt.";
+  if (isFault(run, "refuse-output", "withheld")) return "NSFW content detected. Try running it again, or try a different prompt.";
   if (isFault(run, "input-unreachable")) return "Failed to download the input file: 404 Client Error: Not Found for url";
   if (isFault(run, "fail", "fail-later")) return `Prediction failed for an unknown reason. (E9243) (${tail})`;
   if (isFault(run, "invalid")) return "Input validation failed";
@@ -212,6 +212,11 @@ export const answerReplicate = async (bench: Bench, ask: Ask, path: string): Pro
     return held(bench, ask, await takeIn(bench, words, ask, name, credential));
   }
   if (credential === undefined) return refused(makeFault("401"));
+  if (path === "/files" && ask.method === "POST") {
+    const taken = bench.depot.takePart(ask, "content");
+    if (!taken) return problem(400, "Bad request", "content is required");
+    return json(201, { id: crypto.randomUUID(), content_type: taken.mime, size: taken.bytes, urls: { get: taken.url } });
+  }
   if (path === "/predictions" && ask.method === "GET") return list(bench, ask);
   const [, id = "", verb] = /^\/predictions\/([^/]+)(\/cancel)?$/.exec(path) ?? [];
   const job = bench.jobs.find("replicate", id);

@@ -1,5 +1,7 @@
 // The simulator of providers: a separate HTTP server that speaks the providers' dialects and delivers real files.
 import { type Clock, systemClock } from "../clock.ts";
+import { openSandbox, type Sandbox } from "../media/sandbox/sandbox.ts";
+import { openDepot } from "./depot.ts";
 import { type Answer, type Ask, json, openDoor, text } from "./door.ts";
 import { FAULTS } from "./faults.ts";
 import { type Bench, noteOnce } from "./intake.ts";
@@ -9,7 +11,7 @@ import { type ActiveRule, openScript, type Rule, readRule } from "./rules.ts";
 import { answerSample } from "./samples.ts";
 import { baseUrlsAt, SPEAKERS } from "./speakers.ts";
 import { openStudio } from "./studio.ts";
-import { type KindOf, kindByName } from "./wish.ts";
+import { type KindOf, kindByName, type UnsaidOf } from "./wish.ts";
 import { openWorkshop } from "./workshop.ts";
 
 export type { Submission } from "./log.ts";
@@ -29,10 +31,17 @@ export type SimulatorOptions = {
   clock?: Clock;
   /** What an endpoint makes; where it says undefined, names and fields decide. */
   kindOf?: KindOf;
+  /** What an endpoint makes where its requests do not say it, such as `{ resolution: "1080p" }`. */
+  unsaid?: UnsaidOf;
+  /** Where it reads what it was sent; absent: in processes of its own. */
+  sandbox?: Pick<Sandbox, "run">;
 };
 
 /** A job as seen from outside. Times in ms since 1970; `endsAtMs` null while it will never end. */
-export type JobView = Pick<Job, "id" | "provider" | "endpoint" | "ref" | "acceptedAtMs" | "polls" | "fetches" | "faults"> & {
+export type JobView = Pick<
+  Job,
+  "id" | "provider" | "endpoint" | "ref" | "acceptedAtMs" | "polls" | "fetches" | "faults" | "received"
+> & {
   state: JobState;
   endsAtMs: number | null;
 };
@@ -56,7 +65,7 @@ export type Simulator = {
 };
 
 const viewOf = (bench: Bench, job: Job): JobView => {
-  const { id, provider, endpoint, ref, acceptedAtMs, polls, fetches, faults } = job;
+  const { id, provider, endpoint, ref, acceptedAtMs, polls, fetches, faults, received } = job;
   const end = endsAtMs(job);
   const state = bench.jobs.state(job);
   return {
@@ -68,10 +77,14 @@ const viewOf = (bench: Bench, job: Job): JobView => {
     polls,
     fetches,
     faults,
+    received,
     state,
     endsAtMs: Number.isFinite(end) ? end : null,
   };
 };
+
+/** Processes that read what requests bring, at most. */
+const READERS = 2;
 
 /** Where there are WebSockets, too. */
 const LINES = new Set(Object.values(SPEAKERS).flatMap(({ base, hasSockets }) => (hasSockets ? [base] : [])));
@@ -108,10 +121,12 @@ const answerScript = (bench: Bench, ask: Ask): Answer => {
  * @throws the system's error when the address or the log file cannot be opened.
  */
 export const openSimulator = async (options: SimulatorOptions = {}): Promise<Simulator> => {
-  const { host = "127.0.0.1", port = 0, speed = 1, seed = 1, kindOf = kindByName } = options;
+  const { host = "127.0.0.1", port = 0, speed = 1, seed = 1, kindOf = kindByName, unsaid } = options;
   const clock = options.clock ?? systemClock();
   const log = await openLog(options.log ?? null);
   const studio = openStudio();
+  const own = openSandbox({ workers: READERS });
+  const sandbox = options.sandbox ?? own;
   let count = log.lines().filter(({ type }) => type === "submission").length;
   const bench: Bench = {
     clock,
@@ -121,7 +136,8 @@ export const openSimulator = async (options: SimulatorOptions = {}): Promise<Sim
     log,
     jobs: openJobs(clock, log.lines()),
     script: openScript(seed),
-    workshop: openWorkshop(kindOf, studio, () => clock.nowMs()),
+    workshop: openWorkshop({ kindOf, studio, sandbox, nowMs: () => clock.nowMs(), ...(unsaid ? { unsaid } : {}) }),
+    depot: openDepot(),
     next: () => ++count,
   };
 
@@ -142,6 +158,7 @@ export const openSimulator = async (options: SimulatorOptions = {}): Promise<Sim
     const speaker = speakers.find(({ place }) => path.startsWith(`${place}/`) || path === place);
     if (speaker) return speaker.speak(bench, ask, path.slice(speaker.place.length) || "/");
     if (path.startsWith("/files/")) return answerFile(ask, path.slice("/files".length));
+    if (path.startsWith("/uploads/")) return bench.depot.answer(ask, path.slice("/uploads".length));
     if (path.startsWith("/samples/")) return answerSample(studio, ask, path.slice("/samples/".length));
     if (path === "/script") return answerScript(bench, ask);
     if (path === "/jobs") return json(200, { jobs: bench.jobs.all().map((job) => viewOf(bench, job)) });
@@ -171,6 +188,7 @@ export const openSimulator = async (options: SimulatorOptions = {}): Promise<Sim
     clearScript: () => void bench.script.clear(),
     stop: async () => {
       await door.close();
+      await own.close();
       await log.close();
     },
   };

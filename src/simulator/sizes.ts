@@ -54,7 +54,13 @@ const around = (short: number, ratio: number): Size => {
 
 /** Size of a clip: short side by resolution (720 when unknown), long side by ratio, both even. */
 export const clipSize = (resolution: unknown, ratio: number): Size =>
-  around(CLIP_SHORT_SIDE[String(resolution).toLowerCase()] ?? 720, ratio);
+  around(CLIP_SHORT_SIDE[String(resolution).toLowerCase()] ?? shortSideIn(String(resolution)) ?? 720, ratio);
+
+/** `1088p`, as some write a size in pixels. */
+const shortSideIn = (resolution: string): number | undefined => {
+  const said = /^(\d{2,4})p$/i.exec(resolution)?.[1];
+  return said === undefined ? undefined : even(Number(said));
+};
 
 /** Size of a picture: 1K at 16:9 is 1376x768, 2K at 1:1 is 2048x2048. Resolutions named as clips' follow those. */
 export const pictureSize = (resolution: unknown, ratio: number): Size => {

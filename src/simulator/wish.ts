@@ -1,12 +1,14 @@
 // Reads what a request asks for: kind, number, size, length, sound and format, in the words of either dialect.
 import type { JsonObject, MediaKind } from "../terms.ts";
 import { clipSize, evenSize, pictureSize, ratioOf, type Size, saidSize } from "./sizes.ts";
-import { clipFacts, pictureShape } from "./source.ts";
+import type { Sources } from "./source.ts";
 import type { FileFormat } from "./stamp.ts";
 import type { Sketch } from "./studio.ts";
 
 /** What an endpoint makes; undefined where its name does not say. */
 export type KindOf = (endpoint: string) => MediaKind | undefined;
+/** What an endpoint makes where its requests do not say it, by the catalogue. */
+export type UnsaidOf = (endpoint: string) => JsonObject;
 export type Wish = { kind: MediaKind; count: number; sketch: Sketch };
 
 const DEFAULT_CLIP_MS = 5000;
@@ -61,50 +63,66 @@ const formatOf = (kind: MediaKind, said: unknown): FileFormat => {
 
 const countOf = (input: JsonObject) =>
   Math.min(16, Math.max(1, Math.floor(positive(first(input, "num_images", "num_outputs", "n")) ?? 1)));
-const saidSeconds = (input: JsonObject) => positive(first(input, "duration", "seconds", "duration_seconds"));
+const saidSeconds = (input: JsonObject): number | undefined => {
+  const ms = positive(input.music_length_ms);
+  return positive(first(input, "duration", "seconds", "duration_seconds", "seconds_total")) ?? (ms && ms / 1000);
+};
+
+/** What models make that are not asked: their endpoints stand for it. */
+const HABITS: readonly (readonly [endpoint: RegExp, { resolution?: string; seconds?: number }])[] = [
+  [/hailuo-?2\.3.*pro/i, { resolution: "1080p", seconds: 6 }],
+  [/kling.*(pro|v2\.6)/i, { resolution: "1080p" }],
+];
+const habitOf = (endpoint: string, { mode }: JsonObject): { resolution?: string; seconds?: number } =>
+  HABITS.find(([known]) => known.test(endpoint))?.[1] ?? (mode === "pro" ? { resolution: "1080p" } : {});
 
 /** What can be told from the request alone, at once: enough to plan how long the work will take. */
 export const glance = (endpoint: string, input: JsonObject, kindOf: KindOf) => ({
   kind: kindSaid(input) ?? kindOf(endpoint) ?? kindByName(endpoint) ?? kindByFields(input),
   count: countOf(input),
-  lengthMs: Math.min(LONGEST_MS, (saidSeconds(input) ?? DEFAULT_CLIP_MS / 1000) * 1000),
+  lengthMs: Math.min(LONGEST_MS, (saidSeconds(input) ?? habitOf(endpoint, input).seconds ?? DEFAULT_CLIP_MS / 1000) * 1000),
 });
 
 /** The shape asked for; `auto`, `adaptive` and silence follow the input's shape, else 16:9 for clips and 1:1 for pictures. */
-const shapeOf = async (input: JsonObject, kind: MediaKind, source: Partial<Size> | undefined): Promise<number> => {
+const shapeOf = async (
+  sources: Sources,
+  input: JsonObject,
+  kind: MediaKind,
+  source: Partial<Size> | undefined,
+): Promise<number> => {
   const said = first(input, "aspect_ratio", "ratio");
   const shown = ratioOf(said);
   if (shown !== undefined) return shown;
   if (source?.width && source.height) return source.width / source.height;
   const picture = pictureOf(input);
-  const shape = picture === undefined ? undefined : await pictureShape(picture);
+  const shape = picture === undefined ? undefined : await sources.picture(picture);
   if (shape) return shape.width / shape.height;
   return kind === "image" && said === undefined ? 1 : 16 / 9;
 };
 
-const pictureWish = async (input: JsonObject, endpoint: string): Promise<Size> => {
+const pictureWish = async (sources: Sources, input: JsonObject, endpoint: string): Promise<Size> => {
   const said = saidSize(input.image_size) ?? saidSize(input.size) ?? saidSize(input);
   if (said) return said;
   const source = pictureOf(input);
   if (source !== undefined && /upscal|esrgan/i.test(endpoint)) {
-    const shape = await pictureShape(source);
+    const shape = await sources.picture(source);
     const factor = positive(first(input, "upscale_factor", "scale", "upscaling_factor")) ?? 2;
     if (shape && input.resolution === undefined) return evenSize({ width: shape.width * factor, height: shape.height * factor });
   }
-  return pictureSize(first(input, "resolution") ?? "1K", await shapeOf(input, "image", undefined));
+  return pictureSize(first(input, "resolution") ?? "1K", await shapeOf(sources, input, "image", undefined));
 };
 
 /**
  * What a request asks for. Links on this machine are looked at (at most some seconds); others never.
  * Lengths: `duration` in seconds; without one the source clip's, else the sound's, else 5 s; spoken text by its length.
  */
-export const readWish = async (endpoint: string, input: JsonObject, kindOf: KindOf): Promise<Wish> => {
+export const readWish = async (endpoint: string, input: JsonObject, kindOf: KindOf, sources: Sources): Promise<Wish> => {
   const { kind, count } = glance(endpoint, input, kindOf);
   const format = formatOf(kind, first(input, "output_format", "format", "audio_format"));
   const saidS = saidSeconds(input);
 
   if (kind === "image") {
-    const size = await pictureWish(input, endpoint);
+    const size = await pictureWish(sources, input, endpoint);
     return { kind, count, sketch: { format, ...size, ms: 0, sound: false } };
   }
   if (kind === "audio") {
@@ -115,16 +133,18 @@ export const readWish = async (endpoint: string, input: JsonObject, kindOf: Kind
   // Without a length of its own, a request with a single clip is an edit of it.
   const clip = clipOf(input) ?? (saidS === undefined ? link(input, "video_urls", "reference_videos") : undefined);
   const voice = soundOf(input);
-  const source = clip === undefined ? undefined : await clipFacts(clip);
-  const spoken = source === undefined && voice !== undefined ? await clipFacts(voice) : undefined;
-  const ms = saidS === undefined ? (source?.ms ?? spoken?.ms ?? DEFAULT_CLIP_MS) : saidS * 1000;
-  const asked = first(input, "generate_audio", "with_audio", "audio", "sound");
+  const source = clip === undefined ? undefined : await sources.clip(clip);
+  const spoken = source === undefined && voice !== undefined ? await sources.clip(voice) : undefined;
+  const habit = habitOf(endpoint, input);
+  const usualMs = habit.seconds === undefined ? DEFAULT_CLIP_MS : habit.seconds * 1000;
+  const ms = saidS === undefined ? (source?.ms ?? spoken?.ms ?? usualMs) : saidS * 1000;
+  const asked = first(input, "generate_audio", "with_audio", "audio", "sound", "generate_audio_switch");
   const sound = typeof asked === "boolean" ? asked : voice !== undefined || (clip !== undefined && (source?.sound ?? false));
   const resolution = first(input, "resolution");
   const keepsSize = resolution === undefined && ratioOf(first(input, "aspect_ratio", "ratio")) === undefined;
   const size =
     keepsSize && source?.width && source.height
       ? evenSize({ width: source.width, height: source.height })
-      : clipSize(resolution ?? "720p", await shapeOf(input, kind, source));
+      : clipSize(resolution ?? habit.resolution ?? "720p", await shapeOf(sources, input, kind, source));
   return { kind, count: 1, sketch: { format, ...size, ms: Math.min(LONGEST_MS, Math.round(ms)), sound } };
 };

@@ -1,48 +1,78 @@
 // What jobs deliver: their files as asked for, announced under addresses of this server, and spoiled where the script says so.
+import type { Sandbox } from "../media/sandbox/sandbox.ts";
 import type { Answer, Ask, Reply } from "./door.ts";
-import { page, ranged, text } from "./door.ts";
+import { json, page, ranged, text } from "./door.ts";
 import { type Fault, isFault, numberOf } from "./faults.ts";
 import { endsAtMs, type Job, RESULT_KEPT_MS, stateAt } from "./jobs.ts";
+import { OTHER_KINDS, type OtherKind } from "./other-kinds.ts";
+import { otherwise } from "./otherwise.ts";
+import { openSources, type Received, type Sources } from "./source.ts";
 import { MIME } from "./stamp.ts";
 import type { Studio } from "./studio.ts";
-import { type KindOf, readWish, type Wish } from "./wish.ts";
+import { sendAs } from "./transfer.ts";
+import { type KindOf, readWish, type UnsaidOf, type Wish } from "./wish.ts";
 
 /** A result file as a dialect announces it; sizes are missing where the announced address is not this server's. */
 export type Announced = { url: string; name: string; mime: string; bytes: number; width: number; height: number };
 
-const OTHER_KIND = { image: "mp4", video: "png", audio: "png" } as const;
-
+type WorkshopParts = { kindOf: KindOf; studio: Studio; sandbox: Pick<Sandbox, "run">; nowMs: () => number; unsaid?: UnsaidOf };
 /** `kindOf` decides what an endpoint makes; `nowMs` whether it is ready. */
-export const openWorkshop = (kindOf: KindOf, studio: Studio, nowMs: () => number) => {
+export const openWorkshop = ({ kindOf, studio, sandbox, nowMs, unsaid = () => ({}) }: WorkshopParts) => {
   const wishes = new WeakMap<Job, Promise<Wish>>();
+  const receipts = new WeakMap<Job, Promise<Received[]>>();
+
+  const sources = new WeakMap<Job, Sources>();
+  const sourcesOf = (job: Job): Sources => {
+    const known = sources.get(job) ?? openSources(job.input, sandbox);
+    sources.set(job, known);
+    return known;
+  };
 
   /** What the job was asked for; its links are looked at once, when it is accepted. */
   const wishOf = (job: Job): Promise<Wish> => {
     const known = wishes.get(job);
     if (known) return known;
-    const wish = readWish(job.endpoint, job.input, kindOf);
+    const wish = readWish(job.endpoint, { ...unsaid(job.endpoint), ...job.input }, kindOf, sourcesOf(job));
     wishes.set(job, wish);
     return wish;
   };
 
+  /** The clips and sounds that it was given, as they came. */
+  const receivedOf = (job: Job): Promise<Received[]> => {
+    const known = receipts.get(job) ?? sourcesOf(job).received();
+    receipts.set(job, known);
+    return known;
+  };
+
+  /** What a job makes, once everything that it was given has been measured: nobody bills before. */
+  const measuredWishOf = async (job: Job): Promise<Wish> => {
+    await receivedOf(job);
+    return wishOf(job);
+  };
+
   /** File `n` (from 1) as it really is. */
   const make = async (job: Job, n: number): Promise<{ bytes: Uint8Array; mime: string }> => {
-    const { kind, sketch } = await wishOf(job);
-    const fault = job.faults.file;
-    const wrong = isFault(fault, "wrong-kind") ? { format: OTHER_KIND[kind], width: 640, height: 360, ms: 2000 } : {};
-    const bytes = await studio.make({ ...sketch, ...wrong }, job.plan.seed + n - 1, `${job.id}/${n}`);
-    return { bytes, mime: MIME[sketch.format] };
+    const wish = await wishOf(job);
+    const other = otherKind(job);
+    if (other) return { bytes: await other.make(wish.sketch, job.plan.seed + n - 1), mime: other.mime };
+    const { sketch } = otherwise(wish, job.faults.file);
+    const bytes = await studio.make(sketch, job.plan.seed + n - 1, `${job.id}/${n}`);
+    // It is called what it should be.
+    return { bytes, mime: MIME[wish.sketch.format] };
   };
 
   /** The files of a finished job, in order. */
   const announce = async (job: Job, origin: string): Promise<Announced[]> => {
     const fault = job.faults.file;
     if (isFault(fault, "no-file")) return [];
-    const { count, sketch } = await wishOf(job);
+    const wish = await measuredWishOf(job);
+    const { sketch } = wish;
+    const { count } = otherwise(wish, fault);
     const files: Announced[] = [];
     for (let n = 1; n <= count; n++) {
       const { bytes, mime } = await make(job, n);
-      const name = `output-${n}.${sketch.format === "jpeg" ? "jpg" : sketch.format}`;
+      const extension = otherKind(job)?.extension ?? (sketch.format === "jpeg" ? "jpg" : sketch.format);
+      const name = `output-${n}.${extension}`;
       const url = isFault(fault, "elsewhere") ? addressOf(fault) : `${origin}/files/${job.id}/${name}`;
       files.push({ url, name, mime, bytes: bytes.length, width: sketch.width, height: sketch.height });
     }
@@ -52,7 +82,7 @@ export const openWorkshop = (kindOf: KindOf, studio: Studio, nowMs: () => number
   /** The file at a path below `/files/`. */
   const deliver = async (ask: Ask, job: Job | undefined, n: number): Promise<Answer> => {
     if (!job || stateAt(job, nowMs()) !== "done") return text(404, "no such file\n");
-    if (n < 1 || n > (await wishOf(job)).count) return text(404, "no such file\n");
+    if (n < 1 || n > otherwise(await wishOf(job), job.faults.file).count) return text(404, "no such file\n");
     // Replicate takes its files away after an hour; fal keeps them.
     if (job.provider === "replicate" && nowMs() > endsAtMs(job) + RESULT_KEPT_MS) return text(404, "no such file\n");
     const fault = job.faults.file;
@@ -66,21 +96,23 @@ export const openWorkshop = (kindOf: KindOf, studio: Studio, nowMs: () => number
     if (isFault(fault, "html")) return page(200, "Something went wrong");
     if (isFault(fault, "file-5xx") && job.fetches <= numberOf(fault, "fetches")) return page(503, "Service Unavailable");
     if (isFault(fault, "redirect")) return { ...text(302, ""), headers: { location: addressOf(fault) } };
+    if (isFault(fault, "json")) return json(200, { detail: "Internal error: the asset is not ready", code: 500 });
     const { bytes, mime } = await make(job, n);
-    const whole: Reply = { kind: "reply", status: 200, headers: { "content-type": mime }, body: bytes };
+    const whole: Reply & { body: Uint8Array } = { kind: "reply", status: 200, headers: { "content-type": mime }, body: bytes };
     if (isFault(fault, "empty")) return { ...whole, body: "" };
     if (isFault(fault, "unreadable")) return ranged(ask, { ...whole, body: noise(bytes.length, job.plan.seed) });
-    if (isFault(fault, "truncated")) return ranged(ask, { ...whole, body: bytes.subarray(0, Math.floor(bytes.length * 0.6)) });
+    if (isFault(fault, "truncated"))
+      return sendAs(ask, { ...whole, body: bytes.subarray(0, Math.floor(bytes.length * 0.6)) }, job.faults.transfer);
     if (isFault(fault, "file-cut") && job.fetches <= numberOf(fault, "fetches"))
       return { ...whole, cutAt: Math.floor(bytes.length / 2) };
-    return ranged(ask, whole);
+    return sendAs(ask, whole, job.faults.transfer);
   };
 
   /** The files of a job as they are, spoiled where the script says so: for dialects that put them into the answer. */
   const hand = async (job: Job): Promise<{ bytes: Uint8Array; mime: string }[]> => {
     const fault = job.faults.file;
     if (isFault(fault, "no-file")) return [];
-    const { count } = await wishOf(job);
+    const { count } = otherwise(await measuredWishOf(job), fault);
     const files = await Promise.all(Array.from({ length: count }, (_, at) => make(job, at + 1)));
     return files.map(({ bytes, mime }) => {
       if (isFault(fault, "empty")) return { bytes: new Uint8Array(), mime };
@@ -90,9 +122,13 @@ export const openWorkshop = (kindOf: KindOf, studio: Studio, nowMs: () => number
     });
   };
 
-  return { wishOf, announce, deliver, hand };
+  return { wishOf, receivedOf, announce, deliver, hand };
 };
 export type Workshop = ReturnType<typeof openWorkshop>;
+
+/** The other kind that a job makes, if the script says so. */
+const otherKind = ({ faults: { kind } }: Job) =>
+  kind && Object.hasOwn(OTHER_KINDS, kind.name) ? OTHER_KINDS[kind.name as OtherKind] : undefined;
 
 const addressOf = (fault: Fault): string => (typeof fault.url === "string" ? fault.url : "");
 

@@ -1,5 +1,5 @@
 // What may be read of purchases: part of the store port.
-import type { PurchaseRow } from "../purchase.ts";
+import type { PurchaseRow, UndecidedReversal } from "../purchase.ts";
 import type { Credits } from "../terms.ts";
 
 export interface PurchaseReads {
@@ -10,6 +10,8 @@ export interface PurchaseReads {
   openPurchases(askedBeforeMs: number, limit: number): Promise<PurchaseRow[]>;
   /** Opened at or after a time and paid otherwise than was asked, newest first; at most `limit`. */
   mismatchedPurchases(sinceMs: number, limit: number): Promise<PurchaseRow[]>;
+  /** Refunds and disputes in another currency than usd that take something of a paid purchase, and nobody has decided how much; at most `limit`. */
+  undecidedReversals(limit: number): Promise<UndecidedReversal[]>;
   /** Paid through Stripe at or after a time, without an invoice, those first that have waited longest; at most `limit`. */
   uninvoicedPurchases(sinceMs: number, limit: number): Promise<PurchaseRow[]>;
   /** What movements of the ledger have to do with purchases, by the row of the movement. */

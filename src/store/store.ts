@@ -1,5 +1,6 @@
 // The store port: deeds in, facts out; each deed is all or nothing, and every driver passes one conformance suite.
 import type { Deed, DeedOutcome, Unfinished } from "../deeds.ts";
+import type { Ordered } from "../ordered.ts";
 import type {
   Attempt,
   AttemptState,
@@ -15,6 +16,7 @@ import type {
   KeyWindow,
   LedgerSide,
   MovementKind,
+  Pin,
   PlannedRoute,
 } from "../terms.ts";
 import type { Node, NodeReads } from "./node.ts";
@@ -99,7 +101,7 @@ export type SwitchedOff = { routeId: string; reason: string; atMs: number };
 export type JournalLine = { version: number; atMs: number; event: JsonObject & { type: string }; stateAfter: string };
 /**
  * An attempt that may have been paid and that nobody was charged for. `late`: it delivered when it was no longer wanted;
- * `unusable`: it delivered what could not be had or read; `unknown`: what became of it was never learnt.
+ * `mismatched`: it delivered something else than what was ordered; `unusable`: it delivered what could not be had or read; `unknown`: what became of it was never learnt.
  */
 export type OrphanRow = {
   generationId: string;
@@ -111,7 +113,7 @@ export type OrphanRow = {
   /** What the provider was sent as our reference; an operator finds the job by it where it has no id here. */
   ref: string;
   jobId: string | null;
-  fate: "late" | "unusable" | "unknown";
+  fate: "late" | "mismatched" | "unusable" | "unknown";
   state: AttemptState;
   priceCredits: Credits;
   sentAtMs: number;
@@ -149,8 +151,8 @@ export type AccountSearch = { text: string; standing: "all" | "paused" | "owing"
 export type RouteOutcomes = { routeId: string; state: AttemptState; failure: FailureClass | null; count: number };
 /** A generation that cannot go on by itself and waits for a person. */
 export type ParkedRow = { id: string; accountId: string; model: string; createdAtMs: number; reservedCredits: Credits };
-/** One of the twelve invariants, checked: the rows that offend, at most 20, as JSON. */
-export type CheckResult = { invariant: number; name: string; ok: boolean; offending: JsonObject[] };
+/** One of the thirteen invariants, checked: the rows that offend, at most 20, as JSON. `note`: what was left out, and is no fault. */
+export type CheckResult = { invariant: number; name: string; ok: boolean; offending: JsonObject[]; note?: string };
 
 /** Sums over every account, whole credits; `moved` by kind of movement, what was taken from an account below zero. */
 export type LedgerSums = {
@@ -202,6 +204,8 @@ export interface StoreReads extends PurchaseReads, PeopleReads {
   /** The generation behind a signed link, whatever the account. */
   generationBySeq(seq: number): Promise<GenerationRecord | undefined>;
   inputOf(seq: number): Promise<{ raw: JsonObject; filled: JsonObject } | undefined>;
+  /** What is to be delivered; null for a generation that was accepted before that was kept. */
+  orderedOf(seq: number): Promise<Ordered | null>;
   attempt(seq: number, n: number): Promise<Attempt | undefined>;
   attemptsOf(seq: number): Promise<Attempt[]>;
   journalOf(seq: number): Promise<JournalLine[]>;
@@ -221,6 +225,10 @@ export interface StoreReads extends PurchaseReads, PeopleReads {
   routeHealth(): Promise<Map<string, string>>;
   switchedOff(): Promise<SwitchedOff[]>;
   providerKeys(): Promise<ProviderKeyRow[]>;
+  /** The links of a generation's input that are pinned, in their order. */
+  pinsOf(seq: number): Promise<Pin[]>;
+  /** Generations whose copies of pinned inputs nobody needs any more: they have ended, and no attempt is asked about. */
+  spentPins(limit: number): Promise<{ seq: number; id: string }[]>;
   /** Generations whose files are past their retention. */
   expiredFiles(nowMs: number, limit: number): Promise<{ seq: number; id: string; files: number }[]>;
   /** Job ids of a provider that attempts already own, so that a found job is never taken twice. */
@@ -233,6 +241,8 @@ export interface StoreReads extends PurchaseReads, PeopleReads {
   lastOutcomes(limit: number): Promise<RouteOutcomes[]>;
   /** When each route that was ever judged last changed its health, ms. */
   healthChangedAt(): Promise<Map<string, number>>;
+  /** Accounts, by their rows, that owe while they have something available; at most `limit`. */
+  unsettledDebts(limit: number): Promise<number[]>;
   /** At most `limit`, oldest first. */
   parked(limit: number): Promise<ParkedRow[]>;
   keys(accountId?: string): Promise<KeyRow[]>;
@@ -270,7 +280,7 @@ export interface StoreReads extends PurchaseReads, PeopleReads {
   secret(name: string): Promise<string>;
   mode(): Promise<Mode>;
   /**
-   * The twelve invariants. `nowMs` null: the service is not running, so overdue deadlines are not counted.
+   * The thirteen invariants. `nowMs` null: the service is not running, so overdue deadlines are not counted.
    * @param tell how far it is, and the invariants that are done, where it takes long.
    */
   verify(nowMs: number | null, tell?: (done: number, of: number, soFar: CheckResult[]) => void): Promise<CheckResult[]>;

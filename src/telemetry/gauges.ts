@@ -6,6 +6,8 @@ import type { RouteStanding, Standing } from "./standing.ts";
 /** What is running. */
 export type About = { version: string; revision: string; bunVersion: string; interfaceVersion: string };
 
+/** There are none as a rule, and of more than so many it is enough to know that. */
+const MOST_UNDECIDED = 1000;
 const BREAKER_STATES = ["closed", "open", "half_open"] as const;
 
 const setRoutes = ({ set }: Registered, routes: readonly RouteStanding[]): void => {
@@ -56,15 +58,17 @@ export const openGauges = (registered: Registered, about: About, standing: Stand
   const labels = { version, revision, bun_version: bunVersion, interface_version: interfaceVersion };
   set("genrouter_build_info", [[labels, 1]]);
   return async () => {
-    const [open, imbalance, files, backupS] = await Promise.all([
+    const [open, imbalance, files, backupS, undecided] = await Promise.all([
       books.open(),
       books.imbalanceCredits(),
       books.filesBytes(),
       standing.lastBackupS(),
+      standing.reads.undecidedReversals(MOST_UNDECIDED),
     ]);
     setOpen(registered, standing.nowMs(), open);
     setRoutes(registered, standing.routes());
     set("genrouter_ledger_imbalance_credits", one(imbalance));
+    set("genrouter_reversals_undecided", one(undecided.length));
     set("genrouter_files_bytes", one(files));
     set("genrouter_db_size_bytes", one(standing.databaseBytes()));
     set("genrouter_last_backup_timestamp_seconds", one(backupS));

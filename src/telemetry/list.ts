@@ -95,6 +95,11 @@ export const METRICS = {
     labels: [],
     help: "Credits by which balances and ledger contradict each other. Anything but 0 is a fault; absent until the ledger is summed up once.",
   },
+  genrouter_reversals_undecided: {
+    type: "gauge",
+    labels: [],
+    help: "Refunds and disputes in another currency than usd that an operator has to decide about; their accounts are paused.",
+  },
   genrouter_idempotency_replays_total: {
     type: "counter",
     labels: ["result"],

@@ -9,7 +9,7 @@ export type Standing = {
   nowMs: () => number;
   isReady: () => boolean;
   routes: () => readonly RouteStanding[];
-  reads: Pick<StoreReads, "openGenerations" | "bookSums" | "keptFiles">;
+  reads: Pick<StoreReads, "openGenerations" | "bookSums" | "keptFiles" | "undecidedReversals">;
   /** How many nodes are alive; 1 where one process alone writes. */
   nodes: () => number;
   /** Bytes of the database and its log on disk. */

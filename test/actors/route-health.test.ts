@@ -104,5 +104,6 @@ test("what each class of failure says about a route", () => {
     gone: "failed",
     result_expired: "failed",
     result_unreadable: "failed",
+    mismatched: "failed",
   });
 });

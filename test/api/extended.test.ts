@@ -70,19 +70,24 @@ const COMBINATIONS: MediaRow[] = [
 ];
 const LENGTHS: MediaRow[] = [
   ["video_url: 4 s", (of) => ({ video_url: of.clip(4) }), 202],
-  ["video_url: 3.9 s", (of) => ({ video_url: of.clip(3.9) }), no("video_url", "3.9", "4 to 30 s")],
+  ["video_url: 3.9 s", (of) => ({ video_url: of.clip(3.9) }), 202],
+  ["video_url: 3.8 s", (of) => ({ video_url: of.clip(3.8) }), no("video_url", "3.8", "4 to 30 s")],
   ["video_url: 30 s", (of) => ({ video_url: of.clip(30) }), 202],
-  ["video_url: 30.1 s", (of) => ({ video_url: of.clip(30.1) }), no("video_url", "30.1", "4 to 30 s")],
+  ["video_url: 30.1 s", (of) => ({ video_url: of.clip(30.1) }), 202],
+  ["video_url: 30.2 s", (of) => ({ video_url: of.clip(30.2) }), no("video_url", "30.2", "4 to 30 s")],
   ["video_urls: one of 30 s", (of) => ({ video_urls: [of.clip(30)] }), 202],
-  ["video_urls: one of 30.1 s", (of) => ({ video_urls: [of.clip(30.1)] }), no("video_urls", "30 s")],
+  ["video_urls: one of 30.1 s", (of) => ({ video_urls: [of.clip(30.1)] }), 202],
+  ["video_urls: one of 30.2 s", (of) => ({ video_urls: [of.clip(30.2)] }), no("video_urls", "30 s")],
   ["video_urls: 30 s in all", (of) => ({ video_urls: [of.clip(10), of.clip(20)] }), 202],
+  ["video_urls: 30.1 s in all", (of) => ({ video_urls: [of.clip(10), of.clip(20.1)] }), 202],
   [
-    "video_urls: 30.1 s in all",
-    (of) => ({ video_urls: [of.clip(10), of.clip(20.1)] }),
-    no("video_urls", "30.1", "in all", "30 s"),
+    "video_urls: 30.2 s in all",
+    (of) => ({ video_urls: [of.clip(10), of.clip(20.2)] }),
+    no("video_urls", "30.2", "in all", "30 s"),
   ],
   ["audio_urls: 30 s in all", (of) => ({ audio_urls: [of.sound(10), of.sound(20)] }), 202],
-  ["audio_urls: 30.1 s in all", (of) => ({ audio_urls: [of.sound(10), of.sound(20.1)] }), no("audio_urls", "30 s")],
+  ["audio_urls: 30.1 s in all", (of) => ({ audio_urls: [of.sound(10), of.sound(20.1)] }), 202],
+  ["audio_urls: 30.2 s in all", (of) => ({ audio_urls: [of.sound(10), of.sound(20.2)] }), no("audio_urls", "30 s")],
 ];
 const COUNTS: MediaRow[] = (
   [

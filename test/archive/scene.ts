@@ -1,11 +1,8 @@
 // Books with something of everything that an archive has to tell apart: settled, failed, still running, still watched, young.
-import { describe } from "bun:test";
 import type { StepDeed } from "../../src/deeds.ts";
 import type { BooksPlace } from "../../src/store/archive/books.ts";
-import { openPostgresStore } from "../../src/store/postgres/client.ts";
 import type { Store } from "../../src/store/store.ts";
 import { freshDir } from "../cli/fresh-dir.ts";
-import { freshDatabase, onPostgres } from "../postgres/databases.ts";
 import { openDirectory } from "../store/opened.ts";
 import {
   type Account,
@@ -78,7 +75,7 @@ const watchAt = async (store: Store, account: Account, atMs: number): Promise<vo
   ]);
 };
 
-const fill = async (store: Store) => {
+export const fill = async (store: Store) => {
   const [quiet, busy, watched] = [
     await openAccount(store, 5000),
     await openAccount(store, 5000),
@@ -104,20 +101,4 @@ export const fileBooks = async (): Promise<Books> => {
   const dir = freshDir();
   const store = await openDirectory({ dir, mode: "test" });
   return { store, place: { dir }, ...(await fill(store)), drop: () => store.close() };
-};
-const sharedBooks = async (): Promise<Books> => {
-  const database = await freshDatabase();
-  const address = { url: database.url, prepare: true };
-  const store = await openPostgresStore({ ...address, mode: "test", readers: 2 });
-  const drop = async (): Promise<void> => {
-    await store.close();
-    database.drop();
-  };
-  return { store, place: address, ...(await fill(store)), drop };
-};
-
-/** A suite once over each of the two. */
-export const onBooks = (suite: (open: () => Promise<Books>) => void): void => {
-  describe("SQLite", () => suite(fileBooks));
-  onPostgres("PostgreSQL", () => suite(sharedBooks));
 };

@@ -25,13 +25,24 @@ const rowsIn = (path: string, sql: string): Row[] => {
 };
 const numberIn = (path: string, sql: string): number => Number(Object.values(rowsIn(path, sql)[0] ?? {})[0] ?? 0);
 
+/** Between two looks at the load no more are submitted: a slow machine has no more to copy and to prove than a fast one. */
+const MOST_MEANWHILE = 60;
+
 /** Submissions, polls, top-ups and adjustments, one after the other in each of several callers, until told to stop. */
 const load = (house: House) => {
   let isOver = false;
   let submitted = 0;
+  let allowed = MOST_MEANWHILE;
+  let more = Promise.withResolvers<void>();
+  const goOn = () => {
+    allowed = submitted + MOST_MEANWHILE;
+    more.resolve();
+    more = Promise.withResolvers();
+  };
   const call = async (caller: number) => {
     const tenant = await house.newTenant(50_000);
     for (let n = 0; !isOver; n += 1) {
+      while (submitted >= allowed && !isOver) await more.promise;
       const body = { model: "sim-image-1", input: { prompt: `load ${caller} ${n}` } };
       const { status } = await house.ask("POST", "/v1/generations", { key: tenant.key, body });
       // A disk that is behind turns callers away for a moment; they come again, as any client does.
@@ -63,9 +74,14 @@ const load = (house: House) => {
   };
   const calls = Array.from({ length: CALLERS }, (_, caller) => call(caller));
   return {
-    submitted: () => submitted,
+    /** How many so far; from here on there may be some more. */
+    submitted: () => {
+      goOn();
+      return submitted;
+    },
     stop: async () => {
       isOver = true;
+      goOn();
       await Promise.all(calls);
     },
   };

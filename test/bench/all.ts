@@ -1,4 +1,5 @@
 // The benches, in the order in which they are run: what is measured over a directory that another has filled comes before that one.
+import { before } from "./before.ts";
 import type { Bench } from "./bench.ts";
 import { content } from "./content.ts";
 import { growth } from "./growth.ts";
@@ -40,4 +41,5 @@ export const BENCHES: readonly Bench[] = [
   lifecyclePeers,
   postgresPeers,
   routing,
+  before,
 ];

@@ -44,6 +44,8 @@ export type Env = {
   lives: { rounds: number; roundMs: number; warmAtMostMs: number };
   /** A directory with a ladder whose ceiling ours is held against. */
   yardstick?: string;
+  /** A build of before, for the bench that compares with it. */
+  before?: string;
   /** Shows how far it is. */
   tell: (line: string) => void;
   /** Puts down a part of the bench that could not be had, beside the results of the others. */
@@ -57,6 +59,8 @@ export type Bench = {
   run: (env: Env) => Promise<Result[]>;
   /** Nothing of it is held against a target: short runs leave it out, unless it is asked for. */
   isTold?: true;
+  /** A word of the command line without which it cannot be run. */
+  needs?: "before";
   /** What else the machine does meanwhile changes nothing but how long it takes. */
   isPatient?: true;
   /** Fetches what it needs from elsewhere: done ahead, while a patient one runs. What fails there, the bench tells in its turn. */

@@ -7,7 +7,15 @@ type Book = Head & { charged: number };
 
 /** The movements of a life, each with what it and those before it add to the balance and the chain of any account. */
 const addedBy = (moves: readonly Move[]): Link[] => {
-  let head: Head = { availableCredits: 0, heldCredits: 0, inProgress: 0, chainSeq: 0, chainEnd: null, chainHash: "" };
+  let head: Head = {
+    availableCredits: 0,
+    heldCredits: 0,
+    owedCredits: 0,
+    inProgress: 0,
+    chainSeq: 0,
+    chainEnd: null,
+    chainHash: "",
+  };
   return moves.map((move) => {
     const { link } = chain(head, move);
     head = { ...head, availableCredits: link.availableAfter, heldCredits: link.heldAfter, chainSeq: link.chainSeq };

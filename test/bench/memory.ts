@@ -53,12 +53,17 @@ const atLeisure = async <T>(look: () => T | Promise<T>): Promise<T> => {
   return look();
 };
 
+export type Weight = { rssKb: number; heapKb: number };
+/** Starts a service with these settings on a directory of its own, for as long as the work takes. */
+export type Within = (settings: Readonly<Record<string, string>>, work: (stage: Stage) => Promise<Weight>) => Promise<Weight>;
+
+const withSample: Within = (settings, work) =>
+  withService({ env: { ...settings, GENROUTER_CATALOGUE__DIR: writeSample(makeScratch("bench-catalogue-")) } }, work);
+
 /** What one more running generation adds in a new process: each was submitted, sent and accepted, and waits for the next question about its job. */
-const weighAwake = (env: Env): Promise<{ rssKb: number; heapKb: number }> =>
-  withProvider((provider) => {
-    const catalogue = writeSample(makeScratch("bench-catalogue-"));
-    const settings = { ...RESTING, ...providedBy(provider), GENROUTER_CATALOGUE__DIR: catalogue };
-    return withService({ env: settings }, async (stage: Stage) => {
+export const weighAwake = (env: Env, within = withSample): Promise<Weight> =>
+  withProvider((provider) =>
+    within({ ...RESTING, ...providedBy(provider) }, async (stage) => {
       const weighed = async (more: number, running: number) => {
         await submitSome(stage, more, `awake-${running}`);
         await until(`${running} running generations`, () => atLeisure(() => pollingIn(stage.dir) === running), LONGEST_MS);
@@ -74,8 +79,8 @@ const weighAwake = (env: Env): Promise<{ rssKb: number; heapKb: number }> =>
         throw new Error(`only ${few.awake} of ${FIRST} and ${many.awake} of ${AWAKE} running generations were awake`);
       const kbEach = (bytes: (of: Figures) => number) => (bytes(many) - bytes(few)) / (AWAKE - FIRST) / 1000;
       return { rssKb: kbEach(({ rssBytes }) => rssBytes), heapKb: kbEach(({ heapBytes }) => heapBytes) };
-    });
-  });
+    }),
+  );
 
 const awake = async (env: Env): Promise<Result[]> => {
   const starts = env.isShort ? 1 : env.starts;

@@ -1,7 +1,7 @@
 // `npm run bench`: every figure of the service beside its yardstick, both measured in the same run on the same machine.
-import { accessSync, constants, mkdirSync, writeFileSync } from "node:fs";
+import { accessSync, constants, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { builtBinary } from "../built.ts";
 import { namesOf, readFlags, refuse } from "../flags.ts";
 import { BENCHES } from "./all.ts";
@@ -15,7 +15,7 @@ import { endKept, stockAhead } from "./stock.ts";
 import { pictureOf, tableOf, type Unmeasured } from "./table.ts";
 import { isLadder } from "./yardstick.ts";
 
-const HELP = `Usage: npm run bench -- [--short] [--only NAME,NAME] [--json] [--out DIR] [--yardstick DIR]
+const HELP = `Usage: npm run bench -- [--short] [--only NAME,NAME] [--json] [--out DIR] [--yardstick DIR] [--before BINARY]
 
 Measures the service beside a yardstick, in turns on the same machine, and holds the ratio of the two against its target. Server and
 load have a core each. Exit code 0: every target was met, and only peers that cannot be had here were left out.
@@ -27,12 +27,15 @@ load have a core each. Exit code 0: every target was met, and only peers that ca
                 code and setting left there stays, so that a long run can be made in parts
   --yardstick DIR
                 holds our ceiling of submission against the one of another ladder, in the bench \`submit\`
+  --before BINARY
+                a build of before, for the bench \`before\`, which is left out without it
 
 ${BENCHES.map(({ name, compares }) => `  ${name.padEnd(16)} ${compares}`).join("\n")}
 
 Examples:
   npm run bench -- --short
   npm run bench -- --only submit,poll
+  npm run bench -- --only before --before ../genrouter-of-before
 `;
 
 const values = readFlags({
@@ -41,6 +44,7 @@ const values = readFlags({
   json: { type: "boolean", default: false },
   out: { type: "string" },
   yardstick: { type: "string" },
+  before: { type: "string" },
   help: { type: "boolean", default: false, short: "h" },
 });
 if (values.help) {
@@ -51,11 +55,16 @@ const print = (text: string) => process.stdout.write(`${text}\n`);
 const tell = (line: string) => process.stderr.write(`${line}\n`);
 const names = BENCHES.map(({ name }) => name);
 // What is only told has its time in a long run.
-const usual = BENCHES.filter(({ isTold }) => !(isTold && values.short)).map(({ name }) => name);
+const usual = BENCHES.filter(({ isTold, needs }) => !(isTold && values.short) && (!needs || values[needs] !== undefined)).map(
+  ({ name }) => name,
+);
 const wanted = values.only === undefined ? usual : namesOf("only", values.only, names);
 const chosen = BENCHES.filter(({ name }) => wanted.includes(name));
 
-const { out, yardstick } = values;
+const { out, yardstick, before } = values;
+const lacking = chosen.find(({ needs }) => needs && values[needs] === undefined);
+if (lacking) refuse(`--only ${lacking.name}: it needs --${lacking.needs}`);
+if (before !== undefined && !existsSync(before)) refuse(`--before: there is no file ${before}`);
 if (yardstick !== undefined && !isLadder(yardstick)) refuse(`--yardstick: there is no ladder in ${yardstick}`);
 if (out !== undefined)
   try {
@@ -80,10 +89,10 @@ const sources = git("ls-tree", "-r", "--full-tree", "HEAD", "--", "src", "actors
 const isCode = (line: string) => /\.(ts|sql|json)$/.test(line) && !line.endsWith(RESULTS);
 const code = Bun.SHA256.hash(sources.filter(isCode).join("\n"), "hex").slice(0, 12);
 
-const before = out === undefined || values.only === undefined ? NOTHING : keptOf(out, { code, isShort: values.short }, wanted);
-const measured: Measured[] = [...before.measured];
-const skipped: Unmeasured[] = [...before.skipped];
-const failed: Unmeasured[] = [...before.failed];
+const kept = out === undefined || values.only === undefined ? NOTHING : keptOf(out, { code, isShort: values.short }, wanted);
+const measured: Measured[] = [...kept.measured];
+const skipped: Unmeasured[] = [...kept.skipped];
+const failed: Unmeasured[] = [...kept.failed];
 const judgedOf = () => measured.filter(({ isNote }) => !isNote);
 const told = (): Told => {
   const inOrder = measured.toSorted((a, b) => names.indexOf(a.bench) - names.indexOf(b.bench));
@@ -123,6 +132,7 @@ for (const [at, bench] of chosen.entries()) {
       ? { rounds: 3, roundMs: 1_000, warmAtMostMs: 8_000 }
       : { rounds: 7, roundMs: 3_000, warmAtMostMs: 60_000 },
     ...(yardstick === undefined ? {} : { yardstick }),
+    ...(before === undefined ? {} : { before: resolve(before) }),
     tell: say,
     skip: (part, reason) => {
       skipped.push({ name: `${bench.name}, ${part}`, bench: bench.name, reason });

@@ -139,7 +139,8 @@ const openNodes = async (
       if (rows < accepted) throw new Error(`${name} said of ${accepted} that they are stored, and has ${rows} rows`);
     },
     insistOnDelivery: async (model, provider) => {
-      const { endpoints, picture } = await provider.counts();
+      const { endpoints, files } = await provider.counts();
+      const { picture } = files;
       const { submitted, delivered } = endpoints[model.endpoint] ?? { submitted: 0, delivered: 0 };
       const rows = await rowsIn<{ status: string; output: string }>(
         address,

@@ -12,6 +12,7 @@ import type { JsonObject } from "../../src/terms.ts";
 import { makeScratch } from "../scratch.ts";
 import { spawnHeard, stopAllHeard } from "./child.ts";
 import { onLoadCore, onServerCore } from "./machine.ts";
+import { CLIP_MS, type Kind, kindOf, SOUND_MS } from "./rungs/kinds.ts";
 import type { LifecyclePlan } from "./rungs/lifecycle.ts";
 import type { Counts } from "./rungs/provider.ts";
 import type { SubmitterPlan } from "./rungs/submitter.ts";
@@ -48,18 +49,32 @@ export const withProvider = async <T>(work: (provider: Provider) => Promise<T>, 
   }
 };
 
-/** A model of the bench: one picture, on one provider only, so that nothing falls back. */
+/** A model of the bench: one file of the kind that its endpoint makes, on one provider only, so that nothing falls back. */
 export type BenchModel = { id: string; provider: "fal" | "replicate"; endpoint: string };
 export const ON_FAL: BenchModel = { id: "picture-fal", provider: "fal", endpoint: "bench/fal" };
 export const ON_REPLICATE: BenchModel = { id: "picture-replicate", provider: "replicate", endpoint: "bench/replicate" };
 const ROUTE_S = 2_400;
 
-/** @returns the directory of a catalogue with these models, made from the picture model that the service ships with. */
+/** Of each kind a model that the service ships with, and what is asked of it. */
+const SHIPPED: Readonly<Record<Kind, { file: string; input: (prompt: string) => JsonObject; more: JsonObject }>> = {
+  picture: {
+    file: "sim-image-1.json",
+    input: (prompt) => ({ prompt, aspect_ratio: "1:1", resolution: "1K", quality: "medium", seed: 7 }),
+    more: { files: 1 },
+  },
+  clip: { file: "hailuo-2.3.json", input: (prompt) => ({ prompt, duration: CLIP_MS / 1000 }), more: {} },
+  sound: { file: "eleven-sound-effects-2.json", input: (prompt) => ({ prompt, duration: SOUND_MS / 1000 }), more: {} },
+};
+/** Members of a model that builds of before do not know, and that are of no account here. */
+const withoutNews = ({ $schema: _, delivers: __, ...model }: JsonObject): JsonObject => model;
+
+/** @returns the directory of a catalogue with these models, each made from one that the service ships with. */
 export const writeCatalogue = (models: readonly BenchModel[]): string => {
   const dir = makeScratch("bench-catalogue-");
   mkdirSync(join(dir, "models"));
-  const { $schema: _, ...shipped } = BUILT_IN_MODELS["sim-image-1.json"] as JsonObject & { routes: { rates: unknown }[] };
   for (const { id, provider, endpoint } of models) {
+    const { file, more } = SHIPPED[kindOf(endpoint)];
+    const shipped = withoutNews(BUILT_IN_MODELS[file] as JsonObject) as JsonObject & { routes: { rates: unknown }[] };
     const route = {
       id: `${id}/${provider}`,
       provider,
@@ -68,7 +83,7 @@ export const writeCatalogue = (models: readonly BenchModel[]): string => {
       timeout_s: ROUTE_S,
       rates: shipped.routes[0]?.rates,
     };
-    writeFileSync(join(dir, "models", `${id}.json`), JSON.stringify({ ...shipped, id, name: id, files: 1, routes: [route] }));
+    writeFileSync(join(dir, "models", `${id}.json`), JSON.stringify({ ...shipped, ...more, id, name: id, routes: [route] }));
   }
   return dir;
 };
@@ -76,9 +91,9 @@ export const writeCatalogue = (models: readonly BenchModel[]): string => {
 const PROMPT =
   "A small harbour at dawn, fishing boats with peeling blue paint, gulls over the mole, wet cobblestones, soft light from the left, " +
   "a woman in a yellow raincoat mending a net, mist over the hills behind, 50 mm lens, shallow depth of field, muted colours.";
-export const INPUT = { prompt: PROMPT, aspect_ratio: "1:1", resolution: "1K", quality: "medium", seed: 7 };
-export const bodyOf = ({ id }: BenchModel): string =>
-  JSON.stringify({ model: id, input: INPUT, max_cost_usd: 10, max_wait_s: 3_600 });
+export const INPUT = SHIPPED.picture.input(PROMPT);
+export const bodyOf = ({ id, endpoint }: BenchModel): string =>
+  JSON.stringify({ model: id, input: SHIPPED[kindOf(endpoint)].input(PROMPT), max_cost_usd: 10, max_wait_s: 3_600 });
 
 /** So much faster than life is the service asking: a provider that takes no time is asked for the first time after 20 ms. */
 const PACE = 100;
@@ -128,7 +143,8 @@ const READ_EACH = 50;
 
 /** @throws unless every job that the provider accepted from this side was delivered: row, hash and file. */
 export const insistOnDelivery = async (side: LifeSide, provider: Provider): Promise<void> => {
-  const { endpoints, picture } = await provider.counts();
+  const { endpoints, files } = await provider.counts();
+  const made = files[kindOf(side.model.endpoint)];
   const { submitted, delivered } = endpoints[side.model.endpoint] ?? { submitted: 0, delivered: 0 };
   const rows = withDatabase(side.dir, (db) =>
     db
@@ -137,17 +153,17 @@ export const insistOnDelivery = async (side: LifeSide, provider: Provider): Prom
       )
       .all(side.model.id),
   );
-  const wrong = rows.filter(({ status, sha256 }) => status !== "succeeded" || sha256 !== picture.sha256).length;
+  const wrong = rows.filter(({ status, sha256 }) => status !== "succeeded" || sha256 !== made.sha256).length;
   if (wrong > 0 || rows.length !== submitted || delivered !== submitted)
     throw new Error(
       `${side.name}: ${submitted} jobs were paid for, ${delivered} fetched, ${rows.length} rows written, ${wrong} of them wrong`,
     );
   for (const [at, { id }] of rows.entries()) {
     const path = join(side.dir, "files", placeOf(id, 1));
-    if (!existsSync(path) || statSync(path).size !== picture.bytes)
+    if (!existsSync(path) || statSync(path).size !== made.bytes)
       throw new Error(`${side.name}: the file of ${id} is not there, or not whole`);
     if (at % READ_EACH > 0) continue;
-    if (new Bun.CryptoHasher("sha256").update(await Bun.file(path).bytes()).digest("hex") !== picture.sha256)
-      throw new Error(`${side.name}: the file of ${id} is not the picture that was made`);
+    if (new Bun.CryptoHasher("sha256").update(await Bun.file(path).bytes()).digest("hex") !== made.sha256)
+      throw new Error(`${side.name}: the file of ${id} is not the one that was made`);
   }
 };

@@ -15,6 +15,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { brotliDecompressSync } from "node:zlib";
 import { type Browser, chromium } from "playwright-core";
+import { refuseInQuickSet } from "../../scripts/test-sets.ts";
 
 /** Where Debian, Ubuntu, Fedora and others have it. */
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
@@ -92,8 +93,16 @@ const find = (): Found | string => {
   }
 };
 
+/** Fetches the browser if there is none. @returns where it is. @throws Error that says why it cannot be had. */
+export const fetchBrowser = (): string => {
+  const found = find();
+  if (typeof found === "string") throw new Error(found);
+  return found.path;
+};
+
 /** The browser, or why there is none. */
 export const openBrowser = async (): Promise<Browser | string> => {
+  refuseInQuickSet("a browser");
   const found = find();
   if (typeof found === "string") return found;
   const isRoot = process.getuid?.() === 0;

@@ -201,6 +201,8 @@ here("the usage page", () => {
     for (const look of [{}, looks]) {
       const { page, complaints, sound, close } = await visit("/console/usage", look);
       await page.getByRole("region", { name: "By account, table" }).waitFor();
+      // Charts are drawn by a part of their own, which is loaded after the tables.
+      await page.locator("figure canvas").nth(3).waitFor();
       expect(await page.locator("figure canvas").count()).toBe(4);
       const byModel = page.getByRole("region", { name: "By model, table" });
       expect(await byModel.getByRole("row", { name: "sim-image-1" }).textContent()).toMatch(/sim-image-1\d+100 %\$\d/);

@@ -229,9 +229,9 @@ here("the operator's pages", () => {
   test("a viewer runs the proof and sees each invariant hold, and finds nothing to change anything with", async () => {
     const { page, complaints, close } = await visit("proof", "viewer");
     await page.getByRole("button", { name: "Run the proof" }).click();
-    await page.getByRole("status").getByText("All 12 invariants hold and all sums agree").waitFor();
-    await page.locator("li.holds").nth(11).waitFor();
-    expect(await page.locator("li.holds").count()).toBe(12);
+    await page.getByRole("status").getByText("All 13 invariants hold and all sums agree").waitFor();
+    await page.locator("li.holds").nth(12).waitFor();
+    expect(await page.locator("li.holds").count()).toBe(13);
     await page.getByText("by viewer@example.com").waitFor();
     for (const [path, name] of [
       [`accounts/${house.tenant.accountId}`, "Grant credits"],

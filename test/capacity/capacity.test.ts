@@ -5,10 +5,9 @@ import { type Costs, costsOf, fit, MEASURED } from "../../src/cli/capacity/costs
 import { groupCommits } from "../../src/cli/capacity/group-commit.ts";
 import type { StoreName } from "../../src/cli/capacity/measured.ts";
 import { type Ask, type Load, loadOn, nodesNeeded, saturations } from "../../src/cli/capacity/plan.ts";
-import { postgresReason } from "../postgres/binaries.ts";
-import { type Bed, openPostgresBed, openSqliteBed } from "./beds.ts";
+import { openSqliteBed } from "./beds.ts";
+import { expectRowsAsMeasured, hasProcessorTimes } from "./rows.ts";
 import { type Seen, simulate, type World } from "./simulation.ts";
-import { measureRows } from "./whole.ts";
 
 setDefaultTimeout(240_000);
 
@@ -214,36 +213,7 @@ test("a writer that nobody asks rests, one that is asked too much is always busy
   expect(groupCommits(20_000, takes)).toMatchObject({ batch: 1000, busy: 1 });
 });
 
-const rowsOn = async (bed: Bed) => {
-  try {
-    return await measureRows(bed, LIVES, 80);
-  } finally {
-    await bed.close();
-  }
-};
-
-/** By how much a row of the same kind may differ in size: texts of requests vary, and pages are counted whole. */
-const ROW_TOLERANCE = 0.4;
-const LIVES = 240;
-/** Processor times are read where the kernel of Linux tells them. */
-const isLinux = process.platform === "linux";
-for (const [store, open] of [
-  ["sqlite", openSqliteBed],
-  ["postgres", openPostgresBed],
-] as const)
-  test.skipIf(!isLinux || (store === "postgres" && postgresReason !== undefined))(
-    `${store}: the service writes the rows, bytes and deeds today that were measured (else: npm run costs)`,
-    async () => {
-      const bed = await open();
-      const { lives, tables } = await rowsOn(bed);
-      const costs = costsOf(MEASURED, store);
-      expect(lives.deeds / lives.generations).toBeCloseTo(costs.deeds, 6);
-      const large = costs.tables.filter(({ rows }) => rows > 0);
-      const rowsOf = (table: string) => (tables[table]?.rows ?? 0) / LIVES;
-      expect(large.map(({ table }) => [table, rowsOf(table)])).toEqual(large.map(({ table, rows }) => [table, rows]));
-      const strange = large.filter(
-        ({ table, bytes }) => Math.abs((tables[table]?.bytes ?? 0) / LIVES - bytes) > ROW_TOLERANCE * bytes,
-      );
-      expect(strange.map(({ table, bytes }) => [table, bytes, (tables[table]?.bytes ?? 0) / LIVES])).toEqual([]);
-    },
-  );
+test.skipIf(!hasProcessorTimes)(
+  "sqlite: the service writes the rows, bytes and deeds today that were measured (else: npm run costs)",
+  () => expectRowsAsMeasured("sqlite", openSqliteBed),
+);

@@ -5,7 +5,8 @@ import type { Measured, MeasuredStore } from "../../src/cli/capacity/measured.ts
 import { describeMachine, syncMs } from "../bench/machine.ts";
 import { readFlags, refuse, wholeOf } from "../flags.ts";
 import { measureBatches } from "./batches.ts";
-import { type Bed, openPostgresBed, openSqliteBed } from "./beds.ts";
+import { type Bed, openSqliteBed } from "./beds.ts";
+import { openPostgresBed } from "./postgres-bed.ts";
 import { measureWhole } from "./whole.ts";
 
 const KEPT = "src/cli/capacity/costs.json";

@@ -95,8 +95,8 @@ describe("requests as each host wants them", () => {
     [
       "vidmodel-2.5/fal",
       { prompt: "x", video_url: A },
-      "bytedance/seedance-2.5/edit-video",
-      { prompt: "x", video_url: A, ...plain, generate_audio: false, end_user_id: "ref-1" },
+      "bytedance/seedance-2.5/reference-to-video",
+      { prompt: "x", video_urls: [A], task: "editing", ...plain, generate_audio: false, end_user_id: "ref-1" },
     ],
     [
       "vidmodel-2.5/replicate",

@@ -55,9 +55,9 @@ describe("over a server of S3 from a package", () => {
       expect.stringMatching(/as manifest 2 in bucket results, a b\/archive\/[0-9a-f]{16}\/\n$/),
     ]);
     const checked = await runHere(verifying("bucket"), env);
-    expect([checked.exit as number, checked.out.match(/✔/g)?.length]).toEqual([0, 5]);
+    expect([checked.exit as number, checked.out.match(/✔/g)?.length]).toEqual([0, 6]);
     const alone = await runHere(["verify", "--archive", "bucket", "--alone", "--data", freshDir()], env);
-    expect([alone.exit as number, alone.out.match(/✔/g)?.length]).toEqual([0, 4]);
+    expect([alone.exit as number, alone.out.match(/✔/g)?.length]).toEqual([0, 5]);
   }, 60_000);
 });
 

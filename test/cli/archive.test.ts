@@ -23,7 +23,7 @@ test("an archive is made, told and checked; made again it says that there is not
   const again = await runHere(words);
   expect([again.exit as number, again.out]).toEqual([0, expect.stringMatching(/^nothing to archive/)]);
   const checked = await runHere(["verify", "--archive", to, "--data", data]);
-  expect([checked.exit as number, checked.out.match(/✔/g)?.length]).toEqual([0, 5]);
+  expect([checked.exit as number, checked.out.match(/✔/g)?.length]).toEqual([0, 6]);
   expect(checked.out).toMatch(/✔ +1 {2}archive and books join/);
   const [segment = ""] = readdirSync(join(to, "segments"));
   writeFileSync(join(to, "segments", segment), "x");

@@ -66,6 +66,32 @@ describe("catalogue check", () => {
     expect(first).toMatch(message);
   });
 
+  test("a route whose last day is near or over is told here, by routes list and by the doctor", async () => {
+    const dayIn = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+    const rows: [days: number, said: string][] = [
+      [10, `its last day is ${dayIn(10)}`],
+      [-2, `its last day was ${dayIn(-2)}: it is in no plan any more`],
+    ];
+    for (const [days, said] of rows) {
+      const dir = folder(edited(WRITTEN, '"provider": "fal",', `"provider": "fal", "ends": "${dayIn(days)}",`).text);
+      const checked = await runHere(["catalogue", "check", dir]);
+      expect([checked.exit as number, checked.err]).toEqual([0, `sim-image-1/fal: ${said}\n`]);
+      const json = JSON.parse((await runHere(["catalogue", "check", dir, "--json"])).out);
+      expect(json.ending).toEqual([{ route: "sim-image-1/fal", ends: dayIn(days), has_ended: days < 0 }]);
+      const data = freshDir();
+      await runHere(["accounts", "create", "--name", "a", "--simulate", "--data", data]);
+      const env = { GENROUTER_CATALOGUE__DIR: dir };
+      const list = JSON.parse((await runHere(["routes", "list", "--json", "--data", data], env)).out);
+      expect(list.find(({ id }: { id: string }) => id === "sim-image-1/fal")).toMatchObject({
+        ...{ state: days < 0 ? "ended" : "up", reason: said },
+      });
+      const found = JSON.parse((await runHere(["doctor", "--json", "--data", data], env)).out);
+      expect(JSON.stringify(found)).toContain(`sim-image-1/fal: ${said}`);
+    }
+    const far = folder(edited(WRITTEN, '"provider": "fal",', `"provider": "fal", "ends": "${dayIn(40)}",`).text);
+    expect((await runHere(["catalogue", "check", far])).err).toBe("");
+  });
+
   test("what is missing is told where it should be", async () => {
     const dir = folder(edited(WRITTEN, '"provider": "fal",', "").text);
     const { line } = edited(WRITTEN, '{\n      "id": "sim-image-1/fal"', "");

@@ -39,6 +39,7 @@ test("a directory that is well: no fault, each area once at least, and people se
       "directory",
       "disk",
       "clock",
+      "media",
       "database",
       "log",
       "ledger",
@@ -52,9 +53,10 @@ test("a directory that is well: no fault, each area once at least, and people se
     ]),
   );
   has(findings, "database", "ok", /^schema \d+, .* made for real providers/);
+  if (process.platform === "linux") has(findings, "media", "ok", /bounded in memory, time and system calls/);
   has(findings, "ledger", "ok", /^balanced: \$5\.00 available/);
   has(findings, "service", "warning", /none runs on/, /^genrouter serve --data/);
-  has(await doctor(dir, KEYED, ["--deep"]), "ledger", "ok", /all twelve invariants hold/);
+  has(await doctor(dir, KEYED, ["--deep"]), "ledger", "ok", /all thirteen invariants hold/);
   const { exit, out } = await runHere(["doctor", "--data", dir], KEYED);
   expect([exit as number, out]).toEqual([
     0,

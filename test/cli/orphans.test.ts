@@ -69,6 +69,8 @@ describe("when attempts were lost, late and unusable", () => {
     await closed("capped", { state: "capped" });
     await closed("gone", { state: "failed", failure: { class: "gone", detail: "404" } });
     await closed("unreadable", { state: "failed", failure: { class: "result_unreadable", detail: "no picture" } });
+    const mismatch = { class: "mismatched", detail: "length: 4 s came, 30 s, at least 28.8 s ordered" } as const;
+    await closed("mismatched", { state: "mismatched", failure: mismatch });
     await closed("resent", { state: "lost", failure: { class: "rate_limited", detail: "earlier" } }, { job: false });
     // Known to have cost nothing, or charged.
     await closed("cancelled by us", { state: "capped", failure: { class: "job_failed", detail: "canceled" } });
@@ -101,13 +103,14 @@ describe("when attempts were lost, late and unusable", () => {
       [ids.superseded, 2, "unknown", "superseded", 1.1],
       [ids.late, 1, "late", "late", 0.9],
       [ids.resent, 1, "unknown", "lost", 0.75],
+      [ids.mismatched, 1, "mismatched", "mismatched", 0.75],
       [ids.unreadable, 1, "unusable", "failed", 0.75],
       [ids.gone, 1, "unknown", "failed", 0.75],
       [ids.capped, 1, "unknown", "capped", 0.75],
       [ids.lost, 1, "unknown", "lost", 0.9],
       [ids.watched, 1, "unknown", "lost", 0.75],
     ]);
-    expect([count, at_most_lost_usd]).toEqual([8, 6.65]);
+    expect([count, at_most_lost_usd]).toEqual([9, 7.4]);
     const [seen] = all.filter((row: { generation_id: string }) => row.generation_id === ids.late);
     expect(seen).toEqual({
       generation_id: ids.late,
@@ -147,6 +150,9 @@ describe("when attempts were lost, late and unusable", () => {
     expect(of("capped")).toMatch(/^its job was not seen to end; look for job job-\d+-1 at fal/);
     expect(of("gone")).toContain("no longer knows its job");
     expect(of("unreadable")).toContain("it was paid: ask fal for it back");
+    expect(of("mismatched")).toBe(
+      "it delivered something else than what was ordered; it was paid: ask fal for it back, or book it as a loss",
+    );
   });
 
   test("for a person it is a table with the total at its end, by price where that is asked for", async () => {
@@ -155,8 +161,8 @@ describe("when attempts were lost, late and unusable", () => {
     const lines = out.trimEnd().split("\n");
     expect(lines[0]).toMatch(/^GENERATION +N +FATE +USD +AGE +PROVIDER/);
     expect(lines[1]).toMatch(new RegExp(`^${ids.superseded} +2 +unknown +\\$1\\.10 `));
-    expect(lines[9]).toBe("");
-    expect(lines.at(-1)).toBe("8 orphans, at most $6.65 lost at route prices");
+    expect(lines[10]).toBe("");
+    expect(lines.at(-1)).toBe("9 orphans, at most $7.40 lost at route prices");
     expect(out).not.toContain("http");
   });
 
@@ -188,9 +194,9 @@ describe("when attempts were lost, late and unusable", () => {
   });
 
   test("--since leaves out what was sent before", async () => {
-    expect((await listed("--since", new Date(NOW_MS + 400).toISOString())).count).toBe(8);
+    expect((await listed("--since", new Date(NOW_MS + 400).toISOString())).count).toBe(9);
     expect((await listed("--since", new Date(NOW_MS + 501).toISOString())).count).toBe(0);
-    expect((await listed("--since", "900000d")).count).toBe(8);
+    expect((await listed("--since", "900000d")).count).toBe(9);
   });
 
   test.each([

@@ -1,7 +1,7 @@
 // `genrouter purchases list`: what was bought, by account and state, for people and for scripts.
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { openDirectory } from "../store/opened.ts";
-import { buy, openPurchaseDeed, payDeed, reversalDeed } from "../store/purchases.ts";
+import { buy, foreignDeed, openPurchaseDeed, payDeed, reversalDeed } from "../store/purchases.ts";
 import { type Account, openAccount } from "../store/scene.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
@@ -43,6 +43,31 @@ test("for scripts: everything by name", async () => {
   expect(purchases[0]).toMatchObject({
     ...{ id: "pur_b", account_id: other.id, state: "paid", usd: 25, refunded_usd: 5, disputed_usd: 0 },
     ...{ provider: "stripe", receipt: 2, checkout: "cs_b", payment: "pi_b", paid_otherwise: null },
+  });
+});
+
+test("what is in another currency waits for a decision, which is made once and may be nothing", async () => {
+  const store = await openDirectory({ dir, mode: "live" });
+  await store.commit([foreignDeed("re_1", "a", 460), foreignDeed("dp_2", "b", 900, { kind: "dispute" })]);
+  await store.close();
+  const undecided = (...words: string[]) => runHere(["purchases", "undecided", "--data", dir, ...words]);
+  expect(JSON.parse((await undecided("--json")).out).undecided).toMatchObject([
+    { id: "dp_2", kind: "dispute", amount: 900, currency: "eur", purchase: "pur_b", bought_usd: 25, taken_back_usd: 5 },
+    { id: "re_1", kind: "refund", amount: 460, currency: "eur", purchase: "pur_a", account_id: one.id, payment: "pi_a" },
+  ]);
+  expect((await undecided()).out.split("\n")[2]).toMatch(/re_1 +460 eur +taken +pur_a +\$10\.00 +\$0\.00 +acc_\w+ +pi_a$/);
+  const settle = (...words: string[]) =>
+    runHere(["purchases", "settle", "--data", dir, "--reason", "the rate of the day", ...words]);
+  expect(await settle("re_1", "--usd", "10.01")).toMatchObject({
+    exit: 6,
+    err: expect.stringContaining("1001 credits: of the purchase pur_a from 0 to 1000 may be taken back"),
+  });
+  expect((await settle("re_1", "--usd", "5.20")).out).toBe("decided $5.20  taken back $5.20\n");
+  expect((await settle("re_1", "--usd", "4")).exit).toBe(6);
+  expect(JSON.parse((await settle("dp_2", "--usd", "0", "--json")).out)).toMatchObject({ moved_usd: 0, paused: false });
+  expect((await undecided()).out).toBe("none\n");
+  expect(await settle("re_9", "--usd", "1")).toMatchObject({
+    err: expect.stringContaining("there is no refund or dispute re_9"),
   });
 });
 

@@ -205,7 +205,7 @@ test("SIGTERM drains and ends with 0; the next start has the same key, and verif
   await runHere(["generate", "sim-image-1", "--prompt", "x", "-o", `${dir}/x.png`, "--data", dir]);
   const checks = JSON.parse((await runHere(["verify", "--json", "--data", dir])).out);
   expect(checks).toMatchObject({ ok: true });
-  expect(checks.checks).toHaveLength(12);
+  expect(checks.checks).toHaveLength(13);
   const words = ["vidmodel-2.0-fast", "--prompt", "a kite [sim:stuck]", "--json", "--data", dir];
   const running = spawn(["generate", ...words]);
   while (JSON.parse((await runHere(["accounts", "list", "--json", "--data", dir])).out)[0].in_progress !== 1) await Bun.sleep(5);

@@ -41,7 +41,7 @@ describe("torture", () => {
       expect(out).toMatch(/ {2}\d+ acknowledged submissions? over \d+ crash(es)? in (\d+ min )?\d+ s: 0 missing/);
       expect(out).toMatch(/ {2}[\d,]+ credits charged: 0 missing, 0 charged twice, 0 still held/);
       expect(out).toMatch(/ {2}\d+ simulated worlds? with .*: 0 findings/);
-      expect(out).toMatch(/ {2}the twelve invariants were verified \d+ times?: all of them hold\n/);
+      expect(out).toMatch(/ {2}the thirteen invariants were verified \d+ times?: all of them hold\n/);
       expect(out).toMatch(/ {2}disk: .*; a sync takes [\d.]+ ms \(p50\), [\d.]+ ms \(p99\)/);
       expect(err).toMatch(/^torture of this program in \S+, seed 11; Ctrl-C ends it early/);
       expect(err).toMatch(/0:00 of 0:03 · 0 crashes, 0 submissions · measuring the disk/);

@@ -120,9 +120,15 @@ test("a picture that is refused, or fails, is an error of the one call", async (
   expect(failed).toMatchObject({ status: 500, type: "server_error" });
 });
 
+test("a clip whose input is refused is an error of the submission", async () => {
+  const refused = await broken(videos().create({ prompt: "x [sim:refuse]" }));
+  expect(refused).toBeInstanceOf(BadRequestError);
+  expect(refused).toMatchObject({ status: 400, code: "moderation_blocked" });
+});
+
 test.each([
   ["fail", "server_error"],
-  ["refuse", "moderation_blocked"],
+  ["withheld", "moderation_blocked"],
 ])("a clip that ends in %s is failed, says why, and has no content", async (fault, code) => {
   const client = videos();
   const { id } = await client.create({ prompt: `x [sim:${fault}]` });

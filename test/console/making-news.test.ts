@@ -62,7 +62,7 @@ test("an account that is paused with nothing to take from it is told of, as are 
   await house.rooms.post({ ...adjust, credits: -101_000 });
   const paymentIntent = `test-${purchaseId}`;
   const dispute = { deed: "note-reversal", id: "dp_1", kind: "dispute", paymentIntent, credits: 1000, state: "taken" } as const;
-  await house.rooms.post({ ...dispute, by: BUYER, atMs: house.clock.nowMs() });
+  await house.rooms.post({ ...dispute, by: BUYER, toldAtMs: house.clock.nowMs(), atMs: house.clock.nowMs() });
   const balances = () => heard.flatMap(({ event, told }) => (event === "balance" ? [told] : []));
   await house.eventually(() => balances().at(-1)?.paused === true, "the pause");
   expect(balances().at(-1)).toMatchObject({ accountId, availableCredits: 0, owedCredits: 1000 });

@@ -35,7 +35,7 @@ const submitted = () => house.submit("vidmodel-2.0-mini", { prompt: "a kite", re
 
 test("who comes while it runs joins it, submissions are taken meanwhile, and all of a sound ledger is proved", async () => {
   for (let n = 0; n < 5; n += 1) await house.until((await submitted()).id);
-  expect(await view("GET")).toMatchObject({ running: null, invariants: 12 });
+  expect(await view("GET")).toMatchObject({ running: null, invariants: 13 });
   const [first, second] = [await view("POST"), await view("POST")];
   expect(second.running?.startedAtMs).toBe(first.running?.startedAtMs ?? -1);
   const { id } = await submitted();
@@ -46,7 +46,7 @@ test("who comes while it runs joins it, submissions are taken meanwhile, and all
   expect(done.startedAtMs).toBe(first.running?.startedAtMs ?? -1);
   expect(done).toMatchObject({ by: "viewer@example.com", fault: null });
   expect(done.done).toBe(done.of);
-  expect(done.results.map(({ invariant, ok }) => [invariant, ok])).toEqual(Array.from({ length: 12 }, (_, n) => [n + 1, true]));
+  expect(done.results.map(({ invariant, ok }) => [invariant, ok])).toEqual(Array.from({ length: 13 }, (_, n) => [n + 1, true]));
   for (const { balanceCredits, movementCredits } of done.sums) expect(balanceCredits).toBe(movementCredits);
   expect(done.movements).toBeGreaterThan(10);
   await house.until(id);

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/terms.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { type House, openHouse } from "../house.ts";
+import { buy, foreignDeed } from "../store/purchases.ts";
 import { type Operators, openOperators } from "./operators.ts";
 import { openVisitor } from "./signed-in.ts";
 
@@ -206,4 +207,31 @@ test("a trial is bought once for one wish, and its route then shows what it took
   const { p50Ms, p90Ms, p99Ms } = line.latency as Record<string, number>;
   expect(p50Ms).toBeLessThanOrEqual(p90Ms ?? 0);
   expect(p90Ms).toBeLessThanOrEqual(p99Ms ?? 0);
+});
+
+test("a refund in another currency is shown until an operator has decided what it takes back; viewers decide nothing", async () => {
+  const { accountId, accountSeq } = await house.newTenant(0);
+  await buy(house.store, accountSeq, "foreign", 1000);
+  await house.store.commit([foreignDeed("re_foreign", "foreign", 460)]);
+  const wanted = {
+    id: "re_foreign",
+    kind: "refund",
+    amount: 460,
+    currency: "eur",
+    purchaseId: "pur_foreign",
+    accountId,
+    boughtCredits: 1000,
+  };
+  const shown = async () => (await people.ask("viewer", "GET", `accounts/${accountId}`)).told;
+  expect(await shown()).toMatchObject({ paused: true, availableCredits: 1000, undecided: [wanted] });
+  expect((await people.ask("viewer", "GET", "accounts")).told.undecided).toMatchObject([wanted]);
+  const decision = { credits: 500, reason: "the rate of the day" };
+  const path = `accounts/${accountId}/reversals/re_foreign`;
+  expect((await people.ask("viewer", "POST", path, decision)).status).toBe(403);
+  expect((await people.ask("operator", "POST", path, { credits: -1, reason: "x" })).status).toBe(400);
+  expect((await people.ask("operator", "POST", `accounts/acc_other/reversals/re_foreign`, decision)).status).toBe(404);
+  expect(await people.ask("operator", "POST", path, decision)).toMatchObject({
+    ...{ status: 200, told: { paused: false, availableCredits: 500, undecided: [] } },
+  });
+  expect((await people.ask("operator", "POST", path, decision)).status).toBe(404);
 });

@@ -23,10 +23,11 @@ import type { Found, Point } from "./points.ts";
 export type PointWorld = { simulator: SimulatorProcess; speed: number; genrouter: Genrouter };
 
 const CREDITS = 10_000;
-const INPUTS = {
+const inputsAt = (samples: string) => ({
   "vidmodel-2.0-fast": { resolution: "480p", duration: 4 },
   "sim-speech-1": {},
-} as const;
+  "sim-lipsync-1": { image_url: `${samples}/picture.png?width=16&height=16`, audio_url: `${samples}/voice.wav?seconds=2` },
+});
 let count = 0;
 
 /** A data directory with one account, and one submission that is sent as often as needed. */
@@ -35,9 +36,11 @@ const openStage = async (world: PointWorld, point: Pick<Point, "model" | "script
   const [tenant] = (await endow(dir, [CREDITS])) as [Tenant];
   // Jobs are looked for by their input, so no two submissions of the tests are alike.
   const tag = `crash point ${process.pid}-${++count}.`;
+  const inputs = inputsAt(`${world.simulator.url}/samples`);
   const model = point.model ?? "vidmodel-2.0-fast";
-  const body = JSON.stringify({ model, input: { prompt: `${tag} ${point.script ?? ""}`, ...INPUTS[model] } });
-  const place: ServicePlace = { dir, simulatorUrl: world.simulator.url, speed: world.speed };
+  const body = JSON.stringify({ model, input: { prompt: `${tag} ${point.script ?? ""}`, ...inputs[model] } });
+  const env = { GENROUTER_MEDIA__ALLOW: new URL(world.simulator.url).host };
+  const place: ServicePlace = { dir, simulatorUrl: world.simulator.url, speed: world.speed, env };
   const hitFile = join(dir, "hit");
   return {
     dir,
@@ -49,7 +52,7 @@ const openStage = async (world: PointWorld, point: Pick<Point, "model" | "script
     /** Starts the entry that dies at `at`, and gives back what it died with. */
     startToDie: (at: string, more: Record<string, string> = {}) => {
       rmSync(hitFile, { force: true });
-      return spawnHooked({ ...place, env: { CRASH_AT: at, CRASH_HIT: hitFile, ...more } });
+      return spawnHooked({ ...place, env: { ...env, CRASH_AT: at, CRASH_HIT: hitFile, ...more } });
     },
     hit: () => (existsSync(hitFile) ? readFileSync(hitFile, "utf8") : "the point was never reached"),
     close: () => dropScratch(dir),

@@ -13,7 +13,7 @@ export type Found = {
 export type Point = {
   /** The row of the failure model, and what is special about this one. */
   name: string;
-  model?: "vidmodel-2.0-fast" | "sim-speech-1";
+  model?: "vidmodel-2.0-fast" | "sim-speech-1" | "sim-lipsync-1";
   /** Words for the simulator in the prompt. */
   script?: string;
   /**
@@ -70,6 +70,44 @@ export const POINTS: readonly Point[] = [
     submittedBefore: 0,
     retried: 200,
     ends: once,
+  },
+  {
+    name: "after A, before its links are pinned: they are fetched at boot, and nothing was sent before",
+    model: "sim-lipsync-1",
+    dies: ["before:step/pinned"],
+    found: queued,
+    submittedBefore: 0,
+    retried: 200,
+    ends: once,
+  },
+  {
+    name: "its links pinned, before a seat: it goes on from the copy",
+    model: "sim-lipsync-1",
+    dies: ["after:step/pinned"],
+    found: queued,
+    submittedBefore: 0,
+    retried: 200,
+    ends: once,
+  },
+  {
+    name: "its links pinned, the request with a link of ours on disk, not out: proved absent by its input, never sent again on that route",
+    model: "sim-lipsync-1",
+    dies: ["after:step/slotTaken"],
+    found: sending,
+    submittedBefore: 0,
+    retried: 200,
+    ends: { attempts: 2, submissions: 1 },
+    confirms: true,
+  },
+  {
+    name: "answer read, before D (found by its input, which holds a link of ours): the job is found again",
+    model: "sim-lipsync-1",
+    dies: ["before:step/accepted"],
+    found: sending,
+    submittedBefore: 1,
+    retried: 200,
+    ends: once,
+    confirms: true,
   },
   {
     name: "between B and C, just after B: an intent is sent",

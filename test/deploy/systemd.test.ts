@@ -67,6 +67,14 @@ describe("the unit", () => {
     expect(numbersOf("TimeoutStopSec")[0]).toBeGreaterThan(2 * SettingsSchema.properties.server.properties.drain_s.default);
   });
 
+  test("goes on when a process that reads media is ended for want of memory, and lets such processes bound themselves", () => {
+    expect(UNIT).toMatch(/^OOMPolicy=continue$/m);
+    // They compile as they run, begin by starting over, lower their own limits, and are looked at through /proc by the same user.
+    expect(UNIT).not.toMatch(/^MemoryDenyWriteExecute=yes$/m);
+    expect(UNIT).not.toMatch(/^(NoExecPaths|LimitAS|LimitNPROC|ProcSubset)=/m);
+    expect(UNIT).toMatch(/^SystemCallFilter=@system-service$/m);
+  });
+
   test("names only credentials that are settings", () => {
     const names = [...UNIT.matchAll(/^#? ?LoadCredential=([^:]+):/gm)].map((match) => match[1] ?? "");
     expect(names).toEqual(["operator.token", "providers.fal.key"]);

@@ -22,6 +22,8 @@ const SHOWN: Readonly<Record<string, { unit: string; figures: readonly string[] 
   },
   power: { unit: "cuts", figures: ["cutsThatTook", "acknowledged", "files", "control1Lost", "control2Lost", "control3Lost"] },
   fuzz: { unit: "cases", figures: ["requests", "longest_ms", "gain_mb"] },
+  "fuzz-media": { unit: "files", figures: ["sent", "findings"] },
+  bombs: { unit: "seconds", figures: ["bombs"] },
   faults: { unit: "indices", figures: ["write.lives", "write.struck", "sync.lives", "sync.struck"] },
   soak: {
     unit: "minutes",

@@ -1,4 +1,4 @@
-// The HTTP fuzzer: `npm run fuzz -- [--cases N] [--seed N] [--part N] [--lanes N] [--replay SEED:PATH] [--kept]`; ends with `N passed, N failed`.
+// The HTTP fuzzer: `npm run fuzz -- [--cases N] [--seed N] [--part N] [--lanes N] [--replay SEED:PATH] [--kept] [--media N]`; ends with `N passed, N failed`.
 import { readFlags, refuse, wholeOf } from "../flags.ts";
 
 const HELP = `Sends generated requests to a whole service over HTTP and holds every answer against openapi.json, the model list and the ledger.
@@ -8,6 +8,10 @@ const HELP = `Sends generated requests to a whole service over HTTP and holds ev
   npm run fuzz -- --replay 1234567:12:3:0        one case again, as a failure printed it
   npm run fuzz -- --kept                         only the cases that once failed (test/regressions/fuzz-*.json)
 
+  npm run fuzz -- --media 5000                   changed media files, to the confined children and as inputs of a service
+
+  --media N   how many changed media files, instead of requests
+  --case N    of media: this one alone
   --cases N   how many cases                     (10000)
   --seed N    where they come from               (random, printed)
   --part N    cases per life of the service      (25000)
@@ -23,6 +27,8 @@ const values = readFlags({
   replay: { type: "string" },
   kept: { type: "boolean", default: false },
   "no-keep": { type: "boolean", default: false },
+  media: { type: "string" },
+  case: { type: "string" },
   help: { type: "boolean", default: false },
   serve: { type: "string" },
   simulator: { type: "string", default: "" },
@@ -31,7 +37,13 @@ const values = readFlags({
 // The two sides of it load only what they need: the service's process must not carry the generators.
 if (values.help) process.stdout.write(`${HELP}\n`);
 else if (values.serve !== undefined) await (await import("./served.ts")).serveOverIpc(values.serve, values.simulator);
-else {
+else if (values.media !== undefined) {
+  const { fuzzMedia } = await import("./media-run.ts");
+  const only = values.case === undefined ? undefined : wholeOf("case", values.case, 0);
+  const plan = { cases: wholeOf("media", values.media), seed: wholeOf("seed", values.seed, 0), only };
+  process.stdout.write(`seed ${plan.seed}\n`);
+  process.exit(await fuzzMedia(plan));
+} else {
   const [cases, part, lanes] = [wholeOf("cases", values.cases), wholeOf("part", values.part), wholeOf("lanes", values.lanes)];
   const seed = wholeOf("seed", values.seed, 0);
   const { replay } = values;

@@ -6,6 +6,8 @@ import type { ModelEntry } from "../../catalogue/entry.ts";
 import { openCallbacks } from "../../src/callbacks.ts";
 import type { Clock } from "../../src/clock.ts";
 import type { EventFields, EventName } from "../../src/events.ts";
+import { openCopies } from "../../src/files/copies.ts";
+import { openInputLinks } from "../../src/files/input-links.ts";
 import { type Links, openLinks } from "../../src/files/links.ts";
 import { openLocalFiles } from "../../src/files/local.ts";
 import type { Files } from "../../src/files/port.ts";
@@ -127,6 +129,7 @@ export const openHouse = async (env: Record<string, string> = {}): Promise<House
         return record?.accountSeq === accountSeq ? record : undefined;
       },
       generationBySeq: async (seq) => [...records.values()].find((record) => record.seq === seq),
+      pinsOf: async () => [],
     },
     submit: async (order, presence) => {
       orders.push(order);
@@ -142,6 +145,8 @@ export const openHouse = async (env: Record<string, string> = {}): Promise<House
     pages: { console: false, inspector: false },
     told: () => undefined,
     links,
+    copies: openCopies(await openLocalFiles(join(dir, "pinned")), null, clock.nowMs),
+    inputLinks: openInputLinks("cd".repeat(32), clock.nowMs),
     readiness: () => readiness,
     observe: () => () => undefined,
     metrics: async () => "# nothing\n",

@@ -87,7 +87,7 @@ describe("paths and methods", () => {
     ["/v1/models", "GET, HEAD, OPTIONS"],
     ["/models.json", "GET, HEAD, OPTIONS"],
     ["/openapi.json", "GET, HEAD, OPTIONS"],
-    ["/files/gen_x/1", "GET, HEAD"],
+    ["/files/gen_x/1", "GET, HEAD, OPTIONS"],
     ["/healthz", "GET, HEAD"],
     ["/readyz", "GET, HEAD"],
   ];

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Catalogue, loadCatalogue } from "../../catalogue/load.ts";
-import type { JsonObject } from "../../src/terms.ts";
+import type { JsonObject, MediaKind } from "../../src/terms.ts";
 
 /** The model of every catalogue made here, and an input that it takes. */
 export const MODEL = "life";
@@ -22,6 +22,8 @@ export type TestRoute = {
   onLost?: "next" | "hold" | "fail";
   /** fal only: the job carries no mark, so that it is looked for by its input. */
   unmarked?: true;
+  /** Its last day, as 2026-12-03. */
+  ends?: string;
 };
 
 /** Cheapest first: what most tests run on. 20, 25 and 30 credits. */
@@ -39,6 +41,7 @@ const routeOf = ({
   onRefusal,
   onLost,
   unmarked,
+  ends,
 }: TestRoute) => ({
   id: `${MODEL}/${name}`,
   provider,
@@ -53,18 +56,22 @@ const routeOf = ({
   ...(seats === undefined ? {} : { seats }),
   ...(onRefusal ? { on_refusal: onRefusal } : {}),
   ...(onLost ? { on_lost: onLost } : {}),
+  ...(ends ? { ends } : {}),
 });
 
-/** A catalogue with one model of these routes; `files` pictures each. */
-export const catalogueOf = (routes: readonly TestRoute[], files = 1): Catalogue => {
+const TASKS: Record<MediaKind, string> = { image: "text-to-image", video: "text-to-video", audio: "text-to-speech" };
+
+/** A catalogue with one model of these routes; `files` pictures each, or clips, or sound. */
+export const catalogueOf = (routes: readonly TestRoute[], files = 1, kind: MediaKind = "image", allFiles?: true): Catalogue => {
   const model = {
     id: MODEL,
     name: "Life",
     maker: null,
-    kind: "image",
-    tasks: ["text-to-image"],
+    kind,
+    tasks: [TASKS[kind]],
     input_kind: "common",
     files,
+    ...(allFiles ? { delivers: { all_files: true } } : {}),
     fields: { prompt: { max_length: 30_000, required: true } },
     price: { unit: "generation" },
     routes: routes.map((route) => {

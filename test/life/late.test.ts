@@ -96,6 +96,27 @@ test("every route has failed while a late result is being fetched: the late resu
   await expectEnd(scene, id, { ends: 20, attempts: ["delivered", "capped"], received: ["fal", "replicate"] });
 });
 
+test("a late result that is not what was ordered is paid for nothing, and does not disturb the route that runs", async () => {
+  const scene = await openScene({ routes: [FAL, { ...REPLICATE, timeoutS: 2000 }], files: 2, allFiles: true });
+  scene.simulator.script({ fault: "fewer", endpoint: "life/fal" });
+  scene.simulator.script({ fault: "late-ms", ms: 900_000, provider: "replicate" });
+  const id = await capFirst(scene);
+  await scene.untilAttempts(id, "capped", "accepted");
+  scene.clock.skip(REST_MS);
+  await scene.untilAttempts(id, "mismatched", "accepted");
+  const [late] = await scene.attempts(id);
+  expect(late).toMatchObject({ watchUntilMs: null, failure: { class: "mismatched", detail: "files: 1 came, 2 files ordered" } });
+  scene.clock.skip(580_000);
+  await expectEnd(scene, id, { ends: 25, attempts: ["mismatched", "delivered"], received: ["fal", "replicate"] });
+});
+
+test("a late result that is not what was ordered ends a generation that has nothing left but to wait for it", async () => {
+  const scene = await openScene({ routes: [FAL], files: 2, allFiles: true });
+  scene.simulator.script({ fault: "fewer" });
+  const { id } = await scene.begin();
+  await expectEnd(scene, id, { ends: "provider_failed", attempts: ["mismatched"], received: ["fal"] });
+});
+
 test("a late result that turns out to be no result gives way to the next route", async () => {
   const disk = testDisk();
   const scene = await openScene({ routes: [FAL, { ...REPLICATE, timeoutS: 640 }, SPARE], aroundFiles: disk.aroundFiles });

@@ -2,6 +2,7 @@
 import { afterEach, expect, test } from "bun:test";
 import type { Rule } from "../../src/simulator/simulator.ts";
 import type { Store } from "../../src/store/store.ts";
+import type { FailureClass } from "../../src/terms.ts";
 import { FAL, REPLICATE, SPARE, type TestRoute } from "./catalogue.ts";
 import { testDisk } from "./disk.ts";
 import { expectEnd, openScene, type Scene } from "./scene.ts";
@@ -37,6 +38,11 @@ const HOPELESS: Rule[] = [
   { fault: "redirect", url: "http://127.0.0.1:1/gone" },
   { fault: "elsewhere", url: "file:///etc/passwd" },
 ];
+/** Where nothing came at all, or what nobody but us is known to be unable to read; all else is no usable file: not what was ordered. */
+const FAILURE_OF: Partial<Record<Rule["fault"], FailureClass>> = {
+  ...{ missing: "result_expired", expired: "result_expired" },
+  ...{ unreadable: "result_unreadable", redirect: "result_unreadable" },
+};
 for (const rule of HOPELESS)
   test(`${rule.fault} ${rule.status ?? ""}: asked for again and again, then the next route delivers and only that is charged`, async () => {
     const scene = await openScene({ routes: [FAL, REPLICATE] });
@@ -45,11 +51,11 @@ for (const rule of HOPELESS)
     const shown = await scene.until(id, ({ message }) => message !== undefined);
     expect(shown).toMatchObject({ status: "running", message: CONFIRMING, attempts: 1, output: null, cost_usd: null });
     await scene.hurry(() => scene.received().length === 2);
-    await expectEnd(scene, id, { ends: 25, attempts: ["failed", "delivered"], received: ["fal", "replicate"] });
+    const failure = FAILURE_OF[rule.fault] ?? "mismatched";
+    const state = failure === "mismatched" ? "mismatched" : "failed";
+    await expectEnd(scene, id, { ends: 25, attempts: [state, "delivered"], received: ["fal", "replicate"] });
     const [failed] = await scene.attempts(id);
-    expect(failed?.failure?.class).toBe(
-      rule.fault === "missing" || rule.fault === "expired" ? "result_expired" : "result_unreadable",
-    );
+    expect(failed?.failure?.class).toBe(failure);
   });
 
 /** What becomes a result when it is asked for again. */
@@ -109,21 +115,35 @@ test("two pictures were ordered: both are delivered in their order, and the pric
   expect(first.text).not.toBe(second.text);
 });
 
-test("one of two pictures is missing: nothing is delivered and nothing charged, and the next route delivers both", async () => {
-  let fetched = 0;
-  const server = serve(async () => {
-    fetched += 1;
-    return fetched % 2 === 1 ? new Response(await picture(scene)) : new Response("no such file", { status: 404 });
+test("one of two pictures stays missing: the other is delivered and charged, and the operator is told which is not there", async () => {
+  const asked: string[] = [];
+  const server = serve(async ({ url }) => {
+    asked.push(new URL(url).pathname);
+    return asked.length % 2 === 1 ? new Response(await picture(scene)) : new Response("no such file", { status: 404 });
   });
   const scene = await openScene({ routes: [FAL, REPLICATE], files: 2, env: allow(server) });
   scene.simulator.script({ fault: "elsewhere", url: `${server.url.origin}/x.png`, endpoint: "life/fal" });
   const { id } = await scene.begin();
   await scene.until(id, ({ message }) => message === CONFIRMING);
   expect((await scene.ask("GET", `/v1/generations/${id}/content`)).status).toBe(409);
+  await scene.hurry(async () => (await scene.show(id)).status !== "running");
+  const shown = await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
+  expect(shown.output?.urls).toHaveLength(1);
+  expect((await scene.ask("GET", `/v1/generations/${id}/content/2`)).status).toBe(404);
+  expect(asked.length).toBeGreaterThanOrEqual(4);
+  const line = scene.lines.find(({ event }) => event === "result incomplete");
+  expect(line?.fields).toMatchObject({ generation_id: id, count: 1, detail: "file 2: its server answers 404" });
+});
+
+test("both of two pictures are missing: nothing is delivered and nothing charged, and the next route delivers both", async () => {
+  const server = serve(() => new Response("no such file", { status: 404 }));
+  const scene = await openScene({ routes: [FAL, REPLICATE], files: 2, env: allow(server) });
+  scene.simulator.script({ fault: "elsewhere", url: `${server.url.origin}/x.png`, endpoint: "life/fal" });
+  const { id } = await scene.begin();
+  await scene.until(id, ({ message }) => message === CONFIRMING);
   await scene.hurry(() => scene.received().length === 2);
   const shown = await expectEnd(scene, id, { ends: 25, attempts: ["failed", "delivered"], received: ["fal", "replicate"] });
   expect(shown.output?.urls).toHaveLength(2);
-  expect(fetched).toBeGreaterThanOrEqual(4);
 });
 
 test("a file that never stops coming is given up after ten minutes, and the next route delivers", async () => {

@@ -1,6 +1,6 @@
 // A scene of the life of a generation: a house with a small catalogue, and how everything is looked at when it has ended.
 import { expect, onTestFinished, setDefaultTimeout } from "bun:test";
-import type { Attempt } from "../../src/terms.ts";
+import type { Attempt, MediaKind } from "../../src/terms.ts";
 import { type House, type HouseOptions, openHouse, type Shown, type Tenant } from "../house.ts";
 import { catalogueOf, FAL, INPUT, MODEL, REPLICATE, SPARE, type TestRoute } from "./catalogue.ts";
 
@@ -21,7 +21,7 @@ export type Scene = House & {
   seqOf(id: string): Promise<number>;
 };
 
-export type SceneOptions = HouseOptions & { routes?: readonly TestRoute[]; files?: number };
+export type SceneOptions = HouseOptions & { routes?: readonly TestRoute[]; files?: number; allFiles?: true; kind?: MediaKind };
 
 // What does not come about is told by the house itself, before the runner gives up.
 setDefaultTimeout(60_000);
@@ -30,9 +30,11 @@ setDefaultTimeout(60_000);
 export const openScene = async ({
   routes = [FAL, REPLICATE, SPARE],
   files = 1,
+  kind = "image",
+  allFiles,
   ...options
 }: SceneOptions = {}): Promise<Scene> => {
-  const house = await openHouse({ catalogue: catalogueOf(routes, files), ...options });
+  const house = await openHouse({ catalogue: catalogueOf(routes, files, kind, allFiles), ...options });
   // Not a hook of this module, which would be of the first file alone that imports it.
   onTestFinished(() => house.close());
   const seqOf = async (id: string) => (await house.store.findGeneration(id))?.seq ?? 0;

@@ -1,5 +1,5 @@
 // Finds every situation the generation machine can be in, and what each event does there, by walking it breadth first.
-import { createActor } from "xstate";
+import { createActor, transition } from "xstate";
 import { generationMachine } from "../../actors/generation.ts";
 import { deadlineOf, type GenerationSnapshot, isStaleDeadline, leafOf } from "../../actors/generation-snapshot.ts";
 import type { GenerationEvent, GenerationEventType } from "../../actors/generation-words.ts";
@@ -30,6 +30,8 @@ export type Variant = {
   of: "current" | "watched" | "stranger" | "none";
   failure?: Failure["class"];
   late?: true;
+  /** Of a mismatch: how many the operator allows. */
+  atMost?: number;
 };
 
 const NS = ["current", "watched", "stranger"] as const;
@@ -43,14 +45,16 @@ const ABOUT_AN_ATTEMPT: readonly GenerationEventType[] = [
   "provedAbsent",
   "meansExhausted",
   "collected",
+  "mismatched",
   "resultUnreadable",
   "storageRefused",
   "storageReturned",
   "woken",
   "attemptTimeEnded",
   "collectTimeEnded",
+  "pinLost",
 ];
-const WITH_FAILURE: readonly GenerationEventType[] = ["rejected", "jobFailed", "resultLost"];
+const WITH_FAILURE: readonly GenerationEventType[] = ["rejected", "jobFailed", "resultLost", "unsendable"];
 
 export const VARIANTS: readonly Variant[] = [
   ...ABOUT_AN_ATTEMPT.flatMap((type) => NS.map((of): Variant => ({ type, of }))),
@@ -61,13 +65,24 @@ export const VARIANTS: readonly Variant[] = [
   { type: "attemptTimeEnded", of: "current", late: true },
   { type: "begun", of: "none", late: true },
   { type: "slotTaken", of: "current", late: true },
+  { type: "pinned", of: "none" },
+  { type: "pinRefused", of: "none" },
+  { type: "mismatched", of: "current", late: true },
+  { type: "mismatched", of: "current", atMost: 1 },
+  { type: "mismatched", of: "current", atMost: 2 },
   { type: "begun", of: "none" },
   { type: "skipped", of: "none" },
   { type: "waitEnded", of: "none" },
   { type: "parked", of: "none" },
 ];
 export const nameOf = (variant: Variant) =>
-  [variant.type, variant.of === "none" ? "" : variant.of, variant.failure ?? "", variant.late ? "late" : ""]
+  [
+    variant.type,
+    variant.of === "none" ? "" : variant.of,
+    variant.failure ?? "",
+    variant.late ? "late" : "",
+    variant.atMost === undefined ? "" : `at most ${variant.atMost}`,
+  ]
     .filter(Boolean)
     .join(":");
 
@@ -85,6 +100,12 @@ export const eventFor = (variant: Variant, snapshot: GenerationSnapshot, step: n
       const spec = { routeId, provider: "fal", endpoint: "x/y", options: {}, kind: "image" } as const;
       return { type: "begun", n: tried + 1, route: index, spec, ref: `ref-${tried + 1}`, watchMs: 3_600_000, passed: [], atMs };
     }
+    case "pinned":
+      return { type: "pinned", copies: [{ n: 1, sha256: "0".repeat(64), bytes: 1, mime: "video/mp4", ms: 4000 }], atMs };
+    case "pinRefused":
+      return { type: "pinRefused", why: "input.video_url: it is another.", atMs };
+    case "pinLost":
+      return { type: "pinLost", n, why: "input.video_url: it is gone.", atMs };
     case "skipped":
       return { type: "skipped", passed: [], atMs };
     // A deadline comes when it is due, not before.
@@ -108,10 +129,16 @@ export const eventFor = (variant: Variant, snapshot: GenerationSnapshot, step: n
         output: { kind: "image", files: [{ n: 1, sha256: "0".repeat(64), bytes: 1, mime: "image/png" }], width: 1, height: 1 },
         atMs,
       };
+    case "unsendable":
     case "rejected":
     case "jobFailed":
     case "resultLost":
       return { type: variant.type, n, failure, atMs };
+    case "mismatched":
+      return {
+        ...{ type: "mismatched", n, atMs, mismatch: { what: "length", ordered: "30 s, at least 28.8 s", came: "4 s" } },
+        ...(variant.atMost === undefined ? {} : { atMost: variant.atMost }),
+      };
     case "answerLost":
     case "resultUnreadable":
     case "storageRefused":
@@ -131,6 +158,7 @@ export const situationOf = (snapshot: GenerationSnapshot): string => {
       ? `route ${current.route} sends ${Math.min(current.sends, 2)} ${current.endsAtMs === null ? "open" : "capped"}`
       : "none",
     `watched ${watched.map((attempt) => `${attempt.route}${attempt.arriving ? "!" : ""}`).join(",")}`,
+    `mismatched ${snapshot.context.mismatches ?? 0}`,
     inputRefusals === 0 ? "" : inputRefusals === tried ? "all refused" : "some refused",
   ].join(" | ");
 };
@@ -153,21 +181,28 @@ export const walk = (plan: readonly PlannedRoute[], path: Path) => {
   return actor;
 };
 
+/** The snapshot one event after another, as the host would tell it. */
+export const after = ({ snapshot, path }: Situation, variant: Variant): GenerationSnapshot => {
+  const event = eventFor(variant, snapshot, path.length);
+  return event && !isStaleDeadline(snapshot, event) ? transition(generationMachine, snapshot, event)[0] : snapshot;
+};
+
 /** Every situation that can be reached under a plan, each with a shortest path to it. */
 export const explore = (plan: readonly PlannedRoute[]): Map<string, Situation> => {
   const found = new Map<string, Situation>();
   const first = walk(plan, []).getSnapshot();
   found.set(situationOf(first), { plan, path: [], snapshot: first });
-  for (const { path, snapshot } of found.values()) {
+  for (const situation of found.values()) {
+    const { path, snapshot } = situation;
     if (snapshot.status !== "active") continue;
     for (const variant of VARIANTS) {
       const event = eventFor(variant, snapshot, path.length);
       // Only the supervisor begins, and only while a route is left.
       if (!event || (variant.type === "begun" && snapshot.context.nextRoute >= plan.length)) continue;
-      const after = walk(plan, [...path, variant]).getSnapshot();
-      if (after.status === "error") throw after.error;
-      const key = situationOf(after);
-      if (!found.has(key)) found.set(key, { plan, path: [...path, variant], snapshot: after });
+      const reached = after(situation, variant);
+      if (reached.status === "error") throw reached.error;
+      const key = situationOf(reached);
+      if (!found.has(key)) found.set(key, { plan, path: [...path, variant], snapshot: reached });
     }
   }
   return found;

@@ -10,6 +10,7 @@ import type { Store } from "../../src/store/store.ts";
 import type { GenerationRecord, PlannedRoute } from "../../src/terms.ts";
 import { openHere } from "../store/opened.ts";
 import {
+  after,
   COLLECT_MS,
   eventFor,
   explore,
@@ -19,7 +20,6 @@ import {
   type Situation,
   STARTED_AT_MS,
   VARIANTS,
-  type Variant,
   WAIT_MS,
   walk,
 } from "./explore.ts";
@@ -202,8 +202,6 @@ const settle = async (subject: Subject): Promise<void> => {
   ]);
   if (outcome?.kind !== "stepped") throw new Error(`a left-over subject could not be ended: ${JSON.stringify(outcome)}`);
 };
-const situationAfter = (situation: Situation, variant: Variant): string =>
-  leafOf(situationsOnPath(situation.plan, [...situation.path, variant]));
 const snapshots = new Map<string, Situation["snapshot"]>();
 const situationsOnPath = (plan: readonly PlannedRoute[], path: Path): Situation["snapshot"] => {
   const key = `${PLANS.indexOf(plan as PlannedRoute[])}:${path.map(nameOf).join(" ")}`;
@@ -213,8 +211,8 @@ const situationsOnPath = (plan: readonly PlannedRoute[], path: Path): Situation[
 };
 
 const explored = new Map(PLANS.map((plan) => [plan, explore(plan)]));
-for (const [at, plan] of PLANS.entries())
-  test(`plan ${at + 1}: in every situation every event keeps the books right and does what the machine says`, async () => {
+for (const [nth, plan] of PLANS.entries())
+  test(`plan ${nth + 1}: in every situation every event keeps the books right and does what the machine says`, async () => {
     const situations = explored.get(plan) ?? new Map<string, Situation>();
     let pairs = 0;
     let steps = 0;
@@ -228,17 +226,19 @@ for (const [at, plan] of PLANS.entries())
       });
       let subject: Subject | null = null;
       let heldBefore = 0;
-      for (const { variant, event } of possible) {
+      for (const [at, { variant, event }] of possible.entries()) {
         if (!subject) {
           heldBefore = (await accountOf()).heldCredits;
           subject = await bring(plan, situation.path, situation);
         }
-        const expected = situationAfter(situation, variant);
+        const expected = leafOf(after(situation, variant));
         const hasStepped = await subject.tell(event);
         pairs += 1;
         seen.add(`${leafOf(situation.snapshot)} ${variant.type}`);
         const where = `${name} + ${nameOf(variant)}`;
-        faults.push(...(await checkMoney(subject, heldBefore)).map((fault) => `${where}: ${fault}`));
+        // What an event wrote that should have done nothing is found at the latest with the subject's last event.
+        if (hasStepped || at === possible.length - 1)
+          faults.push(...(await checkMoney(subject, heldBefore)).map((fault) => `${where}: ${fault}`));
         if (subject.lost() !== null) faults.push(`${where}: lost: ${subject.lost()}`);
         if (subject.leaf() !== expected) faults.push(`${where}: is ${subject.leaf()}, not ${expected}`);
         if (hasStepped) {
@@ -261,7 +261,7 @@ for (const [at, plan] of PLANS.entries())
     );
     const all = new Set(reachable);
     process.stdout.write(
-      `plan ${at + 1}: ${situations.size} situations in ${leaves.length} states, ${pairs} pairs run, ${steps} steps, ` +
+      `plan ${nth + 1}: ${situations.size} situations in ${leaves.length} states, ${pairs} pairs run, ${steps} steps, ` +
         `coverage of reachable (state, event) pairs ${Math.floor((100 * seen.size) / all.size)}% (${seen.size} of ${all.size})\n`,
     );
     expect(seen.size).toBe(all.size);

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import type { CollectOutcome } from "../../src/media/port.ts";
 import type { MediaKind, Output } from "../../src/terms.ts";
-import { bmp, jpeg, mp3, mp4, noted, png, wav, webp } from "./made.ts";
+import { jpeg, mp3, mp4, noted, png, wav, webp } from "./made.ts";
 import { type Answer, honest, inScene, rangeless, type Scene, streaming } from "./scene.ts";
 
 const ID = "gen_1abc";
@@ -57,13 +57,15 @@ describe("collected", () => {
     ["mp3", "audio", () => mp3(4), "audio/mpeg", {}],
     ["wav", "audio", () => wav(2), "audio/wav", {}],
   ];
-  test.each(rows)("%s, measured from the file and hashed", async (_, kind, make, mime, measured) => {
+  test.each(rows)("%s, measured from the file and hashed", async (_name, kind, make, mime, measured) => {
     const bytes = await make();
+    const { hasAudio: _, ...shown } = measured;
+    const ofFile = kind === "audio" ? { durationMs: mime === "audio/wav" ? 2000 : 4008 } : shown;
     await inScene({}, async (scene) => {
       const outcome = await collect(scene, kind, [scene.at("/r", honest(bytes, "text/html"))]);
       expect(outcome).toEqual({
         kind: "collected",
-        output: { kind, files: [{ n: 1, sha256: sha256(bytes), bytes: bytes.length, mime }], ...measured },
+        output: { kind, files: [{ n: 1, sha256: sha256(bytes), bytes: bytes.length, mime, ...ofFile }], ...measured },
       });
       expect(await keptHash(scene)).toBe(sha256(bytes));
       expect(await scene.leftovers()).toEqual([]);
@@ -112,23 +114,12 @@ describe("collected", () => {
 describe("unreadable, and nothing is kept", () => {
   const page = new TextEncoder().encode("<!doctype html><title>An error occurred</title>".padEnd(600));
   const cases: [string, MediaKind, () => Answer | Promise<Answer>, string][] = [
-    ["a page with 200", "video", () => rangeless(page), "nothing known"],
+    ["a page with 200", "video", () => rangeless(page), "a web page, not video"],
     ["zero bytes", "image", () => rangeless(new Uint8Array(0)), "empty"],
     ["three bytes", "image", () => rangeless(Uint8Array.of(0x89, 0x50, 0x4e)), "nothing known"],
     ["a picture instead of a clip", "video", async () => rangeless(await png()), "image/png, not video"],
     ["a clip instead of a picture", "image", async () => rangeless(await mp4({ seconds: 1 })), "video/mp4, not image"],
     ["sound instead of a clip", "video", () => rangeless(wav(1)), "audio/wav, not video"],
-    ["a kind that the interface does not promise", "image", () => rangeless(bmp(9, 9)), "not image"],
-    [
-      "a QuickTime film",
-      "video",
-      async () => {
-        const film = Buffer.from(await mp4({ seconds: 1 }));
-        film.write("qt  ", 8, "latin1");
-        return rangeless(film);
-      },
-      "video/quicktime, not video",
-    ],
     ["a picture cut short", "image", async () => rangeless((await png(800, 600)).slice(0, -20)), "cut short"],
     ["a photo cut short", "image", async () => rangeless((await jpeg(800, 600)).slice(0, -2)), "cut short"],
     ["a webp cut short", "image", async () => rangeless((await webp(800, 600)).slice(0, -10)), "cut short"],
@@ -158,13 +149,13 @@ describe("unreadable, and nothing is kept", () => {
       "answers 206",
     ],
     [
-      "a compressed body",
+      "a compressed body cut short",
       "image",
       async () => {
-        const zipped = Bun.gzipSync(Uint8Array.from(await png()));
+        const zipped = Bun.gzipSync(Uint8Array.from(await png())).slice(0, -9);
         return () => new Response(zipped, { headers: { "content-encoding": "gzip" } });
       },
-      "compressed",
+      "its gzip is damaged or cut short",
     ],
     ["a file larger than the setting, announced", "image", () => rangeless(new Uint8Array(70_000)), "larger than 65536 bytes"],
     [

@@ -96,28 +96,29 @@ type ClipWish = {
   index?: "front" | "end" | "fragments";
   /** Size of each of the 25 frames in a second: makes the file as large as a test needs. */
   frameBytes?: number;
+  /** Frames in a second. */
+  rate?: number;
+  /** Length of its sound, where it is another than that of its pictures. */
+  soundSeconds?: number;
 };
 
 /** An MP4 with H.264 packets of the wished number (their pictures are noise; nothing here decodes them). */
-export const mp4 = async ({ seconds, width = 320, height = 176, audio = false, index = "front", frameBytes = 64 }: ClipWish) => {
+export const mp4 = async (wish: ClipWish) => {
+  const { seconds, width = 320, height = 176, audio = false, index = "front", frameBytes = 64, rate = 25 } = wish;
+  const { soundSeconds = seconds } = wish;
   const target = new BufferTarget();
   const fastStart = { front: "in-memory", end: false, fragments: "fragmented" } as const;
   const output = new Output({ format: new Mp4OutputFormat({ fastStart: fastStart[index] }), target });
   const video = new EncodedVideoPacketSource("avc");
-  output.addVideoTrack(video, { frameRate: 25 });
+  output.addVideoTrack(video, { frameRate: rate });
   const sound = new EncodedAudioPacketSource("aac");
   if (audio) output.addAudioTrack(sound);
   await output.start();
   const decoderConfig = { codec: "avc1.42c01f", codedWidth: width, codedHeight: height, description: avcConfig(width, height) };
   const soundConfig = { codec: "mp4a.40.2", numberOfChannels: 1, sampleRate: 48_000, description: Uint8Array.of(0x11, 0x88) };
   let soundS = 0;
-  for (let frame = 0; frame < seconds * 25; frame++) {
-    const isKey = frame % 25 === 0;
-    const body = new Uint8Array(frameBytes);
-    new DataView(body.buffer).setUint32(0, frameBytes - 4);
-    body[4] = isKey ? 0x65 : 0x41;
-    await video.add(new EncodedPacket(body, isKey ? "key" : "delta", frame / 25, 1 / 25), { decoderConfig });
-    while (audio && soundS < (frame + 1) / 25) {
+  const heardTo = async (endS: number) => {
+    while (audio && soundS < Math.min(soundSeconds, endS)) {
       const packet = new EncodedPacket(
         Uint8Array.of(1, 0x40, 0x22, 0x80, 0xa3, 0x7c, 0xb0, 0x20, 0x70),
         "key",
@@ -127,7 +128,16 @@ export const mp4 = async ({ seconds, width = 320, height = 176, audio = false, i
       await sound.add(packet, { decoderConfig: soundConfig });
       soundS += 1024 / 48_000;
     }
+  };
+  for (let frame = 0; frame < seconds * rate; frame++) {
+    const isKey = frame % rate === 0;
+    const body = new Uint8Array(frameBytes);
+    new DataView(body.buffer).setUint32(0, frameBytes - 4);
+    body[4] = isKey ? 0x65 : 0x41;
+    await video.add(new EncodedPacket(body, isKey ? "key" : "delta", frame / rate, 1 / rate), { decoderConfig });
+    await heardTo((frame + 1) / rate);
   }
+  await heardTo(soundSeconds);
   await output.finalize();
   return new Uint8Array(target.buffer ?? new ArrayBuffer(0));
 };

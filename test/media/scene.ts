@@ -8,6 +8,7 @@ import { openSpool } from "../../src/files/spool.ts";
 import { readAllowed } from "../../src/media/allow.ts";
 import { type MediaOptions, openMedia } from "../../src/media/media.ts";
 import type { Media } from "../../src/media/port.ts";
+import { testSandbox } from "../sandbox.ts";
 
 export type Answer = (request: Request) => Response | Promise<Response>;
 
@@ -82,6 +83,7 @@ export const inScene = async (options: Partial<MediaOptions>, act: (scene: Scene
       allows: readAllowed("127.0.0.1"),
       allowsResult: () => false,
       resultBytes: 64 * 1024 * 1024,
+      sandbox: testSandbox,
       ...options,
     });
     const at = (path: string, answer: Answer) => {

@@ -45,7 +45,7 @@ const keepFiles = async (dir: string): Promise<string[]> => {
     await file.keep();
     const files = [{ n: 1, sha256: Bun.SHA256.hash(bytes, "hex"), bytes: bytes.length, mime: "video/mp4" }];
     const ended = capturedDeed(deed.seq, 2, 1, PRICES.a);
-    const output = { kind: "video", width: 8, height: 8, durationMs: 1, hasAudio: false, files } as const;
+    const output = { kind: "video", width: 1280, height: 720, durationMs: 5000, hasAudio: true, files } as const;
     await store.commit([
       startedDeed(deed),
       { ...ended, atMs, settlement: { kind: "capture", n: 1, credits: PRICES.a, output, filesExpireAtMs: atMs + WEEK_MS } },

@@ -55,7 +55,7 @@ moving("what was under way goes on, new rows follow the old ones, and usage coun
   const store = await openPostgresStore({ url: database.url, prepare: true, mode: "test" });
   const before = await endedIn(store);
   expect(before.rows[0]).toBeGreaterThan(before.usage[0] ?? 0);
-  expect(await store.node?.takeOver(100)).toHaveLength(6);
+  expect(await store.node?.takeOver(100)).toHaveLength(7);
   const [running] = (await store.unfinished(0, 100)).filter(({ status }) => status === "running").toReversed();
   if (!running) throw new Error("nothing was running");
   // The one of another owner that was sent and accepted is charged by this one.

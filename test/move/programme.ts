@@ -78,7 +78,7 @@ const moveS = secondsSince(movedFrom);
 const verify = async (what: string, words: string[], env: Record<string, string> = {}): Promise<number> => {
   const mono = performance.now();
   const { code, said: out } = await run([...bin, "verify", "--json", ...words], { GENROUTER_LOG__LEVEL: "error", ...env });
-  judge(`genrouter verify over ${what}: the twelve invariants hold`, code === 0, out.slice(-2000));
+  judge(`genrouter verify over ${what}: the thirteen invariants hold`, code === 0, out.slice(-2000));
   return secondsSince(mono);
 };
 const fileS = await verify("the directory", ["--data", home.dir]);

@@ -8,7 +8,19 @@ import { DATABASE_FILE } from "../../src/store/sqlite/open.ts";
 import type { Store } from "../../src/store/store.ts";
 import { openHere } from "../store/opened.ts";
 import { BUYER } from "../store/purchases.ts";
-import { type Account, admit, NOW_MS, openAccount, releasedDeed, startedDeed, stepDeed, succeed } from "../store/scene.ts";
+import {
+  type Account,
+  admit,
+  COPY,
+  NOW_MS,
+  openAccount,
+  PIN,
+  pinnedDeed,
+  releasedDeed,
+  startedDeed,
+  stepDeed,
+  succeed,
+} from "../store/scene.ts";
 import { makeWorld } from "../store/world.ts";
 
 const HOUR_MS = 3_600_000;
@@ -60,6 +72,8 @@ export const makeFullWorld = async (dir: string): Promise<Account> => {
   await people(store, account.seq);
   await failBadly(store, account);
   await store.commit([{ deed: "note-key-use", uses: [[account.keySeq, NOW_MS + 5]] }]);
+  const pinned = await admit(store, account, { pins: [PIN] });
+  await store.commit([pinnedDeed(pinned.seq, [COPY])]);
   const expired = await succeed(store, account);
   await store.commit([{ deed: "roll-up-usage", limit: 1000 }]);
   await store.commit([{ deed: "expire-files", seq: expired.seq, atMs: NOW_MS + 1000 * HOUR_MS }]);

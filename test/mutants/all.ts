@@ -1,10 +1,12 @@
 // The mutants, all of them: each a bug that the properties or the simulation must find.
 import { ASKING_MUTANTS } from "./asking.ts";
+import { DELIVERY_MUTANTS } from "./deliveries.ts";
 import { LIFE_MUTANTS } from "./life.ts";
 import { LIMIT_MUTANTS } from "./limits.ts";
 import { MONEY_MUTANTS } from "./money.ts";
 import type { Mutant } from "./mutant.ts";
 import { NODE_MUTANTS } from "./nodes.ts";
+import { PIN_MUTANTS } from "./pins.ts";
 
 export const MUTANTS: readonly Mutant[] = [
   ...MONEY_MUTANTS,
@@ -12,4 +14,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...LIFE_MUTANTS,
   ...ASKING_MUTANTS,
   ...NODE_MUTANTS,
+  ...DELIVERY_MUTANTS,
+  ...PIN_MUTANTS,
 ];

@@ -94,8 +94,8 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: RULES,
-        find: "context.nextRoute < context.plan.length && event.atMs < context.waitEndsAtMs;",
-        put: "context.nextRoute < context.plan.length;",
+        find: "context.nextRoute < context.plan.length && event.atMs < context.waitEndsAtMs &&",
+        put: "context.nextRoute < context.plan.length &&",
       },
       {
         file: RULES,

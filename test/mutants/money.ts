@@ -18,8 +18,8 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: STEP,
-        find: "      settle(record, settlement, deed.atMs);\n      end(record",
-        put: '      settle(record, settlement, deed.atMs);\n      db.run("COMMIT");\n      db.run("BEGIN IMMEDIATE");\n      end(record',
+        find: "      debt = settle(record, settlement, deed.atMs);\n      end(record",
+        put: '      debt = settle(record, settlement, deed.atMs);\n      db.run("COMMIT");\n      db.run("BEGIN IMMEDIATE");\n      end(record',
       },
     ],
     killer: "ledger",
@@ -218,7 +218,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     name: "debt-forgotten",
     breaks: "What a dispute takes back and is not there to take is owed by nobody.",
     standsFor: "decisions: adjust takes at most what is available, the rest is owed",
-    patches: [{ file: CREDIT, find: "        yield* change(OWE, accountSeq, moved - credits);\n", put: "" }],
+    patches: [{ file: CREDIT, find: "        yield* owe(accountSeq, moved - credits);\n", put: "" }],
     killer: "ledger",
   },
   {
@@ -226,6 +226,33 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     breaks: "What comes in is spent, and what is owed stays owed.",
     standsFor: "what comes in settles what is owed first",
     patches: [{ file: CREDIT, find: "      } else if (credits > 0) yield* settle(accountSeq, atMs);", put: "      }" }],
+    killer: "ledger",
+  },
+  {
+    name: "debt-not-paid-by-release",
+    breaks: "What the end of a generation gives back is there to be spent although its account owes.",
+    standsFor: "what a settlement releases pays a debt first",
+    patches: [
+      {
+        file: STEP,
+        find: "head.owedCredits > 0 ? settleDebt(accountSeq, atMs) : 0",
+        put: "head.owedCredits < 0 ? settleDebt(accountSeq, atMs) : 0",
+      },
+    ],
+    killer: "ledger",
+  },
+  {
+    name: "held-while-owed",
+    breaks: "An account that owes is told that its balance is too low, and could hold what it has.",
+    standsFor: "while anything is owed nothing is held",
+    patches: [{ file: ADMISSION, find: "if (owedCredits > 0) return", put: "if (owedCredits < 0) return" }],
+    killer: "ledger",
+  },
+  {
+    name: "stale-debt",
+    breaks: "What an account owes is not remembered beside its balance: it holds credits while it owes.",
+    standsFor: "while anything is owed nothing is held",
+    patches: [{ file: MONEY, find: "owedCredits: head.owedCredits + credits", put: "owedCredits: head.owedCredits" }],
     killer: "ledger",
   },
 ];

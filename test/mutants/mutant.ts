@@ -5,8 +5,18 @@ import { join } from "node:path";
 /** `find` occurs exactly once in the file. Of two patches of one file the second is applied to what the first left. */
 export type Patch = { file: string; find: string; put: string };
 
-/** What must find it: one of the properties, or the simulation, of worlds as they come (`simulation`) or of several nodes alone (`nodes`). */
-export type Killer = "ledger" | "limits" | "last-credit" | "machine" | "asking" | "look-up" | "resuming" | "simulation" | "nodes";
+/** What must find it: one of the properties, wrong and right deliveries through the whole service, or the simulation, of worlds as they come (`simulation`) or of several nodes alone (`nodes`). */
+export type Killer =
+  | "ledger"
+  | "limits"
+  | "last-credit"
+  | "machine"
+  | "asking"
+  | "look-up"
+  | "resuming"
+  | "deliveries"
+  | "simulation"
+  | "nodes";
 export const isSimulated = (killer: Killer): boolean => killer === "simulation" || killer === "nodes";
 
 export type Mutant = {

@@ -50,6 +50,7 @@ const CONTROL: Readonly<Record<Killer, number>> = {
   asking: 1000,
   "look-up": 1000,
   resuming: 1000,
+  deliveries: 30,
   simulation: 20,
   nodes: 10,
 };

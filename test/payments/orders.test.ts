@@ -4,7 +4,7 @@ import fc from "fast-check";
 import type { Deed } from "../../src/deeds.ts";
 import type { ReversalState } from "../../src/purchase.ts";
 import { openHere } from "../store/opened.ts";
-import { openPurchaseDeed, payDeed, reversalDeed } from "../store/purchases.ts";
+import { decideDeed, foreignDeed, openPurchaseDeed, payDeed, reversalDeed } from "../store/purchases.ts";
 import { NOW_MS, openAccount, violations } from "../store/scene.ts";
 
 const PAID = 2500;
@@ -12,11 +12,14 @@ const SEED = 20_261_124;
 const RUNS = 150;
 
 /** A refund or dispute, all that is ever told of it; it comes to the last of its states. */
-type Story = { kind: "refund" | "dispute"; credits: number; states: ReversalState[] };
+type Story = { kind: "refund" | "dispute"; credits: number; states: ReversalState[]; decided: number | null };
+/** In usd, or in another currency: then an operator decides that it takes so much. */
+const decided = fc.option(fc.integer({ min: 0, max: 1500 }), { freq: 3 });
 const refund = fc.record({
   kind: fc.constant("refund" as const),
   credits: fc.integer({ min: 1, max: 1500 }),
   states: fc.constantFrom<ReversalState[]>(["taken"], ["taken", "returned"]),
+  decided,
 });
 const dispute = fc.record({
   kind: fc.constant("dispute" as const),
@@ -27,7 +30,12 @@ const dispute = fc.record({
     ["taken", "returned"],
     ["taken", "lost", "returned"],
     ["taken"],
+    // Lost after it was won, and won after all.
+    ["taken", "returned", "lost"],
+    ["taken", "lost", "returned", "lost"],
+    ["asked", "taken", "returned", "taken", "lost", "returned"],
   ),
+  decided,
 });
 const life = fc.record({
   stories: fc.array(fc.oneof(refund, dispute), { maxLength: 4 }),
@@ -51,8 +59,13 @@ test(`${RUNS} lives of purchases`, async () => {
     fc.asyncProperty(life, async ({ stories, others, times, order }) => {
       const name = `n${++lives}`;
       const account = await openAccount(store, 0);
-      const told = stories.flatMap(({ kind, credits, states }: Story, i) =>
-        states.map((state) => reversalDeed(`${kind}_${name}_${i}`, name, credits, { kind, state })),
+      const idOf = ({ kind }: Story, i: number) => `${kind}_${name}_${i}`;
+      const told = stories.flatMap((story: Story, i): Deed[] =>
+        story.states.map((state, second) => {
+          const so = { kind: story.kind, state, toldAtMs: NOW_MS + second * 1000 };
+          if (story.decided === null) return reversalDeed(idOf(story, i), name, story.credits, so);
+          return foreignDeed(idOf(story, i), name, story.credits, so);
+        }),
       );
       const news: Deed[] = [payDeed(name, PAID), ...told];
       const adjusted = others.map(
@@ -64,7 +77,19 @@ test(`${RUNS} lives of purchases`, async () => {
       for (const deed of shuffled([...Array.from({ length: times }, () => news).flat(), ...adjusted], order[Symbol.iterator]()))
         expect((await store.commit([deed]))[0]?.kind).not.toBe("refused");
 
-      const last = stories.map(({ states, credits }) => ({ state: states.at(-1), credits }));
+      const isTaken = ({ states }: Story) => ["taken", "lost"].includes(states.at(-1) ?? "");
+      const waiting = stories.flatMap((story, i) => (story.decided !== null && isTaken(story) ? [idOf(story, i)] : []));
+      const undecided = (await store.undecidedReversals(100)).map(({ id }) => id);
+      expect(undecided.sort()).toEqual(waiting.sort());
+      if (waiting.length > 0) expect((await store.account(account.id))?.paused).toBe(true);
+      for (const [i, story] of stories.entries())
+        if (story.decided !== null && isTaken(story))
+          expect(await store.commit([decideDeed(idOf(story, i), story.decided)])).toMatchObject([{ kind: "done" }]);
+      // All of it once more changes nothing.
+      for (const deed of shuffled(news, order[Symbol.iterator]()))
+        expect(await store.commit([deed])).toMatchObject([{ changed: false, movedCredits: 0 }]);
+
+      const last = stories.map(({ states, credits, decided }) => ({ state: states.at(-1), credits: decided ?? credits }));
       const due = last
         .filter(({ state }) => state === "taken" || state === "lost")
         .reduce((sum, { credits }) => sum + credits, 0);

@@ -1,5 +1,6 @@
 // Refunds and disputes of what was bought: each takes the difference, at most what is available, and the rest is owed.
 import { describe, expect, test } from "bun:test";
+import { decideDeed } from "../store/purchases.ts";
 import { openBed } from "./bed.ts";
 
 const bed = openBed();
@@ -48,12 +49,19 @@ describe("a refund", () => {
     expect(await standing()).toEqual([2000, 0, false]);
   });
 
-  test("in another currency is not guessed at: an operator is told", async () => {
-    const { payment } = await bought();
+  test("in another currency is not guessed at: an operator is told, and the account pauses until it is decided", async () => {
+    const { id, payment } = await bought();
     const refund = { id: "re_eur", object: "refund", amount: 500, currency: "eur", payment_intent: payment, status: "succeeded" };
     expect(await send(bed.stripe.event("refund.created", refund))).toBe(200);
-    expect(await standing()).toEqual([2500, 0, false]);
-    expect(lines("payment unclear").at(-1)?.reason).toContain("re_eur of 500 eur");
+    expect(await standing()).toEqual([2500, 0, true]);
+    expect((await bed.house.ask("GET", "/v1/generations/gen_x", { key: bed.tenant.key })).status).toBe(403);
+    expect(lines("reversal undecided").at(-1)).toMatchObject({
+      ...{ purchase_id: id, account_id: bed.tenant.accountId, count: 1 },
+      reason: expect.stringContaining("re_eur of 500 eur, taken"),
+    });
+    expect((await bed.house.rooms.post(decideDeed("re_eur", 540))).kind).toBe("done");
+    expect(await standing()).toEqual([1960, 0, false]);
+    expect((await bed.house.ask("GET", "/v1/generations/gen_x", { key: bed.tenant.key })).status).toBe(404);
   });
 
   test("above what is available leaves a debt, pauses the account, and the next purchase settles it", async () => {

@@ -64,13 +64,18 @@ test(`${JOBS} jobs on one route, all taken up at one moment: their ends are noti
     reads: {
       attempt: async (seq) => attemptOf(seq),
       attemptsOf: async (seq) => [attemptOf(seq)],
+      orderedOf: async () => null,
       inputOf: async () => {
         inputsRead += 1;
         return input;
       },
       jobOwner: async () => undefined,
       generationBySeq: async () => undefined,
+      pinsOf: async () => [],
+      planOf: async () => undefined,
     },
+    giving: { formFor: () => "link", linkBase: () => "" },
+    signInput: () => "",
     providers,
     media: { keepInline: async (_ref, results) => [...results] } as Partial<Media> as Media,
     report,

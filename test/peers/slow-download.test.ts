@@ -38,6 +38,8 @@ const FOREIGN = {
 };
 /** Everything that a file may be answered with. */
 const ALLOWED = [
+  "access-control-allow-origin",
+  "access-control-expose-headers",
   "accept-ranges",
   "cache-control",
   "content-disposition",

@@ -5,6 +5,7 @@ import { chownSync, closeSync, mkdtempSync, openSync, readFileSync, rmSync } fro
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { refuseInQuickSet } from "../../scripts/test-sets.ts";
 import { AS, binary } from "./binaries.ts";
 
 export type Server = {
@@ -53,6 +54,7 @@ const make = async (dir: string): Promise<void> => {
 
 /** @param settings of the server, beside its own: `{ max_connections: "200" }`. */
 export const openServer = async (settings: Record<string, string> = {}): Promise<Server> => {
+  refuseInQuickSet("a PostgreSQL server");
   const dir = mkdtempSync(join(tmpdir(), "genrouter-pg-"));
   if (AS.uid !== undefined && AS.gid !== undefined) chownSync(dir, AS.uid, AS.gid);
   const watch = spawn("sh", ["-c", WATCH, "watch", dir], { stdio: ["pipe", "ignore", "ignore"], detached: true });

@@ -73,7 +73,7 @@ const PROMISES: Record<keyof Missing, string> = {
   ends: "an end that was seen before a power cut is on disk after it",
   journal: "what a provider has was in the journal before, and outlives a power cut",
   files: "the files of what succeeded outlive a power cut, byte for byte",
-  invariants: "the twelve invariants hold after every power cut",
+  invariants: "the thirteen invariants hold after every power cut",
 };
 const promisesOf = (missing: Missing): Check[] =>
   Object.entries(PROMISES).map(([name, promise]) => ({ name: promise, faults: missing[name as keyof Missing] }));

@@ -63,6 +63,7 @@ const openRace = (store: Store, scheduler: fc.Scheduler) => {
         await turn("read of the key");
         return found;
       },
+      account: (id) => store.account(id),
     },
     admit: (deed) => ledger.post(deed),
     door: () => "open",
@@ -71,6 +72,7 @@ const openRace = (store: Store, scheduler: fc.Scheduler) => {
     expectedMs: () => undefined,
     allowsHost: () => false,
     measure: async () => [],
+    pins: { isTrusting: false, mostBytes: 1 },
     nameGeneration: newGeneration,
     limits: { inProgress: 1000, noWaitMs: 86_400_000 },
     skipped: () => undefined,

@@ -2,19 +2,12 @@
 import type { Deed } from "../../src/deeds.ts";
 import type { AttemptState } from "../../src/terms.ts";
 import { capturedDeed, NOW_MS, PRICES, releasedDeed, startedDeed, stepDeed } from "../store/scene.ts";
+import { type AccountModel, NEW_ACCOUNT, settleDebt } from "./ledger-account.ts";
 import { MOST_CREDITS, type Move } from "./ledger-moves.ts";
 import { accountsOf, submissionOf } from "./ledger-scene.ts";
 
 const ROUTES = ["a", "b", "c"] as const;
 
-/** `put`: everything that ever came in, less what was taken out. */
-export type AccountModel = Record<"available" | "held" | "charged" | "owed" | "inProgress" | "put", bigint> & {
-  isPaused: boolean;
-  /** The most its key may spend in a day; null: as much as there is. */
-  dayLimit: number | null;
-  /** What its key spends is counted from its first limit on, also when that is taken away. */
-  isMetered: boolean;
-};
 export type GenerationModel = {
   seq: number;
   id: string;
@@ -39,18 +32,6 @@ export type Model = {
   generations: Map<number, GenerationModel>;
   /** What each reference was used for. */
   references: Map<number, Credit>;
-};
-
-const NEW_ACCOUNT: AccountModel = {
-  available: 0n,
-  held: 0n,
-  charged: 0n,
-  owed: 0n,
-  inProgress: 0n,
-  put: 0n,
-  isPaused: false,
-  dayLimit: null,
-  isMetered: false,
 };
 
 export const emptyModel = (round: number): Model => ({
@@ -101,11 +82,6 @@ const predictLimit = (model: Model, asked: Extract<Move, { move: "limit" }>): Pr
 /** Row number of the account a move names. */
 const seqOf = (model: Model, account: number): number => [...model.accounts.keys()][account] ?? 0;
 
-const lesser = (one: bigint, other: bigint): bigint => {
-  if (one < other) return one;
-  return other;
-};
-
 const predictCredit = (model: Model, asked: Extract<Move, { move: "topUp" | "adjust" }>): Predicted => {
   const { credits, reference } = asked;
   const accountSeq = seqOf(model, asked.account);
@@ -133,14 +109,7 @@ const predictCredit = (model: Model, asked: Extract<Move, { move: "topUp" | "adj
   balance.put += moved;
   balance.owed += moved - BigInt(credits);
   if (moved !== BigInt(credits)) balance.isPaused = true;
-  else if (credits > 0) {
-    // What comes in settles what is owed first, and with it goes the pause.
-    const settled = lesser(balance.owed, balance.available);
-    balance.available -= settled;
-    balance.put -= settled;
-    balance.owed -= settled;
-    if (settled > 0n && balance.owed === 0n) balance.isPaused = false;
-  }
+  else if (credits > 0) settleDebt(balance);
   if (reference !== null) model.references.set(reference, { accountSeq, kind, credits });
   return { deed, kind: "done", credits: Number(moved) };
 };
@@ -156,6 +125,7 @@ const predictAdmit = (model: Model, asked: Extract<Move, { move: "admit" }>): Pr
   const reserved = BigInt(priceOf(routes));
   if (balance.inProgress >= BigInt(limit)) return { deed, kind: "concurrency_limit" };
   if (!isWithin(model, accountSeq, reserved)) return { deed, kind: "key_limit" };
+  if (balance.owed > 0n) return { deed, kind: "owed" };
   if (balance.available < reserved) return { deed, kind: "insufficient_credits" };
   balance.available -= reserved;
   balance.held += reserved;
@@ -173,7 +143,9 @@ const predictAdmitAgain = (model: Model, asked: Extract<Move, { move: "admitAgai
   if (!one) return null;
   const deed = submissionOf({ ...one, routes: asked.routes, key: null, body: 0, limit: 1000 }, one);
   if (!isWithin(model, one.accountSeq, BigInt(priceOf(asked.routes)))) return { deed, kind: "key_limit", touched: one.seq };
-  const covers = balanceOf(model, one.accountSeq).available >= BigInt(priceOf(asked.routes));
+  const { owed, available } = balanceOf(model, one.accountSeq);
+  if (owed > 0n) return { deed, kind: "owed", touched: one.seq };
+  const covers = available >= BigInt(priceOf(asked.routes));
   return { deed, kind: covers ? "refused" : "insufficient_credits", touched: one.seq };
 };
 
@@ -228,6 +200,7 @@ const predictCapture = (model: Model, one: GenerationModel, asked: Extract<Move,
   balance.charged += BigInt(own);
   balance.available += one.reserved - BigInt(own);
   balance.inProgress -= 1n;
+  settleDebt(balance);
   Object.assign(one, { status: "succeeded", cost: BigInt(own), version: one.version + 1 });
   return { deed, kind: "stepped", touched: one.seq };
 };
@@ -241,6 +214,7 @@ const predictRelease = (model: Model, one: GenerationModel): Predicted => {
   balance.held -= one.reserved;
   balance.available += one.reserved;
   balance.inProgress -= 1n;
+  settleDebt(balance);
   Object.assign(one, { status: "failed", cost: 0n, version: one.version + 1 });
   return { deed, kind: "stepped", touched: one.seq };
 };

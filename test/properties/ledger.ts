@@ -3,15 +3,8 @@ import type { Statement } from "bun:sqlite";
 import { isDeepStrictEqual } from "node:util";
 import type { DeedOutcome } from "../../src/deeds.ts";
 import { type Fault, PropertyStore } from "./database.ts";
-import {
-  type AccountModel,
-  emptyModel,
-  type GenerationModel,
-  type Model,
-  type Predicted,
-  predict,
-  spentOf,
-} from "./ledger-model.ts";
+import type { AccountModel } from "./ledger-account.ts";
+import { emptyModel, type GenerationModel, type Model, type Predicted, predict, spentOf } from "./ledger-model.ts";
 import { type Commit, lives, type Move } from "./ledger-moves.ts";
 import { ledgerImage, ROUNDS } from "./ledger-scene.ts";
 import type { Property } from "./property.ts";

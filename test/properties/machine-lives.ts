@@ -18,13 +18,15 @@ const EVENTS: readonly Variant[] = VARIANTS.filter((variant) => !variant.late);
 export type CommitEnd = "lost" | "written" | "full";
 
 /**
- * `going` tells one of the events that mean something in the situation and do not end it, `ending` one of those that do, `any` one of
- * all, `again` one that was told before.
+ * `going` tells one of the events that mean something in the situation and do not end it, `watched` one of those that are about an attempt
+ * that was given up, `ending` one of those that end it, `any` one of all, `again` one that was told before.
+ * `exactly` tells the event that it names.
  * `crash` drops the host between two events, `lost` inside one before its commit, `written` right after it; `putAway` is what
  * the supervisor does with an idle one.
  */
 export type MachineMove =
-  | { move: "going" | "ending" | "any" | "again"; pick: number; waitMs: number; end: CommitEnd | null }
+  | { move: "going" | "watched" | "ending" | "any" | "again"; pick: number; waitMs: number; end: CommitEnd | null }
+  | { move: "exactly"; type: Variant["type"]; of: Variant["of"]; pick: number; waitMs: number; end: CommitEnd | null }
   | { move: "crash" | "putAway" };
 export type MachineLife = { plan: number; moves: MachineMove[] };
 
@@ -33,7 +35,7 @@ const waitMs = fc.oneof(
   { weight: 2, arbitrary: fc.constantFrom(0, 0, 30_000, 60_000, 60_001, 600_000) },
   { weight: 1, arbitrary: fc.nat(WAIT_MS) },
 );
-const tells = (move: "going" | "ending" | "any" | "again") =>
+const tells = (move: "going" | "watched" | "ending" | "any" | "again") =>
   fc.record({
     move: fc.constant(move),
     pick: fc.nat(10_000),
@@ -44,19 +46,34 @@ const tells = (move: "going" | "ending" | "any" | "again") =>
     ),
   });
 
-export const machineLives: fc.Arbitrary<MachineLife> = fc.record({
-  plan: fc.nat(PLANS.length - 1),
-  moves: fc.array(
-    fc.oneof(
-      { weight: 12, arbitrary: tells("going") },
-      { weight: 1, arbitrary: tells("ending") },
-      { weight: 4, arbitrary: tells("any") },
-      { weight: 3, arbitrary: tells("again") },
-      { weight: 2, arbitrary: fc.record({ move: fc.constantFrom("crash" as const, "putAway" as const) }) },
-    ),
-    { minLength: 1, maxLength: 60, size: "max" },
-  ),
+const exactly = (type: Variant["type"], of: Variant["of"]): MachineMove => ({
+  ...{ move: "exactly", type, of },
+  ...{ pick: 0, waitMs: 0, end: null },
 });
+/** A route was given up, the next has its turn, and the files of the first arrive: chance alone comes here once in a thousand lives. */
+const LATE_RESULT: readonly MachineMove[] = [
+  ...[exactly("begun", "none"), exactly("slotTaken", "current"), exactly("attemptTimeEnded", "current")],
+  ...[exactly("begun", "none"), exactly("slotTaken", "current"), exactly("announced", "watched")],
+];
+const BEGINNINGS: readonly (readonly MachineMove[])[] = [[], [], [], [], [], [], [], LATE_RESULT];
+
+export const machineLives: fc.Arbitrary<MachineLife> = fc
+  .record({
+    plan: fc.nat(PLANS.length - 1),
+    beginning: fc.constantFrom(...BEGINNINGS),
+    moves: fc.array(
+      fc.oneof(
+        { weight: 12, arbitrary: tells("going") },
+        { weight: 3, arbitrary: tells("watched") },
+        { weight: 1, arbitrary: tells("ending") },
+        { weight: 4, arbitrary: tells("any") },
+        { weight: 3, arbitrary: tells("again") },
+        { weight: 2, arbitrary: fc.record({ move: fc.constantFrom("crash" as const, "putAway" as const) }) },
+      ),
+      { minLength: 1, maxLength: 60, size: "max" },
+    ),
+  })
+  .map(({ plan, beginning, moves }) => ({ plan, moves: [...beginning, ...moves] }));
 
 /** Only the supervisor begins, and only while a route is left. */
 const mayBe = (variant: Variant, snapshot: GenerationSnapshot): boolean =>
@@ -67,7 +84,7 @@ const at = (variant: Variant, snapshot: GenerationSnapshot, nowMs: number): Gene
   return event ? { ...event, atMs: nowMs } : null;
 };
 
-type Fitting = { going: readonly Variant[]; ending: readonly Variant[] };
+type Fitting = { going: readonly Variant[]; watched: readonly Variant[]; ending: readonly Variant[] };
 const fittingIn = new Map<string, Fitting>();
 /** The events that change something in a situation; found by asking the chart, once for each situation. */
 const fitting = (plan: number, snapshot: GenerationSnapshot, nowMs: number): Fitting => {
@@ -75,7 +92,7 @@ const fitting = (plan: number, snapshot: GenerationSnapshot, nowMs: number): Fit
   const key = `${plan} ${isLate} ${situationOf(snapshot)}`;
   const known = fittingIn.get(key);
   if (known) return known;
-  const found: Fitting & { going: Variant[]; ending: Variant[] } = { going: [], ending: [] };
+  const found = { going: [] as Variant[], watched: [] as Variant[], ending: [] as Variant[] };
   for (const variant of EVENTS) {
     // Parking ends the story, so it is left to chance.
     const event = variant.type === "parked" ? null : at(variant, snapshot, nowMs);
@@ -83,6 +100,7 @@ const fitting = (plan: number, snapshot: GenerationSnapshot, nowMs: number): Fit
     const [next, actions] = transition(generationMachine, snapshot, event);
     if (next === snapshot && actions.length === 0) continue;
     found[next.status === "active" ? "going" : "ending"].push(variant);
+    if (next.status === "active" && variant.of === "watched") found.watched.push(variant);
   }
   fittingIn.set(key, found);
   return found;
@@ -101,8 +119,13 @@ export const eventOfMove = (
     // The supervisor begins an attempt once.
     return before && before.type !== "begun" ? { ...before, atMs: nowMs } : null;
   }
+  if (move.move === "exactly") {
+    const named = EVENTS.find(({ type, of }) => type === move.type && of === move.of);
+    return named ? at(named, snapshot, nowMs) : null;
+  }
   const wanted = move.move === "any" || snapshot.status !== "active" ? EVENTS : fitting(plan, snapshot, nowMs)[move.move];
-  const among = wanted.length > 0 ? wanted : EVENTS;
+  const instead = move.move === "watched" ? fitting(plan, snapshot, nowMs).going : EVENTS;
+  const among = wanted.length > 0 ? wanted : instead.length > 0 ? instead : EVENTS;
   const variant = among[move.pick % among.length];
   return variant ? at(variant, snapshot, nowMs) : null;
 };

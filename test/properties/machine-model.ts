@@ -11,9 +11,9 @@ const BECOMES: Readonly<Record<string, readonly string[]>> = {
   // Also what waits after a refusal, to be sent again.
   intent: ["sending", "cancelled", "rejected"],
   sending: ["intent", "accepted", "rejected", "absent", "failed", "lost", "capped", "superseded", "cancelled"],
-  accepted: ["delivered", "failed", "lost", "capped", "superseded"],
-  lost: ["accepted", "delivered"],
-  capped: ["accepted", "delivered"],
+  accepted: ["delivered", "failed", "lost", "capped", "superseded", "mismatched"],
+  lost: ["accepted", "delivered", "mismatched"],
+  capped: ["accepted", "delivered", "mismatched"],
 };
 
 /** Only these events may make of an attempt what it becomes: what was sent is never given up on a mere suspicion. */
@@ -25,6 +25,7 @@ const BY: Readonly<Record<string, readonly string[]>> = {
   rejected: ["rejected", "attemptTimeEnded"],
   failed: ["jobFailed", "resultLost", "collectTimeEnded"],
   superseded: ["collected"],
+  mismatched: ["mismatched"],
 };
 
 /** What the store has of a generation. */
@@ -36,13 +37,15 @@ export type Seen = {
   account: { available: number; held: number; charged: number; inProgress: number };
 };
 
-type Told = { type: string; atMs: number; n?: number };
+type Told = { type: string; atMs: number; n?: number; atMost?: number };
 
 /** The model's memory of one generation. */
 export const openMachineModel = (plan: readonly PlannedRoute[]) => {
   const sentAtMs = new Map<number, number>();
   const states = new Map<number, string>();
   let collectEndsAtMs = 0;
+  let inHand = 0;
+  let mismatches = 0;
   let leaf = "queued";
   let attempts = 0;
   const prices = plan.map(({ priceCredits }) => priceCredits);
@@ -82,7 +85,8 @@ export const openMachineModel = (plan: readonly PlannedRoute[]) => {
 
   const attemptFaults = ({ attempts: rows, record }: Seen, event: Told): string[] => {
     const faults: string[] = [];
-    for (const { n, state, price, route } of rows) {
+    for (const { n, state, price, route, watchUntilMs } of rows) {
+      if (state === "mismatched" && watchUntilMs !== null) faults.push(`attempt ${n} is watched although its result is known`);
       const before = states.get(n) ?? "none";
       if (before !== state && BY[state]?.includes(event.type) === false) faults.push(`attempt ${n} is ${state} by ${event.type}`);
       // Once the waiting time is over no attempt begins, and none is sent for the first time.
@@ -108,8 +112,16 @@ export const openMachineModel = (plan: readonly PlannedRoute[]) => {
       if (leaf === "succeeded" || leaf === "failed") faults.push(`${leaf} became ${leafAfter}`);
       const wasFetching = isFetching(leaf);
       const isExtended = leaf === "running.collecting.stalled" && ["storageReturned", "collectTimeEnded"].includes(event.type);
-      if (isFetching(leafAfter) && (!wasFetching || (isExtended && event.n === n))) collectEndsAtMs = event.atMs + COLLECT_MS;
+      // Files of another attempt that arrive have a time of their own.
+      const isOther = n !== inHand;
+      inHand = n;
+      if (isFetching(leafAfter) && (!wasFetching || isOther || (isExtended && event.n === n)))
+        collectEndsAtMs = event.atMs + COLLECT_MS;
       if (leafAfter === "running.submitting.sending" && !sentAtMs.has(n)) sentAtMs.set(n, event.atMs);
+      if (event.type === "mismatched") mismatches += 1;
+      const isEnough = event.type === "mismatched" && event.atMost !== undefined && mismatches >= event.atMost;
+      if (isEnough && event.n !== n && leafAfter === "running.awaitingSeat" && leaf !== leafAfter)
+        faults.push(`another route is tried after ${mismatches} mismatches, and ${event.atMost} are allowed`);
       leaf = leafAfter;
       const status = leaf.split(".")[0];
       if (seen.record.status !== status) faults.push(`the status is ${seen.record.status} in ${leaf}`);

@@ -254,17 +254,25 @@ describe("an answer", () => {
     expect(called).toEqual({ kind: "broken", detail: "200, then no whole answer within 250 ms" });
   });
 
-  test("that is compressed all the same is not unpacked", async () => {
-    const packed = Bun.gzipSync(Buffer.from(JSON.stringify({ request_id: "x".repeat(100_000) })));
-    const server = Bun.serve({
-      port: 0,
-      hostname: "127.0.0.1",
-      fetch: () => new Response(packed, { headers: { "content-encoding": "gzip" } }),
-    });
-    const called = await callProvider(post(server.url.origin), rules({ maxBytes: 10_000 }));
+  const compressed = async (packed: Uint8Array<ArrayBuffer>, maxBytes: number, headers: Record<string, string>) => {
+    const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response(packed, { headers }) });
+    const called = await callProvider(post(server.url.origin), rules({ maxBytes }));
     await server.stop(true);
-    expect(called.kind).toBe("answered");
-    if (called.kind === "answered") expect(called.response.json).toBeUndefined();
+    return called;
+  };
+  const packed = Bun.gzipSync(Buffer.from(JSON.stringify({ request_id: "x".repeat(9_000) })));
+  for (const headers of [{ "content-encoding": "gzip" }, {}] as Record<string, string>[])
+    test(`that is compressed all the same is unpacked, ${headers["content-encoding"] ?? "even where nothing says so"}`, async () => {
+      const called = await compressed(packed, 10_000, headers);
+      expect(called).toMatchObject({ kind: "answered", response: { json: { request_id: "x".repeat(9_000) } } });
+    });
+  test("that is compressed is unpacked to the bound and no further", async () => {
+    const called = await compressed(packed, 8_000, { "content-encoding": "gzip" });
+    expect(called).toEqual({ kind: "broken", detail: "200, but over 8000 bytes" });
+  });
+  test("that is compressed and damaged proves nothing", async () => {
+    const called = await compressed(packed.subarray(0, packed.length - 9), 10_000, { "content-encoding": "gzip" });
+    expect(called).toEqual({ kind: "broken", detail: "200, then compressed, and it cannot be decoded" });
   });
 });
 

@@ -98,6 +98,36 @@ describe("the result at fal", () => {
     ["asked too early", answer(400, { detail: "Request is still in progress" }), { kind: "pending", seen: "IN_PROGRESS" }],
     ["no file in it", answer(200, { seed: 1 }), { kind: "failed", failure: { class: "result_unreadable" } }],
     [
+      "a picture that its safety filter has flagged",
+      answer(200, { images: [{ url: "https://a/black.jpg" }], has_nsfw_concepts: [true] }),
+      { kind: "failed", failure: { class: "refused_output" } },
+    ],
+    [
+      "pictures of which one is flagged",
+      answer(200, { images: [{ url: "https://a/1.jpg" }, { url: "https://a/2.jpg" }], has_nsfw_concepts: [false, true] }),
+      { kind: "failed", failure: { class: "refused_output" } },
+    ],
+    [
+      "a flag that is no list",
+      answer(200, { video: { url: "https://a/1.mp4" }, nsfw_content_detected: true }),
+      { kind: "failed", failure: { class: "refused_output" } },
+    ],
+    [
+      "no file in it, and billed",
+      answer(422, modelError("no_media_generated"), { "x-fal-billable-units": "2.0" }),
+      { kind: "failed", failure: { class: "job_failed", isBilled: true } },
+    ],
+    [
+      "a path that there is not",
+      answer(404, { detail: "Path /edit-video not found" }),
+      { kind: "failed", failure: { class: "config_fault", detail: "404: Path /edit-video not found" } },
+    ],
+    [
+      "the same in other letters",
+      answer(404, { detail: "path /v2/text-to-video Not Found", error_type: "" }),
+      { kind: "failed", failure: { class: "config_fault" } },
+    ],
+    [
       "an address that is none",
       answer(200, { video: { url: "file:///etc/passwd" } }),
       { kind: "failed", failure: { class: "result_unreadable" } },

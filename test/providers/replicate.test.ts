@@ -206,7 +206,21 @@ describe("the list of predictions at Replicate", () => {
       { results: [prediction({})], next: null },
       { candidates: [{ match: "equal", job: JOB }], next: null },
     ],
-    ["another model is not ours", { results: [prediction({ model: "bytedance/seedance-2.5" })] }, { candidates: [] }],
+    [
+      "another model with another input is not ours",
+      { results: [prediction({ model: "bytedance/seedance-2.5", input: { ...SENT, prompt: "a hare" } })] },
+      { candidates: [] },
+    ],
+    [
+      "the same input under another name may be ours: a model may be served under one, and what may be there is not absent",
+      { results: [prediction({ model: "replicate/seedance-2.0" })] },
+      { candidates: [{ match: "possible", job: JOB }] },
+    ],
+    [
+      "another model whose input was erased says nothing",
+      { results: [prediction({ model: "bytedance/seedance-2.5", input: {}, data_removed: true })] },
+      { candidates: [] },
+    ],
     ["another input is not ours", { results: [prediction({ input: { ...SENT, prompt: "a hare" } })] }, { candidates: [] }],
     [
       "an erased input rules nothing out",

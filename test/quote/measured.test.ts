@@ -1,4 +1,4 @@
-// Measured lengths against the limits of clips: both sides of 4 s, 30 s and 30 s in all (§2.6, §8).
+// Measured lengths against the limits of clips, with their tolerance of 0.1 s: both sides of 4 s, 30 s and 30 s in all (§2.6, §8).
 import { describe, expect, test } from "bun:test";
 import { checkMeasured } from "../../src/quote/input.ts";
 import type { Measured } from "../../src/terms.ts";
@@ -14,31 +14,31 @@ const answer = (modelId: string, input: Record<string, unknown>, lengthsMs: numb
 describe("clip limits", () => {
   const ten = Array.from({ length: 10 }, (_, n) => clip(n));
   const rows: [modelId: string, input: Record<string, unknown>, lengthsMs: number[], answer: string][] = [
-    ["vidmodel-2.5", { video_url: clip(1) }, [3_999], "input.video_url: is 3.999 s long; it must be 4 to 30 s"],
-    ["vidmodel-2.5", { video_url: clip(1) }, [4_000], "accepted"],
-    ["vidmodel-2.5", { video_url: clip(1) }, [30_000], "accepted"],
-    ["vidmodel-2.5", { video_url: clip(1) }, [30_001], "input.video_url: is 30.001 s long; it must be 4 to 30 s"],
-    ["vidmodel-2.5", { video_urls: [clip(1)] }, [30_000], "accepted"],
-    ["vidmodel-2.5", { video_urls: [clip(1)] }, [30_001], "input.video_urls: is 30.001 s long in all; at most 30 s"],
+    ["vidmodel-2.5", { video_url: clip(1) }, [3_899], "input.video_url: is 3.899 s long; it must be 4 to 30 s"],
+    ["vidmodel-2.5", { video_url: clip(1) }, [3_900], "accepted"],
+    ["vidmodel-2.5", { video_url: clip(1) }, [30_100], "accepted"],
+    ["vidmodel-2.5", { video_url: clip(1) }, [30_101], "input.video_url: is 30.101 s long; it must be 4 to 30 s"],
+    ["vidmodel-2.5", { video_urls: [clip(1)] }, [30_100], "accepted"],
+    ["vidmodel-2.5", { video_urls: [clip(1)] }, [30_101], "input.video_urls: is 30.101 s long in all; at most 30 s"],
     ["vidmodel-2.5", { video_urls: [clip(1)] }, [500], "accepted"],
-    ["vidmodel-2.5", { video_urls: ten }, [3_000], "accepted"],
-    ["vidmodel-2.5", { video_urls: ten }, [3_001], "input.video_urls: is 30.01 s long in all; at most 30 s"],
-    ["vidmodel-2.5", { audio_urls: [clip(1), clip(2)] }, [29_000, 1_000], "accepted"],
+    ["vidmodel-2.5", { video_urls: ten }, [3_010], "accepted"],
+    ["vidmodel-2.5", { video_urls: ten }, [3_011], "input.video_urls: is 30.11 s long in all; at most 30 s"],
+    ["vidmodel-2.5", { audio_urls: [clip(1), clip(2)] }, [29_000, 1_100], "accepted"],
     [
       "vidmodel-2.5",
       { audio_urls: [clip(1), clip(2)] },
-      [29_000, 1_001],
-      "input.audio_urls: is 30.001 s long in all; at most 30 s",
+      [29_000, 1_101],
+      "input.audio_urls: is 30.101 s long in all; at most 30 s",
     ],
     ["vidmodel-2.5", { video_urls: [clip(1)], audio_urls: [clip(2)] }, [30_000, 30_000], "accepted"],
     ["vidmodel-2.5", { video_url: clip(1), video_urls: [clip(2)] }, [30_000, 30_000], "accepted"],
     ["vidmodel-2.0", { video_url: clip(1) }, [3_600_000], "accepted"],
-    ["sim-lipsync-1", { image_url: clip(1), audio_url: clip(2) }, [0, 300_000], "accepted"],
+    ["sim-lipsync-1", { image_url: clip(1), audio_url: clip(2) }, [0, 300_100], "accepted"],
     [
       "sim-lipsync-1",
       { image_url: clip(1), audio_url: clip(2) },
-      [0, 300_001],
-      "input.audio_url: is 300.001 s long; it must be at most 300 s",
+      [0, 300_101],
+      "input.audio_url: is 300.101 s long; it must be at most 300 s",
     ],
   ];
   test.each(rows)("%s %j of %j ms → %s", (modelId, input, lengthsMs, said) => {

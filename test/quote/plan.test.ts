@@ -112,9 +112,9 @@ describe("each filter takes its routes out, and alone answers when none is left"
         "sim-lipsync-1",
         { image_url: "https://m.example/a", audio_url: "https://m.example/b" },
         { states: { fal: "down" } },
-        [120_001],
+        [120_101],
       ),
-      ["down", "cannot do this input: input.audio_url: is 120.001 s long; it must be at most 120 s"],
+      ["down", "cannot do this input: input.audio_url: is 120.101 s long; it must be at most 120 s"],
       "model_unavailable model: every route of sim-lipsync-1 is down at the moment; try again shortly.",
     ],
     [

@@ -3,7 +3,8 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { modelEntry } from "../../catalogue/entry.ts";
 import type { Model } from "../../catalogue/schema.ts";
-import { makePlan, type RouteState } from "../../src/quote/plan.ts";
+import { orderedOf } from "../../src/quote/ordered.ts";
+import { makePlan, type PlanRequest, type RouteState } from "../../src/quote/plan.ts";
 import { openPlanner } from "../../src/quote/planner.ts";
 import { priceRoutes } from "../../src/quote/price.ts";
 import type { JsonObject } from "../../src/terms.ts";
@@ -50,6 +51,13 @@ const stepsOf = (model: Model): fc.Arbitrary<{ modelId: string; steps: Step[] }>
   });
 };
 
+/** As if there had been no request before. */
+const plannedAlone = (request: Omit<PlanRequest, "prices">) => {
+  const { model, checked, measured } = request;
+  const plan = makePlan({ ...request, prices: priceRoutes(model, checked, measured) });
+  return { plan, ordered: orderedOf(model, checked, measured) };
+};
+
 /** Seconds of work, on a machine that may have others. */
 const PATIENCE_MS = 60_000;
 
@@ -76,7 +84,7 @@ test(
           const checked = check(model, input);
           const measured = lengthsFor(checked, [lengthMs]);
           const request = { model, checked, measured, maxCostCredits, maxWaitMs };
-          const alone = () => makePlan({ ...request, ...parts, prices: priceRoutes(model, checked, measured) });
+          const alone = () => plannedAlone({ ...request, ...parts });
           let planned: unknown;
           const answer = answerOf(() => {
             planned = plan(request);
@@ -102,7 +110,7 @@ const differs = (model: Model, short: string, long: string) => {
   for (const prompt of [short, long, short]) {
     const checked = check(model, { prompt });
     const request = { model, checked, measured: [], maxCostCredits: 10_000, maxWaitMs: null };
-    expect(plan(request)).toEqual(makePlan({ ...request, ...parts, prices: priceRoutes(model, checked, []) }));
+    expect(plan(request)).toEqual(plannedAlone({ ...request, ...parts }));
   }
 };
 
@@ -119,7 +127,16 @@ test("a text of which a route takes less goes to the routes that take it", () =>
   differs({ ...model, routes: narrowed }, "short", "a text of more than twenty characters");
 });
 
-test("two requests that differ only in their text have the same plan, not an equal one", () => {
+test("a shape that was asked for is ordered, and the same shape by default is not", () => {
+  const model = shipped("vidmodel-2.0-fast");
+  const plan = openPlanner({ routeState: () => "up", expectedMs: () => undefined });
+  const orderedFor = (input: JsonObject) =>
+    plan({ model, checked: check(model, { prompt: "a kite", ...input }), measured: [], maxCostCredits: 10_000, maxWaitMs: null })
+      .ordered.aspect;
+  expect([{}, { aspect_ratio: "16:9" }, {}].map(orderedFor)).toEqual([undefined, "16:9", undefined]);
+});
+
+test("two requests that differ only in their text have the same plan and order, not equal ones", () => {
   const model = shipped("vidmodel-2.0-fast");
   const plan = openPlanner({ routeState: () => "up", expectedMs: () => undefined });
   const planOf = (prompt: string) =>

@@ -4,9 +4,15 @@ import { join } from "node:path";
 import { BUILT_IN_MODELS } from "../../catalogue/built-in.ts";
 import { builtInCatalogue, type Catalogue, catalogueOver, loadCatalogue } from "../../catalogue/load.ts";
 
-/** Its routes lead to fal and Replicate. */
-export const sampleCatalogue = (): Catalogue =>
-  catalogueOver([...builtInCatalogue().models.filter(({ simulated }) => simulated), ...loadCatalogue(import.meta.dir).models]);
+let sample: Catalogue | undefined;
+/** Its routes lead to fal and Replicate. Loaded once: nobody changes a catalogue. */
+export const sampleCatalogue = (): Catalogue => {
+  sample ??= catalogueOver([
+    ...builtInCatalogue().models.filter(({ simulated }) => simulated),
+    ...loadCatalogue(import.meta.dir).models,
+  ]);
+  return sample;
+};
 
 /** The same as files, for a service of another process. @returns `dir` */
 export const writeSample = (dir: string): string => {

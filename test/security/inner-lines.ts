@@ -81,7 +81,7 @@ export const INNER_LINES: readonly Line[] = [
     line: "bombs, drips and 10 GB in bounded memory and time",
     held: [
       [HOSTILE, "index of a clip"],
-      ["media/probe.test.ts", "at most 256 KiB of ranges"],
+      ["media/probe.test.ts", "no more is read of a link than the bound, with ranges and without"],
       ["media/collect.test.ts", "the deadline ends a drip"],
       ["media/collect-bounds.test.ts", "memory does not grow"],
     ],

@@ -1,6 +1,7 @@
 // The auditor of jobs tells jobs that changed places from one that was bought for nothing.
 import { expect, test } from "bun:test";
 import { auditJobs, type JobEvidence } from "../../proof/simulation/audit-jobs.ts";
+import type { Wrong } from "../../proof/simulation/deliveries.ts";
 import { PROVIDERS } from "../../proof/simulation/market.ts";
 import type { UpstreamJob } from "../../proof/simulation/upstream.ts";
 import type { OrphanRow } from "../../src/store/store.ts";
@@ -20,6 +21,9 @@ type Scene = {
   has?: string;
   state: AttemptState;
   listed?: true;
+  /** In what it is wrong, and what its attempt failed with. */
+  wrong?: Wrong;
+  failure?: "mismatched";
   prompt?: string;
   provider?: string;
 };
@@ -33,10 +37,21 @@ const evidenceOf = (scenes: readonly Scene[]): JobEvidence => {
     ref: `${scene.name}-1`,
   }));
   const bySeq = (seq: number) => full[seq - 1];
-  const jobs = full.flatMap(({ made, ref, prompt, provider }) =>
+  const jobs = full.flatMap(({ made, ref, prompt, provider, wrong = null }) =>
     made === undefined
       ? []
-      : [{ provider, jobId: made, ref, input: JSON.stringify(prompt), fails: null, cancelled: false } as UpstreamJob],
+      : [
+          {
+            provider,
+            jobId: made,
+            ref,
+            input: JSON.stringify(prompt),
+            fails: null,
+            cancelled: false,
+            fileIsLost: false,
+            wrong,
+          } as UpstreamJob,
+        ],
   );
   return {
     upstream: { jobs },
@@ -52,9 +67,8 @@ const evidenceOf = (scenes: readonly Scene[]): JobEvidence => {
       attempt: async (seq) => {
         const one = bySeq(seq);
         const job = one?.has === undefined ? null : { jobId: one.has };
-        return (
-          one && ({ ref: one.ref, n: 1, state: one.state, route: { provider: one.provider }, job, failure: null } as Attempt)
-        );
+        const failure = one?.failure ? { class: one.failure, detail: "" } : null;
+        return one && ({ ref: one.ref, n: 1, state: one.state, route: { provider: one.provider }, job, failure } as Attempt);
       },
       inputOf: async (seq) => {
         const prompt = bySeq(seq)?.prompt ?? "";
@@ -100,6 +114,16 @@ test("a job that an attempt of another input keeps is found, and so is one that 
       { name: "b", has: "J1", state: "accepted", provider },
     ),
   ).toEqual(["J1: a-1's, but kept by attempt 1 of 2"]);
+});
+
+test("a job that delivered something else and is not listed is found, and so is one that was right all the same", async () => {
+  const scene = { name: "a", made: "J1", has: "J1", state: "mismatched", failure: "mismatched" } as const;
+  expect(await faultsOf({ ...scene, wrong: "short" })).toEqual([
+    "J1: its attempt a-1 is mismatched, and not listed",
+    "J1: paid for something else, and its attempt a-1 is not listed",
+  ]);
+  expect(await faultsOf({ ...scene, wrong: "short", listed: true })).toEqual([]);
+  expect(await faultsOf({ ...scene, listed: true })).toEqual(["J1: taken for something else, and it was right"]);
 });
 
 test("a job that was given up and is not listed is found", async () => {

@@ -2,6 +2,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { audit, type Evidence } from "../../proof/simulation/audit.ts";
 import { runSeed } from "../../proof/simulation/run.ts";
+import { fileNameOf } from "../../proof/simulation/shelf.ts";
 import type { UpstreamJob } from "../../proof/simulation/upstream.ts";
 import type { StoreReads } from "../../src/store/store.ts";
 import type { GenerationRecord } from "../../src/terms.ts";
@@ -38,6 +39,17 @@ const TAMPERINGS: Tampering[] = [
     said: "a delivery is charged a credit too much",
     tamper: (_, ends) => put(ends, delivered(ends), { costCredits: (delivered(ends).costCredits ?? 0) + 1 }),
     found: /charged|changed after its end/,
+  },
+  {
+    said: "a delivery that is charged is too short",
+    tamper: (evidence, ends) => {
+      const charged = delivered(ends).output?.files[0]?.sha256;
+      const jobs = evidence.upstream.jobs.map((job) =>
+        fileNameOf(job.provider, job.jobId) === charged ? { ...job, wrong: "short" as const } : job,
+      );
+      return withJobs(evidence, jobs);
+    },
+    found: /charged for \S+, which is short, not what was ordered/,
   },
   {
     said: "a generation goes on after its end",

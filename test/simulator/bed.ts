@@ -3,6 +3,7 @@ import { connect } from "node:net";
 import type { Clock } from "../../src/clock.ts";
 import { FAULTS, type FaultName, type Stage } from "../../src/simulator/faults.ts";
 import { openSimulator, type Simulator, type SimulatorOptions } from "../../src/simulator/simulator.ts";
+import { testSandbox } from "../sandbox.ts";
 
 export type Body = Record<string, unknown>;
 export type Reply = { status: number; headers: Headers; body: Body };
@@ -51,7 +52,7 @@ const schemeOf = (url: string) => `${url.includes("/fal/") ? SCHEMES.fal : SCHEM
 /** A simulator on a movable clock, and the usual errands. */
 export const openBed = async (options: SimulatorOptions = {}) => {
   const clock = movableClock();
-  const simulator = await openSimulator({ clock, ...options });
+  const simulator = await openSimulator({ clock, sandbox: testSandbox, ...options });
   return {
     clock,
     simulator,

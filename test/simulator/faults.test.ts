@@ -238,6 +238,24 @@ faultTest("poll-huge", "answers as many megabytes as asked", async () => {
   expect((await answer.bytes()).length).toBeGreaterThan(3_000_000);
 });
 
+faultTest("withheld", "flags what fal made beside a file, and fails at Replicate", async () => {
+  script("withheld");
+  const [onFal, onReplicate] = [await submit("fal"), await submit("replicate")];
+  bed.clock.pass(20_000);
+  const { status, body } = await result(onFal);
+  expect([status, JSON.stringify(body)]).toEqual([200, expect.stringMatching(/"has_nsfw_concepts":\[true\]/)]);
+  expect(JSON.stringify(body)).toMatch(/\/files\//);
+  expect((await poll(onReplicate)).body).toMatchObject({ status: "failed", output: null });
+});
+
+faultTest("no-path", "is taken, done at once, and found out by fal's result", async () => {
+  script("no-path", { provider: "fal" });
+  const submitted = await submit("fal");
+  expect((await poll(submitted)).body.status).toBe("COMPLETED");
+  const { status, body } = await result(submitted);
+  expect([status, body.detail]).toEqual([404, expect.stringMatching(/^Path \/.* not found$/)]);
+});
+
 faultTest("early-done", "says done while the result is not there", async () => {
   script("early-done", { polls: 1 });
   const [onFal, onReplicate] = [await submit("fal"), await submit("replicate")];

@@ -129,3 +129,16 @@ test("WaveSpeed lists by page, newest first, what a model made, without saying w
   expect(await listed({ page: 1, page_size: 100, created_after: "2999-01-01T00:00:00Z" })).toEqual([]);
   expect((await ask("wavespeed", "/predictions", bearer, { page: 1, page_size: 101 })).status).toBe(400);
 });
+
+test("ModelArk and Volcengine name thousands of tasks of one moment apart", async () => {
+  const ids: string[] = [];
+  const task = { model: "m", content: [{ type: "text", text: "a fox" }] };
+  for (let round = 0; round < 60; round++) {
+    const provider = round % 2 ? "modelark" : "volcengine";
+    const headers = { authorization: "Bearer key" };
+    const told = await Promise.all(Array.from({ length: 50 }, () => ask(provider, "/contents/generations/tasks", headers, task)));
+    ids.push(...told.map(({ body }) => (body as { id?: string }).id ?? "none"));
+  }
+  expect(ids[0]).toMatch(/^cgt-\d{14}-[0-9a-f]{5}$/);
+  expect(new Set(ids).size).toBe(3000);
+});

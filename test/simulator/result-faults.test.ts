@@ -1,6 +1,8 @@
 // Faults of files and listings do what their names say, seen in the bytes that arrive.
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import type { FaultName } from "../../src/simulator/faults.ts";
+import { openSources } from "../../src/simulator/source.ts";
+import { testSandbox } from "../sandbox.ts";
 import { type Bed, type Body, call, namesOf, openBed, raw, typeOf } from "./bed.ts";
 
 const MODEL = "maker/video";
@@ -34,6 +36,7 @@ const FILE: [FaultName, Body, number, string][] = [
   ["expired", { status: 410 }, 410, "none"],
   ["unreadable", {}, 200, "none"],
   ["html", {}, 200, "none"],
+  ["json", {}, 200, "none"],
   ["empty", {}, 200, "none"],
   ["wrong-kind", {}, 200, "png"],
   ["truncated", {}, 200, "mp4"],
@@ -86,6 +89,28 @@ faultTest("no-file", "announces success without a file", async () => {
   expect(await bed.files("replicate", MODEL, INPUT)).toEqual([]);
 });
 
+/** Whole files that are not what was asked for: what is measured of them, for a clip of 4 s, 720p, 16:9 with sound. */
+const OTHERWISE: [FaultName, Body, Body][] = [
+  ["short", { share: 0.25 }, { ms: 1000, width: 1280, height: 720, sound: true }],
+  ["long", { share: 1.5 }, { ms: 6000, width: 1280, height: 720, sound: true }],
+  ["small", { share: 0.5 }, { ms: 4000, width: 640, height: 360, sound: true }],
+  ["wrong-aspect", {}, { ms: 4000, width: 720, height: 1280, sound: true }],
+  ["silent", {}, { ms: 4000, width: 1280, height: 720, sound: false }],
+];
+test.each(OTHERWISE)("%s %p: the file is whole, and measures %p", async (fault, params, measures) => {
+  script(fault, params);
+  const asked = { prompt: "p", duration: 4, resolution: "720p", generate_audio: true };
+  for (const provider of PROVIDERS)
+    expect(await openSources({}, testSandbox).clip(await finishedFile(provider, MODEL, asked))).toMatchObject(measures);
+});
+
+faultTest("fewer", "files are announced, and no more are there", async () => {
+  script("fewer");
+  const [first = "", ...more] = await bed.files("fal", "maker/picture", { prompt: "p", num_images: 3 });
+  expect(more).toEqual([]);
+  expect([(await fetch(first)).status, (await fetch(first.replace("output-1", "output-2"))).status]).toEqual([200, 404]);
+});
+
 faultTest("list-5xx", "and list-hang spoil the listing only", async () => {
   script("list-5xx", { times: 2 });
   script("list-hang");
@@ -97,6 +122,6 @@ faultTest("list-5xx", "and list-hang spoil the listing only", async () => {
 });
 
 test("every such fault has a row or a test", () => {
-  const seen = new Set<FaultName>([...FILE.map(([fault]) => fault), ...singles, "redirect", "list-hang"]);
+  const seen = new Set<FaultName>([...[...FILE, ...OTHERWISE].map(([fault]) => fault), ...singles, "redirect", "list-hang"]);
   expect([...seen].sort()).toEqual(namesOf("file", "list"));
 });

@@ -169,7 +169,7 @@ export const verdictOf = (samples: readonly Sample[], facts: Facts): Row[] => {
   };
   return [
     {
-      name: "the twelve invariants hold",
+      name: "the thirteen invariants hold",
       measured: facts.invariants.told,
       bound: "12 of 12",
       isMet: facts.invariants.ok,

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect } from "bun:test";
 import type { Store } from "../../src/store/store.ts";
 import { admissionPromises } from "./promises/admission.ts";
 import { attemptPromises } from "./promises/attempts.ts";
+import { debtPromises } from "./promises/debts.ts";
 import { keyPromises } from "./promises/keys.ts";
 import { officePromises } from "./promises/office.ts";
 import { peoplePromises } from "./promises/people.ts";
@@ -52,6 +53,7 @@ export const conformance = (driver: string, open: () => Promise<Store>): void =>
     keyPromises(stage);
     usagePromises(stage);
     purchasePromises(stage);
+    debtPromises(stage);
     peoplePromises(stage);
   });
 };

@@ -1,7 +1,7 @@
 // What a schema refuses by itself: a scene with every kind of row, and SQL on it that would break an invariant, in words of all drivers.
 import type { Store } from "../../src/store/store.ts";
-import { buy, openPurchaseDeed, reversalDeed } from "./purchases.ts";
-import { admit, openAccount, startedDeed, succeed } from "./scene.ts";
+import { buy, foreignDeed, openPurchaseDeed, reversalDeed } from "./purchases.ts";
+import { admit, COPY, openAccount, PIN, pinnedDeed, startedDeed, succeed } from "./scene.ts";
 
 /** What a driver says by itself, and how a guard is taken away. */
 export type Words = {
@@ -15,8 +15,14 @@ export const makeRows = async (store: Store): Promise<void> => {
   await succeed(store, account, { idempotencyKey: "k" });
   await store.commit([startedDeed(await admit(store, account))]);
   await admit(store, account);
+  const pinned = await admit(store, account, { pins: [PIN] });
+  await store.commit([pinnedDeed(pinned.seq, [COPY])]);
   await buy(store, account.seq, "a", 1000);
-  await store.commit([openPurchaseDeed(account.seq, "b", 2000), reversalDeed("re_1", "a", 5, { state: "lost" })]);
+  await store.commit([
+    openPurchaseDeed(account.seq, "b", 2000),
+    reversalDeed("re_1", "a", 5, { state: "lost" }),
+    foreignDeed("re_2", "a", 5, { state: "lost" }),
+  ]);
 };
 
 const HASH = `'${"1".padStart(64, "0")}'`;
@@ -44,6 +50,23 @@ export const guards = (words: Words): [fault: string, sql: string][] => [
   ["a journal line is never deleted", "DELETE FROM journal"],
   ["what was agreed at submission is never changed", `UPDATE generation SET body = '{}' WHERE seq = ${RUNNING}`],
   ["what was agreed at submission is never changed", `UPDATE generation SET hold_hash = ${HASH} WHERE seq = ${RUNNING}`],
+  ["what was measured at submission is never changed", "UPDATE pinned_input SET measured_ms = 30000"],
+  ["what was pinned is never changed", `UPDATE pinned_input SET sha256 = ${OTHER_HASH}`],
+  ["what was pinned is never deleted", "DELETE FROM pinned_input"],
+  [
+    words.check,
+    `INSERT INTO pinned_input VALUES (${RUNNING}, 1, 'input.video_url', 'video', 4000, 42, ${HASH}, 1, 'video/mp4', 4043, 0, NULL)`,
+  ],
+  [
+    words.check,
+    `INSERT INTO pinned_input VALUES (${RUNNING}, 1, 'input.video_url', 'video', 4000, 42, ${HASH}, NULL, NULL, NULL, NULL, NULL)`,
+  ],
+  [
+    "an attempt begins when the inputs of its generation are pinned",
+    `INSERT INTO pinned_input (seq, n, field, kind, measured_ms, frame_ms) VALUES (${RUNNING}, 1, 'input.video_url', 'video', 4000, 42);
+     INSERT INTO attempt (seq, n, ref, route_id, provider, endpoint, options_seq, kind, price_credits, state)
+     SELECT seq, 9, 'other-9', route_id, provider, endpoint, options_seq, kind, price_credits, 'intent' FROM attempt WHERE seq = ${RUNNING}`,
+  ],
   ["a request is never changed", "UPDATE attempt_request SET request = ''"],
   ["a request is never deleted", "DELETE FROM attempt_request"],
   ["a credit is never changed", "UPDATE credit SET asked_credits = 1, moved_credits = 1"],
@@ -73,6 +96,13 @@ export const guards = (words: Words): [fault: string, sql: string][] => [
   ["a refund or dispute is never deleted", "DELETE FROM reversal"],
   ["a refund or dispute keeps its payment and only goes on", "UPDATE reversal SET state = 'taken'"],
   ["a refund or dispute keeps its payment and only goes on", "UPDATE reversal SET payment_intent = 'pi_b'"],
+  ["a refund or dispute keeps its payment and only goes on", "UPDATE reversal SET state = 'taken', told_at_ms = told_at_ms + 1"],
+  ["a refund or dispute is never deleted", "DELETE FROM foreign_reversal"],
+  ["a refund or dispute keeps its payment and only goes on", "UPDATE foreign_reversal SET state = 'taken'"],
+  ["a refund or dispute keeps its payment and only goes on", "UPDATE foreign_reversal SET currency = 'gbp'"],
+  ["a refund or dispute keeps its payment and only goes on", "UPDATE foreign_reversal SET amount = 4"],
+  [words.check, "UPDATE foreign_reversal SET decided_amount = 5"],
+  [words.check, "UPDATE foreign_reversal SET decided_amount = 6, decided_credits = 1, decided_at_ms = 1"],
   ["a generation is never deleted", `DELETE FROM generation WHERE seq = ${ENDED}`],
   ["an attempt is never deleted", "DELETE FROM attempt"],
   ["a balance changes only with the next movement of its chain", "UPDATE balance SET available_credits = available_credits + 1"],
@@ -108,6 +138,11 @@ export const guards = (words: Words): [fault: string, sql: string][] => [
     `UPDATE generation SET status = 'failed', cost_credits = 0, error = '{}', completed_at_ms = created_at_ms + 1 WHERE seq = ${RUNNING}`,
   ],
   ["what an attempt was begun with is never changed", "UPDATE attempt SET price_credits = 1"],
+  [
+    "an attempt that delivered something else stays so",
+    `UPDATE attempt SET state = 'mismatched' WHERE seq = ${RUNNING}; UPDATE attempt SET state = 'delivered' WHERE seq = ${RUNNING}`,
+  ],
+  ["what was agreed at submission is never changed", `UPDATE generation SET ordered = NULL WHERE seq = ${RUNNING}`],
   ["the route time of an attempt is never restarted", `UPDATE attempt SET ends_at_ms = ends_at_ms + 1 WHERE seq = ${RUNNING}`],
   ["after the end an attempt is not sent and not charged", `UPDATE attempt SET state = 'failed' WHERE seq = ${ENDED}`],
   [

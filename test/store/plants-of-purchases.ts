@@ -35,6 +35,17 @@ export const PLANTS_OF_PURCHASES: readonly Plant[] = [
   ...plant(1, "what settled a debt is not the credit it names", [
     ["a settlement of another amount", "UPDATE owed_settled SET credits = credits + 1"],
   ]),
+  ...plant(1, "something is owed while something is available", [
+    [
+      "credits that were left to who owes",
+      `UPDATE balance SET owed_credits = 5 WHERE account_seq = (SELECT account_seq FROM purchase WHERE id = 'pur_b') AND available_credits > 0;
+       UPDATE credit SET asked_credits = asked_credits - 5 WHERE seq = (SELECT max(seq) FROM credit WHERE reference IS NULL AND account_seq = (SELECT account_seq FROM purchase WHERE id = 'pur_b'))`,
+    ],
+  ]),
+  ...plant(1, "what was decided about a refund or dispute is not taken back", [
+    ["a decision that was changed", "UPDATE foreign_reversal SET decided_credits = decided_credits + 1 WHERE id = 're_f'"],
+    ["a refund that failed and is taken back", "UPDATE foreign_reversal SET state = 'returned' WHERE id = 're_f'"],
+  ]),
   ...plant(1, "receipts are not numbered from 1 without a gap", [
     ["a receipt that is missing", `UPDATE purchase SET receipt = 7 WHERE seq = ${B}`],
   ]),

@@ -171,6 +171,7 @@ export const PLANTS_OF_MONEY: readonly Plant[] = [
     [
       "an output without files",
       `UPDATE generation SET output = replace(output, '${JSON.stringify(OUTPUT.files)}', '[]') WHERE seq = ${ENDED}`,
+      13,
     ],
     [
       "an output whose file has another number",

@@ -1,6 +1,12 @@
 // Purchases in one line each, for tests of the store.
-import type { Actor } from "../../src/deeds.ts";
-import type { NoteReversalDeed, OpenPurchaseDeed, PayPurchaseDeed, PurchaseOutcome } from "../../src/purchase.ts";
+import type { Actor, DecideReversalDeed } from "../../src/deeds.ts";
+import type {
+  NoteForeignReversalDeed,
+  NoteReversalDeed,
+  OpenPurchaseDeed,
+  PayPurchaseDeed,
+  PurchaseOutcome,
+} from "../../src/purchase.ts";
 import type { Store } from "../../src/store/store.ts";
 import { commitOne, NOW_MS } from "./scene.ts";
 
@@ -41,9 +47,26 @@ export const reversalDeed = (
   paymentIntent: `pi_${of}`,
   credits,
   state: "taken",
+  toldAtMs: NOW_MS + 2000,
   by: STRIPE,
   atMs: NOW_MS + 2000,
   ...changes,
+});
+
+/** One in another currency; `amount` in its smallest unit. */
+export const foreignDeed = (
+  id: string,
+  of: string,
+  amount: number,
+  changes: Partial<NoteForeignReversalDeed> = {},
+): NoteForeignReversalDeed => {
+  const { credits: _, deed: __, ...told } = reversalDeed(id, of, amount);
+  return { ...told, deed: "note-foreign-reversal", amount, currency: "eur", ...changes };
+};
+
+/** What an operator decides about it. */
+export const decideDeed = (id: string, credits: number): DecideReversalDeed => ({
+  ...{ deed: "decide-reversal", id, credits, reason: "the rate of that day", atMs: NOW_MS + 3000 },
 });
 
 /** Opens and pays a purchase. */

@@ -3,7 +3,7 @@
 import type { AdmitDeed, AdmitOutcome, Deed, OfficeOutcome, OutcomeOf, StepDeed } from "../../src/deeds.ts";
 import { generationId, hashApiKey, newApiKey, newGeneration, newGenerationSeq, newId } from "../../src/ids.ts";
 import type { Store } from "../../src/store/store.ts";
-import type { Output } from "../../src/terms.ts";
+import type { Output, PinAsked, PinnedCopy } from "../../src/terms.ts";
 
 export const NOW_MS = 1_790_000_000_000;
 export const OUTPUT: Output = {
@@ -73,6 +73,7 @@ export const admitDeed = (account: Account, changes: Partial<AdmitDeed> = {}): A
       onRefusal: "fail",
       onLost: "next",
     })),
+    ordered: { kind: "video", ms: 5000, leastMs: 4700, leastPixels: 737_280, leastSide: 684, sound: true },
     quotedCredits: PRICES.a,
     reservedCredits: PRICES.c,
     maxCostCredits: 10_000,
@@ -161,3 +162,10 @@ export const succeed = async (store: Store, account: Account, changes: Partial<A
 /** The invariants that do not hold, with what offends. */
 export const violations = async (store: Pick<Store, "verify">, nowMs: number | null = NOW_MS + 5000) =>
   (await store.verify(nowMs)).filter(({ ok }) => !ok);
+
+/** A link whose length is billed, and our copy of its file. */
+export const PIN: PinAsked = { n: 1, field: "input.video_url", kind: "video", measuredMs: 4000, frameMs: 42 };
+export const COPY: PinnedCopy = { n: 1, sha256: "c".repeat(64), bytes: 71_000, mime: "video/mp4", ms: 4010 };
+/** The first step of a generation whose links are pinned: they are. */
+export const pinnedDeed = (seq: number, pinned: readonly PinnedCopy[]): StepDeed =>
+  stepDeed(seq, 1, { event: { type: "pinned" }, stateAfter: "queued", snapshot: '{"v":1,"value":"queued","memory":{}}', pinned });

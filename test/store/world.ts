@@ -4,7 +4,7 @@ import type { StepDeed } from "../../src/deeds.ts";
 import { hashApiKey, newApiKey, newId } from "../../src/ids.ts";
 import type { Store } from "../../src/store/store.ts";
 import { openHere } from "./opened.ts";
-import { buy, openPurchaseDeed, reversalDeed } from "./purchases.ts";
+import { buy, decideDeed, foreignDeed, openPurchaseDeed, reversalDeed } from "./purchases.ts";
 import {
   type Account,
   admit,
@@ -62,7 +62,7 @@ const limited = async (store: Store): Promise<void> => {
   await succeed(store, { ...account, keySeq: made[0]?.kind === "done" ? (made[0].seq ?? 0) : 0 });
 };
 
-/** Two purchases: one refunded in part; of the other a dispute took more than there was, which the first settled. One is left open. */
+/** Two purchases: one refunded in part; of the other a dispute took more than there was, which the first settled. One is left open. Of the first, two refunds were in another currency. */
 const buyAndDispute = async (store: Store, { seq }: Account): Promise<void> => {
   await buy(store, seq, "a", 1000);
   await store.commit([
@@ -71,6 +71,8 @@ const buyAndDispute = async (store: Store, { seq }: Account): Promise<void> => {
   ]);
   await buy(store, seq, "b", 2500);
   await store.commit([reversalDeed("re_b", "b", 700), openPurchaseDeed(seq, "c", 1000)]);
+  // One in another currency was decided, another is not.
+  await store.commit([foreignDeed("re_f", "b", 92), decideDeed("re_f", 100), foreignDeed("dp_f", "b", 10, { kind: "dispute" })]);
 };
 
 /** Makes the world in a new database, which `open` opens: accounts 1 (most of it), 2 (one success, and a debt) 3 (two keys, one with a limit) and 4 (purchases). */

@@ -81,7 +81,7 @@ test("a fallback is a tree: submit, two attempts and the settlement below the ge
     "genrouter.credits": 0,
   });
   expect(second.attributes).toMatchObject({
-    "genrouter.route": `${MODEL}/wavespeed`,
+    "genrouter.route": `${MODEL}/replicate`,
     "genrouter.outcome": "delivered",
     "genrouter.credits": cost,
   });

@@ -27,6 +27,8 @@ const tellSaying = (saying: Saying): string => {
   switch (saying.type) {
     case "note.attempt":
       return `writes: attempt ${saying.change.n}${saying.change.state ? ` is ${saying.change.state}` : saying.change.begin ? " begins" : " changes"}`;
+    case "note.pinned":
+      return `writes: ${saying.copies.length === 1 ? "a copy" : `${saying.copies.length} copies`} of its links`;
     case "note.capture":
       return `ledger: charges ${usd(saying.credits)} for attempt ${saying.n} and releases the rest`;
     case "note.release":

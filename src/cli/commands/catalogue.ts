@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import type { Change } from "../../../catalogue/difference.ts";
+import { endingRoutes, endingText } from "../../../catalogue/ends.ts";
 import type { Model } from "../../../catalogue/schema.ts";
 import { askAbout, officeOverSocket } from "../control-client.ts";
 import { CommandFault, EXITS } from "../exits.ts";
@@ -76,11 +77,14 @@ export const addCatalogue = (program: Command, session: Session): void => {
       if (flags.json) {
         const faults = "faults" in read ? read.faults : [];
         if (faults.length > 0) session.exit = EXITS.usage;
-        terminal.print(JSON.stringify({ ok: faults.length === 0, faults }));
+        const endings = "models" in read ? endingRoutes(read.models, Date.now()) : [];
+        const ending = endings.map(({ routeId, ends, hasEnded }) => ({ route: routeId, ends, has_ended: hasEnded }));
+        terminal.print(JSON.stringify({ ok: faults.length === 0, faults, ...(ending.length > 0 ? { ending } : {}) }));
       } else if (!tellFaults(session, read)) {
         const routes = read.models.reduce((sum, model) => sum + model.routes.length, 0);
         const dialects = read.dialects > 0 ? `, ${plural(read.dialects, "provider")} of your own` : "";
         terminal.print(`✔ ${dir}: ${plural(read.models.length, "model")}, ${plural(routes, "route")}${dialects}`);
+        for (const ending of endingRoutes(read.models, Date.now())) terminal.warn(`${ending.routeId}: ${endingText(ending)}`);
       }
     });
   withExamples(withJson(check), "catalogue check", "catalogue check /etc/genrouter/catalogue");

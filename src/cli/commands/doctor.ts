@@ -33,7 +33,7 @@ export const addDoctor = (program: Command, session: Session): void => {
     .description(
       "look at settings, directory, disk, clock, database, ledger, backups, keys and routes; exit 1 when something is broken",
     )
-    .option("--deep", "every page of the database and all twelve invariants, which takes longer")
+    .option("--deep", "every page of the database and all thirteen invariants, which takes longer")
     .action(async (flags: Flags) => {
       const findings = await findingsOf(session, flags);
       const isWell = findings.every(({ level }) => level !== "fault");

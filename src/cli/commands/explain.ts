@@ -6,12 +6,14 @@ import type { Command } from "commander";
 import { openHealthDesk } from "../../../actors/health-desk.ts";
 import { systemClock } from "../../clock.ts";
 import type { Settings } from "../../config.ts";
+import type { Giving } from "../../inputs/giving.ts";
+import { billedFields } from "../../inputs/links.ts";
 import { checkInput, checkMeasured } from "../../quote/input.ts";
 import { type ConsideredRoute, type Explanation, explainPlan } from "../../quote/plan.ts";
 import { priceRoutes } from "../../quote/price.ts";
 import { DELIVERIES_KEPT, openRoutes } from "../../routes.ts";
 import type { ProviderKeyRow } from "../../store/store.ts";
-import type { JsonObject, Measured, MediaLink } from "../../terms.ts";
+import type { GivenAs, JsonObject, Measured, MediaLink } from "../../terms.ts";
 import { CommandFault, EXITS, exitOfStatus } from "../exits.ts";
 import { inputOf, parseObject, withFields } from "../fields.ts";
 import { withReads } from "../reads.ts";
@@ -75,16 +77,38 @@ const keyed = async (settings: Settings, known: Known) => {
   return own.providers.size > 0 ? own : over(true);
 };
 
+/** How each provider would be given clips whose length is billed, by the settings of the service; null where they go as they are. */
+const givingOf = async (settings: Settings, simulated: boolean): Promise<Giving | null> => {
+  if (settings.media.unpinned === "trust") return null;
+  const [{ openGiving }, { spokenDialects }, { dialectsOf }] = await Promise.all([
+    import("../../inputs/giving.ts"),
+    import("../../providers/providers.ts"),
+    import("../../offer.ts"),
+  ]);
+  const spoken = new Map(spokenDialects(dialectsOf(settings)));
+  const { host, port, public_url: publicUrl } = settings.server;
+  const ownUrl = `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  return openGiving({
+    ...{ links: settings.files.provider_links, publicUrl, ownUrl: () => ownUrl },
+    providers: {
+      baseUrlOf: (id) => settings.providers[id]?.base_url ?? (simulated ? "http://127.0.0.1" : (spoken.get(id)?.publicUrl ?? "")),
+      uploadOf: (id) => spoken.get(id)?.adapter.upload ?? null,
+    },
+  });
+};
+
 /** Measures media the way a submission does, with a private place for what must be spooled. */
 const measure = async (settings: Settings, links: readonly MediaLink[]): Promise<Measured[]> => {
   if (links.length === 0) return [];
-  const [{ openMedia }, { readAllowed }, { openLocalFiles }, { openSpool }] = await Promise.all([
+  const [{ openMedia }, { openSandbox }, { readAllowed }, { openLocalFiles }, { openSpool }] = await Promise.all([
     import("../../media/media.ts"),
+    import("../../media/sandbox/sandbox.ts"),
     import("../../media/allow.ts"),
     import("../../files/local.ts"),
     import("../../files/spool.ts"),
   ]);
   const spool = mkdtempSync(join(tmpdir(), "genrouter-explain-"));
+  const sandbox = openSandbox({ workers: settings.media.workers });
   try {
     const media = openMedia({
       files: await openLocalFiles(spool),
@@ -93,9 +117,12 @@ const measure = async (settings: Settings, links: readonly MediaLink[]): Promise
       allows: readAllowed(settings.media.allow),
       allowsResult: () => false,
       resultBytes: settings.limits.result_bytes,
+      budget: { bytes: settings.media.read_bytes },
+      sandbox,
     });
-    return await media.measure(links);
+    return await media.measure(links, "");
   } finally {
+    await sandbox.close();
     rmSync(spool, { recursive: true, force: true });
   }
 };
@@ -129,7 +156,9 @@ const explain = async (
     watchMs: () => 0,
     seatsPerRoute: settings.limits.seats_per_route,
     deliveries: known.deliveries,
+    nowMs: Date.now,
   });
+  const giving = await givingOf(settings, simulated);
   const explanation = explainPlan({
     model,
     checked,
@@ -139,9 +168,18 @@ const explain = async (
     maxWaitMs,
     routeState: routes.state,
     expectedMs: routes.expectedMs,
+    ...(giving ? { canGive: (provider: string, bytes?: number) => giving.formFor(provider, bytes) !== null } : {}),
   });
   health.stop();
-  return { explanation, filled: checked.filled, measured, simulated };
+  const isGiven = giving !== null && billedFields(model, checked.raw).length > 0;
+  /** How a route's provider is given the clips that are billed; null where there are none. */
+  const givenBy = (routeId: string): GivenAs | null => {
+    const provider = model.routes.find(({ id }) => id === routeId)?.provider;
+    return isGiven && provider !== undefined
+      ? giving.formFor(provider, Math.max(0, ...measured.map(({ bytes = 0 }) => bytes)))
+      : null;
+  };
+  return { explanation, filled: checked.filled, measured, simulated, givenBy };
 };
 
 /** The considered routes, those of the plan first and in its order; `rank` is their place in it. */
@@ -167,7 +205,13 @@ export const addExplain = (program: Command, session: Session): void => {
       const input = { ...(json === undefined ? {} : parseObject(json, "INPUT")), ...inputOf(flags) };
       const maxCostCredits = flags.maxCostUsd === undefined ? MOST_COST_CREDITS : parseUsd(flags.maxCostUsd, "--max-cost-usd");
       const maxWaitMs = flags.maxWaitS === undefined ? null : parseWhole(flags.maxWaitS, "--max-wait-s", 1, 86_400) * 1000;
-      const { explanation, filled, measured, simulated } = await explain(settings, model, input, maxCostCredits, maxWaitMs);
+      const { explanation, filled, measured, simulated, givenBy } = await explain(
+        settings,
+        model,
+        input,
+        maxCostCredits,
+        maxWaitMs,
+      );
       const refusal = "refusal" in explanation ? explanation.refusal : null;
       if (refusal) session.exit = exitOfStatus(refusal.status);
       const rows = ranked(explanation);
@@ -183,6 +227,7 @@ export const addExplain = (program: Command, session: Session): void => {
               price_usd: route.priceCredits === null ? null : usdNumber(route.priceCredits),
               expected_s: route.expectedMs / 1000,
               verdict: route.verdict,
+              ...(givenBy(route.routeId) === null ? {} : { clips_by: givenBy(route.routeId) }),
             })),
             quoted_usd: "plan" in explanation ? usdNumber(explanation.plan.quotedCredits) : null,
             reserved_usd: "plan" in explanation ? usdNumber(explanation.plan.reservedCredits) : null,
@@ -197,7 +242,7 @@ export const addExplain = (program: Command, session: Session): void => {
         route.routeId,
         route.priceCredits === null ? "–" : showUsd(route.priceCredits),
         `${Math.round(route.expectedMs / 1000)} s`,
-        route.verdict,
+        givenBy(route.routeId) === null ? route.verdict : `${route.verdict}; its clips by ${givenBy(route.routeId)}`,
       ]);
       for (const line of table(["TRY", "ROUTE", "PRICE", "EXPECTED", "VERDICT"], cells, [0, 2, 3])) terminal.print(line);
       if ("plan" in explanation)

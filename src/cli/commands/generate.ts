@@ -1,6 +1,6 @@
 // `genrouter generate`: submits a generation, shows its way on one line, and downloads every file.
 import { stat } from "node:fs/promises";
-import { dirname } from "node:path";
+import { dirname, extname } from "node:path";
 import type { Command } from "commander";
 import {
   type Client,
@@ -10,6 +10,7 @@ import {
   type Order,
   type SavedFile,
 } from "../../../client/src/client.ts";
+import { endingOf } from "../../../client/src/files.ts";
 import { CommandFault, EXITS } from "../exits.ts";
 import { inputOf, withFields } from "../fields.ts";
 import {
@@ -43,6 +44,22 @@ const describe = (generation: Generation, files: readonly SavedFile[]): string =
     ...(duration_s === undefined ? [] : [`${duration_s.toFixed(1)} s`]),
     size(bytes),
   ].join(", ");
+};
+
+/** Endings that mean the same type. */
+const SAME: Readonly<Record<string, string>> = {
+  ".jpeg": ".jpg",
+  ".tif": ".tiff",
+  ".m4v": ".mp4",
+  ".oga": ".ogg",
+  ".opus": ".ogg",
+};
+
+/** Says so where a file has another type than the name that was asked for: some results are no MP4 or PNG. */
+const tellType = ({ terminal }: Session, { path, type }: SavedFile): void => {
+  const [named, usual] = [extname(path).toLowerCase(), endingOf(type)];
+  if (named === "" || usual === undefined || (SAME[named] ?? named) === usual) return;
+  terminal.warn(`${path} is ${type}; such files usually end in ${usual}`);
 };
 
 /**
@@ -91,6 +108,7 @@ export const finish = async (
   // With --json standard output is the generation, line by line, and nothing else.
   if (flags.json) terminal.note(line);
   else terminal.print(line);
+  for (const file of files) tellType(session, file);
 };
 
 /** Says how to go on when the person or the machine stops the command: the generation itself is not stopped. */

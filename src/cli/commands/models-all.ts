@@ -16,6 +16,8 @@ const reasonOf = ({ state, reason, untilMs }: RouteRow): string | null => {
       return null;
     case "off":
       return `switched off: ${reason}`;
+    case "ended":
+      return reason;
     case "no key":
       return "there is no key of its provider";
     case "down":
@@ -38,7 +40,7 @@ export const listAll = async (settings: Settings): Promise<ListedModel[]> => {
     ? await withReads({ dir }, async (reads) => rowsOver((await reads.mode()) === "test", reads))
     : await rowsOver(false, NOTHING_KEPT);
   const byId = new Map(rows.map((row) => [row.id, row]));
-  const isConfigured = (routeId: string) => !["no key", "off"].includes(byId.get(routeId)?.state ?? "no key");
+  const isConfigured = (routeId: string) => !["no key", "off", "ended"].includes(byId.get(routeId)?.state ?? "no key");
   return wholeCatalogue(settings).models.map((model) => ({
     ...modelEntry(model, isConfigured),
     routes: model.routes.map(({ id, provider }): ListedRoute => {

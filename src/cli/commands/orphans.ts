@@ -48,7 +48,9 @@ export const addOrphans = (program: Command, session: Session): void => {
   const { terminal } = session;
   const orphans = program
     .command("orphans")
-    .description("list attempts that may have been paid and that nobody was charged for: fate unknown, late, unusable (operator)")
+    .description(
+      "list attempts that may have been paid and that nobody was charged for: fate unknown, late, mismatched, unusable (operator)",
+    )
     .option("--since <time>", "only those sent since then: 90m, 24h, 7d, or a date like 2026-10-19")
     .option("--sort <order>", `order: ${ORDERS.join(" or ")} first`, "newest")
     .action(async (flags: Flags) => {

@@ -1,16 +1,30 @@
 // `genrouter purchases`: what was bought, with what an operator needs to find a payment at Stripe.
 import type { Command } from "commander";
-import { PURCHASE_STATES, type PurchaseRow, type PurchaseState } from "../../purchase.ts";
+import { PURCHASE_STATES, type PurchaseRow, type PurchaseState, type UndecidedReversal } from "../../purchase.ts";
 import type { StoreReads } from "../../store/store.ts";
+import type { Credits } from "../../terms.ts";
+import { withOffice } from "../desk.ts";
 import { CommandFault, EXITS } from "../exits.ts";
 import { placeOf, withReads } from "../reads.ts";
-import { type DirFlag, type JsonFlag, parseWhole, type Session, withDir, withExamples, withJson } from "../session.ts";
+import {
+  type DirFlag,
+  type JsonFlag,
+  parseWhole,
+  type Session,
+  settingsOf,
+  withDir,
+  withExamples,
+  withJson,
+} from "../session.ts";
 import { table } from "../terminal.ts";
-import { showUsd, usdNumber } from "../usd.ts";
+import { parseUsd, showUsd, usdNumber } from "../usd.ts";
+import { accountJson } from "./accounts.ts";
 
+type SettleFlags = DirFlag & JsonFlag & { usd: string; reason: string };
 type Flags = DirFlag & JsonFlag & { account?: string; state?: string; last: string };
 
 const PAGE = 500;
+const MOST_UNDECIDED = 1000;
 const isState = (text: string): text is PurchaseState => (PURCHASE_STATES as readonly string[]).includes(text);
 const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
@@ -72,13 +86,87 @@ const newest = async (
   return found.slice(0, most);
 };
 
+const undecidedJson = (row: UndecidedReversal) => ({
+  id: row.id,
+  kind: row.kind,
+  state: row.state,
+  amount: row.amount,
+  currency: row.currency,
+  payment: row.paymentIntent,
+  purchase: row.purchaseId,
+  account_id: row.accountId,
+  bought_usd: usdNumber(row.boughtCredits),
+  taken_back_usd: usdNumber(row.reversedCredits),
+  at: iso(row.atMs),
+});
+
+const undecidedLines = (rows: readonly UndecidedReversal[]): string[] =>
+  table(
+    ["TOLD", "REFUND OR DISPUTE", "AMOUNT", "STATE", "PURCHASE", "OF USD", "TAKEN BACK", "ACCOUNT", "PAYMENT"],
+    rows.map((row) => [
+      iso(row.atMs) ?? "",
+      row.id,
+      `${row.amount} ${row.currency}`,
+      row.state,
+      row.purchaseId,
+      showUsd(row.boughtCredits),
+      showUsd(row.reversedCredits),
+      row.accountId,
+      row.paymentIntent,
+    ]),
+    [2, 5, 6],
+  );
+
+/** Nothing may be taken back, too. */
+const creditsOf = (usd: string): Credits => (/^0+(\.0{1,2})?$/.test(usd) ? 0 : parseUsd(usd, "--usd"));
+
+/** What an operator has to decide, and the decision. */
+const addDeciding = (purchases: Command, session: Session): void => {
+  const { terminal } = session;
+  const undecided = purchases
+    .command("undecided")
+    .description(
+      "list refunds and disputes in another currency than usd, whose accounts are paused until it is decided what they take back; amounts are in the currency's smallest unit",
+    )
+    .action(async (flags: DirFlag & JsonFlag) => {
+      const rows = await withReads(placeOf(session, flags), (reads) => reads.undecidedReversals(MOST_UNDECIDED));
+      if (flags.json) return terminal.print(JSON.stringify({ undecided: rows.map(undecidedJson) }));
+      if (rows.length === 0) return terminal.print("none");
+      for (const line of undecidedLines(rows)) terminal.print(line);
+    });
+  withExamples(withJson(withDir(undecided)), "purchases undecided", "purchases undecided --json | jq -r '.undecided[].id'");
+
+  const settle = purchases
+    .command("settle")
+    .description("decide what one of them takes back of its purchase; its account is open again when nothing else is in the way")
+    .argument("<id>", "the refund or dispute at Stripe, as purchases undecided names it")
+    .requiredOption("--usd <amount>", "USD to take back, at most what was bought; 0: nothing")
+    .requiredOption("--reason <text>", "why, for the audit log")
+    .action(async (id: string, flags: SettleFlags) => {
+      const ask = { id, credits: creditsOf(flags.usd), reason: flags.reason };
+      const { movedCredits, account } = await withOffice(settingsOf(session, flags), (office) => office.decideReversal(ask));
+      if (flags.json)
+        return terminal.print(JSON.stringify({ moved_usd: usdNumber(movedCredits), ...(account ? accountJson(account) : {}) }));
+      const owed = account && account.owedCredits > 0 ? `  owed ${showUsd(account.owedCredits)}` : "";
+      const paused = account?.paused ? "  account paused" : "";
+      terminal.print(`decided ${showUsd(ask.credits)}  taken back ${showUsd(0 - movedCredits)}${owed}${paused}`);
+    });
+  withExamples(
+    withJson(withDir(settle)),
+    'purchases settle re_3Pk… --usd 10 --reason "9.20 EUR, the rate of the payment"',
+    'purchases settle dp_1Pk… --usd 0 --reason "of another shop of ours"',
+  );
+};
+
 export const addPurchases = (program: Command, session: Session): void => {
   const { terminal } = session;
   const purchases = withExamples(
     program.command("purchases").description("show what was bought, with the payment's names at Stripe (operator)"),
     "purchases list",
     "purchases list --state mismatched",
+    "purchases undecided",
   );
+  addDeciding(purchases, session);
   const list = purchases
     .command("list")
     .description("list purchases, newest last")

@@ -13,8 +13,8 @@ type Flags = DirFlag & JsonFlag;
 const tenth = (percent: number) => Math.round(percent * 10) / 10;
 const time = (ms: number) => new Date(ms).toISOString();
 const stateText = ({ state, reason, untilMs }: RouteRow): string => {
-  if (state === "off") return `off: ${reason}`;
-  if (state !== "down" || untilMs === null) return state;
+  if (state === "off" || state === "ended") return `${state}: ${reason}`;
+  if (state !== "down" || untilMs === null) return reason === null || state === "no key" ? state : `${state}, ${reason}`;
   return `down until ${time(untilMs).slice(11, 19)} UTC${reason === null ? "" : `, ${reason}`}`;
 };
 const rowJson = ({ id, model, provider, endpoint, state, reason, untilMs, margin }: RouteRow) => ({

@@ -1,16 +1,18 @@
 // `genrouter simulator`: the simulator of upstream providers by itself, for services and tests elsewhere.
 import type { Command } from "commander";
-import type { MediaKind } from "../../terms.ts";
 import type { Exit } from "../exits.ts";
 import { type Session, withExamples } from "../session.ts";
 
 type Flags = { port: string; host: string; speed: string; seed: string; log?: string; catalogue?: string };
 
 /** What each endpoint of a catalogue makes, so that the simulator need not guess it from names. */
-const kindsIn = async (dir: string | undefined): Promise<(endpoint: string) => MediaKind | undefined> => {
-  const [{ wholeCatalogue }, { kindsOf }] = await Promise.all([import("../../offer.ts"), import("../../embedded-simulator.ts")]);
+const endpointsIn = async (dir: string | undefined) => {
+  const [{ wholeCatalogue }, { kindsOf, unsaidOf }] = await Promise.all([
+    import("../../offer.ts"),
+    import("../../embedded-simulator.ts"),
+  ]);
   const catalogue = wholeCatalogue({ catalogue: { dir: dir ?? "" } });
-  return kindsOf(() => catalogue);
+  return { kindOf: kindsOf(() => catalogue), unsaid: unsaidOf(() => catalogue) };
 };
 
 export const addSimulator = (program: Command, session: Session): void => {
@@ -27,7 +29,7 @@ export const addSimulator = (program: Command, session: Session): void => {
       const { runSimulator } = await import("../../simulator/command.ts");
       const speed = flags.speed ?? session.env.GENROUTER_SIMULATOR__SPEED ?? "1";
       const words = Object.entries({ ...flags, speed }).flatMap(([name, value]) => [`--${name}`, value]);
-      session.exit = (await runSimulator(words, await kindsIn(catalogue))) as Exit;
+      session.exit = (await runSimulator(words, await endpointsIn(catalogue))) as Exit;
     });
   withExamples(command, "simulator --port 8090", "simulator --port 0 --speed 100 --log submissions.jsonl");
 };

@@ -1,4 +1,4 @@
-// `genrouter verify`: the twelve invariants, checked on a live or a copied data directory.
+// `genrouter verify`: the thirteen invariants, checked on a live or a copied data directory.
 import type { Command } from "commander";
 import type { CheckResult } from "../../store/store.ts";
 import { archivePlaceOf, tellingArchive } from "../archive-place.ts";
@@ -17,8 +17,9 @@ type Flags = DirFlag & JsonFlag & { archive?: string; alone?: true };
 
 /** A line for each invariant, and below it the rows that offend it. */
 export const checkLines = ({ paint }: Terminal, checks: readonly CheckResult[]): string[] =>
-  checks.flatMap(({ ok, invariant, name, offending }) => [
+  checks.flatMap(({ ok, invariant, name, offending, note }) => [
     `${ok ? paint("green", "✔") : paint("red", "✘")} ${String(invariant).padStart(2)}  ${name}`,
+    ...(note === undefined ? [] : [`      ${note}`]),
     ...offending.map((row) => `      ${JSON.stringify(row)}`),
   ]);
 
@@ -40,7 +41,7 @@ export const addVerify = (program: Command, session: Session): void => {
   const { terminal } = session;
   const verify = program
     .command("verify")
-    .description("check the twelve invariants: exit 0 they hold, 1 with the rows that offend, 2 could not run")
+    .description("check the thirteen invariants: exit 0 they hold, 1 with the rows that offend, 2 could not run")
     .option(
       "--archive <place>",
       "check an archive instead, in a directory or in the bucket of the settings (bucket), and that the books go on where it ends",

@@ -75,7 +75,7 @@ const ledgerOf = (health: DatabaseHealth, checks: readonly CheckResult[] | null)
       ),
     ];
   const sums = `${showUsd(available)} available, ${showUsd(held)} held, ${showUsd(charged)} charged, ${counted(movements, "movement")}`;
-  return [ok("ledger", `balanced${checks === null ? "" : ", all twelve invariants hold"}: ${sums}`)];
+  return [ok("ledger", `balanced${checks === null ? "" : ", all thirteen invariants hold"}: ${sums}`)];
 };
 
 export const bookFindings = (health: DatabaseHealth, checks: readonly CheckResult[] | null, isRunning: boolean): Finding[] => {

@@ -8,6 +8,7 @@ import { askAbout } from "../control-client.ts";
 import { backupFindings, bookFindings, orphanFindings } from "./books.ts";
 import { type Finding, fault, ok, textOf } from "./finding.ts";
 import { bucketFindings, marketFindings } from "./market.ts";
+import { mediaFindings } from "./media.ts";
 import { paymentFindings, purchaseFindings } from "./payments.ts";
 import { clockFindings, directoryFindings, diskFindings } from "./place.ts";
 import { serviceFindings } from "./running.ts";
@@ -91,6 +92,7 @@ export const examine = async (
     ...directory.findings,
     ...diskFindings(settings),
     ...clockFindings(nowMs, stored.lastSeenMs),
+    ...(await mediaFindings()),
     ...stored.findings,
     ...backupFindings(settings, nowMs, stored.lineage),
     ...(await bucketFindings(settings)),

@@ -1,5 +1,7 @@
 // The doctor on the market: the catalogue, the providers' keys, and which routes can run and at what margin.
 
+import { endingRoutes, endingText } from "../../../catalogue/ends.ts";
+import type { Catalogue } from "../../../catalogue/load.ts";
 import type { Settings } from "../../config.ts";
 import { insistOnBucket } from "../../kept-files.ts";
 import { NOTHING_KEPT, openMarket } from "../../market.ts";
@@ -37,6 +39,16 @@ const keyFindings = async (settings: Settings, reads: Pick<StoreReads, "provider
     : findings;
 };
 
+/** Routes whose providers have named a last day that is near or over. */
+const endingFindings = (catalogue: Catalogue, nowMs: number): Finding[] =>
+  endingRoutes(catalogue.models, nowMs).map((ending) =>
+    warning(
+      "routes",
+      `${ending.routeId}: ${endingText(ending)}`,
+      "put its successor into the catalogue, or take a newer release: genrouter catalogue diff",
+    ),
+  );
+
 const routeFindings = async (
   settings: Settings,
   mode: "test" | "live" | null,
@@ -73,6 +85,7 @@ const routeFindings = async (
   if (down.length > NAMED) findings.push(warning("routes", `${down.length - NAMED} more are down`, "genrouter routes list"));
   for (const { id, reason } of off.slice(0, NAMED))
     findings.push(warning("routes", `${id} is off: ${reason}`, `genrouter routes enable ${id}, once that is over`));
+  findings.push(...endingFindings(catalogueOf(settings, simulated), Date.now()));
   if (losing.length > 0)
     findings.push(
       warning(

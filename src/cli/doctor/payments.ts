@@ -9,16 +9,30 @@ const RECENT_MS = 2_592_000_000;
 const NAMED = 100;
 
 /** Payments of the last 30 days that a person has to look into. */
-export const purchaseFindings = async (reads: Pick<StoreReads, "mismatchedPurchases">, nowMs: number): Promise<Finding[]> => {
+export const purchaseFindings = async (
+  reads: Pick<StoreReads, "mismatchedPurchases" | "undecidedReversals">,
+  nowMs: number,
+): Promise<Finding[]> => {
   const found = await reads.mismatchedPurchases(nowMs - RECENT_MS, NAMED);
-  if (found.length === 0) return [];
-  return [
-    warning(
-      "payments",
-      `${counted(found.length, "purchase")} of the last 30 days paid otherwise than was asked: nothing was credited`,
-      "genrouter purchases list --state mismatched; credit what was paid (genrouter credits add), or refund it at Stripe",
-    ),
-  ];
+  const undecided = await reads.undecidedReversals(NAMED);
+  const findings: Finding[] = [];
+  if (undecided.length > 0)
+    findings.push(
+      fault(
+        "payments",
+        `${counted(undecided.length, "refund or dispute", "refunds and disputes")} in another currency than usd: what they take back in credits is not decided, and their accounts are paused`,
+        "genrouter purchases undecided; then genrouter purchases settle <id> --usd <amount> --reason <text>",
+      ),
+    );
+  if (found.length > 0)
+    findings.push(
+      warning(
+        "payments",
+        `${counted(found.length, "purchase")} of the last 30 days paid otherwise than was asked: nothing was credited`,
+        "genrouter purchases list --state mismatched; credit what was paid (genrouter credits add), or refund it at Stripe",
+      ),
+    );
+  return findings;
 };
 
 export const paymentFindings = (settings: Settings, mode: "test" | "live" | null): Finding[] => {

@@ -1,4 +1,5 @@
 // Accounts as the operator sees and changes them: searched in pages, made, paused, limited, credited, taken back from.
+import type { UndecidedReversal } from "../../purchase.ts";
 import type { AccountRow, MovementRow } from "../../store/store.ts";
 import type { Credits } from "../../terms.ts";
 import { type ConsoleAsk, ConsoleRefused } from "../ask.ts";
@@ -10,15 +11,18 @@ import {
   type AccountsPage,
   type AccountView,
   type CreditsMoved,
+  type UndecidedLine,
 } from "../operator-wire.ts";
 import { named, type OperatorParts, signed } from "./parts.ts";
 
 const PAGE = 50;
 const LAST_MOVEMENTS = 20;
 const MOST_TEXT = 100;
+const MOST_UNDECIDED = 1000;
 
 type NewAccount = { reference: string; name: string; creditCredits: Credits };
 type AccountChange = { paused?: boolean; burstPerS?: number | null; inProgressLimit?: number | null };
+type DecisionAsk = { credits: Credits; reason: string };
 type CreditsAsk = { reference: string; credits: Credits; note: string };
 
 const isStanding = (text: string): text is AccountStanding => ACCOUNT_STANDINGS.some((one) => one === text);
@@ -45,7 +49,10 @@ const movementOf = (row: MovementRow): AccountMovement => ({
   atMs: row.atMs,
 });
 
+const undecidedOf = ({ state: _, ...row }: UndecidedReversal): UndecidedLine => row;
+
 export const openAccounts = ({ office, reads, limits }: OperatorParts) => {
+  const undecided = async () => (await reads.undecidedReversals(MOST_UNDECIDED)).map(undecidedOf);
   const view = async (id: string): Promise<AccountView> => {
     const row = await reads.account(id);
     if (!row) throw new ConsoleRefused("not_found", `There is no account ${id}.`);
@@ -61,6 +68,7 @@ export const openAccounts = ({ office, reads, limits }: OperatorParts) => {
       keys: { active: keys.filter(({ revokedAtMs }) => revokedAtMs === null).length, all: keys.length },
       people: people.filter((one) => one.accountId === id && one.disabledAtMs === null).map(({ email }) => email),
       movements: movements.map(movementOf),
+      undecided: (await undecided()).filter(({ accountId }) => accountId === id),
     };
   };
   return {
@@ -74,7 +82,8 @@ export const openAccounts = ({ office, reads, limits }: OperatorParts) => {
       // One more than is shown says whether there is another page.
       const rows = await reads.searchAccounts({ text: text.trim(), standing, beforeSeq }, PAGE + 1);
       const shown = rows.slice(0, PAGE);
-      return { accounts: shown.map(lineOf), next: rows.length > PAGE ? (shown.at(-1)?.seq ?? null) : null };
+      const next = rows.length > PAGE ? (shown.at(-1)?.seq ?? null) : null;
+      return { accounts: shown.map(lineOf), next, undecided: await undecided() };
     },
     show: (ask: ConsoleAsk): Promise<AccountView> => view(named(ask, "id")),
     create: async (ask: ConsoleAsk): Promise<AccountView> => {
@@ -84,6 +93,14 @@ export const openAccounts = ({ office, reads, limits }: OperatorParts) => {
     change: async (ask: ConsoleAsk): Promise<AccountView> => {
       const { id } = await office.setAccount(signed(ask, { id: named(ask, "id"), ...(ask.body as AccountChange) }));
       return view(id);
+    },
+    /** What a refund or dispute in another currency takes back, decided once. */
+    decide: async (ask: ConsoleAsk): Promise<AccountView> => {
+      const id = named(ask, "reversal");
+      const of = (await undecided()).find((one) => one.id === id);
+      if (of?.accountId !== named(ask, "id")) throw new ConsoleRefused("not_found", `There is nothing to decide about ${id}.`);
+      await office.decideReversal(signed(ask, { id, ...(ask.body as DecisionAsk) }));
+      return view(of.accountId);
     },
     /** Above zero grants, below zero takes back at most what is available. */
     credit: async (ask: ConsoleAsk): Promise<CreditsMoved> => {

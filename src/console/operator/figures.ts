@@ -12,7 +12,7 @@ const NO_FAULT: ReadonlySet<FailureClass> = new Set([
   "input_unreachable",
   "rate_limited",
 ]);
-const FAILED: ReadonlySet<AttemptState> = new Set(["rejected", "failed", "lost", "capped", "late"]);
+const FAILED: ReadonlySet<AttemptState> = new Set(["rejected", "failed", "lost", "capped", "late", "mismatched"]);
 
 /** Attempts under way, taken back before they were sent, or overtaken by another say nothing. */
 export const outcomesOf = (rows: readonly RouteOutcomes[]): Map<string, RouteOutcomesView> => {

@@ -11,6 +11,7 @@ export type OperatorParts = Operating & {
     | "setAccount"
     | "addCredits"
     | "takeCredits"
+    | "decideReversal"
     | "listRoutes"
     | "listProviders"
     | "listModels"
@@ -25,6 +26,7 @@ export type OperatorParts = Operating & {
     StoreReads,
     | "searchAccounts"
     | "account"
+    | "undecidedReversals"
     | "keys"
     | "movements"
     | "people"

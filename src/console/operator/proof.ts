@@ -1,10 +1,10 @@
-// The proof of the ledger on the running service: the twelve invariants and the sums, one run at a time, on threads of their own.
+// The proof of the ledger on the running service: the thirteen invariants and the sums, one run at a time, on threads of their own.
 import type { LedgerSums } from "../../store/store.ts";
 import type { ConsoleAsk } from "../ask.ts";
 import type { ProofDone, ProofRun, ProofView, SumsCompared } from "../operator-wire.ts";
 import type { OperatorParts } from "./parts.ts";
 
-const INVARIANTS = 12;
+const INVARIANTS = 13;
 
 /** What all balances say, and what all movements say of the same. */
 const compared = ({ available, held, charged, moved }: LedgerSums): SumsCompared[] => {

@@ -49,8 +49,8 @@ export const openRouteDesk = ({ office, reads, running, clock }: OperatorParts) 
       return [
         {
           ...{ id, state, model: row.model, provider: row.provider, endpoint: row.endpoint, margin: row.margin },
-          reason: state === "off" || state === "down" ? row.reason : null,
-          sinceMs: { off: offAt.get(id), down: judgedAt.get(id), up: null, "no key": null }[state] ?? null,
+          reason: state === "no key" ? null : row.reason,
+          sinceMs: { off: offAt.get(id), down: judgedAt.get(id), up: null, ended: null, "no key": null }[state] ?? null,
           untilMs: state === "down" ? row.untilMs : null,
           outcomes: own,
           successPercent: successPercent(own),

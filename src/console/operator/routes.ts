@@ -28,6 +28,7 @@ const CREDITS = object({
   credits: Type.Union([Type.Integer(amount), Type.Integer({ minimum: -amount.maximum, maximum: -amount.minimum })]),
   note: said(500),
 });
+const DECISION = object({ credits: Type.Integer({ minimum: 0, maximum: MOST_CREDITS }), reason: said(500) });
 const SWITCH = object({ reason: Type.Union([said(500), Type.Null()]) });
 const KEY = object({ key: Type.String({ minLength: 1, maxLength: 4_096 }) });
 const TRY = object({ reference });
@@ -60,6 +61,7 @@ export const operatorRoutes = (parts: OperatorParts): ConsoleRoute[] => {
     look("accounts/:id", accounts.show),
     act("PATCH", "accounts/:id", ACCOUNT_CHANGE, accounts.change),
     act("POST", "accounts/:id/credits", CREDITS, accounts.credit),
+    act("POST", "accounts/:id/reversals/:reversal", DECISION, accounts.decide),
     look("routes", routes.list),
     act("POST", "routes/:id/switch", SWITCH, routes.switch),
     act("POST", "routes/:id/check", null, routes.check),

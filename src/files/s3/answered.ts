@@ -15,6 +15,9 @@ export type AnsweredOptions = {
   ending: AbortSignal;
 };
 
+/** Others have their turn between two parts of a large one, bytes. */
+const HASHED_AT_ONCE = 4 * 1024 * 1024;
+
 /** The body of a generation's id, the number of the attempt, and the object below the generation. */
 const ADDRESS = new RegExp(`^${SPOOLED}([0-9a-z]{1,76})-\\d{1,4}/([1-9]\\d?-[0-9a-f]{32})$`);
 
@@ -23,8 +26,18 @@ const ADDRESS = new RegExp(`^${SPOOLED}([0-9a-z]{1,76})-\\d{1,4}/([1-9]\\d?-[0-9
  * already, and needs no upload nor to be deleted. That of an attempt which did not deliver goes with its generation's files.
  */
 export const openAnswered = ({ bucket, standing, arriving, former, ending }: AnsweredOptions): Spool => ({
-  keep: async (ref, n, bytes, mime) => {
-    const sha256 = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
+  keep: async (ref, n, pieces, mime) => {
+    const hash = new Bun.CryptoHasher("sha256");
+    let hashed = 0;
+    for (const piece of pieces) {
+      hash.update(piece);
+      hashed += piece.length;
+      if (hashed < HASHED_AT_ONCE) continue;
+      await new Promise(setImmediate);
+      hashed = 0;
+    }
+    const bytes = Buffer.concat(pieces);
+    const sha256 = hash.digest("hex");
     const object = objectOf({ n, sha256 });
     await arriving.send(`gen_${ref.slice(0, ref.lastIndexOf("-"))}`, { n, sha256, bytes: bytes.length, mime, object }, bytes);
     return `${SPOOLED}${ref}/${object}`;

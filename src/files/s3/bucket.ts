@@ -1,5 +1,6 @@
 // The bucket: the few requests of S3 that result files need, each signed, bounded in time, and judged by what its answer says.
 import type { Clock } from "../../clock.ts";
+import { KEEPS_CONNECTIONS } from "../../kept-connections.ts";
 import { BucketFault, elementOf, faultOf, unreached } from "./fault.ts";
 import { type BucketSettings, placeOf } from "./place.ts";
 import { openSigner, type Words } from "./sign.ts";
@@ -125,6 +126,7 @@ export const openBucket = (settings: BucketSettings, clock: Clock): Bucket => {
         headers: { ...signer.sign(method, url, asked.headers ?? {}, payload), "accept-encoding": "identity" },
         ...(method === "PUT" || method === "POST" ? { body } : {}),
         redirect: "manual",
+        keepalive: KEEPS_CONNECTIONS,
         signal: AbortSignal.any([asked.signal, late.signal]),
         // The settings say where the bucket is: a proxy that the environment names is not asked. The types do not know `false` yet.
         proxy: false,

@@ -28,7 +28,9 @@ const print = (): string => `# genrouter
    Answer: 202 and the generation. On a lost connection, 429, 500 or 503 send the same body with the same key again, after Retry-After.
 3. GET /v1/generations/{id} every 2 to 10 seconds until status is succeeded or failed (${GENERATION_STATUSES.join(", ")}).
 4. GET /v1/generations/{id}/content for the first file, /content/2, /content/3 … for further ones (as many as output.urls has).
-   Follow a redirect without the key. output.urls are links that need no key and expire soon.
+   Follow a redirect without the key. output.urls are links that need no key and expire soon; pages of any site may fetch them.
+   Content-Type says what a file is: mostly video/mp4, image/png, image/jpeg, image/webp, audio/mpeg or audio/wav; what a model made in another
+   format and cannot be brought into these without loss (an animated GIF, an SVG, a GLB, FLAC …) comes under its own type.
 
 A generation: {id, object: "generation", model, status, message?, output: {urls, width?, height?, duration_s?, has_audio?} or null, quoted_usd,
 reserved_usd, cost_usd, attempts, error: {code, message} or null, created_at, completed_at}. Failed ones cost nothing.

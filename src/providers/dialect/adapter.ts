@@ -4,13 +4,15 @@ import { endpointOf, inputOf, valuesOf } from "../fields.ts";
 import type { Adapter, AdapterContext, Candidate, FindOutcome } from "../provider.ts";
 import { bearerToken } from "../tokens.ts";
 import { jobNameOf, readAnswerOf } from "./answers.ts";
+import { billedSign, withBill } from "./beside-files.ts";
 import { judgeOf } from "./failures.ts";
 import { findingOf } from "./finding.ts";
 import { seekOf } from "./pointers.ts";
 import { requestOf } from "./requests.ts";
-import type { AnswerTemplate, Dialect } from "./schema.ts";
+import type { AnswerTemplate, Dialect, UploadTemplate } from "./schema.ts";
 import { submissionOf } from "./submission.ts";
 import { within } from "./template.ts";
+import { uploadOf } from "./upload.ts";
 import { DialectFault, type Scope } from "./words.ts";
 
 const SUBMIT_KNOWN = ["input", "raw", "mapped", "route", "ref", "ref_uuid", "callback_url"];
@@ -48,10 +50,12 @@ const jobScope = (job: Job, c: AdapterContext): Scope => ({
 export const adapterOf = (dialect: Dialect): Adapter => {
   const { auth, find, cancel, headers = {}, poll_every_s: [firstS, longestS] = POLL_EVERY_S } = dialect;
   const judge = within("failures", () => judgeOf(dialect.failures, dialect.says));
+  const isBilled = within("billed", () => billedSign(dialect.billed));
   const submit = within("submit/request", () => requestOf(dialect.submit.request, headers, SUBMIT_KNOWN));
   const submission = within("submit", () => submissionOf(dialect.submit, judge));
   const finding = within("find", () => findingOf(find, headers, judge));
   const { list, readListPage } = finding ?? {};
+  const upload = dialect.upload && within("upload", () => uploadOf(dialect.upload as UploadTemplate));
   const named = dialect.callback?.job_id ?? dialect.submit.accepted?.job_id;
   const callbackId = named === undefined ? undefined : within("callback", () => seekOf(named));
   if (submission.isAwaited !== (dialect.poll !== undefined))
@@ -65,7 +69,8 @@ export const adapterOf = (dialect: Dialect): Adapter => {
     const read = within(way, () => readAnswerOf(template, judge));
     return {
       make: (job: Job, c: AdapterContext) => make(jobScope(job, c), c.baseUrl),
-      read: (r: Parameters<typeof read>[0], job: Job, c: AdapterContext) => read(r, job, jobScope(job, c), c.baseUrl),
+      read: (r: Parameters<typeof read>[0], job: Job, c: AdapterContext) =>
+        withBill(read(r, job, jobScope(job, c), c.baseUrl), () => isBilled(r)),
     };
   };
   const poll = asking(dialect.poll, "poll");
@@ -87,6 +92,7 @@ export const adapterOf = (dialect: Dialect): Adapter => {
     ...(dialect.largest_answer_mb === undefined ? {} : { largestAnswer: dialect.largest_answer_mb * 1_048_576 }),
     ...(poll ? {} : { answersAtOnce: true }),
     filesNeedKey: dialect.files_need_key ?? false,
+    ...(upload ? { upload } : {}),
     ...(cancel?.only_in === undefined ? {} : { cancelOnlyIn: cancel.only_in }),
 
     auth: (key, nowMs) =>
@@ -103,7 +109,7 @@ export const adapterOf = (dialect: Dialect): Adapter => {
       : {}),
     classOf: (r) => judge.verdict(r, "asking")?.class,
     submit: (c) => submit(submitScope(c), c.baseUrl),
-    readSubmit: (r, c) => submission.read(r, c, submitScope(c)),
+    readSubmit: (r, c) => withBill(submission.read(r, c, submitScope(c)), () => isBilled(r)),
     poll: (job, c) => {
       if (!poll) throw new Error(`${dialect.id} answers with what it made: there is nothing to ask about`);
       return poll.make(job, c);

@@ -2,6 +2,7 @@
 import type { FailureClass, Job, ResultFile } from "../../terms.ts";
 import { detailOf, isGivenUrl, isJobName, retryAfterMs } from "../answer.ts";
 import type { PollOutcome, ProviderResponse } from "../provider.ts";
+import { withheldSign } from "./beside-files.ts";
 import type { Judge } from "./failures.ts";
 import { seekOf, textAt } from "./pointers.ts";
 import type { AnswerTemplate, ResultTemplate } from "./schema.ts";
@@ -34,6 +35,21 @@ const isBase64 = (text: string): boolean => {
   return body !== "" && text.length - body.length <= 2 && !/[^A-Za-z0-9+/]/.test(body) && /^=*$/.test(text.slice(body.length));
 };
 
+/** What stands for the address of a file that comes with its announcement. */
+const inside = (mime: string | undefined) => `data:${mime ?? "application/octet-stream"},`;
+/** From here on a file is not made part of an address. */
+const LARGE_BYTES = 64 * 1024;
+
+const fileIn = (r: ProviderResponse, as: string, mime: string | undefined, value: unknown): ResultFile | undefined => {
+  const long = typeof value === "string" ? r.longTexts?.get(value) : undefined;
+  if (long === undefined) {
+    const url = addressIn(as, mime, value);
+    return url === undefined ? undefined : { url };
+  }
+  if (as === "base64" && long.isBase64) return { url: inside(mime), content: { as, pieces: long.pieces } };
+  return as === "hex" && long.isHex ? { url: inside(mime), content: { as, pieces: long.pieces } } : undefined;
+};
+
 const addressIn = (as: string, mime: string | undefined, value: unknown): string | undefined => {
   if (typeof value !== "string" || value === "") return undefined;
   if (as === "url") return isGivenUrl(value) ? value : undefined;
@@ -60,15 +76,15 @@ const filesOf = (template: ResultTemplate): ReadFiles => {
     const named = said === undefined ? {} : { mime: said.slice(0, 100) };
     if (as === "body") {
       const type = r.headers["content-type"]?.split(";")[0]?.trim() || said;
-      return r.bytes === undefined || r.bytes.length === 0
-        ? []
-        : [{ url: inlineUrl(type, Buffer.from(r.bytes).toString("base64")) }];
+      if (r.bytes === undefined || r.bytes.length === 0) return [];
+      if (r.bytes.length > LARGE_BYTES) return [{ url: inside(type), content: { as: "raw", pieces: [r.bytes] } }];
+      return [{ url: inlineUrl(type, Buffer.from(r.bytes).toString("base64")) }];
     }
     const below = where?.(scope);
     if (below !== undefined) return [{ url: `${baseUrl}${below}`, ...named, ...kept(r) }];
     return (seek?.(r) ?? []).flatMap((value) => {
-      const url = addressIn(as, said, value);
-      return url === undefined ? [] : [{ url, ...named, ...kept(r) }];
+      const file = fileIn(r, as, said, value);
+      return file === undefined ? [] : [{ ...file, ...named, ...kept(r) }];
     });
   };
 };
@@ -97,6 +113,7 @@ export const readAnswerOf = (template: Omit<AnswerTemplate, "request">, judge: J
   const isByCode = template.status === "@status";
   const states = template.states ?? {};
   const files = readFilesOf(template.results);
+  const isWithheld = within("withheld", () => withheldSign(template.withheld));
   if (status === undefined && template.results === undefined) throw new DialectFault("an answer needs a status or results");
 
   const unclear = (r: ProviderResponse, why: string): PollOutcome => ({
@@ -105,6 +122,8 @@ export const readAnswerOf = (template: Omit<AnswerTemplate, "request">, judge: J
     ...retryAfterMs(r),
   });
   const succeeded = (r: ProviderResponse, scope: Scope, baseUrl: string): PollOutcome => {
+    // What stands in the place of a file that is withheld may be a file as well: a black picture, for example.
+    if (isWithheld(r)) return failed("refused_output", "withheld by its filter", judge.words(r));
     const results = files(r, scope, baseUrl);
     if (results.length > 0) return { kind: "announced", results };
     const verdict = judge.verdict(r, "asking");

@@ -3,6 +3,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { FAILURE_CLASSES, type FailureClass } from "../../terms.ts";
 import { detailOf } from "../answer.ts";
 import type { ProviderResponse } from "../provider.ts";
+import { patternOf, startOfWords } from "./patterns.ts";
 import { type Seek, seekOf, textAt } from "./pointers.ts";
 import { DialectFault } from "./words.ts";
 
@@ -10,24 +11,39 @@ const closed = { additionalProperties: false } as const;
 export const Pointer = Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1 })], {
   description: "a JSON pointer into the answer, or @status, @text, @header/NAME; of several the first that leads anywhere",
 });
+/** What an answer may mean. What was delivered instead of what was ordered is measured, not said. */
+const SAID = FAILURE_CLASSES.filter((name) => name !== "mismatched");
+
 export const FailureRule = Type.Object(
   {
     http: Type.Optional(Type.Array(Type.Integer({ minimum: 100, maximum: 599 }), { minItems: 1 })),
     at: Type.Optional(Pointer),
     is: Type.Optional(Type.Array(Type.Union([Type.String(), Type.Number(), Type.Boolean()]), { minItems: 1 })),
-    matches: Type.Optional(Type.String({ minLength: 1, description: "a regular expression, upper and lower case alike" })),
+    matches: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description:
+          "a regular expression, upper and lower case alike; what repeats without a bound begins with ^ and is the only one of its sort",
+      }),
+    ),
     while: Type.Optional(
       Type.Union([Type.Literal("submitting"), Type.Literal("asking")], { description: "absent: in every answer" }),
     ),
-    class: Type.Union(FAILURE_CLASSES.map((name) => Type.Literal(name))),
+    class: Type.Union(SAID.map((name) => Type.Literal(name))),
     proves_not_accepted: Type.Optional(
       Type.Boolean({
         description:
-          "true: no job was made, whatever the status (by matches: but for a 5xx, 408 or 409); false: one may exist, whatever the status; absent: the status decides, and a 5xx, 408 or 409 proves nothing",
+          "true, only beside is: no job was made, whatever the status; false: one may exist, whatever the status; absent: the status decides, and a 2xx, 5xx, 408 or 409 proves nothing",
       }),
     ),
   },
-  closed,
+  {
+    ...closed,
+    // For editors. A load says it in words of its own.
+    if: { properties: { proves_not_accepted: { const: true } }, required: ["proves_not_accepted"] },
+    // biome-ignore lint/suspicious/noThenProperty: a word of JSON Schema
+    then: { required: ["at", "is"], not: { required: ["matches"] } },
+  },
 );
 export type FailureRule = Static<typeof FailureRule>;
 
@@ -35,38 +51,29 @@ export type FailureRule = Static<typeof FailureRule>;
 export type Verdict = { class: FailureClass; provesNotAccepted: boolean | undefined };
 export type Phase = "submitting" | "asking";
 
-type Rule = { fits(r: ProviderResponse, phase: Phase): boolean; verdict(r: ProviderResponse): Verdict };
-
-/** A status that leaves it open whether a job was made. */
-const leavesOpen = (status: number): boolean => status >= 500 || status === 408 || status === 409;
-
-const patternOf = (text: string): RegExp => {
-  try {
-    return new RegExp(text, "iu");
-  } catch {
-    throw new DialectFault(`"${text}" is no regular expression`);
-  }
-};
+type Rule = { fits(r: ProviderResponse, phase: Phase): boolean; verdict(): Verdict };
 
 const ruleOf = (rule: FailureRule): Rule => {
   const { http, at, is, matches } = rule;
   if (http === undefined && at === undefined) throw new DialectFault("a rule needs http, at, or both");
   if (at === undefined && (is !== undefined || matches !== undefined)) throw new DialectFault("is and matches need at");
+  // Words that look like a code prove nothing: "load balancer timeout" is about no balance.
+  if (rule.proves_not_accepted === true && (is === undefined || matches !== undefined))
+    throw new DialectFault(
+      matches === undefined
+        ? "proves_not_accepted needs is: only a code that is known proves that nothing was made"
+        : "proves_not_accepted cannot stand beside matches: only a code that is known (is) proves that nothing was made",
+    );
   const seek = at === undefined ? undefined : seekOf(at);
   const wanted = is?.map(String);
   const pattern = matches === undefined ? undefined : patternOf(matches);
   return {
-    verdict: ({ status }) => {
-      const proves = rule.proves_not_accepted;
-      // A code that was looked up is believed under any status; words that look like one, not under these: "load balancer timeout".
-      const isGuess = proves === true && pattern !== undefined && leavesOpen(status);
-      return { class: rule.class, provesNotAccepted: isGuess ? undefined : proves };
-    },
+    verdict: () => ({ class: rule.class, provesNotAccepted: rule.proves_not_accepted }),
     fits: (r, phase) => {
       if (rule.while !== undefined && rule.while !== phase) return false;
       if (http !== undefined && !http.includes(r.status)) return false;
       if (seek === undefined) return true;
-      const found = seek(r).map((value) => (typeof value === "object" ? JSON.stringify(value) : String(value)));
+      const found = startOfWords(seek(r));
       if (wanted === undefined && pattern === undefined) return found.length > 0;
       return found.some((word) => (wanted?.includes(word) ?? true) && (pattern?.test(word) ?? true));
     },
@@ -88,7 +95,7 @@ export const judgeOf = (rules: readonly FailureRule[], says: readonly string[]):
   const each = rules.map(ruleOf);
   const seeks: Seek[] = says.map((pointer) => seekOf(pointer));
   return {
-    verdict: (r, phase) => each.find(({ fits }) => fits(r, phase))?.verdict(r),
+    verdict: (r, phase) => each.find(({ fits }) => fits(r, phase))?.verdict(),
     words: (r) => {
       const said = seeks.flatMap((seek) => textAt(seek(r)) ?? []);
       if (said.length > 0) return detailOf(said.join(" "));

@@ -1,4 +1,4 @@
-// Pointers into answers: JSON pointers with `*` for every member and `[type=video]` for those of a list that say so.
+// Pointers into answers: JSON pointers with `*` for every member, `[type=video]` for those of a list that say so, and `[thought!=true]` for those that do not.
 import type { ProviderResponse } from "../provider.ts";
 import { DialectFault } from "./words.ts";
 
@@ -7,9 +7,9 @@ export type Seek = (r: ProviderResponse) => unknown[];
 
 /** No answer has more of anything that is worth reading. */
 const MOST_FOUND = 1_000;
-const STEP = /^([^[\]]*)(?:\[([A-Za-z0-9_-]+)=([^\]]*)\])?$/;
+const STEP = /^([^[\]]*)(?:\[([A-Za-z0-9_-]+)(!?)=([^\]]*)\])?$/;
 
-type Step = { name: string; where?: readonly [member: string, value: string] };
+type Step = { name: string; where?: { member: string; value: string; isThere: boolean } };
 
 const isTree = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
 const entriesOf = (value: unknown): unknown[] => (isTree(value) ? Object.values(value) : []);
@@ -17,10 +17,10 @@ const memberOf = (value: unknown, name: string): unknown[] =>
   isTree(value) && Object.hasOwn(value, name) && !(Array.isArray(value) && name === "length") ? [value[name]] : [];
 
 const stepOf = (part: string): Step => {
-  const [, name, member, value] = STEP.exec(part) ?? [];
+  const [, name, member, not, value] = STEP.exec(part) ?? [];
   if (name === undefined || (name === "" && member === undefined)) throw new DialectFault(`"${part}" is no step of a pointer`);
   const plain = name.replaceAll("~1", "/").replaceAll("~0", "~");
-  return member === undefined ? { name: plain } : { name: plain, where: [member, value ?? ""] };
+  return member === undefined ? { name: plain } : { name: plain, where: { member, value: value ?? "", isThere: not === "" } };
 };
 
 const follow =
@@ -30,7 +30,10 @@ const follow =
     for (const { name, where } of steps) {
       found = found.flatMap((value) => (name === "*" ? entriesOf(value) : memberOf(value, name))).slice(0, MOST_FOUND);
       if (where)
-        found = found.filter((value) => isTree(value) && Object.hasOwn(value, where[0]) && String(value[where[0]]) === where[1]);
+        found = found.filter((item) => {
+          const says = isTree(item) && Object.hasOwn(item, where.member) && String(item[where.member]) === where.value;
+          return says === where.isThere;
+        });
     }
     return found.filter((value) => value !== undefined && value !== null);
   };

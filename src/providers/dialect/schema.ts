@@ -58,6 +58,18 @@ const Results = Type.Array(ResultSchema, { minItems: 1, description: "all files 
 const STATES = ["pending", "succeeded", "ask_result", "failed", "refused_input", "refused_output", "gone"] as const;
 const State = Type.Union(STATES.map((word) => Type.Literal(word)));
 
+const Withheld = Type.Array(
+  Type.Object(
+    { at: Pointer, is: Type.Optional(Type.Array(Type.Union([Type.String(), Type.Number(), Type.Boolean()]), { minItems: 1 })) },
+    closed,
+  ),
+  {
+    minItems: 1,
+    description:
+      "flags of the provider's safety filter beside the files of a success: with one of these values (true when absent) at any of these places it is a refused output",
+  },
+);
+
 /** How a job's answer is read: at its status address or at that of its result. */
 const AnswerSchema = {
   request: RequestSchema,
@@ -69,6 +81,7 @@ const AnswerSchema = {
     }),
   ),
   results: Type.Optional(Results),
+  withheld: Type.Optional(Withheld),
   empty: Type.Optional(
     Type.Union([Type.Literal("result_unreadable"), Type.Literal("refused_output"), Type.Literal("job_failed")], {
       description: "what a success without a file means; absent: result_unreadable",
@@ -156,6 +169,25 @@ const AuthSchema = Type.Union([
   ),
 ]);
 
+const mostMb = Type.Integer({ minimum: 1, maximum: 10_240, description: "the largest file that it takes so, MB" });
+/** How files come to a provider that cannot fetch them from us. */
+const UploadSchema = Type.Union([
+  Type.Object(
+    { inline: Type.Union([Type.Literal("data_uri"), Type.Literal("base64")]), most_mb: mostMb },
+    { ...closed, description: "the bytes stand in the request in the place of a link, as text" },
+  ),
+  Type.Object(
+    {
+      path: Type.String({ pattern: "^/", description: "below the base address: takes multipart/form-data" }),
+      field: Type.String({ minLength: 1, description: "the part that holds the file" }),
+      form: Type.Optional(Texts),
+      url: Pointer,
+      most_mb: mostMb,
+    },
+    { ...closed, description: "sent to the provider's storage before the submission; url: where the answer names its address" },
+  ),
+]);
+
 export const DialectSchema = Type.Object(
   {
     $schema: Type.Optional(Type.String()),
@@ -208,6 +240,7 @@ export const DialectSchema = Type.Object(
         ),
         /** Synchronous: the files of the answer. */
         results: Type.Optional(Results),
+        withheld: Type.Optional(Withheld),
         job_id: Type.Optional(Pointer),
         empty: Type.Optional(Type.Union([Type.Literal("refused_output"), Type.Literal("job_failed")])),
       },
@@ -221,6 +254,7 @@ export const DialectSchema = Type.Object(
         { ...closed, description: "only_in: the provider's states in which it may be asked; asked about first" },
       ),
     ),
+    upload: Type.Optional(UploadSchema),
     callback: Type.Optional(
       Type.Object(
         { job_id: Pointer },
@@ -229,6 +263,13 @@ export const DialectSchema = Type.Object(
     ),
     find: FindSchema,
     failures: Type.Array(FailureRule),
+    billed: Type.Optional(
+      Type.Array(Type.String(), {
+        minItems: 1,
+        description:
+          "pointers to what an answer says of its bill or its usage: a number above 0 at one of them, in an answer without a file, means that it may have been billed",
+      }),
+    ),
     says: Type.Array(Type.String(), { minItems: 1, description: "pointers to the words of an error" }),
   },
   { ...closed, title: "genrouter dialect file", description: "How one provider is spoken to." },
@@ -241,4 +282,5 @@ export type Dialect = Static<typeof DialectSchema>;
 export type RequestTemplate = Static<typeof RequestSchema>;
 export type ResultTemplate = Static<typeof ResultSchema>;
 export type AnswerTemplate = Static<typeof PollSchema>;
+export type UploadTemplate = Static<typeof UploadSchema>;
 export type FindTemplate = Static<typeof FindSchema>;

@@ -3,6 +3,7 @@ import type { Job } from "../../terms.ts";
 import { isGivenUrl, readNoJob } from "../answer.ts";
 import type { AdapterContext, ProviderResponse, SubmitOutcome } from "../provider.ts";
 import { jobNameOf, readFilesOf } from "./answers.ts";
+import { withheldSign } from "./beside-files.ts";
 import type { Judge } from "./failures.ts";
 import { seekOf, textAt } from "./pointers.ts";
 import type { Dialect } from "./schema.ts";
@@ -61,10 +62,11 @@ export type Submission = {
 
 /** @throws DialectFault */
 export const submissionOf = (template: SubmitTemplate, judge: Judge): Submission => {
-  const { accepted, results, empty, job_id: ownId } = template;
+  const { accepted, results, empty, withheld, job_id: ownId } = template;
   if ((accepted === undefined) === (results === undefined)) throw new DialectFault("needs one of accepted and results");
   const jobIn = accepted && jobReading(accepted);
   const files = within("results", () => readFilesOf(results));
+  const isWithheld = within("withheld", () => withheldSign(withheld));
   const isLeftOut = within("results", () => emptyPlace(results));
   const own = ownId === undefined ? undefined : seekOf(ownId);
 
@@ -84,6 +86,8 @@ export const submissionOf = (template: SubmitTemplate, judge: Judge): Submission
       }
       // What was made may be there beside the word that it is withheld: the word counts.
       if (judge.verdict(r, "submitting") !== undefined) return turnedDown(r);
+      if (isWithheld(r))
+        return { kind: "rejected", failure: { class: "refused_output", detail: judge.words(r) || "withheld by its filter" } };
       const found = files(r, scope, c.baseUrl);
       // Not each of these names its work; what it made is at hand, so our own name for it will do.
       if (found.length > 0) return { kind: "announced", job: { jobId: (own && jobNameOf(own(r))) ?? c.ref }, results: found };

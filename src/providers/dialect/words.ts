@@ -31,6 +31,30 @@ const cut = (value: Json, at: string, side: 0 | 1): string | undefined => {
   return side === 0 ? word.slice(0, place) : word.slice(place + at.length);
 };
 
+/** What a link ends in, in small letters: `jpg` of `https://a.example/b.JPG?c=d`. */
+const extensionOf = (link: string): string =>
+  /\.([a-z0-9]{2,5})$/i.exec(link.split(/[?#]/, 1)[0]?.slice(-8) ?? "")?.[1]?.toLowerCase() ?? "";
+/** For providers that want to be told what a link leads to, from its end: the file itself is not at hand. */
+const MIME_BY_EXTENSION: Readonly<Record<string, string>> = {
+  png: "image/png",
+  jpg: "image/jpeg",
+  jpeg: "image/jpeg",
+  webp: "image/webp",
+  gif: "image/gif",
+  bmp: "image/bmp",
+  avif: "image/avif",
+  heic: "image/heic",
+  heif: "image/heif",
+  mp4: "video/mp4",
+  mov: "video/quicktime",
+  webm: "video/webm",
+  mp3: "audio/mpeg",
+  wav: "audio/wav",
+  ogg: "audio/ogg",
+  flac: "audio/flac",
+  m4a: "audio/mp4",
+};
+
 /** What can be done to a value on its way into a request. A value that a filter cannot take is left out like one that is missing. */
 const FILTERS: Readonly<Record<string, Filter>> = {
   string: wordOf,
@@ -53,12 +77,13 @@ const FILTERS: Readonly<Record<string, Filter>> = {
     const ms = numberOf(value);
     return ms === undefined ? undefined : Math.floor(ms / 1000);
   },
+  mime: (value, byDefault) => MIME_BY_EXTENSION[extensionOf(wordOf(value) ?? "")] ?? byDefault,
   base64: (value) => {
     const word = wordOf(value);
     return word === undefined ? undefined : Buffer.from(word, "utf8").toString("base64");
   },
 };
-const ARGUED = ["before", "after", "times"];
+const ARGUED = ["before", "after", "times", "mime"];
 
 const argumentFault = (name: string, argument: string | undefined): string | undefined => {
   if (ARGUED.includes(name) !== (argument !== undefined))

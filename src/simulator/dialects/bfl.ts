@@ -125,7 +125,7 @@ type Seen = { status: string; details?: Json };
 const endOf = ({ faults: { run } }: Job): Seen => {
   const reasons = { "Moderation Reasons": ["Safety Filter"] };
   if (isFault(run, "refuse")) return { status: "Request Moderated", details: reasons };
-  if (isFault(run, "refuse-output")) return { status: "Content Moderated", details: reasons };
+  if (isFault(run, "refuse-output", "withheld")) return { status: "Content Moderated", details: reasons };
   if (isFault(run, "input-unreachable")) return { status: "Error", details: { error: "Failed to load the input image." } };
   if (isFault(run, "fail", "fail-later", "aborted")) return { status: "Error", details: { error: "Internal error." } };
   return { status: "Ready" };

@@ -119,7 +119,7 @@ const wordsFor = (makes: "clip" | "picture"): Words => ({
 /** What went wrong with a finished task: of what was held back only the words say on which side. */
 const errorOf = ({ faults: { run } }: Job): JsonObject | undefined => {
   if (isFault(run, "refuse")) return { code: "DataInspectionFailed", message: "Input data may contain inappropriate content." };
-  if (isFault(run, "refuse-output"))
+  if (isFault(run, "refuse-output", "withheld"))
     return { code: "DataInspectionFailed", message: "Output data may contain inappropriate content." };
   if (isFault(run, "input-unreachable"))
     return {

@@ -137,7 +137,8 @@ const REFUSAL = "I can't make this video. Please try another prompt.";
 const endOf = async (bench: Bench, job: Job): Promise<JsonObject> => {
   const { run } = job.faults;
   const broken = (code: string, message: string) => ({ status: "failed", errors: [{ code, message }] });
-  if (isFault(run, "refuse-output")) return broken("prohibited_content", "The response was blocked by the content policy.");
+  if (isFault(run, "refuse-output", "withheld"))
+    return broken("prohibited_content", "The response was blocked by the content policy.");
   if (isFault(run, "input-unreachable")) return broken("invalid_request", UNREACHABLE);
   if (isFault(run, "fail", "fail-later")) return broken("api_error", RETRY);
   if (isFault(run, "aborted")) return { status: "incomplete" };

@@ -110,6 +110,9 @@ const complaintsOn =
           ...strangers(part, "part", at),
           ...strangers(inlineData, "inlineData", `${at}.inline_data`),
           ...strangers(fileData, "fileData", `${at}.file_data`),
+          ...(isObject(fileData) && typeof fileData.mimeType !== "string"
+            ? [own(`${at}.file_data`, `* GenerateContentRequest.${at}.file_data.mime_type: Must be set\n`)]
+            : []),
         ];
       }),
     ]);
@@ -167,6 +170,12 @@ const resultOf = async (bench: Bench, job: Job): Promise<Reply> => {
   const about = { modelVersion: job.endpoint, responseId: job.id };
   if (isFault(run, "refuse"))
     return json(200, { promptFeedback: { blockReason: "PROHIBITED_CONTENT" }, usageMetadata: usage, ...about });
+  if (isFault(run, "withheld")) {
+    const candidates = [
+      { content: { parts: [{ text: "I drew it.", thought: true }], role: "model" }, finishReason: "IMAGE_OTHER", index: 0 },
+    ];
+    return json(200, { candidates, usageMetadata: { ...usage, candidatesTokenCount: 1290, totalTokenCount: 1299 }, ...about });
+  }
   if (isFault(run, "refuse-output")) {
     const finishMessage = "Unable to show the generated image. It was filtered out because it violated the use policy.";
     const candidates = [{ content: {}, finishReason: "IMAGE_SAFETY", finishMessage, index: 0 }];
@@ -179,8 +188,9 @@ const resultOf = async (bench: Bench, job: Job): Promise<Reply> => {
   const pictures = files.map(({ bytes, mime }) => ({
     inlineData: { mimeType: mime, data: Buffer.from(bytes).toString("base64") },
   }));
-  // The model says something first, as these models do: the picture is not always the first part.
-  const parts = [{ text: "Here is the picture you asked for." }, ...pictures];
+  // These models think first, in words and in drafts, and say something: neither is what was asked for.
+  const thoughts = [{ text: "A draft first.", thought: true }, ...pictures.map((draft) => ({ ...draft, thought: true }))];
+  const parts = [...thoughts, { text: "Here is the picture you asked for." }, ...pictures];
   return json(200, {
     candidates: [{ content: { parts, role: "model" }, finishReason: "STOP", index: 0 }],
     usageMetadata: { promptTokenCount: 9, candidatesTokenCount: 1290, totalTokenCount: 1299 },

@@ -70,7 +70,7 @@ const statusOf = (bench: Bench, job: Job): string => {
   if (state === "queued") return "queued";
   if (state === "running") return "in_progress";
   if (state === "cancelled" || isFault(run, "aborted")) return "canceled";
-  if (isFault(run, "refuse", "refuse-output")) return "nsfw";
+  if (isFault(run, "refuse", "refuse-output", "withheld")) return "nsfw";
   return isFault(run, "fail", "fail-later", "input-unreachable", "invalid") ? "failed" : "completed";
 };
 

@@ -109,6 +109,7 @@ const wordsOf = (kind: string): Words => ({
     }),
   withoutId: () => done({ task_status: "submitted", task_info: {} }),
   refused,
+  refusal: () => said(400, 1301, "The request failed the content security policy"),
   invalid,
 });
 
@@ -125,9 +126,9 @@ const submit = async (bench: Bench, ask: Ask, kind: string, token: string | unde
   return takeIn(bench, words, ask, kind, token);
 };
 
-/** Why a finished task failed; the same words for what goes in and for what comes out. */
+/** Why a finished task failed. */
 const failureOf = ({ faults: { run } }: Job): string | undefined => {
-  if (isFault(run, "refuse", "refuse-output")) return "Failure to pass the risk control system";
+  if (isFault(run, "refuse", "refuse-output", "withheld")) return "Failure to pass the risk control system";
   if (isFault(run, "input-unreachable")) return "Image pixel is invalid";
   return isFault(run, "fail", "fail-later", "aborted") ? "generation error" : undefined;
 };

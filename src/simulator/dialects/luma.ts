@@ -109,7 +109,7 @@ const generationOf = async (bench: Bench, job: Job, origin: string, state: strin
 const reasonOf = ({ faults: { run }, plan }: Job): string | undefined => {
   if (isFault(run, "refuse"))
     return ["Contains blacklisted words", "Advanced prompt moderation failed"][plan.seed % 2] ?? "Frame moderation failed";
-  if (isFault(run, "refuse-output")) return "Frame moderation failed";
+  if (isFault(run, "refuse-output", "withheld")) return "Frame moderation failed";
   if (isFault(run, "input-unreachable")) return "Failed to read user input frames";
   return isFault(run, "fail", "fail-later", "aborted") ? "Job failed" : undefined;
 };

@@ -46,7 +46,7 @@ const inputOf = ({ model, text, voice_setting: voice, audio_setting: audio }: Js
 const resultOf = async (bench: Bench, job: Job, body: JsonObject, origin: string): Promise<Reply> => {
   const { run } = job.faults;
   if (isFault(run, "refuse")) return said(1026, "input new_sensitive", job.id);
-  if (isFault(run, "refuse-output")) return said(1027, "output new_sensitive", job.id);
+  if (isFault(run, "refuse-output", "withheld")) return said(1027, "output new_sensitive", job.id);
   if (isFault(run, "fail", "fail-later")) return said(1000, "unknown error", job.id);
   if (isFault(run, "aborted")) return said(1001, "request timeout", job.id);
   const success = { trace_id: job.id, base_resp: { status_code: 0, status_msg: "success" } };

@@ -129,7 +129,7 @@ const words: Words = {
 /** What went wrong with a finished task. */
 const errorOf = ({ faults: { run } }: Job): JsonObject | undefined => {
   if (isFault(run, "refuse")) return { code: "1026", message: "video description contains sensitive content" };
-  if (isFault(run, "refuse-output")) return { code: "1027", message: "output new_sensitive" };
+  if (isFault(run, "refuse-output", "withheld")) return { code: "1027", message: "output new_sensitive" };
   if (isFault(run, "input-unreachable")) return { code: "2013", message: "invalid params, failed to download the media" };
   if (isFault(run, "fail", "fail-later")) return { code: "1000", message: "internal error" };
   return undefined;

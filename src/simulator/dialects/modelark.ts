@@ -89,10 +89,18 @@ const inputOf = (body: JsonObject): JsonObject | undefined => {
 
 const markOf = (body: JsonObject): unknown => body.safety_identifier;
 
+/** Five digits of an id tell those of one second apart: they go up from a random one, since random ones alike came within a minute. */
+const DIGITS = 16 ** 5;
+let lastId = randomBytes(4).readUInt32BE() % DIGITS;
+const newId = (): string => {
+  lastId = (lastId + 1) % DIGITS;
+  return `cgt-${new Date().toISOString().replace(/\D/g, "").slice(0, 14)}-${lastId.toString(16).padStart(5, "0")}`;
+};
+
 const words: Words = {
   provider: "modelark",
   checksAtOnce: true,
-  newId: () => `cgt-${new Date().toISOString().replace(/\D/g, "").slice(0, 14)}-${randomBytes(4).toString("hex").slice(0, 5)}`,
+  newId,
   inputOf,
   markOf,
   accepted: (job) => json(200, { id: job.id, ...(job.ref === null ? {} : { safety_identifier: job.ref }) }),
@@ -108,7 +116,7 @@ const errorOf = ({ faults: { run } }: Job): JsonObject | undefined => {
       code: "InputTextSensitiveContentDetected",
       message: "The request failed because the input text may contain sensitive information.",
     };
-  if (isFault(run, "refuse-output"))
+  if (isFault(run, "refuse-output", "withheld"))
     return {
       code: "OutputVideoSensitiveContentDetected",
       message: "The request failed because the output video may contain sensitive information.",

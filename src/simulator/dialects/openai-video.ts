@@ -63,10 +63,10 @@ const inputOf = (body: JsonObject): JsonObject => {
   return { prompt, seconds, duration: Number(seconds), generate_audio: true, ...shape, ...picture };
 };
 
-/** Why a job failed; input and output are withheld by the same code. */
+const MODERATED = "Your request was blocked by our moderation system.";
+/** Why a job failed; input and output are withheld by the same code, the one before any work and the other after it. */
 const errorOf = ({ faults: { run } }: Job): JsonObject | null => {
-  if (isFault(run, "refuse", "refuse-output"))
-    return { code: "moderation_blocked", message: "Your request was blocked by our moderation system." };
+  if (isFault(run, "refuse", "refuse-output", "withheld")) return { code: "moderation_blocked", message: MODERATED };
   if (isFault(run, "input-unreachable"))
     return { code: "failed_to_download_image", message: "The reference image could not be downloaded." };
   if (isFault(run, "fail", "fail-later", "aborted"))
@@ -104,6 +104,7 @@ const wordsFor = (wrong: Reply | undefined): Words => ({
   accepted: (job) => json(200, videoOf(job, { status: "queued", progress: 0 })),
   withoutId: () => json(200, { object: "video", status: "queued", progress: 0 }),
   refused: refusedByOpenAI,
+  refusal: () => openaiError(400, "moderation_blocked", MODERATED),
   invalid: (problems) => wrong ?? invalidForOpenAI(problems),
 });
 

@@ -168,6 +168,7 @@ const failureOf = ({ faults: { run } }: Job): Reply | undefined => {
 const picturesOf = async (bench: Bench, job: Job, body: JsonObject): Promise<Reply> => {
   const files = await bench.workshop.hand(job);
   const { sketch } = await bench.workshop.wishOf(job);
+  const shown = isFault(job.faults.run, "withheld") ? [] : files;
   const { quality, background, output_format = "png" } = body;
   const [input_tokens, output_tokens] = [50, 6200 * files.length];
   return json(200, {
@@ -176,7 +177,7 @@ const picturesOf = async (bench: Bench, job: Job, body: JsonObject): Promise<Rep
     output_format,
     quality: quality === undefined || quality === "auto" ? "high" : quality,
     size: `${sketch.width}x${sketch.height}`,
-    data: files.map(({ bytes }) => ({ b64_json: Buffer.from(bytes).toString("base64") })),
+    data: shown.map(({ bytes }) => ({ b64_json: Buffer.from(bytes).toString("base64") })),
     usage: { input_tokens, output_tokens, total_tokens: input_tokens + output_tokens },
   });
 };

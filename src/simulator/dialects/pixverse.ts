@@ -69,6 +69,7 @@ const words: Words = {
   accepted: (job) => said({ video_id: Number(job.id) }),
   withoutId: () => said({}),
   refused,
+  refusal: () => failed(500_063, "The prompt contains sensitive content."),
   invalid,
 };
 
@@ -76,14 +77,16 @@ const GENERATING = 5;
 const SUCCESSFUL = 1;
 const MODERATED = 7;
 const FAILED = 8;
+const DELETED = 6;
 
 /** A number for each state; one for all moderation, and none for the queue. */
 const statusOf = (bench: Bench, job: Job): number => {
   const state = bench.jobs.state(job);
   if (state === "queued" || state === "running") return GENERATING;
   const { run } = job.faults;
-  if (isFault(run, "refuse", "refuse-output")) return MODERATED;
-  return isFault(run, "fail", "fail-later", "aborted", "input-unreachable", "invalid") ? FAILED : SUCCESSFUL;
+  if (isFault(run, "refuse", "refuse-output", "withheld")) return MODERATED;
+  if (isFault(run, "aborted")) return DELETED;
+  return isFault(run, "fail", "fail-later", "input-unreachable", "invalid") ? FAILED : SUCCESSFUL;
 };
 
 const result = async (bench: Bench, job: Job, ask: Ask): Promise<Answer> => {

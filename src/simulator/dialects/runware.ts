@@ -98,9 +98,10 @@ const wordsFor = (about: About): Words => ({
   invalid: (problems) => invalid(problems, about),
 });
 
-/** What went wrong with a task that was accepted; no code says whether the input or the result was against the rules. */
+/** What went wrong with a task that was accepted. */
 const errorOf = ({ faults: { run } }: Job): { code: string; message: string } | undefined => {
   if (isFault(run, "refuse")) return { code: "contentPolicyViolation", message: "The prompt was refused by the content policy." };
+  if (isFault(run, "withheld")) return { code: "nsfwContentDetected", message: "The result was withheld by the safety filter." };
   if (isFault(run, "refuse-output"))
     return { code: "invalidProviderContent", message: "The provider filtered what was generated." };
   if (isFault(run, "input-unreachable")) return { code: "downloadFailed", message: "An input image could not be downloaded." };

@@ -131,7 +131,7 @@ const words: Words = {
 const failureOf = ({ faults: { run } }: Job): JsonObject | undefined => {
   if (isFault(run, "refuse"))
     return { failure: "The input was flagged by our content moderation system.", failureCode: "SAFETY.INPUT.TEXT" };
-  if (isFault(run, "refuse-output"))
+  if (isFault(run, "refuse-output", "withheld"))
     return { failure: "The output was flagged by our content moderation system.", failureCode: "SAFETY.OUTPUT.VIDEO" };
   if (isFault(run, "fail", "fail-later"))
     return { failure: "An unexpected error occurred.", failureCode: "INTERNAL.BAD_OUTPUT.CODE01" };

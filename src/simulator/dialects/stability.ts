@@ -108,7 +108,7 @@ const resultOf = async (bench: Bench, job: Job, ask: Ask): Promise<Reply> => {
   const mime = file?.mime ?? "image/png";
   const seed = Number(job.input.seed) || job.plan.seed;
   // A withheld picture is there all the same, blurred, in an answer that is 200 like any other.
-  const reason = isFault(run, "refuse-output") ? "CONTENT_FILTERED" : "SUCCESS";
+  const reason = isFault(run, "refuse-output", "withheld") ? "CONTENT_FILTERED" : "SUCCESS";
   if (wantsJson(ask)) {
     const image = file ? { image: Buffer.from(file.bytes).toString("base64") } : {};
     const headers = { "content-type": `application/json; type=${mime}`, "x-request-id": job.id };

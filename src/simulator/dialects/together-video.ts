@@ -84,7 +84,7 @@ const inputOf = (body: JsonObject): JsonObject => {
 /** Why a job failed. Some say it in a code, some in words alone. */
 const errorOf = ({ endpoint, input, faults: { run } }: Job): JsonObject | undefined => {
   if (isFault(run, "refuse")) return { message: "The prompt was flagged and rejected by the model's content moderation system" };
-  if (isFault(run, "refuse-output"))
+  if (isFault(run, "refuse-output", "withheld"))
     return {
       message:
         "Invalid content detected. The generated content was flagged and rejected by the model's content moderation system",

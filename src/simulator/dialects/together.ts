@@ -106,7 +106,7 @@ const inputOf = ({
 /** What is answered instead of a picture; undefined when it is made. Only the words tell that content was refused. */
 const failureOf = ({ faults: { run } }: Job): Reply | undefined => {
   if (isFault(run, "refuse")) return togetherError(422, "prompt may contain NSFW content");
-  if (isFault(run, "refuse-output"))
+  if (isFault(run, "refuse-output", "withheld"))
     return togetherError(
       400,
       "Invalid content detected. The generated content was flagged and rejected by the model's content moderation system",

@@ -100,7 +100,7 @@ const wordsFor = (kind: string): Words => ({
 /** What went wrong with a finished task. */
 const errorOf = ({ faults: { run } }: Job): string => {
   if (isFault(run, "refuse")) return "AuditSubmitIllegal";
-  if (isFault(run, "refuse-output")) return "CreationPolicyViolation";
+  if (isFault(run, "refuse-output", "withheld")) return "CreationPolicyViolation";
   if (isFault(run, "input-unreachable")) return "ImageDownloadFailure";
   if (isFault(run, "fail", "fail-later")) return "InternalServiceFailure";
   return isFault(run, "aborted") ? "UserCancelled" : "";

@@ -49,17 +49,17 @@ const timeOf = (ms: number): string => new Date(ms).toISOString().replace("Z", "
 const errorOf = ({ faults: { run } }: Job): { code: number; error: string } | undefined => {
   if (isFault(run, "refuse", "refuse-output")) return { code: 1200, error: "The content contains sensitive information." };
   if (isFault(run, "input-unreachable")) return { code: 1402, error: "Failed to download image from the provided URL." };
-  if (isFault(run, "aborted")) return { code: 1403, error: "The task could not be completed." };
   if (isFault(run, "invalid")) return { code: 1401, error: "The parameter value is invalid." };
   if (isFault(run, "fail-later")) return { code: 5004, error: "The request timed out." };
   return isFault(run, "fail") ? { code: 5000, error: "An internal error occurred." } : undefined;
 };
 
-/** Its states have no word for one that was stopped, and it says of none how far in the line it is. */
+/** It says of none how far in the line it is. */
 const statusOf = (bench: Bench, job: Job): string => {
   const state = bench.jobs.state(job);
   if (state === "queued") return "created";
   if (state === "running") return "processing";
+  if (isFault(job.faults.run, "aborted")) return ["cancelled", "timeout", "deleted"][job.plan.seed % 3] ?? "cancelled";
   return errorOf(job) ? "failed" : "completed";
 };
 
@@ -69,7 +69,7 @@ const prediction = async (bench: Bench, job: Job, origin: string, status: string
   const ends = endsAtMs(job);
   return {
     ...{ id: job.id, model: job.endpoint, outputs, urls: { get: `${origin}${BASE}/predictions/${job.id}/result` } },
-    has_nsfw_contents: outputs.map(() => false),
+    has_nsfw_contents: outputs.map(() => isFault(job.faults.run, "withheld")),
     ...{ status, created_at: timeOf(job.acceptedAtMs), error: "" },
     timings: { inference: status === "completed" && Number.isFinite(ends) ? ends - job.acceptedAtMs : 0 },
     ...error,
@@ -94,7 +94,7 @@ const words: Words = {
 
 const result = async (bench: Bench, job: Job, ask: Ask): Promise<Answer> => {
   const real = statusOf(bench, job);
-  const done = real === "completed" || real === "failed";
+  const done = !["created", "processing"].includes(real);
   const trouble = troubleOf(job, done);
   if (typeof trouble === "object") return trouble;
   if (trouble === "gone") return notFound();
@@ -137,6 +137,12 @@ const list = async (bench: Bench, ask: Ask): Promise<Answer> => {
 /** Answers a request below `/wavespeed/api/v3`. */
 export const speakWaveSpeed: Speak = async (bench, ask, path) => {
   const credential = credentialOf(ask, "Bearer");
+  if (ask.method === "POST" && path === "/media/upload/binary") {
+    if (credential === undefined) return refused(makeFault("401"));
+    const taken = bench.depot.takePart(ask, "file");
+    if (!taken) return failed(400, "file is required");
+    return wrapped({ type: taken.mime, download_url: taken.url, filename: "file", size: taken.bytes });
+  }
   if (ask.method === "POST" && path !== "/predictions") return takeIn(bench, words, ask, path.slice(1), credential);
   if (credential === undefined) return refused(makeFault("401"));
   if (path === "/predictions") return ask.method === "POST" ? list(bench, ask) : failed(405, "method not allowed");

@@ -17,6 +17,8 @@ export type Books = {
   lineage: string;
   /** Whether several nodes have owned generations in turn. */
   hasClaims: boolean;
+  /** Whether what was ordered is kept with each generation. */
+  hasOrders: boolean;
 };
 export type BooksPlace = { dir: string } | { url: string; prepare: boolean };
 
@@ -27,6 +29,12 @@ const first = async <Row>(rows: AsyncIterable<Row>): Promise<Row | undefined> =>
 };
 const lineageIn = async (rows: Rows): Promise<string> => lineageOf((await first(rows<{ value: string }>(SECRET)))?.value ?? "");
 
+/** The step of SQLite's schema that keeps what was ordered; a shared database says by its columns whether it does. */
+const ORDERED_SINCE = 6;
+const KEEPS_ORDERS = `SELECT 1 AS found FROM information_schema.columns
+  WHERE table_schema = current_schema() AND table_name = 'generation' AND column_name = 'ordered'`;
+const keepsOrders = async (rows: Rows): Promise<boolean> => (await first(rows<{ found: number }>(KEEPS_ORDERS))) !== undefined;
+
 const overFile = async <T>(dir: string, work: (books: Books) => Promise<T>): Promise<T> => {
   const path = join(dir, DATABASE_FILE);
   if (!existsSync(path))
@@ -36,12 +44,12 @@ const overFile = async <T>(dir: string, work: (books: Books) => Promise<T>): Pro
   missLog(dir);
   const db = tellingDamage(path, () => openReader(path));
   try {
-    checkSchema(db);
+    const hasOrders = checkSchema(db) >= ORDERED_SINCE;
     db.run("BEGIN");
     const rows: Rows = async function* <Row>(sql: string, ...values: Value[]) {
       yield* db.query<Row, Value[]>(sql).iterate(...values);
     };
-    return await work({ rows, lineage: await lineageIn(rows), hasClaims: false });
+    return await work({ rows, lineage: await lineageIn(rows), hasClaims: false, hasOrders });
   } finally {
     db.close();
   }
@@ -56,7 +64,7 @@ export const withBooks = async <T>(place: BooksPlace, work: (books: Books) => Pr
   try {
     await line.script("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
     const rows = rowsOn(line);
-    return await work({ rows, lineage: await lineageIn(rows), hasClaims: true });
+    return await work({ rows, lineage: await lineageIn(rows), hasClaims: true, hasOrders: await keepsOrders(rows) });
   } finally {
     line.close();
   }

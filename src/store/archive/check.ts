@@ -1,6 +1,7 @@
 // Checks an archive by itself: its files, the chains of all accounts from their first movement on, and every generation with its money and its history.
 import { chainStart, linkHash } from "../sql/money.ts";
 import type { ChainRow } from "../sql/verify/chain.ts";
+import { CHARGED_OTHERWISE, EARLIER, mismatchFault } from "../sql/verify/deliveries.ts";
 import { openTelling } from "../sql/verify/told.ts";
 import type { CheckResult } from "../store.ts";
 import type { Depot } from "./depot.ts";
@@ -24,6 +25,8 @@ export type Walked = {
   ends: Map<number, End & { id: string }>;
   /** Holds whose generations have not been archived yet. */
   open: Map<number, { hash: string; credits: number; account: number; chainSeq: number }>;
+  /** Generations that succeeded and were accepted before what is ordered was kept. */
+  earlier: number;
 };
 
 const isSame = (one: End, other: End): boolean =>
@@ -117,6 +120,9 @@ type Generation = Row & {
   reserved_credits: number;
   cost_credits: number;
   attempts: number;
+  output: string | null;
+  /** Absent where the books did not keep it yet. */
+  ordered?: string | null;
 };
 /** Rows that lie in the order of their generations, those of one at a time: all of them are more than memory has. */
 const openTaking = (rows: AsyncIterator<Row, undefined>, stray: (seq: number) => void) => {
@@ -170,10 +176,11 @@ const checkLives = async (
   depot: Depot,
   manifest: Manifest,
   settled: Map<number, Settled>,
-  { open }: Walked,
+  walked: Walked,
   totals: Totals,
-  { money, life }: { money: Offend; life: Offend },
+  { money, life, delivery }: { money: Offend; life: Offend; delivery: Offend },
 ): Promise<void> => {
+  const { open } = walked;
   const strays = new Set<number>();
   const historyOf = openHistories(depot, manifest, (stray) => {
     if (strays.size < MOST_STRAYS) strays.add(stray);
@@ -209,6 +216,11 @@ const checkLives = async (
         : delivered.length > 0
     )
       money("what was captured is not the price of the one attempt delivered", { generation: id });
+    if (status === "succeeded") {
+      const mismatch = row.ordered ? mismatchFault(row.ordered, row.output) : undefined;
+      if (mismatch !== undefined) delivery(CHARGED_OTHERWISE, { generation: id, mismatch });
+      if (!row.ordered) walked.earlier += 1;
+    }
     open.delete(seq);
     settled.delete(seq);
     if (!countUp(history.versions) || history.last !== status)
@@ -230,13 +242,13 @@ export const checkArchive = async (
 ): Promise<{ checks: CheckResult[]; walked: Walked; manifests: readonly Listed[] }> => {
   const manifests = await manifestsIn(depot);
   if (manifests.length === 0) throw new ArchiveFault(`there is no archive in ${depot.told()}`);
-  const tellings = [1, 2, 3, 4].map(() => openTelling(["an archive"]));
+  const tellings = [1, 2, 3, 4, 5].map(() => openTelling(["an archive"]));
   const offendAt =
     (at: number): Offend =>
     (fault, row) =>
       void tellings[at]?.tell({ fault, ...row });
-  const [files, chains, money, life] = [offendAt(0), offendAt(1), offendAt(2), offendAt(3)];
-  const walked: Walked = { ends: new Map(), open: new Map() };
+  const [files, chains, money, life, delivery] = [offendAt(0), offendAt(1), offendAt(2), offendAt(3), offendAt(4)];
+  const walked: Walked = { ends: new Map(), open: new Map(), earlier: 0 };
   let before: Listed | undefined;
   for (const [at, listed] of manifests.entries()) {
     const { manifest } = listed;
@@ -251,7 +263,7 @@ export const checkArchive = async (
     const totals: Totals = { movements: 0, generations: 0, capturedCredits: 0, releasedCredits: 0 };
     try {
       const settled = await walkChains(depot, manifest, walked, totals, chains);
-      await checkLives(depot, manifest, settled, walked, totals, { money, life });
+      await checkLives(depot, manifest, settled, walked, totals, { money, life, delivery });
       if (JSON.stringify(totals) !== JSON.stringify(manifest.totals))
         files("the totals of the manifest are not those of its rows", { manifest: name });
     } catch (fault) {
@@ -268,12 +280,12 @@ export const checkArchive = async (
     "archive: conservation",
     "archive: settled once, at the quote",
     "archive: lawful history",
+    "archive: delivered as ordered",
   ];
-  const checks = tellings.map(({ rows }, at) => ({
-    ok: rows.length === 0,
-    invariant: [12, 1, 3, 10][at] ?? 0,
-    name: names[at] ?? "",
-    offending: rows,
-  }));
+  const checks = tellings.map(({ rows }, at) => {
+    const invariant = [12, 1, 3, 10, 13][at] ?? 0;
+    const notes = invariant === 13 && walked.earlier > 0 ? { note: `${walked.earlier} ${EARLIER}` } : {};
+    return { ...{ ok: rows.length === 0, invariant, name: names[at] ?? "", offending: rows }, ...notes };
+  });
   return { checks, walked, manifests };
 };

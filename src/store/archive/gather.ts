@@ -22,16 +22,18 @@ const settled = (columns: string, from: string, order: string): string =>
 const GENERATION = `g.seq, g.account_seq, g.id, g.model, g.status, g.quoted_credits, g.reserved_credits, g.cost_credits, g.attempts, g.error, g.output,
   g.created_at_ms, g.wait_ends_at_ms, g.completed_at_ms, g.files_expire_at_ms, g.files_expired_at_ms, g.idempotency_key, g.hold_chain_seq, g.hold_previous,
   g.hold_available_after, g.hold_held_after, g.hold_epoch, g.hold_hash, k.id AS key_id, g.max_cost_credits, g.request_id, p.routes AS plan, g.body, g.added`;
+/** Of books of before a step they are no column: what is archived of those says nothing of it. */
+const ORDERED = ", g.ordered";
 const ATTEMPT = `a.seq, a.n, a.ref, a.route_id, a.provider, a.endpoint, o.options, a.kind, a.price_credits, a.state, a.sent_at_ms, a.ends_at_ms, a.job_id,
   a.job_urls, a.results, a.failure, a.ended_at_ms`;
 
 type List = { kind: Kind; sql: string; onlyShared?: true };
+const generations = (columns: string): List => ({
+  kind: "generation",
+  sql: settled(columns, "generation g JOIN plan p ON p.seq = g.plan_seq JOIN api_key k ON k.seq = g.key_seq", "g.seq"),
+});
 /** What goes with generations, in the order in which it is read. */
 const LISTS: readonly List[] = [
-  {
-    kind: "generation",
-    sql: settled(GENERATION, "generation g JOIN plan p ON p.seq = g.plan_seq JOIN api_key k ON k.seq = g.key_seq", "g.seq"),
-  },
   {
     kind: "attempt",
     sql: settled(
@@ -69,8 +71,10 @@ const endAt = (row: ChainRow): End => ({
   heldCredits: row.held_after,
 });
 
-export const listsOf = ({ hasClaims }: Pick<Books, "hasClaims">): readonly List[] =>
-  LISTS.filter(({ onlyShared }) => hasClaims || !onlyShared);
+export const listsOf = ({ hasClaims, hasOrders }: Pick<Books, "hasClaims" | "hasOrders">): readonly List[] => [
+  generations(hasOrders ? GENERATION + ORDERED : GENERATION),
+  ...LISTS.filter(({ onlyShared }) => hasClaims || !onlyShared),
+];
 
 /** The rows of a list that go with generations which were settled within pieces of their accounts' chains. */
 export const settledIn = async function* (
@@ -92,7 +96,7 @@ export const settledIn = async function* (
  * @param put most rows are only collected, and nobody waits for them
  */
 export const gather = async (
-  { rows, hasClaims }: Books,
+  { rows, hasClaims, hasOrders }: Books,
   beforeMs: number,
   ends: ReadonlyMap<number, End>,
   put: (kind: Kind, row: Row) => Promise<void> | undefined,
@@ -115,7 +119,7 @@ export const gather = async (
   }
   for (const { isOver: _, ...piece } of pieces.values())
     if (piece.to !== piece.from) await put("account", piece as unknown as Row);
-  for (const list of listsOf({ hasClaims }))
+  for (const list of listsOf({ hasClaims, hasOrders }))
     for await (const row of settledIn({ rows }, list, beforeMs, pieces)) {
       const isWritten = put(list.kind, row);
       if (isWritten) await isWritten;

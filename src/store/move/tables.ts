@@ -20,6 +20,7 @@ export const MOVED_TABLES: readonly MovedTable[] = [
   { name: "plan", added: ({ routes }) => ({ hash: sha256(routes) }) },
   { name: "route_options", added: ({ options }) => ({ hash: sha256(options) }) },
   { name: "generation" },
+  { name: "pinned_input" },
   { name: "snapshot" },
   { name: "attempt" },
   { name: "attempt_request" },
@@ -45,6 +46,7 @@ export const MOVED_TABLES: readonly MovedTable[] = [
   { name: "purchase" },
   { name: "purchase_credit" },
   { name: "reversal" },
+  { name: "foreign_reversal" },
 ];
 
 /** How the rows of a table of a file look: its columns in their order, what of them is text, and the columns of its key. */

@@ -1,6 +1,7 @@
 // Carries out a batch of deeds in one transaction: those of the hot way in groups, all others one by one; what is refused is undone alone.
 import type { DeedOutcome, OfficeDeed } from "../../deeds.ts";
 import type { PurchaseDeed } from "../../purchase.ts";
+import type { Credits } from "../../terms.ts";
 import type { Asking } from "../sql/asking.ts";
 import type { PackedDeed } from "../sql/packed.ts";
 import { DeedRefused } from "../sql/refused.ts";
@@ -17,6 +18,8 @@ import { sendWrites } from "./writes.ts";
 export type BatchParts = GroupParts & {
   /** A deed that is not of the hot way. */
   other: (deed: OfficeDeed | PurchaseDeed) => Asking<DeedOutcome>;
+  /** Takes what an account owes out of what it has available. @returns how much that was. */
+  settleDebt: (accountSeq: number, atMs: number) => Asking<Credits>;
 };
 
 /** Deeds that come all the time and read nothing in order to change it: they wait for nobody. */
@@ -28,6 +31,7 @@ export const FREQUENT: ReadonlySet<PackedDeed["deed"]> = new Set([
   "beat",
   "mark-attempt",
   "expire-files",
+  "drop-pins",
 ]);
 /**
  * All others are carried out one after another, whatever node they come to: what one of them reads is so until it is done. They are counted,
@@ -42,10 +46,12 @@ const isHot = (deed: PackedDeed): deed is HotDeed => deed.deed === "admit" || de
  * waits for.
  */
 const lockAll = (line: Connection, deeds: readonly PackedDeed[]): Promise<unknown>[] => {
-  const accounts = deeds.flatMap((one) => (one.deed === "admit" || one.deed === "credit" ? [one.accountSeq] : []));
+  const accounts = deeds.flatMap((one) =>
+    one.deed === "admit" || one.deed === "credit" || one.deed === "settle-debt" ? [one.accountSeq] : [],
+  );
   const ending = deeds.flatMap((one) => (one.deed === "step" && one.settlement ? [one.seq] : []));
   const bought = deeds.flatMap((one) => (one.deed === "pay-purchase" ? [one.id] : []));
-  const payments = deeds.flatMap((one) => (one.deed === "note-reversal" ? [one.paymentIntent] : []));
+  const payments = deeds.flatMap((one) => ("paymentIntent" in one ? [one.paymentIntent] : []));
   if (accounts.length + ending.length + bought.length + payments.length === 0) return [];
   return [
     line.send(
@@ -71,14 +77,16 @@ const grouped = (deeds: readonly PackedDeed[], isAlone: boolean): PackedDeed[][]
 
 /**
  * The work of a transaction that carries deeds out. @param isAlone each deed can be undone by itself; without it, one that breaks a
- * constraint takes the whole batch with it, which then has to be repeated so.
+ * constraint, or gives back what is owed (DebtInTheWay), takes the whole batch with it, which then has to be repeated so.
  */
 export const batchOf =
   (deeds: readonly PackedDeed[], isAlone: boolean, parts: BatchParts): Work<DeedOutcome[]> =>
   async (line, begun) => {
     const groups = grouped(deeds, isAlone);
     const outcomes: DeedOutcome[] = [];
-    let sent: Promise<unknown>[] = deeds.every((deed) => isHot(deed) || FREQUENT.has(deed.deed)) ? [] : [line.send(LOCK_OFFICE)];
+    // One of a batch that is repeated may open an account again.
+    const isFrequent = !isAlone && deeds.every((deed) => isHot(deed) || FREQUENT.has(deed.deed));
+    let sent: Promise<unknown>[] = isFrequent ? [] : [line.send(LOCK_OFFICE)];
     if (groups.length > 1) sent.push(...lockAll(line, deeds));
     for (const group of groups) {
       const [deed] = group;
@@ -97,13 +105,20 @@ export const batchOf =
   };
 
 /** Decides a group in one journey, together with what was sent before it; its writes are sent and not waited for. */
-const hot = async (line: Connection, before: readonly Promise<unknown>[], deeds: readonly HotDeed[], parts: BatchParts) => {
+const hot = async (
+  line: Connection,
+  before: readonly Promise<unknown>[],
+  deeds: readonly HotDeed[],
+  parts: BatchParts,
+  settlesDebts = false,
+) => {
   const loading = load(line, deeds);
   loading.catch(() => undefined);
   await together(before);
-  const { decide, writes } = openGroup(await loading, parts);
+  const loaded = await loading;
+  const { decide, writes } = openGroup(loaded, parts, settlesDebts);
   const outcomes = deeds.map(decide);
-  return { outcomes, sent: sendWrites(line, writes) };
+  return { outcomes, sent: sendWrites(line, writes), heads: loaded.heads };
 };
 
 /** Carries out one deed, and undoes what it has written where it is refused. */
@@ -121,9 +136,13 @@ const alone = async (line: Connection, deed: PackedDeed, parts: BatchParts): Pro
 };
 
 const hotAlone = async (line: Connection, deed: HotDeed, parts: BatchParts): Promise<DeedOutcome> => {
-  const { outcomes, sent } = await hot(line, [], [deed], parts);
+  const { outcomes, sent, heads } = await hot(line, [], [deed], parts, true);
   await together(sent);
   const [outcome] = outcomes;
   if (!outcome) throw new Error("a deed has no outcome");
-  return outcome;
+  if (deed.deed !== "step" || outcome.kind !== "stepped" || !deed.settlement) return outcome;
+  const { accountSeq } = outcome.record;
+  if ((heads.get(accountSeq)?.owedCredits ?? 0) === 0) return outcome;
+  const settledCredits = await carryOut(line, parts.settleDebt(accountSeq, deed.atMs));
+  return settledCredits > 0 ? { ...outcome, settledCredits } : outcome;
 };

@@ -12,6 +12,7 @@ import { takeBurst } from "./burst.ts";
 import { type Address, type Connection, connect, openPool, within } from "./connect.ts";
 import { openElsewhere } from "./elsewhere.ts";
 import { faultText, isOwn } from "./faults.ts";
+import { DebtInTheWay } from "./group.ts";
 import { openHints } from "./hints.ts";
 import { openNodeReads } from "./nodes.ts";
 import { openOthers, USAGE_BEHIND } from "./others.ts";
@@ -85,8 +86,8 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
   const longestMs = Math.min(LONGEST_MS, leaseMs);
   const writer = openWriter({ address, epoch, longestMs, patienceMs: options.patienceMs ?? PATIENCE_MS, minds });
   const pool = openPool(address, options.readers ?? READERS, options.longestReadMs ?? LONGEST_MS);
-  const other = openOthers(epoch, newPosting, () => lastPosting);
-  const parts = { epoch, newPosting, minds, other };
+  const others = openOthers(epoch, newPosting, () => lastPosting);
+  const parts = { epoch, newPosting, minds, ...others };
   const reads = readsThrough(pool.query, POSTGRES, { owned: `${ownerOf("g")} = ${epoch}`, usageBehind: USAGE_BEHIND });
 
   /** Whole seconds that the database's clock is ahead: seconds that nodes have in common are its own. */
@@ -112,9 +113,9 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
     try {
       return await writer.transact(batchOf(packed, false, parts));
     } catch (fault) {
-      if (!isOwn(fault)) throw fault;
+      if (!isOwn(fault) && !(fault instanceof DebtInTheWay)) throw fault;
     }
-    // One of them broke a constraint and took the others with it: each by itself, then.
+    // One of them broke a constraint, or meets a debt, and took the others with it: each by itself, then.
     return await writer.transact(batchOf(packed, true, parts));
   };
 

@@ -21,8 +21,19 @@ export type GroupParts = {
   minds: boolean;
 };
 
-/** Decides deeds one after another; each sees what those before it have done. */
-export const openGroup = (loaded: Loaded, { epoch, newPosting, minds }: GroupParts) => {
+/**
+ * What a step would give back is owed: settling that may open the account again, and whoever changes accounts locks the office before any
+ * balance. Nothing of the batch is written; it is repeated deed by deed.
+ */
+export class DebtInTheWay extends Error {
+  override readonly name = "DebtInTheWay";
+}
+
+/**
+ * Decides deeds one after another; each sees what those before it have done. @param settlesDebts whoever asks settles, after the writes, what
+ * an account of a step's owes. @throws DebtInTheWay where nobody would.
+ */
+export const openGroup = (loaded: Loaded, { epoch, newPosting, minds }: GroupParts, settlesDebts: boolean) => {
   const { heads, used, standings, attempts, bounds, spent } = loaded;
   const writes: Writes = emptyWrites();
 
@@ -63,6 +74,7 @@ export const openGroup = (loaded: Loaded, { epoch, newPosting, minds }: GroupPar
     const shared = { generationSeq: deed.seq, attemptN: null, atMs: createdAtMs, note: null };
     const held = chain(head, { ...shared, kind: "hold", credits: reservedCredits, from: "available", to: "held", progress: 1 });
     writes.generations.push({ deed, held, epoch });
+    for (const pin of deed.pins ?? []) writes.pins.push({ seq: deed.seq, pin });
     moved(accountSeq, head, headAfter(held, -deed.seq), 0);
     if (meter && dayOf(createdAtMs) >= meter.fromDay) spend(meter.seq, dayOf(createdAtMs), reservedCredits);
     const record = admittedRecord(deed);
@@ -122,10 +134,12 @@ export const openGroup = (loaded: Loaded, { epoch, newPosting, minds }: GroupPar
     const fault = snapshotFault(deed);
     if (fault !== undefined) throw new DeedRefused(fault);
     insistOnAttempts(deed);
-    if (deed.settlement && !heads.has(standing.record.accountSeq))
-      throw new DeedRefused(`there is no account ${standing.record.accountSeq}`);
+    const head = deed.settlement && heads.get(standing.record.accountSeq);
+    if (deed.settlement && !head) throw new DeedRefused(`there is no account ${standing.record.accountSeq}`);
+    if (head && head.owedCredits > 0 && !settlesDebts) throw new DebtInTheWay();
     const record = recordAfter(standing.record, deed);
     writes.journal.push({ seq, version, atMs: deed.atMs, epoch, stateAfter: deed.stateAfter, eventJson: deed.eventJson });
+    for (const copy of deed.pinned ?? []) writes.pinned.push({ seq, copy, atMs: deed.atMs });
     for (const change of deed.attemptChanges) writes.attempts.push({ seq, change, atMs: deed.atMs });
     end(deed, record, standing.meter);
     if (!deed.settlement && (deed.status !== undefined || deed.message !== undefined || deed.attempts !== undefined))

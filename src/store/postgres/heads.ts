@@ -15,7 +15,7 @@ export const LOCK_ALL_BALANCES = `SELECT b.account_seq FROM balance b WHERE b.ac
   ORDER BY b.account_seq FOR NO KEY UPDATE`;
 
 export type HeadRow = Omit<Head, "chainHash"> & { accountSeq: number; accountId: string; hash: string | null };
-const HEAD = `SELECT b.account_seq AS "accountSeq", b.available_credits AS "availableCredits", b.held_credits AS "heldCredits",
+const HEAD = `SELECT b.account_seq AS "accountSeq", b.available_credits AS "availableCredits", b.held_credits AS "heldCredits", b.owed_credits AS "owedCredits",
   b.in_progress AS "inProgress", b.chain_seq AS "chainSeq", b.chain_end AS "chainEnd", a.id AS "accountId",
   CASE WHEN b.chain_end < 0 THEN (SELECT hold_hash FROM generation WHERE seq = -b.chain_end)
     ELSE (SELECT hash FROM posting WHERE seq = b.chain_end) END AS hash

@@ -3,6 +3,9 @@ import { WrongSchema } from "../faults.ts";
 import type { Connection } from "./connect.ts";
 import first from "./schema/0001.sql" with { type: "text" };
 import second from "./schema/0002.sql" with { type: "text" };
+import third from "./schema/0003.sql" with { type: "text" };
+import fourth from "./schema/0004.sql" with { type: "text" };
+import fifth from "./schema/0005.sql" with { type: "text" };
 
 /**
  * `needs`: the newest step that a release must know to work beside this one. A step that only adds needs no more than the one before it, so that
@@ -12,6 +15,9 @@ export type Migration = { n: number; sql: string; needs: number };
 export const MIGRATIONS: readonly Migration[] = [
   { n: 1, sql: first, needs: 1 },
   { n: 2, sql: second, needs: 2 },
+  { n: 3, sql: third, needs: 2 },
+  { n: 4, sql: fourth, needs: 2 },
+  { n: 5, sql: fifth, needs: 5 },
 ];
 
 const checksum = (sql: string): string => Bun.CryptoHasher.hash("sha256", sql, "hex");

@@ -10,6 +10,7 @@ const INSERT_POSTING = `INSERT INTO posting (seq, account_seq, chain_seq, previo
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)`;
 const MOVE_BALANCE = `UPDATE balance SET available_credits = ?2, held_credits = ?3, charged_credits = charged_credits + ?4, in_progress = ?5,
     chain_seq = ?6, chain_end = ?7 WHERE account_seq = ?1 AND chain_seq = ?6 - 1`;
+const OWE = "UPDATE balance SET owed_credits = owed_credits + ?2 WHERE account_seq = ?1";
 
 /** @param newPosting numbers a posting. */
 export const openMoney = (epoch: number, newPosting: () => number): AskedMoney => ({
@@ -43,5 +44,8 @@ export const openMoney = (epoch: number, newPosting: () => number): AskedMoney =
     );
     if (moved === 0) throw new DeedRefused("the balance is not what it was taken for");
     return { head: after, seq };
+  },
+  owe: function* (accountSeq, _, credits) {
+    yield* change(OWE, accountSeq, credits);
   },
 });

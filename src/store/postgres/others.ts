@@ -6,6 +6,7 @@ import { prepareCredit } from "../sql/credit.ts";
 import { prepareOffice } from "../sql/office.ts";
 import { preparePurchases } from "../sql/purchase.ts";
 import { DeedRefused } from "../sql/refused.ts";
+import { prepareReversals } from "../sql/reversal.ts";
 import { prepareUsage } from "../sql/usage.ts";
 import { POSTGRES } from "./asking.ts";
 import { openMoney } from "./money.ts";
@@ -62,14 +63,19 @@ const changeAttempt = function* (seq: number, attempt: AttemptChange, atMs: numb
 };
 
 export const openOthers = (epoch: number, newPosting: () => number, passed: () => number) => {
-  const crediting = prepareCredit(POSTGRES, openMoney(epoch, newPosting));
-  const purchases = preparePurchases(POSTGRES, crediting);
+  const crediting = prepareCredit(openMoney(epoch, newPosting));
+  const reversals = prepareReversals(POSTGRES, crediting);
+  const purchases = preparePurchases(POSTGRES, crediting, reversals);
   const office = prepareOffice({
-    ...{ dialect: POSTGRES, crediting, changeAttempt },
+    ...{ dialect: POSTGRES, crediting, reversals, changeAttempt },
     rollUpUsage: prepareRollUp(epoch, passed),
     notAddedUp: NOT_ADDED_UP,
     // Nothing is known of them between two batches.
     keysChanged: () => undefined,
   });
-  return (deed: OfficeDeed | PurchaseDeed): Asking<DeedOutcome> => (isPurchaseDeed(deed) ? purchases(deed) : office(deed));
+  return {
+    other: (deed: OfficeDeed | PurchaseDeed): Asking<DeedOutcome> => (isPurchaseDeed(deed) ? purchases(deed) : office(deed)),
+    /** Takes what an account owes out of what it has available. @returns how much that was. */
+    settleDebt: crediting.settle,
+  };
 };

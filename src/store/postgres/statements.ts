@@ -11,9 +11,9 @@ export const INSERT_OPTIONS = `INSERT INTO route_options (hash, options) SELECT 
   ORDER BY hash ON CONFLICT (hash) DO NOTHING`;
 export const INSERT_GENERATIONS = `INSERT INTO generation (seq, account_seq, id, model, status, quoted_credits, reserved_credits, created_at_ms,
     wait_ends_at_ms, idempotency_key, hold_chain_seq, hold_previous, hold_available_after, hold_held_after, hold_epoch, hold_hash, key_seq,
-    max_cost_credits, request_id, plan_seq, body, added)
+    max_cost_credits, request_id, plan_seq, body, added, ordered)
   SELECT seq, account, id, model, 'queued', quoted, reserved, created_at, wait_ends_at, key, chain, previous, available, held, epoch, hash,
-    key_seq, max_cost, request, (SELECT p.seq FROM plan p WHERE p.hash = x.plan_hash), body, added FROM ${rowsOf(
+    key_seq, max_cost, request, (SELECT p.seq FROM plan p WHERE p.hash = x.plan_hash), body, added, ordered FROM ${rowsOf(
       "?1",
       {
         ...{
@@ -27,7 +27,7 @@ export const INSERT_GENERATIONS = `INSERT INTO generation (seq, account_seq, id,
         },
         ...{ wait_ends_at: "bigint", key: "text", chain: "bigint", previous: "bigint", available: "bigint", held: "bigint" },
         ...{ epoch: "bigint", hash: "text", key_seq: "bigint", max_cost: "bigint", request: "text", plan_hash: "text" },
-        ...{ body: "text", added: "text" },
+        ...{ body: "text", added: "text", ordered: "text" },
       },
       "x",
     )}`;
@@ -37,6 +37,18 @@ export const INSERT_JOURNAL = `INSERT INTO journal (seq, version, at_ms, epoch, 
     { seq: "bigint", version: "bigint", at: "bigint", epoch: "bigint", state: "text", event: "text" },
     "x",
   )}`;
+export const INSERT_PINS = `INSERT INTO pinned_input (seq, n, field, kind, measured_ms, frame_ms)
+  SELECT seq, n, field, kind, measured, frame FROM ${rowsOf(
+    "?1",
+    { seq: "bigint", n: "bigint", field: "text", kind: "text", measured: "bigint", frame: "bigint" },
+    "x",
+  )}`;
+export const PIN_INPUTS = `UPDATE pinned_input p SET sha256 = x.sha256, bytes = x.bytes, mime = x.mime, ms = x.ms, pinned_at_ms = x.at
+  FROM ${rowsOf(
+    "?1",
+    { seq: "bigint", n: "bigint", sha256: "text", bytes: "bigint", mime: "text", ms: "bigint", at: "bigint" },
+    "x",
+  )} WHERE p.seq = x.seq AND p.n = x.n AND p.sha256 IS NULL`;
 export const INSERT_ATTEMPTS = `INSERT INTO attempt (seq, n, ref, route_id, provider, endpoint, options_seq, kind, price_credits, state)
   SELECT seq, n, ref, route, provider, endpoint, (SELECT o.seq FROM route_options o WHERE o.hash = x.options_hash), kind, price, 'intent'
   FROM ${rowsOf(

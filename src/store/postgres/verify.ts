@@ -1,4 +1,4 @@
-// Checks the twelve invariants over PostgreSQL, all of them on one state of the database, while its nodes go on.
+// Checks the thirteen invariants over PostgreSQL, all of them on one state of the database, while its nodes go on.
 
 import type { Value } from "../sql/asking.ts";
 import { type Clause, clause } from "../sql/verify/check.ts";

@@ -1,6 +1,6 @@
 // The writes of a group, and how they are sent: table by table, in the order in which rows rest on each other.
 import type { AttemptChange, Settlement } from "../../deeds.ts";
-import type { AttemptState, Credits, GenerationRecord } from "../../terms.ts";
+import type { AttemptState, Credits, GenerationRecord, PinAsked, PinnedCopy } from "../../terms.ts";
 import type { Chained, Head, Link } from "../sql/money.ts";
 import type { PackedAdmit, PackedStep } from "../sql/packed.ts";
 import type { Connection } from "./connect.ts";
@@ -11,11 +11,13 @@ import {
   INSERT_GENERATIONS,
   INSERT_JOURNAL,
   INSERT_OPTIONS,
+  INSERT_PINS,
   INSERT_PLANS,
   INSERT_POSTINGS,
   INSERT_REQUESTS,
   INSERT_SNAPSHOTS,
   MOVE_GENERATIONS,
+  PIN_INPUTS,
   SPEND,
   TAKE_BACK,
   UPDATE_ATTEMPTS,
@@ -28,6 +30,8 @@ export type Writes = {
   journal: { seq: number; version: number; atMs: number; epoch: number; stateAfter: string; eventJson: string }[];
   attempts: { seq: number; change: AttemptChange; atMs: number }[];
   postings: { seq: number; accountSeq: number; previous: number | null; link: Link; hash: string; epoch: number }[];
+  pins: { seq: number; pin: PinAsked }[];
+  pinned: { seq: number; copy: PinnedCopy; atMs: number }[];
   /** What has ended, and what only went on. */
   ended: { record: GenerationRecord; settlement: Settlement }[];
   moved: GenerationRecord[];
@@ -38,7 +42,8 @@ export type Writes = {
 };
 
 export const emptyWrites = (): Writes => ({
-  ...{ generations: [], journal: [], attempts: [], postings: [], ended: [], moved: [], snapshots: [], spends: [] },
+  ...{ generations: [], journal: [], attempts: [], postings: [], pins: [], pinned: [] },
+  ...{ ended: [], moved: [], snapshots: [], spends: [] },
   balances: new Map(),
 });
 
@@ -97,7 +102,7 @@ const admitted = ({ generations }: Writes): Row[] =>
     },
     ...{ chain: link.chainSeq, previous: head.chainEnd, available: link.availableAfter, held: link.heldAfter, epoch, hash },
     ...{ key_seq: deed.keySeq, max_cost: deed.maxCostCredits, request: deed.requestId, plan_hash: sha256(deed.planJson) },
-    ...{ body: deed.body, added: deed.addedJson },
+    ...{ body: deed.body, added: deed.addedJson, ordered: deed.orderedJson },
   }));
 
 const posted = ({ postings }: Writes): Row[] =>
@@ -177,6 +182,17 @@ export const sendWrites = (connection: Connection, writes: Writes): Promise<unkn
         state,
         event,
       })),
+    ),
+    ...send(
+      INSERT_PINS,
+      writes.pins.map(({ seq, pin: { n, field, kind, measuredMs, frameMs } }) => ({
+        ...{ seq, n, field, kind },
+        ...{ measured: measuredMs, frame: frameMs },
+      })),
+    ),
+    ...send(
+      PIN_INPUTS,
+      writes.pinned.map(({ seq, copy, atMs: at }) => ({ seq, ...copy, at })),
     ),
     ...send(INSERT_ATTEMPTS, begunAttempts(attempts)),
     ...send(UPDATE_ATTEMPTS, changedAttempts(attempts)),

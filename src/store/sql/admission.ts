@@ -5,7 +5,7 @@ import type { Head } from "./money.ts";
 /** What is in the way of everything, of one more, and of this one; undefined: nothing is. */
 export const inTheWay = (
   { inProgressLimit, reservedCredits }: Pick<AdmitDeed, "inProgressLimit" | "reservedCredits">,
-  { inProgress, availableCredits }: Head,
+  { inProgress, availableCredits, owedCredits }: Head,
   expired: AdmitOutcome | undefined,
   shortage: () => AdmitOutcome | undefined,
 ): AdmitOutcome | undefined => {
@@ -13,5 +13,6 @@ export const inTheWay = (
   if (inProgress >= inProgressLimit) return { kind: "concurrency_limit" };
   const short = shortage();
   if (short) return short;
+  if (owedCredits > 0) return { kind: "owed", owedCredits };
   return availableCredits < reservedCredits ? { kind: "insufficient_credits", availableCredits } : undefined;
 };

@@ -22,11 +22,13 @@ const toldOf = (deed: PurchaseDeed, purchase: Purchase | null): Told | null => {
         detail: { ...whose, credits, ...(isPaid ? {} : { currency }), sessionId, paymentIntent },
       };
     }
-    case "note-reversal": {
+    case "note-reversal":
+    case "note-foreign-reversal": {
       // Of a payment that is not known here, as of whatever else the same Stripe account sells: it may never be.
       if (purchase === null) return null;
-      const { id, kind, state, credits, paymentIntent } = deed;
-      return { action: `note-${kind}`, ...of, detail: { ...whose, id, state, credits, paymentIntent } };
+      const { id, kind, state, paymentIntent } = deed;
+      const much = "credits" in deed ? { credits: deed.credits } : { amount: deed.amount, currency: deed.currency };
+      return { action: `note-${kind}`, ...of, detail: { ...whose, id, state, ...much, paymentIntent } };
     }
     case "set-low-balance":
       return { action: deed.deed, target: accountOf(deed.accountSeq), detail: { credits: deed.credits } };
@@ -41,10 +43,11 @@ const toldOf = (deed: PurchaseDeed, purchase: Purchase | null): Told | null => {
 /** What changed nothing, as all that is told again, leaves no line. */
 export const auditPurchase = function* (deed: PurchaseDeed, outcome: PurchaseOutcome): Asking<void> {
   if (outcome.kind === "refused" || !outcome.changed || !("by" in deed)) return;
-  const { movedCredits, purchase } = outcome;
+  const { movedCredits, purchase, undecided } = outcome;
   const told = toldOf(deed, purchase);
   if (told === null) return;
   const moved = purchase ? { movedCredits, ...(purchase.owedCredits > 0 ? { owedCredits: purchase.owedCredits } : {}) } : {};
+  const waits = undecided === undefined ? {} : { undecided };
   const isOpening = deed.deed === "open-purchase";
-  yield* writeAudit(deed.atMs, deed.by, told.action, told.target, { ...told.detail, ...(isOpening ? {} : moved) });
+  yield* writeAudit(deed.atMs, deed.by, told.action, told.target, { ...told.detail, ...(isOpening ? {} : moved), ...waits });
 };

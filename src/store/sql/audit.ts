@@ -20,6 +20,8 @@ const nothing = { target: () => null, tells: [] } as const;
 const TOLD: { [K in OfficeDeed["deed"]]: Told<Extract<OfficeDeed, { deed: K }>> } = {
   "mark-attempt": { target: ({ seq }) => generationOf(seq), tells: [] },
   credit: { target: ({ accountSeq }) => accountOf(accountSeq), tells: ["kind", "credits", "note", "reference"] },
+  "settle-debt": nothing,
+  "decide-reversal": { target: ({ id }) => id, tells: ["credits", "reason"] },
   "create-account": { target: ({ id }) => id, tells: ["name"] },
   "set-account": {
     target: ({ accountSeq }) => accountOf(accountSeq),
@@ -32,6 +34,7 @@ const TOLD: { [K in OfficeDeed["deed"]]: Told<Extract<OfficeDeed, { deed: K }>> 
   "roll-up-usage": nothing,
   "revoke-key": { target: ({ keyId }) => keyId, tells: [] },
   "expire-files": { target: ({ seq }) => generationOf(seq), tells: [] },
+  "drop-pins": nothing,
   "set-provider-key": { target: ({ account }) => account, tells: [] },
   "drop-provider-key": { target: ({ account }) => account, tells: [] },
   "switch-route": { target: ({ routeId }) => routeId, tells: ["reason"] },

@@ -2,7 +2,6 @@
 import type { CreditDeed } from "../../deeds.ts";
 import type { Credits } from "../../terms.ts";
 import { type Asking, change, first, insert } from "./asking.ts";
-import type { Dialect } from "./dialect.ts";
 import type { AskedMoney } from "./money.ts";
 import { DeedRefused } from "./refused.ts";
 
@@ -14,18 +13,19 @@ type Known = { seq: number; account_seq: number; asked_credits: number; kind: st
 const SELECT_REFERENCE = "SELECT seq, account_seq, asked_credits, kind, movement_seq FROM credit WHERE reference = ?1";
 const INSERT_CREDIT = `INSERT INTO credit (account_seq, kind, asked_credits, moved_credits, reference, movement_seq, note, at_ms)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) RETURNING seq`;
-const OWE = "UPDATE balance SET owed_credits = owed_credits + ?2 WHERE account_seq = ?1";
 const INSERT_SETTLED = "INSERT INTO owed_settled (credit_seq, account_seq, credits) VALUES (?1, ?2, ?3)";
 const PAUSE = "UPDATE account SET paused = 1 WHERE seq = ?1 AND paused = 0";
 const NOTE_PAUSE = "INSERT INTO paused_by_debt VALUES (?1) ON CONFLICT DO NOTHING";
+/** What keeps an account paused: a debt, or a refund or dispute that an operator has to decide about. */
+const REASON_TO_PAUSE = `SELECT 1 AS reason FROM balance WHERE account_seq = ?1 AND owed_credits > 0
+  UNION ALL SELECT 1 FROM purchase p JOIN foreign_reversal f ON f.payment_intent = p.payment_intent
+    WHERE p.account_seq = ?1 AND p.state = 'paid' AND f.state IN ('taken', 'lost') AND (f.decided_amount IS NULL OR f.decided_amount < f.amount)`;
 const RESUME = `UPDATE account SET paused = 0
   WHERE seq = ?1 AND seq IN (SELECT account_seq FROM paused_by_debt WHERE account_seq = ?1)`;
 const FORGET_PAUSE = "DELETE FROM paused_by_debt WHERE account_seq = ?1";
 
-/** Prepares the deed of a credit, for the office and for purchases. */
-export const prepareCredit = ({ forUpdate }: Dialect, money: AskedMoney) => {
-  const selectOwed = `SELECT owed_credits AS owed FROM balance WHERE account_seq = ?1 AND owed_credits > 0 ${forUpdate}`;
-
+/** Prepares the deed of a credit, for the office, for purchases, and for settlements of generations. */
+export const prepareCredit = (money: AskedMoney) => {
   /** Moves credits and writes the row that says who asked; `credits` are there to be moved. */
   const move = function* (asked: Asked, movedCredits: Credits): Asking<Credited> {
     const { accountSeq, kind, credits, reference, note, atMs } = asked;
@@ -51,20 +51,38 @@ export const prepareCredit = ({ forUpdate }: Dialect, money: AskedMoney) => {
     return { seq: yield* insert(INSERT_CREDIT, ...row), movedCredits, movementSeq, isNew: true };
   };
 
-  /** What comes in goes to what is owed first; where nothing is owed any more, a pause that the debt brought is over. */
-  const settle = function* (accountSeq: number, atMs: number): Asking<void> {
-    const owed = (yield* first<{ owed: number }>(selectOwed, accountSeq))?.owed ?? 0;
-    const credits = Math.min(owed, (yield* money.head(accountSeq))?.availableCredits ?? 0);
-    if (credits === 0) return;
+  const owe = function* (accountSeq: number, credits: Credits): Asking<void> {
+    const head = yield* money.head(accountSeq);
+    if (head) yield* money.owe(accountSeq, head, credits);
+  };
+
+  const pause = function* (accountSeq: number): Asking<void> {
+    if ((yield* change(PAUSE, accountSeq)) > 0) yield* change(NOTE_PAUSE, accountSeq);
+  };
+  /** A pause that money brought, and nobody decided on, is over when there is no reason for it any more. */
+  const resume = function* (accountSeq: number): Asking<void> {
+    if (yield* first(REASON_TO_PAUSE, accountSeq)) return;
+    yield* change(RESUME, accountSeq);
+    yield* change(FORGET_PAUSE, accountSeq);
+  };
+
+  /**
+   * What comes in, or is given back, goes to what is owed first; where nothing is owed any more, a pause that the debt brought is over.
+   * @returns how much of the debt it settled.
+   */
+  const settle = function* (accountSeq: number, atMs: number): Asking<Credits> {
+    const head = yield* money.head(accountSeq);
+    const owed = head?.owedCredits ?? 0;
+    const credits = Math.min(owed, head?.availableCredits ?? 0);
+    if (credits === 0) return 0;
     const { seq } = yield* move(
       { accountSeq, kind: "adjust", credits: -credits, reference: null, note: "settles what was owed", atMs },
       -credits,
     );
     yield* change(INSERT_SETTLED, seq, accountSeq, credits);
-    yield* change(OWE, accountSeq, -credits);
-    if (credits < owed) return;
-    yield* change(RESUME, accountSeq);
-    yield* change(FORGET_PAUSE, accountSeq);
+    yield* owe(accountSeq, -credits);
+    if (credits === owed) yield* resume(accountSeq);
+    return credits;
   };
 
   return {
@@ -83,11 +101,12 @@ export const prepareCredit = ({ forUpdate }: Dialect, money: AskedMoney) => {
       const moved = Math.max(credits, 0 - ((yield* money.head(accountSeq))?.availableCredits ?? 0));
       const credited = yield* move(asked, moved);
       if (moved !== credits) {
-        yield* change(OWE, accountSeq, moved - credits);
-        if ((yield* change(PAUSE, accountSeq)) > 0) yield* change(NOTE_PAUSE, accountSeq);
+        yield* owe(accountSeq, moved - credits);
+        yield* pause(accountSeq);
       } else if (credits > 0) yield* settle(accountSeq, atMs);
       return credited;
     },
+    ...{ settle, pause, resume },
     /** A person has decided about the pause: a debt that is settled later leaves it. */
     decidedOnPause: (accountSeq: number): Asking<number> => change(FORGET_PAUSE, accountSeq),
   };

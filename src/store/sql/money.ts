@@ -6,6 +6,8 @@ import type { Asking } from "./asking.ts";
 export type Head = {
   availableCredits: Credits;
   heldCredits: Credits;
+  /** What was taken back and was not there to take. */
+  owedCredits: Credits;
   inProgress: number;
   chainSeq: number;
   /** The last movement as `movement` numbers it: a posting's row, or, below zero, a generation's; null before the first. */
@@ -75,6 +77,7 @@ export const chain = (head: Head, move: Move): Chained => {
 export const headAfter = ({ move, head, link, hash }: Chained, chainEnd: number): Head => ({
   availableCredits: link.availableAfter,
   heldCredits: link.heldAfter,
+  owedCredits: head.owedCredits,
   inProgress: head.inProgress + move.progress,
   chainSeq: link.chainSeq,
   chainEnd,
@@ -90,4 +93,6 @@ export type AskedMoney = {
    * @throws DeedRefused the balance is not what it was taken for, or does not cover the move.
    */
   post(accountSeq: number, head: Head, move: Move): Asking<{ head: Head; seq: number }>;
+  /** Changes what an account owes by so much, whatever moves. @param head its balance as it stands. */
+  owe(accountSeq: number, head: Head, credits: Credits): Asking<void>;
 };

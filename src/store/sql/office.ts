@@ -14,11 +14,13 @@ import type { Dialect } from "./dialect.ts";
 import { prepareKeys } from "./keys.ts";
 import { preparePeople } from "./people.ts";
 import { DeedRefused } from "./refused.ts";
+import type { Reversals } from "./reversal.ts";
 
 /** What a driver brings for the deeds of the office. */
 export type OfficeParts = {
   dialect: Dialect;
   crediting: Crediting;
+  reversals: Pick<Reversals, "decide">;
   changeAttempt(seq: number, change: AttemptChange, atMs: number): Asking<void>;
   rollUpUsage(deed: RollUpUsageDeed): Asking<OfficeOutcome>;
   /** A condition on `posting p`: that usage was not rolled up to it yet. */
@@ -40,6 +42,7 @@ const SWITCH_OFF =
 const SAVE_HEALTH = `INSERT INTO route_health VALUES (?1, ?2, ?3)
   ON CONFLICT (route_id) DO UPDATE SET snapshot = excluded.snapshot, at_ms = excluded.at_ms`;
 const BEAT = "UPDATE meta SET value = ?1 WHERE name = 'last_seen_ms' AND CAST(value AS bigint) < ?2";
+const DROP_PINS = "UPDATE pinned_input SET removed_at_ms = ?2 WHERE seq = ?1 AND removed_at_ms IS NULL";
 const NOTE_RECOVERY = "INSERT INTO meta VALUES ('recovery', ?1) ON CONFLICT (name) DO UPDATE SET value = excluded.value";
 
 /** @throws DeedRefused where a row that must be there is not. */
@@ -86,6 +89,10 @@ export const prepareOffice = (parts: OfficeParts) => {
         const { movedCredits, movementSeq } = yield* crediting.credit(deed);
         return { kind: "done", credits: movedCredits, ...(movementSeq === null ? {} : { seq: movementSeq }) };
       }
+      case "settle-debt":
+        return { kind: "done", credits: -(yield* crediting.settle(deed.accountSeq, deed.atMs)) };
+      case "decide-reversal":
+        return { kind: "done", credits: yield* parts.reversals.decide(deed) };
       case "create-account":
         return { kind: "done", seq: yield* makeAccount(deed) };
       case "set-account":
@@ -107,6 +114,10 @@ export const prepareOffice = (parts: OfficeParts) => {
         const mark = "UPDATE generation SET files_expired_at_ms = ?2 WHERE seq = ?1 AND status = 'succeeded'";
         return yield* changed(change(mark, seq, atMs), `generation ${seq} has no files`);
       }
+      case "drop-pins":
+        // Marked already: deleting copies is repeated after a crash, the mark is not.
+        yield* change(DROP_PINS, deed.seq, deed.atMs);
+        return DONE;
       case "set-provider-key":
         yield* change(SET_PROVIDER_KEY, deed.account, deed.id, deed.sealed, deed.atMs);
         return DONE;

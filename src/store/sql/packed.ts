@@ -5,14 +5,20 @@ import type { PurchaseDeed } from "../../purchase.ts";
 import type { GenerationRecord } from "../../terms.ts";
 
 /** An admission whose parts are JSON already: they go into their columns as they are and are never parsed. */
-export type PackedAdmit = Omit<AdmitDeed, "added" | "plan"> & { addedJson: string; planJson: string };
+export type PackedAdmit = Omit<AdmitDeed, "added" | "plan" | "ordered"> & {
+  addedJson: string;
+  planJson: string;
+  orderedJson: string | null;
+};
 /** A step whose event is JSON already, as its journal keeps it. */
 export type PackedStep = Omit<StepDeed, "event"> & { eventJson: string };
 export type PackedDeed = PackedAdmit | PackedStep | OfficeDeed | PurchaseDeed;
 
-/** Plans and defaults are shared by the submissions that have them, and are printed once. */
+/** Plans, defaults and orders are shared by the submissions that have them, and are printed once. */
 export const printedPlan = once((plan: AdmitDeed["plan"]): string => JSON.stringify(plan));
 export const printedAdded = once((added: AdmitDeed["added"]): string => JSON.stringify(added));
+const printed = once((ordered: NonNullable<AdmitDeed["ordered"]>): string => JSON.stringify(ordered));
+export const printedOrdered = (ordered: AdmitDeed["ordered"]): string | null => (ordered === undefined ? null : printed(ordered));
 
 /** @param print makes a step's event into JSON, as the database can read it. */
 export const packedBy =
@@ -23,8 +29,8 @@ export const packedBy =
       return { ...rest, eventJson: print(event) };
     }
     if (deed.deed !== "admit") return deed;
-    const { added, plan, ...rest } = deed;
-    return { ...rest, addedJson: printedAdded(added), planJson: printedPlan(plan) };
+    const { added, plan, ordered, ...rest } = deed;
+    return { ...rest, addedJson: printedAdded(added), planJson: printedPlan(plan), orderedJson: printedOrdered(ordered) };
   };
 export const pack = packedBy((event) => JSON.stringify(event));
 

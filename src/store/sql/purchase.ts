@@ -1,19 +1,12 @@
 // The deeds of purchases: a payment credits once, and what has to be given back is taken once, whatever comes how often and in which order.
-import type {
-  NoteReversalDeed,
-  OpenPurchaseDeed,
-  PayPurchaseDeed,
-  PurchaseDeed,
-  PurchaseOutcome,
-  PurchaseState,
-  ReversalState,
-} from "../../purchase.ts";
+import type { OpenPurchaseDeed, PayPurchaseDeed, PurchaseDeed, PurchaseOutcome, PurchaseState } from "../../purchase.ts";
 import type { Credits } from "../../terms.ts";
 import { type Asking, change, first } from "./asking.ts";
 import { auditPurchase } from "./audit-purchases.ts";
 import type { Crediting } from "./credit.ts";
 import type { Dialect } from "./dialect.ts";
 import { DeedRefused } from "./refused.ts";
+import type { Reversals, Reversed } from "./reversal.ts";
 
 type Stored = {
   seq: number;
@@ -43,25 +36,14 @@ const SET_EXPIRED = "UPDATE purchase SET state = 'expired' WHERE id = ?1 AND sta
 const SET_INVOICE =
   "UPDATE purchase SET invoice_number = ?2, invoice_url = ?3 WHERE id = ?1 AND state = 'paid' AND invoice_url IS NULL";
 const INSERT_LINK = "INSERT INTO purchase_credit (credit_seq, purchase_seq, why) VALUES (?1, ?2, ?3)";
-const COUNT_LINKS = "SELECT count(*) AS n FROM purchase_credit WHERE purchase_seq = ?1";
-/** A reversal goes on in this order, and never back. */
-const REVERSAL_ORDER: readonly ReversalState[] = ["asked", "taken", "lost", "returned"];
-const place = (state: string): string =>
-  `CASE ${state} ${REVERSAL_ORDER.map((name, at) => `WHEN '${name}' THEN ${at}`).join(" ")} END`;
-const GOES_ON = `${place("reversal.state")} < ${place("excluded.state")}`;
-const SAVE_REVERSAL = `INSERT INTO reversal (id, kind, payment_intent, credits, state, at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-  ON CONFLICT (id) DO UPDATE SET at_ms = excluded.at_ms,
-    credits = CASE WHEN reversal.credits < excluded.credits THEN excluded.credits ELSE reversal.credits END,
-    state = CASE WHEN ${GOES_ON} THEN excluded.state ELSE reversal.state END
-  WHERE reversal.credits < excluded.credits OR ${GOES_ON}`;
-const SUM_REVERSALS = `SELECT CAST(coalesce(sum(credits), 0) AS bigint) AS credits FROM reversal
-  WHERE payment_intent = ?1 AND state IN ('taken', 'lost')`;
-const SET_REVERSED = "UPDATE purchase SET reversed_credits = ?2 WHERE seq = ?1";
 const SET_LOW_BALANCE = `INSERT INTO low_balance VALUES (?1, ?2)
   ON CONFLICT (account_seq) DO UPDATE SET credits = excluded.credits WHERE low_balance.credits <> excluded.credits`;
 const DROP_LOW_BALANCE = "DELETE FROM low_balance WHERE account_seq = ?1";
 
-export const preparePurchases = ({ forUpdate }: Dialect, { credit }: Crediting) => {
+type Came = Omit<Reversed, "changed">;
+const NOTHING: Came = { movedCredits: 0, undecided: 0 };
+
+export const preparePurchases = ({ forUpdate }: Dialect, { credit }: Crediting, reversals: Reversals) => {
   const selectById = `SELECT ${COLUMNS} FROM purchase WHERE id = ?1 ${forUpdate}`;
   const selectByPayment = `SELECT ${COLUMNS} FROM purchase WHERE payment_intent = ?1 ${forUpdate}`;
 
@@ -70,11 +52,12 @@ export const preparePurchases = ({ forUpdate }: Dialect, { credit }: Crediting) 
     if (!found) throw new DeedRefused(`there is no purchase ${id}`);
     return found;
   };
-  const answer = function* (of: Stored | undefined, changed: boolean, movedCredits: Credits = 0): Asking<PurchaseOutcome> {
+  const answer = function* (of: Stored | undefined, changed: boolean, came: Came = NOTHING): Asking<PurchaseOutcome> {
     const now = of && (yield* first<Stored>(selectById, of.id));
     const account = now && (yield* first<{ id: string; owed: Credits }>(SELECT_ACCOUNT, now.account_seq));
     const purchase = now && account ? { id: now.id, accountId: account.id, state: now.state, owedCredits: account.owed } : null;
-    return { kind: "purchase", changed, movedCredits, purchase };
+    const { movedCredits, undecided } = came;
+    return { kind: "purchase", changed, movedCredits, purchase, ...(undecided > 0 ? { undecided } : {}) };
   };
 
   const open = function* (deed: OpenPurchaseDeed): Asking<PurchaseOutcome> {
@@ -87,25 +70,6 @@ export const preparePurchases = ({ forUpdate }: Dialect, { credit }: Crediting) 
     }
     yield* change(INSERT_PURCHASE, id, accountSeq, personId, credits, provider, atMs, expiresAtMs);
     return yield* answer(yield* named(id), true);
-  };
-
-  /** Takes back, or gives back, the difference between what is to be reversed of a purchase and what is. */
-  const reverse = function* (bought: Stored, atMs: number): Asking<Credits> {
-    if (bought.state !== "paid" || bought.payment_intent === null) return 0;
-    const reversals = yield* first<{ credits: Credits }>(SUM_REVERSALS, bought.payment_intent);
-    const due = Math.min(bought.credits, reversals?.credits ?? 0);
-    const credits = bought.reversed_credits - due;
-    if (credits === 0) return 0;
-    const why = credits < 0 ? "taken" : "returned";
-    const times = (yield* first<{ n: number }>(COUNT_LINKS, bought.seq))?.n ?? 0;
-    const { seq, movedCredits } = yield* credit({
-      ...{ accountSeq: bought.account_seq, kind: "adjust", credits, atMs },
-      note: why === "taken" ? `taken back of purchase ${bought.id}` : `given back of purchase ${bought.id}`,
-      reference: `${bought.id} ${times}`,
-    });
-    yield* change(INSERT_LINK, seq, bought.seq, why);
-    yield* change(SET_REVERSED, bought.seq, due);
-    return movedCredits;
   };
 
   const pay = function* ({ id, payment, atMs }: PayPurchaseDeed): Asking<PurchaseOutcome> {
@@ -127,14 +91,12 @@ export const preparePurchases = ({ forUpdate }: Dialect, { credit }: Crediting) 
     if (!isNew) throw new DeedRefused(`the reference "${bought.id} paid" was already used`);
     yield* change(SET_PAID, bought.seq, sessionId, paymentIntent, atMs);
     yield* change(INSERT_LINK, seq, bought.seq, "paid");
-    return yield* answer(bought, true, movedCredits + (yield* reverse(yield* named(id), atMs)));
+    const came = yield* reversals.review(yield* named(id), atMs);
+    return yield* answer(bought, true, { ...came, movedCredits: movedCredits + came.movedCredits });
   };
 
-  const noteReversal = function* (deed: NoteReversalDeed): Asking<PurchaseOutcome> {
-    const { id, kind, paymentIntent, credits, state, atMs } = deed;
-    const changed = (yield* change(SAVE_REVERSAL, id, kind, paymentIntent, credits, state, atMs)) > 0;
-    const bought = yield* first<Stored>(selectByPayment, paymentIntent);
-    return yield* answer(bought, changed, bought && changed ? yield* reverse(bought, atMs) : 0);
+  const reversed = function* (paymentIntent: string, came: Reversed): Asking<PurchaseOutcome> {
+    return yield* answer(yield* first<Stored>(selectByPayment, paymentIntent), came.changed, came);
   };
 
   const carryOut = function* (deed: PurchaseDeed): Asking<PurchaseOutcome> {
@@ -156,7 +118,9 @@ export const preparePurchases = ({ forUpdate }: Dialect, { credit }: Crediting) 
       case "note-invoice":
         return yield* answer(yield* named(deed.id), (yield* change(SET_INVOICE, deed.id, deed.number, deed.url)) > 0);
       case "note-reversal":
-        return yield* noteReversal(deed);
+        return yield* reversed(deed.paymentIntent, yield* reversals.note(deed));
+      case "note-foreign-reversal":
+        return yield* reversed(deed.paymentIntent, yield* reversals.noteForeign(deed));
       case "set-low-balance": {
         const { accountSeq, credits } = deed;
         const setting = credits === null ? change(DROP_LOW_BALANCE, accountSeq) : change(SET_LOW_BALANCE, accountSeq, credits);

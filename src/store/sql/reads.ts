@@ -10,6 +10,7 @@ import { listedReads } from "./read/listed.ts";
 import { operatorReads } from "./read/operator.ts";
 import { orphanReads } from "./read/orphans.ts";
 import { peopleReads } from "./read/people.ts";
+import { pinReads } from "./read/pins.ts";
 import { providerReads } from "./read/providers.ts";
 import { purchaseReads } from "./read/purchases.ts";
 import { recoveryReads } from "./read/recovery.ts";
@@ -25,6 +26,9 @@ export type ReadsParts = {
   usageBehind: string;
 };
 
+/** The step of a file's schema that brought pinned inputs. */
+const PINS = 8;
+
 export const readsThrough = (
   query: Query,
   dialect: Dialect,
@@ -38,9 +42,10 @@ export const readsThrough = (
   ...listedReads(query, dialect),
   ...orphanReads(query, dialect),
   ...operatorReads(query, dialect),
-  ...recoveryReads(query, dialect, owned),
+  ...recoveryReads(query, dialect, owned, since(PINS)),
+  ...pinReads(since(PINS)),
   ...sumReads(query, dialect),
   ...providerReads(since(2)),
   ...peopleReads(since(3)),
-  ...purchaseReads(since(5), dialect),
+  ...purchaseReads(since(5), since(7), dialect),
 });

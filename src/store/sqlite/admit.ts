@@ -19,9 +19,13 @@ export const prepareAdmit = (db: Database, money: Money, plans: Interned, limits
   const insertGeneration = db.prepare(
     `INSERT INTO generation (seq, account_seq, id, model, status, quoted_credits, reserved_credits, created_at_ms, wait_ends_at_ms,
        idempotency_key, hold_chain_seq, hold_previous, hold_available_after, hold_held_after, hold_epoch, hold_hash, key_seq,
-       max_cost_credits, request_id, plan_seq, body, added)
-     VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ${money.epoch}, ?14, ?15, ?16, ?17, ?18, ?19, ?20)
+       max_cost_credits, request_id, plan_seq, body, added, ordered)
+     VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ${money.epoch}, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)
      ON CONFLICT (account_seq, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING`,
+  );
+
+  const insertPin = db.prepare(
+    "INSERT INTO pinned_input (seq, n, field, kind, measured_ms, frame_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
   );
 
   /** The generation that the key already made. */
@@ -71,12 +75,15 @@ export const prepareAdmit = (db: Database, money: Money, plans: Interned, limits
       plans.seqOf(deed.planJson),
       deed.body,
       deed.addedJson,
+      deed.orderedJson,
     );
     if (changes === 0) {
       const before = known(deed);
       if (!before) throw new DeedRefused("a key that was used before has no generation");
       return before;
     }
+    for (const { n, field, kind, measuredMs, frameMs } of deed.pins ?? [])
+      insertPin.run(deed.seq, n, field, kind, measuredMs, frameMs);
     money.hold(deed.accountSeq, held, deed.seq);
     limits.admitted(deed.keySeq, deed.createdAtMs, deed.reservedCredits);
     return { kind: "admitted", record: admittedRecord(deed) };

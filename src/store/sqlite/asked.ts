@@ -2,9 +2,10 @@
 import type { DeedOutcome, OfficeDeed } from "../../deeds.ts";
 import { isPurchaseDeed, type PurchaseDeed } from "../../purchase.ts";
 import type { Asking } from "../sql/asking.ts";
-import { prepareCredit } from "../sql/credit.ts";
+import { type Crediting, prepareCredit } from "../sql/credit.ts";
 import { prepareOffice } from "../sql/office.ts";
 import { preparePurchases } from "../sql/purchase.ts";
+import { prepareReversals } from "../sql/reversal.ts";
 import { prepareUsage } from "../sql/usage.ts";
 import { known, SQLITE } from "./asking.ts";
 import type { Attempts } from "./attempt.ts";
@@ -16,15 +17,20 @@ const SELECT_MARK = "SELECT CAST(value AS bigint) AS \"upTo\" FROM meta WHERE na
 const SET_MARK =
   "INSERT INTO meta VALUES ('usage_up_to', CAST(?1 AS text)) ON CONFLICT (name) DO UPDATE SET value = excluded.value";
 
-export const prepareAsked = (money: Money, attempts: Attempts, limits: Limits) => {
-  const crediting = prepareCredit(SQLITE, {
+/** The money of the one writer, for what asks one statement after another. */
+export const prepareCrediting = (money: Money): Crediting =>
+  prepareCredit({
     head: (accountSeq) => known(money.head(accountSeq)),
     post: (accountSeq, head, move) => known(money.post(accountSeq, head, move)),
+    owe: (accountSeq, head, credits) => known(money.owe(accountSeq, head, credits)),
   });
-  const purchases = preparePurchases(SQLITE, crediting);
+
+export const prepareAsked = (crediting: Crediting, attempts: Attempts, limits: Limits) => {
+  const reversals = prepareReversals(SQLITE, crediting);
+  const purchases = preparePurchases(SQLITE, crediting, reversals);
   const office = prepareOffice({
     dialect: SQLITE,
-    crediting,
+    ...{ crediting, reversals },
     changeAttempt: (seq, change, atMs) => known(attempts.change(seq, change, atMs)),
     rollUpUsage: prepareUsage(SQLITE, { select: SELECT_MARK, set: SET_MARK, where: "true" }),
     notAddedUp: `p.seq > coalesce((${SELECT_MARK}), 0)`,

@@ -2,20 +2,28 @@
 import type { Database } from "bun:sqlite";
 import { WrongSchema } from "../faults.ts";
 import { copyBefore } from "./copy.ts";
+import { StoreDamaged } from "./faults.ts";
 import { pragma } from "./open.ts";
 import first from "./schema/0001.sql" with { type: "text" };
 import second from "./schema/0002.sql" with { type: "text" };
 import third from "./schema/0003.sql" with { type: "text" };
 import fourth from "./schema/0004.sql" with { type: "text" };
 import fifth from "./schema/0005.sql" with { type: "text" };
+import sixth from "./schema/0006.sql" with { type: "text" };
+import seventh from "./schema/0007.sql" with { type: "text" };
+import eighth from "./schema/0008.sql" with { type: "text" };
 
-export type Migration = { n: number; sql: string };
+/** `makesAnew`: tables that it makes anew or that refer to one of those. */
+export type Migration = { n: number; sql: string; makesAnew?: readonly string[] };
 export const MIGRATIONS: readonly Migration[] = [
   { n: 1, sql: first },
   { n: 2, sql: second },
   { n: 3, sql: third },
   { n: 4, sql: fourth },
   { n: 5, sql: fifth },
+  { n: 6, sql: sixth, makesAnew: ["attempt", "attempt_request"] },
+  { n: 7, sql: seventh },
+  { n: 8, sql: eighth },
 ];
 
 const checksum = (sql: string): string => Bun.CryptoHasher.hash("sha256", sql, "hex");
@@ -42,6 +50,34 @@ export const checkSchema = (db: Database, migrations: readonly Migration[] = MIG
   return version;
 };
 
+/** Keys are off only between transactions: what refers to a table that is made anew would be taken for what refers to nothing. */
+const withoutKeys = (db: Database, work: () => void): void => {
+  db.run("PRAGMA foreign_keys = 0");
+  try {
+    work();
+  } finally {
+    db.run("PRAGMA foreign_keys = 1");
+  }
+};
+
+const runStep = (db: Database, { n, sql, makesAnew }: Migration, nowMs: number): void => {
+  db.run("BEGIN IMMEDIATE");
+  try {
+    if (n === 1)
+      db.run("CREATE TABLE migration (n INTEGER PRIMARY KEY, checksum TEXT NOT NULL, applied_at_ms INTEGER NOT NULL) STRICT");
+    db.run(sql);
+    for (const table of makesAnew ?? [])
+      if (db.query(`PRAGMA foreign_key_check(${table})`).get() !== null)
+        throw new StoreDamaged(`a row of ${table} refers to one that is not there: genrouter verify names it, a backup has it`);
+    db.run("INSERT INTO migration VALUES (?, ?, ?)", [n, checksum(sql), nowMs]);
+    db.run(`PRAGMA user_version = ${n}`);
+    db.run("COMMIT");
+  } catch (fault) {
+    if (db.inTransaction) db.run("ROLLBACK");
+    throw fault;
+  }
+};
+
 /**
  * Runs the steps a file still lacks. An existing file is first copied beside itself (`<path>.before-<n>`), and the copy checked.
  * @throws WrongSchema see `checkSchema`. @throws DirectoryUnusable, StoreDamaged when there is no whole copy: nothing has changed.
@@ -51,18 +87,7 @@ export const migrate = (db: Database, path: string, nowMs: number, migrations: r
   const missing = migrations.filter((one) => one.n > version);
   if (missing.length === 0) return;
   if (version > 0 && path !== ":memory:") copyBefore(db, path, `${path}.before-${missing[0]?.n ?? 0}`, nowMs);
-  for (const { n, sql } of missing) {
-    db.run("BEGIN IMMEDIATE");
-    try {
-      if (n === 1)
-        db.run("CREATE TABLE migration (n INTEGER PRIMARY KEY, checksum TEXT NOT NULL, applied_at_ms INTEGER NOT NULL) STRICT");
-      db.run(sql);
-      db.run("INSERT INTO migration VALUES (?, ?, ?)", [n, checksum(sql), nowMs]);
-      db.run(`PRAGMA user_version = ${n}`);
-      db.run("COMMIT");
-    } catch (fault) {
-      if (db.inTransaction) db.run("ROLLBACK");
-      throw fault;
-    }
-  }
+  for (const step of missing)
+    if (step.makesAnew) withoutKeys(db, () => runStep(db, step, nowMs));
+    else runStep(db, step, nowMs);
 };

@@ -1,6 +1,7 @@
 // The one way credits move: the movement that chains to the one before it, then the balance conditionally, which must say the same.
 import type { Database } from "bun:sqlite";
 import { Recent } from "../../recent.ts";
+import type { Credits } from "../../terms.ts";
 import { type Chained, chain, chainStart, changeOf, type Head, type Move } from "../sql/money.ts";
 import { DeedRefused } from "../sql/refused.ts";
 
@@ -10,7 +11,7 @@ const HEADS_AT_LEAST = 10_000;
 /** Prepares the statements of the ledger for a writer of `epoch`. */
 export const prepareMoney = (db: Database, epoch: number) => {
   const selectHead = db.prepare<Omit<Head, "chainHash"> & { id: string; hash: string | null }, [number]>(
-    `SELECT b.available_credits AS availableCredits, b.held_credits AS heldCredits, b.in_progress AS inProgress, b.chain_seq AS chainSeq,
+    `SELECT b.available_credits AS availableCredits, b.held_credits AS heldCredits, b.owed_credits AS owedCredits, b.in_progress AS inProgress, b.chain_seq AS chainSeq,
        b.chain_end AS chainEnd, a.id, CASE WHEN b.chain_end < 0 THEN (SELECT hold_hash FROM generation WHERE seq = -b.chain_end)
          ELSE (SELECT hash FROM posting WHERE seq = b.chain_end) END AS hash
      FROM balance b JOIN account a ON a.seq = b.account_seq WHERE b.account_seq = ?1`,
@@ -28,6 +29,7 @@ export const prepareMoney = (db: Database, epoch: number) => {
        charged_credits = charged_credits + ?3, in_progress = in_progress + ?4, chain_seq = chain_seq + 1, chain_end = ?5
      WHERE account_seq = ?6 AND chain_seq = ?7 AND available_credits + ?1 >= 0 AND held_credits + ?2 >= 0`,
   );
+  const updateOwed = db.prepare("UPDATE balance SET owed_credits = owed_credits + ?2 WHERE account_seq = ?1");
   /** What this writer knows of the rows, as long as nothing is rolled back: nobody else writes them. */
   const heads = new Recent<number, Head>(HEADS_AT_LEAST);
   let newest: { posting: number; generation: number } | undefined;
@@ -61,6 +63,7 @@ export const prepareMoney = (db: Database, epoch: number) => {
     return remember(accountSeq, {
       availableCredits: link.availableAfter,
       heldCredits: link.heldAfter,
+      owedCredits: head.owedCredits,
       inProgress: head.inProgress + move.progress,
       chainSeq: link.chainSeq,
       chainEnd,
@@ -109,6 +112,11 @@ export const prepareMoney = (db: Database, epoch: number) => {
         link.note,
       );
       return { head: settleBalance(accountSeq, chained, seq), seq };
+    },
+    /** Changes what an account owes. */
+    owe: (accountSeq: number, head: Head, credits: Credits): void => {
+      updateOwed.run(accountSeq, credits);
+      remember(accountSeq, { ...head, owedCredits: head.owedCredits + credits });
     },
     epoch,
     /** Something was rolled back: what is known of the rows is read anew. */

@@ -2,7 +2,16 @@
 
 import type { AdmitDeed, Deed, DeedOutcome, OfficeDeed } from "../../deeds.ts";
 import type { PurchaseDeed } from "../../purchase.ts";
-import { admittedRecord, type PackedAdmit, type PackedDeed, type PackedStep, printedAdded, printedPlan } from "../sql/packed.ts";
+import type { PinAsked } from "../../terms.ts";
+import {
+  admittedRecord,
+  type PackedAdmit,
+  type PackedDeed,
+  type PackedStep,
+  printedAdded,
+  printedOrdered,
+  printedPlan,
+} from "../sql/packed.ts";
 
 /** What is short of an admission, in this order. */
 type AdmitHead = [
@@ -19,6 +28,7 @@ type AdmitHead = [
   createdAtMs: number,
   waitEndsAtMs: number,
   requestId: string,
+  pins: readonly PinAsked[] | 0,
 ];
 type StepHead = Omit<PackedStep, "eventJson" | "snapshot">;
 
@@ -36,11 +46,13 @@ const admitHead = (deed: AdmitDeed): AdmitHead => [
   deed.createdAtMs,
   deed.waitEndsAtMs,
   deed.requestId,
+  deed.pins ?? 0,
 ];
 
 /**
- * The first line is the heads of all deeds, printed and read at once; then come the large parts, three lines for an admission and two
- * for a step. JSON never holds a raw line feed, so they need no escaping. A plan that is the one before it is an empty line.
+ * The first line is the heads of all deeds, printed and read at once; then come the large parts, four lines for an admission and two
+ * for a step. JSON never holds a raw line feed, so they need no escaping. A plan that is the one before it is an empty line, and so is an order
+ * that there is not.
  */
 export const toLines = (deeds: readonly Deed[]): string => {
   const heads: (AdmitHead | StepHead | OfficeDeed | PurchaseDeed)[] = [];
@@ -50,7 +62,7 @@ export const toLines = (deeds: readonly Deed[]): string => {
     if (deed.deed === "admit") {
       const planJson = printedPlan(deed.plan);
       heads.push(admitHead(deed));
-      parts += `\n${planJson === planBefore ? "" : planJson}\n${deed.body}\n${printedAdded(deed.added)}`;
+      parts += `\n${planJson === planBefore ? "" : planJson}\n${deed.body}\n${printedAdded(deed.added)}\n${printedOrdered(deed.ordered) ?? ""}`;
       planBefore = planJson;
     } else if (deed.deed === "step") {
       const { event, snapshot, ...head } = deed;
@@ -61,7 +73,13 @@ export const toLines = (deeds: readonly Deed[]): string => {
   return JSON.stringify(heads) + parts;
 };
 
-const toAdmit = (head: AdmitHead, planJson: string, body: string, addedJson: string): PackedAdmit => ({
+const toAdmit = (
+  head: AdmitHead,
+  planJson: string,
+  body: string,
+  addedJson: string,
+  orderedJson: string | null,
+): PackedAdmit => ({
   deed: "admit",
   seq: head[0],
   id: head[1],
@@ -76,9 +94,11 @@ const toAdmit = (head: AdmitHead, planJson: string, body: string, addedJson: str
   createdAtMs: head[10],
   waitEndsAtMs: head[11],
   requestId: head[12],
+  ...(head[13] === 0 ? {} : { pins: head[13] }),
   planJson,
   body,
   addedJson,
+  orderedJson,
 });
 
 export const fromLines = (text: string): PackedDeed[] => {
@@ -90,7 +110,7 @@ export const fromLines = (text: string): PackedDeed[] => {
   return heads.map((head): PackedDeed => {
     if (Array.isArray(head)) {
       planJson = next() || planJson;
-      return toAdmit(head, planJson, next(), next());
+      return toAdmit(head, planJson, next(), next(), next() || null);
     }
     return head.deed === "step" ? { ...head, eventJson: next(), snapshot: next() || null } : head;
   });

@@ -2,7 +2,7 @@
 import type { Database } from "bun:sqlite";
 import type { Settlement, StepOutcome } from "../../deeds.ts";
 import { Recent } from "../../recent.ts";
-import type { GenerationRecord } from "../../terms.ts";
+import type { Credits, GenerationRecord } from "../../terms.ts";
 import { recordAfter, settlementMoves, snapshotFault } from "../sql/ending.ts";
 import type { PackedStep } from "../sql/packed.ts";
 import { RECORD_COLUMNS, type RecordRow, toRecord } from "../sql/read/record.ts";
@@ -17,7 +17,16 @@ type Standing = { record: GenerationRecord; version: number };
 /** Generations remembered between their steps: more than move at a time. */
 const STANDING_AT_LEAST = 1_000;
 
-export const prepareStep = (db: Database, epoch: number, money: Money, attempts: Attempts, limits: Limits) => {
+export type StepParts = {
+  epoch: number;
+  money: Money;
+  attempts: Attempts;
+  limits: Limits;
+  /** Takes what an account owes out of what it has available. @returns how much that was. */
+  settleDebt: (accountSeq: number, atMs: number) => Credits;
+};
+
+export const prepareStep = (db: Database, { epoch, money, attempts, limits, settleDebt }: StepParts) => {
   const select = db.prepare<RecordRow & { version: number | null }, [number]>(
     `SELECT ${RECORD_COLUMNS}, s.version FROM generation g LEFT JOIN snapshot s ON s.seq = g.seq WHERE g.seq = ?1`,
   );
@@ -41,6 +50,10 @@ export const prepareStep = (db: Database, epoch: number, money: Money, attempts:
        completed_at_ms = ?7, files_expire_at_ms = ?8 WHERE seq = ?1 AND completed_at_ms IS NULL`,
   );
 
+  const pin = db.prepare(
+    "UPDATE pinned_input SET sha256 = ?3, bytes = ?4, mime = ?5, ms = ?6, pinned_at_ms = ?7 WHERE seq = ?1 AND n = ?2 AND sha256 IS NULL",
+  );
+
   /** What this writer knows of the rows, as long as nothing is rolled back: nobody else writes them. */
   const known = new Recent<number, Standing>(STANDING_AT_LEAST);
   const standingOf = (seq: number): Standing | undefined => {
@@ -50,12 +63,15 @@ export const prepareStep = (db: Database, epoch: number, money: Money, attempts:
     return row ? { record: toRecord(row), version: row.version ?? 0 } : undefined;
   };
 
-  const settle = (record: GenerationRecord, settlement: Settlement, atMs: number): void => {
+  /** @returns what of that went to a debt, in the outcome's words. */
+  const settle = (record: GenerationRecord, settlement: Settlement, atMs: number): { settledCredits?: Credits } => {
     const { seq, accountSeq } = record;
     let head = money.head(accountSeq);
     if (!head) throw new DeedRefused(`there is no account ${accountSeq}`);
     if (settlement.kind === "capture") attempts.deliver(seq, settlement.n, atMs);
     for (const move of settlementMoves(record, settlement, atMs)) head = money.post(accountSeq, head, move).head;
+    const settledCredits = head.owedCredits > 0 ? settleDebt(accountSeq, atMs) : 0;
+    return settledCredits > 0 ? { settledCredits } : {};
   };
 
   const end = ({ seq, status, attempts: tried, costCredits, completedAtMs }: GenerationRecord, settlement: Settlement): void => {
@@ -91,15 +107,17 @@ export const prepareStep = (db: Database, epoch: number, money: Money, attempts:
     if (fault !== undefined) throw new DeedRefused(fault);
 
     insertJournal.run(seq, version, deed.atMs, deed.stateAfter, deed.eventJson);
+    for (const { n, sha256, bytes, mime, ms } of deed.pinned ?? []) pin.run(seq, n, sha256, bytes, mime, ms, deed.atMs);
     for (const change of deed.attemptChanges) attempts.change(seq, change, deed.atMs);
     const record = recordAfter(standing.record, deed);
+    let debt: { settledCredits?: Credits } = {};
     if (settlement) {
       if (settlement.kind === "capture") {
         const price = attempts.price(seq, settlement.n);
         if (price !== settlement.credits)
           throw new DeedRefused(`attempt ${settlement.n} was quoted ${price} credits and the capture is ${settlement.credits}`);
       }
-      settle(record, settlement, deed.atMs);
+      debt = settle(record, settlement, deed.atMs);
       end(record, settlement);
       limits.settled(seq, record.createdAtMs, record.reservedCredits - (record.costCredits ?? 0));
       known.delete(seq);
@@ -110,7 +128,7 @@ export const prepareStep = (db: Database, epoch: number, money: Money, attempts:
     }
 
     if (!keepSnapshot(deed)) throw new DeedRefused("the snapshot is of another version");
-    return { kind: "stepped", record };
+    return { kind: "stepped", record, ...debt };
   };
   return {
     carryOut,

@@ -1,12 +1,15 @@
-// A provider that takes no time, as a process: fal's queue and Replicate's predictions, one ready picture, and a port that never answers.
+// A provider that takes no time, as a process: fal's queue and Replicate's predictions, a ready file of each kind, and a port that never answers.
 import { deflateSync } from "node:zlib";
+import { makeClip } from "../../../src/simulator/clip.ts";
 import { pngChunk } from "../../../src/simulator/picture.ts";
+import { makeMp3 } from "../../../src/simulator/sound.ts";
+import { CLIP_MS, CLIP_SIZE, KINDS, type Kind, kindOf, SOUND_MS } from "./kinds.ts";
 
-/** What became of the submissions to one endpoint. `delivered`: jobs whose picture was fetched. */
+/** What became of the submissions to one endpoint. `delivered`: jobs whose file was fetched. */
 export type Tally = { submitted: number; delivered: number };
 export type Counts = {
   endpoints: Record<string, Tally>;
-  picture: { bytes: number; sha256: string };
+  files: Record<Kind, { bytes: number; sha256: string }>;
   /** Sockets that are open at the port that never answers. */
   hanging: number;
 };
@@ -14,6 +17,7 @@ export type Counts = {
 const NOISE_SIDE = 32;
 const SIDE = 1024;
 const QUALITY = 75;
+const CLIP_PADDING = 256 * 1024;
 
 /** Coarse noise made large and smooth: a JPEG of about 100 kB, as models make them. */
 const drawPicture = async (): Promise<Uint8Array> => {
@@ -38,10 +42,25 @@ const drawPicture = async (): Promise<Uint8Array> => {
   return new Bun.Image(small).resize(SIDE, SIDE, { fit: "fill" }).jpeg({ quality: QUALITY }).bytes();
 };
 
-const picture = await drawPicture();
+/** As large as a second of a model's clip, behind what readers look at. */
+const padded = (clip: Uint8Array): Uint8Array => {
+  const free = new Uint8Array(CLIP_PADDING);
+  new DataView(free.buffer).setUint32(0, CLIP_PADDING);
+  free.set(new TextEncoder().encode("free"), 4);
+  return Buffer.concat([clip, free]);
+};
+const FILES: Record<Kind, { bytes: Uint8Array; mime: string; name: string }> = {
+  picture: { bytes: await drawPicture(), mime: "image/jpeg", name: "picture.jpg" },
+  clip: { bytes: padded(await makeClip(CLIP_SIZE, CLIP_MS, true, 1)), mime: "video/mp4", name: "clip.mp4" },
+  sound: { bytes: makeMp3(SOUND_MS, 1), mime: "audio/mpeg", name: "sound.mp3" },
+};
+const told = ({ bytes }: { bytes: Uint8Array }) => ({
+  bytes: bytes.length,
+  sha256: new Bun.CryptoHasher("sha256").update(bytes).digest("hex"),
+});
 const counts: Counts = {
   endpoints: {},
-  picture: { bytes: picture.length, sha256: new Bun.CryptoHasher("sha256").update(picture).digest("hex") },
+  files: Object.fromEntries(KINDS.map((kind) => [kind, told(FILES[kind])])) as Counts["files"],
   hanging: 0,
 };
 const tallyOf = (endpoint: string): Tally => {
@@ -59,7 +78,7 @@ const isDone = (id: string): boolean => {
   else looks.delete(id);
   return seen >= LOOKS;
 };
-/** Endpoints of jobs whose picture was not fetched yet. */
+/** Endpoints of jobs whose file was not fetched yet. */
 const owed = new Map<string, string>();
 
 /** Names are random, as both providers' are: an index of them is written all over. */
@@ -69,10 +88,14 @@ const accept = (endpoint: string): string => {
   owed.set(id, endpoint);
   return id;
 };
-const deliver = (id: string): Response => {
+const fileUrl = (origin: string, kind: Kind, id: string): string => `${origin}/files/${id}/${FILES[kind].name}`;
+const deliver = (path: string): Response => {
+  const [id = "", name = ""] = path.split("/");
+  const file = Object.values(FILES).find((one) => one.name === name);
+  if (!file) return notFound();
   const endpoint = owed.get(id);
   if (endpoint !== undefined && owed.delete(id)) tallyOf(endpoint).delivered += 1;
-  return new Response(picture, { headers: { "content-type": "image/jpeg" } });
+  return new Response(file.bytes, { headers: { "content-type": file.mime } });
 };
 /** The one thing that every model of both providers insists on. */
 const isInput = (input: unknown): boolean => typeof input === "object" && input !== null && "prompt" in input;
@@ -98,14 +121,11 @@ const answerFal = async (request: Request, origin: string, path: string): Promis
       response_url: `${origin}/fal${path.slice(0, -end.length)}`,
       metrics: {},
     });
-  const file = {
-    url: `${origin}/files/${id}.jpg`,
-    content_type: "image/jpeg",
-    file_name: `${id}.jpg`,
-    width: SIDE,
-    height: SIDE,
-  };
-  return Response.json({ images: [{ ...file, file_size: picture.length }], seed: 1 });
+  const kind = kindOf(path.slice(1));
+  const { bytes, mime, name } = FILES[kind];
+  const file = { url: fileUrl(origin, kind, id), content_type: mime, file_name: name, file_size: bytes.length };
+  if (kind === "picture") return Response.json({ images: [{ ...file, width: SIDE, height: SIDE }], seed: 1 });
+  return Response.json(kind === "clip" ? { video: file } : { audio: file });
 };
 
 const answerReplicate = async (request: Request, origin: string, path: string): Promise<Response> => {
@@ -122,7 +142,7 @@ const answerReplicate = async (request: Request, origin: string, path: string): 
   }
   const id = /^\/predictions\/(\w+)$/.exec(path)?.[1];
   if (id === undefined) return notFound();
-  return Response.json({ ...shown(id), status: "succeeded", output: `${origin}/files/${id}.jpg`, completed_at: at });
+  return Response.json({ ...shown(id), status: "succeeded", output: fileUrl(origin, "picture", id), completed_at: at });
 };
 
 const server = Bun.serve({
@@ -135,7 +155,7 @@ const server = Bun.serve({
     const [path = ""] = request.url.slice(from).split("?");
     if (path.startsWith("/fal/")) return answerFal(request, origin, path.slice("/fal".length));
     if (path.startsWith("/replicate/v1/")) return answerReplicate(request, origin, path.slice("/replicate/v1".length));
-    if (path.startsWith("/files/")) return deliver(path.slice("/files/".length, -".jpg".length));
+    if (path.startsWith("/files/")) return deliver(path.slice("/files/".length));
     return path === "/counts" ? Response.json(counts) : notFound();
   },
 });

@@ -92,7 +92,7 @@ export const openRows = (db: Database, epoch: number, common: Common) => {
     const { link, hash } = chain(head, move);
     const after: Head = {
       ...{ availableCredits: link.availableAfter, heldCredits: link.heldAfter, inProgress: head.inProgress + move.progress },
-      ...{ chainSeq: link.chainSeq, chainEnd: row, chainHash: hash },
+      ...{ owedCredits: head.owedCredits, chainSeq: link.chainSeq, chainEnd: row, chainHash: hash },
     };
     heads.set(accountSeq, after);
     return { before: head, after };

@@ -131,7 +131,7 @@ test("files of nodes that share the bucket are there at once, byte for byte, and
   for (const n of [1, 2]) expect(existsSync(join(dir, "files", placeOf(id, n)))).toBe(false);
   expect(large.equals(await (await fetch(other.link(id, 2))).bytes())).toBe(true);
   const ref = `${id.slice("gen_".length)}-1`;
-  const answered = await node.spool.keep(ref, 1, Buffer.from("inside an answer"), "image/png");
+  const answered = await node.spool.keep(ref, 1, [Buffer.from("inside "), Buffer.from("an answer")], "image/png");
   expect(await (await other.spool.open(answered))?.text()).toBe("inside an answer");
   await other.files.remove(id);
   for (const n of [1, 2]) expect((await fetch(node.link(id, n))).status).toBe(404);

@@ -119,7 +119,13 @@ test("two nodes that bring different bytes for one place do not write over each 
   const { log } = testTelemetry(() => undefined);
   const node = async (name: string) => {
     const settings = readSettings({ GENROUTER_DATA__DIR: join(nodes.dir, name), ...nodes.bucket.settings });
-    return openKeptFiles({ settings, clock: nodes.clock, log, store: { generationBySeq: async () => undefined }, shared: true });
+    return openKeptFiles({
+      settings,
+      clock: nodes.clock,
+      log,
+      store: { generationBySeq: async () => undefined, pinsOf: async () => [] },
+      shared: true,
+    });
   };
   const [winner, zombie] = [await node("a"), await node("b")];
   const keep = async ({ files }: typeof winner, text: string) => {

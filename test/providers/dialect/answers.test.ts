@@ -54,12 +54,17 @@ const JUDGE = judgeOf(
     { http: [429], at: "/error/code", is: ["quota"], class: "balance" },
     { at: "/error/code", is: ["gone"], while: "asking", class: "gone" },
     { at: "/error/code", is: ["gone"], while: "submitting", class: "config_fault" },
-    { http: [503], class: "overloaded", proves_not_accepted: true },
+    { http: [503], class: "overloaded" },
     { at: "/error/busy", class: "rate_limited" },
   ],
   ["/error/code", "/error/message"],
 );
 const error = (code: unknown, status = 400) => answer(status, { error: { code, message: "words" } });
+
+test("patterns that have a bound, or one repeat behind their beginning, are taken", () => {
+  for (const matches of ["a.?b", "^output.*sensitive", "a|b|c", "\\(1026\\)|^1026$", "x{0,40}y", "[+*]a", "\\*\\+", "^a\\w+$|^b"])
+    expect(() => judgeOf([{ at: "/a", matches, class: "gone" }], [])).not.toThrow();
+});
 
 describe("a failure rule", () => {
   const CASES: [name: string, r: ProviderResponse, failure: string | undefined][] = [
@@ -86,6 +91,24 @@ describe("a failure rule", () => {
     ["without a condition", { class: "gone" }],
     ["with a value of nothing", { http: [400], is: ["x"], class: "gone" }],
     ["with a pattern that is none", { at: "/a", matches: "(", class: "gone" }],
+    ["that takes words for proof", { at: "/a", matches: "invalid", class: "gone", proves_not_accepted: true }],
+    ["that takes words beside a code for proof", { at: "/a", is: ["x"], matches: "x", class: "gone", proves_not_accepted: true }],
+    ["that takes a status for proof", { http: [503], class: "gone", proves_not_accepted: true }],
+    ["that takes whatever is there for proof", { at: "/a", class: "gone", proves_not_accepted: true }],
+    ...[
+      "a.*b",
+      "x+",
+      "(a|b)*c",
+      "^a.*b.*c",
+      "^(a+)+$",
+      "^(a*b)*",
+      "^(a|a)*$",
+      "^(a{0,9}){0,9}",
+      "a{0,2000}b",
+      "\\w+x",
+      "[ab]{2,}c",
+      "^a|b.*c",
+    ].map((matches) => [`whose pattern ${matches} could go on for ever`, { at: "/a", matches, class: "gone" }] as const),
   ] as const)
     test(`${name} is refused`, () => expect(() => judgeOf([rule as never], [])).toThrow(DialectFault));
 });

@@ -12,9 +12,9 @@ const JUDGE = judgeOf(
     { at: "/code", is: ["quota"], class: "balance" },
     { at: "/code", is: ["busy"], class: "overloaded", proves_not_accepted: true },
     { at: "/code", is: ["broken"], class: "job_failed" },
-    { at: "/code", matches: "^bad_", class: "invalid_for_route", proves_not_accepted: true },
+    { at: "/code", matches: "^bad_", class: "invalid_for_route" },
     { at: "/code", is: ["twice"], class: "job_failed", proves_not_accepted: false },
-    { at: "/withheld", class: "refused_output", proves_not_accepted: true },
+    { at: "/withheld", is: [true], class: "refused_output", proves_not_accepted: true },
   ],
   ["/code"],
 );
@@ -124,8 +124,8 @@ describe("a refusal", () => {
     for (const status of [200, 400, 409, 503]) expect(kindOf(status, "busy")).toBe("rejected");
   });
   test("by words that fit a pattern is none where the status says that a job may exist", () => {
-    for (const status of [200, 400, 429]) expect(kindOf(status, "bad_size")).toBe("rejected");
-    for (const status of [408, 409, 500, 502, 503, 504]) expect(kindOf(status, "bad_gateway_answer")).toBe("ambiguous");
+    for (const status of [400, 429]) expect(kindOf(status, "bad_size")).toBe("rejected");
+    for (const status of [200, 202, 408, 409, 500, 502, 503, 504]) expect(kindOf(status, "bad_gateway_answer")).toBe("ambiguous");
   });
   test("that says the job is there already is none under any status", () => {
     for (const status of [200, 400, 404, 409, 422, 500]) expect(kindOf(status, "twice")).toBe("ambiguous");

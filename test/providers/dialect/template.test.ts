@@ -14,7 +14,13 @@ const SCOPE = {
     ratio: "adaptive",
     nothing: null,
   },
-  route: { endpoint: "maker/model", sizes: { "720p 16:9": "1280:720" }, word: "1280x720" },
+  route: {
+    endpoint: "maker/model",
+    sizes: { "720p 16:9": "1280:720" },
+    word: "1280x720",
+    picture: "https://in/a.b/c.JPG?x=1.png#y",
+    clip: "https://in/c.mp4",
+  },
   ref: "abc-1",
 };
 const fill = (template: Json) => templateReading(template, KNOWN)(SCOPE);
@@ -49,6 +55,10 @@ describe("a text", () => {
     ["{route.word|before:x|int}", 1280],
     ["{route.word|after:x|int}", 720],
     ["{route.word|after:z}", undefined],
+    ["{input.prompt|mime:image/png}", "image/png"],
+    ["{route.picture|mime:image/png}", "image/jpeg"],
+    ["{route.clip|mime:image/png}", "video/mp4"],
+    ["{input.missing|mime:image/png}", undefined],
     ["{input.ratio|upper}", "ADAPTIVE"],
     ["{input.images|first}", "https://in/a.png"],
     ["{input.missing|else:false}", false],
@@ -114,7 +124,7 @@ describe("a fault", () => {
     [{ a: [{ b: "{inptu.prompt}" }] }, '/a/0/b: "inptu" is not known here; known are input, route, ref'],
     [
       "{input.prompt|shout}",
-      '"|shout" is no filter; there are string, int, number, upper, lower, first, before, after, times, iso, unix, base64, else',
+      '"|shout" is no filter; there are string, int, number, upper, lower, first, before, after, times, iso, unix, mime, base64, else',
     ],
     ["{input.duration|times}", "|times needs an argument"],
     ["{input.duration|times:x}", "|times needs a number"],

@@ -93,7 +93,7 @@ const recorded: Recorded[] = [
 
 /** A sound is the whole answer: nothing is withheld in it, and there are no links to follow. */
 const SYNCHRONOUS = {
-  ...{ "refuse-output": null, "input-unreachable": null },
+  ...{ "refuse-output": null, withheld: null, "input-unreachable": null },
   // Whether a call that ended in a 500 was charged is not known.
   ...{ fail: "ambiguous", "fail-later": "ambiguous", "no-file": "ambiguous" },
 } as const;

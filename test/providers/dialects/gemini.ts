@@ -34,6 +34,46 @@ const recorded: Recorded[] = [
     },
   },
   {
+    ...{ name: "a picture behind thoughts in words and pictures", of: "submit", status: 200 },
+    body: {
+      candidates: [
+        {
+          content: {
+            parts: [
+              { text: "A draft first.", thought: true },
+              { inlineData: { mimeType: "image/jpeg", data: "/9j/4AAQ" }, thought: true },
+              { inlineData: { mimeType: "image/png", data: PNG }, thoughtSignature: "EjQKMgER" },
+            ],
+            role: "model",
+          },
+          finishReason: "STOP",
+          index: 0,
+        },
+      ],
+      ...ABOUT,
+    },
+    outcome: {
+      kind: "announced",
+      job: { jobId: ABOUT.responseId },
+      results: [{ url: `data:image/png;base64,${PNG}`, mime: "image/png" }],
+    },
+  },
+  {
+    ...{ name: "thoughts alone", of: "submit", status: 200 },
+    body: {
+      candidates: [
+        { content: { parts: [{ inlineData: { mimeType: "image/png", data: PNG }, thought: true }] }, finishReason: "STOP" },
+      ],
+      ...ABOUT,
+    },
+    outcome: { kind: "rejected", failure: { class: "refused_output", isBilled: true } },
+  },
+  {
+    ...{ name: "a block for a reason that nobody has heard of", of: "submit", status: 200 },
+    body: { promptFeedback: { blockReason: "SOMETHING_NEW" } },
+    outcome: { kind: "ambiguous" },
+  },
+  {
     ...{ name: "a prompt that is blocked, in a 200", of: "submit", status: 200 },
     body: { promptFeedback: { blockReason: "PROHIBITED_CONTENT" }, usageMetadata: { promptTokenCount: 9 } },
     outcome: { kind: "rejected", failure: { class: "refused_input" } },

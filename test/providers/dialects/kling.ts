@@ -67,7 +67,7 @@ const recorded: Recorded[] = [
     },
     outcome: { kind: "announced", results: [{ url: VIDEO, mime: "video/mp4" }] },
   },
-  failure("a prompt that was refused later", "Failure to pass the risk control system", "refused_input"),
+  failure("a task that risk control stopped after it was taken", "Failure to pass the risk control system", "refused_output"),
   failure("a picture that is too small", "Image pixel is invalid", "invalid_for_route"),
   failure(
     "a picture of the wrong shape",
@@ -125,8 +125,8 @@ export const kling: DialectCase[] = [
     },
     key: "s3cr3t-access-key:s3cr3t-0123456789",
     differs: {
-      // It has the same words for what comes out as for what goes in.
-      "refuse-output": "failed refused_input",
+      // What its rules stop before any work is told at once.
+      refuse: "rejected refused_input",
       // It says of a picture that it cannot use that it is invalid.
       "input-unreachable": "failed invalid_for_route",
     },

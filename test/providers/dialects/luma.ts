@@ -58,7 +58,7 @@ const recorded: Recorded[] = [
   },
   failed("a word that is not allowed", "Contains blacklisted words", "refused_input"),
   failed("a prompt that was refused later", "Advanced prompt moderation failed", "refused_input"),
-  failed("a picture that was refused", "Frame moderation failed", "refused_input"),
+  failed("frames that were withheld", "Frame moderation failed", "refused_output"),
   failed("a picture that could not be fetched", "Failed to read user input frames", "input_unreachable"),
   failed("a job that failed", "Job failed", "job_failed"),
   {
@@ -94,7 +94,6 @@ export const luma: DialectCase[] = [
     ...{ provider: "luma", endpoint: "generations/video", recorded, lost: "found" },
     options: { values: { model: "ray-2" } },
     // Its list of errors knows none for a result that is withheld: what there is speaks of the input.
-    differs: { "refuse-output": "failed refused_input" },
     input: { prompt: "a fox in snow", resolution: "720p", duration: 5, aspect_ratio: "16:9" },
   },
 ];

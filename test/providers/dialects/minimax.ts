@@ -101,6 +101,11 @@ const recorded: Recorded[] = [
     outcome: { kind: "gone" },
   },
   {
+    ...{ name: "a task that is not there, which is a 500", of: "poll", job: ID, status: 500 },
+    body: error("server_error", "record not found", "500"),
+    outcome: { kind: "gone" },
+  },
+  {
     // No mark and no prompt: what is as long and as large as ours may be ours, and what is not cannot be.
     ...{ name: "a list in which ours may be", of: "find", status: 200 },
     body: {

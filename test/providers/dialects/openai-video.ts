@@ -57,12 +57,12 @@ const recorded: Recorded[] = [
     },
   },
   {
-    ...{ name: "a video that moderation stopped", of: "poll", job: ID, status: 200 },
+    ...{ name: "a video that moderation stopped after it was taken", of: "poll", job: ID, status: 200 },
     body: {
       ...{ ...VIDEO, status: "failed" },
       error: { code: "moderation_blocked", message: "Your request was blocked by our moderation system." },
     },
-    outcome: { kind: "failed", failure: { class: "refused_input" } },
+    outcome: { kind: "failed", failure: { class: "refused_output" } },
   },
   {
     ...{ name: "a video that failed without a word", of: "poll", job: ID, status: 200 },
@@ -108,8 +108,8 @@ export const openaiVideo: DialectCase[] = [
     options: { values: { sizes: { "720p 16:9": "1280x720" } } },
     input: { prompt: "a fox in snow", resolution: "720p", duration: 8, aspect_ratio: "16:9", audio: true },
     differs: {
-      // Input and output are withheld by the same code.
-      "refuse-output": "failed refused_input",
+      // Input and output are withheld by the same code: the one before any work.
+      refuse: "rejected refused_input",
       // The file has an address that follows from the job's name; only there it turns out to be missing.
       "no-file": "announced",
     },

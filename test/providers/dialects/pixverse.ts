@@ -99,6 +99,21 @@ const recorded: Recorded[] = [
     outcome: { kind: "failed", failure: { class: "refused_output" } },
   },
   {
+    ...{ name: "a video that was deleted", of: "poll", job: ID, status: 200 },
+    body: detail(6, ""),
+    outcome: { kind: "failed", failure: { class: "job_failed" } },
+  },
+  {
+    ...{ name: "a code that nobody has heard of, whatever its words", of: "submit", status: 200 },
+    body: refusal(99_999, "invalid response from the scheduler, please query later"),
+    outcome: { kind: "ambiguous" },
+  },
+  {
+    ...{ name: "a code that nobody has heard of, that speaks of a limit", of: "submit", status: 200 },
+    body: refusal(99_998, "the limit of the scheduler was reached, auth balance"),
+    outcome: { kind: "ambiguous" },
+  },
+  {
     ...{ name: "a video that failed", of: "poll", job: ID, status: 200 },
     body: detail(8, ""),
     outcome: { kind: "failed", failure: { class: "job_failed" } },
@@ -122,8 +137,8 @@ export const pixverse: DialectCase[] = [
     differs: {
       // The model is one parameter of many.
       "404": "rejected invalid_for_route",
-      // One state for all that moderation stops after the job was taken.
-      refuse: "failed refused_output",
+      // Words are looked at before any work.
+      refuse: "rejected refused_input",
       // It takes no links: pictures are uploaded before.
       "input-unreachable": null,
     },

@@ -66,6 +66,7 @@ const RUNS: readonly [fault: string, ends: string][] = [
   ["", "announced"],
   ["refuse", "failed refused_input"],
   ["refuse-output", "failed refused_output"],
+  ["withheld", "failed refused_output"],
   ["fail", "failed job_failed"],
   ["fail-later", "failed job_failed"],
   ["input-unreachable", "failed input_unreachable"],

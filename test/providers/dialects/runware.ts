@@ -10,6 +10,27 @@ const errors = (code: string, message: string, more: object = about) => ({ data:
 
 const recorded: Recorded[] = [
   {
+    ...{ name: "a picture that is there and flagged", of: "poll", job: ID, status: 200 },
+    body: {
+      data: [{ ...about, status: "success", imageURL: "https://im.runware.ai/image/x.jpg", NSFWContent: true, cost: 0.14 }],
+    },
+    outcome: { kind: "failed", failure: { class: "refused_output", isBilled: true } },
+  },
+  {
+    ...{ name: "a picture that is there and not flagged", of: "poll", job: ID, status: 200 },
+    body: {
+      data: [{ ...about, status: "success", imageURL: "https://im.runware.ai/image/x.jpg", NSFWContent: false, cost: 0.14 }],
+    },
+    outcome: { kind: "announced", results: [{ url: "https://im.runware.ai/image/x.jpg" }] },
+  },
+  ...["nsfwContentDetected", "unsafeContentDetected", "imageBlocked", "providerContentPolicyViolation"].map(
+    (code): Recorded => ({
+      ...{ name: `${code}, told after the work`, of: "poll", job: ID, status: 200 },
+      body: errors(code, "The result was withheld.", { ...about, status: "error" }),
+      outcome: { kind: "failed", failure: { class: "refused_output" } },
+    }),
+  ),
+  {
     ...{ name: "a task that was taken", of: "submit", status: 200 },
     body: { data: [about] },
     outcome: { kind: "accepted", job: { jobId: ID } },
@@ -96,7 +117,7 @@ const recorded: Recorded[] = [
   {
     ...{ name: "a clip that its maker filtered", of: "poll", job: ID, status: 200 },
     body: errors("invalidProviderContent", "The content was filtered.", { ...about, status: "error" }),
-    outcome: { kind: "failed", failure: { class: "refused_input" } },
+    outcome: { kind: "failed", failure: { class: "refused_output" } },
   },
   {
     ...{ name: "a question with a wrong key, which says nothing about the task", of: "poll", job: ID, status: 401 },
@@ -145,7 +166,5 @@ export const runware: DialectCase[] = [
       },
     },
     input: { prompt: "a fox in snow", resolution: "720p", duration: 5, aspect_ratio: "16:9" },
-    // No code says whether the words or the clip was against the rules.
-    differs: { "refuse-output": "failed refused_input" },
   },
 ];

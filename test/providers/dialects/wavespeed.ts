@@ -53,6 +53,25 @@ const recorded: Recorded[] = [
     outcome: { kind: "announced", results: [{ url: VIDEO }] },
   },
   {
+    ...{ name: "a prediction whose pictures are flagged, one of two", of: "poll", job: ID, status: 200 },
+    body: prediction({ status: "completed", outputs: [VIDEO, VIDEO], has_nsfw_contents: [false, true] }),
+    outcome: { kind: "failed", failure: { class: "refused_output" } },
+  },
+  ...["cancelled", "timeout", "deleted"].map(
+    (status): Recorded => ({
+      ...{ name: `a prediction that ended as ${status}`, of: "poll", job: ID, status: 200 },
+      body: prediction({ status }),
+      outcome: { kind: "failed", failure: { class: "job_failed" } },
+    }),
+  ),
+  ...["queued", "starting"].map(
+    (status): Recorded => ({
+      ...{ name: `a prediction that is ${status}`, of: "poll", job: ID, status: 200 },
+      body: prediction({ status }),
+      outcome: { kind: "pending" },
+    }),
+  ),
+  {
     ...{ name: "a prediction that was refused, with its code inside", of: "poll", job: ID, status: 200 },
     body: prediction({ status: "failed", code: 1200, error: "The content may violate the rules." }),
     outcome: { kind: "failed", failure: { class: "refused_input" } },
@@ -101,7 +120,7 @@ export const wavespeed: DialectCase[] = [
     // What is on its list cannot be told apart: it proves at most that nothing was made.
     lost: "unclear",
     input: { prompt: "a fox in snow", resolution: "720p", duration: 5, aspect_ratio: "16:9" },
-    // One code for all moderation.
+    // One code for all moderation; what is withheld has a flag besides.
     differs: { "refuse-output": "failed refused_input" },
   },
 ];

@@ -35,6 +35,7 @@ export const admissionPromises = (stage: Stage): void => {
         plan: deed.plan,
         version: 0,
         snapshot: null,
+        awaitsPins: false,
         deadline: { kind: "start", n: 0, dueAtMs: deed.waitEndsAtMs },
       },
     ]);

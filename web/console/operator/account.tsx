@@ -8,6 +8,7 @@ import { timeText, usd } from "../../parts/words.ts";
 import { type AccountAction, AccountDialog } from "./account-dialogs.tsx";
 import { API, Awaited, mayChange, Said } from "./page.tsx";
 import { type Column, SortedTable } from "./table.tsx";
+import { Undecided } from "./undecided.tsx";
 
 const KINDS: Readonly<Record<AccountMovement["kind"], string>> = {
   topup: "Top-up",
@@ -78,6 +79,13 @@ export const AccountPage = ({ id }: { id: string }): VNode => {
               {account.paused ? <span class="status is-paused">paused</span> : <span class="status is-active">active</span>}
             </span>
           </p>
+          <Undecided
+            of={account}
+            done={(next, text) => {
+              page.put(next);
+              say(text);
+            }}
+          />
           <Facts of={account} />
           {mayChange() && (
             <p class="actions">

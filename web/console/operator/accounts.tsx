@@ -10,6 +10,7 @@ import { timeText, usd } from "../../parts/words.ts";
 import { Asking, Labelled, TextField } from "./dialog.tsx";
 import { API, Awaited, mayChange } from "./page.tsx";
 import { type Column, SortedTable } from "./table.tsx";
+import { UndecidedOfAll } from "./undecided.tsx";
 import { creditsIn, newReference } from "./words.ts";
 
 const STANDINGS: Readonly<Record<AccountStanding, string>> = {
@@ -129,8 +130,9 @@ export const AccountsView = (): VNode => {
         )}
       </div>
       <Awaited of={page}>
-        {({ accounts, next }) => (
+        {({ accounts, next, undecided }) => (
           <>
+            <UndecidedOfAll undecided={undecided} />
             <p class="said" role="status">
               {accounts.length === 0
                 ? "No account fits."

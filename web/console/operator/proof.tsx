@@ -1,4 +1,4 @@
-// `/console/operator/proof`: the twelve invariants run on the live ledger, each with its result, and the sums that must agree.
+// `/console/operator/proof`: the thirteen invariants run on the live ledger, each with its result, and the sums that must agree.
 
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
@@ -14,6 +14,7 @@ const LOOK_MS = 400;
 const Invariant = ({ of }: { of: InvariantResult }): VNode => (
   <li data-invariant={of.invariant} class={of.ok ? "holds" : "broken"}>
     <span class={`status ${of.ok ? "is-good" : "is-bad"}`}>{of.ok ? "holds" : "broken"}</span> {of.invariant}. {of.name}
+    {of.note !== undefined && <p>{of.note}</p>}
     {of.offending.length > 0 && (
       <details>
         <summary>{count(of.offending.length, "row")} against it</summary>

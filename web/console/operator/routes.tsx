@@ -10,11 +10,12 @@ import { type RouteAction, RouteDialog } from "./route-dialogs.tsx";
 import { type Column, SortedTable } from "./table.tsx";
 import { away, percent, span } from "./words.ts";
 
-const STATES = ["up", "down", "off", "no key"] as const;
+const STATES = ["up", "down", "off", "ended", "no key"] as const;
 const STATE_CLASS: Readonly<Record<RouteLine["state"], string>> = {
   up: "is-up",
   down: "is-down",
   off: "is-paused",
+  ended: "is-unused",
   "no key": "is-unused",
 };
 

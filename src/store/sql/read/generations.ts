@@ -1,14 +1,15 @@
 // Reads generations: by id, by key, by row number, their inputs, and those whose files are past their retention.
 import { seqOfGenerationId } from "../../../ids.ts";
+import type { Ordered } from "../../../ordered.ts";
 import type { JsonObject } from "../../../terms.ts";
 import type { StoreReads } from "../../store.ts";
 import type { Query } from "../asking.ts";
 import type { Dialect } from "../dialect.ts";
-import { KEY_COLUMNS, type KeyColumns, RECORD_COLUMNS, type RecordRow, toMakingKey, toRecord } from "./record.ts";
+import { KEY_COLUMNS, type KeyColumns, parsed, RECORD_COLUMNS, type RecordRow, toMakingKey, toRecord } from "./record.ts";
 
 type Reads = Pick<
   StoreReads,
-  "generationById" | "generationByKey" | "generationBySeq" | "findGeneration" | "inputOf" | "expiredFiles"
+  "generationById" | "generationByKey" | "generationBySeq" | "findGeneration" | "inputOf" | "orderedOf" | "expiredFiles"
 >;
 
 type OperatorRow = RecordRow & KeyColumns & { account_id: string; idempotency_key: string | null };
@@ -53,6 +54,10 @@ export const generationReads = (query: Query, dialect: Dialect): Reads => {
       if (!row) return undefined;
       const { input: raw } = JSON.parse(row.body) as { input: JsonObject };
       return { raw, filled: { ...raw, ...(JSON.parse(row.added) as JsonObject) } };
+    },
+    orderedOf: async (seq) => {
+      const [row] = await query<{ ordered: string | null }>("SELECT ordered FROM generation WHERE seq = ?1", seq);
+      return parsed<Ordered>(row?.ordered ?? null);
     },
     expiredFiles: (nowMs, limit) => query<{ seq: number; id: string; files: number }>(expired, nowMs, limit),
   };

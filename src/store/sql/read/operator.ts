@@ -4,7 +4,7 @@ import type { Query } from "../asking.ts";
 import type { Dialect } from "../dialect.ts";
 import { ACCOUNT, type StoredAccount, toAccount } from "./accounts.ts";
 
-type Reads = Pick<StoreReads, "searchAccounts" | "lastOutcomes" | "healthChangedAt" | "parked">;
+type Reads = Pick<StoreReads, "searchAccounts" | "unsettledDebts" | "lastOutcomes" | "healthChangedAt" | "parked">;
 
 const STANDING: Readonly<Record<AccountSearch["standing"], string>> = {
   all: "true",
@@ -25,6 +25,7 @@ const outcomesIn = ({ json }: Dialect): string =>
    FROM (SELECT route_id, state, failure FROM attempt ORDER BY seq DESC, n DESC LIMIT ?1) newest
    GROUP BY 1, 2, 3 ORDER BY 1, 2, 3 NULLS FIRST`;
 const HEALTH = 'SELECT route_id AS "routeId", at_ms AS "atMs" FROM route_health';
+const UNSETTLED = `SELECT account_seq AS seq FROM balance WHERE owed_credits > 0 AND available_credits > 0 ORDER BY account_seq LIMIT ?1`;
 const PARKED = `SELECT g.id, a.id AS "accountId", g.model, g.created_at_ms AS "createdAtMs", g.reserved_credits AS "reservedCredits"
   FROM generation g JOIN snapshot s ON s.seq = g.seq JOIN account a ON a.seq = g.account_seq
   WHERE g.completed_at_ms IS NULL AND s.state = 'running.parked' ORDER BY g.seq LIMIT ?1`;
@@ -34,6 +35,7 @@ export const operatorReads = (query: Query, dialect: Dialect): Reads => {
   return {
     searchAccounts: async ({ text, standing, beforeSeq }, limit) =>
       (await query<StoredAccount>(search(standing), having(text), beforeSeq, limit)).map(toAccount),
+    unsettledDebts: async (limit) => (await query<{ seq: number }>(UNSETTLED, limit)).map(({ seq }) => seq),
     lastOutcomes: (limit) => query<RouteOutcomes>(outcomes, limit),
     healthChangedAt: async () =>
       new Map((await query<{ routeId: string; atMs: number }>(HEALTH)).map(({ routeId, atMs }) => [routeId, atMs])),

@@ -19,16 +19,19 @@ type StoredSent = Omit<SentRow, "options"> & { options: string };
 const orphansIn = ({ json }: Dialect): string => {
   const failed = `${json("a.failure")} ->> 'class'`;
   // Its result came, after it was wanted or in no shape to be used; or nobody knows what became of it.
-  const fate = `CASE WHEN a.state = 'late' THEN 'late' WHEN ${failed} IN ${UNREAD} THEN 'unusable' ELSE 'unknown' END`;
+  // Its answer has no file and names a cost.
+  const billed = `${json("a.failure")} ->> 'isBilled' IS NOT NULL`;
+  const fate = `CASE WHEN a.state IN ('late', 'mismatched') THEN a.state WHEN ${failed} IN ${UNREAD} OR ${billed} THEN 'unusable' ELSE 'unknown' END`;
   return `SELECT g.id AS "generationId", a.n, c.id AS "accountId", a.route_id AS "routeId", a.provider, a.endpoint, a.ref,
        a.job_id AS "jobId", ${fate} AS fate, a.state, a.price_credits AS "priceCredits", a.sent_at_ms AS "sentAtMs",
        a.ended_at_ms AS "endedAtMs", a.watch_until_ms AS "watchUntilMs", g.status, a.failure,
        CASE WHEN a.watch_until_ms IS NULL THEN 0 ELSE 1 END AS "isWatched"
      FROM attempt a JOIN generation g ON g.seq = a.seq JOIN account c ON c.seq = g.account_seq
      WHERE a.sent_at_ms >= ?1 AND (
-       a.state = 'late'
+       a.state IN ('late', 'mismatched')
        OR (a.state IN ('lost', 'capped', 'superseded') AND (a.failure IS NULL OR ${failed} NOT IN ${PROVED_UNPAID}))
        OR (a.state = 'failed' AND ${failed} IN ('result_unreadable', 'result_expired', 'gone'))
+       OR (a.state IN ('rejected', 'failed') AND ${billed})
        OR (a.state IN ('sending', 'accepted') AND g.completed_at_ms IS NOT NULL))
      ORDER BY a.sent_at_ms DESC, a.seq DESC, a.n DESC`;
 };

@@ -1,5 +1,5 @@
 // Reads purchases, with what is taken back of each by refunds and by disputes.
-import type { PurchaseRow } from "../../../purchase.ts";
+import type { PurchaseRow, UndecidedReversal } from "../../../purchase.ts";
 import type { Credits } from "../../../terms.ts";
 import type { PurchaseReads } from "../../purchase-reads.ts";
 import type { Query } from "../asking.ts";
@@ -21,12 +21,17 @@ const OPEN = `${PURCHASE} WHERE p.state = 'open' AND p.asked_at_ms < ?1 ORDER BY
 const MISMATCHED = `${PURCHASE} WHERE p.state = 'mismatched' AND p.created_at_ms >= ?1 ORDER BY p.created_at_ms DESC, p.seq DESC LIMIT ?2`;
 const UNINVOICED = `${PURCHASE} WHERE p.state = 'paid' AND p.provider = 'stripe' AND p.invoice_url IS NULL AND p.paid_at_ms >= ?1
   ORDER BY p.asked_at_ms, p.seq LIMIT ?2`;
+const UNDECIDED = `SELECT f.id, f.kind, f.payment_intent AS "paymentIntent", f.amount, f.currency, f.state, f.at_ms AS "atMs",
+  p.id AS "purchaseId", a.id AS "accountId", p.credits AS "boughtCredits", p.reversed_credits AS "reversedCredits"
+  FROM foreign_reversal f JOIN purchase p ON p.payment_intent = f.payment_intent AND p.state = 'paid' JOIN account a ON a.seq = p.account_seq
+  WHERE f.state IN ('taken', 'lost') AND (f.decided_amount IS NULL OR f.decided_amount < f.amount) ORDER BY f.id LIMIT ?1`;
 const BY_ID = `${PURCHASE} WHERE p.id = ?1`;
 const ofMovements = ({ items, json }: Dialect): string =>
   `SELECT c.movement_seq AS seq, p.id FROM ${items(json("CAST(?1 AS text)"), "j")} JOIN credit c ON c.movement_seq = CAST(j.value AS bigint)
    JOIN purchase_credit pc ON pc.credit_seq = c.seq JOIN purchase p ON p.seq = pc.purchase_seq`;
 
-export const purchaseReads = (query: Query, dialect: Dialect): PurchaseReads => {
+/** @param queryForeign of refunds and disputes in other currencies, which came later. */
+export const purchaseReads = (query: Query, queryForeign: Query, dialect: Dialect): PurchaseReads => {
   const movements = ofMovements(dialect);
   return {
     purchase: async (id) => (await query<PurchaseRow>(BY_ID, id))[0],
@@ -34,6 +39,7 @@ export const purchaseReads = (query: Query, dialect: Dialect): PurchaseReads => 
       query<PurchaseRow>(accountId === null ? OF_ALL : OF_ACCOUNT, accountId, beforeId, limit),
     openPurchases: (askedBeforeMs, limit) => query<PurchaseRow>(OPEN, askedBeforeMs, limit),
     mismatchedPurchases: (sinceMs, limit) => query<PurchaseRow>(MISMATCHED, sinceMs, limit),
+    undecidedReversals: (limit) => queryForeign<UndecidedReversal>(UNDECIDED, limit),
     uninvoicedPurchases: (sinceMs, limit) => query<PurchaseRow>(UNINVOICED, sinceMs, limit),
     purchasesOfMovements: async (seqs) =>
       new Map((await query<{ seq: number; id: string }>(movements, JSON.stringify(seqs))).map(({ seq, id }) => [seq, id])),

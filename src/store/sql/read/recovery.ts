@@ -38,12 +38,16 @@ type OpenRow = {
 };
 
 /** The deadline of a row, as the view `command` shows it. */
-const deadlineOf = ({ snapshot, wait_ends_at_ms, due_kind, due_n, due_at_ms }: OpenRow): Command | null => {
-  if (snapshot === null) return { kind: "start", n: 0, dueAtMs: wait_ends_at_ms };
+const deadlineOf = ({ status, wait_ends_at_ms, due_kind, due_n, due_at_ms }: OpenRow): Command | null => {
+  if (status === "queued") return { kind: "start", n: 0, dueAtMs: wait_ends_at_ms };
   return due_kind === null ? null : { kind: due_kind, n: due_n ?? 0, dueAtMs: due_at_ms ?? 0 };
 };
 
-const unfinishedOf = ({ version, snapshot, ...row }: OpenRow, plan: readonly PlannedRoute[]): Unfinished => ({
+const unfinishedOf = (
+  { version, snapshot, ...row }: OpenRow,
+  plan: readonly PlannedRoute[],
+  awaitsPins: boolean,
+): Unfinished => ({
   seq: row.seq,
   id: row.id,
   accountSeq: row.account_seq,
@@ -53,6 +57,7 @@ const unfinishedOf = ({ version, snapshot, ...row }: OpenRow, plan: readonly Pla
   plan,
   version: version ?? 0,
   snapshot,
+  awaitsPins,
   deadline: deadlineOf({ version, snapshot, ...row }),
 });
 
@@ -95,9 +100,20 @@ const SNAPSHOT = "SELECT version, snapshot FROM snapshot WHERE seq = ?1";
 const AGREED = "SELECT plan_seq, wait_ends_at_ms FROM generation WHERE seq = ?1";
 const META = "SELECT value FROM meta WHERE name = ?1";
 
-/** @param owned a condition on `generation g`: that it is this node's to go on with. */
-export const recoveryReads = (query: Query, dialect: Dialect, owned = "true"): Reads => {
+/**
+ * @param owned a condition on `generation g`: that it is this node's to go on with.
+ * @param pins asks for pinned inputs, which an older database has none of.
+ */
+export const recoveryReads = (query: Query, dialect: Dialect, owned = "true", pins = query): Reads => {
   const unfinished = unfinishedIn(owned);
+  const unpinned = `SELECT DISTINCT seq FROM pinned_input WHERE sha256 IS NULL
+    AND seq IN (SELECT CAST(j.value AS bigint) FROM ${dialect.items(dialect.json("CAST(?1 AS text)"), "j")})`;
+  /** Which of these still wait for their inputs to be pinned: a generation that has had a step does not. */
+  const awaiting = async (rows: readonly OpenRow[]): Promise<ReadonlySet<number>> => {
+    const seqs = rows.filter(({ snapshot }) => snapshot === null).map(({ seq }) => seq);
+    if (seqs.length === 0) return new Set();
+    return new Set((await pins<{ seq: number }>(unpinned, JSON.stringify(seqs))).map(({ seq }) => seq));
+  };
   const plansAt = openPlans(query, dialect);
   const metaOf = async (name: string): Promise<string | undefined> => (await query<{ value: string }>(META, name))[0]?.value;
   const metaValue = async (name: string): Promise<string> => {
@@ -109,8 +125,8 @@ export const recoveryReads = (query: Query, dialect: Dialect, owned = "true"): R
   return {
     unfinished: async (afterSeq, limit) => {
       const rows = await query<OpenRow>(unfinished, afterSeq, limit);
-      const planAt = await plansAt(rows.map(({ plan_seq }) => plan_seq));
-      return rows.map((row) => unfinishedOf(row, planAt(row.plan_seq)));
+      const [planAt, awaits] = await Promise.all([plansAt(rows.map(({ plan_seq }) => plan_seq)), awaiting(rows)]);
+      return rows.map((row) => unfinishedOf(row, planAt(row.plan_seq), awaits.has(row.seq)));
     },
     journalOf: async (seq) => {
       const lines = await query<{ version: number; at_ms: number; event: string; state_after: string }>(JOURNAL, seq);

@@ -19,6 +19,10 @@ export type Clause = {
   since?: { step: number; before?: Text };
   /** Whether a selected row offends, where SQL cannot say. */
   isOffender?: (row: JsonObject) => boolean;
+  /** What is told of a row that offends, where it is not the row as it was selected. */
+  shown?: (row: JsonObject) => JsonObject;
+  /** Its rows are no faults: what was left out, worth a line beside the verdict. */
+  isNote?: true;
 };
 
 /** `Run`: a clause as the driver runs it. */
@@ -55,5 +59,5 @@ export const statementOf = (
 };
 
 /** What a selected row comes to. */
-export const offenderOf = ({ faults, isOffender }: Clause, row: JsonObject): Offender | undefined =>
-  isOffender?.(row) === false ? undefined : { fault: faults[0], ...row };
+export const offenderOf = ({ faults, isOffender, shown }: Clause, row: JsonObject): Offender | undefined =>
+  isOffender?.(row) === false ? undefined : { fault: faults[0], ...(shown ? shown(row) : row) };

@@ -1,4 +1,4 @@
-// The twelve invariants of a store, as far as its rows can show them; a driver adds what is true of its own way to keep them.
+// The thirteen invariants of a store, as far as its rows can show them; a driver adds what is true of its own way to keep them.
 //
 // What the store alone cannot show is held against the logs of clients and providers by the crash and simulation audits,
 // and by tests of the door:
@@ -12,13 +12,20 @@
 //  11  no answer, link, log line or metric holds what is another account's, or a secret   tests of the door, canaries
 //  12  the writer's connection syncs each commit; one process owns what it writes         asserted at opening, the lock
 import type { Check, Clause } from "./check.ts";
+import { DELIVERY_CHECKS } from "./deliveries.ts";
 import { LIFE_CHECKS } from "./life.ts";
 import { MONEY_CHECKS } from "./money.ts";
 import { PROMISE_CHECKS } from "./promises.ts";
 import { SOUND_CHECKS } from "./sound.ts";
 
 /** In the order of their numbers. */
-const SHARED: readonly Check<Clause>[] = [...MONEY_CHECKS, ...PROMISE_CHECKS, ...LIFE_CHECKS, ...SOUND_CHECKS];
+const SHARED: readonly Check<Clause>[] = [
+  ...MONEY_CHECKS,
+  ...PROMISE_CHECKS,
+  ...LIFE_CHECKS,
+  ...SOUND_CHECKS,
+  ...DELIVERY_CHECKS,
+];
 
 /**
  * The checks as a driver runs them.

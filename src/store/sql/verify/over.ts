@@ -19,10 +19,11 @@ export type Seen = {
   reasonOf(fault: unknown): string;
 };
 
-export type Runnable = { faults: readonly string[]; offending(seen: Seen): AsyncIterable<Offender> };
+export type Runnable = { faults: readonly string[]; isNote?: true; offending(seen: Seen): AsyncIterable<Offender> };
 
 export const runnable = (clause: Clause): Runnable => ({
   faults: clause.faults,
+  ...(clause.isNote ? { isNote: true as const } : {}),
   async *offending({ rows, words, nowMs }) {
     const statement = statementOf(clause, words, nowMs);
     if (!statement) return;

@@ -3,6 +3,8 @@ import { clauseSince } from "./check.ts";
 
 /** The step of SQLite's schema that brought purchases, and the settling of debts. */
 const SINCE = 5;
+/** The step that brought refunds and disputes in other currencies, and debts that what is given back pays. */
+const SINCE_FOREIGN = 7;
 const ONCE_PAID = "CASE WHEN p.state = 'paid' THEN 1 ELSE 0 END";
 
 const OWED = `SELECT a.id AS account, b.owed_credits AS owed FROM account a JOIN balance b ON b.account_seq = a.seq LEFT JOIN (SELECT account_seq,
@@ -53,6 +55,18 @@ export const PURCHASE_MONEY = [
     "what settled a debt is not the credit it names",
     `SELECT s.credit_seq AS credit, s.credits FROM owed_settled s LEFT JOIN credit c ON c.seq = s.credit_seq
      WHERE (c.account_seq, c.kind, c.moved_credits) IS DISTINCT FROM (s.account_seq, 'adjust', -s.credits)`,
+  ),
+  clauseSince(
+    SINCE_FOREIGN,
+    "something is owed while something is available",
+    `SELECT a.id AS account, b.owed_credits AS owed, b.available_credits AS available FROM balance b JOIN account a ON a.seq = b.account_seq
+     WHERE b.owed_credits > 0 AND b.available_credits > 0`,
+  ),
+  clauseSince(
+    SINCE_FOREIGN,
+    "what was decided about a refund or dispute is not taken back",
+    `SELECT f.id AS reversal, f.decided_credits AS decided, r.credits FROM foreign_reversal f LEFT JOIN reversal r ON r.id = f.id
+     WHERE f.decided_credits > 0 AND (r.payment_intent, r.credits, r.state) IS DISTINCT FROM (f.payment_intent, f.decided_credits, f.state)`,
   ),
   clauseSince(
     SINCE,

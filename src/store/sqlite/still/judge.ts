@@ -1,4 +1,4 @@
-// Judges a copy that nobody writes to: the file itself and the twelve invariants, without leaving a trace beside it.
+// Judges a copy that nobody writes to: the file itself and the thirteen invariants, without leaving a trace beside it.
 import { closeSync, openSync, readSync } from "node:fs";
 import type { CheckResult } from "../../store.ts";
 import { checkSchema } from "../migrate.ts";
@@ -22,7 +22,7 @@ const usesLog = (path: string): boolean => {
 const isParked = (fault: unknown): boolean => String(fault).startsWith("parked:");
 
 /**
- * The twelve invariants of a copy, as of a service that does not run.
+ * The thirteen invariants of a copy, as of a service that does not run.
  * @throws WrongSchema when a newer release made it. @throws SQLite's faults where it is no database.
  */
 export const judgeStill = (path: string): CheckResult[] =>

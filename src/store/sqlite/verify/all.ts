@@ -1,4 +1,4 @@
-// Checks the twelve invariants of a file, clause by clause, each on one state of the database.
+// Checks the thirteen invariants of a file, clause by clause, each on one state of the database.
 import type { Database } from "bun:sqlite";
 import type { JsonObject } from "../../../terms.ts";
 import { checksOf } from "../../sql/verify/checks.ts";

@@ -14,10 +14,13 @@ export type Runnable = {
   offending(seen: Seen): Iterable<Offender>;
   /** Takes several times as long as others, so that of many at once it is begun first. */
   isLong?: true;
+  /** Its rows are no faults. */
+  isNote?: true;
 };
 
 export const runnable = (clause: Clause): Runnable => ({
   faults: clause.faults,
+  ...(clause.isNote ? { isNote: true as const } : {}),
   *offending({ db, nowMs }) {
     const statement = statementOf(clause, SQLITE, nowMs, schemaVersion(db));
     if (!statement) return;

@@ -1,0 +1,6 @@
+// WebAssembly files are imported by where they lie, in a directory or inside the compiled binary.
+declare module "*.wasm" {
+  const path: string;
+  // biome-ignore lint/style/noDefaultExport: a file has no other name.
+  export default path;
+}

@@ -1,0 +1,53 @@
+// A window over a file that is read from front to back in few, growing pieces; looks inside the window need no waiting.
+import { type ByteReader, joined, Unreadable } from "../bytes.ts";
+
+/** Pieces begin small, since each jump may meet nothing else, and double as long as the reading goes on in sequence. */
+const LEAST_PIECE_BYTES = 64 * 1024;
+const MOST_PIECE_BYTES = 4 * 1024 * 1024;
+/** Most bytes that may be asked for in one window: the largest index of a clip. */
+export const MOST_WINDOW_BYTES = 32 * 1024 * 1024;
+
+export type Cursor = {
+  readonly sizeBytes: number;
+  /** The window: bytes of the file from `start` on. */
+  readonly bytes: Uint8Array;
+  readonly view: DataView;
+  readonly start: number;
+  has(at: number, length: number): boolean;
+  /** Makes the window hold `length` bytes from `at` on; false, and the window is as it was, when the file ends before. @throws Unreadable */
+  load(at: number, length: number): Promise<boolean>;
+  /** A copy-free look at a part; all of it must be in the window. */
+  part(at: number, length: number): Uint8Array;
+};
+
+const EMPTY: Uint8Array = new Uint8Array(0);
+const viewOf = (bytes: Uint8Array) => new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+
+export const openCursor = async (file: ByteReader): Promise<Cursor> => {
+  const sizeBytes = await file.sizeBytes();
+  let piece = LEAST_PIECE_BYTES / 2;
+  const cursor = {
+    sizeBytes,
+    bytes: EMPTY,
+    view: viewOf(EMPTY),
+    start: 0,
+    has: (at: number, length: number) => at >= cursor.start && at + length <= cursor.start + cursor.bytes.length,
+    part: (at: number, length: number) => cursor.bytes.subarray(at - cursor.start, at - cursor.start + length),
+    load: async (at: number, length: number) => {
+      if (cursor.has(at, length)) return true;
+      if (!(at >= 0) || at + length > sizeBytes) return false;
+      if (length > MOST_WINDOW_BYTES) throw new Unreadable(`its index is larger than ${MOST_WINDOW_BYTES / 1024 / 1024} MiB`);
+      const end = cursor.start + cursor.bytes.length;
+      const isNext = at >= cursor.start && at <= end + piece;
+      piece = isNext ? Math.min(MOST_PIECE_BYTES, piece * 2) : LEAST_PIECE_BYTES;
+      const kept = at >= cursor.start && at < end ? cursor.bytes.subarray(at - cursor.start) : EMPTY;
+      const from = at + kept.length;
+      const fresh = await file.read(from, Math.min(sizeBytes, Math.max(at + length, from + piece)));
+      cursor.bytes = kept.length === 0 ? fresh : joined([kept, fresh]);
+      cursor.view = viewOf(cursor.bytes);
+      cursor.start = at;
+      return cursor.has(at, length);
+    },
+  };
+  return cursor;
+};

@@ -1,0 +1,51 @@
+// Reads the size of an SVG drawing from the attributes of its root, and whether the root is closed.
+import type { Cursor } from "./cursor.ts";
+import type { Inspection } from "./inspection.ts";
+import { drawingRoot } from "./kinds.ts";
+
+/** The root with its attributes; some writers declare dozens of names there. */
+const MOST_ROOT_BYTES = 64 * 1024;
+const TAIL_BYTES = 1024;
+
+/** Pixels of CSS per unit. */
+const UNITS: Record<string, number> = { "": 1, px: 1, pt: 4 / 3, pc: 16, in: 96, cm: 96 / 2.54, mm: 96 / 25.4 };
+
+const pixels = (value: string | undefined): number | undefined => {
+  const found = /^\s{0,8}\+?(\d{1,9}(?:\.\d{0,9})?)(px|pt|pc|in|cm|mm)?\s{0,8}$/.exec(value ?? "");
+  return found ? Number(found[1]) * (UNITS[found[2] ?? ""] ?? 1) : undefined;
+};
+
+const attribute = (root: string, name: string): string | undefined =>
+  new RegExp(`\\s${name}\\s{0,8}=\\s{0,8}(?:"([^"<]{0,200})"|'([^'<]{0,200})')`)
+    .exec(root)
+    ?.slice(1)
+    .find((value) => value !== undefined);
+
+const sizeOf = (root: string): { width: number; height: number } | undefined => {
+  const [, , boxWidth = 0, boxHeight = 0] = (attribute(root, "viewBox") ?? "")
+    .trim()
+    .split(/[\s,]{1,8}/)
+    .map(Number);
+  const [width, height] = [pixels(attribute(root, "width")), pixels(attribute(root, "height"))];
+  const ratio = boxWidth > 0 && boxHeight > 0 ? boxWidth / boxHeight : undefined;
+  const size = {
+    width: Math.round(width ?? (height && ratio ? height * ratio : boxWidth)),
+    height: Math.round(height ?? (width && ratio ? width / ratio : boxHeight)),
+  };
+  return size.width > 0 && size.height > 0 ? size : undefined;
+};
+
+export const readDrawing = async (cursor: Cursor): Promise<Inspection> => {
+  const length = Math.min(cursor.sizeBytes, MOST_ROOT_BYTES);
+  await cursor.load(0, length);
+  const bytes = cursor.part(0, length);
+  const text = Buffer.from(bytes).toString("latin1");
+  const start = drawingRoot(bytes);
+  const end = text.indexOf(">", start);
+  const root = end < 0 ? "" : text.slice(start, end);
+  const tailAt = Math.max(0, cursor.sizeBytes - TAIL_BYTES);
+  await cursor.load(tailAt, cursor.sizeBytes - tailAt);
+  const tail = Buffer.from(cursor.part(tailAt, cursor.sizeBytes - tailAt)).toString("latin1");
+  const isComplete = root.endsWith("/") || /<\/(svg:)?svg\s{0,64}>/i.test(tail);
+  return { mime: "image/svg+xml", kind: "image", ...sizeOf(root), isComplete };
+};

@@ -1,0 +1,108 @@
+// Reads still pictures in boxes (AVIF, HEIC): size of the primary picture as shown, and whether its parts are all there.
+import { Unreadable } from "../bytes.ts";
+import { type Box, boxesIn, boxIn, type TopBox, viewOf, walkBoxes } from "./boxes.ts";
+import type { Cursor } from "./cursor.ts";
+import type { Inspection } from "./inspection.ts";
+
+/** Pictures and their properties; a picture in tiles has hundreds. */
+const MOST_ENTRIES = 20_000;
+/** The list of brands at the beginning. */
+const MOST_BRANDS_BYTES = 1024;
+
+const isCrop = ({ name, start, end }: Box) => name === "clap" && end - start >= 32;
+
+/** Numbers of the properties of one item, from 1. */
+const propertiesOf = (meta: Uint8Array, box: Box, item: number): number[] => {
+  const view = viewOf(meta);
+  const [isWide, isLong] = [view.getUint8(box.start) > 0, (view.getUint8(box.start + 3) & 1) === 1];
+  const found: number[] = [];
+  let at = box.start + 8;
+  for (let n = view.getUint32(box.start + 4); n > 0 && at + 5 <= box.end && found.length < MOST_ENTRIES; n--) {
+    const id = isWide ? view.getUint32(at) : view.getUint16(at);
+    at += isWide ? 4 : 2;
+    const count = view.getUint8(at++);
+    for (let each = 0; each < count && at + (isLong ? 2 : 1) <= box.end; each++) {
+      if (id === item) found.push(isLong ? view.getUint16(at) & 0x7fff : view.getUint8(at) & 0x7f);
+      at += isLong ? 2 : 1;
+    }
+  }
+  return found;
+};
+
+const sizeIn = (meta: Uint8Array, box: Box): { width: number; height: number } | undefined => {
+  const view = viewOf(meta);
+  const inside: Box = { name: "meta", start: box.start + 4, end: box.end };
+  const primary = boxIn(meta, inside, "pitm");
+  const properties = boxIn(meta, inside, "iprp");
+  const container = boxIn(meta, properties, "ipco");
+  const links = boxIn(meta, properties, "ipma");
+  if (!primary || !container || !links) return undefined;
+  const item = view.getUint8(primary.start) === 0 ? view.getUint16(primary.start + 4) : view.getUint32(primary.start + 4);
+  const all = boxesIn(meta, container.start, container.end);
+  const own = propertiesOf(meta, links, item).flatMap((n) => all[n - 1] ?? []);
+  const extent = own.find(({ name, start, end }) => name === "ispe" && end - start >= 12);
+  if (!extent) return undefined;
+  const [coded, crop] = [[view.getUint32(extent.start + 4), view.getUint32(extent.start + 8)], own.find(isCrop)];
+  // The part that is shown, as two fractions.
+  const shown = (n: number) =>
+    crop ? Math.floor(view.getUint32(crop.start + n * 8) / view.getUint32(crop.start + n * 8 + 4)) : (coded[n] ?? 0);
+  const [width, height] = [shown(0), shown(1)];
+  const turn = own.find(({ name }) => name === "irot");
+  return turn && view.getUint8(turn.start) & 1 ? { width: height, height: width } : { width, height };
+};
+
+/** The furthest byte of the file that an item stands at, as the table of places says; 0 where it cannot be said. */
+const furthestByte = (meta: Uint8Array, box: Box): number => {
+  const table = boxIn(meta, { name: "meta", start: box.start + 4, end: box.end }, "iloc");
+  if (!table || table.end - table.start < 8) return 0;
+  const view = viewOf(meta);
+  const version = view.getUint8(table.start);
+  const [sizes, more] = [view.getUint8(table.start + 4), view.getUint8(table.start + 5)];
+  const bytes = { offset: sizes >> 4, length: sizes & 15, base: more >> 4, index: version > 0 ? more & 15 : 0 };
+  if (Object.values(bytes).some((each) => ![0, 4, 8].includes(each))) return 0;
+  let at = table.start + 6;
+  const take = (length: number): number => {
+    if (at + length > table.end) throw new Unreadable("its table of places is broken");
+    const value =
+      length === 8 ? Number(view.getBigUint64(at)) : length === 4 ? view.getUint32(at) : length === 2 ? view.getUint16(at) : 0;
+    at += length;
+    return value;
+  };
+  let furthest = 0;
+  let steps = 0;
+  for (let items = take(version < 2 ? 2 : 4); items > 0 && steps < MOST_ENTRIES; items--, steps++) {
+    take(version < 2 ? 2 : 4);
+    const isInFile = version === 0 || (take(2) & 15) === 0;
+    take(2);
+    const base = take(bytes.base);
+    for (let extents = take(2); extents > 0 && steps < MOST_ENTRIES; extents--, steps++) {
+      take(bytes.index);
+      const offset = take(bytes.offset);
+      const length = take(bytes.length);
+      if (isInFile) furthest = Math.max(furthest, base + offset + length);
+    }
+  }
+  return furthest;
+};
+
+/** @throws Unreadable */
+export const readHeif = async (cursor: Cursor): Promise<Inspection> => {
+  await cursor.load(0, 16);
+  const brandsEnd = Math.min(cursor.sizeBytes, cursor.view.getUint32(0), MOST_BRANDS_BYTES);
+  await cursor.load(0, brandsEnd);
+  const isAvif = /avi[fs]/.test(Buffer.from(cursor.part(0, brandsEnd)).toString("latin1"));
+  let found: { width: number; height: number } | undefined;
+  let furthest = 0;
+  const end = await walkBoxes(cursor, async ({ name, start, end: stop }: TopBox) => {
+    if (name !== "meta") return true;
+    if (!(await cursor.load(start, stop - start))) return false;
+    const meta = cursor.part(start, stop - start);
+    const box: Box = { name, start: 0, end: meta.length };
+    found = sizeIn(meta, box);
+    furthest = furthestByte(meta, box);
+    return true;
+  });
+  if (!found || found.width < 1 || found.height < 1) throw new Unreadable("its header does not say the size of the picture");
+  const isComplete = end <= cursor.sizeBytes && furthest <= cursor.sizeBytes;
+  return { mime: isAvif ? "image/avif" : "image/heic", kind: "image", ...found, isComplete };
+};

@@ -1,0 +1,156 @@
+// Measures Matroska and WebM by the clock of their blocks, whatever it begins with and whether or not a length was written.
+import { Unreadable } from "../bytes.ts";
+import type { Cursor } from "./cursor.ts";
+import { type Element, elementOf, elementsIn, floatOf, ID, uintOf } from "./ebml.ts";
+import type { Inspection } from "./inspection.ts";
+import { lastClusterFrom, nextClusterFrom, TABLES } from "./matroska-end.ts";
+import { addBlock, type Clock, endGroup, newTally, type Tally, tallied } from "./matroska-tally.ts";
+import { type Track, trackOf } from "./matroska-track.ts";
+import { clipOf } from "./tracks.ts";
+
+/** Elements of a whole file: a block each 20 ms makes a million in six hours. */
+const MOST_ELEMENTS = 4_000_000;
+const MOST_TRACKS = 64;
+/** Largest header that is read: names, codes, pictures of fonts do not belong to it. */
+const MOST_HEADER_BYTES = 4 * 1024 * 1024;
+/** A file up to this size is read whole; of a larger one that is not on our disk the last cluster says its end. */
+const READ_WHOLE_BYTES = 8 * 1024 * 1024;
+/** A written length and a last cluster agree within this. */
+const AGREEMENT_S = 0.25;
+
+const ENTERED: ReadonlySet<number> = new Set([ID.segment, ID.cluster, ID.group]);
+const CLOSING: ReadonlySet<number> = new Set([ID.group, ID.simpleBlock, ID.cluster]);
+
+type State = {
+  clock: Clock;
+  tallies: Map<number, Tally>;
+  docType: string;
+  saidS: number;
+  isCut: boolean;
+  clusterEnd: number;
+  hasClock: boolean;
+};
+
+const readHeader = async (cursor: Cursor, { id, start, end }: Element, state: State): Promise<void> => {
+  if (end === undefined || end - start > MOST_HEADER_BYTES) throw new Unreadable("its header is too large");
+  if (!(await cursor.load(start, end - start))) return;
+  const content = cursor.part(start, end - start).slice();
+  for (const { id: inner, content: value } of elementsIn(content)) {
+    if (id === ID.header && inner === ID.docType) state.docType = Buffer.from(value).toString("latin1");
+    // The first clock is that of all: a decoder reads no second one.
+    if (id === ID.info && inner === ID.scale && !state.hasClock) state.clock.tickS = (uintOf(value) || 1_000_000) / 1e9;
+    const track = id === ID.tracks && inner === ID.track ? trackOf(value) : undefined;
+    if (track && state.tallies.size >= MOST_TRACKS) throw new Unreadable(`it has more than ${MOST_TRACKS} tracks`);
+    if (track && !state.tallies.has(track.number)) state.tallies.set(track.number, newTally(track));
+  }
+  if (id === ID.info) state.hasClock = true;
+  const said = id === ID.info ? elementsIn(content).find((element) => element.id === ID.duration) : undefined;
+  if (said) state.saidS = floatOf(said.content) * state.clock.tickS;
+};
+
+const HEADERS: ReadonlySet<number> = new Set([ID.header, ID.info, ID.tracks]);
+
+/** Small values of a cluster and its groups. */
+const readValue = async (cursor: Cursor, { id, start, end }: Element, clock: Clock): Promise<void> => {
+  const length = (end ?? start) - start;
+  if (length > 8 || !(await cursor.load(start, length))) return;
+  const content = cursor.part(start, length);
+  if (id === ID.clusterTime) clock.cluster = uintOf(content);
+  if (id === ID.blockDuration && clock.group) clock.group.duration = uintOf(content);
+  if (id === ID.discardPadding && clock.group) clock.group.paddingS = uintOf(content) / 1e9;
+};
+
+/**
+ * Where a decoder goes on that does not leave out an element whole: with the next cluster. It believes tables, and blocks within what
+ * their cluster says of its length; in all else, and behind what no element can be, it finds the clusters that are there.
+ */
+const hiddenAt = async (cursor: Cursor, at: number, element: Element | undefined, state: State): Promise<number | undefined> => {
+  if (at >= state.clusterEnd) state.clusterEnd = Number.NaN;
+  if (!element) return nextClusterFrom(cursor, at + 1, cursor.sizeBytes);
+  const { id, end } = element;
+  if (id === ID.cluster) state.clusterEnd = end ?? Number.NaN;
+  const isBelieved = TABLES.has(id) || end === undefined || end <= state.clusterEnd;
+  if (ENTERED.has(id) || (isBelieved && (end ?? at) <= cursor.sizeBytes)) return undefined;
+  return nextClusterFrom(cursor, at + 1, Math.min(end ?? at, cursor.sizeBytes));
+};
+
+/** Walks elements from `from` on; stops early where `isEnough` says so, and says where. */
+const walk = async (cursor: Cursor, from: number, state: State, isEnough: (element: Element) => boolean): Promise<number> => {
+  const { clock, tallies } = state;
+  let at = from;
+  for (let n = 0; at < cursor.sizeBytes; n++) {
+    if (n > MOST_ELEMENTS) throw new Unreadable("its index is not one of a real file");
+    const element = await elementOf(cursor, at);
+    const hidden = await hiddenAt(cursor, at, element, state);
+    if (hidden !== undefined) {
+      endGroup(clock, tallies);
+      at = hidden;
+      continue;
+    }
+    if (!element) break;
+    const { id, start, end } = element;
+    if (CLOSING.has(id)) endGroup(clock, tallies);
+    if (isEnough(element)) return at;
+    if (end !== undefined && end > cursor.sizeBytes) state.isCut = true;
+    if (end === undefined && !ENTERED.has(id)) throw new Unreadable("its index is broken");
+    if (id === ID.group) clock.group = {};
+    if (HEADERS.has(id)) await readHeader(cursor, element, state);
+    else if (id === ID.simpleBlock || id === ID.block) await addBlock(cursor, element, clock, tallies);
+    else if (!ENTERED.has(id)) await readValue(cursor, element, clock);
+    at = ENTERED.has(id) ? start : (end ?? cursor.sizeBytes);
+  }
+  endGroup(clock, tallies);
+  return at;
+};
+
+const newState = (): State => ({
+  clock: { tickS: 0.001, cluster: 0, group: undefined },
+  tallies: new Map(),
+  docType: "",
+  saidS: 0,
+  isCut: false,
+  clusterEnd: Number.NaN,
+  hasClock: false,
+});
+
+/** By its first cluster and its last; false when they do not bear out each other or the length that was written. */
+const measureEnds = async (cursor: Cursor, state: State): Promise<boolean> => {
+  let clusters = 0;
+  const isSecond = ({ id }: Element) => id === ID.cluster && ++clusters > 1;
+  const at = await walk(cursor, 0, state, isSecond);
+  const last = await lastClusterFrom(cursor, at);
+  if (last === undefined) return false;
+  await walk(cursor, last, state, () => false);
+  for (const tally of state.tallies.values()) tally.isPartial = true;
+  if (state.saidS === 0) return true;
+  const ends = [...state.tallies.values()].flatMap((tally) => (tally.blocks > 0 ? [tally] : []));
+  const endS = Math.max(...ends.map(({ endS: end }) => end));
+  const startS = Math.min(...ends.map(({ startS: start }) => start));
+  return [endS, endS - startS].some((seconds) => Math.abs(seconds - state.saidS) <= AGREEMENT_S);
+};
+
+const mimeOf = (docType: string, hasPicture: boolean): string =>
+  `${hasPicture ? "video" : "audio"}/${docType === "webm" ? "webm" : "x-matroska"}`;
+
+const kindOf =
+  (kind: Track["kind"]) =>
+  ({ track, blocks }: Tally) =>
+    track.kind === kind && blocks > 0;
+
+/** @throws Unreadable */
+export const readMatroska = async (cursor: Cursor, depth: "shallow" | "whole"): Promise<Inspection> => {
+  let state = newState();
+  const isByEnds = depth === "shallow" && cursor.sizeBytes > READ_WHOLE_BYTES && (await measureEnds(cursor, state));
+  if (!isByEnds) {
+    state = newState();
+    await walk(cursor, 0, state, () => false);
+  }
+  const tallies = [...state.tallies.values()];
+  const pictures = tallies.filter(kindOf("video")).map((tally) => ({ ...tallied(tally), ...tally.track }));
+  const sounds = tallies.filter(kindOf("audio")).map(tallied);
+  const clip = clipOf(
+    pictures.map(({ seconds, meanS, width, height }) => ({ seconds, frameS: meanS, width, height })),
+    sounds.map(({ seconds, meanS }) => ({ seconds, frameS: meanS })),
+  );
+  return { ...clip, mime: mimeOf(state.docType, clip.kind === "video"), isComplete: !state.isCut };
+};

@@ -1,0 +1,129 @@
+// Measures MPEG sound by its frames, as a decoder plays them: every frame is counted, and a header is only held against the count.
+import { Unreadable } from "../bytes.ts";
+import type { Cursor } from "./cursor.ts";
+import type { Inspection } from "./inspection.ts";
+import { type Frame, isSameStream, mpegFrame } from "./mpeg-frame.ts";
+
+/** How far the first frame is looked for behind garbage. */
+const MOST_GARBAGE_BYTES = 64 * 1024;
+const MOST_FRAME_BYTES = 4096;
+/** Delay of every decoder, samples: what is cut off at the front is the encoder's delay and this. */
+const DECODER_DELAY = 529;
+
+/** What the first frame says of the others, instead of sound. */
+type Header = { frames: number; bytes: number; padding?: { start: number; end: number } };
+
+const wordAt = (cursor: Cursor, at: number) => cursor.view.getUint32(at - cursor.start);
+const textAt = (cursor: Cursor, at: number, length: number) => Buffer.from(cursor.part(at, length)).toString("latin1");
+
+/** The first frame from `from` on that others of the same stream follow, or the end of the file. */
+const findFirst = async (cursor: Cursor, from: number, chain: number): Promise<number> => {
+  await cursor.load(from, Math.max(0, Math.min(cursor.sizeBytes - from, MOST_GARBAGE_BYTES + chain * MOST_FRAME_BYTES)));
+  for (let at = from; at <= from + MOST_GARBAGE_BYTES && cursor.has(at, 4); at++) {
+    const word = wordAt(cursor, at);
+    let frame = mpegFrame(word);
+    let next = at;
+    for (let seen = 0; frame && seen < chain; seen++) {
+      next += frame.bytes;
+      if (next + 4 > cursor.sizeBytes) return at;
+      frame = cursor.has(next, 4) && isSameStream(wordAt(cursor, next), word) ? mpegFrame(wordAt(cursor, next)) : undefined;
+    }
+    if (frame) return at;
+  }
+  throw new Unreadable("it holds no frames of sound");
+};
+
+const vbriHeader = (cursor: Cursor, at: number): Header | undefined =>
+  textAt(cursor, at, 4) === "VBRI" ? { bytes: wordAt(cursor, at + 10), frames: wordAt(cursor, at + 14) } : undefined;
+
+const headerIn = async (cursor: Cursor, at: number, frame: Frame): Promise<Header | undefined> => {
+  if (frame.layer !== 3 || frame.bytes < 60 || !(await cursor.load(at, frame.bytes))) return undefined;
+  const vbri = vbriHeader(cursor, at + 36);
+  const xing = at + 4 + (frame.isLow ? (frame.isMono ? 9 : 17) : frame.isMono ? 17 : 32);
+  if (vbri) return vbri;
+  if (!/^(Xing|Info)$/.test(textAt(cursor, xing, 4)) || xing + 16 > at + frame.bytes) return undefined;
+  const flags = wordAt(cursor, xing + 4);
+  let next = xing + 8;
+  const number = (flag: number): number => {
+    if (!(flags & flag)) return 0;
+    next += 4;
+    return wordAt(cursor, next - 4);
+  };
+  const [frames, bytes] = [number(1), number(2)];
+  if (frames === 0 && bytes === 0) return undefined;
+  next += (flags & 4 ? 100 : 0) + (flags & 8 ? 4 : 0);
+  if (next + 24 > at + frame.bytes || !/^(LAME|Lavf|Lavc)$/.test(textAt(cursor, next, 4))) return { frames, bytes };
+  const packed = (cursor.bytes[next + 21 - cursor.start] ?? 0) * 65_536 + cursor.view.getUint16(next + 22 - cursor.start);
+  return { frames, bytes, padding: { start: packed >> 12, end: packed & 4095 } };
+};
+
+/** Adds up frames in the order of time; takes away what a decoder cuts off at both ends of what the header speaks of. */
+const tally = (header: Header | undefined, first: Frame) => {
+  const skip = header?.padding ? header.padding.start + DECODER_DELAY : 0;
+  const endOfAll = header?.padding && header.frames > 0 ? header.frames * first.samples : 0;
+  const endOfSound = header?.padding ? endOfAll - Math.max(0, header.padding.end - DECODER_DELAY) : 0;
+  let [at, seconds, frames] = [0, 0, 0];
+  const overlap = (from: number, to: number, samples: number) => Math.max(0, Math.min(to, at + samples) - Math.max(from, at));
+  return {
+    add: ({ samples, rate }: Frame, isPlayed: boolean) => {
+      const cut = overlap(0, skip, samples) + (endOfAll > 0 ? overlap(endOfSound, endOfAll, samples) : 0);
+      if (isPlayed) seconds += Math.max(0, samples - cut) / rate;
+      at += samples;
+      frames++;
+    },
+    seconds: () => seconds,
+    frames: () => frames,
+  };
+};
+
+/** Counts the frames from `from` to `end` as a decoder splits and plays them. */
+const countFrames = async (cursor: Cursor, from: number, end: number, count: ReturnType<typeof tally>) => {
+  let at = from;
+  let [isGarbage, isCut, lastEnd] = [false, false, from];
+  while (at + 4 <= end) {
+    if (!cursor.has(at, 4) && !(await cursor.load(at, 4))) break;
+    const frame = mpegFrame(wordAt(cursor, at));
+    if (!frame) {
+      // A decoder steps over zeros; other garbage spoils the frame behind it.
+      isGarbage ||= cursor.bytes[at - cursor.start] !== 0;
+      at++;
+      continue;
+    }
+    isCut = at + frame.bytes > end && !isGarbage;
+    // Of a frame that is cut a decoder plays what is there.
+    count.add(frame, !isGarbage);
+    lastEnd = Math.min(end, at + frame.bytes);
+    isGarbage = false;
+    at += frame.bytes;
+  }
+  return { isCut, lastEnd };
+};
+
+/**
+ * Measures MPEG sound that begins at `from` or soon after it.
+ * @param chain frames of one stream that must follow each other before it is taken for sound
+ * @throws Unreadable
+ */
+export const readMpeg = async (cursor: Cursor, from: number, end: number, chain = 1): Promise<Inspection> => {
+  const start = await findFirst(cursor, from, chain);
+  await cursor.load(start, 4);
+  const first = mpegFrame(wordAt(cursor, start));
+  if (!first) throw new Unreadable("it holds no frames of sound");
+  const header = await headerIn(cursor, start, first);
+  // A file that goes on long after what its header speaks of is several: the padding of the first is played.
+  const isJoined = header !== undefined && header.bytes > 0 && (end - start - header.bytes) * 16 > header.bytes;
+  const count = tally(isJoined && header ? { ...header, frames: 0 } : header, first);
+  const { isCut, lastEnd } = await countFrames(cursor, header ? start + first.bytes : start, end, count);
+  // Writers count the frame of the header or do not.
+  const isShort =
+    header !== undefined && (count.frames() + 1 < header.frames || lastEnd - start + 2 * first.bytes < header.bytes);
+  const frameMs = (first.samples / first.rate) * 1000;
+  return {
+    mime: "audio/mpeg",
+    kind: "audio",
+    ms: Math.round(count.seconds() * 1000),
+    hasAudio: true,
+    frameMs,
+    isComplete: !isCut && !isShort,
+  };
+};

@@ -1,0 +1,57 @@
+// Refuses an MP4 index that says a thing twice: decoders differ in which of the two they believe, and a real one says it once.
+import { Unreadable } from "../bytes.ts";
+import { type Box, viewOf } from "./boxes.ts";
+
+/** Boxes that decide how long a track is, of which it has one at most; those of one row are the same in two forms. */
+const ONCE: readonly (readonly string[])[] = [
+  ...["tkhd", "edts", "elst", "mdia", "mdhd", "minf", "stbl", "stts", "ctts", "stsc"].map((name) => [name]),
+  ["stsz", "stz2"],
+  ["stco", "co64"],
+];
+/** What decoders look into wherever it stands, and real files have nowhere but in their index and fragments. */
+const INNER = new Set(["trak", "mdia", "minf", "stbl", "edts", "mvex", "traf", "udta", "dinf", "wave", "tref", "gmhd", "ilst"]);
+
+/** How many boxes of these names lie between two places, at whatever depth. */
+const countOf = (bytes: Buffer, names: readonly string[], from: number, to: number): number => {
+  const view = viewOf(bytes);
+  let count = 0;
+  for (const name of names)
+    for (let at = bytes.indexOf(name, from + 4, "latin1"); at >= 0 && at < to; at = bytes.indexOf(name, at + 4, "latin1")) {
+      const length = view.getUint32(at - 4);
+      if (length <= 1 || (length >= 8 && at - 4 + length <= to)) count++;
+    }
+  return count;
+};
+
+const insist = (isRight: boolean): void => {
+  if (!isRight) throw new Unreadable("its index is not one of a real clip");
+};
+const bufferOf = ({ buffer, byteOffset, length }: Uint8Array): Buffer => Buffer.from(buffer, byteOffset, length);
+
+/** @param movie the contents of the index @throws Unreadable */
+export const insistOnOneIndex = (movie: Uint8Array, traks: readonly Box[]): void => {
+  const bytes = bufferOf(movie);
+  for (const name of ["mvhd", "mvex"]) insist(countOf(bytes, [name], 0, bytes.length) <= 1);
+  insist(countOf(bytes, ["trak"], 0, bytes.length) === traks.length && countOf(bytes, ["moov", "moof"], 0, bytes.length) === 0);
+  for (const names of ONCE) {
+    const counts = traks.map(({ start, end }) => countOf(bytes, names, start, end));
+    const inTracks = counts.reduce((sum, count) => sum + count, 0);
+    insist(counts.every((count) => count <= 1) && countOf(bytes, names, 0, bytes.length) === inTracks);
+  }
+};
+
+/** @param fragment the contents of one @throws Unreadable */
+export const insistOnOneFragment = (fragment: Uint8Array): void => {
+  const bytes = bufferOf(fragment);
+  const count = (...names: string[]) => countOf(bytes, names, 0, bytes.length);
+  insist(count("moov", "moof", "trak", "mvhd", "mvex") === 0 && count("tfhd") <= count("traf") && count("tfdt") <= count("traf"));
+};
+
+/** Whether a box of the file itself has to be looked into as well. */
+export const mayHideIndex = (name: string): boolean => INNER.has(name);
+
+/** @throws Unreadable where there is an index, or a part of one, that only some find */
+export const insistOnNone = (contents: Uint8Array): void => {
+  const bytes = bufferOf(contents);
+  insist(countOf(bytes, ["moov", "moof", "trak", "mvhd", "traf"], 0, bytes.length) === 0);
+};

@@ -1,0 +1,97 @@
+// The fragments of an MP4: each says for its tracks which samples follow, and when.
+import { Unreadable } from "../bytes.ts";
+import { type Box, boxesIn, boxIn, viewOf } from "./boxes.ts";
+
+/** What a track has in fragments, in its own clock. */
+export type Fragmented = { next: number; start: number; end: number; samples: number; sound: number; shortest: number };
+export type Defaults = { duration: number; size: number };
+
+export const noFragments = (): Fragmented => ({
+  next: 0,
+  start: Number.POSITIVE_INFINITY,
+  end: Number.NEGATIVE_INFINITY,
+  samples: 0,
+  sound: 0,
+  shortest: Number.POSITIVE_INFINITY,
+});
+
+/** Defaults of the tracks, as the index says them for its fragments. */
+export const defaultsOf = (movie: Uint8Array, mvex: Box): Map<number, Defaults> => {
+  const view = viewOf(movie);
+  const found = new Map<number, Defaults>();
+  for (const { name, start, end } of boxesIn(movie, mvex.start, mvex.end))
+    if (name === "trex" && end - start >= 24)
+      found.set(view.getUint32(start + 4), { duration: view.getUint32(start + 12), size: view.getUint32(start + 16) });
+  return found;
+};
+
+type Head = { track: number; duration: number; size: number };
+
+const headOf = (view: DataView, tfhd: Box, defaults: ReadonlyMap<number, Defaults>): Head | undefined => {
+  const flags = view.getUint32(tfhd.start) & 0xffffff;
+  const track = view.getUint32(tfhd.start + 4);
+  const trex = defaults.get(track);
+  if (!trex) return undefined;
+  let at = tfhd.start + 8 + (flags & 1 ? 8 : 0) + (flags & 2 ? 4 : 0);
+  const take = (flag: number, otherwise: number): number => {
+    if (!(flags & flag)) return otherwise;
+    at += 4;
+    return view.getUint32(at - 4);
+  };
+  return { track, duration: take(8, trex.duration), size: take(16, trex.size) };
+};
+
+/** Adds the samples of one run; many that are alike are added at once. */
+const addRun = (view: DataView, run: Box, head: Head, to: Fragmented, fileBytes: number): void => {
+  const flags = view.getUint32(run.start) & 0xffffff;
+  const [duration, size, word, offset] = [flags & 0x100, flags & 0x200, flags & 0x400, flags & 0x800].map((flag) =>
+    flag ? 4 : 0,
+  ) as [number, number, number, number];
+  const row = duration + size + word + offset;
+  const from = run.start + 8 + (flags & 1 ? 4 : 0) + (flags & 4 ? 4 : 0);
+  const said = view.getUint32(run.start + 4);
+  const room = row > 0 ? Math.floor((run.end - from) / row) : Math.ceil(fileBytes / Math.max(1, head.size));
+  if (said > room) throw new Unreadable("its index is not one of a real clip");
+  if (row === 0 || (duration === 0 && offset === 0)) {
+    to.start = said > 0 ? Math.min(to.start, to.next) : to.start;
+    to.next += said * head.duration;
+    to.end = said > 0 ? Math.max(to.end, to.next) : to.end;
+    to.sound += said * head.duration;
+  } else
+    for (let n = 0; n < said; n++) {
+      const at = from + n * row;
+      const delta = duration ? view.getUint32(at) : head.duration;
+      const shiftAt = at + duration + size + word;
+      const shift = offset ? view.getInt32(shiftAt) : 0;
+      to.start = Math.min(to.start, to.next + shift);
+      // As in an index: of pictures that are reordered the shortest time is that of the last.
+      to.shortest = delta > 0 ? Math.min(to.shortest, delta) : to.shortest;
+      to.end = Math.max(to.end, to.next + shift + (offset ? Math.min(delta, to.shortest) : delta));
+      to.next += delta;
+      to.sound += delta;
+    }
+  to.samples += said;
+};
+
+/** Adds what one fragment holds to its tracks. @throws Unreadable */
+export const addFragment = (
+  bytes: Uint8Array,
+  moof: Box,
+  defaults: ReadonlyMap<number, Defaults>,
+  tracks: ReadonlyMap<number, Fragmented>,
+  fileBytes: number,
+): void => {
+  const view = viewOf(bytes);
+  for (const traf of boxesIn(bytes, moof.start, moof.end).filter(({ name }) => name === "traf")) {
+    const tfhd = boxIn(bytes, traf, "tfhd");
+    const head = tfhd && headOf(view, tfhd, defaults);
+    const to = head && tracks.get(head.track);
+    if (!to) continue;
+    const inside = boxesIn(bytes, traf.start, traf.end);
+    const tfdt = inside.find(({ name }) => name === "tfdt");
+    if (tfdt)
+      to.next = view.getUint8(tfdt.start) === 1 ? Number(view.getBigUint64(tfdt.start + 4)) : view.getUint32(tfdt.start + 4);
+    for (const run of inside) if (run.name === "trun") addRun(view, run, head, to, fileBytes);
+    if (inside.some(({ name }) => name === "senc" || name === "saiz")) throw new Unreadable("it is encrypted");
+  }
+};

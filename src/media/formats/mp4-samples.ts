@@ -1,0 +1,55 @@
+// Where the samples of an MP4 track lie in the file, and how large they are, by its tables.
+import { type Box, viewOf } from "./boxes.ts";
+
+/** Samples that are visited one by one: 32 MiB of index hold no more sizes. */
+const MOST_SAMPLES = 8_000_000;
+
+export type Sizes = { count: number; sizeOf: (n: number) => number };
+export type Place = { at: number; bytes: number };
+
+/** Sizes of the samples that the table has room for. */
+export const sizesOf = (bytes: Uint8Array, stsz: Box | undefined): Sizes => {
+  if (!stsz || stsz.end - stsz.start < 12) return { count: 0, sizeOf: () => 0 };
+  const view = viewOf(bytes.subarray(stsz.start, stsz.end));
+  const count = view.getUint32(8);
+  if (stsz.name === "stz2") {
+    const bits = view.getUint8(7);
+    const there = Math.min(count, Math.floor(((view.byteLength - 12) * 8) / Math.max(bits, 4)));
+    const sizeOf = (n: number) => {
+      if (bits === 16) return view.getUint16(12 + n * 2);
+      const byte = view.getUint8(12 + Math.floor((n * bits) / 8));
+      return bits === 8 ? byte : n % 2 === 0 ? byte >> 4 : byte & 15;
+    };
+    return { count: there, sizeOf };
+  }
+  const same = view.getUint32(4);
+  if (same > 0) return { count, sizeOf: () => same };
+  return { count: Math.min(count, Math.floor((view.byteLength - 12) / 4)), sizeOf: (n) => view.getUint32(12 + n * 4) };
+};
+
+type Tables = { stsc: Box | undefined; stco: Box | undefined; sizes: Sizes };
+
+/** Visits the samples in order, chunk by chunk, as long as `visit` says so. */
+export const eachSample = (
+  bytes: Uint8Array,
+  { stsc, stco, sizes }: Tables,
+  visit: (place: Place, n: number) => boolean,
+): void => {
+  if (!stsc || !stco || stsc.end - stsc.start < 20 || stco.end - stco.start < 12) return;
+  const groups = viewOf(bytes.subarray(stsc.start, stsc.end));
+  const chunks = viewOf(bytes.subarray(stco.start, stco.end));
+  const wide = stco.name === "co64" ? 8 : 4;
+  const chunkCount = Math.min(chunks.getUint32(4), Math.floor((chunks.byteLength - 8) / wide));
+  const groupCount = Math.min(groups.getUint32(4), Math.floor((groups.byteLength - 8) / 12));
+  const most = Math.min(sizes.count, MOST_SAMPLES);
+  let [group, n] = [0, 0];
+  for (let chunk = 0; chunk < chunkCount && n < most; chunk++) {
+    while (group + 1 < groupCount && groups.getUint32(8 + (group + 1) * 12) <= chunk + 1) group++;
+    let at = wide === 8 ? Number(chunks.getBigUint64(8 + chunk * 8)) : chunks.getUint32(8 + chunk * 4);
+    for (let left = groups.getUint32(12 + group * 12); left > 0 && n < most; left--, n++) {
+      const size = sizes.sizeOf(n);
+      if (!visit({ at, bytes: size }, n)) return;
+      at += size;
+    }
+  }
+};

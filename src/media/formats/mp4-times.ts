@@ -1,0 +1,126 @@
+// The times of the samples of an MP4 track, worked out run by run, never sample by sample: a few bytes can claim thousands of millions.
+import { Unreadable } from "../bytes.ts";
+import { type Box, viewOf } from "./boxes.ts";
+
+/** `samples` samples that follow each other by `delta` and are shown `offset` after their place, in the clock of the track. */
+export type Run = { samples: number; delta: number; offset: number };
+export type Edit = { at: number; length: number; mediaAt: number };
+/** What is shown of a track, seconds on the clock of the clip, and how many samples that is. */
+export type Shown = { start: number; end: number; samples: number; soundS: number };
+
+/** Edits of one track; each is a pass over its runs. */
+const MOST_EDITS = 256;
+const MOST_STEPS = 20_000_000;
+
+const rowsOf = (bytes: Uint8Array, box: Box | undefined, rowBytes: number): { count: number; view: DataView } => {
+  if (!box || box.end - box.start < 8) return { count: 0, view: viewOf(bytes.subarray(0, 0)) };
+  const view = viewOf(bytes.subarray(box.start + 8, box.end));
+  return { count: Math.min(viewOf(bytes).getUint32(box.start + 4), Math.floor(view.byteLength / rowBytes)), view };
+};
+
+/** Runs of one delta and one offset, for as many samples as there are; the last delta holds for those that the table forgot. */
+export const runsOf = (bytes: Uint8Array, stts: Box | undefined, ctts: Box | undefined, samples: number): Run[] => {
+  const times = rowsOf(bytes, stts, 8);
+  const offsets = rowsOf(bytes, ctts, 8);
+  const runs: Run[] = [];
+  let [time, offset, left] = [0, 0, samples];
+  let [timeLeft, delta, offsetLeft, shift] = [0, 0, 0, 0];
+  let said = 0;
+  for (let n = 0; n < times.count; n++) said += times.view.getUint32(n * 8);
+  // Writers forget a sample or count one too much; what is far from it is made to deceive a parser.
+  if (said > samples * 2 + 1000) throw new Unreadable("its index is not one of a real clip");
+  while (left > 0) {
+    while (timeLeft === 0 && time < times.count) {
+      timeLeft = times.view.getUint32(time * 8);
+      delta = times.view.getUint32(time++ * 8 + 4);
+      // Some writers wrote small negative numbers.
+      if (delta > 0x7fffffff) delta = 1;
+    }
+    while (offsetLeft === 0 && offset < offsets.count) {
+      offsetLeft = offsets.view.getUint32(offset * 8);
+      shift = offsets.view.getInt32(offset++ * 8 + 4);
+    }
+    const count = Math.min(left, timeLeft || left, offsetLeft || left);
+    if (offsetLeft === 0) shift = 0;
+    runs.push({ samples: count, delta, offset: shift });
+    left -= count;
+    timeLeft = Math.max(0, timeLeft - count);
+    offsetLeft = Math.max(0, offsetLeft - count);
+  }
+  return runs;
+};
+
+/** The edit list of a track: what of its media is shown, one after the other, on the clock of the clip. */
+export const editsOf = (bytes: Uint8Array, elst: Box | undefined, movieScale: number, mediaScale: number): Edit[] => {
+  if (!elst || elst.end - elst.start < 8) return [];
+  const isLong = bytes[elst.start] === 1;
+  const { count, view } = rowsOf(bytes, elst, isLong ? 20 : 12);
+  if (count > MOST_EDITS) throw new Unreadable("its index is not one of a real clip");
+  const edits: Edit[] = [];
+  let at = 0;
+  for (let n = 0; n < count; n++) {
+    const from = n * (isLong ? 20 : 12);
+    const length = (isLong ? Number(view.getBigUint64(from)) : view.getUint32(from)) / movieScale;
+    const mediaAt = isLong ? Number(view.getBigInt64(from + 8)) : view.getInt32(from + 4);
+    // An empty edit shows nothing for a while; a length of 0 is all that follows.
+    if (mediaAt >= 0) edits.push({ at, length: (length === 0 ? Number.POSITIVE_INFINITY : length) * mediaScale, mediaAt });
+    at += length;
+  }
+  return edits;
+};
+
+/** First and last sample of a run whose time is in [from, to), as numbers in the run; undefined where there is none. */
+const within = ({ samples, delta }: Run, firstAt: number, from: number, to: number): [number, number] | undefined => {
+  if (delta === 0) return firstAt >= from && firstAt < to ? [0, samples - 1] : undefined;
+  const first = Math.max(0, Math.ceil((from - firstAt) / delta));
+  const last = Math.min(samples - 1, Math.ceil((to - firstAt) / delta) - 1);
+  return first <= last ? [first, last] : undefined;
+};
+
+/**
+ * How long the last picture is shown. Where pictures are reordered the table says the time to the next one that is
+ * decoded, which is not the next one shown: then it is the shortest time that there is.
+ */
+const lastDelta = (runs: readonly Run[]): ((run: Run) => number) => {
+  if (!runs.some(({ offset }) => offset !== 0)) return ({ delta }) => delta;
+  const shortest = runs.reduce((least, { delta }) => (delta > 0 ? Math.min(least, delta) : least), Number.POSITIVE_INFINITY);
+  return ({ delta }) => Math.min(delta, shortest);
+};
+
+/** What one edit shows, in the clock of the track. */
+const shownIn = (runs: readonly Run[], from: number, to: number) => {
+  const shownFor = lastDelta(runs);
+  let [decodeAt, start, end, samples, sound] = [0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0, 0];
+  for (const run of runs) {
+    const firstAt = decodeAt + run.offset;
+    const found = within(run, firstAt, from, to);
+    if (found) {
+      start = Math.min(start, firstAt + found[0] * run.delta);
+      end = Math.max(end, firstAt + found[1] * run.delta + shownFor(run));
+      samples += found[1] - found[0] + 1;
+    }
+    // A coded frame of sound that the edit begins or ends in is played in part.
+    const whole = run.samples * run.delta;
+    sound += Math.max(0, Math.min(to, firstAt + whole) - Math.max(from, firstAt));
+    decodeAt += whole;
+  }
+  return { start, end, samples, sound };
+};
+
+/** What is shown of a track. */
+export const shownOf = (runs: readonly Run[], edits: readonly Edit[], scale: number): Shown => {
+  const passes = edits.length > 0 ? edits : [{ at: 0, length: Number.POSITIVE_INFINITY, mediaAt: Number.NEGATIVE_INFINITY }];
+  if (passes.length * runs.length > MOST_STEPS) throw new Unreadable("its index is not one of a real clip");
+  const all: Shown = { start: Number.POSITIVE_INFINITY, end: Number.NEGATIVE_INFINITY, samples: 0, soundS: 0 };
+  for (const { at, length, mediaAt } of passes) {
+    const zero = Number.isFinite(mediaAt) ? mediaAt : 0;
+    const found = shownIn(runs, mediaAt, mediaAt + length || Number.POSITIVE_INFINITY);
+    if (found.samples > 0) {
+      all.start = Math.min(all.start, at + (found.start - zero) / scale);
+      all.end = Math.max(all.end, at + (found.end - zero) / scale);
+    }
+    all.samples += found.samples;
+    all.soundS += found.sound / scale;
+  }
+  return all;
+};

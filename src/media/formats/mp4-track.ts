@@ -1,0 +1,86 @@
+// One track of an MP4 index: what it is, what is shown of it, and whether the file holds what it promises.
+import { type Box, boxesIn, boxIn, viewOf } from "./boxes.ts";
+import { codeOf, type TrackCode } from "./mp4-codes.ts";
+import { eachSample, type Place, sizesOf } from "./mp4-samples.ts";
+import { type Edit, editsOf, type Run, runsOf, type Shown, shownOf } from "./mp4-times.ts";
+
+export type Track = {
+  id: number;
+  kind: "vide" | "soun";
+  scale: number;
+  code: TrackCode;
+  /** Whether it is shown on its side. */
+  isTurned: boolean;
+  runs: Run[];
+  edits: Edit[];
+  shown: Shown;
+  /** Samples that the index names and the file holds. */
+  samples: number;
+  isCut: boolean;
+  /** Bytes of all samples together, and where each lies. */
+  bytes: number;
+  places: (visit: (place: Place, n: number) => boolean) => void;
+};
+
+const SHOWN_KINDS = ["vide", "soun"];
+
+const idAndTurn = (movie: Uint8Array, tkhd: Box | undefined) => {
+  const view = viewOf(movie);
+  if (!tkhd || tkhd.end - tkhd.start < 84) return { id: 0, isTurned: false };
+  const isLong = view.getUint8(tkhd.start) === 1;
+  const matrix = tkhd.start + (isLong ? 52 : 40);
+  const isTurned = matrix + 36 <= tkhd.end && view.getInt32(matrix) === 0 && view.getInt32(matrix + 16) === 0;
+  return { id: view.getUint32(tkhd.start + (isLong ? 20 : 12)), isTurned };
+};
+
+/** Reads a track; undefined for text, time codes, hints and what has no description. @throws Unreadable */
+export const readTrack = (
+  movie: Uint8Array,
+  trak: Box,
+  movieScale: number,
+  fileBytes: number,
+  isWhole = false,
+): Track | undefined => {
+  const view = viewOf(movie);
+  const mdia = boxIn(movie, trak, "mdia");
+  const hdlr = boxIn(movie, mdia, "hdlr");
+  const mdhd = boxIn(movie, mdia, "mdhd");
+  const kind = hdlr ? String.fromCharCode(...movie.subarray(hdlr.start + 8, hdlr.start + 12)) : "";
+  if (!mdhd || !SHOWN_KINDS.includes(kind)) return undefined;
+  const scale = view.getUint32(mdhd.start + (view.getUint8(mdhd.start) === 1 ? 20 : 12));
+  const table = boxIn(movie, boxIn(movie, mdia, "minf"), "stbl");
+  const inside = table ? boxesIn(movie, table.start, table.end) : [];
+  const named = (...names: string[]) => inside.find(({ name }) => names.includes(name));
+  const code = codeOf(movie, named("stsd"), kind as Track["kind"]);
+  if (!code || scale === 0) return undefined;
+  const sizes = sizesOf(movie, named("stsz", "stz2"));
+  // Samples of one size are as many as the file has room for.
+  const same = sizes.count > 0 ? sizes.sizeOf(0) : 0;
+  if (sizes.count * 4 > movie.length) sizes.count = Math.min(sizes.count, Math.ceil(fileBytes / Math.max(1, same)));
+  const tables = { stsc: named("stsc"), stco: named("stco", "co64"), sizes };
+  const places: Track["places"] = (visit) => eachSample(movie, tables, visit);
+  let [bytes, there, furthest] = [0, sizes.count, 0];
+  if (sizes.count * 4 <= movie.length)
+    places((place, n) => {
+      bytes += place.bytes;
+      furthest = Math.max(furthest, place.at + place.bytes);
+      // What begins past the end is not there; what ends past it is played in part.
+      if (!isWhole && place.at >= fileBytes && there === sizes.count) there = n;
+      return true;
+    });
+  const runs = runsOf(movie, named("stts"), named("ctts"), there);
+  const edits = editsOf(movie, boxIn(movie, boxIn(movie, trak, "edts"), "elst"), movieScale, scale);
+  return {
+    ...idAndTurn(movie, boxIn(movie, trak, "tkhd")),
+    kind: kind as Track["kind"],
+    scale,
+    code,
+    runs,
+    edits,
+    shown: shownOf(runs, edits, scale),
+    samples: there,
+    isCut: furthest > fileBytes,
+    bytes,
+    places,
+  };
+};

@@ -1,0 +1,59 @@
+// Reads the size of a TIFF picture from its first directory, and whether its strips or tiles are all there.
+import { Unreadable } from "../bytes.ts";
+import type { Cursor } from "./cursor.ts";
+import type { Inspection } from "./inspection.ts";
+
+const MOST_ENTRIES = 4096;
+/** Strips whose places are looked at; a picture has one for a few rows. */
+const MOST_STRIPS = 65_536;
+
+const WIDTH = 256;
+const HEIGHT = 257;
+const OFFSETS = [273, 324];
+const COUNTS = [279, 325];
+const TYPE_BYTES: Record<number, number> = { 3: 2, 4: 4, 16: 8 };
+
+type Entry = { type: number; count: number; valueAt: number };
+
+/** @throws Unreadable */
+export const readTiff = async (cursor: Cursor): Promise<Inspection> => {
+  await cursor.load(0, 16);
+  const isLittle = cursor.bytes[0] === 0x49;
+  const isBig = cursor.view.getUint16(2, isLittle) === 43;
+  const number = (at: number, bytes: number): number => {
+    const from = at - cursor.start;
+    if (bytes === 2) return cursor.view.getUint16(from, isLittle);
+    return bytes === 4 ? cursor.view.getUint32(from, isLittle) : Number(cursor.view.getBigUint64(from, isLittle));
+  };
+  const need = async (at: number, length: number) => {
+    if (!(await cursor.load(at, length))) throw new Unreadable("it is cut short");
+  };
+  const directory = isBig ? number(8, 8) : number(4, 4);
+  const [countBytes, entryBytes] = isBig ? [8, 20] : [2, 12];
+  await need(directory, countBytes);
+  const count = Math.min(number(directory, countBytes), MOST_ENTRIES);
+  await need(directory, countBytes + count * entryBytes);
+  const entries = new Map<number, Entry>();
+  for (let n = 0; n < count; n++) {
+    const at = directory + countBytes + n * entryBytes;
+    const values = number(at + 4, isBig ? 8 : 4);
+    entries.set(number(at, 2), { type: number(at + 2, 2), count: values, valueAt: at + (isBig ? 12 : 8) });
+  }
+  const valuesOf = async (entry: Entry | undefined): Promise<number[]> => {
+    const bytes = TYPE_BYTES[entry?.type ?? 0];
+    if (!entry || !bytes || entry.count > MOST_STRIPS) return [];
+    const isInline = entry.count * bytes <= (isBig ? 8 : 4);
+    await need(entry.valueAt, isBig ? 8 : 4);
+    const at = isInline ? entry.valueAt : number(entry.valueAt, isBig ? 8 : 4);
+    await need(at, entry.count * bytes);
+    return Array.from({ length: entry.count }, (_, n) => number(at + n * bytes, bytes));
+  };
+  const [width = 0] = await valuesOf(entries.get(WIDTH));
+  const [height = 0] = await valuesOf(entries.get(HEIGHT));
+  if (width < 1 || height < 1) throw new Unreadable("its header does not say the size of the picture");
+  const first = (tags: number[]) => tags.map((tag) => entries.get(tag)).find((entry) => entry !== undefined);
+  const offsets = await valuesOf(first(OFFSETS));
+  const lengths = await valuesOf(first(COUNTS));
+  const isComplete = offsets.every((offset, n) => offset + (lengths[n] ?? 0) <= cursor.sizeBytes);
+  return { mime: "image/tiff", kind: "image", width, height, isComplete };
+};

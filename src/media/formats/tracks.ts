@@ -1,0 +1,34 @@
+// From the lengths of tracks to that of the clip.
+import { Unreadable } from "../bytes.ts";
+import type { Inspection } from "./inspection.ts";
+
+/** A track of pictures: its length by the times of those that are shown, and the mean duration of one. */
+export type Seen = { seconds: number; frameS: number; width: number; height: number };
+/** A track of sound: its length by the samples that are played, and the duration of one coded frame. */
+export type Heard = { seconds: number; frameS: number };
+
+/** Coded sound comes in whole frames (1,024 or 1,152 samples), so it ends up to this much after the picture. */
+const PADDING_S = 0.1;
+
+const longest = <T extends Heard>(tracks: readonly T[]): T | undefined =>
+  tracks.reduce<T | undefined>((most, each) => (most && most.seconds >= each.seconds ? most : each), undefined);
+
+/**
+ * A clip is as long as its picture, unless its sound goes on beyond the padding of the last frame; of several tracks of
+ * a kind the longest counts, as nobody knows which one a provider takes. The size is that of the first picture.
+ * @throws Unreadable
+ */
+export const clipOf = (pictures: readonly Seen[], sounds: readonly Heard[]): Omit<Inspection, "mime" | "isComplete"> => {
+  const picture = longest(pictures.filter(({ seconds }) => seconds > 0));
+  const sound = longest(sounds.filter(({ seconds }) => seconds > 0));
+  const longer = picture && sound && sound.seconds <= picture.seconds + PADDING_S ? picture : (sound ?? picture);
+  if (!longer) throw new Unreadable("it holds neither pictures nor sound");
+  const ms = Math.round(longer.seconds * 1000);
+  if (!(Number.isSafeInteger(ms) && ms > 0)) throw new Unreadable("its length cannot be measured");
+  const found = { ms, hasAudio: sound !== undefined, frameMs: longer.frameS * 1000 };
+  if (!picture) return { kind: "audio", ...found };
+  const pictureMs = Math.max(1, Math.round(picture.seconds * 1000));
+  const { width, height } = pictures.find(({ seconds }) => seconds > 0) ?? picture;
+  if (width < 1 || height < 1) throw new Unreadable("its header does not say the size of the picture");
+  return { kind: "video", ...found, ...(pictureMs < ms ? { pictureMs } : {}), width, height };
+};

@@ -1,0 +1,156 @@
+// Measures plain sound in chunks (WAV, RF64, Wave64, AIFF): the length comes from the bytes that are there.
+import { Unreadable } from "../bytes.ts";
+import { nameAt } from "./boxes.ts";
+import type { Cursor } from "./cursor.ts";
+import type { Inspection } from "./inspection.ts";
+import { readMpeg } from "./mp3.ts";
+
+const MOST_CHUNKS = 10_000;
+/** A header that was written before its length was known says a length like this or more: hours of sound. */
+const UNKNOWN_BYTES = 256 * 1024 * 1024;
+const UNKNOWN_32 = 0xffff_ffff;
+
+const PCM = [1, 3, 6, 7];
+const MPEG_LAYER = [0x50, 0x55];
+
+type Form = { code: number; channels: number; rate: number; blockBytes: number; bits: number };
+type Sound = { form?: Form; dataAt: number; dataBytes: number };
+
+const number = (cursor: Cursor, at: number, bytes: 2 | 4 | 8, isLittle: boolean): number => {
+  const from = at - cursor.start;
+  if (bytes === 2) return cursor.view.getUint16(from, isLittle);
+  return bytes === 4 ? cursor.view.getUint32(from, isLittle) : Number(cursor.view.getBigUint64(from, isLittle));
+};
+
+const formAt = async (cursor: Cursor, at: number, length: number, isLittle: boolean): Promise<Form> => {
+  if (length < 14 || !(await cursor.load(at, Math.min(length, 40)))) throw new Unreadable("its header is broken");
+  const [code, channels] = [number(cursor, at, 2, isLittle), number(cursor, at + 2, 2, isLittle)];
+  return {
+    // An extensible header says its code 24 bytes later.
+    code: code === 0xfffe && length >= 26 ? number(cursor, at + 24, 2, isLittle) : code,
+    channels,
+    rate: number(cursor, at + 4, 4, isLittle),
+    blockBytes: number(cursor, at + 12, 2, isLittle),
+    bits: length >= 16 ? number(cursor, at + 14, 2, isLittle) : 8,
+  };
+};
+
+/** Samples of one channel that one block of coded sound holds; 0 for other codes, whose headers say what they like there. */
+const samplesOfBlock = ({ code, channels, blockBytes, bits }: Form): number => {
+  if (code === 0x02) return Math.floor(((blockBytes - 7 * channels) * 2) / channels) + 2;
+  if (code === 0x11 && bits > 0) return Math.floor(((blockBytes - 4 * channels) * 8) / (bits * channels)) + 1;
+  return code === 0x31 ? 320 : 0;
+};
+
+const secondsOf = (form: Form, bytes: number): number | undefined => {
+  const { code, channels, rate, bits } = form;
+  if (rate < 1 || channels < 1) throw new Unreadable("its header is broken");
+  if (PCM.includes(code)) {
+    const blockBytes = channels * Math.max(1, Math.ceil(bits / 8));
+    return Math.floor(bytes / blockBytes) / rate;
+  }
+  const samples = samplesOfBlock(form);
+  if (form.blockBytes < 1 || samples < 1) return undefined;
+  return (Math.floor(bytes / form.blockBytes) * samples) / rate;
+};
+
+/** Walks the chunks up to the sound; `dataBytes` as its header says. */
+const findSound = async (cursor: Cursor, form: "riff" | "wave64"): Promise<Sound> => {
+  const isLittle = nameAt(cursor.bytes, 0) !== "RIFX";
+  const isLong64 = nameAt(cursor.bytes, 0) === "RF64" || nameAt(cursor.bytes, 0) === "BW64";
+  const [nameBytes, sizeBytes] = form === "riff" ? ([4, 4] as const) : ([16, 8] as const);
+  const headerBytes = nameBytes + sizeBytes;
+  let at = headerBytes + nameBytes;
+  let known: Form | undefined;
+  let longBytes: number | undefined;
+  for (let n = 0; n < MOST_CHUNKS && (await cursor.load(at, headerBytes)); n++) {
+    const name = nameAt(cursor.bytes, at - cursor.start);
+    const size = number(cursor, at + nameBytes, sizeBytes, isLittle);
+    const content = at + headerBytes;
+    const length = form === "riff" ? size : size - headerBytes;
+    if (length < 0) throw new Unreadable("its header is broken");
+    // Of two the first counts, as for decoders.
+    if (name === "fmt ") known ??= await formAt(cursor, content, length, isLittle);
+    if (name === "ds64" && isLong64 && (await cursor.load(content, 16))) longBytes = number(cursor, content + 8, 8, true);
+    if (name === "data" && known) {
+      const isLong = longBytes !== undefined && (size === UNKNOWN_32 || size === 0);
+      return { form: known, dataAt: content, dataBytes: isLong ? (longBytes ?? 0) : length };
+    }
+    // Chunks begin at even places, in Wave64 at every eighth byte.
+    at = form === "riff" ? content + length + (length & 1) : at + Math.ceil(size / 8) * 8;
+    if (form === "riff" && length & 1 && (await cursor.load(at - 1, 4)) && isChunk(cursor, at - 1)) at--;
+  }
+  throw new Unreadable("it holds no sound");
+};
+
+/** A real file has its sound in one piece; of several some decoders play the first and some the last, so that the longest counts. */
+const longestOf = async (cursor: Cursor, firstAt: number, firstBytes: number, isLittle: boolean): Promise<number> => {
+  let [at, most] = [firstAt + firstBytes + (firstBytes & 1), firstBytes];
+  for (let n = 0; n < MOST_CHUNKS && (await cursor.load(at, 8)); n++) {
+    const size = number(cursor, at + 4, 4, isLittle);
+    if (nameAt(cursor.bytes, at - cursor.start) === "data") most = Math.max(most, Math.min(size, cursor.sizeBytes - at - 8));
+    at += 8 + size + (size & 1);
+  }
+  return most;
+};
+
+/** Some writers leave out the byte that makes a chunk even. */
+const isChunk = (cursor: Cursor, at: number) => /^(data|LIST|fact|fmt |id3 |bext)$/.test(nameAt(cursor.bytes, at - cursor.start));
+
+/** @throws Unreadable */
+export const readWav = async (cursor: Cursor, kind: "riff" | "wave64"): Promise<Inspection> => {
+  const isLittle = nameAt(cursor.bytes, 0) !== "RIFX";
+  const { form, dataAt, dataBytes } = await findSound(cursor, kind);
+  const there = cursor.sizeBytes - dataAt;
+  const isUnknown = dataBytes === 0 || (dataBytes >= UNKNOWN_BYTES && dataBytes > there * 2);
+  const told = kind === "riff" && dataBytes < there ? await longestOf(cursor, dataAt, dataBytes, isLittle) : dataBytes;
+  const bytes = isUnknown ? there : Math.min(there, told);
+  if (!form || bytes < 1) throw new Unreadable("it holds no sound");
+  const isComplete = isUnknown || dataBytes <= there + 1;
+  if (MPEG_LAYER.includes(form.code)) {
+    const inside = await readMpeg(cursor, dataAt, dataAt + bytes);
+    return { ...inside, mime: "audio/wav", isComplete: isComplete && inside.isComplete };
+  }
+  const seconds = secondsOf(form, bytes);
+  const found: Inspection = { mime: "audio/wav", kind: "audio", hasAudio: true, isComplete };
+  return seconds === undefined ? found : { ...found, ms: Math.round(seconds * 1000), frameMs: 1000 / form.rate };
+};
+
+/** A sampling rate in the 80 bits of an extended float; those of real sound are whole numbers. */
+const extended = (cursor: Cursor, at: number): number =>
+  number(cursor, at + 2, 4, false) * 2 ** ((number(cursor, at, 2, false) & 0x7fff) - 16_383 - 31);
+
+/** Codes of one byte a sample and more that AIFF-C names. */
+const AIFF_PLAIN = /^(NONE|sowt|twos|raw |fl32|FL32|fl64|FL64|in24|in32|ulaw|ULAW|alaw|ALAW)$/;
+
+/** @throws Unreadable */
+export const readAiff = async (cursor: Cursor): Promise<Inspection> => {
+  let at = 12;
+  let form: { rate: number; frameBytes: number; isPlain: boolean } | undefined;
+  for (let n = 0; n < MOST_CHUNKS && (await cursor.load(at, 8)); n++) {
+    const name = nameAt(cursor.bytes, at - cursor.start);
+    const length = number(cursor, at + 4, 4, false);
+    const content = at + 8;
+    if (name === "COMM" && (await cursor.load(content, Math.min(length, 22)))) {
+      const code = length >= 22 ? nameAt(cursor.bytes, content + 18 - cursor.start) : "NONE";
+      const bits = /law$/i.test(code) ? 8 : number(cursor, content + 6, 2, false);
+      form = {
+        rate: extended(cursor, content + 8),
+        frameBytes: number(cursor, content, 2, false) * Math.ceil(bits / 8),
+        isPlain: AIFF_PLAIN.test(code),
+      };
+    }
+    if (name === "SSND" && form) {
+      const there = cursor.sizeBytes - content - 8;
+      const said = length - 8;
+      const isUnknown = said <= 0 || (said >= UNKNOWN_BYTES && said > there * 2);
+      const found: Inspection = { mime: "audio/aiff", kind: "audio", hasAudio: true, isComplete: isUnknown || said <= there + 1 };
+      if (!form.isPlain) return found;
+      if (!(form.rate >= 1) || form.frameBytes < 1) throw new Unreadable("its header is broken");
+      const seconds = Math.floor((isUnknown ? there : Math.min(there, said)) / form.frameBytes) / form.rate;
+      return { ...found, ms: Math.round(seconds * 1000), frameMs: 1000 / form.rate };
+    }
+    at = content + length + (length & 1);
+  }
+  throw new Unreadable("it holds no sound");
+};

@@ -1,0 +1,217 @@
+// Which files count as a delivery: named by their first bytes, with the orders that each may answer.
+import type { MediaKind } from "../terms.ts";
+import { sniff } from "./sniff.ts";
+
+export type Look =
+  | { sort: "file"; mime: string; answers: readonly MediaKind[] }
+  /** Text that is no file of any such kind: a page, JSON, an error. */
+  | { sort: "words"; what: string }
+  | { sort: "unknown" };
+
+/** Enough to name a file that says what it is; of text, and of kinds that say it late, more is looked at. */
+export const LOOK_BYTES = 64;
+export const LONG_LOOK_BYTES = 4096;
+
+const IMAGE = ["image"] as const;
+const VIDEO = ["video"] as const;
+const AUDIO = ["audio"] as const;
+/** Containers of pictures, of sound, or of both: their tracks say. */
+const EITHER = ["video", "audio"] as const;
+/** Kinds of pictures that may move. */
+const MOVING = ["image", "video"] as const;
+
+type Signature = { at?: number; bytes: string; mime: string; answers: readonly MediaKind[] };
+
+/** Kinds beyond those that are measured, by bytes (Latin-1) that stand in every file of the kind. */
+const SIGNATURES: readonly Signature[] = [
+  { bytes: "II*\0", mime: "image/tiff", answers: IMAGE },
+  { bytes: "MM\0*", mime: "image/tiff", answers: IMAGE },
+  { bytes: "II+\0", mime: "image/tiff", answers: IMAGE },
+  { bytes: "MM\0+", mime: "image/tiff", answers: IMAGE },
+  { bytes: "\0\0\0\x0cJXL \r\n\x87\n", mime: "image/jxl", answers: IMAGE },
+  { bytes: "\xff\x0a", mime: "image/jxl", answers: IMAGE },
+  { bytes: "\0\0\0\x0cjP  \r\n\x87\n", mime: "image/jp2", answers: IMAGE },
+  { bytes: "\xff\x4f\xff\x51", mime: "image/j2c", answers: IMAGE },
+  { bytes: "8BPS\0", mime: "image/vnd.adobe.photoshop", answers: IMAGE },
+  { bytes: "v/1\x01", mime: "image/x-exr", answers: IMAGE },
+  { bytes: "#?RADIANCE", mime: "image/vnd.radiance", answers: IMAGE },
+  { bytes: "#?RGBE", mime: "image/vnd.radiance", answers: IMAGE },
+  { bytes: "qoif", mime: "image/x-qoi", answers: IMAGE },
+  { bytes: "DDS |\0\0\0", mime: "image/vnd-ms.dds", answers: IMAGE },
+  { bytes: "\0\0\x01\0", mime: "image/vnd.microsoft.icon", answers: IMAGE },
+  { bytes: "%PDF-", mime: "application/pdf", answers: IMAGE },
+  { bytes: "%!PS-Adobe", mime: "application/postscript", answers: IMAGE },
+  { bytes: "glTF", mime: "model/gltf-binary", answers: IMAGE },
+  { bytes: "Kaydara FBX Binary", mime: "model/vnd.fbx", answers: IMAGE },
+  { bytes: "ply\n", mime: "model/x-ply", answers: IMAGE },
+  { bytes: "ply\r\n", mime: "model/x-ply", answers: IMAGE },
+  // Scenes (USDZ) and several files in one: what is in it is not looked at.
+  { bytes: "PK\x03\x04", mime: "application/zip", answers: ["image", "audio"] },
+  // Vectors that were compressed to be kept so (SVGZ); what was compressed for its way here has been decoded before.
+  { bytes: "\x1f\x8b\x08", mime: "application/gzip", answers: IMAGE },
+  { bytes: "RF64", mime: "audio/wav", answers: AUDIO },
+  { bytes: "AIFF", at: 8, mime: "audio/aiff", answers: AUDIO },
+  { bytes: "AIFC", at: 8, mime: "audio/aiff", answers: AUDIO },
+  { bytes: "caff\0\x01", mime: "audio/x-caf", answers: AUDIO },
+  { bytes: ".snd", mime: "audio/basic", answers: AUDIO },
+  { bytes: "#!AMR", mime: "audio/amr", answers: AUDIO },
+  { bytes: "MThd", mime: "audio/midi", answers: AUDIO },
+  { bytes: "wvpk", mime: "audio/x-wavpack", answers: AUDIO },
+  { bytes: "AVI ", at: 8, mime: "video/x-msvideo", answers: VIDEO },
+  { bytes: "FLV\x01", mime: "video/x-flv", answers: VIDEO },
+  { bytes: "\0\0\x01\xba", mime: "video/mpeg", answers: VIDEO },
+  { bytes: "\0\0\x01\xb3", mime: "video/mpeg", answers: VIDEO },
+  { bytes: "0&\xb2u\x8ef\xcf\x11", mime: "video/x-ms-asf", answers: EITHER },
+];
+
+/** Brands of files in the boxes of MP4; the first that is named wins, whatever else the file is compatible with. */
+const BRANDS: readonly (readonly [brand: RegExp, mime: string, answers: readonly MediaKind[]])[] = [
+  [/^avis$/, "image/avif", MOVING],
+  [/^avif$/, "image/avif", IMAGE],
+  [/^(heic|heix|heim|heis|hevc|hevx)$/, "image/heic", IMAGE],
+  [/^jxl $/, "image/jxl", IMAGE],
+  [/^crx $/, "image/x-canon-cr3", IMAGE],
+  [/^(M4A |M4B |M4P |F4A )$/, "audio/mp4", AUDIO],
+  [/^qt {2}$/, "video/quicktime", EITHER],
+  [/^3g2/, "video/3gpp2", EITHER],
+  [/^3g/, "video/3gpp", EITHER],
+];
+
+const latin1 = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
+
+const isoKind = (text: string): Look | undefined => {
+  if (text.slice(4, 8) !== "ftyp") return undefined;
+  const bytes = Buffer.from(text.slice(0, 4), "latin1").readUInt32BE();
+  // The brand itself, then those that it is compatible with.
+  const others = text.slice(16, Math.min(bytes, LONG_LOOK_BYTES)).match(/[\s\S]{4}/g) ?? [];
+  const own = text.slice(8, 12);
+  const names = /^(mif1|msf1|miaf)$/.test(own) ? others : [own];
+  for (const [brand, mime, answers] of BRANDS) if (names.some((name) => brand.test(name))) return { sort: "file", mime, answers };
+  if (names !== others) return { sort: "file", mime: "video/mp4", answers: EITHER };
+  return { sort: "file", mime: "image/heif", answers: IMAGE };
+};
+
+/** The clip or sound in a container of Matroska or Ogg, by the names that stand at its beginning. */
+const trackNames = (text: string, mime: string): Look => {
+  if (mime === "audio/ogg") return { sort: "file", mime: text.includes("\x80theora") ? "video/ogg" : mime, answers: EITHER };
+  return { sort: "file", mime: text.slice(0, LOOK_BYTES).includes("webm") ? mime : "video/x-matroska", answers: EITHER };
+};
+
+/** Pictures that may move say so early. */
+const movesAtOnce = (text: string, mime: string): boolean =>
+  mime === "image/gif" ||
+  (mime === "image/png" && text.includes("acTL")) ||
+  (mime === "image/webp" && text.slice(12, 16) === "VP8X" && (text.charCodeAt(20) & 2) !== 0);
+
+/** Two letters are too few to tell a bitmap by: the length of its second header stands at a place of its own. */
+const BITMAP_HEADERS = ["\x0c", "\x28", "\x34", "\x38", "\x40", "\x6c", "\x7c"].map((length) => `${length}\0\0\0`);
+const isBitmap = (text: string): boolean => text.startsWith("BM") && BITMAP_HEADERS.includes(text.slice(14, 18));
+
+/** The packets of a transport stream begin with the same byte, 188 bytes apart. */
+const isTransportStream = (text: string): boolean => text[0] === "G" && text[188] === "G" && text[376] === "G";
+
+const measuredKind = (start: Uint8Array, text: string): Look | undefined => {
+  const sniffed = sniff(start);
+  if (!sniffed) return undefined;
+  const { container, mime } = sniffed;
+  if (container === "picture") return { sort: "file", mime, answers: movesAtOnce(text, mime) ? MOVING : IMAGE };
+  if (container === "matroska" || mime === "audio/ogg") return trackNames(text, mime);
+  return { sort: "file", mime, answers: container === "movie" ? EITHER : AUDIO };
+};
+
+/** What the bytes themselves say. */
+const named = (start: Uint8Array, text: string): Look | undefined => {
+  const iso = isoKind(text) ?? measuredKind(start, text);
+  if (iso) return iso;
+  for (const { bytes, at = 0, mime, answers } of SIGNATURES)
+    if (text.startsWith(bytes, at)) return { sort: "file", mime, answers };
+  if (isBitmap(text)) return { sort: "file", mime: "image/bmp", answers: IMAGE };
+  return isTransportStream(text) ? { sort: "file", mime: "video/mp2t", answers: VIDEO } : undefined;
+};
+
+/** Text is UTF-8 without the bytes that other files are full of. */
+const isText = (start: Uint8Array): boolean => {
+  try {
+    // What it was cut at may be the middle of a character.
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(start.subarray(0, LONG_LOOK_BYTES), { stream: true });
+    for (const character of text) if (character < " " && !"\t\n\f\r".includes(character)) return false;
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** What may stand in XML before its first element. */
+const XML_PROLOG = /^(?:\s+|<\?[^>]{0,1000}\?>|<!--[\s\S]{0,3000}?-->|<!DOCTYPE\s[^>[]{0,1000}(?:\[[^\]]{0,2000}\]\s*)?>)/i;
+const firstElement = (text: string): string => {
+  let rest = text;
+  for (let found = XML_PROLOG.exec(rest); found; found = XML_PROLOG.exec(rest)) rest = rest.slice(found[0].length);
+  return /^<([\w.:-]+)/.exec(rest)?.[1]?.toLowerCase() ?? "";
+};
+
+/** Types of text that a provider may mean as a result: shapes and scenes. */
+const TEXT_CLAIM = /^model\/[a-z0-9][a-z0-9.+-]{0,80}$/;
+/** Types that say enough by themselves, where the bytes are of no kind that is known here. */
+const CLAIM = /^(image|video|audio|model)\/[a-z0-9][a-z0-9.+-]{0,80}$/;
+
+const ofClaim = (claim: string): Look => {
+  const family = claim.slice(0, claim.indexOf("/"));
+  return { sort: "file", mime: claim, answers: family === "video" ? VIDEO : family === "audio" ? AUDIO : IMAGE };
+};
+
+const wordsOr = (text: string, claims: readonly string[]): Look => {
+  const begun = text.replace(/^\xef\xbb\xbf/, "").trimStart();
+  if (begun.startsWith("<")) {
+    const element = firstElement(begun);
+    if (/^(?:svg|.{1,20}:svg)$/.test(element)) return { sort: "file", mime: "image/svg+xml", answers: IMAGE };
+    return { sort: "words", what: /^(html|head|body|title|h1|p|center)$/.test(element) ? "a web page" : "XML" };
+  }
+  const claim = claims.find((one) => TEXT_CLAIM.test(one));
+  const isJson = /^[{[]/.test(begun);
+  if (claim !== undefined && (!isJson || /^model\/gltf/.test(claim))) return ofClaim(claim);
+  return { sort: "words", what: isJson ? "JSON" : "text" };
+};
+
+/** Kinds that are told by their bytes: one that claims to be of them and is not is broken. */
+const TOLD = new Set([
+  ...["image/png", "image/jpeg", "image/webp", "image/gif", "image/svg+xml", "image/heif"],
+  ...["video/mp4", "video/webm", "video/x-matroska", "video/ogg", "video/mp2t"],
+  ...["audio/mpeg", "audio/mp3", "audio/wav", "audio/x-wav", "audio/wave", "audio/ogg", "audio/flac", "audio/aac", "audio/webm"],
+  ...["audio/opus", "audio/vorbis", "audio/x-m4a", "audio/m4a", "image/jpg"],
+  ...["image/bmp", "image/x-ms-bmp", "image/svg"],
+  ...SIGNATURES.map(({ mime }) => mime),
+  ...BRANDS.map(([, mime]) => mime),
+]);
+
+const typeOf = (header: string): string => header.split(";")[0]?.trim().toLowerCase() ?? "";
+
+/**
+ * Names what has begun to arrive.
+ * @param start the first bytes: all there are, or at least `LOOK_BYTES`; text needs `LONG_LOOK_BYTES`
+ * @param claims what the server and the provider say that it is; believed only of kinds that this room does not know
+ */
+export const lookAt = (start: Uint8Array, claims: readonly (string | null | undefined)[] = []): Look => {
+  const text = latin1(start.subarray(0, LONG_LOOK_BYTES));
+  const found = text.length < 4 ? undefined : named(start, text);
+  if (found) return found;
+  const types = claims.flatMap((claim) => (claim ? [typeOf(claim)] : []));
+  if (isText(start)) return wordsOr(text, types);
+  const claim = types.find((type) => CLAIM.test(type) && !TOLD.has(type));
+  return claim === undefined ? { sort: "unknown" } : ofClaim(claim);
+};
+
+/** Whether a file that answers the order is clear from so little that nothing more need be waited for. */
+export const isClear = (look: Look, kind: MediaKind): boolean =>
+  look.sort === "file" && look.answers.includes(kind) && !/^(image\/heif|audio\/ogg)$/.test(look.mime);
+
+/** What a container of both is called when there is only sound in it. */
+export const soundOnly = (mime: string): string =>
+  ({
+    "video/mp4": "audio/mp4",
+    "video/webm": "audio/webm",
+    "video/x-matroska": "audio/x-matroska",
+    "video/ogg": "audio/ogg",
+    "video/3gpp": "audio/3gpp",
+    "video/3gpp2": "audio/3gpp2",
+    "video/x-ms-asf": "audio/x-ms-wma",
+  })[mime] ?? mime;

@@ -1,0 +1,147 @@
+// The child that looks at strangers' bytes: confines itself, starts over inside its bounds, and does one job after the other.
+import { readSync, writeSync } from "node:fs";
+import { type ByteReader, Unreadable } from "../bytes.ts";
+import { type Held, NOTHING_HELD } from "./confine.ts";
+import {
+  encodePlace,
+  encodeWanted,
+  FROM_CHILD,
+  frameOf,
+  HEADER_BYTES,
+  MOST_BYTES_A_READ,
+  MOST_BYTES_A_WRITE,
+  readHeader,
+  SENTENCE,
+  TO_CHILD,
+} from "./frames.ts";
+import type { JobHead, JobName } from "./jobs.ts";
+import type { Output, Work } from "./work.ts";
+
+const [INPUT, OUTPUT] = [0, 1];
+const text = new TextEncoder();
+
+/** A read of a few bytes brings so many, and more where they are read one after the other. */
+const LEAST_BLOCK_BYTES = 64 * 1024;
+const MOST_BLOCK_BYTES = 1024 * 1024;
+const MOST_BLOCKS = 16;
+
+/** How a child ends that cannot go on; which one it is tells only whoever debugs it. */
+const ENDS = { over: 0, protocol: 3, fault: 4 } as const;
+
+/** The service does not give what was asked for, and does not want an answer any more. */
+class Dropped extends Error {}
+
+/** Waits for exactly so many bytes; the end of the service is the end of its child. */
+const receive = (length: number): Uint8Array<ArrayBuffer> => {
+  const bytes = new Uint8Array(length);
+  for (let at = 0; at < length; ) {
+    const got = readSync(INPUT, bytes, at, length - at, null);
+    if (got === 0) process.exit(ENDS.over);
+    at += got;
+  }
+  return bytes;
+};
+
+const receiveFrame = () => {
+  const { kind, payloadBytes } = readHeader(receive(HEADER_BYTES));
+  return { kind, payload: receive(payloadBytes) };
+};
+
+const send = (kind: number, ...parts: readonly Uint8Array[]): void => {
+  const frame = frameOf(kind, ...parts);
+  for (let at = 0; at < frame.length; ) at += writeSync(OUTPUT, frame, at, frame.length - at);
+};
+
+type Block = { start: number; bytes: Uint8Array };
+
+/** The file of a job: its first bytes came with it, every other part is asked for. */
+const openFile = (sizeBytes: number, beginning: Uint8Array): ByteReader & { isDropped(): boolean; close(): void } => {
+  let blocks: Block[] = [];
+  let isOver = false;
+  let isDropped = false;
+  let reachedTo = 0;
+  let blockBytes = LEAST_BLOCK_BYTES;
+
+  const known = (start: number): Uint8Array | undefined => {
+    if (start < beginning.length) return beginning.subarray(start);
+    const block = blocks.find((one) => one.start <= start && start < one.start + one.bytes.length);
+    return block?.bytes.subarray(start - block.start);
+  };
+  const ask = (start: number, least: number): Uint8Array => {
+    blockBytes = start === reachedTo ? Math.min(blockBytes * 2, MOST_BLOCK_BYTES) : LEAST_BLOCK_BYTES;
+    const most = Math.min(sizeBytes, Math.max(least, start + blockBytes), start + MOST_BYTES_A_READ);
+    send(FROM_CHILD.read, encodeWanted({ start, least, most }));
+    const { kind, payload } = receiveFrame();
+    if (kind === TO_CHILD.denied) isDropped = true;
+    if (isDropped) throw new Dropped("the bytes are not given");
+    if (kind !== TO_CHILD.bytes || payload.length < least - start) process.exit(ENDS.protocol);
+    reachedTo = start + payload.length;
+    if (payload.length <= MOST_BLOCK_BYTES) blocks = [{ start, bytes: payload }, ...blocks.slice(0, MOST_BLOCKS - 1)];
+    return payload;
+  };
+  return {
+    sizeBytes: async () => sizeBytes,
+    read: async (start, end) => {
+      // What a parser left behind does not read in the file of the next job.
+      if (isOver || isDropped) throw new Dropped("the job is over");
+      if (!(start >= 0 && start <= end && end <= sizeBytes)) throw new Unreadable("it ends too early");
+      const partFrom = (at: number) => (known(at) ?? ask(at, Math.min(end, at + MOST_BYTES_A_READ))).subarray(0, end - at);
+      if (start === end) return new Uint8Array(0);
+      const first = partFrom(start);
+      if (first.length === end - start) return first;
+      // Piece by piece into one place: a large file is in memory once.
+      const whole = new Uint8Array(end - start);
+      whole.set(first);
+      for (let at = start + first.length; at < end; ) {
+        const part = partFrom(at);
+        whole.set(part, at - start);
+        at += part.length;
+      }
+      return whole;
+    },
+    isDropped: () => isDropped,
+    close: () => {
+      isOver = true;
+    },
+  };
+};
+
+const output: Output = {
+  write: (place, bytes) => {
+    for (let at = 0; at < bytes.length; at += MOST_BYTES_A_WRITE)
+      send(FROM_CHILD.write, encodePlace(place + at), bytes.subarray(at, at + MOST_BYTES_A_WRITE));
+  },
+};
+
+const doJob = async (WORK: Work, payload: Uint8Array<ArrayBuffer>): Promise<void> => {
+  const headBytes = new DataView(payload.buffer).getUint32(0, true);
+  const head: JobHead = JSON.parse(new TextDecoder().decode(payload.subarray(4, 4 + headBytes)));
+  const file = openFile(head.sizeBytes, payload.subarray(4 + headBytes));
+  const work: (file: ByteReader, options: never, output: Output) => Promise<object> = WORK[head.job as JobName];
+  try {
+    const reply = await work(file, head.options as never, output);
+    if (file.isDropped()) send(FROM_CHILD.dropped);
+    else send(FROM_CHILD.done, text.encode(JSON.stringify(reply)));
+  } catch (fault) {
+    if (file.isDropped()) send(FROM_CHILD.dropped);
+    // Whatever else it is, out of memory above all: nobody knows what state this process is in.
+    else if (!(fault instanceof Unreadable)) process.exit(ENDS.fault);
+    else send(FROM_CHILD.unreadable, text.encode(SENTENCE.test(fault.message) ? fault.message : "it cannot be read"));
+  } finally {
+    file.close();
+  }
+};
+
+const doJobs = async (held: Held): Promise<never> => {
+  // All of it, before anybody waits for an answer.
+  const { WORK } = await import("./work.ts");
+  send(FROM_CHILD.ready, text.encode(JSON.stringify(held)));
+  for (;;) {
+    const { kind, payload } = receiveFrame();
+    if (kind !== TO_CHILD.job) process.exit(ENDS.protocol);
+    await doJob(WORK, payload);
+  }
+};
+
+/** Runs a child that has been confined. @param words what `begin.ts` started it over with */
+export const runChild = ([held = ""]: readonly string[]): Promise<never> => doJobs(held === "" ? NOTHING_HELD : JSON.parse(held));

@@ -1,0 +1,122 @@
+// Places given out fairly: whoever has used least comes next, first among the sorts of work, then among those of one sort.
+
+/** Who wants a place: the sort of work, and for whom. Sorts do not hold up each other, nor does one account another. */
+export type Who = { share: string; account: string };
+
+/** Gives a place back. @param cost what it was used for, in the unit of the line's `cost` */
+export type Leave = (cost?: number) => void;
+
+export type FairLine = {
+  /** Waits for a place; undefined when the signal ends the wait. */
+  take(who: Who, signal: AbortSignal): Promise<Leave | undefined>;
+  /** How many wait. */
+  waiting(): number;
+};
+
+export type FairLineOptions = {
+  places: number;
+  /** Places of one account in one share at a time. */
+  perAccount: number;
+  /** What a place is taken to cost until it is given back; with nothing else said then, what it did cost. */
+  cost: number;
+};
+
+type Group = { used: number; taken: number; line: (() => void)[] };
+type Share = Group & { accounts: Map<string, Group> };
+
+const newGroup = (used: number): Group => ({ used, taken: 0, line: [] });
+
+/** Whoever has used least; of equals whoever came first. */
+const least = <T extends { used: number }>(groups: Iterable<T>, may: (one: T) => boolean): T | undefined => {
+  let found: T | undefined;
+  for (const one of groups) if (may(one) && (!found || one.used < found.used)) found = one;
+  return found;
+};
+
+/** Makes a line. What somebody used is remembered for as long as others have used less. */
+export const openFairLine = ({ places, perAccount, cost }: FairLineOptions): FairLine => {
+  const shares = new Map<string, Share>();
+  let free = places;
+  let waiting = 0;
+  /** What whoever was served last had used by then: nobody begins below it, so that pauses are not saved up. */
+  const floors = new Map<Map<string, Group> | undefined, number>();
+  const floorOf = (level: Map<string, Group> | undefined) => floors.get(level) ?? 0;
+
+  const mayEnter = (group: Group) => group.line.length > 0 && group.taken < perAccount;
+  const hasEntrant = (share: Share): boolean => {
+    for (const group of share.accounts.values()) if (mayEnter(group)) return true;
+    return false;
+  };
+  const shareOf = (name: string): Share => {
+    const share = shares.get(name) ?? { ...newGroup(0), accounts: new Map() };
+    shares.set(name, share);
+    if (share.taken === 0 && !hasEntrant(share)) share.used = Math.max(share.used, floorOf(undefined));
+    return share;
+  };
+  const groupOf = (share: Share, account: string): Group => {
+    const floor = floorOf(share.accounts);
+    const group = share.accounts.get(account) ?? newGroup(floor);
+    share.accounts.set(account, group);
+    if (group.taken === 0 && group.line.length === 0) group.used = Math.max(group.used, floor);
+    return group;
+  };
+  /** While nobody waits, nobody is owed anything. */
+  const forget = (share: Share) => {
+    const floor = waiting === 0 ? Number.POSITIVE_INFINITY : floorOf(share.accounts);
+    for (const [account, group] of share.accounts)
+      if (group.taken === 0 && group.line.length === 0 && group.used <= floor) share.accounts.delete(account);
+  };
+  const enterNext = (): void => {
+    while (free > 0) {
+      const share = least(shares.values(), hasEntrant);
+      const group = share && least(share.accounts.values(), mayEnter);
+      if (!share || !group) return;
+      floors.set(undefined, share.used);
+      floors.set(share.accounts, group.used);
+      group.line.shift()?.();
+    }
+  };
+  const enter = (share: Share, group: Group): Leave => {
+    let isGiven = false;
+    free -= 1;
+    for (const each of [share, group]) {
+      each.taken += 1;
+      each.used += cost;
+    }
+    return (used = cost) => {
+      if (isGiven) return;
+      isGiven = true;
+      free += 1;
+      for (const each of [share, group]) {
+        each.taken -= 1;
+        each.used += used - cost;
+      }
+      enterNext();
+      forget(share);
+    };
+  };
+  return {
+    waiting: () => waiting,
+    take: (who, signal) =>
+      new Promise((fulfil) => {
+        if (signal.aborted) return fulfil(undefined);
+        const share = shareOf(who.share);
+        const group = groupOf(share, who.account);
+        const come = () => {
+          waiting -= 1;
+          signal.removeEventListener("abort", giveUp);
+          fulfil(enter(share, group));
+        };
+        const giveUp = () => {
+          waiting -= 1;
+          const at = group.line.indexOf(come);
+          if (at !== -1) group.line.splice(at, 1);
+          fulfil(undefined);
+        };
+        waiting += 1;
+        signal.addEventListener("abort", giveUp, { once: true });
+        group.line.push(come);
+        enterNext();
+      }),
+  };
+};

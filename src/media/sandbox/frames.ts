@@ -1,0 +1,131 @@
+// Frames on the pipes between the service and a child that looks at strangers' bytes: a length, a kind, then the payload.
+
+/** What is sent to the child. */
+export const TO_CHILD = { job: 1, bytes: 2, denied: 3 } as const;
+/** What comes from the child. */
+export const FROM_CHILD = { ready: 11, read: 12, write: 13, done: 14, unreadable: 15, dropped: 16 } as const;
+
+/** What a child may say of a file that it cannot read; it is shown to whoever named the file. */
+export const SENTENCE = /^[\x20-\x7e\u2013\u2026]{1,200}$/;
+
+export type Frame = { kind: number; payload: Uint8Array<ArrayBuffer> };
+
+export const HEADER_BYTES = 5;
+/** No frame to the child is larger: bytes of a file are asked for in pieces. */
+export const MOST_BYTES_A_READ = 4 * 1024 * 1024;
+/** No piece of an output is larger. */
+export const MOST_BYTES_A_WRITE = 1024 * 1024;
+/** `read`: from, at least to, at most to; `write`: the place in the output, then the bytes. */
+const READ_BYTES = 24;
+const PLACE_BYTES = 8;
+
+/** The header of a frame whose payload follows. */
+export const headerOf = (kind: number, payloadBytes: number): Uint8Array<ArrayBuffer> => {
+  const header = new Uint8Array(HEADER_BYTES);
+  const view = new DataView(header.buffer);
+  view.setUint32(0, payloadBytes, true);
+  view.setUint8(4, kind);
+  return header;
+};
+
+export const frameOf = (kind: number, ...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> => {
+  const payloadBytes = parts.reduce((sum, part) => sum + part.length, 0);
+  const frame = new Uint8Array(HEADER_BYTES + payloadBytes);
+  frame.set(headerOf(kind, payloadBytes));
+  let at = HEADER_BYTES;
+  for (const part of parts) {
+    frame.set(part, at);
+    at += part.length;
+  }
+  return frame;
+};
+
+const viewOf = (bytes: Uint8Array) => new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+
+export const readHeader = (header: Uint8Array): { kind: number; payloadBytes: number } => ({
+  kind: viewOf(header).getUint8(4),
+  payloadBytes: viewOf(header).getUint32(0, true),
+});
+
+/** A part of the file that the child asks for: all up to `least`, and what is at hand up to `most`. */
+export type Wanted = { start: number; least: number; most: number };
+
+export const encodeWanted = ({ start, least, most }: Wanted): Uint8Array => {
+  const payload = new Uint8Array(READ_BYTES);
+  for (const [n, value] of [start, least, most].entries()) viewOf(payload).setFloat64(n * 8, value, true);
+  return payload;
+};
+
+/** Undefined for what no honest child asks. */
+export const decodeWanted = (payload: Uint8Array, sizeBytes: number): Wanted | undefined => {
+  if (payload.length !== READ_BYTES) return undefined;
+  const [start = -1, least = -1, most = -1] = [0, 8, 16].map((at) => viewOf(payload).getFloat64(at, true));
+  const isRight = [start, least, most].every(Number.isSafeInteger) && start >= 0 && start < least && least <= most;
+  return isRight && most <= sizeBytes && most - start <= MOST_BYTES_A_READ ? { start, least, most } : undefined;
+};
+
+export const encodePlace = (place: number): Uint8Array => {
+  const bytes = new Uint8Array(PLACE_BYTES);
+  viewOf(bytes).setFloat64(0, place, true);
+  return bytes;
+};
+
+export const decodeWrite = (payload: Uint8Array<ArrayBuffer>): { place: number; bytes: Uint8Array<ArrayBuffer> } | undefined => {
+  if (payload.length < PLACE_BYTES) return undefined;
+  const place = viewOf(payload).getFloat64(0, true);
+  return Number.isSafeInteger(place) && place >= 0 ? { place, bytes: payload.subarray(PLACE_BYTES) } : undefined;
+};
+
+/** How large the payload of each kind may be that a child sends; kinds that are not here are nobody's. */
+const MOST_FROM_CHILD: ReadonlyMap<number, number> = new Map([
+  [FROM_CHILD.ready, 4096],
+  [FROM_CHILD.read, READ_BYTES],
+  [FROM_CHILD.write, PLACE_BYTES + MOST_BYTES_A_WRITE],
+  [FROM_CHILD.done, 64 * 1024],
+  [FROM_CHILD.unreadable, 1024],
+  [FROM_CHILD.dropped, 0],
+]);
+
+/**
+ * Puts together what a child sends; nothing is kept beyond one frame of the size that its kind may have.
+ * @param told called for each whole frame
+ * @returns takes the next piece of the stream; false once the child has sent what it may not
+ */
+export const openFrames = (told: (frame: Frame) => void): ((piece: Uint8Array) => boolean) => {
+  const header = new Uint8Array(HEADER_BYTES);
+  let headed = 0;
+  let payload: Uint8Array<ArrayBuffer> | undefined;
+  let filled = 0;
+  let isBroken = false;
+  const end = () => {
+    if (!payload || filled < payload.length) return;
+    const whole = payload;
+    payload = undefined;
+    headed = 0;
+    told({ kind: readHeader(header).kind, payload: whole });
+  };
+  return (piece) => {
+    for (let at = 0; at < piece.length && !isBroken; ) {
+      if (!payload) {
+        const part = piece.subarray(at, at + HEADER_BYTES - headed);
+        header.set(part, headed);
+        headed += part.length;
+        at += part.length;
+        if (headed < HEADER_BYTES) break;
+        const { kind, payloadBytes } = readHeader(header);
+        const most = MOST_FROM_CHILD.get(kind);
+        isBroken = most === undefined || payloadBytes > most;
+        if (isBroken) break;
+        payload = new Uint8Array(payloadBytes);
+        filled = 0;
+      } else {
+        const part = piece.subarray(at, at + payload.length - filled);
+        payload.set(part, filled);
+        filled += part.length;
+        at += part.length;
+      }
+      end();
+    }
+    return !isBroken;
+  };
+};

@@ -1,0 +1,71 @@
+// The filter of system calls of a confined child (seccomp): no sockets, no processes, nobody else's memory.
+
+const [LOAD_WORD, JUMP_EQUAL, JUMP_AT_LEAST, JUMP_BITS, RETURN] = [0x20, 0x15, 0x35, 0x45, 0x06];
+/** Where the kernel puts the number, the architecture and the first argument of a call. */
+const [NUMBER_AT, ARCHITECTURE_AT, FIRST_ARGUMENT_AT] = [0, 4, 16];
+const ALLOW = 0x7fff_0000;
+const ERROR = 0x0005_0000;
+const [EPERM, ENOSYS] = [1, 38];
+const CLONE_THREAD = 0x0001_0000;
+/** From this number on calls are of another convention of x86-64 and would pass by their other numbers. */
+const OTHER_CONVENTION = 0x4000_0000;
+
+type Numbers = { architecture: number; clone: number; clone3: number; denied: readonly number[] };
+
+/** In the order: sockets; processes and signals to others; namespaces and mounts; the memory of others; what has had faults in the kernel. */
+const NUMBERS: Partial<Record<NodeJS.Architecture, Numbers>> = {
+  x64: {
+    ...{ architecture: 0xc000_003e, clone: 56, clone3: 435 },
+    denied: [
+      ...[41, 42, 43, 44, 46, 49, 50, 53, 288, 307],
+      ...[57, 58, 62, 129],
+      ...[165, 166, 272, 308, 430, 442],
+      ...[101, 310, 311, 438],
+      ...[248, 249, 250, 298, 321, 323, 425, 426, 427],
+    ],
+  },
+  arm64: {
+    ...{ architecture: 0xc000_00b7, clone: 220, clone3: 435 },
+    denied: [
+      ...[198, 203, 202, 206, 211, 200, 201, 199, 242, 269],
+      ...[129, 138],
+      ...[40, 39, 97, 268, 430, 442],
+      ...[117, 270, 271, 438],
+      ...[217, 218, 219, 241, 280, 282, 425, 426, 427],
+    ],
+  },
+};
+
+type Step = { code: number; yes?: number; no?: number; k: number };
+
+/** The filter as the kernel reads it, eight bytes for a step; undefined for architectures that it is not written for. */
+export const filterOf = (arch: NodeJS.Architecture): Uint8Array<ArrayBuffer> | undefined => {
+  const numbers = NUMBERS[arch];
+  if (!numbers) return undefined;
+  const refuse: Step = { code: RETURN, k: ERROR | EPERM };
+  const steps: Step[] = [
+    { code: LOAD_WORD, k: ARCHITECTURE_AT },
+    { code: JUMP_EQUAL, yes: 1, k: numbers.architecture },
+    refuse,
+    { code: LOAD_WORD, k: NUMBER_AT },
+    { code: JUMP_AT_LEAST, no: 1, k: OTHER_CONVENTION },
+    refuse,
+    ...numbers.denied.flatMap((k): Step[] => [{ code: JUMP_EQUAL, no: 1, k }, refuse]),
+    // What asks for the newer call takes the older one then, whose flags can be looked at.
+    { code: JUMP_EQUAL, no: 1, k: numbers.clone3 },
+    { code: RETURN, k: ERROR | ENOSYS },
+    { code: JUMP_EQUAL, no: 3, k: numbers.clone },
+    { code: LOAD_WORD, k: FIRST_ARGUMENT_AT },
+    { code: JUMP_BITS, yes: 1, k: CLONE_THREAD },
+    refuse,
+    { code: RETURN, k: ALLOW },
+  ];
+  const program = new DataView(new ArrayBuffer(steps.length * 8));
+  for (const [n, { code, yes = 0, no = 0, k }] of steps.entries()) {
+    program.setUint16(n * 8, code, true);
+    program.setUint8(n * 8 + 2, yes);
+    program.setUint8(n * 8 + 3, no);
+    program.setUint32(n * 8 + 4, k, true);
+  }
+  return new Uint8Array(program.buffer as ArrayBuffer);
+};

@@ -1,0 +1,38 @@
+// Small pictures of large ones, made where strangers' bytes are looked at.
+import { refuse } from "../refusal.ts";
+import { Unreadable } from "./bytes.ts";
+import { Busy, inMemory, type Sandbox } from "./sandbox/sandbox.ts";
+
+/** Makes a WebP of a picture that fits into a square. @throws Refusal */
+export type Thumbnail = (picture: Uint8Array, sidePx: number, account: string) => Promise<Uint8Array<ArrayBuffer>>;
+
+/** What is larger is not opened for a small picture. */
+const MOST_PIXELS = 40_000_000;
+const MOST_BYTES = 2 * 1024 * 1024;
+/** Whoever looks at a page does not wait for longer. */
+const WAIT_MS = 10_000;
+
+export const openThumbnail = (sandbox: Pick<Sandbox, "run">): Thumbnail => {
+  const never = new AbortController().signal;
+  return async (picture, sidePx, account) => {
+    let made = new Uint8Array(0);
+    const sink = {
+      mostBytes: MOST_BYTES,
+      write: async (place: number, bytes: Uint8Array) => {
+        if (place + bytes.length > made.length) {
+          const longer = new Uint8Array(place + bytes.length);
+          longer.set(made);
+          made = longer;
+        }
+        made.set(bytes, place);
+      },
+    };
+    const asked = { source: inMemory([picture]), sink, who: { share: "page", account }, signal: never, waitMs: WAIT_MS };
+    await sandbox.run("thumbnail", { sidePx, mostPixels: MOST_PIXELS }, asked).catch((fault: unknown) => {
+      if (fault instanceof Busy) return refuse("busy", "Too many small pictures are being made; load the page again.");
+      if (fault instanceof Unreadable) return refuse("not_found", "No small picture can be made of this file.");
+      throw fault;
+    });
+    return made;
+  };
+};

@@ -1,0 +1,77 @@
+// Invariant 13: what was charged for is what was delivered, as it was ordered; the comparison is the one that stood before the charge.
+import { mismatchOf, type Ordered, tellMismatch } from "../../../ordered.ts";
+import type { JsonObject, Output } from "../../../terms.ts";
+import { type Check, type Clause, clause, clauseSince, clauses } from "./check.ts";
+
+/** The step of SQLite's schema that keeps what is pinned. */
+const PINNED_SINCE = 8;
+/** The step of SQLite's schema that keeps what was ordered. */
+const KEPT_SINCE = 6;
+
+export const EARLIER = "generations were accepted before what is ordered was kept: they are not compared";
+export const CHARGED_OTHERWISE = "what was charged for is not what was ordered";
+
+/** Why what was charged for is not what was ordered; undefined where it is. What cannot be read is a fault as well. */
+export const mismatchFault = (ordered: unknown, output: unknown): string | undefined => {
+  try {
+    const mismatch = mismatchOf(JSON.parse(String(ordered)) as Ordered, JSON.parse(String(output)) as Output);
+    return mismatch && tellMismatch(mismatch);
+  } catch {
+    return "what was ordered or what was delivered cannot be read";
+  }
+};
+
+const compared: Clause = {
+  ...clauseSince(
+    KEPT_SINCE,
+    CHARGED_OTHERWISE,
+    "SELECT id AS generation, ordered, output FROM generation WHERE status = 'succeeded' AND ordered IS NOT NULL AND output IS NOT NULL",
+  ),
+  isOffender: ({ ordered, output }) => mismatchFault(ordered, output) !== undefined,
+  shown: ({ generation, ordered, output }): JsonObject => ({
+    ...(generation === undefined ? {} : { generation }),
+    mismatch: mismatchFault(ordered, output) ?? "",
+  }),
+};
+
+const earlier: Clause = {
+  ...clauseSince(
+    KEPT_SINCE,
+    EARLIER,
+    "SELECT count(*) AS generations FROM generation WHERE status = 'succeeded' AND ordered IS NULL HAVING count(*) > 0",
+    "SELECT count(*) AS generations FROM generation WHERE status = 'succeeded' HAVING count(*) > 0",
+  ),
+  isNote: true,
+};
+
+const UNPINNED = "an attempt was begun before the inputs of its generation were pinned";
+const OTHER_LENGTH = "a pinned input is not as long as what was billed";
+/** A generation that has attempts has copies of what was measured. */
+const pinned: Clause = {
+  ...clauses(
+    [UNPINNED, OTHER_LENGTH],
+    `SELECT CASE WHEN p.sha256 IS NULL THEN '${UNPINNED}' ELSE '${OTHER_LENGTH}' END AS fault, g.id AS generation, p.field, p.measured_ms, p.ms
+     FROM pinned_input p JOIN generation g ON g.seq = p.seq
+     WHERE (p.sha256 IS NULL AND EXISTS (SELECT 1 FROM attempt a WHERE a.seq = p.seq))
+       OR p.ms NOT BETWEEN p.measured_ms - p.frame_ms AND p.measured_ms + p.frame_ms`,
+  ),
+  since: { step: PINNED_SINCE },
+};
+
+/** 13. */
+const asOrdered: Check<Clause> = {
+  invariant: 13,
+  name: "delivered as ordered",
+  clauses: [
+    compared,
+    clause(
+      "an attempt that delivered something else was charged",
+      `SELECT a.ref AS attempt, p.kind FROM posting p JOIN attempt a ON a.seq = p.generation_seq AND a.n = p.attempt_n
+       WHERE p.kind = 'capture' AND a.state = 'mismatched'`,
+    ),
+    pinned,
+    earlier,
+  ],
+};
+
+export const DELIVERY_CHECKS = [asOrdered] as const;

@@ -1,0 +1,79 @@
+// Deletes what nobody needs any more: files past their retention, copies of pinned inputs, what came inside answers.
+import type { Clock } from "./clock.ts";
+import type { Deed, OutcomeOf } from "./deeds.ts";
+import type { Log } from "./events.ts";
+import type { Copies } from "./files/copies.ts";
+import type { Files } from "./files/port.ts";
+import { sweepFiles } from "./files/retention.ts";
+import type { Spool } from "./files/spool.ts";
+import { seqOfGenerationId } from "./ids.ts";
+import type { StoreReads } from "./store/store.ts";
+
+export type SweepingParts = {
+  clock: Clock;
+  log: Log;
+  store: Pick<StoreReads, "expiredFiles" | "spentPins" | "pinsOf" | "generationBySeq">;
+  files: Pick<Files, "remove">;
+  spool: Pick<Spool, "sweep">;
+  copies: Pick<Copies, "remove">;
+  post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
+  /** Whether this node sweeps what nodes share. */
+  isFirst: () => boolean;
+};
+
+/** What came inside an answer has been collected, or given up, long before. */
+const SPOOL_KEPT_MS = 3_600_000;
+
+/** Makes one sweep, to be called now and then. */
+export const openSweeping = ({
+  clock,
+  log,
+  store,
+  files,
+  spool,
+  copies,
+  post,
+  isFirst,
+}: SweepingParts): (() => Promise<void>) => {
+  /** With files in a bucket a sweep may take longer than until the next one. */
+  let isSweeping = false;
+
+  const results = () =>
+    sweepFiles({
+      expired: (limit) => store.expiredFiles(clock.nowMs(), limit),
+      remove: (id) => files.remove(id),
+      mark: async (seq) => (await post({ deed: "expire-files", seq, atMs: clock.nowMs() })).kind === "done",
+    });
+  const removeCopies = async (id: string): Promise<void> => {
+    const seq = seqOfGenerationId(id);
+    const pins = seq === undefined ? [] : await store.pinsOf(seq);
+    const numbers = pins.map(({ n }) => n);
+    await copies.remove(id, numbers);
+  };
+  const inputs = () =>
+    sweepFiles({
+      expired: (limit) => store.spentPins(limit),
+      remove: removeCopies,
+      mark: async (seq) => (await post({ deed: "drop-pins", seq, atMs: clock.nowMs() })).kind === "done",
+    });
+
+  return async () => {
+    if (isSweeping) return;
+    // What is in the spool is each node's own.
+    if (isFirst()) {
+      isSweeping = true;
+      try {
+        const count = await results();
+        if (count > 0) log("files swept", { count });
+        await inputs();
+      } finally {
+        isSweeping = false;
+      }
+    }
+    await spool.sweep(SPOOL_KEPT_MS, async (id) => {
+      const seq = seqOfGenerationId(id);
+      const made = seq === undefined ? undefined : await store.generationBySeq(seq);
+      return made === undefined || made.completedAtMs !== null;
+    });
+  };
+};

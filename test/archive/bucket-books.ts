@@ -1,0 +1,78 @@
+// What an archive in a bucket keeps of any books, in either store, and how the tests make and check one there.
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Clock, systemClock } from "../../src/clock.ts";
+import { type Holdings, openHoldings } from "../../src/files/s3/holdings.ts";
+import type { BucketSettings } from "../../src/files/s3/place.ts";
+import { lineageAt } from "../../src/store/archive/books.ts";
+import { checkArchive } from "../../src/store/archive/check.ts";
+import { type Depot, openDirectory } from "../../src/store/archive/depot.ts";
+import { manifestName, manifestsIn, SEGMENTS } from "../../src/store/archive/form.ts";
+import { checkJoin } from "../../src/store/archive/join.ts";
+import { archive } from "../../src/store/archive/write.ts";
+import { freshDir } from "../cli/fresh-dir.ts";
+import { type Asked, openTestBucket, type TestBucket } from "../files/s3/bucket.ts";
+import { BEFORE_MS, type Books, FIRST, LATER_BEFORE_MS, succeedAt } from "./scene.ts";
+
+export const PREFIX = "Küche 1/";
+/** The bucket of the test that runs. */
+export let bucket: TestBucket;
+/** Each test of the file that calls it has a bucket of its own. */
+export const useBucket = (): void => {
+  beforeEach(async () => {
+    bucket = await openTestBucket(Date.now);
+  });
+  afterEach(() => bucket.close());
+};
+
+/** The pauses of patience are not waited for; how long an answer may take is not changed. */
+const system = systemClock();
+export const clock: Clock = { ...system, after: (ms, then) => system.after(ms <= 30_000 ? 0 : ms, then) };
+export const settingsOf = (): BucketSettings => {
+  const { GENROUTER_S3__REGION: region, GENROUTER_S3__BUCKET: name, ...keys } = bucket.settings as Record<string, string>;
+  return {
+    ...{ endpoint: bucket.endpoint, region: region ?? "", bucket: name ?? "", prefix: PREFIX },
+    ...{ access_key: keys.GENROUTER_S3__ACCESS_KEY ?? "", secret_key: keys.GENROUTER_S3__SECRET_KEY ?? "" },
+  };
+};
+export const depotOf = async (books: Books): Promise<Holdings> =>
+  openHoldings(await lineageAt(books.place), { settings: settingsOf(), clock, signal: new AbortController().signal });
+export const faultsOf = async (depot: Depot): Promise<string[]> =>
+  (await checkArchive(depot)).checks.flatMap(({ offending }) => offending.map(({ fault }) => String(fault)));
+export const joinOf = async (books: Books, depot: Depot): Promise<unknown[]> => {
+  const { walked, manifests } = await checkArchive(depot);
+  return (await checkJoin(books.place, depot, walked, manifests)).offending;
+};
+export const namesIn = (depot: Holdings, part: string) =>
+  [...bucket.objects.keys()].filter((key) => key.includes(depot.below + part));
+export const segmentsIn = (depot: Holdings) => namesIn(depot, `${SEGMENTS}/`);
+export const isPut = ({ method }: Asked) => method === "PUT";
+/** What lies in it, byte for byte. */
+export const bytesIn = (depot: Holdings) =>
+  new Map(namesIn(depot, "").map((key) => [key.slice(depot.below.length), bucket.objects.get(key)?.bytes.toString("hex")]));
+
+/** The suite of one store. */
+export const keepsBooksInBucket = (open: () => Promise<Books>): void => {
+  let books: Books;
+  afterEach(() => books.drop());
+
+  test("two archives in a row are byte for byte those of a directory, whole, one chain, and the books go on behind them", async () => {
+    books = await open();
+    const [depot, dir] = [await depotOf(books), freshDir()];
+    const first = await archive(books.place, depot, BEFORE_MS, BEFORE_MS);
+    expect(first.manifest?.totals).toMatchObject(FIRST);
+    expect((await archive(books.place, depot, BEFORE_MS, BEFORE_MS)).manifest).toBeNull();
+    await succeedAt(books.store, books.quiet, BEFORE_MS + 86_400_000);
+    const { manifest } = await archive(books.place, depot, LATER_BEFORE_MS, LATER_BEFORE_MS);
+    expect([manifest?.n, (await manifestsIn(depot)).length]).toEqual([2, 2]);
+    expect([await faultsOf(depot), await joinOf(books, depot)]).toEqual([[], []]);
+    await succeedAt(books.store, books.quiet, LATER_BEFORE_MS + 1);
+    expect(await joinOf(books, depot)).toEqual([]);
+
+    expect(depot.below).toMatch(/^Küche 1\/archive\/[0-9a-f]{16}\/$/);
+    for (const beforeMs of [BEFORE_MS, LATER_BEFORE_MS]) await archive(books.place, openDirectory(dir), beforeMs, beforeMs);
+    const names = [manifestName(1), manifestName(2), ...readdirSync(join(dir, SEGMENTS)).map((one) => `${SEGMENTS}/${one}`)];
+    expect(bytesIn(depot)).toEqual(new Map(names.map((one) => [one, readFileSync(join(dir, one)).toString("hex")])));
+  });
+};

@@ -1,0 +1,100 @@
+// What an archive keeps of any books, in either store, and how the tests of archives make and check one in a directory.
+import { afterEach, expect, test } from "bun:test";
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { BooksPlace } from "../../src/store/archive/books.ts";
+import { checkArchive } from "../../src/store/archive/check.ts";
+import { openDirectory } from "../../src/store/archive/depot.ts";
+import { ArchiveFault, manifestName, manifestsIn, rowsIn, SEGMENTS } from "../../src/store/archive/form.ts";
+import { checkJoin } from "../../src/store/archive/join.ts";
+import { archive as archiveIn } from "../../src/store/archive/write.ts";
+import { freshDir } from "../cli/fresh-dir.ts";
+import { BEFORE_MS, type Books, FIRST, keepAt, LATER_BEFORE_MS, succeedAt, sweepAt } from "./scene.ts";
+
+export const archive = (place: BooksPlace, dir: string, beforeMs: number, madeAtMs: number) =>
+  archiveIn(place, openDirectory(dir), beforeMs, madeAtMs);
+export const checkOf = (dir: string) => checkArchive(openDirectory(dir));
+export const faultsOf = async (dir: string): Promise<string[]> =>
+  (await checkOf(dir)).checks.flatMap(({ offending }) => offending.map(({ fault }) => String(fault)));
+export const joinOf = async (books: Books, dir: string) => {
+  const { walked, manifests } = await checkOf(dir);
+  return (await checkJoin(books.place, openDirectory(dir), walked, manifests)).offending.map(({ fault }) => String(fault));
+};
+const seqsIn = async (dir: string, n: number, kind: "generation" | "attempt" | "journal") => {
+  const depot = openDirectory(dir);
+  const manifest = (await manifestsIn(depot))[n - 1]?.manifest;
+  return manifest ? (await Array.fromAsync(rowsIn(depot, manifest, kind))).map(({ seq }) => Number(seq)) : [];
+};
+
+/** The suite of one store. */
+export const keepsBooks = (open: () => Promise<Books>): void => {
+  let books: Books;
+  afterEach(() => books.drop());
+
+  test("the first archive has what is old and settled, with its attempts and journal, and is whole", async () => {
+    books = await open();
+    const dir = freshDir();
+    const { manifest } = await archive(books.place, dir, BEFORE_MS, BEFORE_MS);
+    expect(manifest?.totals).toMatchObject(FIRST);
+    expect(await faultsOf(dir)).toEqual([]);
+    expect(await joinOf(books, dir)).toEqual([]);
+    const generations = new Set(await seqsIn(dir, 1, "generation"));
+    for (const kind of ["attempt", "journal"] as const)
+      for (const seq of await seqsIn(dir, 1, kind)) expect(generations.has(seq)).toBe(true);
+    // Nothing was taken out of the books.
+    expect(await books.store.verify(null).then((checks) => checks.filter(({ ok }) => !ok))).toEqual([]);
+  });
+
+  test("the next archive goes on where the last ended: nothing is twice in it, nothing is missing, and its chains are one", async () => {
+    books = await open();
+    const dir = freshDir();
+    await archive(books.place, dir, BEFORE_MS, BEFORE_MS);
+    expect((await archive(books.place, dir, BEFORE_MS, BEFORE_MS + 1)).manifest).toBeNull();
+    const young = await succeedAt(books.store, books.quiet, BEFORE_MS + 86_400_000);
+    const { manifest } = await archive(books.place, dir, LATER_BEFORE_MS, LATER_BEFORE_MS);
+    expect(manifest?.n).toBe(2);
+    expect(await seqsIn(dir, 2, "generation")).toContain(young);
+    const [first, second] = [await seqsIn(dir, 1, "generation"), await seqsIn(dir, 2, "generation")];
+    expect(first.filter((seq) => second.includes(seq))).toEqual([]);
+    expect(await faultsOf(dir)).toEqual([]);
+    expect(await joinOf(books, dir)).toEqual([]);
+  });
+
+  test("a generation waits until its files are gone, and what follows it in its account waits with it", async () => {
+    books = await open();
+    const dir = freshDir();
+    const kept = await keepAt(books.store, books.quiet, BEFORE_MS - 86_400_000);
+    const next = await succeedAt(books.store, books.quiet, BEFORE_MS - 80_000_000);
+    await archive(books.place, dir, LATER_BEFORE_MS, LATER_BEFORE_MS);
+    expect(await seqsIn(dir, 1, "generation")).not.toContain(kept);
+    expect(await seqsIn(dir, 1, "generation")).not.toContain(next);
+    await sweepAt(books.store, kept, BEFORE_MS);
+    await archive(books.place, dir, LATER_BEFORE_MS, LATER_BEFORE_MS);
+    expect(await seqsIn(dir, 2, "generation")).toEqual([kept, next].sort((a, b) => a - b));
+    expect([await faultsOf(dir), await joinOf(books, dir)]).toEqual([[], []]);
+  });
+
+  test("the books go on behind it: what is written later does not part them", async () => {
+    books = await open();
+    const dir = freshDir();
+    await archive(books.place, dir, BEFORE_MS, BEFORE_MS);
+    await succeedAt(books.store, books.quiet, LATER_BEFORE_MS);
+    expect(await joinOf(books, dir)).toEqual([]);
+  });
+
+  test("what was interrupted at any point counts for nothing, and is made the same at the next try", async () => {
+    books = await open();
+    const [whole, broken] = [freshDir(), freshDir()];
+    await archive(books.place, whole, BEFORE_MS, BEFORE_MS);
+    const names = readdirSync(join(whole, SEGMENTS)).sort();
+    // As if it had ended after some of the segments, in the middle of the next.
+    cpSync(join(whole, SEGMENTS), join(broken, SEGMENTS), { recursive: true });
+    for (const one of names.slice(2)) rmSync(join(broken, SEGMENTS, one));
+    writeFileSync(join(broken, SEGMENTS, `${names[2]}.part`), "half");
+    await expect(checkOf(broken)).rejects.toThrow(ArchiveFault);
+    await archive(books.place, broken, BEFORE_MS, BEFORE_MS);
+    expect(readdirSync(join(broken, SEGMENTS)).sort()).toEqual(names);
+    expect(await faultsOf(broken)).toEqual([]);
+    expect(readFileSync(join(broken, manifestName(1)), "utf8")).toBe(readFileSync(join(whole, manifestName(1)), "utf8"));
+  });
+};

@@ -1,0 +1,61 @@
+// What a process and its children have resident, read from /proc while others are at it; elsewhere nothing is known.
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+
+const MIB = 1024 * 1024;
+const EVERY_MS = 50;
+
+const residentOf = (pid: number): number => {
+  try {
+    const [, kib = "0"] = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+    return Number(kib) * 1024;
+  } catch {
+    return 0;
+  }
+};
+/** Whoever was started by it, and by them. */
+export const childrenOf = (pid: number): number[] => {
+  try {
+    const own = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+      readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").split(" ").filter(Boolean).map(Number),
+    );
+    return own.flatMap((child) => [child, ...childrenOf(child)]);
+  } catch {
+    return [];
+  }
+};
+
+export type Resident = { beganMb: number; peakMb: number; childPeakMb: number; children: number };
+export type Watch = { stop(): Resident[] };
+
+/**
+ * Looks on at processes from now on. @param childrenOfOwn those that this process has started itself, where it watches itself: others of its
+ * children are no concern of the watch
+ */
+export const watchResident = (pids: readonly number[], childrenOfOwn: () => readonly number[] = () => []): Watch => {
+  const seen = pids.map((pid) => ({
+    pid,
+    began: residentOf(pid),
+    peak: residentOf(pid),
+    childPeak: 0,
+    children: new Set<number>(),
+  }));
+  const look = () => {
+    for (const one of seen) {
+      one.peak = Math.max(one.peak, residentOf(one.pid));
+      for (const child of one.pid === process.pid ? childrenOfOwn() : childrenOf(one.pid)) {
+        one.children.add(child);
+        one.childPeak = Math.max(one.childPeak, residentOf(child));
+      }
+    }
+  };
+  const timer = existsSync("/proc/self/status") ? setInterval(look, EVERY_MS) : undefined;
+  return {
+    stop: () => {
+      clearInterval(timer);
+      return seen.map(({ began, peak, childPeak, children }) => ({
+        ...{ beganMb: Math.round(began / MIB), peakMb: Math.round(peak / MIB), childPeakMb: Math.round(childPeak / MIB) },
+        children: children.size,
+      }));
+    },
+  };
+};

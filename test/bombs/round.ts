@@ -1,0 +1,107 @@
+// One run: bombs are thrown one way for so long, others work meanwhile, and what they and the machine noticed is judged.
+import type { Throw } from "./all.ts";
+import { deliveringBomb, endsOf, type Thrown, throwBombs, withBomb, workHonestly } from "./load.ts";
+import type { Place } from "./place.ts";
+import type { Polled } from "./polling.ts";
+import { watchResident } from "./resident.ts";
+
+export const WAYS = ["poor", "rich", "results"] as const;
+export type Way = (typeof WAYS)[number];
+const SAYS: Record<Way, string> = {
+  poor: "from a key without a credit",
+  rich: "from two accounts with 100 USD each",
+  results: "as a provider's results",
+};
+
+export type Verdict = { holds: boolean; says: string };
+export type Round = { verdicts: Verdict[]; figures: Record<string, unknown> };
+
+/** Others may wait so much longer than a server that does nothing. */
+const LONGER_MS = 250;
+const GROWS_MB = 300;
+const CHILD_MB = 256;
+/** The rest of what was thrown is looked at for so long after it was thrown. */
+const AFTER_MS = 3000;
+const WARM_MS = 4000;
+/** What was accepted last may stand behind many results that cannot be read. */
+const DELIVERED_MS = 240_000;
+
+const attack = (
+  place: Place,
+  way: Way,
+  plan: { rate: number; untilMs: number; throws: Iterator<Throw, never> },
+): Promise<Thrown> => {
+  if (way === "results") return throwBombs(place, [place.orderer], plan, deliveringBomb);
+  return throwBombs(place, way === "poor" ? [place.poor] : place.rich, plan, withBomb);
+};
+
+/** Polls the nodes from a process of its own. @returns ends it, and says what was noticed. */
+const watchOthers = async (place: Place): Promise<() => Promise<Polled>> => {
+  const control = place.roles("control");
+  const [, url = ""] = await control.hears(/control at (\S+)/);
+  const polling = place.roles("poll", "--control", url, "--nodes", place.nodes.map((node) => node.url).join(","));
+  await polling.hears(/polling/);
+  return async () => {
+    polling.kill("SIGTERM");
+    const [, told = "{}"] = await polling.hears(/polled (.*)\n/);
+    control.kill("SIGKILL");
+    return JSON.parse(told) as Polled;
+  };
+};
+
+export const playRound = async (
+  place: Place,
+  way: Way,
+  { seconds, rate, throws }: { seconds: number; rate: number; throws: Iterator<Throw, never> },
+): Promise<Round> => {
+  const ended = new Set<string>();
+  for (const { url, child } of place.nodes) void child.ended.then(({ code }) => ended.add(`${url} ended with ${code}`));
+  // What every service needs for its work is not the bombs' doing.
+  await workHonestly(place, performance.now() + WARM_MS, 500);
+  const resident = watchResident(place.nodes.map(({ child }) => child.pid));
+  const unwatch = await watchOthers(place);
+  const untilMs = performance.now() + seconds * 1000;
+  const [thrown, honest] = await Promise.all([
+    attack(place, way, { rate, untilMs, throws }),
+    workHonestly(place, untilMs + AFTER_MS),
+  ]);
+  const polled = await unwatch();
+  const memory = resident.stop();
+  const ends = await endsOf(place, place.honest, honest.ids, DELIVERED_MS);
+  const grown = Math.max(...memory.map(({ beganMb, peakMb }) => peakMb - beganMb));
+  const child = Math.max(...memory.map(({ childPeakMb }) => childPeakMb));
+  const says = (what: string) => `${SAYS[way]}: ${what}`;
+  return {
+    verdicts: [
+      {
+        holds: polled.unanswered === 0 && polled.longerMs <= LONGER_MS,
+        says: says(
+          `/healthz of others waits at most ${LONGER_MS} ms longer than a control (${polled.longerMs} ms; worst ${polled.worstMs} ms, control ${polled.controlWorstMs} ms, ${polled.unanswered} of ${polled.asked} unanswered)`,
+        ),
+      },
+      { holds: grown <= GROWS_MB, says: says(`the service grows by at most ${GROWS_MB} MB (${grown} MB)`) },
+      { holds: child < CHILD_MB, says: says(`each child stays below ${CHILD_MB} MB resident (${child} MB)`) },
+      {
+        holds: honest.refused.length === 0 && honest.ids.length > 0,
+        says: says(
+          `no honest request is refused (${JSON.stringify(honest.answers)}${honest.refused[0] ? `, first: ${honest.refused[0]}` : ""})`,
+        ),
+      },
+      {
+        holds: ends.others.length === 0,
+        says: says(
+          `honest work is delivered (${ends.succeeded} of ${honest.ids.length}${ends.others[0] ? `, first: ${ends.others[0]}` : ""})`,
+        ),
+      },
+      { holds: ended.size === 0, says: says(`no node ends${[...ended].map((one) => `, ${one}`).join("")}`) },
+    ],
+    figures: {
+      thrown: thrown.thrown,
+      answers: thrown.answers,
+      honest: honest.answers,
+      slowestHonestMs: Math.round(honest.slowestMs),
+      polled,
+      memory,
+    },
+  };
+};

@@ -1,0 +1,12 @@
+// The capacity calculator is held against the service over PostgreSQL: rows, bytes and deeds of its generations.
+import { setDefaultTimeout, test } from "bun:test";
+import { postgresReason } from "../postgres/binaries.ts";
+import { openPostgresBed } from "./postgres-bed.ts";
+import { expectRowsAsMeasured, hasProcessorTimes } from "./rows.ts";
+
+setDefaultTimeout(240_000);
+
+test.skipIf(!hasProcessorTimes || postgresReason !== undefined)(
+  "postgres: the service writes the rows, bytes and deeds today that were measured (else: npm run costs)",
+  () => expectRowsAsMeasured("postgres", openPostgresBed),
+);

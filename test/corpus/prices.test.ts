@@ -1,0 +1,88 @@
+// Prices follow the corpus: each clip and sound, submitted as a link to a whole service, costs what its length by ffmpeg and ffprobe costs.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { builtInCatalogue, catalogueOver } from "../../catalogue/load.ts";
+import type { Model } from "../../catalogue/schema.ts";
+import { type House, openHouse, type Tenant } from "../house.ts";
+import { isPicture, KEPT, keptBytes } from "./all.ts";
+import { lengthOf } from "./check.ts";
+import { readExpected } from "./expected.ts";
+
+/** A clip or sound is all that it takes and all that is billed, at 2 USD a second: a credit is 5 ms, and the longest costs less than the 100 USD that may be asked for. */
+const CREDIT_MS = 5;
+const dear = (): Model => {
+  const model = builtInCatalogue().models.find(({ id }) => id === "sim-lipsync-1");
+  const [route] = model?.routes ?? [];
+  if (!model || !route) throw new Error("the catalogue has no sim-lipsync-1");
+  return {
+    ...model,
+    id: "by-the-moment",
+    fields: { video_url: { max_items: 1 }, audio_url: { max_items: 1 } },
+    price: { unit: "second", clips: { video_url: "is_output", audio_url: "is_output" } },
+    routes: [{ ...route, id: "by-the-moment/fal", rates: [{ when: {}, usd: "2" }] }],
+  };
+};
+
+const { files } = readExpected();
+const TIMED = KEPT.filter((recipe) => !recipe.isCut && !isPicture(recipe));
+/** Results may be of these kinds; providers take none of them, nor what begins as no known kind. */
+const isLeftOut = (name: string) => /\.(aiff|aifc|w64)$|^garbage-front/.test(name);
+const named = (is: boolean): [string][] => TIMED.filter(({ name }) => isLeftOut(name) === is).map(({ name }) => [name]);
+const [TAKEN, LEFT_OUT] = [named(false), named(true)];
+
+let house: House;
+let tenant: Tenant;
+const served = new Map<string, Uint8Array>();
+const answer = ({ url, headers }: Request): Response => {
+  const [, how, name = ""] = new URL(url).pathname.split("/");
+  const bytes = served.get(name);
+  if (!bytes) return new Response(null, { status: 404 });
+  const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(headers.get("range") ?? "") ?? [];
+  if (how !== "ranges" || from === undefined) return new Response(Uint8Array.from(bytes));
+  const end = Math.min(bytes.length, Number(to) + 1);
+  const part = { "content-range": `bytes ${from}-${end - 1}/${bytes.length}` };
+  return new Response(Uint8Array.from(bytes.subarray(Number(from), end)), { status: 206, headers: part });
+};
+const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: answer });
+
+beforeAll(async () => {
+  house = await openHouse({
+    env: { GENROUTER_MEDIA__ALLOW: server.url.host, GENROUTER_LIMITS__IN_PROGRESS: "10000" },
+    catalogue: catalogueOver([dear()]),
+    factor: 0,
+  });
+  tenant = await house.newTenant(100_000_000);
+  for (const recipe of TIMED) served.set(recipe.name, await keptBytes(recipe));
+});
+afterAll(async () => {
+  await house.close();
+  await server.stop(true);
+});
+
+const submit = (how: "ranges" | "whole", name: string) => {
+  const field = files[name]?.videoS === undefined ? "audio_url" : "video_url";
+  const input = { [field]: `${server.url.origin}/${how}/${name}` };
+  const body = { model: "by-the-moment", input, max_cost_usd: 100 };
+  return house.ask("POST", "/v1/generations", { body, key: tenant.key });
+};
+const quotedMs = async (how: "ranges" | "whole", name: string): Promise<number> => {
+  const { status, body } = await submit(how, name);
+  expect([name, how, status, body.error ?? null]).toEqual([name, how, 202, null]);
+  return Math.round(Number(body.quoted_usd) * 100) * CREDIT_MS;
+};
+
+test.each(TAKEN)("%s costs what its length costs, with and without ranges", async (name) => {
+  const { wantS = 0, frameS } = lengthOf(files[name] ?? {});
+  const ranges = await quotedMs("ranges", name);
+  expect(Math.abs(ranges - wantS * 1000)).toBeLessThanOrEqual(frameS * 1000 + CREDIT_MS);
+  expect(await quotedMs("whole", name)).toBe(ranges);
+});
+
+test.each(LEFT_OUT)("%s is of a kind that no input takes: refused by its name, and nothing is held", async (name) => {
+  const before = await house.balance(tenant);
+  for (const how of ["ranges", "whole"] as const) {
+    const { status, body } = await submit(how, name);
+    expect([name, status, body.error]).toMatchObject([name, 422, { code: "invalid_input" }]);
+    expect(String((body.error as { message: string }).message)).toContain("input.audio_url: the media cannot be read: it is ");
+  }
+  expect(await house.balance(tenant)).toEqual(before);
+});

@@ -1,0 +1,133 @@
+// Plays orders through the whole service and the simulator, and judges what was charged for each by the ledger alone.
+import { chance } from "../../src/simulator/rules.ts";
+import type { JsonObject } from "../../src/terms.ts";
+import { type House, openHouse } from "../house.ts";
+import { copyOf, deliveriesCatalogue } from "./catalogue.ts";
+import { type Dice, drawOrder, type Order, RIGHT, WRONG } from "./orders.ts";
+
+export type Plan = { wrong: number; right: number; seed: number; lanes: number };
+/** `told`: what happened otherwise than it should, at most some of it. */
+export type Outcome = {
+  wrong: { planted: number; charged: number };
+  right: { played: number; held: number };
+  /** Attempts that ended otherwise than their order says, by what it was about. */
+  told: string[];
+  byKind: Record<string, number>;
+};
+
+const MOST_TOLD = 20;
+
+const openWorld = (): Promise<House> =>
+  openHouse({
+    catalogue: deliveriesCatalogue(),
+    simulate: { speed: 20 },
+  });
+
+/** What the order's first route delivers, or in one of four what both do. */
+const inputOf = ({ word, input }: Order, isBoth: boolean, n: number): JsonObject => ({
+  ...input,
+  prompt: `order ${n}${word === null ? "" : ` [sim:${isBoth ? "" : "fal:"}${word}]`}`,
+});
+
+type Case = { kind: string; isWrong: boolean; isBoth: boolean; copy: number } & Order;
+/** Behind each wrong one a right one of the same model, as long as there are any. */
+const mixed = (wrong: readonly Case[], right: readonly Case[]): Case[] => {
+  const left = Map.groupBy(right, ({ model }) => model);
+  const all = wrong.flatMap((one) => [
+    one,
+    ...(left.get(one.model)?.splice(0, 1) ?? []).map((other) => ({ ...other, copy: one.copy })),
+  ]);
+  return [...all, ...[...left.values()].flat()];
+};
+
+const pause = ({ clock }: House) => new Promise<void>((wake) => clock.after(10_000, wake));
+
+type Judged = { routes: string[]; attempts: string[]; failures: (string | undefined)[]; costCredits: number; status: string };
+const playOne = async (house: House, { model, copy }: Case, input: JsonObject): Promise<Judged> => {
+  const body = { model: copyOf(model, copy), input };
+  let answered = await house.ask("POST", "/v1/generations", { body });
+  // Both of its routes were wrong time after time.
+  for (; answered.status === 503; answered = await house.ask("POST", "/v1/generations", { body })) await pause(house);
+  if (answered.status !== 202) throw new Error(`submission answered ${answered.status} ${answered.text}`);
+  const id = String(answered.body.id);
+  await house.until(id);
+  const record = await house.store.findGeneration(id);
+  const attempts = await house.store.attemptsOf(record?.seq ?? 0);
+  return {
+    routes: attempts.map(({ route }) => route.provider),
+    attempts: attempts.map(({ state }) => state),
+    failures: attempts.map(({ failure }) => failure?.detail),
+    costCredits: record?.costCredits ?? 0,
+    status: record?.status ?? "",
+  };
+};
+
+/** A route that was wrong time after time is passed over for a while: then nothing was planted, and the order is placed again. */
+const MOST_PLAYS = 10;
+const playPlanted = async (house: House, one: Case, n: number): Promise<Judged> => {
+  for (let plays = 1; ; plays += 1) {
+    const judged = await playOne(house, one, inputOf(one, one.isBoth, n));
+    const isPlanted =
+      judged.routes[0] === "fal" && (!one.isBoth || judged.routes.length === 2 || judged.attempts[0] === "delivered");
+    if (!one.isWrong || isPlanted || plays === MOST_PLAYS) return judged;
+    await pause(house);
+  }
+};
+
+/** Wrong ones: the first route is not charged, and the second is where it delivers what was ordered. */
+const faultOfWrong = ({ attempts, failures, status }: Judged, what: string | null, isBoth: boolean): string | undefined => {
+  const wanted = isBoth ? "mismatched mismatched failed" : "mismatched delivered succeeded";
+  const came = [...attempts, status].join(" ");
+  if (came !== wanted) return `${came}, not ${wanted}`;
+  return failures[0]?.startsWith(`${what}:`) || failures[0]?.includes(`: ${what}:`) || failures[0]?.startsWith("kind:")
+    ? undefined
+    : `told as ${failures[0]}, not ${what}`;
+};
+
+export const playDeliveries = async ({ wrong, right, seed, lanes }: Plan, tell?: (done: number) => void): Promise<Outcome> => {
+  const house = await openWorld();
+  const { accountSeq } = house.tenant;
+  const credit = { kind: "topup", credits: 100_000_000, note: "deliveries", reference: null } as const;
+  await house.rooms.post({ deed: "credit", accountSeq, ...credit, atMs: house.clock.nowMs() });
+  const roll = chance(seed);
+  const dice: Dice = (from, to) => from + Math.floor(roll() * (to - from + 1));
+  const samples = `${house.simulator.url}/samples`;
+  const outcome: Outcome = { wrong: { planted: 0, charged: 0 }, right: { played: 0, held: 0 }, told: [], byKind: {} };
+  const say = (kind: string, n: number, fault: string) => {
+    outcome.byKind[kind] = (outcome.byKind[kind] ?? 0) + 1;
+    if (outcome.told.length < MOST_TOLD) outcome.told.push(`${kind} (${n}): ${fault}`);
+  };
+  const draw = (kinds: Parameters<typeof drawOrder>[0], many: number) =>
+    Array.from({ length: many }, (_, at) => drawOrder(kinds, at, dice, samples));
+  const cases = mixed(
+    draw(WRONG, wrong).map((one, at) => ({ ...one, isWrong: true, isBoth: at % 4 === 3, copy: Math.floor(at / 4) })),
+    draw(RIGHT, right).map((one) => ({ ...one, isWrong: false, isBoth: true, copy: 0 })),
+  );
+  let done = 0;
+  let next = 0;
+  const lane = async (): Promise<void> => {
+    while (next < cases.length) {
+      const n = next++;
+      const one = cases[n];
+      if (!one) return;
+      const judged = await playPlanted(house, one, n);
+      if (one.isWrong) {
+        outcome.wrong.planted += 1;
+        const fault = faultOfWrong(judged, one.what, one.isBoth);
+        const charged = judged.routes[judged.attempts.indexOf("delivered")];
+        if (charged === "fal" || (one.isBoth && charged !== undefined)) outcome.wrong.charged += 1;
+        if (fault) say(one.kind, n, fault);
+      } else {
+        outcome.right.played += 1;
+        if (judged.attempts.join() !== "delivered") {
+          outcome.right.held += 1;
+          say(one.kind, n, `${judged.attempts.join(" ")}: ${judged.failures[0]}`);
+        }
+      }
+      tell?.(++done);
+    }
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+  await house.close();
+  return outcome;
+};

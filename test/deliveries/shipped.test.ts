@@ -1,0 +1,50 @@
+// Every model that is shipped: what its first route makes as it was asked to is never taken for something else.
+import { expect, test } from "bun:test";
+import { builtInCatalogue } from "../../catalogue/load.ts";
+import { isChoice, isRange } from "../../catalogue/reach.ts";
+import type { Model } from "../../catalogue/schema.ts";
+import { SPOKEN } from "../../src/simulator/spoken.ts";
+import type { JsonObject } from "../../src/terms.ts";
+import { openHouse } from "../house.ts";
+import { leastInput } from "../least-input.ts";
+
+/** The least that it takes, and with the first and the last of each choice that decides on size, shape and sound. */
+const inputsOf = (model: Model, samples: string): JsonObject[] => {
+  const least = leastInput(model, samples);
+  const { duration } = model.fields;
+  const shortest =
+    duration && (isRange(duration) ? duration.min : isChoice(duration) ? Math.min(...duration.values.map(Number)) : 1);
+  const short = shortest === undefined || "video_url" in least ? least : { ...least, duration: shortest };
+  const more = (["resolution", "aspect_ratio", "audio"] as const).flatMap((name) => {
+    const field = model.fields[name];
+    if (!field || !isChoice(field)) return [];
+    const small = name === "resolution" && model.kind === "video" ? field.values.slice(0, 1) : field.values;
+    return [...new Set([small[0], small.at(-1)])].map((value) => ({ ...short, [name]: value ?? null }));
+  });
+  return [least, ...more];
+};
+
+test("of every model, in each shape and size that it offers", async () => {
+  const catalogue = builtInCatalogue();
+  const house = await openHouse({ catalogue, providers: SPOKEN, simulate: { speed: 50 } });
+  const samples = `${house.simulator.url}/samples`;
+  const orders = catalogue.models.flatMap((model) => inputsOf(model, samples).map((input) => ({ model: model.id, input })));
+  const held: string[] = [];
+  const lane = async () => {
+    for (let one = orders.pop(); one; one = orders.pop()) {
+      const { status: answered, body } = await house.ask("POST", "/v1/generations", { body: one });
+      // A choice that no route takes together with the shortest.
+      if (answered === 422) continue;
+      const id = String(body.id);
+      const { status } = await house.until(id);
+      const found = await house.store.findGeneration(id);
+      const [attempt] = await house.store.attemptsOf(found?.seq ?? 0);
+      if (status !== "succeeded" || attempt?.state !== "delivered")
+        held.push(`${one.model} ${JSON.stringify(one.input)}: ${attempt?.state} ${attempt?.failure?.detail}`);
+    }
+  };
+  expect(new Set(orders.map(({ model }) => model)).size).toBe(catalogue.models.length);
+  await Promise.all(Array.from({ length: 8 }, lane));
+  expect(held).toEqual([]);
+  await house.close();
+}, 240_000);

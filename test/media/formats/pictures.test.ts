@@ -1,0 +1,56 @@
+// Pictures of every kind: sizes from headers, however large or late, and files that were cut.
+import { expect, test } from "bun:test";
+import { inspect } from "../../../src/media/formats/inspect.ts";
+import { openPictureHeader, readPictureHeader } from "../../../src/media/formats/picture-header.ts";
+import { bmp, jpeg, noted, png, webp } from "../made.ts";
+import { counted, inMemory } from "./reader.ts";
+
+const whole = { signal: AbortSignal.timeout(10_000), depth: "whole" } as const;
+const KINDS: [string, () => Promise<Uint8Array>][] = [
+  ["image/png", () => png(321, 123)],
+  ["image/jpeg", () => jpeg(321, 123)],
+  ["image/webp", () => webp(321, 123)],
+  ["image/bmp", async () => bmp(321, 123)],
+];
+
+test.each(KINDS)("%s: size, and a cut anywhere is noticed", async (mime, make) => {
+  const bytes = await make();
+  expect(await inspect(inMemory(bytes), whole)).toEqual({ mime, kind: "image", width: 321, height: 123, isComplete: true });
+  for (const share of [0.3, 0.6, 0.99]) {
+    const cut = bytes.subarray(0, Math.max(60, Math.floor(bytes.length * share)));
+    const said = await inspect(inMemory(cut), whole).catch(() => ({ isComplete: false }));
+    expect(said.isComplete).toBe(false);
+  }
+});
+
+test("the size of a JPEG is found behind 3 MB of metadata in a few reads", async () => {
+  const bytes = noted(await jpeg(64, 48), 50);
+  const file = counted(bytes);
+  expect(await readPictureHeader(file)).toEqual({ mime: "image/jpeg", width: 64, height: 48 });
+  expect(file.reads()).toBeLessThan(10);
+});
+
+test("a JPEG on its side has the size that is shown", async () => {
+  const exif = Buffer.from(
+    "ffe100224578696600004d4d002a0000000800010112000300000001000600000000 0000".replaceAll(" ", ""),
+    "hex",
+  );
+  const bytes = await jpeg(64, 48);
+  const turned = Buffer.concat([bytes.subarray(0, 2), exif, bytes.subarray(2)]);
+  expect(await readPictureHeader(inMemory(turned))).toMatchObject({ width: 48, height: 64 });
+});
+
+test("a header that leads nowhere ends within its bound of steps", () => {
+  const endless = new Uint8Array(8 * 1024 * 1024).fill(0xff);
+  endless.set([0xff, 0xd8, 0xff], 0);
+  expect(openPictureHeader().feed(endless, 0)).toEqual({ kind: "none" });
+  const short = Buffer.concat([Buffer.of(0xff, 0xd8), Buffer.alloc(4_000_000, Buffer.of(0xff, 0xe1, 0, 2))]);
+  expect(openPictureHeader().feed(short, 0)).toEqual({ kind: "none" });
+});
+
+test("every beginning of a header is a question for more or an answer, never an exception", async () => {
+  for (const [, make] of KINDS) {
+    const bytes = await make();
+    for (let length = 0; length < Math.min(bytes.length, 400); length++) openPictureHeader().feed(bytes.subarray(0, length), 0);
+  }
+});

@@ -1,0 +1,46 @@
+// A small plain picture is read in the main thread as a child would read it; everything else about it is left to a child.
+import { expect, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { inspect } from "../../src/media/formats/inspect.ts";
+import { readPlainPicture } from "../../src/media/plain-picture.ts";
+import { inMemory } from "./formats/reader.ts";
+import { jpeg, png } from "./made.ts";
+
+const FILES = join(import.meta.dir, "../corpus/files");
+const SMALL_BYTES = 1024 * 1024;
+const whole = { depth: "whole", signal: new AbortController().signal } as const;
+
+const pictures = readdirSync(FILES)
+  .filter((name) => /\.(png|jpg|webp|gif|bmp)$/.test(name))
+  .map((name) => ({ name, bytes: new Uint8Array(readFileSync(join(FILES, name))) }))
+  .filter(({ bytes }) => bytes.length <= SMALL_BYTES);
+
+test.each(pictures.map(({ name, bytes }) => [name, bytes] as const))("%s is read as a child reads it", async (_, bytes) => {
+  const asChild = await inspect(inMemory(bytes), whole);
+  const found = await readPlainPicture(bytes);
+  if (asChild.isComplete && asChild.ms === undefined) expect(found).toEqual(asChild);
+  else expect(found).toBeUndefined();
+});
+
+test.each(pictures.map(({ name, bytes }) => [name, bytes] as const))("%s cut in its middle is none", async (_, bytes) => {
+  expect(await readPlainPicture(bytes.subarray(0, bytes.length >> 1))).toBeUndefined();
+});
+
+test("what is no picture, and what takes more steps than a picture does, is left to a child", async () => {
+  expect(await readPlainPicture(new TextEncoder().encode("<!doctype html>".padEnd(700)))).toBeUndefined();
+  expect(await readPlainPicture(new Uint8Array(0))).toBeUndefined();
+  const picture = await png();
+  const chunk = Buffer.concat([Uint8Array.of(0, 0, 0, 0), Buffer.from("noTe"), Uint8Array.of(0, 0, 0, 0)]);
+  const notes = Buffer.concat(Array.from({ length: 60_000 }, () => chunk));
+  const many = Buffer.concat([picture.subarray(0, 33), notes, picture.subarray(33)]);
+  expect((await inspect(inMemory(many), whole)).isComplete).toBe(true);
+  expect(await readPlainPicture(many)).toBeUndefined();
+  // Bytes of coded data that look like marks, as many as fit.
+  const marks = Buffer.concat([
+    (await jpeg()).subarray(0, -2),
+    Buffer.alloc(SMALL_BYTES, Uint8Array.of(0xff, 0)),
+    Uint8Array.of(0xff, 0xd9),
+  ]);
+  expect(await readPlainPicture(marks)).toBeUndefined();
+});

@@ -1,0 +1,71 @@
+// A child that does with its first file what it was told, and answers rightly for any file of one byte.
+import { readSync, writeSync } from "node:fs";
+import {
+  encodePlace,
+  encodeWanted,
+  FROM_CHILD,
+  frameOf,
+  HEADER_BYTES,
+  headerOf,
+  readHeader,
+} from "../../../src/media/sandbox/frames.ts";
+
+const does = process.argv[2] ?? "";
+const text = new TextEncoder();
+const send = (kind: number, ...parts: Uint8Array[]) => {
+  const frame = frameOf(kind, ...parts);
+  for (let at = 0; at < frame.length; ) at += writeSync(1, frame, at, frame.length - at);
+};
+const receive = (length: number) => {
+  const bytes = new Uint8Array(length);
+  for (let at = 0; at < length; ) {
+    const got = readSync(0, bytes, at, length - at, null);
+    if (got === 0) process.exit(0);
+    at += got;
+  }
+  return bytes;
+};
+
+let jobs = 0;
+const right = () => send(FROM_CHILD.done, text.encode(JSON.stringify({ mime: "image/png", kind: "other", isComplete: true })));
+
+const WAYS: Record<string, () => void> = {
+  ends: () => process.exit(7),
+  "is killed": () => process.kill(process.pid, "SIGKILL"),
+  "answers with garbage": () => send(FROM_CHILD.done, text.encode("{not JSON")),
+  "answers what its schema does not have": () =>
+    send(
+      FROM_CHILD.done,
+      text.encode(JSON.stringify({ mime: "image/png", kind: "image", width: -3, height: 1, isComplete: true })),
+    ),
+  "answers with more than an answer may have": () => {
+    writeSync(1, headerOf(FROM_CHILD.done, 0xffff_ffff));
+    for (;;) writeSync(1, new Uint8Array(65_536));
+  },
+  "answers with a sentence full of control characters": () => send(FROM_CHILD.unreadable, text.encode("\x1b[2J\x07")),
+  "asks for bytes past the end": () => send(FROM_CHILD.read, encodeWanted({ start: 0, least: 1_000_000, most: 1_000_000 })),
+  "writes a file that nobody wants": () => send(FROM_CHILD.write, encodePlace(0), text.encode("a file")),
+  // Only what has done a job before ends so.
+  "ends later": () => (jobs > 1 ? process.exit(7) : right()),
+  chatters: () => undefined,
+  spins: () => {
+    for (;;);
+  },
+  hoards: () => {
+    const kept: Uint8Array[] = [];
+    for (;;) kept.push(new Uint8Array(4 * 1024 * 1024).fill(1));
+  },
+  sleeps: () => Bun.sleepSync(60_000),
+};
+
+send(FROM_CHILD.ready, text.encode(JSON.stringify({ limits: false, network: false, calls: false, tied: false })));
+for (;;) {
+  const { payloadBytes } = readHeader(receive(HEADER_BYTES));
+  const job = receive(payloadBytes);
+  jobs += 1;
+  const words = new DataView(job.buffer).getUint32(0, true);
+  const { sizeBytes } = JSON.parse(new TextDecoder().decode(job.subarray(4, 4 + words)));
+  if (sizeBytes > 1) WAYS[does]?.();
+  else right();
+  if (does === "chatters") send(FROM_CHILD.unreadable, text.encode("nobody asked"));
+}

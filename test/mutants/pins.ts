@@ -1,0 +1,74 @@
+// Mutants of pinned inputs: when a clip is fetched, what its copy is held against, and what its provider is given.
+import type { Mutant } from "./mutant.ts";
+
+const SUPERVISOR = "actors/supervisor.ts";
+const PIN = "src/media/pin.ts";
+const PINNING = "src/effects/pinning.ts";
+const S2 = "S2: the clip that is billed is not the clip that the provider gets";
+
+export const PIN_MUTANTS: readonly Mutant[] = [
+  {
+    name: "attempt-before-pins",
+    breaks: "An attempt begins before the clips of its input are fetched.",
+    standsFor: S2,
+    patches: [
+      { file: SUPERVISOR, find: "    else if (line.awaitsPins) this", put: "    else if (line.awaitsPins && line.seq < 0) this" },
+    ],
+    killer: "simulation",
+  },
+  {
+    name: "pin-not-measured",
+    breaks: "What was fetched may be of any length.",
+    standsFor: S2,
+    patches: [
+      {
+        file: PIN,
+        find: "Math.abs(ms - wanted.measuredMs) <= mostOffMs) return undefined;",
+        put: "Math.abs(ms - wanted.measuredMs) >= 0) return undefined;",
+      },
+    ],
+    killer: "simulation",
+  },
+  {
+    name: "pin-to-the-millisecond",
+    breaks: "A clip that measures half a frame otherwise when it is fetched is refused.",
+    standsFor: "a difference of at most one frame is none",
+    patches: [{ file: PIN, find: "Math.abs(ms - wanted.measuredMs) <= mostOffMs", put: "ms === wanted.measuredMs" }],
+    killer: "simulation",
+  },
+  {
+    name: "copy-not-given",
+    breaks: "The provider is sent the client's own link although there is a copy.",
+    standsFor: S2,
+    patches: [
+      { file: PINNING, find: "if (pins.length === 0) return undefined;", put: "if (pins.length >= 0) return undefined;" },
+    ],
+    killer: "simulation",
+  },
+  {
+    name: "copy-of-another",
+    breaks: "A copy that is gone is not fetched again before an attempt is sent.",
+    standsFor: "a provider is given the copy, or nothing",
+    patches: [
+      {
+        file: PINNING,
+        find: "if (pin.copy && (await media.hasCopy(generationId, pin.copy))) continue;",
+        put: "if (pin.copy && ((await media.hasCopy(generationId, pin.copy)) || errand.n > 0)) continue;",
+      },
+    ],
+    killer: "simulation",
+  },
+  {
+    name: "wait-without-end-for-pins",
+    breaks: "Who waits for a clip to be fetched waits beyond max_wait_s.",
+    standsFor: "pinning is inside max_wait_s",
+    patches: [
+      {
+        file: SUPERVISOR,
+        find: '    this.deadlines.set(queued.seq, { kind: "start"',
+        put: '    if (!newLine(queued).awaitsPins) this.deadlines.set(queued.seq, { kind: "start"',
+      },
+    ],
+    killer: "simulation",
+  },
+];

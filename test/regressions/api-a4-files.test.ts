@@ -1,0 +1,80 @@
+// Fault A4, result files: servers that compress although `identity` was asked for.
+import { expect, test } from "bun:test";
+import * as zlib from "node:zlib";
+import type { MediaKind } from "../../src/terms.ts";
+import { mp3, mp4, png, wav } from "../media/made.ts";
+import { streaming } from "../media/scene.ts";
+import { openDelivery, whole } from "./delivery.ts";
+
+const SVG = new TextEncoder().encode(
+  '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"><rect width="8" height="8"/></svg>',
+);
+
+const CODINGS: readonly [string, (bytes: Uint8Array) => Uint8Array][] = [
+  ["gzip", (bytes) => zlib.gzipSync(bytes)],
+  ["x-gzip", (bytes) => zlib.gzipSync(bytes)],
+  ["deflate", (bytes) => zlib.deflateSync(bytes)],
+  ["deflate", (bytes) => zlib.deflateRawSync(bytes)],
+  ["br", (bytes) => zlib.brotliCompressSync(bytes)],
+  ["zstd", (bytes) => zlib.zstdCompressSync(bytes)],
+  ["gzip, br", (bytes) => zlib.brotliCompressSync(zlib.gzipSync(bytes))],
+];
+const FILES: readonly [string, MediaKind, string, () => Promise<Uint8Array> | Uint8Array][] = [
+  ["picture", "image", "image/png", () => png(64, 48)],
+  ["clip", "video", "video/mp4", () => mp4({ seconds: 5 })],
+  ["sound", "audio", "audio/wav", () => wav(2)],
+  ["sound", "audio", "audio/mpeg", () => mp3(2)],
+  ["vector", "image", "image/svg+xml", () => SVG],
+];
+
+for (const [index, [coding, pack]] of CODINGS.entries()) {
+  const [what, kind, mime, make] = FILES[index % FILES.length] ?? FILES[0] ?? ["", "image", "", () => SVG];
+  test(`A4: a ${what} that comes as ${coding} (${index}) is delivered unpacked, whether its length was told or not`, async () => {
+    const bytes = await make();
+    const packed = pack(bytes);
+    for (const isTold of [true, false]) {
+      const coded = { "content-encoding": coding };
+      const pieces = [packed.subarray(0, 40), packed.subarray(40)];
+      const delivery = await openDelivery(kind, () => (isTold ? whole(packed, coded) : streaming(async (n) => pieces[n], coded)));
+      const shown = await delivery.order();
+      expect(shown).toMatchObject({ status: "succeeded", cost_usd: 0.2, attempts: 1 });
+      const content = await delivery.content(shown.id);
+      expect(content.headers.get("content-type")).toBe(mime);
+      expect(await content.bytes()).toEqual(Uint8Array.from(bytes));
+      expect(delivery.fetched).toHaveLength(1);
+    }
+  });
+}
+
+test("A4: a compressed file that breaks off is not delivered and not charged", async () => {
+  const packed = zlib.gzipSync(await png(64, 48));
+  const delivery = await openDelivery("image", () => whole(packed.subarray(0, -12), { "content-encoding": "gzip" }));
+  const shown = await delivery.order();
+  expect(shown).toMatchObject({ status: "succeeded", cost_usd: 0.25, attempts: 2 });
+  expect((await delivery.attempts(shown.id))[0]?.failure?.detail).toContain("damaged or cut short");
+});
+
+test("A4: what becomes larger than a result may be is given up while it comes, and not charged", async () => {
+  const film = Buffer.concat([
+    await mp4({ seconds: 1 }),
+    Buffer.from([0, 0x60, 0, 0]),
+    Buffer.from("free"),
+    Buffer.alloc(6 * 2 ** 20),
+  ]);
+  const delivery = await openDelivery("video", () => whole(zlib.gzipSync(film), { "content-encoding": "gzip" }), {
+    env: { GENROUTER_LIMITS__RESULT_BYTES: String(2 ** 20) },
+  });
+  const shown = await delivery.order();
+  expect(shown).toMatchObject({ status: "succeeded", cost_usd: 0.25, attempts: 2 });
+  expect((await delivery.attempts(shown.id))[0]?.failure?.detail).toContain("larger than 1048576 bytes");
+});
+
+test("A4: a vector that is kept compressed and sent without a word of it stays as it is", async () => {
+  const packed = zlib.gzipSync(SVG);
+  const delivery = await openDelivery("image", () => whole(packed, { "content-type": "image/svg+xml" }), { path: "/logo.svgz" });
+  const shown = await delivery.order();
+  const content = await delivery.content(shown.id);
+  expect(content.headers.get("content-type")).toBe("application/gzip");
+  expect(content.headers.get("content-disposition")).toStartWith("attachment");
+  expect(await content.bytes()).toEqual(Uint8Array.from(packed));
+});

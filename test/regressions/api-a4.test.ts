@@ -1,0 +1,56 @@
+// A4, as far as answers are read as JSON: providers' servers that compress them although nobody asked for it.
+import { expect, setDefaultTimeout, test } from "bun:test";
+import * as zlib from "node:zlib";
+import { builtInCatalogue } from "../../catalogue/load.ts";
+import { providerSetting } from "../../src/config.ts";
+import { openSimulator } from "../../src/simulator/simulator.ts";
+import { testClock } from "../clock.ts";
+import { openHouse } from "../house.ts";
+import { leastInput } from "../least-input.ts";
+import { openFront } from "./front.ts";
+
+setDefaultTimeout(60_000);
+
+const CATALOGUE = builtInCatalogue();
+const packers: Record<string, (bytes: Uint8Array) => Uint8Array<ArrayBuffer>> = {
+  gzip: (bytes) => Buffer.from(zlib.gzipSync(bytes)),
+  deflate: (bytes) => Buffer.from(zlib.deflateSync(bytes)),
+  br: (bytes) => Buffer.from(zlib.brotliCompressSync(bytes, { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 3 } })),
+  zstd: (bytes) => Buffer.from(zlib.zstdCompressSync(bytes)),
+  // Plain, whatever is said of it.
+  "aws-chunked": (bytes) => Buffer.from(bytes),
+  "utf-8": (bytes) => Buffer.from(bytes),
+  none: (bytes) => Buffer.from(bytes),
+  base64: (bytes) => Buffer.from(bytes),
+};
+
+const deliversThrough = async (provider: string, modelId: string, coding: string) => {
+  const clock = testClock(1000);
+  const simulator = await openSimulator({ clock });
+  const pack = packers[coding];
+  if (!pack) throw new Error(coding);
+  await using front = openFront(
+    simulator,
+    (body) => new Response(pack(body), { headers: { "content-type": "application/json", "content-encoding": coding } }),
+  );
+  const house = await openHouse({
+    ...{ clock, simulator, catalogue: CATALOGUE, providers: [provider] },
+    env: { [`${providerSetting(provider)}__BASE_URL`]: front.baseUrl(provider) },
+  });
+  const model = CATALOGUE.models.find(({ id }) => id === modelId);
+  if (!model) throw new Error(`no model ${modelId}`);
+  const made = await house.submit(modelId, leastInput(model, `${simulator.url}/samples`));
+  const ended = await house.until(made.id);
+  expect(ended).toMatchObject({ status: "succeeded", attempts: 1, error: null });
+  expect(front.changed).toBeGreaterThan(0);
+  await house.close();
+  await simulator.stop();
+  clock.stop();
+};
+
+for (const coding of Object.keys(packers)) {
+  test(`A4: submissions, polls and results of a queue that come as ${coding} are read`, () =>
+    deliversThrough("fal", "vidmodel-2.5", coding));
+  test(`A4: an answer that comes as ${coding} with the picture in it is read`, () =>
+    deliversThrough("openai", "gpt-image-2", coding));
+}

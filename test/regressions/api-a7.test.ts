@@ -1,0 +1,68 @@
+// A7: an answer that names a cost and holds no file is a refused output, and on the list of what may have been paid.
+import { describe, expect, test } from "bun:test";
+import { builtInCatalogue } from "../../catalogue/load.ts";
+import { readDialects } from "../../src/providers/dialect/load.ts";
+import { openHouse } from "../house.ts";
+import { leastInput } from "../least-input.ts";
+import { answer } from "../providers/errand.ts";
+
+const CATALOGUE = builtInCatalogue();
+
+for (const [provider, modelId] of [
+  ["openai", "gpt-image-2"],
+  ["gemini", "gemini-3-pro-image"],
+] as const)
+  test(`A7: ${provider} answers 200 with a usage and without a picture: nothing is charged, and it is among the orphans`, async () => {
+    const model = CATALOGUE.model(modelId);
+    if (!model) throw new Error(`there is no ${modelId}`);
+    const house = await openHouse({ providers: [provider], factor: 1000, catalogue: CATALOGUE });
+    const before = await house.balance();
+    house.simulator.script({ fault: "withheld" });
+    const { id } = await house.submit(model.id, leastInput(model, `${house.simulator.url}/samples`));
+    expect(await house.until(id)).toMatchObject({ status: "failed", cost_usd: 0 });
+    expect(await house.balance()).toEqual(before);
+    expect(await house.store.orphans(0)).toMatchObject([
+      { generationId: id, provider, state: "rejected", fate: "unusable", failure: { class: "refused_output", isBilled: true } },
+    ]);
+    // What was refused before any work is not.
+    house.simulator.clearScript();
+    house.simulator.script({ fault: "refuse" });
+    const refused = await house.submit(model.id, leastInput(model, `${house.simulator.url}/samples`));
+    await house.until(refused.id);
+    expect(await house.store.orphans(0)).toHaveLength(1);
+    await house.close();
+  });
+
+describe("A7: the same of any provider that says what it billed", () => {
+  const dialects = readDialects(null);
+  const context = (input: object) => ({
+    ...{ ref: "0k3v9x2m-1", endpoint: "x", options: {}, baseUrl: "https://provider.example" },
+    input: { raw: {}, filled: input as never },
+  });
+  const said = (provider: string, body: unknown, headers: Record<string, string> = {}) =>
+    dialects.get(provider)?.adapter.readSubmit(answer(200, body, headers), context({ prompt: "x" }));
+  const asked = (provider: string, body: unknown) =>
+    dialects.get(provider)?.adapter.readPoll(answer(200, body), { jobId: "job-1" }, context({}));
+
+  test("OpenAI, with and without a usage", () => {
+    const usage = { total_tokens: 6250, input_tokens: 50, output_tokens: 6200 };
+    expect(said("openai", { data: [], usage })).toMatchObject({ failure: { class: "refused_output", isBilled: true } });
+    expect(said("openai", { data: [] })).toEqual({
+      kind: "rejected",
+      failure: { class: "refused_output", detail: expect.any(String) },
+    });
+    const nothing = { total_tokens: 0, input_tokens: 0, output_tokens: 0 };
+    expect(JSON.stringify(said("openai", { data: [], usage: nothing }))).not.toContain("isBilled");
+  });
+  test("ModelArk, whose task failed after tokens were counted", () => {
+    const task = { id: "job-1", status: "failed", error: { code: "OutputVideoSensitiveContentDetected", message: "x" } };
+    expect(asked("modelark", { ...task, usage: { completion_tokens: 108_900 } })).toMatchObject({
+      ...{ kind: "failed", failure: { class: "refused_output", isBilled: true } },
+    });
+    expect(JSON.stringify(asked("modelark", task))).not.toContain("isBilled");
+  });
+  test("Runware, whose cost stands beside a flag", () => {
+    const task = { taskUUID: "job-1", status: "success", imageURL: "https://im.example/x.jpg", NSFWContent: true, cost: 0.01 };
+    expect(asked("runware", { data: [task] })).toMatchObject({ failure: { class: "refused_output", isBilled: true } });
+  });
+});

@@ -1,0 +1,128 @@
+// Item 7 of the deliveries: an answer of 30 MB with a file in it holds nobody up.
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { builtInCatalogue } from "../../catalogue/load.ts";
+import { providerSetting } from "../../src/config.ts";
+import { openStudio } from "../../src/simulator/studio.ts";
+import { openHouse } from "../house.ts";
+import { leastInput } from "../least-input.ts";
+import { dropScratch, makeScratch } from "../scratch.ts";
+
+setDefaultTimeout(120_000);
+const scratch = makeScratch("large-answers-");
+afterAll(() => dropScratch(scratch));
+
+const CATALOGUE = builtInCatalogue();
+/** The promise of every API test: no pause beyond a control's is longer. */
+const LONGEST_MS = 250;
+
+/**
+ * A provider in a process of its own, so that what it does holds up nobody who is measured: it answers every request with one picture, with
+ * 22 MB of its writer's notes behind its header, in the words of OpenAI or of Gemini.
+ */
+const PROVIDER = `const { crc32 } = require("node:zlib");
+  const [path, words] = process.argv.slice(1);
+  const small = Buffer.from(await Bun.file(path).bytes());
+  const notes = Buffer.alloc(22 * 1024 * 1024);
+  for (let at = 0, state = 1; at < notes.length; at += 1) {
+    state = (state * 48271) % 2147483647;
+    notes[at] = state >> 8;
+  }
+  const chunk = Buffer.concat([Buffer.alloc(4), Buffer.from("prVt"), notes, Buffer.alloc(4)]);
+  chunk.writeUInt32BE(notes.length, 0);
+  chunk.writeUInt32BE(crc32(chunk.subarray(4, 8 + notes.length)), 8 + notes.length);
+  const header = 8 + 25;
+  const data = Buffer.concat([small.subarray(0, header), chunk, small.subarray(header)]).toString("base64");
+  const said = {
+    openai: () => JSON.stringify({ created: 1, data: [{ b64_json: data }], usage: { input_tokens: 50, output_tokens: 6200 } }),
+    gemini: () => {
+      const parts = [{ text: "Here it is.\\n" }, { inlineData: { mimeType: "image/png", data } }];
+      return JSON.stringify({ candidates: [{ content: { parts }, finishReason: "STOP" }] }).replaceAll("/", "\\\\/");
+    },
+  };
+  const body = Buffer.from(said[words]());
+  const headers = { "content-type": "application/json" };
+  const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: async (asked) => (await asked.arrayBuffer(), new Response(body, { headers })) });
+  process.stdout.write(server.port + " " + body.length);`;
+const openProvider = async (words: "openai" | "gemini") => {
+  const path = join(scratch, "small.png");
+  const sketch = { format: "png", width: 1024, height: 1024, ms: 0, sound: false } as const;
+  writeFileSync(path, await openStudio().make(sketch, 1, "large"));
+  const child = Bun.spawn([process.execPath, "-e", PROVIDER, path, words], { stdout: "pipe" });
+  const { value } = await child.stdout.getReader().read();
+  const [port, bytes] = new TextDecoder().decode(value).split(" ");
+  return {
+    url: `http://127.0.0.1:${port}`,
+    bytes: Number(bytes),
+    [Symbol.dispose]: () => child.kill(),
+  };
+};
+
+/** The longest time in which nothing else had its turn. */
+const openMeter = () => {
+  let longestMs = 0;
+  let lastMs = performance.now();
+  const look = () => {
+    const nowMs = performance.now();
+    longestMs = Math.max(longestMs, nowMs - lastMs);
+    lastMs = nowMs;
+  };
+  const timer = setInterval(look, 1);
+  return {
+    end: (): number => {
+      look();
+      clearInterval(timer);
+      return longestMs;
+    },
+  };
+};
+/** The same of a process that does nothing, at the same time: what the machine itself holds up. */
+const CONTROL = `let longest = 0, last = performance.now(); setInterval(() => { const now = performance.now(); longest = Math.max(longest, now - last); last = now; }, 1); process.stdin.on("data", () => { process.stdout.write(String(longest)); process.exit(); });`;
+const openControl = () => {
+  const child = Bun.spawn([process.execPath, "-e", CONTROL], { stdin: "pipe", stdout: "pipe" });
+  return async (): Promise<number> => {
+    await child.stdin.write("end");
+    await child.stdin.end();
+    return Number(await new Response(child.stdout).text());
+  };
+};
+
+const deliver = async (provider: "openai" | "gemini", modelId: string) => {
+  using upstream = await openProvider(provider);
+  expect(upstream.bytes).toBeGreaterThan(30_000_000);
+  const house = await openHouse({
+    ...{ providers: [provider], factor: 1, catalogue: CATALOGUE },
+    env: { [`${providerSetting(provider)}__BASE_URL`]: upstream.url },
+  });
+  const model = CATALOGUE.model(modelId);
+  if (!model) throw new Error(`there is no ${modelId}`);
+  // The second time: what is loaded when it is first needed is not what is measured.
+  const first = await house.submit(modelId, leastInput(model, `${house.simulator.url}/samples`));
+  await house.until(first.id);
+  const [meter, control] = [openMeter(), openControl()];
+  const { id } = await house.submit(modelId, leastInput(model, `${house.simulator.url}/samples`));
+  const ended = await house.until(id);
+  const [longestMs, controlMs] = [meter.end(), await control()];
+  const seq = (await house.store.findGeneration(id))?.seq ?? 0;
+  const said = JSON.stringify(await house.store.journalOf(seq)).length;
+  const file = await fetch(ended.output?.urls[0] ?? "");
+  const fileBytes = (await file.bytes()).length;
+  await house.close();
+  return { ended, longestMs, controlMs, said, fileBytes };
+};
+
+test("a JSON answer of 30 MB with a picture as base64 is delivered, and nobody waits for it", async () => {
+  const { ended, longestMs, controlMs, said, fileBytes } = await deliver("openai", "gpt-image-2");
+  expect(ended).toMatchObject({ status: "succeeded", output: { width: 1024, height: 1024 } });
+  expect(fileBytes).toBeGreaterThan(22 * 1024 * 1024);
+  // Its address is written down, and not a byte of it.
+  expect(said).toBeLessThan(20_000);
+  expect(longestMs).toBeLessThan(controlMs + LONGEST_MS);
+});
+
+test("the same with escapes in it, as some writers make them, and in an envelope of another provider", async () => {
+  const { ended, longestMs, controlMs } = await deliver("gemini", "gemini-3-pro-image");
+  expect(ended).toMatchObject({ status: "succeeded", output: { width: 1024, height: 1024 } });
+  expect(longestMs).toBeLessThan(controlMs + LONGEST_MS);
+});

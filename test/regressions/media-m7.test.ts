@@ -1,0 +1,37 @@
+// Fault M7: servers whose Content-Encoding says what their bytes are not.
+import { expect, test } from "bun:test";
+import { jpeg, png } from "../media/made.ts";
+import { openDelivery, whole } from "./delivery.ts";
+
+for (const coding of [
+  "aws-chunked",
+  "base64",
+  "utf-8",
+  "none",
+  "gzip",
+  "br",
+  "deflate",
+  "zstd",
+  "gzip, aws-chunked",
+  "x-unheard-of",
+])
+  test(`M7: a plain picture whose server says Content-Encoding ${coding} is delivered as it is, fetched once`, async () => {
+    const bytes = await png(40, 30);
+    const delivery = await openDelivery("image", () => whole(bytes, { "content-encoding": coding }));
+    const shown = await delivery.order();
+    expect(shown).toMatchObject({ status: "succeeded", cost_usd: 0.2, attempts: 1, output: { width: 40, height: 30 } });
+    const content = await delivery.content(shown.id);
+    expect([content.headers.get("content-type"), content.headers.get("content-encoding")]).toEqual(["image/png", null]);
+    expect(await content.bytes()).toEqual(Uint8Array.from(bytes));
+    expect(delivery.fetched).toHaveLength(1);
+  });
+
+test("M7: a coding that is named beside one that nobody knows is undone all the same", async () => {
+  const bytes = await jpeg(40, 30);
+  const delivery = await openDelivery("image", () =>
+    whole(Bun.gzipSync(Uint8Array.from(bytes)), { "content-encoding": "aws-chunked,gzip" }),
+  );
+  const shown = await delivery.order();
+  expect(shown).toMatchObject({ status: "succeeded", attempts: 1 });
+  expect(await (await delivery.content(shown.id)).bytes()).toEqual(Uint8Array.from(bytes));
+});

@@ -1,0 +1,168 @@
+// S1: files made to hurt a parser are read where they hurt nobody, and not at all for whom the ledger would refuse anyway.
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { type House, openHouse, type Tenant } from "../house.ts";
+import { mp4, png } from "../media/made.ts";
+import { stall } from "../stall/harness.ts";
+
+const MIB = 1024 * 1024;
+const u32 = (n: number) => {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(n >>> 0);
+  return bytes;
+};
+const box = (name: string, ...parts: Uint8Array[]): Buffer => {
+  const content = Buffer.concat(parts);
+  return Buffer.concat([u32(8 + content.length), Buffer.from(name, "latin1"), content]);
+};
+const full = (name: string, ...parts: Uint8Array[]) => box(name, u32(0), ...parts);
+
+/** An index of whole tracks, as many as go into so much. */
+const tracks = (bytes: number): Uint8Array => {
+  const header = full("tkhd", u32(0), u32(0), u32(1), u32(0), u32(4000), Buffer.alloc(60));
+  const config = box("avcC", Buffer.from([1, 66, 0, 30, 255, 225, 0, 4, 0x67, 66, 0, 30, 1, 0, 2, 0x68, 0xce]));
+  const entry = box(
+    "avc1",
+    Buffer.alloc(6),
+    Buffer.from([0, 1]),
+    Buffer.alloc(16),
+    Buffer.from([1, 64, 0, 240]),
+    Buffer.alloc(50),
+    config,
+  );
+  const table = box("stbl", full("stsd", u32(1), entry), full("stts", u32(1), u32(1), u32(1)));
+  const media = [
+    full("mdhd", u32(0), u32(0), u32(1000), u32(4000), u32(0x55c40000)),
+    full("hdlr", u32(0), Buffer.from("vide"), Buffer.alloc(13)),
+  ];
+  const track = box("trak", header, box("mdia", ...media, box("minf", table)));
+  const movie = full("mvhd", u32(0), u32(0), u32(1000), u32(4000), Buffer.alloc(80));
+  const all = Array<Uint8Array>(Math.floor(bytes / track.length)).fill(track);
+  return Buffer.concat([
+    box("ftyp", Buffer.from("isom"), u32(0), Buffer.from("isommp42")),
+    box("moov", movie, ...all),
+    box("mdat", Buffer.alloc(16)),
+  ]);
+};
+/** Coded sound of frames that hold nothing. */
+const frames = (bytes: number): Uint8Array => {
+  const frame = Buffer.from([0xff, 0xf1, 0x50, 0x80, 0, 0xff, 0xfc]);
+  return Buffer.concat(Array<Uint8Array>(Math.floor(bytes / frame.length)).fill(frame));
+};
+
+let house: House;
+let server: Bun.Server<undefined>;
+/** Whose links were opened: what was accepted before is fetched meanwhile. */
+const opened: string[] = [];
+const files = new Map<string, Uint8Array>();
+const link = (name: string, { accountId }: Tenant) => `${server.url.origin}/${name}?${accountId}`;
+const openedOf = ({ accountId }: Tenant) => opened.filter((whose) => whose === accountId).length;
+
+beforeAll(async () => {
+  server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: (request) => {
+      opened.push(new URL(request.url).search.slice(1));
+      return new Response((files.get(new URL(request.url).pathname.slice(1)) ?? new Uint8Array()) as Uint8Array<ArrayBuffer>);
+    },
+  });
+  house = await openHouse({ env: { GENROUTER_MEDIA__ALLOW: server.url.host, GENROUTER_LIMITS__IN_PROGRESS: "1" } });
+  files.set("clip.mp4", await mp4({ seconds: 4 }));
+  files.set("picture.png", await png());
+});
+afterAll(async () => {
+  await house.close();
+  await server.stop(true);
+});
+
+const submit = (tenant: Tenant, field: string, name: string) =>
+  house.ask("POST", "/v1/generations", {
+    key: tenant.key,
+    body: {
+      model: field === "image_url" ? "vidmodel-2.0-fast" : "vidmodel-2.5",
+      input: { prompt: "x", [field]: field.endsWith("s") ? [link(name, tenant)] : link(name, tenant) },
+    },
+  });
+
+describe("S1: while a file that costs a parser much is read, everybody else is answered", () => {
+  const bombs: [string, string, () => Uint8Array][] = [
+    ["an MP4 whose index is 4 MiB of tracks", "video_urls", () => tracks(4 * MIB)],
+    ["an MP4 whose index is 30 MiB of tracks", "video_urls", () => tracks(30 * MIB)],
+    ["255 KiB of the smallest frames of sound", "audio_urls", () => frames(255 * 1024)],
+    ["60 MiB of the smallest frames of sound", "audio_urls", () => frames(60 * MIB)],
+  ];
+  test.each(bombs)("S1: %s", async (name, field, make) => {
+    // Made here, in the loop of the service, which is not asked for it.
+    files.set(name, await stall.pause(make));
+    const tenant = await house.newTenant();
+    const bomb = submit(tenant, field, encodeURIComponent(name));
+    files.set(encodeURIComponent(name), files.get(name) ?? new Uint8Array());
+    let isRead = false;
+    void bomb.finally(() => {
+      isRead = true;
+    });
+    // How long the loop stands still meanwhile is measured by the stall meter, which fails the file.
+    while (!isRead) {
+      expect((await house.ask("GET", "/healthz", { key: null })).status).toBe(200);
+      await new Promise((turn) => setTimeout(turn, 5));
+    }
+    const { status, body } = await bomb;
+    // Sound of empty frames may have a length: then it is the model that says no, or takes it.
+    expect([202, 422]).toContain(status);
+    if (status === 422) expect(JSON.stringify(body)).toContain(`input.${field}`);
+  });
+});
+
+describe("S1: for whom the ledger would refuse, no address is opened", () => {
+  const cases: [string, string][] = [
+    ["image_url", "picture.png"],
+    ["video_urls", "clip.mp4"],
+  ];
+  test.each(cases)("S1: a key without a credit is told so before its %s is opened", async (field, name) => {
+    const tenant = await house.newTenant(0);
+    const { status, body } = await submit(tenant, field, name);
+    expect([status, (body.error as { code?: string }).code]).toEqual([402, "insufficient_credits"]);
+    expect(openedOf(tenant)).toBe(0);
+  });
+
+  test("S1: an account with as many in progress as it may have is told so before its link is opened", async () => {
+    const tenant = await house.newTenant();
+    await house.rooms.post({ deed: "set-account", accountSeq: tenant.accountSeq, inProgressLimit: 0 });
+    const { status, body } = await submit(tenant, "image_url", "picture.png");
+    expect([status, (body.error as { code?: string }).code]).toEqual([429, "concurrency_limit"]);
+    expect(openedOf(tenant)).toBe(0);
+  });
+
+  test.each(cases)("S1: who can just pay for a request with %s is not refused, and one credit less is", async (field, name) => {
+    const rich = await house.newTenant();
+    const taken = await submit(rich, field, name);
+    expect(taken.status).toBe(202);
+    const cents = Math.round(Number(taken.body.reserved_usd) * 100);
+    expect((await submit(await house.newTenant(cents), field, name)).status).toBe(202);
+    expect((await submit(await house.newTenant(cents - 1), field, name)).status).toBe(402);
+  });
+
+  test("S1: a replay is answered whatever has become of the balance, and opens nothing", async () => {
+    const tenant = await house.newTenant();
+    const body = { model: "vidmodel-2.0-fast", input: { prompt: "again", image_url: link("picture.png", tenant) } };
+    const asked = { key: tenant.key, body, headers: { "idempotency-key": "once" } };
+    const first = await house.ask("POST", "/v1/generations", asked);
+    expect(first.status).toBe(202);
+    // Until it has ended, its provider opens the link too.
+    await house.until(String(first.body.id), undefined, tenant.key);
+    const { available } = await house.balance(tenant);
+    await house.rooms.post({
+      deed: "credit",
+      accountSeq: tenant.accountSeq,
+      kind: "adjust",
+      credits: -available,
+      note: "",
+      reference: null,
+      atMs: 0,
+    });
+    const before = openedOf(tenant);
+    const again = await house.ask("POST", "/v1/generations", asked);
+    expect([again.status, again.body.id]).toEqual([200, first.body.id]);
+    expect(openedOf(tenant)).toBe(before);
+  });
+});

@@ -1,0 +1,118 @@
+// S11: a debt takes what a failed generation gives back, and while anything is owed nothing is held.
+import { afterEach, expect, test } from "bun:test";
+import { codeOf, messageOf } from "../api/house.ts";
+import { type House, openHouse, type Shown } from "../house.ts";
+import { deliver, openStripe, type StripeServer } from "../payments/stripe-server.ts";
+import { BUYER } from "../store/purchases.ts";
+
+let stripe: StripeServer;
+let house: House;
+const open = async () => {
+  stripe = openStripe();
+  house = await openHouse({ env: stripe.env });
+  return house.newTenant(0);
+};
+afterEach(async () => {
+  // The invariants hold, whatever a test did.
+  await house.close();
+  await stripe.stop();
+});
+
+const MODEL = "vidmodel-2.0-fast";
+/** Quoted 0.20 USD, 0.28 reserved. */
+const INPUT = { prompt: "a kite", resolution: "480p", duration: 4 };
+const RESERVE = 28;
+
+const scene = async () => {
+  const tenant = await open();
+  const send = async (event: Parameters<typeof deliver>[1]) => expect((await deliver(house.url, event)).status).toBe(200);
+  const buy = async (usd: number): Promise<string> => {
+    const { purchaseId } = await house.rooms.till.buy({ accountId: tenant.accountId, by: BUYER, usd });
+    await send(stripe.pay(purchaseId));
+    return stripe.sessionOf(purchaseId).payment_intent ?? "";
+  };
+  const ask = (input: object) =>
+    house.ask("POST", "/v1/generations", { key: tenant.key, body: { model: MODEL, input: { ...INPUT, ...input } } });
+  return {
+    ...{ tenant, send, buy, ask },
+    submit: async (prompt: string): Promise<Shown> => {
+      const answer = await ask({ prompt });
+      expect(answer.status).toBe(202);
+      return answer.body as unknown as Shown;
+    },
+    /** Available, held, charged, owed, paused. */
+    standing: async () => {
+      const row = await house.store.account(tenant.accountId);
+      return [row?.availableCredits, row?.heldCredits, row?.chargedCredits, row?.owedCredits, row?.paused];
+    },
+    spend: (credits: number) =>
+      house.rooms.post({
+        ...{ deed: "credit", accountSeq: tenant.accountSeq, kind: "adjust", credits: -credits, note: "spent" },
+        ...{ reference: null, atMs: house.clock.nowMs() },
+      }),
+    letGoOn: () => house.rooms.post({ deed: "set-account", accountSeq: tenant.accountSeq, paused: false }),
+  };
+};
+/** Ends without a delivery, once the simulator lets it. */
+const STUCK = { fault: "stuck", prompt: "stands" } as const;
+
+test("S11: what failed generations give back after a dispute pays the debt, and nothing of it can be spent", async () => {
+  const { tenant, buy, submit, send, standing, spend, letGoOn, ask } = await scene();
+  const payment = await buy(10);
+  await spend(1000 - 3 * RESERVE);
+  const made = [];
+  for (let n = 0; n < 3; n += 1)
+    made.push(await submit("fails [sim:fail-later] [sim:fal:fail-later] [sim:replicate:fail-later]"));
+  await send(stripe.dispute("created", payment, 1000, "needs_response"));
+  await letGoOn();
+  for (const { id } of made)
+    await house.eventually(async () => (await house.store.generationById(id, tenant.accountSeq))?.status === "failed");
+  // 10.00 are taken back; of them what was spent is owed still.
+  expect(await standing()).toEqual([0, 0, 0, 1000 - 3 * RESERVE, false]);
+  const refused = await ask({});
+  expect([refused.status, codeOf(refused)]).toEqual([402, "insufficient_credits"]);
+  expect(messageOf(refused)).toBe(
+    "9.16 USD is owed for credits that were taken back after they were spent; add at least so much: nothing new is accepted until it is settled.",
+  );
+});
+
+test("S11: a debt that what is given back covers is settled and its pause is over; the rest is available", async () => {
+  const { tenant, buy, submit, send, standing, spend } = await scene();
+  const payment = await buy(10);
+  house.simulator.script(STUCK);
+  const { id } = await submit("stands");
+  await spend(1000 - RESERVE);
+  await send(stripe.refund(payment, 20).created);
+  expect(await standing()).toEqual([0, RESERVE, 0, 20, true]);
+  house.clock.skip(24 * 3_600_000);
+  await house.eventually(async () => (await house.store.generationById(id, tenant.accountSeq))?.status === "failed");
+  expect(await standing()).toEqual([RESERVE - 20, 0, 0, 0, false]);
+  expect((await house.ask("GET", `/v1/generations/${id}`, { key: tenant.key })).status).toBe(200);
+  const [settled, released] = await house.store.movements(tenant.accountId, null, 2);
+  expect(released).toMatchObject({ kind: "release", credits: RESERVE, generationId: id });
+  expect(settled).toMatchObject({ kind: "adjust", credits: 20, from: "available", note: "settles what was owed" });
+});
+
+test("S11: an operator who lets an account go on that owes does not let it spend", async () => {
+  const { buy, send, standing, spend, letGoOn, ask, tenant } = await scene();
+  const payment = await buy(10);
+  await spend(300);
+  await send(stripe.dispute("created", payment, 1000, "lost"));
+  expect(await standing()).toEqual([0, 0, 0, 300, true]);
+  await letGoOn();
+  await buy(10);
+  expect(await standing()).toEqual([700, 0, 0, 0, false]);
+  await send(
+    stripe.refund(
+      stripe.sessionOf((await house.store.purchases(tenant.accountId, null, 1))[0]?.id ?? "").payment_intent ?? "",
+      900,
+    ).created,
+  );
+  await letGoOn();
+  expect(await standing()).toEqual([0, 0, 0, 200, false]);
+  expect((await ask({})).status).toBe(402);
+  // Before any address is opened, too.
+  const early = await ask({ image_url: "https://media.example/picture.png" });
+  expect([early.status, messageOf(early)]).toEqual([402, expect.stringContaining("2.00 USD is owed")]);
+  expect(await standing()).toEqual([0, 0, 0, 200, false]);
+});

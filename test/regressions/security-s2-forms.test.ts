@@ -1,0 +1,119 @@
+// S2: a provider that cannot open our links is given the copy in its own form, and nothing of the copy is written down or backed up.
+import { afterEach, expect, test } from "bun:test";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { builtInCatalogue, type Catalogue, catalogueOver } from "../../catalogue/load.ts";
+import type { Route } from "../../catalogue/schema.ts";
+import { makeClip } from "../../src/simulator/clip.ts";
+import { backUp, filesBelow, openOn } from "../backup/scene.ts";
+import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
+import { type House, openHouse } from "../house.ts";
+import { answerBytes, openTwoFaced, type TwoFaced } from "./two-faced.ts";
+
+const MODEL = "vidmodel-2.0-fast";
+const short = await makeClip({ width: 64, height: 36 }, 4000, false, 1);
+const long = await makeClip({ width: 64, height: 36 }, 12_000, false, 2);
+
+let house: House | undefined;
+let server: TwoFaced | undefined;
+afterEach(async () => {
+  await house?.close();
+  await server?.stop();
+  [house, server] = [undefined, undefined];
+  dropDirs();
+});
+
+/** The model on these providers alone; the last two as others have it. */
+const catalogueOn = (...providers: readonly string[]): Catalogue => {
+  const model = builtInCatalogue().model(MODEL);
+  const fal = model?.routes.find(({ provider }) => provider === "fal");
+  if (!model || !fal) throw new Error(`there is no ${MODEL} on fal`);
+  const runway: Route = {
+    ...fal,
+    endpoint: "v1/video_to_video",
+    options: { values: { model: "seedance2_fast", ratios: { "480p 16:9": "864:496" } } },
+  };
+  const others: Record<string, Route> = { runway, luma: { ...fal, endpoint: "ray-2", options: {} } };
+  const routes = providers.map((provider): Route => {
+    const route = model.routes.find((one) => one.provider === provider) ?? others[provider];
+    if (!route) throw new Error(`there is no route on ${provider}`);
+    return { ...route, id: `${MODEL}/${provider}`, provider, takes: {} };
+  });
+  return catalogueOver([{ ...model, routes }]);
+};
+/** To the service the clip is 4 s long, to everybody else 12 s. */
+const serve = (): string => {
+  server = openTwoFaced((request, { agent }) => answerBytes(request, agent === "genrouter" ? short : long, "video/mp4"));
+  return server.host;
+};
+const input = () => ({
+  prompt: "make it night",
+  resolution: "480p",
+  aspect_ratio: "16:9",
+  duration: 5,
+  video_url: `${server?.url}/clip.mp4`,
+});
+const env = (host: string, links: string) => ({
+  GENROUTER_MEDIA__ALLOW: `${host},127.0.0.1`,
+  GENROUTER_FILES__PROVIDER_LINKS: links,
+});
+const BASE64 = Buffer.from(short).toString("base64").slice(3000, 3200);
+
+test.each([
+  ["fal", "upload"],
+  ["replicate", "upload"],
+  ["wavespeed", "upload"],
+  ["runway", "inline"],
+])("S2: with files.provider_links=off %s is given the clip that was measured by its own %s", async (provider, form) => {
+  house = await openOn(freshDir(), { catalogue: catalogueOn(provider), providers: [provider], env: env(serve(), "off") });
+  const made = await house.submit(MODEL, input());
+  const ended = await house.until(made.id);
+  expect(ended).toMatchObject({ status: "succeeded", attempts: 1, cost_usd: made.quoted_usd });
+  const [job] = house.simulator.jobs();
+  expect(job?.received).toMatchObject([{ kind: "video", ms: 4000, bytes: short.length }]);
+  expect(server?.asked.every(({ agent }) => agent === "genrouter")).toBe(true);
+  const sent = JSON.stringify(house.simulator.submissions()[0]?.input);
+  expect(sent).not.toContain("/inputs/");
+  expect(sent.includes("data:video/mp4;base64,")).toBe(form === "inline");
+  // What is written down says which file it was, and holds nothing of it.
+  const seq = (await house.store.findGeneration(made.id))?.seq ?? 0;
+  const [attempt] = await house.store.attemptsOf(seq);
+  expect(attempt?.request?.includes("genrouter-input:1:")).toBe(form === "inline");
+  const told = JSON.stringify([attempt, await house.store.planOf(seq), await house.store.pinsOf(seq), house.lines]);
+  expect(told).not.toContain(BASE64);
+});
+
+test("S2: an input that no planned provider can be given is refused at once, with what the operator may set", async () => {
+  house = await openHouse({ catalogue: catalogueOn("luma"), providers: ["luma"], env: env(serve(), "off") });
+  const before = await house.balance();
+  const answered = await house.ask("POST", "/v1/generations", { body: { model: MODEL, input: input() } });
+  expect(answered).toMatchObject({ status: 422, body: { error: { code: "invalid_input" } } });
+  for (const named of ["video_url", "files.provider_links", "media.unpinned"]) expect(answered.text).toContain(named);
+  expect(await house.balance()).toEqual(before);
+  expect(house.simulator.submissions()).toEqual([]);
+});
+
+test("S2: one that can be given it is planned without the others", async () => {
+  const catalogue = catalogueOn("luma", "fal");
+  house = await openHouse({ catalogue, providers: ["luma", "fal"], env: env(serve(), "off") });
+  const ended = await house.until((await house.submit(MODEL, input())).id);
+  expect(ended).toMatchObject({ status: "succeeded", attempts: 1 });
+  expect(house.simulator.jobs().map(({ provider }) => provider)).toEqual(["fal"]);
+});
+
+test("S2: a backup has no copies of inputs", async () => {
+  const data = freshDir();
+  const place = join(freshDir(), "backups");
+  house = await openOn(data, { catalogue: catalogueOn("fal"), providers: ["fal"], env: env(serve(), "auto") });
+  const ended = await house.until((await house.submit(MODEL, input())).id);
+  expect(ended.status).toBe("succeeded");
+  const copy = Buffer.from(short).toString("base64");
+  const holding = (below: string) => [...filesBelow(below)].filter(([, bytes]) => bytes === copy).map(([path]) => path);
+  expect(holding(data)).toHaveLength(1);
+  await house.crash();
+  house = undefined;
+  const made = backUp(data, place);
+  expect(made.faults).toEqual([]);
+  expect(readdirSync(made.path)).toContain("files");
+  expect(holding(made.path)).toEqual([]);
+});

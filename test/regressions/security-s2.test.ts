@@ -1,0 +1,173 @@
+// S2: the clip that is measured and billed is the clip that the provider gets, whatever its server shows to whom.
+import { afterEach, describe, expect, test } from "bun:test";
+import { makeClip } from "../../src/simulator/clip.ts";
+import { type House, type HouseOptions, openHouse } from "../house.ts";
+import { mp4 } from "../media/made.ts";
+import { answerBytes, openTwoFaced, type TwoFaced } from "./two-faced.ts";
+
+const SIZE = { width: 64, height: 36 };
+const short = await makeClip(SIZE, 4000, false, 1);
+const long = await makeClip(SIZE, 30_000, false, 2);
+const CLIP = "video/mp4";
+
+let house: House | undefined;
+let server: TwoFaced | undefined;
+afterEach(async () => {
+  await house?.close();
+  await server?.stop();
+  [house, server] = [undefined, undefined];
+});
+
+/** A house that may fetch from the server, and an edit of the clip that the server has. */
+const open = async (answer: Parameters<typeof openTwoFaced>[0], options: HouseOptions = {}): Promise<House> => {
+  server = openTwoFaced(answer);
+  const simulated = options.simulator ? new URL(options.simulator.url).host : "";
+  house = await openHouse({
+    ...options,
+    env: { GENROUTER_MEDIA__ALLOW: `${server.host},${simulated}`, ...options.env },
+  });
+  return house;
+};
+const edit = (of: House) =>
+  of.submit("vidmodel-2.5", { prompt: "make it night", video_url: `${server?.url}/clip.mp4`, resolution: "480p" });
+const seqOf = async (of: House, id: string) => (await of.store.findGeneration(id))?.seq ?? 0;
+
+test("S2: a clip that is 4 s long when it is measured and 30 s when it is fetched ends failed and costs nothing", async () => {
+  // As the reader of submissions asks, with a range: 4 s; to everybody else 30 s.
+  const of = await open((request) => answerBytes(request, request.headers.has("range") ? short : long, CLIP));
+  const before = await of.balance();
+  const made = await edit(of);
+  const ended = await of.until(made.id);
+  expect(ended).toMatchObject({ status: "failed", attempts: 0, cost_usd: 0, reserved_usd: null });
+  expect(ended.error?.code).toBe("input_refused");
+  expect(ended.error?.message).toContain("input.video_url: the file that was fetched is 30.00 s long, and 4.00 s were measured");
+  expect(await of.balance()).toEqual({ ...before, charged: 0 });
+  expect(of.simulator.submissions()).toEqual([]);
+});
+
+test("S2: a clip that shows each picture for a second gains no second by it between measuring and fetching", async () => {
+  const slides = await mp4({ seconds: 4, rate: 1 });
+  for (const other of [makeClip(SIZE, 4990, false, 3), mp4({ seconds: 5, rate: 1 })]) {
+    const longer = await other;
+    const of = await open((request) => answerBytes(request, request.headers.has("range") ? slides : longer, CLIP));
+    const ended = await of.until((await edit(of)).id);
+    expect(ended).toMatchObject({ status: "failed", cost_usd: 0, error: { code: "input_refused" } });
+    expect(of.simulator.submissions()).toEqual([]);
+    await of.close();
+    await server?.stop();
+  }
+});
+
+test("S2: the provider gets the file that was measured, not what its server shows to anybody else", async () => {
+  // To the service 4 s, however it asks; to everybody else 30 s.
+  const of = await open((request, { agent }) => answerBytes(request, agent === "genrouter" ? short : long, CLIP));
+  const made = await edit(of);
+  const ended = await of.until(made.id);
+  expect(ended).toMatchObject({ status: "succeeded", cost_usd: made.quoted_usd, output: { duration_s: 4 } });
+  const [job] = of.simulator.jobs();
+  expect(job?.received).toMatchObject([{ ms: 4000, bytes: short.length }]);
+  expect(server?.asked.every(({ agent }) => agent === "genrouter")).toBe(true);
+  const pins = await of.store.pinsOf(await seqOf(of, made.id));
+  expect(pins).toMatchObject([{ field: "input.video_url", measuredMs: 4000, copy: { ms: 4000, bytes: short.length } }]);
+});
+
+test("S2: each attempt has a link of its own, which opens nothing once it is over", async () => {
+  const of = await open((request) => answerBytes(request, short, CLIP), { factor: 100 });
+  of.simulator.script({ fault: "fail", provider: "fal", times: 1 });
+  of.simulator.script({ fault: "fail", provider: "replicate", times: 1 });
+  const made = await edit(of);
+  await of.until(made.id);
+  const links = of.simulator.submissions().flatMap(({ input }) => JSON.stringify(input).match(/http[^"]*\/inputs\/[^"]*/g) ?? []);
+  const refs = links.map((link) => new URL(link).pathname);
+  expect(refs.length).toBeGreaterThan(0);
+  expect(new Set(refs).size).toBe(refs.length);
+  const link = links[0] ?? "";
+  expect((await fetch(link.replace(/sig=../, "sig=AA"))).status).toBe(403);
+  expect((await fetch(link.replace(/exp=\d/, "exp=9"))).status).toBe(403);
+  of.clock.skip(50 * 60_000);
+  expect((await fetch(link)).status).toBe(403);
+});
+
+describe("what cannot be pinned ends failed and costs nothing:", () => {
+  test.each([
+    ["S2: its server answers 404", () => new Response("", { status: 404 }), "its server answers 404"],
+    [
+      "S2: its server sends a page",
+      () => new Response("<html></html>", { headers: { "content-type": "text/html" } }),
+      "input.video_url",
+    ],
+    ["S2: it is empty", () => new Response(""), "it is empty"],
+  ])("%s", async (_, then, says) => {
+    const of = await open((request) => (request.headers.has("range") ? answerBytes(request, short, CLIP) : then()));
+    const before = await of.balance();
+    const ended = await of.until((await edit(of)).id);
+    expect(ended).toMatchObject({ status: "failed", cost_usd: 0, attempts: 0, error: { code: "input_refused" } });
+    expect(ended.error?.message).toContain(says);
+    expect(await of.balance()).toEqual(before);
+  });
+
+  test("S2: it is larger than media.pin_bytes, which only shows while it is fetched", async () => {
+    const endless = () =>
+      new Response(
+        new ReadableStream({
+          pull: (controller) => controller.enqueue(new Uint8Array(65_536)),
+        }),
+        { headers: { "content-type": CLIP } },
+      );
+    const of = await open((request) => (request.headers.has("range") ? answerBytes(request, short, CLIP) : endless()), {
+      env: { GENROUTER_MEDIA__PIN_BYTES: "1000000", GENROUTER_MEDIA__ALLOW: "127.0.0.1" },
+    });
+    const ended = await of.until((await edit(of)).id);
+    expect(ended).toMatchObject({ status: "failed", cost_usd: 0, error: { code: "input_refused" } });
+    expect(ended.error?.message).toContain("media.pin_bytes (1000000 bytes)");
+  });
+
+  test("S2: it does not come within media.pin_s", async () => {
+    const of = await open(
+      (request) => (request.headers.has("range") ? answerBytes(request, short, CLIP) : new Promise(() => {})),
+      {
+        env: { GENROUTER_MEDIA__PIN_S: "1", GENROUTER_MEDIA__ALLOW: "127.0.0.1" },
+      },
+    );
+    const ended = await of.until((await edit(of)).id);
+    expect(ended).toMatchObject({ status: "failed", cost_usd: 0, error: { code: "input_refused" } });
+    expect(ended.error?.message).toContain("media.pin_s (1 s)");
+  });
+});
+
+test.each([
+  ["with ranges", true],
+  ["without", false],
+])("S2: a size over media.pin_bytes that its server tells is refused at once, with field and bound, %s", async (_, hasRanges) => {
+  const of = await open((request) => answerBytes(request, short, CLIP, hasRanges), {
+    env: { GENROUTER_MEDIA__PIN_BYTES: "1000", GENROUTER_MEDIA__ALLOW: "127.0.0.1" },
+  });
+  const input = { prompt: "make it night", video_url: `${server?.url}/clip.mp4`, resolution: "480p" };
+  const answered = await of.ask("POST", "/v1/generations", { body: { model: "vidmodel-2.5", input } });
+  expect(answered.status).toBe(422);
+  expect(answered.body).toMatchObject({ error: { code: "invalid_input" } });
+  expect(answered.text).toContain(
+    `input.video_url: the file has ${short.length} bytes; at most 1000 are taken (media.pin_bytes)`,
+  );
+});
+
+test("S2: with media.unpinned=trust the provider is sent the link as it is", async () => {
+  const of = await open((request) => answerBytes(request, short, CLIP), {
+    env: { GENROUTER_MEDIA__UNPINNED: "trust", GENROUTER_MEDIA__ALLOW: "127.0.0.1" },
+  });
+  const made = await edit(of);
+  expect(await of.until(made.id)).toMatchObject({ status: "succeeded" });
+  expect(JSON.stringify(of.simulator.submissions()[0]?.input)).toContain(`${server?.url}/clip.mp4`);
+  expect(await of.store.pinsOf(await seqOf(of, made.id))).toEqual([]);
+});
+
+test("S2: the copy goes when no attempt is asked about any more", async () => {
+  const of = await open((request) => answerBytes(request, short, CLIP));
+  const made = await edit(of);
+  await of.until(made.id);
+  const [link = ""] = JSON.stringify(of.simulator.submissions()[0]?.input).match(/http[^"]*\/inputs\/[^"]*/g) ?? [];
+  expect((await fetch(link, { method: "HEAD" })).status).toBe(200);
+  await of.rooms.sweep();
+  expect((await fetch(link)).status).toBe(404);
+  expect(await of.store.spentPins(10)).toEqual([]);
+});

@@ -1,0 +1,59 @@
+// S3: links that are not answered keep the places of the account that named them, and nobody else's.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { type House, openHouse } from "../house.ts";
+import { png } from "../media/made.ts";
+
+let house: House;
+let server: Bun.Server<undefined>;
+let silent = 0;
+
+beforeAll(async () => {
+  const picture = await png(640, 480);
+  server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    idleTimeout: 60,
+    fetch: (request) => {
+      if (new URL(request.url).pathname === "/picture.png") return new Response(Uint8Array.from(picture));
+      silent += 1;
+      return new Promise<Response>(() => undefined);
+    },
+  });
+  house = await openHouse({ env: { GENROUTER_MEDIA__ALLOW: server.url.host } });
+});
+afterAll(async () => {
+  await house.close();
+  await server.stop(true);
+});
+
+test("S3: while one account's links are not answered, the picture of another is read at once", async () => {
+  const evil = await house.newTenant();
+  const stop = new AbortController();
+  const attacks = Array.from({ length: 6 }, (_, n) => {
+    const urls = Array.from({ length: 9 }, (_, at) => `${server.url.origin}/silent/${n}/${at}`);
+    const input = { prompt: "x", image_urls: urls.map((url) => `${url}.png`), audio_urls: urls.slice(0, 3) };
+    return fetch(`${house.url}/v1/generations`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${evil.key}` },
+      body: JSON.stringify({ model: "vidmodel-2.5", input }),
+      signal: stop.signal,
+    }).then(
+      (answer) => answer.status,
+      () => undefined,
+    );
+  });
+  await house.eventually(() => silent >= 8, "links that are not answered");
+  for (let n = 0; n < 6; n++) {
+    const taken = await house.ask("POST", "/v1/generations", {
+      body: {
+        model: "vidmodel-2.0-fast",
+        input: { prompt: "x", image_url: `${server.url.origin}/picture.png`, resolution: "480p", duration: 4 },
+      },
+    });
+    expect([taken.status, taken.text.slice(0, 0)]).toEqual([202, ""]);
+  }
+  // Not one more than its places.
+  expect(silent).toBe(8);
+  stop.abort();
+  await Promise.all(attacks);
+});

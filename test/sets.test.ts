@@ -1,0 +1,73 @@
+// Every test file runs in CI exactly once: in `npm test`, or in `npm run test:rest` when it needs a browser, PostgreSQL or crashes under load.
+import { describe, expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { NEEDS, needsOf, refuseInQuickSet, SET_VARIABLE, setOf, testFiles } from "../scripts/test-sets.ts";
+
+const root = resolve(import.meta.dir, "..");
+const read = (path: string) => readFileSync(join(root, path), "utf8");
+
+/** Found by another way than the sets do it. */
+const filesBelow = (dir: string): string[] =>
+  readdirSync(join(root, dir), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.test\.tsx?$/.test(entry.name))
+    .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1));
+
+test("every *.test.ts file of the project is in exactly one of the two sets", () => {
+  const [quick, rest] = (["quick", "rest"] as const).map((set) => testFiles().filter((file) => setOf(file) === set));
+  expect([...(quick ?? []), ...(rest ?? [])].sort()).toEqual(filesBelow("test").sort());
+  expect(quick?.filter((file) => rest?.includes(file))).toEqual([]);
+  expect([quick?.length, rest?.length]).toEqual([expect.any(Number), expect.any(Number)]);
+  expect(Math.min(quick?.length ?? 0, rest?.length ?? 0)).toBeGreaterThan(30);
+  // No test lies where nobody looks.
+  const elsewhere = ["src", "actors", "catalogue", "proof", "scripts", "web", "client/src", "deploy", "examples"];
+  expect(elsewhere.filter((dir) => existsSync(join(root, dir))).flatMap(filesBelow)).toEqual([]);
+});
+
+describe("what a file needs follows from what it loads", () => {
+  test.each([
+    ["test/browser/pages.test.ts", ["browser"]],
+    ["test/browser/console-nodes.test.ts", ["browser", "postgres"]],
+    ["test/store/postgres.test.ts", ["postgres"]],
+    ["test/nodes/codes.test.ts", ["postgres"]],
+    ["test/move/move.test.ts", ["postgres"]],
+    ["test/crash/points.test.ts", ["crashes"]],
+    ["test/cli/torture.test.ts", ["crashes"]],
+    ["test/api/codes.test.ts", []],
+    ["test/store/sqlite.test.ts", []],
+  ])("%s needs %p", (file, needs) => {
+    expect(needsOf(file) as string[]).toEqual(needs);
+  });
+
+  test("every need is a module that there is, and nothing but them starts a browser or a cluster of PostgreSQL in a test", () => {
+    const startsOne = /chromium\.launch\(|binary\("initdb"\)/;
+    const starters = readdirSync(join(root, "test"), { recursive: true, encoding: "utf8" })
+      .filter((path) => path.endsWith(".ts") && path !== "sets.test.ts")
+      .map((path) => `test/${path}`)
+      .filter((path) => startsOne.test(read(path)));
+    // The bench starts its own, outside all tests.
+    expect(starters.filter((path) => !path.startsWith("test/bench/")).sort()).toEqual(
+      [...NEEDS.browser, ...NEEDS.postgres].sort(),
+    );
+    expect(
+      Object.values(NEEDS)
+        .flat()
+        .filter((path) => !existsSync(join(root, path))),
+    ).toEqual([]);
+  });
+});
+
+test("a server that no import shows does not start in `npm test`, and does anywhere else", () => {
+  const before = process.env[SET_VARIABLE];
+  try {
+    process.env[SET_VARIABLE] = "quick";
+    expect(() => refuseInQuickSet("a browser")).toThrow(/^a browser is started in `npm test`: import test\/browser/);
+    process.env[SET_VARIABLE] = "rest";
+    refuseInQuickSet("a browser");
+    delete process.env[SET_VARIABLE];
+    refuseInQuickSet("a browser");
+  } finally {
+    if (before === undefined) delete process.env[SET_VARIABLE];
+    else process.env[SET_VARIABLE] = before;
+  }
+});

@@ -1,0 +1,42 @@
+// What providers were given is held against what was measured: the auditor passes what is right and finds what is not.
+import { expect, test } from "bun:test";
+import { auditClip } from "../../proof/simulation/audit-clips.ts";
+
+const urlOf = (fetched: number, stuck = 0) => `https://clips.example.com/w1?measured=5000&fetched=${fetched}&stuck=${stuck}`;
+const DONE = { id: "gen_a", status: "succeeded", attempts: 1, error: null } as const;
+const REFUSED = { id: "gen_a", status: "failed", attempts: 0, error: { code: "input_refused", message: "" } } as const;
+const audit = (
+  clip: string | null,
+  end: Parameters<typeof auditClip>[1],
+  given: readonly (number | null | undefined)[],
+  refused = false,
+) =>
+  auditClip({ clip }, end, {
+    upstream: { jobs: given.map((givenMs, at) => ({ ref: `a-${at + 1}`, jobId: `j${at + 1}`, givenMs })) as never },
+    clips: { copies: new Map(), refused: new Set(refused ? ["gen_a"] : []) },
+  });
+
+test("the clip that was measured may be given, a frame longer or shorter too", () => {
+  expect(audit(urlOf(5000), DONE, [5000])).toEqual([]);
+  expect(audit(urlOf(5041), DONE, [5041, 4959])).toEqual([]);
+  expect(audit(null, DONE, [null])).toEqual([]);
+});
+
+test.each([
+  ["another clip", 99_000],
+  ["none", null],
+  ["a link that opens nothing", undefined],
+])("a provider that was given %s is found", (_, givenMs) => {
+  expect(audit(urlOf(5000), DONE, [5000, givenMs])).toHaveLength(1);
+});
+
+test("a clip that changed, or never came, ends its generation before any attempt", () => {
+  expect(audit(urlOf(30_000), REFUSED, [])).toEqual([]);
+  expect(audit(urlOf(30_000), DONE, [5000])).toHaveLength(1);
+  expect(audit(urlOf(5000, 1), DONE, [5000])).toHaveLength(1);
+});
+
+test("a clip that was as it was measured is refused only where it could not be had", () => {
+  expect(audit(urlOf(5041), REFUSED, [])).toHaveLength(1);
+  expect(audit(urlOf(5041), REFUSED, [], true)).toEqual([]);
+});

@@ -1,0 +1,69 @@
+// What the simulated providers say that they were sent: measured in a process of its own, which a hostile file may cost.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { makeClip } from "../../src/simulator/clip.ts";
+import { BOMBS, piecesOf } from "../bombs/all.ts";
+import { sizeOf, slice } from "../bombs/bytes.ts";
+import { eventually } from "../eventually.ts";
+import { type Bed, openBed } from "./bed.ts";
+
+const MIB = 1024 * 1024;
+/** A clip with 60 MiB behind it that nobody needs. */
+const padding = Buffer.alloc(60 * MIB);
+padding.writeUInt32BE(padding.length);
+padding.write("free", 4);
+const large = Buffer.concat([await makeClip({ width: 64, height: 36 }, 4000, false, 1), padding]);
+const MODEL = "maker/model/reference-to-video";
+
+let bed: Bed;
+let bombs: ReturnType<typeof Bun.serve>;
+beforeAll(async () => {
+  bed = await openBed();
+  bombs = Bun.serve({
+    port: 0,
+    fetch: (request) => {
+      const name = decodeURIComponent(new URL(request.url).pathname.slice(1));
+      if (name === "large.mp4") return new Response(large);
+      const index = BOMBS.findIndex((bomb) => bomb.name === name);
+      if (index === -1) return new Response("no such bomb", { status: 404 });
+      const pieces = piecesOf({ index, bytes: MIB, isCut: false, hasRanges: false });
+      return new Response(slice(pieces, 0, sizeOf(pieces)));
+    },
+  });
+});
+afterAll(async () => {
+  await bombs.stop(true);
+  await bed.simulator.stop();
+});
+
+/** What the newest job says that it was sent. */
+const receivedOf = async (input: object) => {
+  await bed.fal(MODEL, { prompt: "p", duration: 4, ...input });
+  return eventually(() => bed.simulator.jobs().at(-1)?.received ?? undefined);
+};
+
+test("a clip, a sound and a picture are measured as a provider would: the picture lasts no time", async () => {
+  const at = (name: string) => `${bed.simulator.url}/samples/${name}`;
+  expect(
+    await receivedOf({
+      video_url: at("clip-6s.mp4?width=640&height=360"),
+      audio_url: at("voice-3s.mp3"),
+      image_url: at("picture.png"),
+    }),
+  ).toMatchObject([{ kind: "video", ms: 6000 }, { kind: "audio" }]);
+});
+
+test("a clip is measured up to the size that is taken of any", async () => {
+  expect(await receivedOf({ video_url: `${bombs.url}large.mp4` })).toMatchObject([
+    { kind: "video", ms: 4000, bytes: large.length },
+  ]);
+});
+
+test.each(["mp4, tracks", "adts, frames of nothing", "matroska, blocks of one byte"])(
+  "%s: a file that costs its reader too much is not measured, and nobody waits for it",
+  async (name) => {
+    const bomb = `${bombs.url}${encodeURIComponent(name)}`;
+    expect((await fetch(bomb, { method: "HEAD" })).status).toBe(200);
+    expect(await receivedOf({ video_url: bomb })).toEqual([]);
+  },
+  60_000,
+);

@@ -1,0 +1,18 @@
+// The control loop: a thread that does nothing but look how late it is, as late as this machine makes any loop.
+import { CONTROL_TICK_MS, HELD_UP_US, LATEST_MS, nowMs, SLACK_MS } from "./control.ts";
+
+declare const self: Worker;
+
+self.onmessage = ({ data }: MessageEvent<{ shared: SharedArrayBuffer; fromMs: number }>) => {
+  const shared = new Int32Array(data.shared);
+  let last = data.fromMs;
+  const look = (expectedMs: number) => {
+    const now = nowMs();
+    const late = now - last - expectedMs;
+    last = now;
+    if (late > SLACK_MS) Atomics.add(shared, HELD_UP_US, Math.round(late * 1000));
+    Atomics.store(shared, LATEST_MS, Math.max(1, Math.round(now - data.fromMs)));
+  };
+  look(0);
+  setInterval(() => look(CONTROL_TICK_MS), CONTROL_TICK_MS);
+};

@@ -1,0 +1,85 @@
+// Refunds and disputes in another currency than usd: what they take back of their purchases is decided by an operator.
+
+import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import type { AccountView, UndecidedLine } from "../../../src/console/operator-wire.ts";
+import { call } from "../../parts/api.ts";
+import { timeText, usd } from "../../parts/words.ts";
+import { Asking, TextField } from "./dialog.tsx";
+import { API, mayChange } from "./page.tsx";
+import { creditsIn } from "./words.ts";
+
+const what = ({ kind, amount, currency }: UndecidedLine): string =>
+  `A ${kind} of ${amount} ${currency} (in the smallest unit of the currency)`;
+
+type Props = { of: UndecidedLine; close: () => void; done: (account: AccountView, said: string) => void };
+const Deciding = ({ of, close, done }: Props): VNode => {
+  const [amount, setAmount] = useState("");
+  const [reason, setReason] = useState("");
+  const run = async () => {
+    // Nothing may be taken back, too.
+    const credits = /^0+(\.0{1,2})?$/.test(amount.trim()) ? 0 : creditsIn(amount);
+    if (typeof credits === "string") return credits;
+    if (credits > of.boughtCredits) return `At most ${usd(of.boughtCredits)} were bought.`;
+    if (reason.trim() === "") return "Say why: it stands in the audit log.";
+    const path = `${API}/accounts/${of.accountId}/reversals/${of.id}`;
+    const account = await call<AccountView>("POST", path, { credits, reason: reason.trim() });
+    done(
+      account,
+      `It was decided that ${of.id} takes back ${usd(credits)}.${account.paused ? "" : " The account is active again."}`,
+    );
+    return undefined;
+  };
+  return (
+    <Asking title={`What does ${of.id} take back?`} does="Decide" close={close} run={run}>
+      <p>
+        {what(of)} of a purchase of {usd(of.boughtCredits)}. Look at the payment {of.paymentIntent} at Stripe; 0 takes nothing
+        back. It is decided once.
+      </p>
+      <TextField says="Amount in USD" value={amount} set={setAmount} inputMode="decimal" />
+      <TextField says="Reason" value={reason} set={setReason} maxLength={500} about="For the audit log." />
+    </Asking>
+  );
+};
+
+/** Of one account, with the way to decide. */
+export const Undecided = ({ of, done }: { of: AccountView; done: Props["done"] }): VNode | null => {
+  const [open, setOpen] = useState<UndecidedLine | null>(null);
+  if (of.undecided.length === 0) return null;
+  return (
+    <section class="notice bad">
+      {of.undecided.map((one) => (
+        <p key={one.id}>
+          {what(one)}, {one.id} of {timeText(one.atMs)}: until it is decided what it takes back, the account is paused.{" "}
+          {mayChange() && (
+            <button type="button" class="button" onClick={() => setOpen(one)}>
+              Decide
+            </button>
+          )}
+        </p>
+      ))}
+      {open !== null && (
+        <Deciding
+          of={open}
+          close={() => setOpen(null)}
+          done={(account, said) => {
+            setOpen(null);
+            done(account, said);
+          }}
+        />
+      )}
+    </section>
+  );
+};
+
+/** Of all accounts, with the way to each. */
+export const UndecidedOfAll = ({ undecided }: { undecided: readonly UndecidedLine[] }): VNode | null =>
+  undecided.length === 0 ? null : (
+    <section class="notice bad">
+      {undecided.map((one) => (
+        <p key={one.id}>
+          {what(one)} waits for a decision: <a href={`/console/operator/accounts/${one.accountId}`}>{one.accountId}</a>
+        </p>
+      ))}
+    </section>
+  );
