@@ -37,7 +37,7 @@ export const openEffects = (parts: EffectsParts): Effects => {
   );
   const finding = openFinding(parts);
   const pinning = openPinning(parts, errands);
-  const submitting = openSubmitting(parts, errands, openTwins(parts, finding), pinning);
+  const submitting = openSubmitting(parts, errands, { finding, twins: openTwins(parts, finding), pinning });
   const asking = openAsking(parts, errands, finding);
   const collecting = openCollecting(parts, errands);
   return {
@@ -90,6 +90,7 @@ export const openEffects = (parts: EffectsParts): Effects => {
     },
     takenUp: finding.takenUp,
     ended: (seq) => {
+      finding.ended(seq);
       pinning.ended(seq);
       collecting.ended(seq);
     },

@@ -4,12 +4,17 @@ import { StorageRefused } from "../files/port.ts";
 import type { Work } from "../providers/provider.ts";
 import type { ResultFile } from "../terms.ts";
 import type { Errand, Errands } from "./errands.ts";
+import type { Finding } from "./finding.ts";
 import { type EffectsParts, readWork, STORAGE_PAUSE_MS } from "./parts.ts";
 import type { Pinning } from "./pinning.ts";
 import type { Twins } from "./twins.ts";
 
 /** The two halves of a submission; the slot is held from the first to the end of the second. */
-export const openSubmitting = (parts: EffectsParts, errands: Errands, twins: Twins, pinning: Pinning) => {
+export const openSubmitting = (
+  parts: EffectsParts,
+  errands: Errands,
+  { finding, twins, pinning }: { finding: Finding; twins: Twins; pinning: Pinning },
+) => {
   const slots = new Map<string, () => void>();
   const giveBack = (seq: number, n: number) => {
     slots.get(`${seq}:${n}`)?.();
@@ -59,19 +64,25 @@ export const openSubmitting = (parts: EffectsParts, errands: Errands, twins: Twi
 
   const send = async (errand: Errand): Promise<void> => {
     const { seq, n, signal } = errand;
+    let leftAtMs = parts.clock.nowMs();
+    const lose = (detail: string) => {
+      finding.answerLost(seq, n, leftAtMs);
+      parts.report(seq, { type: "answerLost", n, detail, atMs: parts.clock.nowMs() });
+    };
     try {
       const work = await readWork(parts, seq, n);
       const { routeId } = work.attempt.route;
       const atOnce = twins.verdictOf(seq, n);
       if (atOnce.kind !== "first") {
-        const atMs = parts.clock.nowMs();
-        if (atOnce.kind === "found") parts.report(seq, { type: "accepted", n, job: atOnce.job, atMs });
-        else parts.report(seq, { type: "answerLost", n, detail: "it may have been sent after the backup was taken", atMs });
+        if (atOnce.kind === "found")
+          parts.report(seq, { type: "accepted", n, job: atOnce.job, atMs: parts.clock.nowMs() });
+        else lose("it may have been sent after the backup was taken");
         return;
       }
       // The last look before the socket: whoever stood still since the journal said `sending` may have been taken for dead.
       await parts.sure?.();
       if (signal.aborted) return;
+      leftAtMs = parts.clock.nowMs();
       const outcome = await parts.providers.submit(work, signal);
       // Broken off by us: it says nothing about the route, and a restart finds the attempt `sending`.
       if (signal.aborted) return;
@@ -80,7 +91,7 @@ export const openSubmitting = (parts: EffectsParts, errands: Errands, twins: Twi
         (outcome.kind === "accepted" || outcome.kind === "announced") &&
         (await isOwnedElsewhere(seq, n, work, outcome.job.jobId))
       ) {
-        parts.report(seq, { type: "answerLost", n, detail: "the provider named a job of another attempt", atMs });
+        lose("the provider named a job of another attempt");
         return;
       }
       switch (outcome.kind) {
@@ -104,12 +115,12 @@ export const openSubmitting = (parts: EffectsParts, errands: Errands, twins: Twi
         }
         case "ambiguous":
           parts.judge(routeId, "failed");
-          parts.report(seq, { type: "answerLost", n, detail: outcome.detail, atMs });
+          lose(outcome.detail);
           break;
       }
     } catch (fault) {
       // A defect of ours, with the request perhaps out: confirmed like any lost answer, and told.
-      parts.report(seq, { type: "answerLost", n, detail: "the sending broke off", atMs: parts.clock.nowMs() });
+      lose("the sending broke off");
       throw fault;
     } finally {
       giveBack(seq, n);

@@ -46,6 +46,19 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
     killer: "asking",
   },
   {
+    name: "left-when-journaled",
+    breaks: "A request counts as sent when the journal said so, although the process stood still before it left.",
+    standsFor: "failure model 2.2: absent is counted from the sending",
+    patches: [
+      {
+        file: FINDING,
+        find: "Math.max(sentAtMs, leftMs, livedSinceMs(errand.seq, errand.n))",
+        put: "Math.max(sentAtMs, livedSinceMs(errand.seq, errand.n))",
+      },
+    ],
+    killer: "asking",
+  },
+  {
     name: "one-absence",
     breaks: "One look-up that does not find the job is proof, although a list may be incomplete for a moment.",
     standsFor: "failure model 2.1: absent means look-up says no, after grace",

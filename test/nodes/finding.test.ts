@@ -62,3 +62,12 @@ test("what this node sent itself is looked for by its own clock, whoever owned t
   expect(await absentAfterMs()).toBeLessThan(SETTLE_MS);
   expect(elsewhere.some((told) => told === true)).toBe(false);
 });
+
+test("a process that stood still between its journal and the socket counts from when the request left", async () => {
+  const { clock, finding, absentAfterMs } = openScene(30_000);
+  clock.skip(20 * MINUTE_MS);
+  finding.answerLost(7, 1, clock.nowMs() - 10_000);
+  expect(await absentAfterMs()).toBeGreaterThanOrEqual(SETTLE_MS - 10_000);
+  finding.ended(7);
+  expect(await absentAfterMs()).toBeLessThan(SETTLE_MS - 10_000);
+});

@@ -23,7 +23,16 @@ type Said =
 /** One answer: how long it took, and how far the service's clock was from the machine's then. */
 type Answer = { said: Said; tookMs: number; aheadMs: number };
 /** `watch` is of an attempt without a job, at a provider that is asked by submitting again: nothing may be asked. */
-type Talk = { asks: "poll" | "confirm" | "watch"; answers: Answer[]; sentAgoMs: number; settleMs: number; windowMs: number };
+type Talk = {
+  asks: "poll" | "confirm" | "watch";
+  answers: Answer[];
+  sentAgoMs: number;
+  /** How long this process has lived when the answer is lost, and how long before that its request left: the journal is older. */
+  livedMs: number;
+  leftAgoMs: number;
+  settleMs: number;
+  windowMs: number;
+};
 
 const tookMs = fc.oneof(fc.nat(2_000), fc.constantFrom(0, 15_000, 60_000, 100_000));
 const answersFrom = (...said: Said[]) =>
@@ -49,21 +58,25 @@ const talks: fc.Arbitrary<Talk> = fc.oneof(
       "unreadable",
     ),
     ...{ sentAgoMs: fc.constant(0), settleMs: fc.constant(0), windowMs: fc.constant(0) },
+    ...{ livedMs: fc.constant(0), leftAgoMs: fc.constant(0) },
   }),
   fc.record({
     asks: fc.constant("confirm" as const),
     answers: answersFrom("absent", "absent", "absent", "absent", "unclear", "another's", "found"),
     sentAgoMs: fc.nat(300_000),
+    ...{ livedMs: fc.constantFrom(0, 400_000), leftAgoMs: fc.nat(30_000) },
     settleMs: fc.constantFrom(0, 30_000, 120_000),
     windowMs: fc.constantFrom(60_000, 600_000, 10_000_000),
   }),
   fc.record({
     asks: fc.constant("watch" as const),
     ...{ answers: fc.constant<Answer[]>([]), sentAgoMs: fc.nat(300_000), settleMs: fc.constant(0), windowMs: fc.nat(3_600_000) },
+    ...{ livedMs: fc.constant(0), leftAgoMs: fc.constant(0) },
   }),
 );
 
-const BORN_MS = 1_790_000_000_000;
+/** When the answer of a lost submission was given up, and asking began. */
+const BEGAN_MS = 1_790_000_000_000;
 const GONE_MS = 60_000;
 const SLACK_MS = 60_000;
 
@@ -71,7 +84,7 @@ const SLACK_MS = 60_000;
 type Heard = Answer & { atMs: number };
 
 /** The event that the answers heard so far come to, by the rules of the failure model; null while they prove nothing. */
-const proofOf = ({ asks, sentAgoMs, settleMs, windowMs }: Talk, heard: readonly Heard[]): string | null => {
+const proofOf = ({ asks, sentAgoMs, livedMs, leftAgoMs, settleMs, windowMs }: Talk, heard: readonly Heard[]): string | null => {
   const last = heard.at(-1);
   if (asks === "watch" && last) return "nothing asked";
   if (!last) return null;
@@ -84,16 +97,17 @@ const proofOf = ({ asks, sentAgoMs, settleMs, windowMs }: Talk, heard: readonly 
     return isGone ? "jobFailed gone" : null;
   }
   if (last.said === "found") return "accepted";
-  // A look-up with a clock that is off says nothing, and neither does what settled while nobody lived.
+  // A look-up with a clock that is off says nothing, and neither does what settled while nobody lived or before the request left.
+  const settlesFromMs = BEGAN_MS - Math.min(sentAgoMs, livedMs, leftAgoMs);
   const isSure =
     last.said === "absent" && row.slice(-2).length === 2 && row.slice(-2).every(({ aheadMs }) => Math.abs(aheadMs) < SLACK_MS);
-  if (isSure && last.atMs - BORN_MS >= settleMs) return "provedAbsent";
-  return last.atMs - (BORN_MS - sentAgoMs) >= windowMs ? "meansExhausted" : null;
+  if (isSure && last.atMs - settlesFromMs >= settleMs) return "provedAbsent";
+  return last.atMs - (BEGAN_MS - sentAgoMs) >= windowMs ? "meansExhausted" : null;
 };
 
 /** A clock that moves when somebody waits for it. */
-const openClock = () => {
-  let nowMs = BORN_MS;
+const openClock = (bornMs: number) => {
+  let nowMs = bornMs;
   let aheadMs = 0;
   let timers: { dueAtMs: number; then: () => void }[] = [];
   const after = (ms: number, then: () => void) => {
@@ -105,6 +119,9 @@ const openClock = () => {
   };
   return {
     clock: { nowMs: () => nowMs, after, aheadMs: () => aheadMs },
+    begin: () => {
+      nowMs = BEGAN_MS;
+    },
     turn: (ms: number) => {
       aheadMs = ms;
     },
@@ -143,7 +160,7 @@ const outcomeOf = (said: Said): PollOutcome | FindOutcome => {
 const nameOf = (event: GenerationEvent): string => (event.type === "jobFailed" ? `jobFailed ${event.failure.class}` : event.type);
 
 const playTalk = async (talk: Talk): Promise<void> => {
-  const { clock, turn, step } = openClock();
+  const { clock, begin, turn, step } = openClock(BEGAN_MS - talk.livedMs);
   const heard: Heard[] = [];
   const told: GenerationEvent[] = [];
   const faults: unknown[] = [];
@@ -160,8 +177,8 @@ const playTalk = async (talk: Talk): Promise<void> => {
     ...{
       n: 1,
       ref: "ref-1",
-      sentAtMs: BORN_MS - talk.sentAgoMs,
-      watchUntilMs: talk.asks === "watch" ? BORN_MS + talk.windowMs : null,
+      sentAtMs: BEGAN_MS - talk.sentAgoMs,
+      watchUntilMs: talk.asks === "watch" ? BEGAN_MS + talk.windowMs : null,
     },
     job: talk.asks === "watch" ? null : { jobId: "job" },
     route: { routeId: "r", provider: "p", endpoint: "", options: {}, kind: "image" },
@@ -188,7 +205,10 @@ const playTalk = async (talk: Talk): Promise<void> => {
     report: (_: number, event: GenerationEvent) => told.push(event),
   } as unknown as EffectsParts;
   const errands = openErrands(clock, (_, __, ___, fault) => faults.push(fault));
-  openAsking(parts, errands, openFinding(parts))[talk.asks](1, 1);
+  const finding = openFinding(parts);
+  begin();
+  if (talk.asks === "confirm") finding.answerLost(1, 1, BEGAN_MS - talk.leftAgoMs);
+  openAsking(parts, errands, finding)[talk.asks](1, 1);
 
   for (let steps = 0; told.length === 0 && steps < 1_000; steps += 1) {
     if (faults.length > 0) throw faults[0];
