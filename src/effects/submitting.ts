@@ -74,8 +74,7 @@ export const openSubmitting = (
       const { routeId } = work.attempt.route;
       const atOnce = twins.verdictOf(seq, n);
       if (atOnce.kind !== "first") {
-        if (atOnce.kind === "found")
-          parts.report(seq, { type: "accepted", n, job: atOnce.job, atMs: parts.clock.nowMs() });
+        if (atOnce.kind === "found") parts.report(seq, { type: "accepted", n, job: atOnce.job, atMs: parts.clock.nowMs() });
         else lose("it may have been sent after the backup was taken");
         return;
       }

@@ -7,6 +7,9 @@ import { drawingRoot } from "./kinds.ts";
 const MOST_ROOT_BYTES = 64 * 1024;
 const TAIL_BYTES = 1024;
 
+/** An element other than those that only say something about the drawing; a script may draw. */
+const DRAWN = /<(?:[\w-]{1,40}:)?(?!title\b|desc\b|metadata\b|style\b)[a-z]/i;
+
 /** Pixels of CSS per unit. */
 const UNITS: Record<string, number> = { "": 1, px: 1, pt: 4 / 3, pc: 16, in: 96, cm: 96 / 2.54, mm: 96 / 25.4 };
 
@@ -46,6 +49,9 @@ export const readDrawing = async (cursor: Cursor): Promise<Inspection> => {
   const tailAt = Math.max(0, cursor.sizeBytes - TAIL_BYTES);
   await cursor.load(tailAt, cursor.sizeBytes - tailAt);
   const tail = Buffer.from(cursor.part(tailAt, cursor.sizeBytes - tailAt)).toString("latin1");
-  const isComplete = root.endsWith("/") || /<\/(svg:)?svg\s{0,64}>/i.test(tail);
+  const isClosed = /<\/(svg:)?svg\s{0,64}>/i.test(tail);
+  // All of a short one is here: an element that is drawn, or that holds one, is among it.
+  const isEmpty = root.endsWith("/") || (length === cursor.sizeBytes && !DRAWN.test(text.slice(end)));
+  const isComplete = isClosed && !isEmpty;
   return { mime: "image/svg+xml", kind: "image", ...sizeOf(root), isComplete };
 };

@@ -51,15 +51,15 @@ const sizeIn = (meta: Uint8Array, box: Box): { width: number; height: number } |
   return turn && view.getUint8(turn.start) & 1 ? { width: height, height: width } : { width, height };
 };
 
-/** The furthest byte of the file that an item stands at, as the table of places says; 0 where it cannot be said. */
-const furthestByte = (meta: Uint8Array, box: Box): number => {
+/** Whether all that the table of places names is in the file, and is something; true where the table cannot be read. */
+const hasItems = (meta: Uint8Array, box: Box, fileBytes: number): boolean => {
   const table = boxIn(meta, { name: "meta", start: box.start + 4, end: box.end }, "iloc");
-  if (!table || table.end - table.start < 8) return 0;
+  if (!table || table.end - table.start < 8) return false;
   const view = viewOf(meta);
   const version = view.getUint8(table.start);
   const [sizes, more] = [view.getUint8(table.start + 4), view.getUint8(table.start + 5)];
   const bytes = { offset: sizes >> 4, length: sizes & 15, base: more >> 4, index: version > 0 ? more & 15 : 0 };
-  if (Object.values(bytes).some((each) => ![0, 4, 8].includes(each))) return 0;
+  if (Object.values(bytes).some((each) => ![0, 4, 8].includes(each))) return true;
   let at = table.start + 6;
   const take = (length: number): number => {
     if (at + length > table.end) throw new Unreadable("its table of places is broken");
@@ -68,8 +68,7 @@ const furthestByte = (meta: Uint8Array, box: Box): number => {
     at += length;
     return value;
   };
-  let furthest = 0;
-  let steps = 0;
+  let [furthest, held, steps] = [0, 0, 0];
   for (let items = take(version < 2 ? 2 : 4); items > 0 && steps < MOST_ENTRIES; items--, steps++) {
     take(version < 2 ? 2 : 4);
     const isInFile = version === 0 || (take(2) & 15) === 0;
@@ -79,10 +78,12 @@ const furthestByte = (meta: Uint8Array, box: Box): number => {
       take(bytes.index);
       const offset = take(bytes.offset);
       const length = take(bytes.length);
+      // Without a length it is all that follows.
+      held += bytes.length > 0 || !isInFile ? length : Math.max(0, fileBytes - base - offset);
       if (isInFile) furthest = Math.max(furthest, base + offset + length);
     }
   }
-  return furthest;
+  return held > 0 && furthest <= fileBytes;
 };
 
 /** @throws Unreadable */
@@ -92,17 +93,17 @@ export const readHeif = async (cursor: Cursor): Promise<Inspection> => {
   await cursor.load(0, brandsEnd);
   const isAvif = /avi[fs]/.test(Buffer.from(cursor.part(0, brandsEnd)).toString("latin1"));
   let found: { width: number; height: number } | undefined;
-  let furthest = 0;
+  let isThere = false;
   const end = await walkBoxes(cursor, async ({ name, start, end: stop }: TopBox) => {
     if (name !== "meta") return true;
     if (!(await cursor.load(start, stop - start))) return false;
     const meta = cursor.part(start, stop - start);
     const box: Box = { name, start: 0, end: meta.length };
     found = sizeIn(meta, box);
-    furthest = furthestByte(meta, box);
+    isThere = hasItems(meta, box, cursor.sizeBytes);
     return true;
   });
   if (!found || found.width < 1 || found.height < 1) throw new Unreadable("its header does not say the size of the picture");
-  const isComplete = end <= cursor.sizeBytes && furthest <= cursor.sizeBytes;
+  const isComplete = end <= cursor.sizeBytes && isThere;
   return { mime: isAvif ? "image/avif" : "image/heic", kind: "image", ...found, isComplete };
 };

@@ -10,6 +10,8 @@ export type Clock = { tickS: number; cluster: number; group: Group | undefined }
 export type Tally = {
   track: Track;
   blocks: number;
+  /** Of the frames of all blocks. */
+  bytes: number;
   startS: number;
   /** When the last block begins, and how long it lasts as far as it says so. */
   lastS: number;
@@ -24,6 +26,7 @@ export type Tally = {
 export const newTally = (track: Track): Tally => ({
   track,
   blocks: 0,
+  bytes: 0,
   startS: Number.POSITIVE_INFINITY,
   lastS: Number.NEGATIVE_INFINITY,
   endS: Number.NEGATIVE_INFINITY,
@@ -69,6 +72,7 @@ export const addBlock = async (
       heardS += (heard.time(frameBytes(cursor, start + at, bytes, stripped)) ?? 0) / heard.rate;
   }
   tally.blocks++;
+  for (const { bytes } of block.frames) tally.bytes += bytes;
   tally.startS = Math.min(tally.startS, timeS);
   tally.lastS = Math.max(tally.lastS, timeS);
   tally.endS = Math.max(tally.endS, timeS + (heardS || tally.track.frameS * block.frames.length));

@@ -137,6 +137,8 @@ const kindOf =
   ({ track, blocks }: Tally) =>
     track.kind === kind && blocks > 0;
 
+const isEmpty = ({ blocks, bytes }: Tally) => blocks > 0 && bytes === 0;
+
 /** @throws Unreadable */
 export const readMatroska = async (cursor: Cursor, depth: "shallow" | "whole"): Promise<Inspection> => {
   let state = newState();
@@ -152,5 +154,5 @@ export const readMatroska = async (cursor: Cursor, depth: "shallow" | "whole"): 
     pictures.map(({ seconds, meanS, width, height }) => ({ seconds, frameS: meanS, width, height })),
     sounds.map(({ seconds, meanS }) => ({ seconds, frameS: meanS })),
   );
-  return { ...clip, mime: mimeOf(state.docType, clip.kind === "video"), isComplete: !state.isCut };
+  return { ...clip, mime: mimeOf(state.docType, clip.kind === "video"), isComplete: !state.isCut && !tallies.some(isEmpty) };
 };

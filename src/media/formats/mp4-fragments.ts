@@ -3,7 +3,16 @@ import { Unreadable } from "../bytes.ts";
 import { type Box, boxesIn, boxIn, viewOf } from "./boxes.ts";
 
 /** What a track has in fragments, in its own clock. */
-export type Fragmented = { next: number; start: number; end: number; samples: number; sound: number; shortest: number };
+export type Fragmented = {
+  next: number;
+  start: number;
+  end: number;
+  samples: number;
+  sound: number;
+  shortest: number;
+  /** Of all samples together. */
+  bytes: number;
+};
 export type Defaults = { duration: number; size: number };
 
 export const noFragments = (): Fragmented => ({
@@ -13,6 +22,7 @@ export const noFragments = (): Fragmented => ({
   samples: 0,
   sound: 0,
   shortest: Number.POSITIVE_INFINITY,
+  bytes: 0,
 });
 
 /** Defaults of the tracks, as the index says them for its fragments. */
@@ -71,6 +81,8 @@ const addRun = (view: DataView, run: Box, head: Head, to: Fragmented, fileBytes:
       to.sound += delta;
     }
   to.samples += said;
+  if (size === 0) to.bytes += said * head.size;
+  else for (let n = 0; n < said; n++) to.bytes += view.getUint32(from + n * row + duration);
 };
 
 /** Adds what one fragment holds to its tracks. @throws Unreadable */

@@ -60,7 +60,8 @@ export const readTrack = (
   const tables = { stsc: named("stsc"), stco: named("stco", "co64"), sizes };
   const places: Track["places"] = (visit) => eachSample(movie, tables, visit);
   let [bytes, there, furthest] = [0, sizes.count, 0];
-  if (sizes.count * 4 <= movie.length)
+  if (sizes.count * 4 > movie.length) bytes = sizes.count * same;
+  else
     places((place, n) => {
       bytes += place.bytes;
       furthest = Math.max(furthest, place.at + place.bytes);

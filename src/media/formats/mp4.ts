@@ -85,8 +85,10 @@ export const readMp4 = async (cursor: Cursor): Promise<Inspection> => {
   let index: Index | undefined;
   let movie: Uint8Array | undefined;
   let brand = "";
+  let mediaBytes = 0;
   const end = await walkBoxes(cursor, async ({ name, start, end: stop }: TopBox) => {
     const length = stop - start;
+    if (name === "mdat") mediaBytes += length;
     if (name === "ftyp" && (await cursor.load(start, 4))) brand = nameAt(cursor.bytes, start - cursor.start);
     if (name !== "moov" && name !== "moof" && !mayHideIndex(name)) return true;
     if (length > MOST_WINDOW_BYTES) throw new Unreadable(`its index is larger than ${MOST_WINDOW_BYTES / 1024 / 1024} MiB`);
@@ -109,7 +111,12 @@ export const readMp4 = async (cursor: Cursor): Promise<Inspection> => {
   const pictures = tracks.filter(({ kind }) => kind === "vide").map((track) => seen(track, inFragments(track)));
   const sounds: Heard[] = [];
   for (const track of tracks) if (track.kind === "soun") sounds.push(await heard(cursor, track, inFragments(track)));
-  const isComplete = end <= size && !tracks.some(({ isCut }) => isCut);
+  // Fragments lie beside their bytes; what an index names may lie anywhere.
+  const fragmentBytes = tracks.reduce((sum, track) => sum + inFragments(track).bytes, 0);
+  const isEmpty = tracks.some(
+    (track) => track.samples + inFragments(track).samples > 0 && track.bytes + inFragments(track).bytes === 0,
+  );
+  const isComplete = end <= size && !isEmpty && fragmentBytes <= mediaBytes && !tracks.some(({ isCut }) => isCut);
   const shown = pictures.some(({ seconds }) => seconds > 0);
   return { ...clipOf(pictures, sounds), mime: mimeOf(brand, shown), isComplete };
 };

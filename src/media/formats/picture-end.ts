@@ -1,4 +1,4 @@
-// Whether a picture is all there: its chunks, segments or blocks are walked by their lengths to the mark that ends them.
+// Whether a picture is all there: its chunks, segments or blocks are walked by their lengths to the mark that ends them, and hold a picture.
 
 import { nameAt } from "./boxes.ts";
 import type { Cursor } from "./cursor.ts";
@@ -8,15 +8,32 @@ const MOST_STEPS = 4_000_000;
 
 const byte = (cursor: Cursor, at: number) => cursor.bytes[at - cursor.start] ?? 0;
 
+/** What packing makes of a picture at best: of DEFLATE 258 bytes from two bits, of a JPEG of one colour less than a bit for a block. */
+const MOST_DEFLATED = 1032;
+const MOST_BLOCKS_PER_BYTE = 32;
+
+const PNG_SAMPLES: Record<number, number> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 };
+
+/** Bytes of a PNG before they are packed; `at`: the content of its first chunk. */
+const pngRowBytes = (cursor: Cursor, at: number): number => {
+  const [width, height] = [cursor.view.getUint32(at - cursor.start), cursor.view.getUint32(at + 4 - cursor.start)];
+  const bits = byte(cursor, at + 8) * (PNG_SAMPLES[byte(cursor, at + 9)] ?? 1);
+  return height * (1 + Math.ceil((width * bits) / 8));
+};
+
 const pngEnds = async (cursor: Cursor): Promise<boolean> => {
   let at = 8;
+  let packed = 0;
+  let unpacked = Number.POSITIVE_INFINITY;
   for (let n = 0; n < MOST_STEPS; n++) {
     if (!(await cursor.load(at, 12))) return false;
     const length = cursor.view.getUint32(at - cursor.start);
     const name = nameAt(cursor.bytes, at + 4 - cursor.start);
+    if (name === "IHDR" && length >= 13 && (await cursor.load(at, 21))) unpacked = pngRowBytes(cursor, at + 8);
+    if (name === "IDAT") packed += length;
     at += 12 + length;
     if (at > cursor.sizeBytes) return false;
-    if (name === "IEND") return true;
+    if (name === "IEND") return packed > 0 && packed * MOST_DEFLATED >= unpacked;
   }
   return false;
 };
@@ -41,41 +58,70 @@ const nextMarker = async (cursor: Cursor, from: number): Promise<number> => {
   return -1;
 };
 
+/** Frames that are coded by Huffman's trees: each block takes a part of a bit at least. */
+const HUFFMAN_FRAMES: ReadonlySet<number> = new Set([0xc0, 0xc1, 0xc2]);
+
+/** Least bytes of coded data that a picture with such a frame needs; `at`: its marker. */
+const leastScanned = (cursor: Cursor, at: number): number => {
+  const [height, width] = [5, 7].map((place) => cursor.view.getUint16(at + place - cursor.start)) as [number, number];
+  return Math.floor((Math.ceil(width / 8) * Math.ceil(height / 8)) / MOST_BLOCKS_PER_BYTE);
+};
+
 const jpegEnds = async (cursor: Cursor): Promise<boolean> => {
   let at = 2;
+  let scanned = 0;
+  let least = 1;
   for (let n = 0; n < MOST_STEPS; n++) {
     if (!(await cursor.load(at, 2))) return false;
     const marker = byte(cursor, at + 1);
     const isMarker = byte(cursor, at) === 0xff;
-    if (isMarker && marker === 0xd9) return true;
+    if (isMarker && marker === 0xd9) return scanned >= least;
     // Decoders look for the next marker where a segment is longer than it says.
     if (!isMarker) at = await nextMarker(cursor, at);
     else if (marker === 0xff) at++;
     else if (marker === 1 || (marker >= 0xd0 && marker <= 0xd8)) at += 2;
     else {
       if (!(await cursor.load(at, 4))) return false;
+      if (HUFFMAN_FRAMES.has(marker) && (await cursor.load(at, 9))) least = Math.max(least, leastScanned(cursor, at));
       at += 2 + cursor.view.getUint16(at + 2 - cursor.start);
-      if (marker === 0xda) at = await nextMarker(cursor, at);
+      if (marker === 0xda) {
+        const next = await nextMarker(cursor, at);
+        scanned += next - at;
+        at = next;
+      }
     }
     if (at < 0) return false;
   }
   return false;
 };
 
+/** Chunks with a picture, and the least that is in one: a header, and a byte of code; of a frame its place and time besides. */
+const WEBP_LEAST: Record<string, number> = { "VP8 ": 11, VP8L: 6, ANMF: 30 };
+
 const webpEnds = async (cursor: Cursor): Promise<boolean> => {
   await cursor.load(0, 12);
   // Some writers leave out the byte that makes the last chunk even.
-  return cursor.view.getUint32(4, true) + 8 <= cursor.sizeBytes + 1;
+  const size = cursor.sizeBytes + 1;
+  if (cursor.view.getUint32(4, true) + 8 > size) return false;
+  for (let at = 12, n = 0; n < MOST_STEPS && (await cursor.load(at, 8)); n++) {
+    const length = cursor.view.getUint32(at + 4 - cursor.start, true);
+    const least = WEBP_LEAST[nameAt(cursor.bytes, at - cursor.start)];
+    at += 8 + length + (length & 1);
+    if (least !== undefined) return length >= least && at <= size;
+  }
+  return false;
 };
 
 const bmpEnds = async (cursor: Cursor): Promise<boolean> => {
-  await cursor.load(0, 34);
-  const number = (at: number) => cursor.view.getUint32(at - cursor.start, true);
-  if (number(14) === 12) return number(2) <= cursor.sizeBytes;
-  const [width, height] = [Math.abs(number(18) | 0), Math.abs(number(22) | 0)];
-  const isPlain = [0, 3].includes(number(30));
-  const rows = Math.ceil((width * cursor.view.getUint16(28 - cursor.start, true)) / 32) * 4 * height;
-  return number(10) + (isPlain ? rows : 0) <= cursor.sizeBytes;
+  const isOld = (await cursor.load(0, 26)) && cursor.view.getUint32(14, true) === 12;
+  if (!isOld && !(await cursor.load(0, 38))) return false;
+  const [number, short] = [(at: number) => cursor.view.getUint32(at, true), (at: number) => cursor.view.getUint16(at, true)];
+  const from = Math.max(number(10), 14 + number(14));
+  const rows = (width: number, height: number, bits: number) => Math.ceil((width * bits) / 32) * 4 * height;
+  if (isOld) return from + rows(short(18), short(20), short(24)) <= cursor.sizeBytes;
+  const isPlain = [0, 3, 6].includes(number(30));
+  const pixels = isPlain ? rows(Math.abs(number(18) | 0), Math.abs(number(22) | 0), short(28)) : Math.max(1, number(34));
+  return from + pixels <= cursor.sizeBytes;
 };
 
 const gifEnds = async (cursor: Cursor): Promise<boolean> => {
@@ -83,6 +129,7 @@ const gifEnds = async (cursor: Cursor): Promise<boolean> => {
   const colours = (flags: number) => (flags & 0x80 ? 3 * 2 ** ((flags & 7) + 1) : 0);
   let at = 13 + colours(byte(cursor, 10));
   let isInBlocks = false;
+  let isPicture = false;
   let pictures = 0;
   for (let n = 0; n < MOST_STEPS; n++) {
     // Some writers leave out the mark at the end.
@@ -92,15 +139,17 @@ const gifEnds = async (cursor: Cursor): Promise<boolean> => {
     if (isInBlocks) {
       at += 1 + mark;
       isInBlocks = mark !== 0;
-    } else if (mark === 0x3b) return true;
+      if (isPicture && isInBlocks) pictures++;
+      isPicture = false;
+    } else if (mark === 0x3b) return pictures > 0;
     else if (mark === 0x21) {
       at += 2;
       isInBlocks = true;
     } else if (mark === 0x2c) {
       if (!(await cursor.load(at, 10))) return false;
       at += 11 + colours(byte(cursor, at + 9));
-      pictures++;
       isInBlocks = true;
+      isPicture = true;
     } else return false;
   }
   return false;

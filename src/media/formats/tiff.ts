@@ -54,6 +54,10 @@ export const readTiff = async (cursor: Cursor): Promise<Inspection> => {
   const first = (tags: number[]) => tags.map((tag) => entries.get(tag)).find((entry) => entry !== undefined);
   const offsets = await valuesOf(first(OFFSETS));
   const lengths = await valuesOf(first(COUNTS));
-  const isComplete = offsets.every((offset, n) => offset + (lengths[n] ?? 0) <= cursor.sizeBytes);
+  // Of more strips than are looked at, and without their lengths, only the beginnings are held against the file.
+  const held =
+    offsets.length === 0 ? first(OFFSETS)?.count : lengths.length === 0 ? 1 : lengths.reduce((sum, each) => sum + each, 0);
+  const isThere = offsets.every((offset, n) => offset + (lengths[n] ?? 1) <= cursor.sizeBytes);
+  const isComplete = isThere && (held ?? 0) > 0;
   return { mime: "image/tiff", kind: "image", width, height, isComplete };
 };
