@@ -102,7 +102,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: FINDING,
-        find: "const settlesFromMs = Math.max(sentAtMs, livedSinceMs(errand.seq, errand.n));",
+        find: "const settlesFromMs = Math.max(sentAtMs, leftMs, livedSinceMs(errand.seq, errand.n));",
         put: "const settlesFromMs = Math.min(sentAtMs, bornMs);",
       },
     ],
