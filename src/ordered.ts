@@ -102,8 +102,15 @@ const fileFault = (ordered: Ordered, file: StoredFile, facts: Facts): Mismatch |
 
 /** What was measured of a file; a result's own measures are those of its first. */
 const factsOf = (output: Output, file: StoredFile): Facts => {
-  const own = output.files[0] === file ? { ...output, ...file } : file;
-  return { ...own, ...(output.hasAudio === undefined ? {} : { hasAudio: output.hasAudio }) };
+  const shared = output.files[0] === file ? output : undefined;
+  const facts: Facts = {};
+  const [width, height] = [file.width ?? shared?.width, file.height ?? shared?.height];
+  const durationMs = file.durationMs ?? shared?.durationMs;
+  if (width !== undefined) facts.width = width;
+  if (height !== undefined) facts.height = height;
+  if (durationMs !== undefined) facts.durationMs = durationMs;
+  if (output.hasAudio !== undefined) facts.hasAudio = output.hasAudio;
+  return facts;
 };
 
 /** The first thing in which what came is not what was ordered; undefined when it may be charged for. Longer and larger is right. */

@@ -2,7 +2,6 @@
 import { open } from "node:fs/promises";
 import { type Files, type Incoming, StorageRefused } from "../files/port.ts";
 import type { MediaKind } from "../terms.ts";
-import { rangeOf } from "./bytes.ts";
 import { convert, type Target, targetOf } from "./convert/convert.ts";
 import { type Examined, examine } from "./examine.ts";
 import type { Inspection } from "./formats/inspection.ts";
@@ -55,13 +54,13 @@ const LONGEST_WAIT_MS = 30_000;
 
 type Fresh = { generationId: string; n: number; kind: MediaKind; provider: string; incoming: Incoming; arrived: Arrived };
 /** A file that is to become another. */
-type Task = Fresh & { source: Source; before: Inspection; signal: AbortSignal; undo: Incoming[] };
+type Task = Fresh & { source: () => Source; before: Inspection; signal: AbortSignal; undo: Incoming[] };
 
 export const openBringIntoKind = ({ files, sandbox, resultBytes, convertPixels }: KindOptions) => {
   const line = openPool(CONVERTED_AT_A_TIME);
 
   const make = async (task: Task, to: Target): Promise<Ready | undefined> => {
-    const { generationId, n, provider, source, before, signal, undo } = task;
+    const { generationId, n, provider, before, signal, undo } = task;
     const made = await files.receive(generationId, n);
     undo.push(made);
     const file = await open(made.path, "r+").catch(notWritten);
@@ -75,7 +74,7 @@ export const openBringIntoKind = ({ files, sandbox, resultBytes, convertPixels }
           bytes = Math.max(bytes, place + piece.length);
         },
       };
-      const asked = { source, sink, provider, signal };
+      const asked = { source: task.source(), sink, provider, signal };
       const conversion = { from: before.mime, to, mostPixels: convertPixels, before };
       const after = await convert(sandbox, conversion, asked, () => onDisk(made.path, bytes, notRead));
       if (!after) return undefined;
@@ -104,12 +103,15 @@ export const openBringIntoKind = ({ files, sandbox, resultBytes, convertPixels }
    */
   return async (fresh: Fresh, signal: AbortSignal, undo: Incoming[]): Promise<Ready> => {
     const { kind, provider, incoming, arrived } = fresh;
-    // In one piece of memory, copied at most once, whoever reads it.
-    const whole = arrived.whole && rangeOf(arrived.whole, 0, arrived.bytes);
-    const source = whole ? inMemory([whole]) : onDisk(incoming.path, arrived.bytes, notRead);
-    const asked = { source, who: { share: "result", account: provider }, signal };
+    const { whole } = arrived;
+    const source = () => (whole ? inMemory(whole) : onDisk(incoming.path, arrived.bytes, notRead));
     const look = async () =>
-      (whole && (await readPlainPicture(whole))) ?? (await sandbox.run("inspect", { depth: "whole" }, asked));
+      (whole && (await readPlainPicture(whole))) ??
+      (await sandbox.run(
+        "inspect",
+        { depth: "whole" },
+        { source: source(), who: { share: "result", account: provider }, signal },
+      ));
     const found = await examine(look, arrived, kind);
     const made = found && (await another({ ...fresh, source, before: found, signal, undo }));
     const { bytes, sha256, mime } = arrived;

@@ -20,6 +20,9 @@ export const inTurn = (): (<T>(work: () => Promise<T>) => Promise<T>) => {
   };
 };
 
+/** Bytes as text, one character for each. */
+export const latin1 = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
+
 /** One buffer of several chunks. */
 export const joined = (chunks: readonly Uint8Array[]): Uint8Array => {
   const whole = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));

@@ -32,12 +32,18 @@ class Expired extends Unreadable {}
 /** Ends a wait that lasts too long; `rest` is called at each sign of life. */
 const watchdog = (signal: AbortSignal, idleMs: number) => {
   const idle = new AbortController();
-  let timer = setTimeout(() => idle.abort(), idleMs);
+  let aliveAtMs = performance.now();
+  const look = () => {
+    const quietMs = performance.now() - aliveAtMs;
+    if (quietMs >= idleMs) idle.abort();
+    else timer = setTimeout(look, Math.ceil(idleMs - quietMs));
+  };
+  let timer = setTimeout(look, idleMs);
   return {
     signal: AbortSignal.any([signal, idle.signal]),
+    // Of a body with thousands of pieces each is one: no timer is made anew for it.
     rest: () => {
-      clearTimeout(timer);
-      timer = setTimeout(() => idle.abort(), idleMs);
+      aliveAtMs = performance.now();
     },
     end: () => clearTimeout(timer),
   };

@@ -10,14 +10,15 @@ const GATHERED_PIECES = 1000;
 export const gathering = (incoming: Pick<Incoming, "write">) => {
   let gathered: Uint8Array[] | null = [];
   let bytes = 0;
-  const write = async (chunk: Uint8Array): Promise<void> => {
+  /** Nothing is waited for as long as it is only gathered. */
+  const write = (chunk: Uint8Array): Promise<void> | undefined => {
     if (gathered === null) return incoming.write(chunk);
     gathered.push(chunk);
     bytes += chunk.length;
-    if (bytes <= GATHERED_BYTES && gathered.length < GATHERED_PIECES) return;
+    if (bytes <= GATHERED_BYTES && gathered.length < GATHERED_PIECES) return undefined;
     const first = gathered;
     gathered = null;
-    await incoming.write(...first);
+    return incoming.write(...first);
   };
   /** The whole, where it was small enough to be kept. */
   const end = async (): Promise<readonly Uint8Array[] | undefined> => {

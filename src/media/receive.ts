@@ -74,29 +74,32 @@ class Passage {
   }
 }
 
-/** The pieces of a body as they came. @throws UnreadableResult */
-const piecesOf = async function* (
-  reader: Pick<ReadableStreamDefaultReader<Uint8Array>, "read">,
-  passage: Passage,
-  { mostBytes, alive }: ReceiveOptions,
-): AsyncGenerator<Uint8Array> {
-  for (;;) {
-    const { done, value } = await reader.read().catch(() => {
-      throw passage.broken("its connection broke");
-    });
-    if (done) break;
+type Reader = Pick<ReadableStreamDefaultReader<Uint8Array>, "read">;
+/** The next piece of a body as it comes; undefined at its end. @throws UnreadableResult */
+type NextPiece = () => Promise<Uint8Array | undefined>;
+
+const piecesFrom = (reader: Reader, passage: Passage, { mostBytes, alive }: ReceiveOptions): NextPiece => {
+  const lost = (): never => {
+    throw passage.broken("its connection broke");
+  };
+  return async () => {
+    const { done, value } = await reader.read().catch(lost);
+    if (done) {
+      passage.end();
+      return undefined;
+    }
     alive();
     passage.came += value.length;
     if (passage.came > mostBytes) throw passage.broken(`it is larger than ${mostBytes} bytes`);
-    yield value;
-  }
-  passage.end();
+    return value;
+  };
 };
 
-/** Named codings are undone; a name over bytes that are plain is not believed, and nothing is unpacked that nobody said was packed. */
-const plainPieces = async (pieces: AsyncIterable<Uint8Array>, header: string | null, mostBytes: number) => {
-  const names = (header ?? "").trim().toLowerCase();
-  return names === "" || names === "identity" ? pieces : (await decoded(pieces, header, mostBytes)).chunks;
+/** Nothing is unpacked that nobody said was packed. */
+const isPlain = (header: string | null): boolean => /^\s*(?:identity)?\s*$/i.test(header ?? "");
+
+const each = async function* (next: NextPiece): AsyncGenerator<Uint8Array> {
+  for (let piece = await next(); piece !== undefined; piece = await next()) yield piece;
 };
 
 const vet = (look: Look, kind: MediaKind, passage: Passage): string => {
@@ -114,7 +117,10 @@ const openLooking = (passage: Passage, { kind, claims }: ReceiveOptions) => {
     see: (piece: Uint8Array | null) => {
       if (mime !== undefined) return;
       if (piece !== null && passage.start.length < LONG_LOOK_BYTES)
-        passage.start = Buffer.concat([passage.start, piece.subarray(0, LONG_LOOK_BYTES - passage.start.length)]);
+        passage.start =
+          passage.start.length === 0
+            ? piece.subarray(0, LONG_LOOK_BYTES)
+            : Buffer.concat([passage.start, piece.subarray(0, LONG_LOOK_BYTES - passage.start.length)]);
       if (piece === null && passage.start.length === 0) throw passage.broken("it is empty");
       const isAll = piece === null || passage.start.length >= LONG_LOOK_BYTES;
       if (!isAll && passage.start.length < LOOK_BYTES) return;
@@ -143,22 +149,31 @@ export const receiveBody = async (response: Response, incoming: Incoming, option
   const looking = openLooking(passage, options);
   let bytes = 0;
   try {
-    const pieces = await plainPieces(piecesOf(reader, passage, options), headers.get("content-encoding"), mostBytes);
-    const take = async (piece: Uint8Array) => {
+    const next = piecesFrom(reader, passage, options);
+    const take = (piece: Uint8Array): Promise<void> | undefined => {
       bytes += piece.length;
       if (bytes > mostBytes) throw passage.broken(`it is larger than ${mostBytes} bytes`);
       if (bytes > EXPANSION_FREE_BYTES && bytes > passage.came * MOST_EXPANSION)
         throw passage.broken(`its ${passage.came} bytes become more than ${bytes}`);
       looking.see(piece);
       hash.update(piece);
-      await kept.write(piece);
+      return kept.write(piece);
     };
-    for await (const piece of pieces)
-      await take(piece).catch(async (fault: unknown) => {
-        // What is being decoded reads ahead: the loop is left once that ends, and a server that drips would keep it waiting.
-        await reader.cancel().catch(() => {});
-        throw fault;
-      });
+    const coding = headers.get("content-encoding");
+    if (isPlain(coding))
+      for (let piece = await next(); piece !== undefined; piece = await next()) {
+        const written = take(piece);
+        if (written) await written;
+      }
+    else
+      for await (const piece of (await decoded(each(next), coding, mostBytes)).chunks)
+        try {
+          await take(piece);
+        } catch (fault) {
+          // What is being decoded reads ahead: the loop is left once that ends, and a server that drips would keep it waiting.
+          await reader.cancel().catch(() => {});
+          throw fault;
+        }
     looking.see(null);
   } catch (fault) {
     throw fault instanceof Undecodable ? passage.broken(fault.isTooLarge ? `it is ${fault.message}` : fault.message) : fault;

@@ -1,5 +1,6 @@
 // Which files count as a delivery: named by their first bytes, with the orders that each may answer.
 import type { MediaKind } from "../terms.ts";
+import { latin1 } from "./bytes.ts";
 import { sniff } from "./sniff.ts";
 
 export type Look =
@@ -76,8 +77,6 @@ const BRANDS: readonly (readonly [brand: RegExp, mime: string, answers: readonly
   [/^3g2/, "video/3gpp2", EITHER],
   [/^3g/, "video/3gpp", EITHER],
 ];
-
-const latin1 = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
 
 const isoKind = (text: string): Look | undefined => {
   if (text.slice(4, 8) !== "ftyp") return undefined;

@@ -1,11 +1,9 @@
 // What a file is by its first bytes, whatever its name or its server says; and whether it seems to be all there.
-import type { ByteReader } from "./bytes.ts";
+import { type ByteReader, latin1 } from "./bytes.ts";
 
 /** `movie`: ISO media files and QuickTime; `matroska`: WebM too. Whether these hold pictures or only sound, their tracks say. */
 export type Container = "picture" | "movie" | "matroska" | "sound";
 export type Sniffed = { container: Container; mime: string };
-
-const ascii = (bytes: Uint8Array, start: number, end: number) => String.fromCharCode(...bytes.subarray(start, end));
 
 /** Brands of still pictures in the same boxes as films. */
 const STILL_BRANDS = /^(heic|heix|heim|heis|hevc|hevx|mif1|msf1|avif|avis|jxl |crx )$/;
@@ -14,13 +12,12 @@ const STILL_BRANDS = /^(heic|heix|heim|heis|hevc|hevx|mif1|msf1|avif|avis|jxl |c
 export const sniff = (bytes: Uint8Array): Sniffed | undefined => {
   if (bytes.length < 16) return undefined;
   const [a = 0, b = 0, c = 0, d = 0] = bytes;
-  const four = ascii(bytes, 0, 4);
-  const name = ascii(bytes, 4, 8);
-  const form = ascii(bytes, 8, 12);
-  if (ascii(bytes, 0, 8) === "\x89PNG\r\n\x1a\n") return { container: "picture", mime: "image/png" };
+  const text = latin1(bytes.subarray(0, 16));
+  const [four, name, form] = [text.slice(0, 4), text.slice(4, 8), text.slice(8, 12)];
+  if (text.startsWith("\x89PNG\r\n\x1a\n")) return { container: "picture", mime: "image/png" };
   if (a === 0xff && b === 0xd8 && c === 0xff) return { container: "picture", mime: "image/jpeg" };
   if (four === "RIFF" && form === "WEBP") return { container: "picture", mime: "image/webp" };
-  if (/^GIF8[79]a/.test(ascii(bytes, 0, 6))) return { container: "picture", mime: "image/gif" };
+  if (/^GIF8[79]a/.test(text)) return { container: "picture", mime: "image/gif" };
   if (/^(RIFF|RF64|BW64)$/.test(four) && form === "WAVE") return { container: "sound", mime: "audio/wav" };
   if (name === "ftyp") {
     if (STILL_BRANDS.test(form)) return undefined;

@@ -18,29 +18,41 @@ const pictures = readdirSync(FILES)
 
 test.each(pictures.map(({ name, bytes }) => [name, bytes] as const))("%s is read as a child reads it", async (_, bytes) => {
   const asChild = await inspect(inMemory(bytes), whole);
-  const found = await readPlainPicture(bytes);
+  const found = await readPlainPicture([bytes]);
   if (asChild.isComplete && asChild.ms === undefined) expect(found).toEqual(asChild);
   else expect(found).toBeUndefined();
 });
 
+/** As a socket gives it: in chunks that end anywhere. */
+const inChunks = (bytes: Uint8Array, length: number): Uint8Array[] =>
+  Array.from({ length: Math.ceil(bytes.length / length) }, (_, n) => bytes.subarray(n * length, (n + 1) * length));
+
+test.each(pictures.map(({ name, bytes }) => [name, bytes] as const))(
+  "%s in chunks of any size is read alike",
+  async (_, bytes) => {
+    const found = await readPlainPicture([bytes]);
+    for (const length of [61, 100, 1000, 1001, 4096]) expect(await readPlainPicture(inChunks(bytes, length))).toEqual(found);
+  },
+);
+
 test.each(pictures.map(({ name, bytes }) => [name, bytes] as const))("%s cut in its middle is none", async (_, bytes) => {
-  expect(await readPlainPicture(bytes.subarray(0, bytes.length >> 1))).toBeUndefined();
+  expect(await readPlainPicture([bytes.subarray(0, bytes.length >> 1)])).toBeUndefined();
 });
 
 test("what is no picture, and what takes more steps than a picture does, is left to a child", async () => {
-  expect(await readPlainPicture(new TextEncoder().encode("<!doctype html>".padEnd(700)))).toBeUndefined();
-  expect(await readPlainPicture(new Uint8Array(0))).toBeUndefined();
+  expect(await readPlainPicture([new TextEncoder().encode("<!doctype html>".padEnd(700))])).toBeUndefined();
+  expect(await readPlainPicture([])).toBeUndefined();
   const picture = await png();
   const chunk = Buffer.concat([Uint8Array.of(0, 0, 0, 0), Buffer.from("noTe"), Uint8Array.of(0, 0, 0, 0)]);
   const notes = Buffer.concat(Array.from({ length: 60_000 }, () => chunk));
   const many = Buffer.concat([picture.subarray(0, 33), notes, picture.subarray(33)]);
   expect((await inspect(inMemory(many), whole)).isComplete).toBe(true);
-  expect(await readPlainPicture(many)).toBeUndefined();
+  expect(await readPlainPicture([many])).toBeUndefined();
   // Bytes of coded data that look like marks, as many as fit.
   const marks = Buffer.concat([
     (await jpeg()).subarray(0, -2),
     Buffer.alloc(SMALL_BYTES, Uint8Array.of(0xff, 0)),
     Uint8Array.of(0xff, 0xd9),
   ]);
-  expect(await readPlainPicture(marks)).toBeUndefined();
+  expect(await readPlainPicture([marks])).toBeUndefined();
 });

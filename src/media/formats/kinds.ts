@@ -1,4 +1,6 @@
 // Names the format of a file by its first bytes, whatever its name or its server says.
+import { latin1 } from "../bytes.ts";
+
 export type Format =
   | "png"
   | "jpeg"
@@ -24,8 +26,6 @@ export type Format =
 
 /** Enough for every format but drawings, whose root may come after notes of its writer. */
 export const SNIFFED_BYTES = 4096;
-
-const ascii = (bytes: Uint8Array, start: number, end: number) => String.fromCharCode(...bytes.subarray(start, end));
 
 /** Brands of still pictures, and of sequences of them, in the same boxes as films. */
 const STILL_BRANDS = /^(heic|heix|heim|heis|hevc|hevx|mif1|mif2|msf1|avif|avis|avio)$/;
@@ -54,7 +54,7 @@ const afterPreamble = (text: string): number => {
 
 /** Where the root of a drawing begins; -1 when this is none. */
 export const drawingRoot = (bytes: Uint8Array): number => {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
+  const text = latin1(bytes);
   const at = afterPreamble(text);
   return at >= 0 && /^<(svg:)?svg[\s>/]/i.test(text.slice(at, at + 9)) ? at : -1;
 };
@@ -70,12 +70,12 @@ const boxed = (name: string, form: string): Format | undefined => {
 export const formatOf = (bytes: Uint8Array): Format | undefined => {
   if (bytes.length < 16) return undefined;
   const [a = 0, b = 0, c = 0, d = 0] = bytes;
-  const four = ascii(bytes, 0, 4);
-  const form = ascii(bytes, 8, 12);
-  if (ascii(bytes, 0, 8) === "\x89PNG\r\n\x1a\n") return "png";
+  const text = latin1(bytes.subarray(0, 16));
+  const [four, form] = [text.slice(0, 4), text.slice(8, 12)];
+  if (text.startsWith("\x89PNG\r\n\x1a\n")) return "png";
   if (a === 0xff && b === 0xd8 && c === 0xff) return "jpeg";
   if (/^(RIFF|RIFX|RF64|BW64)$/.test(four)) return { WEBP: "webp", WAVE: "wav", "AVI ": "avi" }[form] as Format | undefined;
-  if (/^GIF8[79]a/.test(ascii(bytes, 0, 6))) return "gif";
+  if (/^GIF8[79]a/.test(text)) return "gif";
   if (four === "II*\0" || four === "MM\0*" || four === "II+\0" || four === "MM\0+") return "tiff";
   if (four === "glTF") return "glb";
   if (four === "FORM" && /^AIF[FC]$/.test(form)) return "aiff";
@@ -83,13 +83,13 @@ export const formatOf = (bytes: Uint8Array): Format | undefined => {
   if (four === "OggS") return "ogg";
   if (four === "fLaC") return "flac";
   if (four.startsWith("ID3")) return "id3";
-  if (ascii(bytes, 0, WAVE64_ID.length) === WAVE64_ID) return "wave64";
+  if (text.startsWith(WAVE64_ID)) return "wave64";
   if (a === 0xff && b === 0x0a) return "jxl";
-  const box = boxed(ascii(bytes, 4, 8), form);
+  const box = boxed(text.slice(4, 8), form);
   if (box) return box;
   if (isAdts(a, b, c)) return "adts";
   if (isMpegSound(a, b, c)) return "mpeg";
   // Reserved bytes are zero, and the size of its header is one that exists.
-  if (four.startsWith("BM") && ascii(bytes, 6, 10) === "\0\0\0\0" && bytes[15] === 0) return "bmp";
+  if (four.startsWith("BM") && text.slice(6, 10) === "\0\0\0\0" && bytes[15] === 0) return "bmp";
   return drawingRoot(bytes) >= 0 ? "svg" : undefined;
 };

@@ -13,7 +13,7 @@ const latin1 = (text: string) => Buffer.from(text, "latin1");
 
 const isComplete = async (bytes: Uint8Array): Promise<boolean> => {
   const asChild = await inspect(inMemory(bytes), whole).catch(() => ({ isComplete: false }));
-  const isPlain = (await readPlainPicture(bytes)) !== undefined;
+  const isPlain = (await readPlainPicture([bytes])) !== undefined;
   // In the main thread nothing is taken that a child would not take.
   if (isPlain) expect(asChild.isComplete).toBe(true);
   return asChild.isComplete;
