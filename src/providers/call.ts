@@ -107,6 +107,8 @@ const seemsPacked = (bytes: Uint8Array): boolean => bytes[0] === 0x1f || bytes[0
 /** What is announced to be no longer is read in one go: few answers are. */
 const SMALL_BYTES = 64 * 1024;
 
+const utf8 = new TextDecoder();
+
 const inOnePiece = async function* (whole: Uint8Array): AsyncGenerator<Uint8Array> {
   yield whole;
 };
@@ -156,7 +158,7 @@ const readBounded = async (answer: Response, maxBytes: number): Promise<Body | u
     return gathered(body, answer, maxBytes);
   const whole = await answer.bytes();
   if (seemsPacked(whole)) return gathered(inOnePiece(whole), answer, maxBytes);
-  return isFile(answer, whole) ? { bytes: whole } : { text: new TextDecoder().decode(whole) };
+  return isFile(answer, whole) ? { bytes: whole } : { text: utf8.decode(whole) };
 };
 
 const bodyOf = ({ body, form, file }: ProviderRequest): { body?: string | FormData | Blob } => {

@@ -56,6 +56,7 @@ export const wholeRequest = async (
   ref: string,
   copyOf: CopyOf | undefined,
 ): Promise<ProviderRequest | undefined> => {
-  const { given = {}, ...request } = readComposed(text, ref);
+  const { given, ...request } = readComposed(text, ref);
+  if (given === undefined) return request;
   return fill(request, Object.values(given).filter(isPlace), async (copy) => copyOf?.(generationOf(ref), copy));
 };

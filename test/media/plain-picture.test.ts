@@ -48,9 +48,11 @@ test("what is no picture, and what takes more steps than a picture does, is left
   const many = Buffer.concat([picture.subarray(0, 33), notes, picture.subarray(33)]);
   expect((await inspect(inMemory(many), whole)).isComplete).toBe(true);
   expect(await readPlainPicture([many])).toBeUndefined();
-  // Bytes of coded data that look like marks, as many as fit.
+  // Bytes of coded data that look like marks, as many as fit, where more scans may follow.
+  const progressive = Buffer.from(await jpeg());
+  progressive[progressive.indexOf(Uint8Array.of(0xff, 0xc0)) + 1] = 0xc2;
   const marks = Buffer.concat([
-    (await jpeg()).subarray(0, -2),
+    progressive.subarray(0, -2),
     Buffer.alloc(SMALL_BYTES, Uint8Array.of(0xff, 0)),
     Uint8Array.of(0xff, 0xd9),
   ]);

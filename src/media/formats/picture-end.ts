@@ -58,6 +58,24 @@ const nextMarker = async (cursor: Cursor, from: number): Promise<number> => {
   return -1;
 };
 
+const END_OF_IMAGE = Buffer.of(0xff, 0xd9);
+
+/** Where a JPEG ends whose coded data begins at `from` and is all in one scan: the mark cannot stand in such data; -1 without one. */
+const endOfImage = async (cursor: Cursor, from: number): Promise<number> => {
+  let at = from;
+  while (cursor.has(at, 2) || (await cursor.load(at, 2))) {
+    const { buffer, byteOffset, length } = cursor.bytes;
+    const found = Buffer.from(buffer, byteOffset, length).indexOf(END_OF_IMAGE, at - cursor.start);
+    if (found >= 0) return cursor.start + found;
+    // The mark may lie across the end of the window.
+    at = cursor.start + length - 1;
+    if (byte(cursor, at) !== 0xff) at += 1;
+  }
+  return -1;
+};
+
+/** Frames without further scans of the same colours. */
+const SEQUENTIAL_FRAMES: ReadonlySet<number> = new Set([0xc0, 0xc1]);
 /** Frames that are coded by Huffman's trees: each block takes a part of a bit at least. */
 const HUFFMAN_FRAMES: ReadonlySet<number> = new Set([0xc0, 0xc1, 0xc2]);
 
@@ -71,6 +89,7 @@ const jpegEnds = async (cursor: Cursor): Promise<boolean> => {
   let at = 2;
   let scanned = 0;
   let least = 1;
+  let colours = 0;
   for (let n = 0; n < MOST_STEPS; n++) {
     if (!(await cursor.load(at, 2))) return false;
     const marker = byte(cursor, at + 1);
@@ -82,10 +101,12 @@ const jpegEnds = async (cursor: Cursor): Promise<boolean> => {
     else if (marker === 1 || (marker >= 0xd0 && marker <= 0xd8)) at += 2;
     else {
       if (!(await cursor.load(at, 4))) return false;
-      if (HUFFMAN_FRAMES.has(marker) && (await cursor.load(at, 9))) least = Math.max(least, leastScanned(cursor, at));
+      if (HUFFMAN_FRAMES.has(marker) && (await cursor.load(at, 10))) least = Math.max(least, leastScanned(cursor, at));
+      if (SEQUENTIAL_FRAMES.has(marker) && cursor.has(at, 10)) colours = byte(cursor, at + 9);
+      const isAllInOne = marker === 0xda && (await cursor.load(at, 5)) && byte(cursor, at + 4) === colours;
       at += 2 + cursor.view.getUint16(at + 2 - cursor.start);
       if (marker === 0xda) {
-        const next = await nextMarker(cursor, at);
+        const next = await (isAllInOne ? endOfImage : nextMarker)(cursor, at);
         scanned += next - at;
         at = next;
       }
