@@ -98,7 +98,7 @@ const named = Bun.serve({
   port: 0,
   fetch: (request) => {
     const to = new URL(request.url).searchParams.get("to");
-    if (to === null) return new Response(Uint8Array.from(picture), { headers: { "content-type": "image/png" } });
+    if (to === null) return new Response(new Uint8Array(picture), { headers: { "content-type": "image/png" } });
     // Headers are ASCII: other characters travel percent-encoded, as real servers send them.
     return new Response(null, { status: 302, headers: { location: to.replace(/[^ -~]/gu, encodeURIComponent) } });
   },

@@ -37,10 +37,10 @@ const answer = ({ url, headers }: Request): Response => {
   const bytes = served.get(name);
   if (!bytes) return new Response(null, { status: 404 });
   const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(headers.get("range") ?? "") ?? [];
-  if (how !== "ranges" || from === undefined) return new Response(Uint8Array.from(bytes));
+  if (how !== "ranges" || from === undefined) return new Response(new Uint8Array(bytes));
   const end = Math.min(bytes.length, Number(to) + 1);
   const part = { "content-range": `bytes ${from}-${end - 1}/${bytes.length}` };
-  return new Response(Uint8Array.from(bytes.subarray(Number(from), end)), { status: 206, headers: part });
+  return new Response(new Uint8Array(bytes.subarray(Number(from), end)), { status: 206, headers: part });
 };
 const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: answer });
 

@@ -29,7 +29,7 @@ export type MediaFile = {
 };
 
 const SECONDS = 5;
-const OPUS_HEAD = Uint8Array.from([...Buffer.from("OpusHead"), 1, 1, 0x38, 1, 0x80, 0xbb, 0, 0, 0, 0, 0]);
+const OPUS_HEAD = new Uint8Array([...Buffer.from("OpusHead"), 1, 1, 0x38, 1, 0x80, 0xbb, 0, 0, 0, 0, 0]);
 /** A clip of VP9, a sound of Opus or AAC; their packets are noise, as nothing here decodes them. */
 const muxed = async (format: OutputFormat, has: { video?: "vp9"; audio?: "opus" | "aac" }): Promise<Uint8Array> => {
   const target = new BufferTarget();

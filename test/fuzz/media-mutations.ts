@@ -122,7 +122,7 @@ export const mutantOf = (dice: Dice, files: readonly MediaFile[]): Mutant => {
     bytes = change(dice, bytes, some).subarray(0, MOST_BYTES);
     how.push(name);
   }
-  return { file, bytes: Uint8Array.from(bytes), how };
+  return { file, bytes: new Uint8Array(bytes), how };
 };
 
 /** The same but for bytes that say nothing of what it is; undefined for a file of which none are known. */
@@ -130,7 +130,7 @@ export const repaintedOf = (dice: Dice, files: readonly MediaFile[]): Mutant | u
   const known = files.filter(({ payload }) => payload !== undefined);
   const file = known[whole(dice, known.length)];
   if (!file?.payload) return undefined;
-  const bytes = Uint8Array.from(file.bytes);
+  const bytes = new Uint8Array(file.bytes);
   const [start, end] = file.payload;
   for (let n = 1 + whole(dice, 64); n > 0; n -= 1) bytes[start + whole(dice, end - start)] = whole(dice, 256);
   return { file, bytes, how: ["payload"] };

@@ -149,7 +149,7 @@ test("both of two pictures are missing: nothing is delivered and nothing charged
 test("a file that never stops coming is given up after ten minutes, and the next route delivers", async () => {
   const server = serve(() => {
     let timer: ReturnType<typeof setInterval>;
-    const start = Uint8Array.from([137, 80, 78, 71, 13, 10, 26, 10, ...new Array<number>(64).fill(0)]);
+    const start = new Uint8Array([137, 80, 78, 71, 13, 10, 26, 10, ...new Array<number>(64).fill(0)]);
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => {
         controller.enqueue(start);

@@ -152,7 +152,7 @@ describe("unreadable, and nothing is kept", () => {
       "a compressed body cut short",
       "image",
       async () => {
-        const zipped = Bun.gzipSync(Uint8Array.from(await png())).slice(0, -9);
+        const zipped = Bun.gzipSync(new Uint8Array(await png())).slice(0, -9);
         return () => new Response(zipped, { headers: { "content-encoding": "gzip" } });
       },
       "its gzip is damaged or cut short",

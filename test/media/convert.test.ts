@@ -74,7 +74,7 @@ for (const [what, make] of STILLS)
     await inScene({ convertPixels: 301 * 211 - 1 }, async (scene) => {
       const { mime, kept } = await bring(scene, "image", bytes);
       expect(mime).toBe(what === "GIF" ? "image/gif" : "image/bmp");
-      expect(kept).toEqual(Uint8Array.from(bytes));
+      expect(kept).toEqual(new Uint8Array(bytes));
     });
   });
 
@@ -104,7 +104,7 @@ for (const [what, change] of LOSING)
     await inScene({}, async (scene) => {
       const { mime, kept } = await bring(scene, "image", file);
       expect(mime).toBe("image/avif");
-      expect(kept).toEqual(Uint8Array.from(file));
+      expect(kept).toEqual(new Uint8Array(file));
     });
   });
 
@@ -117,6 +117,6 @@ test("a clip that MP4 has no place for, and a picture that moves, stay as they a
     await inScene({}, async (scene) => {
       const { mime, kept } = await bring(scene, kind, bytes);
       expect(mime).toBe(type);
-      expect(kept).toEqual(Uint8Array.from(bytes));
+      expect(kept).toEqual(new Uint8Array(bytes));
     });
 });

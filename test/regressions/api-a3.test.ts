@@ -47,7 +47,7 @@ test("A3: one bad file of several does not lose the good ones, which are numbere
     const content = await fetch(`${served.url}/v1/generations/${shown.id}/content${n === 0 ? "" : `/${n + 1}`}`, {
       headers: { authorization: `Bearer ${served.tenant.key}` },
     });
-    expect(await content.bytes()).toEqual(Uint8Array.from(bytes ?? []));
+    expect(await content.bytes()).toEqual(new Uint8Array(bytes ?? []));
   }
   const line = served.lines.find(({ event }) => event === "result incomplete");
   expect(line?.fields).toMatchObject({ generation_id: shown.id, count: 1, detail: "file 1: it is empty" });

@@ -40,7 +40,7 @@ for (const [index, [coding, pack]] of CODINGS.entries()) {
       expect(shown).toMatchObject({ status: "succeeded", cost_usd: 0.2, attempts: 1 });
       const content = await delivery.content(shown.id);
       expect(content.headers.get("content-type")).toBe(mime);
-      expect(await content.bytes()).toEqual(Uint8Array.from(bytes));
+      expect(await content.bytes()).toEqual(new Uint8Array(bytes));
       expect(delivery.fetched).toHaveLength(1);
     }
   });
@@ -76,5 +76,5 @@ test("A4: a vector that is kept compressed and sent without a word of it stays a
   const content = await delivery.content(shown.id);
   expect(content.headers.get("content-type")).toBe("application/gzip");
   expect(content.headers.get("content-disposition")).toStartWith("attachment");
-  expect(await content.bytes()).toEqual(Uint8Array.from(packed));
+  expect(await content.bytes()).toEqual(new Uint8Array(packed));
 });

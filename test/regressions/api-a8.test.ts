@@ -18,7 +18,7 @@ beforeAll(async () => {
   server = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
-    fetch: async ({ url }) => new Response(Uint8Array.from((await FILES[new URL(url).pathname.slice(1)]?.()) ?? [])),
+    fetch: async ({ url }) => new Response(new Uint8Array((await FILES[new URL(url).pathname.slice(1)]?.()) ?? [])),
   });
   house = await openHouse({ env: { GENROUTER_MEDIA__ALLOW: server.url.host }, factor: 0 });
 });

@@ -55,4 +55,4 @@ export const openDelivery = async (
 
 /** Bytes as a server sends them, whole, with their length. */
 export const whole = (bytes: Uint8Array, headers: Record<string, string> = {}): Response =>
-  new Response(Uint8Array.from(bytes), { headers });
+  new Response(new Uint8Array(bytes), { headers });

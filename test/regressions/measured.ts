@@ -51,10 +51,10 @@ export const submitBoth = async (
 ): Promise<[withRanges: Told, without: Told]> => {
   const answer = (request: Request): Response => {
     const asked = /^bytes=(\d+)-(\d+)$/.exec(request.headers.get("range") ?? "");
-    if (!asked || request.url.endsWith("whole")) return new Response(Uint8Array.from(bytes));
+    if (!asked || request.url.endsWith("whole")) return new Response(new Uint8Array(bytes));
     const [from, to] = [Number(asked[1]), Math.min(bytes.length - 1, Number(asked[2]))];
     const headers = { "content-range": `bytes ${from}-${to}/${bytes.length}` };
-    return new Response(Uint8Array.from(bytes.subarray(from, to + 1)), { status: 206, headers });
+    return new Response(new Uint8Array(bytes.subarray(from, to + 1)), { status: 206, headers });
   };
   const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: answer });
   const house: House = await openHouse({ env: { GENROUTER_MEDIA__ALLOW: server.url.host }, factor: 0 });

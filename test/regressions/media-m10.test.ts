@@ -110,7 +110,7 @@ for (const [what, kind, make, mime, how] of ROWS)
         expect(content.headers.get("content-disposition")).toStartWith(how);
         expect(content.headers.get("content-security-policy")).toBe("sandbox");
         expect(content.headers.get("x-content-type-options")).toBe("nosniff");
-        expect(await content.bytes()).toEqual(Uint8Array.from(bytes));
+        expect(await content.bytes()).toEqual(new Uint8Array(bytes));
       }
     });
 

@@ -30,7 +30,7 @@ for (const [who, riff, samples] of LENGTHS)
     expect(delivery.fetched).toHaveLength(1);
     const content = await delivery.content(shown.id);
     expect(content.headers.get("content-type")).toBe("audio/wav");
-    expect(await content.bytes()).toEqual(Uint8Array.from(bytes));
+    expect(await content.bytes()).toEqual(new Uint8Array(bytes));
     const record = await delivery.store.findGeneration(shown.id);
     expect(record?.output?.files[0]).toMatchObject({ durationMs: 2000 });
   });

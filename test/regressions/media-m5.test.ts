@@ -16,7 +16,7 @@ for (const [width, height] of SIZES)
     const delivery = await openDelivery("image", () => whole(bytes));
     const shown = await delivery.order();
     expect(shown).toMatchObject({ status: "succeeded", cost_usd: 0.2, attempts: 1, output: { width, height } });
-    expect(await (await delivery.content(shown.id)).bytes()).toEqual(Uint8Array.from(bytes));
+    expect(await (await delivery.content(shown.id)).bytes()).toEqual(new Uint8Array(bytes));
   });
 
 for (const kilobytes of [300, 1200, 5000])
@@ -25,7 +25,7 @@ for (const kilobytes of [300, 1200, 5000])
     const delivery = await openDelivery("image", () => whole(bytes));
     const shown = await delivery.order();
     expect(shown).toMatchObject({ status: "succeeded", attempts: 1, output: { width: 640, height: 360 } });
-    expect(await (await delivery.content(shown.id)).bytes()).toEqual(Uint8Array.from(bytes));
+    expect(await (await delivery.content(shown.id)).bytes()).toEqual(new Uint8Array(bytes));
   });
 
 /** A server that gives parts where they are asked for, and one that does not. */
@@ -35,10 +35,10 @@ const serving = (bytes: Uint8Array, hasRanges: boolean) =>
     hostname: "127.0.0.1",
     fetch: (request) => {
       const asked = /^bytes=(\d+)-(\d+)$/.exec(request.headers.get("range") ?? "");
-      if (!hasRanges || !asked) return new Response(Uint8Array.from(bytes));
+      if (!hasRanges || !asked) return new Response(new Uint8Array(bytes));
       const [from, to] = [Number(asked[1]), Math.min(bytes.length - 1, Number(asked[2]))];
       const headers = { "content-range": `bytes ${from}-${to}/${bytes.length}` };
-      return new Response(Uint8Array.from(bytes.subarray(from, to + 1)), { status: 206, headers });
+      return new Response(new Uint8Array(bytes.subarray(from, to + 1)), { status: 206, headers });
     },
   });
 const submitPicture = async (bytes: Uint8Array, hasRanges: boolean): Promise<{ status: number; message: string }> => {

@@ -14,7 +14,7 @@ beforeAll(async () => {
     hostname: "127.0.0.1",
     idleTimeout: 60,
     fetch: (request) => {
-      if (new URL(request.url).pathname === "/picture.png") return new Response(Uint8Array.from(picture));
+      if (new URL(request.url).pathname === "/picture.png") return new Response(new Uint8Array(picture));
       silent += 1;
       return new Promise<Response>(() => undefined);
     },
