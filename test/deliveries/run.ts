@@ -5,7 +5,8 @@ import { type House, openHouse } from "../house.ts";
 import { copyOf, deliveriesCatalogue } from "./catalogue.ts";
 import { type Dice, drawOrder, type Order, RIGHT, WRONG } from "./orders.ts";
 
-export type Plan = { wrong: number; right: number; seed: number; lanes: number };
+/** `endsEarly`: nothing more is ordered once one ended otherwise than it should. */
+export type Plan = { wrong: number; right: number; seed: number; lanes: number; endsEarly?: boolean };
 /** `told`: what happened otherwise than it should, at most some of it. */
 export type Outcome = {
   wrong: { planted: number; charged: number };
@@ -84,7 +85,10 @@ const faultOfWrong = ({ attempts, failures, status }: Judged, what: string | nul
     : `told as ${failures[0]}, not ${what}`;
 };
 
-export const playDeliveries = async ({ wrong, right, seed, lanes }: Plan, tell?: (done: number) => void): Promise<Outcome> => {
+export const playDeliveries = async (
+  { wrong, right, seed, lanes, endsEarly }: Plan,
+  tell?: (done: number) => void,
+): Promise<Outcome> => {
   const house = await openWorld();
   const { accountSeq } = house.tenant;
   const credit = { kind: "topup", credits: 100_000_000, note: "deliveries", reference: null } as const;
@@ -106,7 +110,7 @@ export const playDeliveries = async ({ wrong, right, seed, lanes }: Plan, tell?:
   let done = 0;
   let next = 0;
   const lane = async (): Promise<void> => {
-    while (next < cases.length) {
+    while (next < cases.length && !(endsEarly && outcome.told.length > 0)) {
       const n = next++;
       const one = cases[n];
       if (!one) return;
