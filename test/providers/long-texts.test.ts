@@ -44,6 +44,30 @@ test("an answer with long and short texts is the same when its parts are put tog
   );
 });
 
+test("texts full of what has a meaning of its own are the same however they are cut, and read once", async () => {
+  const marks = fc.array(fc.constantFrom("\\", '"', "\\\\", "x", "\n", "u12"), { minLength: 1, maxLength: 40 });
+  await fc.assert(
+    fc.asyncProperty(
+      marks,
+      fc.array(fc.integer({ min: 1, max: 70_000 }), { minLength: 1, maxLength: 3 }),
+      async (parts, sizes) => {
+        const body = { prompt: parts.join("").repeat(Math.ceil(LONG / parts.join("").length)), after: parts.join("") };
+        const sifted = await siftText(JSON.stringify(body), sizes);
+        if (!sifted) throw new Error("nothing was read");
+        expect(restored(sifted.text, sifted.longTexts)).toEqual(body);
+      },
+    ),
+    runs,
+  );
+});
+
+test("millions of texts, and millions of marks in one, are read in little memory", async () => {
+  const quotes = await siftText(JSON.stringify({ prompt: '"'.repeat(4_000_000) }), [65_536]);
+  expect(quotes?.longTexts.size).toBe(1);
+  const texts = `[${'"",'.repeat(1_000_000)}""]`;
+  expect((await siftText(texts, [65_536]))?.text).toBe(texts);
+});
+
 describe("what a long text may be", () => {
   const longOf = async (inner: string, sizes?: readonly number[]): Promise<LongText> => {
     const sifted = await siftText(`{"a":1,"file":"${inner}","b":"x"}`, sizes);
