@@ -27,8 +27,8 @@ export type Finding = {
   takenUp(seq: number): void;
   /** An attempt is sent by this node. */
   sent(seq: number, n: number): void;
-  /** The answer to an attempt's request, which left this process at `leftAtMs`, did not come. */
-  answerLost(seq: number, n: number, leftAtMs: number): void;
+  /** The answer to an attempt's request is given up, now. */
+  answerLost(seq: number, n: number): void;
   /** The generation has ended: what is remembered of its attempts is let go. */
   ended(seq: number): void;
 };
@@ -47,8 +47,8 @@ export const openFinding = (parts: EffectsParts): Finding => {
     const taken = takenUp.get(seq);
     return taken && !taken.sentHere.has(n) ? taken.sinceMs : bornMs;
   };
-  /** Attempts whose answer was lost, by generation: when their request left this process. */
-  const leftAtMs = new Map<number, Map<number, number>>();
+  /** Attempts whose answer was lost, by generation: when it was given up. */
+  const lostAtMs = new Map<number, Map<number, number>>();
   const isSentElsewhere = (seq: number, n: number): boolean => takenUp.get(seq)?.sentHere.has(n) === false;
   const mayHaveTwin = (seq: number): boolean => restored !== null && seq <= restored.upToSeq;
   /**
@@ -104,9 +104,10 @@ export const openFinding = (parts: EffectsParts): Finding => {
     const traits = parts.providers.traits(work.attempt.route.provider);
     const sentAtMs = sinceMs(errand.seq, errand.n, work.attempt.sentAtMs ?? parts.clock.nowMs());
     // The wall clock may have jumped between two processes, and is another at another node: what this one did not live through does not
-    // count as time gone by. And the journal says `sending` before the request leaves: a process that stood still between sent it later.
-    const leftMs = leftAtMs.get(errand.seq)?.get(errand.n) ?? sentAtMs;
-    const settlesFromMs = Math.max(sentAtMs, leftMs, livedSinceMs(errand.seq, errand.n));
+    // count as time gone by. And a request leaves after the journal says so, later still where the process stood still between, and its
+    // provider may have taken it up to the moment in which its answer was given up.
+    const lostMs = lostAtMs.get(errand.seq)?.get(errand.n) ?? sentAtMs;
+    const settlesFromMs = Math.max(sentAtMs, lostMs, livedSinceMs(errand.seq, errand.n));
     let absences = 0;
     // Asking by way of a key is submitting: of what this store never sent it would be the first time.
     const ownSentAtMs = work.attempt.sentAtMs ?? Number.POSITIVE_INFINITY;
@@ -132,10 +133,10 @@ export const openFinding = (parts: EffectsParts): Finding => {
     ...{ once, lookUp, mayHaveTwin },
     takenUp: (seq) => takenUp.set(seq, { sinceMs: parts.clock.nowMs(), sentHere: new Set() }),
     sent: (seq, n) => void takenUp.get(seq)?.sentHere.add(n),
-    answerLost: (seq, n, atMs) => {
-      const lost = leftAtMs.get(seq) ?? new Map<number, number>();
-      leftAtMs.set(seq, lost.set(n, atMs));
+    answerLost: (seq, n) => {
+      const lost = lostAtMs.get(seq) ?? new Map<number, number>();
+      lostAtMs.set(seq, lost.set(n, parts.clock.nowMs()));
     },
-    ended: (seq) => void leftAtMs.delete(seq),
+    ended: (seq) => void lostAtMs.delete(seq),
   };
 };

@@ -64,9 +64,8 @@ export const openSubmitting = (
 
   const send = async (errand: Errand): Promise<void> => {
     const { seq, n, signal } = errand;
-    let leftAtMs = parts.clock.nowMs();
     const lose = (detail: string) => {
-      finding.answerLost(seq, n, leftAtMs);
+      finding.answerLost(seq, n);
       parts.report(seq, { type: "answerLost", n, detail, atMs: parts.clock.nowMs() });
     };
     try {
@@ -81,7 +80,6 @@ export const openSubmitting = (
       // The last look before the socket: whoever stood still since the journal said `sending` may have been taken for dead.
       await parts.sure?.();
       if (signal.aborted) return;
-      leftAtMs = parts.clock.nowMs();
       const outcome = await parts.providers.submit(work, signal);
       // Broken off by us: it says nothing about the route, and a restart finds the attempt `sending`.
       if (signal.aborted) return;

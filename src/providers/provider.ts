@@ -119,7 +119,7 @@ export interface Adapter {
   readonly recovery: Recovery;
   /** How long a lost submission can still be found, ms from its sending. */
   readonly findWindowMs: number;
-  /** How long "absent" must hold, counted from the sending, before it is proof. */
+  /** How long "absent" must hold, counted from when the answer to the submission was given up, before it is proof. */
   readonly findSettleMs: number;
   /** How long a callback of a lost submission is waited for, ms from its sending, where there is no other means; absent: not at all. */
   readonly toldWithinMs?: number;

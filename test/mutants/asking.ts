@@ -46,13 +46,14 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
     killer: "asking",
   },
   {
-    name: "left-when-journaled",
-    breaks: "A request counts as sent when the journal said so, although the process stood still before it left.",
+    name: "settled-while-sending",
+    breaks:
+      "A list counts as searched for as long as the journal is old, although the provider may have taken the request later.",
     standsFor: "failure model 2.2: absent is counted from the sending",
     patches: [
       {
         file: FINDING,
-        find: "Math.max(sentAtMs, leftMs, livedSinceMs(errand.seq, errand.n))",
+        find: "Math.max(sentAtMs, lostMs, livedSinceMs(errand.seq, errand.n))",
         put: "Math.max(sentAtMs, livedSinceMs(errand.seq, errand.n))",
       },
     ],
@@ -102,7 +103,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: FINDING,
-        find: "const settlesFromMs = Math.max(sentAtMs, leftMs, livedSinceMs(errand.seq, errand.n));",
+        find: "const settlesFromMs = Math.max(sentAtMs, lostMs, livedSinceMs(errand.seq, errand.n));",
         put: "const settlesFromMs = Math.min(sentAtMs, bornMs);",
       },
     ],

@@ -27,9 +27,9 @@ type Talk = {
   asks: "poll" | "confirm" | "watch";
   answers: Answer[];
   sentAgoMs: number;
-  /** How long this process has lived when the answer is lost, and how long before that its request left: the journal is older. */
+  /** How long this process has lived when the answer is given up; whether it sent the request itself. */
   livedMs: number;
-  leftAgoMs: number;
+  isOwn: boolean;
   settleMs: number;
   windowMs: number;
 };
@@ -58,20 +58,20 @@ const talks: fc.Arbitrary<Talk> = fc.oneof(
       "unreadable",
     ),
     ...{ sentAgoMs: fc.constant(0), settleMs: fc.constant(0), windowMs: fc.constant(0) },
-    ...{ livedMs: fc.constant(0), leftAgoMs: fc.constant(0) },
+    ...{ livedMs: fc.constant(0), isOwn: fc.constant(false) },
   }),
   fc.record({
     asks: fc.constant("confirm" as const),
     answers: answersFrom("absent", "absent", "absent", "absent", "unclear", "another's", "found"),
     sentAgoMs: fc.nat(300_000),
-    ...{ livedMs: fc.constantFrom(0, 400_000), leftAgoMs: fc.nat(30_000) },
+    ...{ livedMs: fc.constantFrom(0, 400_000), isOwn: fc.boolean() },
     settleMs: fc.constantFrom(0, 30_000, 120_000),
     windowMs: fc.constantFrom(60_000, 600_000, 10_000_000),
   }),
   fc.record({
     asks: fc.constant("watch" as const),
     ...{ answers: fc.constant<Answer[]>([]), sentAgoMs: fc.nat(300_000), settleMs: fc.constant(0), windowMs: fc.nat(3_600_000) },
-    ...{ livedMs: fc.constant(0), leftAgoMs: fc.constant(0) },
+    ...{ livedMs: fc.constant(0), isOwn: fc.constant(false) },
   }),
 );
 
@@ -84,7 +84,7 @@ const SLACK_MS = 60_000;
 type Heard = Answer & { atMs: number };
 
 /** The event that the answers heard so far come to, by the rules of the failure model; null while they prove nothing. */
-const proofOf = ({ asks, sentAgoMs, livedMs, leftAgoMs, settleMs, windowMs }: Talk, heard: readonly Heard[]): string | null => {
+const proofOf = ({ asks, sentAgoMs, livedMs, isOwn, settleMs, windowMs }: Talk, heard: readonly Heard[]): string | null => {
   const last = heard.at(-1);
   if (asks === "watch" && last) return "nothing asked";
   if (!last) return null;
@@ -97,8 +97,8 @@ const proofOf = ({ asks, sentAgoMs, livedMs, leftAgoMs, settleMs, windowMs }: Ta
     return isGone ? "jobFailed gone" : null;
   }
   if (last.said === "found") return "accepted";
-  // A look-up with a clock that is off says nothing, and neither does what settled while nobody lived or before the request left.
-  const settlesFromMs = BEGAN_MS - Math.min(sentAgoMs, livedMs, leftAgoMs);
+  // A look-up with a clock that is off says nothing, and neither does what settled while nobody lived or before the answer was given up.
+  const settlesFromMs = BEGAN_MS - (isOwn ? 0 : Math.min(sentAgoMs, livedMs));
   const isSure =
     last.said === "absent" && row.slice(-2).length === 2 && row.slice(-2).every(({ aheadMs }) => Math.abs(aheadMs) < SLACK_MS);
   if (isSure && last.atMs - settlesFromMs >= settleMs) return "provedAbsent";
@@ -207,7 +207,7 @@ const playTalk = async (talk: Talk): Promise<void> => {
   const errands = openErrands(clock, (_, __, ___, fault) => faults.push(fault));
   const finding = openFinding(parts);
   begin();
-  if (talk.asks === "confirm") finding.answerLost(1, 1, BEGAN_MS - talk.leftAgoMs);
+  if (talk.isOwn) finding.answerLost(1, 1);
   openAsking(parts, errands, finding)[talk.asks](1, 1);
 
   for (let steps = 0; told.length === 0 && steps < 1_000; steps += 1) {

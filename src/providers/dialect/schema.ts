@@ -112,7 +112,7 @@ const Next = Type.Union(
 
 const windows = {
   window_s: seconds("how long a lost submission can be found, from its sending"),
-  settle_s: seconds("how long it must be absent, from its sending, before that is proof"),
+  settle_s: seconds("how long it must be absent, from when its answer was given up, before that is proof"),
 };
 export const FindSchema = Type.Union([
   Type.Object(
