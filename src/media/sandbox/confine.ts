@@ -17,7 +17,7 @@ export type Held = {
   limits: boolean;
   /** It has a network of its own, which leads nowhere. */
   network: boolean;
-  /** It may open no socket and begin no process. */
+  /** It may open no socket, begin no process, write no file and send nobody a signal. */
   calls: boolean;
   /** It ends with its parent. */
   tied: boolean;
@@ -89,7 +89,7 @@ const confineLinux = (parent: number): Omit<Held, "limits"> => {
   const tied = calls.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) === 0;
   if (process.ppid !== parent) process.exit(0);
   calls.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  const filter = filterOf(process.arch);
+  const filter = filterOf(process.arch, process.pid);
   if (!filter) return { network, tied, calls: false };
   const program = new DataView(new ArrayBuffer(16));
   program.setUint16(0, filter.length / 8, true);

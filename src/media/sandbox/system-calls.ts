@@ -1,36 +1,60 @@
-// The filter of system calls of a confined child (seccomp): no sockets, no processes, nobody else's memory.
+// The filter of system calls of a confined child (seccomp): no sockets, no processes, no files but to read, nobody else's memory or signals.
 
 const [LOAD_WORD, JUMP_EQUAL, JUMP_AT_LEAST, JUMP_BITS, RETURN] = [0x20, 0x15, 0x35, 0x45, 0x06];
 /** Where the kernel puts the number, the architecture and the first argument of a call. */
 const [NUMBER_AT, ARCHITECTURE_AT, FIRST_ARGUMENT_AT] = [0, 4, 16];
+const ARGUMENT_BYTES = 8;
 const ALLOW = 0x7fff_0000;
 const ERROR = 0x0005_0000;
 const [EPERM, ENOSYS] = [1, 38];
 const CLONE_THREAD = 0x0001_0000;
+/** O_WRONLY, O_RDWR, O_CREAT, O_TRUNC. */
+const OPEN_TO_WRITE = 0x0000_0243;
 /** From this number on calls are of another convention of x86-64 and would pass by their other numbers. */
 const OTHER_CONVENTION = 0x4000_0000;
 
-type Numbers = { architecture: number; clone: number; clone3: number; denied: readonly number[] };
+/** `newer`: whoever finds these missing takes an older one, whose arguments can be looked at. `opens`: with the place of their flags. */
+type Numbers = {
+  architecture: number;
+  clone: number;
+  /** A signal to a thread of a process, which is the first argument. */
+  tgkill: number;
+  newer: readonly number[];
+  opens: readonly (readonly [call: number, flags: number])[];
+  denied: readonly number[];
+};
 
-/** In the order: sockets; processes and signals to others; namespaces and mounts; the memory of others; what has had faults in the kernel. */
+/**
+ * In the order: sockets; processes and signals to others; namespaces and mounts; the memory of others; names, modes and lengths of files; what
+ * has had faults in the kernel.
+ */
 const NUMBERS: Partial<Record<NodeJS.Architecture, Numbers>> = {
   x64: {
-    ...{ architecture: 0xc000_003e, clone: 56, clone3: 435 },
+    ...{ architecture: 0xc000_003e, clone: 56, tgkill: 234, newer: [435, 437] },
+    opens: [
+      [2, 1],
+      [257, 2],
+    ],
     denied: [
       ...[41, 42, 43, 44, 46, 49, 50, 53, 288, 307],
-      ...[57, 58, 62, 129],
+      ...[57, 58, 62, 129, 297, 424, 434],
       ...[165, 166, 272, 308, 430, 442],
       ...[101, 310, 311, 438],
+      ...[
+        76, 82, 83, 84, 85, 86, 87, 88, 90, 91, 92, 93, 94, 133, 188, 189, 258, 259, 260, 263, 264, 265, 266, 268, 304, 316, 452,
+      ],
       ...[248, 249, 250, 298, 321, 323, 425, 426, 427],
     ],
   },
   arm64: {
-    ...{ architecture: 0xc000_00b7, clone: 220, clone3: 435 },
+    ...{ architecture: 0xc000_00b7, clone: 220, tgkill: 131, newer: [435, 437] },
+    opens: [[56, 2]],
     denied: [
       ...[198, 203, 202, 206, 211, 200, 201, 199, 242, 269],
-      ...[129, 138],
+      ...[129, 138, 240, 424, 434],
       ...[40, 39, 97, 268, 430, 442],
       ...[117, 270, 271, 438],
+      ...[5, 6, 33, 34, 35, 36, 37, 38, 45, 52, 53, 54, 55, 265, 276, 452],
       ...[217, 218, 219, 241, 280, 282, 425, 426, 427],
     ],
   },
@@ -38,8 +62,11 @@ const NUMBERS: Partial<Record<NodeJS.Architecture, Numbers>> = {
 
 type Step = { code: number; yes?: number; no?: number; k: number };
 
-/** The filter as the kernel reads it, eight bytes for a step; undefined for architectures that it is not written for. */
-export const filterOf = (arch: NodeJS.Architecture): Uint8Array<ArrayBuffer> | undefined => {
+/**
+ * The filter as the kernel reads it, eight bytes for a step; undefined for architectures that it is not written for.
+ * @param pid the process that it is for, which may send itself signals
+ */
+export const filterOf = (arch: NodeJS.Architecture, pid: number): Uint8Array<ArrayBuffer> | undefined => {
   const numbers = NUMBERS[arch];
   if (!numbers) return undefined;
   const refuse: Step = { code: RETURN, k: ERROR | EPERM };
@@ -51,9 +78,22 @@ export const filterOf = (arch: NodeJS.Architecture): Uint8Array<ArrayBuffer> | u
     { code: JUMP_AT_LEAST, no: 1, k: OTHER_CONVENTION },
     refuse,
     ...numbers.denied.flatMap((k): Step[] => [{ code: JUMP_EQUAL, no: 1, k }, refuse]),
-    // What asks for the newer call takes the older one then, whose flags can be looked at.
-    { code: JUMP_EQUAL, no: 1, k: numbers.clone3 },
-    { code: RETURN, k: ERROR | ENOSYS },
+    ...numbers.newer.flatMap((k): Step[] => [
+      { code: JUMP_EQUAL, no: 1, k },
+      { code: RETURN, k: ERROR | ENOSYS },
+    ]),
+    ...numbers.opens.flatMap(([k, flags]): Step[] => [
+      { code: JUMP_EQUAL, no: 4, k },
+      { code: LOAD_WORD, k: FIRST_ARGUMENT_AT + flags * ARGUMENT_BYTES },
+      { code: JUMP_BITS, no: 1, k: OPEN_TO_WRITE },
+      refuse,
+      { code: RETURN, k: ALLOW },
+    ]),
+    { code: JUMP_EQUAL, no: 4, k: numbers.tgkill },
+    { code: LOAD_WORD, k: FIRST_ARGUMENT_AT },
+    { code: JUMP_EQUAL, yes: 1, k: pid },
+    refuse,
+    { code: RETURN, k: ALLOW },
     { code: JUMP_EQUAL, no: 3, k: numbers.clone },
     { code: LOAD_WORD, k: FIRST_ARGUMENT_AT },
     { code: JUMP_BITS, yes: 1, k: CLONE_THREAD },
