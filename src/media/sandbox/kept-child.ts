@@ -84,8 +84,9 @@ type Running = {
   task: Task;
   end: (ending: Ending) => void;
   denied?: { fault: unknown };
-  /** Time in which the service fetched bytes or wrote them, ms: it is not the child's. */
+  /** Time in which the service fetched bytes or wrote them, ms: it is not the child's. And since when it does so now. */
   servedMs: number;
+  servingSinceMs: number | undefined;
 };
 
 const jobFrame = ({ job, options, source }: Task): Uint8Array<ArrayBuffer> => {
@@ -107,7 +108,7 @@ const watch = (pid: number, job: Running, bounds: WatchBounds, over: (why: Why) 
   const spentMs = meter?.cpuMs ?? 0;
   let before: Usage | undefined;
   let looks = 0;
-  const took = () => performance.now() - begunMs - job.servedMs;
+  const took = () => (job.servingSinceMs ?? performance.now()) - begunMs - job.servedMs;
   const look = () => {
     looks += 1;
     if (residentOf(pid) > bounds.residentBytes) return over("memory");
@@ -166,11 +167,13 @@ export const startChild = (command: readonly string[], env: Record<string, strin
   };
   const serve = async (job: Running, work: () => Promise<void>) => {
     const begunMs = performance.now();
+    job.servingSinceMs = begunMs;
     try {
       if (!job.denied) await work();
     } catch (fault) {
       job.denied ??= { fault };
     }
+    job.servingSinceMs = undefined;
     job.servedMs += performance.now() - begunMs;
   };
   const give = async (job: Running, payload: Uint8Array) => {
@@ -226,7 +229,7 @@ export const startChild = (command: readonly string[], env: Record<string, strin
   const run = (task: Task, signal: AbortSignal): Promise<Ending> => {
     const { promise, resolve } = Promise.withResolvers<Ending>();
     if (isOver || running) return Promise.resolve({ kind: "over", why: "exit" });
-    const job: Running = { task, end: resolve, servedMs: 0 };
+    const job: Running = { task, end: resolve, servedMs: 0, servingSinceMs: undefined };
     running = job;
     jobs += 1;
     const callOff = () => {
