@@ -15,7 +15,7 @@ export type SweepingParts = {
   store: Pick<StoreReads, "expiredFiles" | "spentPins" | "pinsOf" | "generationBySeq">;
   files: Pick<Files, "remove">;
   spool: Pick<Spool, "sweep">;
-  copies: Pick<Copies, "remove">;
+  copies: Pick<Copies, "remove" | "sweep">;
   post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
   /** Whether this node sweeps what nodes share. */
   isFirst: () => boolean;
@@ -57,9 +57,14 @@ export const openSweeping = ({
       mark: async (seq) => (await post({ deed: "drop-pins", seq, atMs: clock.nowMs() })).kind === "done",
     });
 
+  const isOver = async (id: string): Promise<boolean> => {
+    const seq = seqOfGenerationId(id);
+    const made = seq === undefined ? undefined : await store.generationBySeq(seq);
+    return made === undefined || made.completedAtMs !== null;
+  };
+
   return async () => {
     if (isSweeping) return;
-    // What is in the spool is each node's own.
     if (isFirst()) {
       isSweeping = true;
       try {
@@ -70,10 +75,8 @@ export const openSweeping = ({
         isSweeping = false;
       }
     }
-    await spool.sweep(SPOOL_KEPT_MS, async (id) => {
-      const seq = seqOfGenerationId(id);
-      const made = seq === undefined ? undefined : await store.generationBySeq(seq);
-      return made === undefined || made.completedAtMs !== null;
-    });
+    // What is in the spool, and what was brought from the bucket to be given to a provider, is each node's own.
+    await spool.sweep(SPOOL_KEPT_MS, isOver);
+    await copies.sweep(isOver);
   };
 };

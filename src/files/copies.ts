@@ -17,6 +17,8 @@ export interface Copies extends Pick<Files, "receive" | "objectOf"> {
   serve(generationId: string, copy: Copy, request: Request): Promise<Response | undefined>;
   /** Deletes those of a generation; fine when there are none. @throws StorageRefused */
   remove(generationId: string, copies: readonly number[]): Promise<void>;
+  /** Where nodes share a bucket: deletes what this node has brought for generations that are over. @throws StorageRefused */
+  sweep(isOver: (generationId: string) => Promise<boolean>): Promise<void>;
 }
 
 /** It is opened once, and by nobody but whom it was made for. */
@@ -80,6 +82,11 @@ export const openCopies = (local: LocalFiles, shared: Files | null, nowMs: () =>
       for (const n of copies) await local.drop(id, n);
       await local.remove(id);
       await shared?.remove(id);
+    },
+    sweep: async (isOver) => {
+      if (!shared) return;
+      for (const home of await local.homes())
+        for (const { id, n } of await local.keptIn(home)) if (await isOver(id)) await local.drop(id, n);
     },
   };
 };

@@ -1,0 +1,49 @@
+// Copies of pinned inputs at a node that is not the first: what it brought from the bucket for a provider is its own to delete.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openCopies } from "../../src/files/copies.ts";
+import { type LocalFiles, openLocalFiles } from "../../src/files/local.ts";
+
+let dir = "";
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), "copies-"));
+});
+afterAll(() => rm(dir, { recursive: true, force: true }));
+
+const keep = async (local: LocalFiles, id: string, n: number): Promise<void> => {
+  const incoming = await local.receive(id, n);
+  await incoming.write(Buffer.from("a clip"));
+  await incoming.keep();
+};
+const [OVER, RUNNING] = ["gen_0over", "gen_0running"];
+const copy = (n: number) => ({ n, sha256: "", mime: "video/mp4" });
+
+test("a node deletes its own copies for generations that are over, and no others", async () => {
+  const local = await openLocalFiles(join(dir, "shared"));
+  const bucket = await openLocalFiles(join(dir, "bucket"));
+  for (const [id, n] of [
+    [OVER, 2],
+    [RUNNING, 1],
+  ] as const) {
+    await keep(local, id, n);
+    await keep(bucket, id, n);
+  }
+  const copies = openCopies(local, bucket, () => 0);
+  await copies.sweep(async (id) => id === OVER);
+  expect(await local.open(OVER, 2)).toBeUndefined();
+  expect(await copies.open(RUNNING, copy(1))).toBeDefined();
+  // What nodes share is deleted by one of them, when no attempt is watched any more.
+  expect(await bucket.open(OVER, 2)).toBeDefined();
+});
+
+test("without a bucket the copies at the only node stay until they are removed", async () => {
+  const local = await openLocalFiles(join(dir, "alone"));
+  await keep(local, OVER, 1);
+  const copies = openCopies(local, null, () => 0);
+  await copies.sweep(async () => true);
+  expect(await copies.has(OVER, copy(1))).toBe(true);
+  await copies.remove(OVER, [1]);
+  expect(await copies.has(OVER, copy(1))).toBe(false);
+});
