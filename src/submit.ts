@@ -6,7 +6,7 @@ import { type AdmitDeed, type AdmitOutcome, StoreFull } from "./deeds.ts";
 import { pinsOf } from "./inputs/links.ts";
 import type { Ordered } from "./ordered.ts";
 import { type CheckedInput, checkInput, checkMeasured } from "./quote/input.ts";
-import { leastReserve } from "./quote/least-price.ts";
+import { leastMeasured, leastReserve } from "./quote/least-price.ts";
 import type { Plan, RouteState, SkippedRoute } from "./quote/plan.ts";
 import { openPlanner } from "./quote/planner.ts";
 import { KEY_EXPIRED, Refusal, refuse } from "./refusal.ts";
@@ -108,21 +108,24 @@ export const openCorridor = (parts: CorridorParts): Submit => {
       refuse("generation_not_enabled", `model: this key may generate with ${models.join(", ")} only; use another key or model.`);
   };
 
+  const plan = openPlanner(parts);
+
   /**
    * Nobody's server is opened for whom the ledger would refuse anyway. Only the ledger decides: what it would take is not refused here, and
    * what changes meanwhile is seen there.
    */
-  const insistOnMeans = async ({ caller }: Order, model: Model, checked: CheckedInput): Promise<void> => {
+  const insistOnMeans = async (order: Order, model: Model, checked: CheckedInput): Promise<void> => {
+    const { caller, maxCostCredits, maxWaitMs } = order;
     const account = await parts.reads.account(caller.accountId);
     if (!account) return;
     if (account.inProgress >= (caller.inProgressLimit ?? parts.limits.inProgress)) tooMany();
     const leastCredits = leastReserve(model, checked, (routeId) => parts.routeState(routeId) !== "unconfigured");
     const { availableCredits, owedCredits } = account;
     if (owedCredits > 0) owing(owedCredits);
-    if (availableCredits < leastCredits) tooLittle(`at least ${usd(leastCredits)}`, availableCredits);
+    // What no route can do is refused by the plan with its reason.
+    if (leastCredits === undefined) plan({ model, checked, measured: leastMeasured(model, checked), maxCostCredits, maxWaitMs });
+    else if (availableCredits < leastCredits) tooLittle(`at least ${usd(leastCredits)}`, availableCredits);
   };
-
-  const plan = openPlanner(parts);
 
   /** What is to be pinned before the first attempt. @throws Refusal `invalid_input` for a file that is known to be too large */
   const pinned = (model: Model, { raw }: CheckedInput, measured: readonly Measured[]): PinAsked[] => {

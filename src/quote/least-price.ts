@@ -7,8 +7,8 @@ import { TOLERANCE_MS } from "./field.ts";
 import type { CheckedInput } from "./input.ts";
 import { priceRoutes } from "./price.ts";
 
-/** Every clip as short as its field lets it be. */
-const shortest = (model: Model, { links }: CheckedInput): Measured[] =>
+/** What the media of a request measure at least: every clip as short as its field lets it be. */
+export const leastMeasured = (model: Model, { links }: CheckedInput): Measured[] =>
   links.map(({ field, url, kind }) => {
     const name = CLIP_FIELDS.find((one) => field === `input.${one}` || field.startsWith(`input.${one}[`));
     const limits = name === undefined ? undefined : model.fields[name];
@@ -19,8 +19,13 @@ const shortest = (model: Model, { links }: CheckedInput): Measured[] =>
 /**
  * No plan of this request reserves less, whatever its media turn out to be and whichever routes are up by then.
  * @param isConfigured whether a route can be in a plan at all
+ * @returns undefined where no such route has a price for this input: there is no plan, whatever its media are
  */
-export const leastReserve = (model: Model, checked: CheckedInput, isConfigured: (routeId: string) => boolean): Credits => {
-  const prices = priceRoutes(model, checked, shortest(model, checked)).filter(({ routeId }) => isConfigured(routeId));
-  return prices.length === 0 ? 0 : Math.min(...prices.map(({ credits }) => credits));
+export const leastReserve = (
+  model: Model,
+  checked: CheckedInput,
+  isConfigured: (routeId: string) => boolean,
+): Credits | undefined => {
+  const prices = priceRoutes(model, checked, leastMeasured(model, checked)).filter(({ routeId }) => isConfigured(routeId));
+  return prices.length === 0 ? undefined : Math.min(...prices.map(({ credits }) => credits));
 };
