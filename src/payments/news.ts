@@ -79,7 +79,7 @@ export const newsOfRefund = (refund: Stripe.Refund, atMs: number): News | null =
 const stateOfDispute = (type: Stripe.Event["type"], status: string): ReversalState => {
   const state = DISPUTE_STATES[status] ?? "taken";
   if (type === "charge.dispute.funds_reinstated") return "returned";
-  return type === "charge.dispute.funds_withdrawn" && state === "returned" ? "taken" : state;
+  return type === "charge.dispute.funds_withdrawn" && state !== "taken" ? "taken" : state;
 };
 
 /** @returns null for an event that does not concern us */

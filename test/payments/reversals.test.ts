@@ -117,6 +117,12 @@ describe("a dispute", () => {
     expect(await standing()).toEqual([500, 0, false]);
   });
 
+  test("whose funds are withdrawn takes back, whatever its status says", async () => {
+    const { payment } = await bought();
+    expect(await send(bed.stripe.dispute("funds_withdrawn", payment, 2500, "warning_needs_response"))).toBe(200);
+    expect(await standing()).toEqual([0, 0, false]);
+  });
+
   test("that is only an inquiry takes nothing", async () => {
     const { payment } = await bought();
     expect(await send(bed.stripe.dispute("created", payment, 2500, "warning_needs_response"))).toBe(200);
