@@ -5,6 +5,8 @@ import type { Json, JsonObject, Measured, PinAsked } from "../terms.ts";
 
 /** Without a word about its frames, a clip is taken for one of 24 in a second. */
 const FRAME_MS = 42;
+/** What a file says of its frames is as foreign as the rest: one that shows each for a second gains none by it. */
+export const MOST_OFF_MS = 100;
 
 /** The fields of an input whose clips' lengths are billed. */
 export const billedFields = ({ price }: Pick<Model, "price">, input: JsonObject): string[] =>
@@ -23,7 +25,7 @@ export const pinsOf = (model: Pick<Model, "price">, input: JsonObject, measured:
   return [...first.values()].map(({ field, kind, ms = 0, frameMs = FRAME_MS }, at) => ({
     ...{ n: at + 1, field, measuredMs: Math.ceil(ms) },
     kind: kind === "audio" ? "audio" : "video",
-    frameMs: Math.min(1000, Math.max(1, Math.ceil(frameMs))),
+    frameMs: Math.min(MOST_OFF_MS, Math.max(1, Math.ceil(frameMs))),
   }));
 };
 

@@ -1,5 +1,6 @@
 // Pins an input: its whole file is fetched to our storage, hashed and measured again, so that what was measured is what is sent.
 import { type Files, type Incoming, StorageRefused } from "../files/port.ts";
+import { MOST_OFF_MS } from "../inputs/links.ts";
 import type { PinAsked } from "../terms.ts";
 import { Unreadable } from "./bytes.ts";
 import type { Inspection } from "./formats/inspect.ts";
@@ -26,9 +27,6 @@ export type PinOptions = {
 /** Files fetched at a time, and of one account. */
 const PLACES = 16;
 const SHARE = 4;
-
-/** What a file says of its frames is as foreign as the rest: one that shows each for a second gains none by it. */
-const MOST_OFF_MS = 100;
 
 /** Why it was refused; `again` where the next moment may have another answer. */
 class Refused extends Error {
@@ -85,7 +83,7 @@ export const lengthFault = (
   wanted: PinAsked,
 ): string | undefined => {
   if (kind !== wanted.kind) return `the file that was fetched is ${kind}, not ${wanted.kind}`;
-  const mostOffMs = Math.min(MOST_OFF_MS, wanted.frameMs, Math.max(1, Math.ceil(frameMs ?? MOST_OFF_MS)));
+  const mostOffMs = Math.min(wanted.frameMs, Math.max(1, Math.ceil(frameMs ?? MOST_OFF_MS)));
   if (ms !== undefined && Math.abs(ms - wanted.measuredMs) <= mostOffMs) return undefined;
   return `the file that was fetched is ${inSeconds(ms ?? 0)} long, and ${inSeconds(wanted.measuredMs)} were measured at submission`;
 };
