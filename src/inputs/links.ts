@@ -6,7 +6,7 @@ import type { Json, JsonObject, Measured, PinAsked } from "../terms.ts";
 /** Without a word about its frames, a clip is taken for one of 24 in a second. */
 const FRAME_MS = 42;
 /** What a file says of its frames is as foreign as the rest: one that shows each for a second gains none by it. */
-export const MOST_OFF_MS = 100;
+const MOST_OFF_MS = 100;
 
 /** The fields of an input whose clips' lengths are billed. */
 export const billedFields = ({ price }: Pick<Model, "price">, input: JsonObject): string[] =>

@@ -1,6 +1,5 @@
 // Pins an input: its whole file is fetched to our storage, hashed and measured again, so that what was measured is what is sent.
 import { type Files, type Incoming, StorageRefused } from "../files/port.ts";
-import { MOST_OFF_MS } from "../inputs/links.ts";
 import type { PinAsked } from "../terms.ts";
 import { Unreadable } from "./bytes.ts";
 import type { Inspection } from "./formats/inspect.ts";
@@ -83,7 +82,7 @@ export const lengthFault = (
   wanted: PinAsked,
 ): string | undefined => {
   if (kind !== wanted.kind) return `the file that was fetched is ${kind}, not ${wanted.kind}`;
-  const mostOffMs = Math.min(wanted.frameMs, Math.max(1, Math.ceil(frameMs ?? MOST_OFF_MS)));
+  const mostOffMs = Math.min(wanted.frameMs, Math.max(1, Math.ceil(frameMs ?? wanted.frameMs)));
   if (ms !== undefined && Math.abs(ms - wanted.measuredMs) <= mostOffMs) return undefined;
   return `the file that was fetched is ${inSeconds(ms ?? 0)} long, and ${inSeconds(wanted.measuredMs)} were measured at submission`;
 };
