@@ -11,6 +11,9 @@ const WIDTH = 256;
 const HEIGHT = 257;
 const OFFSETS = [273, 324];
 const COUNTS = [279, 325];
+const BITS = 258;
+const PACKING = 259;
+const SAMPLES = 277;
 const TYPE_BYTES: Record<number, number> = { 3: 2, 4: 4, 16: 8 };
 
 type Entry = { type: number; count: number; valueAt: number };
@@ -54,6 +57,12 @@ export const readTiff = async (cursor: Cursor): Promise<Inspection> => {
   const first = (tags: number[]) => tags.map((tag) => entries.get(tag)).find((entry) => entry !== undefined);
   const offsets = await valuesOf(first(OFFSETS));
   const lengths = await valuesOf(first(COUNTS));
+  const [packing = 1] = await valuesOf(entries.get(PACKING));
+  // Some writers say 0 of the only strip of a picture that is not packed: its rows say how long it is.
+  if (lengths.length === 1 && lengths[0] === 0 && packing === 1) {
+    const [[bits = 1], [samples = 1]] = [await valuesOf(entries.get(BITS)), await valuesOf(entries.get(SAMPLES))];
+    lengths[0] = Math.ceil((width * bits * samples) / 8) * height;
+  }
   // Of more strips than are looked at, and without their lengths, only the beginnings are held against the file.
   const held =
     offsets.length === 0 ? first(OFFSETS)?.count : lengths.length === 0 ? 1 : lengths.reduce((sum, each) => sum + each, 0);
