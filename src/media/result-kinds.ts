@@ -203,6 +203,13 @@ export const lookAt = (start: Uint8Array, claims: readonly (string | null | unde
   return claim === undefined ? { sort: "unknown" } : ofClaim(claim);
 };
 
+/** A file that is shorter than this holds a few words of its header at most; a shape that is text says all in fewer. */
+const LEAST_BYTES = 64;
+
+/** Whether a file of a kind that nothing measures is too short to hold anything. */
+export const isTooShort = (mime: string, bytes: number): boolean =>
+  bytes < LEAST_BYTES && (TOLD.has(mime) || !TEXT_CLAIM.test(mime));
+
 /** Whether a file that answers the order is clear from so little that nothing more need be waited for. */
 export const isClear = (look: Look, kind: MediaKind): boolean =>
   look.sort === "file" && look.answers.includes(kind) && !/^(image\/heif|audio\/ogg)$/.test(look.mime);
