@@ -10,7 +10,8 @@ import { Overtaxing } from "./sandbox/sandbox.ts";
 export type Examined = Pick<Inspection, "mime" | "width" | "height" | "ms" | "pictureMs" | "hasAudio">;
 
 /** Kinds that are read to be measured: one of these that cannot be read is taken for broken. */
-const MEASURED = /^(image\/(png|jpeg|webp)|video\/(mp4|quicktime|webm|x-matroska|ogg)|audio\/(mpeg|wav|ogg|flac|aac|mp4))$/;
+const MEASURED =
+  /^(image\/(png|jpeg|webp)|video\/(mp4|quicktime|3gpp2?|webm|x-matroska|ogg)|audio\/(mpeg|wav|ogg|flac|aac|mp4))$/;
 
 /** Whether what is in the file answers the order. A clip with sound answers an order of sound; what is only sound is no clip. */
 const answers = (found: Inspection, kind: MediaKind): boolean =>

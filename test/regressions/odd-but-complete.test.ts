@@ -225,6 +225,14 @@ const BROKEN: [what: string, kind: MediaKind, make: () => Uint8Array | Promise<U
   ["layers of five bytes", "image", () => latin1("8BPS\0")],
   ["a TIFF of eight bytes", "image", () => latin1("II*\0\x08\0\0\0")],
   ["an AVIF of its brand alone", "image", () => box("ftyp", latin1("avif"), be32(0))],
+  ...(["rgb.tif", "jpeg-in.tif", "still.avif", "alpha.avif", "still.heic", "animated.avif", "phone.3gp"] as const).flatMap(
+    (name) =>
+      [0.1, 0.5, 0.9].map((part): (typeof BROKEN)[number] => [
+        `${name} of which ${part} came`,
+        name.endsWith("3gp") ? "video" : "image",
+        () => kept(name).subarray(0, Math.floor(kept(name).length * part)),
+      ]),
+  ),
   ["a scene of a header alone", "image", () => latin1("glTF\x02\0\0\0\x14\0\0\0\0\0\0\0JSON")],
 ];
 test.each(BROKEN)("%s, delivered as %s, is refused", async (_, kind, make) => {

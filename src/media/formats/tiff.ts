@@ -18,8 +18,11 @@ const TYPE_BYTES: Record<number, number> = { 3: 2, 4: 4, 16: 8 };
 
 type Entry = { type: number; count: number; valueAt: number };
 
-/** @throws Unreadable */
-export const readTiff = async (cursor: Cursor): Promise<Inspection> => {
+/** What the file names would lie behind its end. */
+class CutShort extends Error {}
+
+/** @throws Unreadable, CutShort */
+const readDirectory = async (cursor: Cursor): Promise<Inspection> => {
   await cursor.load(0, 16);
   const isLittle = cursor.bytes[0] === 0x49;
   const isBig = cursor.view.getUint16(2, isLittle) === 43;
@@ -29,7 +32,7 @@ export const readTiff = async (cursor: Cursor): Promise<Inspection> => {
     return bytes === 4 ? cursor.view.getUint32(from, isLittle) : Number(cursor.view.getBigUint64(from, isLittle));
   };
   const need = async (at: number, length: number) => {
-    if (!(await cursor.load(at, length))) throw new Unreadable("it is cut short");
+    if (!(await cursor.load(at, length))) throw new CutShort();
   };
   const directory = isBig ? number(8, 8) : number(4, 4);
   const [countBytes, entryBytes] = isBig ? [8, 20] : [2, 12];
@@ -70,3 +73,10 @@ export const readTiff = async (cursor: Cursor): Promise<Inspection> => {
   const isComplete = isThere && (held ?? 0) > 0;
   return { mime: "image/tiff", kind: "image", width, height, isComplete };
 };
+
+/** @throws Unreadable */
+export const readTiff = (cursor: Cursor): Promise<Inspection> =>
+  readDirectory(cursor).catch((fault: unknown) => {
+    if (!(fault instanceof CutShort)) throw fault;
+    return { mime: "image/tiff", kind: "image", isComplete: false };
+  });
