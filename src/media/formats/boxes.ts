@@ -48,8 +48,9 @@ const TOP_NAMES = new Set([
 ]);
 
 /**
- * Walks the boxes of the file by their headers, as long as `visit` says so; says where the walk ended: past the end of a file that
- * was cut, and before bytes at its end that are no box. @throws Unreadable
+ * Walks the boxes of the file by their headers, as long as `visit` says so.
+ * @returns where the walk ended: past the end of a file that was cut, and before bytes at its end that are no box
+ * @throws Unreadable
  */
 export const walkBoxes = async (cursor: Cursor, visit: (box: TopBox) => Promise<boolean>): Promise<number> => {
   let at = 0;
