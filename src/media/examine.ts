@@ -3,14 +3,15 @@ import type { MediaKind } from "../terms.ts";
 import { Unreadable } from "./bytes.ts";
 import type { Inspection } from "./formats/inspection.ts";
 import { UnreadableResult } from "./receive.ts";
-import { soundOnly } from "./result-kinds.ts";
+import { isTooShort, soundOnly } from "./result-kinds.ts";
 import { Overtaxing } from "./sandbox/sandbox.ts";
 
 /** The true content type, and what could be measured; of kinds that no reader of ours knows nothing is. */
 export type Examined = Pick<Inspection, "mime" | "width" | "height" | "ms" | "pictureMs" | "hasAudio">;
 
 /** Kinds that are read to be measured: one of these that cannot be read is taken for broken. */
-const MEASURED = /^(image\/(png|jpeg|webp)|video\/(mp4|quicktime|webm|x-matroska)|audio\/(mpeg|wav|ogg|flac|aac|mp4))$/;
+const MEASURED =
+  /^(image\/(png|jpeg|webp)|video\/(mp4|quicktime|3gpp2?|webm|x-matroska|ogg)|audio\/(mpeg|wav|ogg|flac|aac|mp4))$/;
 
 /** Whether what is in the file answers the order. A clip with sound answers an order of sound; what is only sound is no clip. */
 const answers = (found: Inspection, kind: MediaKind): boolean =>
@@ -18,13 +19,13 @@ const answers = (found: Inspection, kind: MediaKind): boolean =>
 
 /**
  * @param look reads it from beginning to end
- * @param arrived what is known of it: `mime` by its first bytes
+ * @param arrived what is known of it: `bytes` in all, `mime` by the first of them
  * @returns what was found, under its true type; undefined where it could not be looked into, which makes it no worse
  * @throws UnreadableResult, and what the disk and the sandbox throw
  */
 export const examine = async (
   look: () => Promise<Inspection>,
-  { mime, sha256 }: { mime: string; sha256: string },
+  { bytes, mime, sha256 }: { bytes: number; mime: string; sha256: string },
   kind: MediaKind,
 ): Promise<Inspection | undefined> => {
   let found: Inspection;
@@ -32,6 +33,7 @@ export const examine = async (
     found = await look();
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
+    if (isTooShort(mime, bytes)) throw new UnreadableResult("it is cut short", sha256, false);
     // It came whole and begins as its kind does: that it asks too much of us is no fault of whoever paid for it.
     if (error instanceof Overtaxing || !MEASURED.test(mime)) return undefined;
     throw new UnreadableResult(error.message, sha256, true);

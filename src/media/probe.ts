@@ -116,6 +116,7 @@ export const openProbe = (options: ProbeOptions) => {
       if (!sniffed || (sniffed.container === "picture") !== (link.kind === "image")) throw wrong(instead(remote.prefix));
       if (link.kind === "image") return foundOf(link, ofSoManyPixels(await header(remote, trip)));
       const found = await inspect(remote, trip);
+      if (found.mime === "video/ogg") throw wrong(found.mime);
       if (found.kind !== link.kind) throw wrong(found.kind === "audio" ? "sound without pictures" : "a clip with pictures");
       return foundOf(link, found, remote.toldBytes);
     } finally {

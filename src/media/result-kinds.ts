@@ -1,6 +1,7 @@
 // Which files count as a delivery: named by their first bytes, with the orders that each may answer.
 import type { MediaKind } from "../terms.ts";
 import { latin1 } from "./bytes.ts";
+import { OGG_PICTURES } from "./formats/ogg-pictures.ts";
 import { sniff } from "./sniff.ts";
 
 export type Look =
@@ -92,7 +93,10 @@ const isoKind = (text: string): Look | undefined => {
 
 /** The clip or sound in a container of Matroska or Ogg, by the names that stand at its beginning. */
 const trackNames = (text: string, mime: string): Look => {
-  if (mime === "audio/ogg") return { sort: "file", mime: text.includes("\x80theora") ? "video/ogg" : mime, answers: EITHER };
+  if (mime === "audio/ogg") {
+    const hasPictures = OGG_PICTURES.some((code) => text.includes(code));
+    return { sort: "file", mime: hasPictures ? "video/ogg" : mime, answers: EITHER };
+  }
   return { sort: "file", mime: text.slice(0, LOOK_BYTES).includes("webm") ? mime : "video/x-matroska", answers: EITHER };
 };
 
@@ -198,6 +202,13 @@ export const lookAt = (start: Uint8Array, claims: readonly (string | null | unde
   const claim = types.find((type) => CLAIM.test(type) && !TOLD.has(type));
   return claim === undefined ? { sort: "unknown" } : ofClaim(claim);
 };
+
+/** A file that is shorter than this holds a few words of its header at most; a shape that is text says all in fewer. */
+const LEAST_BYTES = 64;
+
+/** Whether a file of a kind that nothing measures is too short to hold anything. */
+export const isTooShort = (mime: string, bytes: number): boolean =>
+  bytes < LEAST_BYTES && (TOLD.has(mime) || !TEXT_CLAIM.test(mime));
 
 /** Whether a file that answers the order is clear from so little that nothing more need be waited for. */
 export const isClear = (look: Look, kind: MediaKind): boolean =>

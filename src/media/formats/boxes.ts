@@ -41,7 +41,17 @@ export const boxIn = (bytes: Uint8Array, parent: Box | undefined, name: string, 
 /** A box of the file itself; `end` may be past the end of a file that was cut. */
 export type TopBox = { name: string; at: number; start: number; end: number };
 
-/** Walks the boxes of the file by their headers, as long as `visit` says so; says where the walk ended. @throws Unreadable */
+/** Boxes that files have side by side: one of these that goes past the end was cut, and what has no such name is no box. */
+const TOP_NAMES = new Set([
+  ...["ftyp", "styp", "moov", "moof", "mdat", "imda", "mfra", "sidx", "ssix", "emsg", "prft", "uuid", "free", "skip", "wide"],
+  ...["meta", "udta", "pnot", "PICT", "pdin", "idat", "jxlc", "jxlp", "jxll", "jxli", "jbrd", "brob", "jumb", "Exif", "xml "],
+]);
+
+/**
+ * Walks the boxes of the file by their headers, as long as `visit` says so.
+ * @returns where the walk ended: past the end of a file that was cut, and before bytes at its end that are no box
+ * @throws Unreadable
+ */
 export const walkBoxes = async (cursor: Cursor, visit: (box: TopBox) => Promise<boolean>): Promise<number> => {
   let at = 0;
   for (let n = 0; at + 8 <= cursor.sizeBytes; n++) {
@@ -55,8 +65,8 @@ export const walkBoxes = async (cursor: Cursor, visit: (box: TopBox) => Promise<
       length = Number(cursor.view.getBigUint64(at + 8 - cursor.start));
       header = 16;
     } else if (length === 0) length = cursor.sizeBytes - at;
-    if (length < header) return at;
     const end = at + length;
+    if (length < header || (end > cursor.sizeBytes && !TOP_NAMES.has(name))) return at;
     if (!(await visit({ name, at, start: at + header, end }))) return end;
     at = end;
   }

@@ -1,11 +1,20 @@
 // Reads the size of an SVG drawing from the attributes of its root, and whether the root is closed.
 import type { Cursor } from "./cursor.ts";
 import type { Inspection } from "./inspection.ts";
-import { drawingRoot } from "./kinds.ts";
+import { afterPreamble, drawingRoot } from "./kinds.ts";
 
 /** The root with its attributes; some writers declare dozens of names there. */
 const MOST_ROOT_BYTES = 64 * 1024;
+/** The root is closed here: whatever stands in the last bytes, and before them where only comments follow. */
 const TAIL_BYTES = 1024;
+const MOST_TAIL_BYTES = 64 * 1024;
+
+const closes = (tail: string): boolean => {
+  if (/<\/(svg:)?svg\s{0,64}>/i.test(tail.slice(-TAIL_BYTES))) return true;
+  const at = tail.lastIndexOf("</svg");
+  const rest = tail.slice(tail.indexOf(">", at) + 1);
+  return at >= 0 && afterPreamble(rest) === rest.length;
+};
 
 /** An element other than those that only say something about the drawing; a script may draw. */
 const DRAWN = /<(?:[\w-]{1,40}:)?(?!title\b|desc\b|metadata\b|style\b)[a-z]/i;
@@ -46,12 +55,11 @@ export const readDrawing = async (cursor: Cursor): Promise<Inspection> => {
   const start = drawingRoot(bytes);
   const end = text.indexOf(">", start);
   const root = end < 0 ? "" : text.slice(start, end);
-  const tailAt = Math.max(0, cursor.sizeBytes - TAIL_BYTES);
+  const tailAt = Math.max(0, cursor.sizeBytes - MOST_TAIL_BYTES);
   await cursor.load(tailAt, cursor.sizeBytes - tailAt);
   const tail = Buffer.from(cursor.part(tailAt, cursor.sizeBytes - tailAt)).toString("latin1");
-  const isClosed = /<\/(svg:)?svg\s{0,64}>/i.test(tail);
   // All of a short one is here: an element that is drawn, or that holds one, is among it.
   const isEmpty = root.endsWith("/") || (length === cursor.sizeBytes && !DRAWN.test(text.slice(end)));
-  const isComplete = isClosed && !isEmpty;
+  const isComplete = closes(tail) && !isEmpty;
   return { mime: "image/svg+xml", kind: "image", ...sizeOf(root), isComplete };
 };

@@ -103,7 +103,9 @@ export const readHeif = async (cursor: Cursor): Promise<Inspection> => {
     isThere = hasItems(meta, box, cursor.sizeBytes);
     return true;
   });
+  const mime = isAvif ? "image/avif" : "image/heic";
+  if (!found && end > cursor.sizeBytes) return { mime, kind: "image", isComplete: false };
   if (!found || found.width < 1 || found.height < 1) throw new Unreadable("its header does not say the size of the picture");
   const isComplete = end <= cursor.sizeBytes && isThere;
-  return { mime: isAvif ? "image/avif" : "image/heic", kind: "image", ...found, isComplete };
+  return { mime, kind: "image", ...found, isComplete };
 };

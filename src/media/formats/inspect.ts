@@ -40,12 +40,15 @@ const readPicture = async (file: ByteReader, cursor: Cursor, depth: InspectOptio
   return { mime, kind: "image", width, height, isComplete, ...(ms === undefined ? {} : { ms }) };
 };
 
+/** Two headers, and the version that each scene of three dimensions says of itself. */
+const LEAST_SCENE_BYTES = 48;
+
 /** A scene of three dimensions: its header says its version and its length. */
-const readScene = async (cursor: Cursor): Promise<Inspection> => ({
-  mime: "model/gltf-binary",
-  kind: "other",
-  isComplete: cursor.view.getUint32(8 - cursor.start, true) <= cursor.sizeBytes,
-});
+const readScene = async (cursor: Cursor): Promise<Inspection> => {
+  const length = cursor.view.getUint32(8 - cursor.start, true);
+  const isComplete = length >= LEAST_SCENE_BYTES && length <= cursor.sizeBytes;
+  return { mime: "model/gltf-binary", kind: "other", isComplete };
+};
 
 const readOther = async (file: ByteReader, { signal, depth }: InspectOptions): Promise<Inspection> => {
   const size = await file.sizeBytes();

@@ -39,7 +39,7 @@ export const isMpegSound = (a: number, b: number, c: number): boolean =>
 export const isAdts = (a: number, b: number, c: number): boolean => a === 0xff && (b & 0xf6) === 0xf0 && ((c >> 2) & 15) < 13;
 
 /** Where text goes on after white space, declarations and comments; -1 when they do not end here. */
-const afterPreamble = (text: string): number => {
+export const afterPreamble = (text: string): number => {
   let at = text.startsWith("\ufeff") || text.startsWith("ï»¿") ? (text.startsWith("ï»¿") ? 3 : 1) : 0;
   for (let step = 0; step < 64; step++) {
     while (at < text.length && " \t\r\n".includes(text.charAt(at))) at++;

@@ -1,6 +1,6 @@
 // Refuses an MP4 index that says a thing twice: decoders differ in which of the two they believe, and a real one says it once.
 import { Unreadable } from "../bytes.ts";
-import { type Box, viewOf } from "./boxes.ts";
+import { type Box, boxesIn, viewOf } from "./boxes.ts";
 
 /** Boxes that decide how long a track is, of which it has one at most; those of one row are the same in two forms. */
 const ONCE: readonly (readonly string[])[] = [
@@ -28,9 +28,37 @@ const insist = (isRight: boolean): void => {
 };
 const bufferOf = ({ buffer, byteOffset, length }: Uint8Array): Buffer => Buffer.from(buffer, byteOffset, length);
 
+/** Texts of users, beside those that begin with the sign of copyright. */
+const USER_TEXT = /^(\xa9...|titl|auth|dscp|perf|gnre|albm|cprt)$/;
+
+/** Where the index holds words, in which no decoder looks for boxes: names of handlers, titles and the like. */
+const textsIn = (movie: Uint8Array, traks: readonly Box[]): Box[] => {
+  const inside = (boxes: readonly Box[], name: RegExp, skip = 0) =>
+    boxes.flatMap(({ start, end }) => boxesIn(movie, start + skip, end)).filter((box) => name.test(box.name));
+  const parents = [{ name: "moov", start: 0, end: movie.length }, ...traks];
+  const user = inside(parents, /^udta$/);
+  // QuickTime writes them without the four bytes of a version. Decoders look for the handler first, wherever it stands.
+  const metas = inside([...parents, ...user], /^meta$/).flatMap(({ name, start, end }) =>
+    [start, start + 4]
+      .map((from) => ({ name, start: from, end }))
+      .filter((box) => boxesIn(movie, box.start, end)[0]?.name === "hdlr"),
+  );
+  const media = inside(traks, /^mdia$/);
+  const handlers = inside([...metas, ...media, ...inside(media, /^minf$/)], /^hdlr$/);
+  const items = inside(inside(metas, /^ilst$/), /^/);
+  return [...inside(user, USER_TEXT), ...handlers, ...inside(items, /^(data|mean|name)$/)];
+};
+
+/** A copy of the index without those words: a title may begin as a box does. */
+const withoutTexts = (movie: Uint8Array, traks: readonly Box[]): Buffer => {
+  const bytes = Buffer.from(movie);
+  for (const { start, end } of textsIn(movie, traks)) bytes.fill(0, start, end);
+  return bytes;
+};
+
 /** @param movie the contents of the index @throws Unreadable */
 export const insistOnOneIndex = (movie: Uint8Array, traks: readonly Box[]): void => {
-  const bytes = bufferOf(movie);
+  const bytes = withoutTexts(movie, traks);
   for (const name of ["mvhd", "mvex"]) insist(countOf(bytes, [name], 0, bytes.length) <= 1);
   insist(countOf(bytes, ["trak"], 0, bytes.length) === traks.length && countOf(bytes, ["moov", "moof"], 0, bytes.length) === 0);
   for (const names of ONCE) {

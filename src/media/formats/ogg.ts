@@ -1,8 +1,9 @@
-// Measures Ogg by the packets of its pages, chained streams one after the other: Opus, Vorbis, FLAC, Speex.
+// Measures Ogg by the packets of its pages, chained streams one after the other: Opus, Vorbis, FLAC, Speex; and Theora.
 import { Unreadable } from "../bytes.ts";
 import { nameAt } from "./boxes.ts";
 import type { Cursor } from "./cursor.ts";
 import type { Inspection } from "./inspection.ts";
+import { oggClip } from "./ogg-pictures.ts";
 import { flacTime, openVorbisTime, opusTime, type PacketTime } from "./packet-time.ts";
 
 /** Streams of one file: a chain of hundreds is no sound that somebody ordered. */
@@ -151,8 +152,11 @@ export const readOgg = async (cursor: Cursor): Promise<Inspection> => {
   }
   const heard = streams.filter((stream) => stream.code);
   const first = heard[0];
-  if (!first?.code) throw new Unreadable("it holds no sound of a known code");
   const seconds = heard.reduce((sum, stream, n) => sum + secondsOf(stream, n), 0);
-  const frameMs = (first.frame / first.code.rate) * 1000;
+  const frameS = first?.code ? first.frame / first.code.rate : 0;
+  const clip = oggClip(streams, { seconds, frameS }, isCut);
+  if (clip) return clip;
+  if (!first) throw new Unreadable("it holds no sound of a known code");
+  const frameMs = frameS * 1000;
   return { mime: "audio/ogg", kind: "audio", ms: Math.round(seconds * 1000), hasAudio: true, frameMs, isComplete: !isCut };
 };

@@ -2,6 +2,7 @@
 
 import { nameAt } from "./boxes.ts";
 import type { Cursor } from "./cursor.ts";
+import { hasNoContent } from "./picture-header.ts";
 
 /** Chunks, segments and blocks that are walked; each is a few bytes at least. */
 const MOST_STEPS = 4_000_000;
@@ -98,7 +99,7 @@ const jpegEnds = async (cursor: Cursor): Promise<boolean> => {
     // Decoders look for the next marker where a segment is longer than it says.
     if (!isMarker) at = await nextMarker(cursor, at);
     else if (marker === 0xff) at++;
-    else if (marker === 1 || (marker >= 0xd0 && marker <= 0xd8)) at += 2;
+    else if (hasNoContent(marker)) at += 2;
     else {
       if (!(await cursor.load(at, 4))) return false;
       if (HUFFMAN_FRAMES.has(marker) && (await cursor.load(at, 10))) least = Math.max(least, leastScanned(cursor, at));
@@ -145,6 +146,9 @@ const bmpEnds = async (cursor: Cursor): Promise<boolean> => {
   return from + pixels <= cursor.sizeBytes;
 };
 
+/** Behind its last picture a GIF may have this many bytes that are nothing, with the mark of its end or without. */
+const MOST_STRAY_BYTES = 64;
+
 const gifEnds = async (cursor: Cursor): Promise<boolean> => {
   await cursor.load(0, 13);
   const colours = (flags: number) => (flags & 0x80 ? 3 * 2 ** ((flags & 7) + 1) : 0);
@@ -171,7 +175,7 @@ const gifEnds = async (cursor: Cursor): Promise<boolean> => {
       at += 11 + colours(byte(cursor, at + 9));
       isInBlocks = true;
       isPicture = true;
-    } else return false;
+    } else return pictures > 0 && cursor.sizeBytes - at <= MOST_STRAY_BYTES;
   }
   return false;
 };

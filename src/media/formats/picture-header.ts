@@ -77,7 +77,8 @@ const orientationIn = (app: Uint8Array): number => {
 };
 
 const isFrameHeader = (marker: number) => marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
-const hasNoContent = (marker: number) => marker === 0x01 || (marker >= 0xd0 && marker <= 0xd8);
+/** The start of an image, restarts, and what is no marker at all. */
+export const hasNoContent = (marker: number) => marker <= 0x01 || (marker >= 0xd0 && marker <= 0xd8);
 
 /** Follows the segments of a JPEG by their lengths. */
 const openJpeg = (): PictureHeader => {
@@ -91,8 +92,10 @@ const openJpeg = (): PictureHeader => {
       if (!has(4)) return { kind: "more", at, bytes: 4 };
       const from = at - start;
       const marker = bytes[from + 1] ?? 0;
-      if (bytes[from] !== 0xff) return NONE;
-      if (marker === 0xff) at++;
+      // Decoders look for the next marker where a segment is longer than it says.
+      const next = bytes.indexOf(0xff, from);
+      if (next !== from) at = start + (next < 0 ? bytes.length : next);
+      else if (marker === 0xff) at++;
       else if (hasNoContent(marker)) at += 2;
       else {
         const length = view.getUint16(from + 2);

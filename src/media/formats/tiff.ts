@@ -11,12 +11,18 @@ const WIDTH = 256;
 const HEIGHT = 257;
 const OFFSETS = [273, 324];
 const COUNTS = [279, 325];
+const BITS = 258;
+const PACKING = 259;
+const SAMPLES = 277;
 const TYPE_BYTES: Record<number, number> = { 3: 2, 4: 4, 16: 8 };
 
 type Entry = { type: number; count: number; valueAt: number };
 
-/** @throws Unreadable */
-export const readTiff = async (cursor: Cursor): Promise<Inspection> => {
+/** What the file names would lie behind its end. */
+class CutShort extends Error {}
+
+/** @throws Unreadable, CutShort */
+const readDirectory = async (cursor: Cursor): Promise<Inspection> => {
   await cursor.load(0, 16);
   const isLittle = cursor.bytes[0] === 0x49;
   const isBig = cursor.view.getUint16(2, isLittle) === 43;
@@ -26,7 +32,7 @@ export const readTiff = async (cursor: Cursor): Promise<Inspection> => {
     return bytes === 4 ? cursor.view.getUint32(from, isLittle) : Number(cursor.view.getBigUint64(from, isLittle));
   };
   const need = async (at: number, length: number) => {
-    if (!(await cursor.load(at, length))) throw new Unreadable("it is cut short");
+    if (!(await cursor.load(at, length))) throw new CutShort();
   };
   const directory = isBig ? number(8, 8) : number(4, 4);
   const [countBytes, entryBytes] = isBig ? [8, 20] : [2, 12];
@@ -54,6 +60,12 @@ export const readTiff = async (cursor: Cursor): Promise<Inspection> => {
   const first = (tags: number[]) => tags.map((tag) => entries.get(tag)).find((entry) => entry !== undefined);
   const offsets = await valuesOf(first(OFFSETS));
   const lengths = await valuesOf(first(COUNTS));
+  const [packing = 1] = await valuesOf(entries.get(PACKING));
+  // Some writers say 0 of the only strip of a picture that is not packed: its rows say how long it is.
+  if (lengths.length === 1 && lengths[0] === 0 && packing === 1) {
+    const [[bits = 1], [samples = 1]] = [await valuesOf(entries.get(BITS)), await valuesOf(entries.get(SAMPLES))];
+    lengths[0] = Math.ceil((width * bits * samples) / 8) * height;
+  }
   // Of more strips than are looked at, and without their lengths, only the beginnings are held against the file.
   const held =
     offsets.length === 0 ? first(OFFSETS)?.count : lengths.length === 0 ? 1 : lengths.reduce((sum, each) => sum + each, 0);
@@ -61,3 +73,10 @@ export const readTiff = async (cursor: Cursor): Promise<Inspection> => {
   const isComplete = isThere && (held ?? 0) > 0;
   return { mime: "image/tiff", kind: "image", width, height, isComplete };
 };
+
+/** @throws Unreadable */
+export const readTiff = (cursor: Cursor): Promise<Inspection> =>
+  readDirectory(cursor).catch((fault: unknown) => {
+    if (!(fault instanceof CutShort)) throw fault;
+    return { mime: "image/tiff", kind: "image", isComplete: false };
+  });

@@ -1,0 +1,42 @@
+// The pictures of a clip in Ogg: of Theora their size and number, of other codes that there are some.
+import { viewOf } from "./boxes.ts";
+import type { Inspection } from "./inspection.ts";
+import { clipOf, type Heard } from "./tracks.ts";
+
+/** The first packet of a stream, and how many there are. */
+type Stream = { head: Uint8Array; packets: number };
+
+const THEORA = "\x80theora";
+/** What the first packet of a stream of pictures begins with: Theora, Daala, Dirac, VP8, and what was made for AVI. */
+export const OGG_PICTURES: readonly string[] = [THEORA, "\x80daala", "BBCD\0", "OVP80\x01", "\x01video\0"];
+
+const THEORA_BYTES = 42;
+const THEORA_HEADERS = 3;
+
+const startsWith = ({ head }: Stream, code: string) => Buffer.from(head.subarray(0, code.length)).toString("latin1") === code;
+
+const sizeOf = (head: Uint8Array): { width: number; height: number } => {
+  const view = viewOf(head);
+  const triple = (at: number) => view.getUint32(at - 1) & 0xffffff;
+  const shape = triple(30) / triple(33);
+  return { width: Math.round(triple(14) * (shape > 0 && shape < 100 ? shape : 1)), height: triple(17) };
+};
+
+/** Each packet behind the headers is one picture, an empty one the same again. */
+const secondsOf = ({ head, packets }: Stream): number => {
+  const rate = viewOf(head).getUint32(22) / viewOf(head).getUint32(26);
+  return rate > 0 && Number.isFinite(rate) ? Math.max(0, packets - THEORA_HEADERS) / rate : 0;
+};
+
+/** @returns undefined where there are no pictures @throws Unreadable */
+export const oggClip = (streams: readonly Stream[], sound: Heard, isCut: boolean): Inspection | undefined => {
+  if (!streams.some((stream) => OGG_PICTURES.some((code) => startsWith(stream, code)))) return undefined;
+  const shown = streams.filter((stream) => startsWith(stream, THEORA) && stream.head.length >= THEORA_BYTES);
+  const [first] = shown;
+  const clip = { mime: "video/ogg", isComplete: !isCut };
+  if (!first) return { ...clip, kind: "video", hasAudio: sound.seconds > 0 };
+  const seconds = shown.reduce((sum, stream) => sum + secondsOf(stream), 0);
+  if (seconds === 0) return { ...clip, kind: "video", isComplete: false };
+  const frameS = seconds / shown.reduce((sum, { packets }) => sum + packets - THEORA_HEADERS, 0);
+  return { ...clip, ...clipOf([{ seconds, frameS, ...sizeOf(first.head) }], [sound]) };
+};

@@ -1,0 +1,256 @@
+// Results that every player shows, and that have something about them that a strict reader takes for damage: they were paid for.
+import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { examine } from "../../src/media/examine.ts";
+import { inspect } from "../../src/media/formats/inspect.ts";
+import { readPlainPicture } from "../../src/media/plain-picture.ts";
+import { lookAt } from "../../src/media/result-kinds.ts";
+import type { MediaKind } from "../../src/terms.ts";
+import { inMemory } from "../media/formats/reader.ts";
+import { jpeg } from "../media/made.ts";
+
+const kept = (name: string): Buffer => readFileSync(join(import.meta.dir, "../corpus/files", name));
+const latin1 = (text: string) => Buffer.from(text, "latin1");
+const be32 = (value: number) => Buffer.of(value >>> 24, (value >>> 16) & 255, (value >>> 8) & 255, value & 255);
+const joined = (...parts: Uint8Array[]) => Buffer.concat(parts);
+
+/** What becomes of a result, as of one that has arrived. */
+const delivered = async (bytes: Uint8Array, kind: MediaKind) => {
+  const look = lookAt(bytes);
+  if (look.sort !== "file" || !look.answers.includes(kind)) throw new Error(`it is ${JSON.stringify(look)}`);
+  const whole = { signal: AbortSignal.timeout(10_000), depth: "whole" } as const;
+  const arrived = { bytes: bytes.length, mime: look.mime, sha256: "" };
+  return examine(() => inspect(inMemory(bytes), whole), arrived, kind);
+};
+
+/** A file in which `from` has become `to`, which is as long, wherever it stands. */
+const reworded = (name: string, from: string, to: string): Buffer => {
+  const bytes = kept(name);
+  expect(bytes.indexOf(from, 0, "latin1")).toBeGreaterThan(0);
+  for (let at = bytes.indexOf(from, 0, "latin1"); at >= 0; at = bytes.indexOf(from, at + 4, "latin1"))
+    bytes.write(to, at, "latin1");
+  return bytes;
+};
+/** A box around others. */
+const box = (name: string, ...contents: Uint8Array[]): Buffer => {
+  const inside = joined(...contents);
+  return joined(be32(inside.length + 8), latin1(name), inside);
+};
+/** A clip whose index, which stands last, holds one box more. */
+const withBox = (name: string, more: Buffer): Buffer => {
+  const bytes = joined(kept(name), more);
+  const at = bytes.indexOf("moov", 0, "latin1") - 4;
+  const length = bytes.readUInt32BE(at) + more.length;
+  expect(at + length).toBe(bytes.length);
+  bytes.writeUInt32BE(length, at);
+  return bytes;
+};
+const handler = box("hdlr", Buffer.alloc(8), latin1("mdirappl"), Buffer.alloc(9));
+/** As iTunes and ffmpeg write a title. */
+const titled = (title: string) =>
+  box("udta", box("meta", be32(0), handler, box("ilst", box("\xa9nam", box("data", be32(1), be32(0), latin1(title))))));
+
+const strayInJpeg = async (...stray: number[]): Promise<Buffer> => {
+  const bytes = Buffer.from(await jpeg());
+  const second = 4 + bytes.readUInt16BE(4);
+  return joined(bytes.subarray(0, second), Buffer.of(...stray), bytes.subarray(second));
+};
+const gifBehind = (...tail: number[]): Buffer => joined(kept("still.gif").subarray(0, -1), Buffer.of(...tail));
+
+/** A TIFF of one strip that is not packed, with so many bytes of pixels, of which it says that they are `count`. */
+const tiff = (pixels: number, count: number, packing = 1): Buffer => {
+  const entries = [
+    [256, 4, 64],
+    [257, 4, 48],
+    [258, 3, 8],
+    [259, 3, packing],
+    [262, 3, 1],
+    [273, 4, 8 + 2 + 9 * 12 + 4],
+    [277, 3, 3],
+    [278, 4, 48],
+    [279, 4, count],
+  ] as const;
+  const bytes = Buffer.alloc(10 + entries.length * 12 + 4 + pixels, "II*\0\x08\0\0\0", "latin1");
+  bytes.fill(0, 8);
+  bytes.writeUInt16LE(entries.length, 8);
+  for (const [n, [tag, type, value]] of entries.entries()) {
+    const at = 10 + n * 12;
+    bytes.writeUInt16LE(tag, at);
+    bytes.writeUInt16LE(type, at + 2);
+    bytes.writeUInt32LE(1, at + 4);
+    bytes.writeUInt32LE(value, at + 8);
+  }
+  return bytes;
+};
+
+const commented = (comment: string): Buffer =>
+  latin1(`<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><svg><path/></svg><path/>${comment}`);
+
+/** One page of Ogg for each packet of a stream. */
+const oggPage = (serial: number, packet: Uint8Array, flags = 0): Buffer => {
+  const table = [...Array<number>(Math.floor(packet.length / 255)).fill(255), packet.length % 255];
+  const head = Buffer.alloc(27);
+  head.write("OggS");
+  head[5] = flags;
+  head.writeUInt32LE(serial, 14);
+  head[26] = table.length;
+  return joined(head, Buffer.of(...table), packet);
+};
+/** 320 x 240 at 25 pictures a second, in pixels of 4 to 3. */
+const theoraHead = joined(
+  latin1("\x80theora\x03\x02\x01"),
+  Buffer.of(0, 20, 0, 15, 0, 1, 64, 0, 0, 240, 0, 0),
+  be32(25),
+  be32(1),
+  Buffer.of(0, 0, 4, 0, 0, 3, 0, 0, 0, 0, 0, 0),
+);
+const opusHead = joined(latin1("OpusHead"), Buffer.of(1, 1, 0, 0, 0x80, 0xbb, 0, 0, 0, 0, 0));
+const ogv = (frames: number, head = theoraHead): Buffer =>
+  joined(
+    oggPage(1, head, 2),
+    oggPage(2, opusHead, 2),
+    oggPage(1, latin1("\x81theora")),
+    oggPage(1, latin1("\x82theora")),
+    oggPage(2, latin1("OpusTags")),
+    ...Array.from({ length: frames }, (_, n) => oggPage(1, n % 5 === 4 ? Buffer.alloc(0) : Buffer.of(0x30, 1, 2, 3))),
+    // 20 ms each.
+    ...Array.from({ length: 2 * frames }, () => oggPage(2, Buffer.of(0x98, 1, 2, 3))),
+  );
+
+const WORDS = latin1("some trailer that is no box at all\n");
+
+const WHOLE: [what: string, kind: MediaKind, make: () => Uint8Array | Promise<Uint8Array>, found: object][] = [
+  ["a clip with words behind it", "video", () => joined(kept("silent.mp4"), WORDS), { isComplete: true }],
+  ["a clip with bytes behind it", "video", () => joined(kept("silent.mp4"), Buffer.alloc(40, 0xfe)), { isComplete: true }],
+  ["a clip in fragments with words behind it", "video", () => joined(kept("fragments-dash.mp4"), WORDS), { kind: "video" }],
+  ["an AVIF with words behind it", "image", () => joined(kept("still.avif"), latin1("trailing words")), { mime: "image/avif" }],
+  ["a clip with the title of a box", "video", () => withBox("silent.mp4", titled("trak one")), { kind: "video" }],
+  ["a clip with the title of another", "video", () => withBox("silent.mp4", titled("moov, a film")), { kind: "video" }],
+  [
+    "a clip with a text of a phone",
+    "video",
+    () =>
+      withBox(
+        "silent.mp4",
+        joined(box("udta", box("titl", be32(0), Buffer.of(0, 0), be32(40), latin1("stts"), Buffer.alloc(40)))),
+      ),
+    { kind: "video" },
+  ],
+  [
+    "a clip whose handler has the name of a box",
+    "video",
+    () => reworded("silent.mp4", "VideoHandler", "trakHandlers"),
+    { kind: "video" },
+  ],
+  ["a JPEG with stray bytes between segments", "image", () => strayInJpeg(0x12, 0x34), { width: 64, height: 48 }],
+  ["a JPEG with a stray byte that is stuffed", "image", () => strayInJpeg(0xff, 0), { width: 64, height: 48 }],
+  ["a JPEG with many stray bytes", "image", () => strayInJpeg(...Array<number>(9000).fill(1)), { width: 64, height: 48 }],
+  ["a GIF with a stray byte before its end", "image", () => gifBehind(0, 0x3b), { mime: "image/gif" }],
+  ["a GIF with a byte instead of its end", "image", () => gifBehind(0), { mime: "image/gif" }],
+  ["a TIFF that does not say how long its strip is", "image", () => tiff(64 * 48 * 3, 0), { width: 64, height: 48 }],
+  [
+    "a drawing with a long comment behind it",
+    "image",
+    () => commented(`</svg>\n<!-- ${"made by hand ".repeat(2000)} -->\n`),
+    { width: 9, height: 9 },
+  ],
+  [
+    "a clip of Theora",
+    "video",
+    () => ogv(50),
+    { mime: "video/ogg", kind: "video", ms: 2000, width: 427, height: 240, hasAudio: true, isComplete: true },
+  ],
+  ["the sound of a clip of Theora", "audio", () => ogv(50), { kind: "video", hasAudio: true }],
+  [
+    "a clip in Ogg of another code",
+    "video",
+    () => ogv(50, latin1("BBCD\0".padEnd(42))),
+    { mime: "video/ogg", kind: "video", isComplete: true },
+  ],
+];
+test.each(WHOLE)("%s is delivered as %s", async (_, kind, make, found) => {
+  const bytes = await make();
+  expect(await delivered(bytes, kind)).toMatchObject(found);
+  // In the main thread it is read alike, or left to a child.
+  const plain = await readPlainPicture([bytes]);
+  if (plain) expect(plain).toMatchObject(found);
+});
+
+const dash = kept("fragments-dash.mp4");
+const lastMoof = dash.lastIndexOf("moof", dash.length, "latin1") - 4;
+const lastData = dash.lastIndexOf("mdat", dash.length, "latin1") - 4;
+const hidden = (name: string): Buffer => box(name, box("tkhd", Buffer.alloc(84)));
+
+const BROKEN: [what: string, kind: MediaKind, make: () => Uint8Array | Promise<Uint8Array>][] = [
+  ["a clip that is cut in its data", "video", () => kept("faststart.mp4").subarray(0, -100)],
+  ["a clip in fragments that is cut in the last data", "video", () => dash.subarray(0, lastData + 12)],
+  ["a clip in fragments that is cut in the last fragment", "video", () => dash.subarray(0, lastMoof + 60)],
+  ["an AVIF that is cut in its data", "image", () => kept("still.avif").subarray(0, -20)],
+  [
+    "an AVIF that is cut in its data, with words behind it",
+    "image",
+    () => joined(kept("still.avif").subarray(0, -20), latin1("x")),
+  ],
+  ["a clip with a second track in its texts", "video", () => withBox("silent.mp4", box("udta", hidden("trak")))],
+  [
+    "a clip with a second track where a title stands",
+    "video",
+    () => withBox("silent.mp4", box("udta", box("meta", be32(0), handler, box("ilst", hidden("trak"))))),
+  ],
+  [
+    "a clip with a second track in a title that stands before the handler",
+    "video",
+    () =>
+      withBox(
+        "silent.mp4",
+        box("udta", box("meta", be32(0), box("ilst", box("\xa9nam", box("data", be32(1), be32(0), handler, hidden("trak")))))),
+      ),
+  ],
+  [
+    "a JPEG with nothing but stray bytes",
+    "image",
+    () => joined(Buffer.of(0xff, 0xd8, 0xff, 0xe0, 0, 4, 0, 0), Buffer.alloc(9000, 1)),
+  ],
+  ["a GIF that is cut and filled with zeros", "image", () => joined(kept("still.gif").subarray(0, -100), Buffer.alloc(4096))],
+  ["a TIFF that is cut in a strip of no said length", "image", () => tiff(64 * 48 * 3 - 1, 0)],
+  ["a TIFF whose packed strip is empty", "image", () => tiff(100, 0, 5)],
+  ["a drawing that is cut behind one inside it", "image", () => commented(`<!-- ${"made by hand ".repeat(2000)} --><path/>`)],
+  ["a clip of Theora without pictures", "video", () => ogv(0)],
+  ["a clip of Theora that is cut", "video", () => ogv(50).subarray(0, -2)],
+  ["an icon of four bytes", "image", () => Buffer.of(0, 0, 1, 0)],
+  ["an archive of four bytes", "image", () => latin1("PK\x03\x04")],
+  ["an archive of four bytes", "audio", () => latin1("PK\x03\x04")],
+  ["a page of five bytes", "image", () => latin1("%PDF-")],
+  ["layers of five bytes", "image", () => latin1("8BPS\0")],
+  ["a TIFF of eight bytes", "image", () => latin1("II*\0\x08\0\0\0")],
+  ["an AVIF of its brand alone", "image", () => box("ftyp", latin1("avif"), be32(0))],
+  ...(["rgb.tif", "jpeg-in.tif", "still.avif", "alpha.avif", "still.heic", "animated.avif", "phone.3gp"] as const).flatMap(
+    (name) =>
+      [0.1, 0.5, 0.9].map((part): (typeof BROKEN)[number] => [
+        `${name} of which ${part} came`,
+        name.endsWith("3gp") ? "video" : "image",
+        () => kept(name).subarray(0, Math.floor(kept(name).length * part)),
+      ]),
+  ),
+  ["a scene of a header alone", "image", () => latin1("glTF\x02\0\0\0\x14\0\0\0\0\0\0\0JSON")],
+];
+test.each(BROKEN)("%s, delivered as %s, is refused", async (_, kind, make) => {
+  expect(await delivered(await make(), kind).catch((fault: Error) => fault.constructor.name)).toBe("UnreadableResult");
+});
+
+test("a picture of the smallest chunks in many pieces is left to a child after few looks at the pieces", async () => {
+  const chunk = joined(be32(0), latin1("tEXt"), be32(0));
+  const bytes = joined(kept("alpha.png").subarray(0, 33), ...Array.from({ length: 85_000 }, () => chunk));
+  const step = Math.ceil(bytes.length / 999);
+  const pieces = Array.from({ length: 999 }, (_, n) => bytes.subarray(n * step, (n + 1) * step));
+  let looks = 0;
+  const counted = new Proxy(pieces, {
+    get: (target, name, receiver) => {
+      if (/^\d+$/.test(String(name))) looks++;
+      return Reflect.get(target, name, receiver);
+    },
+  });
+  expect(await readPlainPicture(counted)).toBeUndefined();
+  expect(looks).toBeLessThan(50_000);
+});
