@@ -94,6 +94,7 @@ const readValue = async (cursor: Cursor, { id, start, end }: Element, clock: Clo
   const content = cursor.part(start, length);
   if (id === ID.clusterTime) clock.cluster = uintOf(content);
   if (id === ID.blockDuration && clock.group) clock.group.duration = uintOf(content);
+  // Below 0 it is of the front, which not every decoder leaves out.
   if (id === ID.discardPadding && clock.group) clock.group.paddingS = Math.max(0, intOf(content) / 1e9);
 };
 

@@ -11,7 +11,7 @@ export type Shown = { start: number; end: number; samples: number; soundS: numbe
 /** Edits of one track; each is a pass over its runs. */
 const MOST_EDITS = 256;
 const MOST_STEPS = 20_000_000;
-/** The furthest that a sample is shown from its place; a decoder throws away a table that says more, rows behind the last sample among them. */
+/** The furthest that a sample is shown from its place: a decoder throws away a table that says more in any row. */
 const MOST_OFFSET = 2 ** 28;
 
 const rowsOf = (bytes: Uint8Array, box: Box | undefined, rowBytes: number): { count: number; view: DataView } => {
@@ -20,7 +20,10 @@ const rowsOf = (bytes: Uint8Array, box: Box | undefined, rowBytes: number): { co
   return { count: Math.min(viewOf(bytes).getUint32(box.start + 4), Math.floor(view.byteLength / rowBytes)), view };
 };
 
-/** Runs of one delta and one offset, for as many samples as there are; the last delta holds for those that the table forgot. @throws Unreadable */
+/**
+ * Runs of one delta and one offset, for as many samples as there are; the last delta holds for those that the table forgot.
+ * @throws Unreadable
+ */
 export const runsOf = (bytes: Uint8Array, stts: Box | undefined, ctts: Box | undefined, samples: number): Run[] => {
   const times = rowsOf(bytes, stts, 8);
   const offsets = rowsOf(bytes, ctts, 8);
