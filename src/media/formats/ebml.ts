@@ -39,6 +39,11 @@ export const ID = {
   block: 0xa1,
   blockDuration: 0x9b,
   discardPadding: 0x75a2,
+  trackScale: 0x23314f,
+  seekHead: 0x114d9b74,
+  seek: 0x4dbb,
+  seekId: 0x53ab,
+  seekPosition: 0x53ac,
 } as const;
 
 /** `end` is undefined where the writer did not know it. */
@@ -91,6 +96,12 @@ export const elementsIn = (bytes: Uint8Array): { id: number; content: Uint8Array
 };
 
 export const uintOf = (content: Uint8Array): number => content.subarray(0, 8).reduce((sum, byte) => sum * 256 + byte, 0);
+
+/** A number with a sign, which is the first bit that is there. */
+export const intOf = (content: Uint8Array): number => {
+  const bits = content.subarray(0, 8).length * 8;
+  return (content[0] ?? 0) < 128 ? uintOf(content) : uintOf(content) - 2 ** bits;
+};
 
 export const floatOf = (content: Uint8Array): number => {
   const view = new DataView(content.buffer, content.byteOffset, content.length);

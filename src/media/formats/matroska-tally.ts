@@ -2,6 +2,7 @@
 import type { Cursor } from "./cursor.ts";
 import type { Element } from "./ebml.ts";
 import { blockOf, type Track } from "./matroska-track.ts";
+import { PACKET_BYTES } from "./packet-time.ts";
 
 /** What belongs to one block and may be written before or after it. */
 type Group = { track?: number; timeS?: number; heardS?: number; duration?: number; paddingS?: number };
@@ -40,13 +41,11 @@ export const newTally = (track: Track): Tally => ({
 const HEAD_BYTES = 1024;
 /** Coders begin with less than this that is not played. */
 const MOST_DELAY_S = 0.25;
-/** First bytes of a frame that say how long it is. */
-const FRAME_BYTES = 16;
 
-const frameBytes = (cursor: Cursor, from: number, bytes: number, stripped: Uint8Array): Uint8Array => {
+const frameBytes = (cursor: Cursor, from: number, bytes: number, { stripped, heard }: Track): Uint8Array => {
   const there = Math.max(0, Math.min(bytes, cursor.start + cursor.bytes.length - from));
   const own = cursor.part(from, there);
-  return stripped.length === 0 ? own : Buffer.concat([stripped, own.subarray(0, FRAME_BYTES)]);
+  return stripped.length === 0 ? own : Buffer.concat([stripped, heard?.isWhole ? own : own.subarray(0, PACKET_BYTES)]);
 };
 
 /** Adds one block; of a group its own length and padding may still come. */
@@ -63,13 +62,13 @@ export const addBlock = async (
   const block = blockOf(cursor.part(start, head), end - start);
   const tally = block && tallies.get(block.track);
   if (!tally || block.isInvisible) return;
-  const { heard, stripped } = tally.track;
+  const { heard } = tally.track;
   const timeS = (clock.cluster + block.time) * clock.tickS;
   let heardS = 0;
   if (heard) {
-    if (block.frames.length > 1) await cursor.load(start, there);
+    if (block.frames.length > 1 || heard.isWhole) await cursor.load(start, there);
     for (const { at, bytes } of block.frames)
-      heardS += (heard.time(frameBytes(cursor, start + at, bytes, stripped)) ?? 0) / heard.rate;
+      heardS += (heard.time(frameBytes(cursor, start + at, bytes, tally.track)) ?? 0) / heard.rate;
   }
   tally.blocks++;
   for (const { bytes } of block.frames) tally.bytes += bytes;

@@ -1,8 +1,8 @@
 // One track of a Matroska file: what it is, and how the lengths of its blocks add up.
+import { Unreadable } from "../bytes.ts";
 import { elementsIn, floatOf, ID, uintOf, variable } from "./ebml.ts";
 import { aacFrame } from "./mp4-codes.ts";
-import { mpegFrame } from "./mpeg-frame.ts";
-import { flacTime, openVorbisTime, opusTime, type PacketTime } from "./packet-time.ts";
+import { ac3Sound, flacSound, mpegSound, openVorbisTime, opusTime, type PacketSound, type PacketTime } from "./packet-time.ts";
 
 export type Track = {
   number: number;
@@ -12,7 +12,7 @@ export type Track = {
   /** Time of one frame by the header, seconds; 0 where it does not say. */
   frameS: number;
   /** Sound by its packets: samples of each, at a rate; absent where only the clock says how long it is. */
-  heard: { time: PacketTime; rate: number } | undefined;
+  heard: PacketSound | undefined;
   /** Seconds that a decoder cuts off at the front. */
   delayS: number;
   /** Bytes that were taken off the beginning of each frame. */
@@ -41,10 +41,6 @@ const vorbisTime = (codec: Uint8Array): PacketTime | undefined => {
   return openVorbisTime(codec.subarray(at, at + head), codec.subarray(at + head + notes));
 };
 
-/** MPEG sound: each frame says its length in its header. */
-const mpegTime: PacketTime = (packet) =>
-  packet.length < 4 ? undefined : mpegFrame(new DataView(packet.buffer, packet.byteOffset, 4).getUint32(0))?.samples;
-
 const constant =
   (samples: number): PacketTime =>
   () =>
@@ -54,10 +50,11 @@ const heardOf = (codec: string, own: Uint8Array, rate: number, blockBytes: numbe
   if (codec === "A_OPUS") return { time: opusTime, rate: 48_000 };
   if (rate <= 0) return undefined;
   if (codec.startsWith("A_AAC")) return { time: constant((aacFrame(own) ?? 1024 / rate) * rate), rate };
-  if (codec.startsWith("A_MPEG/")) return { time: mpegTime, rate };
-  if (codec === "A_FLAC") return { time: flacTime, rate };
-  if (codec === "A_AC3") return { time: constant(1536), rate };
-  if (codec.startsWith("A_PCM/") && blockBytes > 0) return { time: (packet) => packet.length / blockBytes, rate };
+  if (codec.startsWith("A_MPEG/")) return mpegSound(rate);
+  // Behind the mark of the format and the head of the block.
+  if (codec === "A_FLAC") return flacSound(own.subarray(8), rate);
+  if (codec === "A_AC3" || codec === "A_EAC3") return ac3Sound(rate);
+  if (codec.startsWith("A_PCM/") && blockBytes > 0) return { time: (packet) => packet.length / blockBytes, rate, isWhole: true };
   const time = codec === "A_VORBIS" ? vorbisTime(own) : undefined;
   return time && { time, rate };
 };
@@ -81,11 +78,14 @@ const strippedOf = (track: ReadonlyMap<number, Uint8Array>): Uint8Array => {
     : NONE;
 };
 
-/** Reads a track; undefined for text and what else is neither picture nor sound. */
+/** Reads a track; undefined for text and what else is neither picture nor sound. @throws Unreadable */
 export const trackOf = (content: Uint8Array): Track | undefined => {
   const track = children(content);
   const type = uintOf(track.get(ID.trackType) ?? NONE);
   if (type !== 1 && type !== 2) return undefined;
+  // A clock of its own, which writers stopped to use before there was WebM; 0 is none.
+  const scale = floatOf(track.get(ID.trackScale) ?? NONE);
+  if (scale !== 0 && scale !== 1) throw new Unreadable("its tracks have clocks of their own");
   const codec = Buffer.from(track.get(ID.codec) ?? NONE).toString("latin1");
   const own = track.get(ID.codecPrivate) ?? NONE;
   const audio = children(track.get(ID.audio) ?? NONE);

@@ -1,7 +1,7 @@
 // Measures Matroska and WebM by the clock of their blocks, whatever it begins with and whether or not a length was written.
 import { Unreadable } from "../bytes.ts";
 import type { Cursor } from "./cursor.ts";
-import { type Element, elementOf, elementsIn, floatOf, ID, uintOf } from "./ebml.ts";
+import { type Element, elementOf, elementsIn, floatOf, ID, intOf, uintOf } from "./ebml.ts";
 import type { Inspection } from "./inspection.ts";
 import { lastClusterFrom, nextClusterFrom, TABLES } from "./matroska-end.ts";
 import { addBlock, type Clock, endGroup, newTally, type Tally, tallied } from "./matroska-tally.ts";
@@ -13,6 +13,8 @@ const MOST_ELEMENTS = 4_000_000;
 const MOST_TRACKS = 64;
 /** Largest header that is read: names, codes, pictures of fonts do not belong to it. */
 const MOST_HEADER_BYTES = 4 * 1024 * 1024;
+/** Places that tables lead to: each header once, and a second table. */
+const MOST_SOUGHT = 64;
 /** A file up to this size is read whole; of a larger one that is not on our disk the last cluster says its end. */
 const READ_WHOLE_BYTES = 8 * 1024 * 1024;
 /** A written length and a last cluster agree within this. */
@@ -29,9 +31,32 @@ type State = {
   isCut: boolean;
   clusterEnd: number;
   hasClock: boolean;
+  segmentStart: number;
+  /** Whether a cluster was met: headers behind it count where a table before it leads to them. */
+  hasCluster: boolean;
+  /** Where tables say that other headers lie. */
+  sought: { id: number; at: number }[];
 };
 
-const readHeader = async (cursor: Cursor, { id, start, end }: Element, state: State): Promise<void> => {
+const addSought = (seek: Uint8Array, { sought, segmentStart }: State): void => {
+  const inside = elementsIn(seek);
+  const number = (wanted: number) => uintOf(inside.find(({ id }) => id === wanted)?.content ?? new Uint8Array(0));
+  sought.push({ id: number(ID.seekId), at: segmentStart + number(ID.seekPosition) });
+};
+
+const isMissing = ({ hasClock, tallies }: State, id: number) =>
+  (id === ID.info && !hasClock) || (id === ID.tracks && tallies.size === 0);
+
+const readHeader = async (cursor: Cursor, element: Element, state: State): Promise<void> => {
+  const isLate = state.hasCluster && isMissing(state, element.id);
+  const { tickS } = state.clock;
+  await readContent(cursor, element, state);
+  // A decoder that did not look for it has its blocks behind it, and played them without tracks or by another clock.
+  if (isLate && (element.id === ID.tracks || state.clock.tickS !== tickS))
+    throw new Unreadable("its index is not one of a real file");
+};
+
+const readContent = async (cursor: Cursor, { id, start, end }: Element, state: State): Promise<void> => {
   if (end === undefined || end - start > MOST_HEADER_BYTES) throw new Unreadable("its header is too large");
   if (!(await cursor.load(start, end - start))) return;
   const content = cursor.part(start, end - start).slice();
@@ -39,6 +64,7 @@ const readHeader = async (cursor: Cursor, { id, start, end }: Element, state: St
     if (id === ID.header && inner === ID.docType) state.docType = Buffer.from(value).toString("latin1");
     // The first clock is that of all: a decoder reads no second one.
     if (id === ID.info && inner === ID.scale && !state.hasClock) state.clock.tickS = (uintOf(value) || 1_000_000) / 1e9;
+    if (id === ID.seekHead && inner === ID.seek) addSought(value, state);
     const track = id === ID.tracks && inner === ID.track ? trackOf(value) : undefined;
     if (track && state.tallies.size >= MOST_TRACKS) throw new Unreadable(`it has more than ${MOST_TRACKS} tracks`);
     if (track && !state.tallies.has(track.number)) state.tallies.set(track.number, newTally(track));
@@ -48,7 +74,18 @@ const readHeader = async (cursor: Cursor, { id, start, end }: Element, state: St
   if (said) state.saidS = floatOf(said.content) * state.clock.tickS;
 };
 
-const HEADERS: ReadonlySet<number> = new Set([ID.header, ID.info, ID.tracks]);
+const HEADERS: ReadonlySet<number> = new Set([ID.header, ID.info, ID.tracks, ID.seekHead]);
+
+/** Before the first cluster: reads the headers that are missing where tables say they lie, which may be behind all clusters. */
+const readSought = async (cursor: Cursor, state: State): Promise<void> => {
+  for (let n = 0; n < Math.min(state.sought.length, MOST_SOUGHT); n++) {
+    const { id, at } = state.sought[n] ?? { id: 0, at: 0 };
+    const isNeeded = isMissing(state, id) || (id === ID.seekHead && [ID.info, ID.tracks].some((each) => isMissing(state, each)));
+    const element = isNeeded ? await elementOf(cursor, at) : undefined;
+    if (element?.id === id) await readHeader(cursor, element, state);
+  }
+  state.hasCluster = true;
+};
 
 /** Small values of a cluster and its groups. */
 const readValue = async (cursor: Cursor, { id, start, end }: Element, clock: Clock): Promise<void> => {
@@ -57,7 +94,8 @@ const readValue = async (cursor: Cursor, { id, start, end }: Element, clock: Clo
   const content = cursor.part(start, length);
   if (id === ID.clusterTime) clock.cluster = uintOf(content);
   if (id === ID.blockDuration && clock.group) clock.group.duration = uintOf(content);
-  if (id === ID.discardPadding && clock.group) clock.group.paddingS = uintOf(content) / 1e9;
+  // Below 0 it is of the front, which not every decoder leaves out.
+  if (id === ID.discardPadding && clock.group) clock.group.paddingS = Math.max(0, intOf(content) / 1e9);
 };
 
 /**
@@ -93,6 +131,8 @@ const walk = async (cursor: Cursor, from: number, state: State, isEnough: (eleme
     if (isEnough(element)) return at;
     if (end !== undefined && end > cursor.sizeBytes) state.isCut = true;
     if (end === undefined && !ENTERED.has(id)) throw new Unreadable("its index is broken");
+    if (id === ID.segment && state.segmentStart < 0) state.segmentStart = start;
+    if (id === ID.cluster && !state.hasCluster) await readSought(cursor, state);
     if (id === ID.group) clock.group = {};
     if (HEADERS.has(id)) await readHeader(cursor, element, state);
     else if (id === ID.simpleBlock || id === ID.block) await addBlock(cursor, element, clock, tallies);
@@ -111,6 +151,9 @@ const newState = (): State => ({
   isCut: false,
   clusterEnd: Number.NaN,
   hasClock: false,
+  segmentStart: -1,
+  hasCluster: false,
+  sought: [],
 });
 
 /** By its first cluster and its last; false when they do not bear out each other or the length that was written. */

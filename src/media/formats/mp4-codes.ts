@@ -1,6 +1,7 @@
 // What the sample descriptions of an MP4 track say: code, size as displayed, and how much sound one coded frame holds.
+import { Unreadable } from "../bytes.ts";
 import { type Box, boxesIn, boxIn, viewOf } from "./boxes.ts";
-import { flacTime, opusTime, type PacketTime } from "./packet-time.ts";
+import { ac3Sound, flacSound, mpegSound, opusTime, type PacketSound } from "./packet-time.ts";
 
 export type TrackCode = {
   /** Four letters, as the file has them. */
@@ -9,17 +10,32 @@ export type TrackCode = {
   height?: number;
   /** Seconds of sound in one sample; absent where it differs or is not known. */
   sampleS?: number;
-  /** Tells the length of a sample by its first bytes. */
-  packetTime?: { time: PacketTime; rate: number };
+  /** Tells the length of a sample by its bytes. */
+  packetTime?: PacketSound;
+  /** Bytes that one sample takes at least, of sound whose table may count single ones. */
+  leastBytes?: number;
 };
 
 const AAC_RATES = [96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8000, 7350];
+/** Further rates of extended HE-AAC, from the number 15 on. */
+const EXTENDED_RATES = [51_200, 40_000, 38_400, 34_150, 28_800, 25_600, 20_000, 19_200, 17_075, 14_400, 12_800, 9600];
 const PLAIN = /^(sowt|twos|lpcm|in24|in32|fl32|fl64|raw |NONE|ulaw|alaw|ipcm|fpcm)$/;
+/** Bytes of one plain sample where the code says them. */
+const WIDTHS: Record<string, number> = { in24: 3, in32: 4, fl32: 4, fl64: 8, ulaw: 1, alaw: 1 };
 /** Bytes of a description before the boxes in it. */
 const PICTURE_BYTES = 78;
 const SOUND_BYTES = 28;
 
-/** Seconds of one frame of AAC, by its configuration. */
+/** Kinds of AAC that say the length of a frame, and those of low delay among them, whose frames are half as long. */
+const FRAMED = [1, 2, 3, 4, 6, 7, 17, 19, 20, 22, 23, 39];
+const LOW_DELAY = [23, 39];
+/** Extended HE-AAC says the length of what it gives back by a number. */
+const EXTENDED = 42;
+const EXTENDED_SAMPLES = [768, 1024, 2048, 2048, 4096];
+/** MPEG sound and lossless sound with a configuration like that of AAC: their frames are of other lengths. */
+const OTHER = [32, 33, 34, 36];
+
+/** Seconds of one frame of AAC, by its configuration. @throws Unreadable */
 export const aacFrame = (config: Uint8Array): number | undefined => {
   let at = 0;
   const take = (count: number): number => {
@@ -31,9 +47,9 @@ export const aacFrame = (config: Uint8Array): number | undefined => {
     const short = take(5);
     return short === 31 ? 32 + take(6) : short;
   };
-  const hertz = () => {
-    const index = take(4);
-    return index === 15 ? take(24) : AAC_RATES[index];
+  const hertz = (bits = 4) => {
+    const index = take(bits);
+    return index === 2 ** bits - 1 ? take(24) : (AAC_RATES[index] ?? EXTENDED_RATES[index - 15]);
   };
   let object = type();
   const rate = hertz();
@@ -44,8 +60,14 @@ export const aacFrame = (config: Uint8Array): number | undefined => {
     object = type();
   }
   if (!rate || config.length < 2) return undefined;
-  const isShort = [1, 2, 3, 4, 6, 7, 17, 19, 20, 22, 23].includes(object) && take(1) === 1;
-  return (object === 23 || object === 39 ? 512 : isShort ? 960 : 1024) / rate;
+  if (OTHER.includes(object)) throw new Unreadable("its sound is of a kind that cannot be measured");
+  if (object === EXTENDED) {
+    const ownRate = hertz(5);
+    const samples = EXTENDED_SAMPLES[take(3)];
+    return ownRate && samples ? samples / ownRate : undefined;
+  }
+  const isShort = FRAMED.includes(object) && take(1) === 1;
+  return (isShort ? 960 : 1024) / (LOW_DELAY.includes(object) ? 2 : 1) / rate;
 };
 
 /** Content of the descriptor with a tag inside an `esds` box, found through those around it. */
@@ -72,10 +94,25 @@ const esdsOf = (bytes: Uint8Array, box: Box): { object: number; config: Uint8Arr
   return object === 0 ? undefined : { object, config: new Uint8Array(0) };
 };
 
-const mpegSample = (object: number, config: Uint8Array, rate: number): number | undefined => {
-  if (object === 0x40 || (object >= 0x66 && object <= 0x68)) return aacFrame(config);
-  if (object === 0x69 || object === 0x6b) return (rate >= 32_000 ? 1152 : 576) / rate;
-  return undefined;
+/** Samples are counted at this rate where each frame says its own. */
+const FRAMES_RATE = 48_000;
+/** Names of QuickTime for sound of MPEG. */
+const MPEG_NAMES = [".mp1", ".mp2", ".mp3", "mp3 ", "ms\0U", "ms\0P"];
+const isAac = (object: number) => object === 0x40 || (object >= 0x66 && object <= 0x68);
+/** Sound of MPEG-1 and MPEG-2, of any layer. */
+const isMpeg = (object: number) => object === 0x69 || object === 0x6b;
+const isAc3 = (object: number) => object === 0xa5 || object === 0xa6;
+
+/** Bytes of one sample of all channels at least: of plain sound by its width, of coded by the packets of version 1. */
+const leastBytes = (view: DataView, { name, start, end }: Box, version: number): number => {
+  const isFirst = version === 1 && start + 40 <= end;
+  const channels = Math.max(1, version === 2 ? view.getUint32(start + 40) : view.getUint16(start + 16));
+  const bits = version === 2 ? view.getUint32(start + 48) : view.getUint16(start + 18);
+  if (PLAIN.test(name)) return channels * Math.max(1, WIDTHS[name] ?? bits >> 3);
+  const [samples, bytes] = isFirst ? [view.getUint32(start + 28), view.getUint32(start + 36)] : [0, 0];
+  // Coded sound takes 4 bits a sample at least, as far as a table counts its samples.
+  const halves = channels / 2;
+  return samples > 0 && bytes > 0 ? Math.min(bytes / samples, halves) : halves;
 };
 
 const soundOf = (bytes: Uint8Array, entry: Box): TrackCode => {
@@ -93,15 +130,22 @@ const soundOf = (bytes: Uint8Array, entry: Box): TrackCode => {
   const esds = all.find(({ name, start, end }) => name === "esds" && end - start > 6);
   if (esds) {
     const said = esdsOf(bytes, esds);
-    return sampled(said && mpegSample(said.object, said.config, rate));
+    if (said && isMpeg(said.object)) return { ...found, packetTime: mpegSound(FRAMES_RATE) };
+    if (said && isAc3(said.object)) return { ...found, packetTime: ac3Sound(FRAMES_RATE) };
+    return sampled(said && isAac(said.object) ? aacFrame(said.config) : undefined);
   }
   const alac = all.find(({ name, start, end }) => name === "alac" && end - start >= 28);
   if (alac) return sampled(view.getUint32(alac.start + 4) / view.getUint32(alac.start + 24));
-  if (entry.name === "ac-3") return sampled(1536 / rate);
-  if (entry.name === ".mp3") return sampled((rate >= 32_000 ? 1152 : 576) / rate);
+  if (entry.name === "ac-3" || entry.name === "ec-3") return { ...found, packetTime: ac3Sound(FRAMES_RATE) };
+  if (MPEG_NAMES.includes(entry.name)) return { ...found, packetTime: mpegSound(FRAMES_RATE) };
   if (entry.name === "Opus") return { ...found, packetTime: { time: opusTime, rate: 48_000 } };
-  if (entry.name === "fLaC" && rate > 0) return { ...found, packetTime: { time: flacTime, rate } };
-  return PLAIN.test(entry.name) ? sampled(1 / rate) : found;
+  if (entry.name === "fLaC") {
+    const own = all.find(({ name }) => name === "dfLa");
+    const packetTime = flacSound(own ? bytes.subarray(own.start + 8, own.end) : new Uint8Array(0), rate);
+    return packetTime ? { ...found, packetTime } : found;
+  }
+  const single = { leastBytes: leastBytes(view, entry, version) };
+  return PLAIN.test(entry.name) ? { ...sampled(1 / rate), ...single } : { ...found, ...single };
 };
 
 const pictureOf = (bytes: Uint8Array, entry: Box): TrackCode => {

@@ -1,6 +1,7 @@
 // The fragments of an MP4: each says for its tracks which samples follow, and when.
 import { Unreadable } from "../bytes.ts";
 import { type Box, boxesIn, boxIn, viewOf } from "./boxes.ts";
+import type { Place } from "./mp4-samples.ts";
 
 /** What a track has in fragments, in its own clock. */
 export type Fragmented = {
@@ -12,10 +13,15 @@ export type Fragmented = {
   shortest: number;
   /** Of all samples together. */
   bytes: number;
+  /** Where each sample lies, of a track whose packets are looked at. */
+  places: Place[] | undefined;
 };
 export type Defaults = { duration: number; size: number };
 
-export const noFragments = (): Fragmented => ({
+/** Packets of one track that are looked at: six hours of 20 ms each. */
+const MOST_PLACES = 1_080_000;
+
+export const noFragments = (hasPlaces = false): Fragmented => ({
   next: 0,
   start: Number.POSITIVE_INFINITY,
   end: Number.NEGATIVE_INFINITY,
@@ -23,6 +29,7 @@ export const noFragments = (): Fragmented => ({
   sound: 0,
   shortest: Number.POSITIVE_INFINITY,
   bytes: 0,
+  places: hasPlaces ? [] : undefined,
 });
 
 /** Defaults of the tracks, as the index says them for its fragments. */
@@ -35,9 +42,16 @@ export const defaultsOf = (movie: Uint8Array, mvex: Box): Map<number, Defaults> 
   return found;
 };
 
-type Head = { track: number; duration: number; size: number };
+/** `base`: where the places of its runs count from; `next`: where a run without a place of its own begins. */
+type Head = { track: number; duration: number; size: number; base: number; next: number };
 
-const headOf = (view: DataView, tfhd: Box, defaults: ReadonlyMap<number, Defaults>): Head | undefined => {
+const headOf = (
+  view: DataView,
+  tfhd: Box,
+  defaults: ReadonlyMap<number, Defaults>,
+  moofAt: number,
+  next: number,
+): Head | undefined => {
   const flags = view.getUint32(tfhd.start) & 0xffffff;
   const track = view.getUint32(tfhd.start + 4);
   const trex = defaults.get(track);
@@ -48,7 +62,8 @@ const headOf = (view: DataView, tfhd: Box, defaults: ReadonlyMap<number, Default
     at += 4;
     return view.getUint32(at - 4);
   };
-  return { track, duration: take(8, trex.duration), size: take(16, trex.size) };
+  const base = flags & 1 ? Number(view.getBigUint64(tfhd.start + 8)) : flags & 0x20000 ? moofAt : next;
+  return { track, duration: take(8, trex.duration), size: take(16, trex.size), base, next: base };
 };
 
 /** Adds the samples of one run; many that are alike are added at once. */
@@ -81,8 +96,18 @@ const addRun = (view: DataView, run: Box, head: Head, to: Fragmented, fileBytes:
       to.sound += delta;
     }
   to.samples += said;
-  if (size === 0) to.bytes += said * head.size;
-  else for (let n = 0; n < said; n++) to.bytes += view.getUint32(from + n * row + duration);
+  const sizeOf = (n: number) => (size === 0 ? head.size : view.getUint32(from + n * row + duration));
+  let at = flags & 1 ? head.base + view.getInt32(run.start + 8) : head.next;
+  const firstAt = at;
+  if (to.places && to.places.length + said > MOST_PLACES) throw new Unreadable("its index is not one of a real clip");
+  if (size === 0 && !to.places) at += said * head.size;
+  else
+    for (let n = 0; n < said; n++) {
+      to.places?.push({ at, bytes: sizeOf(n) });
+      at += sizeOf(n);
+    }
+  to.bytes += at - firstAt;
+  head.next = at;
 };
 
 /** Adds what one fragment holds to its tracks. @throws Unreadable */
@@ -92,11 +117,13 @@ export const addFragment = (
   defaults: ReadonlyMap<number, Defaults>,
   tracks: ReadonlyMap<number, Fragmented>,
   fileBytes: number,
+  moofAt: number,
 ): void => {
   const view = viewOf(bytes);
+  let next = moofAt;
   for (const traf of boxesIn(bytes, moof.start, moof.end).filter(({ name }) => name === "traf")) {
     const tfhd = boxIn(bytes, traf, "tfhd");
-    const head = tfhd && headOf(view, tfhd, defaults);
+    const head = tfhd && headOf(view, tfhd, defaults, moofAt, next);
     const to = head && tracks.get(head.track);
     if (!to) continue;
     const inside = boxesIn(bytes, traf.start, traf.end);
@@ -104,6 +131,7 @@ export const addFragment = (
     if (tfdt)
       to.next = view.getUint8(tfdt.start) === 1 ? Number(view.getBigUint64(tfdt.start + 4)) : view.getUint32(tfdt.start + 4);
     for (const run of inside) if (run.name === "trun") addRun(view, run, head, to, fileBytes);
+    next = head.next;
     if (inside.some(({ name }) => name === "senc" || name === "saiz")) throw new Unreadable("it is encrypted");
   }
 };

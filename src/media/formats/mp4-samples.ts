@@ -27,6 +27,47 @@ export const sizesOf = (bytes: Uint8Array, stsz: Box | undefined): Sizes => {
   return { count: Math.min(count, Math.floor((view.byteLength - 12) / 4)), sizeOf: (n) => view.getUint32(12 + n * 4) };
 };
 
+const chunksOf = (bytes: Uint8Array, stsc: Box, stco: Box) => {
+  const groups = viewOf(bytes.subarray(stsc.start, stsc.end));
+  const chunks = viewOf(bytes.subarray(stco.start, stco.end));
+  const wide = stco.name === "co64" ? 8 : 4;
+  const chunkCount = Math.min(chunks.getUint32(4), Math.floor((chunks.byteLength - 8) / wide));
+  const groupCount = Math.min(groups.getUint32(4), Math.floor((groups.byteLength - 8) / 12));
+  return { groups, chunks, wide, chunkCount, groupCount };
+};
+
+/** Samples of all chunks together, as the tables of chunks say them. */
+const inChunks = (bytes: Uint8Array, stsc: Box | undefined, stco: Box | undefined): number => {
+  if (!stsc || !stco || stsc.end - stsc.start < 20 || stco.end - stco.start < 12) return 0;
+  const { groups, groupCount, chunkCount } = chunksOf(bytes, stsc, stco);
+  const firstOf = (group: number) => (group < groupCount ? groups.getUint32(8 + group * 12) - 1 : chunkCount);
+  let count = 0;
+  let from = 0;
+  for (let group = 0; group < groupCount; group++) {
+    // A decoder goes on to the next group at one place after the other, whatever the table says of their order.
+    const to = Math.min(chunkCount, Math.max(from, firstOf(group + 1)));
+    count += (to - from) * groups.getUint32(12 + group * 12);
+    from = to;
+  }
+  return count;
+};
+
+/**
+ * Sound whose table of times has one row, of single samples: decoders read it chunk by chunk, whatever the table of sizes says.
+ * @param leastBytes bytes of one sample by the description
+ */
+export const singleSamples = (
+  bytes: Uint8Array,
+  { stts, stsc, stco }: Record<"stts" | "stsc" | "stco", Box | undefined>,
+  sizes: Sizes,
+  leastBytes: number,
+): Sizes => {
+  const times = stts && stts.end - stts.start >= 16 ? viewOf(bytes.subarray(stts.start, stts.end)) : undefined;
+  if (times?.getUint32(4) !== 1 || times.getUint32(12) !== 1) return sizes;
+  const each = Math.min(leastBytes, sizes.sizeOf(0));
+  return { count: inChunks(bytes, stsc, stco), sizeOf: () => each };
+};
+
 type Tables = { stsc: Box | undefined; stco: Box | undefined; sizes: Sizes };
 
 /** Visits the samples in order, chunk by chunk, as long as `visit` says so. */
@@ -36,11 +77,7 @@ export const eachSample = (
   visit: (place: Place, n: number) => boolean,
 ): void => {
   if (!stsc || !stco || stsc.end - stsc.start < 20 || stco.end - stco.start < 12) return;
-  const groups = viewOf(bytes.subarray(stsc.start, stsc.end));
-  const chunks = viewOf(bytes.subarray(stco.start, stco.end));
-  const wide = stco.name === "co64" ? 8 : 4;
-  const chunkCount = Math.min(chunks.getUint32(4), Math.floor((chunks.byteLength - 8) / wide));
-  const groupCount = Math.min(groups.getUint32(4), Math.floor((groups.byteLength - 8) / 12));
+  const { groups, chunks, wide, chunkCount, groupCount } = chunksOf(bytes, stsc, stco);
   const most = Math.min(sizes.count, MOST_SAMPLES);
   let [group, n] = [0, 0];
   for (let chunk = 0; chunk < chunkCount && n < most; chunk++) {

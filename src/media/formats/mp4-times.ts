@@ -11,6 +11,8 @@ export type Shown = { start: number; end: number; samples: number; soundS: numbe
 /** Edits of one track; each is a pass over its runs. */
 const MOST_EDITS = 256;
 const MOST_STEPS = 20_000_000;
+/** The furthest that a sample is shown from its place: a decoder throws away a table that says more in any row. */
+const MOST_OFFSET = 2 ** 28;
 
 const rowsOf = (bytes: Uint8Array, box: Box | undefined, rowBytes: number): { count: number; view: DataView } => {
   if (!box || box.end - box.start < 8) return { count: 0, view: viewOf(bytes.subarray(0, 0)) };
@@ -18,7 +20,10 @@ const rowsOf = (bytes: Uint8Array, box: Box | undefined, rowBytes: number): { co
   return { count: Math.min(viewOf(bytes).getUint32(box.start + 4), Math.floor(view.byteLength / rowBytes)), view };
 };
 
-/** Runs of one delta and one offset, for as many samples as there are; the last delta holds for those that the table forgot. */
+/**
+ * Runs of one delta and one offset, for as many samples as there are; the last delta holds for those that the table forgot.
+ * @throws Unreadable
+ */
 export const runsOf = (bytes: Uint8Array, stts: Box | undefined, ctts: Box | undefined, samples: number): Run[] => {
   const times = rowsOf(bytes, stts, 8);
   const offsets = rowsOf(bytes, ctts, 8);
@@ -29,6 +34,10 @@ export const runsOf = (bytes: Uint8Array, stts: Box | undefined, ctts: Box | und
   for (let n = 0; n < times.count; n++) said += times.view.getUint32(n * 8);
   // Writers forget a sample or count one too much; what is far from it is made to deceive a parser.
   if (said > samples * 2 + 1000) throw new Unreadable("its index is not one of a real clip");
+  for (let n = 0; n < offsets.count; n++) {
+    const isFar = Math.abs(offsets.view.getInt32(n * 8 + 4)) > MOST_OFFSET || offsets.view.getInt32(n * 8) < 0;
+    if (isFar) throw new Unreadable("its index is not one of a real clip");
+  }
   while (left > 0) {
     while (timeLeft === 0 && time < times.count) {
       timeLeft = times.view.getUint32(time * 8);
@@ -50,7 +59,7 @@ export const runsOf = (bytes: Uint8Array, stts: Box | undefined, ctts: Box | und
   return runs;
 };
 
-/** The edit list of a track: what of its media is shown, one after the other, on the clock of the clip. */
+/** The edit list of a track: what of its media is shown, one after the other, on the clock of the clip. @throws Unreadable */
 export const editsOf = (bytes: Uint8Array, elst: Box | undefined, movieScale: number, mediaScale: number): Edit[] => {
   if (!elst || elst.end - elst.start < 8) return [];
   const isLong = bytes[elst.start] === 1;
@@ -60,8 +69,11 @@ export const editsOf = (bytes: Uint8Array, elst: Box | undefined, movieScale: nu
   let at = 0;
   for (let n = 0; n < count; n++) {
     const from = n * (isLong ? 20 : 12);
-    const length = (isLong ? Number(view.getBigUint64(from)) : view.getUint32(from)) / movieScale;
+    const length = (isLong ? Number(view.getBigInt64(from)) : view.getUint32(from)) / movieScale;
     const mediaAt = isLong ? Number(view.getBigInt64(from + 8)) : view.getInt32(from + 4);
+    // Decoders do not agree on what these show.
+    const isUnclear = mediaAt < -1 || length < 0 || (length === 0 && mediaAt >= 0 && n < count - 1);
+    if (isUnclear) throw new Unreadable("its index is not one of a real clip");
     // An empty edit shows nothing for a while; a length of 0 is all that follows.
     if (mediaAt >= 0) edits.push({ at, length: (length === 0 ? Number.POSITIVE_INFINITY : length) * mediaScale, mediaAt });
     at += length;

@@ -1,7 +1,7 @@
 // One track of an MP4 index: what it is, what is shown of it, and whether the file holds what it promises.
 import { type Box, boxesIn, boxIn, viewOf } from "./boxes.ts";
 import { codeOf, type TrackCode } from "./mp4-codes.ts";
-import { eachSample, type Place, sizesOf } from "./mp4-samples.ts";
+import { eachSample, type Place, singleSamples, sizesOf } from "./mp4-samples.ts";
 import { type Edit, editsOf, type Run, runsOf, type Shown, shownOf } from "./mp4-times.ts";
 
 export type Track = {
@@ -53,18 +53,21 @@ export const readTrack = (
   const named = (...names: string[]) => inside.find(({ name }) => names.includes(name));
   const code = codeOf(movie, named("stsd"), kind as Track["kind"]);
   if (!code || scale === 0) return undefined;
-  const sizes = sizesOf(movie, named("stsz", "stz2"));
+  const chunks = { stsc: named("stsc"), stco: named("stco", "co64") };
+  const said = sizesOf(movie, named("stsz", "stz2"));
+  const { leastBytes } = code;
+  const sizes = leastBytes && said.count > 0 ? singleSamples(movie, { stts: named("stts"), ...chunks }, said, leastBytes) : said;
   // Samples of one size are as many as the file has room for.
   const same = sizes.count > 0 ? sizes.sizeOf(0) : 0;
-  if (sizes.count * 4 > movie.length) sizes.count = Math.min(sizes.count, Math.ceil(fileBytes / Math.max(1, same)));
-  const tables = { stsc: named("stsc"), stco: named("stco", "co64"), sizes };
+  if (sizes.count * 4 > movie.length) sizes.count = Math.min(sizes.count, Math.ceil(fileBytes / same));
+  const tables = { ...chunks, sizes };
   const places: Track["places"] = (visit) => eachSample(movie, tables, visit);
   let [bytes, there, furthest] = [0, sizes.count, 0];
   if (sizes.count * 4 > movie.length) bytes = sizes.count * same;
   else
     places((place, n) => {
       bytes += place.bytes;
-      furthest = Math.max(furthest, place.at + place.bytes);
+      furthest = Math.max(furthest, Math.floor(place.at + place.bytes));
       // What begins past the end is not there; what ends past it is played in part.
       if (!isWhole && place.at >= fileBytes && there === sizes.count) there = n;
       return true;

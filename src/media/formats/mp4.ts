@@ -5,7 +5,9 @@ import { type Cursor, MOST_WINDOW_BYTES } from "./cursor.ts";
 import type { Inspection } from "./inspection.ts";
 import { insistOnNone, insistOnOneFragment, insistOnOneIndex, mayHideIndex } from "./mp4-doubles.ts";
 import { addFragment, type Defaults, defaultsOf, type Fragmented, noFragments } from "./mp4-fragments.ts";
+import type { Place } from "./mp4-samples.ts";
 import { readTrack, type Track } from "./mp4-track.ts";
+import { PACKET_BYTES } from "./packet-time.ts";
 import { clipOf, type Heard, type Seen } from "./tracks.ts";
 
 /** Tracks of a clip: pictures, sounds in several languages, text. */
@@ -22,6 +24,8 @@ const readIndex = (movie: Uint8Array, fileBytes: number, isWhole = false): Index
   const mvhd = boxIn(movie, root, "mvhd");
   const view = viewOf(movie);
   const movieScale = mvhd ? view.getUint32(mvhd.start + (view.getUint8(mvhd.start) === 1 ? 20 : 12)) : 0;
+  // Decoders do not agree on what lasts a part of no second.
+  if (mvhd && movieScale === 0) throw new Unreadable("its index is not one of a real clip");
   const traks = boxesIn(movie, 0, movie.length).filter(({ name }) => name === "trak");
   if (traks.length > MOST_TRACKS) throw new Unreadable(`it has more than ${MOST_TRACKS} tracks`);
   insistOnOneIndex(movie, traks);
@@ -29,24 +33,25 @@ const readIndex = (movie: Uint8Array, fileBytes: number, isWhole = false): Index
   const mvex = boxIn(movie, root, "mvex");
   return {
     tracks,
-    fragmented: new Map(tracks.map(({ id }) => [id, noFragments()])),
+    fragmented: new Map(tracks.map(({ id, code }) => [id, noFragments(code.packetTime !== undefined)])),
     defaults: mvex && defaultsOf(movie, mvex),
   };
 };
 
 /** Sound by the first bytes of each of its packets, where an index alone could say anything. */
-const heardByPackets = async (cursor: Cursor, track: Track): Promise<number | undefined> => {
+const heardByPackets = async (cursor: Cursor, track: Track, inFragments: Fragmented): Promise<number | undefined> => {
   const { packetTime } = track.code;
-  if (!packetTime || track.bytes > MOST_SOUND_BYTES) return undefined;
-  const places: { at: number; bytes: number }[] = [];
+  if (!packetTime || track.bytes + inFragments.bytes > MOST_SOUND_BYTES) return undefined;
+  const places: Place[] = [];
   track.places((place) => places.push(place) > 0 && place.at < cursor.sizeBytes);
   let samples = 0;
-  for (const { at, bytes } of places) {
-    const length = Math.min(bytes, 16, cursor.sizeBytes - at);
+  for (const { at, bytes } of [...places, ...(inFragments.places ?? [])]) {
+    const length = Math.min(bytes, packetTime.isWhole ? bytes : PACKET_BYTES, cursor.sizeBytes - at);
     if (length > 0 && (cursor.has(at, length) || (await cursor.load(at, length))))
       samples += packetTime.time(cursor.part(at, length)) ?? 0;
   }
-  return samples / packetTime.rate;
+  // What is not found beside its fragments lies elsewhere; the index has no such places.
+  return samples === 0 && inFragments.samples > 0 ? undefined : samples / packetTime.rate;
 };
 
 const heard = async (cursor: Cursor, track: Track, inFragments: Fragmented): Promise<Heard> => {
@@ -59,8 +64,9 @@ const heard = async (cursor: Cursor, track: Track, inFragments: Fragmented): Pro
     const isFar = Math.abs(byCodeS - byTableS) > byCodeS * DIFFERENCE + 4 * track.code.sampleS;
     return { seconds: isFar ? byCodeS : byTableS, frameS };
   }
-  const allS = track.runs.reduce((sum, { samples: count, delta }) => sum + count * delta, 0) / track.scale;
-  const byPacketsS = await heardByPackets(cursor, track);
+  const inIndex = track.runs.reduce((sum, { samples: count, delta }) => sum + count * delta, 0);
+  const allS = (inIndex + inFragments.sound) / track.scale;
+  const byPacketsS = await heardByPackets(cursor, track, inFragments);
   const isFar = byPacketsS !== undefined && Math.abs(byPacketsS - allS) > byPacketsS * DIFFERENCE + 4 * frameS;
   return { seconds: isFar ? byPacketsS : byTableS, frameS };
 };
@@ -86,7 +92,7 @@ export const readMp4 = async (cursor: Cursor): Promise<Inspection> => {
   let movie: Uint8Array | undefined;
   let brand = "";
   let mediaBytes = 0;
-  const end = await walkBoxes(cursor, async ({ name, start, end: stop }: TopBox) => {
+  const end = await walkBoxes(cursor, async ({ name, at, start, end: stop }: TopBox) => {
     const length = stop - start;
     if (name === "mdat") mediaBytes += length;
     if (name === "ftyp" && (await cursor.load(start, 4))) brand = nameAt(cursor.bytes, start - cursor.start);
@@ -100,7 +106,7 @@ export const readMp4 = async (cursor: Cursor): Promise<Inspection> => {
       movie ??= bytes.slice();
       index ??= readIndex(movie, size);
     } else if (name === "moof" && index?.defaults)
-      addFragment(bytes, { name, start: 0, end: length }, index.defaults, index.fragmented, size);
+      addFragment(bytes, { name, start: 0, end: length }, index.defaults, index.fragmented, size, at);
     return true;
   });
   if (!index) throw new Unreadable("it has no index of its contents");

@@ -14,6 +14,8 @@ const UNKNOWN_GRANULE = 0xffff_ffff_ffff_ffffn;
 
 type Code = { rate: number; headers: number; time?: PacketTime; skip: number; trims: boolean };
 type Stream = {
+  /** The number of its link in the chain: streams that begin together are played side by side. */
+  link: number;
   code?: Code;
   packets: number;
   head: Uint8Array;
@@ -97,7 +99,8 @@ const endPage = (stream: Stream, granule: bigint, before: number, isLast: boolea
   if (isLast && stream.code.trims) stream.cut = Math.min(excess, stream.samples - before);
 };
 
-const newStream = (): Stream => ({
+const newStream = (link: number): Stream => ({
+  link,
   packets: 0,
   head: new Uint8Array(0),
   carried: new Uint8Array(0),
@@ -108,9 +111,17 @@ const newStream = (): Stream => ({
 });
 
 /** Of streams in a chain decoders play the front of all but the first. */
-const secondsOf = (stream: Stream, n: number): number => {
-  const { code, samples, cut } = stream;
-  return code && code.rate > 0 ? Math.max(0, samples - (n === 0 ? code.skip : 0) - cut) / code.rate : 0;
+const secondsOf = ({ code, samples, cut }: Stream, isFirst: boolean): number =>
+  code && code.rate > 0 ? Math.max(0, samples - (isFirst ? code.skip : 0) - cut) / code.rate : 0;
+
+/** The links of a chain one after the other, each as long as the longest of its streams. */
+const chainedSeconds = (streams: readonly Stream[]): number => {
+  const links = new Map<number, number>();
+  for (const stream of streams) {
+    const seconds = secondsOf(stream, stream.link === streams[0]?.link);
+    links.set(stream.link, Math.max(links.get(stream.link) ?? 0, seconds));
+  }
+  return [...links.values()].reduce((sum, seconds) => sum + seconds, 0);
 };
 
 /** @throws Unreadable */
@@ -118,6 +129,7 @@ export const readOgg = async (cursor: Cursor): Promise<Inspection> => {
   const streams: Stream[] = [];
   const open = new Map<number, Stream>();
   let [at, isCut] = [0, false];
+  let [link, hasData] = [0, false];
   while (at + 27 <= cursor.sizeBytes) {
     if (!cursor.has(at, 27) && !(await cursor.load(at, 27))) break;
     if (nameAt(cursor.bytes, at - cursor.start) !== "OggS") {
@@ -139,20 +151,23 @@ export const readOgg = async (cursor: Cursor): Promise<Inspection> => {
     // A mark of a beginning without one is no beginning: decoders go on with what they play.
     const isNew = (flags & 2) !== 0 && (!open.get(serial)?.code || codeOf(body) !== undefined);
     if (isNew || !open.has(serial)) {
-      const fresh = newStream();
+      if (hasData) link++;
+      hasData = false;
+      const fresh = newStream(link);
       streams.push(fresh);
       open.set(serial, fresh);
       if (streams.length > MOST_STREAMS) throw new Unreadable("it holds too many streams");
     }
-    const stream = open.get(serial) ?? newStream();
+    const stream = open.get(serial) ?? newStream(link);
     const before = stream.samples;
     takePage(stream, cursor.part(at + 27, pieces), body, (flags & 1) === 1);
     endPage(stream, granule, before, (flags & 4) !== 0);
+    hasData ||= stream.samples > before;
     at += length;
   }
   const heard = streams.filter((stream) => stream.code);
   const first = heard[0];
-  const seconds = heard.reduce((sum, stream, n) => sum + secondsOf(stream, n), 0);
+  const seconds = chainedSeconds(heard);
   const frameS = first?.code ? first.frame / first.code.rate : 0;
   const clip = oggClip(streams, { seconds, frameS }, isCut);
   if (clip) return clip;

@@ -1,8 +1,15 @@
-// How many samples a packet of coded sound holds, by its first bytes: Opus, Vorbis, FLAC.
+// How many samples a packet of coded sound holds, by its bytes: Opus, Vorbis, FLAC, MPEG, AC-3.
+import { ac3Frame } from "./ac3-frame.ts";
 import { flacFrame } from "./flac-frame.ts";
+import { mpegFrame } from "./mpeg-frame.ts";
 
 /** Samples of a packet that begins with these bytes; `undefined` for one that holds no sound. */
 export type PacketTime = (packet: Uint8Array) => number | undefined;
+
+/** Sound that is measured by its packets; `isWhole` where their first bytes are not enough. */
+export type PacketSound = { time: PacketTime; rate: number; isWhole?: boolean };
+/** First bytes of a packet that say how long it is. */
+export const PACKET_BYTES = 16;
 
 /** Opus at 48,000 samples a second: its first byte says the length of a frame and how many there are. */
 export const opusTime: PacketTime = (packet) => {
@@ -21,6 +28,34 @@ export const opusTime: PacketTime = (packet) => {
 };
 
 export const flacTime: PacketTime = (packet) => flacFrame(packet, 0)?.samples;
+
+/** FLAC by the rate of its own header, of which `streamInfo` is the first block; a decoder believes no other. */
+export const flacSound = (streamInfo: Uint8Array, rate: number): PacketSound | undefined => {
+  const [b0 = 0, b1 = 0, b2 = 0] = streamInfo.subarray(10, 13);
+  const own = b0 * 4096 + b1 * 16 + (b2 >> 4) || rate;
+  return own > 0 ? { time: flacTime, rate: own } : undefined;
+};
+
+type Coded = { bytes: number; samples: number; rate: number };
+
+/** Packets of one frame or several, each with its own rate, which a decoder believes: samples at the rate of the track. */
+const byFrames =
+  (frameAt: (packet: Uint8Array, at: number) => Coded | undefined) =>
+  (rate: number): PacketSound => {
+    const time: PacketTime = (packet) => {
+      let samples = 0;
+      for (let at = 0; at + 4 <= packet.length; ) {
+        const frame = frameAt(packet, at);
+        samples += frame ? (frame.samples * rate) / frame.rate : 0;
+        at += frame?.bytes ?? 1;
+      }
+      return samples > 0 ? samples : undefined;
+    };
+    return { time, rate, isWhole: true };
+  };
+
+export const mpegSound = byFrames((packet, at) => mpegFrame(new DataView(packet.buffer, packet.byteOffset + at, 4).getUint32(0)));
+export const ac3Sound = byFrames(ac3Frame);
 
 /** Bits of one mode at the end of the setup header, and of their number before them. */
 const MODE_BITS = 41;

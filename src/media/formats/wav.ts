@@ -11,6 +11,10 @@ const UNKNOWN_BYTES = 256 * 1024 * 1024;
 const UNKNOWN_32 = 0xffff_ffff;
 
 const PCM = [1, 3, 6, 7];
+/** A-law and mu-law: a byte for each sample, whatever the header says of its bits. */
+const LAWS = [6, 7];
+/** The widest samples that are decoded. */
+const MOST_BITS = 64;
 const MPEG_LAYER = [0x50, 0x55];
 
 type Form = { code: number; channels: number; rate: number; blockBytes: number; bits: number };
@@ -46,7 +50,8 @@ const secondsOf = (form: Form, bytes: number): number | undefined => {
   const { code, channels, rate, bits } = form;
   if (rate < 1 || channels < 1) throw new Unreadable("its header is broken");
   if (PCM.includes(code)) {
-    const blockBytes = channels * Math.max(1, Math.ceil(bits / 8));
+    if (!LAWS.includes(code) && bits > MOST_BITS) throw new Unreadable("its header is broken");
+    const blockBytes = channels * (LAWS.includes(code) ? 1 : Math.max(1, Math.ceil(bits / 8)));
     return Math.floor(bytes / blockBytes) / rate;
   }
   const samples = samplesOfBlock(form);

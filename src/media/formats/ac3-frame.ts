@@ -1,0 +1,32 @@
+// Headers of the frames of AC-3 and E-AC-3: how long they are, in bytes and in samples.
+
+export type Ac3Frame = { bytes: number; samples: number; rate: number };
+
+const RATES = [48_000, 44_100, 32_000];
+/** Thousands of bits a second of AC-3, by half of the code of a frame's size. */
+const BIT_RATES = [32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 576, 640];
+/** Blocks of 256 samples in a frame of E-AC-3. */
+const BLOCKS = [1, 2, 3, 6];
+const BLOCK_SAMPLES = 256;
+/** Versions of AC-3; those above 8 halve its rate. */
+const MOST_VERSION = 10;
+
+const plainFrame = (code: number, size: number, version: number): Ac3Frame | undefined => {
+  const [rate, bitRate] = [RATES[code], BIT_RATES[size >> 1]];
+  if (rate === undefined || bitRate === undefined) return undefined;
+  const words = code === 1 ? Math.floor((320 * bitRate) / 147) + (size & 1) : bitRate * (code === 0 ? 2 : 3);
+  return { bytes: words * 2, samples: 6 * BLOCK_SAMPLES, rate: rate >> Math.max(0, version - 8) };
+};
+
+/** The frame that begins at `at`; undefined when none does. Of another frame or programme a part has no samples. */
+export const ac3Frame = (bytes: Uint8Array, at: number): Ac3Frame | undefined => {
+  const b = (n: number) => bytes[at + n] ?? 0;
+  if (b(0) !== 0x0b || b(1) !== 0x77) return undefined;
+  const [code, version] = [b(4) >> 6, b(5) >> 3];
+  if (version <= MOST_VERSION) return plainFrame(code, b(4) & 63, version);
+  const [more, isFirst] = [(b(4) >> 4) & 3, b(2) >> 6 !== 1 && ((b(2) >> 3) & 7) === 0];
+  const rate = code === 3 ? (RATES[more] ?? 0) / 2 : (RATES[code] ?? 0);
+  const blocks = code === 3 ? 6 : (BLOCKS[more] ?? 0);
+  const size = (((b(2) & 7) << 8) | b(3)) + 1;
+  return rate > 0 ? { bytes: size * 2, samples: isFirst ? blocks * BLOCK_SAMPLES : 0, rate } : undefined;
+};
