@@ -15,7 +15,8 @@ export const judgeArrival = async (reads: StoreReads, { ref, isQuestion, verdict
   const faults: string[] = [];
   const [unfinished] = await reads.unfinished(seq - 1, 1);
   // Sent again after a refusal it is the same attempt, which began in time.
-  const sendings = (await reads.journalOf(seq)).filter(({ event }) => event.type === "slotTaken" && event.n === n).length;
+  const journal = await reads.journalOf(seq);
+  const sendings = journal.filter(({ event }) => event.type === "slotTaken" && event.n === n).length;
   if (sendings === 1 && unfinished?.seq === seq && mine.sentAtMs > unfinished.waitEndsAtMs)
     faults.push(`${ref}: first sent after max_wait_s was over`);
   if (
@@ -25,7 +26,11 @@ export const judgeArrival = async (reads: StoreReads, { ref, isQuestion, verdict
     faults.push(`${ref}: its price is not the one it was planned at`);
   if (isQuestion && verdict === "accepted" && mine.state !== "sending")
     faults.push(`${ref}: asking about it bought a job when it was ${mine.state}`);
+  // What was given up and delivers late is taken up again: a request that was sent before may still arrive after that.
+  const sentAt = journal.findLastIndex(({ event }) => event.type === "slotTaken" && event.n === n);
+  const isBack = (other: number) => journal.slice(sentAt).some(({ event }) => event.type === "announced" && event.n === other);
   for (const other of attempts)
-    if (other.n < n && UNDER_WAY.has(other.state)) faults.push(`${ref}: sent while attempt ${other.n} was still ${other.state}`);
+    if (other.n < n && UNDER_WAY.has(other.state) && !isBack(other.n))
+      faults.push(`${ref}: sent while attempt ${other.n} was still ${other.state}`);
   return faults;
 };
