@@ -1,7 +1,7 @@
 // Decodes AVIF by libavif as WebAssembly: those that eight bits a channel and PNG can hold without loss.
 import { readFileSync } from "node:fs";
 import decoderFile from "@jsquash/avif/codec/dec/avif_dec.wasm" with { type: "file" };
-import { Unreadable } from "../bytes.ts";
+import { latin1, Unreadable } from "../bytes.ts";
 import { type Box, boxesIn, boxIn, viewOf } from "../formats/boxes.ts";
 import type { Pixels } from "./png.ts";
 
@@ -32,7 +32,7 @@ const profileOf = (bytes: Uint8Array, mostPixels: number): Uint8Array | undefine
     // Bit 6 of the third byte: ten or twelve bits.
     if (name === "av1C" && view.getUint8(start + 2) & 0x40) asIs("it has more than eight bits a channel");
     if (name !== "colr") continue;
-    const kind = Buffer.from(bytes.subarray(start, start + 4)).toString("latin1");
+    const kind = latin1(bytes.subarray(start, start + 4));
     if (kind === "prof" || kind === "rICC") profile = bytes.subarray(start + 4, end);
     else if (kind === "nclx" && !USUAL_CURVES.has(view.getUint16(start + 6))) asIs("it has a wider range of brightness");
   }

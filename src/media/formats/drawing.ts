@@ -1,4 +1,5 @@
 // Reads the size of an SVG drawing from the attributes of its root, and whether the root is closed.
+import { latin1 } from "../bytes.ts";
 import type { Cursor } from "./cursor.ts";
 import type { Inspection } from "./inspection.ts";
 import { afterPreamble, drawingRoot } from "./kinds.ts";
@@ -51,13 +52,13 @@ export const readDrawing = async (cursor: Cursor): Promise<Inspection> => {
   const length = Math.min(cursor.sizeBytes, MOST_ROOT_BYTES);
   await cursor.load(0, length);
   const bytes = cursor.part(0, length);
-  const text = Buffer.from(bytes).toString("latin1");
+  const text = latin1(bytes);
   const start = drawingRoot(bytes);
   const end = text.indexOf(">", start);
   const root = end < 0 ? "" : text.slice(start, end);
   const tailAt = Math.max(0, cursor.sizeBytes - MOST_TAIL_BYTES);
   await cursor.load(tailAt, cursor.sizeBytes - tailAt);
-  const tail = Buffer.from(cursor.part(tailAt, cursor.sizeBytes - tailAt)).toString("latin1");
+  const tail = latin1(cursor.part(tailAt, cursor.sizeBytes - tailAt));
   // All of a short one is here: an element that is drawn, or that holds one, is among it.
   const isEmpty = root.endsWith("/") || (length === cursor.sizeBytes && !DRAWN.test(text.slice(end)));
   const isComplete = closes(tail) && !isEmpty;

@@ -1,5 +1,5 @@
 // Reads still pictures in boxes (AVIF, HEIC): size of the primary picture as shown, and whether its parts are all there.
-import { Unreadable } from "../bytes.ts";
+import { latin1, Unreadable } from "../bytes.ts";
 import { type Box, boxesIn, boxIn, type TopBox, viewOf, walkBoxes } from "./boxes.ts";
 import type { Cursor } from "./cursor.ts";
 import type { Inspection } from "./inspection.ts";
@@ -91,7 +91,7 @@ export const readHeif = async (cursor: Cursor): Promise<Inspection> => {
   await cursor.load(0, 16);
   const brandsEnd = Math.min(cursor.sizeBytes, cursor.view.getUint32(0), MOST_BRANDS_BYTES);
   await cursor.load(0, brandsEnd);
-  const isAvif = /avi[fs]/.test(Buffer.from(cursor.part(0, brandsEnd)).toString("latin1"));
+  const isAvif = /avi[fs]/.test(latin1(cursor.part(0, brandsEnd)));
   let found: { width: number; height: number } | undefined;
   let isThere = false;
   const end = await walkBoxes(cursor, async ({ name, start, end: stop }: TopBox) => {

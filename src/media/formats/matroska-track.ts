@@ -1,5 +1,5 @@
 // One track of a Matroska file: what it is, and how the lengths of its blocks add up.
-import { Unreadable } from "../bytes.ts";
+import { latin1, Unreadable } from "../bytes.ts";
 import { elementsIn, floatOf, ID, uintOf, variable } from "./ebml.ts";
 import { aacFrame } from "./mp4-codes.ts";
 import { ac3Sound, flacSound, mpegSound, openVorbisTime, opusTime, type PacketSound, type PacketTime } from "./packet-time.ts";
@@ -86,7 +86,7 @@ export const trackOf = (content: Uint8Array): Track | undefined => {
   // A clock of its own, which writers stopped to use before there was WebM; 0 is none.
   const scale = floatOf(track.get(ID.trackScale) ?? NONE);
   if (scale !== 0 && scale !== 1) throw new Unreadable("its tracks have clocks of their own");
-  const codec = Buffer.from(track.get(ID.codec) ?? NONE).toString("latin1");
+  const codec = latin1(track.get(ID.codec) ?? NONE);
   const own = track.get(ID.codecPrivate) ?? NONE;
   const audio = children(track.get(ID.audio) ?? NONE);
   const rate = floatOf(audio.get(ID.rate) ?? NONE) || 8000;

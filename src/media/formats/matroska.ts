@@ -1,5 +1,5 @@
 // Measures Matroska and WebM by the clock of their blocks, whatever it begins with and whether or not a length was written.
-import { Unreadable } from "../bytes.ts";
+import { latin1, Unreadable } from "../bytes.ts";
 import type { Cursor } from "./cursor.ts";
 import { type Element, elementOf, elementsIn, floatOf, ID, intOf, uintOf } from "./ebml.ts";
 import type { Inspection } from "./inspection.ts";
@@ -61,7 +61,7 @@ const readContent = async (cursor: Cursor, { id, start, end }: Element, state: S
   if (!(await cursor.load(start, end - start))) return;
   const content = cursor.part(start, end - start).slice();
   for (const { id: inner, content: value } of elementsIn(content)) {
-    if (id === ID.header && inner === ID.docType) state.docType = Buffer.from(value).toString("latin1");
+    if (id === ID.header && inner === ID.docType) state.docType = latin1(value);
     // The first clock is that of all: a decoder reads no second one.
     if (id === ID.info && inner === ID.scale && !state.hasClock) state.clock.tickS = (uintOf(value) || 1_000_000) / 1e9;
     if (id === ID.seekHead && inner === ID.seek) addSought(value, state);

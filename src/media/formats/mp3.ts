@@ -1,5 +1,5 @@
 // Measures MPEG sound by its frames, as a decoder plays them: every frame is counted, and a header is only held against the count.
-import { Unreadable } from "../bytes.ts";
+import { latin1, Unreadable } from "../bytes.ts";
 import type { Cursor } from "./cursor.ts";
 import type { Inspection } from "./inspection.ts";
 import { type Frame, isSameStream, mpegFrame } from "./mpeg-frame.ts";
@@ -14,7 +14,7 @@ const DECODER_DELAY = 529;
 type Header = { frames: number; bytes: number; padding?: { start: number; end: number } };
 
 const wordAt = (cursor: Cursor, at: number) => cursor.view.getUint32(at - cursor.start);
-const textAt = (cursor: Cursor, at: number, length: number) => Buffer.from(cursor.part(at, length)).toString("latin1");
+const textAt = (cursor: Cursor, at: number, length: number) => latin1(cursor.part(at, length));
 
 /** The first frame from `from` on that others of the same stream follow, or the end of the file. */
 const findFirst = async (cursor: Cursor, from: number, chain: number): Promise<number> => {

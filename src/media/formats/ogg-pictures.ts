@@ -1,4 +1,5 @@
 // The pictures of a clip in Ogg: of Theora their size and number, of other codes that there are some.
+import { latin1 } from "../bytes.ts";
 import { viewOf } from "./boxes.ts";
 import type { Inspection } from "./inspection.ts";
 import { clipOf, type Heard } from "./tracks.ts";
@@ -13,7 +14,7 @@ export const OGG_PICTURES: readonly string[] = [THEORA, "\x80daala", "BBCD\0", "
 const THEORA_BYTES = 42;
 const THEORA_HEADERS = 3;
 
-const startsWith = ({ head }: Stream, code: string) => Buffer.from(head.subarray(0, code.length)).toString("latin1") === code;
+const startsWith = ({ head }: Stream, code: string) => latin1(head.subarray(0, code.length)) === code;
 
 const sizeOf = (head: Uint8Array): { width: number; height: number } => {
   const view = viewOf(head);

@@ -1,5 +1,5 @@
 // Measures Ogg by the packets of its pages, chained streams one after the other: Opus, Vorbis, FLAC, Speex; and Theora.
-import { Unreadable } from "../bytes.ts";
+import { latin1, Unreadable } from "../bytes.ts";
 import { nameAt } from "./boxes.ts";
 import type { Cursor } from "./cursor.ts";
 import type { Inspection } from "./inspection.ts";
@@ -28,7 +28,7 @@ type Stream = {
   cut: number;
 };
 
-const latin = (bytes: Uint8Array, from: number, to: number) => Buffer.from(bytes.subarray(from, to)).toString("latin1");
+const latin = (bytes: Uint8Array, from: number, to: number) => latin1(bytes.subarray(from, to));
 const viewOf = (bytes: Uint8Array) => new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 
 /** What the first packet of a stream says of its code; undefined for pictures, text and what is not known. */

@@ -1,4 +1,5 @@
 // Tags of writers and players around sound: ID3 before it, and what players put behind it.
+import { latin1 } from "../bytes.ts";
 import type { Cursor } from "./cursor.ts";
 
 /** Tags one after the other. */
@@ -22,5 +23,5 @@ export const afterId3 = async (cursor: Cursor, from: number): Promise<number> =>
 export const beforeTail = async (cursor: Cursor): Promise<number> => {
   const at = cursor.sizeBytes - 128;
   if (at < 0 || !(await cursor.load(at, 3))) return cursor.sizeBytes;
-  return Buffer.from(cursor.part(at, 3)).toString("latin1") === "TAG" ? at : cursor.sizeBytes;
+  return latin1(cursor.part(at, 3)) === "TAG" ? at : cursor.sizeBytes;
 };
