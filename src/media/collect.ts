@@ -55,11 +55,12 @@ type Brought = { good: readonly Received[]; lost: readonly FileFailure[] };
 
 type What = Parameters<Media["collect"]>[0];
 
-/** A clip is as long as its pictures are: sound that goes on after them makes up for none that are missing. */
+/** A clip is as long as its pictures are, and its sound as long as that is: neither makes up for what is missing of the other. */
 const storedOf = (n: number, kind: MediaKind, { bytes, sha256, found }: Ready): StoredFile => {
   const file: StoredFile = { n, sha256, bytes, mime: found.mime };
   if (found.width !== undefined && found.height !== undefined) Object.assign(file, { width: found.width, height: found.height });
-  const ms = kind === "video" ? (found.pictureMs ?? found.ms) : found.ms;
+  const own = { video: found.pictureMs, audio: found.soundMs, image: undefined }[kind];
+  const ms = own ?? found.ms;
   if (ms !== undefined) file.durationMs = ms;
   return file;
 };

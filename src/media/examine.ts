@@ -7,7 +7,7 @@ import { isTooShort, soundOnly } from "./result-kinds.ts";
 import { Overtaxing } from "./sandbox/sandbox.ts";
 
 /** The true content type, and what could be measured; of kinds that no reader of ours knows nothing is. */
-export type Examined = Pick<Inspection, "mime" | "width" | "height" | "ms" | "pictureMs" | "hasAudio">;
+export type Examined = Pick<Inspection, "mime" | "width" | "height" | "ms" | "pictureMs" | "soundMs" | "hasAudio">;
 
 /** Kinds that are read to be measured: one of these that cannot be read is taken for broken. */
 const MEASURED =
@@ -38,7 +38,11 @@ export const examine = async (
     if (error instanceof Overtaxing || !MEASURED.test(mime)) return undefined;
     throw new UnreadableResult(error.message, sha256, true);
   }
+  // Of a kind that no reader here knows, what was read may be a part of it.
+  if (!MEASURED.test(mime) && !answers(found, kind)) return undefined;
   if (!found.isComplete) throw new UnreadableResult("it is cut short", sha256, false);
   if (!answers(found, kind)) throw new UnreadableResult(`it holds ${found.kind}, not ${kind}`, sha256, false);
+  // What begins with a tag, or in the middle of a frame, is named by its frames.
+  if (mime === "audio/mpeg") return found;
   return { ...found, mime: found.kind === "audio" ? soundOnly(mime) : mime };
 };

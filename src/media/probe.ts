@@ -57,6 +57,9 @@ const instead = (prefix: Uint8Array): string => {
   return look.sort === "file" ? look.mime : look.sort === "words" ? look.what : "nothing known";
 };
 
+/** Sound may stand behind bytes that are nothing known; what says that it is something else, or is text, is not looked into. */
+const isOpen = (prefix: Uint8Array): boolean => lookAt(prefix).sort === "unknown";
+
 const BUSY = "Too many media links are being read at the moment; send the same request again with the same Idempotency-Key.";
 
 /** One link on its way: whose it is, and the time that its request has. */
@@ -64,14 +67,22 @@ type Trip = { link: MediaLink; who: Who; clock: ReadingClock };
 
 const foundOf = (
   { url, kind }: MediaLink,
-  { ms, pictureMs, width, height, frameMs }: Pick<Inspection, "ms" | "pictureMs" | "width" | "height" | "frameMs">,
+  {
+    pictureMs,
+    width,
+    height,
+    frameMs,
+    ...found
+  }: Pick<Inspection, "ms" | "pictureMs" | "width" | "height" | "frameMs" | "isUncounted">,
   bytes?: number,
 ): Found => {
+  // No price follows a clock that is not held against the sound.
+  const ms = found.isUncounted ? undefined : found.ms;
   const size = width === undefined || height === undefined ? {} : { width, height };
   if (kind === "image") return { url, kind, ...size };
-  const found: Found = { url, kind, ...(ms === undefined ? {} : { ms }), ...(kind === "video" ? size : {}) };
-  if (kind === "video" && pictureMs !== undefined) found.pictureMs = pictureMs;
-  return { ...found, ...(bytes === undefined ? {} : { bytes }), ...(frameMs === undefined ? {} : { frameMs }) };
+  const measured: Found = { url, kind, ...(ms === undefined ? {} : { ms }), ...(kind === "video" ? size : {}) };
+  if (kind === "video" && pictureMs !== undefined) measured.pictureMs = pictureMs;
+  return { ...measured, ...(bytes === undefined ? {} : { bytes }), ...(frameMs === undefined ? {} : { frameMs }) };
 };
 
 /** Makes `measure` of the port. */
@@ -113,9 +124,14 @@ export const openProbe = (options: ProbeOptions) => {
     try {
       const wrong = (what: string) => new Unreadable(`it is ${what}, not ${WANTED[link.kind]}`);
       const sniffed = sniff(remote.prefix);
-      if (!sniffed || (sniffed.container === "picture") !== (link.kind === "image")) throw wrong(instead(remote.prefix));
+      const isWrong = sniffed
+        ? (sniffed.container === "picture") !== (link.kind === "image")
+        : link.kind !== "audio" || !isOpen(remote.prefix);
+      if (isWrong) throw wrong(instead(remote.prefix));
       if (link.kind === "image") return foundOf(link, ofSoManyPixels(await header(remote, trip)));
-      const found = await inspect(remote, trip);
+      const found = await inspect(remote, trip).catch((fault: unknown) => {
+        throw !sniffed && fault instanceof Unreadable ? wrong(instead(remote.prefix)) : fault;
+      });
       if (found.mime === "video/ogg") throw wrong(found.mime);
       if (found.kind !== link.kind) throw wrong(found.kind === "audio" ? "sound without pictures" : "a clip with pictures");
       return foundOf(link, found, remote.toldBytes);

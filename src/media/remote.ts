@@ -193,13 +193,21 @@ const openWhole = (response: Response, budget: ReadBudget, kept: KeptBytes) => {
   return { reading, begin };
 };
 
+/** A server that streams may send parts of a file whose size it does not know: the whole is asked for instead. */
+const openFirst = async (fetchLink: FetchLink): Promise<Response> => {
+  const first = await answerTo(fetchLink, { Range: `bytes=0-${FIRST_BYTES - 1}` });
+  if (first.status !== 206 || !/^bytes \d{1,15}-\d{1,15}\/\*$/.test(first.headers.get("content-range") ?? "")) return first;
+  await first.body?.cancel().catch(() => {});
+  return answerTo(fetchLink, {});
+};
+
 /**
  * Opens a link for measuring.
  * @param spool where what does not fit into memory is put while it is looked at; it is never kept.
  * @throws Unreadable
  */
 export const openRemote = async (fetchLink: FetchLink, spool: () => Promise<Incoming>, budget: ReadBudget): Promise<Remote> => {
-  const first = await answerTo(fetchLink, { Range: `bytes=0-${FIRST_BYTES - 1}` });
+  const first = await openFirst(fetchLink);
   const kept = openKeptBytes(spool);
   const { reading, begin } = first.status === 206 ? openRanged(fetchLink, first, budget, kept) : openWhole(first, budget, kept);
   const turn = inTurn();

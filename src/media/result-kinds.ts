@@ -1,6 +1,7 @@
 // Which files count as a delivery: named by their first bytes, with the orders that each may answer.
 import type { MediaKind } from "../terms.ts";
 import { latin1 } from "./bytes.ts";
+import { WAVE64_ID } from "./formats/kinds.ts";
 import { OGG_PICTURES } from "./formats/ogg-pictures.ts";
 import { sniff } from "./sniff.ts";
 
@@ -52,6 +53,7 @@ const SIGNATURES: readonly Signature[] = [
   // Vectors that were compressed to be kept so (SVGZ); what was compressed for its way here has been decoded before.
   { bytes: "\x1f\x8b\x08", mime: "application/gzip", answers: IMAGE },
   { bytes: "RF64", mime: "audio/wav", answers: AUDIO },
+  { bytes: WAVE64_ID, mime: "audio/x-w64", answers: AUDIO },
   { bytes: "AIFF", at: 8, mime: "audio/aiff", answers: AUDIO },
   { bytes: "AIFC", at: 8, mime: "audio/aiff", answers: AUDIO },
   { bytes: "caff\0\x01", mime: "audio/x-caf", answers: AUDIO },

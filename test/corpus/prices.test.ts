@@ -24,8 +24,8 @@ const dear = (): Model => {
 
 const { files } = readExpected();
 const TIMED = KEPT.filter((recipe) => !recipe.isCut && !isPicture(recipe));
-/** Results may be of these kinds; providers take none of them, nor what begins as no known kind. */
-const isLeftOut = (name: string) => /\.(aiff|aifc|w64)$|^garbage-front/.test(name);
+/** Results may be of these kinds; providers take none of them. */
+const isLeftOut = (name: string) => /\.(aiff|aifc|w64)$/.test(name);
 const named = (is: boolean): [string][] => TIMED.filter(({ name }) => isLeftOut(name) === is).map(({ name }) => [name]);
 const [TAKEN, LEFT_OUT] = [named(false), named(true)];
 

@@ -120,7 +120,8 @@ export const mp4 = async (wish: ClipWish) => {
   const heardTo = async (endS: number) => {
     while (audio && soundS < Math.min(soundSeconds, endS)) {
       const packet = new EncodedPacket(
-        Uint8Array.of(1, 0x40, 0x22, 0x80, 0xa3, 0x7c, 0xb0, 0x20, 0x70),
+        // One frame of silence.
+        Uint8Array.of(0, 0xc8, 0, 0x80, 0x23, 0x80),
         "key",
         soundS,
         1024 / 48_000,

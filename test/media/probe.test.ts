@@ -222,7 +222,6 @@ describe("servers that lie", () => {
   const wrong: [string, Record<string, string>][] = [
     ["no Content-Range", {}],
     ["another place", { "content-range": "bytes 5-99/1000" }],
-    ["no size", { "content-range": "bytes 0-99/*" }],
     ["an end before the start", { "content-range": "bytes 0-0/0" }],
     ["a size beyond reason", { "content-range": "bytes 0-99/99999999999999999999" }],
   ];

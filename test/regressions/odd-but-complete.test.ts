@@ -88,11 +88,12 @@ const commented = (comment: string): Buffer =>
   latin1(`<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><svg><path/></svg><path/>${comment}`);
 
 /** One page of Ogg for each packet of a stream. */
-const oggPage = (serial: number, packet: Uint8Array, flags = 0): Buffer => {
+const oggPage = (serial: number, packet: Uint8Array, flags = 0, granule = 0): Buffer => {
   const table = [...Array<number>(Math.floor(packet.length / 255)).fill(255), packet.length % 255];
   const head = Buffer.alloc(27);
   head.write("OggS");
   head[5] = flags;
+  head.writeBigUInt64LE(BigInt(granule), 6);
   head.writeUInt32LE(serial, 14);
   head[26] = table.length;
   return joined(head, Buffer.of(...table), packet);
@@ -117,6 +118,18 @@ const ogv = (frames: number, head = theoraHead): Buffer =>
     // 20 ms each.
     ...Array.from({ length: 2 * frames }, () => oggPage(2, Buffer.of(0x98, 1, 2, 3))),
   );
+
+/** The numbers of pictures stand in bits of their own: here 6 of them for those behind a whole one. */
+const droppingHead = Buffer.from(theoraHead);
+droppingHead.set([0, 6 << 5], 40);
+/** The first picture, and one that is the 75th. */
+const dropping = joined(
+  oggPage(1, droppingHead, 2),
+  oggPage(1, latin1("\x81theora")),
+  oggPage(1, latin1("\x82theora")),
+  oggPage(1, Buffer.of(0x30, 1, 2, 3), 0, 1 << 6),
+  oggPage(1, Buffer.of(0x30, 1, 2, 3), 4, (70 << 6) + 5),
+);
 
 const WORDS = latin1("some trailer that is no box at all\n");
 
@@ -161,6 +174,8 @@ const WHOLE: [what: string, kind: MediaKind, make: () => Uint8Array | Promise<Ui
     () => ogv(50),
     { mime: "video/ogg", kind: "video", ms: 2000, width: 427, height: 240, hasAudio: true, isComplete: true },
   ],
+  ["a clip of Theora whose writer left pictures out", "video", () => dropping, { kind: "video", ms: 3000 }],
+  ["pictures of AVIF that move", "video", () => kept("animated.avif"), { mime: "image/avif", kind: "image", width: 97, ms: 2 }],
   ["the sound of a clip of Theora", "audio", () => ogv(50), { kind: "video", hasAudio: true }],
   [
     "a clip in Ogg of another code",

@@ -173,9 +173,18 @@ test("S4: fewer files than promised are delivered, charged and told to the opera
 
 test("S4: sound that is shorter than it was ordered is not charged, and its length is nobody's but ours", async () => {
   const music = withRoutes("ace-step");
-  const house = await open(music);
+  const house = await open(music, { env: { GENROUTER_MEDIA__ALLOW: "127.0.0.1" } });
   const short = await ended(house, music.id, { prompt: "a waltz [sim:short=0.5]", duration: 20 });
   expect(short).toMatchObject({ status: "failed", cost_usd: 0 });
+  // The sound of a clip is as long as it is itself, whatever its pictures do.
+  const clip = await mp4({ seconds: 20, audio: true, soundSeconds: 8 });
+  const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response(clip) });
+  onTestFinished(() => server.stop(true));
+  house.simulator.script({ fault: "elsewhere", url: `${server.url.origin}/clip.mp4` });
+  const inClip = await ended(house, music.id, { prompt: "a march", duration: 20 });
+  expect(inClip).toMatchObject({ status: "failed", cost_usd: 0 });
+  expect((await attemptsOf(house, inClip.id))[0]?.failure?.detail).toBe("length: 8 s came, 20 s, at least 19.2 s ordered");
+  house.simulator.clearScript();
   const whole = await ended(house, music.id, { prompt: "a waltz", duration: 20 });
   expect(whole.status).toBe("succeeded");
   expect(Object.keys(whole.output ?? {})).toEqual(["urls"]);

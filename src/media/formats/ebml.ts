@@ -25,6 +25,7 @@ export const ID = {
   displayUnit: 0x54b2,
   audio: 0xe1,
   rate: 0xb5,
+  playedRate: 0x78b5,
   channels: 0x9f,
   bitDepth: 0x6264,
   encodings: 0x6d80,
@@ -32,6 +33,10 @@ export const ID = {
   compression: 0x5034,
   algorithm: 0x4254,
   stripped: 0x4255,
+  scope: 0x5032,
+  encodingType: 0x5033,
+  void: 0xec,
+  checksum: 0xbf,
   cluster: 0x1f43b675,
   clusterTime: 0xe7,
   simpleBlock: 0xa3,
@@ -82,12 +87,16 @@ export const elementAt = (bytes: Uint8Array, at: number, base = 0): Element | un
 /** Elements side by side in one other; a track has dozens. */
 const MOST_CHILDREN = 2000;
 
-/** The elements in a piece of memory, one after the other. @throws Unreadable when they are too many */
-export const elementsIn = (bytes: Uint8Array): { id: number; content: Uint8Array }[] => {
+/** The elements in a piece of memory, one after the other. @throws Unreadable when they are too many, or do not fill what is `whole` */
+export const elementsIn = (bytes: Uint8Array, isWhole = false): { id: number; content: Uint8Array }[] => {
   const found: { id: number; content: Uint8Array }[] = [];
   for (let at = 0; at < bytes.length; ) {
     const element = elementAt(bytes, at);
-    if (!element || element.end === undefined || element.end > bytes.length) break;
+    if (!element || element.end === undefined || element.end > bytes.length) {
+      // Decoders go on behind what they cannot read.
+      if (isWhole) throw new Unreadable("its index is not one of a real file");
+      break;
+    }
     if (found.length >= MOST_CHILDREN) throw new Unreadable("its index is not one of a real file");
     found.push({ id: element.id, content: bytes.subarray(element.start, element.end) });
     at = element.end;

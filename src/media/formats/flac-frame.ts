@@ -8,6 +8,8 @@ export type FlacFrame = {
   /** Number of the frame, or of its first sample where frames differ in length. */
   number: number;
   isVariable: boolean;
+  /** What all frames of a stream have in common: lengths of one kind, rate, and width of a sample. */
+  form: number;
 };
 
 const RATES = [0, 88_200, 176_400, 192_000, 8000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 96_000];
@@ -77,5 +79,7 @@ export const flacFrame = (bytes: Uint8Array, at: number): FlacFrame | undefined 
   }
   let crc = 0;
   for (let n = 0; n < next; n++) crc = CRC_8[crc ^ b(n)] ?? 0;
-  return crc === b(next) ? { headerBytes: next + 1, samples, rate: hertz, number, isVariable: (b(1) & 1) === 1 } : undefined;
+  if (crc !== b(next)) return undefined;
+  const form = ((b(1) & 1) << 7) | (rate << 3) | ((b(3) >> 1) & 7);
+  return { headerBytes: next + 1, samples, rate: hertz, number, isVariable: (b(1) & 1) === 1, form };
 };

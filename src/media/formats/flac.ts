@@ -30,10 +30,13 @@ const streamAt = async (cursor: Cursor, from: number): Promise<Stream> => {
   return { ...found, framesAt: at };
 };
 
+const FEW_REFUSED = 2;
+const FEW_REFUSED_SHARE = 0.01;
+
 /** Follows frames: one that has the next number is the next, another only where the frame before it ends with its checksum. */
 const openFollower = (rateOfStream: number) => {
   let last: { at: number; frame: FlacFrame } | undefined;
-  let [seconds, samples] = [0, 0];
+  let [seconds, samples, frames, refused, firstNumber] = [0, 0, 0, 0, 0];
   const expected = () => (last ? last.frame.number + (last.frame.isVariable ? last.frame.samples : 1) : 0);
   return {
     offer: (cursor: Cursor, at: number, isAfterMark: boolean): boolean => {
@@ -42,15 +45,23 @@ const openFollower = (rateOfStream: number) => {
       const isNext = frame.number === expected() || (isAfterMark && frame.number === 0);
       const endsBefore = () =>
         last !== undefined && cursor.has(last.at, at - last.at) && isWholeFrame(cursor.part(last.at, at - last.at));
-      if (last && !isNext && !endsBefore()) return false;
+      if (last && !isNext && !endsBefore()) {
+        if (frame.form === last.frame.form) refused++;
+        return false;
+      }
+      if (frames === 0) firstNumber = frame.number;
       last = { at, frame };
+      frames++;
       samples += frame.samples;
       seconds += frame.samples / (frame.rate || rateOfStream);
       return true;
     },
     last: () => last,
     samples: () => samples,
+    firstNumber: () => firstNumber,
     seconds: () => seconds,
+    /** Whether so many frames of the same form were passed over that decoders may play more. */
+    isUncounted: () => refused > FEW_REFUSED + frames * FEW_REFUSED_SHARE,
   };
 };
 
@@ -108,7 +119,8 @@ export const readFlac = async (cursor: Cursor, from: number, end: number): Promi
   if (!last) throw new Unreadable("it holds no frames of sound");
   const lastBytes = Math.min(end - last.at, MOST_FRAME_BYTES);
   const isWholeEnd = (await cursor.load(last.at, lastBytes)) && isWholeFrame(cursor.part(last.at, lastBytes));
-  const isComplete = total > 0 ? follower.samples() >= total : isWholeEnd;
+  // What does not begin with the first frame was cut out of a longer stream, of which its header speaks.
+  const isComplete = total > 0 && follower.firstNumber() === 0 ? follower.samples() >= total : isWholeEnd;
   const lastS = last.frame.samples / stream.rate;
   // A frame without its end is not played.
   const seconds = follower.seconds() - (isComplete || isWholeEnd ? 0 : lastS);
@@ -119,5 +131,6 @@ export const readFlac = async (cursor: Cursor, from: number, end: number): Promi
     hasAudio: true,
     frameMs: lastS * 1000,
     isComplete,
+    ...(follower.isUncounted() ? { isUncounted: true } : {}),
   };
 };

@@ -3,6 +3,7 @@ import { latin1, Unreadable } from "../bytes.ts";
 import { type Box, boxesIn, boxIn, type TopBox, viewOf, walkBoxes } from "./boxes.ts";
 import type { Cursor } from "./cursor.ts";
 import type { Inspection } from "./inspection.ts";
+import { readMp4 } from "./mp4.ts";
 
 /** Pictures and their properties; a picture in tiles has hundreds. */
 const MOST_ENTRIES = 20_000;
@@ -86,6 +87,15 @@ const hasItems = (meta: Uint8Array, box: Box, fileBytes: number): boolean => {
   return held > 0 && furthest <= fileBytes;
 };
 
+/** Length of a sequence of pictures, which has an index as a clip has, ms; undefined for one picture, and where it cannot be read. */
+const motionOf = async (cursor: Cursor): Promise<number | undefined> => {
+  const clip = await readMp4(cursor, false).catch((error: unknown) => {
+    if (error instanceof Unreadable || error instanceof RangeError) return undefined;
+    throw error;
+  });
+  return clip?.ms !== undefined && clip.ms > (clip.frameMs ?? clip.ms) * 1.5 ? clip.ms : undefined;
+};
+
 /** @throws Unreadable */
 export const readHeif = async (cursor: Cursor): Promise<Inspection> => {
   await cursor.load(0, 16);
@@ -93,8 +103,9 @@ export const readHeif = async (cursor: Cursor): Promise<Inspection> => {
   await cursor.load(0, brandsEnd);
   const isAvif = /avi[fs]/.test(latin1(cursor.part(0, brandsEnd)));
   let found: { width: number; height: number } | undefined;
-  let isThere = false;
+  let [isThere, hasMovie] = [false, false];
   const end = await walkBoxes(cursor, async ({ name, start, end: stop }: TopBox) => {
+    hasMovie ||= name === "moov";
     if (name !== "meta") return true;
     if (!(await cursor.load(start, stop - start))) return false;
     const meta = cursor.part(start, stop - start);
@@ -107,5 +118,6 @@ export const readHeif = async (cursor: Cursor): Promise<Inspection> => {
   if (!found && end > cursor.sizeBytes) return { mime, kind: "image", isComplete: false };
   if (!found || found.width < 1 || found.height < 1) throw new Unreadable("its header does not say the size of the picture");
   const isComplete = end <= cursor.sizeBytes && isThere;
-  return { mime, kind: "image", ...found, isComplete };
+  const ms = hasMovie ? await motionOf(cursor) : undefined;
+  return { mime, kind: "image", ...found, isComplete, ...(ms === undefined ? {} : { ms }) };
 };

@@ -1,12 +1,12 @@
 // Inspects a media file: true kind, size of its pictures, length of its tracks, and whether all of it is there.
 import { type ByteReader, Unreadable } from "../bytes.ts";
-import { isWhole, sniff } from "../sniff.ts";
-import { readAdts } from "./adts.ts";
+import { lookAt } from "../result-kinds.ts";
+import { findAdts, readAdts } from "./adts.ts";
 import { type Cursor, openCursor } from "./cursor.ts";
 import { readDrawing } from "./drawing.ts";
 import { readFlac } from "./flac.ts";
 import { readHeif } from "./heif.ts";
-import type { Inspection } from "./inspection.ts";
+import type { Depth, Inspection } from "./inspection.ts";
 import { readJxl } from "./jxl.ts";
 import { type Format, formatOf, SNIFFED_BYTES } from "./kinds.ts";
 import { readMatroska } from "./matroska.ts";
@@ -25,11 +25,7 @@ export type { Inspection } from "./inspection.ts";
 export type InspectOptions = {
   /** Ends the reading; the process that runs this is bounded besides. */
   signal: AbortSignal;
-  /**
-   * `shallow`: each read may cost a request to a strange server, and only what decides kind, size and length is read.
-   * `whole`: the file lies on our own disk, and its end is held against its beginning.
-   */
-  depth: "shallow" | "whole";
+  depth: Depth;
 };
 
 const readPicture = async (file: ByteReader, cursor: Cursor, depth: InspectOptions["depth"]): Promise<Inspection> => {
@@ -50,40 +46,35 @@ const readScene = async (cursor: Cursor): Promise<Inspection> => {
   return { mime: "model/gltf-binary", kind: "other", isComplete };
 };
 
-const readOther = async (file: ByteReader, { signal, depth }: InspectOptions): Promise<Inspection> => {
-  const size = await file.sizeBytes();
-  const sniffed = sniff(await file.read(0, Math.min(size, 64)));
-  if (!sniffed) throw new Unreadable("it is no picture, clip or sound of a known kind");
-  const isComplete = depth === "shallow" || (await isWhole(file, sniffed.mime));
-  // Loaded where it is needed, which is seldom: a child that starts is waited for.
-  const { measureClip } = await import("../clip.ts");
-  const { kind, ms, width, height, hasAudio } = await measureClip(file, sniffed, signal);
-  const found: Inspection = { mime: sniffed.mime, kind, ms, hasAudio, isComplete };
-  return width === undefined || height === undefined ? found : { ...found, width, height };
-};
-
 /** Sound that may stand behind tags: what it is, its first bytes after them say; in doubt it is MPEG behind garbage. */
-const readSound = async (cursor: Cursor, from: number): Promise<Inspection> => {
+const readSound = async (cursor: Cursor, from: number, isCounted: boolean): Promise<Inspection> => {
   const end = await beforeTail(cursor);
   const start = await afterId3(cursor, from);
   const length = Math.min(16, cursor.sizeBytes - start);
   await cursor.load(start, length);
   const format = formatOf(cursor.part(start, length));
   if (format === "flac") return readFlac(cursor, start, end);
-  return format === "adts" ? readAdts(cursor, start, end) : readMpeg(cursor, start, end);
+  return format === "adts" ? readAdts(cursor, start, end, isCounted) : readMpeg(cursor, start, end);
 };
 
 type Read = (file: ByteReader, cursor: Cursor, options: InspectOptions) => Promise<Inspection>;
 /** Frames in sequence that nothing but sound has, where a file does not begin with one. */
 const CHAIN_BEHIND_GARBAGE = 6;
 
-const readUnknown: Read = async (_, cursor) => {
-  const sound = await readMpeg(cursor, 0, await beforeTail(cursor), CHAIN_BEHIND_GARBAGE).catch(() => undefined);
+const readUnknown: Read = async (_, cursor, { depth }) => {
+  // Another kind of file may hold such frames as well, and much besides.
+  if (lookAt(cursor.part(0, Math.min(cursor.sizeBytes, SNIFFED_BYTES))).sort === "file")
+    throw new Unreadable("it is of a kind that cannot be measured");
+  const end = await beforeTail(cursor);
+  const firstAt = await findAdts(cursor, CHAIN_BEHIND_GARBAGE);
+  if (firstAt !== undefined) return readAdts(cursor, firstAt, end, depth === "counted", cursor.part(0, firstAt).slice());
+  const sound = await readMpeg(cursor, 0, end, CHAIN_BEHIND_GARBAGE).catch(() => undefined);
   if (!sound) throw new Unreadable("it is no picture, clip or sound of a known kind");
   return sound;
 };
 
 const picture: Read = (file, cursor, { depth }) => readPicture(file, cursor, depth);
+const sound: Read = (_, cursor, { depth }) => readSound(cursor, 0, depth === "counted");
 const READS: Partial<Record<Format, Read>> = {
   png: picture,
   jpeg: picture,
@@ -95,16 +86,16 @@ const READS: Partial<Record<Format, Read>> = {
   tiff: (_, cursor) => readTiff(cursor),
   svg: (_, cursor) => readDrawing(cursor),
   glb: (_, cursor) => readScene(cursor),
-  mp4: (_, cursor) => readMp4(cursor),
-  matroska: (_, cursor, { depth }) => readMatroska(cursor, depth),
+  mp4: (_, cursor, { depth }) => readMp4(cursor, depth === "counted"),
+  matroska: (_, cursor, { depth }) => readMatroska(cursor, depth === "shallow"),
   wav: (_, cursor) => readWav(cursor, "riff"),
   wave64: (_, cursor) => readWav(cursor, "wave64"),
   aiff: (_, cursor) => readAiff(cursor),
-  ogg: (_, cursor) => readOgg(cursor),
-  flac: (_, cursor) => readSound(cursor, 0),
-  adts: (_, cursor) => readSound(cursor, 0),
-  mpeg: (_, cursor) => readSound(cursor, 0),
-  id3: (_, cursor) => readSound(cursor, 0),
+  ogg: (_, cursor, { depth }) => readOgg(cursor, depth === "counted"),
+  flac: sound,
+  adts: sound,
+  mpeg: sound,
+  id3: sound,
 };
 
 /** What a side of a picture, or a length in ms, may be at most: 24 days. */
@@ -126,7 +117,7 @@ export const inspect = async (file: ByteReader, options: InspectOptions): Promis
   const beginning = Math.min(cursor.sizeBytes, SNIFFED_BYTES);
   await cursor.load(0, beginning);
   const format = formatOf(cursor.part(0, beginning));
-  const read = format ? (READS[format] ?? ((from, _, how) => readOther(from, how))) : readUnknown;
+  const read = (format && READS[format]) ?? readUnknown;
   try {
     return sane(await read(file, cursor, options));
   } catch (error) {

@@ -29,7 +29,8 @@ export const SNIFFED_BYTES = 4096;
 
 /** Brands of still pictures, and of sequences of them, in the same boxes as films. */
 const STILL_BRANDS = /^(heic|heix|heim|heis|hevc|hevx|mif1|mif2|msf1|avif|avis|avio)$/;
-const WAVE64_ID = "riff\x2e\x91\xcf\x11\xa5\xd6\x28\xdb";
+/** The first 12 bytes of Wave64. */
+export const WAVE64_ID = "riff\x2e\x91\xcf\x11\xa5\xd6\x28\xdb";
 
 /** A header of MPEG sound: frame sync, a version, a layer, a bit rate and a sampling rate that exist. */
 export const isMpegSound = (a: number, b: number, c: number): boolean =>

@@ -1,8 +1,9 @@
 // One track of a Matroska file: what it is, and how the lengths of its blocks add up.
 import { latin1, Unreadable } from "../bytes.ts";
 import { elementsIn, floatOf, ID, uintOf, variable } from "./ebml.ts";
-import { aacFrame } from "./mp4-codes.ts";
+import { aacConfig, aacSound } from "./mp4-codes.ts";
 import { ac3Sound, flacSound, mpegSound, openVorbisTime, opusTime, type PacketSound, type PacketTime } from "./packet-time.ts";
+import { formOf, MPEG_LAYER, PLAIN_CODES, plainBytes, samplesOfBlock } from "./wav-form.ts";
 
 export type Track = {
   number: number;
@@ -21,14 +22,21 @@ export type Track = {
 
 const NONE = new Uint8Array(0);
 
+/** What stands several times in one other: fillings, checksums, and what has no part in how long a track is. */
+const REPEATED: ReadonlySet<number> = new Set<number>([ID.void, ID.checksum, ID.encoding, 0x6624, 0x41e4, 0x6fab]);
+
+/** The elements in one other by their ids. @throws Unreadable where one stands twice: decoders differ in which of the two they believe */
 const children = (content: Uint8Array) => {
   const all = new Map<number, Uint8Array>();
-  for (const { id, content: inner } of elementsIn(content)) if (!all.has(id)) all.set(id, inner);
+  for (const { id, content: inner } of elementsIn(content, true)) {
+    if (all.has(id) && !REPEATED.has(id)) throw new Unreadable("its index is not one of a real file");
+    if (!all.has(id)) all.set(id, inner);
+  }
   return all;
 };
 
-/** The three headers of Vorbis in one piece: two lengths in pieces of 255, then the headers. */
-const vorbisTime = (codec: Uint8Array): PacketTime | undefined => {
+/** By the three headers of Vorbis in one piece: two lengths in pieces of 255, then the headers. Its rate is that of the first. */
+const vorbisSound = (codec: Uint8Array): PacketSound | undefined => {
   if (codec[0] !== 2) return undefined;
   const lengths = [0, 0];
   let at = 1;
@@ -38,7 +46,10 @@ const vorbisTime = (codec: Uint8Array): PacketTime | undefined => {
       more = codec[at] === 255;
     }
   const [head = 0, notes = 0] = lengths;
-  return openVorbisTime(codec.subarray(at, at + head), codec.subarray(at + head + notes));
+  const first = codec.subarray(at, at + head);
+  const time = openVorbisTime(first, codec.subarray(at + head + notes));
+  const rate = time ? new DataView(first.buffer, first.byteOffset, first.length).getUint32(12, true) : 0;
+  return time && rate > 0 ? { time, rate } : undefined;
 };
 
 const constant =
@@ -46,17 +57,45 @@ const constant =
   () =>
     samples;
 
-const heardOf = (codec: string, own: Uint8Array, rate: number, blockBytes: number): Track["heard"] => {
+const bySize = (blockBytes: number, samples: number, rate: number): PacketSound | undefined =>
+  blockBytes > 0 && samples > 0
+    ? { time: (packet) => Math.floor(packet.length / blockBytes) * samples, rate, isWhole: true }
+    : undefined;
+
+/** What was made for AVI: its header is that of a WAV file. */
+const acmSound = (own: Uint8Array, rate: number): PacketSound | undefined => {
+  if (own.length < 16) return undefined;
+  const form = formOf(own, true);
+  if (form.channels < 1) return undefined;
+  if (PLAIN_CODES.includes(form.code)) return bySize(plainBytes(form), 1, rate);
+  if (MPEG_LAYER.includes(form.code)) return mpegSound(rate);
+  return bySize(form.blockBytes, samplesOfBlock(form), rate);
+};
+
+/** A frame of ALAC is as long as its header says, at a rate that both headers say. */
+const alacSound = (own: Uint8Array, rate: number): PacketSound | undefined => {
+  if (own.length < 24) return undefined;
+  const view = new DataView(own.buffer, own.byteOffset, own.length);
+  return view.getUint32(20) === rate ? { time: constant(view.getUint32(0)), rate } : undefined;
+};
+
+/** `rate` is that of the coded sound, `playedRate` the one at which sound without a rate of its own is played. */
+const heardOf = (
+  codec: string,
+  own: Uint8Array,
+  { rate, playedRate, channels, bits }: { rate: number; playedRate: number; channels: number; bits: number },
+): Track["heard"] => {
   if (codec === "A_OPUS") return { time: opusTime, rate: 48_000 };
   if (rate <= 0) return undefined;
-  if (codec.startsWith("A_AAC")) return { time: constant((aacFrame(own) ?? 1024 / rate) * rate), rate };
+  if (codec.startsWith("A_AAC")) return aacSound(own.length > 0 ? own : aacConfig(codec.includes("MAIN") ? 1 : 2, rate));
   if (codec.startsWith("A_MPEG/")) return mpegSound(rate);
   // Behind the mark of the format and the head of the block.
   if (codec === "A_FLAC") return flacSound(own.subarray(8), rate);
   if (codec === "A_AC3" || codec === "A_EAC3") return ac3Sound(rate);
-  if (codec.startsWith("A_PCM/") && blockBytes > 0) return { time: (packet) => packet.length / blockBytes, rate, isWhole: true };
-  const time = codec === "A_VORBIS" ? vorbisTime(own) : undefined;
-  return time && { time, rate };
+  if (codec.startsWith("A_PCM/")) return plainSound(codec, channels, bits, playedRate);
+  if (codec === "A_MS/ACM") return acmSound(own, playedRate);
+  if (codec === "A_ALAC") return alacSound(own, playedRate);
+  return codec === "A_VORBIS" ? vorbisSound(own) : undefined;
 };
 
 /** Square pixels by more of them, never by fewer. */
@@ -70,12 +109,28 @@ const shownSize = (video: ReadonlyMap<number, Uint8Array>): { width: number; hei
   return shape > 1 ? { width: Math.round(width * shape), height } : { width, height: Math.round(height / shape) };
 };
 
-const strippedOf = (track: ReadonlyMap<number, Uint8Array>): Uint8Array => {
-  const inside = (content: Uint8Array | undefined, id: number) => (content ? children(content).get(id) : undefined);
-  const compression = inside(inside(track.get(ID.encodings), ID.encoding), ID.compression);
-  return compression && uintOf(inside(compression, ID.algorithm) ?? NONE) === 3
-    ? (inside(compression, ID.stripped) ?? NONE)
-    : NONE;
+/** Header stripping, among the ways to make frames smaller. */
+const STRIPPING = 3;
+/** Of all frames, which is what an encoding is of where it does not say. */
+const FRAMES = Uint8Array.of(1);
+/** Bytes that were taken off each frame; undefined where frames are packed in another way, and their bytes are not known. */
+const strippedOf = (track: ReadonlyMap<number, Uint8Array>): Uint8Array | undefined => {
+  const encodings = track.get(ID.encodings);
+  if (!encodings) return NONE;
+  const all = elementsIn(encodings).filter(({ id }) => id === ID.encoding);
+  const own = children(all[0]?.content ?? NONE);
+  const compression = children(own.get(ID.compression) ?? NONE);
+  const isOfFrames = uintOf(own.get(ID.scope) ?? FRAMES) === 1 && uintOf(own.get(ID.encodingType) ?? NONE) === 0;
+  if (all.length !== 1 || !isOfFrames || uintOf(compression.get(ID.algorithm) ?? NONE) !== STRIPPING) return undefined;
+  return compression.get(ID.stripped) ?? NONE;
+};
+
+/** Widths of samples that decoders know; they take another for 16 bits. */
+const WHOLE_BITS = [8, 16, 24, 32];
+const FLOAT_BITS = [32, 64];
+const plainSound = (codec: string, channels: number, bits: number, rate: number): PacketSound | undefined => {
+  const known = codec.startsWith("A_PCM/FLOAT") ? FLOAT_BITS : WHOLE_BITS;
+  return known.includes(bits) ? bySize((channels * bits) / 8, 1, rate) : undefined;
 };
 
 /** Reads a track; undefined for text and what else is neither picture nor sound. @throws Unreadable */
@@ -90,7 +145,10 @@ export const trackOf = (content: Uint8Array): Track | undefined => {
   const own = track.get(ID.codecPrivate) ?? NONE;
   const audio = children(track.get(ID.audio) ?? NONE);
   const rate = floatOf(audio.get(ID.rate) ?? NONE) || 8000;
-  const blockBytes = ((uintOf(audio.get(ID.channels) ?? NONE) || 1) * uintOf(audio.get(ID.bitDepth) ?? NONE)) / 8;
+  const playedRate = floatOf(audio.get(ID.playedRate) ?? NONE) || rate;
+  const channels = uintOf(audio.get(ID.channels) ?? NONE) || 1;
+  const bits = uintOf(audio.get(ID.bitDepth) ?? NONE);
+  const stripped = strippedOf(track);
   const delayNs = uintOf(track.get(ID.codecDelay) ?? NONE);
   // Opus says its delay in its own header too, at 48,000 samples a second.
   const skip = codec === "A_OPUS" && own.length >= 12 ? (own[10] ?? 0) + (own[11] ?? 0) * 256 : 0;
@@ -99,9 +157,9 @@ export const trackOf = (content: Uint8Array): Track | undefined => {
     kind: type === 1 ? "video" : "audio",
     ...shownSize(children(track.get(ID.video) ?? NONE)),
     frameS: uintOf(track.get(ID.defaultDuration) ?? NONE) / 1e9,
-    heard: type === 2 ? heardOf(codec, own, rate, blockBytes) : undefined,
+    heard: type === 2 && stripped ? heardOf(codec, own, { rate, playedRate, channels, bits }) : undefined,
     delayS: codec === "A_OPUS" ? (skip > 0 ? skip / 48_000 : delayNs / 1e9) : 0,
-    stripped: strippedOf(track),
+    stripped: stripped ?? NONE,
   };
 };
 
@@ -113,6 +171,7 @@ const lacesOf = (
   totalBytes: number,
 ): { sizes: number[]; at: number } | undefined => {
   const frames = (block[at] ?? 0) + 1;
+  if (frames > totalBytes) return undefined;
   let next = at + 1;
   const sizes: number[] = [];
   if (lacing === 2) return { sizes: Array.from({ length: frames }, () => Math.floor((totalBytes - next) / frames)), at: next };
@@ -120,8 +179,10 @@ const lacesOf = (
     let size = 0;
     if (lacing === 1) {
       for (let more = true; more; next++) {
-        size += block[next] ?? 0;
-        more = block[next] === 255;
+        const piece = block[next];
+        if (piece === undefined) return undefined;
+        size += piece;
+        more = piece === 255;
       }
     } else {
       const number = variable(block, next);
@@ -136,7 +197,8 @@ const lacesOf = (
   return sizes.every((size) => size >= 0) ? { sizes, at: next } : undefined;
 };
 
-export type Block = { track: number; time: number; isInvisible: boolean; frames: { at: number; bytes: number }[] };
+/** A block without frames is one whose sizes make no sense. */
+export type Block = { track: number; time: number; frames: { at: number; bytes: number }[] };
 
 /** The head of a block, of which `block` holds at least the beginning, and where its frames lie in it. */
 export const blockOf = (block: Uint8Array, totalBytes: number): Block | undefined => {
@@ -145,11 +207,11 @@ export const blockOf = (block: Uint8Array, totalBytes: number): Block | undefine
   const view = new DataView(block.buffer, block.byteOffset, block.length);
   const flags = block[number.length + 2] ?? 0;
   const at = number.length + 3;
-  const found = { track: number.value, time: view.getInt16(number.length), isInvisible: (flags & 8) !== 0 };
+  const found = { track: number.value, time: view.getInt16(number.length) };
   const lacing = (flags >> 1) & 3;
   if (lacing === 0) return { ...found, frames: [{ at, bytes: totalBytes - at }] };
   const laces = lacesOf(block, at, lacing, totalBytes);
-  if (!laces) return undefined;
+  if (!laces) return { ...found, frames: [] };
   let next = laces.at;
   const frames = laces.sizes.map((bytes) => {
     next += bytes;

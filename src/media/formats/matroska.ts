@@ -1,4 +1,4 @@
-// Measures Matroska and WebM by the clock of their blocks, whatever it begins with and whether or not a length was written.
+// Measures Matroska and WebM: pictures by the times of their blocks, sound by its packets, whatever length was written.
 import { latin1, Unreadable } from "../bytes.ts";
 import type { Cursor } from "./cursor.ts";
 import { type Element, elementOf, elementsIn, floatOf, ID, intOf, uintOf } from "./ebml.ts";
@@ -60,7 +60,7 @@ const readContent = async (cursor: Cursor, { id, start, end }: Element, state: S
   if (end === undefined || end - start > MOST_HEADER_BYTES) throw new Unreadable("its header is too large");
   if (!(await cursor.load(start, end - start))) return;
   const content = cursor.part(start, end - start).slice();
-  for (const { id: inner, content: value } of elementsIn(content)) {
+  for (const { id: inner, content: value } of elementsIn(content, id === ID.tracks)) {
     if (id === ID.header && inner === ID.docType) state.docType = latin1(value);
     // The first clock is that of all: a decoder reads no second one.
     if (id === ID.info && inner === ID.scale && !state.hasClock) state.clock.tickS = (uintOf(value) || 1_000_000) / 1e9;
@@ -183,9 +183,9 @@ const kindOf =
 const isEmpty = ({ blocks, bytes }: Tally) => blocks > 0 && bytes === 0;
 
 /** @throws Unreadable */
-export const readMatroska = async (cursor: Cursor, depth: "shallow" | "whole"): Promise<Inspection> => {
+export const readMatroska = async (cursor: Cursor, isShallow: boolean): Promise<Inspection> => {
   let state = newState();
-  const isByEnds = depth === "shallow" && cursor.sizeBytes > READ_WHOLE_BYTES && (await measureEnds(cursor, state));
+  const isByEnds = isShallow && cursor.sizeBytes > READ_WHOLE_BYTES && (await measureEnds(cursor, state));
   if (!isByEnds) {
     state = newState();
     await walk(cursor, 0, state, () => false);
@@ -197,5 +197,11 @@ export const readMatroska = async (cursor: Cursor, depth: "shallow" | "whole"): 
     pictures.map(({ seconds, meanS, width, height }) => ({ seconds, frameS: meanS, width, height })),
     sounds.map(({ seconds, meanS }) => ({ seconds, frameS: meanS })),
   );
-  return { ...clip, mime: mimeOf(state.docType, clip.kind === "video"), isComplete: !state.isCut && !tallies.some(isEmpty) };
+  const isUncounted = sounds.some((sound) => sound.isUncounted);
+  const found: Inspection = {
+    ...clip,
+    mime: mimeOf(state.docType, clip.kind === "video"),
+    isComplete: !state.isCut && !tallies.some(isEmpty),
+  };
+  return isUncounted ? { ...found, isUncounted } : found;
 };

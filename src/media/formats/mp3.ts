@@ -3,6 +3,8 @@ import { latin1, Unreadable } from "../bytes.ts";
 import type { Cursor } from "./cursor.ts";
 import type { Inspection } from "./inspection.ts";
 import { type Frame, isSameStream, mpegFrame } from "./mpeg-frame.ts";
+import { openStrays } from "./strays.ts";
+import { mayBeTag, tagBytes } from "./tags.ts";
 
 /** How far the first frame is looked for behind garbage. */
 const MOST_GARBAGE_BYTES = 64 * 1024;
@@ -25,7 +27,8 @@ const findFirst = async (cursor: Cursor, from: number, chain: number): Promise<n
     let next = at;
     for (let seen = 0; frame && seen < chain; seen++) {
       next += frame.bytes;
-      if (next + 4 > cursor.sizeBytes) return at;
+      // A file may end before the chain does; by chance one frame stands anywhere.
+      if (next + 4 > cursor.sizeBytes && (seen > 1 || chain === 1)) return at;
       frame = cursor.has(next, 4) && isSameStream(wordAt(cursor, next), word) ? mpegFrame(wordAt(cursor, next)) : undefined;
     }
     if (frame) return at;
@@ -77,21 +80,34 @@ const tally = (header: Header | undefined, first: Frame) => {
 };
 
 /** Counts the frames from `from` to `end` as a decoder splits and plays them. */
-const countFrames = async (cursor: Cursor, from: number, end: number, count: ReturnType<typeof tally>) => {
+const countFrames = async (
+  cursor: Cursor,
+  from: number,
+  end: number,
+  { count, strays }: { count: ReturnType<typeof tally>; strays: ReturnType<typeof openStrays> },
+) => {
+  /** What is in a tag is looked through like the rest, as decoders do, and is no garbage. */
+  let tagEnd = from;
   let at = from;
   let [isGarbage, isCut, lastEnd] = [false, false, from];
   while (at + 4 <= end) {
     if (!cursor.has(at, 4) && !(await cursor.load(at, 4))) break;
     const frame = mpegFrame(wordAt(cursor, at));
     if (!frame) {
+      const byte = cursor.bytes[at - cursor.start] ?? 0;
       // A decoder steps over zeros; other garbage spoils the frame behind it.
-      isGarbage ||= cursor.bytes[at - cursor.start] !== 0;
+      isGarbage ||= byte !== 0;
+      const length = at >= tagEnd && mayBeTag(byte) ? await tagBytes(cursor, at) : 0;
+      if (length > 0) strays.tag(length);
+      tagEnd = Math.max(tagEnd, at + length);
+      if (at >= tagEnd) strays.stray(byte);
       at++;
       continue;
     }
     isCut = at + frame.bytes > end && !isGarbage;
     // Of a frame that is cut a decoder plays what is there.
     count.add(frame, !isGarbage);
+    strays.frame(frame.bytes);
     lastEnd = Math.min(end, at + frame.bytes);
     isGarbage = false;
     at += frame.bytes;
@@ -109,11 +125,15 @@ export const readMpeg = async (cursor: Cursor, from: number, end: number, chain 
   await cursor.load(start, 4);
   const first = mpegFrame(wordAt(cursor, start));
   if (!first) throw new Unreadable("it holds no frames of sound");
+  const strays = openStrays();
+  for (const byte of cursor.part(from, start - from)) strays.stray(byte);
   const header = await headerIn(cursor, start, first);
   // A file that goes on long after what its header speaks of is several: the padding of the first is played.
   const isJoined = header !== undefined && header.bytes > 0 && (end - start - header.bytes) * 16 > header.bytes;
   const count = tally(isJoined && header ? { ...header, frames: 0 } : header, first);
-  const { isCut, lastEnd } = await countFrames(cursor, header ? start + first.bytes : start, end, count);
+  if (header) strays.frame(first.bytes);
+  const { isCut, lastEnd } = await countFrames(cursor, header ? start + first.bytes : start, end, { count, strays });
+  const isUncounted = strays.isUncounted();
   // Writers count the frame of the header or do not.
   const isShort =
     header !== undefined && (count.frames() + 1 < header.frames || lastEnd - start + 2 * first.bytes < header.bytes);
@@ -125,5 +145,6 @@ export const readMpeg = async (cursor: Cursor, from: number, end: number, chain 
     hasAudio: true,
     frameMs,
     isComplete: !isCut && !isShort,
+    ...(isUncounted ? { isUncounted } : {}),
   };
 };

@@ -1,6 +1,6 @@
 // Refuses an MP4 index that says a thing twice: decoders differ in which of the two they believe, and a real one says it once.
 import { Unreadable } from "../bytes.ts";
-import { type Box, boxesIn, viewOf } from "./boxes.ts";
+import { type Box, boxesIn, boxIn, nameAt, viewOf } from "./boxes.ts";
 
 /** Boxes that decide how long a track is, of which it has one at most; those of one row are the same in two forms. */
 const ONCE: readonly (readonly string[])[] = [
@@ -8,8 +8,18 @@ const ONCE: readonly (readonly string[])[] = [
   ["stsz", "stz2"],
   ["stco", "co64"],
 ];
+/** The boxes around those in a real track. Decoders read some wherever they stand, and look into other boxes for them. */
+const AROUND: Record<string, string> = {
+  ...{ tkhd: "trak", edts: "trak", elst: "edts", mdia: "trak", mdhd: "mdia", minf: "mdia", stbl: "minf" },
+  ...Object.fromEntries(["stts", "ctts", "stsc", "stsz", "stz2", "stco", "co64"].map((name) => [name, "stbl"])),
+};
 /** What decoders look into wherever it stands, and real files have nowhere but in their index and fragments. */
-const INNER = new Set(["trak", "mdia", "minf", "stbl", "edts", "mvex", "traf", "udta", "dinf", "wave", "tref", "gmhd", "ilst"]);
+const INNER = new Set([
+  ...["trak", "mdia", "minf", "stbl", "edts", "mvex", "traf", "udta", "dinf", "wave", "tref", "gmhd", "ilst", "meta", "hoov"],
+  ...["sinf", "schi", "cmov", "stsd"],
+]);
+/** In which an index may stand that was not finished: some decoders look for it. */
+const UNUSED = new Set(["free", "skip", "wide"]);
 
 /** How many boxes of these names lie between two places, at whatever depth. */
 const countOf = (bytes: Buffer, names: readonly string[], from: number, to: number): number => {
@@ -56,15 +66,45 @@ const withoutTexts = (movie: Uint8Array, traks: readonly Box[]): Buffer => {
   return bytes;
 };
 
+/** Handlers by which decoders take a track for pictures or sound. */
+const PLAYED = /^(vide|soun|pict)$/;
+/** How many handlers of such a kind a track has, in whatever box. */
+const handlersIn = (bytes: Buffer, { start, end }: Box): number => {
+  let count = 0;
+  for (let at = bytes.indexOf("hdlr", start, "latin1"); at >= 0 && at + 16 <= end; at = bytes.indexOf("hdlr", at + 4, "latin1"))
+    if (PLAYED.test(nameAt(bytes, at + 12))) count++;
+  return count;
+};
+
+/** The names of the boxes in each of those of a track that hold others. */
+const insideOf = (movie: Uint8Array, trak: Box): Map<string, Set<string>> => {
+  const found = new Map<string, Set<string>>();
+  const look = (name: string, { start, end }: Box, ...further: string[]): void => {
+    const boxes = boxesIn(movie, start, end);
+    found.set(name, new Set(boxes.map((box) => box.name)));
+    const [next = "", ...others] = further;
+    const inner = boxes.find((box) => box.name === next);
+    if (inner) look(next, inner, ...others);
+  };
+  look("edts", boxIn(movie, trak, "edts") ?? { ...trak, end: trak.start });
+  look("trak", trak, "mdia", "minf", "stbl");
+  return found;
+};
+
 /** @param movie the contents of the index @throws Unreadable */
 export const insistOnOneIndex = (movie: Uint8Array, traks: readonly Box[]): void => {
   const bytes = withoutTexts(movie, traks);
   for (const name of ["mvhd", "mvex"]) insist(countOf(bytes, [name], 0, bytes.length) <= 1);
+  insist(traks.every((trak) => handlersIn(bufferOf(movie), trak) <= 1));
+  // One that is compressed holds tracks of its own.
+  insist(countOf(bytes, ["cmov", "cmvd"], 0, bytes.length) === 0);
   insist(countOf(bytes, ["trak"], 0, bytes.length) === traks.length && countOf(bytes, ["moov", "moof"], 0, bytes.length) === 0);
+  const insides = traks.map((trak) => insideOf(movie, trak));
   for (const names of ONCE) {
     const counts = traks.map(({ start, end }) => countOf(bytes, names, start, end));
     const inTracks = counts.reduce((sum, count) => sum + count, 0);
     insist(counts.every((count) => count <= 1) && countOf(bytes, names, 0, bytes.length) === inTracks);
+    insist(insides.every((inside, n) => counts[n] === 0 || names.some((name) => inside.get(AROUND[name] ?? "")?.has(name))));
   }
 };
 
@@ -72,11 +112,23 @@ export const insistOnOneIndex = (movie: Uint8Array, traks: readonly Box[]): void
 export const insistOnOneFragment = (fragment: Uint8Array): void => {
   const bytes = bufferOf(fragment);
   const count = (...names: string[]) => countOf(bytes, names, 0, bytes.length);
-  insist(count("moov", "moof", "trak", "mvhd", "mvex") === 0 && count("tfhd") <= count("traf") && count("tfdt") <= count("traf"));
+  const parts = boxesIn(fragment, 0, fragment.length).filter(({ name }) => name === "traf");
+  const inParts = parts.map(({ start, end }) => boxesIn(fragment, start, end).map(({ name }) => name));
+  const each = (name: string) => inParts.map((names) => names.filter((one) => one === name).length);
+  const sum = (counts: readonly number[]) => counts.reduce((total, one) => total + one, 0);
+  insist(count("moov", "moof", "trak", "mvhd", "mvex") === 0 && count("traf") === parts.length);
+  const isFilled = ({ start, end }: Box) => boxesIn(fragment, start, end).at(-1)?.end === end;
+  // Decoders cut what goes on beyond the box around it.
+  insist(isFilled({ name: "moof", start: 0, end: fragment.length }) && parts.every(isFilled));
+  insist(each("tfhd").every((one) => one === 1) && each("tfdt").every((one) => one <= 1));
+  insist(["tfhd", "tfdt", "trun"].every((name) => sum(each(name)) === count(name)));
 };
 
 /** Whether a box of the file itself has to be looked into as well. */
 export const mayHideIndex = (name: string): boolean => INNER.has(name);
+
+/** Whether a box that is said to be unused begins as an index does. */
+export const isUnusedIndex = (name: string, contents: Uint8Array): boolean => UNUSED.has(name) && nameAt(contents, 4) === "mvhd";
 
 /** @throws Unreadable where there is an index, or a part of one, that only some find */
 export const insistOnNone = (contents: Uint8Array): void => {

@@ -21,8 +21,9 @@ export type Defaults = { duration: number; size: number };
 /** Packets of one track that are looked at: six hours of 20 ms each. */
 const MOST_PLACES = 1_080_000;
 
-export const noFragments = (hasPlaces = false): Fragmented => ({
-  next: 0,
+/** @param next where its first fragment begins that does not say so: behind what the index holds of it */
+export const noFragments = (next = 0, hasPlaces = false): Fragmented => ({
+  next,
   start: Number.POSITIVE_INFINITY,
   end: Number.NEGATIVE_INFINITY,
   samples: 0,
@@ -37,8 +38,11 @@ export const defaultsOf = (movie: Uint8Array, mvex: Box): Map<number, Defaults> 
   const view = viewOf(movie);
   const found = new Map<number, Defaults>();
   for (const { name, start, end } of boxesIn(movie, mvex.start, mvex.end))
-    if (name === "trex" && end - start >= 24)
+    if (name === "trex" && end - start >= 24) {
+      // Decoders differ in which of two they believe.
+      if (found.has(view.getUint32(start + 4))) throw new Unreadable("its index is not one of a real clip");
       found.set(view.getUint32(start + 4), { duration: view.getUint32(start + 12), size: view.getUint32(start + 16) });
+    }
   return found;
 };
 

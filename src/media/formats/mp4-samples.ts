@@ -4,7 +4,8 @@ import { type Box, viewOf } from "./boxes.ts";
 /** Samples that are visited one by one: 32 MiB of index hold no more sizes. */
 const MOST_SAMPLES = 8_000_000;
 
-export type Sizes = { count: number; sizeOf: (n: number) => number };
+/** `isSingle`: samples of plain or packed sound one by one, whatever size the table says of them. */
+export type Sizes = { count: number; sizeOf: (n: number) => number; isSingle?: true };
 export type Place = { at: number; bytes: number };
 
 /** Sizes of the samples that the table has room for. */
@@ -65,7 +66,7 @@ export const singleSamples = (
   const times = stts && stts.end - stts.start >= 16 ? viewOf(bytes.subarray(stts.start, stts.end)) : undefined;
   if (times?.getUint32(4) !== 1 || times.getUint32(12) !== 1) return sizes;
   const each = Math.min(leastBytes, sizes.sizeOf(0));
-  return { count: inChunks(bytes, stsc, stco), sizeOf: () => each };
+  return { count: inChunks(bytes, stsc, stco), sizeOf: () => each, isSingle: true };
 };
 
 type Tables = { stsc: Box | undefined; stco: Box | undefined; sizes: Sizes };

@@ -14,6 +14,9 @@ const MOST_STEPS = 20_000_000;
 /** The furthest that a sample is shown from its place: a decoder throws away a table that says more in any row. */
 const MOST_OFFSET = 2 ** 28;
 
+/** How long all runs are together, in the clock of their track. */
+export const lengthOf = (runs: readonly Run[]): number => runs.reduce((sum, { samples, delta }) => sum + samples * delta, 0);
+
 const rowsOf = (bytes: Uint8Array, box: Box | undefined, rowBytes: number): { count: number; view: DataView } => {
   if (!box || box.end - box.start < 8) return { count: 0, view: viewOf(bytes.subarray(0, 0)) };
   const view = viewOf(bytes.subarray(box.start + 8, box.end));
@@ -71,10 +74,11 @@ export const editsOf = (bytes: Uint8Array, elst: Box | undefined, movieScale: nu
     const from = n * (isLong ? 20 : 12);
     const length = (isLong ? Number(view.getBigInt64(from)) : view.getUint32(from)) / movieScale;
     const mediaAt = isLong ? Number(view.getBigInt64(from + 8)) : view.getInt32(from + 4);
-    // Decoders do not agree on what these show.
-    const isUnclear = mediaAt < -1 || length < 0 || (length === 0 && mediaAt >= 0 && n < count - 1);
+    // Decoders do not agree on what these show; at a gap some show what is before it again.
+    const isGap = mediaAt === -1 && n > 0;
+    const isUnclear = mediaAt < -1 || length < 0 || isGap || (length === 0 && mediaAt >= 0 && n < count - 1);
     if (isUnclear) throw new Unreadable("its index is not one of a real clip");
-    // An empty edit shows nothing for a while; a length of 0 is all that follows.
+    // An empty edit shows nothing for a while before all else; a length of 0 is all that follows.
     if (mediaAt >= 0) edits.push({ at, length: (length === 0 ? Number.POSITIVE_INFINITY : length) * mediaScale, mediaAt });
     at += length;
   }

@@ -1,12 +1,14 @@
 // One track of an MP4 index: what it is, what is shown of it, and whether the file holds what it promises.
+import { Unreadable } from "../bytes.ts";
 import { type Box, boxesIn, boxIn, viewOf } from "./boxes.ts";
-import { codeOf, type TrackCode } from "./mp4-codes.ts";
+import { codeOf, entryOf, type TrackCode } from "./mp4-codes.ts";
+import { kindOf, type TrackKind } from "./mp4-kinds.ts";
 import { eachSample, type Place, singleSamples, sizesOf } from "./mp4-samples.ts";
 import { type Edit, editsOf, type Run, runsOf, type Shown, shownOf } from "./mp4-times.ts";
 
 export type Track = {
   id: number;
-  kind: "vide" | "soun";
+  kind: TrackKind;
   scale: number;
   code: TrackCode;
   /** Whether it is shown on its side. */
@@ -19,10 +21,10 @@ export type Track = {
   isCut: boolean;
   /** Bytes of all samples together, and where each lies. */
   bytes: number;
+  /** Whether its table takes plain samples one by one, whatever it says of their size. */
+  isSingle: boolean;
   places: (visit: (place: Place, n: number) => boolean) => void;
 };
-
-const SHOWN_KINDS = ["vide", "soun"];
 
 const idAndTurn = (movie: Uint8Array, tkhd: Box | undefined) => {
   const view = viewOf(movie);
@@ -33,28 +35,38 @@ const idAndTurn = (movie: Uint8Array, tkhd: Box | undefined) => {
   return { id: view.getUint32(tkhd.start + (isLong ? 20 : 12)), isTurned };
 };
 
-/** Reads a track; undefined for text, time codes, hints and what has no description. @throws Unreadable */
+/** Some decoders read a clock as a number with a sign. */
+export const MOST_SCALE = 0x7fff_ffff;
+
+/**
+ * Reads a track; undefined for what no decoder plays and for what is empty, `unread` for what has samples and is not understood.
+ * @throws Unreadable
+ */
 export const readTrack = (
   movie: Uint8Array,
   trak: Box,
   movieScale: number,
   fileBytes: number,
   isWhole = false,
-): Track | undefined => {
+): Track | "unread" | undefined => {
   const view = viewOf(movie);
   const mdia = boxIn(movie, trak, "mdia");
   const hdlr = boxIn(movie, mdia, "hdlr");
   const mdhd = boxIn(movie, mdia, "mdhd");
-  const kind = hdlr ? String.fromCharCode(...movie.subarray(hdlr.start + 8, hdlr.start + 12)) : "";
-  if (!mdhd || !SHOWN_KINDS.includes(kind)) return undefined;
-  const scale = view.getUint32(mdhd.start + (view.getUint8(mdhd.start) === 1 ? 20 : 12));
+  const handler = hdlr ? String.fromCharCode(...movie.subarray(hdlr.start + 8, hdlr.start + 12)) : "";
+  const scale = mdhd ? view.getUint32(mdhd.start + (view.getUint8(mdhd.start) === 1 ? 20 : 12)) : 0;
+  if (scale > MOST_SCALE) throw new Unreadable("its index is not one of a real clip");
   const table = boxIn(movie, boxIn(movie, mdia, "minf"), "stbl");
   const inside = table ? boxesIn(movie, table.start, table.end) : [];
   const named = (...names: string[]) => inside.find(({ name }) => names.includes(name));
-  const code = codeOf(movie, named("stsd"), kind as Track["kind"]);
-  if (!code || scale === 0) return undefined;
+  const description = named("stsd");
+  const entry = entryOf(movie, description);
+  const kind = entry && kindOf(handler, entry);
+  const code = entry && kind && codeOf(movie, entry, kind, description);
   const chunks = { stsc: named("stsc"), stco: named("stco", "co64") };
   const said = sizesOf(movie, named("stsz", "stz2"));
+  const isPlayed = entry === undefined || kind !== undefined;
+  if (!code || scale === 0) return isPlayed && said.count > 0 ? "unread" : undefined;
   const { leastBytes } = code;
   const sizes = leastBytes && said.count > 0 ? singleSamples(movie, { stts: named("stts"), ...chunks }, said, leastBytes) : said;
   // Samples of one size are as many as the file has room for.
@@ -76,7 +88,7 @@ export const readTrack = (
   const edits = editsOf(movie, boxIn(movie, boxIn(movie, trak, "edts"), "elst"), movieScale, scale);
   return {
     ...idAndTurn(movie, boxIn(movie, trak, "tkhd")),
-    kind: kind as Track["kind"],
+    kind,
     scale,
     code,
     runs,
@@ -85,6 +97,7 @@ export const readTrack = (
     samples: there,
     isCut: furthest > fileBytes,
     bytes,
+    isSingle: sizes.isSingle === true,
     places,
   };
 };

@@ -3,72 +3,123 @@ import { Unreadable } from "../bytes.ts";
 import { type Box, boxesIn, boxIn, nameAt, type TopBox, viewOf, walkBoxes } from "./boxes.ts";
 import { type Cursor, MOST_WINDOW_BYTES } from "./cursor.ts";
 import type { Inspection } from "./inspection.ts";
-import { insistOnNone, insistOnOneFragment, insistOnOneIndex, mayHideIndex } from "./mp4-doubles.ts";
+import { insistOnNone, insistOnOneFragment, insistOnOneIndex, isUnusedIndex, mayHideIndex } from "./mp4-doubles.ts";
 import { addFragment, type Defaults, defaultsOf, type Fragmented, noFragments } from "./mp4-fragments.ts";
 import type { Place } from "./mp4-samples.ts";
-import { readTrack, type Track } from "./mp4-track.ts";
-import { PACKET_BYTES } from "./packet-time.ts";
+import { lengthOf } from "./mp4-times.ts";
+import { MOST_SCALE, readTrack, type Track } from "./mp4-track.ts";
+import { PACKET_BYTES, type PacketSound } from "./packet-time.ts";
+import { isMuch } from "./strays.ts";
 import { clipOf, type Heard, type Seen } from "./tracks.ts";
 
 /** Tracks of a clip: pictures, sounds in several languages, text. */
 const MOST_TRACKS = 64;
 /** Sound whose packets have to be looked at is this large at most. */
 const MOST_SOUND_BYTES = 32 * 1024 * 1024;
-/** A table that is this far from what the code says is not believed. */
-const DIFFERENCE = 0.02;
+/** What is no sound and no pictures ends up to this much after them; longer, it may be what some decoders play. */
+const MOST_OVERHANG_MS = 100;
+/** A table that is this far from what the code says is not believed: a part of it, and what is not known of the last frame. */
+const DIFFERENCE = 0.001;
+const DIFFERENCE_FRAMES = 1.5;
 
-type Index = { tracks: Track[]; fragmented: Map<number, Fragmented>; defaults: Map<number, Defaults> | undefined };
+/** `hasUnread`: there are tracks that are not understood. */
+type Index = {
+  tracks: Track[];
+  hasUnread: boolean;
+  fragmented: Map<number, Fragmented>;
+  defaults: Map<number, Defaults> | undefined;
+};
 
-const readIndex = (movie: Uint8Array, fileBytes: number, isWhole = false): Index => {
+const readIndex = (movie: Uint8Array, fileBytes: number, isCounted: boolean, isWhole = false): Index => {
   const root: Box = { name: "moov", start: 0, end: movie.length };
   const mvhd = boxIn(movie, root, "mvhd");
   const view = viewOf(movie);
   const movieScale = mvhd ? view.getUint32(mvhd.start + (view.getUint8(mvhd.start) === 1 ? 20 : 12)) : 0;
   // Decoders do not agree on what lasts a part of no second.
-  if (mvhd && movieScale === 0) throw new Unreadable("its index is not one of a real clip");
+  if (mvhd && (movieScale === 0 || movieScale > MOST_SCALE)) throw new Unreadable("its index is not one of a real clip");
   const traks = boxesIn(movie, 0, movie.length).filter(({ name }) => name === "trak");
   if (traks.length > MOST_TRACKS) throw new Unreadable(`it has more than ${MOST_TRACKS} tracks`);
   insistOnOneIndex(movie, traks);
-  const tracks = traks.flatMap((trak) => readTrack(movie, trak, movieScale || 1000, fileBytes, isWhole) ?? []);
+  const all = traks.map((trak) => readTrack(movie, trak, movieScale || 1000, fileBytes, isWhole));
+  const tracks = all.filter((track) => typeof track === "object");
   const mvex = boxIn(movie, root, "mvex");
   return {
     tracks,
-    fragmented: new Map(tracks.map(({ id, code }) => [id, noFragments(code.packetTime !== undefined)])),
+    hasUnread: all.includes("unread"),
+    fragmented: new Map(
+      tracks.map(({ id, code, runs }) => [
+        id,
+        noFragments(lengthOf(runs), code.packetTime !== undefined || (isCounted && code.aac !== undefined)),
+      ]),
+    ),
     defaults: mvex && defaultsOf(movie, mvex),
   };
 };
 
-/** Sound by the first bytes of each of its packets, where an index alone could say anything. */
-const heardByPackets = async (cursor: Cursor, track: Track, inFragments: Fragmented): Promise<number | undefined> => {
-  const { packetTime } = track.code;
+/** Sound by its packets, where an index alone could say anything. */
+const heardByPackets = async (
+  cursor: Cursor,
+  track: Track,
+  inFragments: Fragmented,
+  packetTime: PacketSound | undefined,
+): Promise<number | undefined> => {
   if (!packetTime || track.bytes + inFragments.bytes > MOST_SOUND_BYTES) return undefined;
   const places: Place[] = [];
   track.places((place) => places.push(place) > 0 && place.at < cursor.sizeBytes);
-  let samples = 0;
+  let [samples, all, unheard] = [0, 0, 0];
   for (const { at, bytes } of [...places, ...(inFragments.places ?? [])]) {
     const length = Math.min(bytes, packetTime.isWhole ? bytes : PACKET_BYTES, cursor.sizeBytes - at);
-    if (length > 0 && (cursor.has(at, length) || (await cursor.load(at, length))))
-      samples += packetTime.time(cursor.part(at, length)) ?? 0;
+    if (!(length > 0 && (cursor.has(at, length) || (await cursor.load(at, length))))) continue;
+    const time = packetTime.time(cursor.part(at, length));
+    samples += time ?? 0;
+    all += bytes;
+    if (time === undefined) unheard += bytes;
   }
+  if (isMuch(unheard, all)) return undefined;
   // What is not found beside its fragments lies elsewhere; the index has no such places.
   return samples === 0 && inFragments.samples > 0 ? undefined : samples / packetTime.rate;
 };
 
-const heard = async (cursor: Cursor, track: Track, inFragments: Fragmented): Promise<Heard> => {
-  const samples = track.shown.samples + inFragments.samples;
+type Counted = Heard & { isUncounted: boolean };
+/** Plain samples by their bytes, however many a table takes together. */
+const plainSeconds = (track: Track, inFragments: Fragmented, sampleBytes: number): number => {
+  const inIndex = track.isSingle ? track.samples : track.bytes / sampleBytes;
+  return (inIndex + inFragments.bytes / sampleBytes) * (track.code.sampleS ?? 0);
+};
+
+const heard = async (cursor: Cursor, track: Track, inFragments: Fragmented, isCounted: boolean): Promise<Counted> => {
+  const found = await heardOf(cursor, track, inFragments, isCounted);
+  return track.code.isUnclear ? { ...found, isUncounted: true } : found;
+};
+
+const heardOf = async (cursor: Cursor, track: Track, inFragments: Fragmented, isCounted: boolean): Promise<Counted> => {
+  const shown = track.shown.samples + inFragments.samples;
   const byTableS = track.shown.soundS + inFragments.sound / track.scale;
-  const frameS = track.code.sampleS ?? (samples > 0 ? byTableS / samples : 0);
-  if (track.code.sampleS !== undefined) {
-    const byCodeS = samples * track.code.sampleS;
-    // The edges of an edit cut a frame or two; a table that says other times than the code is not how a decoder plays.
-    const isFar = Math.abs(byCodeS - byTableS) > byCodeS * DIFFERENCE + 4 * track.code.sampleS;
-    return { seconds: isFar ? byCodeS : byTableS, frameS };
+  const { aac, sampleS, packetTime, leastBytes } = track.code;
+  const tableS = lengthOf(track.runs) / track.scale + inFragments.sound / track.scale;
+  const frameS = sampleS ?? (shown > 0 ? byTableS / shown : 0);
+  /** Not a table that says other times than the code: that is not how a decoder plays. */
+  const believed = (codeS: number, shownS = codeS): number =>
+    Math.abs(codeS - tableS) > codeS * DIFFERENCE + DIFFERENCE_FRAMES * frameS ? shownS : byTableS;
+  if (sampleS === undefined) {
+    const byPacketsS = await heardByPackets(cursor, track, inFragments, packetTime);
+    return {
+      seconds: byPacketsS === undefined ? byTableS : believed(byPacketsS),
+      frameS,
+      isUncounted: shown > 0 && byPacketsS === undefined,
+    };
   }
-  const inIndex = track.runs.reduce((sum, { samples: count, delta }) => sum + count * delta, 0);
-  const allS = (inIndex + inFragments.sound) / track.scale;
-  const byPacketsS = await heardByPackets(cursor, track, inFragments);
-  const isFar = byPacketsS !== undefined && Math.abs(byPacketsS - allS) > byPacketsS * DIFFERENCE + 4 * frameS;
-  return { seconds: isFar ? byPacketsS : byTableS, frameS };
+  if (leastBytes !== undefined)
+    return { seconds: believed(plainSeconds(track, inFragments, leastBytes)), frameS, isUncounted: false };
+  const oneEachS = (track.samples + inFragments.samples) * sampleS;
+  const isLarge = aac !== undefined && (aac === "unread" || track.bytes + inFragments.bytes > MOST_SOUND_BYTES);
+  if (!isCounted || aac === undefined || isLarge)
+    return { seconds: believed(oneEachS, shown * sampleS), frameS, isUncounted: isLarge };
+  const framesS = await heardByPackets(cursor, track, inFragments, aac);
+  // Several frames in each sample: a decoder plays them all.
+  const isSeveral = framesS !== undefined && framesS > oneEachS * (1 + DIFFERENCE) + DIFFERENCE_FRAMES * sampleS;
+  const seconds = isSeveral ? framesS : believed(oneEachS, shown * sampleS);
+  return { seconds, frameS, isUncounted: shown > 0 && framesS === undefined };
 };
 
 const seen = (track: Track, inFragments: Fragmented): Seen => {
@@ -85,8 +136,8 @@ const mimeOf = (brand: string, hasPicture: boolean): string => {
   return hasPicture ? "video/mp4" : "audio/mp4";
 };
 
-/** @throws Unreadable */
-export const readMp4 = async (cursor: Cursor): Promise<Inspection> => {
+/** @param isCounted whether all bytes of its sound are looked at, too @throws Unreadable */
+export const readMp4 = async (cursor: Cursor, isCounted: boolean): Promise<Inspection> => {
   const size = cursor.sizeBytes;
   let index: Index | undefined;
   let movie: Uint8Array | undefined;
@@ -95,6 +146,8 @@ export const readMp4 = async (cursor: Cursor): Promise<Inspection> => {
   const end = await walkBoxes(cursor, async ({ name, at, start, end: stop }: TopBox) => {
     const length = stop - start;
     if (name === "mdat") mediaBytes += length;
+    if (length >= 8 && (await cursor.load(start, 8)) && isUnusedIndex(name, cursor.part(start, 8)))
+      throw new Unreadable("its index is not one of a real clip");
     if (name === "ftyp" && (await cursor.load(start, 4))) brand = nameAt(cursor.bytes, start - cursor.start);
     if (name !== "moov" && name !== "moof" && !mayHideIndex(name)) return true;
     if (length > MOST_WINDOW_BYTES) throw new Unreadable(`its index is larger than ${MOST_WINDOW_BYTES / 1024 / 1024} MiB`);
@@ -104,25 +157,33 @@ export const readMp4 = async (cursor: Cursor): Promise<Inspection> => {
     if (name === "moof") insistOnOneFragment(bytes);
     if (name === "moov") {
       movie ??= bytes.slice();
-      index ??= readIndex(movie, size);
+      index ??= readIndex(movie, size, isCounted);
     } else if (name === "moof" && index?.defaults)
       addFragment(bytes, { name, start: 0, end: length }, index.defaults, index.fragmented, size, at);
     return true;
   });
   if (!index) throw new Unreadable("it has no index of its contents");
   // Of a file that was not cut nothing is missing: a decoder finds what one false place hides.
-  if (movie && end <= size && index.tracks.some(({ isCut }) => isCut)) index.tracks = readIndex(movie, size, true).tracks;
+  if (movie && end <= size && index.tracks.some(({ isCut }) => isCut))
+    index.tracks = readIndex(movie, size, isCounted, true).tracks;
   const { tracks, fragmented } = index;
   const inFragments = (track: Track) => fragmented.get(track.id) ?? noFragments();
   const pictures = tracks.filter(({ kind }) => kind === "vide").map((track) => seen(track, inFragments(track)));
-  const sounds: Heard[] = [];
-  for (const track of tracks) if (track.kind === "soun") sounds.push(await heard(cursor, track, inFragments(track)));
+  const sounds: Counted[] = [];
+  for (const track of tracks) if (track.kind === "soun") sounds.push(await heard(cursor, track, inFragments(track), isCounted));
+  // What is no pictures and no sound makes a clip neither whole nor broken.
+  const played = tracks.filter(({ kind }) => kind !== "othr");
   // Fragments lie beside their bytes; what an index names may lie anywhere.
-  const fragmentBytes = tracks.reduce((sum, track) => sum + inFragments(track).bytes, 0);
-  const isEmpty = tracks.some(
+  const fragmentBytes = played.reduce((sum, track) => sum + inFragments(track).bytes, 0);
+  const isEmpty = played.some(
     (track) => track.samples + inFragments(track).samples > 0 && track.bytes + inFragments(track).bytes === 0,
   );
-  const isComplete = end <= size && !isEmpty && fragmentBytes <= mediaBytes && !tracks.some(({ isCut }) => isCut);
+  const isComplete = end <= size && !isEmpty && fragmentBytes <= mediaBytes && !played.some(({ isCut }) => isCut);
   const shown = pictures.some(({ seconds }) => seconds > 0);
-  return { ...clipOf(pictures, sounds), mime: mimeOf(brand, shown), isComplete };
+  const clip = clipOf(pictures, sounds);
+  const others = tracks.filter(({ kind }) => kind === "othr").map((track) => seen(track, inFragments(track)));
+  const isLonger = others.some(({ seconds }) => seconds * 1000 > (clip.ms ?? 0) + MOST_OVERHANG_MS);
+  const found: Inspection = { ...clip, mime: mimeOf(brand, shown), isComplete };
+  const isUncounted = index.hasUnread || isLonger || sounds.some((sound) => sound.isUncounted);
+  return isUncounted ? { ...found, isUncounted } : found;
 };

@@ -4,15 +4,18 @@ import { viewOf } from "./boxes.ts";
 import type { Inspection } from "./inspection.ts";
 import { clipOf, type Heard } from "./tracks.ts";
 
-/** The first packet of a stream, and how many there are. */
-type Stream = { head: Uint8Array; packets: number };
+/** What the end of a page says of pictures: which is the last one, and how many packets there are so far. */
+export type PageEnd = { granule: bigint; packets: number };
+/** The first packet of a stream, how many there are, and the first and last page that end a picture. */
+type Stream = { head: Uint8Array; packets: number; firstEnd?: PageEnd; lastEnd?: PageEnd };
 
 const THEORA = "\x80theora";
 /** What the first packet of a stream of pictures begins with: Theora, Daala, Dirac, VP8, and what was made for AVI. */
 export const OGG_PICTURES: readonly string[] = [THEORA, "\x80daala", "BBCD\0", "OVP80\x01", "\x01video\0"];
 
 const THEORA_BYTES = 42;
-const THEORA_HEADERS = 3;
+/** Packets before the first picture. */
+export const THEORA_HEADERS = 3;
 
 const startsWith = ({ head }: Stream, code: string) => latin1(head.subarray(0, code.length)) === code;
 
@@ -23,10 +26,24 @@ const sizeOf = (head: Uint8Array): { width: number; height: number } => {
   return { width: Math.round(triple(14) * (shape > 0 && shape < 100 ? shape : 1)), height: triple(17) };
 };
 
-/** Each packet behind the headers is one picture, an empty one the same again. */
-const secondsOf = ({ head, packets }: Stream): number => {
-  const rate = viewOf(head).getUint32(22) / viewOf(head).getUint32(26);
-  return rate > 0 && Number.isFinite(rate) ? Math.max(0, packets - THEORA_HEADERS) / rate : 0;
+/** The number of the picture that a page ends with: that of the last whole picture, and how many follow it. */
+const numberOf = (granule: bigint, head: Uint8Array): number => {
+  const shift = BigInt((((head[40] ?? 0) & 3) << 3) | ((head[41] ?? 0) >> 5));
+  return Number((granule >> shift) + (granule & ((1n << shift) - 1n)));
+};
+
+/** Each packet behind the headers is one picture, an empty one the same again; writers leave out pictures too, which the numbers of pages say. */
+const picturesOf = ({ head, packets, firstEnd, lastEnd }: Stream): number => {
+  const there = packets - THEORA_HEADERS;
+  if (!firstEnd || !lastEnd) return there;
+  const before = numberOf(firstEnd.granule, head) - (firstEnd.packets - THEORA_HEADERS);
+  const behind = packets - lastEnd.packets;
+  return Math.max(there, numberOf(lastEnd.granule, head) + behind - before);
+};
+
+const secondsOf = (stream: Stream): number => {
+  const rate = viewOf(stream.head).getUint32(22) / viewOf(stream.head).getUint32(26);
+  return rate > 0 && Number.isFinite(rate) ? Math.max(0, picturesOf(stream)) / rate : 0;
 };
 
 /** @returns undefined where there are no pictures @throws Unreadable */
@@ -38,6 +55,6 @@ export const oggClip = (streams: readonly Stream[], sound: Heard, isCut: boolean
   if (!first) return { ...clip, kind: "video", hasAudio: sound.seconds > 0 };
   const seconds = shown.reduce((sum, stream) => sum + secondsOf(stream), 0);
   if (seconds === 0) return { ...clip, kind: "video", isComplete: false };
-  const frameS = seconds / shown.reduce((sum, { packets }) => sum + packets - THEORA_HEADERS, 0);
+  const frameS = seconds / shown.reduce((sum, { packets }) => sum + Math.max(1, packets - THEORA_HEADERS), 0);
   return { ...clip, ...clipOf([{ seconds, frameS, ...sizeOf(first.head) }], [sound]) };
 };

@@ -3,8 +3,9 @@ import { latin1, Unreadable } from "../bytes.ts";
 import { nameAt } from "./boxes.ts";
 import type { Cursor } from "./cursor.ts";
 import type { Inspection } from "./inspection.ts";
-import { oggClip } from "./ogg-pictures.ts";
-import { flacTime, openVorbisTime, opusTime, type PacketTime } from "./packet-time.ts";
+import { oggClip, type PageEnd, THEORA_HEADERS } from "./ogg-pictures.ts";
+import { pageSum } from "./ogg-sum.ts";
+import { flacTimeAt, openVorbisTime, opusTime, type PacketTime } from "./packet-time.ts";
 
 /** Streams of one file: a chain of hundreds is no sound that somebody ordered. */
 const MOST_STREAMS = 1000;
@@ -12,24 +13,36 @@ const MOST_STREAMS = 1000;
 const MOST_HEADER_BYTES = 1024 * 1024;
 const UNKNOWN_GRANULE = 0xffff_ffff_ffff_ffffn;
 
-type Code = { rate: number; headers: number; time?: PacketTime; skip: number; trims: boolean };
+/** `isWhole`: of a packet its first bytes are not enough. */
+type Code = { rate: number; headers: number; time?: PacketTime; skip: number; trims: boolean; isWhole?: boolean };
 type Stream = {
   /** The number of its link in the chain: streams that begin together are played side by side. */
   link: number;
   code?: Code;
   packets: number;
+  /** Packets behind its headers that are not understood. */
+  unheard: number;
   head: Uint8Array;
   /** Bytes of a packet that goes on in the next page: its beginning, or all of a header. */
   carried: Uint8Array;
   isCarrying: boolean;
   samples: number;
   frame: number;
+  /** Samples of the last packet. */
+  last: number;
+  /** Frame number and packets at the ends of the first page and the last that say one, of pictures. */
+  firstEnd?: PageEnd;
+  lastEnd?: PageEnd;
   first?: { granule: number; samples: number; isLast: boolean };
   cut: number;
 };
 
 const latin = (bytes: Uint8Array, from: number, to: number) => latin1(bytes.subarray(from, to));
 const viewOf = (bytes: Uint8Array) => new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+
+const flacCode = (rate: number, furtherHeaders: number): Code => ({
+  ...{ rate, headers: 1 + furtherHeaders, time: flacTimeAt(rate), skip: 0, trims: false, isWhole: true },
+});
 
 /** What the first packet of a stream says of its code; undefined for pictures, text and what is not known. */
 const codeOf = (head: Uint8Array): Code | undefined => {
@@ -38,8 +51,7 @@ const codeOf = (head: Uint8Array): Code | undefined => {
     return { rate: 48_000, headers: 2, time: opusTime, skip: view.getUint16(10, true), trims: true };
   if (latin(head, 0, 7) === "\x01vorbis" && head.length >= 29)
     return { rate: view.getUint32(12, true), headers: 3, skip: 0, trims: true };
-  if (latin(head, 0, 5) === "\x7fFLAC" && head.length >= 35)
-    return { rate: view.getUint32(27) >>> 12, headers: 1 + view.getUint16(7), time: flacTime, skip: 0, trims: false };
+  if (latin(head, 0, 5) === "\x7fFLAC" && head.length >= 35) return flacCode(view.getUint32(27) >>> 12, view.getUint16(7));
   if (latin(head, 0, 8) !== "Speex   " || head.length < 68) return undefined;
   const samples = view.getUint32(56, true) * Math.max(1, view.getUint32(64, true));
   return { rate: view.getUint32(36, true), headers: 2, time: () => samples, skip: 0, trims: false };
@@ -56,13 +68,17 @@ const takePacket = (stream: Stream, packet: Uint8Array): void => {
   const { code } = stream;
   if (!code) return;
   // Vorbis says in its third header how long blocks are.
-  if (n < code.headers && !(code.time === opusTime && latin(packet, 0, 8) !== "OpusTags")) {
+  const isEarly = code.time === opusTime ? latin(packet, 0, 8) !== "OpusTags" : code.isWhole === true && packet[0] === 0xff;
+  if (n < code.headers && !isEarly) {
     const time = code.time ? undefined : n === code.headers - 1 ? openVorbisTime(stream.head, packet) : undefined;
     if (time) code.time = time;
     return;
   }
-  const samples = code.time?.(packet) ?? 0;
+  const time = code.time?.(packet);
+  if (time === undefined && packet.length > 0) stream.unheard++;
+  const samples = time ?? 0;
   if (samples > 0) stream.frame = samples;
+  stream.last = samples;
   stream.samples += samples;
 };
 
@@ -70,6 +86,8 @@ const takePacket = (stream: Stream, packet: Uint8Array): void => {
 const takePage = (stream: Stream, table: Uint8Array, body: Uint8Array, isContinued: boolean): void => {
   let [from, at] = [0, 0];
   let isDropped = isContinued && !stream.isCarrying;
+  // Some decoders go on with a packet that its page says is another.
+  if (!isContinued && stream.isCarrying) stream.unheard++;
   if (!isContinued) stream.isCarrying = false;
   for (const piece of table) {
     at += piece;
@@ -80,8 +98,8 @@ const takePage = (stream: Stream, table: Uint8Array, body: Uint8Array, isContinu
   }
   if (table.at(-1) !== 255 || isDropped) return;
   const rest = body.subarray(from, at);
-  const isHeader = stream.packets < (stream.code?.headers ?? 3);
-  // Of sound the first bytes are enough.
+  // Of sound the first bytes are enough, but for FLAC.
+  const isHeader = stream.packets < (stream.code?.headers ?? 3) || stream.code?.isWhole === true;
   const before = stream.isCarrying ? stream.carried : new Uint8Array(0);
   const isEnough = isHeader ? before.length > MOST_HEADER_BYTES : before.length >= 16;
   stream.carried = isEnough ? before : Buffer.concat([before, isHeader ? rest : rest.subarray(0, 16)]);
@@ -90,23 +108,32 @@ const takePage = (stream: Stream, table: Uint8Array, body: Uint8Array, isContinu
 
 /** What the end of a page says: where its stream began, and that a last packet is not played to its end. */
 const endPage = (stream: Stream, granule: bigint, before: number, isLast: boolean): void => {
+  if (granule !== UNKNOWN_GRANULE && !stream.code && stream.packets > THEORA_HEADERS) {
+    stream.lastEnd = { granule, packets: stream.packets };
+    stream.firstEnd ??= stream.lastEnd;
+  }
   if (!stream.code || granule === UNKNOWN_GRANULE || stream.packets <= stream.code.headers || stream.samples === 0) return;
   const at = Number(granule);
   stream.first ??= { granule: at, samples: stream.samples, isLast };
   const start = stream.first.isLast ? 0 : stream.first.granule - stream.first.samples;
   // Where a clock begins below 0, players play what is before 0 all the same: it is the front of a stream that was cut without coding anew.
   const excess = Math.max(0, start + stream.samples - at);
-  if (isLast && stream.code.trims) stream.cut = Math.min(excess, stream.samples - before);
+  if (!isLast || !stream.code.trims) return;
+  // Of Opus every packet of the last page may be cut; of Vorbis the last one, and nothing at all where more is said.
+  if (stream.code.time === opusTime) stream.cut = Math.min(excess, stream.samples - before);
+  else stream.cut = excess <= stream.last ? excess : 0;
 };
 
 const newStream = (link: number): Stream => ({
   link,
   packets: 0,
+  unheard: 0,
   head: new Uint8Array(0),
   carried: new Uint8Array(0),
   isCarrying: false,
   samples: 0,
   frame: 0,
+  last: 0,
   cut: 0,
 });
 
@@ -124,8 +151,14 @@ const chainedSeconds = (streams: readonly Stream[]): number => {
   return [...links.values()].reduce((sum, seconds) => sum + seconds, 0);
 };
 
-/** @throws Unreadable */
-export const readOgg = async (cursor: Cursor): Promise<Inspection> => {
+/** So many packets that are not understood, and this part of all, are of a stream that was damaged. */
+const FEW_UNHEARD = 2;
+const FEW_UNHEARD_SHARE = 0.01;
+const isUnheard = ({ unheard, packets }: Stream): boolean => unheard > FEW_UNHEARD + packets * FEW_UNHEARD_SHARE;
+
+/** @param isCounted whether the checksums of its pages are made, too @throws Unreadable */
+export const readOgg = async (cursor: Cursor, isCounted: boolean): Promise<Inspection> => {
+  let hasFalsePage = false;
   const streams: Stream[] = [];
   const open = new Map<number, Stream>();
   let [at, isCut] = [0, false];
@@ -144,6 +177,8 @@ export const readOgg = async (cursor: Cursor): Promise<Inspection> => {
     const length = 27 + pieces + table.reduce((sum, piece) => sum + piece, 0);
     isCut = !(await cursor.load(at, length));
     if (isCut) break;
+    // Decoders look for pages inside of one whose checksum is false.
+    hasFalsePage ||= isCounted && pageSum(cursor.part(at, length)) !== cursor.view.getUint32(at + 22 - cursor.start, true);
     const flags = cursor.bytes[at + 5 - cursor.start] ?? 0;
     const granule = cursor.view.getBigUint64(at + 6 - cursor.start, true);
     const serial = cursor.view.getUint32(at + 14 - cursor.start, true);
@@ -169,9 +204,11 @@ export const readOgg = async (cursor: Cursor): Promise<Inspection> => {
   const first = heard[0];
   const seconds = chainedSeconds(heard);
   const frameS = first?.code ? first.frame / first.code.rate : 0;
+  const uncounted = hasFalsePage || heard.some(isUnheard) ? { isUncounted: true as const } : {};
   const clip = oggClip(streams, { seconds, frameS }, isCut);
-  if (clip) return clip;
+  if (clip) return { ...clip, ...uncounted };
   if (!first) throw new Unreadable("it holds no sound of a known code");
   const frameMs = frameS * 1000;
-  return { mime: "audio/ogg", kind: "audio", ms: Math.round(seconds * 1000), hasAudio: true, frameMs, isComplete: !isCut };
+  const ms = Math.round(seconds * 1000);
+  return { mime: "audio/ogg", kind: "audio", ms, hasAudio: true, frameMs, isComplete: !isCut, ...uncounted };
 };

@@ -1,7 +1,8 @@
 // How many samples a packet of coded sound holds, by its bytes: Opus, Vorbis, FLAC, MPEG, AC-3.
 import { ac3Frame } from "./ac3-frame.ts";
-import { flacFrame } from "./flac-frame.ts";
+import { flacFrame, isWholeFrame } from "./flac-frame.ts";
 import { mpegFrame } from "./mpeg-frame.ts";
+import { vorbisModes } from "./vorbis-setup.ts";
 
 /** Samples of a packet that begins with these bytes; `undefined` for one that holds no sound. */
 export type PacketTime = (packet: Uint8Array) => number | undefined;
@@ -27,59 +28,78 @@ export const opusTime: PacketTime = (packet) => {
   return samples * frames <= 5760 ? samples * frames : undefined;
 };
 
-export const flacTime: PacketTime = (packet) => flacFrame(packet, 0)?.samples;
+/**
+ * Frames one behind the other: the next begins where the one before ends with its checksum. Undefined where one of the same form begins
+ * without that, or says another rate than the stream: decoders differ in what they play then.
+ */
+export const flacTimeAt =
+  (rate: number): PacketTime =>
+  (packet) => {
+    const first = flacFrame(packet, 0);
+    if (!first || (first.rate !== 0 && first.rate !== rate)) return undefined;
+    let { samples } = first;
+    let from = 0;
+    for (let at = packet.indexOf(0xff, 1); at > 0; at = packet.indexOf(0xff, at + 1)) {
+      const next = flacFrame(packet, at);
+      if (!next) continue;
+      if (isWholeFrame(packet.subarray(from, at))) {
+        samples += next.samples;
+        from = at;
+      } else if (next.form === first.form) return undefined;
+    }
+    return samples;
+  };
 
 /** FLAC by the rate of its own header, of which `streamInfo` is the first block; a decoder believes no other. */
 export const flacSound = (streamInfo: Uint8Array, rate: number): PacketSound | undefined => {
   const [b0 = 0, b1 = 0, b2 = 0] = streamInfo.subarray(10, 13);
   const own = b0 * 4096 + b1 * 16 + (b2 >> 4) || rate;
-  return own > 0 ? { time: flacTime, rate: own } : undefined;
+  return own > 0 ? { time: flacTimeAt(own), rate: own, isWhole: true } : undefined;
 };
 
 type Coded = { bytes: number; samples: number; rate: number };
 
-/** Packets of one frame or several, each with its own rate, which a decoder believes: samples at the rate of the track. */
+/** Of a packet, what stands beside its frames at most, this part and these bytes. */
+const MOST_BESIDE_SHARE = 0.1;
+const MOST_BESIDE_BYTES = 64;
+
+/**
+ * Packets of one frame or several, each with its own rate, which a decoder believes: samples at the rate of the track. Undefined for
+ * one that holds much else.
+ */
 const byFrames =
   (frameAt: (packet: Uint8Array, at: number) => Coded | undefined) =>
   (rate: number): PacketSound => {
     const time: PacketTime = (packet) => {
-      let samples = 0;
+      let [samples, beside] = [0, 0];
       for (let at = 0; at + 4 <= packet.length; ) {
         const frame = frameAt(packet, at);
         samples += frame ? (frame.samples * rate) / frame.rate : 0;
+        if (!frame && packet[at] !== 0) beside++;
         at += frame?.bytes ?? 1;
       }
-      return samples > 0 ? samples : undefined;
+      return samples > 0 && beside <= MOST_BESIDE_BYTES + packet.length * MOST_BESIDE_SHARE ? samples : undefined;
     };
     return { time, rate, isWhole: true };
   };
 
+/** Bytes of a frame of speech of 20 ms by its mode, behind the byte that names it: of the narrow band and of the wide one. */
+const AMR_BYTES = { samr: [12, 13, 15, 17, 19, 20, 26, 31, 5], sawb: [17, 23, 32, 36, 40, 46, 50, 58, 60, 5] };
+const AMR_RATES = { samr: 8000, sawb: 16_000 };
+const AMR_FRAME_S = 0.02;
+
+export const amrSound = (code: "samr" | "sawb"): PacketSound => {
+  const rate = AMR_RATES[code];
+  const time: PacketTime = (packet) => {
+    let frames = 0;
+    for (let at = 0; at < packet.length; frames++) at += 1 + (AMR_BYTES[code][((packet[at] ?? 0) >> 3) & 15] ?? 0);
+    return frames * AMR_FRAME_S * rate;
+  };
+  return { time, rate, isWhole: true };
+};
+
 export const mpegSound = byFrames((packet, at) => mpegFrame(new DataView(packet.buffer, packet.byteOffset + at, 4).getUint32(0)));
 export const ac3Sound = byFrames(ac3Frame);
-
-/** Bits of one mode at the end of the setup header, and of their number before them. */
-const MODE_BITS = 41;
-const COUNT_BITS = 6;
-
-/** Whether each mode has long blocks, read from the end of the setup header, where modes stand; undefined when they cannot be found. */
-const modesOf = (setup: Uint8Array): boolean[] | undefined => {
-  const bit = (at: number) => ((setup[at >> 3] ?? 0) >> (at & 7)) & 1;
-  const number = (at: number, count: number) => {
-    let value = 0;
-    for (let n = 0; n < count; n++) value += bit(at + n) << n;
-    return value;
-  };
-  let framing = setup.length * 8 - 1;
-  while (framing > 0 && bit(framing) === 0) framing--;
-  let found: boolean[] | undefined;
-  for (let count = 1; count <= 64; count++) {
-    const at = framing - count * MODE_BITS;
-    if (at < COUNT_BITS + 64 || number(at + 1, 16) !== 0 || number(at + 17, 16) !== 0 || number(at + 33, 8) > 63) break;
-    if (number(at - COUNT_BITS, COUNT_BITS) + 1 !== count) continue;
-    found = Array.from({ length: count }, (_, n) => bit(at + n * MODE_BITS) === 1);
-  }
-  return found;
-};
 
 /**
  * Vorbis: a block overlaps with the one before it, so the first gives no sound and each other a quarter of both.
@@ -87,7 +107,7 @@ const modesOf = (setup: Uint8Array): boolean[] | undefined => {
  * @returns undefined when the headers cannot be read
  */
 export const openVorbisTime = (head: Uint8Array, setup: Uint8Array): PacketTime | undefined => {
-  const modes = modesOf(setup);
+  const modes = vorbisModes(setup, head[11] ?? 0);
   if (!modes || head.length < 29) return undefined;
   const sizes = [1 << ((head[28] ?? 0) & 15), 1 << ((head[28] ?? 0) >> 4)];
   const mask = (1 << Math.ceil(Math.log2(modes.length))) - 1;

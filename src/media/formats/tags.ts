@@ -19,6 +19,19 @@ export const afterId3 = async (cursor: Cursor, from: number): Promise<number> =>
   return at;
 };
 
+const APE_BYTES = 32;
+/** Whether a tag may begin with this byte. */
+export const mayBeTag = (byte: number): boolean => byte === 0x49 || byte === 0x41;
+
+/** How long the tag is that begins at `at`, of those that players put between or behind sound: ID3, APE; 0 where none does. */
+export const tagBytes = async (cursor: Cursor, at: number): Promise<number> => {
+  if (cursor.bytes[at - cursor.start] === 0x49) return (await afterId3(cursor, at)) - at;
+  if (!(await cursor.load(at, APE_BYTES)) || latin1(cursor.part(at, 8)) !== "APETAGEX") return 0;
+  // The head says how long all behind it is; a foot alone has its contents before it.
+  const isHead = (cursor.view.getUint32(at + 20 - cursor.start, true) & 0x2000_0000) !== 0;
+  return APE_BYTES + (isHead ? cursor.view.getUint32(at + 12 - cursor.start, true) : 0);
+};
+
 /** Where the sound ends: before an ID3v1 tag of 128 bytes, which is the last thing of a file. */
 export const beforeTail = async (cursor: Cursor): Promise<number> => {
   const at = cursor.sizeBytes - 128;

@@ -30,5 +30,7 @@ export const clipOf = (pictures: readonly Seen[], sounds: readonly Heard[]): Omi
   const pictureMs = Math.max(1, Math.round(picture.seconds * 1000));
   const { width, height } = pictures.find(({ seconds }) => seconds > 0) ?? picture;
   if (width < 1 || height < 1) throw new Unreadable("its header does not say the size of the picture");
-  return { kind: "video", ...found, ...(pictureMs < ms ? { pictureMs } : {}), width, height };
+  const clip = { kind: "video", ...found, ...(pictureMs < ms ? { pictureMs } : {}), width, height } as const;
+  const isSoundShorter = sound !== undefined && sound.seconds < picture.seconds - PADDING_S;
+  return isSoundShorter ? { ...clip, soundMs: Math.max(1, Math.round(sound.seconds * 1000)) } : clip;
 };

@@ -1,24 +1,19 @@
 // Measures plain sound in chunks (WAV, RF64, Wave64, AIFF): the length comes from the bytes that are there.
 import { Unreadable } from "../bytes.ts";
 import { nameAt } from "./boxes.ts";
+import { beginsCoded } from "./coded-beginning.ts";
 import type { Cursor } from "./cursor.ts";
 import type { Inspection } from "./inspection.ts";
 import { readMpeg } from "./mp3.ts";
+import { type Form, formOf, MPEG_LAYER, PLAIN_CODES, plainBytes, samplesOfBlock } from "./wav-form.ts";
 
 const MOST_CHUNKS = 10_000;
 /** A header that was written before its length was known says a length like this or more: hours of sound. */
 const UNKNOWN_BYTES = 256 * 1024 * 1024;
 const UNKNOWN_32 = 0xffff_ffff;
 
-const PCM = [1, 3, 6, 7];
-/** A-law and mu-law: a byte for each sample, whatever the header says of its bits. */
-const LAWS = [6, 7];
-/** The widest samples that are decoded. */
-const MOST_BITS = 64;
-const MPEG_LAYER = [0x50, 0x55];
-
-type Form = { code: number; channels: number; rate: number; blockBytes: number; bits: number };
-type Sound = { form?: Form; dataAt: number; dataBytes: number };
+/** `isUnclear`: a byte that makes a chunk even is not there, which not every decoder sees. */
+type Sound = { form?: Form; dataAt: number; dataBytes: number; isUnclear: boolean };
 
 const number = (cursor: Cursor, at: number, bytes: 2 | 4 | 8, isLittle: boolean): number => {
   const from = at - cursor.start;
@@ -28,32 +23,13 @@ const number = (cursor: Cursor, at: number, bytes: 2 | 4 | 8, isLittle: boolean)
 
 const formAt = async (cursor: Cursor, at: number, length: number, isLittle: boolean): Promise<Form> => {
   if (length < 14 || !(await cursor.load(at, Math.min(length, 40)))) throw new Unreadable("its header is broken");
-  const [code, channels] = [number(cursor, at, 2, isLittle), number(cursor, at + 2, 2, isLittle)];
-  return {
-    // An extensible header says its code 24 bytes later.
-    code: code === 0xfffe && length >= 26 ? number(cursor, at + 24, 2, isLittle) : code,
-    channels,
-    rate: number(cursor, at + 4, 4, isLittle),
-    blockBytes: number(cursor, at + 12, 2, isLittle),
-    bits: length >= 16 ? number(cursor, at + 14, 2, isLittle) : 8,
-  };
-};
-
-/** Samples of one channel that one block of coded sound holds; 0 for other codes, whose headers say what they like there. */
-const samplesOfBlock = ({ code, channels, blockBytes, bits }: Form): number => {
-  if (code === 0x02) return Math.floor(((blockBytes - 7 * channels) * 2) / channels) + 2;
-  if (code === 0x11 && bits > 0) return Math.floor(((blockBytes - 4 * channels) * 8) / (bits * channels)) + 1;
-  return code === 0x31 ? 320 : 0;
+  return formOf(cursor.part(at, Math.min(length, 40)), isLittle);
 };
 
 const secondsOf = (form: Form, bytes: number): number | undefined => {
-  const { code, channels, rate, bits } = form;
+  const { code, channels, rate } = form;
   if (rate < 1 || channels < 1) throw new Unreadable("its header is broken");
-  if (PCM.includes(code)) {
-    if (!LAWS.includes(code) && bits > MOST_BITS) throw new Unreadable("its header is broken");
-    const blockBytes = channels * (LAWS.includes(code) ? 1 : Math.max(1, Math.ceil(bits / 8)));
-    return Math.floor(bytes / blockBytes) / rate;
-  }
+  if (PLAIN_CODES.includes(code)) return Math.floor(bytes / plainBytes(form)) / rate;
   const samples = samplesOfBlock(form);
   if (form.blockBytes < 1 || samples < 1) return undefined;
   return (Math.floor(bytes / form.blockBytes) * samples) / rate;
@@ -68,6 +44,7 @@ const findSound = async (cursor: Cursor, form: "riff" | "wave64"): Promise<Sound
   let at = headerBytes + nameBytes;
   let known: Form | undefined;
   let longBytes: number | undefined;
+  let isUnclear = false;
   for (let n = 0; n < MOST_CHUNKS && (await cursor.load(at, headerBytes)); n++) {
     const name = nameAt(cursor.bytes, at - cursor.start);
     const size = number(cursor, at + nameBytes, sizeBytes, isLittle);
@@ -78,25 +55,33 @@ const findSound = async (cursor: Cursor, form: "riff" | "wave64"): Promise<Sound
     if (name === "fmt ") known ??= await formAt(cursor, content, length, isLittle);
     if (name === "ds64" && isLong64 && (await cursor.load(content, 16))) longBytes = number(cursor, content + 8, 8, true);
     if (name === "data" && known) {
-      const isLong = longBytes !== undefined && (size === UNKNOWN_32 || size === 0);
-      return { form: known, dataAt: content, dataBytes: isLong ? (longBytes ?? 0) : length };
+      // Of the two lengths of a long file decoders believe one or the other, where they differ.
+      const said = size === UNKNOWN_32 ? (longBytes ?? length) : Math.max(length, longBytes ?? 0);
+      return { form: known, dataAt: content, dataBytes: said, isUnclear };
     }
     // Chunks begin at even places, in Wave64 at every eighth byte.
     at = form === "riff" ? content + length + (length & 1) : at + Math.ceil(size / 8) * 8;
-    if (form === "riff" && length & 1 && (await cursor.load(at - 1, 4)) && isChunk(cursor, at - 1)) at--;
+    if (form === "riff" && length & 1 && (await cursor.load(at - 1, 4)) && isChunk(cursor, at - 1)) {
+      at--;
+      isUnclear = true;
+    }
   }
   throw new Unreadable("it holds no sound");
 };
 
-/** A real file has its sound in one piece; of several some decoders play the first and some the last, so that the longest counts. */
-const longestOf = async (cursor: Cursor, firstAt: number, firstBytes: number, isLittle: boolean): Promise<number> => {
+/** A real file has its sound in one piece; of several some decoders play the first, some the last and some all. */
+const longestOf = async (cursor: Cursor, firstAt: number, firstBytes: number, isLittle: boolean) => {
+  let pieces = 1;
   let [at, most] = [firstAt + firstBytes + (firstBytes & 1), firstBytes];
   for (let n = 0; n < MOST_CHUNKS && (await cursor.load(at, 8)); n++) {
     const size = number(cursor, at + 4, 4, isLittle);
-    if (nameAt(cursor.bytes, at - cursor.start) === "data") most = Math.max(most, Math.min(size, cursor.sizeBytes - at - 8));
+    if (nameAt(cursor.bytes, at - cursor.start) === "data") {
+      most = Math.max(most, Math.min(size, cursor.sizeBytes - at - 8));
+      pieces++;
+    }
     at += 8 + size + (size & 1);
   }
-  return most;
+  return { bytes: most, isUnclear: pieces > 1 };
 };
 
 /** Some writers leave out the byte that makes a chunk even. */
@@ -105,19 +90,24 @@ const isChunk = (cursor: Cursor, at: number) => /^(data|LIST|fact|fmt |id3 |bext
 /** @throws Unreadable */
 export const readWav = async (cursor: Cursor, kind: "riff" | "wave64"): Promise<Inspection> => {
   const isLittle = nameAt(cursor.bytes, 0) !== "RIFX";
-  const { form, dataAt, dataBytes } = await findSound(cursor, kind);
+  const { form, dataAt, dataBytes, ...sound } = await findSound(cursor, kind);
   const there = cursor.sizeBytes - dataAt;
   const isUnknown = dataBytes === 0 || (dataBytes >= UNKNOWN_BYTES && dataBytes > there * 2);
-  const told = kind === "riff" && dataBytes < there ? await longestOf(cursor, dataAt, dataBytes, isLittle) : dataBytes;
-  const bytes = isUnknown ? there : Math.min(there, told);
+  const longest =
+    kind === "riff" && !isUnknown && dataBytes < there ? await longestOf(cursor, dataAt, dataBytes, isLittle) : undefined;
+  const isUnclear = sound.isUnclear || longest?.isUnclear === true;
+  const bytes = isUnknown ? there : Math.min(there, longest?.bytes ?? dataBytes);
   if (!form || bytes < 1) throw new Unreadable("it holds no sound");
   const isComplete = isUnknown || dataBytes <= there + 1;
   if (MPEG_LAYER.includes(form.code)) {
     const inside = await readMpeg(cursor, dataAt, dataAt + bytes);
-    return { ...inside, mime: "audio/wav", isComplete: isComplete && inside.isComplete };
+    const found: Inspection = { ...inside, mime: "audio/wav", isComplete: isComplete && inside.isComplete };
+    return isUnclear ? { ...found, isUncounted: true } : found;
   }
   const seconds = secondsOf(form, bytes);
-  const found: Inspection = { mime: "audio/wav", kind: "audio", hasAudio: true, isComplete };
+  const isCoded = PLAIN_CODES.includes(form.code) && (await beginsCoded(cursor, dataAt, bytes));
+  const uncounted = isCoded || isUnclear ? { isUncounted: true as const } : {};
+  const found: Inspection = { mime: "audio/wav", kind: "audio", hasAudio: true, isComplete, ...uncounted };
   return seconds === undefined ? found : { ...found, ms: Math.round(seconds * 1000), frameMs: 1000 / form.rate };
 };
 

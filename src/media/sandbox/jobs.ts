@@ -1,5 +1,6 @@
 // What a child can be asked to do with a file: for each job what it is told, what it may answer, and its bounds.
 import { type Static, type TObject, Type } from "@sinclair/typebox";
+import type { Depth } from "../formats/inspection.ts";
 
 /** What one job may use. Wall time counts only what the child itself takes: neither waiting for bytes nor for a processor. */
 export type JobBounds = { cpuMs: number; wallMs: number };
@@ -19,7 +20,10 @@ const closed = { additionalProperties: false } as const;
 export const JOBS = {
   /** What a file is, how large, how long, and whether it is all there. */
   inspect: {
-    options: Type.Object({ depth: Type.Union([Type.Literal("shallow"), Type.Literal("whole")]) }, closed),
+    options: Type.Object(
+      { depth: Type.Union(["shallow", "whole", "counted"].map((depth) => Type.Literal(depth as Depth))) },
+      closed,
+    ),
     reply: Type.Object(
       {
         mime,
@@ -28,7 +32,9 @@ export const JOBS = {
         height: Type.Optional(positive),
         ms: Type.Optional(positive),
         pictureMs: Type.Optional(positive),
+        soundMs: Type.Optional(positive),
         hasAudio: Type.Optional(Type.Boolean()),
+        isUncounted: Type.Optional(Type.Literal(true)),
         frameMs: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 60_000 })),
         isComplete: Type.Boolean(),
       },

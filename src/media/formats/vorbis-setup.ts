@@ -1,0 +1,144 @@
+// Reads the setup header of Vorbis (Vorbis I specification, 4.2.4) up to its modes, which say how long the block of each packet is.
+
+/** The bits are none of such a header, or end too early. */
+class NoSetup extends Error {}
+
+const openBits = (bytes: Uint8Array) => {
+  const end = bytes.length * 8;
+  let at = 0;
+  const skip = (count: number): void => {
+    at += count;
+    if (at > end) throw new NoSetup();
+  };
+  const take = (count: number): number => {
+    let value = 0;
+    for (let n = 0; n < count; n++) value += (((bytes[(at + n) >> 3] ?? 0) >> ((at + n) & 7)) & 1) * 2 ** n;
+    skip(count);
+    return value;
+  };
+  return { take, skip };
+};
+type Bits = ReturnType<typeof openBits>;
+
+const insist = (isRight: boolean): void => {
+  if (!isRight) throw new NoSetup();
+};
+/** How many bits the number takes. */
+const widthOf = (value: number): number => (value < 1 ? 0 : Math.floor(Math.log2(value)) + 1);
+const times = (count: number, each: (n: number) => void): void => {
+  for (let n = 0; n < count; n++) each(n);
+};
+
+const CODEBOOK = 0x564342;
+
+/** Lengths of the codes of all entries. */
+const skipLengths = (bits: Bits, entries: number): void => {
+  const isOrdered = bits.take(1) === 1;
+  if (isOrdered) {
+    bits.skip(5);
+    for (let entry = 0; entry < entries; ) {
+      entry += bits.take(widthOf(entries - entry));
+      insist(entry <= entries);
+    }
+    return;
+  }
+  const isSparse = bits.take(1) === 1;
+  if (!isSparse) bits.skip(entries * 5);
+  else times(entries, () => bits.take(1) && bits.skip(5));
+};
+
+/** The most values of one dimension of which so many entries can be made. */
+const gridOf = (entries: number, dimensions: number): number => {
+  let values = Math.floor(entries ** (1 / dimensions));
+  while ((values + 1) ** dimensions <= entries) values++;
+  while (values ** dimensions > entries) values--;
+  return values;
+};
+
+const skipCodebook = (bits: Bits): void => {
+  insist(bits.take(24) === CODEBOOK);
+  const [dimensions, entries] = [bits.take(16), bits.take(24)];
+  skipLengths(bits, entries);
+  const lookup = bits.take(4);
+  insist(lookup <= 2);
+  if (lookup === 0) return;
+  insist(dimensions > 0);
+  bits.skip(64);
+  const width = bits.take(4) + 1;
+  bits.skip(1 + width * (lookup === 1 ? gridOf(entries, dimensions) : entries * dimensions));
+};
+
+const skipFloor = (bits: Bits): void => {
+  const type = bits.take(16);
+  insist(type <= 1);
+  if (type === 0) {
+    bits.skip(8 + 16 + 16 + 6 + 8);
+    bits.skip((bits.take(4) + 1) * 8);
+    return;
+  }
+  const classes: number[] = [];
+  times(bits.take(5), () => classes.push(bits.take(4)));
+  const dimensions: number[] = [];
+  times(Math.max(-1, ...classes) + 1, () => {
+    dimensions.push(bits.take(3) + 1);
+    const subclasses = bits.take(2);
+    if (subclasses > 0) bits.skip(8);
+    bits.skip(8 * 2 ** subclasses);
+  });
+  bits.skip(2);
+  const width = bits.take(4);
+  for (const each of classes) bits.skip(width * (dimensions[each] ?? 0));
+};
+
+const skipResidue = (bits: Bits): void => {
+  insist(bits.take(16) <= 2);
+  bits.skip(3 * 24);
+  const classes = bits.take(6) + 1;
+  bits.skip(8);
+  let books = 0;
+  times(classes, () => {
+    let cascade = bits.take(3);
+    if (bits.take(1)) cascade += bits.take(5) * 8;
+    for (; cascade > 0; cascade >>= 1) books += cascade & 1;
+  });
+  bits.skip(books * 8);
+};
+
+const skipMapping = (bits: Bits, channels: number): void => {
+  insist(bits.take(16) === 0);
+  const submaps = bits.take(1) ? bits.take(4) + 1 : 1;
+  if (bits.take(1)) bits.skip((bits.take(8) + 1) * 2 * widthOf(channels - 1));
+  insist(bits.take(2) === 0);
+  if (submaps > 1) bits.skip(4 * channels);
+  bits.skip(submaps * 24);
+};
+
+const HEAD_BYTES = 7;
+/** Times that stand there for nothing. */
+const skipTime = (bits: Bits): void => insist(bits.take(16) === 0);
+
+/**
+ * @param setup the third header, from its name on @param channels as the first header says
+ * @returns whether each mode has long blocks; undefined where the header cannot be read
+ */
+export const vorbisModes = (setup: Uint8Array, channels: number): boolean[] | undefined => {
+  const bits = openBits(setup.subarray(HEAD_BYTES));
+  const modes: boolean[] = [];
+  try {
+    times(bits.take(8) + 1, () => skipCodebook(bits));
+    times(bits.take(6) + 1, () => skipTime(bits));
+    times(bits.take(6) + 1, () => skipFloor(bits));
+    times(bits.take(6) + 1, () => skipResidue(bits));
+    times(bits.take(6) + 1, () => skipMapping(bits, channels));
+    times(bits.take(6) + 1, () => {
+      modes.push(bits.take(1) === 1);
+      insist(bits.take(32) === 0);
+      bits.skip(8);
+    });
+    insist(bits.take(1) === 1);
+  } catch (fault) {
+    if (!(fault instanceof NoSetup)) throw fault;
+    return undefined;
+  }
+  return modes;
+};
