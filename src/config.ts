@@ -41,7 +41,8 @@ export const SettingsSchema = Type.Object(
         public_url: Type.String({
           default: "",
           ...ADDRESS,
-          description: "address clients reach the service at; file links are built from it. Empty: the listening address",
+          description:
+            "address clients reach the service at, without a path; file links are built from it. Empty: the listening address, which may not be every address of the machine then",
         }),
         trusted_proxies: Type.String({
           default: "",

@@ -9,16 +9,16 @@ import { type Deed, type OutcomeOf, StoreFull, StoreUnknown } from "./deeds.ts";
 import { type EmbeddedSimulator, openEmbeddedSimulator } from "./embedded-simulator.ts";
 import { type Ask, type Figures, openFigures } from "./figures.ts";
 import { StorageAway } from "./files/port.ts";
-import { insistOnBucket, openKeptFiles } from "./kept-files.ts";
+import { openKeptFiles } from "./kept-files.ts";
 import { type Market, openMarket } from "./market.ts";
-import { catalogueOf, dialectsOf, insistOnProviders, knownAccounts } from "./offer.ts";
-import { insistOnShare, isNewHere, openStore } from "./opening.ts";
-import { insistOnStripe } from "./payments/setting.ts";
+import { catalogueOf, dialectsOf, knownAccounts } from "./offer.ts";
+import { isNewHere, openStore } from "./opening.ts";
 import { insistOnKey, openKeyring } from "./provider-keys.ts";
 import type { Providers } from "./providers/provider.ts";
 import { providerFacts } from "./providers/providers.ts";
 import { openReload } from "./reload.ts";
 import { joinRooms, type Rooms } from "./rooms.ts";
+import { startChecks } from "./start-checks.ts";
 import { LINEAGE, lineageFrom } from "./store/sqlite/lineage.ts";
 import type { Store } from "./store/store.ts";
 import type { Submit } from "./submit.ts";
@@ -96,14 +96,11 @@ export const openService = async (
 ): Promise<Service> => {
   const { simulate, telemetry, around = (store) => store } = more;
   const { log } = telemetry;
+  const mode = simulate ? "test" : "live";
+  for (const check of startChecks(settings, mode, more.origins)) await check();
   const dialects = dialectsOf(settings);
-  insistOnProviders(settings, dialects, more.origins);
-  await insistOnBucket(settings, settings.store.url !== "");
-  insistOnShare(settings);
-  insistOnStripe(settings, simulate ? "test" : "live");
   let catalogue = catalogueOf(settings, simulate);
   let current = settings;
-  const mode = simulate ? "test" : "live";
   const vault = openVault(settings.data.dir, settings.store.url !== "");
   const keyring = openKeyring({
     ...{ settings: () => current, vault, insist: (keyed) => insistOnKey(keyed, knownAccounts(dialects)) },

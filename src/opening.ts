@@ -10,13 +10,8 @@ import type { Mode, Store } from "./store/store.ts";
 /**
  * What a shared database rules out. @throws BadSetting
  */
-export const insistOnShare = ({ store, files, backup }: Settings): void => {
-  if (store.url === "") return;
-  if (files.store !== "s3")
-    throw new BadSetting(
-      "nodes that share a database keep result files in a bucket: set GENROUTER_FILES__STORE=s3 and the settings GENROUTER_S3__…",
-    );
-  if (backup.dir !== "")
+export const insistOnShare = ({ store, backup }: Settings): void => {
+  if (store.url !== "" && backup.dir !== "")
     throw new BadSetting(
       "GENROUTER_BACKUP__DIR is for a database in the data directory: take backups of PostgreSQL with its own tools, and leave this one empty",
     );

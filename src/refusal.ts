@@ -2,7 +2,10 @@
 
 type RefusalRule = { status: number; when: string; retryAfterS?: number };
 
-/** Order = precedence: of two refusals that apply, the one listed first is answered. */
+/**
+ * Order = precedence: of two refusals that apply, the one listed first is answered. With one exception: links of a submission are opened
+ * only for whoever could pay and has room, so that concurrency_limit and insufficient_credits come before all that needs their files.
+ */
 export const REFUSALS = {
   not_found: { status: 404, when: "No such path, no generation with this id on the account, or fewer files than n." },
   unauthorized: { status: 401, when: "The API key is missing or invalid." },
@@ -16,7 +19,11 @@ export const REFUSALS = {
   invalid_request: { status: 400, when: "The body is not a JSON object, or its envelope is wrong." },
   idempotency_conflict: { status: 409, when: "The Idempotency-Key was already used with a different body." },
   restarting: { status: 503, when: "The service is starting or draining.", retryAfterS: 5 },
-  busy: { status: 503, when: "The service has too much to write, or no room to write it.", retryAfterS: 2 },
+  busy: {
+    status: 503,
+    when: "The service has too much to write, no room to write it, or nothing free to read media with.",
+    retryAfterS: 2,
+  },
   model_not_available: { status: 422, when: "No model with this id can be run here." },
   invalid_input: {
     status: 422,
@@ -27,7 +34,7 @@ export const REFUSALS = {
   concurrency_limit: { status: 429, when: "The account has its maximum number of generations in progress.", retryAfterS: 5 },
   insufficient_credits: {
     status: 402,
-    when: "The available balance, or what the key may still spend, does not cover the reserve.",
+    when: "The available balance, or what the key may still spend, does not cover the reserve, or a debt is open.",
   },
   not_ready: { status: 409, when: "The file was requested before the generation succeeded." },
   server_error: { status: 500, when: "A fault of the service; safe to retry with the same Idempotency-Key." },

@@ -27,6 +27,7 @@ export type StandingParts = {
 };
 
 export const openStanding = ({ settings, clock, engine, nodes, reads }: StandingParts): Standing => {
+  const isFile = settings.store.url === "";
   const path = join(settings.data.dir, DATABASE_FILE);
   let looked: { atMs: number; newestS: number } | null = null;
   /** When the newest verified backup of this service was taken, s since 1970; 0 when there is none, or it cannot be read. */
@@ -54,8 +55,9 @@ export const openStanding = ({ settings, clock, engine, nodes, reads }: Standing
     },
     reads,
     nodes,
-    databaseBytes: () => sizeOf(path) + sizeOf(`${path}-wal`),
+    databaseBytes: () => (isFile ? sizeOf(path) + sizeOf(`${path}-wal`) : undefined),
     lastBackupS: async () => {
+      if (!isFile) return undefined;
       const nowMs = clock.nowMs();
       if (looked === null || nowMs - looked.atMs >= BACKUP_LOOK_MS) looked = { atMs: nowMs, newestS: await newestBackupS() };
       return looked.newestS;

@@ -8,7 +8,7 @@ import { StorageRefused } from "../files/port.ts";
 import { BadAllowEntry } from "../media/allow.ts";
 import { OfficeFault } from "../office/fault.ts";
 import { Refusal } from "../refusal.ts";
-import { DatabaseAway, Moved, WrongMode, WrongSchema } from "../store/faults.ts";
+import { DatabaseAway, Moved, ServerUnfit, WrongMode, WrongSchema } from "../store/faults.ts";
 import { MoveFault, type MoveFaultKind } from "../store/move/faults.ts";
 import { DirectoryInUse, DirectoryUnusable, StoreDamaged } from "../store/sqlite/faults.ts";
 
@@ -128,6 +128,7 @@ export const tell = async (fault: unknown): Promise<Told> => {
   if (fault instanceof DatabaseAway) return told(EXITS.tryAgain, "database_away");
   if (fault instanceof Moved) return told(EXITS.usage, "store_moved");
   if (fault instanceof MoveFault) return told(EXIT_OF_MOVE[fault.kind], `move_${fault.kind}`);
+  if (fault instanceof ServerUnfit) return told(EXITS.usage, "server_unfit");
   if (fault instanceof WrongSchema) return told(EXITS.failure, "wrong_schema");
   if (fault instanceof StoreDamaged) return told(EXITS.usage, "store_damaged");
   if (fault instanceof StoreUnknown) return told(70, "outcome_unknown");

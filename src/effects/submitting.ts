@@ -2,12 +2,16 @@
 import { verdictOf } from "../../actors/route-health.ts";
 import { StorageRefused } from "../files/port.ts";
 import type { Work } from "../providers/provider.ts";
+import { DatabaseAway } from "../store/faults.ts";
 import type { ResultFile } from "../terms.ts";
 import type { Errand, Errands } from "./errands.ts";
 import type { Finding } from "./finding.ts";
 import { type EffectsParts, readWork, STORAGE_PAUSE_MS } from "./parts.ts";
 import type { Pinning } from "./pinning.ts";
 import type { Twins } from "./twins.ts";
+
+/** While the store cannot be reached it is asked again so often. */
+const AWAY_PAUSE_MS = 500;
 
 /** The two halves of a submission; the slot is held from the first to the end of the second. */
 export const openSubmitting = (
@@ -62,6 +66,17 @@ export const openSubmitting = (
       }
   };
 
+  /** A store that is away for a while costs no answer that is in hand: what is asked of it waits until it is back, or the process ends. */
+  const whenReached = async <T>(errand: Errand, read: () => Promise<T>): Promise<T> => {
+    for (;;)
+      try {
+        return await read();
+      } catch (fault) {
+        if (!(fault instanceof DatabaseAway)) throw fault;
+        await errand.pause(AWAY_PAUSE_MS / parts.pace);
+      }
+  };
+
   const send = async (errand: Errand): Promise<void> => {
     const { seq, n, signal } = errand;
     const lose = (detail: string) => {
@@ -69,7 +84,7 @@ export const openSubmitting = (
       parts.report(seq, { type: "answerLost", n, detail, atMs: parts.clock.nowMs() });
     };
     try {
-      const work = await readWork(parts, seq, n);
+      const work = await whenReached(errand, () => readWork(parts, seq, n));
       const { routeId } = work.attempt.route;
       const atOnce = twins.verdictOf(seq, n);
       if (atOnce.kind !== "first") {
@@ -86,7 +101,7 @@ export const openSubmitting = (
       const atMs = parts.clock.nowMs();
       if (
         (outcome.kind === "accepted" || outcome.kind === "announced") &&
-        (await isOwnedElsewhere(seq, n, work, outcome.job.jobId))
+        (await whenReached(errand, () => isOwnedElsewhere(seq, n, work, outcome.job.jobId)))
       ) {
         lose("the provider named a job of another attempt");
         return;
@@ -116,6 +131,8 @@ export const openSubmitting = (
           break;
       }
     } catch (fault) {
+      // Broken off by us while it waited: a restart finds the attempt `sending`.
+      if (signal.aborted) return;
       // A defect of ours, with the request perhaps out: confirmed like any lost answer, and told.
       lose("the sending broke off");
       throw fault;

@@ -8,6 +8,10 @@ export class WrongMode extends Error {
 export class WrongSchema extends Error {
   override readonly name = "WrongSchema";
 }
+/** Its server is too old, or keeps texts in a way that loses some of them. */
+export class ServerUnfit extends Error {
+  override readonly name = "ServerUnfit";
+}
 /** What it held is in another database, or is still on its way from or to one. */
 export class Moved extends Error {
   override readonly name = "Moved";

@@ -115,11 +115,15 @@ export const METRICS = {
     labels: [],
     help: "Bytes of the result files that are kept, as the books have them; taken every few minutes.",
   },
-  genrouter_db_size_bytes: { type: "gauge", labels: [], help: "Bytes of the database and its log on disk." },
+  genrouter_db_size_bytes: {
+    type: "gauge",
+    labels: [],
+    help: "Bytes of the database and its log on disk. Over PostgreSQL it is not there.",
+  },
   genrouter_last_backup_timestamp_seconds: {
     type: "gauge",
     labels: [],
-    help: "Time of the newest backup in backup.dir, s since 1970; 0 when there is none.",
+    help: "Time of the newest backup in backup.dir, s since 1970; 0 when there is none. Over PostgreSQL, which has its own, it is not there.",
   },
   genrouter_nodes_alive: {
     type: "gauge",

@@ -12,8 +12,8 @@ export type Standing = {
   reads: Pick<StoreReads, "openGenerations" | "bookSums" | "keptFiles" | "undecidedReversals">;
   /** How many nodes are alive; 1 where one process alone writes. */
   nodes: () => number;
-  /** Bytes of the database and its log on disk. */
-  databaseBytes: () => number;
-  /** When the newest backup was made, s since 1970; 0 when there is none. */
-  lastBackupS: () => Promise<number>;
+  /** Bytes of the database and its log on disk; undefined where it is a server's. */
+  databaseBytes: () => number | undefined;
+  /** When the newest backup was made, s since 1970; 0 when there is none, undefined where the service makes none: those of a server are its own. */
+  lastBackupS: () => Promise<number | undefined>;
 };

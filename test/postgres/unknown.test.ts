@@ -147,7 +147,9 @@ onPostgres("a server that is ended at once and started again", () => {
     // Whatever becomes of this test, others need the server.
     await database.server.start();
     expect(fault).toBeInstanceOf(DatabaseAway);
-    expect(String(fault)).toMatch(/^DatabaseAway: the database of GENROUTER_STORE__URL cannot be read: [^\n]+$/);
+    expect(String(fault)).toMatch(
+      /^DatabaseAway: the database of GENROUTER_STORE__URL at 127\.0\.0\.1:\d+ cannot be read: [^\n]+$/,
+    );
     expect(await store.unfinished(0, 1)).toEqual([]);
     await store.close();
     database.drop();

@@ -60,25 +60,18 @@ const asToml = (lines: readonly Line[]): string[] => {
   return out;
 };
 
-/** What stops a start although each setting is right by itself: an unknown provider, a bad catalogue. */
+/** What stops a start although each setting is right by itself. */
 const deeperFaults = async ({ settings, origins }: ReadSettings): Promise<string[]> => {
-  const { catalogueOf, dialectsOf, insistOnProviders } = await import("../../offer.ts");
-  const { insistOnBucket } = await import("../../kept-files.ts");
-  const { insistOnStripe } = await import("../../payments/setting.ts");
+  const { startChecks } = await import("../../start-checks.ts");
   const faults: string[] = [];
-  const check = async (work: () => unknown): Promise<void> => {
+  for (const check of startChecks(settings, null, origins))
     try {
-      await work();
+      await check();
     } catch (fault) {
       const told = await tell(fault);
       if (!told.expected) throw fault;
       faults.push(told.lines.join(" "));
     }
-  };
-  await check(() => insistOnProviders(settings, dialectsOf(settings), origins));
-  await check(() => insistOnBucket(settings));
-  await check(() => insistOnStripe(settings, null));
-  await check(() => catalogueOf(settings, false));
   return faults;
 };
 

@@ -23,6 +23,7 @@ import { demoKey } from "../demo.ts";
 import { CommandFault, EXITS, type Exit, tell } from "../exits.ts";
 import { dirFlags, parseWhole, type Session, settingsWith, withDir, withExamples } from "../session.ts";
 import { firstSignal, type StopSignal } from "../stopping.ts";
+import type { Terminal } from "../terminal.ts";
 import { REVISION, VERSION, versionLine } from "../version.ts";
 
 type Flags = { port?: string; host?: string; data?: string; catalogue?: string; simulate?: true };
@@ -146,6 +147,13 @@ const setUpLink = async (office: Office): Promise<string | undefined> => {
   }
 };
 
+/** How the first operator gets in: logs are read by many, so the link is for a person at a terminal alone. */
+const firstAdminLines = async (terminal: Pick<Terminal, "isLive">, office: Office, reached: string): Promise<string[]> => {
+  if (!terminal.isLive) return ["  First admin: genrouter people setup prints the link to sign in with"];
+  const path = await setUpLink(office);
+  return path === undefined ? [] : [`  First admin: open ${reached}${path}  (valid 30 min)`];
+};
+
 /** How many routes can run, and whether some of them lose money at their providers' list prices. */
 const routesLine = async (market: Pick<Market, "routes">): Promise<string> => {
   const up = (await market.routes()).filter(({ state }) => state === "up" || state === "down");
@@ -209,8 +217,8 @@ export const addServe = (program: Command, session: Session): void => {
       if (settings.console.enabled) terminal.note(`  console   ${reached}/console`);
       if (settings.inspector.enabled === "on" || (settings.inspector.enabled === "auto" && simulate))
         terminal.note(`  inspector ${reached}/inspector`);
-      const first = settings.console.enabled && (await service.reads.operators()) === 0 ? await setUpLink(office) : undefined;
-      if (first !== undefined) terminal.note(`  First admin: open ${reached}${first}  (valid 30 min)`);
+      if (settings.console.enabled && (await service.reads.operators()) === 0)
+        for (const line of await firstAdminLines(terminal, office, reached)) terminal.note(line);
       if (simulate) terminal.note("  SIMULATOR MODE: no provider is called and no money moves");
       for (const fault of service.readiness().faults) terminal.warn(`  not ready: ${fault}`);
       // On a full disk the demo account waits for space; whoever tells the service to stop does not.
@@ -229,6 +237,6 @@ export const addServe = (program: Command, session: Session): void => {
     "serve --simulate",
     "serve --simulate --port 9000 --data /tmp/try",
     "serve --config /etc/genrouter/genrouter.toml",
-    "serve --host 0.0.0.0 --data /var/lib/genrouter   # with FAL_KEY and GENROUTER_OPERATOR__TOKEN in the environment",
+    "serve --host 0.0.0.0 --data /var/lib/genrouter   # with FAL_KEY, GENROUTER_SERVER__PUBLIC_URL and GENROUTER_OPERATOR__TOKEN in the environment",
   );
 };

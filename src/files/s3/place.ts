@@ -61,7 +61,9 @@ export const placeOf = (settings: BucketSettings): Place => {
         `GENROUTER_S3__${key.toUpperCase()} is missing; result files on S3 need GENROUTER_S3__BUCKET, __ACCESS_KEY and __SECRET_KEY`,
       );
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{1,254}$/.test(settings.bucket))
-    throw new BadPlace("GENROUTER_S3__BUCKET: a bucket's name has letters, digits, dots and hyphens, and nothing else");
+    throw new BadPlace(
+      "GENROUTER_S3__BUCKET: a bucket's name has 2 to 255 letters, digits, dots and hyphens, and begins with a letter or a digit",
+    );
   if (!/^[A-Za-z0-9-]{1,60}$/.test(settings.region))
     throw new BadPlace("GENROUTER_S3__REGION: a region's name has letters, digits and hyphens, like eu-central-1");
   for (const key of ["access_key", "secret_key"] as const)

@@ -51,7 +51,8 @@ ${list(GENERATION_ERROR_CODES)}
 <main id="list">
 <h2 id="answers">Error answers</h2>
 <p>In order of precedence: of two that apply, the one that stands first is answered. Nothing is charged for a request that was refused, and
-its <code>Idempotency-Key</code> is not used up.</p>
+its <code>Idempotency-Key</code> is not used up. A request with media links is answered <code>concurrency_limit</code> or
+<code>insufficient_credits</code> before its links are opened, and so before what only their files can show.</p>
 ${codes.map(refusal).join("\n")}
 <h2 id="failed">Failed generations</h2>
 <p>A generation whose <code>status</code> is <code>failed</code> carries one of these in <code>error.code</code>; polling it answers 200.</p>

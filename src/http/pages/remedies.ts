@@ -25,7 +25,7 @@ export const REMEDIES: Readonly<Record<RefusalCode, string>> = {
     "Wait the seconds of Retry-After and send the same request with the same Idempotency-Key, or use another model.",
   concurrency_limit: "Wait until one of the account's generations has finished, then send the same request again.",
   insufficient_credits:
-    "Add credits, or wait until a generation that holds some has finished. `max_cost_usd` lowers what is held. A key may have a limit per day, week or month: the message names it and when it begins anew.",
+    "Add credits, or wait until a generation that holds some has finished. `max_cost_usd` lowers what is held. A debt is paid by what is added first. A key may have a limit per day, week or month: the message names it and when it begins anew.",
   not_ready: "Poll the generation until its `status` is `succeeded`, then download.",
   server_error: "Send the same request again with the same Idempotency-Key. Tell the operator the X-Request-Id if it stays.",
 };
@@ -33,8 +33,8 @@ export const REMEDIES: Readonly<Record<RefusalCode, string>> = {
 /** By `error.code` of a generation whose status is `failed`: when it comes, and what to do. Nothing is charged for any of them. */
 export const FAILURES: Readonly<Record<GenerationErrorCode, { when: string; remedy: string }>> = {
   input_refused: {
-    when: "The content rules of a model's provider refused the input.",
-    remedy: "Change the prompt or the media; the same input will be refused again.",
+    when: "The content rules of a model's provider refused the input, or a media link did not lead to the file that was measured at submission: it had changed, came too late, was too large, or its server was gone.",
+    remedy: "Change the prompt or the media, as `error.message` says; the same input will be refused again by its provider.",
   },
   provider_failed: {
     when: "Every route that could run the generation was tried and failed.",

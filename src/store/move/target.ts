@@ -1,8 +1,10 @@
 // The end that is moved to: a database that was empty, with a mark of how far the move is in the transaction of each page.
 
+import { ServerUnfit } from "../faults.ts";
 import { type Connection, connect } from "../postgres/connect.ts";
 import { LOCK_OPENING, migrate } from "../postgres/migrate.ts";
 import { MOVING, movingIn } from "../postgres/moving.ts";
+import { insistOnServer } from "../postgres/server.ts";
 import { verifyPostgres } from "../postgres/verify.ts";
 import type { Value } from "../sql/asking.ts";
 import { lineageOf } from "../sqlite/lineage.ts";
@@ -29,7 +31,6 @@ const TABLE = "move";
 export const FILES = "files";
 /** Stands in the place of a fingerprint where nothing can be gone on with. */
 export const TAKEN_BACK = "taken back";
-const LEAST_VERSION = 160_000;
 
 const BEGIN = "BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0";
 const NOTHING: Mark = { last: null, rows: 0, mended: 0, mendedBytes: 0 };
@@ -81,13 +82,9 @@ export const openTarget = async (url: string): Promise<Target> => {
   };
 
   const look = async (): Promise<Found> => {
-    const { encoding, version } = await one<{ encoding: string; version: number }>(
-      "SELECT current_setting('server_encoding') AS encoding, CAST(current_setting('server_version_num') AS int) AS version",
-    );
-    if (version < LEAST_VERSION)
-      throw new MoveFault("refused", `${shown} is PostgreSQL ${Math.floor(version / 10_000)}; 16 or a newer one is needed`);
-    if (encoding !== "UTF8")
-      throw new MoveFault("refused", `${shown} keeps texts as ${encoding}; make one with ENCODING 'UTF8' (TEMPLATE template0)`);
+    await insistOnServer(line, shown).catch((fault: unknown) => {
+      throw fault instanceof ServerUnfit ? new MoveFault("refused", fault.message) : fault;
+    });
     const moving = await movingIn(line);
     if (moving !== undefined) return { kind: "moving", moving: JSON.parse(moving) as Moving };
     const names = [...MOVED_TABLES.map(({ name }) => name), "meta", "migration", TABLE].map((name) => `'${name}'`);

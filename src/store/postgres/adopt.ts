@@ -6,10 +6,11 @@ import { recoveryReads } from "../sql/read/recovery.ts";
 import { markingRestored } from "../sql/restored.ts";
 import { carryOut, POSTGRES } from "./asking.ts";
 import { type Address, type Connection, connect } from "./connect.ts";
-import { faultText, NO_TABLE, stateOf } from "./faults.ts";
+import { NO_TABLE, stateOf } from "./faults.ts";
 import { insistOnKnown, LOCK_OPENING, STEPS_RUN, type StepRun } from "./migrate.ts";
 import { insistOnWhole } from "./moving.ts";
 import { endAllDead } from "./owner.ts";
+import { awayOf } from "./server.ts";
 
 /** A node that keeps a database from being adopted. */
 export type Alive = { node: string; pid: number; leaseEndsInMs: number };
@@ -52,10 +53,9 @@ export const adoptDatabase = async (address: Address, nowMs: number): Promise<Ad
     return adoption;
   } catch (fault) {
     if (fault instanceof Moved || fault instanceof WrongSchema) throw fault;
+    if (stateOf(fault) !== NO_TABLE) throw awayOf(address.url, "adopted", fault);
     throw new DatabaseAway(
-      stateOf(fault) === NO_TABLE
-        ? "the database of GENROUTER_STORE__URL has nothing of a service in it: adopt it when it has been brought back"
-        : `the database of GENROUTER_STORE__URL cannot be adopted: ${faultText(fault)}`,
+      "the database of GENROUTER_STORE__URL has nothing of a service in it: adopt it when it has been brought back",
     );
   } finally {
     line?.close();

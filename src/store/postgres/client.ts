@@ -1,7 +1,7 @@
 // Opens a PostgreSQL database as one of the nodes that share it: deeds go out in transactions of this owner, reads over a pool.
 import { type Deed, type DeedOutcome, StoreUnknown } from "../../deeds.ts";
 import { openNumbers } from "../../ids.ts";
-import { DatabaseAway, Moved, WrongMode, WrongSchema } from "../faults.ts";
+import { Moved, ServerUnfit, WrongMode, WrongSchema } from "../faults.ts";
 import { packedBy } from "../sql/packed.ts";
 import { readsThrough } from "../sql/reads.ts";
 import { claimDirectory } from "../sqlite/owner.ts";
@@ -18,6 +18,7 @@ import { openNodeReads } from "./nodes.ts";
 import { openOthers, USAGE_BEHIND } from "./others.ts";
 import { attend, claim, longestLookMs, type Opening, openOwner, openStreak, resign } from "./owner.ts";
 import { ownerOf } from "./owner-of.ts";
+import { awayOf, insistOnOwnServer } from "./server.ts";
 import { ledgerSums } from "./sums.ts";
 import { verifyPostgres } from "./verify.ts";
 import { openWriter } from "./writer.ts";
@@ -36,6 +37,8 @@ export type PostgresOptions = Address & {
   longestReadMs?: number;
   /** So long the database may be away before a commit's outcome is called unknown, ms. */
   patienceMs?: number;
+  /** The oldest server that is taken, where a test asks for another than the product does. */
+  leastVersion?: number;
   /** False, in a test alone: what another node has taken over is written all the same. */
   mindsOwners?: boolean;
 };
@@ -48,15 +51,23 @@ const PATIENCE_MS = 30_000;
 /** A transaction or a read that takes longer than this is given up. */
 const LONGEST_MS = 10_000;
 
-/** @throws DatabaseAway (../faults.ts), Moved, WrongMode, WrongSchema. */
-const openEpoch = async (address: Address, as: Parameters<typeof openOwner>[1]): Promise<Opening> => {
+/** What waiting does not mend. */
+const UNFIT = [Moved, ServerUnfit, WrongMode, WrongSchema];
+
+/** @throws DatabaseAway (../faults.ts), Moved, ServerUnfit, WrongMode, WrongSchema. */
+const openEpoch = async (
+  address: Address,
+  as: Parameters<typeof openOwner>[1],
+  leastVersion: number | undefined,
+): Promise<Opening> => {
   let line: Connection | undefined;
   try {
     line = await connect(address);
+    await insistOnOwnServer(line, address.url, leastVersion);
     return await openOwner(line, as);
   } catch (fault) {
-    if (fault instanceof Moved || fault instanceof WrongMode || fault instanceof WrongSchema) throw fault;
-    throw new DatabaseAway(`the database of GENROUTER_STORE__URL cannot be opened: ${faultText(fault)}`);
+    if (UNFIT.some((kind) => fault instanceof kind)) throw fault;
+    throw awayOf(address.url, "opened", fault);
   } finally {
     line?.close();
   }
@@ -64,18 +75,20 @@ const openEpoch = async (address: Address, as: Parameters<typeof openOwner>[1]):
 
 /**
  * Opens the database and an epoch in it; its schema is made or brought up to date.
- * @throws Moved, WrongMode, WrongSchema (../faults.ts), ConnectionLost.
+ * @throws DatabaseAway (../faults.ts), Moved, ServerUnfit, WrongMode, WrongSchema.
  */
 export const openPostgresStore = async (options: PostgresOptions): Promise<Store> => {
   const { mode, home, nowMs = Date.now(), leaseMs = LEASE_MS, mindsOwners: minds = true } = options;
   const address = { url: options.url, prepare: options.prepare };
   const claimed = home ? claimDirectory(home.dir, { networkDisk: home.allowNetworkDisk, creation: true }) : null;
-  const { epoch, slot, newestGeneration, newestPosting } = await openEpoch(address, { mode, nowMs, leaseMs }).catch(
-    (fault: unknown) => {
-      claimed?.release();
-      throw fault;
-    },
-  );
+  const { epoch, slot, newestGeneration, newestPosting } = await openEpoch(
+    address,
+    { mode, nowMs, leaseMs },
+    options.leastVersion,
+  ).catch((fault: unknown) => {
+    claimed?.release();
+    throw fault;
+  });
   const postings = openNumbers(slot);
   postings.continueAfter(newestPosting);
   let lastPosting = newestPosting;

@@ -1,8 +1,8 @@
 // Connections to PostgreSQL: one that a transaction runs on, whose statements share journeys, and a pool for reads.
 import { type ReservedSQL, SQL } from "bun";
-import { DatabaseAway } from "../faults.ts";
 import type { Query, Value } from "../sql/asking.ts";
-import { ConnectionLost, faultText, isEcho, isLost } from "./faults.ts";
+import { ConnectionLost, isEcho, isLost } from "./faults.ts";
+import { awayOf } from "./server.ts";
 
 export type Address = {
   url: string;
@@ -187,8 +187,7 @@ export const openPool = (address: Address, size: number, longestMs = LONGEST_REA
         if (!isLost(fault)) throw fault;
         if (fault instanceof NotAnswered) givenUp += 1;
         const pause = givenUp < GIVEN_UP_AT_MOST ? PAUSES_MS[tries] : undefined;
-        if (pause === undefined || isClosed)
-          throw new DatabaseAway(`the database of GENROUTER_STORE__URL cannot be read: ${faultText(fault)}`, { cause: fault });
+        if (pause === undefined || isClosed) throw awayOf(address.url, "read", fault);
         await Bun.sleep(pause);
       }
   };

@@ -4,10 +4,11 @@ import { readsThrough } from "../sql/reads.ts";
 import type { StoreReads } from "../store.ts";
 import { POSTGRES } from "./asking.ts";
 import { type Address, openPool } from "./connect.ts";
-import { faultText, NO_TABLE, stateOf } from "./faults.ts";
+import { NO_TABLE, stateOf } from "./faults.ts";
 import { insistOnKnown, STEPS_RUN, type StepRun } from "./migrate.ts";
 import { openNodeReads } from "./nodes.ts";
 import { USAGE_BEHIND } from "./others.ts";
+import { awayOf } from "./server.ts";
 import { verifyPostgres } from "./verify.ts";
 
 export type Reading = StoreReads & {
@@ -29,10 +30,9 @@ export const openPostgresReads = async (address: Address): Promise<Reading> => {
   } catch (fault) {
     await pool.close();
     if (fault instanceof WrongSchema || fault instanceof DatabaseAway) throw fault;
+    if (stateOf(fault) !== NO_TABLE) throw awayOf(address.url, "read", fault);
     throw new DatabaseAway(
-      stateOf(fault) === NO_TABLE
-        ? "the database of GENROUTER_STORE__URL has nothing of a service in it yet: start one, or move one there (genrouter migrate-store)"
-        : `the database of GENROUTER_STORE__URL cannot be read: ${faultText(fault)}`,
+      "the database of GENROUTER_STORE__URL has nothing of a service in it yet: start one, or move one there (genrouter migrate-store)",
     );
   }
   return {

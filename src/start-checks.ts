@@ -1,0 +1,40 @@
+// What a start refuses before it opens anything, although each setting is right by itself; `config check` asks the same.
+import { BadSetting, type Settings } from "./config.ts";
+import { insistOnBucket } from "./kept-files.ts";
+import { catalogueOf, dialectsOf, insistOnProviders } from "./offer.ts";
+import { insistOnShare } from "./opening.ts";
+import { insistOnStripe } from "./payments/setting.ts";
+import type { Mode } from "./store/store.ts";
+
+/** Every address of this machine, which is none that a link can lead to. */
+const ANY_ADDRESS = /^(0\.0\.0\.0|\[?::\]?)$/;
+
+/** Where callers are told to reach the service: links, callbacks of providers and pages lead there. @throws BadSetting */
+export const insistOnReach = ({ server }: Pick<Settings, "server">): void => {
+  const { host, port, public_url: publicUrl } = server;
+  if (publicUrl === "" && ANY_ADDRESS.test(host))
+    throw new BadSetting(
+      `GENROUTER_SERVER__PUBLIC_URL: ${host} is no address that a link can lead to; set it to where callers reach the service, like https://genrouter.example.com or http://127.0.0.1:${port}`,
+    );
+  if (publicUrl !== "" && new URL(publicUrl).pathname !== "/")
+    throw new BadSetting(
+      `GENROUTER_SERVER__PUBLIC_URL: ${publicUrl} has a path, and the pages lie at the root; give the service a name of its own, like https://genrouter.example.com`,
+    );
+};
+
+/**
+ * The checks in the order in which a start makes them; each throws one line, BadSetting or CatalogueFault.
+ * @param mode null where it is not known whether the simulator is meant @param origins where each setting was said
+ */
+export const startChecks = (
+  settings: Settings,
+  mode: Mode | null,
+  origins?: ReadonlyMap<string, string>,
+): (() => void | Promise<void>)[] => [
+  () => insistOnProviders(settings, dialectsOf(settings), origins),
+  () => insistOnReach(settings),
+  () => insistOnBucket(settings, settings.store.url !== ""),
+  () => insistOnShare(settings),
+  () => insistOnStripe(settings, mode),
+  () => void catalogueOf(settings, mode === "test"),
+];

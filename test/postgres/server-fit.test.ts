@@ -1,0 +1,49 @@
+// A PostgreSQL server that is too old, keeps texts with a loss or is not there: the start says so in one line, and where it is.
+import { expect, test } from "bun:test";
+import { tell } from "../../src/cli/exits.ts";
+import { adoptDatabase } from "../../src/store/postgres/adopt.ts";
+import { openPostgresStore } from "../../src/store/postgres/client.ts";
+import { openPostgresReads } from "../../src/store/postgres/reading.ts";
+import { awayOf } from "../../src/store/postgres/server.ts";
+import { freshDatabase, onPostgres } from "./databases.ts";
+
+const faultOf = (work: Promise<unknown>): Promise<Error> =>
+  work.then(
+    () => new Error("nothing was refused"),
+    (fault: Error) => fault,
+  );
+
+onPostgres("the server of a database", () => {
+  test("A7: a server older than what is needed is refused at the start, with its version, and no restart is tried", async () => {
+    const database = await freshDatabase();
+    const fault = await faultOf(openPostgresStore({ url: database.url, prepare: true, mode: "test", leastVersion: 990_000 }));
+    expect(fault.message).toMatch(
+      /^the database of GENROUTER_STORE__URL at [\w.]+:\d+ is PostgreSQL \d+; 99 or a newer one is needed$/,
+    );
+    expect(await tell(fault)).toMatchObject({ exit: 2, code: "server_unfit", expected: true });
+    const store = await openPostgresStore({ url: database.url, prepare: true, mode: "test" });
+    await store.close();
+    await database.drop();
+  });
+});
+
+test("A1, A13: a database that is not there is told with host and port, without its password", async () => {
+  const address = { url: "postgres://genrouter:hidden@127.0.0.1:1/genrouter", prepare: true };
+  const works = {
+    opened: () => openPostgresStore(address),
+    read: () => openPostgresReads(address),
+    adopted: () => adoptDatabase(address, 0),
+  };
+  for (const [what, work] of Object.entries(works)) {
+    const { message } = await faultOf(work());
+    expect(message).toStartWith(`the database of GENROUTER_STORE__URL at 127.0.0.1:1 cannot be ${what}: `);
+    expect(message).not.toContain("hidden");
+  }
+});
+
+test.each(["42P05", "26000"])("A13: a pooler that answers %s is told with the setting that helps", (errno) => {
+  const fault = Object.assign(new Error('prepared statement "P0" already exists'), { errno });
+  const { message } = awayOf("postgres://db.example.com/genrouter", "opened", fault);
+  expect(message).toContain("at db.example.com:5432 cannot be opened");
+  expect(message).toEndWith("; behind a pooler in transaction mode set GENROUTER_STORE__PREPARED=false");
+});

@@ -1,0 +1,67 @@
+// A provider's answer that is in hand is not dropped when the database is away: it waits, and counts when the database is back.
+import { expect, test } from "bun:test";
+import type { GenerationEvent } from "../../actors/generation-words.ts";
+import { openTimeline } from "../../proof/simulation/timeline.ts";
+import { openEffects } from "../../src/effects/effects.ts";
+import type { EffectsParts } from "../../src/effects/parts.ts";
+import type { CallProvider } from "../../src/providers/call.ts";
+import { openProviders } from "../../src/providers/providers.ts";
+import { DatabaseAway } from "../../src/store/faults.ts";
+import { answer, errandFor } from "../providers/errand.ts";
+
+const LONGEST_MS = 300_000;
+
+/** Sends one attempt over a store that is away between two moments, ms from the beginning; the provider answers after a second. */
+const sent = async (awayMs: readonly [number, number]) => {
+  const timeline = openTimeline();
+  const beganMs = timeline.nowMs();
+  const atMs = () => timeline.nowMs() - beganMs;
+  let calls = 0;
+  const call: CallProvider = () =>
+    new Promise((answered) => {
+      calls += 1;
+      const response = answer(201, { id: "job-1", status: "starting", urls: {} });
+      timeline.after(1000, () => answered({ kind: "answered", response }));
+    });
+  const settings = { replicate: { base_url: "https://provider.example/v1", key: "s3cr3t-0123456789" } };
+  const providers = openProviders({ settings, isOwned: async () => false, call });
+  const { attempt: composed, input } = errandFor({ provider: "replicate" });
+  const attempt = { ...composed, request: providers.compose({ attempt: composed, input }) };
+  const overStore = async <T>(value: T): Promise<T> => {
+    if (atMs() >= awayMs[0] && atMs() < awayMs[1]) throw new DatabaseAway("the database of GENROUTER_STORE__URL cannot be read");
+    return value;
+  };
+  const events: [type: string, atMs: number][] = [];
+  const logged: string[] = [];
+  const parts = {
+    ...{ clock: timeline, providers, pace: 1, chance: () => 0.5, restored: null, delivered: () => {}, judge: () => {} },
+    log: (event: string) => logged.push(event),
+    reads: {
+      attempt: () => overStore(attempt),
+      inputOf: () => overStore(input),
+      jobOwner: () => overStore(undefined),
+      pinsOf: async () => [],
+    },
+    report: (_: number, event: GenerationEvent) => events.push([event.type, atMs()]),
+  };
+  const effects = openEffects(parts as unknown as EffectsParts);
+  effects.perform(attempt.seq, { type: "ask.send", n: attempt.n });
+  while (events.length === 0 && atMs() < LONGEST_MS) {
+    await new Promise((turn) => setImmediate(turn));
+    if (!timeline.step()) break;
+  }
+  return { events, calls, logged };
+};
+
+test("A2: the answer of a provider waits for a database that is away for a minute, and is not taken for lost", async () => {
+  const { events, calls, logged } = await sent([500, 60_000]);
+  expect(events.map(([type]) => type)).toEqual(["accepted"]);
+  expect(events[0]?.[1]).toBeGreaterThanOrEqual(60_000);
+  expect([calls, logged]).toEqual([1, []]);
+});
+
+test("A2: what was not sent yet is sent when the database is back, and is not taken for sent", async () => {
+  const { events, calls, logged } = await sent([0, 20_000]);
+  expect(events.map(([type]) => type)).toEqual(["accepted"]);
+  expect([calls, logged]).toEqual([1, []]);
+});
