@@ -1,0 +1,110 @@
+// The recipes of deploy/proxies: each is started before a real service where its program is installed, and callers come through it.
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
+import { eventually } from "../eventually.ts";
+import { openHouse } from "../house.ts";
+
+afterAll(dropDirs);
+
+const recipe = (name: string) => readFileSync(join(import.meta.dir, "../../deploy/proxies", name), "utf8");
+const TOO_LARGE = {
+  error: {
+    code: "body_too_large",
+    message: "The body is over 1 MB (1,048,576 bytes); send media as URLs, not inside the request.",
+  },
+};
+const freePort = (): number => {
+  const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
+  const port = server.port ?? 0;
+  void server.stop(true);
+  return port;
+};
+
+/** The recipe with one node of ours in it and a port that is free. Nothing else is changed but what a program needs to run by itself. */
+type Front = { file: string; text: (port: number, node: string, dir: string) => string; check: string[]; run: string[] };
+const FRONTS: Record<string, Front> = {
+  haproxy: {
+    file: "haproxy.cfg",
+    text: (port, node) =>
+      recipe("haproxy.cfg")
+        .replace("bind :8080", `bind 127.0.0.1:${port}`)
+        .replace("10.0.0.11:8080", node)
+        .replace(/^ {2}server node[23] .*\n/gm, ""),
+    check: ["-c", "-f"],
+    run: ["-db", "-f"],
+  },
+  nginx: {
+    file: "nginx.conf",
+    text: (port, node, dir) => {
+      const paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((name) => `${name}_temp_path ${dir}/${name};`);
+      const http = recipe("nginx.conf").replace("listen 8080;", `listen 127.0.0.1:${port};`).replace("10.0.0.11:8080", node);
+      const user = process.getuid?.() === 0 ? "user root; " : "";
+      return `${user}daemon off; pid ${dir}/pid; error_log ${dir}/error.log; events {} http { access_log off; ${paths.join(" ")}\n${http}}`;
+    },
+    check: ["-t", "-c"],
+    run: ["-c"],
+  },
+  caddy: {
+    file: "Caddyfile",
+    text: (port, node) =>
+      `{\n\tadmin off\n\tauto_https off\n}\n${recipe("Caddyfile")
+        .replace("genrouter.example.com {", `http://127.0.0.1:${port} {`)
+        .replace(/10\.0\.0\.11:8080 .*? \{/, `${node} {`)}`,
+    check: ["validate", "--adapter", "caddyfile", "--config"],
+    run: ["run", "--adapter", "caddyfile", "--config"],
+  },
+};
+
+for (const [program, front] of Object.entries(FRONTS)) {
+  const path = Bun.which(program, { PATH: `${process.env.PATH}:/usr/sbin` });
+  if (path === null) process.stdout.write(`skipped: the recipe for ${program} (it is not installed)\n`);
+  describe.skipIf(path === null)(`behind ${program}`, () => {
+    test("the recipe is right, a generation is submitted, polled and downloaded through it, and what is too large is refused in the same words", async () => {
+      const house = await openHouse({ factor: 100 });
+      const [dir, port] = [freshDir(), freePort()];
+      mkdirSync(dir, { recursive: true });
+      const config = join(dir, front.file);
+      writeFileSync(config, front.text(port, new URL(house.url).host, dir));
+      const env = { PATH: process.env.PATH ?? "", HOME: dir, XDG_DATA_HOME: dir, XDG_CONFIG_HOME: dir };
+      const checked = Bun.spawnSync([path ?? "", ...front.check, config], { env, stdout: "pipe", stderr: "pipe" });
+      expect([checked.exitCode, checked.exitCode === 0 ? "" : checked.stderr.toString()]).toEqual([0, ""]);
+      const child = Bun.spawn([path ?? "", ...front.run, config], { env, stdout: "ignore", stderr: "ignore" });
+      const at = `http://127.0.0.1:${port}`;
+      try {
+        await eventually(
+          async () => (await fetch(`${at}/readyz`).catch(() => undefined))?.status === 200,
+          "a front that is ready",
+        );
+        const headers = { authorization: `Bearer ${house.tenant.key}`, "content-type": "application/json" };
+        const ask = (body: string) => fetch(`${at}/v1/generations`, { method: "POST", headers, body });
+        const made = await ask(JSON.stringify({ model: "sim-image-1", input: { prompt: "a kite" } }));
+        expect(made.status).toBe(202);
+        const { id } = (await made.json()) as { id: string };
+        const done = await eventually(async () => {
+          const shown = (await (await fetch(`${at}/v1/generations/${id}`, { headers })).json()) as { status: string };
+          return shown.status === "succeeded" && shown;
+        }, "the picture");
+        expect(done).toMatchObject({ id, status: "succeeded" });
+        const content = await fetch(`${at}/v1/generations/${id}/content`, { headers });
+        expect([content.status, content.headers.get("content-type")]).toEqual([200, "image/png"]);
+        expect((await content.bytes()).length).toBeGreaterThan(100);
+        const tooLarge = await ask(JSON.stringify({ model: "sim-image-1", input: { prompt: "x".repeat(1_500_000) } }));
+        expect([tooLarge.status, await tooLarge.json()]).toEqual([413, TOO_LARGE]);
+        const fits = await ask(JSON.stringify({ model: "sim-image-1", input: { prompt: "x".repeat(1_048_000) } }));
+        expect([fits.status, await fits.json()]).toMatchObject([422, { error: { code: "invalid_input" } }]);
+      } finally {
+        child.kill();
+        await child.exited;
+        await house.close();
+      }
+    }, 60_000);
+  });
+}
+
+test("each recipe asks nodes whether they are ready, or says that it cannot", () => {
+  expect(recipe("haproxy.cfg")).toMatch(/uri \/readyz[\s\S]*inter 1s fall 2/);
+  expect(recipe("Caddyfile")).toContain("health_uri /readyz");
+  expect(recipe("nginx.conf")).toContain("does not look at /readyz");
+});
