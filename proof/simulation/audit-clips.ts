@@ -13,10 +13,11 @@ export const auditClip = (
   const { measuredMs, fetchedMs, isStuck } = shownBy(clip);
   const isWithin = (ms: number) => Math.abs(ms - measuredMs) <= FRAME_MS;
   const mine = upstream.jobs.filter(({ ref }) => ref.startsWith(`${id.slice("gen_".length)}-`));
-  const faults = mine.flatMap(({ jobId, givenMs }) =>
-    typeof givenMs === "number" && isWithin(givenMs)
-      ? []
-      : [`${id}: ${jobId} was given a clip of ${givenMs} ms, and ${measuredMs} ms were measured`],
+  /** A copy may be lost after its link has left: then a provider gets none, and never another. */
+  const mayGet = ({ givenMs, sentAtMs }: (typeof mine)[number]) =>
+    givenMs === undefined ? sentAtMs < (clips.lostAtMs.get(id) ?? 0) : givenMs !== null && isWithin(givenMs);
+  const faults = mine.flatMap((job) =>
+    mayGet(job) ? [] : [`${id}: ${job.jobId} was given a clip of ${job.givenMs} ms, and ${measuredMs} ms were measured`],
   );
   if ((!isWithin(fetchedMs) || isStuck) && (status !== "failed" || attempts > 0))
     faults.push(`${id}: ${status} after ${attempts} attempts, and its clip of ${measuredMs} ms was never to be had`);

@@ -3,9 +3,12 @@ import type { Measured, MediaLink, PinnedCopy } from "../../src/terms.ts";
 import type { Dice } from "./dice.ts";
 import type { Faults } from "./faults.ts";
 
-/** Our copies of pinned inputs by generation and number, and generations that were told that a clip cannot be had. They outlive every process. */
-export type Clips = { copies: Map<string, PinnedCopy>; refused: Set<string> };
-export const openClips = (): Clips => ({ copies: new Map(), refused: new Set() });
+/**
+ * Our copies of pinned inputs by generation and number; generations that were told that a clip cannot be had; and when a fault last took the
+ * copy of a generation away. They outlive every process.
+ */
+export type Clips = { copies: Map<string, PinnedCopy>; refused: Set<string>; lostAtMs: Map<string, number> };
+export const openClips = (): Clips => ({ copies: new Map(), refused: new Set(), lostAtMs: new Map() });
 export const copyName = (generationId: string, n: number): string => `${generationId} ${n}`;
 
 /** What a server shows: to who measures, to who fetches the whole, and whether that ever gets an answer. */

@@ -1,5 +1,6 @@
 // The store of one of several nodes: the shared database over connections that hang, break and lose what it answered, as the driver treats them.
 import { type Deed, type DeedOutcome, StoreFull, StoreUnknown } from "../../src/deeds.ts";
+import { DatabaseAway } from "../../src/store/faults.ts";
 import { ConnectionLost } from "../../src/store/postgres/faults.ts";
 import { longestLookMs, openStreak } from "../../src/store/postgres/owner.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -148,7 +149,7 @@ export const openNodeStore = async (parts: NodeStoreParts): Promise<Store> => {
     const leftMs = cutForMs();
     const gaveUp = leftMs > READ_PATIENCE_MS && dice.chance(0.5);
     await life.sleep(gaveUp ? READ_PATIENCE_MS : leftMs);
-    if (gaveUp) throw new ConnectionLost(OUT_OF_REACH);
+    if (gaveUp) throw new DatabaseAway(OUT_OF_REACH);
   });
   return {
     ...reads,

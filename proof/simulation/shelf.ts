@@ -67,7 +67,10 @@ export const openShelf = (
     pin,
     copyOf: async () => undefined,
     hasCopy: async (generationId, { n }) => {
-      if (dice.chance(parts.faults().lostCopy)) clips.copies.delete(copyName(generationId, n));
+      if (dice.chance(parts.faults().lostCopy)) {
+        clips.copies.delete(copyName(generationId, n));
+        clips.lostAtMs.set(generationId, life.world.nowMs());
+      }
       return clips.copies.has(copyName(generationId, n));
     },
     keepInline: async (_, results) => [...results],

@@ -12,6 +12,8 @@ export type UpstreamJob = {
   ref: string;
   /** Its input, as canonical text: what a list shows of it. */
   input: string;
+  /** When a request for it first left for the provider. */
+  sentAtMs: number;
   takenAtMs: number;
   /** When it shows on the provider's list. */
   listedAtMs: number;
@@ -48,6 +50,8 @@ export type Arrival = {
 };
 
 export type Upstream = {
+  /** A submission leaves for a provider; it may never arrive. */
+  sent(ref: string): void;
   /** A submission arrives. One that carries a key which was seen before is the same job. */
   arrive(submission: Submission): Arrival;
   job(provider: string, jobId: string): UpstreamJob | undefined;
@@ -59,6 +63,8 @@ export type Upstream = {
   arrivals: readonly Arrival[];
   jobs: readonly UpstreamJob[];
 };
+
+const JOB_FAILURES: readonly FailureClass[] = ["job_failed", "refused_output", "overloaded", "refused_input"];
 
 type Made = Omit<Submission, "input" | "isQuestion"> & { input: string };
 
@@ -74,6 +80,7 @@ export const openUpstream = (parts: {
   const arrivals: Arrival[] = [];
   const jobs: UpstreamJob[] = [];
   const byId = new Map<string, UpstreamJob>();
+  const sentAtMs = new Map<string, number>();
 
   const outUntilMs = new Map<string, number>();
   const isOut = (provider: string) => nowMs() < (outUntilMs.get(provider) ?? 0);
@@ -84,15 +91,18 @@ export const openUpstream = (parts: {
     const runMs = dice.chance(faults.slowJob) ? dice.between(60_000, 2_600_000) : dice.between(1_000, 60_000) * dice.roll() + 500;
     const isDeaf = dice.chance(faults.deadPolls);
     const deafFromMs = atMs + (isDeaf ? dice.between(0, runMs) : 0);
+    const givenMs = clip === null ? null : parts.openedMs(clip);
     const job: UpstreamJob = {
       provider,
       jobId: `${provider}-${jobs.length + 1}`,
       ref,
       input,
+      sentAtMs: sentAtMs.get(ref) ?? atMs,
       takenAtMs: atMs,
       listedAtMs: atMs + (dice.chance(faults.lateList) ? dice.between(0, LATEST_LISTING_MS) : 0),
       endsAtMs: dice.chance(faults.jobHangs) ? Number.POSITIVE_INFINITY : atMs + runMs,
-      fails: dice.chance(faults.jobFails) ? dice.pick(["job_failed", "refused_output", "overloaded", "refused_input"]) : null,
+      // Without the clip there is nothing to work on.
+      fails: givenMs === undefined ? "job_failed" : dice.chance(faults.jobFails) ? dice.pick(JOB_FAILURES) : null,
       forgottenAtMs: dice.chance(faults.forgottenJob) ? atMs + dice.between(0, 2 * runMs) : Number.POSITIVE_INFINITY,
       deafFromMs,
       deafUntilMs: isDeaf ? deafFromMs + dice.between(10_000, 600_000) : deafFromMs,
@@ -102,7 +112,7 @@ export const openUpstream = (parts: {
       fileIsLost: dice.chance(faults.lostFile),
       kind,
       wrong: dice.chance(faults.mismatch) ? drawWrong(dice, kind) : null,
-      givenMs: clip === null ? null : parts.openedMs(clip),
+      givenMs,
     };
     jobs.push(job);
     byId.set(`${provider} ${job.jobId}`, job);
@@ -122,6 +132,7 @@ export const openUpstream = (parts: {
   };
 
   return {
+    sent: (ref) => void sentAtMs.set(ref, sentAtMs.get(ref) ?? nowMs()),
     arrive: ({ provider, ref, input, kind, clip, isQuestion }) => {
       const verdict = judge({ provider, ref, kind, clip, input: JSON.stringify(input) });
       const arrival: Arrival = { provider, ref, atMs: nowMs(), isQuestion, ...verdict };

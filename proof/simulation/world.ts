@@ -140,6 +140,7 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
     wallMs: () => world.nowMs() + wallOffsetMs,
     isDiskFull: () => world.nowMs() < diskFullUntilMs,
     left: (provider, ref) => {
+      upstream.sent(ref);
       if (unanswered.has(ref) && PROVIDERS[provider]?.recovery !== "key")
         fault(`${ref}: sent again while its first answer was unknown`);
       unanswered.add(ref);

@@ -13,7 +13,9 @@ import { type PointWorld, playBirth, playInsideSettlement, playPoint, playUpgrad
 import { POINTS } from "./points.ts";
 
 const SPEED = 5000;
+/** One point by itself, and all of them: those that wait for their turn wait for the others. */
 const POINT_MS = 60_000;
+const ALL_MS = 280_000;
 const RANDOM_MS = 90_000;
 const dir = mkdtempSync(join(tmpdir(), "crash-tests-"));
 let simulator: SimulatorProcess;
@@ -25,9 +27,12 @@ const inTurn = (play: (world: PointWorld) => Promise<unknown>) => async () => {
   const done = Promise.withResolvers<void>();
   places.push(done.promise);
   await before;
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error(`it took more than ${POINT_MS / 1000} s`)), POINT_MS);
   try {
-    await play({ simulator, speed: SPEED, genrouter: FROM_SOURCES });
+    await Promise.race([play({ simulator, speed: SPEED, genrouter: FROM_SOURCES }), late.promise]);
   } finally {
+    clearTimeout(timer);
     done.resolve();
   }
 };
@@ -46,19 +51,19 @@ describe("killed", () => {
     test.concurrent(
       point.name,
       inTurn((world) => playPoint(world, point)),
-      POINT_MS,
+      ALL_MS,
     );
   for (const turn of ["once", "and once more"])
     test.concurrent(
       `inside E, ${turn}: all of it is there or nothing`,
       inTurn((world) => playInsideSettlement(world)),
-      POINT_MS,
+      ALL_MS,
     );
-  test.concurrent("during the migration of a new directory: the next start makes it whole", inTurn(playBirth), POINT_MS);
+  test.concurrent("during the migration of a new directory: the next start makes it whole", inTurn(playBirth), ALL_MS);
   test.concurrent(
     "during the migration of one in use: the old release goes on, the next one ends it",
     inTurn(playUpgrade),
-    POINT_MS,
+    ALL_MS,
   );
 });
 

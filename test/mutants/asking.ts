@@ -88,6 +88,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
       },
     ],
     killer: "simulation",
+    seed: 420,
   },
   {
     name: "clock-trusted",

@@ -30,6 +30,7 @@ export const DELIVERY_MUTANTS: readonly Mutant[] = [
     standsFor: S4,
     patches: [{ file: ORDERED, find: "durationMs >= leastMs) return undefined;", put: "durationMs >= 0) return undefined;" }],
     killer: "simulation",
+    seed: 74,
   },
   {
     name: "exactly-as-long",
@@ -59,6 +60,7 @@ export const DELIVERY_MUTANTS: readonly Mutant[] = [
     standsFor: S4,
     patches: [{ file: ORDERED, find: "  if (isBelowClass) return", put: "  if (isBelowClass && side < 0) return" }],
     killer: "simulation",
+    seed: 60,
   },
   {
     name: "class-by-pixels-alone",

@@ -27,6 +27,8 @@ export type Mutant = {
   standsFor: string;
   patches: readonly Patch[];
   killer: Killer;
+  /** Where its hunt begins: little before a seed that has found it, when many others do not (1). A change of the product may move it. */
+  seed?: number;
 };
 
 export const ROOT = join(import.meta.dir, "../..");

@@ -49,6 +49,7 @@ export const NODE_MUTANTS: readonly Mutant[] = [
     standsFor: "failure model 2.8.2: a zombie must not buy what another has taken over",
     patches: [{ file: SUBMITTING, find: "      await parts.sure?.();\n", put: "" }],
     killer: "nodes",
+    seed: 25,
   },
   {
     name: "trusts-five-leases",
@@ -56,6 +57,7 @@ export const NODE_MUTANTS: readonly Mutant[] = [
     standsFor: "failure model 2.8.2: local trust window, as River has it",
     patches: [{ file: TENURE, find: "node.leaseMs * (1 - MARGIN_PART);", put: "node.leaseMs * (5 + MARGIN_PART);" }],
     killer: "nodes",
+    seed: 25,
   },
   {
     name: "nobody-takes-over",
@@ -76,6 +78,7 @@ export const NODE_MUTANTS: readonly Mutant[] = [
     standsFor: "found by worlds of several nodes: a status that goes back",
     patches: [{ file: RECORDS, find: "seq === undefined || !isSure()", put: "seq === undefined" }],
     killer: "nodes",
+    seed: 168,
   },
   {
     name: "one-slot-for-all",
@@ -83,5 +86,6 @@ export const NODE_MUTANTS: readonly Mutant[] = [
     standsFor: "new ids are unique over all nodes",
     patches: [{ file: MEMBERSHIP, find: "openNumbers(slot);", put: "openNumbers(slot * 0);" }],
     killer: "nodes",
+    seed: 24,
   },
 ];

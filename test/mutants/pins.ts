@@ -57,6 +57,7 @@ export const PIN_MUTANTS: readonly Mutant[] = [
       },
     ],
     killer: "simulation",
+    seed: 44,
   },
   {
     name: "wait-without-end-for-pins",
@@ -70,5 +71,6 @@ export const PIN_MUTANTS: readonly Mutant[] = [
       },
     ],
     killer: "simulation",
+    seed: 161,
   },
 ];

@@ -1,17 +1,18 @@
-// The mutants: `npm run mutants -- [--only NAME] [--seed N]`; each must be found, and nothing without one; `N passed, N failed` at the end.
+// The mutants: `npm run mutants -- [--only NAME] [--most N] [--seed N]`; each must be found, and nothing without one; `N passed, N failed` at the end.
 import { availableParallelism } from "node:os";
 import { namesOf, readFlags, wholeOf } from "../flags.ts";
 import { MUTANTS } from "./all.ts";
 import { hunt } from "./hunt.ts";
 import { filesOf, isSimulated, type Killer, type Mutant, planted } from "./mutant.ts";
 
-const USAGE = `npm run mutants -- [--only NAME[,NAME]] [--seed N] [--jobs N] [--list]
+const USAGE = `npm run mutants -- [--only NAME[,NAME]] [--most N] [--seed N] [--jobs N] [--list]
 
 Plants bugs into the sources as they are loaded, one at a time, and lets the properties or the simulation loose on each for at
 most a minute. A bug that is not found is a hole in the tests. The control runs the same without a bug: nothing may be found.
 
   --only NAME   these mutants, without the control
-  --seed N      where the killers begin (1: the same every day)
+  --most N      no more than these many, others each day (all)
+  --seed N      where all killers begin (1, or little before a seed that has found the mutant: the same every day)
   --jobs N      mutants at a time (one for each core)
   --list        says what each mutant breaks and what it stands for
 
@@ -21,7 +22,8 @@ most a minute. A bug that is not found is a hole in the tests. The control runs 
 
 const values = readFlags({
   only: { type: "string" },
-  seed: { type: "string", default: "1" },
+  most: { type: "string" },
+  seed: { type: "string" },
   jobs: { type: "string", default: String(availableParallelism()) },
   list: { type: "boolean", default: false },
   help: { type: "boolean", default: false },
@@ -31,11 +33,17 @@ if (values.help) {
   say(USAGE);
   process.exit(0);
 }
-const seed = wholeOf("seed", values.seed, 0);
+const FIRST_SEED = 1;
+const given = values.seed === undefined ? undefined : wholeOf("seed", values.seed, 0);
 const jobs = wholeOf("jobs", values.jobs);
 const names = MUTANTS.map(({ name }) => name);
 const wanted = values.only === undefined ? undefined : namesOf("only", values.only, names);
-const chosen = wanted ? MUTANTS.filter(({ name }) => wanted.includes(name)) : MUTANTS;
+const DAY_MS = 86_400_000;
+const most = values.most === undefined ? MUTANTS.length : Math.min(MUTANTS.length, wholeOf("most", values.most));
+/** Where those of today begin: after as many days as it takes all have had their turn. */
+const firstOfToday = (Math.floor(Date.now() / DAY_MS) * most) % MUTANTS.length;
+const ofToday = [...MUTANTS.slice(firstOfToday), ...MUTANTS.slice(0, firstOfToday)].slice(0, most);
+const chosen = wanted ? MUTANTS.filter(({ name }) => wanted.includes(name)) : most < MUTANTS.length ? ofToday : MUTANTS;
 if (values.list) {
   for (const { name, breaks, standsFor, killer } of chosen) say(`${name} (${killer})\n  ${breaks}\n  ${standsFor}`);
   process.exit(0);
@@ -71,7 +79,7 @@ const huntMutant = async (mutant: Mutant): Promise<void> => {
   const { name, killer, breaks } = mutant;
   try {
     for (const file of filesOf(mutant)) planted(mutant, file);
-    const { found, runs, ms } = await hunt(killer, name, seed, null);
+    const { found, runs, ms } = await hunt(killer, name, given ?? mutant.seed ?? FIRST_SEED, null);
     const what = isSimulated(killer) ? "seeds" : "runs";
     if (found) kills[name] = { by: killer, runs, ms: Math.round(ms) };
     judge(
@@ -86,14 +94,14 @@ const huntMutant = async (mutant: Mutant): Promise<void> => {
 };
 const huntNothing = async (killer: Killer): Promise<void> => {
   try {
-    const { found, ms, said } = await hunt(killer, null, seed, CONTROL[killer]);
+    const { found, ms, said } = await hunt(killer, null, given ?? FIRST_SEED, CONTROL[killer]);
     judge(!found, `without a mutant ${killer} finds ${found ? `something:\n${said.slice(-3000)}` : `nothing, ${seconds(ms)}`}`);
   } catch (fault) {
     judge(false, `control of ${killer}: ${reasonOf(fault)}`);
   }
 };
 
-say(`seed ${seed}, ${chosen.length} mutants`);
+say(`seed ${given ?? "of each"}, ${chosen.length} mutants`);
 const controls = wanted ? [] : (Object.keys(CONTROL) as Killer[]);
 const tasks = [...controls.map((killer) => () => huntNothing(killer)), ...chosen.map((mutant) => () => huntMutant(mutant))];
 const worker = async () => {

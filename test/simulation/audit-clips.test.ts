@@ -5,15 +5,18 @@ import { auditClip } from "../../proof/simulation/audit-clips.ts";
 const urlOf = (fetched: number, stuck = 0) => `https://clips.example.com/w1?measured=5000&fetched=${fetched}&stuck=${stuck}`;
 const DONE = { id: "gen_a", status: "succeeded", attempts: 1, error: null } as const;
 const REFUSED = { id: "gen_a", status: "failed", attempts: 0, error: { code: "input_refused", message: "" } } as const;
+const SENT_MS = 1000;
 const audit = (
   clip: string | null,
   end: Parameters<typeof auditClip>[1],
   given: readonly (number | null | undefined)[],
-  refused = false,
+  { refused = false, lostAtMs = 0 } = {},
 ) =>
   auditClip({ clip }, end, {
-    upstream: { jobs: given.map((givenMs, at) => ({ ref: `a-${at + 1}`, jobId: `j${at + 1}`, givenMs })) as never },
-    clips: { copies: new Map(), refused: new Set(refused ? ["gen_a"] : []) },
+    upstream: {
+      jobs: given.map((givenMs, at) => ({ ref: `a-${at + 1}`, jobId: `j${at + 1}`, givenMs, sentAtMs: SENT_MS })) as never,
+    },
+    clips: { copies: new Map(), refused: new Set(refused ? ["gen_a"] : []), lostAtMs: new Map([["gen_a", lostAtMs]]) },
   });
 
 test("the clip that was measured may be given, a frame longer or shorter too", () => {
@@ -38,5 +41,16 @@ test("a clip that changed, or never came, ends its generation before any attempt
 
 test("a clip that was as it was measured is refused only where it could not be had", () => {
   expect(audit(urlOf(5041), REFUSED, [])).toHaveLength(1);
-  expect(audit(urlOf(5041), REFUSED, [], true)).toEqual([]);
+  expect(audit(urlOf(5041), REFUSED, [], { refused: true })).toEqual([]);
+});
+
+test("a copy that is lost after its link has left leaves the provider without one, and never with another", () => {
+  const lost = { lostAtMs: SENT_MS + 1 };
+  expect(audit(urlOf(5000), DONE, [undefined, 5000], lost)).toEqual([]);
+  expect(audit(urlOf(5000), DONE, [99_000], lost)).toHaveLength(1);
+  expect(audit(urlOf(5000), DONE, [null], lost)).toHaveLength(1);
+});
+
+test("a link that leaves after its copy was lost is found", () => {
+  expect(audit(urlOf(5000), DONE, [undefined], { lostAtMs: SENT_MS })).toHaveLength(1);
 });
