@@ -11,13 +11,18 @@ const WHOLE_S = 1020;
 /** What still runs then is ended, and has failed, s. */
 const END_S = 1500;
 const CORES = 2;
+/** No number of a step is shortened below this part of it. */
+const LEAST_SHARE = 0.2;
+/** Kept free at the end: what starts a step takes its time however short it is. */
+const MARGIN_S = 80;
 
 /**
  * One line a step, in the order in which they begin: each begins when those of `after` have ended and `cores` of the two are free (0: it takes
  * little, and may run beside anything). `budgetS` is what it may take beside what runs with it: above it a step is marked. One that `mayFail` is not counted: without it
  * tests say that they are skipped.
  * What lives in virtual time keeps one core busy and takes nothing from what runs beside it, which waits for disks, processes and leases.
- * Shorter than `npm run long`: every number of seeds, cycles, cuts and cases here.
+ * Shorter than `npm run long`: every number in braces, which a slow machine shortens further (see `shareOf`), never below the second number
+ * where there is one. All but the installs begin after the build: the tests wait for both cores.
  * @type {{ name: string, command: string, budgetS: number, cores: number, after?: string[], mayFail?: true }[]}
  */
 const STEPS = [
@@ -36,19 +41,25 @@ const STEPS = [
   { name: "build twice", command: "npm run build -- --check", budgetS: 60, cores: 0, after: ["build"] },
   { name: "test", command: "npm test", budgetS: 240, cores: 2, after: ["build", "extras"] },
   { name: "test:rest", command: "npm run test:rest", budgetS: 300, cores: 2, after: ["build", "chromium"] },
-  { name: "simulate", command: "npm run simulate -- --seeds 1000 --cores 1", budgetS: 120, cores: 1, after: ["packages"] },
-  { name: "power", command: "npm run power -- --cuts 20", budgetS: 110, cores: 1, after: ["build"] },
-  { name: "mutants", command: "npm run mutants -- --jobs 1", budgetS: 150, cores: 1, after: ["packages"] },
-  { name: "crash", command: "npm run crash -- --only random --cycles 50", budgetS: 100, cores: 1, after: ["build"] },
-  { name: "properties", command: "npm run properties -- --jobs 1", budgetS: 120, cores: 1, after: ["packages"] },
-  { name: "move", command: "npm run move", budgetS: 40, cores: 1, after: ["build"] },
-  { name: "cluster", command: "npm run cluster -- --cycles 12", budgetS: 80, cores: 1, after: ["build"] },
-  { name: "faults", command: "npm run faults", budgetS: 60, cores: 1, after: ["build"] },
-  { name: "two-faced", command: "npm run two-faced -- --cases 20 --binary built", budgetS: 60, cores: 1, after: ["build"] },
-  { name: "fuzz", command: "npm run fuzz -- --cases 10000", budgetS: 60, cores: 1, after: ["build"] },
-  { name: "fuzz media", command: "npm run fuzz -- --media 150", budgetS: 40, cores: 1, after: ["build"] },
+  { name: "power", command: "npm run power -- --cuts {12,6}", budgetS: 80, cores: 1, after: ["build"] },
+  { name: "mutants", command: "npm run mutants -- --jobs 1 --most {200,30}", budgetS: 160, cores: 1, after: ["build"] },
+  { name: "crash", command: "npm run crash -- --only random --cycles {30}", budgetS: 70, cores: 1, after: ["build"] },
+  { name: "properties", command: "npm run properties -- --jobs 1 --runs {3000}", budgetS: 80, cores: 1, after: ["build"] },
+  { name: "cluster", command: "npm run cluster -- --cycles {10}", budgetS: 70, cores: 1, after: ["build"] },
+  { name: "simulate", command: "npm run simulate -- --cores 1 --seeds {800}", budgetS: 60, cores: 1, after: ["build"] },
+  { name: "faults", command: "npm run faults -- --sweep {40,10}", budgetS: 60, cores: 1, after: ["build"] },
+  { name: "move", command: "npm run move -- --generations {20000,5000}", budgetS: 40, cores: 1, after: ["build"] },
+  {
+    name: "two-faced",
+    command: "npm run two-faced -- --binary built --cases {15}",
+    budgetS: 50,
+    cores: 1,
+    after: ["build"],
+  },
+  { name: "fuzz", command: "npm run fuzz -- --cases {6000}", budgetS: 45, cores: 1, after: ["build"] },
+  { name: "fuzz media", command: "npm run fuzz -- --media {100}", budgetS: 40, cores: 1, after: ["build"] },
   // Alone: it judges how long a call waits.
-  { name: "bombs", command: "npm run bombs -- --seconds 5", budgetS: 60, cores: 2, after: ["build"] },
+  { name: "bombs", command: "npm run bombs -- --seconds {5,2}", budgetS: 60, cores: 2, after: ["build"] },
 ];
 
 const dir = mkdtempSync(join(tmpdir(), "ci-"));
@@ -87,19 +98,35 @@ const count = ({ name, mayFail }, out, code) => {
   if (code !== 0) failures.push(`${name}: ended with ${code}`);
 };
 
+/**
+ * The part of the numbers in braces for which there is time: all on a machine that keeps the budgets of the tests; on one that is slower as much
+ * as its own speed leaves room for, and a fifth at least.
+ */
+const shareOf = () => {
+  const seen = STEPS.filter(({ name, cores }) => cores === CORES && ended.has(name));
+  const sum = (steps, of) => steps.reduce((total, step) => total + of(step), 0);
+  const slowness = Math.max(1, sum(seen, ({ name }) => ended.get(name).tookS) / (sum(seen, ({ budgetS }) => budgetS) || 1));
+  const open = STEPS.filter(({ name }) => !ended.has(name));
+  const needS = (slowness * sum(open, ({ budgetS, cores }) => budgetS * cores)) / CORES;
+  return Math.min(1, Math.max(LEAST_SHARE, (WHOLE_S - MARGIN_S - secondsSince(beganMs)) / needS));
+};
+const shortened = (command) =>
+  command.replace(/\{(\d+)(?:,(\d+))?\}/g, (_, number, least = 1) => String(Math.max(least, Math.ceil(number * shareOf()))));
+
 const begin = (step, onEnded) => {
   const path = join(dir, String(STEPS.indexOf(step)));
   const file = openSync(path, "a");
-  const child = spawn("bash", ["-c", step.command], { cwd: root, detached: true, stdio: ["ignore", file, file] });
+  const command = shortened(step.command);
+  const child = spawn("bash", ["-c", command], { cwd: root, detached: true, stdio: ["ignore", file, file] });
   const fromMs = Date.now();
   running.set(step.name, { step, child });
-  say(`== ${Math.round(secondsSince(beganMs))} s: ${step.name} begins: ${step.command}`);
+  say(`== ${Math.round(secondsSince(beganMs))} s: ${step.name} begins: ${command}`);
   child.on("close", (code, signal) => {
     closeSync(file);
     running.delete(step.name);
     const tookS = secondsSince(fromMs);
     const out = readFileSync(path, "utf8");
-    say(`\n== ${step.name}: ${step.command}\n${out.trimEnd()}\n== ${step.name} ended after ${Math.round(tookS)} s\n`);
+    say(`\n== ${step.name}: ${command}\n${out.trimEnd()}\n== ${step.name} ended after ${Math.round(tookS)} s\n`);
     count(step, out, code ?? signal);
     ended.set(step.name, { tookS, code: code ?? signal });
     onEnded();

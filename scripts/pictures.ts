@@ -16,7 +16,7 @@ const LONGEST_WAIT_MS = 20_000;
 const dir = mkdtempSync(join(tmpdir(), "pictures-"));
 const service = Bun.spawn([process.execPath, join(root, "src", "main.ts"), "serve", "--simulate", "--port", "0", "--data", dir], {
   stdout: "pipe",
-  stderr: "pipe",
+  stderr: "ignore",
   env: { PATH: process.env.PATH ?? "", GENROUTER_SIMULATOR__SPEED: "20", GENROUTER_LOG__LEVEL: "error" },
 });
 
@@ -48,7 +48,9 @@ const settled = async (page: Page): Promise<void> => {
   await page.waitForTimeout(400);
 };
 
-const [token, url] = await Promise.all([lineOf(service.stderr, /console\/setup#(\S+)/), lineOf(service.stdout, /^url (\S+)$/m)]);
+const url = await lineOf(service.stdout, /^url (\S+)$/m);
+const link = Bun.spawnSync([process.execPath, join(root, "src", "main.ts"), "people", "setup", "--data", dir]).stdout.toString();
+const token = link.trim().split("#")[1] ?? "";
 const browser = await openBrowser();
 if (typeof browser === "string") throw new Error(browser);
 rmSync(place, { recursive: true, force: true });

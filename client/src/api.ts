@@ -611,7 +611,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `insufficient_credits`: The available balance, or what the key may still spend, does not cover the reserve. */
+            /** @description `insufficient_credits`: The available balance, or what the key may still spend, does not cover the reserve, or a debt is open. */
             402: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -717,7 +717,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `restarting`: The service is starting or draining. `busy`: The service has too much to write, or no room to write it. `model_unavailable`: Every route of the model is down at the moment. */
+            /** @description `restarting`: The service is starting or draining. `busy`: The service has too much to write, no room to write it, or nothing free to read media with. `model_unavailable`: Every route of the model is down at the moment. */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -842,7 +842,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `restarting`: The service is starting or draining. `busy`: The service has too much to write, or no room to write it. */
+            /** @description `restarting`: The service is starting or draining. `busy`: The service has too much to write, no room to write it, or nothing free to read media with. */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1092,7 +1092,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `restarting`: The service is starting or draining. `busy`: The service has too much to write, or no room to write it. */
+            /** @description `restarting`: The service is starting or draining. `busy`: The service has too much to write, no room to write it, or nothing free to read media with. */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1344,7 +1344,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `restarting`: The service is starting or draining. `busy`: The service has too much to write, or no room to write it. */
+            /** @description `restarting`: The service is starting or draining. `busy`: The service has too much to write, no room to write it, or nothing free to read media with. */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

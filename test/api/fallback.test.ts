@@ -133,11 +133,16 @@ describe("max_wait_s (§2.5, §8)", () => {
     return { shown, tookS: (Date.parse(shown.completed_at ?? "") - Date.parse(shown.created_at)) / 1000 };
   };
 
+  /** Time that is moved on before a route has it is time that it waits. */
+  const taken = (id: string) =>
+    house.eventually(async () => (await house.show(id)).status === "running", "a provider that has it");
+
   test("once it has passed no new route is tried: the one that runs fails and nothing is charged", async () => {
     const { simulator, submit } = await open();
     simulator.script({ fault: "late-ms", ms: (WAIT_S + 60) * 1000 });
     simulator.script({ fault: "no-file" });
     const { id } = await submit(MODEL, INPUT, { max_wait_s: WAIT_S });
+    await taken(id);
     const { shown, tookS } = await outlive(id);
     expect(shown).toMatchObject({ status: "failed", attempts: 1, cost_usd: 0, error: { code: "timed_out" } });
     expect(tookS).toBeGreaterThan(WAIT_S);
@@ -147,6 +152,7 @@ describe("max_wait_s (§2.5, §8)", () => {
     const { simulator, submit } = await open();
     simulator.script({ fault: "late-ms", ms: 900_000 });
     const { id } = await submit(MODEL, INPUT, { max_wait_s: WAIT_S });
+    await taken(id);
     const { shown, tookS } = await outlive(id);
     expect(shown).toMatchObject({ status: "succeeded", attempts: 1, cost_usd: 0.2 });
     expect(tookS).toBeGreaterThan(890);
@@ -157,6 +163,7 @@ describe("max_wait_s (§2.5, §8)", () => {
     simulator.script({ fault: "stuck" });
     // vidmodel-2.5's routes have the longest time there is.
     const { id } = await submit("vidmodel-2.5", { prompt: "x", duration: 4 }, { max_wait_s: 150 });
+    await taken(id);
     const { shown, tookS } = await outlive(id);
     expect(shown).toMatchObject({ status: "failed", attempts: 1, cost_usd: 0, error: { code: "timed_out" } });
     expect(tookS).toBeGreaterThanOrEqual(2400);

@@ -187,6 +187,23 @@ test("the order that the causes start from is accepted", async () => {
   expect((await send(await openScene())).status).toBe(202);
 });
 
+/** Nobody opens an address for whoever could not pay for what is there, or has no room for it. */
+const BEFORE_LINKS: readonly [RefusalCode, (scene: Scene) => Promise<unknown>][] = [
+  ["insufficient_credits", emptyAccount],
+  ["concurrency_limit", (scene) => set(scene, { inProgressLimit: 1 })],
+];
+test.each(BEFORE_LINKS)("with links, %s comes before media that cannot be read", async (code, cause) => {
+  const scene = await openScene();
+  const { input } = scene.asked.body;
+  scene.asked.body.input = { ...input, image_url: "https://127.0.0.1/picture.png" };
+  expect(codeOf(await send(scene))).toBe("invalid_input");
+  await cause(scene);
+  expect(codeOf(await send(scene))).toBe(code);
+  // What needs no file is told first, as ever.
+  scene.asked.body.input = { ...scene.asked.body.input, duration: 3 };
+  expect(codeOf(await send(scene))).toBe("invalid_input");
+});
+
 /** What a replay comes before: nothing that has changed since the first submission can take it away (§4.1). */
 test("a replay is answered before balance, limit, catalogue, breakers and drain", async () => {
   const scene = await openScene();

@@ -103,6 +103,7 @@ here("every page of the frame", () => {
     await page.keyboard.press("Tab");
     expect(await inPage<string>("focusedName")).toBe("New key");
     await page.reload();
+    await page.getByRole("button", { name: "New key" }).waitFor();
     await tabTo("Ledger");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: "Ledger" }).waitFor();
