@@ -4,6 +4,15 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 const MIB = 1024 * 1024;
 const EVERY_MS = 50;
 
+const wordsOf = (pid: number): string => {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "latin1");
+  } catch {
+    return "";
+  }
+};
+/** Between its fork and its program a child is its parent once more: it shares that one's memory and has none of its own. */
+const isStillParent = (child: number, parent: number): boolean => wordsOf(child) === wordsOf(parent);
 const residentOf = (pid: number): number => {
   try {
     const [, kib = "0"] = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
@@ -43,8 +52,10 @@ export const watchResident = (pids: readonly number[], childrenOfOwn: () => read
     for (const one of seen) {
       one.peak = Math.max(one.peak, residentOf(one.pid));
       for (const child of one.pid === process.pid ? childrenOfOwn() : childrenOf(one.pid)) {
+        const resident = residentOf(child);
+        if (isStillParent(child, one.pid)) continue;
         one.children.add(child);
-        one.childPeak = Math.max(one.childPeak, residentOf(child));
+        one.childPeak = Math.max(one.childPeak, resident);
       }
     }
   };

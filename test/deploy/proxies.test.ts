@@ -57,26 +57,53 @@ const FRONTS: Record<string, Front> = {
   },
 };
 
+/** A front that is before the node, at a port that nobody took meanwhile. @throws Error with its last words */
+const startFront = async (
+  front: Front,
+  program: string,
+  node: string,
+  tries = 3,
+): Promise<{ at: string; stop(): Promise<void> }> => {
+  const [dir, port] = [freshDir(), freePort()];
+  mkdirSync(dir, { recursive: true });
+  const [config, said] = [join(dir, front.file), join(dir, "said")];
+  writeFileSync(config, front.text(port, node, dir));
+  const env = { PATH: process.env.PATH ?? "", HOME: dir, XDG_DATA_HOME: dir, XDG_CONFIG_HOME: dir };
+  const checked = Bun.spawnSync([program, ...front.check, config], { env, stdout: "pipe", stderr: "pipe" });
+  expect([checked.exitCode, checked.exitCode === 0 ? "" : checked.stderr.toString()]).toEqual([0, ""]);
+  const child = Bun.spawn([program, ...front.run, config], { env, stdout: Bun.file(said), stderr: Bun.file(`${said}-wrong`) });
+  const stop = async () => {
+    child.kill();
+    await child.exited;
+  };
+  const words = () => `${readFileSync(said, "utf8")}${readFileSync(`${said}-wrong`, "utf8")}`.slice(-2000);
+  const at = `http://127.0.0.1:${port}`;
+  let seen = "nothing";
+  try {
+    const begun = await eventually(async () => {
+      if (child.exitCode !== null) return "ended";
+      // A look that nobody answers is given up: the next one is made over a connection of its own.
+      const answer = await fetch(`${at}/readyz`, { signal: AbortSignal.timeout(5000), keepalive: false }).catch(String);
+      seen = typeof answer === "string" ? answer : String(answer.status);
+      return seen === "200" && "ready";
+    }, `a front that is ready (port ${port})`);
+    if (begun === "ready") return { at, stop };
+  } catch (fault) {
+    await stop();
+    throw new Error(`${String(fault)}; the last answer was ${seen}; it said: ${words()}`);
+  }
+  if (tries <= 1) throw new Error(`it ended with ${child.exitCode}: ${words()}`);
+  return startFront(front, program, node, tries - 1);
+};
+
 for (const [program, front] of Object.entries(FRONTS)) {
   const path = Bun.which(program, { PATH: `${process.env.PATH}:/usr/sbin` });
   if (path === null) process.stdout.write(`skipped: the recipe for ${program} (it is not installed)\n`);
   describe.skipIf(path === null)(`behind ${program}`, () => {
     test("the recipe is right, a generation is submitted, polled and downloaded through it, and what is too large is refused in the same words", async () => {
       const house = await openHouse({ factor: 100 });
-      const [dir, port] = [freshDir(), freePort()];
-      mkdirSync(dir, { recursive: true });
-      const config = join(dir, front.file);
-      writeFileSync(config, front.text(port, new URL(house.url).host, dir));
-      const env = { PATH: process.env.PATH ?? "", HOME: dir, XDG_DATA_HOME: dir, XDG_CONFIG_HOME: dir };
-      const checked = Bun.spawnSync([path ?? "", ...front.check, config], { env, stdout: "pipe", stderr: "pipe" });
-      expect([checked.exitCode, checked.exitCode === 0 ? "" : checked.stderr.toString()]).toEqual([0, ""]);
-      const child = Bun.spawn([path ?? "", ...front.run, config], { env, stdout: "ignore", stderr: "ignore" });
-      const at = `http://127.0.0.1:${port}`;
+      const { at, stop } = await startFront(front, path ?? "", new URL(house.url).host);
       try {
-        await eventually(
-          async () => (await fetch(`${at}/readyz`).catch(() => undefined))?.status === 200,
-          "a front that is ready",
-        );
         const headers = { authorization: `Bearer ${house.tenant.key}`, "content-type": "application/json" };
         const ask = (body: string) => fetch(`${at}/v1/generations`, { method: "POST", headers, body });
         const made = await ask(JSON.stringify({ model: "sim-image-1", input: { prompt: "a kite" } }));
@@ -84,8 +111,8 @@ for (const [program, front] of Object.entries(FRONTS)) {
         const { id } = (await made.json()) as { id: string };
         const done = await eventually(async () => {
           const shown = (await (await fetch(`${at}/v1/generations/${id}`, { headers })).json()) as { status: string };
-          return shown.status === "succeeded" && shown;
-        }, "the picture");
+          return ["succeeded", "failed"].includes(shown.status) && shown;
+        }, "the end of the generation");
         expect(done).toMatchObject({ id, status: "succeeded" });
         const content = await fetch(`${at}/v1/generations/${id}/content`, { headers });
         expect([content.status, content.headers.get("content-type")]).toEqual([200, "image/png"]);
@@ -95,8 +122,7 @@ for (const [program, front] of Object.entries(FRONTS)) {
         const fits = await ask(JSON.stringify({ model: "sim-image-1", input: { prompt: "x".repeat(1_048_000) } }));
         expect([fits.status, await fits.json()]).toMatchObject([422, { error: { code: "invalid_input" } }]);
       } finally {
-        child.kill();
-        await child.exited;
+        await stop();
         await house.close();
       }
     }, 60_000);

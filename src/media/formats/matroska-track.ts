@@ -23,7 +23,10 @@ export type Track = {
 const NONE = new Uint8Array(0);
 
 /** What stands several times in one other: fillings, checksums, and what has no part in how long a track is. */
-const REPEATED: ReadonlySet<number> = new Set<number>([ID.void, ID.checksum, ID.encoding, 0x6624, 0x41e4, 0x6fab]);
+const REPEATED: ReadonlySet<number> = new Set<number>([
+  ...[ID.void, ID.checksum, ID.encoding],
+  ...[ID.overlay, ID.translate, ID.additionMapping],
+]);
 
 /** The elements in one other by their ids. @throws Unreadable where one stands twice: decoders differ in which of the two they believe */
 const children = (content: Uint8Array) => {
