@@ -1,6 +1,6 @@
 // The health of a route: closed (used), open (down for a while), half open (one more failure and it is down again).
 import { assign, setup } from "xstate";
-import type { FailureClass } from "../src/terms.ts";
+import { type FailureClass, SET_UP_FAULTS } from "../src/terms.ts";
 
 /** What an attempt says about its route. A refusal of the input says nothing and is not told. */
 export type RouteVerdict = "delivered" | "failed" | "faulty";
@@ -10,8 +10,6 @@ const FAILURES_TO_OPEN = 5;
 const FIRST_PAUSE_MS = 30_000;
 const LONGEST_PAUSE_MS = 600_000;
 
-/** Failures of the operator's set-up (key, balance): the route is useless until somebody acts, so it opens at once and for long. */
-const FAULTS: ReadonlySet<FailureClass> = new Set(["config_fault", "balance"]);
 const FAILURES: ReadonlySet<FailureClass> = new Set([
   "overloaded",
   "not_sent",
@@ -24,7 +22,7 @@ const FAILURES: ReadonlySet<FailureClass> = new Set([
 
 /** How a failure counts: null when it says nothing about the route (refused input, rate limit, our capability list). */
 export const verdictOf = (failureClass: FailureClass): RouteVerdict | null => {
-  if (FAULTS.has(failureClass)) return "faulty";
+  if (SET_UP_FAULTS.has(failureClass)) return "faulty";
   return FAILURES.has(failureClass) ? "failed" : null;
 };
 

@@ -1,4 +1,6 @@
 // The engine: ledger, supervisor, effects, routes and corridor joined into one whole that knows no sockets and no clock of its own.
+
+import { openAccountFaults } from "../actors/account-faults.ts";
 import { type HealthDesk, openHealthDesk } from "../actors/health-desk.ts";
 import { type Ledger, openLedger } from "../actors/ledger.ts";
 import { verdictOf } from "../actors/route-health.ts";
@@ -10,6 +12,7 @@ import type { Clock } from "./clock.ts";
 import { type CommittedParts, openCommitted, type Watch } from "./committed.ts";
 import type { Settings } from "./config.ts";
 import type { Deed, OutcomeOf } from "./deeds.ts";
+import { openDoor } from "./door.ts";
 import { type Effects, openEffects } from "./effects/effects.ts";
 import { retryMs } from "./effects/errands.ts";
 import type { EffectsParts } from "./effects/parts.ts";
@@ -26,7 +29,7 @@ import { openRestored } from "./restored-backup.ts";
 import { DELIVERIES_KEPT, openRoutes, type Routes } from "./routes.ts";
 import { openSharing, type Sharing } from "./sharing.ts";
 import type { Store } from "./store/store.ts";
-import { type CorridorParts, type Door, openCorridor, type Submit } from "./submit.ts";
+import { type CorridorParts, openCorridor, type Submit } from "./submit.ts";
 
 /** What the engine is joined from: the service gives it the world, the simulation a world of its own. */
 export type EngineParts = Pick<CommittedParts, "callersChanged" | "peopleChanged"> & {
@@ -133,9 +136,9 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     deliveries: await store.recentDeliveries(DELIVERIES_KEPT),
     restored: await openRestored(store, { specOf: (routeId) => routes.specOf(routeId) }),
   };
-  const health = openHealthDesk(clock, saved.health, (routeId, state, snapshot, why) => {
+  const health: HealthDesk = openHealthDesk(clock, saved.health, (routeId, state, snapshot, why) => {
     log("route state changed", { route_id: routeId, state, ...(why ? { error_code: why.class, reason: why.detail } : {}) });
-    if (why && verdictOf(why.class) === "faulty")
+    if (why && verdictOf(why.class) === "faulty" && !accountFaults.isFollowing())
       log("route needs its operator", { route_id: routeId, error_code: why.class, reason: why.detail });
     routes.touch();
     // Only a ledger that has stopped says no, and then the process ends.
@@ -146,12 +149,15 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     catalogue: parts.catalogue,
     ...{ health, deliveries: saved.deliveries },
     isConfigured: (providerId) => providers.configured(providerId),
+    sharingKey: providers.sharingKey,
     watchMs: (providerId) => providers.traits(providerId).watchMs,
     switchedOff: new Map(saved.off.map(({ routeId, reason }) => [routeId, reason])),
     ...{ seatsPerRoute: limits.seats_per_route, nowMs: clock.nowMs },
     ends: (route_id, reason) => log("route ends", { route_id, reason }),
     ...(parts.nodes ? { nodes: parts.nodes } : {}),
   });
+
+  const accountFaults = openAccountFaults({ health, sharingKey: routes.sharingKey });
 
   const abandon = (seq: number, n: number) => {
     effects.perform(seq, { type: "ask.cancel", n });
@@ -207,7 +213,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     },
     ...{ giving: inputs.giving, signInput: inputs.signInput },
     report: (seq, event) => supervisor.report(seq, event),
-    judge: health.judge,
+    judge: accountFaults.judge,
     delivered: routes.delivered,
     ...(parts.sure ? { sure: parts.sure } : {}),
     maxMismatched: parts.maxMismatched,
@@ -221,13 +227,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     supervisor: () => supervisor,
   });
 
-  const door = (): Door => {
-    // What is accepted while one of several nodes leaves is gone on with by another; the last of them turns away what nobody would go on with.
-    if (life !== "open" && !(life === "draining" && parts.isAnotherThere?.())) return "restarting";
-    const load = ledger.load();
-    const isBusy = load.isFull || load.waiting > limits.waiting_submissions || load.committingForMs > limits.slow_commit_ms;
-    return isBusy ? "busy" : "open";
-  };
+  const door = openDoor({ life: () => life, load: ledger.load, isAnotherThere: parts.isAnotherThere, limits });
   const { catalogue, state: routeState, expectedMs } = routes;
   const canGive = (provider: string, bytes?: number) => inputs.isTrusting || inputs.giving.formFor(provider, bytes) !== null;
   const planning = { catalogue, routeState, expectedMs, canGive, allowsHost: parts.allowsHost };

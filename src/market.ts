@@ -8,7 +8,7 @@ import type { Settings } from "./config.ts";
 import { type KeySource, sourceInSettings } from "./provider-keys.ts";
 import type { ListedRoute, Recovery } from "./providers/provider.ts";
 import type { StoreReads } from "./store/store.ts";
-import type { Failure } from "./terms.ts";
+import { type Failure, SET_UP_FAULTS } from "./terms.ts";
 
 /** What is said of a provider whatever the catalogue: see `providerFacts` of src/providers. */
 export type ProviderFacts = { id: string; account: string; name: string; recovery: Recovery; isAsked: boolean };
@@ -29,6 +29,8 @@ export type RouteRow = {
 export type Market = {
   providers(): Promise<ProviderRow[]>;
   routes(): Promise<RouteRow[]>;
+  /** The ids of the routes of a provider's account that are down for its key or its balance, and not switched off. */
+  faultyOf(provider: string): Promise<string[]>;
   /** How the catalogue's routes of a provider are asked for. */
   routesOf(provider: string): Promise<ListedRoute[]>;
   modelOf(routeId: string): Model | undefined;
@@ -58,11 +60,13 @@ export const NOTHING_KEPT: MarketParts["reads"] = {
 };
 
 /** What a saved health machine says; null while its route is used. */
-const downIn = (snapshot: string | undefined): { untilMs: number; why: string | null } | null => {
+const downIn = (snapshot: string | undefined): { untilMs: number; why: string | null; isFault: boolean } | null => {
   if (snapshot === undefined) return null;
   type Saved = { value: string; context: { openUntilMs: number }; why?: Failure | null };
   const { value, context, why } = JSON.parse(snapshot) as Saved;
-  return value === "open" ? { untilMs: context.openUntilMs, why: why ? `${why.class}: ${why.detail}` : null } : null;
+  if (value !== "open") return null;
+  const isFault = why ? SET_UP_FAULTS.has(why.class) : false;
+  return { untilMs: context.openUntilMs, why: why ? `${why.class}: ${why.detail}` : null, isFault };
 };
 
 export const openMarket = ({ settings, simulated, facts, catalogue, reads, nowMs = Date.now }: MarketParts): Market => {
@@ -80,6 +84,17 @@ export const openMarket = ({ settings, simulated, facts, catalogue, reads, nowMs
   /** One interface of an account may have a key of its own in the settings, which goes before the account's. */
   const sourceAt = (keys: Map<string, KeySource>, id: string, account: string): KeySource | null =>
     (simulated ? undefined : sourceInSettings(settings(), id)) ?? keys.get(account) ?? null;
+  const faultyOf = async (provider: string): Promise<string[]> => {
+    const accounts = new Map(facts.map(({ id, account }) => [id, account]));
+    const accountOf = (id: string) => accounts.get(id) ?? id;
+    const [off, health] = [await reads.switchedOff(), await reads.routeHealth()];
+    const isOff = new Set(off.map(({ routeId }) => routeId));
+    return catalogue()
+      .models.flatMap((model) => model.routes)
+      .filter((route) => accountOf(route.provider) === accountOf(provider))
+      .map(({ id }) => id)
+      .filter((id) => !isOff.has(id) && downIn(health.get(id))?.isFault === true);
+  };
   const routes = async (): Promise<RouteRow[]> => {
     const [keys, off, health] = [await sources(), await reads.switchedOff(), await reads.routeHealth()];
     const reasons = new Map(off.map(({ routeId, reason }) => [routeId, reason]));
@@ -114,6 +129,7 @@ export const openMarket = ({ settings, simulated, facts, catalogue, reads, nowMs
   };
   return {
     routes,
+    faultyOf,
     routesOf: async (provider) =>
       catalogue().models.flatMap(({ routes: all }) =>
         all.filter((route) => route.provider === provider).map(({ endpoint, options }) => ({ endpoint, options })),

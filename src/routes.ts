@@ -34,6 +34,8 @@ export type Routes = {
   offBecause(routeId: string): string | undefined;
   /** These providers have another credential, or none: the model list is made anew. Gives the ids of their routes. */
   rekeyed(providerIds: readonly string[]): string[];
+  /** The ids of the routes that go with the same key to the same provider as this one, itself among them. */
+  sharingKey(routeId: string): string[];
   /** Health or configuration changed: the model list is made anew. */
   touch(): void;
 };
@@ -42,6 +44,8 @@ export type RoutesParts = {
   catalogue: Catalogue;
   health: Pick<HealthDesk, "isDown">;
   isConfigured: (providerId: string) => boolean;
+  /** The providers that go with the same key as this one. */
+  sharingKey: (providerId: string) => string[];
   /** Routes that the operator has switched off, and why. */
   switchedOff: ReadonlyMap<string, string>;
   watchMs: (providerId: string) => number;
@@ -115,6 +119,11 @@ export const openRoutes = (parts: RoutesParts): Routes => {
     return { kind: "open", spec, watchMs: parts.watchMs(route.provider) };
   });
 
+  const ofProviders = (providerIds: readonly string[]): string[] => {
+    const all = catalogue.models.flatMap(({ routes }) => routes);
+    return all.filter(({ provider }) => providerIds.includes(provider)).map(({ id }) => id);
+  };
+
   return {
     catalogue: () => catalogue,
     replaceCatalogue: (next) => {
@@ -176,10 +185,13 @@ export const openRoutes = (parts: RoutesParts): Routes => {
       return changed;
     },
     offBecause: (routeId) => off.get(routeId),
+    sharingKey: (routeId) => {
+      const provider = catalogue.route(routeId)?.route.provider;
+      return provider === undefined ? [] : ofProviders(parts.sharingKey(provider));
+    },
     rekeyed: (providerIds) => {
       version += 1;
-      const all = catalogue.models.flatMap(({ routes }) => routes);
-      return all.filter(({ provider }) => providerIds.includes(provider)).map(({ id }) => id);
+      return ofProviders(providerIds);
     },
     touch: () => {
       version += 1;

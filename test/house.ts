@@ -9,6 +9,7 @@ import type { EventFields, EventName } from "../src/events.ts";
 import type { Files } from "../src/files/port.ts";
 import { hashApiKey, newApiKey, newId } from "../src/ids.ts";
 import { type KeptFiles, openKeptFiles } from "../src/kept-files.ts";
+import type { Office } from "../src/office/office.ts";
 import { joinRooms, type Rooms, type RoomsParts } from "../src/rooms.ts";
 import { readSettings } from "../src/settings.ts";
 import { openSimulator, type Simulator, type SimulatorOptions } from "../src/simulator/simulator.ts";
@@ -87,6 +88,8 @@ export type House = {
   clock: TestClock;
   simulator: Simulator;
   rooms: Rooms;
+  /** What its operator may do. */
+  office(): Promise<Office>;
   /** What waits on disk for the bucket. */
   waiting: KeptFiles["waiting"];
   store: Store;
@@ -157,14 +160,15 @@ const open = async (options: HouseOptions): Promise<House> => {
   const { log } = telemetry;
   const kept = await openKeptFiles({ settings, clock, log, store, shared: options.shared ?? options.node !== undefined });
   const watched = watchFiles(kept.files);
-  const rooms = await joinRooms({
+  const office = () => officeOf({ settings, store, catalogue, clock, dir, rooms: () => rooms });
+  const rooms: Rooms = await joinRooms({
     ...{ settings, clock, telemetry, log, store },
     files: aroundFiles(watched.files),
     spool: kept.spool,
     copies: kept.copies,
     ...{ catalogue, pace: 1 },
     unknownOutcome: () => lines.push({ event: "store outcome unknown", fields: {} }),
-    office: () => officeOf({ settings, store, catalogue, clock, dir, rooms: () => rooms }),
+    office,
     ...(options.callTimes ? { callTimes: options.callTimes } : {}),
     media: { sandbox: sandboxUnder(clock), ...media },
   });
@@ -250,6 +254,7 @@ const open = async (options: HouseOptions): Promise<House> => {
     clock,
     simulator,
     rooms,
+    office,
     waiting: kept.waiting,
     store,
     tenant,

@@ -159,6 +159,7 @@ export const openWire = (parts: WireParts): Providers => {
     configured: (provider) => provider in PROVIDERS,
     rekey: () => [],
     rekeyAll: () => [],
+    sharingKey: (id) => [id],
     traits,
     fileHeaders: () => ({}),
     baseUrlOf: () => "https://provider.test",

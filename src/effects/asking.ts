@@ -41,8 +41,8 @@ export const openAsking = (parts: EffectsParts, errands: Errands, finding: Findi
   const pollOnce = async (errand: Errand, work: Work, polled: Polled, slower: number): Promise<number | null> => {
     const { seq, n } = errand;
     const { routeId, provider } = work.attempt.route;
-    const blame = (verdict: RouteVerdict | null, why: Failure) => {
-      if (verdict && slower === 1) parts.judge(routeId, verdict, why);
+    const blame = (verdict: RouteVerdict | null, why: Failure, isOfAccount = false) => {
+      if (verdict && slower === 1) parts.judge(routeId, verdict, why, isOfAccount);
     };
     const seen: PollOutcome = await parts.providers.poll(work, errand.signal);
     const atMs = parts.clock.nowMs();
@@ -81,7 +81,7 @@ export const openAsking = (parts: EffectsParts, errands: Errands, finding: Findi
         break;
       case "unclear":
         parts.log("provider unclear", { ...namesOf(work.attempt), provider, detail: seen.detail });
-        if (seen.fault) blame("faulty", { class: seen.fault, detail: seen.detail });
+        if (seen.fault) blame("faulty", { class: seen.fault, detail: seen.detail }, seen.isOfAccount);
         laterMs = seen.retryAfterMs ?? 0;
         break;
       case "pending":

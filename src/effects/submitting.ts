@@ -121,7 +121,7 @@ export const openSubmitting = (
           break;
         case "rejected": {
           const verdict = verdictOf(outcome.failure.class);
-          if (verdict) parts.judge(routeId, verdict, outcome.failure);
+          if (verdict) parts.judge(routeId, verdict, outcome.failure, outcome.isOfAccount);
           parts.report(seq, { type: "rejected", n, failure: outcome.failure, atMs });
           break;
         }

@@ -11,7 +11,8 @@ import { type Vault, VaultFault } from "../vault.ts";
 import { OfficeFault } from "./fault.ts";
 
 /** `costs`: what the provider takes for the least that can be asked, in words. */
-export type CheckedRoute = { id: string; provider: string; check: CheckOutcome; costs: string };
+/** `reopened`: routes of the account that were down for its key or its balance, and are tried again. */
+export type CheckedRoute = { id: string; provider: string; check: CheckOutcome; costs: string; reopened: number };
 /** `reachesMs`: how far back the provider's lists go. */
 export type JobList = { jobs: ListedJob[]; reachesMs: number };
 /** `isShadowed`: the settings have a key too, and theirs goes before it. */
@@ -177,7 +178,10 @@ export const openProviderOffice = (parts: ProviderOfficeParts): ProviderOffice =
       if (state === "no key") throw noKey((await accountOf(provider)).account);
       const { endpoint, options, costs } = await market.offerOf(id);
       const check = await (await parts.providers()).check(provider, { endpoint, options }, AbortSignal.timeout(CHECK_MS));
-      return { id, provider, check, costs };
+      const faulty = check.kind === "works" ? await market.faultyOf(provider) : [];
+      const atMs = clock.nowMs();
+      await Promise.all(faulty.map(async (routeId) => done(await post({ deed: "switch-route", routeId, reason: null, atMs }))));
+      return { id, provider, check, costs, reopened: faulty.length };
     },
     switchRoute: async ({ id, reason }) => {
       await routeOf(id);

@@ -21,11 +21,27 @@ const questionOf = ({ adapter }: Desk, context: AdapterContext, nowMs: number): 
 type SetUpFault = Extract<FailureClass, "config_fault" | "balance">;
 const BY_STATUS: Readonly<Record<number, SetUpFault>> = { 401: "config_fault", 402: "balance", 403: "config_fault" };
 
+/** Of the whole account are its balance, a key that is not known, and what the provider's own code says so of. */
+export const isOfAccount = (
+  adapter: Pick<Adapter, "isOfAccount">,
+  r: ProviderResponse,
+  phase: "submitting" | "asking",
+  failureClass: FailureClass,
+): boolean =>
+  failureClass === "balance" ||
+  (failureClass === "config_fault" && (r.status === 401 || adapter.isOfAccount?.(r, phase) === true));
+
 /** What an answer says of the operator's set-up: the provider's own code first, for some say it with a 200 or a 429. */
-export const setUpFault = (adapter: Pick<Adapter, "classOf">, r: ProviderResponse): SetUpFault | undefined => {
+const setUpFault = (adapter: Pick<Adapter, "classOf">, r: ProviderResponse): SetUpFault | undefined => {
   const said = adapter.classOf?.(r);
   if (said === undefined) return BY_STATUS[r.status];
   return said === "config_fault" || said === "balance" ? said : undefined;
+};
+
+/** The same, and whether it is of the whole account; nothing where it says nothing. */
+export const setUpFaultOf = (adapter: Adapter, r: ProviderResponse): { fault?: SetUpFault; isOfAccount?: boolean } => {
+  const fault = setUpFault(adapter, r);
+  return fault === undefined ? {} : { fault, isOfAccount: isOfAccount(adapter, r, "asking", fault) };
 };
 
 export const checkKey = async (

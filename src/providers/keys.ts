@@ -18,8 +18,9 @@ export const openKeyring = (
   first: Keys,
   spoken: readonly (readonly [id: string, { account: string }])[],
   take: (id: string, key: string | undefined) => void,
-): Pick<Providers, "rekey" | "rekeyAll"> => {
+): Pick<Providers, "rekey" | "rekeyAll" | "sharingKey"> => {
   let keys = first;
+  const ownerOf = (id: string, account: string): string => (keys[id]?.key === undefined ? account : id);
   /** All of them or, where one cannot be sent, none. */
   const rekeyAll = (next: Keys): string[] => {
     const changed = spoken.filter(([id, { account }]) => keyOf(keys, id, account) !== keyOf(next, id, account));
@@ -30,6 +31,11 @@ export const openKeyring = (
   };
   return {
     rekeyAll,
+    sharingKey: (of) => {
+      const account = spoken.find(([id]) => id === of)?.[1].account ?? of;
+      const owner = ownerOf(of, account);
+      return spoken.flatMap(([id, { account: own }]) => (ownerOf(id, own) === owner ? [id] : []));
+    },
     rekey: (account, key) => {
       rekeyAll(withKey(keys, account, key));
       return spoken.flatMap(([id, { account: own }]) => (own === account ? [id] : []));

@@ -67,7 +67,7 @@ export type SubmitOutcome =
   /** A synchronous provider: the result is in the answer. */
   | { kind: "announced"; job: Job; results: ResultFile[] }
   /** Proves that nothing was accepted. */
-  | { kind: "rejected"; failure: Failure }
+  | { kind: "rejected"; failure: Failure; isOfAccount?: boolean }
   /** A job may exist upstream. */
   | { kind: "ambiguous"; detail: string };
 
@@ -84,6 +84,7 @@ export type PollOutcome =
       retryAfterMs?: number;
       /** It speaks of the operator's key or balance: the job is kept, and the route is of no use until somebody acts. */
       fault?: "config_fault" | "balance";
+      isOfAccount?: boolean;
     }
   /**
    * COMPLETED at the status address, but the result is at another: ask `result`. `error` is what the status said went
@@ -158,6 +159,8 @@ export interface Adapter {
   readCallback?(body: Json, c: AdapterContext): Job | undefined;
   /** What an answer says about the key or the balance in the provider's own codes, where its status does not. */
   classOf?(r: ProviderResponse): FailureClass | undefined;
+  /** Whether an answer blames the whole account in the provider's own codes, where its status (401, 402) does not. */
+  isOfAccount?(r: ProviderResponse, phase: "submitting" | "asking"): boolean;
   /** Polls, results and cancels are about the job: their context has an empty input. */
   poll(job: Job, c: AdapterContext): ProviderRequest;
   readPoll(r: ProviderResponse, job: Job, c: AdapterContext): PollOutcome;
@@ -196,6 +199,8 @@ export interface Providers {
   rekey(account: string, key: string | undefined): string[];
   /** Takes all credentials anew, and says whose are others now. @throws Error one line, for one that cannot be sent; then all stay. */
   rekeyAll(keys: Readonly<Record<string, { key?: string }>>): string[];
+  /** The ids of the providers that go with the same key as this one, itself among them. */
+  sharingKey(providerId: string): string[];
   /** The exact request of an attempt as JSON, without credentials: goes to disk before it is sent. */
   compose(errand: Work): string;
   /** Waits for a free connection of the provider's pool; resolves to the function that gives it back. */

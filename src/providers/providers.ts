@@ -3,7 +3,7 @@ import { ok } from "node:assert/strict";
 import type { Job } from "../terms.ts";
 import { detailOf } from "./answer.ts";
 import type { CallProvider } from "./call.ts";
-import { checkKey, setUpFault } from "./check.ts";
+import { checkKey, isOfAccount, setUpFaultOf } from "./check.ts";
 import { openClaims } from "./claims.ts";
 import { type CopyOf, givenInput, wholeRequest } from "./composed.ts";
 import { type Desk, openDesk, type Slots } from "./desk.ts";
@@ -170,14 +170,12 @@ export const openProviders = (options: ProvidersOptions): Providers => {
     return { kind: "found", job: outcome.job };
   };
 
-  const withFault = (seen: Extract<PollOutcome, { kind: "unclear" }>, fault: ReturnType<typeof setUpFault>): PollOutcome =>
-    fault === undefined ? seen : { ...seen, fault };
   const pollJob = async (desk: Desk, job: Job, c: AdapterContext, signal: AbortSignal): Promise<PollOutcome> => {
     const { adapter } = desk;
     const status = await desk.ask(adapter.poll(job, c), times.pollMs, signal, c);
     if (status.kind !== "answered") return { kind: "unclear", detail: status.detail };
     const seen = adapter.readPoll(status.response, job, c);
-    if (seen.kind === "unclear") return withFault(seen, setUpFault(adapter, status.response));
+    if (seen.kind === "unclear") return { ...seen, ...setUpFaultOf(adapter, status.response) };
     if (seen.kind !== "ask-result") return seen;
     ok(adapter.result && adapter.readResult, `${adapter.id} sends to a result but has none`);
     // In the same call, because a result is kept for minutes only (fal: 6, when it is large).
@@ -240,6 +238,8 @@ export const openProviders = (options: ProvidersOptions): Providers => {
       if (called.kind === "not_sent") return { kind: "rejected", failure: { class: "not_sent", detail: called.detail } };
       if (called.kind === "broken") return { kind: "ambiguous", detail: called.detail };
       const outcome = desk.adapter.readSubmit(called.response, contextOf(desk, errand));
+      if (outcome.kind === "rejected" && isOfAccount(desk.adapter, called.response, "submitting", outcome.failure.class))
+        return { ...outcome, isOfAccount: true };
       if (outcome.kind === "accepted" && !claims.take(route.provider, outcome.job.jobId, ref))
         return { kind: "ambiguous", detail: "the job in the answer was already given to another attempt" };
       return outcome;

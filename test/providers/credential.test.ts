@@ -85,6 +85,7 @@ describe("the credential", () => {
     expect(outcome).toEqual({
       kind: "rejected",
       failure: { class: "config_fault", detail: "401: Invalid token [key], see https://x.example/" },
+      isOfAccount: true,
     });
   });
 

@@ -151,6 +151,7 @@ const explain = async (
   const routes = openRoutes({
     catalogue,
     health,
+    sharingKey: (provider) => [provider],
     isConfigured: (provider) => providers.has(provider),
     switchedOff: known.switchedOff,
     watchMs: () => 0,

@@ -26,7 +26,8 @@ export const addRouteTest = (routes: Command, session: Session): void => {
   const tellCheck = (checked: CheckedRoute) => {
     const { id, provider, check, costs } = checked;
     const detail = detailOf(checked);
-    if (check.kind === "works") terminal.print(`${good} ${provider} takes the key: ${detail}; nothing was bought`);
+    const again = checked.reopened === 0 ? "" : `; ${checked.reopened} of its routes, which were down for that, are tried again`;
+    if (check.kind === "works") terminal.print(`${good} ${provider} takes the key: ${detail}; nothing was bought${again}`);
     else if (check.kind === "refused") terminal.print(`${bad} ${provider} refuses: ${detail}`);
     else if (check.kind === "unclear") terminal.print(`? ${provider} did not say: ${detail}; try again`);
     else {
@@ -78,7 +79,10 @@ export const addRouteTest = (routes: Command, session: Session): void => {
       if (flags.buy && check.kind !== "refused") return buy(id, flags, checked);
       if (flags.json)
         return terminal.print(
-          JSON.stringify({ id, provider, result: check.kind, detail: detailOf(checked), costs_at_least: costs }),
+          JSON.stringify({
+            ...{ id, provider, result: check.kind, detail: detailOf(checked), costs_at_least: costs },
+            reopened: checked.reopened,
+          }),
         );
       tellCheck(checked);
       if (check.kind === "none" && canAsk() && confirm("buy one?")) await buy(id, flags, checked);

@@ -108,6 +108,7 @@ export const adapterOf = (dialect: Dialect): Adapter => {
         }
       : {}),
     classOf: (r) => judge.verdict(r, "asking")?.class,
+    isOfAccount: (r, phase) => judge.verdict(r, phase)?.isOfAccount ?? false,
     submit: (c) => submit(submitScope(c), c.baseUrl),
     readSubmit: (r, c) => withBill(submission.read(r, c, submitScope(c)), () => isBilled(r)),
     poll: (job, c) => {

@@ -30,6 +30,12 @@ export const FailureRule = Type.Object(
       Type.Union([Type.Literal("submitting"), Type.Literal("asking")], { description: "absent: in every answer" }),
     ),
     class: Type.Union(SAID.map((name) => Type.Literal(name))),
+    of_account: Type.Optional(
+      Type.Boolean({
+        description:
+          "true, only beside config_fault: the key or the whole account is at fault, and so every route of it; a 401 says so by itself",
+      }),
+    ),
     proves_not_accepted: Type.Optional(
       Type.Boolean({
         description:
@@ -48,7 +54,7 @@ export const FailureRule = Type.Object(
 export type FailureRule = Static<typeof FailureRule>;
 
 /** What a rule said of an answer. */
-export type Verdict = { class: FailureClass; provesNotAccepted: boolean | undefined };
+export type Verdict = { class: FailureClass; provesNotAccepted: boolean | undefined; isOfAccount: boolean };
 export type Phase = "submitting" | "asking";
 
 type Rule = { fits(r: ProviderResponse, phase: Phase): boolean; verdict(): Verdict };
@@ -57,6 +63,8 @@ const ruleOf = (rule: FailureRule): Rule => {
   const { http, at, is, matches } = rule;
   if (http === undefined && at === undefined) throw new DialectFault("a rule needs http, at, or both");
   if (at === undefined && (is !== undefined || matches !== undefined)) throw new DialectFault("is and matches need at");
+  if (rule.of_account !== undefined && rule.class !== "config_fault")
+    throw new DialectFault("of_account stands beside config_fault: a balance is of the account by itself, and nothing else is");
   // Words that look like a code prove nothing: "load balancer timeout" is about no balance.
   if (rule.proves_not_accepted === true && (is === undefined || matches !== undefined))
     throw new DialectFault(
@@ -68,7 +76,11 @@ const ruleOf = (rule: FailureRule): Rule => {
   const wanted = is?.map(String);
   const pattern = matches === undefined ? undefined : patternOf(matches);
   return {
-    verdict: () => ({ class: rule.class, provesNotAccepted: rule.proves_not_accepted }),
+    verdict: () => ({
+      class: rule.class,
+      provesNotAccepted: rule.proves_not_accepted,
+      isOfAccount: rule.of_account === true,
+    }),
     fits: (r, phase) => {
       if (rule.while !== undefined && rule.while !== phase) return false;
       if (http !== undefined && !http.includes(r.status)) return false;

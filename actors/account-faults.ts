@@ -1,0 +1,37 @@
+// A fault of the operator's account at a provider, its key or its balance, closes every route of that account, not only the one that met it.
+
+import type { Failure } from "../src/terms.ts";
+import type { HealthDesk } from "./health-desk.ts";
+import type { RouteVerdict } from "./route-health.ts";
+
+export type AccountFaultsParts = {
+  health: Pick<HealthDesk, "judge" | "isDown">;
+  /** The routes that go with the same key to the same provider, this one among them. */
+  sharingKey: (routeId: string) => readonly string[];
+};
+
+export type AccountFaults = {
+  /** What an attempt says about its route's health; `isOfAccount`: the same holds of every route of that account. */
+  judge(routeId: string, verdict: RouteVerdict, why?: Failure, isOfAccount?: boolean): void;
+  /** Whether the route that is being closed follows another, of which the operator has been told. */
+  isFollowing(): boolean;
+};
+
+export const openAccountFaults = ({ health, sharingKey }: AccountFaultsParts): AccountFaults => {
+  let isFollowing = false;
+  const closeOthers = (routeId: string, why: Failure | undefined) => {
+    isFollowing = true;
+    try {
+      for (const other of sharingKey(routeId)) if (other !== routeId && !health.isDown(other)) health.judge(other, "faulty", why);
+    } finally {
+      isFollowing = false;
+    }
+  };
+  return {
+    judge: (routeId, verdict, why, isOfAccount = false) => {
+      health.judge(routeId, verdict, why);
+      if (verdict === "faulty" && isOfAccount) closeOthers(routeId, why);
+    },
+    isFollowing: () => isFollowing,
+  };
+};

@@ -1,0 +1,55 @@
+// A key that a provider does not take, or an empty balance, closes every route of that account at once; a key that it takes opens them again.
+import { afterEach, expect, test } from "bun:test";
+import type { FaultName } from "../../src/simulator/faults.ts";
+import type { House } from "../house.ts";
+import { openHouse } from "../house.ts";
+
+let house: House;
+afterEach(() => house.close());
+
+const INPUT = { prompt: "a kite", resolution: "480p", duration: 4 };
+/** The routes that are down, by provider; of which provider all are. */
+const downAt = async () => {
+  const rows = (await (await house.office()).listRoutes({ model: null, provider: null })).filter(
+    ({ state }) => state !== "no key",
+  );
+  const of = (provider: string) => rows.filter((row) => row.provider === provider);
+  return Object.fromEntries(
+    [...new Set(rows.map(({ provider }) => provider))].map((provider) => [
+      provider,
+      `${of(provider).filter(({ state }) => state === "down").length} of ${of(provider).length}`,
+    ]),
+  );
+};
+const open = async (fault: FaultName, providers: readonly string[] = ["fal", "replicate"]) => {
+  house = await openHouse({ providers });
+  house.simulator.script({ fault, provider: "fal" });
+  const { id } = await house.submit("vidmodel-2.0-fast", INPUT);
+  expect(await house.until(id)).toMatchObject({ status: "succeeded" });
+  await house.eventually(async () => (await downAt()).fal !== "0 of 0", "the routes");
+};
+
+for (const [fault, why] of [
+  ["401", "does not take the key"],
+  ["402", "has an empty balance"],
+] as const)
+  test(`A14: a provider that ${why} closes all its routes with the first answer, and no other's`, async () => {
+    await open(fault);
+    const { fal, replicate } = await downAt();
+    const [down, all] = String(fal).split(" of ");
+    expect([down, Number(all) > 1, String(replicate).startsWith("0 of")]).toEqual([all, true, true]);
+  });
+
+test("A14: what a provider says of one model closes that route alone", async () => {
+  await open("403");
+  expect(String((await downAt()).fal)).toMatch(/^1 of/);
+});
+
+test("A14: a test of one route that finds the key taken has all routes of the account tried again", async () => {
+  await open("401");
+  house.simulator.clearScript();
+  const [row] = await (await house.office()).listRoutes({ model: null, provider: "fal" });
+  const checked = await (await house.office()).checkRoute({ id: row?.id ?? "" });
+  expect([checked.check.kind, checked.reopened > 1]).toEqual(["works", true]);
+  expect(String((await downAt()).fal)).toMatch(/^0 of/);
+});
