@@ -92,6 +92,8 @@ export const openService = async (
     telemetry: Telemetry;
     around?: (store: Store) => Store;
     origins?: ReadonlyMap<string, string>;
+    /** Called when everything is open and the address is wanted. */
+    beforeListening?: () => Promise<void>;
   },
 ): Promise<Service> => {
   const { simulate, telemetry, around = (store) => store } = more;
@@ -171,6 +173,7 @@ export const openService = async (
       unknownOutcome: () => end(EXIT_UNKNOWN_OUTCOME),
     });
     undo.unshift(() => rooms.stop());
+    await more.beforeListening?.();
     const { url } = await rooms.http.listen(settings.server);
     rooms.listensAt(url);
     log("service listening", { url, pid: process.pid });

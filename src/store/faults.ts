@@ -19,4 +19,10 @@ export class Moved extends Error {
 /** The database cannot be reached, or lets this user do too little. */
 export class DatabaseAway extends Error {
   override readonly name = "DatabaseAway";
+  /** It will not come back by itself: the server refuses this user, or there is no such database. */
+  readonly isRefusal: boolean;
+  constructor(message: string, { isRefusal = false, ...options }: ErrorOptions & { isRefusal?: boolean } = {}) {
+    super(message, options);
+    this.isRefusal = isRefusal;
+  }
 }

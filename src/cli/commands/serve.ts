@@ -8,20 +8,19 @@ import { BadSetting, type Settings } from "../../config.ts";
 import { StoreFull } from "../../deeds.ts";
 import type { Log } from "../../events.ts";
 import type { Service } from "../../hall.ts";
-import { requestIdOf } from "../../http/answer.ts";
-import { answerRefusal } from "../../http/errors.ts";
 import { openLog } from "../../log.ts";
 import type { Market } from "../../market.ts";
 import { OfficeFault } from "../../office/fault.ts";
 import { type Office, openOffice } from "../../office/office.ts";
-import { Refusal } from "../../refusal.ts";
 import { listeningFault, type ReadSettings } from "../../settings.ts";
+import { DatabaseAway } from "../../store/faults.ts";
 import { openTelemetry, type Telemetry } from "../../telemetry/telemetry.ts";
 import { INTERFACE_VERSION } from "../../terms.ts";
 import { openControl } from "../control.ts";
 import { demoKey } from "../demo.ts";
 import { CommandFault, EXITS, type Exit, tell } from "../exits.ts";
 import { dirFlags, parseWhole, type Session, settingsWith, withDir, withExamples } from "../session.ts";
+import { openStartingServer, type StartingServer } from "../starting.ts";
 import { firstSignal, type StopSignal } from "../stopping.ts";
 import type { Terminal } from "../terminal.ts";
 import { REVISION, VERSION, versionLine } from "../version.ts";
@@ -71,30 +70,48 @@ const addressFault = async (fault: unknown, { host, port }: Settings["server"]):
   );
 };
 
-/** What a start answers before there is a service: the refusal that asks for the same request again. */
-const notYet = (request: Request): Response =>
-  answerRefusal(new Refusal("restarting", "The service is starting; send the same request again."), requestIdOf(request));
+/** A database that does not answer is asked again after so long, ms, then after twice as long, up to the longest. */
+const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [500, 5_000];
 
+/** Listens before there is a service: callers of a former process may be at the door already. @throws CommandFault */
+const openStarting = async (server: Settings["server"]): Promise<StartingServer> => {
+  try {
+    return openStartingServer(server.host, server.port);
+  } catch (fault) {
+    throw (await addressFault(fault, server)) ?? fault;
+  }
+};
+
+/**
+ * Opens the service. While its database does not answer the start waits, as a running service does: /healthz says that it lives, /readyz why
+ * it is not ready.
+ */
 const open = async ({ settings, origins }: ReadSettings, simulate: boolean, telemetry: Telemetry): Promise<Service> => {
   const { openService } = await import("../../hall.ts");
-  const { host: hostname, port } = settings.server;
-  try {
-    // Sockets that share a port would let two services take turns at the same callers: this bind shares with nobody.
-    // Callers of a former process may be at the door already, so it answers like a service that is not ready.
-    const alone = Bun.serve({ hostname, port, reusePort: false, fetch: notYet });
-    // The runtime's client opens its descriptors at its first request and ends the process when callers have taken them
-    // all: it has them before the first caller comes.
-    await fetch(alone.url, { signal: AbortSignal.timeout(FIRST_REQUEST_MS) }).catch(() => undefined);
-    await alone.stop(true);
-  } catch (fault) {
-    throw (await addressFault(fault, settings.server)) ?? fault;
-  }
-  try {
-    return await openService(settings, { simulate, telemetry, origins });
-  } catch (fault) {
-    const code = fault instanceof Error && "code" in fault ? fault.code : undefined;
-    throw (code === "EADDRINUSE" ? await addressFault(fault, settings.server) : undefined) ?? fault;
-  }
+  const { log } = telemetry;
+  let starting = await openStarting(settings.server);
+  // The runtime's client opens its descriptors at its first request and ends the process when callers have taken them
+  // all: it has them before the first caller comes.
+  await fetch(starting.url, { signal: AbortSignal.timeout(FIRST_REQUEST_MS) }).catch(() => undefined);
+  let told: string | undefined;
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2))
+    try {
+      const beforeListening = starting.stop;
+      const service = await openService(settings, { simulate, telemetry, origins, beforeListening });
+      if (told !== undefined) log("store back", {});
+      return service;
+    } catch (fault) {
+      await starting.stop();
+      if (!(fault instanceof DatabaseAway) || fault.isRefusal) {
+        const code = fault instanceof Error && "code" in fault ? fault.code : undefined;
+        throw (code === "EADDRINUSE" ? await addressFault(fault, settings.server) : undefined) ?? fault;
+      }
+      starting = await openStarting(settings.server);
+      starting.because(fault.message);
+      if (told !== fault.message) log("store away", { reason: `the start waits: ${fault.message}` });
+      told = fault.message;
+      await Bun.sleep(pauseMs);
+    }
 };
 
 /** A submission to paste into a shell. Its Idempotency-Key is new with every start, so that the answer is 202. */

@@ -18,12 +18,15 @@ const OF_A_POOLER = /^(42P05|26000)$/;
 const hintOf = (fault: unknown): string =>
   OF_A_POOLER.test(stateOf(fault)) ? "; behind a pooler in transaction mode set GENROUTER_STORE__PREPARED=false" : "";
 
+/** A user or a password that is not known, no such database, too few rights. */
+const REFUSES = /^(28|3D|42)/;
+
 /** @param what it cannot be: opened, read, adopted */
 export const awayOf = (url: string, what: string, fault: unknown): DatabaseAway =>
-  new DatabaseAway(
-    `the database of GENROUTER_STORE__URL${hostOf(url)} cannot be ${what}: ${faultText(fault)}${hintOf(fault)}`,
-    fault instanceof Error ? { cause: fault } : {},
-  );
+  new DatabaseAway(`the database of GENROUTER_STORE__URL${hostOf(url)} cannot be ${what}: ${faultText(fault)}${hintOf(fault)}`, {
+    isRefusal: REFUSES.test(stateOf(fault)),
+    ...(fault instanceof Error ? { cause: fault } : {}),
+  });
 
 const LOOK =
   "SELECT current_setting('server_encoding') AS encoding, CAST(current_setting('server_version_num') AS int) AS version";

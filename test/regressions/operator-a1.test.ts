@@ -1,0 +1,85 @@
+// A start whose database does not answer waits for it: the process lives, says what is missing, and serves as soon as the database does.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { connect, createServer, type Server as Door } from "node:net";
+import { join } from "node:path";
+import { FROM_SOURCES, freePort, start } from "../../proof/crash/processes.ts";
+import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
+import { startBucket } from "../cluster/bucket.ts";
+import { eventually } from "../eventually.ts";
+import { openServer, type Server } from "../postgres/server.ts";
+
+let server: Server;
+beforeAll(async () => {
+  server = await openServer();
+});
+afterAll(async () => {
+  await server.stop();
+  dropDirs();
+});
+
+/** The database at another port, from now on. */
+const openDoor = (port: number): Promise<Door> =>
+  new Promise((opened) => {
+    const door = createServer((caller) => {
+      const there = connect(server.port, "127.0.0.1");
+      for (const [one, other] of [
+        [caller, there],
+        [there, caller],
+      ] as const) {
+        one.pipe(other);
+        one.on("error", () => other.destroy());
+      }
+    }).listen(port, "127.0.0.1", () => opened(door));
+  });
+
+test("A1: a start waits for a database that comes later, and serves without help", async () => {
+  const [port, databasePort, dir] = [await freePort(), await freePort(), freshDir()];
+  const bucket = await startBucket(join(freshDir(), "bucket"));
+  const node = start([...FROM_SOURCES, "serve", "--simulate", "--port", String(port), "--data", dir], {
+    ...bucket.settings("a1/"),
+    GENROUTER_STORE__URL: server.url("postgres").replace(`:${server.port}`, `:${databasePort}`),
+  });
+  const ask = async (path: string) => {
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`).catch(() => undefined);
+    return answer && { status: answer.status, body: (await answer.json()) as { faults?: string[]; error?: { code: string } } };
+  };
+  try {
+    const waiting = await eventually(async () => {
+      const ready = await ask("/readyz");
+      return ready?.body.faults?.some((fault) => fault.includes("database")) === true && ready;
+    }, "a start that waits");
+    expect(waiting.status).toBe(503);
+    expect(waiting.body.faults?.join()).toContain(`127.0.0.1:${databasePort}`);
+    expect(await ask("/healthz")).toMatchObject({ status: 200 });
+    expect(await ask("/v1/models")).toMatchObject({ status: 503, body: { error: { code: "restarting" } } });
+    const door = await openDoor(databasePort);
+    expect(await eventually(async () => (await ask("/readyz"))?.status === 200, "a node that is ready")).toBe(true);
+    expect(node.said()).toContain("the start waits");
+    door.close();
+  } finally {
+    node.kill("SIGKILL");
+    await node.ended;
+    bucket.child.kill("SIGKILL");
+  }
+}, 120_000);
+
+test("A1: a database that the server does not know is no outage: the start ends and says so", async () => {
+  const node = start([...FROM_SOURCES, "serve", "--simulate", "--port", "0", "--data", freshDir()], {
+    GENROUTER_STORE__URL: server.url("nobodys"),
+    GENROUTER_FILES__STORE: "s3",
+    GENROUTER_S3__BUCKET: "results",
+    GENROUTER_S3__ENDPOINT: "http://127.0.0.1:9",
+    GENROUTER_S3__ACCESS_KEY: "id",
+    GENROUTER_S3__SECRET_KEY: "secret",
+  });
+  expect(await node.ended).not.toBe(0);
+  expect(node.said()).toMatch(/"nobodys" does not exist/);
+}, 60_000);
+
+test("A1: the unit's restarts cannot be used up by an outage", () => {
+  const unit = readFileSync(join(import.meta.dir, "../../deploy/systemd/genrouter.service"), "utf8");
+  expect(unit).toMatch(/^StartLimitIntervalSec=0$/m);
+  expect(unit).not.toMatch(/^StartLimitBurst/m);
+  expect(unit).toMatch(/^Restart=on-failure$/m);
+});
