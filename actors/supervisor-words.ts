@@ -38,7 +38,7 @@ export type SupervisorParts = {
   /** A generation was parked by a former process. */
   foundParked: (seq: number, id: string) => void;
   /** A generation cannot be continued by this process. */
-  lost: (seq: number, reason: string) => void;
+  stopped: (seq: number, id: string, reason: string) => void;
 };
 
 /**

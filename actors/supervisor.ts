@@ -260,7 +260,7 @@ export class Supervisor {
     this.countSending(held, false);
     if (held.seat !== null) this.seats.giveBack(held.seat);
     if (held.isCounted) this.seats.endRunning();
-    if (reason !== null) this.parts.lost(host.seq, reason);
+    if (reason !== null) this.parts.stopped(host.seq, host.id, reason);
     this.seatAll();
   }
 
@@ -275,7 +275,7 @@ export class Supervisor {
     try {
       taken = takeUp(found, snapshot, this.parts.clock.nowMs(), this.parts.lastAliveMs);
     } catch (fault) {
-      this.parts.lost(seq, fault instanceof Error ? fault.message : String(fault));
+      this.parts.stopped(seq, id, fault instanceof Error ? fault.message : String(fault));
       return null;
     }
     const { leaf, seat } = taken;

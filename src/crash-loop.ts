@@ -31,7 +31,7 @@ export type CrashLoopParts = {
   /** Generations not ended, after a row number. */
   unfinished: (afterSeq: number, limit: number) => Promise<Unfinished[]>;
   /** A generation could not be taken up for a reason of this process: it is left for the next start. */
-  failed: (seq: number, fault: unknown) => void;
+  failed: (generation: Unfinished, fault: unknown) => void;
   snapshotOf: (seq: number) => Promise<{ version: number } | undefined>;
   /** The step that parks a generation without waking it. */
   parkingOf: (found: Unfinished, reason: string, atMs: number) => StepDeed;
@@ -157,7 +157,7 @@ export const openCrashLoop = (parts: CrashLoopParts): CrashLoop => {
         await takeUp(one, endMs).catch((fault: unknown) => {
           // A commit in doubt ends the process; anything else concerns this one generation.
           if (fault instanceof StoreUnknown) throw fault;
-          if (!isStopped) parts.failed(one.generation.seq, fault);
+          if (!isStopped) parts.failed(one.generation, fault);
         });
       }
       if (!isStopped) await clear();

@@ -29,6 +29,7 @@ import { openRestored } from "./restored-backup.ts";
 import { DELIVERIES_KEPT, openRoutes, type Routes } from "./routes.ts";
 import { openSharing, type Sharing } from "./sharing.ts";
 import type { Store } from "./store/store.ts";
+import { openStuck, type Stuck } from "./stuck.ts";
 import { type CorridorParts, openCorridor, type Submit } from "./submit.ts";
 
 /** What the engine is joined from: the service gives it the world, the simulation a world of its own. */
@@ -84,8 +85,8 @@ export type Engine = Sharing & {
   /** The health of each route that was ever judged. */
   health: HealthDesk;
   watch: Watch;
-  /** A generation cannot be continued by this process: readiness says so. */
-  lost: (seq: number, reason: string) => void;
+  /** Generations that do not go on by themselves. */
+  stuck: Stuck;
   /** Reads what had not ended and goes on; submissions are taken from then on. */
   recover: () => Promise<void>;
   replaceCatalogue: (next: Catalogue) => void;
@@ -126,6 +127,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     () => ledger.load().isFull,
     parts.isAway ?? (() => false),
   );
+  const stuck = openStuck(log);
   const records = openRecords(store, store.node === null, parts.isSure);
   const attempts = openAttempts(store);
   const facts = openFacts({ log, attempts, reads: store });
@@ -188,23 +190,17 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     perform: (seq, ask) => effects.perform(seq, ask),
     lateReport: (seq, event) => void late(seq, event).catch(() => undefined),
     stepped: (record, after) => {
+      if (!after.matches({ running: "parked" })) stuck.remove(record.seq);
       if (record.completedAtMs !== null) {
         effects.ended(record.seq);
         // Files of a generation that failed belong to nobody; a disk that refuses now is swept by hand.
         if (record.status === "failed" && record.attempts > 0) void files.remove(record.id).catch(() => undefined);
         facts.ended(record);
-      } else if (after.matches({ running: "parked" })) {
-        readiness.parked(record.seq, record.id);
-        log("generation parked", { generation_id: record.id, request_id: record.requestId });
-      }
+      } else if (after.matches({ running: "parked" })) stuck.parked(record);
     },
-    foundParked: readiness.parked,
-    lost: (seq, reason) => lost(seq, reason),
+    foundParked: stuck.foundParked,
+    stopped: stuck.stopped,
   });
-  const lost = (seq: number, reason: string): void => {
-    readiness.parked(seq, `generation ${seq}`);
-    log("effect failed", { event: "generation lost", count: seq, reason });
-  };
   const effects: Effects = openEffects({
     ...{ clock, log, providers, media },
     reads: {
@@ -251,10 +247,10 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     routes,
     records,
     post,
-    readiness: readiness.answer,
+    readiness,
     life: () => life,
     ...{ health, watch },
-    lost,
+    stuck,
     ...openSharing({ store, supervisor, effects, health, routes, isOver: () => life === "stopped" }),
     recover: async () => {
       const startedAtMs = clock.nowMs();

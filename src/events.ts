@@ -21,6 +21,7 @@ export const EVENTS = {
   "request failed": "error",
   "generation ended": "info",
   "generation parked": "error",
+  "generation stopped": "error",
   "attempt late": "warn",
   "attempt failed": "info",
   "attempt mismatched": "warn",

@@ -128,7 +128,7 @@ export const openService = async (
       commit: (deeds) => store.commit(deeds),
       unfinished: (afterSeq, limit) => store.unfinished(afterSeq, limit),
       snapshotOf: (seq) => store.snapshotOf(seq),
-      failed: (seq, fault) => rooms.lost(seq, fault instanceof Error ? fault.message : String(fault)),
+      failed: ({ seq, id }, fault) => rooms.stuck.stopped(seq, id, fault instanceof Error ? fault.message : String(fault)),
       parkingOf,
     });
     const market = openMarket({

@@ -71,7 +71,7 @@ export type RoomsParts = {
 
 export type Rooms = Pick<
   Engine,
-  "submit" | "ledger" | "supervisor" | "effects" | "post" | "readiness" | "recover" | "replaceCatalogue" | "lost" | "watch"
+  "submit" | "ledger" | "supervisor" | "effects" | "post" | "readiness" | "recover" | "replaceCatalogue" | "stuck" | "watch"
 > & {
   http: Http;
   /** This node among those that share the store; null where there is only one. */
@@ -256,9 +256,9 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     // One of several nodes does it for all.
     isFirst: () => tenure?.isFirst() ?? true,
   });
-  const { submit, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, lost, watch } = engine;
+  const { submit, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, stuck, watch } = engine;
   return {
-    ...{ http, submit, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, lost, watch },
+    ...{ http, submit, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, stuck, watch },
     ...{ issueToken: inspector.issueToken, upkeep, operating, tenure },
     listensAt: (url) => {
       ownUrl = url;

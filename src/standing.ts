@@ -20,7 +20,7 @@ const BREAKERS: Readonly<Record<string, RouteStanding["breaker"]>> = { closed: "
 export type StandingParts = {
   settings: Settings;
   clock: Clock;
-  engine: Pick<Engine, "routes" | "readiness" | "health">;
+  engine: Pick<Engine, "routes" | "readiness" | "health" | "stuck">;
   /** How many nodes are alive. */
   nodes: () => number;
   reads: Standing["reads"] & Pick<StoreReads, "secret">;
@@ -43,6 +43,7 @@ export const openStanding = ({ settings, clock, engine, nodes, reads }: Standing
   return {
     nowMs: clock.nowMs,
     isReady: () => engine.readiness().ready,
+    stuck: engine.stuck.count,
     routes: () => {
       const breakers = engine.health.states();
       return engine.routes.catalogue().models.flatMap((model) =>

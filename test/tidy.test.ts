@@ -78,7 +78,7 @@ const HALL = [
   "src/restored-backup.ts",
   ...["src/opening.ts", "src/operating.ts", "src/start-checks.ts"],
   ...["src/membership.ts", "src/neighbours.ts"],
-  ...["src/door.ts", "src/readiness.ts"],
+  ...["src/door.ts", "src/readiness.ts", "src/stuck.ts"],
   "src/sharing.ts",
   "src/tenure.ts",
   ...["src/kept-files.ts", "src/sweeping.ts"],

@@ -49,6 +49,8 @@ const setOpen = ({ set }: Registered, nowMs: number, open: Awaited<ReturnType<Bo
   set("genrouter_queue_oldest_age_seconds", open ? [[{}, ageS]] : []);
 };
 
+const STUCK = ["parked", "stopped"] as const;
+
 /** @returns fills the gauges. What could not be worked out in time is not told rather than told wrong. */
 export const openGauges = (registered: Registered, about: About, standing: Standing): (() => Promise<void>) => {
   const books = openBooks(standing);
@@ -72,6 +74,10 @@ export const openGauges = (registered: Registered, about: About, standing: Stand
     set("genrouter_files_bytes", one(files));
     set("genrouter_db_size_bytes", one(standing.databaseBytes()));
     set("genrouter_last_backup_timestamp_seconds", one(backupS));
+    set(
+      "genrouter_generations_stuck",
+      STUCK.map((state) => [{ state }, standing.stuck(state)] as const),
+    );
     set("genrouter_nodes_alive", one(standing.nodes()));
     set("genrouter_ready", one(Number(standing.isReady())));
   };

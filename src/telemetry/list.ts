@@ -141,6 +141,11 @@ export const METRICS = {
     help: "1; the labels say what is running.",
   },
   genrouter_ready: { type: "gauge", labels: [], help: "Whether /readyz says ready: 1 or 0." },
+  genrouter_generations_stuck: {
+    type: "gauge",
+    labels: ["state"],
+    help: "Generations that do not go on by themselves: parked ones wait for a person, stopped ones for the next start or another node.",
+  },
   genrouter_model_available: {
     type: "gauge",
     labels: ["model"],

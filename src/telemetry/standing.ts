@@ -10,6 +10,8 @@ export type Standing = {
   isReady: () => boolean;
   routes: () => readonly RouteStanding[];
   reads: Pick<StoreReads, "openGenerations" | "bookSums" | "keptFiles" | "undecidedReversals">;
+  /** Generations that do not go on by themselves. */
+  stuck: (why: "parked" | "stopped") => number;
   /** How many nodes are alive; 1 where one process alone writes. */
   nodes: () => number;
   /** Bytes of the database and its log on disk; undefined where it is a server's. */

@@ -94,7 +94,7 @@ test("a commit whose outcome is unknown: the process is told to end, nobody hear
   expect(first.lines.filter(({ event }) => event === "store outcome unknown").length).toBeGreaterThan(0);
   const after = commits;
   first.clock.skip(60_000);
-  await first.eventually(() => first.lines.some(({ fields }) => fields.event === "generation lost"));
+  await first.eventually(() => first.lines.some(({ event }) => event === "generation stopped"));
   expect((await first.ask("POST", "/v1/generations", { body: order() })).status).toBeGreaterThanOrEqual(500);
   expect(commits).toBe(after);
   expect(first.received()).toEqual(["fal"]);
@@ -107,7 +107,7 @@ test("a commit whose outcome is unknown: the process is told to end, nobody hear
   expect(again.received()).toEqual(["fal", "fal"]);
 });
 
-test("a settlement that is refused parks the generation: running, the hold kept, the seat freed, /readyz red, told by verify", async () => {
+test("a settlement that is refused parks the generation: running, the hold kept, the seat freed, told by log, gauge and verify, and the service takes work", async () => {
   let isTampered = true;
   // A capture that is not the quote: what a defect would ask for.
   const tamper = (deed: Deed): Deed => {
@@ -122,20 +122,20 @@ test("a settlement that is refused parks the generation: running, the hold kept,
   const parked = await first.until(id, ({ message }) => message?.includes("operator") ?? false);
   expect(parked).toMatchObject({ status: "running", attempts: 1, cost_usd: null, output: null, reserved_usd: 0.2, error: null });
   expect((await first.balance()).held).toBe(20);
-  const notReady = async (scene: typeof first) => {
-    const { status, text } = await scene.ask("GET", "/readyz", { key: null });
-    expect(status).toBe(503);
-    expect(text).toContain(id);
+  expect(first.lines.filter(({ event }) => event === "generation parked")).toMatchObject([{ fields: { generation_id: id } }]);
+  const isTold = async (scene: typeof first) => {
+    expect((await scene.ask("GET", "/readyz", { key: null })).status).toBe(200);
+    expect([scene.rooms.stuck.count("parked"), scene.rooms.stuck.count("stopped")]).toEqual([1, 0]);
     const broken = (await scene.store.verify(scene.clock.nowMs())).filter(({ ok }) => !ok);
     expect(broken).toMatchObject([{ invariant: 9, offending: [{ generation: id }] }]);
   };
-  await notReady(first);
+  await isTold(first);
   // Its seat is free: the next one runs and ends.
   const next = await first.begin();
   expect((await first.until(next.id)).status).toBe("succeeded");
   await lasting.die();
   const again = await lasting.reopen();
-  await notReady(again);
+  await isTold(again);
   again.clock.skip(86_400_000);
   expect(await again.show(id)).toMatchObject({ status: "running", message: parked.message });
   expect(again.received()).toEqual(["fal", "fal"]);

@@ -183,7 +183,7 @@ test("a result that kills a moment after its generation was taken up is found ou
         return store.snapshotOf(seq);
       };
       const { recoveryNote: noted, commit, unfinished } = store;
-      const failed = (_: number, fault: unknown) => {
+      const failed = (_: unknown, fault: unknown) => {
         throw fault;
       };
       const loop = openCrashLoop({ clock, noted, commit, unfinished, snapshotOf: ticking, parkingOf, failed });
@@ -206,13 +206,13 @@ test("a result that kills a moment after its generation was taken up is found ou
   expect(await parked()).toEqual([1]);
 });
 
-test("what is parked keeps its hold, is told by readiness and verify, and the others go on", async () => {
+test("what is parked keeps its hold, is told by a gauge and verify, and the others go on", async () => {
   await lives(8, [1]);
   const house = await open();
   const [row] = (await violations(house.store, house.clock.nowMs())).flatMap(({ offending }) => offending);
   expect(row).toMatchObject({ fault: expect.stringContaining("parked: it could not go on") });
   const id = String(row?.generation);
-  expect(house.rooms.readiness()).toEqual({ ready: false, faults: [expect.stringContaining(`${id} cannot go on`)] });
+  expect([house.rooms.readiness().ready, house.rooms.stuck.count("parked")]).toEqual([true, 1]);
   const record = await house.store.findGeneration(id);
   expect(record).toMatchObject({
     seq: running[1],
