@@ -12,6 +12,7 @@ import { takeBurst } from "./burst.ts";
 import { type Address, type Connection, connect, openPool, within } from "./connect.ts";
 import { openElsewhere } from "./elsewhere.ts";
 import { faultText, isOwn } from "./faults.ts";
+import { noteFormer, readFormer } from "./former.ts";
 import { DebtInTheWay } from "./group.ts";
 import { openHints } from "./hints.ts";
 import { openNodeReads } from "./nodes.ts";
@@ -83,12 +84,14 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
   const claimed = home ? claimDirectory(home.dir, { networkDisk: home.allowNetworkDisk, creation: true }) : null;
   const { epoch, slot, newestGeneration, newestPosting } = await openEpoch(
     address,
-    { mode, nowMs, leaseMs },
+    // Where the disk is another machine's, nobody can be sure that the former process is gone.
+    { mode, nowMs, leaseMs, former: home && !home.allowNetworkDisk ? readFormer(home.dir) : undefined },
     options.leastVersion,
   ).catch((fault: unknown) => {
     claimed?.release();
     throw fault;
   });
+  if (home) noteFormer(home.dir, { epoch, openedAtMs: nowMs });
   const postings = openNumbers(slot);
   postings.continueAfter(newestPosting);
   let lastPosting = newestPosting;

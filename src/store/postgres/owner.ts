@@ -13,6 +13,9 @@ import { ownerOf } from "./owner-of.ts";
 /** An opening: its number, its share of the row numbers, and the newest numbers that there are. */
 export type Opening = { epoch: number; slot: number; newestGeneration: number; newestPosting: number };
 
+/** Who opened before in the same directory: its number, and when it did. */
+export type FormerOwner = { epoch: number; openedAtMs: number };
+
 const SPOKEN = { test: "for the simulator (--simulate)", live: "for real providers" } as const;
 
 /** Ends owners whose leases have run out; one whose transaction is under way is left to the next time. */
@@ -34,6 +37,8 @@ const END_DEAD = endDead(
 );
 /** Those of a node that opens: it cannot know whether the others were able to renew their leases, and gives them one more. */
 const END_LONG_DEAD = endDead("NULL", "l.ends_at_ms + CAST(?1 AS bigint) < now_ms()");
+/** The one that a process opened which is dead for certain: another holds its directory now. */
+const END_FORMER = endDead("NULL", "o.epoch = ?1 AND o.opened_at_ms = ?2 AND o.host = ?3");
 const ENDED_BY = "UPDATE owner SET fenced_by = ?1 WHERE epoch = ?2";
 /** All that are dead by now: they cannot renew their leases any more, nor write. */
 export const endAllDead = async (line: Connection): Promise<void> => void (await line.send(END_LONG_DEAD, 0));
@@ -46,7 +51,7 @@ const FREE_SLOT = `SELECT min(s.slot) AS slot FROM generate_series(0, ${SLOTS - 
  */
 export const openOwner = async (
   line: Connection,
-  { mode, nowMs, leaseMs }: { mode: Mode | undefined; nowMs: number; leaseMs: number },
+  { mode, nowMs, leaseMs, former }: { mode: Mode | undefined; nowMs: number; leaseMs: number; former?: FormerOwner | undefined },
 ): Promise<Opening> => {
   await line.script("BEGIN; SET LOCAL lock_timeout = '60s'");
   await line.send(LOCK_OPENING);
@@ -63,6 +68,10 @@ export const openOwner = async (
   if (made && mode && made !== mode)
     throw new WrongMode(`the database was made ${SPOKEN[made]} and cannot be used ${SPOKEN[mode]}; use another one`);
   const dead: number[] = [];
+  if (former) {
+    const { rows } = await line.send<{ epoch: number }>(END_FORMER, former.epoch, former.openedAtMs, hostname());
+    dead.push(...rows.map(({ epoch }) => epoch));
+  }
   const slotAfter = async (moreMs: number): Promise<number | null> => {
     const { rows } = await line.send<{ epoch: number }>(END_LONG_DEAD, moreMs);
     dead.push(...rows.map(({ epoch }) => epoch));

@@ -1,0 +1,49 @@
+// A node that was killed and starts again in its own directory goes on with its generations at once: it knows that its former process is dead.
+import { afterAll, expect, test } from "bun:test";
+import { join } from "node:path";
+import { FROM_SOURCES, run, start } from "../../proof/crash/processes.ts";
+import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
+import { startBucket } from "../cluster/bucket.ts";
+import { eventually } from "../eventually.ts";
+import { openServer } from "../postgres/server.ts";
+
+afterAll(dropDirs);
+
+/** Longer than this test waits for anything. */
+const LEASE_S = "300";
+
+test("A15: it does not wait for its own lease", async () => {
+  const [server, bucket, dir] = [await openServer(), await startBucket(join(freshDir(), "bucket")), freshDir()];
+  const env = {
+    ...bucket.settings("a15/"),
+    GENROUTER_STORE__URL: server.url("postgres"),
+    GENROUTER_STORE__LEASE_S: LEASE_S,
+    GENROUTER_DATA__DIR: dir,
+    GENROUTER_SIMULATOR__SPEED: "5",
+  };
+  const serve = async () => {
+    const node = start([...FROM_SOURCES, "serve", "--simulate", "--port", "0"], env);
+    const [, url = "", key = ""] = await node.hears(/^url (\S+)\nkey (\S+)$/m);
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+    const ask = async (path: string, init: RequestInit = {}) =>
+      (await (await fetch(`${url}/v1${path}`, { ...init, headers })).json()) as { id: string; status: string };
+    return { node, ask };
+  };
+  const first = await serve();
+  const body = JSON.stringify({ model: "vidmodel-2.0-fast", input: { prompt: "a kite", resolution: "480p", duration: 4 } });
+  const { id } = await first.ask("/generations", { method: "POST", body });
+  await eventually(async () => (await first.ask(`/generations/${id}`)).status === "running", "a generation that runs");
+  first.node.kill("SIGKILL");
+  await first.node.ended;
+  const second = await serve();
+  try {
+    expect(await eventually(async () => (await second.ask(`/generations/${id}`)).status === "succeeded", "its end")).toBe(true);
+    const nodes = await run([...FROM_SOURCES, "nodes", "--json"], env);
+    expect([nodes.code, nodes.said.match(/"ended_at":null/g)?.length]).toEqual([0, 1]);
+  } finally {
+    second.node.kill("SIGKILL");
+    await second.node.ended;
+    bucket.child.kill("SIGKILL");
+    await server.stop();
+  }
+}, 120_000);
