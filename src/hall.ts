@@ -157,6 +157,7 @@ export const openService = async (
       files: kept.files,
       spool: kept.spool,
       copies: kept.copies,
+      waiting: kept.waiting,
       catalogue,
       dialects,
       pace: simulate ? settings.simulator.speed : 1,

@@ -21,6 +21,7 @@ import { type Http, openHttp } from "./http/app.ts";
 import { openGiving } from "./inputs/giving.ts";
 import { type Inspector, openInspector } from "./inspector/inspector.ts";
 import { type JoinedMediaOptions, joinMedia } from "./joined-media.ts";
+import type { KeptFiles } from "./kept-files.ts";
 import { readAllowed } from "./media/allow.ts";
 import { openMembership } from "./membership.ts";
 import type { Office } from "./office/office.ts";
@@ -48,6 +49,8 @@ export type RoomsParts = {
   files: Files;
   spool: Spool;
   copies: Copies;
+  /** Files that wait for the bucket; null where none is used. */
+  waiting: KeptFiles["waiting"];
   catalogue: Catalogue;
   /** The providers' dialects, where they are not the built-in ones. */
   dialects?: Dialects;
@@ -179,7 +182,10 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
   });
   const startedAtMs = clock.nowMs();
   const sessions = openSessions({ reads: store, post: engine.post, clock });
-  const standing = openStanding({ settings, clock, engine, nodes: alive, reads: store });
+  const standing = openStanding({
+    ...{ settings, clock, engine, nodes: alive, reads: store, waiting: parts.waiting },
+    isAway: tenure?.isAway,
+  });
   const watching = shareWatch(engine.watch);
   const inspector = openInspector({
     ...{ settings, reads: store, nowMs: clock.nowMs, ledger: engine.ledger, health: engine.health, watch: watching() },

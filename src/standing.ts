@@ -1,10 +1,12 @@
 // What the metrics ask of the service at each look: its routes, its readiness, its files on disk; all of it cheap.
 import { statSync } from "node:fs";
+import { statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { newestVerifiedMs } from "./backup/shelf.ts";
 import type { Clock } from "./clock.ts";
 import type { Settings } from "./config.ts";
 import type { Engine } from "./engine.ts";
+import type { KeptFiles } from "./kept-files.ts";
 import { LINEAGE, lineageFrom } from "./store/sqlite/lineage.ts";
 import { DATABASE_FILE } from "./store/sqlite/open.ts";
 import type { StoreReads } from "./store/store.ts";
@@ -15,6 +17,12 @@ const BACKUP_LOOK_MS = 60_000;
 
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
+const roomAt = (dir: string): Promise<{ freeBytes: number; sizeBytes: number } | undefined> =>
+  statfs(dir).then(
+    ({ bavail, blocks, bsize }) => ({ freeBytes: bavail * bsize, sizeBytes: blocks * bsize }),
+    () => undefined,
+  );
+
 const BREAKERS: Readonly<Record<string, RouteStanding["breaker"]>> = { closed: "closed", open: "open", halfOpen: "half_open" };
 
 export type StandingParts = {
@@ -23,10 +31,14 @@ export type StandingParts = {
   engine: Pick<Engine, "routes" | "readiness" | "health" | "stuck">;
   /** How many nodes are alive. */
   nodes: () => number;
+  /** Files that wait for the bucket; null where none is used. */
+  waiting: KeptFiles["waiting"];
+  /** Whether the database that nodes share does not answer; absent where one process alone writes. */
+  isAway?: (() => boolean) | undefined;
   reads: Standing["reads"] & Pick<StoreReads, "secret">;
 };
 
-export const openStanding = ({ settings, clock, engine, nodes, reads }: StandingParts): Standing => {
+export const openStanding = ({ settings, clock, engine, nodes, reads, waiting, isAway }: StandingParts): Standing => {
   const isFile = settings.store.url === "";
   const path = join(settings.data.dir, DATABASE_FILE);
   let looked: { atMs: number; newestS: number } | null = null;
@@ -44,6 +56,12 @@ export const openStanding = ({ settings, clock, engine, nodes, reads }: Standing
     nowMs: clock.nowMs,
     isReady: () => engine.readiness().ready,
     stuck: engine.stuck.count,
+    disk: () => roomAt(settings.data.dir),
+    bucket: () => {
+      const now = waiting();
+      return { isAvailable: now?.reason == null, waiting: now?.files ?? 0 };
+    },
+    isStoreAvailable: () => !isAway?.(),
     routes: () => {
       const breakers = engine.health.states();
       return engine.routes.catalogue().models.flatMap((model) =>

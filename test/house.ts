@@ -166,6 +166,7 @@ const open = async (options: HouseOptions): Promise<House> => {
     files: aroundFiles(watched.files),
     spool: kept.spool,
     copies: kept.copies,
+    waiting: kept.waiting,
     ...{ catalogue, pace: 1 },
     unknownOutcome: () => lines.push({ event: "store outcome unknown", fields: {} }),
     office,

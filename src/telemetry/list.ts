@@ -115,6 +115,31 @@ export const METRICS = {
     labels: [],
     help: "Bytes of the result files that are kept, as the books have them; taken every few minutes.",
   },
+  genrouter_disk_free_bytes: {
+    type: "gauge",
+    labels: [],
+    help: "Bytes that are free for the service on the disk of its data directory.",
+  },
+  genrouter_disk_size_bytes: {
+    type: "gauge",
+    labels: [],
+    help: "Bytes that the disk of the data directory has in all.",
+  },
+  genrouter_bucket_available: {
+    type: "gauge",
+    labels: [],
+    help: "Whether the bucket takes result files: 1, or 0 while it is away or refuses. 1 without a bucket.",
+  },
+  genrouter_bucket_files_waiting: {
+    type: "gauge",
+    labels: [],
+    help: "Result files on disk that are still to go to the bucket.",
+  },
+  genrouter_store_available: {
+    type: "gauge",
+    labels: [],
+    help: "Whether the database that nodes share answers this one: 1 or 0. 1 over a data directory.",
+  },
   genrouter_db_size_bytes: {
     type: "gauge",
     labels: [],

@@ -10,6 +10,12 @@ export type Standing = {
   isReady: () => boolean;
   routes: () => readonly RouteStanding[];
   reads: Pick<StoreReads, "openGenerations" | "bookSums" | "keptFiles" | "undecidedReversals">;
+  /** Room on the disk of the data directory; undefined where the system does not tell. */
+  disk: () => Promise<{ freeBytes: number; sizeBytes: number } | undefined>;
+  /** Whether the bucket takes files, and how many wait on disk for it; without a bucket none does. */
+  bucket: () => { isAvailable: boolean; waiting: number };
+  /** Whether the database answers. */
+  isStoreAvailable: () => boolean;
   /** Generations that do not go on by themselves. */
   stuck: (why: "parked" | "stopped") => number;
   /** How many nodes are alive; 1 where one process alone writes. */
