@@ -22,7 +22,7 @@ const FAILURES: ReadonlySet<FailureClass> = new Set([
 
 /** How a failure counts: null when it says nothing about the route (refused input, rate limit, our capability list). */
 export const verdictOf = (failureClass: FailureClass): RouteVerdict | null => {
-  if (SET_UP_FAULTS.has(failureClass)) return "faulty";
+  if (SET_UP_FAULTS.includes(failureClass)) return "faulty";
   return FAILURES.has(failureClass) ? "failed" : null;
 };
 

@@ -65,7 +65,7 @@ const downIn = (snapshot: string | undefined): { untilMs: number; why: string | 
   type Saved = { value: string; context: { openUntilMs: number }; why?: Failure | null };
   const { value, context, why } = JSON.parse(snapshot) as Saved;
   if (value !== "open") return null;
-  const isFault = why ? SET_UP_FAULTS.has(why.class) : false;
+  const isFault = why ? SET_UP_FAULTS.includes(why.class) : false;
   return { untilMs: context.openUntilMs, why: why ? `${why.class}: ${why.detail}` : null, isFault };
 };
 

@@ -61,7 +61,7 @@ export const FAILURE_CLASSES = [
 ] as const;
 export type FailureClass = (typeof FAILURE_CLASSES)[number];
 /** Failures of the operator's set-up (key, balance): a route is of no use until somebody acts, so it opens at once and for long. */
-export const SET_UP_FAULTS: ReadonlySet<FailureClass> = new Set(["config_fault", "balance"]);
+export const SET_UP_FAULTS: readonly FailureClass[] = ["config_fault", "balance"];
 /**
  * Why an attempt failed. `detail` is for the operator only: it may hold provider text and never reaches a customer. `isBilled`: the
  * provider's answer names a cost or a usage beside no file.

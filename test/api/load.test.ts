@@ -167,7 +167,7 @@ describe("model_unavailable", () => {
   };
   const ended = (id: unknown) => passing(async () => (await house.show(String(id))).status === "failed", "the end");
 
-  test("every provider says that the balance is used up: the breakers open at once, and close again after their pause", async () => {
+  test("every provider says that the balance is used up: all routes of each account close at once, and open again after their pause", async () => {
     const { simulator, balance, clock } = await open();
     simulator.script({ fault: "402" });
     const first = await post();
@@ -176,14 +176,14 @@ describe("model_unavailable", () => {
     expect(await house.show(String(first.body.id))).toMatchObject({
       error: { code: "provider_failed" },
       cost_usd: 0,
-      attempts: 4,
+      // One at each account.
+      attempts: 2,
     });
     const before = await balance();
     expectLater(await keyed("once"), "model_unavailable");
     expect(await balance()).toEqual(before);
-    expect(await listed()).not.toContain(ORDER.model);
-    expect(await listed()).toContain("vidmodel-2.0");
-    expect(outcome(await post({ body: { ...ORDER, model: "vidmodel-2.0" } }))).toBe("202");
+    expect(await listed()).toEqual([]);
+    expect(outcome(await post({ body: { ...ORDER, model: "vidmodel-2.0" } }))).toBe("503 model_unavailable");
     expect(outcome(await keyed("once"))).toBe("503 model_unavailable");
     simulator.clearScript();
     clock.skip(600_000);

@@ -159,7 +159,8 @@ const send = ({ asked }: Scene) =>
 beforeAll(async () => {
   // One seat that is never free again: accepted generations stay where they are.
   house = await openApiHouse({ factor: 0, env: { GENROUTER_LIMITS__SEATS: "1" } });
-  house.simulator.script({ fault: "402" });
+  // Of each route by itself: what holds of the account would close the other model's routes too.
+  house.simulator.script({ fault: "403" });
   const failing = await house.submit(DOWN, { prompt: "opens the breakers" });
   await house.eventually(async () => {
     house.clock.skip(1000);
