@@ -71,8 +71,10 @@ here("every page of the frame", () => {
     await page.locator("main > *:nth-child(2)").waitFor();
     let bytes = 0;
     for (const script of scripts) {
-      expect(await script.headerValue("content-encoding")).toBe("br");
-      bytes += Number(await script.headerValue("content-length"));
+      const length = Number(await script.headerValue("content-length"));
+      // What would be longer packed travels as it is.
+      if (length >= LEAST_PACKED_BYTES) expect(await script.headerValue("content-encoding")).toBe("br");
+      bytes += length;
     }
     process.stdout.write(`${path}: ${(bytes / 1000).toFixed(1)} kB of script in ${scripts.length} files\n`);
     expect(scripts.length).toBeGreaterThan(1);
@@ -175,6 +177,8 @@ here("every page of the frame", () => {
     }
   });
 });
+
+const LEAST_PACKED_BYTES = 100;
 
 test("a frame is the same for everybody, asked for anew each time, and lets in no script but the service's own", async () => {
   for (const path of ["/console", "/inspector"]) {
