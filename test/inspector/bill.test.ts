@@ -76,13 +76,13 @@ test("where all attempts failed nothing is charged, the whole hold is released, 
 
 test("what a provider does not take is refused, with the reason; a result that cannot be had is a failure", async () => {
   const { scene, id } = await live([
-    { fault: "402", endpoint: "life/fal" },
-    { fault: "invalid", endpoint: "life/replicate" },
+    { fault: "invalid", endpoint: "life/fal" },
+    { fault: "402", endpoint: "life/replicate" },
     { fault: "missing", endpoint: "life/spare" },
   ]);
   expect(inShort(await billFor(scene, id))).toEqual([
-    ["life/fal", "refused", 0, "the provider did not take it: the operator's funds there were used up"],
-    ["life/replicate", "refused", 0, "the provider did not take it: it does not take this input"],
+    ["life/fal", "refused", 0, "the provider did not take it: it does not take this input"],
+    ["life/replicate", "refused", 0, "the provider did not take it: the operator's funds there were used up"],
     ["life/spare", "failed", 0, "it delivered nothing: the result was gone before it could be fetched"],
   ]);
 });

@@ -21,16 +21,16 @@ const on = (name: string, fault: Rule["fault"], more: Partial<Rule> = {}): Rule 
 
 const ROWS: Row[] = [
   {
-    promise: "an unknown credential closes the route at once, and the next one delivers",
+    promise: "an unknown credential closes all routes of the account at once, and the next one delivers",
     rules: [on("fal", "401")],
     end: NEXT_ROUTE,
-    down: ["life/fal"],
+    down: ["life/fal", "life/spare"],
   },
   {
-    promise: "an empty balance with the provider closes the route at once, and the next one delivers",
+    promise: "an empty balance with the provider closes all routes of the account at once, and the next one delivers",
     rules: [on("fal", "402")],
     end: NEXT_ROUTE,
-    down: ["life/fal"],
+    down: ["life/fal", "life/spare"],
   },
   {
     promise: "a model that is not allowed closes the route at once, and the next one delivers",

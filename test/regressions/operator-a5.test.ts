@@ -9,7 +9,10 @@ afterAll(dropDirs);
 const standingOf = (url: string) => {
   const dir = freshDir();
   const settings = readSettings({ GENROUTER_DATA__DIR: dir, ...(url === "" ? {} : { GENROUTER_STORE__URL: url }) });
-  const parts = { settings, clock: { nowMs: () => 0 }, nodes: () => 3, reads: { secret: async () => "0".repeat(64) } };
+  const parts = {
+    ...{ settings, clock: { nowMs: () => 0 }, nodes: () => 3, reads: { secret: async () => "0".repeat(64) } },
+    ...{ engine: { stuck: { count: () => 0 } }, waiting: () => null },
+  };
   return openStanding(parts as unknown as StandingParts);
 };
 
