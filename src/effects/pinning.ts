@@ -3,6 +3,7 @@ import { verdictOf } from "../../actors/route-health.ts";
 import { linkAt } from "../inputs/links.ts";
 import type { PinOutcome } from "../media/port.ts";
 import type { Work } from "../providers/provider.ts";
+import type { Uploaded } from "../providers/uploads.ts";
 import type { Failure, GivenAs, Pin, PinnedCopy } from "../terms.ts";
 import type { Errand, Errands } from "./errands.ts";
 import { type EffectsParts, namesOf, STORAGE_PAUSE_MS, spreadMs } from "./parts.ts";
@@ -85,7 +86,7 @@ export const openPinning = (parts: EffectsParts, errands: Errands): Pinning => {
     return true;
   };
 
-  const upload = async (errand: Errand, work: Work, copy: PinnedCopy): Promise<{ url: string } | { failure: Failure }> => {
+  const upload = async (errand: Errand, work: Work, copy: PinnedCopy): Promise<Uploaded> => {
     const { provider, routeId } = work.attempt.route;
     const { generation_id: id } = namesOf(work.attempt);
     for (let turn = 1; ; turn += 1) {
@@ -125,7 +126,7 @@ export const openPinning = (parts: EffectsParts, errands: Errands): Pinning => {
       if (errand.signal.aborted) return null;
       if ("failure" in done) {
         const verdict = verdictOf(done.failure.class);
-        if (verdict) parts.judge(routeId, verdict, done.failure);
+        if (verdict) parts.judge(routeId, verdict, done.failure, done.isOfAccount);
         return unsendable(errand, done.failure);
       }
       urls.set(copy.n, done.url);

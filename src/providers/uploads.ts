@@ -2,19 +2,25 @@
 import type { Failure, Json, PinnedCopy } from "../terms.ts";
 import { readNoJob } from "./answer.ts";
 import type { Called } from "./call.ts";
+import { isOfAccount } from "./check.ts";
 import type { Desk } from "./desk.ts";
 import type { ProviderRequest } from "./provider.ts";
 
 /** A file as a provider's storage is given it. */
 export type UploadFile = { file: Blob; mime: string; name: string };
-export type Uploaded = { url: string } | { failure: Failure };
+export type Uploaded = { url: string } | { failure: Failure; isOfAccount?: boolean };
 
-/** What was sent to a provider's storage bought nothing: only whether it is there matters. */
-const failed = (called: Called): { failure: Failure } => {
+/**
+ * What was sent to a provider's storage bought nothing: only whether it is there matters.
+ * @param asked the provider itself, which knows our key; absent for a storage, which knows none
+ */
+const failed = (called: Called, asked?: Desk["adapter"]): Exclude<Uploaded, { url: string }> => {
   if (called.kind !== "answered") return { failure: { class: "not_sent", detail: called.detail } };
-  const outcome = readNoJob(called.response, called.response.text.slice(0, 300));
+  const { response } = called;
+  const outcome = readNoJob(response, response.text.slice(0, 300));
   const failureClass = outcome.kind === "rejected" ? outcome.failure.class : "overloaded";
-  return { failure: { class: failureClass, detail: `upload: ${called.response.status}` } };
+  const failure: Failure = { class: failureClass, detail: `upload: ${response.status}` };
+  return asked && isOfAccount(asked, response, "submitting", failureClass) ? { failure, isOfAccount: true } : { failure };
 };
 const isOk = (called: Called): called is Extract<Called, { kind: "answered" }> =>
   called.kind === "answered" && called.response.status >= 200 && called.response.status < 300;
@@ -24,7 +30,7 @@ export const uploadTo = async (desk: Desk, upload: UploadFile, timeoutMs: number
   const { upload: means } = desk.adapter;
   if (means?.as !== "upload") return { failure: { class: "invalid_for_route", detail: "the provider takes no uploads" } };
   const begun = await desk.ask(means.request(upload, desk.baseUrl), timeoutMs, signal);
-  if (!isOk(begun)) return failed(begun);
+  if (!isOk(begun)) return failed(begun, desk.adapter);
   const read = means.read(begun.response);
   if (read === undefined) return { failure: { class: "overloaded", detail: "upload: the answer names no address" } };
   if (read.putAt === undefined) return { url: read.url };

@@ -1,8 +1,11 @@
 // A key that a provider does not take, or an empty balance, closes every route of that account at once; a key that it takes opens them again.
 import { afterEach, expect, test } from "bun:test";
+import type { CallProvider } from "../../src/providers/call.ts";
+import { openProviders } from "../../src/providers/providers.ts";
 import type { FaultName } from "../../src/simulator/faults.ts";
 import type { House } from "../house.ts";
 import { openHouse } from "../house.ts";
+import { answer } from "../providers/errand.ts";
 
 let house: House;
 afterEach(() => house.close());
@@ -52,4 +55,16 @@ test("A14: a test of one route that finds the key taken has all routes of the ac
   const checked = await (await house.office()).checkRoute({ id: row?.id ?? "" });
   expect([checked.check.kind, checked.reopened > 1]).toEqual(["works", true]);
   expect(String((await downAt()).fal)).toMatch(/^0 of/);
+});
+
+test("A14: a key that is refused when a file is sent to the provider is the account's as well", async () => {
+  house = await openHouse();
+  const call: CallProvider = async () => ({ kind: "answered", response: answer(401, { detail: "no such key" }) });
+  const settings = { fal: { base_url: "https://provider.example", key: "s3cr3t-0123456789" } };
+  const providers = openProviders({ settings, isOwned: async () => false, call });
+  const upload = { file: new Blob(["a clip"]), mime: "video/mp4", name: "clip.mp4" };
+  expect(await providers.upload("fal", upload, new AbortController().signal)).toMatchObject({
+    failure: { class: "config_fault" },
+    isOfAccount: true,
+  });
 });

@@ -89,24 +89,29 @@ const openStarting = async (server: Settings["server"]): Promise<StartingServer>
 const open = async ({ settings, origins }: ReadSettings, simulate: boolean, telemetry: Telemetry): Promise<Service> => {
   const { openService } = await import("../../hall.ts");
   const { log } = telemetry;
-  let starting = await openStarting(settings.server);
+  let starting: StartingServer | undefined = await openStarting(settings.server);
+  const stopStarting = async () => {
+    const open = starting;
+    starting = undefined;
+    await open?.stop();
+  };
   // The runtime's client opens its descriptors at its first request and ends the process when callers have taken them
   // all: it has them before the first caller comes.
   await fetch(starting.url, { signal: AbortSignal.timeout(FIRST_REQUEST_MS) }).catch(() => undefined);
   let told: string | undefined;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2))
     try {
-      const beforeListening = starting.stop;
-      const service = await openService(settings, { simulate, telemetry, origins, beforeListening });
+      const service = await openService(settings, { simulate, telemetry, origins, beforeListening: stopStarting });
       if (told !== undefined) log("store back", {});
       return service;
     } catch (fault) {
-      await starting.stop();
       if (!(fault instanceof DatabaseAway) || fault.isRefusal) {
+        await stopStarting();
         const code = fault instanceof Error && "code" in fault ? fault.code : undefined;
         throw (code === "EADDRINUSE" ? await addressFault(fault, settings.server) : undefined) ?? fault;
       }
-      starting = await openStarting(settings.server);
+      // A service that had got as far as its address has taken it along.
+      starting ??= await openStarting(settings.server);
       starting.because(fault.message);
       if (told !== fault.message) log("store away", { reason: `the start waits: ${fault.message}` });
       told = fault.message;
