@@ -19,6 +19,8 @@ const DIR = mkdtempSync(join(tmpdir(), "metered-"));
 
 let house: House;
 let seen: Scraped;
+/** What the ledger said at that moment; what runs goes on. */
+let balance: Awaited<ReturnType<House["balance"]>>;
 let backedUp = "";
 const ids: string[] = [];
 const scrape = async (): Promise<Scraped> => {
@@ -81,6 +83,7 @@ beforeAll(async () => {
   }
   await house.eventually(async () => {
     seen = await scrape();
+    balance = await house.balance();
     return seen.value("genrouter_generations_in_progress", { status: "running" }) === 1;
   });
 }, 60_000);
@@ -184,7 +187,7 @@ test("generations, attempts and errors are counted by how they ended", () => {
 });
 
 test("credits are what the ledger says: charged, released, held, added", async () => {
-  const { held, charged } = await house.balance();
+  const { held, charged } = balance;
   expect(seen.value("genrouter_credits_charged_total")).toBe(charged);
   expect(seen.value("genrouter_credits_reserved", { model: MODEL })).toBe(held);
   expect(held).toBe(2 * FIRST);
