@@ -29,13 +29,13 @@ export type Children = {
 const LEAST_PRIORITY = 19;
 const MIB = 1024 * 1024;
 const BOUNDS: Bounds = { addressBytes: 512 * MIB, cpuS: 120, openFiles: 64 };
-const WATCH: WatchBounds = { residentBytes: 192 * MIB, starvedMs: 15_000, everyMs: 10, mostJobs: 1000, mostCpuMs: 60_000 };
+const WATCH: WatchBounds = { residentBytes: 192 * MIB, starvedMs: 15_000, everyMs: 10, mostJobs: 10_000, mostCpuMs: 60_000 };
 /** A start that takes longer has failed. */
 const START_MS = 10_000;
 /** After a start that failed no other is tried for so long. */
 const PAUSE_MS = 1000;
 /** While others wait in line, whoever has been served goes on with those served next. */
-const GROUP = { most: 32, longestMs: 40 };
+const GROUP = { most: 64, longestMs: 150 };
 /** What a job takes, as long as nothing is known of it, ms. */
 const USUAL_MS = 10;
 

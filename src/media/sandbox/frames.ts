@@ -11,6 +11,8 @@ export const SENTENCE = /^[\x20-\x7e\u2013\u2026]{1,200}$/;
 export type Frame = { kind: number; payload: Uint8Array<ArrayBuffer> };
 
 export const HEADER_BYTES = 5;
+/** Bytes of a file that go with its job, where they are at hand: most files say within them all that a job asks. */
+export const FIRST_BYTES = 64 * 1024;
 /** No frame to the child is larger: bytes of a file are asked for in pieces. */
 export const MOST_BYTES_A_READ = 4 * 1024 * 1024;
 /** No piece of an output is larger. */

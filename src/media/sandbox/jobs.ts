@@ -1,5 +1,6 @@
 // What a child can be asked to do with a file: for each job what it is told, what it may answer, and its bounds.
 import { type Static, type TObject, Type } from "@sinclair/typebox";
+import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import type { Depth } from "../formats/inspection.ts";
 
 /** What one job may use. Wall time counts only what the child itself takes: neither waiting for bytes nor for a processor. */
@@ -74,6 +75,14 @@ export const JOBS = {
 } satisfies Record<string, JobTerms>;
 
 export type JobName = keyof typeof JOBS;
+
+/** Whether an answer is one that its job may give. */
+export const REPLIES: Readonly<Record<JobName, TypeCheck<TObject>>> = {
+  inspect: TypeCompiler.Compile(JOBS.inspect.reply),
+  thumbnail: TypeCompiler.Compile(JOBS.thumbnail.reply),
+  convert: TypeCompiler.Compile(JOBS.convert.reply),
+  readAgain: TypeCompiler.Compile(JOBS.readAgain.reply),
+};
 export type JobOptions<J extends JobName> = Static<(typeof JOBS)[J]["options"]>;
 export type JobReply<J extends JobName> = Static<(typeof JOBS)[J]["reply"]>;
 

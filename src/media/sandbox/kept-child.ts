@@ -1,12 +1,22 @@
 // One child as the service keeps it: a job is handed over, its bytes are given as they are asked for, and bounds are watched.
 import { existsSync } from "node:fs";
 import { Type } from "@sinclair/typebox";
-import { Value } from "@sinclair/typebox/value";
+import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { Unreadable } from "../bytes.ts";
 import type { Held } from "./confine.ts";
-import { decodeWanted, decodeWrite, FROM_CHILD, type Frame, frameOf, openFrames, SENTENCE, TO_CHILD } from "./frames.ts";
-import { JOBS, type JobBounds, type JobHead, type JobName } from "./jobs.ts";
-import { residentOf, type Usage, usageOf } from "./watch.ts";
+import {
+  decodeWanted,
+  decodeWrite,
+  FIRST_BYTES,
+  FROM_CHILD,
+  type Frame,
+  frameOf,
+  openFrames,
+  SENTENCE,
+  TO_CHILD,
+} from "./frames.ts";
+import { JOBS, type JobBounds, type JobHead, type JobName, REPLIES } from "./jobs.ts";
+import { type MemoryMeter, openMemoryMeter, type Usage, usageOf } from "./watch.ts";
 
 /** The file of a job, as the service has it. */
 export type Source = {
@@ -62,9 +72,9 @@ export type WatchBounds = {
 /** After a job it may have kept so much memory, and so much address space, and takes another all the same. */
 const KEPT_BYTES = 128 * 1024 * 1024;
 const KEPT_ADDRESS_BYTES = 400 * 1024 * 1024;
-/** Bytes that go with the job: as many as a pipe takes at once. */
-const FIRST_BYTES = 48 * 1024;
-const HELD = Type.Object({ limits: Type.Boolean(), network: Type.Boolean(), calls: Type.Boolean(), tied: Type.Boolean() });
+const HELD = TypeCompiler.Compile(
+  Type.Object({ limits: Type.Boolean(), network: Type.Boolean(), calls: Type.Boolean(), tied: Type.Boolean() }),
+);
 
 /** What it holds is looked at after each job; everything else, which grows slowly, after long ones and each so many. */
 const LONG_MS = 100;
@@ -101,7 +111,12 @@ const WHOLE_LOOK_EVERY = 10;
 const NO_USAGE: Usage = { cpuMs: 0, residentBytes: 0, addressBytes: 0, waitedMs: 0 };
 
 /** Looks at a job every so often; one that is over before the first look costs none. @returns what ends the looking */
-const watch = (pid: number, job: Running, bounds: WatchBounds, over: (why: Why) => void): (() => void) => {
+const watch = (
+  { pid, memory }: { pid: number; memory: MemoryMeter },
+  job: Running,
+  bounds: WatchBounds,
+  over: (why: Why) => void,
+): (() => void) => {
   const { cpuMs, wallMs } = bounds.ofJob ?? JOBS[job.task.job].bounds;
   const { meter } = job.task;
   const begunMs = performance.now();
@@ -111,7 +126,7 @@ const watch = (pid: number, job: Running, bounds: WatchBounds, over: (why: Why) 
   const took = () => (job.servingSinceMs ?? performance.now()) - begunMs - job.servedMs;
   const look = () => {
     looks += 1;
-    if (residentOf(pid) > bounds.residentBytes) return over("memory");
+    if (memory.residentBytes() > bounds.residentBytes) return over("memory");
     if (looks % WHOLE_LOOK_EVERY !== 0) return;
     const now = usageOf(pid) ?? before ?? NO_USAGE;
     before ??= now;
@@ -139,6 +154,7 @@ export const startChild = (command: readonly string[], env: Record<string, strin
   const proc = Bun.spawn([...command], { stdin: "pipe", stdout: "pipe", stderr: NO_ERRORS, env, cwd: "/", windowsHide: true });
   if (typeof proc.stderr === "object") void proc.stderr.cancel();
   proc.unref();
+  const memory = openMemoryMeter(proc.pid);
   const born = Promise.withResolvers<Held | undefined>();
   let running: Running | undefined;
   let isOver = false;
@@ -195,7 +211,7 @@ export const startChild = (command: readonly string[], env: Record<string, strin
   };
   const finish = (job: Running, { kind, payload }: Frame) => {
     const said = kind === FROM_CHILD.done ? parsed(payload) : textOf(payload);
-    const isRight = kind === FROM_CHILD.done ? Value.Check(JOBS[job.task.job].reply, said) : SENTENCE.test(String(said));
+    const isRight = kind === FROM_CHILD.done ? REPLIES[job.task.job].Check(said) : SENTENCE.test(String(said));
     if (job.denied) end({ kind: "denied", fault: job.denied.fault });
     else if (!isRight) over("protocol");
     else if (kind === FROM_CHILD.done) end({ kind: "done", reply: said });
@@ -206,7 +222,7 @@ export const startChild = (command: readonly string[], env: Record<string, strin
     if (isOver) return;
     if (frame.kind === FROM_CHILD.ready) {
       const held = parsed(frame.payload);
-      if (Value.Check(HELD, held)) born.resolve(held);
+      if (HELD.Check(held)) born.resolve(held);
       else over("protocol");
     } else if (!job) over("protocol");
     else if (frame.kind === FROM_CHILD.read) await give(job, frame.payload);
@@ -224,7 +240,10 @@ export const startChild = (command: readonly string[], env: Record<string, strin
     }
   };
   listen().catch(() => over("protocol"));
-  const ended = proc.exited.then(() => over("exit"));
+  const ended = proc.exited.then(() => {
+    memory.close();
+    over("exit");
+  });
 
   const run = (task: Task, signal: AbortSignal): Promise<Ending> => {
     const { promise, resolve } = Promise.withResolvers<Ending>();
@@ -236,14 +255,14 @@ export const startChild = (command: readonly string[], env: Record<string, strin
       job.denied ??= { fault: signal.reason };
     };
     signal.addEventListener("abort", callOff, { once: true });
-    const look = watch(proc.pid, job, bounds, over);
+    const look = watch({ pid: proc.pid, memory }, job, bounds, over);
     const begunMs = performance.now();
     post(jobFrame(task));
     return promise.finally(() => {
       look();
       signal.removeEventListener("abort", callOff);
       const isLookedAt = performance.now() - begunMs >= LONG_MS || jobs % LOOKED_AFTER === 0;
-      if (isOver || !(isLookedAt || residentOf(proc.pid) > KEPT_BYTES)) return;
+      if (isOver || !(isLookedAt || memory.residentBytes() > KEPT_BYTES)) return;
       const { cpuMs, residentBytes, addressBytes } = usageOf(proc.pid) ?? NO_USAGE;
       isWorn =
         jobs >= bounds.mostJobs || cpuMs > bounds.mostCpuMs || residentBytes > KEPT_BYTES || addressBytes > KEPT_ADDRESS_BYTES;

@@ -3,6 +3,7 @@ import { joined, rangeOf, Unreadable } from "../bytes.ts";
 import { type ChildrenOptions, openChildren } from "./children.ts";
 import type { Held } from "./confine.ts";
 import type { Who } from "./fair-line.ts";
+import { FIRST_BYTES } from "./frames.ts";
 import type { JobName, JobOptions, JobReply } from "./jobs.ts";
 import type { Ending, Meter, Sink, Source, Why } from "./kept-child.ts";
 
@@ -90,14 +91,12 @@ export const openSandbox = (options: ChildrenOptions): Sandbox => {
   };
 };
 
-const FIRST_BYTES = 64 * 1024;
-
 /** A file in memory. */
 export const inMemory = (chunks: readonly Uint8Array[]): Source => {
   const sizeBytes = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
   return {
     sizeBytes,
-    first: rangeOf(chunks, 0, Math.min(sizeBytes, 4 * FIRST_BYTES)),
+    first: rangeOf(chunks, 0, Math.min(sizeBytes, FIRST_BYTES)),
     read: async (start, _, most) => rangeOf(chunks, start, most),
   };
 };

@@ -1,5 +1,5 @@
 // What a process uses of the machine, as /proc tells: processor, memory, and how long it waited for its turn.
-import { readFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync, readSync } from "node:fs";
 
 export type Usage = {
   /** Processor time since its start, ms. */
@@ -26,17 +26,49 @@ const told = (pid: number | "self", name: string): string => {
 
 const kilobytesIn = (status: string, name: string): number =>
   Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, "m").exec(status)?.[1] ?? 0);
-const pagesOf = (pid: number | "self"): number => Number(told(pid, "statm").split(" ")[1] ?? 0);
+const residentPagesIn = (statm: string): number => Number(statm.split(" ")[1] ?? 0);
 
 /** Bytes of a page, of which there are several sizes: what this process has resident, told both ways, differs by little else. */
 const pageBytes = (): number => {
-  const ratio = (kilobytesIn(told("self", "status"), "VmRSS") * 1024) / pagesOf("self");
+  const ratio = (kilobytesIn(told("self", "status"), "VmRSS") * 1024) / residentPagesIn(told("self", "statm"));
   return Number.isFinite(ratio) && ratio > 0 ? 2 ** Math.round(Math.log2(ratio)) : 4096;
 };
 const PAGE_BYTES = pageBytes();
 
-/** What a process has resident, by the shortest file that tells it; 0 where the system does not. */
-export const residentOf = (pid: number): number => pagesOf(pid) * PAGE_BYTES;
+/** The memory of one process, looked at again and again. */
+export type MemoryMeter = {
+  /** Bytes that it has resident; 0 where the system does not tell, and for a process that is gone. */
+  residentBytes(): number;
+  close(): void;
+};
+
+/** Seven numbers of at most twenty digits. */
+const STATM_BYTES = 160;
+
+/** Opens the shortest file that tells the memory of a process, and keeps it open: that costs a fifth of opening it for each look. */
+export const openMemoryMeter = (pid: number): MemoryMeter => {
+  const line = Buffer.alloc(STATM_BYTES);
+  let file: number | undefined;
+  try {
+    file = openSync(`/proc/${pid}/statm`, "r");
+  } catch {
+    // Not a Linux, or the process is gone already.
+  }
+  return {
+    residentBytes: () => {
+      if (file === undefined) return 0;
+      try {
+        return residentPagesIn(line.toString("latin1", 0, readSync(file, line, 0, STATM_BYTES, 0))) * PAGE_BYTES;
+      } catch {
+        return 0;
+      }
+    },
+    close: () => {
+      if (file !== undefined) closeSync(file);
+      file = undefined;
+    },
+  };
+};
 
 /** Undefined where the system does not tell, and for a process that is gone. */
 export const usageOf = (pid: number): Usage | undefined => {
