@@ -7,10 +7,10 @@ const UNRAISED = 256;
 /**
  * How long the runtime's allocator keeps freed memory before it gives it back, ms, and how often it looks for free blocks between
  * blocks in use. By itself it gives back at once, and looks ten times a second, for what the next requests take again with a
- * page fault each: a tenth of a service's time. What is free for seconds under load will not be taken again: after a peak, of large
- * results above all, it is given back. Looks for holes cost a life a twentieth, and gave back little.
+ * page fault each: a tenth of a service's time, and more on virtual machines, where a fault costs 50 µs. What is free for so long
+ * was a peak, of large results above all. Looks for holes cost a life a twentieth, and gave back little.
  */
-const KEEPS_FREED = { MIMALLOC_PURGE_DELAY: "5000", MIMALLOC_PURGE_HOLES_MIN_INTERVAL: "60000" };
+const KEEPS_FREED = { MIMALLOC_PURGE_DELAY: "15000", MIMALLOC_PURGE_HOLES_MIN_INTERVAL: "60000" };
 
 /** How many requests this process may have in flight, to all hosts together. */
 export const requestLimit = (): number => Number(process.env[VARIABLE]) || UNRAISED;
