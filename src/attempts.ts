@@ -1,5 +1,6 @@
 // Attempts in memory: what effects ask of those that are moving, bounded, always what is on disk.
-import type { AttemptChange, StepDeed } from "./deeds.ts";
+import type { AdmitDeed, AttemptChange, StepDeed } from "./deeds.ts";
+import type { Ordered } from "./ordered.ts";
 import { Recent } from "./recent.ts";
 import type { StoreReads } from "./store/store.ts";
 import type { Attempt, AttemptState } from "./terms.ts";
@@ -7,6 +8,10 @@ import type { Attempt, AttemptState } from "./terms.ts";
 export type Attempts = {
   /** From memory, else from the store. */
   find(seq: number, n: number): Promise<Attempt | undefined>;
+  /** What its generation is to deliver, from memory, else from the store; null where that is not compared. */
+  orderedOf(seq: number): Promise<Ordered | null>;
+  /** A generation that is on disk now. */
+  admitted(deed: AdmitDeed): void;
   /** A step that is on disk now, of the generation that this request made. */
   stepped(deed: StepDeed, requestId: string): void;
   /** An attempt changed in another way. */
@@ -60,8 +65,9 @@ const changed = (attempt: Attempt, change: AttemptChange, atMs: number): Attempt
   };
 };
 
-export const openAttempts = (reads: Pick<StoreReads, "attempt">): Attempts => {
+export const openAttempts = (reads: Pick<StoreReads, "attempt" | "orderedOf">): Attempts => {
   const known = new Recent<string, Attempt>(MOST_ATTEMPTS);
+  const orders = new Recent<number, { ordered: Ordered | null }>(MOST_ATTEMPTS);
   const keyOf = (seq: number, n: number) => `${seq} ${n}`;
   const apply = (seq: number, change: AttemptChange, atMs: number, requestId: string) => {
     const key = keyOf(seq, change.n);
@@ -70,10 +76,18 @@ export const openAttempts = (reads: Pick<StoreReads, "attempt">): Attempts => {
   };
   return {
     find: async (seq, n) => known.get(keyOf(seq, n)) ?? reads.attempt(seq, n),
+    orderedOf: async (seq) => {
+      const order = orders.get(seq);
+      return order ? order.ordered : reads.orderedOf(seq);
+    },
+    admitted: ({ seq, ordered = null }) => orders.set(seq, { ordered }),
     stepped: ({ seq, atMs, attemptChanges, settlement }, requestId) => {
       for (const change of attemptChanges) apply(seq, change, atMs, requestId);
       // The end changes attempts by itself, and hardly anybody asks about them any more.
-      if (settlement) for (const { n } of attemptChanges) known.delete(keyOf(seq, n));
+      if (settlement) {
+        for (const { n } of attemptChanges) known.delete(keyOf(seq, n));
+        orders.delete(seq);
+      }
       if (settlement?.kind === "capture") known.delete(keyOf(seq, settlement.n));
     },
     forget: (seq, n) => known.delete(keyOf(seq, n)),

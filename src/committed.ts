@@ -48,6 +48,7 @@ export const openCommitted = (parts: CommittedParts): ((deed: Deed, outcome: Dee
   const follow = (deed: Deed, outcome: DeedOutcome) => {
     if (deed.deed === "admit" && outcome.kind === "admitted") {
       records.keep(outcome.record);
+      attempts.admitted(deed);
       parts.supervisor().admitted({ ...deed, awaitsPins: (deed.pins?.length ?? 0) > 0 });
     } else if (deed.deed === "step" && outcome.kind === "stepped") {
       records.keep(outcome.record);

@@ -204,7 +204,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
   const effects: Effects = openEffects({
     ...{ clock, log, providers, media },
     reads: {
-      ...{ attempt: attempts.find, attemptsOf: store.attemptsOf, inputOf: store.inputOf, orderedOf: store.orderedOf },
+      ...{ attempt: attempts.find, attemptsOf: store.attemptsOf, inputOf: store.inputOf, orderedOf: attempts.orderedOf },
       ...{ jobOwner: store.jobOwner, generationBySeq: store.generationBySeq, pinsOf: store.pinsOf, planOf: store.planOf },
     },
     ...{ giving: inputs.giving, signInput: inputs.signInput },

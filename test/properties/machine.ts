@@ -59,7 +59,7 @@ const checkTakenUp = (found: Unfinished, nowMs: number): void => {
 };
 
 /** What stands behind the memory of attempts, so that only what is in it is found. */
-const NOWHERE = { attempt: async () => undefined };
+const NOWHERE = { attempt: async () => undefined, orderedOf: async () => null };
 
 /** What is in memory of the attempts that a step changed is what is on disk. */
 const checkRemembered = async (
