@@ -17,7 +17,7 @@ import { type BenchModel, insistOnDelivery, startSubmitter, withProvider } from 
 
 const CONNECTIONS = 64;
 const POLLED = 5_000;
-const PROCESSES = 2;
+const PROCESSES = 4;
 const ACCOUNTS = 16;
 const USD = 1_000_000;
 const SUBMITTED = "vidmodel-2.0-fast.json";
