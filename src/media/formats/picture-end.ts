@@ -75,6 +75,18 @@ const endOfImage = async (cursor: Cursor, from: number): Promise<number> => {
   return -1;
 };
 
+/**
+ * Whether a JPEG in one scan ends with its last two bytes, and has no such mark in the least that a picture of its size needs: then the rest
+ * need not be searched for one.
+ */
+const endsAtItsEnd = async (cursor: Cursor, from: number, least: number): Promise<boolean> => {
+  const last = cursor.sizeBytes - END_OF_IMAGE.length;
+  if (last < from + least || !(await cursor.load(last, END_OF_IMAGE.length))) return false;
+  if (!END_OF_IMAGE.equals(cursor.part(last, END_OF_IMAGE.length)) || !(await cursor.load(from, least + 1))) return false;
+  const { buffer, byteOffset, length } = cursor.part(from, least + 1);
+  return Buffer.from(buffer, byteOffset, length).indexOf(END_OF_IMAGE) < 0;
+};
+
 /** Frames without further scans of the same colours. */
 const SEQUENTIAL_FRAMES: ReadonlySet<number> = new Set([0xc0, 0xc1]);
 /** Frames that are coded by Huffman's trees: each block takes a part of a bit at least. */
@@ -107,6 +119,7 @@ const jpegEnds = async (cursor: Cursor): Promise<boolean> => {
       const isAllInOne = marker === 0xda && (await cursor.load(at, 5)) && byte(cursor, at + 4) === colours;
       at += 2 + cursor.view.getUint16(at + 2 - cursor.start);
       if (marker === 0xda) {
+        if (isAllInOne && (await endsAtItsEnd(cursor, at, least))) return true;
         const next = await (isAllInOne ? endOfImage : nextMarker)(cursor, at);
         scanned += next - at;
         at = next;

@@ -54,3 +54,26 @@ test("every beginning of a header is a question for more or an answer, never an 
     for (let length = 0; length < Math.min(bytes.length, 400); length++) openPictureHeader().feed(bytes.subarray(0, length), 0);
   }
 });
+
+test("a JPEG whose end mark stands before enough of it is cut, whatever follows and however it ends", async () => {
+  const bytes = await jpeg(321, 123);
+  const scan = Buffer.from(bytes).indexOf(Buffer.of(0xff, 0xda));
+  const coded = scan + 2 + Buffer.from(bytes).readUInt16BE(scan + 2);
+  const end = Buffer.of(0xff, 0xd9);
+  const early = Buffer.concat([bytes.subarray(0, coded + 1), end, bytes.subarray(coded + 3)]);
+  expect(early.subarray(-2)).toEqual(end);
+  expect(await inspect(inMemory(early), whole)).toMatchObject({ isComplete: false });
+  const followed = Buffer.concat([bytes, Buffer.alloc(5000, 7), end]);
+  expect(await inspect(inMemory(followed), whole)).toMatchObject({ isComplete: true });
+});
+
+test("the end of a large JPEG in one scan is found without reading what lies between", async () => {
+  const bytes = await jpeg(64, 48);
+  const scan = Buffer.from(bytes).indexOf(Buffer.of(0xff, 0xda));
+  const coded = scan + 2 + Buffer.from(bytes).readUInt16BE(scan + 2);
+  const file = counted(
+    Buffer.concat([bytes.subarray(0, coded + 20), Buffer.alloc(8 * 1024 * 1024, 7), bytes.subarray(coded + 20)]),
+  );
+  expect(await inspect(file, whole)).toMatchObject({ isComplete: true });
+  expect(file.reads()).toBeLessThan(6);
+});
