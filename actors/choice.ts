@@ -25,8 +25,14 @@ export const choose = (line: InLine, gateOf: (routeId: string) => Gate): Choice 
 
 /** The place in line of a generation that has had no route yet. Only what is needed is kept: what it comes from may hold the whole input. */
 export const newLine = ({ seq, id, accountSeq, plan, waitEndsAtMs, awaitsPins }: Queued): InLine => ({
-  ...{ seq, id, accountSeq, plan, waitEndsAtMs, awaitsPins },
-  ...{ nextRoute: 0, tried: 0 },
+  seq,
+  id,
+  accountSeq,
+  plan,
+  waitEndsAtMs,
+  awaitsPins,
+  nextRoute: 0,
+  tried: 0,
 });
 
 /** A seat is taken on the route that was chosen: its next attempt begins. */

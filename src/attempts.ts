@@ -1,4 +1,4 @@
-// Attempts in memory: what effects ask of those that are moving, bounded, always what is on disk.
+// Attempts in memory, and what they are to deliver: what effects ask of those that are moving, always what is on disk.
 import type { AdmitDeed, AttemptChange, StepDeed } from "./deeds.ts";
 import type { Ordered } from "./ordered.ts";
 import { Recent } from "./recent.ts";
@@ -67,7 +67,8 @@ const changed = (attempt: Attempt, change: AttemptChange, atMs: number): Attempt
 
 export const openAttempts = (reads: Pick<StoreReads, "attempt" | "orderedOf">): Attempts => {
   const known = new Recent<string, Attempt>(MOST_ATTEMPTS);
-  const orders = new Recent<number, { ordered: Ordered | null }>(MOST_ATTEMPTS);
+  /** Of generations that were accepted by this process and have not ended; most of one model have the same. */
+  const orders = new Map<number, Ordered | null>();
   const keyOf = (seq: number, n: number) => `${seq} ${n}`;
   const apply = (seq: number, change: AttemptChange, atMs: number, requestId: string) => {
     const key = keyOf(seq, change.n);
@@ -78,9 +79,11 @@ export const openAttempts = (reads: Pick<StoreReads, "attempt" | "orderedOf">): 
     find: async (seq, n) => known.get(keyOf(seq, n)) ?? reads.attempt(seq, n),
     orderedOf: async (seq) => {
       const order = orders.get(seq);
-      return order ? order.ordered : reads.orderedOf(seq);
+      return order === undefined ? reads.orderedOf(seq) : order;
     },
-    admitted: ({ seq, ordered = null }) => orders.set(seq, { ordered }),
+    admitted: ({ seq, ordered = null }) => {
+      orders.set(seq, ordered);
+    },
     stepped: ({ seq, atMs, attemptChanges, settlement }, requestId) => {
       for (const change of attemptChanges) apply(seq, change, atMs, requestId);
       // The end changes attempts by itself, and hardly anybody asks about them any more.

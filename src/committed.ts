@@ -49,7 +49,8 @@ export const openCommitted = (parts: CommittedParts): ((deed: Deed, outcome: Dee
     if (deed.deed === "admit" && outcome.kind === "admitted") {
       records.keep(outcome.record);
       attempts.admitted(deed);
-      parts.supervisor().admitted({ ...deed, awaitsPins: (deed.pins?.length ?? 0) > 0 });
+      const { seq, id, accountSeq, plan, waitEndsAtMs, pins = [] } = deed;
+      parts.supervisor().admitted({ seq, id, accountSeq, plan, waitEndsAtMs, awaitsPins: pins.length > 0 });
     } else if (deed.deed === "step" && outcome.kind === "stepped") {
       records.keep(outcome.record);
       facts.stepped(deed, outcome.record);

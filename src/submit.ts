@@ -142,7 +142,7 @@ export const openCorridor = (parts: CorridorParts): Submit => {
   const deedOf = (order: Order, model: Model, { added }: CheckedInput, { plan, ordered, pins }: Priced): AdmitDeed => {
     const nowMs = parts.clock.nowMs();
     const { seq, id } = parts.nameGeneration(nowMs);
-    return {
+    const deed: AdmitDeed = {
       deed: "admit",
       seq,
       id,
@@ -162,8 +162,9 @@ export const openCorridor = (parts: CorridorParts): Submit => {
       // §2.5: once max_wait has passed no new route is tried; without it, a day.
       waitEndsAtMs: nowMs + (order.maxWaitMs ?? parts.limits.noWaitMs),
       requestId: order.requestId,
-      ...(pins.length > 0 ? { pins } : {}),
     };
+    if (pins.length > 0) deed.pins = pins;
+    return deed;
   };
 
   return async (order, presence) => {

@@ -64,14 +64,22 @@ const sideOf = (name: string, { service }: Stage, stream: ReturnType<typeof poll
   ...{ name, port: service.port, pids: [service.pid], streams: [stream] },
 });
 
-/** Submissions, and then polls of what is in flight. Two processes of one binary differ by a few per cent: so several of each side play. */
+/** Submissions, and then polls of what is in flight, of both at the same time. Two processes of one binary differ by a few per cent: so several of each side play. */
 const answered = async (of: Env, both: Both): Promise<Result[]> => {
   const env = closely(of, 5);
   const played = { submit: [] as Record<"ours" | "other", number>[], poll: [] as Record<"ours" | "other", number>[] };
   for (let n = 0; n < PROCESSES; n += 1)
     await withBoth(both, IN_LINE, async ({ ours, other }) => {
       const rounds = Math.ceil(env.rounds / PROCESSES);
-      const plan = { ...env, rounds, forMs: env.roundMs, connections: CONNECTIONS, rate: null, isBody: isGeneration };
+      const plan = {
+        ...env,
+        rounds,
+        forMs: env.roundMs,
+        connections: CONNECTIONS,
+        rate: null,
+        isBody: isGeneration,
+        together: true,
+      };
       const seen = { ours: await submitSome(ours, POLLED), other: await submitSome(other, POLLED) };
       const asked = {
         ours: sideOf("this build", ours, polls(seen.ours)),

@@ -1,4 +1,4 @@
-// Two sides of one bench measured in turns, A B B A, so that what else the machine does meets both alike.
+// Two sides of one bench measured in turns, A B B A, or at the same time, so that what else the machine does meets both alike.
 import { type Spread, spreadOf } from "./bench.ts";
 import type { Load, Plan, Stream } from "./generator.ts";
 import { WARM_SHARE } from "./machine.ts";
@@ -65,6 +65,11 @@ export type RoundsPlan = Pick<Plan, "connections" | "rate"> & {
   warmRate?: number;
   /** All sides at the same time: where they do next to nothing and take long over it. */
   warmTogether?: boolean;
+  /**
+   * All sides at the same time, on the same core: for two services alike, with as many threads each, that share it evenly. Whatever the
+   * machine does meanwhile meets both, so that a difference of a few parts in a hundred shows.
+   */
+  together?: boolean;
   /** The caller says by itself what figures of a full generator mean. */
   mayBeFull?: boolean;
   /** Waits are what is measured: a round in which nearly nothing is answered counts with them. */
@@ -123,13 +128,19 @@ const insistOnAnswers = (
   if (odd !== undefined) throw new Error(`${name} answered ${odd.slice(0, 200)}`);
 };
 
+const oneAfterTheOther = async <Item, Done>(items: readonly Item[], work: (item: Item) => Promise<Done>): Promise<Done[]> => {
+  const done: Done[] = [];
+  for (const item of items) done.push(await work(item));
+  return done;
+};
+
 /** @throws when a side answered anything but what it should: figures of wrong answers are none. */
 export const playRounds = async <Name extends string>(
   sides: Readonly<Record<Name, Side>>,
   plan: RoundsPlan,
   isRight: (status: string) => boolean,
 ): Promise<Record<Name, Rounds>> => {
-  const { rounds, forMs, connections, rate, tell, mayBeFull = false } = plan;
+  const { rounds, forMs, connections, rate, tell, mayBeFull = false, together = false } = plan;
   const names = Object.keys(sides) as Name[];
   const accepted = Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number>;
   const all = Object.fromEntries(names.map((name) => [name, [] as Measured[]])) as Record<Name, Measured[]>;
@@ -145,10 +156,11 @@ export const playRounds = async <Name extends string>(
     if (plan.warmTogether) await Promise.all(names.map(warm));
     else for (const name of names) await warm(name);
     for (let round = 0, stalls = 0; round < rounds; round += 1) {
-      const played: [Name, Measured][] = [];
-      for (const name of round % 2 === 0 ? names : names.toReversed()) {
-        const one = await once(name, { connections, rate, warmMs: SETTLE_MS, forMs });
-        played.push([name, one]);
+      const asked = { connections, rate, warmMs: SETTLE_MS, forMs };
+      const inTurn = round % 2 === 0 ? names : names.toReversed();
+      const play = async (name: Name): Promise<[Name, Measured]> => [name, await once(name, asked)];
+      const played = together ? await Promise.all(inTurn.map(play)) : await oneAfterTheOther(inTurn, play);
+      for (const [name, one] of played) {
         const isExcused = stalls < STALLS && isStalled(one, plan);
         insistOnAnswers(sides[name].name, one, plan, isRight, isExcused);
         tell(
