@@ -64,7 +64,10 @@ const sideOf = (name: string, { service }: Stage, stream: ReturnType<typeof poll
   ...{ name, port: service.port, pids: [service.pid], streams: [stream] },
 });
 
-/** Submissions, and then polls of what is in flight, of both at the same time. Two processes of one binary differ by a few per cent: so several of each side play. */
+/**
+ * Polls of what is in flight, and then submissions, of both builds at the same time. Two processes of one binary differ by a few per cent: so
+ * several of each side play.
+ */
 const answered = async (of: Env, both: Both): Promise<Result[]> => {
   const env = closely(of, 5);
   const played = { submit: [] as Record<"ours" | "other", number>[], poll: [] as Record<"ours" | "other", number>[] };
