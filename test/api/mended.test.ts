@@ -9,7 +9,7 @@ const ROUTE = "kokoro-82m/fal";
 
 let house: House;
 beforeAll(async () => {
-  house = await openApiHouse({ providers: ["fal"], factor: 1000, catalogue: builtInCatalogue() });
+  house = await openApiHouse({ providers: ["fal"], factor: 20, catalogue: builtInCatalogue() });
 });
 afterAll(() => house.close());
 
