@@ -13,7 +13,7 @@ export type Sifted = {
 /** A text is long from here on: no word of a provider is, and any file worth the name. */
 const LONG_BYTES = 64 * 1024;
 /** What is left of an answer without its long texts; more than that is nobody's answer, and would hold everything up. */
-export const MOST_LEFT_BYTES = 4 * 1024 * 1024;
+export const MOST_LEFT_BYTES = 2 * 1024 * 1024;
 /** A part of a long text that is taken as it came; smaller ones are taken together. */
 const LARGE_BYTES = 16 * 1024;
 /** So much is read at a time: it may be full of texts. After so long everything else has its turn, ms. */

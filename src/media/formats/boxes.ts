@@ -14,6 +14,15 @@ export const viewOf = (bytes: Uint8Array) => new DataView(bytes.buffer, bytes.by
 export const nameAt = (bytes: Uint8Array, at: number) =>
   String.fromCharCode(bytes[at] ?? 0, bytes[at + 1] ?? 0, bytes[at + 2] ?? 0, bytes[at + 3] ?? 0);
 
+/**
+ * How many rows a table has. Decoders believe what it says, and read on behind its end: one with fewer rows than it says is refused.
+ * @throws Unreadable
+ */
+export const rowsIn = (said: number, roomBytes: number, rowBytes: number): number => {
+  if (said > Math.floor(Math.max(0, roomBytes) / rowBytes)) throw new Unreadable("its index is not one of a real clip");
+  return said;
+};
+
 /** The boxes between two places; stops at the first that does not fit. @throws Unreadable when they are too many */
 export const boxesIn = (bytes: Uint8Array, from: number, to: number): Box[] => {
   const view = viewOf(bytes);

@@ -111,6 +111,9 @@ const sane = (found: Inspection): Inspection => {
   return frameMs !== undefined && frameMs > 0 && frameMs <= MOST_FRAME_MS ? found : rest;
 };
 
+/** It says nothing of the file: other files may have left too little in this process. */
+const isOutOfMemory = ({ message }: RangeError): boolean => /out of memory/i.test(message);
+
 /** @throws Unreadable when the file is nothing known or cannot be read as what it is. */
 export const inspect = async (file: ByteReader, options: InspectOptions): Promise<Inspection> => {
   const cursor = await openCursor(file);
@@ -122,7 +125,7 @@ export const inspect = async (file: ByteReader, options: InspectOptions): Promis
     return sane(await read(file, cursor, options));
   } catch (error) {
     // A number that leads past what was read: the readers look at memory only through views that refuse it.
-    if (error instanceof RangeError) throw new Unreadable("its index is broken");
+    if (error instanceof RangeError && !isOutOfMemory(error)) throw new Unreadable("its index is broken");
     throw error;
   }
 };

@@ -98,6 +98,11 @@ const readValue = async (cursor: Cursor, { id, start, end }: Element, clock: Clo
   if (id === ID.discardPadding && clock.group) clock.group.paddingS = Math.max(0, intOf(content) / 1e9);
 };
 
+/** A decoder that meets something broken in a table looks for clusters in it; a real table holds none. @throws Unreadable */
+const insistOnNoCluster = async (cursor: Cursor, from: number, to: number): Promise<void> => {
+  if ((await nextClusterFrom(cursor, from, to)) !== undefined) throw new Unreadable("its index is not one of a real file");
+};
+
 /**
  * Where a decoder goes on that does not leave out an element whole: with the next cluster. It believes tables, and blocks within what
  * their cluster says of its length; in all else, and behind what no element can be, it finds the clusters that are there.
@@ -105,7 +110,8 @@ const readValue = async (cursor: Cursor, { id, start, end }: Element, clock: Clo
 const hiddenAt = async (cursor: Cursor, at: number, element: Element | undefined, state: State): Promise<number | undefined> => {
   if (at >= state.clusterEnd) state.clusterEnd = Number.NaN;
   if (!element) return nextClusterFrom(cursor, at + 1, cursor.sizeBytes);
-  const { id, end } = element;
+  const { id, start, end } = element;
+  if (TABLES.has(id) && end !== undefined) await insistOnNoCluster(cursor, start, Math.min(end, cursor.sizeBytes));
   if (id === ID.cluster) state.clusterEnd = end ?? Number.NaN;
   const isBelieved = TABLES.has(id) || end === undefined || end <= state.clusterEnd;
   if (ENTERED.has(id) || (isBelieved && (end ?? at) <= cursor.sizeBytes)) return undefined;

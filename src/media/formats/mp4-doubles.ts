@@ -18,6 +18,10 @@ const INNER = new Set([
   ...["trak", "mdia", "minf", "stbl", "edts", "mvex", "traf", "udta", "dinf", "wave", "tref", "gmhd", "ilst", "meta", "hoov"],
   ...["sinf", "schi", "cmov", "stsd"],
 ]);
+/** Of fragments, and of an index for them: each has its one place, and decoders read it wherever it stands. */
+const OF_FRAGMENTS = ["traf", "tfhd", "tfdt", "trun", "trex"];
+/** What decides how long a clip is, and what is around that: never a box of the file itself. */
+const NEVER_ALONE = new Set([...Object.keys(AROUND), ...OF_FRAGMENTS, "trak", "mvhd", "mvex", "cmov", "cmvd"]);
 /** In which an index may stand that was not finished: some decoders look for it. */
 const UNUSED = new Set(["free", "skip", "wide"]);
 
@@ -98,6 +102,10 @@ export const insistOnOneIndex = (movie: Uint8Array, traks: readonly Box[]): void
   insist(traks.every((trak) => handlersIn(bufferOf(movie), trak) <= 1));
   // One that is compressed holds tracks of its own.
   insist(countOf(bytes, ["cmov", "cmvd"], 0, bytes.length) === 0);
+  const trex = boxesIn(movie, 0, movie.length)
+    .filter(({ name }) => name === "mvex")
+    .flatMap(({ start, end }) => boxesIn(movie, start, end).filter(({ name }) => name === "trex"));
+  insist(countOf(bytes, OF_FRAGMENTS, 0, bytes.length) === trex.length);
   insist(countOf(bytes, ["trak"], 0, bytes.length) === traks.length && countOf(bytes, ["moov", "moof"], 0, bytes.length) === 0);
   const insides = traks.map((trak) => insideOf(movie, trak));
   for (const names of ONCE) {
@@ -116,13 +124,16 @@ export const insistOnOneFragment = (fragment: Uint8Array): void => {
   const inParts = parts.map(({ start, end }) => boxesIn(fragment, start, end).map(({ name }) => name));
   const each = (name: string) => inParts.map((names) => names.filter((one) => one === name).length);
   const sum = (counts: readonly number[]) => counts.reduce((total, one) => total + one, 0);
-  insist(count("moov", "moof", "trak", "mvhd", "mvex") === 0 && count("traf") === parts.length);
+  insist(count("moov", "moof", "trak", "mvhd", "mvex", "trex", ...Object.keys(AROUND)) === 0 && count("traf") === parts.length);
   const isFilled = ({ start, end }: Box) => boxesIn(fragment, start, end).at(-1)?.end === end;
   // Decoders cut what goes on beyond the box around it.
   insist(isFilled({ name: "moof", start: 0, end: fragment.length }) && parts.every(isFilled));
   insist(each("tfhd").every((one) => one === 1) && each("tfdt").every((one) => one <= 1));
   insist(["tfhd", "tfdt", "trun"].every((name) => sum(each(name)) === count(name)));
 };
+
+/** @param name of a box of the file itself @throws Unreadable where decoders find a part of an index in it */
+export const insistOnPlace = (name: string): void => insist(!NEVER_ALONE.has(name));
 
 /** Whether a box of the file itself has to be looked into as well. */
 export const mayHideIndex = (name: string): boolean => INNER.has(name);
@@ -133,5 +144,5 @@ export const isUnusedIndex = (name: string, contents: Uint8Array): boolean => UN
 /** @throws Unreadable where there is an index, or a part of one, that only some find */
 export const insistOnNone = (contents: Uint8Array): void => {
   const bytes = bufferOf(contents);
-  insist(countOf(bytes, ["moov", "moof", "trak", "mvhd", "traf"], 0, bytes.length) === 0);
+  insist(countOf(bytes, ["moov", "moof", ...NEVER_ALONE], 0, bytes.length) === 0);
 };

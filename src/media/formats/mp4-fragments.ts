@@ -1,6 +1,6 @@
 // The fragments of an MP4: each says for its tracks which samples follow, and when.
 import { Unreadable } from "../bytes.ts";
-import { type Box, boxesIn, boxIn, viewOf } from "./boxes.ts";
+import { type Box, boxesIn, boxIn, rowsIn, viewOf } from "./boxes.ts";
 import type { Place } from "./mp4-samples.ts";
 
 /** What a track has in fragments, in its own clock. */
@@ -38,7 +38,8 @@ export const defaultsOf = (movie: Uint8Array, mvex: Box): Map<number, Defaults> 
   const view = viewOf(movie);
   const found = new Map<number, Defaults>();
   for (const { name, start, end } of boxesIn(movie, mvex.start, mvex.end))
-    if (name === "trex" && end - start >= 24) {
+    if (name === "trex") {
+      rowsIn(1, end - start, 24);
       // Decoders differ in which of two they believe.
       if (found.has(view.getUint32(start + 4))) throw new Unreadable("its index is not one of a real clip");
       found.set(view.getUint32(start + 4), { duration: view.getUint32(start + 12), size: view.getUint32(start + 16) });
@@ -56,7 +57,10 @@ const headOf = (
   moofAt: number,
   next: number,
 ): Head | undefined => {
+  rowsIn(1, tfhd.end - tfhd.start, 8);
   const flags = view.getUint32(tfhd.start) & 0xffffff;
+  const fields = [2, 8, 16, 32].filter((flag) => flags & flag).length;
+  rowsIn(1, tfhd.end - tfhd.start, 8 + (flags & 1 ? 8 : 0) + 4 * fields);
   const track = view.getUint32(tfhd.start + 4);
   const trex = defaults.get(track);
   if (!trex) return undefined;
@@ -72,12 +76,14 @@ const headOf = (
 
 /** Adds the samples of one run; many that are alike are added at once. */
 const addRun = (view: DataView, run: Box, head: Head, to: Fragmented, fileBytes: number): void => {
+  rowsIn(1, run.end - run.start, 8);
   const flags = view.getUint32(run.start) & 0xffffff;
   const [duration, size, word, offset] = [flags & 0x100, flags & 0x200, flags & 0x400, flags & 0x800].map((flag) =>
     flag ? 4 : 0,
   ) as [number, number, number, number];
   const row = duration + size + word + offset;
   const from = run.start + 8 + (flags & 1 ? 4 : 0) + (flags & 4 ? 4 : 0);
+  rowsIn(1, run.end - run.start, from - run.start);
   const said = view.getUint32(run.start + 4);
   const room = row > 0 ? Math.floor((run.end - from) / row) : Math.ceil(fileBytes / Math.max(1, head.size));
   if (said > room) throw new Unreadable("its index is not one of a real clip");
@@ -114,12 +120,25 @@ const addRun = (view: DataView, run: Box, head: Head, to: Fragmented, fileBytes:
   head.next = at;
 };
 
+const beginningOf = (view: DataView, { start, end }: Box): number => {
+  rowsIn(1, end - start, 8);
+  if (view.getUint8(start) !== 1) return view.getUint32(start + 4);
+  rowsIn(1, end - start, 12);
+  return Number(view.getBigUint64(start + 4));
+};
+
+/** `ids`: of all tracks, `fragmented` only those that are played. */
+export type FragmentedIndex = {
+  defaults: ReadonlyMap<number, Defaults>;
+  fragmented: ReadonlyMap<number, Fragmented>;
+  ids: ReadonlySet<number>;
+};
+
 /** Adds what one fragment holds to its tracks. @throws Unreadable */
 export const addFragment = (
   bytes: Uint8Array,
   moof: Box,
-  defaults: ReadonlyMap<number, Defaults>,
-  tracks: ReadonlyMap<number, Fragmented>,
+  { defaults, fragmented, ids }: FragmentedIndex,
   fileBytes: number,
   moofAt: number,
 ): void => {
@@ -128,12 +147,13 @@ export const addFragment = (
   for (const traf of boxesIn(bytes, moof.start, moof.end).filter(({ name }) => name === "traf")) {
     const tfhd = boxIn(bytes, traf, "tfhd");
     const head = tfhd && headOf(view, tfhd, defaults, moofAt, next);
-    const to = head && tracks.get(head.track);
+    // Decoders differ in what they make of samples of a track that the index does not have.
+    if (!head || !ids.has(head.track)) throw new Unreadable("its index is not one of a real clip");
+    const to = fragmented.get(head.track);
     if (!to) continue;
     const inside = boxesIn(bytes, traf.start, traf.end);
     const tfdt = inside.find(({ name }) => name === "tfdt");
-    if (tfdt)
-      to.next = view.getUint8(tfdt.start) === 1 ? Number(view.getBigUint64(tfdt.start + 4)) : view.getUint32(tfdt.start + 4);
+    if (tfdt) to.next = beginningOf(view, tfdt);
     for (const run of inside) if (run.name === "trun") addRun(view, run, head, to, fileBytes);
     next = head.next;
     if (inside.some(({ name }) => name === "senc" || name === "saiz")) throw new Unreadable("it is encrypted");

@@ -1,5 +1,5 @@
 // Where the samples of an MP4 track lie in the file, and how large they are, by its tables.
-import { type Box, viewOf } from "./boxes.ts";
+import { type Box, rowsIn, viewOf } from "./boxes.ts";
 
 /** Samples that are visited one by one: 32 MiB of index hold no more sizes. */
 const MOST_SAMPLES = 8_000_000;
@@ -8,14 +8,15 @@ const MOST_SAMPLES = 8_000_000;
 export type Sizes = { count: number; sizeOf: (n: number) => number; isSingle?: true };
 export type Place = { at: number; bytes: number };
 
-/** Sizes of the samples that the table has room for. */
+/** Sizes of the samples. @throws Unreadable where the table has fewer than it says */
 export const sizesOf = (bytes: Uint8Array, stsz: Box | undefined): Sizes => {
-  if (!stsz || stsz.end - stsz.start < 12) return { count: 0, sizeOf: () => 0 };
+  if (!stsz) return { count: 0, sizeOf: () => 0 };
   const view = viewOf(bytes.subarray(stsz.start, stsz.end));
+  rowsIn(1, view.byteLength, 12);
   const count = view.getUint32(8);
   if (stsz.name === "stz2") {
     const bits = view.getUint8(7);
-    const there = Math.min(count, Math.floor(((view.byteLength - 12) * 8) / Math.max(bits, 4)));
+    const there = rowsIn(count, (view.byteLength - 12) * 8, Math.max(bits, 4));
     const sizeOf = (n: number) => {
       if (bits === 16) return view.getUint16(12 + n * 2);
       const byte = view.getUint8(12 + Math.floor((n * bits) / 8));
@@ -25,21 +26,22 @@ export const sizesOf = (bytes: Uint8Array, stsz: Box | undefined): Sizes => {
   }
   const same = view.getUint32(4);
   if (same > 0) return { count, sizeOf: () => same };
-  return { count: Math.min(count, Math.floor((view.byteLength - 12) / 4)), sizeOf: (n) => view.getUint32(12 + n * 4) };
+  return { count: rowsIn(count, view.byteLength - 12, 4), sizeOf: (n) => view.getUint32(12 + n * 4) };
 };
 
 const chunksOf = (bytes: Uint8Array, stsc: Box, stco: Box) => {
   const groups = viewOf(bytes.subarray(stsc.start, stsc.end));
   const chunks = viewOf(bytes.subarray(stco.start, stco.end));
   const wide = stco.name === "co64" ? 8 : 4;
-  const chunkCount = Math.min(chunks.getUint32(4), Math.floor((chunks.byteLength - 8) / wide));
-  const groupCount = Math.min(groups.getUint32(4), Math.floor((groups.byteLength - 8) / 12));
+  for (const table of [groups, chunks]) rowsIn(1, table.byteLength, 8);
+  const chunkCount = rowsIn(chunks.getUint32(4), chunks.byteLength - 8, wide);
+  const groupCount = rowsIn(groups.getUint32(4), groups.byteLength - 8, 12);
   return { groups, chunks, wide, chunkCount, groupCount };
 };
 
 /** Samples of all chunks together, as the tables of chunks say them. */
 const inChunks = (bytes: Uint8Array, stsc: Box | undefined, stco: Box | undefined): number => {
-  if (!stsc || !stco || stsc.end - stsc.start < 20 || stco.end - stco.start < 12) return 0;
+  if (!stsc || !stco) return 0;
   const { groups, groupCount, chunkCount } = chunksOf(bytes, stsc, stco);
   const firstOf = (group: number) => (group < groupCount ? groups.getUint32(8 + group * 12) - 1 : chunkCount);
   let count = 0;
@@ -77,7 +79,7 @@ export const eachSample = (
   { stsc, stco, sizes }: Tables,
   visit: (place: Place, n: number) => boolean,
 ): void => {
-  if (!stsc || !stco || stsc.end - stsc.start < 20 || stco.end - stco.start < 12) return;
+  if (!stsc || !stco) return;
   const { groups, chunks, wide, chunkCount, groupCount } = chunksOf(bytes, stsc, stco);
   const most = Math.min(sizes.count, MOST_SAMPLES);
   let [group, n] = [0, 0];

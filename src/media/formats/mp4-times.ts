@@ -1,6 +1,6 @@
 // The times of the samples of an MP4 track, worked out run by run, never sample by sample: a few bytes can claim thousands of millions.
 import { Unreadable } from "../bytes.ts";
-import { type Box, viewOf } from "./boxes.ts";
+import { type Box, rowsIn, viewOf } from "./boxes.ts";
 
 /** `samples` samples that follow each other by `delta` and are shown `offset` after their place, in the clock of the track. */
 export type Run = { samples: number; delta: number; offset: number };
@@ -18,9 +18,10 @@ const MOST_OFFSET = 2 ** 28;
 export const lengthOf = (runs: readonly Run[]): number => runs.reduce((sum, { samples, delta }) => sum + samples * delta, 0);
 
 const rowsOf = (bytes: Uint8Array, box: Box | undefined, rowBytes: number): { count: number; view: DataView } => {
-  if (!box || box.end - box.start < 8) return { count: 0, view: viewOf(bytes.subarray(0, 0)) };
+  if (!box) return { count: 0, view: viewOf(bytes.subarray(0, 0)) };
+  rowsIn(1, box.end - box.start, 8);
   const view = viewOf(bytes.subarray(box.start + 8, box.end));
-  return { count: Math.min(viewOf(bytes).getUint32(box.start + 4), Math.floor(view.byteLength / rowBytes)), view };
+  return { count: rowsIn(viewOf(bytes).getUint32(box.start + 4), view.byteLength, rowBytes), view };
 };
 
 /**
@@ -64,7 +65,7 @@ export const runsOf = (bytes: Uint8Array, stts: Box | undefined, ctts: Box | und
 
 /** The edit list of a track: what of its media is shown, one after the other, on the clock of the clip. @throws Unreadable */
 export const editsOf = (bytes: Uint8Array, elst: Box | undefined, movieScale: number, mediaScale: number): Edit[] => {
-  if (!elst || elst.end - elst.start < 8) return [];
+  if (!elst) return [];
   const isLong = bytes[elst.start] === 1;
   const { count, view } = rowsOf(bytes, elst, isLong ? 20 : 12);
   if (count > MOST_EDITS) throw new Unreadable("its index is not one of a real clip");

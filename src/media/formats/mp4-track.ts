@@ -1,6 +1,6 @@
 // One track of an MP4 index: what it is, what is shown of it, and whether the file holds what it promises.
 import { Unreadable } from "../bytes.ts";
-import { type Box, boxesIn, boxIn, viewOf } from "./boxes.ts";
+import { type Box, boxesIn, boxIn, rowsIn, viewOf } from "./boxes.ts";
 import { codeOf, entryOf, type TrackCode } from "./mp4-codes.ts";
 import { kindOf, type TrackKind } from "./mp4-kinds.ts";
 import { eachSample, type Place, singleSamples, sizesOf } from "./mp4-samples.ts";
@@ -26,14 +26,22 @@ export type Track = {
   places: (visit: (place: Place, n: number) => boolean) => void;
 };
 
+/** @throws Unreadable where its header is shorter than decoders read it */
 const idAndTurn = (movie: Uint8Array, tkhd: Box | undefined) => {
   const view = viewOf(movie);
-  if (!tkhd || tkhd.end - tkhd.start < 84) return { id: 0, isTurned: false };
-  const isLong = view.getUint8(tkhd.start) === 1;
+  if (!tkhd) return { id: 0, isTurned: false };
+  const isLong = tkhd.end > tkhd.start && view.getUint8(tkhd.start) === 1;
+  rowsIn(1, tkhd.end - tkhd.start, isLong ? 96 : 84);
   const matrix = tkhd.start + (isLong ? 52 : 40);
-  const isTurned = matrix + 36 <= tkhd.end && view.getInt32(matrix) === 0 && view.getInt32(matrix + 16) === 0;
+  const isTurned = view.getInt32(matrix) === 0 && view.getInt32(matrix + 16) === 0;
   return { id: view.getUint32(tkhd.start + (isLong ? 20 : 12)), isTurned };
 };
+
+/** Up to its length: of a track's clock as of a clip's. */
+const bytesOfClock = (movie: Uint8Array, { start }: Box): number => (movie[start] === 1 ? 32 : 20);
+
+/** The number by which fragments call a track. @throws Unreadable as `readTrack` */
+export const trackId = (movie: Uint8Array, trak: Box): number => idAndTurn(movie, boxIn(movie, trak, "tkhd")).id;
 
 /** Some decoders read a clock as a number with a sign. */
 export const MOST_SCALE = 0x7fff_ffff;
@@ -47,6 +55,7 @@ export const readTrack = (
   trak: Box,
   movieScale: number,
   fileBytes: number,
+  isFragmented: boolean,
   isWhole = false,
 ): Track | "unread" | undefined => {
   const view = viewOf(movie);
@@ -54,6 +63,7 @@ export const readTrack = (
   const hdlr = boxIn(movie, mdia, "hdlr");
   const mdhd = boxIn(movie, mdia, "mdhd");
   const handler = hdlr ? String.fromCharCode(...movie.subarray(hdlr.start + 8, hdlr.start + 12)) : "";
+  if (mdhd) rowsIn(1, mdhd.end - mdhd.start, bytesOfClock(movie, mdhd));
   const scale = mdhd ? view.getUint32(mdhd.start + (view.getUint8(mdhd.start) === 1 ? 20 : 12)) : 0;
   if (scale > MOST_SCALE) throw new Unreadable("its index is not one of a real clip");
   const table = boxIn(movie, boxIn(movie, mdia, "minf"), "stbl");
@@ -66,7 +76,8 @@ export const readTrack = (
   const chunks = { stsc: named("stsc"), stco: named("stco", "co64") };
   const said = sizesOf(movie, named("stsz", "stz2"));
   const isPlayed = entry === undefined || kind !== undefined;
-  if (!code || scale === 0) return isPlayed && said.count > 0 ? "unread" : undefined;
+  // Of a fragmented clip the index does not say which tracks are empty.
+  if (!code || scale === 0) return isPlayed && (said.count > 0 || isFragmented) ? "unread" : undefined;
   const { leastBytes } = code;
   const sizes = leastBytes && said.count > 0 ? singleSamples(movie, { stts: named("stts"), ...chunks }, said, leastBytes) : said;
   // Samples of one size are as many as the file has room for.

@@ -3,11 +3,18 @@ import { Unreadable } from "../bytes.ts";
 import { type Box, boxesIn, boxIn, nameAt, type TopBox, viewOf, walkBoxes } from "./boxes.ts";
 import { type Cursor, MOST_WINDOW_BYTES } from "./cursor.ts";
 import type { Inspection } from "./inspection.ts";
-import { insistOnNone, insistOnOneFragment, insistOnOneIndex, isUnusedIndex, mayHideIndex } from "./mp4-doubles.ts";
+import {
+  insistOnNone,
+  insistOnOneFragment,
+  insistOnOneIndex,
+  insistOnPlace,
+  isUnusedIndex,
+  mayHideIndex,
+} from "./mp4-doubles.ts";
 import { addFragment, type Defaults, defaultsOf, type Fragmented, noFragments } from "./mp4-fragments.ts";
 import type { Place } from "./mp4-samples.ts";
 import { lengthOf } from "./mp4-times.ts";
-import { MOST_SCALE, readTrack, type Track } from "./mp4-track.ts";
+import { MOST_SCALE, readTrack, type Track, trackId } from "./mp4-track.ts";
 import { PACKET_BYTES, type PacketSound } from "./packet-time.ts";
 import { isMuch } from "./strays.ts";
 import { clipOf, type Heard, type Seen } from "./tracks.ts";
@@ -26,6 +33,7 @@ const DIFFERENCE_FRAMES = 1.5;
 type Index = {
   tracks: Track[];
   hasUnread: boolean;
+  ids: ReadonlySet<number>;
   fragmented: Map<number, Fragmented>;
   defaults: Map<number, Defaults> | undefined;
 };
@@ -40,12 +48,13 @@ const readIndex = (movie: Uint8Array, fileBytes: number, isCounted: boolean, isW
   const traks = boxesIn(movie, 0, movie.length).filter(({ name }) => name === "trak");
   if (traks.length > MOST_TRACKS) throw new Unreadable(`it has more than ${MOST_TRACKS} tracks`);
   insistOnOneIndex(movie, traks);
-  const all = traks.map((trak) => readTrack(movie, trak, movieScale || 1000, fileBytes, isWhole));
-  const tracks = all.filter((track) => typeof track === "object");
   const mvex = boxIn(movie, root, "mvex");
+  const all = traks.map((trak) => readTrack(movie, trak, movieScale || 1000, fileBytes, mvex !== undefined, isWhole));
+  const tracks = all.filter((track) => typeof track === "object");
   return {
     tracks,
     hasUnread: all.includes("unread"),
+    ids: new Set(traks.map((trak) => trackId(movie, trak))),
     fragmented: new Map(
       tracks.map(({ id, code, runs }) => [
         id,
@@ -146,6 +155,7 @@ export const readMp4 = async (cursor: Cursor, isCounted: boolean): Promise<Inspe
   const end = await walkBoxes(cursor, async ({ name, at, start, end: stop }: TopBox) => {
     const length = stop - start;
     if (name === "mdat") mediaBytes += length;
+    insistOnPlace(name);
     if (length >= 8 && (await cursor.load(start, 8)) && isUnusedIndex(name, cursor.part(start, 8)))
       throw new Unreadable("its index is not one of a real clip");
     if (name === "ftyp" && (await cursor.load(start, 4))) brand = nameAt(cursor.bytes, start - cursor.start);
@@ -154,12 +164,15 @@ export const readMp4 = async (cursor: Cursor, isCounted: boolean): Promise<Inspe
     if (!(await cursor.load(start, length))) return true;
     const bytes = cursor.part(start, length);
     if (mayHideIndex(name)) insistOnNone(bytes);
-    if (name === "moof") insistOnOneFragment(bytes);
     if (name === "moov") {
       movie ??= bytes.slice();
       index ??= readIndex(movie, size, isCounted);
-    } else if (name === "moof" && index?.defaults)
-      addFragment(bytes, { name, start: 0, end: length }, index.defaults, index.fragmented, size, at);
+    } else if (name === "moof") {
+      insistOnOneFragment(bytes);
+      if (!index?.defaults) throw new Unreadable("its index is not one of a real clip");
+      const { defaults, fragmented, ids } = index;
+      addFragment(bytes, { name, start: 0, end: length }, { defaults, fragmented, ids }, size, at);
+    }
     return true;
   });
   if (!index) throw new Unreadable("it has no index of its contents");

@@ -106,17 +106,26 @@ const openFile = (sizeBytes: number, beginning: Uint8Array): ByteReader & { isDr
   };
 };
 
-const output: Output = {
-  write: (place, bytes) => {
-    for (let at = 0; at < bytes.length; at += MOST_BYTES_A_WRITE)
-      send(FROM_CHILD.write, encodePlace(place + at), bytes.subarray(at, at + MOST_BYTES_A_WRITE));
-  },
+/** Where the output of a job goes, until it is over. */
+const openOutput = (): Output & { close(): void } => {
+  let isOver = false;
+  return {
+    write: (place, bytes) => {
+      if (isOver) throw new Dropped("the job is over");
+      for (let at = 0; at < bytes.length; at += MOST_BYTES_A_WRITE)
+        send(FROM_CHILD.write, encodePlace(place + at), bytes.subarray(at, at + MOST_BYTES_A_WRITE));
+    },
+    close: () => {
+      isOver = true;
+    },
+  };
 };
 
 const doJob = async (WORK: Work, payload: Uint8Array<ArrayBuffer>): Promise<void> => {
   const headBytes = new DataView(payload.buffer).getUint32(0, true);
   const head: JobHead = JSON.parse(new TextDecoder().decode(payload.subarray(4, 4 + headBytes)));
   const file = openFile(head.sizeBytes, payload.subarray(4 + headBytes));
+  const output = openOutput();
   const work: (file: ByteReader, options: never, output: Output) => Promise<object> = WORK[head.job as JobName];
   try {
     const reply = await work(file, head.options as never, output);
@@ -129,6 +138,7 @@ const doJob = async (WORK: Work, payload: Uint8Array<ArrayBuffer>): Promise<void
     else send(FROM_CHILD.unreadable, text.encode(SENTENCE.test(fault.message) ? fault.message : "it cannot be read"));
   } finally {
     file.close();
+    output.close();
   }
 };
 

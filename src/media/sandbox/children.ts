@@ -4,7 +4,7 @@ import { CHILD_ENV, childCommand } from "./command.ts";
 import type { Bounds, Held } from "./confine.ts";
 import { type FairLine, openFairLine, type Who } from "./fair-line.ts";
 import { openGroups } from "./groups.ts";
-import { type Child, type Ending, startChild, type Task, type WatchBounds } from "./kept-child.ts";
+import { type Child, type Ending, startChild, type Task, type WatchBounds, type Why } from "./kept-child.ts";
 
 export type ChildrenOptions = {
   /** At work at a time. */
@@ -49,6 +49,9 @@ const standBehind = (pid: number, niceness: number) => {
 };
 
 const OURSELVES: Who = { share: "service", account: "" };
+
+/** Ends of a child that did other jobs before which say nothing of the file of the last. */
+const DOUBTFUL: ReadonlySet<Why> = new Set(["exit", "memory"]);
 
 export const openChildren = ({
   workers,
@@ -106,8 +109,8 @@ export const openChildren = ({
   const runInAny = async (task: Task, signal: AbortSignal): Promise<Ending> => {
     const used = idle.pop();
     const ending = await runIn(used, task, signal);
-    // What jobs before left behind is not this file's fault: a child that ended by itself is followed by a fresh one, once.
-    const isDoubtful = used !== undefined && ending.kind === "over" && ending.why === "exit";
+    // What jobs before left behind is not this file's fault: a child that ended by itself, or grew too large, is followed by a fresh one, once.
+    const isDoubtful = used !== undefined && ending.kind === "over" && DOUBTFUL.has(ending.why);
     return isDoubtful && !isClosed && !signal.aborted ? runIn(undefined, task, signal) : ending;
   };
   return {

@@ -49,21 +49,20 @@ const STATM_BYTES = 160;
 export const openMemoryMeter = (pid: number): MemoryMeter => {
   const line = Buffer.alloc(STATM_BYTES);
   let file: number | undefined;
-  try {
-    file = openSync(`/proc/${pid}/statm`, "r");
-  } catch {
-    // Not a Linux, or the process is gone already.
-  }
+  let isClosed = false;
   return {
     residentBytes: () => {
-      if (file === undefined) return 0;
+      if (isClosed) return 0;
       try {
+        file ??= openSync(`/proc/${pid}/statm`, "r");
         return residentPagesIn(line.toString("latin1", 0, readSync(file, line, 0, STATM_BYTES, 0))) * PAGE_BYTES;
       } catch {
+        // Not a Linux, no descriptor for this look, or the process is gone already.
         return 0;
       }
     },
     close: () => {
+      isClosed = true;
       if (file !== undefined) closeSync(file);
       file = undefined;
     },

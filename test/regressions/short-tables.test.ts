@@ -1,0 +1,127 @@
+// A clip whose tables hold fewer rows than they say, or whose parts lie where only some decoders look, is longer to some than to others.
+import { expect, onTestFinished, test } from "bun:test";
+import { inspect } from "../../src/media/formats/inspect.ts";
+import { makeClip } from "../../src/simulator/clip.ts";
+import { be32, box } from "../corpus/recipe.ts";
+import { openHouse } from "../house.ts";
+import { inMemory } from "../media/formats/reader.ts";
+import { mp4 } from "../media/made.ts";
+import { zeros } from "./mp4-file.ts";
+import { answerBytes, openTwoFaced } from "./two-faced.ts";
+
+type Edit = (file: Buffer) => Buffer;
+type Case = [what: string, file: Buffer];
+
+const clip = Buffer.from(await mp4({ seconds: 8, index: "end", audio: true }));
+const fragments = Buffer.from(await mp4({ seconds: 8, index: "fragments" }));
+const matroska = Buffer.from(await makeClip({ width: 64, height: 36 }, 12_000, false, 1, "mkv"));
+
+const at = (file: Buffer, name: string): number => {
+  const found = file.indexOf(name, 0, "latin1");
+  if (found < 0) throw new Error(`the clip has no ${name}`);
+  return found - 4;
+};
+const edited = (file: Buffer, edit: (copy: Buffer) => void): Buffer => {
+  const copy = Buffer.from(file);
+  edit(copy);
+  return copy;
+};
+/** The box keeps so many bytes of its contents; the others are in a box that nobody reads. */
+const cutTo = (file: Buffer, name: string, contents: number): Buffer =>
+  edited(file, (copy) => {
+    const from = at(copy, name);
+    const length = copy.readUInt32BE(from);
+    copy.writeUInt32BE(contents + 8, from);
+    copy.writeUInt32BE(length - contents - 8, from + 8 + contents);
+    copy.write("free", from + 12 + contents, "latin1");
+  });
+/** One row more is said than there is. `countAt`: in its contents. */
+const oneMore = (file: Buffer, name: string, countAt = 4): Buffer =>
+  edited(file, (copy) => {
+    const place = at(copy, name) + 8 + countAt;
+    copy.writeUInt32BE(copy.readUInt32BE(place) + 1, place);
+  });
+/** A box more at the beginning of another, which all around it holds as well. */
+const into = (file: Buffer, more: Uint8Array, ...around: string[]): Buffer => {
+  const copy = Buffer.from(file);
+  const places = around.map((name) => at(copy, name));
+  for (const place of places) copy.writeUInt32BE(copy.readUInt32BE(place) + more.length, place);
+  const inside = (places.at(-1) ?? 0) + 8;
+  return Buffer.concat([copy.subarray(0, inside), more, copy.subarray(inside)]);
+};
+const withBox = (name: string): Case => [`a ${name} of the file itself`, Buffer.concat([clip, box(name, zeros(40))])];
+const run = (track: number): Buffer =>
+  box("moof", box("mfhd", zeros(8)), box("traf", box("tfhd", be32(0x2_0000), be32(track)), box("trun", be32(0), be32(25))));
+
+const SHORT: Case[] = [
+  ["sizes of the first samples only", cutTo(clip, "stsz", 12 + 50 * 4)],
+  ...["stts", "stsc", "stco"].map((name): Case => [`one row of ${name} less than it says`, oneMore(clip, name)]),
+  ["one row of stsz less than it says", oneMore(clip, "stsz", 8)],
+  ["a track whose header ends early", cutTo(clip, "tkhd", 28)],
+  ["a clock that ends early", cutTo(clip, "mdhd", 12)],
+  ["a default of fragments that ends early", cutTo(fragments, "trex", 12)],
+];
+const ELSEWHERE: Case[] = [
+  ...["trak", "traf", "tfhd", "tfdt", "trun", "trex", "mdia", "stbl", "stts", "stsz", "mvhd", "mvex"].map(withBox),
+  ["a default of fragments outside of its place", into(fragments, box("trex", zeros(4), be32(7), zeros(16)), "moov")],
+  ["a run of samples in the index", into(clip, box("trun", be32(0), be32(25)), "moov")],
+  ["a table of an index in a fragment", into(fragments, box("stts", zeros(4), be32(1), be32(1), be32(9)), "moof")],
+  ["a fragment where the index promises none", Buffer.concat([clip, run(1)])],
+  ["a fragment of a track that there is not", Buffer.concat([fragments, run(9)])],
+];
+/** An element that a reader of headers believes, around all clusters but the first. */
+const around =
+  (...id: number[]): Edit =>
+  (file) => {
+    const first = file.indexOf(Buffer.of(0x1f, 0x43, 0xb6, 0x75));
+    const second = file.indexOf(Buffer.of(0x1f, 0x43, 0xb6, 0x75), first + 1);
+    const length = second - first;
+    const size = Buffer.of(0x10 | (length >>> 24), (length >>> 16) & 255, (length >>> 8) & 255, length & 255);
+    return Buffer.concat([file.subarray(0, first), Buffer.from(id), size, file.subarray(first)]);
+  };
+const IN_TABLES: Case[] = [
+  ["clusters in a table of words", around(0x12, 0x54, 0xc3, 0x67)(matroska)],
+  ["clusters in a table of places", around(0x1c, 0x53, 0xbb, 0x6b)(matroska)],
+  ["clusters among attached files", around(0x19, 0x41, 0xa4, 0x69)(matroska)],
+];
+
+const measured = async (file: Buffer) =>
+  inspect(inMemory(file), { depth: "counted", signal: new AbortController().signal }).then(
+    (found) => ({ ...found, message: "" }),
+    (fault: Error) => ({ message: fault.message }),
+  );
+
+test("the clips that the cases begin with are measured", async () => {
+  const found = await Promise.all([clip, fragments, matroska].map(measured));
+  expect(found.map((one) => ("ms" in one ? one.ms : one.message))).toEqual([8000, 8000, 12_000]);
+});
+test.each([...SHORT, ...ELSEWHERE])("M3: %s: refused", async (_, file) => {
+  expect(await measured(file)).toEqual({ message: "its index is not one of a real clip" });
+});
+test.each(IN_TABLES)("M3: %s: refused", async (_, file) => {
+  expect(await measured(file)).toEqual({ message: "its index is not one of a real file" });
+});
+
+test("M3: fragments of a track whose clock stands still: what is measured is not all of it", async () => {
+  const file = edited(fragments, (copy) => copy.writeUInt32BE(0, at(copy, "mdhd") + 20));
+  const found = await measured(file);
+  expect("isUncounted" in found ? found.isUncounted : found.message).not.toBeUndefined();
+  expect(found).not.toMatchObject({ ms: 8000, message: "" });
+});
+
+test("M3: such a clip is refused at the door, and costs nothing", async () => {
+  const cases = [...SHORT.slice(0, 2), ...ELSEWHERE.slice(1, 2), ...IN_TABLES.slice(0, 1)];
+  const files = cases.map(([, file]) => file);
+  const server = openTwoFaced((request, { path }) => answerBytes(request, files[Number(path.slice(1))] ?? clip, "video/mp4"));
+  onTestFinished(() => server.stop());
+  const house = await openHouse({ env: { GENROUTER_MEDIA__ALLOW: server.host } });
+  onTestFinished(() => house.close());
+  const answerTo = async (path: string) => {
+    const input = { prompt: "an edit", resolution: "480p", video_url: `${server.url}/${path}` };
+    return (await house.ask("POST", "/v1/generations", { body: { model: "vidmodel-2.5", input } })).status;
+  };
+  expect(await answerTo("honest")).toBe(202);
+  const answers: number[] = [];
+  for (const n of cases.keys()) answers.push(await answerTo(String(n)));
+  expect(answers).toEqual(cases.map(() => 422));
+});
