@@ -64,8 +64,14 @@ test("texts full of what has a meaning of its own are the same however they are 
 test("millions of texts, and millions of marks in one, are read in little memory", async () => {
   const quotes = await siftText(JSON.stringify({ prompt: '"'.repeat(4_000_000) }), [65_536]);
   expect(quotes?.longTexts.size).toBe(1);
-  const texts = `[${'"",'.repeat(1_000_000)}""]`;
+  const texts = `[${'"",'.repeat(600_000)}""]`;
   expect((await siftText(texts, [65_536]))?.text).toBe(texts);
+});
+
+test("an answer that is dense JSON without a file is nobody's from 2 MiB on: reading it would hold everything up", async () => {
+  const dense = (bytes: number) => `[${"[],".repeat(bytes / 3)}[]]`;
+  expect((await siftText(dense(1.5 * 1024 * 1024), [65_536]))?.longTexts.size).toBe(0);
+  expect(await siftText(dense(2.5 * 1024 * 1024), [65_536])).toBeUndefined();
 });
 
 describe("what a long text may be", () => {

@@ -98,8 +98,11 @@ describe("a child", () => {
   );
 });
 
-test("what a job left behind is not the next file's fault: a child that ends by itself is followed by a fresh one", async () => {
-  const sandbox = falsely("ends later");
+test.each([
+  ["ends by itself", "ends later"],
+  ["has taken too much memory", "hoards later"],
+])("what a job left behind is not the next file's fault: a child that %s is followed by a fresh one", async (_, does) => {
+  const sandbox = falsely(does, { bounds: { everyMs: 10, ofJob: { ...BRIEF, cpuMs: 5000 } } });
   expect(await inspect(sandbox, Uint8Array.of(1))).toMatchObject({ kind: "other" });
   const [before] = sandbox.pids();
   expect(await inspect(sandbox, await png())).toMatchObject({ kind: "other" });

@@ -47,6 +47,7 @@ const WAYS: Record<string, () => void> = {
   "writes a file that nobody wants": () => send(FROM_CHILD.write, encodePlace(0), text.encode("a file")),
   // Only what has done a job before ends so.
   "ends later": () => (jobs > 1 ? process.exit(7) : right()),
+  "hoards later": () => (jobs > 1 ? WAYS.hoards?.() : right()),
   chatters: () => undefined,
   spins: () => {
     for (;;);
