@@ -4,7 +4,7 @@ import { CHILD_ENV, childCommand } from "./command.ts";
 import type { Bounds, Held } from "./confine.ts";
 import { type FairLine, openFairLine, type Who } from "./fair-line.ts";
 import { openGroups } from "./groups.ts";
-import { type Child, type Ending, startChild, type Task, type WatchBounds, type Why } from "./kept-child.ts";
+import { type Child, type Ending, startChild, type Task, type WatchBounds } from "./kept-child.ts";
 
 export type ChildrenOptions = {
   /** At work at a time. */
@@ -50,8 +50,8 @@ const standBehind = (pid: number, niceness: number) => {
 
 const OURSELVES: Who = { share: "service", account: "" };
 
-/** Ends of a child that did other jobs before which say nothing of the file of the last. */
-const DOUBTFUL: ReadonlySet<Why> = new Set(["exit", "memory"]);
+/** What jobs before may have left resident in a child before its memory is no longer the last file's alone. */
+const KEPT_LITTLE_BYTES = 80 * 1024 * 1024;
 
 export const openChildren = ({
   workers,
@@ -108,9 +108,11 @@ export const openChildren = ({
   };
   const runInAny = async (task: Task, signal: AbortSignal): Promise<Ending> => {
     const used = idle.pop();
+    const hasKept = used !== undefined && used.keptBytes() > KEPT_LITTLE_BYTES;
     const ending = await runIn(used, task, signal);
-    // What jobs before left behind is not this file's fault: a child that ended by itself, or grew too large, is followed by a fresh one, once.
-    const isDoubtful = used !== undefined && ending.kind === "over" && DOUBTFUL.has(ending.why);
+    // What jobs before left behind is not this file's fault: a child that ended by itself, or grew too large beside what it had kept, is followed by a fresh one, once.
+    const isDoubtful =
+      used !== undefined && ending.kind === "over" && (ending.why === "exit" || (ending.why === "memory" && hasKept));
     return isDoubtful && !isClosed && !signal.aborted ? runIn(undefined, task, signal) : ending;
   };
   return {

@@ -52,6 +52,8 @@ export type Child = {
   run(task: Task, signal: AbortSignal): Promise<Ending>;
   /** Whether it had better be replaced. */
   isSpent(): boolean;
+  /** Memory that its jobs so far have left resident, bytes; 0 before the first. */
+  keptBytes(): number;
   end(): void;
   readonly ended: Promise<void>;
 };
@@ -160,6 +162,7 @@ export const startChild = (command: readonly string[], env: Record<string, strin
   let isOver = false;
   let jobs = 0;
   let isWorn = false;
+  let keptBytes = 0;
 
   const end = (ending: Ending) => {
     const ended = running;
@@ -262,11 +265,13 @@ export const startChild = (command: readonly string[], env: Record<string, strin
       look();
       signal.removeEventListener("abort", callOff);
       const isLookedAt = performance.now() - begunMs >= LONG_MS || jobs % LOOKED_AFTER === 0;
-      if (isOver || !(isLookedAt || memory.residentBytes() > KEPT_BYTES)) return;
+      keptBytes = memory.residentBytes();
+      if (isOver || !(isLookedAt || keptBytes > KEPT_BYTES)) return;
       const { cpuMs, residentBytes, addressBytes } = usageOf(proc.pid) ?? NO_USAGE;
       isWorn =
         jobs >= bounds.mostJobs || cpuMs > bounds.mostCpuMs || residentBytes > KEPT_BYTES || addressBytes > KEPT_ADDRESS_BYTES;
     });
   };
-  return { pid: proc.pid, ready: born.promise, run, isSpent: () => isOver || isWorn, end: () => over("exit"), ended };
+  const isSpent = () => isOver || isWorn;
+  return { pid: proc.pid, ready: born.promise, run, isSpent, keptBytes: () => keptBytes, end: () => over("exit"), ended };
 };

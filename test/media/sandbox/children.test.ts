@@ -100,7 +100,7 @@ describe("a child", () => {
 
 test.each([
   ["ends by itself", "ends later"],
-  ["has taken too much memory", "hoards later"],
+  ["has taken too much memory", "keeps much and hoards later"],
 ])("what a job left behind is not the next file's fault: a child that %s is followed by a fresh one", async (_, does) => {
   const sandbox = falsely(does, { bounds: { everyMs: 10, ofJob: { ...BRIEF, cpuMs: 5000 } } });
   expect(await inspect(sandbox, Uint8Array.of(1))).toMatchObject({ kind: "other" });

@@ -27,6 +27,8 @@ const receive = (length: number) => {
 };
 
 let jobs = 0;
+/** What a child that keeps much has from the beginning. */
+const kept: Uint8Array[] = does === "keeps much and hoards later" ? [new Uint8Array(100 * 1024 * 1024).fill(1)] : [];
 const right = () => send(FROM_CHILD.done, text.encode(JSON.stringify({ mime: "image/png", kind: "other", isComplete: true })));
 
 const WAYS: Record<string, () => void> = {
@@ -47,13 +49,15 @@ const WAYS: Record<string, () => void> = {
   "writes a file that nobody wants": () => send(FROM_CHILD.write, encodePlace(0), text.encode("a file")),
   // Only what has done a job before ends so.
   "ends later": () => (jobs > 1 ? process.exit(7) : right()),
-  "hoards later": () => (jobs > 1 ? WAYS.hoards?.() : right()),
+  "keeps much and hoards later": () => {
+    if (jobs > 1) WAYS.hoards?.();
+    right();
+  },
   chatters: () => undefined,
   spins: () => {
     for (;;);
   },
   hoards: () => {
-    const kept: Uint8Array[] = [];
     for (;;) kept.push(new Uint8Array(4 * 1024 * 1024).fill(1));
   },
   sleeps: () => Bun.sleepSync(60_000),
