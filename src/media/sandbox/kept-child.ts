@@ -11,6 +11,7 @@ import {
   FROM_CHILD,
   type Frame,
   frameOf,
+  headerOf,
   openFrames,
   SENTENCE,
   TO_CHILD,
@@ -177,9 +178,10 @@ export const startChild = (command: readonly string[], env: Record<string, strin
     end({ kind: "over", why });
   };
   /** A child that is gone is told by its exit. */
-  const post = (frame: Uint8Array<ArrayBuffer>) => {
+  const post = (...parts: Uint8Array[]) => {
     try {
-      for (const sent of [proc.stdin.write(frame), proc.stdin.flush()]) Promise.resolve(sent).catch(() => undefined);
+      for (const sent of [...parts.map((part) => proc.stdin.write(part as Uint8Array<ArrayBuffer>)), proc.stdin.flush()])
+        Promise.resolve(sent).catch(() => undefined);
     } catch {
       over("exit");
     }
@@ -204,7 +206,10 @@ export const startChild = (command: readonly string[], env: Record<string, strin
       if (bytes.length < wanted.least - wanted.start) throw new Unreadable("it ends too early");
     });
     if (running !== job) return;
-    post(job.denied ? frameOf(TO_CHILD.denied) : frameOf(TO_CHILD.bytes, bytes.subarray(0, wanted.most - wanted.start)));
+    if (job.denied) return post(frameOf(TO_CHILD.denied));
+    const given = bytes.subarray(0, wanted.most - wanted.start);
+    // Not in one frame: that would be a copy of all of it.
+    post(headerOf(TO_CHILD.bytes, given.length), given);
   };
   const take = async (job: Running, payload: Uint8Array<ArrayBuffer>) => {
     const { sink } = job.task;

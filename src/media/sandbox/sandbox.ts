@@ -1,4 +1,5 @@
 // Where strangers' bytes are looked at: asks a confined child, and turns whatever becomes of it into an answer or a refusal.
+import { open } from "node:fs/promises";
 import { joined, rangeOf, Unreadable } from "../bytes.ts";
 import { type ChildrenOptions, openChildren } from "./children.ts";
 import type { Held } from "./confine.ts";
@@ -101,15 +102,33 @@ export const inMemory = (chunks: readonly Uint8Array[]): Source => {
   };
 };
 
-/** A file on our own disk. @param fault what is thrown where the disk does not give it */
-export const onDisk = (path: string, sizeBytes: number, fault: () => Error): Source => ({
-  sizeBytes,
-  first: joined([]),
-  read: (start, _, most) =>
-    Bun.file(path)
-      .slice(start, most)
-      .bytes()
-      .catch(() => {
+/** Reads up to here are in memory of their own; larger ones are in one piece of memory that is used again. */
+const SMALL_READ_BYTES = 256 * 1024;
+
+/** A file on our own disk; what is read is there until the next read. @param fault what is thrown where the disk does not give it */
+export const onDisk = (path: string, sizeBytes: number, fault: () => Error): Source => {
+  // A job may read a file of hundreds of megabytes: what it leaves behind would be in memory until a collection.
+  let again = new Uint8Array(0);
+  const readAgain = async (start: number, length: number): Promise<Uint8Array> => {
+    if (again.length < length) again = new Uint8Array(length);
+    const file = await open(path, "r");
+    try {
+      const { bytesRead } = await file.read(again, 0, length, start);
+      return again.subarray(0, bytesRead);
+    } finally {
+      await file.close();
+    }
+  };
+  return {
+    sizeBytes,
+    first: joined([]),
+    read: async (start, _, most) => {
+      try {
+        if (most - start > SMALL_READ_BYTES) return await readAgain(start, most - start);
+        return await Bun.file(path).slice(start, most).bytes();
+      } catch {
         throw fault();
-      }),
-});
+      }
+    },
+  };
+};
