@@ -3,8 +3,9 @@ import type { Unfinished } from "../src/deeds.ts";
 import type { Command } from "../src/terms.ts";
 import type { Leaf } from "./generation.ts";
 import { deadlineOf, type GenerationSnapshot, leafOf, seatOf, standingAsks, thaw } from "./generation-snapshot.ts";
-import type { Ask } from "./generation-words.ts";
+import type { Ask, GenerationEvent } from "./generation-words.ts";
 import { LAST_LOOK_MS, mayLook } from "./last-look.ts";
+import type { SupervisorParts } from "./supervisor-words.ts";
 
 export type TakenUp = {
   snapshot: GenerationSnapshot;
@@ -32,6 +33,23 @@ export const takeUp = (found: Unfinished, snapshot: string, nowMs: number, lastA
     // A request that may have been out is never sent again without asking: that one is told `interrupted` instead.
     asks: standingAsks(resting).filter((ask) => ask.type !== "ask.beginAttempt" && ask.type !== "ask.send"),
   };
+};
+
+/**
+ * What a restored generation whose submission has no answer yet is told first; null where there is nothing to tell. The request may have
+ * been out when the process ended: it is never sent again without asking first, unless the answer was in hand.
+ */
+export const interruptedBy = (
+  seq: number,
+  { leaf, snapshot }: Pick<TakenUp, "leaf" | "snapshot">,
+  { leftOutcome, clock }: Pick<SupervisorParts, "leftOutcome" | "clock">,
+): GenerationEvent | null => {
+  const [wasSending, isConfirming] = [leaf === "running.submitting.sending", leaf === "running.confirming.acceptance"];
+  const n = snapshot.context.current?.n;
+  if (n === undefined || !(wasSending || isConfirming)) return null;
+  const left = leftOutcome?.(seq, n);
+  if (left) return isConfirming && left.type === "rejected" ? { type: "provedAbsent", n, atMs: left.atMs } : left;
+  return wasSending ? { type: "interrupted", n, atMs: clock.nowMs() } : null;
 };
 
 const PAGE = 200;

@@ -35,6 +35,8 @@ export type SupervisorParts = {
   lateReport: (seq: number, event: GenerationEvent) => void;
   /** A step is on disk. */
   stepped: (record: GenerationRecord, after: GenerationSnapshot) => void;
+  /** The answer to the submission of attempt `n` that a former process had in hand when it ended; absent: none ever is. */
+  leftOutcome?: (seq: number, n: number) => GenerationEvent | undefined;
   /** A generation was parked by a former process. */
   foundParked: (seq: number, id: string) => void;
   /** A generation cannot be continued by this process. */

@@ -10,7 +10,7 @@ import type { Ask, GenerationEvent } from "./generation-words.ts";
 import { countHosted, type Held, isRunning, newHeld, standAfter } from "./held.ts";
 import { Host, type HostParts } from "./host.ts";
 import { lastLooks } from "./last-look.ts";
-import { readUnfinished, type TakenUp, takeUp } from "./restore.ts";
+import { interruptedBy, readUnfinished, type TakenUp, takeUp } from "./restore.ts";
 import { openResuming, type Resuming, stillToAsk } from "./resuming.ts";
 import { openSeats, type Seats } from "./seats.ts";
 import type { Queued, SupervisorParts } from "./supervisor-words.ts";
@@ -288,9 +288,8 @@ export class Supervisor {
     if (seat !== null) this.seats.take(seat, false);
     else if (held.isCounted) this.seats.enter();
     this.deadlines.set(seq, taken.deadlineFrom(this.parts.clock.nowMs()));
-    // The request may have been out when the process ended: never again without asking first.
-    if (leaf === "running.submitting.sending")
-      host.tell({ type: "interrupted", n: taken.snapshot.context.tried, atMs: this.parts.clock.nowMs() });
+    const unanswered = interruptedBy(seq, taken, this.parts);
+    if (unanswered) host.tell(unanswered);
     for (const ask of taken.asks) this.resuming.later(seq, () => this.turnOf(ask, held, taken));
     return isQueued || leaf === "running.awaitingSeat" ? lineOf(host, taken.snapshot) : null;
   }

@@ -1,6 +1,7 @@
 // The engine: ledger, supervisor, effects, routes and corridor joined into one whole that knows no sockets and no clock of its own.
 
 import { openAccountFaults } from "../actors/account-faults.ts";
+import { awaitedOf } from "../actors/generation-snapshot.ts";
 import { type HealthDesk, openHealthDesk } from "../actors/health-desk.ts";
 import { type Ledger, openLedger } from "../actors/ledger.ts";
 import { verdictOf } from "../actors/route-health.ts";
@@ -15,16 +16,19 @@ import type { Deed, OutcomeOf } from "./deeds.ts";
 import { openDoor } from "./door.ts";
 import { type Effects, openEffects } from "./effects/effects.ts";
 import { retryMs } from "./effects/errands.ts";
+import { openInHand } from "./effects/in-hand.ts";
+import type { OutcomeSpool } from "./effects/outcome-spool.ts";
 import type { EffectsParts } from "./effects/parts.ts";
 import type { Log } from "./events.ts";
 import { openFacts } from "./facts.ts";
 import type { Files } from "./files/port.ts";
-import { openLate, watchEnded } from "./late.ts";
+import { openLate } from "./late.ts";
 import type { Media } from "./media/port.ts";
 import type { Providers } from "./providers/provider.ts";
 import { openQuoting, type Quote } from "./quoting.ts";
 import { type Life, openReadiness } from "./readiness.ts";
 import { openRecords, type Records } from "./records.ts";
+import { openRecovery } from "./recovery.ts";
 import { openRestored } from "./restored-backup.ts";
 import { DELIVERIES_KEPT, openRoutes, type Routes } from "./routes.ts";
 import { openSharing, type Sharing } from "./sharing.ts";
@@ -63,6 +67,8 @@ export type EngineParts = Pick<CommittedParts, "callersChanged" | "peopleChanged
   isSure?: () => boolean;
   /** Whether the store that several nodes share does not answer. */
   isAway?: () => boolean;
+  /** Where answers of providers are kept while the store is away; absent: the store is on the same disk. */
+  outcomes?: OutcomeSpool | undefined;
   /** How many nodes share what there is only once, such as the seats on a route. */
   nodes?: () => number;
   /** Whether another node goes on with what this one leaves. */
@@ -165,6 +171,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     effects.perform(seq, { type: "ask.cancel", n });
     effects.perform(seq, { type: "ask.watch", n });
   };
+  const inHand = parts.outcomes && openInHand({ spool: parts.outcomes, clock, log, isAway: parts.isAway ?? (() => false) });
   const late = openLate({ post, abandon, log, recordOf: store.generationBySeq });
   const supervisor: Supervisor = new Supervisor({
     clock,
@@ -188,8 +195,12 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     breathe: () => new Promise((turn) => soon(turn)),
     takingUp: parts.takingUp ?? ((_, goOn) => goOn()),
     perform: (seq, ask) => effects.perform(seq, ask),
-    lateReport: (seq, event) => void late(seq, event).catch(() => undefined),
+    lateReport: (seq, event) =>
+      void late(seq, event)
+        .then(() => "n" in event && inHand?.drop(seq, event.n))
+        .catch(() => undefined),
     stepped: (record, after) => {
+      inHand?.stepped(record.seq, awaitedOf(after));
       if (!after.matches({ running: "parked" })) stuck.remove(record.seq);
       if (record.completedAtMs !== null) {
         effects.ended(record.seq);
@@ -198,6 +209,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
         facts.ended(record);
       } else if (after.matches({ running: "parked" })) stuck.parked(record);
     },
+    ...(inHand ? { leftOutcome: inHand.find } : {}),
     foundParked: stuck.foundParked,
     stopped: stuck.stopped,
   });
@@ -212,14 +224,15 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     judge: accountFaults.judge,
     delivered: routes.delivered,
     ...(parts.sure ? { sure: parts.sure } : {}),
+    ...(inHand ? { inHand } : {}),
     maxMismatched: parts.maxMismatched,
     ...{ pace: parts.pace, chance: parts.chance, restored: saved.restored },
   });
 
   const watch: Watch = { committed: null };
-  const { callersChanged, peopleChanged } = parts;
   const committed = openCommitted({
-    ...{ records, attempts, routes, health, facts, watch, callersChanged, peopleChanged },
+    ...{ records, attempts, routes, health, facts, watch },
+    ...{ callersChanged: parts.callersChanged, peopleChanged: parts.peopleChanged },
     supervisor: () => supervisor,
   });
 
@@ -240,30 +253,21 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     clock,
   });
 
+  const recover = openRecovery({
+    ...{ store, post, supervisor, inHand, clock, log, soon, perform: effects.perform },
+    isOver: () => life === "stopped",
+    opened: () => {
+      if (life === "starting") life = "open";
+    },
+  });
+
   return {
     submit,
     quote: openQuoting(planning),
-    ...{ ledger, supervisor, effects },
-    routes,
-    records,
-    post,
-    readiness,
-    life: () => life,
-    ...{ health, watch },
-    stuck,
+    ...{ ledger, supervisor, effects, routes, records, post, readiness },
+    ...{ life: () => life, health, watch, stuck },
     ...openSharing({ store, supervisor, effects, health, routes, isOver: () => life === "stopped" }),
-    recover: async () => {
-      const startedAtMs = clock.nowMs();
-      // The next process has to know that this one lived; a full disk must not hold up recovery.
-      void post({ deed: "beat", atMs: startedAtMs }).catch(() => undefined);
-      const found = await supervisor.recover();
-      if (life === "starting") life = "open";
-      log("recovery finished", { count: found, dur_ms: clock.nowMs() - startedAtMs });
-      supervisor.resume();
-      watchEnded({ reads: store, soon, isOver: () => life === "stopped", perform: effects.perform }).catch((fault: unknown) =>
-        log("effect failed", { event: "watches", reason: reasonOf(fault) }),
-      );
-    },
+    recover,
     replaceCatalogue: (next) => {
       const before = routes.catalogue();
       routes.replaceCatalogue(next);

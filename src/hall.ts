@@ -156,6 +156,7 @@ export const openService = async (
       store,
       files: kept.files,
       spool: kept.spool,
+      outcomes: kept.outcomes,
       copies: kept.copies,
       waiting: kept.waiting,
       catalogue,

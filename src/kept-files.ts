@@ -3,6 +3,7 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "./clock.ts";
 import { BadSetting, type Settings } from "./config.ts";
+import { type OutcomeSpool, openOutcomeSpool } from "./effects/outcome-spool.ts";
 import type { Log } from "./events.ts";
 import { type Copies, openCopies } from "./files/copies.ts";
 import { openLocalFiles } from "./files/local.ts";
@@ -15,6 +16,8 @@ export type KeptFiles = {
   files: Files;
   /** What came inside providers' answers, until it has been collected. */
   spool: Spool;
+  /** Answers of providers that the store has not taken yet; undefined where the store is on the same disk. */
+  outcomes?: OutcomeSpool;
   /** Copies of pinned inputs, until nobody needs them. */
   copies: Copies;
   /** Takes up what a former process has left; nobody waits for it. */
@@ -118,6 +121,7 @@ export const openKeptFiles = async ({
   const bucket = { shared, spool, clock, chance, tell: log, linkS: settings.limits.link_s };
   const kept = openBucketFiles({ ...bucket, settings: settings.s3, moves, local, recordOf });
   if (!shared) return { ...kept, copies: openCopies(pinned, null, clock.nowMs) };
+  const outcomes = await openOutcomeSpool(join(settings.data.dir, "outcomes"), clock.nowMs);
   // Of the nodes any may go on with a generation: what one has pinned, each of them has to find.
   const inputs = openBucketFiles({
     ...{ ...bucket, settings: { ...settings.s3, prefix: `${settings.s3.prefix}pinned/` }, moves: false, local: pinned },
@@ -130,5 +134,5 @@ export const openKeptFiles = async ({
   });
   const copies = openCopies(pinned, inputs.files, clock.nowMs);
   const stop = async () => void (await Promise.all([kept.stop(), inputs.stop()]));
-  return { ...kept, copies, stop };
+  return { ...kept, copies, outcomes, stop };
 };

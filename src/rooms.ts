@@ -48,6 +48,7 @@ export type RoomsParts = {
   store: Store;
   files: Files;
   spool: Spool;
+  outcomes: KeptFiles["outcomes"];
   copies: Copies;
   /** Files that wait for the bucket; null where none is used. */
   waiting: KeptFiles["waiting"];
@@ -170,7 +171,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     soon: setImmediate,
     ...{ nameGeneration, nodes, isAnotherThere },
     ...(tenure ? { sure: tenure.sure, isSure: tenure.isSure, isAway: tenure.isAway } : {}),
-    unknownOutcome: parts.unknownOutcome,
+    ...{ unknownOutcome: parts.unknownOutcome, outcomes: parts.outcomes },
     ...(parts.takingUp ? { takingUp: parts.takingUp } : {}),
     ...{ callersChanged: () => http.callersChanged(), peopleChanged: () => sessions.forget() },
   });
@@ -258,7 +259,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
   /** A drain's answers and its attempts share one end. */
   let drainEndsAtMs = 0;
   const sweep = openSweeping({
-    ...{ clock, log, store, files, spool, copies: parts.copies, post: engine.post },
+    ...{ clock, log, store, files, spool, outcomes: parts.outcomes, copies: parts.copies, post: engine.post },
     // One of several nodes does it for all.
     isFirst: () => tenure?.isFirst() ?? true,
   });

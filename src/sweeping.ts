@@ -1,6 +1,7 @@
 // Deletes what nobody needs any more: files past their retention, copies of pinned inputs, what came inside answers.
 import type { Clock } from "./clock.ts";
 import type { Deed, OutcomeOf } from "./deeds.ts";
+import type { OutcomeSpool } from "./effects/outcome-spool.ts";
 import type { Log } from "./events.ts";
 import type { Copies } from "./files/copies.ts";
 import type { Files } from "./files/port.ts";
@@ -15,6 +16,7 @@ export type SweepingParts = {
   store: Pick<StoreReads, "expiredFiles" | "spentPins" | "pinsOf" | "generationBySeq">;
   files: Pick<Files, "remove">;
   spool: Pick<Spool, "sweep">;
+  outcomes?: Pick<OutcomeSpool, "sweep"> | undefined;
   copies: Pick<Copies, "remove" | "sweep">;
   post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
   /** Whether this node sweeps what nodes share. */
@@ -31,6 +33,7 @@ export const openSweeping = ({
   store,
   files,
   spool,
+  outcomes,
   copies,
   post,
   isFirst,
@@ -77,6 +80,7 @@ export const openSweeping = ({
     }
     // What is in the spool, and what was brought from the bucket to be given to a provider, is each node's own.
     await spool.sweep(SPOOL_KEPT_MS, isOver);
+    await outcomes?.sweep(SPOOL_KEPT_MS, isOver);
     await copies.sweep(isOver);
   };
 };

@@ -10,6 +10,7 @@ import type { Media } from "../media/port.ts";
 import type { Providers, Work } from "../providers/provider.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { Attempt, Failure, PlannedRoute, RouteSpec } from "../terms.ts";
+import type { InHand } from "./in-hand.ts";
 
 /** While the disk is full, what is to be kept waits so long before it is tried again. */
 export const STORAGE_PAUSE_MS = 5_000;
@@ -46,6 +47,8 @@ export type EffectsParts = {
   } | null;
   /** Resolves when this node can be sure that what it is about to buy for is its own; absent: it always is. */
   sure?: () => Promise<void>;
+  /** Keeps answers to submissions until they are in the store; absent: the store is on the same disk. */
+  inHand?: Pick<InHand, "arrived" | "drop">;
   /** How many times faster than life providers are (the simulator's speed); 1 for real ones. */
   pace: number;
   /** A number in [0, 1). */

@@ -1,17 +1,21 @@
 // Submitting an attempt: a connection of the provider's pool first, the journal next, the socket last.
 import { verdictOf } from "../../actors/route-health.ts";
 import { StorageRefused } from "../files/port.ts";
-import type { Work } from "../providers/provider.ts";
+import type { SubmitOutcome, Work } from "../providers/provider.ts";
 import { DatabaseAway } from "../store/faults.ts";
 import type { ResultFile } from "../terms.ts";
 import type { Errand, Errands } from "./errands.ts";
 import type { Finding } from "./finding.ts";
+import type { Outcome } from "./outcome-spool.ts";
 import { type EffectsParts, readWork, STORAGE_PAUSE_MS } from "./parts.ts";
 import type { Pinning } from "./pinning.ts";
 import type { Twins } from "./twins.ts";
 
 /** While the store cannot be reached it is asked again so often. */
 const AWAY_PAUSE_MS = 500;
+
+/** An answer that says what became of the request. */
+type Answered = Exclude<SubmitOutcome, { kind: "ambiguous" }>;
 
 /** The two halves of a submission; the slot is held from the first to the end of the second. */
 export const openSubmitting = (
@@ -66,6 +70,19 @@ export const openSubmitting = (
       }
   };
 
+  /** What an answer says, as the machine is told; what is in it is on disk then. */
+  const eventOf = async (errand: Errand, work: Work, outcome: Answered): Promise<Outcome> => {
+    const told = { n: errand.n, atMs: parts.clock.nowMs() };
+    switch (outcome.kind) {
+      case "accepted":
+        return { type: "accepted", ...told, job: outcome.job };
+      case "announced":
+        return { type: "announced", ...told, job: outcome.job, results: await keepInline(errand, work, outcome.results) };
+      case "rejected":
+        return { type: "rejected", ...told, failure: outcome.failure };
+    }
+  };
+
   /** A store that is away for a while costs no answer that is in hand: what is asked of it waits until it is back, or the process ends. */
   const whenReached = async <T>(errand: Errand, read: () => Promise<T>): Promise<T> => {
     for (;;)
@@ -98,38 +115,24 @@ export const openSubmitting = (
       const outcome = await parts.providers.submit(work, signal);
       // Broken off by us: it says nothing about the route, and a restart finds the attempt `sending`.
       if (signal.aborted) return;
-      const atMs = parts.clock.nowMs();
-      if (
-        (outcome.kind === "accepted" || outcome.kind === "announced") &&
-        (await whenReached(errand, () => isOwnedElsewhere(seq, n, work, outcome.job.jobId)))
-      ) {
+      if (outcome.kind === "ambiguous") {
+        parts.judge(routeId, "failed");
+        lose(outcome.detail);
+        return;
+      }
+      if (outcome.kind === "rejected") {
+        const verdict = verdictOf(outcome.failure.class);
+        if (verdict) parts.judge(routeId, verdict, outcome.failure, outcome.isOfAccount);
+      }
+      const answer = await eventOf(errand, work, outcome);
+      parts.inHand?.arrived(seq, { ref: work.attempt.ref, provider: work.attempt.route.provider, outcome: answer });
+      const jobId = answer.type === "rejected" ? undefined : answer.job?.jobId;
+      if (jobId !== undefined && (await whenReached(errand, () => isOwnedElsewhere(seq, n, work, jobId)))) {
+        parts.inHand?.drop(seq, n);
         lose("the provider named a job of another attempt");
         return;
       }
-      switch (outcome.kind) {
-        case "accepted":
-          parts.report(seq, { type: "accepted", n, job: outcome.job, atMs });
-          break;
-        case "announced":
-          parts.report(seq, {
-            type: "announced",
-            n,
-            job: outcome.job,
-            results: await keepInline(errand, work, outcome.results),
-            atMs,
-          });
-          break;
-        case "rejected": {
-          const verdict = verdictOf(outcome.failure.class);
-          if (verdict) parts.judge(routeId, verdict, outcome.failure, outcome.isOfAccount);
-          parts.report(seq, { type: "rejected", n, failure: outcome.failure, atMs });
-          break;
-        }
-        case "ambiguous":
-          parts.judge(routeId, "failed");
-          lose(outcome.detail);
-          break;
-      }
+      parts.report(seq, answer);
     } catch (fault) {
       // Broken off by us while it waited: a restart finds the attempt `sending`.
       if (signal.aborted) return;

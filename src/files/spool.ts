@@ -1,7 +1,7 @@
 // What providers give inside their answers instead of by an address: kept on disk from the answer on, until it has been collected.
-import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { onDisk, syncDirectory } from "./disk.ts";
+import { onDisk, sweepDirectory, writeDurably } from "./disk.ts";
 import { isSpooled, SPOOLED } from "./port.ts";
 
 /** The body of a generation's id, the number of the attempt, and the place of the file. */
@@ -25,28 +25,12 @@ export interface Spool {
 /** Opens the directory. @throws StorageRefused when it cannot be made */
 export const openSpool = async (dir: string, nowMs: () => number): Promise<Spool> => {
   await onDisk(() => mkdir(dir, { recursive: true }));
-  let made = 0;
   return {
     keep: (ref, n, pieces) =>
       onDisk(async () => {
         const name = `${ref}.${n}`;
         if (!NAME.test(name)) throw new Error("that is not the name of a result");
-        const aside = join(dir, `${name}.${++made}.part`);
-        try {
-          const file = await open(aside, "wx", 0o600);
-          try {
-            for (const piece of pieces)
-              for (let at = 0; at < piece.length; ) at += (await file.write(piece, at, piece.length - at)).bytesWritten;
-            await file.sync();
-          } finally {
-            await file.close();
-          }
-          await rename(aside, join(dir, name));
-        } catch (fault) {
-          await rm(aside, { force: true }).catch(() => {});
-          throw fault;
-        }
-        await syncDirectory(dir);
+        await writeDurably(dir, name, pieces);
         return `${SPOOLED}${name}`;
       }),
     open: async (url) => {
@@ -56,18 +40,15 @@ export const openSpool = async (dir: string, nowMs: () => number): Promise<Spool
       return (await file.exists()) ? file : undefined;
     },
     sweep: (olderThanMs, hasEnded) =>
-      onDisk(async () => {
-        let swept = 0;
-        for (const name of await readdir(dir)) {
-          const path = join(dir, name);
-          const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Number.POSITIVE_INFINITY }));
-          if (mtimeMs > nowMs() - olderThanMs) continue;
-          const body = NAME.exec(name)?.[1];
-          if (body !== undefined && !(await hasEnded(`gen_${body}`))) continue;
-          await rm(path, { force: true });
-          swept += 1;
-        }
-        return swept;
-      }),
+      onDisk(() =>
+        sweepDirectory(dir, {
+          beforeMs: nowMs() - olderThanMs,
+          ownerOf: (name) => {
+            const body = NAME.exec(name)?.[1];
+            return body === undefined ? undefined : `gen_${body}`;
+          },
+          hasEnded,
+        }),
+      ),
   };
 };

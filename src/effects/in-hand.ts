@@ -1,0 +1,107 @@
+// Answers of providers from the moment they arrive until their step is in the store. One that the store does not take soon is kept on
+// this node's disk, so that a store that is away costs no job that is paid for, whatever becomes of the process.
+import type { Clock } from "../clock.ts";
+import type { Log } from "../events.ts";
+import { seqOfGenerationId } from "../ids.ts";
+import type { StoreReads } from "../store/store.ts";
+import type { Outcome, OutcomeSpool, SpooledOutcome } from "./outcome-spool.ts";
+
+/** A commit takes milliseconds: an answer whose step is not in the store after so long is kept on disk. */
+const SPOOL_AFTER_MS = 250;
+/** A disk that refuses is tried again after so long. */
+const REFUSED_PAUSE_MS = 1000;
+
+export type InHandParts = {
+  spool: OutcomeSpool;
+  clock: Clock;
+  log: Log;
+  /** Whether the store is known not to answer. */
+  isAway: () => boolean;
+};
+
+export type InHand = {
+  /** An answer has arrived for an attempt of generation `seq`. */
+  arrived(seq: number, spooled: SpooledOutcome): void;
+  /** A generation has taken a step, which is in the store. `awaited`: the attempt whose answer it waits for from now on. */
+  stepped(seq: number, awaited: number | undefined): void;
+  /** Whatever became of the answer of attempt `n`, it is not needed any more. */
+  drop(seq: number, n: number): void;
+  /** The answer that is held for an attempt. */
+  find(seq: number, n: number): Outcome | undefined;
+  /** Takes up what a former process has left, but for jobs that belong to another attempt. @returns what was found */
+  open(reads: Pick<StoreReads, "jobOwner">): Promise<{ seq: number; outcome: Outcome }[]>;
+};
+
+type Entry = { spooled: SpooledOutcome; isDropped: boolean; isKept: boolean; cancel: () => void };
+const entryOf = (spooled: SpooledOutcome, isKept: boolean): Entry => ({
+  spooled,
+  isKept,
+  isDropped: false,
+  cancel: () => undefined,
+});
+const generationOf = (ref: string): string => `gen_${ref.replace(/-\d+$/, "")}`;
+
+export const openInHand = ({ spool, clock, log, isAway }: InHandParts): InHand => {
+  const held = new Map<number, Entry[]>();
+  const failed =
+    (event: string, { ref }: SpooledOutcome) =>
+    (fault: unknown) =>
+      log("effect failed", {
+        event,
+        generation_id: generationOf(ref),
+        reason: fault instanceof Error ? fault.message : String(fault),
+      });
+
+  const dropFile = (spooled: SpooledOutcome) => void spool.drop(spooled.ref).catch(failed("dropping an outcome", spooled));
+  const keep = async (entry: Entry): Promise<void> => {
+    try {
+      await spool.keep(entry.spooled);
+      entry.isKept = true;
+      if (entry.isDropped) dropFile(entry.spooled);
+    } catch (fault) {
+      failed("spooling an outcome", entry.spooled)(fault);
+      if (!entry.isDropped) entry.cancel = clock.after(REFUSED_PAUSE_MS, () => void keep(entry));
+    }
+  };
+  const add = (seq: number, entry: Entry) => held.set(seq, [...(held.get(seq) ?? []), entry]);
+  const letGo = (seq: number, isOver: (entry: Entry) => boolean) => {
+    const entries = held.get(seq);
+    if (!entries) return;
+    const left = entries.filter((entry) => !isOver(entry));
+    if (left.length === 0) held.delete(seq);
+    else held.set(seq, left);
+    for (const entry of entries.filter(isOver)) {
+      entry.isDropped = true;
+      entry.cancel();
+      if (entry.isKept) dropFile(entry.spooled);
+    }
+  };
+
+  return {
+    arrived: (seq, spooled) => {
+      const entry = entryOf(spooled, false);
+      add(seq, entry);
+      if (isAway()) void keep(entry);
+      else entry.cancel = clock.after(SPOOL_AFTER_MS, () => void keep(entry));
+    },
+    stepped: (seq, awaited) => letGo(seq, ({ spooled }) => spooled.outcome.n !== awaited),
+    drop: (seq, n) => letGo(seq, ({ spooled }) => spooled.outcome.n === n),
+    find: (seq, n) => held.get(seq)?.find(({ spooled }) => spooled.outcome.n === n)?.spooled.outcome,
+    open: async ({ jobOwner }) => {
+      const found: { seq: number; outcome: Outcome }[] = [];
+      for (const spooled of await spool.read()) {
+        const { ref, provider, outcome } = spooled;
+        const seq = seqOfGenerationId(generationOf(ref));
+        if (seq === undefined) continue;
+        const owner = outcome.type === "rejected" || !outcome.job ? undefined : await jobOwner(provider, outcome.job.jobId);
+        if (owner && !(owner.seq === seq && owner.n === outcome.n)) {
+          dropFile(spooled);
+          continue;
+        }
+        add(seq, entryOf(spooled, true));
+        found.push({ seq, outcome });
+      }
+      return found;
+    },
+  };
+};

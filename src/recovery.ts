@@ -1,0 +1,46 @@
+// A start goes on with what a former process has left: its answers in hand, its generations, and the attempts that it still asked about.
+import type { Supervisor } from "../actors/supervisor.ts";
+import type { Clock } from "./clock.ts";
+import type { Deed, OutcomeOf } from "./deeds.ts";
+import type { Effects } from "./effects/effects.ts";
+import type { InHand } from "./effects/in-hand.ts";
+import type { Log } from "./events.ts";
+import { watchEnded } from "./late.ts";
+import type { StoreReads } from "./store/store.ts";
+
+export type RecoveryParts = {
+  store: Pick<StoreReads, "jobOwner" | "generationBySeq" | "watchedAttempts">;
+  post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
+  supervisor: Pick<Supervisor, "recover" | "resume" | "report">;
+  inHand: Pick<InHand, "open"> | undefined;
+  perform: Effects["perform"];
+  clock: Clock;
+  log: Log;
+  /** Calls back at the end of this turn of the event loop. */
+  soon: (then: () => void) => void;
+  /** Everything is read: submissions are taken from now on. */
+  opened: () => void;
+  isOver: () => boolean;
+};
+
+/** What is called once at the start. */
+export const openRecovery =
+  ({ store, post, supervisor, inHand, perform, clock, log, soon, opened, isOver }: RecoveryParts) =>
+  async (): Promise<void> => {
+    const startedAtMs = clock.nowMs();
+    // The next process has to know that this one lived; a full disk must not hold up recovery.
+    void post({ deed: "beat", atMs: startedAtMs }).catch(() => undefined);
+    const left = (await inHand?.open(store)) ?? [];
+    const found = await supervisor.recover();
+    // Those of generations that have not ended were told with them.
+    for (const { seq, outcome } of left) {
+      const record = await store.generationBySeq(seq);
+      if (record && record.completedAtMs !== null) supervisor.report(seq, outcome);
+    }
+    opened();
+    log("recovery finished", { count: found, dur_ms: clock.nowMs() - startedAtMs });
+    supervisor.resume();
+    watchEnded({ reads: store, soon, isOver, perform }).catch((fault: unknown) =>
+      log("effect failed", { event: "watches", reason: fault instanceof Error ? fault.message : String(fault) }),
+    );
+  };
