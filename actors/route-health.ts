@@ -7,6 +7,9 @@ export type RouteVerdict = "delivered" | "failed" | "faulty";
 
 /** Consecutive failures that open a route. */
 const FAILURES_TO_OPEN = 5;
+/** Fewer do on a route that is seldom used, or whose requests wait for each other: so many, the first of them so long ago. */
+const FAILURES_OVER_TIME = 3;
+const OVER_TIME_MS = 60_000;
 const FIRST_PAUSE_MS = 30_000;
 const LONGEST_PAUSE_MS = 600_000;
 
@@ -26,17 +29,23 @@ export const verdictOf = (failureClass: FailureClass): RouteVerdict | null => {
   return FAILURES.has(failureClass) ? "failed" : null;
 };
 
-type HealthContext = { failures: number; pauseMs: number; openUntilMs: number };
+/** `failingSinceMs`: when the first of the failures in a row was; absent: there is none. */
+type HealthContext = { failures: number; failingSinceMs?: number; pauseMs: number; openUntilMs: number };
 type HealthEvent = { type: "delivered" | "failed" | "faulty" | "cooled" | "mended"; atMs: number };
 
 export const routeHealthMachine = setup({
   types: { context: {} as HealthContext, events: {} as HealthEvent },
   guards: {
-    isLastStraw: ({ context }) => context.failures + 1 >= FAILURES_TO_OPEN,
+    isLastStraw: ({ context: { failures, failingSinceMs }, event }) =>
+      failures + 1 >= FAILURES_TO_OPEN ||
+      (failures + 1 >= FAILURES_OVER_TIME && failingSinceMs !== undefined && event.atMs - failingSinceMs >= OVER_TIME_MS),
     isCool: ({ context, event }) => event.atMs >= context.openUntilMs,
   },
   actions: {
-    countFailure: assign({ failures: ({ context }) => context.failures + 1 }),
+    countFailure: assign(({ context: { failures, failingSinceMs }, event }) => ({
+      failures: failures + 1,
+      failingSinceMs: failures === 0 || failingSinceMs === undefined ? event.atMs : failingSinceMs,
+    })),
     forget: assign({ failures: 0, pauseMs: FIRST_PAUSE_MS, openUntilMs: 0 }),
     openForAWhile: assign(({ context, event }) => ({
       failures: 0,

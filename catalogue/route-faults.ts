@@ -17,6 +17,8 @@ export const routeFaults = (model: Model, route: Route, providerIds: readonly st
     faults.push(["/provider", `unknown provider ${route.provider}; known are ${providerIds.join(", ")}`]);
   if (route.expected_s > route.timeout_s)
     faults.push(["/expected_s", `${route.expected_s} is above timeout_s, ${route.timeout_s}: it would never deliver`]);
+  if (route.confirm_s !== undefined && route.confirm_s > route.timeout_s)
+    faults.push(["/confirm_s", `${route.confirm_s} is above timeout_s, ${route.timeout_s}, which ends an attempt anyway`]);
   faults.push(...optionFaults(model, route));
   const reach: Fault[] = [];
   for (const name of FIELD_NAMES) {

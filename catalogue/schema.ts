@@ -130,6 +130,11 @@ const RouteSchema = Type.Object(
     options: Type.Optional(RouteOptions),
     expected_s: routeSeconds("how long a delivery usually takes"),
     timeout_s: routeSeconds("the longest time of one attempt"),
+    confirm_s: Type.Optional(
+      routeSeconds(
+        "how long a request whose answer was lost is confirmed while its provider tells nothing, before the next route has its turn; 120 by default, at most timeout_s",
+      ),
+    ),
     seats: Type.Optional(count(1, 100_000)),
     on_refusal: Type.Optional(oneOf(["fail", "next"])),
     on_lost: Type.Optional(oneOf(["next", "hold", "fail"])),
@@ -249,6 +254,7 @@ export type Route = {
   options: RouteOptions;
   expected_s: number;
   timeout_s: number;
+  confirm_s?: number;
   seats?: number;
   on_refusal: "fail" | "next";
   on_lost: "next" | "hold" | "fail";

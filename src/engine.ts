@@ -222,7 +222,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     ...{ giving: inputs.giving, signInput: inputs.signInput },
     report: (seq, event) => supervisor.report(seq, event),
     judge: accountFaults.judge,
-    delivered: routes.delivered,
+    ...{ delivered: routes.delivered, confirmMs: routes.confirmMs },
     ...(parts.sure ? { sure: parts.sure } : {}),
     ...(inHand ? { inHand } : {}),
     maxMismatched: parts.maxMismatched,

@@ -25,6 +25,7 @@ export const EVENTS = {
   "attempt late": "warn",
   "attempt failed": "info",
   "attempt mismatched": "warn",
+  "attempt unclear": "warn",
   "account mismatches": "warn",
   "fewer files delivered": "warn",
   "longer than billed": "warn",

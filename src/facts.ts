@@ -59,6 +59,17 @@ export const openFacts = ({ log, attempts, reads }: FactsParts) => {
   const failed = (fault: unknown) =>
     log("effect failed", { event: "counting", reason: fault instanceof Error ? fault.message : String(fault) });
 
+  /** Its provider may have a job of it, and said nothing that can be told from that: the generation waits until it is known. */
+  const tellUnclear = ({ id, requestId, model }: GenerationRecord, n: number, event: StepDeed["event"], attempt?: Attempt) => {
+    if (!attempt) return;
+    const { routeId, provider } = attempt.route;
+    // Of a provider's words only the status: they may repeat the prompt.
+    const [status] = /^\d{3}(?=:|$)/.exec(String(event.detail ?? "")) ?? [];
+    const why = event.type === "interrupted" ? "the process ended while the request may have been out" : "its answer was lost";
+    const names = { generation_id: id, request_id: requestId, attempt: n, model, route_id: routeId, provider };
+    log("attempt unclear", { ...names, outcome: "unclear", reason: status ? `answered ${status}` : why });
+  };
+
   const rateOf = openMismatchRate();
   /** Whether an account's orders often come as something else. */
   const countRate = ({ id, accountSeq }: GenerationRecord, came: "mismatched" | "delivered", atMs: number): void => {
@@ -99,6 +110,10 @@ export const openFacts = ({ log, attempts, reads }: FactsParts) => {
             route_id: String((passed as { routeId?: string }).routeId),
             outcome: "skipped_down",
           });
+      if (event.type === "answerLost" || event.type === "interrupted") {
+        const n = Number(event.n);
+        attempts.find(seq, n).then((attempt) => tellUnclear(record, n, event, attempt), failed);
+      }
       for (const change of attemptChanges) {
         const outcome = outcomeOf(change);
         if (outcome === undefined) continue;

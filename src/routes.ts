@@ -11,6 +11,8 @@ import type { JsonObject, RouteSpec } from "./terms.ts";
 /** Deliveries that an expected time is taken from, and how many must be known before the catalogue's figure is replaced. */
 export const DELIVERIES_KEPT = 50;
 const DELIVERIES_NEEDED = 20;
+/** `confirm_s` of a route that has none. */
+const CONFIRM_S = 120;
 
 export type Routes = {
   catalogue(): Catalogue;
@@ -24,6 +26,11 @@ export type Routes = {
   /** The 90th percentile of the last deliveries, ms; undefined while too few are known. */
   expectedMs(routeId: string): number | undefined;
   delivered(routeId: string, tookMs: number): void;
+  /**
+   * How long a request whose answer was lost is confirmed while nobody tells anything of it, ms; undefined for a route that is gone.
+   * @param isToldOnly whether its provider cannot be asked and only tells: that comes with the job's end
+   */
+  confirmMs(routeId: string, isToldOnly: boolean): number | undefined;
   /** The model list of this moment. `version` changes whenever it may have. */
   models(): { entries: ModelEntry[]; version: number };
   /** The operator switches a route off for a reason, or on again (null). */
@@ -151,6 +158,13 @@ export const openRoutes = (parts: RoutesParts): Routes => {
     seatsOf: (routeId) =>
       Math.max(1, Math.floor((catalogue.route(routeId)?.route.seats ?? parts.seatsPerRoute) / (parts.nodes?.() ?? 1))),
     expectedMs: (routeId) => expected.get(routeId),
+    confirmMs: (routeId, isToldOnly) => {
+      const route = catalogue.route(routeId)?.route;
+      if (!route) return undefined;
+      const boundMs = (route.confirm_s ?? CONFIRM_S) * 1000;
+      const usualMs = expected.get(routeId) ?? route.expected_s * 1000;
+      return Math.min(isToldOnly ? Math.max(boundMs, 2 * usualMs) : boundMs, route.timeout_s * 1000);
+    },
     delivered: (routeId, tookMs) => {
       const times = deliveries.get(routeId) ?? [];
       times.push(tookMs);

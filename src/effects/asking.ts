@@ -114,7 +114,11 @@ export const openAsking = (parts: EffectsParts, errands: Errands, finding: Findi
     if (seen.kind === "found") return parts.report(seq, { type: "accepted", n, job: seen.job, atMs });
     if (seen.kind === "absent") return parts.report(seq, { type: "provedAbsent", n, atMs });
     // Nobody can be asked; but who made a job of it may still tell.
-    const toldUntilMs = (work.attempt.sentAtMs ?? atMs) + (traits.toldWithinMs ?? 0) / parts.pace;
+    const toldMs = Math.min(
+      traits.toldWithinMs ?? 0,
+      parts.confirmMs?.(work.attempt.route.routeId, true) ?? Number.POSITIVE_INFINITY,
+    );
+    const toldUntilMs = (work.attempt.sentAtMs ?? atMs) + toldMs / parts.pace;
     while (traits.recovery === "none" && parts.clock.nowMs() < toldUntilMs) await errand.pause(toldUntilMs - parts.clock.nowMs());
     parts.report(seq, { type: "meansExhausted", n, atMs: parts.clock.nowMs() });
   };

@@ -108,6 +108,8 @@ export const openFinding = (parts: EffectsParts): Finding => {
     // provider may have taken it up to the moment in which its answer was given up.
     const lostMs = lostAtMs.get(errand.seq)?.get(errand.n) ?? sentAtMs;
     const settlesFromMs = Math.max(sentAtMs, lostMs, livedSinceMs(errand.seq, errand.n));
+    const boundMs = (parts.confirmMs?.(work.attempt.route.routeId, false) ?? Number.POSITIVE_INFINITY) / parts.pace;
+    let heardAtMs = settlesFromMs;
     let absences = 0;
     // Asking by way of a key is submitting: of what this store never sent it would be the first time.
     const ownSentAtMs = work.attempt.sentAtMs ?? Number.POSITIVE_INFINITY;
@@ -124,6 +126,9 @@ export const openFinding = (parts: EffectsParts): Finding => {
       absences = seen.kind === "absent" && isClockRight ? absences + 1 : 0;
       // Absence proves something only when the list has had time to show the job, and says it twice.
       if (absences >= 2 && atMs - settlesFromMs >= traits.findSettleMs / parts.pace) return { kind: "absent" };
+      // One that does not answer a question either is waited for so long and no longer.
+      if (seen.kind !== "unclear") heardAtMs = atMs;
+      else if (atMs - heardAtMs >= boundMs) break;
       if (atMs - sentAtMs >= traits.findWindowMs) break;
     }
     return { kind: "exhausted" };

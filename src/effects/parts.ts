@@ -47,6 +47,8 @@ export type EffectsParts = {
   } | null;
   /** Resolves when this node can be sure that what it is about to buy for is its own; absent: it always is. */
   sure?: () => Promise<void>;
+  /** As `Routes.confirmMs`; absent: without bound. */
+  confirmMs?: (routeId: string, isToldOnly: boolean) => number | undefined;
   /** Keeps answers to submissions until they are in the store; absent: the store is on the same disk. */
   inHand?: Pick<InHand, "arrived" | "drop">;
   /** How many times faster than life providers are (the simulator's speed); 1 for real ones. */

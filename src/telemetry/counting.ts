@@ -21,6 +21,7 @@ const TROUBLE: ReadonlyMap<string, string> = new Map(TROUBLES);
 const COUNTED: ReadonlySet<EventName> = new Set<EventName>([
   "generation ended",
   "attempt ended",
+  "attempt unclear",
   "route skipped",
   "credits added",
   "provider called",
@@ -89,6 +90,7 @@ export const openCounting = (registered: Registered): CountEvent => {
         return generationEnded(fields);
       case "attempt ended":
         return attemptEnded(fields);
+      case "attempt unclear":
       case "route skipped":
         return count("genrouter_attempts_total", {
           model: model(fields.model),

@@ -47,7 +47,7 @@ export const METRICS = {
   genrouter_attempts_total: {
     type: "counter",
     labels: ["model", "route", "outcome"],
-    help: "Attempts by how they ended, and routes left out: skipped_cost and skipped_wait by max_cost_usd and max_wait_s, skipped_down when their turn came.",
+    help: "Attempts by how they ended, and routes left out: skipped_cost and skipped_wait by max_cost_usd and max_wait_s, skipped_down when their turn came. unclear: the answer to a submission was lost or said nothing, which is confirmed with the provider; it ends later.",
   },
   genrouter_attempt_duration_seconds: {
     type: "histogram",

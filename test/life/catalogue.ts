@@ -17,6 +17,7 @@ export type TestRoute = {
   provider?: "fal" | "replicate";
   expectedS?: number;
   timeoutS?: number;
+  confirmS?: number;
   seats?: number;
   onRefusal?: "fail" | "next";
   onLost?: "next" | "hold" | "fail";
@@ -37,6 +38,7 @@ const routeOf = ({
   provider = "fal",
   expectedS = 10,
   timeoutS = 600,
+  confirmS,
   seats,
   onRefusal,
   onLost,
@@ -52,6 +54,7 @@ const routeOf = ({
   },
   expected_s: expectedS,
   timeout_s: timeoutS,
+  ...(confirmS === undefined ? {} : { confirm_s: confirmS }),
   rates: [{ usd }],
   ...(seats === undefined ? {} : { seats }),
   ...(onRefusal ? { on_refusal: onRefusal } : {}),

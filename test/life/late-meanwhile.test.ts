@@ -55,6 +55,7 @@ const ROWS: Row[] = [
   {
     meanwhile: "is being confirmed, its answer lost",
     rests: "running.confirming.acceptance",
+    routes: [FAL, { ...REPLICATE, confirmS: 600 }, SPARE],
     rules: [
       { fault: "drop-after", provider: "replicate" },
       { fault: "list-5xx", provider: "replicate" },
