@@ -23,6 +23,7 @@ export type PlayedStep = {
 const VERDICTS: readonly [type: string, label: string][] = [
   ["delivered", "an attempt delivered"],
   ["failed", "an attempt failed"],
+  ["unclear", "the answer to a submission said nothing"],
   ["faulty", "a fault of the set-up: key or balance"],
   ["cooled", "its pause is looked at"],
   ["mended", "the operator has seen to it"],

@@ -3,13 +3,13 @@ import { assign, setup } from "xstate";
 import { type FailureClass, SET_UP_FAULTS } from "../src/terms.ts";
 
 /** What an attempt says about its route. A refusal of the input says nothing and is not told. */
-export type RouteVerdict = "delivered" | "failed" | "faulty";
+export type RouteVerdict = "delivered" | "failed" | "unclear" | "faulty";
 
 /** Consecutive failures that open a route. */
 const FAILURES_TO_OPEN = 5;
-/** Fewer do on a route that is seldom used, or whose requests wait for each other: so many, the first of them so long ago. */
-const FAILURES_OVER_TIME = 3;
-const OVER_TIME_MS = 60_000;
+/** Of answers that say nothing fewer do, for what waits for them asks no more: so many since the last delivery, the first so long ago. */
+const UNCLEAR_TO_OPEN = 3;
+const UNCLEAR_FOR_MS = 60_000;
 const FIRST_PAUSE_MS = 30_000;
 const LONGEST_PAUSE_MS = 600_000;
 
@@ -29,30 +29,43 @@ export const verdictOf = (failureClass: FailureClass): RouteVerdict | null => {
   return FAILURES.has(failureClass) ? "failed" : null;
 };
 
-/** `failingSinceMs`: when the first of the failures in a row was; absent: there is none. */
-type HealthContext = { failures: number; failingSinceMs?: number; pauseMs: number; openUntilMs: number };
-type HealthEvent = { type: "delivered" | "failed" | "faulty" | "cooled" | "mended"; atMs: number };
+/** `unclear`: submissions since the last delivery whose answer said nothing, and when the first was; absent or null: there is none. */
+type HealthContext = {
+  failures: number;
+  unclear?: { times: number; sinceMs: number } | null;
+  pauseMs: number;
+  openUntilMs: number;
+};
+type HealthEvent = { type: RouteVerdict | "cooled" | "mended"; atMs: number };
 
 export const routeHealthMachine = setup({
   types: { context: {} as HealthContext, events: {} as HealthEvent },
   guards: {
-    isLastStraw: ({ context: { failures, failingSinceMs }, event }) =>
+    isLastStraw: ({ context }) => context.failures + 1 >= FAILURES_TO_OPEN,
+    isUnclearForLong: ({ context: { failures, unclear }, event }) =>
       failures + 1 >= FAILURES_TO_OPEN ||
-      (failures + 1 >= FAILURES_OVER_TIME && failingSinceMs !== undefined && event.atMs - failingSinceMs >= OVER_TIME_MS),
+      (!!unclear && unclear.times + 1 >= UNCLEAR_TO_OPEN && event.atMs - unclear.sinceMs >= UNCLEAR_FOR_MS),
     isCool: ({ context, event }) => event.atMs >= context.openUntilMs,
   },
   actions: {
-    countFailure: assign(({ context: { failures, failingSinceMs }, event }) => ({
+    countFailure: assign({ failures: ({ context }) => context.failures + 1 }),
+    countUnclear: assign(({ context: { failures, unclear }, event }) => ({
       failures: failures + 1,
-      failingSinceMs: failures === 0 || failingSinceMs === undefined ? event.atMs : failingSinceMs,
+      unclear: { times: (unclear?.times ?? 0) + 1, sinceMs: unclear?.sinceMs ?? event.atMs },
     })),
-    forget: assign({ failures: 0, pauseMs: FIRST_PAUSE_MS, openUntilMs: 0 }),
+    forget: assign({ failures: 0, unclear: null, pauseMs: FIRST_PAUSE_MS, openUntilMs: 0 }),
     openForAWhile: assign(({ context, event }) => ({
       failures: 0,
+      unclear: null,
       openUntilMs: event.atMs + context.pauseMs,
       pauseMs: Math.min(LONGEST_PAUSE_MS, context.pauseMs * 2),
     })),
-    openForLong: assign(({ event }) => ({ failures: 0, openUntilMs: event.atMs + LONGEST_PAUSE_MS, pauseMs: LONGEST_PAUSE_MS })),
+    openForLong: assign(({ event }) => ({
+      failures: 0,
+      unclear: null,
+      openUntilMs: event.atMs + LONGEST_PAUSE_MS,
+      pauseMs: LONGEST_PAUSE_MS,
+    })),
   },
 }).createMachine({
   id: "route-health",
@@ -64,6 +77,7 @@ export const routeHealthMachine = setup({
       on: {
         delivered: { actions: "forget" },
         failed: [{ guard: "isLastStraw", target: "open", actions: "openForAWhile" }, { actions: "countFailure" }],
+        unclear: [{ guard: "isUnclearForLong", target: "open", actions: "openForAWhile" }, { actions: "countUnclear" }],
         faulty: { target: "open", actions: "openForLong" },
       },
     },
@@ -81,6 +95,7 @@ export const routeHealthMachine = setup({
       on: {
         delivered: { target: "closed", actions: "forget" },
         failed: { target: "open", actions: "openForAWhile" },
+        unclear: { target: "open", actions: "openForAWhile" },
         faulty: { target: "open", actions: "openForLong" },
       },
     },

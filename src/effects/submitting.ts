@@ -116,7 +116,7 @@ export const openSubmitting = (
       // Broken off by us: it says nothing about the route, and a restart finds the attempt `sending`.
       if (signal.aborted) return;
       if (outcome.kind === "ambiguous") {
-        parts.judge(routeId, "failed");
+        parts.judge(routeId, "unclear");
         lose(outcome.detail);
         return;
       }
