@@ -3,108 +3,27 @@
 import { openAccountFaults } from "../actors/account-faults.ts";
 import { awaitedOf } from "../actors/generation-snapshot.ts";
 import { type HealthDesk, openHealthDesk } from "../actors/health-desk.ts";
-import { type Ledger, openLedger } from "../actors/ledger.ts";
+import { openLedger } from "../actors/ledger.ts";
 import { verdictOf } from "../actors/route-health.ts";
 import { Supervisor } from "../actors/supervisor.ts";
-import type { TakingUp } from "../actors/supervisor-words.ts";
-import type { Catalogue } from "../catalogue/load.ts";
 import { openAttempts } from "./attempts.ts";
-import type { Clock } from "./clock.ts";
-import { type CommittedParts, openCommitted, type Watch } from "./committed.ts";
-import type { Settings } from "./config.ts";
-import type { Deed, OutcomeOf } from "./deeds.ts";
+import { openCommitted, type Watch } from "./committed.ts";
 import { openDoor } from "./door.ts";
 import { type Effects, openEffects } from "./effects/effects.ts";
 import { retryMs } from "./effects/errands.ts";
 import { openInHand } from "./effects/in-hand.ts";
-import type { OutcomeSpool } from "./effects/outcome-spool.ts";
-import type { EffectsParts } from "./effects/parts.ts";
-import type { Log } from "./events.ts";
+import type { Engine, EngineParts } from "./engine-words.ts";
 import { openFacts } from "./facts.ts";
-import type { Files } from "./files/port.ts";
 import { openLate } from "./late.ts";
-import type { Media } from "./media/port.ts";
-import type { Providers } from "./providers/provider.ts";
-import { openQuoting, type Quote } from "./quoting.ts";
+import { openQuoting } from "./quoting.ts";
 import { type Life, openReadiness } from "./readiness.ts";
-import { openRecords, type Records } from "./records.ts";
+import { openRecords } from "./records.ts";
 import { openRecovery } from "./recovery.ts";
 import { openRestored } from "./restored-backup.ts";
-import { DELIVERIES_KEPT, openRoutes, type Routes } from "./routes.ts";
-import { openSharing, type Sharing } from "./sharing.ts";
-import type { Store } from "./store/store.ts";
-import { openStuck, type Stuck } from "./stuck.ts";
-import { type CorridorParts, openCorridor, type Submit } from "./submit.ts";
-
-/** What the engine is joined from: the service gives it the world, the simulation a world of its own. */
-export type EngineParts = Pick<CommittedParts, "callersChanged" | "peopleChanged"> & {
-  limits: Settings["limits"];
-  clock: Clock;
-  log: Log;
-  store: Store;
-  files: Pick<Files, "remove">;
-  providers: Providers;
-  media: Media;
-  /** How providers are given copies of pinned inputs; `isTrusting`, `mostBytes`: `media.unpinned` and `media.pin_bytes`. */
-  inputs: Pick<EffectsParts, "giving" | "signInput"> & CorridorParts["pins"];
-  allowsHost: (host: string) => boolean;
-  catalogue: Catalogue;
-  /** Attempts of one generation that may deliver something else before it fails; absent or 0: as many as there are routes. */
-  maxMismatched?: number;
-  /** How many times faster than life the providers are (the simulator's speed). */
-  pace: number;
-  /** A number in [0, 1), to spread what began together. */
-  chance: () => number;
-  /** Calls back at the end of this turn of the event loop. */
-  soon: (then: () => void) => void;
-  /** Names a new generation: its row number, which always rises, and its id. */
-  nameGeneration: CorridorParts["nameGeneration"];
-  /** Put around the taking up of each generation at a start. */
-  takingUp?: TakingUp;
-  /** Resolves when this node can be sure that nobody has taken over what it owns. */
-  sure?: () => Promise<void>;
-  /** Whether it can be sure of that at this moment, without asking; absent: it always is. */
-  isSure?: () => boolean;
-  /** Whether the store that several nodes share does not answer. */
-  isAway?: () => boolean;
-  /** Where answers of providers are kept while the store is away; absent: the store is on the same disk. */
-  outcomes?: OutcomeSpool | undefined;
-  /** How many nodes share what there is only once, such as the seats on a route. */
-  nodes?: () => number;
-  /** Whether another node goes on with what this one leaves. */
-  isAnotherThere?: () => boolean;
-  /** Told once, when a commit ended in doubt: the process has to end. */
-  unknownOutcome: () => void;
-};
-
-export type Engine = Sharing & {
-  submit: Submit;
-  quote: Quote;
-  ledger: Ledger;
-  supervisor: Supervisor;
-  effects: Effects;
-  routes: Routes;
-  records: Records;
-  post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
-  readiness: () => { ready: boolean; faults: string[] };
-  life: () => Life;
-  /** The health of each route that was ever judged. */
-  health: HealthDesk;
-  watch: Watch;
-  /** Generations that do not go on by themselves. */
-  stuck: Stuck;
-  /** Reads what had not ended and goes on; submissions are taken from then on. */
-  recover: () => Promise<void>;
-  replaceCatalogue: (next: Catalogue) => void;
-  /** These providers have another credential, or none: what can run is worked out anew, and what was down is tried. */
-  rekeyed: (whose: readonly string[]) => void;
-  /** Begins nothing more, and resolves when nothing is being sent or `longestMs` are over. */
-  drain: (longestMs: number) => Promise<void>;
-  /** Nothing is taken from now on. */
-  close: () => void;
-  /** Lets everything go and waits for what is being written. */
-  stop: () => Promise<void>;
-};
+import { DELIVERIES_KEPT, openRoutes } from "./routes.ts";
+import { openSharing } from "./sharing.ts";
+import { openStuck } from "./stuck.ts";
+import { openCorridor } from "./submit.ts";
 
 /** How often a drain looks whether everything under way has ended. */
 const DRAIN_LOOK_MS = 20;
@@ -128,11 +47,8 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     },
   });
   const { post } = ledger;
-  const readiness = openReadiness(
-    () => life,
-    () => ledger.load().isFull,
-    parts.isAway ?? (() => false),
-  );
+  const isFull = () => ledger.load().isFull || (parts.isDiskFull?.() ?? false);
+  const readiness = openReadiness(() => life, isFull, parts.isAway ?? (() => false));
   const stuck = openStuck(log);
   const records = openRecords(store, store.node === null, parts.isSure);
   const attempts = openAttempts(store);
@@ -236,7 +152,12 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     supervisor: () => supervisor,
   });
 
-  const door = openDoor({ life: () => life, load: ledger.load, isAnotherThere: parts.isAnotherThere, limits });
+  const door = openDoor({
+    life: () => life,
+    load: () => ({ ...ledger.load(), isFull: isFull() }),
+    isAnotherThere: parts.isAnotherThere,
+    limits,
+  });
   const { catalogue, state: routeState, expectedMs } = routes;
   const canGive = (provider: string, bytes?: number) => inputs.isTrusting || inputs.giving.formFor(provider, bytes) !== null;
   const planning = { catalogue, routeState, expectedMs, canGive, allowsHost: parts.allowsHost };

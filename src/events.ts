@@ -36,6 +36,8 @@ export const EVENTS = {
   "route needs its operator": "error",
   "route ends": "warn",
   "store full": "error",
+  "disk full": "error",
+  "disk has room": "info",
   "store outcome unknown": "fatal",
   "effect failed": "error",
   "files swept": "info",

@@ -156,7 +156,7 @@ export const openService = async (
       store,
       files: kept.files,
       spool: kept.spool,
-      outcomes: kept.outcomes,
+      ...{ outcomes: kept.outcomes, isDiskFull: kept.isDiskFull },
       copies: kept.copies,
       waiting: kept.waiting,
       catalogue,

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "./clock.ts";
 import { BadSetting, type Settings } from "./config.ts";
+import { openDiskRoom } from "./disk-room.ts";
 import { type OutcomeSpool, openOutcomeSpool } from "./effects/outcome-spool.ts";
 import type { Log } from "./events.ts";
 import { type Copies, openCopies } from "./files/copies.ts";
@@ -17,7 +18,9 @@ export type KeptFiles = {
   /** What came inside providers' answers, until it has been collected. */
   spool: Spool;
   /** Answers of providers that the store has not taken yet; undefined where the store is on the same disk. */
-  outcomes?: OutcomeSpool;
+  outcomes?: OutcomeSpool | undefined;
+  /** Whether the node's own disk refuses what is written to it; absent where the store is on it, and says so itself. */
+  isDiskFull?: (() => boolean) | undefined;
   /** Copies of pinned inputs, until nobody needs them. */
   copies: Copies;
   /** Takes up what a former process has left; nobody waits for it. */
@@ -134,5 +137,6 @@ export const openKeptFiles = async ({
   });
   const copies = openCopies(pinned, inputs.files, clock.nowMs);
   const stop = async () => void (await Promise.all([kept.stop(), inputs.stop()]));
-  return { ...kept, copies, outcomes, stop };
+  const room = openDiskRoom({ dir: settings.data.dir, clock, log });
+  return { ...room.watched({ ...kept, outcomes }), copies, stop, isDiskFull: room.isFull };
 };

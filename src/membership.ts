@@ -1,7 +1,7 @@
 // This process among the nodes of its store: its tenure, its share of the numbers, and how what others change reaches it.
 import { hostname } from "node:os";
 import type { Clock } from "./clock.ts";
-import type { EngineParts } from "./engine.ts";
+import type { EngineParts } from "./engine-words.ts";
 import type { Log } from "./events.ts";
 import { generationId, newGeneration, openNumbers } from "./ids.ts";
 import { type Neighbours, openNeighbours } from "./neighbours.ts";

@@ -5,7 +5,7 @@ import { newestVerifiedMs } from "./backup/shelf.ts";
 import type { Clock } from "./clock.ts";
 import type { Settings } from "./config.ts";
 import type { Operating } from "./console/operator/parts.ts";
-import type { Engine } from "./engine.ts";
+import type { Engine } from "./engine-words.ts";
 import { LINEAGE, lineageFrom } from "./store/sqlite/lineage.ts";
 import { DATABASE_FILE } from "./store/sqlite/open.ts";
 import { openLongReads } from "./store/sqlite/verify/threads.ts";

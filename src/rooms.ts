@@ -9,7 +9,8 @@ import { openConsole } from "./console/console.ts";
 import type { MakingService } from "./console/making.ts";
 import type { Operating } from "./console/operator/parts.ts";
 import { openSessions } from "./console/sessions.ts";
-import { type Engine, type EngineParts, joinEngine } from "./engine.ts";
+import { joinEngine } from "./engine.ts";
+import type { Engine, EngineParts } from "./engine-words.ts";
 import type { Log } from "./events.ts";
 import type { Copies } from "./files/copies.ts";
 import { openInputLinks } from "./files/input-links.ts";
@@ -39,7 +40,7 @@ import { openUpkeep, type Upkeep } from "./upkeep.ts";
 import { shareWatch } from "./watching.ts";
 
 /** What the rooms are joined from. */
-export type RoomsParts = {
+export type RoomsParts = Pick<KeptFiles, "outcomes" | "isDiskFull" | "waiting"> & {
   settings: Settings;
   clock: Clock;
   /** Sees what the door answers and tells it to Prometheus. Its log is `log`, or what passes there is not counted. */
@@ -48,10 +49,7 @@ export type RoomsParts = {
   store: Store;
   files: Files;
   spool: Spool;
-  outcomes: KeptFiles["outcomes"];
   copies: Copies;
-  /** Files that wait for the bucket; null where none is used. */
-  waiting: KeptFiles["waiting"];
   catalogue: Catalogue;
   /** The providers' dialects, where they are not the built-in ones. */
   dialects?: Dialects;
@@ -171,7 +169,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     soon: setImmediate,
     ...{ nameGeneration, nodes, isAnotherThere },
     ...(tenure ? { sure: tenure.sure, isSure: tenure.isSure, isAway: tenure.isAway } : {}),
-    ...{ unknownOutcome: parts.unknownOutcome, outcomes: parts.outcomes },
+    ...{ unknownOutcome: parts.unknownOutcome, outcomes: parts.outcomes, isDiskFull: parts.isDiskFull },
     ...(parts.takingUp ? { takingUp: parts.takingUp } : {}),
     ...{ callersChanged: () => http.callersChanged(), peopleChanged: () => sessions.forget() },
   });

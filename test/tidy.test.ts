@@ -62,7 +62,7 @@ const WORDS = [
 /** The hall: the only files that know every room. */
 const HALL = [
   "src/hall.ts",
-  "src/engine.ts",
+  ...["src/engine.ts", "src/engine-words.ts"],
   ...["src/rooms.ts", "src/joined-media.ts"],
   "src/routes.ts",
   "src/records.ts",
@@ -81,7 +81,7 @@ const HALL = [
   ...["src/door.ts", "src/readiness.ts", "src/stuck.ts"],
   "src/sharing.ts",
   "src/tenure.ts",
-  ...["src/kept-files.ts", "src/sweeping.ts"],
+  ...["src/kept-files.ts", "src/disk-room.ts", "src/sweeping.ts"],
   "src/upkeep.ts",
   "src/embedded-simulator.ts",
   "src/main.ts",

@@ -2,7 +2,8 @@
 import { parkingOf } from "../../actors/parking.ts";
 import type { Catalogue } from "../../catalogue/load.ts";
 import { type CrashLoop, openCrashLoop } from "../../src/crash-loop.ts";
-import { type Engine, joinEngine } from "../../src/engine.ts";
+import { joinEngine } from "../../src/engine.ts";
+import type { Engine } from "../../src/engine-words.ts";
 import type { Log } from "../../src/events.ts";
 import { type Membership, openMembership } from "../../src/membership.ts";
 import { readSettings } from "../../src/settings.ts";
@@ -116,8 +117,7 @@ const STOPS_MORE = 8;
 const RANDOM_CHARS = 10;
 /** A clock that is right. */
 const TRUE = { offsetMs: 0, rate: 1 };
-const BEAT_MS = 10_000;
-const DRAIN_MS = 5_000;
+const [BEAT_MS, DRAIN_MS] = [10_000, 5_000];
 
 export const openNode = (name: string, around: Surroundings): Node => {
   const { world, trace, faults, shared } = around;

@@ -1,5 +1,5 @@
 // Where results are fetched from and kept in a simulated world: the media port over the upstream's jobs, and what is on the shelf.
-import type { EngineParts } from "../../src/engine.ts";
+import type { EngineParts } from "../../src/engine-words.ts";
 import { lengthFault } from "../../src/media/pin.ts";
 import type { CollectOutcome, Media, PinOutcome, PinWanted } from "../../src/media/port.ts";
 import { judged } from "../../src/ordered.ts";

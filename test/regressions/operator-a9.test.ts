@@ -1,0 +1,85 @@
+// A node whose own disk is full says so and takes no submissions, although the database that it shares has room; it comes back by itself.
+import { afterEach, expect, test } from "bun:test";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openDiskRoom } from "../../src/disk-room.ts";
+import type { Files } from "../../src/files/port.ts";
+import { StorageAway, StorageRefused } from "../../src/files/port.ts";
+import type { Spool } from "../../src/files/spool.ts";
+import { testClock } from "../clock.ts";
+import { eventually } from "../eventually.ts";
+
+const dirs: string[] = [];
+afterEach(() => {
+  for (const dir of dirs.splice(0)) rmSync(dir, { recursive: true, force: true });
+});
+
+const open = (places: { keep?: () => Promise<string>; write?: () => Promise<void> } = {}) => {
+  const dir = mkdtempSync(join(tmpdir(), "room-"));
+  dirs.push(dir);
+  const clock = testClock(0);
+  const events: string[] = [];
+  const room = openDiskRoom({ dir, clock, log: (event) => events.push(event) });
+  const receive = async () => ({
+    ...{ path: "", write: places.write ?? (async () => undefined), keep: async () => undefined, discard: async () => undefined },
+  });
+  const spool: Spool = { keep: places.keep ?? (async () => "spool:a"), open: async () => undefined, sweep: async () => 0 };
+  const watched = room.watched({
+    files: { receive } as unknown as Files,
+    spool,
+    outcomes: { keep: async () => undefined, drop: async () => undefined, read: async () => [], sweep: async () => 0 },
+  });
+  return { dir, clock, events, room, watched };
+};
+const full = async () => {
+  throw new StorageRefused("the disk refused: ENOSPC");
+};
+
+test("A9: an answer that the spool refuses for want of room makes the node full, once in the log", async () => {
+  const { room, watched, events } = open({ keep: full });
+  expect(room.isFull()).toBe(false);
+  for (let time = 0; time < 2; time += 1) await expect(watched.spool.keep("a-1", 1, [], "")).rejects.toThrow("ENOSPC");
+  expect([room.isFull(), events]).toEqual([true, ["disk full"]]);
+});
+
+test("A9: a result file that is refused half way counts as well", async () => {
+  const { room, watched } = open({ write: full });
+  const incoming = await watched.files.receive("gen_1", 1);
+  await expect(incoming.write(new Uint8Array(1))).rejects.toThrow("ENOSPC");
+  expect(room.isFull()).toBe(true);
+});
+
+test("A9: it has room again when a trial was written, which leaves nothing behind", async () => {
+  const { room, watched, events, clock, dir } = open({ keep: full });
+  await watched.spool.keep("a-1", 1, [], "").catch(() => undefined);
+  clock.skip(4_999);
+  expect(room.isFull()).toBe(true);
+  clock.skip(1);
+  await eventually(() => !room.isFull(), "room");
+  expect([events, readdirSync(dir)]).toEqual([["disk full", "disk has room"], []]);
+});
+
+test("A9: a disk that is gone stays full until it is back", async () => {
+  const { room, watched, clock, dir, events } = open({ keep: full });
+  await watched.spool.keep("a-1", 1, [], "").catch(() => undefined);
+  rmSync(dir, { recursive: true });
+  for (let time = 0; time < 3; time += 1) {
+    clock.skip(5_000);
+    await new Promise((turn) => setTimeout(turn, 5));
+  }
+  expect([room.isFull(), events]).toEqual([true, ["disk full"]]);
+});
+
+for (const [what, fault] of [
+  ["a bucket that is away", new StorageAway("the bucket does not answer: ENOSPC")],
+  ["a descriptor that is missing", new StorageRefused("the disk refused: EMFILE")],
+] as const)
+  test(`A9: ${what} is no full disk`, async () => {
+    const keep = async () => {
+      throw fault;
+    };
+    const { room, watched } = open({ keep });
+    await watched.spool.keep("a-1", 1, [], "").catch(() => undefined);
+    expect(room.isFull()).toBe(false);
+  });
