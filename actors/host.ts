@@ -21,7 +21,7 @@ export type HostParts = {
   /** Reads what is on disk; undefined when the generation has ended. */
   reread: (seq: number) => Promise<Resting | undefined>;
   /** Reading failed, for the `times`th time in a row. Resolves when it is worth another try. */
-  unread: (seq: number, times: number, fault: unknown) => Promise<void>;
+  unread: (of: { seq: number; id: string }, times: number, fault: unknown) => Promise<void>;
   /** The actor is in memory from now on. */
   woke: (host: Host) => void;
   /** It has dealt with everything it was told: it may be put away. */
@@ -206,7 +206,7 @@ export class Host {
       try {
         return await this.parts.reread(this.seq);
       } catch (fault) {
-        await this.parts.unread(this.seq, times, fault);
+        await this.parts.unread(this, times, fault);
       }
     return undefined;
   }

@@ -23,7 +23,7 @@ export type SupervisorParts = {
   diskFullAtMs: () => number | null;
   unfinished: (afterSeq: number, limit: number) => Promise<Unfinished[]>;
   /** A generation could not be read, for the `times`th time in a row. Resolves when it is worth another try. */
-  unread: (seq: number, times: number, fault: unknown) => Promise<void>;
+  unread: (of: { seq: number; id: string }, times: number, fault: unknown) => Promise<void>;
   gate: (routeId: string) => Gate;
   /** Put around the taking up of each generation at a start. */
   takingUp: TakingUp;

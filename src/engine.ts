@@ -22,6 +22,7 @@ import { openRecovery } from "./recovery.ts";
 import { openRestored } from "./restored-backup.ts";
 import { DELIVERIES_KEPT, openRoutes } from "./routes.ts";
 import { openSharing } from "./sharing.ts";
+import { DatabaseAway } from "./store/faults.ts";
 import { openStuck } from "./stuck.ts";
 import { openCorridor } from "./submit.ts";
 
@@ -103,8 +104,9 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     space: ledger.space,
     diskFullAtMs: () => ledger.load().fullAtMs,
     unfinished: (afterSeq, limit) => store.unfinished(afterSeq, limit),
-    unread: (seq, times, fault) => {
-      log("effect failed", { event: "waking", count: seq, reason: reasonOf(fault) });
+    unread: ({ id }, times, fault) => {
+      // A store that is away says so itself, once.
+      if (!(fault instanceof DatabaseAway)) log("effect failed", { event: "waking", generation_id: id, reason: reasonOf(fault) });
       return new Promise((tryAgain) => clock.after(retryMs(times), tryAgain));
     },
     gate: routes.gate,

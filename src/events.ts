@@ -53,6 +53,7 @@ export const EVENTS = {
   "webhook refused": "warn",
   "control request": "info",
   "clock jumped": "warn",
+  "clock right": "info",
   "backup started": "info",
   "backup finished": "info",
   "backup stopped": "info",

@@ -3,6 +3,7 @@ import { parkingOf } from "../actors/parking.ts";
 import packageJson from "../package.json" with { type: "json" };
 import { openNightly } from "./backup/nightly.ts";
 import { type Clock, systemClock } from "./clock.ts";
+import { openClockWatch } from "./clock-watch.ts";
 import type { Settings } from "./config.ts";
 import { openCrashLoop } from "./crash-loop.ts";
 import { type Deed, type OutcomeOf, StoreFull, StoreUnknown } from "./deeds.ts";
@@ -64,8 +65,6 @@ const UPKEEP_MS = 60_000;
 const SWEEP_MS = 60_000;
 /** Purchases that no news came of are asked about so often. */
 const ROUNDS_MS = 300_000;
-/** A difference between the service's clock and the machine's that somebody should know of. */
-const CLOCK_JUMP_MS = 5_000;
 
 /** Calls `work` every so often until told to stop; a turn that fails is told and the next one comes all the same. */
 const repeat = (clock: Clock, everyMs: number, work: () => Promise<void>, failed: (fault: unknown) => void): (() => void) => {
@@ -193,13 +192,12 @@ export const openService = async (
       crashLoop
         .recovered()
         .catch((fault: unknown) => (fault instanceof StoreUnknown ? end(EXIT_UNKNOWN_OUTCOME) : failed(fault)));
+    const watchClock = openClockWatch(log);
     const beat = repeat(
       clock,
       BEAT_MS,
       async () => {
-        const aheadMs = clock.aheadMs?.() ?? 0;
-        if (Math.abs(aheadMs) > CLOCK_JUMP_MS)
-          log("clock jumped", { reason: `the service's clock is ${aheadMs} ms ahead of the machine's` });
+        watchClock(clock.aheadMs?.() ?? 0);
         await rooms.post({ deed: "beat", atMs: clock.nowMs() });
       },
       failed,

@@ -61,6 +61,7 @@ export const openStanding = ({ settings, clock, engine, nodes, reads, waiting, i
       const now = waiting();
       return { isAvailable: now?.reason == null, waiting: now?.files ?? 0 };
     },
+    clockAheadS: () => Math.round(clock.aheadMs?.() ?? 0) / 1000,
     isStoreAvailable: () => !isAway?.(),
     routes: () => {
       const breakers = engine.health.states();

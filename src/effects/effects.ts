@@ -1,5 +1,6 @@
 // The effects: carries out what the machines asked for, after their step is on disk; answers go back as events.
 import type { Ask } from "../../actors/generation-words.ts";
+import { DatabaseAway } from "../store/faults.ts";
 import type { Json } from "../terms.ts";
 import { openAsking } from "./asking.ts";
 import { openCollecting } from "./collecting.ts";
@@ -27,14 +28,15 @@ export type Effects = {
 };
 
 export const openEffects = (parts: EffectsParts): Effects => {
-  const errands = openErrands(parts.clock, (seq, n, kind, fault) =>
-    parts.log("effect failed", {
-      event: kind,
-      attempt: n,
-      count: seq,
-      reason: fault instanceof Error ? fault.message : String(fault),
-    }),
-  );
+  const errands = openErrands(parts.clock, (seq, n, kind, fault) => {
+    // A store that is away says so itself, once.
+    if (fault instanceof DatabaseAway) return;
+    const told = { event: kind, attempt: n, reason: fault instanceof Error ? fault.message : String(fault) };
+    parts.reads.generationBySeq(seq).then(
+      (record) => parts.log("effect failed", { ...told, ...(record ? { generation_id: record.id } : {}) }),
+      () => parts.log("effect failed", told),
+    );
+  });
   const finding = openFinding(parts);
   const pinning = openPinning(parts, errands);
   const submitting = openSubmitting(parts, errands, { finding, twins: openTwins(parts, finding), pinning });

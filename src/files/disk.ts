@@ -10,6 +10,7 @@ export const onDisk = async <T>(work: () => Promise<T>): Promise<T> => {
   } catch (error) {
     if (error instanceof StorageRefused) throw error;
     const code = error instanceof Error && "code" in error ? String(error.code) : "unknown fault";
+    if (code === "EMFILE" || code === "ENFILE") throw new StorageRefused(`no descriptor is left to open a file: ${code}`);
     throw new StorageRefused(`the disk refused: ${code}`);
   }
 };

@@ -35,6 +35,13 @@ const framesOf = (fault: unknown): string =>
         .join(" | ")
     : "";
 
+/** What was thrown, without its message: its class, and its code where it has one. */
+const kindOf = (fault: unknown): string => {
+  if (!(fault instanceof Error)) return typeof fault;
+  const code = "code" in fault && /^[A-Za-z0-9_]{1,40}$/.test(String(fault.code)) ? `: ${fault.code}` : "";
+  return `${fault.constructor.name}${code}`;
+};
+
 /** Whatever was thrown, as an answer. A defect is logged here and tells the caller nothing but that it happened. */
 export const answerFault = (fault: unknown, requestId: string, log: Log, method: string, route: string): Response => {
   if (fault instanceof Refusal) {
@@ -49,7 +56,7 @@ export const answerFault = (fault: unknown, requestId: string, log: Log, method:
     route,
     status: REFUSALS.server_error.status,
     error_code: "server_error",
-    reason: fault instanceof Error ? fault.name : typeof fault,
+    reason: kindOf(fault),
     detail: framesOf(fault),
   });
   return answerJson(REFUSALS.server_error.status, SERVER_ERROR, requestId);

@@ -79,6 +79,7 @@ export const openGauges = (registered: Registered, about: About, standing: Stand
     set("genrouter_disk_size_bytes", one(disk?.sizeBytes));
     set("genrouter_bucket_available", one(Number(bucket.isAvailable)));
     set("genrouter_bucket_files_waiting", one(bucket.waiting));
+    set("genrouter_clock_ahead_seconds", one(standing.clockAheadS()));
     set("genrouter_store_available", one(Number(standing.isStoreAvailable())));
     set("genrouter_db_size_bytes", one(standing.databaseBytes()));
     set("genrouter_last_backup_timestamp_seconds", one(backupS));

@@ -135,6 +135,11 @@ export const METRICS = {
     labels: [],
     help: "Result files on disk that are still to go to the bucket.",
   },
+  genrouter_clock_ahead_seconds: {
+    type: "gauge",
+    labels: [],
+    help: "How far the service's clock, which only goes forward, is ahead of the machine's; negative: behind it. Apart only since somebody set the machine's clock.",
+  },
   genrouter_store_available: {
     type: "gauge",
     labels: [],

@@ -14,6 +14,8 @@ export type Standing = {
   disk: () => Promise<{ freeBytes: number; sizeBytes: number } | undefined>;
   /** Whether the bucket takes files, and how many wait on disk for it; without a bucket none does. */
   bucket: () => { isAvailable: boolean; waiting: number };
+  /** How far the service's clock is ahead of the machine's, s. */
+  clockAheadS: () => number;
   /** Whether the database answers. */
   isStoreAvailable: () => boolean;
   /** Generations that do not go on by themselves. */

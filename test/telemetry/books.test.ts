@@ -11,7 +11,7 @@ import { openHouse } from "../house.ts";
 
 const standingOver = (reads: Standing["reads"]): Standing => ({
   ...{ reads, nowMs: () => 0, isReady: () => true, routes: () => [] },
-  ...{ databaseBytes: () => 0, lastBackupS: async () => 0, nodes: () => 1, stuck: () => 0 },
+  ...{ databaseBytes: () => 0, lastBackupS: async () => 0, nodes: () => 1, stuck: () => 0, clockAheadS: () => 0 },
   ...{ disk: async () => undefined, bucket: () => ({ isAvailable: true, waiting: 0 }), isStoreAvailable: () => true },
 });
 

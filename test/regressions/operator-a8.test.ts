@@ -1,0 +1,79 @@
+// Lines of the log say what is so: which generation, which fault, which clock; and a database that is away is told once, by itself.
+import { expect, test } from "bun:test";
+import { openClockWatch } from "../../src/clock-watch.ts";
+import { openEffects } from "../../src/effects/effects.ts";
+import type { EffectsParts } from "../../src/effects/parts.ts";
+import type { EventFields, EventName } from "../../src/events.ts";
+import { onDisk } from "../../src/files/disk.ts";
+import { answerFault } from "../../src/http/errors.ts";
+import { DatabaseAway } from "../../src/store/faults.ts";
+import { testClock } from "../clock.ts";
+import { eventually } from "../eventually.ts";
+
+type Line = { event: EventName } & EventFields;
+const openLog = () => {
+  const lines: Line[] = [];
+  return { lines, log: (name: EventName, fields: EventFields = {}) => void lines.push({ ...fields, event: name }) };
+};
+
+test("A8: a clock that was moved is told once, in words, and again when it is moved on or is right", () => {
+  const told: [string, string?][] = [];
+  const watch = openClockWatch((event, fields) => told.push([event, ...(fields?.reason ? [fields.reason] : [])] as never));
+  for (const aheadMs of [0.3, -4_000, -3_600_000.6235351562, -3_600_001.1, -3_600_000.2, 7_200_000, 7_200_000, 12, 3])
+    watch(aheadMs);
+  expect(told).toEqual([
+    ["clock jumped", "the service's clock is 60 min behind the machine's, which was set forward"],
+    ["clock jumped", "the service's clock is 2 h ahead of the machine's, which was set back"],
+    ["clock right"],
+  ]);
+});
+
+test("A8: a request that failed says with what, and nothing that the caller sent", () => {
+  class StoreOdd extends Error {}
+  for (const [fault, reason] of [
+    [new TypeError("a secret prompt"), "TypeError"],
+    [new StoreOdd("a secret prompt"), "StoreOdd"],
+    [
+      Object.assign(new Error("a secret prompt"), { code: "ERR_POSTGRES_CONNECTION_CLOSED" }),
+      "Error: ERR_POSTGRES_CONNECTION_CLOSED",
+    ],
+    [Object.assign(new Error("a secret prompt"), { code: "a secret prompt" }), "Error"],
+    ["a secret prompt", "string"],
+  ] as const) {
+    const { lines, log } = openLog();
+    answerFault(fault, "req_1", log, "GET", "/v1/x");
+    expect(lines).toMatchObject([{ event: "request failed", reason }]);
+    expect(JSON.stringify(lines)).not.toContain("secret");
+  }
+});
+
+test("A8: a process out of descriptors does not blame the disk", async () => {
+  const full = Object.assign(new Error("too many open files"), { code: "EMFILE" });
+  expect(onDisk(() => Promise.reject(full))).rejects.toThrow("no descriptor is left to open a file: EMFILE");
+});
+
+const failing = (fault: Error) => {
+  const { lines, log } = openLog();
+  const parts = {
+    ...{ clock: testClock(0), log, pace: 1, chance: () => 0.5, restored: null, report: () => undefined },
+    reads: {
+      attempt: () => Promise.reject(fault),
+      inputOf: () => Promise.reject(fault),
+      generationBySeq: async () => ({ id: "gen_1" }),
+    },
+  };
+  openEffects(parts as unknown as EffectsParts).perform(7, { type: "ask.confirm", n: 2 });
+  return lines;
+};
+
+test("A8: an effect that failed names its generation and its attempt", async () => {
+  const lines = failing(new Error("it is broken"));
+  await eventually(() => lines.length > 0, "a line");
+  expect(lines[0]).toEqual({ event: "effect failed", generation_id: "gen_1", attempt: 2, reason: "it is broken" } as never);
+});
+
+test("A8: a database that is away is no failed effect of each generation", async () => {
+  const lines = failing(new DatabaseAway("the database cannot be read"));
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((next) => setImmediate(next));
+  expect(lines).toEqual([]);
+});
