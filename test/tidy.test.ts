@@ -96,8 +96,7 @@ const DOORS: Record<string, string[]> = {
   "src/settings-file.ts": ["src/config.ts", "type:src/settings.ts"],
   "src/events.ts": [],
   "src/log.ts": ["src/events.ts", "src/log-pretty.ts", "type:src/config.ts"],
-  "src/log-pretty.ts": [],
-  "src/clock-watch.ts": ["type:src/events.ts"],
+  ...{ "src/log-pretty.ts": [], "src/clock-watch.ts": ["type:src/events.ts"] },
   catalogue: [],
   // A package of its own: nothing of the service is in it, only what openapi.json says.
   "client/src": [],
