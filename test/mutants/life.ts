@@ -8,7 +8,6 @@ const SNAPSHOT = "actors/generation-snapshot.ts";
 const RESTORE = "actors/restore.ts";
 const HOST = "actors/host.ts";
 const RESUMING = "actors/resuming.ts";
-const SUPERVISOR = "actors/supervisor.ts";
 
 export const LIFE_MUTANTS: readonly Mutant[] = [
   {
@@ -194,7 +193,7 @@ export const LIFE_MUTANTS: readonly Mutant[] = [
     standsFor: "F3: an effect in flight runs again on restore; failure model 3.2, resend",
     patches: [
       { file: RESTORE, find: ' && ask.type !== "ask.send"),', put: ")," },
-      { file: SUPERVISOR, find: 'if (leaf === "running.submitting.sending")\n', put: "if (found.version < 0)\n" },
+      { file: RESTORE, find: "return wasSending ? {", put: "return wasSending && n < 0 ? {" },
     ],
     killer: "simulation",
   },
