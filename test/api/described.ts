@@ -62,11 +62,18 @@ const jsonOf = (text: string): Json | undefined => {
   }
 };
 
+/** Made once: nothing changes it, and it takes longer to make than an answer. */
+let handedOut: JsonObject | undefined;
+const documentHandedOut = (): JsonObject => {
+  handedOut ??= openApiDocument();
+  return handedOut;
+};
+
 /**
  * Everything about an answer that the document does not say. Empty when it says it all.
  * @param document by default the one that the service hands out.
  */
-export const undescribed = (answer: Heard, document: JsonObject = openApiDocument()): string[] => {
+export const undescribed = (answer: Heard, document: JsonObject = documentHandedOut()): string[] => {
   const { method, path, status, headers, text } = answer;
   const told = (faults: string[]) => faults.map((fault) => `${method} ${path} ${status}: ${fault}`);
   const seen = [...headers.keys()].filter((name) => !OF_HTTP.has(name));

@@ -5,7 +5,7 @@ import { FAL, REPLICATE } from "./catalogue.ts";
 import { INITIAL_CREDITS, openScene } from "./scene.ts";
 
 test("ten generations run with two machines in memory, fail over, and all end well", async () => {
-  const scene = await openScene({ routes: [FAL, REPLICATE], factor: 20, env: { GENROUTER_LIMITS__LIVE_ACTORS: "2" } });
+  const scene = await openScene({ routes: [FAL, REPLICATE], factor: 1, env: { GENROUTER_LIMITS__LIVE_ACTORS: "2" } });
   scene.simulator.script({ fault: "late-ms", ms: 400_000 });
   const ids = await Promise.all(Array.from({ length: 10 }, async () => (await scene.begin()).id));
   for (const id of ids) await scene.untilAttempts(id, "accepted");
