@@ -1,8 +1,8 @@
-// The binary that the random crashes run on: built when it is missing or older than what it is built from.
+// The binary that programmes and tests start: built when it is missing or older than what it is built from.
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Glob } from "bun";
-import { BINARY, type Genrouter, start } from "../proof/crash/processes.ts";
+import { BINARY, FROM_SOURCES, type Genrouter, start } from "../proof/crash/processes.ts";
 
 const root = join(import.meta.dir, "..");
 const SOURCES = [
@@ -30,6 +30,9 @@ export const currentBinary = (): Genrouter | null => {
   const path = BINARY[0] ?? "";
   return existsSync(path) && statSync(path).mtimeMs >= newestMs() ? BINARY : null;
 };
+
+/** What tests start as a process: the binary where it is of these sources, because it starts in a third of the time; else the sources. */
+export const PROGRAM: Genrouter = currentBinary() ?? FROM_SOURCES;
 
 /** @throws Error with what the build said, when it fails. */
 export const builtBinary = async (say: (line: string) => void): Promise<Genrouter> => {

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { entry, FROM_SOURCES, freePort, run, until } from "../../proof/crash/processes.ts";
+import { entry, freePort, run, until } from "../../proof/crash/processes.ts";
 import {
   ask,
   endow,
@@ -14,6 +14,7 @@ import {
 } from "../../proof/crash/world.ts";
 import { shelfOf } from "../../src/backup/shelf.ts";
 import type { UnfinishedRow } from "../../src/store/sqlite/still/figures.ts";
+import { PROGRAM } from "../built.ts";
 import { runHere } from "../cli/captured.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { mountSmallDisk } from "../faults/disks.ts";
@@ -27,7 +28,7 @@ let service: ServiceProcess;
 let sent = 0;
 const place = () => join(freshDir(), "backups");
 const serve = (dir: string): Promise<ServiceProcess> =>
-  startService(FROM_SOURCES, { dir, simulatorUrl: simulator.url, speed: SPEED, env: { GENROUTER_LIMITS__IN_PROGRESS: "1000" } });
+  startService(PROGRAM, { dir, simulatorUrl: simulator.url, speed: SPEED, env: { GENROUTER_LIMITS__IN_PROGRESS: "1000" } });
 const submit = async (url = service.url): Promise<string> => {
   const body = JSON.stringify({ model: "sim-image-1", input: { prompt: `under load ${sent + 1}` } });
   const answer = await ask(url, tenant.key, { path: "/v1/generations", body, idempotencyKey: `k${++sent}` });
@@ -39,14 +40,14 @@ const settled = (id: string, url = service.url) =>
     `the end of ${id}`,
     async () => (await ask(url, tenant.key, { path: `/v1/generations/${id}` }))?.body.status === "succeeded",
   );
-const backUp = (dir: string) => [...FROM_SOURCES, "backup", "create", dir, "--data", data];
+const backUp = (dir: string) => [...PROGRAM, "backup", "create", dir, "--data", data];
 
 beforeAll(async () => {
   mkdirSync(data);
   const [first] = await endow(data, [1_000_000]);
   if (!first) throw new Error("no tenant");
   tenant = first;
-  simulator = await startSimulator(FROM_SOURCES, {
+  simulator = await startSimulator(PROGRAM, {
     port: await freePort(),
     speed: SPEED,
     log: join(freshDir(), "simulator.log"),

@@ -4,9 +4,10 @@ import { join } from "node:path";
 import { source as axe } from "axe-core";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { createClient } from "../../client/src/client.ts";
-import { type Child, FROM_SOURCES, start } from "../../proof/crash/processes.ts";
+import { type Child, start } from "../../proof/crash/processes.ts";
 import { openApiDocument } from "../../src/http/openapi.ts";
 import { REFUSALS } from "../../src/refusal.ts";
+import { PROGRAM } from "../built.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
 import { openBrowser } from "./chromium.ts";
 
@@ -21,7 +22,7 @@ let service: Child;
 let url = "";
 let key = "";
 beforeAll(async () => {
-  service = start([...FROM_SOURCES, "serve", "--simulate", "--port", "0", "--data", data], { GENROUTER_SIMULATOR__SPEED: "50" });
+  service = start([...PROGRAM, "serve", "--simulate", "--port", "0", "--data", data], { GENROUTER_SIMULATOR__SPEED: "50" });
   url = (await service.hears(/^url (\S+)$/m))[1] ?? "";
   key = (await service.hears(/^key (\S+)$/m))[1] ?? "";
 }, 60_000);

@@ -3,8 +3,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { FROM_SOURCES, start } from "../../proof/crash/processes.ts";
+import { start } from "../../proof/crash/processes.ts";
 import { BEFORE_MS, FIRST, fileBooks, LATER_BEFORE_MS } from "../archive/scene.ts";
+import { PROGRAM } from "../built.ts";
 import { type BucketServer, startBucket } from "../cluster/bucket.ts";
 import { type Asked, openTestBucket, type TestBucket } from "../files/s3/bucket.ts";
 import { runHere } from "./captured.ts";
@@ -96,7 +97,7 @@ describe("over a bucket", () => {
         arrived();
         return gone.promise;
       };
-      const child = start([...FROM_SOURCES, ...archiving()], bucket.settings);
+      const child = start([...PROGRAM, ...archiving()], bucket.settings);
       await Promise.race([isHere, child.ended]);
       child.kill("SIGKILL");
       expect((await child.ended).code).toBeNull();

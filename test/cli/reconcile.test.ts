@@ -1,11 +1,12 @@
 // Reconciling: a provider's own list beside our attempts, in a running service, and what is said of each that only one of the two has.
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Child, FROM_SOURCES, start } from "../../proof/crash/processes.ts";
+import { type Child, start } from "../../proof/crash/processes.ts";
 import type { ListedJob } from "../../src/providers/provider.ts";
 import { EDGE_MS, reconcile, unpricedOf } from "../../src/reconcile.ts";
 import { markRestored } from "../../src/store/sqlite/restored.ts";
 import type { SentRow } from "../../src/store/store.ts";
+import { PROGRAM } from "../built.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 
@@ -70,7 +71,7 @@ describe("genrouter reconcile", () => {
   let service: Child;
   let simulatorUrl = "";
   beforeAll(async () => {
-    service = start([...FROM_SOURCES, "serve", "--simulate", "--port", "0", "--data", dir], { GENROUTER_SIMULATOR__SPEED: "50" });
+    service = start([...PROGRAM, "serve", "--simulate", "--port", "0", "--data", dir], { GENROUTER_SIMULATOR__SPEED: "50" });
     [, simulatorUrl = ""] = await service.hears(/simulator (http\S+)/);
     await service.hears(/^curl /m);
   });

@@ -1,8 +1,9 @@
 // Trying a route: for nothing where its provider can be asked, by one generation where it cannot, and what is said of either.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type Child, FROM_SOURCES, start } from "../../proof/crash/processes.ts";
+import { type Child, start } from "../../proof/crash/processes.ts";
 import { openSimulator, type Simulator } from "../../src/simulator/simulator.ts";
 import { settingsLeadingTo } from "../../src/simulator/speakers.ts";
+import { PROGRAM } from "../built.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 
@@ -13,7 +14,7 @@ let service: Child;
 const stranger = Bun.serve({ port: 0, fetch: () => Response.json({ error: "no such key" }, { status: 401 }) });
 beforeAll(async () => {
   simulator = await openSimulator({ speed: 1_000 });
-  service = start([...FROM_SOURCES, "serve", "--port", "0", "--data", dir], {
+  service = start([...PROGRAM, "serve", "--port", "0", "--data", dir], {
     ...settingsLeadingTo(simulator.url),
     ...{ FAL_KEY: "fal-s3cr3t", STABILITY_API_KEY: "stability-s3cr3t", RUNWAYML_API_SECRET: "runway-s3cr3t" },
     GENROUTER_PROVIDERS__RUNWAY__BASE_URL: stranger.url.href,

@@ -4,11 +4,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { auditAll, type Evidence } from "../../proof/crash/audit.ts";
-import { FROM_SOURCES, freePort } from "../../proof/crash/processes.ts";
+import { freePort } from "../../proof/crash/processes.ts";
 import { type RandomEnd, runRandom } from "../../proof/crash/random.ts";
 import type { Stored } from "../../proof/crash/stored.ts";
 import { type SimulatorProcess, startSimulator } from "../../proof/crash/world.ts";
 import type { Submission } from "../../src/simulator/log.ts";
+import { PROGRAM } from "../built.ts";
 import { type PointWorld, playBirth, playInsideSettlement, playPoint, playUpgrade } from "./point-run.ts";
 import { POINTS } from "./points.ts";
 
@@ -30,7 +31,7 @@ const inTurn = (play: (world: PointWorld) => Promise<unknown>) => async () => {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(new Error(`it took more than ${POINT_MS / 1000} s`)), POINT_MS);
   try {
-    await Promise.race([play({ simulator, speed: SPEED, genrouter: FROM_SOURCES }), late.promise]);
+    await Promise.race([play({ simulator, speed: SPEED, genrouter: PROGRAM }), late.promise]);
   } finally {
     clearTimeout(timer);
     done.resolve();
@@ -38,7 +39,7 @@ const inTurn = (play: (world: PointWorld) => Promise<unknown>) => async () => {
 };
 
 beforeAll(async () => {
-  simulator = await startSimulator(FROM_SOURCES, { port: await freePort(), speed: SPEED, log: join(dir, "simulator.log") });
+  simulator = await startSimulator(PROGRAM, { port: await freePort(), speed: SPEED, log: join(dir, "simulator.log") });
 });
 afterAll(async () => {
   simulator.child.kill("SIGKILL");
@@ -72,7 +73,7 @@ describe("after random kills under load", () => {
   let end: RandomEnd;
   beforeAll(async () => {
     const say = (line: string) => process.stdout.write(`  seed ${seed}: ${line}\n`);
-    end = await runRandom({ dir: join(dir, "random"), cycles: 5, seed, workers: 16, genrouter: FROM_SOURCES, say });
+    end = await runRandom({ dir: join(dir, "random"), cycles: 5, seed, workers: 16, genrouter: PROGRAM, say });
   }, RANDOM_MS);
 
   test("the client's log, the provider's log and the store tell one story", () => {

@@ -2,11 +2,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { FROM_SOURCES, start } from "../../proof/crash/processes.ts";
+import { start } from "../../proof/crash/processes.ts";
 import { readDialects } from "../../src/providers/dialect/load.ts";
 import type { Work } from "../../src/providers/provider.ts";
 import { openProviders } from "../../src/providers/providers.ts";
 import { openSimulator } from "../../src/simulator/simulator.ts";
+import { PROGRAM } from "../built.ts";
 import { runHere } from "../cli/captured.ts";
 import type { Shown } from "../house.ts";
 import { errandFor } from "../providers/errand.ts";
@@ -88,7 +89,7 @@ test("a service that is started with its files lists the model, delivers a clip 
   const { id } = await json("accounts", "create", "--name", "walker", "--credit-usd", "1");
   const { key } = await json("keys", "create", "--account", id);
   const words = ["serve", "--port", "0", "--data", data, "--catalogue", catalogue];
-  const service = start([...FROM_SOURCES, ...words], {
+  const service = start([...PROGRAM, ...words], {
     GENROUTER_PROVIDERS__KITE__KEY: KEY,
     GENROUTER_PROVIDERS__KITE__BASE_URL: kite.url,
   });

@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createWebSocketInspector } from "@statelyai/inspect";
 import { createActor, createMachine } from "xstate";
-import { type Child, FROM_SOURCES, start } from "../../proof/crash/processes.ts";
+import { type Child, start } from "../../proof/crash/processes.ts";
+import { PROGRAM } from "../built.ts";
 import { runHere } from "../cli/captured.ts";
 import { dropScratch, makeScratch } from "../scratch.ts";
 import { lookOn } from "./onlooker.ts";
@@ -12,7 +13,7 @@ let services: Child[] = [];
 let url = "";
 beforeAll(async () => {
   const serve = (dir: string, env: Record<string, string>) =>
-    start([...FROM_SOURCES, "serve", "--simulate", "--port", "0", "--data", dir], env);
+    start([...PROGRAM, "serve", "--simulate", "--port", "0", "--data", dir], env);
   services = [
     serve(on, { GENROUTER_SERVER__PUBLIC_URL: "https://api.example" }),
     serve(off, { GENROUTER_INSPECTOR__ENABLED: "off" }),

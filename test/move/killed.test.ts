@@ -1,9 +1,10 @@
 // The real process, killed at any moment and started again: the move ends, and both ends agree.
 import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
-import { FROM_SOURCES, start } from "../../proof/crash/processes.ts";
+import { start } from "../../proof/crash/processes.ts";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
 import { fillEnded } from "../bench/stock.ts";
+import { PROGRAM } from "../built.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { postgresReason } from "../postgres/binaries.ts";
 import { makeDatabase } from "./database.ts";
@@ -22,7 +23,7 @@ moving(
   async () => {
     const [dir, database] = [join(freshDir(), "data"), await makeDatabase()];
     await fillEnded(dir, COUNT);
-    const words = [...FROM_SOURCES, "migrate-store", "--data", dir, "--to", database.url];
+    const words = [...PROGRAM, "migrate-store", "--data", dir, "--to", database.url];
     const interrupted = start(words);
     await interrupted.hears(UNDER_WAY);
     process.kill(interrupted.pid, "SIGINT");

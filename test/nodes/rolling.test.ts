@@ -3,10 +3,11 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Child, FROM_SOURCES, freePort, killAll } from "../../proof/crash/processes.ts";
+import { type Child, freePort, killAll } from "../../proof/crash/processes.ts";
 import { type ServicePlace, startService, startSimulator } from "../../proof/crash/world.ts";
 import { hashApiKey, newApiKey, newId } from "../../src/ids.ts";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
+import { PROGRAM } from "../built.ts";
 import { eventually } from "../eventually.ts";
 import { openTestBucket } from "../files/s3/bucket.ts";
 import { postgresReason } from "../postgres/binaries.ts";
@@ -60,7 +61,7 @@ describe.skipIf(postgresReason !== undefined)(`three processes${postgresReason ?
   beforeAll(async () => {
     const [database, bucket] = [await freshDatabase(), await openTestBucket(Date.now)];
     const dir = mkdtempSync(join(tmpdir(), "rolling-"));
-    const simulator = await startSimulator(FROM_SOURCES, { port: await freePort(), speed: SPEED, log: join(dir, "log") });
+    const simulator = await startSimulator(PROGRAM, { port: await freePort(), speed: SPEED, log: join(dir, "log") });
     key = newApiKey("test");
     const store = await openPostgresStore({ url: database.url, prepare: true, mode: "test" });
     await store.commit([{ deed: "create-account", id: newId("acc"), name: "rolling", atMs: 1 }]);
@@ -81,7 +82,7 @@ describe.skipIf(postgresReason !== undefined)(`three processes${postgresReason ?
     places = [];
     for (let n = 0; n < NODES; n += 1)
       places.push({ dir: join(dir, `node-${n}`), simulatorUrl: simulator.url, speed: SPEED, port: await freePort(), env });
-    for (const place of places) children.push((await startService(FROM_SOURCES, place)).child);
+    for (const place of places) children.push((await startService(PROGRAM, place)).child);
     close = async () => {
       killAll();
       await bucket.close();
@@ -120,7 +121,7 @@ describe.skipIf(postgresReason !== undefined)(`three processes${postgresReason ?
       const child = children[n];
       child?.kill("SIGTERM");
       expect((await child?.ended)?.code).toBe(0);
-      children[n] = (await startService(FROM_SOURCES, place)).child;
+      children[n] = (await startService(PROGRAM, place)).child;
     }
     isOver = true;
     await Promise.all(callers);

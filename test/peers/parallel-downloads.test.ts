@@ -4,7 +4,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync } from "no
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { FROM_SOURCES, start, until } from "../../proof/crash/processes.ts";
+import { start, until } from "../../proof/crash/processes.ts";
+import { PROGRAM } from "../built.ts";
 
 const MB = 1024 * 1024;
 const CALLERS = 200;
@@ -52,7 +53,7 @@ const call = (url: URL, path: string, headers: string): Caller => {
 };
 
 test("two hundred slow downloads of a large file at once grow the service by a fraction of one tenth of it", async () => {
-  const service = start([...FROM_SOURCES, "serve", "--simulate", "--port", "0", "--data", dir], {
+  const service = start([...PROGRAM, "serve", "--simulate", "--port", "0", "--data", dir], {
     GENROUTER_SIMULATOR__SPEED: "1000",
     GENROUTER_LIMITS__BURST_PER_S: "100000",
   });

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { connect, createServer, type Server as Door } from "node:net";
 import { join } from "node:path";
-import { FROM_SOURCES, freePort, start } from "../../proof/crash/processes.ts";
+import { freePort, start } from "../../proof/crash/processes.ts";
+import { PROGRAM } from "../built.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { startBucket } from "../cluster/bucket.ts";
 import { eventually } from "../eventually.ts";
@@ -36,7 +37,7 @@ const openDoor = (port: number): Promise<Door> =>
 test("A1: a start waits for a database that comes later, and serves without help", async () => {
   const [port, databasePort, dir] = [await freePort(), await freePort(), freshDir()];
   const bucket = await startBucket(join(freshDir(), "bucket"));
-  const node = start([...FROM_SOURCES, "serve", "--simulate", "--port", String(port), "--data", dir], {
+  const node = start([...PROGRAM, "serve", "--simulate", "--port", String(port), "--data", dir], {
     ...bucket.settings("a1/"),
     GENROUTER_STORE__URL: server.url("postgres").replace(`:${server.port}`, `:${databasePort}`),
   });
@@ -65,7 +66,7 @@ test("A1: a start waits for a database that comes later, and serves without help
 }, 120_000);
 
 test("A1: a database that the server does not know is no outage: the start ends and says so", async () => {
-  const node = start([...FROM_SOURCES, "serve", "--simulate", "--port", "0", "--data", freshDir()], {
+  const node = start([...PROGRAM, "serve", "--simulate", "--port", "0", "--data", freshDir()], {
     GENROUTER_STORE__URL: server.url("nobodys"),
     GENROUTER_FILES__STORE: "s3",
     GENROUTER_S3__BUCKET: "results",

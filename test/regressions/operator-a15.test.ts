@@ -1,7 +1,8 @@
 // A node that was killed and starts again in its own directory goes on with its generations at once: it knows that its former process is dead.
 import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
-import { FROM_SOURCES, run, start } from "../../proof/crash/processes.ts";
+import { run, start } from "../../proof/crash/processes.ts";
+import { PROGRAM } from "../built.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { startBucket } from "../cluster/bucket.ts";
 import { eventually } from "../eventually.ts";
@@ -22,7 +23,7 @@ test("A15: it does not wait for its own lease", async () => {
     GENROUTER_SIMULATOR__SPEED: "5",
   };
   const serve = async () => {
-    const node = start([...FROM_SOURCES, "serve", "--simulate", "--port", "0"], env);
+    const node = start([...PROGRAM, "serve", "--simulate", "--port", "0"], env);
     const [, url = "", key = ""] = await node.hears(/^url (\S+)\nkey (\S+)$/m);
     const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
     const ask = async (path: string, init: RequestInit = {}) =>
@@ -38,7 +39,7 @@ test("A15: it does not wait for its own lease", async () => {
   const second = await serve();
   try {
     expect(await eventually(async () => (await second.ask(`/generations/${id}`)).status === "succeeded", "its end")).toBe(true);
-    const nodes = await run([...FROM_SOURCES, "nodes", "--json"], env);
+    const nodes = await run([...PROGRAM, "nodes", "--json"], env);
     expect([nodes.code, nodes.said.match(/"ended_at":null/g)?.length]).toEqual([0, 1]);
   } finally {
     second.node.kill("SIGKILL");

@@ -2,7 +2,8 @@
 import { afterAll, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { FROM_SOURCES, run, start } from "../../proof/crash/processes.ts";
+import { run, start } from "../../proof/crash/processes.ts";
+import { PROGRAM } from "../built.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { startBucket } from "../cluster/bucket.ts";
 import { eventually } from "../eventually.ts";
@@ -21,7 +22,7 @@ test("A2: what a provider answered is delivered by the next start, and nothing i
     GENROUTER_SIMULATOR__SPEED: "0.1",
   };
   const serve = async () => {
-    const node = start([...FROM_SOURCES, "serve", "--simulate", "--port", "0"], env);
+    const node = start([...PROGRAM, "serve", "--simulate", "--port", "0"], env);
     const [, url = "", key = ""] = await node.hears(/^url (\S+)\nkey (\S+)$/m);
     const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
     const ask = async (path: string, init: RequestInit = {}) =>
@@ -33,7 +34,7 @@ test("A2: what a provider answered is delivered by the next start, and nothing i
   // Its only provider answers with the sound itself, and cannot be asked afterwards.
   const body = JSON.stringify({ model: "eleven-flash-v2.5", input: { prompt: "a word" } });
   const { id } = await first.ask("/generations", { method: "POST", body });
-  const trace = async () => (await run([...FROM_SOURCES, "trace", id, "--json"], env)).said;
+  const trace = async () => (await run([...PROGRAM, "trace", id, "--json"], env)).said;
   await eventually(async () => (await trace()).includes("running.submitting.sending"), "a request that is out");
   await server.kill("fast");
   expect(await eventually(() => spooled().length === 1 && spooled()[0], "an answer on disk")).toBe(

@@ -3,7 +3,8 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { FROM_SOURCES, freePort, start } from "../../proof/crash/processes.ts";
+import { freePort, start } from "../../proof/crash/processes.ts";
+import { PROGRAM } from "../built.ts";
 
 const STARTS = 3;
 const CALLERS = 24;
@@ -15,7 +16,7 @@ test("callers that hammer a service while it starts hear nothing, 503, or an ans
   for (let turn = 0; turn < STARTS; turn += 1) {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
-    const service = start([...FROM_SOURCES, "serve", "--simulate", "--port", String(port), "--data", join(home, String(turn))]);
+    const service = start([...PROGRAM, "serve", "--simulate", "--port", String(port), "--data", join(home, String(turn))]);
     let isReady = false;
     const hammer = async (caller: number) => {
       while (!isReady) {

@@ -2,8 +2,9 @@
 import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type Child, FROM_SOURCES, freePort, start, until } from "../../../proof/crash/processes.ts";
+import { type Child, freePort, start, until } from "../../../proof/crash/processes.ts";
 import { placeOf } from "../../../src/files/local.ts";
+import { PROGRAM } from "../../built.ts";
 import { runHere } from "../../cli/captured.ts";
 import { dropDirs, freshDir } from "../../cli/fresh-dir.ts";
 import { openTestBucket, type TestBucket } from "./bucket.ts";
@@ -38,7 +39,7 @@ const STRAY = {
 
 const serve = async (dir: string, env: Record<string, string> = {}) => {
   const port = await freePort();
-  const words = [...FROM_SOURCES, "serve", "--simulate", "--port", String(port), "--data", dir];
+  const words = [...PROGRAM, "serve", "--simulate", "--port", String(port), "--data", dir];
   const child = start(words, { GENROUTER_SIMULATOR__SPEED: "50", ...bucket.settings, ...STRAY, ...env });
   children.push(child);
   const [, key = ""] = await child.hears(/^key (\S+)$/m);
