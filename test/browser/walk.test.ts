@@ -1,12 +1,11 @@
 // The whole way of a newcomer in a real browser and a real process: from the link that the start prints to a generation that is replayed.
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
+import { PROGRAM } from "../built.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { openBrowser } from "./chromium.ts";
 import { watch } from "./watched.ts";
 
-const MAIN = join(import.meta.dir, "../../src/main.ts");
 const PROMPT = "a red kite over dunes";
 const LONG_MS = 120_000;
 
@@ -37,7 +36,7 @@ let link = "";
 beforeAll(async () => {
   if (typeof opened === "string") return;
   const dir = freshDir();
-  child = Bun.spawn([process.execPath, MAIN, "serve", "--simulate", "--port", "0", "--data", dir], {
+  child = Bun.spawn([...PROGRAM, "serve", "--simulate", "--port", "0", "--data", dir], {
     env: { PATH: process.env.PATH ?? "", GENROUTER_SIMULATOR__SPEED: "50" },
     stdin: "ignore",
     stdout: "pipe",
@@ -46,7 +45,9 @@ beforeAll(async () => {
   url = await firstOf(child.stdout, /^url (\S+)\n/m);
   // As a start says to whoever reads its log: the link is printed to a person alone.
   await firstOf(child.stderr, /(First admin: genrouter people setup)/);
-  link = Bun.spawnSync([process.execPath, MAIN, "people", "setup", "--data", dir]).stdout.toString().trim();
+  link = Bun.spawnSync([...PROGRAM, "people", "setup", "--data", dir])
+    .stdout.toString()
+    .trim();
 }, 60_000);
 afterAll(async () => {
   child?.kill("SIGTERM");

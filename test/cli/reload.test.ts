@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { openService, type Service } from "../../src/hall.ts";
 import { readSettings } from "../../src/settings.ts";
 import { openSimulator } from "../../src/simulator/simulator.ts";
+import { PROGRAM } from "../built.ts";
 import { testClock } from "../clock.ts";
 import { writeSample } from "../sample/catalogue.ts";
 import { testTelemetry } from "../telemetry/opened.ts";
@@ -12,8 +13,6 @@ import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 
 afterAll(dropDirs);
-
-const MAIN = join(import.meta.dir, "../../src/main.ts");
 
 /** A service for money whose fal is a server of the test's, which notes with whose key it was called. */
 const openKeyed = async (env: Record<string, string>, dir = join(freshDir(), "data")) => {
@@ -129,15 +128,12 @@ test("what a reload does not take is named, and counts from the next start on", 
 
 test("a running process takes a new catalogue at SIGHUP without dropping a request, and keeps the old one when the new one is bad", async () => {
   const [catalogue, dir] = [writeSample(freshDir()), join(freshDir(), "data")];
-  const child = Bun.spawn(
-    [process.execPath, MAIN, "serve", "--simulate", "--port", "0", "--data", dir, "--catalogue", catalogue],
-    {
-      env: { PATH: process.env.PATH ?? "", GENROUTER_LIMITS__BURST_PER_S: "100000" },
-      stdin: "ignore",
-      stdout: "pipe",
-      stderr: "pipe",
-    },
-  );
+  const child = Bun.spawn([...PROGRAM, "serve", "--simulate", "--port", "0", "--data", dir, "--catalogue", catalogue], {
+    env: { PATH: process.env.PATH ?? "", GENROUTER_LIMITS__BURST_PER_S: "100000" },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
   let err = "";
   const heard: (() => void)[] = [];
   const reading = (async () => {

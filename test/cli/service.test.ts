@@ -3,16 +3,16 @@ import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { PROGRAM } from "../built.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 
-const MAIN = join(import.meta.dir, "../../src/main.ts");
 const SPEED = "50";
 
 type Started = { child: Bun.Subprocess<"ignore", "pipe", "pipe">; url: string; key: string; curl: string; err: Promise<string> };
 
 const spawn = (words: string[], env: Record<string, string> = {}) =>
-  Bun.spawn([process.execPath, MAIN, ...words], {
+  Bun.spawn([...PROGRAM, ...words], {
     env: { PATH: process.env.PATH ?? "", GENROUTER_SIMULATOR__SPEED: SPEED, GENROUTER_LIMITS__BURST_PER_S: "1000", ...env },
     stdin: "ignore",
     stdout: "pipe",

@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { offendingOf } from "../../proof/crash/peace.ts";
 import { torture } from "../../src/cli/commands/torture.ts";
 import { openTerminal } from "../../src/cli/terminal.ts";
+import { PROGRAM } from "../built.ts";
 import { mountSmallDisk, type SmallDisk } from "../faults/disks.ts";
 import { runHere } from "./captured.ts";
 import { dropDirs, freshDir } from "./fresh-dir.ts";
 
-const MAIN = join(import.meta.dir, "../../src/main.ts");
 const FORGETFUL = join(import.meta.dir, "../crash/forgetful.ts");
 /** Services, simulators and clients start many times over, on whatever machine this is. */
 const LONG_MS = 150_000;
@@ -74,7 +74,7 @@ describe("torture", () => {
     "Ctrl-C ends it early with the verdict so far, and nothing is left behind or running",
     async () => {
       const dir = freshDir();
-      const child = Bun.spawn([process.execPath, MAIN, "torture", "--minutes", "60", "--dir", dir, "--json"], {
+      const child = Bun.spawn([...PROGRAM, "torture", "--minutes", "60", "--dir", dir, "--json"], {
         env: { PATH: process.env.PATH ?? "" },
         stdout: "pipe",
         stderr: "pipe",
@@ -122,7 +122,7 @@ describe("torture", () => {
           // Full is what it was to be.
         }
       };
-      const run = () => torture({ terminal, env: {}, exit: 0 }, { minutes: "0.5", dir: path, seed: "11", json: true });
+      const run = () => torture({ terminal, env: {}, exit: 0 }, { minutes: "0.5", dir: path, seed: "11", json: true }, PROGRAM);
       expect((await run()) as number).toBe(78);
       const verdict = JSON.parse(out);
       expect(verdict).toMatchObject({ ok: false, unjudged: "disk-full", findings: [], kept: null, again: [] });

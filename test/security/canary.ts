@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { FAULTS, type FaultName } from "../../src/simulator/faults.ts";
 import { settingsLeadingTo } from "../../src/simulator/speakers.ts";
 import type { JsonObject } from "../../src/terms.ts";
+import { PROGRAM } from "../built.ts";
 import { runHere } from "../cli/captured.ts";
 import { type Echo, openEcho, signed } from "./echo.ts";
 
-const MAIN = join(import.meta.dir, "../../src/main.ts");
 const SPEED = 100;
 /** Each is looked for everywhere; the key is made by the service, the rest are sent to it. */
 export const SECRETS = {
@@ -211,7 +211,7 @@ const askForEveryNo = async () => {
 /** Starts the service, and sends and asks everything. */
 export const openScene = async (): Promise<void> => {
   echo = await openEcho(SECRETS.result, SPEED);
-  child = Bun.spawn([process.execPath, MAIN, "serve", "--simulate", "--port", "0", "--data", scene.dir], {
+  child = Bun.spawn([...PROGRAM, "serve", "--simulate", "--port", "0", "--data", scene.dir], {
     env: {
       PATH: process.env.PATH ?? "",
       GENROUTER_LOG__LEVEL: "debug",

@@ -3,8 +3,8 @@ import { afterAll, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { PROGRAM } from "../built.ts";
 
-const MAIN = join(import.meta.dir, "../../src/main.ts");
 const KEY = "provider-canary-0b7e";
 const dirs: string[] = [];
 afterAll(() => {
@@ -16,7 +16,7 @@ const start = async (env: Record<string, string>, ...words: string[]) => {
   const dir = mkdtempSync(join(tmpdir(), "start-"));
   dirs.push(dir);
   const data = join(dir, "data");
-  const child = Bun.spawn([process.execPath, MAIN, "serve", "--port", "0", "--data", data, ...words], {
+  const child = Bun.spawn([...PROGRAM, "serve", "--port", "0", "--data", data, ...words], {
     env: { PATH: process.env.PATH ?? "", GENROUTER_PROVIDERS__FAL__KEY: KEY, ...env },
     stdin: "ignore",
     stdout: "pipe",

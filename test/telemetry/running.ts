@@ -1,7 +1,6 @@
 // A service as a process of its own, started, spoken to, killed and started again on the same directory.
-import { join } from "node:path";
+import { PROGRAM } from "../built.ts";
 
-const MAIN = join(import.meta.dir, "../../src/main.ts");
 const PATIENCE_MS = 60_000;
 
 export const eventually = async <T>(
@@ -16,8 +15,8 @@ export const eventually = async <T>(
   throw new Error(`${what} did not come about`);
 };
 
-/** @param command what is run instead of the sources, for example the binary */
-export const startService = async (dir: string, env: Record<string, string>, command = [process.execPath, MAIN]) => {
+/** @param command what is run */
+export const startService = async (dir: string, env: Record<string, string>, command: readonly string[] = PROGRAM) => {
   const child = Bun.spawn([...command, "serve", "--simulate", "--port", "0", "--data", dir], {
     env: { PATH: process.env.PATH ?? "", GENROUTER_LIMITS__BURST_PER_S: "100000", ...env },
     stdin: "ignore",
