@@ -52,7 +52,7 @@ const checkJobs = (): Job[] => CHECKS.map(([name, command]) => ({ name, command,
  * So many files that are not known to be slow share a process, with the files beside them: what they all load is loaded once. Always the
  * same ones, so that what one does to another happens again.
  */
-const FILES_A_PROCESS: Record<TestSet, number> = { quick: 16, rest: 8 };
+const FILES_A_PROCESS: Record<TestSet, number> = { quick: 8, rest: 8 };
 const SLOW_S = 5;
 const groupsOf = (files: readonly string[], size: number): string[][] =>
   Array.from({ length: Math.ceil(files.length / size) }, (_, n) => files.slice(n * size, (n + 1) * size));

@@ -1,5 +1,6 @@
 // A generation whose first route fails, and one that outlives its waiting time: what is shown and what is paid at every poll.
 import { afterEach, describe, expect, test } from "bun:test";
+import { MOVING_MS } from "../eventually.ts";
 import type { House, Shown } from "../house.ts";
 import { openApiHouse } from "./house.ts";
 
@@ -19,15 +20,19 @@ const RESERVE = 28;
 /** Polls through the whole life, a quarter of a second at a time at first, then in longer steps. @returns what was shown and the balances beside it. */
 const watch = async (id: string) => {
   const seen: { shown: Shown; available: number; held: number; charged: number }[] = [];
-  await house.eventually(async () => {
-    house.clock.skip(seen.length < 60 ? 250 : 5000);
-    // Read before the poll: a settlement between the two belongs to the next.
-    const before = await house.balance();
-    const shown = await house.show(id);
-    const isOver = shown.completed_at !== null;
-    seen.push({ shown, ...(isOver ? await house.balance() : before) });
-    return isOver;
-  }, "the end");
+  await house.eventually(
+    async () => {
+      house.clock.skip(seen.length < 60 ? 250 : 5000);
+      // Read before the poll: a settlement between the two belongs to the next.
+      const before = await house.balance();
+      const shown = await house.show(id);
+      const isOver = shown.completed_at !== null;
+      seen.push({ shown, ...(isOver ? await house.balance() : before) });
+      return isOver;
+    },
+    "the end",
+    MOVING_MS,
+  );
   return seen;
 };
 /** What holds at every poll: no credit comes or goes, the reserve is held until the end, and nothing goes backwards. */

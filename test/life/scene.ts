@@ -1,6 +1,7 @@
 // A scene of the life of a generation: a house with a small catalogue, and how everything is looked at when it has ended.
 import { expect, onTestFinished, setDefaultTimeout } from "bun:test";
 import type { Attempt, MediaKind } from "../../src/terms.ts";
+import { MOVING_MS } from "../eventually.ts";
 import { type House, type HouseOptions, openHouse, type Shown, type Tenant } from "../house.ts";
 import { catalogueOf, FAL, INPUT, MODEL, REPLICATE, SPARE, type TestRoute } from "./catalogue.ts";
 
@@ -68,10 +69,14 @@ export const openScene = async ({
         `attempts ${states.join(", ")}`,
       ),
     hurry: (look, ms = 1000) =>
-      house.eventually(() => {
-        house.clock.skip(ms);
-        return look();
-      }),
+      house.eventually(
+        () => {
+          house.clock.skip(ms);
+          return look();
+        },
+        undefined,
+        MOVING_MS,
+      ),
     received: () => house.simulator.submissions().map(({ endpoint }) => endpoint.slice(`${MODEL}/`.length)),
     seqOf,
   };
