@@ -1,5 +1,5 @@
 // Runs commands several at a time, the slowest first, and measures how long each took and how much processor time it used.
-import { accessSync, closeSync, constants, mkdtempSync, openSync, readFileSync, rmSync, statfsSync } from "node:fs";
+import { accessSync, chmodSync, closeSync, constants, mkdtempSync, openSync, readFileSync, rmSync, statfsSync } from "node:fs";
 import { availableParallelism, cpus, freemem, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
@@ -97,6 +97,8 @@ const openIdle = (): (() => number) => {
 /** At least as many at a time as there are cores. @param onEnded is called as each ends. */
 export const runJobs = async (jobs: readonly Job[], onEnded: (ended: Ended) => void): Promise<Ended[]> => {
   const dir = mkdtempSync(join(scratchParent(), "jobs-"));
+  // As the system's own: some tests run a command as another user.
+  chmodSync(dir, 0o1777);
   const waiting = inOrder(jobs);
   const ended: Ended[] = [];
   const cores = availableParallelism();

@@ -21,6 +21,8 @@ import { mountSmallDisk } from "../faults/disks.ts";
 import { filesBelow, namesIn } from "./scene.ts";
 
 const SPEED = 500;
+/** Far above what one client sends while a backup is made. */
+const LIMITS = { GENROUTER_LIMITS__IN_PROGRESS: "100000" };
 const data = join(freshDir(), "data");
 let tenant: Tenant;
 let simulator: SimulatorProcess;
@@ -28,7 +30,7 @@ let service: ServiceProcess;
 let sent = 0;
 const place = () => join(freshDir(), "backups");
 const serve = (dir: string): Promise<ServiceProcess> =>
-  startService(PROGRAM, { dir, simulatorUrl: simulator.url, speed: SPEED, env: { GENROUTER_LIMITS__IN_PROGRESS: "1000" } });
+  startService(PROGRAM, { dir, simulatorUrl: simulator.url, speed: SPEED, env: LIMITS });
 const submit = async (url = service.url): Promise<string> => {
   const body = JSON.stringify({ model: "sim-image-1", input: { prompt: `under load ${sent + 1}` } });
   const answer = await ask(url, tenant.key, { path: "/v1/generations", body, idempotencyKey: `k${++sent}` });
