@@ -45,7 +45,7 @@ const STEPS = [
   { name: "fuzz", command: "npm run fuzz -- --cases {6000}", budgetS: 45, cores: 1, after: ["build"] },
   { name: "cluster", command: "npm run cluster -- --cycles {10}", budgetS: 70, cores: 1, after: ["build"] },
   { name: "power", command: "npm run power -- --cuts {12,3}", budgetS: 80, cores: 1, after: ["build"] },
-  { name: "mutants", command: "npm run mutants -- --jobs 1 --most {101,8}", budgetS: 200, cores: 1, after: ["build"] },
+  { name: "mutants", command: "npm run mutants -- --jobs 1 --most {120,8}", budgetS: 200, cores: 1, after: ["build"] },
   { name: "crash", command: "npm run crash -- --only random --cycles {30}", budgetS: 70, cores: 1, after: ["build"] },
   { name: "properties", command: "npm run properties -- --jobs 1 --runs {3000}", budgetS: 80, cores: 1, after: ["build"] },
   { name: "simulate", command: "npm run simulate -- --cores 1 --seeds {800}", budgetS: 60, cores: 1, after: ["build"] },

@@ -1,5 +1,16 @@
 // Runs commands several at a time, the slowest first, and measures how long each took and how much processor time it used.
-import { accessSync, chmodSync, closeSync, constants, mkdtempSync, openSync, readFileSync, rmSync, statfsSync } from "node:fs";
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+} from "node:fs";
 import { availableParallelism, cpus, freemem, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
@@ -99,6 +110,15 @@ export const runJobs = async (jobs: readonly Job[], onEnded: (ended: Ended) => v
   const dir = mkdtempSync(join(scratchParent(), "jobs-"));
   // As the system's own: some tests run a command as another user.
   chmodSync(dir, 0o1777);
+  const drop = () => {
+    try {
+      rmSync(dir, { recursive: true, force: true });
+    } catch {
+      // Somebody still writes there: whoever asks sees that it is not gone.
+    }
+  };
+  // Also when it is ended early: what stays there would be memory that nobody gives back.
+  process.once("exit", drop);
   const waiting = inOrder(jobs);
   const ended: Ended[] = [];
   const cores = availableParallelism();
@@ -123,6 +143,10 @@ export const runJobs = async (jobs: readonly Job[], onEnded: (ended: Ended) => v
   }, LOOK_MS);
   if (jobs.length > 0) await all.promise;
   clearInterval(timer);
-  rmSync(dir, { recursive: true, force: true });
+  // A database that a job left behind still writes while it ends, and what is written anew stops the removal.
+  for (let tries = 0; tries < 50 && existsSync(dir); tries += 1) {
+    drop();
+    if (existsSync(dir)) await Bun.sleep(100);
+  }
   return ended;
 };

@@ -52,7 +52,7 @@ const checkJobs = (): Job[] => CHECKS.map(([name, command]) => ({ name, command,
  * So many files that are not known to be slow share a process, with the files beside them: what they all load is loaded once. Always the
  * same ones, so that what one does to another happens again.
  */
-const FILES_A_PROCESS: Record<TestSet, number> = { quick: 8, rest: 8 };
+const FILES_A_PROCESS = 8;
 const SLOW_S = 5;
 const groupsOf = (files: readonly string[], size: number): string[][] =>
   Array.from({ length: Math.ceil(files.length / size) }, (_, n) => files.slice(n * size, (n + 1) * size));
@@ -64,7 +64,7 @@ const testJobs = (set: TestSet): Job[] => {
   // Each by itself where that is what is to be measured.
   const quick = groupsOf(
     files.filter((file) => !isSlow(file)),
-    has("--record") ? 1 : FILES_A_PROCESS[set],
+    has("--record") ? 1 : FILES_A_PROCESS,
   );
   return [...files.filter(isSlow).map((file) => [file]), ...quick].map((group) => ({
     name: group.length === 1 ? String(group[0]) : `${group[0]} and the ${group.length - 1} behind it`,

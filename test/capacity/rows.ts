@@ -27,7 +27,7 @@ const foundIn = ({ lives, tables }: Awaited<ReturnType<typeof rowsOn>>, large: r
 
 /** A machine under load adds polls to some of the lives and takes none away: what is right once is right. What changes for every life shows each time. */
 const MEASUREMENTS = 3;
-const leastBusy = async (open: () => Promise<Bed>, large: readonly { table: string }[], expected: Found) => {
+const measureUndisturbed = async (open: () => Promise<Bed>, large: readonly { table: string }[], expected: Found) => {
   for (let n = 1; ; n += 1) {
     const measured = await rowsOn(await open());
     const found = foundIn(measured, large);
@@ -39,7 +39,7 @@ export const expectRowsAsMeasured = async (store: StoreName, open: () => Promise
   const costs = costsOf(MEASURED, store);
   const large = costs.tables.filter(({ rows }) => rows > 0);
   const expected = { deeds: costs.deeds, rows: large.map(({ table, rows }) => [table, rows]) };
-  const { found, tables } = await leastBusy(open, large, expected);
+  const { found, tables } = await measureUndisturbed(open, large, expected);
   expect(found).toEqual(expected);
   const strange = large.filter(
     ({ table, bytes }) => Math.abs((tables[table]?.bytes ?? 0) / LIVES - bytes) > ROW_TOLERANCE * bytes,

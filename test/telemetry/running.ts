@@ -15,7 +15,6 @@ export const eventually = async <T>(
   throw new Error(`${what} did not come about`);
 };
 
-/** @param command what is run */
 export const startService = async (dir: string, env: Record<string, string>, command: readonly string[] = PROGRAM) => {
   const child = Bun.spawn([...command, "serve", "--simulate", "--port", "0", "--data", dir], {
     env: { PATH: process.env.PATH ?? "", GENROUTER_LIMITS__BURST_PER_S: "100000", ...env },
