@@ -45,3 +45,11 @@ export const rangeOf = (chunks: readonly Uint8Array[], start: number, end: numbe
   }
   return parts.length === 1 && parts[0] ? parts[0] : joined(parts);
 };
+
+/**
+ * Gives the memory of a piece of a body back at once, when nobody looks at it any more: the collector comes when it likes, and pieces come by
+ * the thousand. What shares its memory with others is left alone.
+ */
+export const giveBack = ({ buffer, byteLength }: Uint8Array): void => {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
+};

@@ -1,7 +1,7 @@
 // Pins an input: its whole file is fetched to our storage, hashed and measured again, so that what was measured is what is sent.
 import { type Files, type Incoming, StorageRefused } from "../files/port.ts";
 import type { PinAsked } from "../terms.ts";
-import { Unreadable } from "./bytes.ts";
+import { giveBack, Unreadable } from "./bytes.ts";
 import type { Inspection } from "./formats/inspect.ts";
 import { gathering } from "./gathering.ts";
 import { type FetchOptions, guardedFetch } from "./guarded-fetch.ts";
@@ -65,7 +65,10 @@ const stream = async (response: Response, incoming: Incoming, mostBytes: number)
       bytes += value.length;
       if (bytes > mostBytes) throw tooLarge();
       hash.update(value);
-      await kept.write(value);
+      const written = kept.write(value);
+      if (!written) continue;
+      await written;
+      giveBack(value);
     }
   } finally {
     await reader?.cancel().catch(() => {});

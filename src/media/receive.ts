@@ -2,7 +2,7 @@
 import { decoded, Undecodable } from "../content-coding.ts";
 import type { Incoming } from "../files/port.ts";
 import type { MediaKind } from "../terms.ts";
-import { Unreadable } from "./bytes.ts";
+import { giveBack, Unreadable } from "./bytes.ts";
 import { gathering } from "./gathering.ts";
 import { isClear, LONG_LOOK_BYTES, LOOK_BYTES, type Look, lookAt } from "./result-kinds.ts";
 
@@ -167,7 +167,9 @@ export const receiveBody = async (response: Response, incoming: Incoming, option
     if (isPlain(coding))
       for (let piece = await next(); piece !== undefined; piece = await next()) {
         const written = take(piece);
-        if (written) await written;
+        if (!written) continue;
+        await written;
+        giveBack(piece);
       }
     else
       for await (const piece of (await decoded(each(next), coding, mostBytes)).chunks)

@@ -1,6 +1,6 @@
 // A file on somebody else's server, read by ranges, or from its beginning on where the server has no ranges; either way no further than a bound.
 import type { Incoming } from "../files/port.ts";
-import { type ByteReader, inTurn, Unreadable } from "./bytes.ts";
+import { type ByteReader, giveBack, inTurn, Unreadable } from "./bytes.ts";
 import type { Fetched } from "./guarded-fetch.ts";
 import { type KeptBytes, openKeptBytes } from "./kept-bytes.ts";
 import type { Source } from "./sandbox/kept-child.ts";
@@ -93,6 +93,7 @@ const openBody = (response: Response, kept: KeptBytes, start: number) => {
         if (wanted.length < piece.length) rest = piece.subarray(wanted.length);
         await kept.add(at, wanted);
         at += wanted.length;
+        if (!rest) giveBack(piece);
       }
       return at;
     },
