@@ -3,11 +3,12 @@ import { setup } from "xstate";
 import type { AttemptChange } from "../src/deeds.ts";
 import { tellMismatch } from "../src/ordered.ts";
 import type { AttemptState, Failure, GenerationErrorCode } from "../src/terms.ts";
-import { backOffUntilMs, currentRoute, endCode, mismatchesWith } from "./generation-rules.ts";
+import { backOffUntilMs, currentRoute, endCode, mayBeOut, mismatchesWith } from "./generation-rules.ts";
 import {
   type Ask,
   type ClosedAs,
   type CurrentAttempt,
+  ENDED_BY_OPERATOR_MESSAGE,
   ERROR_MESSAGES,
   type GenerationContext,
   type GenerationEvent,
@@ -139,24 +140,58 @@ export const closeAttempt = (as: ClosedAs) =>
     enqueue.emit({ type: isWatched ? "ask.watch" : "ask.letGo", n: attempt.n, ...outOfTime });
   });
 
+/** An attempt that was given up and has delivered all the same, as the one in hand. */
+const adopted = (
+  context: GenerationContext,
+  { n, route }: { n: number; route: number },
+  atMs: number,
+): Partial<GenerationContext> => ({
+  current: {
+    ...{ n, route, sends: 1, sentAtMs: atMs, endsAtMs: atMs },
+    ...{ collectEndsAtMs: atMs + context.collectMs, wakeAtMs: null, watchMs: 0 },
+  },
+  watched: context.watched.filter((attempt) => attempt.n !== n),
+});
+
 /** No route is left but an earlier attempt's files are arriving: that one becomes the current attempt again. */
 export const adoptArriving = words.enqueueActions(({ context, event, enqueue }) => {
   const arriving = context.watched.find((attempt) => attempt.arriving);
   if (!arriving) return;
-  enqueue.assign({
-    current: {
-      n: arriving.n,
-      route: arriving.route,
-      sends: 1,
-      sentAtMs: event.atMs,
-      endsAtMs: event.atMs,
-      collectEndsAtMs: event.atMs + context.collectMs,
-      wakeAtMs: null,
-      watchMs: 0,
-    },
-    watched: context.watched.filter((attempt) => attempt.n !== arriving.n),
-  });
+  enqueue.assign(adopted(context, arriving, event.atMs));
   noteAttempt(enqueue.emit, { n: arriving.n, state: "accepted", watchUntilMs: null });
+});
+
+/** An operator decided: the attempt in hand is wanted no more. What may be out is stopped where that is possible, and watched for the books. */
+const giveUp = ({ current }: GenerationContext, atMs: number, say: Say): void => {
+  if (!current) return;
+  const { n } = current;
+  if (!mayBeOut(current)) {
+    noteAttempt(say, { n, state: "cancelled", endedAtMs: atMs });
+    say({ type: "ask.letGo", n });
+    return;
+  }
+  noteAttempt(say, { n, state: "lost", endedAtMs: atMs, watchUntilMs: (current.sentAtMs ?? atMs) + current.watchMs });
+  say({ type: "ask.cancel", n });
+  say({ type: "ask.watch", n });
+};
+export const giveUpCurrent = words.enqueueActions(({ context, event, enqueue }) => giveUp(context, event.atMs, enqueue.emit));
+
+/** An operator says which attempt has delivered: it is the one in hand from now on, and its files are fetched. */
+export const adoptSettled = words.enqueueActions(({ context, event, enqueue }) => {
+  if (event.type !== "settledByOperator") return;
+  const other = context.current?.n === event.n ? null : context.current;
+  if (other) giveUp(context, event.atMs, enqueue.emit);
+  const watched = other && mayBeOut(other) ? [{ n: other.n, route: other.route, arriving: false }] : [];
+  enqueue.assign(adopted({ ...context, watched: [...context.watched, ...watched] }, event, event.atMs));
+  noteAttempt(enqueue.emit, { n: event.n, state: "accepted", watchUntilMs: null, ...(event.job ? { job: event.job } : {}) });
+});
+
+/** An operator has the attempt in hand asked about anew: its times begin again. Its row keeps the end that it was sent with. */
+export const renewTimes = words.assign(({ context, event }) => {
+  const route = currentRoute(context);
+  if (!context.current || !route) return {};
+  const collectEndsAtMs = context.current.collectEndsAtMs === null ? null : event.atMs + context.collectMs;
+  return { current: updateCurrent(context, { endsAtMs: event.atMs + route.timeoutMs, collectEndsAtMs }) };
 });
 
 /** The generation ends: what was given up is stopped where that is possible, and watched on for the operator's books. */
@@ -178,6 +213,12 @@ export const release = (code?: GenerationErrorCode) =>
     enqueue.emit({ type: "note.release", error: { code: ended, message } });
   });
 
+/** An operator ends it: the whole hold goes back. */
+export const releaseByOperator = words.enqueueActions(({ context, enqueue }) => {
+  cancelWatched(context, enqueue.emit, null);
+  enqueue.emit({ type: "note.release", error: { code: "provider_failed", message: ENDED_BY_OPERATOR_MESSAGE } });
+});
+
 /** The files are safe: charges the attempt that delivered, whichever it is, and ends the generation. */
 export const capture = words.enqueueActions(({ context, event, enqueue }) => {
   if (event.type !== "collected") return;
@@ -187,8 +228,7 @@ export const capture = words.enqueueActions(({ context, event, enqueue }) => {
   if (!route) throw new Error(`attempt ${event.n} has no route`);
   noteAttempt(enqueue.emit, { n: event.n, state: "delivered", watchUntilMs: null, endedAtMs: event.atMs });
   if (current && current.n !== event.n) {
-    // Backing off, or about to send again: what was sent was refused, so nothing of it exists.
-    const wasSent = current.sends > 0 && current.wakeAtMs === null;
+    const wasSent = mayBeOut(current);
     const state: AttemptState = wasSent ? "superseded" : "cancelled";
     const watchUntilMs = wasSent ? (current.sentAtMs ?? event.atMs) + current.watchMs : null;
     noteAttempt(enqueue.emit, { n: current.n, state, watchUntilMs, endedAtMs: event.atMs });

@@ -1,6 +1,6 @@
 // The questions the generation machine asks before it moves: pure predicates over its memory and the event in hand.
 import type { Failure, GenerationErrorCode, PlannedRoute } from "../src/terms.ts";
-import type { GenerationContext, GenerationEvent } from "./generation-words.ts";
+import type { CurrentAttempt, GenerationContext, GenerationEvent } from "./generation-words.ts";
 
 type Asked = { context: GenerationContext; event: GenerationEvent };
 
@@ -69,6 +69,23 @@ export const holdsWhenLost = ({ context }: Asked): boolean => currentRoute(conte
 export const failsWhenLost = ({ context }: Asked): boolean => currentRoute(context)?.onLost === "fail";
 /** At the cap, `hold` and `fail` end alike. */
 export const staysWhenLost = (asked: Asked): boolean => holdsWhenLost(asked) || failsWhenLost(asked);
+
+/** Whether a parked generation has no attempt in hand. */
+export const hasNoAttempt = ({ context }: Asked): boolean => context.current === null;
+/** Nothing of the attempt in hand is with its provider: it was never sent, or what was sent was refused. */
+export const isUnsent = ({ context }: Asked): boolean => context.current !== null && !mayBeOut(context.current);
+/** The result of the attempt in hand was announced. */
+export const isAnnounced = ({ context }: Asked): boolean => context.current !== null && context.current.collectEndsAtMs !== null;
+/** The operator who asks for another try knows of a job. */
+export const hasJob = ({ event }: Asked): boolean => event.type === "retriedByOperator" && event.hasJob;
+/** The attempt that an operator settles is on a route of the plan, and may be with its provider. */
+export const mayHaveDelivered = ({ context, event }: Asked): boolean => {
+  if (event.type !== "settledByOperator" || context.plan[event.route] === undefined) return false;
+  return context.current?.n !== event.n || mayBeOut(context.current);
+};
+
+/** Whether a request of the attempt may be with its provider. Between a refusal and the next sending none is. */
+export const mayBeOut = ({ sends, wakeAtMs }: CurrentAttempt): boolean => sends > 0 && wakeAtMs === null;
 
 /** The code of a generation that ends because nothing is left to try. */
 export const endCode = ({ context, event }: Asked): GenerationErrorCode => {

@@ -1,4 +1,5 @@
 // What a generation is told (events, facts in the past) and what it says (attempt notes, settlements and asks).
+import type { OperatorDecision } from "../src/decision.ts";
 import type { AttemptChange } from "../src/deeds.ts";
 import type { Mismatch, Odd } from "../src/ordered.ts";
 import type {
@@ -56,6 +57,7 @@ export type GenerationEvent = { atMs: number } & (
   | { type: "waitEnded" }
   /** The store refused the settlement: a defect, kept for a person. */
   | { type: "parked"; reason: string }
+  | OperatorDecision
 );
 export type GenerationEventType = GenerationEvent["type"];
 
@@ -140,3 +142,5 @@ export const ERROR_MESSAGES: Readonly<Record<GenerationError["code"], string>> =
   timed_out: "The waiting time was over before a route delivered. Nothing was charged.",
   provider_unavailable: "No route could take this generation. Nothing was charged.",
 };
+/** What the customer reads of a generation that an operator has ended. */
+export const ENDED_BY_OPERATOR_MESSAGE = "The operator of the service ended this generation. Nothing was charged.";

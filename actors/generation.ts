@@ -1,6 +1,19 @@
 // The life of a generation: the statechart whose four top states are the four statuses of the API (§3).
 import { and } from "xstate";
 import * as act from "./generation-actions.ts";
+import {
+  collected,
+  failOrMoveOn,
+  moveOn,
+  settled,
+  stalled,
+  toCollecting,
+  toConfirming,
+  toPolling,
+  unlearnt,
+  unsent,
+  waitOver,
+} from "./generation-moves.ts";
 import * as rule from "./generation-rules.ts";
 import type { Ask, GenerationContext } from "./generation-words.ts";
 
@@ -39,6 +52,11 @@ const machine = act.words.extend({
     holdsWhenLost: rule.holdsWhenLost,
     failsWhenLost: rule.failsWhenLost,
     staysWhenLost: rule.staysWhenLost,
+    hasNoAttempt: rule.hasNoAttempt,
+    isUnsent: rule.isUnsent,
+    isAnnounced: rule.isAnnounced,
+    hasJob: rule.hasJob,
+    mayHaveDelivered: rule.mayHaveDelivered,
   },
   actions: {
     beginAttempt: act.beginAttempt,
@@ -68,56 +86,12 @@ const machine = act.words.extend({
     dropWatched: act.dropWatched,
     closeWatchedMismatched: act.closeWatchedMismatched,
     letGoCurrent: act.letGoCurrent,
+    giveUpCurrent: act.giveUpCurrent,
+    releaseByOperator: act.releaseByOperator,
+    adoptSettled: act.adoptSettled,
+    renewTimes: act.renewTimes,
   },
 });
-
-type Close = "closeCancelled" | "closeRejected" | "closeAbsent" | "closeFailed" | "closeLost" | "closeCapped" | "closeMismatched";
-
-/** After an attempt of ours has ended: files that are arriving, else the next route, else the end. */
-const moveOn = <C extends Close>(close: C) =>
-  [
-    {
-      guard: and(["isCurrent", "lateResultArriving"]),
-      target: "#generation.running.collecting",
-      actions: [close, "adoptArriving"],
-    },
-    { guard: and(["isCurrent", "mayTryNextRoute"]), target: "#generation.running.awaitingSeat", actions: [close] },
-    { guard: "isCurrent", target: "#generation.failed", actions: [close, "release"] },
-  ] as const;
-
-/** A refusal or failure, with the one kind that ends everything: the input itself was refused. */
-const failOrMoveOn = <C extends Close>(close: C) =>
-  [
-    { guard: and(["isCurrent", "inputRefusedForGood"]), target: "#generation.failed", actions: [close, "releaseRefused"] },
-    ...moveOn(close),
-  ] as const;
-
-const toCollecting = { guard: "isCurrent", target: "#generation.running.collecting", actions: ["beginCollecting"] } as const;
-const toPolling = { guard: "isCurrent", target: "#generation.running.polling", actions: ["keepJob"] } as const;
-const toConfirming = { guard: "isCurrent", target: "#generation.running.confirming.acceptance" } as const;
-const collected = { guard: "isCurrent", target: "#generation.succeeded", actions: ["capture"] } as const;
-const stalled = { guard: "isCurrent", target: "#generation.running.collecting.stalled" } as const;
-const unlearnt = {
-  guard: and(["isCurrent", "staysWhenLost"]),
-  target: "#generation.failed",
-  actions: ["closeLost", "releaseFailed"],
-} as const;
-
-/** The waiting time is over between two attempts: files that are arriving, else the end. */
-const waitOver = [
-  { guard: "lateResultArriving", target: "#generation.running.collecting", actions: ["adoptArriving"] },
-  { target: "#generation.failed", actions: ["releaseTimedOut"] },
-] as const;
-/** The same for an attempt that was never sent. */
-const unsent = <R extends "releaseTimedOut" | "releaseRefused">(release: R, about?: "isCurrent") =>
-  [
-    {
-      guard: about ? and([about, "lateResultArriving"]) : "lateResultArriving",
-      target: "#generation.running.collecting",
-      actions: ["closeCancelled", "adoptArriving"],
-    },
-    { ...(about ? { guard: about } : {}), target: "#generation.failed", actions: ["closeCancelled", release] },
-  ] as const;
 
 export const generationMachine = machine.createMachine({
   id: "generation",
@@ -137,6 +111,7 @@ export const generationMachine = machine.createMachine({
         skipped: { target: "failed", actions: ["passAll", "release"] },
         waitEnded: { target: "failed", actions: ["releaseTimedOut"] },
         parked: { target: "running.parked" },
+        failedByOperator: { target: "failed", actions: ["releaseByOperator"] },
       },
     },
     running: {
@@ -156,6 +131,7 @@ export const generationMachine = machine.createMachine({
         provedAbsent: { guard: "isWatched", actions: ["dropWatched"] },
         meansExhausted: { guard: "isWatched", actions: ["dropWatched"] },
         parked: { target: ".parked", actions: ["letGoCurrent"] },
+        failedByOperator: { target: "failed", actions: ["giveUpCurrent", "releaseByOperator"] },
       },
       states: {
         awaitingSeat: {
@@ -218,6 +194,7 @@ export const generationMachine = machine.createMachine({
         },
         confirming: {
           initial: "acceptance",
+          on: { settledByOperator: settled },
           states: {
             acceptance: {
               description: "The answer was lost: the provider is asked, by the route's own means, whether it accepted.",
@@ -237,6 +214,7 @@ export const generationMachine = machine.createMachine({
                   ...moveOn("closeLost"),
                 ],
                 attemptTimeEnded: [unlearnt, ...moveOn("closeLost")],
+                retriedByOperator: { target: "acceptance", reenter: true, actions: ["renewTimes"] },
               },
             },
             result: {
@@ -249,6 +227,7 @@ export const generationMachine = machine.createMachine({
                 resultLost: moveOn("closeFailed"),
                 jobFailed: failOrMoveOn("closeFailed"),
                 collectTimeEnded: moveOn("closeFailed"),
+                retriedByOperator: { target: "result", reenter: true, actions: ["renewTimes"] },
               },
             },
           },
@@ -289,7 +268,19 @@ export const generationMachine = machine.createMachine({
             },
           },
         },
-        parked: { description: "The store refused the settlement, a defect: the hold is kept until a person has looked." },
+        parked: {
+          description: "The store refused the settlement, a defect: the hold is kept until an operator has decided.",
+          on: {
+            settledByOperator: settled,
+            retriedByOperator: [
+              { guard: "hasNoAttempt", target: "awaitingSeat" },
+              { guard: "isUnsent", target: "submitting" },
+              { guard: "isAnnounced", target: "confirming.result", actions: ["renewTimes"] },
+              { guard: "hasJob", target: "polling", actions: ["renewTimes"] },
+              { target: "confirming.acceptance", actions: ["renewTimes"] },
+            ],
+          },
+        },
       },
     },
     succeeded: { type: "final", description: "Files kept, the delivering route charged, the rest of the hold released." },

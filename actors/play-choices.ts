@@ -127,6 +127,38 @@ const begins = ({ tried, nextRoute, plan }: GenerationSnapshot["context"], atMs:
       : { id: "begun-next", label: `a seat on ${routeId}, the one before is down`, about: null, event };
   });
 
+/** What an operator may decide. */
+const decisions = ({ current, watched }: GenerationSnapshot["context"], atMs: number): Told[] => {
+  const why = { by: "an operator", reason: "played by hand", atMs };
+  return [
+    { id: "failedByOperator", label: "an operator ends it", about: null, event: { type: "failedByOperator", ...why } },
+    {
+      id: "retriedByOperator",
+      label: "an operator has it asked about again",
+      about: null,
+      event: { type: "retriedByOperator", hasJob: false, ...why },
+    },
+    {
+      id: "retriedWithJob",
+      label: "an operator has its job asked about again",
+      about: null,
+      event: { type: "retriedByOperator", hasJob: true, ...why },
+    },
+    ...[current, ...watched].flatMap((one, at): Told[] =>
+      one === null
+        ? []
+        : [
+            {
+              id: at === 0 ? "settledByOperator" : `settledByOperator-${one.n}`,
+              label: "an operator says that it has delivered",
+              about: at === 0 ? null : one.n,
+              event: { type: "settledByOperator", n: one.n, route: one.route, ...why },
+            },
+          ],
+    ),
+  ];
+};
+
 /** Everything that may be told to a generation where it stands. */
 export const choicesOfGeneration = ({ snapshot, nowMs }: { snapshot: AnyMachineSnapshot; nowMs: number }): Told[] => {
   const generation = snapshot as GenerationSnapshot;
@@ -161,6 +193,7 @@ export const choicesOfGeneration = ({ snapshot, nowMs }: { snapshot: AnyMachineS
       about: null,
       event: { type: "parked", reason: "played by hand", atMs: nowMs },
     },
+    ...decisions(generation.context, nowMs),
     ...watched.flatMap(({ n }) => aboutAttempt(n, nowMs).map((choice) => ({ ...choice, id: `${choice.id}-${n}`, about: n }))),
   ];
 };

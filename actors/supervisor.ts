@@ -111,12 +111,13 @@ export class Supervisor {
   }
   /** Attempts whose request may be out at this moment. */
   readonly sending = (): number => this.sendingCount + this.readying.size;
+  readonly has = (seq: number): boolean => this.held.has(seq) || this.inLine.has(seq);
   readonly isAwake = (seq: number): boolean => this.held.get(seq)?.host.isAwake ?? false;
   readonly seatsTaken = (routeId: string): number => this.seats.onRoute(routeId);
   counts(): { queued: number; running: number; awake: number; deadlines: number } {
     const hosted = countHosted(this.inLine.values(), (seq) => this.held.get(seq));
-    const [queued, running] = [this.inLine.size, this.held.size - hosted];
-    return { queued, running, awake: this.awake.size(), deadlines: this.deadlines.size() };
+    const counts = { queued: this.inLine.size, running: this.held.size - hosted };
+    return { ...counts, awake: this.awake.size(), deadlines: this.deadlines.size() };
   }
   stop(): void {
     this.isDraining = true;
@@ -226,7 +227,6 @@ export class Supervisor {
   private turnOf(ask: Ask, held: Held, { deadlineFrom, snapshot }: TakenUp): Ask | null {
     const { seq } = held.host;
     const isHeld = this.held.get(seq) === held;
-    // Lost meanwhile: a person has to look, and nothing more is asked.
     if (!isHeld && !held.standing.hasEnded) return null;
     if (isHeld && !held.standing.hasLeft) this.deadlines.set(seq, deadlineFrom(this.parts.clock.nowMs()));
     return stillToAsk(ask, snapshot.context.watched, held.standing);

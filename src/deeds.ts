@@ -188,6 +188,15 @@ export type RevokeKeyDeed = { deed: "revoke-key"; keyId: string; atMs: number };
 /** Who wanted a deed; written beside it in the audit log, in the same transaction. */
 export type Actor = { kind: "person" | "command" | "service"; id: string; name: string };
 
+/** An operator decides about a generation that has not ended: written down before its owner is told. `attempt`: the one settled. */
+export type DecideGenerationDeed = {
+  deed: "decide-generation";
+  seq: number;
+  decision: "settle" | "fail" | "retry";
+  attempt: number | null;
+  reason: string;
+  atMs: number;
+};
 /** Marks the files of a generation as deleted; the row stays. */
 export type ExpireFilesDeed = { deed: "expire-files"; seq: number; atMs: number };
 /** Marks the copies of a generation's pinned inputs as deleted. */
@@ -218,6 +227,7 @@ export type OfficeDeed = { by?: Actor; atMs?: number } & (
   | NoteKeyUseDeed
   | RollUpUsageDeed
   | RevokeKeyDeed
+  | DecideGenerationDeed
   | ExpireFilesDeed
   | DropPinsDeed
   | SetProviderKeyDeed

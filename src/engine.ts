@@ -189,7 +189,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     quote: openQuoting(planning),
     ...{ ledger, supervisor, effects, routes, records, post, readiness },
     ...{ life: () => life, health, watch, stuck },
-    ...openSharing({ store, supervisor, effects, health, routes, isOver: () => life === "stopped" }),
+    ...openSharing({ store, supervisor, effects, health, routes, clock, isOver: () => life === "stopped" }),
     recover,
     replaceCatalogue: (next) => {
       const before = routes.catalogue();

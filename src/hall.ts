@@ -6,6 +6,7 @@ import { type Clock, systemClock } from "./clock.ts";
 import { openClockWatch } from "./clock-watch.ts";
 import type { Settings } from "./config.ts";
 import { openCrashLoop } from "./crash-loop.ts";
+import type { Decide } from "./decision.ts";
 import { type Deed, type OutcomeOf, StoreFull, StoreUnknown } from "./deeds.ts";
 import { type EmbeddedSimulator, openEmbeddedSimulator } from "./embedded-simulator.ts";
 import { type Ask, type Figures, openFigures } from "./figures.ts";
@@ -39,7 +40,10 @@ export type Service = {
   /** Every write of a person or a command goes through here. */
   post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
   submit: Submit;
+  decide: Decide;
   readiness: () => { ready: boolean; faults: string[] };
+  /** As they were last read, at the start or by a reload. */
+  settings: () => Settings;
   /** What is going on inside, for the operator; each question tells of the time since the one before. */
   figures: (ask: Ask) => Figures;
   /** Resolves when what generations came to by now is in the usage. */
@@ -139,7 +143,8 @@ export const openService = async (
     });
     const office = async () =>
       (await import("./office/office.ts")).openOffice({
-        ...{ reads: store, post: rooms.post, mode, clock, submit: rooms.submit, market, vault, rekeyed: rooms.rekeyed },
+        ...{ reads: store, post: rooms.post, mode, clock, submit: rooms.submit, decide: rooms.decide },
+        ...{ market, vault, rekeyed: rooms.rekeyed },
         providers: () => Promise.resolve(rooms.providers),
       });
     // A full disk, or a bucket that is away, is told once by who met it; upkeep comes again by itself.
@@ -234,7 +239,9 @@ export const openService = async (
       rekeyed: rooms.rekeyed,
       post: rooms.post,
       submit: rooms.submit,
+      decide: rooms.decide,
       readiness: rooms.readiness,
+      settings: () => current,
       rollUpUsage: rooms.upkeep.rollUpUsage,
       figures: openFigures(() => ({
         ...rooms.supervisor.counts(),

@@ -9,6 +9,7 @@ import { openConsole } from "./console/console.ts";
 import type { MakingService } from "./console/making.ts";
 import type { Operating } from "./console/operator/parts.ts";
 import { openSessions } from "./console/sessions.ts";
+import type { Decide } from "./decision.ts";
 import { joinEngine } from "./engine.ts";
 import type { Engine, EngineParts } from "./engine-words.ts";
 import type { Log } from "./events.ts";
@@ -75,6 +76,7 @@ export type Rooms = Pick<
   Engine,
   "submit" | "ledger" | "supervisor" | "effects" | "post" | "readiness" | "recover" | "replaceCatalogue" | "stuck" | "watch"
 > & {
+  decide: Decide;
   http: Http;
   /** This node among those that share the store; null where there is only one. */
   tenure: Tenure | null;
@@ -261,9 +263,9 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     // One of several nodes does it for all.
     isFirst: () => tenure?.isFirst() ?? true,
   });
-  const { submit, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, stuck, watch } = engine;
+  const { submit, decide, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, stuck, watch } = engine;
   return {
-    ...{ http, submit, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, stuck, watch },
+    ...{ http, submit, decide, ledger, supervisor, effects, post, readiness, recover, replaceCatalogue, stuck, watch },
     ...{ issueToken: inspector.issueToken, upkeep, operating, tenure },
     listensAt: (url) => {
       ownUrl = url;

@@ -13,9 +13,9 @@ import type { TestClock } from "./clock.ts";
 type Of = { settings: Settings; store: Store; catalogue: Catalogue; clock: TestClock; dir: string; rooms: () => Rooms };
 
 export const officeOf = async ({ settings, store, catalogue, clock, dir, rooms }: Of): Promise<Office> => {
-  const { post, submit, rekeyed, providers } = rooms();
+  const { post, submit, decide, rekeyed, providers } = rooms();
   return openOffice({
-    ...{ reads: store, mode: "test", post, clock, submit, rekeyed, vault: openVault(dir, store.nodes !== null) },
+    ...{ reads: store, mode: "test", post, clock, submit, decide, rekeyed, vault: openVault(dir, store.nodes !== null) },
     market: openMarket({
       ...{ settings: () => settings, simulated: false, facts: providerFacts(dialectsOf(settings)), reads: store },
       catalogue: () => catalogue,

@@ -42,7 +42,7 @@ const ROOMS = [
 /** The words everybody may use, what makes two requests one, and ways to remember. */
 const WORDS = [
   "src/terms.ts",
-  "src/deeds.ts",
+  ...["src/decision.ts", "src/deeds.ts"],
   "src/purchase.ts",
   "src/people-deeds.ts",
   "src/refusal.ts",
@@ -153,7 +153,7 @@ const DOORS: Record<string, string[]> = {
   ],
   "src/office": [
     "type:src/store",
-    "type:src/submit.ts",
+    ...["type:src/submit.ts", "type:src/decision.ts"],
     "catalogue",
     "type:src/market.ts",
     "type:src/providers",

@@ -1,5 +1,6 @@
 // The other end of the control socket: the office as a command sees it when the service runs.
 
+import type { Settings } from "../config.ts";
 import type { Ask, Figures } from "../figures.ts";
 import type { Office } from "../office/office.ts";
 import { actorToHeader, BY_HEADER, commandActor } from "./actor.ts";
@@ -9,8 +10,10 @@ import { findSocketPath } from "./socket-path.ts";
 
 const LONGEST_ANSWER_MS = 30_000;
 /** Providers' lists are read page by page. */
-const LONGEST_MS: Readonly<Record<string, number>> = { listJobs: 660_000 };
+const LONGEST_MS: Readonly<Record<string, number>> = { listJobs: 660_000, about: 10_000, settings: 10_000 };
 const TRIES = 3;
+/** What a service says of itself at once, or not at all: whoever waits has more to look at. */
+const ONCE: ReadonlySet<string> = new Set(["about", "settings"]);
 
 /** Nobody listens: the service is not running, or not yet. */
 class NobodyThere extends CommandFault {
@@ -25,7 +28,7 @@ const isNobody = (fault: unknown): boolean =>
   ["ENOENT", "ECONNREFUSED", "ENOTSOCK", "ENOTDIR", "EACCES"].includes(String(fault.code));
 
 const send = async (path: string, name: string, ask?: unknown): Promise<unknown> => {
-  for (let left = TRIES; ; left--)
+  for (let left = ONCE.has(name) ? 1 : TRIES; ; left--)
     try {
       const response = await fetch(`http://control/${name}`, {
         unix: path,
@@ -60,6 +63,17 @@ export const askAbout = async (dir: string): Promise<About | undefined> => {
     return (await send(findSocketPath(dir), "about")) as About;
   } catch (fault) {
     if (fault instanceof NobodyThere) return undefined;
+    throw fault;
+  }
+};
+
+/** The settings that the service running in a data directory has, credentials among them; undefined where none says so. */
+export const askSettings = async (dir: string): Promise<Settings | undefined> => {
+  try {
+    return (await send(findSocketPath(dir), "settings")) as Settings;
+  } catch (fault) {
+    // A release of before knows no such question.
+    if (fault instanceof NobodyThere || (fault instanceof CommandFault && fault.code === "unknown_operation")) return undefined;
     throw fault;
   }
 };
@@ -109,6 +123,7 @@ export const officeOverSocket = (dir: string): Office => {
     checkRoute: over("checkRoute"),
     tryRoute: over("tryRoute"),
     findTrial: over("findTrial"),
+    decideGeneration: over("decideGeneration"),
     switchRoute: over("switchRoute"),
   };
 };

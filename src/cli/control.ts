@@ -2,10 +2,12 @@
 import { chmodSync, rmSync } from "node:fs";
 import { type TSchema, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
+import type { Settings } from "../config.ts";
 import type { Actor } from "../deeds.ts";
 import type { Log } from "../events.ts";
 import type { Ask, Figures } from "../figures.ts";
 import type { IssueToken } from "../inspector/inspector.ts";
+import { DECISIONS } from "../office/generations.ts";
 import { LONGEST_OVERLAP_MS } from "../office/keys.ts";
 import type { Office } from "../office/office.ts";
 import type { Json, JsonObject } from "../terms.ts";
@@ -82,6 +84,12 @@ const ASKS = {
     input: Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()]),
   }),
   findTrial: object({ generationId: text(80) }),
+  decideGeneration: object({
+    id: text(80),
+    decision: Type.Union(DECISIONS.map((one) => Type.Literal(one))),
+    attempt: Type.Union([Type.Integer({ minimum: 1, maximum: 1000 }), Type.Null()]),
+    reason: text(500),
+  }),
   switchRoute: object({ id: text(200), reason: Type.Union([text(500), Type.Null()]) }),
   listPeople: object({}),
   invitePerson: object({
@@ -131,6 +139,7 @@ export const openControl = (
   log: Log,
   figures: (ask: Ask) => Figures,
   issueToken: IssueToken | null = null,
+  settings: (() => Settings) | null = null,
 ): (() => Promise<void>) => {
   const path = makeSocketPath(dir);
   rmSync(path, { force: true });
@@ -162,6 +171,9 @@ export const openControl = (
     const { pathname, searchParams } = new URL(request.url);
     const name = pathname.slice(1);
     if (request.method === "GET" && name === "about") return Response.json({ ok: about } satisfies ControlAnswer);
+    // With its credentials: whoever reaches this socket owns the process that has them.
+    if (request.method === "GET" && name === "settings" && settings !== null)
+      return Response.json({ ok: settings() as unknown as Json } satisfies ControlAnswer);
     if (request.method === "GET" && name === "figures")
       return Response.json({ ok: figures({ collect: searchParams.has("collect") }) } satisfies ControlAnswer);
     try {

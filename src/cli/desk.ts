@@ -5,6 +5,7 @@ import { systemClock } from "../clock.ts";
 import type { Settings } from "../config.ts";
 import type { OfficeDeed } from "../deeds.ts";
 import { type Office, openOffice } from "../office/office.ts";
+import { leaveDecision } from "../sharing.ts";
 import { DirectoryInUse } from "../store/sqlite/faults.ts";
 import type { Store } from "../store/store.ts";
 import { commandActor } from "./actor.ts";
@@ -57,6 +58,7 @@ const officeOver = async (settings: Settings, store: Store): Promise<Office> => 
     mode: await store.mode(),
     clock,
     submit: null,
+    decide: store.node && leaveDecision(store.node),
     ...(await marketOf(settings, store)),
   });
 };

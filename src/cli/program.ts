@@ -11,6 +11,7 @@ import { addCredits } from "./commands/credits.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addExplain } from "./commands/explain.ts";
 import { addGenerate } from "./commands/generate.ts";
+import { addGenerations } from "./commands/generations.ts";
 import { addHealthcheck } from "./commands/healthcheck.ts";
 import { addInspector } from "./commands/inspector.ts";
 import { addInstall } from "./commands/install.ts";
@@ -53,6 +54,7 @@ const ADDITIONS = [
   addGenerate,
   addResults,
   addTrace,
+  addGenerations,
   addMachine,
   addInspector,
   addVerify,

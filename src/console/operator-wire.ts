@@ -1,4 +1,5 @@
 // What the operator's pages are sent: shapes that the server fills and the browser reads. Credits are whole; 1 is 0.01 USD; times are ms.
+import type { Decided, Decision } from "../office/generations.ts";
 import type { Credits, GenerationStatus, JsonObject, MovementKind } from "../terms.ts";
 
 export type AccountLine = {
@@ -184,6 +185,10 @@ export type NodeLine = {
   endedBy: string | null;
 };
 
+/** `POST generations/:id/decision`. `attempt`: the one to settle; null: the newest that may have delivered. */
+export type GenerationDecisionAsk = { decision: Decision; attempt: number | null; reason: string };
+export type DecidedView = Decided;
+
 /** `GET service`. `queued` and `running`: of all nodes, where there are several. */
 export type ServiceView = {
   version: string;
@@ -194,7 +199,16 @@ export type ServiceView = {
   faults: string[];
   queued: number;
   running: number;
-  parked: { id: string; accountId: string; model: string; createdAtMs: number; reservedCredits: Credits }[];
+  /** `reason`: why the store refused to let it go on. */
+  parked: {
+    id: string;
+    accountId: string;
+    model: string;
+    createdAtMs: number;
+    parkedAtMs: number;
+    reservedCredits: Credits;
+    reason: string;
+  }[];
   /** `open`: generations of it that have not ended, whose providers are asked before anything is sent. */
   restored: { takenAtMs: number; open: boolean } | null;
   /** `lastMs`: when the newest verified one was taken. */

@@ -8,14 +8,18 @@ export type By<Methods> = {
   [M in keyof Methods]: Methods[M] extends (ask: infer Ask) => infer Answer ? (ask: Ask & { by?: Actor }) => Answer : never;
 };
 
-/** @param open the office over a way to have deeds carried out, which then come with who wanted them. */
-export const withActors = <Methods extends object>(open: (post: Post) => Methods, post: Post, clock: Clock): By<Methods> => {
-  const plain = open(post);
+/** @param open the office over a way to have deeds carried out, which then come with who wanted them (null: nobody said). */
+export const withActors = <Methods extends object>(
+  open: (post: Post, by: Actor | null) => Methods,
+  post: Post,
+  clock: Clock,
+): By<Methods> => {
+  const plain = open(post, null);
   const nameOf = (name: string) => name as keyof Methods;
   const methods = Object.keys(plain).map((name): [string, (ask: { by?: Actor }) => unknown] => [
     name,
     ({ by, ...ask }) => {
-      const office = by ? open((deed) => post({ ...deed, atMs: deed.atMs ?? clock.nowMs(), by })) : plain;
+      const office = by ? open((deed) => post({ ...deed, atMs: deed.atMs ?? clock.nowMs(), by }), by) : plain;
       return (office[nameOf(name)] as (ask: object) => unknown)(ask);
     },
   ]);

@@ -1,11 +1,13 @@
 // The office: what an operator may do with accounts, keys and credits, written once for both ways of reaching it.
 import type { Clock } from "../clock.ts";
-import type { OfficeDeed, OfficeOutcome } from "../deeds.ts";
+import type { Decide } from "../decision.ts";
+import type { Actor, OfficeDeed, OfficeOutcome } from "../deeds.ts";
 import type { UndecidedReversal } from "../purchase.ts";
 import type { AccountRow, MovementRow, StoreReads } from "../store/store.ts";
 import type { Submit } from "../submit.ts";
 import type { Credits } from "../terms.ts";
 import { type By, withActors } from "./by.ts";
+import { type GenerationOffice, openGenerationOffice } from "./generations.ts";
 import { done, type KeyOffice, missing, openKeyOffice } from "./keys.ts";
 import { openPeopleOffice, type PeopleOffice } from "./people.ts";
 import { openProviderOffice, type ProviderOffice, type ProviderOfficeParts } from "./providers.ts";
@@ -48,6 +50,7 @@ type Methods = {
 } & KeyOffice &
   PeopleOffice &
   ProviderOffice &
+  GenerationOffice &
   RouteTrials;
 
 export type OfficeParts = {
@@ -58,6 +61,8 @@ export type OfficeParts = {
   clock: Clock;
   /** Takes a submission in; null where no service runs. */
   submit: Submit | null;
+  /** Tells the owner of a generation what is decided about it; null where no service runs. */
+  decide: Decide | null;
 } & Omit<ProviderOfficeParts, "post" | "clock" | "kept" | "nodes">;
 
 /** More than anybody lets wait. */
@@ -69,9 +74,18 @@ export const lastMovements = async (reads: StoreReads, accountId: string, limit:
 
 /** Opens the office over a store, whoever carries out its deeds: the running service's ledger or the store itself. */
 export const openOffice = (parts: OfficeParts): Office =>
-  withActors((post) => openMethods({ ...parts, post }), parts.post, parts.clock);
+  withActors((post, by) => openMethods({ ...parts, post, by }), parts.post, parts.clock);
 
-const openMethods = ({ reads, post, mode, clock, submit, ...market }: OfficeParts): Methods => {
+const openMethods = ({
+  reads,
+  post,
+  mode,
+  clock,
+  submit,
+  decide,
+  by,
+  ...market
+}: OfficeParts & { by: Actor | null }): Methods => {
   const accountOf = async (id: string): Promise<AccountRow> =>
     (await reads.account(id)) ?? missing("account", id, "genrouter accounts list");
 
@@ -97,6 +111,7 @@ const openMethods = ({ reads, post, mode, clock, submit, ...market }: OfficePart
   const office: Omit<Methods, keyof RouteTrials> = {
     ...openProviderOffice({ ...market, post, clock, kept: () => reads.providerKeys(), nodes: reads.nodes }),
     ...openPeopleOffice({ reads, post, clock }),
+    ...openGenerationOffice({ reads, post, decide, by, clock }),
     createAccount: async ({ reference, name, creditCredits }) => {
       const id = idFor("acc", reference);
       if (!(await reads.account(id))) {

@@ -149,8 +149,9 @@ export type KeptUpTo = { expireAtMs: number; seq: number };
 export type AccountSearch = { text: string; standing: "all" | "paused" | "owing" | "busy"; beforeSeq: number | null };
 /** What came of the last attempts, by route, state and the class of their failure. */
 export type RouteOutcomes = { routeId: string; state: AttemptState; failure: FailureClass | null; count: number };
-/** A generation that cannot go on by itself and waits for a person. */
-export type ParkedRow = { id: string; accountId: string; model: string; createdAtMs: number; reservedCredits: Credits };
+/** A generation that cannot go on by itself and waits for an operator. `reason`: what the store said. */
+export type ParkedRow = { id: string; accountId: string; model: string; reservedCredits: Credits; reason: string } & ParkedAt;
+type ParkedAt = { createdAtMs: number; parkedAtMs: number };
 /** One of the thirteen invariants, checked: the rows that offend, at most 20, as JSON. `note`: what was left out, and is no fault. */
 export type CheckResult = { invariant: number; name: string; ok: boolean; offending: JsonObject[]; note?: string };
 

@@ -15,5 +15,5 @@ export const marketOver = (store: Store, dir: string, env: Record<string, string
     ...{ catalogue: () => catalogueOf(settings, false), reads: store },
   });
   const providers = async () => openProviders({ settings: settings.providers, isOwned: () => Promise.resolve(false) });
-  return { market, vault: openVault(dir), providers, rekeyed: () => undefined, submit: null };
+  return { market, vault: openVault(dir), providers, rekeyed: () => undefined, submit: null, decide: null };
 };

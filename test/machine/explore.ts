@@ -30,6 +30,8 @@ export type Variant = {
   of: "current" | "watched" | "stranger" | "none";
   failure?: Failure["class"];
   late?: true;
+  /** Of another try: the job of the attempt in hand is known. */
+  hasJob?: true;
   /** Of a mismatch: how many the operator allows. */
   atMost?: number;
 };
@@ -74,13 +76,20 @@ export const VARIANTS: readonly Variant[] = [
   { type: "skipped", of: "none" },
   { type: "waitEnded", of: "none" },
   { type: "parked", of: "none" },
+  { type: "failedByOperator", of: "none" },
+  { type: "retriedByOperator", of: "none" },
+  { type: "retriedByOperator", of: "none", hasJob: true },
+  ...NS.map((of): Variant => ({ type: "settledByOperator", of })),
 ];
+const WHY = { by: "Ada", reason: "as told" };
+
 export const nameOf = (variant: Variant) =>
   [
     variant.type,
     variant.of === "none" ? "" : variant.of,
     variant.failure ?? "",
     variant.late ? "late" : "",
+    variant.hasJob ? "with its job" : "",
     variant.atMost === undefined ? "" : `at most ${variant.atMost}`,
   ]
     .filter(Boolean)
@@ -116,6 +125,15 @@ export const eventFor = (variant: Variant, snapshot: GenerationSnapshot, step: n
       return { type: variant.type, n, atMs: Math.max(atMs, deadlineOf(snapshot)?.dueAtMs ?? 0) };
     case "parked":
       return { type: "parked", reason: "as told", atMs };
+    case "failedByOperator":
+      return { type: "failedByOperator", ...WHY, atMs };
+    case "retriedByOperator":
+      return { type: "retriedByOperator", ...WHY, hasJob: variant.hasJob ?? false, atMs };
+    // Of an attempt that never was the office says that it is on no route.
+    case "settledByOperator": {
+      const route = variant.of === "stranger" ? -1 : ([current, ...watched].find((one) => one?.n === n)?.route ?? -1);
+      return { type: "settledByOperator", n, route, job: { jobId: `job-${n}` }, ...WHY, atMs };
+    }
     case "slotTaken":
       return { type: "slotTaken", n, request: '{"method":"POST"}', atMs };
     case "accepted":
@@ -155,7 +173,11 @@ export const situationOf = (snapshot: GenerationSnapshot): string => {
     leafOf(snapshot),
     `next ${nextRoute}/${plan.length}`,
     current
-      ? `route ${current.route} sends ${Math.min(current.sends, 2)} ${current.endsAtMs === null ? "open" : "capped"}`
+      ? [
+          `route ${current.route} sends ${Math.min(current.sends, 2)} ${current.endsAtMs === null ? "open" : "capped"}`,
+          current.wakeAtMs === null ? "" : "refused",
+          current.collectEndsAtMs === null ? "" : "announced",
+        ].join(" ")
       : "none",
     `watched ${watched.map((attempt) => `${attempt.route}${attempt.arriving ? "!" : ""}`).join(",")}`,
     `mismatched ${snapshot.context.mismatches ?? 0}`,

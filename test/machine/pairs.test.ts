@@ -61,7 +61,7 @@ const openSubject = async (plan: readonly PlannedRoute[], serial: number) => {
   const { seq: accountSeq } = await accountOf();
   // Jobs and references are the provider's and ours alone: each subject has its own.
   const own = (event: GenerationEvent): GenerationEvent => {
-    if (event.type === "accepted" || event.type === "announced")
+    if (event.type === "accepted" || event.type === "announced" || event.type === "settledByOperator")
       return event.job ? { ...event, job: { jobId: `${serial}-${event.job.jobId}` } } : event;
     return event.type === "begun" ? { ...event, ref: `${id.slice("gen_".length)}-${event.n}` } : event;
   };

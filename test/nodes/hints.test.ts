@@ -37,3 +37,22 @@ test("one that throws, one that cannot be read and one that cannot be dropped st
   ]);
   expect(dropped).toEqual([1, 2, 5]);
 });
+
+test("a decision left by another node is told to the machine here, also where the generation had stopped", async () => {
+  const decision = { type: "failedByOperator", by: "Ada", reason: "seen at the provider" };
+  const left: Hint[] = [1, 2].map((seq) => ({ seq, n: 0, body: JSON.stringify(decision) }));
+  const decided: unknown[] = [];
+  const takenUp = new Set<number>();
+  const supervisor: Partial<Parts["supervisor"]> = {
+    has: (seq) => seq === 1 || takenUp.has(seq),
+    report: (seq, told) => void decided.push([seq, told]),
+    recover: async () => 0,
+    resume: () => undefined,
+  };
+  const node = { hints: () => Promise.resolve(left), dropHint: () => Promise.resolve() };
+  const store = { node, unfinished: async () => [], attemptsOf: async () => [] };
+  const effects = { takenUp: (seq: number) => takenUp.add(seq) };
+  await openSharing({ store, supervisor, effects, clock: { nowMs: () => 1 } } as unknown as Parts).takeHints();
+  expect([...takenUp]).toEqual([2]);
+  expect(decided).toEqual([1, 2].map((seq) => [seq, { ...decision, atMs: 1 }]));
+});

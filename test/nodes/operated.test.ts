@@ -57,6 +57,17 @@ describe.skipIf(postgresReason !== undefined)("the console of one of three nodes
   describe("while all are alive", () => {
     beforeEach(() => opened(), 120_000);
 
+    test("what an operator decides at one node, the node that owns the generation does", async () => {
+      const id = await submitTo(two, "a kite [sim:slow=86400]");
+      const seq = (await house.store.findGeneration(id))?.seq ?? 0;
+      await eventually(async () => (await house.store.journalOf(seq)).at(-1)?.stateAfter === "running.polling", "its job");
+      await (await one.office()).decideGeneration({ id, decision: "fail", attempt: null, reason: "seen at the provider" });
+      await eventually(async () => (await house.store.generationBySeq(seq))?.status === "failed", "its end");
+      const last = (await house.store.journalOf(seq)).at(-1);
+      expect(last?.event).toMatchObject({ type: "failedByOperator", reason: "seen at the provider" });
+      expect(await two.store.node?.hints()).toEqual([]);
+    });
+
     test("a generation and its balance are told of when another node runs it, to its account alone and to who listens to all", async () => {
       const others = await openVisitor({ ...one, url: one.own }, "member", await house.newTenant());
       const mine = await listenTo(one.own, member.cookie);

@@ -16,11 +16,14 @@ const BECOMES: Readonly<Record<string, readonly string[]>> = {
   capped: ["accepted", "delivered", "mismatched"],
 };
 
+/** What an operator may decide that gives an attempt up. */
+const DECIDED = ["failedByOperator", "settledByOperator"];
+
 /** Only these events may make of an attempt what it becomes: what was sent is never given up on a mere suspicion. */
 const BY: Readonly<Record<string, readonly string[]>> = {
   delivered: ["collected"],
   absent: ["provedAbsent"],
-  lost: ["meansExhausted", "attemptTimeEnded"],
+  lost: ["meansExhausted", "attemptTimeEnded", ...DECIDED],
   capped: ["attemptTimeEnded"],
   rejected: ["rejected", "attemptTimeEnded"],
   failed: ["jobFailed", "resultLost", "collectTimeEnded"],
@@ -42,6 +45,8 @@ type Told = { type: string; atMs: number; n?: number; atMost?: number };
 /** The model's memory of one generation. */
 export const openMachineModel = (plan: readonly PlannedRoute[]) => {
   const sentAtMs = new Map<number, number>();
+  /** Counted from the first sending, or from when an operator had it asked about anew. */
+  const endsAtMs = new Map<number, number>();
   const states = new Map<number, string>();
   let collectEndsAtMs = 0;
   let inHand = 0;
@@ -58,9 +63,9 @@ export const openMachineModel = (plan: readonly PlannedRoute[]) => {
     if (leaf === "running.awaitingSeat") return { kind: "seat", n: 0, dueAtMs: WAIT_ENDS_AT_MS };
     if (leaf === "running.parked" || leaf === "succeeded" || leaf === "failed") return null;
     if (isFetching(leaf)) return { kind: "collect", n, dueAtMs: collectEndsAtMs };
-    const sent = sentAtMs.get(n);
-    if (sent === undefined) return { kind: "submit", n, dueAtMs: WAIT_ENDS_AT_MS };
-    return { kind: "attempt", n, dueAtMs: sent + (plan[n - 1]?.timeoutMs ?? 0) };
+    const dueAtMs = endsAtMs.get(n);
+    if (dueAtMs === undefined) return { kind: "submit", n, dueAtMs: WAIT_ENDS_AT_MS };
+    return { kind: "attempt", n, dueAtMs };
   };
 
   const moneyFaults = ({ record, movements, attempts: rows, account }: Seen): string[] => {
@@ -115,9 +120,15 @@ export const openMachineModel = (plan: readonly PlannedRoute[]) => {
       // Files of another attempt that arrive have a time of their own.
       const isOther = n !== inHand;
       inHand = n;
-      if (isFetching(leafAfter) && (!wasFetching || isOther || (isExtended && event.n === n)))
+      const isDecided = event.type === "retriedByOperator" || event.type === "settledByOperator";
+      if (isFetching(leafAfter) && (!wasFetching || isOther || isDecided || (isExtended && event.n === n)))
         collectEndsAtMs = event.atMs + COLLECT_MS;
-      if (leafAfter === "running.submitting.sending" && !sentAtMs.has(n)) sentAtMs.set(n, event.atMs);
+      const timeoutMs = plan[n - 1]?.timeoutMs ?? 0;
+      if (leafAfter === "running.submitting.sending" && !sentAtMs.has(n)) {
+        sentAtMs.set(n, event.atMs);
+        endsAtMs.set(n, event.atMs + timeoutMs);
+      }
+      if (isDecided && sentAtMs.has(n) && !leafAfter.startsWith("running.submitting")) endsAtMs.set(n, event.atMs + timeoutMs);
       if (event.type === "mismatched") mismatches += 1;
       const isEnough = event.type === "mismatched" && event.atMost !== undefined && mismatches >= event.atMost;
       if (isEnough && event.n !== n && leafAfter === "running.awaitingSeat" && leaf !== leafAfter)

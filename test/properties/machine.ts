@@ -157,7 +157,7 @@ const openSubject = async (store: MachineStore, accountSeq: number, plan: readon
 
 /** Jobs and references are the provider's and ours alone: each generation has its own. */
 const own = (event: GenerationEvent, id: string): GenerationEvent => {
-  if (event.type === "accepted" || event.type === "announced")
+  if (event.type === "accepted" || event.type === "announced" || event.type === "settledByOperator")
     return event.job ? { ...event, job: { jobId: `job-${id}-${event.n}` } } : event;
   return event.type === "begun" ? { ...event, ref: `${id.slice("gen_".length)}-${event.n}` } : event;
 };

@@ -220,11 +220,25 @@ export const addServe = (program: Command, session: Session): void => {
         post: service.post,
         mode: service.mode,
         clock: systemClock(await service.reads.lastSeenMs()),
-        ...{ submit: service.submit, market: service.market, vault: service.vault, rekeyed: service.rekeyed },
+        ...{
+          submit: service.submit,
+          decide: service.decide,
+          market: service.market,
+          vault: service.vault,
+          rekeyed: service.rekeyed,
+        },
         providers: () => Promise.resolve(service.providers),
       });
       const about = { url: service.url, mode: service.mode, version: VERSION, pid: process.pid };
-      const closeControl = openControl(settings.data.dir, office, about, log, service.figures, service.issueToken);
+      const closeControl = openControl(
+        settings.data.dir,
+        office,
+        about,
+        log,
+        service.figures,
+        service.issueToken,
+        service.settings,
+      );
       const reached = settings.server.public_url.replace(/\/$/, "") || service.url;
       terminal.note(versionLine());
       terminal.note(`  data      ${resolve(settings.data.dir)}`);

@@ -21,6 +21,7 @@ export type OperatorParts = Operating & {
     | "tryRoute"
     | "findTrial"
     | "switchRoute"
+    | "decideGeneration"
   >;
   reads: Pick<
     StoreReads,

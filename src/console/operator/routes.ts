@@ -1,5 +1,6 @@
 // The paths of the operator's pages in the console's API: what each takes, and whom it answers.
 import { Type } from "@sinclair/typebox";
+import { DECISIONS } from "../../office/generations.ts";
 import type { ConsoleAsk, ConsoleRoute } from "../ask.ts";
 import { openAccounts } from "./accounts.ts";
 import { openOrphans } from "./orphan-list.ts";
@@ -27,6 +28,11 @@ const CREDITS = object({
   reference,
   credits: Type.Union([Type.Integer(amount), Type.Integer({ minimum: -amount.maximum, maximum: -amount.minimum })]),
   note: said(500),
+});
+const GENERATION_DECISION = object({
+  decision: Type.Union(DECISIONS.map((one) => Type.Literal(one))),
+  attempt: Type.Union([Type.Integer({ minimum: 1, maximum: 1000 }), Type.Null()]),
+  reason: said(500),
 });
 const DECISION = object({ credits: Type.Integer({ minimum: 0, maximum: MOST_CREDITS }), reason: said(500) });
 const SWITCH = object({ reason: Type.Union([said(500), Type.Null()]) });
@@ -75,5 +81,6 @@ export const operatorRoutes = (parts: OperatorParts): ConsoleRoute[] => {
     // It reads and changes nothing, so whoever may look may run it.
     { method: "POST", path: `${BASE}/proof`, who: "viewer", answer: proof.begin },
     look("service", service.show),
+    act("POST", "generations/:id/decision", GENERATION_DECISION, service.decide),
   ];
 };

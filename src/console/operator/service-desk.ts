@@ -1,11 +1,15 @@
 // The service as the operator sees it: whether it takes work, what waits for a person, which backup it is a copy of, and its own last one.
-import type { ServiceView } from "../operator-wire.ts";
+import type { ConsoleAsk } from "../ask.ts";
+import type { DecidedView, GenerationDecisionAsk, ServiceView } from "../operator-wire.ts";
 import { listNodes } from "./node-list.ts";
-import type { OperatorParts } from "./parts.ts";
+import { named, type OperatorParts, signed } from "./parts.ts";
 
 const MOST_PARKED = 100;
 
-export const openServicePage = ({ reads, running }: OperatorParts) => ({
+export const openServicePage = ({ reads, running, office }: OperatorParts) => ({
+  /** Ends a generation that does not end by itself. */
+  decide: (ask: ConsoleAsk): Promise<DecidedView> =>
+    office.decideGeneration(signed(ask, { id: named(ask, "id"), ...(ask.body as GenerationDecisionAsk) })),
   show: async (): Promise<ServiceView> => {
     const [restored, oldest] = [await reads.restored(), (await reads.unfinished(0, 1))[0]];
     const nodes = await listNodes(reads.nodes, running.epoch);

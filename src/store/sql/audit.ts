@@ -33,6 +33,7 @@ const TOLD: { [K in OfficeDeed["deed"]]: Told<Extract<OfficeDeed, { deed: K }>> 
   "note-key-use": nothing,
   "roll-up-usage": nothing,
   "revoke-key": { target: ({ keyId }) => keyId, tells: [] },
+  "decide-generation": { target: ({ seq }) => generationOf(seq), tells: ["decision", "attempt", "reason"] },
   "expire-files": { target: ({ seq }) => generationOf(seq), tells: [] },
   "drop-pins": nothing,
   "set-provider-key": { target: ({ account }) => account, tells: [] },

@@ -41,6 +41,7 @@ const SWITCH_OFF =
   "INSERT INTO route_switch VALUES (?1, ?2, ?3) ON CONFLICT (route_id) DO UPDATE SET reason = excluded.reason, at_ms = excluded.at_ms";
 const SAVE_HEALTH = `INSERT INTO route_health VALUES (?1, ?2, ?3)
   ON CONFLICT (route_id) DO UPDATE SET snapshot = excluded.snapshot, at_ms = excluded.at_ms`;
+const COMPLETED = "SELECT completed_at_ms AS at FROM generation WHERE seq = ?1";
 const BEAT = "UPDATE meta SET value = ?1 WHERE name = 'last_seen_ms' AND CAST(value AS bigint) < ?2";
 const DROP_PINS = "UPDATE pinned_input SET removed_at_ms = ?2 WHERE seq = ?1 AND removed_at_ms IS NULL";
 const NOTE_RECOVERY = "INSERT INTO meta VALUES ('recovery', ?1) ON CONFLICT (name) DO UPDATE SET value = excluded.value";
@@ -76,13 +77,15 @@ export const prepareOffice = (parts: OfficeParts) => {
   const carryOut = function* (deed: OfficeDeed): Asking<OfficeOutcome> {
     switch (deed.deed) {
       case "mark-attempt": {
-        const generation = yield* first<{ at: number | null }>(
-          "SELECT completed_at_ms AS at FROM generation WHERE seq = ?1",
-          deed.seq,
-        );
+        const generation = yield* first<{ at: number | null }>(COMPLETED, deed.seq);
         if (deed.change.begin || typeof generation?.at !== "number")
           throw new DeedRefused("only attempts of a generation that has ended are marked; others change with a step");
         yield* parts.changeAttempt(deed.seq, deed.change, deed.atMs);
+        return DONE;
+      }
+      case "decide-generation": {
+        const found = yield* first<{ at: number | null }>(COMPLETED, deed.seq);
+        if (found?.at !== null) throw new DeedRefused("only a generation that has not ended is decided");
         return DONE;
       }
       case "credit": {

@@ -1,11 +1,13 @@
 // `/console/operator/service`: whether the service takes work, what waits for a person, and how old its last backup is.
 
 import type { VNode } from "preact";
+import { useState } from "preact/hooks";
 import type { ServiceView } from "../../../src/console/operator-wire.ts";
 import { useAsked } from "../../parts/asked.ts";
 import { timeText, usd } from "../../parts/words.ts";
+import { Deciding, type Parked } from "./decision.tsx";
 import { Nodes } from "./nodes.tsx";
-import { API, Awaited } from "./page.tsx";
+import { API, Awaited, mayChange, Said } from "./page.tsx";
 import { type Column, SortedTable } from "./table.tsx";
 import { away } from "./words.ts";
 
@@ -22,13 +24,54 @@ const restoredText = ({ restored }: ServiceView): string => {
     : `${taken}; all that was on its way then has ended`;
 };
 
-const PARKED: readonly Column<ServiceView["parked"][number]>[] = [
+const PARKED: readonly Column<Parked>[] = [
   { says: "Generation", cell: ({ id }) => <a href={`/console/generations/${id}`}>{id}</a> },
   { says: "Account", cell: ({ accountId: id }) => <a href={`/console/operator/accounts/${id}`}>{id}</a> },
   { says: "Model", by: ({ model }) => model, cell: ({ model }) => model },
   { says: "Held", by: (row) => row.reservedCredits, cell: (row) => usd(row.reservedCredits), isNumber: true },
-  { says: "Accepted", by: ({ createdAtMs }) => createdAtMs, cell: ({ createdAtMs }) => timeText(createdAtMs) },
+  { says: "Parked", by: ({ parkedAtMs }) => parkedAtMs, cell: ({ parkedAtMs }) => timeText(parkedAtMs) },
+  { says: "Reason", cell: ({ reason }) => reason },
 ];
+
+/** What waits for an operator, with the way to decide. */
+const ParkedGenerations = ({ rows, again }: { rows: readonly Parked[]; again: () => void }): VNode => {
+  const [open, setOpen] = useState<Parked | null>(null);
+  const [said, setSaid] = useState("");
+  const decides: Column<Parked> = {
+    says: "Decision",
+    cell: (row) => (
+      <button type="button" class="button" aria-label={`Decide ${row.id}`} onClick={() => setOpen(row)}>
+        Decide
+      </button>
+    ),
+  };
+  return (
+    <>
+      <Said text={said} />
+      {rows.length === 0 ? (
+        <p class="empty">None waits for a person.</p>
+      ) : (
+        <SortedTable
+          caption="Parked generations"
+          columns={mayChange() ? [...PARKED, decides] : PARKED}
+          rows={rows}
+          keyOf={({ id }) => id}
+        />
+      )}
+      {open !== null && (
+        <Deciding
+          of={open}
+          close={() => setOpen(null)}
+          done={(told) => {
+            setOpen(null);
+            setSaid(told);
+            again();
+          }}
+        />
+      )}
+    </>
+  );
+};
 
 const Facts = ({ of }: { of: ServiceView }): VNode => {
   const facts: readonly (readonly [string, string])[] = [
@@ -78,11 +121,7 @@ export const ServicePage = (): VNode => {
           <Facts of={service} />
           {service.nodes === null ? null : <Nodes nodes={service.nodes} />}
           <h2>Parked generations</h2>
-          {service.parked.length === 0 ? (
-            <p class="empty">None waits for a person.</p>
-          ) : (
-            <SortedTable caption="Parked generations" columns={PARKED} rows={service.parked} keyOf={({ id }) => id} />
-          )}
+          <ParkedGenerations rows={service.parked} again={page.again} />
         </>
       )}
     </Awaited>

@@ -26,12 +26,16 @@ const outcomesIn = ({ json }: Dialect): string =>
    GROUP BY 1, 2, 3 ORDER BY 1, 2, 3 NULLS FIRST`;
 const HEALTH = 'SELECT route_id AS "routeId", at_ms AS "atMs" FROM route_health';
 const UNSETTLED = `SELECT account_seq AS seq FROM balance WHERE owed_credits > 0 AND available_credits > 0 ORDER BY account_seq LIMIT ?1`;
-const PARKED = `SELECT g.id, a.id AS "accountId", g.model, g.created_at_ms AS "createdAtMs", g.reserved_credits AS "reservedCredits"
-  FROM generation g JOIN snapshot s ON s.seq = g.seq JOIN account a ON a.seq = g.account_seq
-  WHERE g.completed_at_ms IS NULL AND s.state = 'running.parked' ORDER BY g.seq LIMIT ?1`;
+// The step that parked it is its last one.
+const parkedIn = ({ json }: Dialect): string =>
+  `SELECT g.id, a.id AS "accountId", g.model, g.created_at_ms AS "createdAtMs", j.at_ms AS "parkedAtMs",
+     g.reserved_credits AS "reservedCredits", coalesce(${json("j.event")} ->> 'reason', '') AS reason
+   FROM generation g JOIN snapshot s ON s.seq = g.seq JOIN account a ON a.seq = g.account_seq
+     JOIN journal j ON j.seq = s.seq AND j.version = s.version
+   WHERE g.completed_at_ms IS NULL AND s.state = 'running.parked' ORDER BY g.seq LIMIT ?1`;
 
 export const operatorReads = (query: Query, dialect: Dialect): Reads => {
-  const outcomes = outcomesIn(dialect);
+  const [outcomes, parked] = [outcomesIn(dialect), parkedIn(dialect)];
   return {
     searchAccounts: async ({ text, standing, beforeSeq }, limit) =>
       (await query<StoredAccount>(search(standing), having(text), beforeSeq, limit)).map(toAccount),
@@ -39,6 +43,6 @@ export const operatorReads = (query: Query, dialect: Dialect): Reads => {
     lastOutcomes: (limit) => query<RouteOutcomes>(outcomes, limit),
     healthChangedAt: async () =>
       new Map((await query<{ routeId: string; atMs: number }>(HEALTH)).map(({ routeId, atMs }) => [routeId, atMs])),
-    parked: (limit) => query<ParkedRow>(PARKED, limit),
+    parked: (limit) => query<ParkedRow>(parked, limit),
   };
 };

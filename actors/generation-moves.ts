@@ -1,0 +1,59 @@
+// Where the generation machine goes: the transitions that several of its states share.
+import { and } from "xstate";
+
+type Close = "closeCancelled" | "closeRejected" | "closeAbsent" | "closeFailed" | "closeLost" | "closeCapped" | "closeMismatched";
+
+/** After an attempt of ours has ended: files that are arriving, else the next route, else the end. */
+export const moveOn = <C extends Close>(close: C) =>
+  [
+    {
+      guard: and(["isCurrent", "lateResultArriving"]),
+      target: "#generation.running.collecting",
+      actions: [close, "adoptArriving"],
+    },
+    { guard: and(["isCurrent", "mayTryNextRoute"]), target: "#generation.running.awaitingSeat", actions: [close] },
+    { guard: "isCurrent", target: "#generation.failed", actions: [close, "release"] },
+  ] as const;
+
+/** A refusal or failure, with the one kind that ends everything: the input itself was refused. */
+export const failOrMoveOn = <C extends Close>(close: C) =>
+  [
+    { guard: and(["isCurrent", "inputRefusedForGood"]), target: "#generation.failed", actions: [close, "releaseRefused"] },
+    ...moveOn(close),
+  ] as const;
+
+export const toCollecting = {
+  guard: "isCurrent",
+  target: "#generation.running.collecting",
+  actions: ["beginCollecting"],
+} as const;
+export const toPolling = { guard: "isCurrent", target: "#generation.running.polling", actions: ["keepJob"] } as const;
+export const toConfirming = { guard: "isCurrent", target: "#generation.running.confirming.acceptance" } as const;
+export const collected = { guard: "isCurrent", target: "#generation.succeeded", actions: ["capture"] } as const;
+export const stalled = { guard: "isCurrent", target: "#generation.running.collecting.stalled" } as const;
+export const settled = {
+  guard: "mayHaveDelivered",
+  target: "#generation.running.confirming.result",
+  actions: ["adoptSettled"],
+} as const;
+export const unlearnt = {
+  guard: and(["isCurrent", "staysWhenLost"]),
+  target: "#generation.failed",
+  actions: ["closeLost", "releaseFailed"],
+} as const;
+
+/** The waiting time is over between two attempts: files that are arriving, else the end. */
+export const waitOver = [
+  { guard: "lateResultArriving", target: "#generation.running.collecting", actions: ["adoptArriving"] },
+  { target: "#generation.failed", actions: ["releaseTimedOut"] },
+] as const;
+/** The same for an attempt that was never sent. */
+export const unsent = <R extends "releaseTimedOut" | "releaseRefused">(release: R, about?: "isCurrent") =>
+  [
+    {
+      guard: about ? and([about, "lateResultArriving"]) : "lateResultArriving",
+      target: "#generation.running.collecting",
+      actions: ["closeCancelled", "adoptArriving"],
+    },
+    { ...(about ? { guard: about } : {}), target: "#generation.failed", actions: ["closeCancelled", release] },
+  ] as const;

@@ -1,0 +1,99 @@
+// `genrouter generations`: what waits for an operator, and the three ways to end it.
+import type { Command } from "commander";
+import type { Decided, Decision } from "../../office/generations.ts";
+import type { ParkedRow } from "../../store/store.ts";
+import { withOffice } from "../desk.ts";
+import { EXITS } from "../exits.ts";
+import { placeOf, withReads } from "../reads.ts";
+import {
+  type DirFlag,
+  type JsonFlag,
+  parseWhole,
+  type Session,
+  settingsOf,
+  withDir,
+  withExamples,
+  withJson,
+} from "../session.ts";
+import { table } from "../terminal.ts";
+import { showUsd, usdNumber } from "../usd.ts";
+
+type Flags = DirFlag & JsonFlag;
+type DecisionFlags = Flags & { reason: string; attempt?: string };
+
+/** More than anybody decides by hand. */
+const MOST_PARKED = 1000;
+const iso = (ms: number): string => new Date(ms).toISOString();
+
+const parkedJson = (row: ParkedRow) => ({
+  ...{ generation_id: row.id, account_id: row.accountId, model: row.model, held_usd: usdNumber(row.reservedCredits) },
+  ...{ created_at: iso(row.createdAtMs), parked_at: iso(row.parkedAtMs), reason: row.reason },
+});
+const decidedJson = ({ id, status, state, isTaken, costCredits, message }: Decided) => ({
+  ...{ generation_id: id, status, state, taken: isTaken, message },
+  cost_usd: costCredits === null ? null : usdNumber(costCredits),
+});
+const decidedText = ({ id, status, state, isTaken, costCredits, message }: Decided): string => {
+  if (!isTaken) return `${id}  noted; the node that owns it acts within a minute: genrouter trace ${id}`;
+  const cost = costCredits === null ? "" : `  charged ${showUsd(costCredits)}`;
+  return `${id}  ${status}${state === status ? "" : ` (${state})`}${cost}${message === null ? "" : `  ${message}`}`;
+};
+
+const DECISIONS: Readonly<Record<Decision, { about: string; example: string }>> = {
+  settle: {
+    about: "an attempt of it has delivered: fetch its files and charge it, as if nothing had been in the way",
+    example: '--attempt 1 --reason "fal bills job 764…"',
+  },
+  fail: {
+    about: "end it without a charge: its whole hold is released, and what its provider may still deliver is listed as an orphan",
+    example: '--reason "lost at the provider since Monday"',
+  },
+  retry: {
+    about: "ask about it anew, with its route's whole time: its provider first; a further route only within its waiting time",
+    example: '--reason "the defect is mended in 0.2"',
+  },
+};
+
+export const addGenerations = (program: Command, session: Session): void => {
+  const { terminal } = session;
+  const generations = withExamples(
+    program.command("generations").description("end generations that do not end by themselves (operator)"),
+    "generations parked",
+    'generations fail gen_01k… --reason "lost at the provider since Monday"',
+  );
+
+  const parked = generations
+    .command("parked")
+    .description("list generations that cannot go on by themselves, with the reason; what they hold stays held until you decide")
+    .action(async (flags: Flags) => {
+      const rows = await withReads(placeOf(session, flags), (reads) => reads.parked(MOST_PARKED));
+      if (flags.json) return terminal.print(JSON.stringify({ parked: rows.map(parkedJson) }));
+      if (rows.length === 0) return terminal.print("none");
+      const cells = rows.map((row) => [
+        iso(row.parkedAtMs),
+        row.id,
+        row.model,
+        row.accountId,
+        showUsd(row.reservedCredits),
+        row.reason,
+      ]);
+      for (const line of table(["PARKED", "GENERATION", "MODEL", "ACCOUNT", "HELD", "REASON"], cells, [4])) terminal.print(line);
+    });
+  withExamples(withJson(withDir(parked)), "generations parked", "generations parked --json | jq -r '.parked[].generation_id'");
+
+  for (const [decision, { about, example }] of Object.entries(DECISIONS) as [Decision, (typeof DECISIONS)[Decision]][]) {
+    const command = generations
+      .command(`${decision} <id>`)
+      .description(about)
+      .requiredOption("--reason <text>", "why, for the audit log and the generation's journal");
+    if (decision === "settle") command.option("--attempt <n>", "the attempt that delivered, else the newest that may have");
+    command.action(async (id: string, flags: DecisionFlags) => {
+      const attempt = flags.attempt === undefined ? null : parseWhole(flags.attempt, "--attempt", 1, 1000);
+      const ask = { id, decision, attempt, reason: flags.reason };
+      const decided = await withOffice(settingsOf(session, flags), (office) => office.decideGeneration(ask));
+      if (!decided.isTaken) session.exit = EXITS.tryAgain;
+      terminal.print(flags.json ? JSON.stringify(decidedJson(decided)) : decidedText(decided));
+    });
+    withExamples(withJson(withDir(command)), `generations ${decision} gen_01k… ${example}`);
+  }
+};

@@ -1,0 +1,132 @@
+// Ends what does not end by itself: an operator settles, fails or retries a generation, with a reason that stays in the books.
+import type { Clock } from "../clock.ts";
+import type { Decide, OperatorDecision } from "../decision.ts";
+import type { Actor, OfficeDeed, OfficeOutcome } from "../deeds.ts";
+import type { StoreReads } from "../store/store.ts";
+import type { Attempt, AttemptState, Credits, GenerationStatus } from "../terms.ts";
+import { OfficeFault } from "./fault.ts";
+import { done } from "./keys.ts";
+
+/** `settle`: charge an attempt that delivered; `fail`: release the hold; `retry`: ask its provider again. */
+export const DECISIONS = ["settle", "fail", "retry"] as const;
+export type Decision = (typeof DECISIONS)[number];
+
+/** `attempt`: null for the newest that can be settled; only `settle` takes one. */
+export type DecisionAsk = { id: string; decision: Decision; attempt: number | null; reason: string };
+/** A generation after a decision. `state`: of its machine; `isTaken`: the node that owns it has acted; else it does within a minute. */
+export type Decided = {
+  id: string;
+  status: GenerationStatus;
+  state: string;
+  isTaken: boolean;
+  costCredits: Credits | null;
+  message: string | null;
+};
+
+/** Every method throws OfficeFault for a no. */
+export type GenerationOffice = { decideGeneration(ask: DecisionAsk): Promise<Decided> };
+
+export type GenerationOfficeParts = {
+  reads: Pick<StoreReads, "findGeneration" | "generationBySeq" | "journalOf" | "attemptsOf" | "planOf">;
+  post: (deed: OfficeDeed) => Promise<OfficeOutcome>;
+  /** Tells the machine of a generation; null where no service runs. */
+  decide: Decide | null;
+  /** Who decides; null: nobody said. */
+  by: Actor | null;
+  clock: Clock;
+};
+
+/** A service on the same machine acts at once; another node when it next looks round. */
+const TAKEN_WITHIN_MS = 10_000;
+const LOOK_MS = 25;
+/** Attempts that may have delivered, whatever was thought of them. */
+const MAY_HAVE_DELIVERED: ReadonlySet<AttemptState> = new Set(["accepted", "lost", "capped", "failed"]);
+
+const refused = (message: string, fix?: string): OfficeFault =>
+  new OfficeFault("refused", message, { code: "refused", ...(fix ? { fix } : {}) });
+
+/** Whether a state waits for a person, or for a provider whose answer may never come. */
+const mayBeDecided = (state: string): boolean => state === "running.parked" || state.startsWith("running.confirming.");
+const isKnown = ({ job, results }: Attempt): boolean => job !== null || (results ?? []).length > 0;
+
+/** The attempt to settle: the one that is named, or the newest of which something is known. @throws OfficeFault */
+const deliveredOf = (id: string, attempts: readonly Attempt[], n: number | null): Attempt => {
+  const trace = `genrouter trace ${id} shows its attempts`;
+  const found = n === null ? attempts.findLast((one) => MAY_HAVE_DELIVERED.has(one.state) && isKnown(one)) : attempts[n - 1];
+  if (!found)
+    throw refused(
+      n === null ? `no attempt of ${id} has a job or a result: nothing can be charged` : `${id} has no attempt ${n}`,
+      trace,
+    );
+  if (!isKnown(found)) throw refused(`attempt ${found.n} of ${id} has neither a job nor a result: nothing can be charged`, trace);
+  if (!MAY_HAVE_DELIVERED.has(found.state))
+    throw refused(`attempt ${found.n} of ${id} is ${found.state}: it is not charged`, trace);
+  return found;
+};
+
+export const openGenerationOffice = ({ reads, post, decide, by, clock }: GenerationOfficeParts): GenerationOffice => {
+  const pause = (ms: number) => new Promise<void>((goOn) => void clock.after(ms, goOn));
+  const standing = async (seq: number): Promise<{ version: number; state: string }> => {
+    const last = (await reads.journalOf(seq)).at(-1);
+    return { version: last?.version ?? 0, state: last?.stateAfter ?? "queued" };
+  };
+  /** What is told to the machine. @throws OfficeFault where it would not listen */
+  const decisionOf = async (
+    { id, decision, attempt, reason }: DecisionAsk,
+    seq: number,
+    state: string,
+  ): Promise<OperatorDecision> => {
+    const why = { by: by?.name ?? "operator", reason };
+    if (decision === "fail") return { type: "failedByOperator", ...why };
+    if (!mayBeDecided(state))
+      throw refused(`${id} is ${state}: it goes on by itself, and can only be failed`, `genrouter trace ${id} shows where it is`);
+    const attempts = await reads.attemptsOf(seq);
+    if (decision === "retry") return { type: "retriedByOperator", ...why, hasJob: attempts.at(-1)?.job != null };
+    const { n, route, job } = deliveredOf(id, attempts, attempt);
+    const plan = (await reads.planOf(seq))?.plan ?? [];
+    const at = plan.findIndex(({ routeId }) => routeId === route.routeId);
+    return { type: "settledByOperator", n, route: at, ...(job ? { job } : {}), ...why };
+  };
+
+  return {
+    decideGeneration: async (ask) => {
+      const { id, decision, attempt, reason } = ask;
+      const record = await reads.findGeneration(id);
+      if (!record) throw new OfficeFault("notFound", `there is no generation ${id}`, { code: "not_found" });
+      const { seq } = record;
+      if (record.completedAtMs !== null) throw refused(`${id} has ended: it ${record.status}`);
+      if (decide === null)
+        throw new OfficeFault("tryAgain", "a generation is decided by the running service, and none runs here", {
+          fix: "genrouter serve, then the same command again",
+          code: "not_running",
+        });
+      const before = await standing(seq);
+      const told = await decisionOf(ask, seq, before.state);
+      done(
+        await post({
+          deed: "decide-generation",
+          seq,
+          decision,
+          attempt: "n" in told ? told.n : attempt,
+          reason,
+          atMs: clock.nowMs(),
+        }),
+      );
+      await decide(seq, told);
+      for (let waitedMs = 0; ; waitedMs += LOOK_MS) {
+        const [now, { version, state }] = [await reads.generationBySeq(seq), await standing(seq)];
+        const isTaken = version > before.version;
+        if (now && (isTaken || waitedMs >= TAKEN_WITHIN_MS))
+          return {
+            id,
+            status: now.status,
+            state,
+            isTaken,
+            costCredits: now.costCredits,
+            message: now.error?.message ?? now.message,
+          };
+        await pause(LOOK_MS);
+      }
+    },
+  };
+};

@@ -1,0 +1,78 @@
+// The commands that end what does not end by itself: listed with the reason, decided by the service that runs, refused without one.
+import { afterAll, expect, test } from "bun:test";
+import { parkingOf } from "../../actors/parking.ts";
+import { openControl } from "../../src/cli/control.ts";
+import { openFigures } from "../../src/figures.ts";
+import { FAL } from "../life/catalogue.ts";
+import { openScene } from "../life/scene.ts";
+import { runHere } from "./captured.ts";
+import { dropDirs, freshDir } from "./fresh-dir.ts";
+
+afterAll(dropDirs);
+const ABOUT = { url: "http://127.0.0.1:1", mode: "test", version: "0.0.0", pid: process.pid } as const;
+const COUNTS = { queued: 0, running: 0, awake: 0, deadlines: 0, errands: 0, writes: 0 };
+
+/** A service whose one generation is parked while its job goes on, and a way to type commands beside it. */
+const openParked = async () => {
+  const dir = freshDir();
+  const scene = await openScene({ routes: [FAL], dir });
+  const id = await scene.occupy();
+  const [found] = await scene.store.unfinished(0, 1);
+  if (!found) throw new Error("nothing runs");
+  const typed = async (...words: string[]) => runHere(["generations", ...words, "--data", dir]);
+  return { scene, id, dir, found, typed };
+};
+
+test("parked ones are listed with the reason and what they hold; none ends with 0", async () => {
+  const { scene, id, dir, found, typed } = await openParked();
+  expect(await typed("parked")).toMatchObject({ exit: 0, out: "none\n" });
+  expect(JSON.parse((await typed("parked", "--json")).out)).toEqual({ parked: [] });
+  await scene.crash();
+  const again = await openScene({ routes: [FAL], dir });
+  const [seen] = await again.store.unfinished(0, 1);
+  await again.rooms.post(parkingOf(seen ?? found, "4 starts in a row ended while it was taken up", again.clock.nowMs()));
+  const { parked } = JSON.parse((await typed("parked", "--json")).out);
+  expect(parked).toMatchObject([{ generation_id: id, held_usd: 0.2, reason: "4 starts in a row ended while it was taken up" }]);
+  const { out } = await typed("parked");
+  expect(out).toContain(id);
+  expect(out).toContain("4 starts in a row");
+  await again.crash();
+});
+
+test("a decision is carried out by the running service; without one it is refused and nothing changes", async () => {
+  const { scene, id, dir, typed } = await openParked();
+  const close = openControl(
+    dir,
+    await scene.office(),
+    ABOUT,
+    () => undefined,
+    openFigures(() => COUNTS),
+  );
+  expect(await typed("retry", id, "--reason", "try")).toMatchObject({
+    exit: 6,
+    err: expect.stringContaining("can only be failed"),
+  });
+  expect(await typed("fail", id)).toMatchObject({ exit: 2, err: expect.stringContaining("--reason") });
+  expect(await typed("settle", id, "--attempt", "x", "--reason", "r")).toMatchObject({ exit: 2 });
+  expect(await typed("fail", "gen_01k0000000000000000000", "--reason", "r")).toMatchObject({ exit: 4 });
+  const failed = await typed("fail", id, "--reason", "lost at the provider", "--json");
+  expect(JSON.parse(failed.out)).toMatchObject({
+    generation_id: id,
+    status: "failed",
+    state: "failed",
+    taken: true,
+    cost_usd: 0,
+  });
+  expect(await typed("fail", id, "--reason", "again")).toMatchObject({ exit: 6, err: expect.stringContaining("has ended") });
+  const [line] = await scene.store.audit(null, 1, { action: "decide-generation" });
+  expect(line).toMatchObject({ actor: { kind: "command" }, detail: { decision: "fail", reason: "lost at the provider" } });
+  await close();
+});
+
+test("where no service runs the command says so, and what to do", async () => {
+  const { scene, id, typed } = await openParked();
+  await scene.crash();
+  const { exit, err } = await typed("fail", id, "--reason", "r");
+  expect(exit as number).toBe(75);
+  expect(err).toContain("genrouter serve");
+});
