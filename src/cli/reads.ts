@@ -1,7 +1,7 @@
 // Reading a service's books without owning them: for commands that look, while it runs or not.
 import type { Settings } from "../config.ts";
 import type { StoreReads } from "../store/store.ts";
-import { askAbout } from "./control-client.ts";
+import { askAbout, askSettings } from "./control-client.ts";
 import { type DirFlag, type Session, settingsOf } from "./session.ts";
 
 /** Where the books are: a directory where one is named, else the database that the settings name. */
@@ -18,13 +18,24 @@ export const placeOf = (session: Session, flags: DirFlag): Place => {
 };
 
 /**
+ * Where a service has its books that runs in a directory: its own settings say so, whatever this command was told. A directory whose service
+ * does not answer is taken for what it is.
+ */
+export const servedPlace = async (place: Place): Promise<Place> => {
+  if ("database" in place) return place;
+  const served = await askSettings(place.dir).catch(() => undefined);
+  return served === undefined || served.store.url === "" ? place : { database: served.store };
+};
+
+/**
  * Runs work over what is stored. `isServed`: whether a service runs over it.
- * @throws DirectoryUnusable, DatabaseAway when there is nothing.
+ * @throws DirectoryUnusable, DatabaseAway when there is nothing. @throws Moved when it lives elsewhere now.
  */
 export const withReads = async <T>(
-  place: Place,
+  named: Place,
   work: (reads: StoreReads, isServed: () => Promise<boolean>) => Promise<T>,
 ): Promise<T> => {
+  const place = await servedPlace(named);
   if ("database" in place) {
     const { openPostgresReads } = await import("../store/postgres/reading.ts");
     const reads = await openPostgresReads({ url: place.database.url, prepare: place.database.prepared });
@@ -35,7 +46,7 @@ export const withReads = async <T>(
     }
   }
   const { openSqliteReads } = await import("../store/sqlite/reads.ts");
-  const reads = await openSqliteReads(place.dir);
+  const reads = await openSqliteReads(place.dir, { insistsOnHere: true });
   try {
     return await work(reads, async () => (await askAbout(place.dir)) !== undefined);
   } finally {

@@ -208,7 +208,7 @@ describe("the database", () => {
       "parked",
       "fault",
       new RegExp(`cannot go on, the first ${parked.id}`),
-      new RegExp(`^genrouter trace ${parked.id}$`),
+      new RegExp(`^genrouter generations parked .* retry ${parked.id} ends it$`),
     );
     has(findings, "orphans", "warning", /1 attempt may have been paid for nothing, at most \$0\.75/, /^genrouter orphans/);
   });

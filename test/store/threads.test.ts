@@ -22,7 +22,7 @@ const written = async (): Promise<string> => {
 };
 
 const verdicts = async (dir: string) => {
-  const [here, threads] = await Promise.all([openSqliteReads(dir), openSqliteReads(dir, 0)]);
+  const [here, threads] = await Promise.all([openSqliteReads(dir), openSqliteReads(dir, { largeBytes: 0 })]);
   const told: string[] = [];
   const seen = { here: await here.verify(null), threads: await threads.verify(null, (done, of) => told.push(`${done}/${of}`)) };
   await Promise.all([here.close(), threads.close()]);
@@ -49,7 +49,7 @@ test("what offends is found by threads with the same rows", async () => {
 
 test("a file that went away meanwhile is no verdict", async () => {
   const dir = await written();
-  const reads = await openSqliteReads(dir, 0);
+  const reads = await openSqliteReads(dir, { largeBytes: 0 });
   rmSync(join(dir, DATABASE_FILE));
   await expect(reads.verify(null)).rejects.toThrow("a thread that verifies stopped");
   await reads.close();

@@ -3,7 +3,7 @@ import { existsSync, statSync } from "node:fs";
 import { newestVerifiedMs, shelfOf } from "../../backup/shelf.ts";
 import type { Settings } from "../../config.ts";
 import { type DatabaseHealth, imbalanceOf } from "../../store/sqlite/health.ts";
-import type { CheckResult, StoreReads } from "../../store/store.ts";
+import type { CheckResult, LedgerSums, StoreReads } from "../../store/store.ts";
 import { ageText, counted, sizeText } from "../backup-text.ts";
 import { showUsd } from "../usd.ts";
 import { type Finding, fault, ok, textOf, warning } from "./finding.ts";
@@ -51,9 +51,9 @@ const logOf = ({ logBytes, isMarked }: DatabaseHealth, isRunning: boolean): Find
   return ok("log", `${sizeText(logBytes)} not yet folded into the file`);
 };
 
-const ledgerOf = (health: DatabaseHealth, checks: readonly CheckResult[] | null): Finding[] => {
-  const off = imbalanceOf(health.ledger);
-  const { available, held, charged, movements } = health.ledger;
+export const ledgerFindings = (ledger: LedgerSums, checks: readonly CheckResult[] | null): Finding[] => {
+  const off = imbalanceOf(ledger);
+  const { available, held, charged, movements } = ledger;
   if (off !== 0)
     return [
       fault(
@@ -78,29 +78,29 @@ const ledgerOf = (health: DatabaseHealth, checks: readonly CheckResult[] | null)
   return [ok("ledger", `balanced${checks === null ? "" : ", all thirteen invariants hold"}: ${sums}`)];
 };
 
-export const bookFindings = (health: DatabaseHealth, checks: readonly CheckResult[] | null, isRunning: boolean): Finding[] => {
-  const [parked] = health.parked;
-  return [
-    ...pagesOf(health),
-    logOf(health, isRunning),
-    ...ledgerOf(health, checks),
-    parked === undefined
-      ? ok("parked", "no generation waits for a person")
-      : fault(
-          "parked",
-          `${counted(health.parked.length, "generation")} cannot go on, the first ${parked}: what it holds stays held`,
-          `genrouter trace ${parked}`,
-        ),
-    ...(health.restored === null
-      ? []
-      : [
-          ok(
-            "restored",
-            `from a backup as of ${new Date(health.restored.takenAtMs).toISOString()}, on ${new Date(health.restored.atMs).toISOString()}`,
-          ),
-        ]),
-  ];
+export const parkedFinding = ([first, ...others]: readonly string[]): Finding =>
+  first === undefined
+    ? ok("parked", "no generation waits for a person")
+    : fault(
+        "parked",
+        `${counted(others.length + 1, "generation")} cannot go on, the first ${first}: what it holds stays held`,
+        `genrouter generations parked says why; genrouter generations settle, fail or retry ${first} ends it`,
+      );
+
+/** @param restored where it is a copy of a backup: the moment of that, and when it became one, where that is known */
+export const restoredFindings = (restored: { takenAtMs: number; atMs?: number } | null): Finding[] => {
+  if (restored === null) return [];
+  const on = restored.atMs === undefined ? "" : `, on ${new Date(restored.atMs).toISOString()}`;
+  return [ok("restored", `from a backup as of ${new Date(restored.takenAtMs).toISOString()}${on}`)];
 };
+
+export const bookFindings = (health: DatabaseHealth, checks: readonly CheckResult[] | null, isRunning: boolean): Finding[] => [
+  ...pagesOf(health),
+  logOf(health, isRunning),
+  ...ledgerFindings(health.ledger, checks),
+  parkedFinding(health.parked),
+  ...restoredFindings(health.restored),
+];
 
 export const orphanFindings = async (reads: Pick<StoreReads, "orphans">): Promise<Finding> => {
   const rows = await reads.orphans(0);
@@ -116,8 +116,9 @@ export const orphanFindings = async (reads: Pick<StoreReads, "orphans">): Promis
 const DAY_MS = 86_400_000;
 const isOnOneDisk = (a: string, b: string): boolean => existsSync(a) && existsSync(b) && statSync(a).dev === statSync(b).dev;
 
-export const backupFindings = ({ backup, data }: Settings, nowMs: number, lineage: string | null): Finding[] => {
+export const backupFindings = ({ backup, data, store }: Settings, nowMs: number, lineage: string | null): Finding[] => {
   const { dir } = backup;
+  if (store.url !== "") return [ok("backups", "those of the database server are the service's: deploy/BACKUP.md")];
   if (dir === "")
     return [warning("backups", "none are made at night", "set GENROUTER_BACKUP__DIR, best to a directory on another disk")];
   if (!existsSync(dir)) return [warning("backups", `${dir} is not there yet`, `genrouter backup create ${dir}`)];

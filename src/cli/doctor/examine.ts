@@ -1,32 +1,28 @@
 // The whole examination, in the order of what rests on what; a part that cannot be looked into is a finding, too.
 
+import { existsSync } from "node:fs";
 import type { Settings } from "../../config.ts";
+import { Moved } from "../../store/faults.ts";
 import type { DatabaseHealth } from "../../store/sqlite/health.ts";
 import { LINEAGE, lineageFrom } from "../../store/sqlite/lineage.ts";
 import type { CheckResult, StoreReads } from "../../store/store.ts";
-import { askAbout } from "../control-client.ts";
+import { askAbout, askSettings } from "../control-client.ts";
 import { backupFindings, bookFindings, orphanFindings } from "./books.ts";
-import { type Finding, fault, ok, textOf } from "./finding.ts";
-import { bucketFindings, marketFindings } from "./market.ts";
+import { bucketFindings } from "./bucket.ts";
+import { type Finding, fault, ok, type Stored, textOf } from "./finding.ts";
+import { marketFindings } from "./market.ts";
 import { mediaFindings } from "./media.ts";
 import { paymentFindings, purchaseFindings } from "./payments.ts";
 import { clockFindings, directoryFindings, diskFindings } from "./place.ts";
 import { serviceFindings } from "./running.ts";
+import { examineShared } from "./shared.ts";
 
 const RESTORE =
   "stop the service, move the directory aside and restore a backup: genrouter backup list, genrouter backup restore";
 
-type Stored = {
-  findings: Finding[];
-  lastSeenMs: number | null;
-  mode: "test" | "live" | null;
-  lineage: string | null;
-  market: Finding[];
-};
-
 const openedReads = async (dir: string): Promise<StoreReads> => {
   const { openSqliteReads } = await import("../../store/sqlite/reads.ts");
-  return openSqliteReads(dir);
+  return openSqliteReads(dir, { insistsOnHere: true });
 };
 
 /** What only a database that can be read tells. */
@@ -58,6 +54,10 @@ const examineStored = async (settings: Settings, isDeep: boolean, isRunning: boo
       market: await marketFindings(settings, health.mode, reads),
     };
   } catch (thrown) {
+    if (thrown instanceof Moved) {
+      const none = { lastSeenMs: null, mode: null, lineage: null, market: [] };
+      return { findings: [fault("database", thrown.message, "set GENROUTER_STORE__URL where the service has it")], ...none };
+    }
     const rest = { lastSeenMs: null, mode: health.mode, lineage: null, market: [] };
     return { findings: [...bookFindings(health, null, isRunning), fault("database", textOf(thrown), RESTORE)], ...rest };
   } finally {
@@ -65,37 +65,42 @@ const examineStored = async (settings: Settings, isDeep: boolean, isRunning: boo
   }
 };
 
-/** Looks at everything that a service needs; nothing is changed by it. */
-export const examine = async (
-  settings: Settings,
-  isDeep: boolean,
-  env: Record<string, string | undefined>,
-): Promise<Finding[]> => {
-  const { dir } = settings.data;
-  const nowMs = Date.now();
-  const printsCredentials = env.BUN_CONFIG_VERBOSE_FETCH
-    ? [
-        fault(
-          "settings",
-          "BUN_CONFIG_VERBOSE_FETCH prints the providers' credentials with every request",
-          "unset BUN_CONFIG_VERBOSE_FETCH",
-        ),
-      ]
-    : [ok("settings", "every one is known and in its bounds")];
-  const directory = directoryFindings(settings.data);
-  const about = directory.exists ? await askAbout(dir).catch(() => undefined) : undefined;
-  const stored: Stored = directory.exists
-    ? await examineStored(settings, isDeep, about !== undefined, nowMs)
-    : { findings: [], lastSeenMs: null, mode: null, lineage: null, market: await marketFindings(settings, null, null) };
+type Asked = { isDeep: boolean; isRunning: boolean; hasDatabase: boolean };
+const storedOf = async (settings: Settings, { isDeep, isRunning, hasDatabase }: Asked): Promise<Stored> => {
+  if (settings.store.url !== "") return examineShared(settings, isDeep, Date.now());
+  if (hasDatabase) return examineStored(settings, isDeep, isRunning, Date.now());
+  return { findings: [], lastSeenMs: null, mode: null, lineage: null, market: await marketFindings(settings, null, null) };
+};
+
+const settingFinding = (isServed: boolean, env: Record<string, string | undefined>): Finding => {
+  if (env.BUN_CONFIG_VERBOSE_FETCH)
+    return fault(
+      "settings",
+      "BUN_CONFIG_VERBOSE_FETCH prints the providers' credentials with every request",
+      "unset BUN_CONFIG_VERBOSE_FETCH",
+    );
+  return ok("settings", isServed ? "those of the running service" : "every one is known and in its bounds");
+};
+
+/** Looks at everything that a service needs, with the settings of the one that runs; nothing is changed by it. */
+export const examine = async (own: Settings, isDeep: boolean, env: Record<string, string | undefined>): Promise<Finding[]> => {
+  const { dir } = own.data;
+  const about = existsSync(dir) ? await askAbout(dir).catch(() => undefined) : undefined;
+  const served = about && (await askSettings(dir).catch(() => undefined));
+  // What matters is what the service has, and where it has its directory this command knows.
+  const settings = served ? { ...served, data: { ...served.data, dir } } : own;
+  const isShared = settings.store.url !== "";
+  const directory = directoryFindings(settings.data, isShared);
+  const stored = await storedOf(settings, { isDeep, isRunning: about !== undefined, hasDatabase: directory.hasDatabase });
   return [
-    ...printsCredentials,
+    settingFinding(served !== undefined, env),
     ...directory.findings,
     ...diskFindings(settings),
-    ...clockFindings(nowMs, stored.lastSeenMs),
+    ...clockFindings(Date.now(), stored.lastSeenMs),
     ...(await mediaFindings()),
     ...stored.findings,
-    ...backupFindings(settings, nowMs, stored.lineage),
-    ...(await bucketFindings(settings)),
+    ...backupFindings(settings, Date.now(), stored.lineage),
+    ...(await bucketFindings(settings, isShared)),
     ...paymentFindings(settings, stored.mode),
     ...stored.market,
     ...(directory.exists ? await serviceFindings(dir, about) : []),

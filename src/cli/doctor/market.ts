@@ -3,7 +3,6 @@
 import { endingRoutes, endingText } from "../../../catalogue/ends.ts";
 import type { Catalogue } from "../../../catalogue/load.ts";
 import type { Settings } from "../../config.ts";
-import { insistOnBucket } from "../../kept-files.ts";
 import { NOTHING_KEPT, openMarket } from "../../market.ts";
 import { catalogueOf, dialectsOf, insistOnProviders } from "../../offer.ts";
 import { sourceInSettings, withKeys } from "../../provider-keys.ts";
@@ -98,18 +97,6 @@ const routeFindings = async (
       ),
     );
   return findings;
-};
-
-/** The bucket of the result files, as far as its settings say. */
-export const bucketFindings = async (settings: Settings): Promise<Finding[]> => {
-  try {
-    // Also where files stay on disk now: those of before may be in a bucket.
-    await insistOnBucket(settings);
-    if (settings.files.store !== "s3") return [];
-    return [ok("files", `result files go to the bucket ${settings.s3.bucket}`)];
-  } catch (thrown) {
-    return [fault("files", textOf(thrown), "correct the settings of s3: genrouter config check")];
-  }
 };
 
 /** @param reads of the data directory; null where there is none. */

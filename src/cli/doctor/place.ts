@@ -44,26 +44,28 @@ const rightsOf = (dir: string): Finding[] => {
   return findings;
 };
 
-/** `exists`: there is a directory to look into. */
-export const directoryFindings = ({ dir, network_disk }: Settings["data"]): { findings: Finding[]; exists: boolean } => {
+/** `exists`: there is a directory to look into. `hasDatabase`: with a database in it. */
+type Directory = { findings: Finding[]; exists: boolean; hasDatabase: boolean };
+const without = (...findings: Finding[]): Directory => ({ findings, exists: false, hasDatabase: false });
+
+/** @param isShared the database is elsewhere, shared with other nodes. */
+export const directoryFindings = ({ dir, network_disk }: Settings["data"], isShared: boolean): Directory => {
   const found = statSync(dir, { throwIfNoEntry: false });
-  const make = `genrouter accounts create --name NAME --data ${dir} makes it, and so does genrouter serve`;
+  const make = isShared
+    ? "genrouter serve makes it"
+    : `genrouter accounts create --name NAME --data ${dir} makes it, and so does genrouter serve`;
   // What was there is not to be begun anew beside it.
   const wasThere = lstatSync(dir, { throwIfNoEntry: false }) !== undefined || existsSync(`${dir}.old`);
   if (!found && wasThere)
-    return {
-      findings: [
-        fault(
-          "directory",
-          `${dir} is gone, but was there`,
-          `put it back, or restore it: genrouter backup restore PATH --to ${dir}`,
-        ),
-      ],
-      exists: false,
-    };
-  if (!found) return { findings: [warning("directory", `${dir} is not there yet`, make)], exists: false };
-  if (!found.isDirectory())
-    return { findings: [fault("directory", `${dir} is not a directory`, "set GENROUTER_DATA__DIR or --data")], exists: false };
+    return without(
+      fault(
+        "directory",
+        `${dir} is gone, but was there`,
+        `put it back, or restore it: genrouter backup restore PATH --to ${dir}`,
+      ),
+    );
+  if (!found) return without(warning("directory", `${dir} is not there yet`, make));
+  if (!found.isDirectory()) return without(fault("directory", `${dir} is not a directory`, "set GENROUTER_DATA__DIR or --data"));
   const disk = networkDiskOf(dir);
   const findings = rightsOf(dir);
   if (disk !== undefined && !network_disk)
@@ -79,8 +81,9 @@ export const directoryFindings = ({ dir, network_disk }: Settings["data"]): { fi
       warning("directory", `${dir} is on a network disk (${disk}), and the settings accept it`, "better use a local disk"),
     );
   if (findings.length === 0) findings.push(ok("directory", `${dir} is this user's, private and writable`));
-  if (!existsSync(join(dir, DATABASE_FILE))) findings.push(warning("directory", `there is no database in ${dir} yet`, make));
-  return { findings, exists: existsSync(join(dir, DATABASE_FILE)) };
+  const hasDatabase = existsSync(join(dir, DATABASE_FILE));
+  if (!hasDatabase && !isShared) findings.push(warning("directory", `there is no database in ${dir} yet`, make));
+  return { findings, exists: hasDatabase || isShared, hasDatabase };
 };
 
 /** Below it a service has no room for what is under way. */

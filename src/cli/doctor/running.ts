@@ -7,6 +7,8 @@ import { VERSION } from "../version.ts";
 import { type Finding, fault, ok, textOf, warning } from "./finding.ts";
 
 const PATIENCE_MS = 3000;
+/** What `genrouter install systemd` writes. */
+const UNIT = "/etc/systemd/system/genrouter.service";
 
 /** Asks a path of the service; what it says of itself, or why it says nothing. */
 export const askHealth = async (
@@ -34,6 +36,10 @@ const isOwned = (dir: string): boolean => {
   return giveBack === null;
 };
 
+/** What starts it: as root it would leave files that the service's user cannot read. */
+const startOf = (dir: string): string =>
+  existsSync(UNIT) ? "systemctl status genrouter, journalctl -u genrouter -n 50" : `genrouter serve --data ${dir}`;
+
 export const serviceFindings = async (dir: string, about: About | undefined): Promise<Finding[]> => {
   if (!about) {
     if (isOwned(dir))
@@ -44,7 +50,7 @@ export const serviceFindings = async (dir: string, about: About | undefined): Pr
           `it may be starting; else end the one that ${join(dir, "owner")} names and start again`,
         ),
       ];
-    return [warning("service", `none runs on ${dir}`, `genrouter serve --data ${dir}`)];
+    return [warning("service", `none runs on ${dir}`, startOf(dir))];
   }
   const findings: Finding[] = [];
   const ready = await askHealth(about.url, "/readyz", PATIENCE_MS);

@@ -1,7 +1,7 @@
 // Reads a shared database without being one of its nodes: for commands that look, while nodes run or not.
 import { DatabaseAway, WrongSchema } from "../faults.ts";
 import { readsThrough } from "../sql/reads.ts";
-import type { StoreReads } from "../store.ts";
+import type { LedgerSums, StoreReads } from "../store.ts";
 import { POSTGRES } from "./asking.ts";
 import { type Address, openPool } from "./connect.ts";
 import { NO_TABLE, stateOf } from "./faults.ts";
@@ -9,11 +9,14 @@ import { insistOnKnown, STEPS_RUN, type StepRun } from "./migrate.ts";
 import { openNodeReads } from "./nodes.ts";
 import { USAGE_BEHIND } from "./others.ts";
 import { awayOf } from "./server.ts";
+import { ledgerSums } from "./sums.ts";
 import { verifyPostgres } from "./verify.ts";
 
 export type Reading = StoreReads & {
   /** Whether any node is alive. */
   isServed(): Promise<boolean>;
+  /** Sums over every account. */
+  sums(): Promise<LedgerSums>;
 };
 
 const READERS = 2;
@@ -40,6 +43,7 @@ export const openPostgresReads = async (address: Address): Promise<Reading> => {
     nodes: openNodeReads(pool.query),
     verify: (nowMs, tell) => verifyPostgres(address, nowMs, tell),
     isServed: async () => (await pool.query("SELECT 1 AS alive FROM lease WHERE ends_at_ms >= now_ms() LIMIT 1")).length > 0,
+    sums: () => ledgerSums(pool.query),
     close: () => pool.close(),
   };
 };

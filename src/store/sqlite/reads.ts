@@ -9,6 +9,7 @@ import { openQuery, SQLITE } from "./asking.ts";
 import { DirectoryUnusable, faultCode, faultText, tellingDamage } from "./faults.ts";
 import { missLog } from "./log-mark.ts";
 import { checkSchema, schemaVersion } from "./migrate.ts";
+import { insistOnHere } from "./moved.ts";
 import { DATABASE_FILE, openReader } from "./open.ts";
 import { verifyAll } from "./verify/all.ts";
 import { verifyOnThreads } from "./verify/threads.ts";
@@ -34,12 +35,17 @@ export const readsOver = (db: Database): StoreReads => {
 /** From this size on the checks take seconds, and threads to run them are worth their start. */
 const LARGE_BYTES = 67_108_864;
 
+/** `largeBytes`: a file of so many is verified on several cores. `insistsOnHere`: what was moved elsewhere is not read. */
+export type SqliteReadsOptions = { largeBytes?: number; insistsOnHere?: true };
+
 /**
  * Reads a data directory without a claim to it: while its owner runs, or a copy of it.
- * @param largeBytes a file of so many is verified on several cores.
- * @throws DirectoryUnusable there is no database in it. @throws WrongSchema, StoreDamaged.
+ * @throws DirectoryUnusable there is no database in it. @throws WrongSchema, StoreDamaged, Moved.
  */
-export const openSqliteReads = async (dir: string, largeBytes = LARGE_BYTES): Promise<StoreReads> => {
+export const openSqliteReads = async (
+  dir: string,
+  { largeBytes = LARGE_BYTES, insistsOnHere }: SqliteReadsOptions = {},
+): Promise<StoreReads> => {
   const path = join(dir, DATABASE_FILE);
   if (!existsSync(path))
     throw new DirectoryUnusable(
@@ -53,6 +59,7 @@ export const openSqliteReads = async (dir: string, largeBytes = LARGE_BYTES): Pr
       if (schemaVersion(db) === 0)
         throw new DirectoryUnusable(`data directory ${dir}: its database is still empty; start the service once`);
       checkSchema(db);
+      if (insistsOnHere) insistOnHere(db);
       const reads = readsOver(db);
       const isLarge = statSync(path).size >= largeBytes;
       return isLarge ? { ...reads, verify: (nowMs, tell) => verifyOnThreads(path, nowMs, tell) } : reads;

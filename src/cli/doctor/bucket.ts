@@ -1,0 +1,49 @@
+// The doctor on the bucket of the result files: what its settings say, and whether it answers.
+import { systemClock } from "../../clock.ts";
+import type { Settings } from "../../config.ts";
+import { insistOnBucket } from "../../kept-files.ts";
+import { type Finding, fault, ok, textOf } from "./finding.ts";
+
+const PATIENCE_MS = 10_000;
+/** No generation is called so: nothing is there, and that is the answer. */
+const NOBODY = "gen_doctor";
+
+const askBucket = async (s3: Settings["s3"]): Promise<Finding> => {
+  const [{ openBucket }, { BucketFault }] = await Promise.all([
+    import("../../files/s3/bucket.ts"),
+    import("../../files/s3/fault.ts"),
+  ]);
+  try {
+    await openBucket(s3, systemClock()).list(NOBODY, AbortSignal.timeout(PATIENCE_MS));
+    return ok("files", `the bucket ${s3.bucket} answers`);
+  } catch (thrown) {
+    if (!(thrown instanceof BucketFault))
+      return fault(
+        "files",
+        `the bucket ${s3.bucket} does not answer within ${PATIENCE_MS / 1000} s`,
+        `look at ${s3.endpoint || "it"}`,
+      );
+    if (thrown.kind === "away")
+      return fault(
+        "files",
+        `the bucket ${s3.bucket} cannot be reached: ${thrown.message}`,
+        "results wait on disk until it answers",
+      );
+    return fault(
+      "files",
+      `the bucket ${s3.bucket} refuses (${thrown.code}): ${thrown.message}`,
+      "correct GENROUTER_S3__ACCESS_KEY and GENROUTER_S3__SECRET_KEY, or the rights of that key (deploy/S3.md), and restart the service",
+    );
+  }
+};
+
+/** @param shared whether nodes share the store */
+export const bucketFindings = async (settings: Settings, shared: boolean): Promise<Finding[]> => {
+  try {
+    // Also where files stay on disk now: those of before may be in a bucket.
+    await insistOnBucket(settings, shared);
+  } catch (thrown) {
+    return [fault("files", textOf(thrown), "correct the settings of s3: genrouter config check")];
+  }
+  return settings.s3.bucket === "" ? [] : [await askBucket(settings.s3)];
+};

@@ -1,0 +1,71 @@
+// The doctor on a database that several nodes share: whether it answers, what its books say, and which nodes are alive.
+import type { Settings } from "../../config.ts";
+import { type NodeReads, nodeName } from "../../store/node.ts";
+import { counted } from "../backup-text.ts";
+import { ledgerFindings, orphanFindings, parkedFinding, restoredFindings } from "./books.ts";
+import { type Finding, fault, ok, type Stored, textOf, warning } from "./finding.ts";
+import { marketFindings } from "./market.ts";
+import { purchaseFindings } from "./payments.ts";
+
+/** Nodes that have ended are of no interest here. */
+const NONE_ENDED = 0;
+const MOST_PARKED = 1000;
+
+const nodeFindings = async (nodes: NodeReads | null): Promise<Finding[]> => {
+  const rows = (await nodes?.list(NONE_ENDED)) ?? [];
+  const isDead = ({ leaseEndsInMs }: (typeof rows)[number]) => (leaseEndsInMs ?? 0) < 0;
+  const alive = rows.filter((row) => !isDead(row));
+  return [
+    alive.length === 0
+      ? warning("nodes", "none is alive", "genrouter serve on each machine, and its log")
+      : ok("nodes", `${counted(alive.length, "node")} alive: ${alive.map(nodeName).join(", ")}`),
+    ...rows
+      .filter(isDead)
+      .map((row) =>
+        warning(
+          "nodes",
+          `the lease of ${nodeName(row)} has run out, and no other node has taken over from it`,
+          "genrouter serve: a node that starts goes on with what it left",
+        ),
+      ),
+  ];
+};
+
+/** @param settings those of the running service, where one runs */
+export const examineShared = async (settings: Settings, isDeep: boolean, nowMs: number): Promise<Stored> => {
+  const { openPostgresReads } = await import("../../store/postgres/reading.ts");
+  const { url, prepared: prepare } = settings.store;
+  let reads: Awaited<ReturnType<typeof openPostgresReads>> | null = null;
+  try {
+    reads = await openPostgresReads({ url, prepare });
+    const [mode, isServed] = [await reads.mode(), await reads.isServed()];
+    const checks = isDeep ? await reads.verify(isServed ? nowMs : null) : null;
+    return {
+      findings: [
+        ok("database", `PostgreSQL at ${new URL(url).host}, made for ${mode === "test" ? "the simulator" : "real providers"}`),
+        ...(await nodeFindings(reads.nodes)),
+        ...ledgerFindings(await reads.sums(), checks),
+        parkedFinding((await reads.parked(MOST_PARKED)).map(({ id }) => id)),
+        ...restoredFindings(await reads.restored()),
+        await orphanFindings(reads),
+        ...(await purchaseFindings(reads, nowMs)),
+      ],
+      ...{ lastSeenMs: await reads.lastSeenMs(), mode, lineage: null },
+      market: await marketFindings(settings, mode, reads),
+    };
+  } catch (thrown) {
+    return {
+      findings: [
+        fault(
+          "database",
+          textOf(thrown),
+          "look after the server that GENROUTER_STORE__URL names; nodes wait for it and go on by themselves",
+        ),
+      ],
+      ...{ lastSeenMs: null, mode: null, lineage: null },
+      market: await marketFindings(settings, null, null),
+    };
+  } finally {
+    await reads?.close();
+  }
+};

@@ -1,0 +1,122 @@
+// operator.md A3: doctor, verify and the other reads tell of the service that runs, not of a file it has left or of this shell's settings.
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { openControl } from "../../src/cli/control.ts";
+import type { Settings } from "../../src/config.ts";
+import { openFigures } from "../../src/figures.ts";
+import { readSettings } from "../../src/settings.ts";
+import { markMoved } from "../../src/store/sqlite/moved.ts";
+import { openWriter } from "../../src/store/sqlite/open.ts";
+import { runHere } from "../cli/captured.ts";
+import { doctor, has, KEYED } from "../cli/diagnosis.ts";
+import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
+import { openTestBucket } from "../files/s3/bucket.ts";
+import { openHouse } from "../house.ts";
+import { openHouseOfNodes } from "../house-of-nodes.ts";
+import { postgresReason } from "../postgres/binaries.ts";
+
+afterAll(dropDirs);
+const COUNTS = { queued: 0, running: 0, awake: 0, deadlines: 0, errands: 0, writes: 0 };
+const accountIn = async (dir: string) => runHere(["accounts", "create", "--name", "a", "--credit-usd", "5", "--data", dir]);
+
+/** The control socket of a service in a directory, which says that it has these settings. */
+const served = (dir: string, office: Parameters<typeof openControl>[1], url: string, settings: Settings) =>
+  openControl(
+    ...([dir, office, { url, mode: "test", version: "0.0.0", pid: process.pid }, () => undefined] as const),
+    ...([openFigures(() => COUNTS), null, () => settings] as const),
+  );
+
+test("a directory whose rows were moved is read by no command, and each says where they are", async () => {
+  const dir = freshDir();
+  await accountIn(dir);
+  const db = openWriter(join(dir, "genrouter.db"));
+  markMoved(db, "postgres://db.example/genrouter", 1_767_225_600_000);
+  db.close();
+  for (const words of [["verify"], ["orphans"], ["nodes"], ["generations", "parked"], ["purchases", "list"]]) {
+    const { exit, out, err } = await runHere([...words, "--data", dir]);
+    expect([words[0], exit as number, out]).toEqual([words[0], 2, ""]);
+    expect(err).toContain("was moved to postgres://db.example/genrouter");
+  }
+  const findings = await doctor(dir);
+  has(findings, "database", "fault", /was moved to postgres:\/\/db\.example\/genrouter/, /GENROUTER_STORE__URL/);
+  expect(findings.filter(({ area }) => area === "ledger" || area === "orphans")).toEqual([]);
+});
+
+test("the doctor judges the settings of the service that runs, whatever is set where it is called", async () => {
+  const dir = freshDir();
+  const house = await openHouse({ dir });
+  const bucket = await openTestBucket(() => Date.now());
+  const settings = readSettings({
+    ...{ ...KEYED, GENROUTER_DATA__DIR: dir, GENROUTER_FILES__STORE: "s3" },
+    ...bucket.settings,
+  });
+  const close = served(dir, await house.office(), house.own, settings);
+  const findings = await doctor(dir, {});
+  has(findings, "settings", "ok", /those of the running service/);
+  has(findings, "files", "ok", /the bucket results answers/);
+  has(findings, "service", "ok", /ready/);
+  await close();
+  await house.crash();
+  await bucket.close();
+});
+
+describe("a bucket", () => {
+  const at = async (more: Record<string, string>) => {
+    const dir = freshDir();
+    await accountIn(dir);
+    return doctor(dir, { ...KEYED, GENROUTER_FILES__STORE: "s3", ...more });
+  };
+
+  test("that answers, refuses a rotated secret, or cannot be reached is told as such", async () => {
+    const bucket = await openTestBucket(() => Date.now());
+    has(await at(bucket.settings), "files", "ok", /the bucket results answers/);
+    const rotated = { ...bucket.settings, GENROUTER_S3__SECRET_KEY: "rotated" };
+    has(await at(rotated), "files", "fault", /refuses \(SignatureDoesNotMatch\)/, /GENROUTER_S3__SECRET_KEY/);
+    await bucket.close();
+    has(await at(bucket.settings), "files", "fault", /cannot be reached/);
+  });
+});
+
+describe.skipIf(postgresReason !== undefined)("a service over PostgreSQL", () => {
+  test("the doctor looks at its database, ledger, nodes and orphans, and advises no backup directory", async () => {
+    const house = await openHouseOfNodes(2);
+    const id = (await house.submit("sim-image-1", { prompt: "a kite" })).id;
+    await house.until(id);
+    const dir = freshDir();
+    mkdirSync(dir, { recursive: true });
+    const findings = await doctor(dir, { ...KEYED, GENROUTER_STORE__URL: house.databaseUrl });
+    has(findings, "database", "ok", /^PostgreSQL at .* made for the simulator/);
+    has(findings, "nodes", "ok", /^2 nodes alive: /);
+    has(findings, "ledger", "ok", /^balanced: .*charged/);
+    has(findings, "parked", "ok", /no generation waits/);
+    has(findings, "orphans", "ok", /none/);
+    expect(JSON.stringify(findings)).not.toContain("GENROUTER_BACKUP__DIR");
+    expect(findings.filter(({ area, level }) => area === "directory" && level !== "ok")).toEqual([]);
+    await house.close();
+  });
+
+  test("commands on a node whose unit alone knows the database read that one, not the directory's file", async () => {
+    const house = await openHouseOfNodes(1);
+    const dir = freshDir();
+    // The file that was there before the move.
+    await accountIn(dir);
+    const settings = readSettings({ GENROUTER_DATA__DIR: dir, GENROUTER_STORE__URL: house.databaseUrl });
+    const close = served(dir, await house.office(), house.own, settings);
+    const { out } = await runHere(["nodes", "--data", dir, "--json"]);
+    expect(JSON.parse(out)).toMatchObject({ shared: true, served: true });
+    const verified = await runHere(["verify", "--data", dir, "--json"]);
+    expect(JSON.parse(verified.out)).toMatchObject({ ok: true });
+    has(await doctor(dir, {}), "database", "ok", /^PostgreSQL at /);
+    await close();
+    await house.close();
+  });
+
+  test("a database that does not answer is a fault that names host and port", async () => {
+    const dir = freshDir();
+    mkdirSync(dir, { recursive: true });
+    const findings = await doctor(dir, { ...KEYED, GENROUTER_STORE__URL: "postgres://g:secret@127.0.0.1:1/genrouter" });
+    has(findings, "database", "fault", /127\.0\.0\.1:1/);
+    expect(JSON.stringify(findings)).not.toContain("secret");
+  });
+});
