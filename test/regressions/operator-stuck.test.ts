@@ -1,28 +1,14 @@
 // operator.md, a parked generation: an operator settles, fails or retries it with a reason, and books, journal and replay agree.
 import { expect, test } from "bun:test";
 import { replay } from "../../actors/replay.ts";
-import type { Deed } from "../../src/deeds.ts";
 import type { Decision } from "../../src/office/generations.ts";
-import type { Store } from "../../src/store/store.ts";
-import type { Shown } from "../house.ts";
 import { FAL, REPLICATE } from "../life/catalogue.ts";
 import { openLasting } from "../life/lasting.ts";
+import { isParked, refusing } from "../life/refusing.ts";
 import { expectEnd, openScene, type Scene } from "../life/scene.ts";
 
 const BY = { kind: "person", id: "per_1", name: "Ada" } as const;
 const WHY = "seen at the provider";
-
-/** The store refuses so many captures: what a defect would ask for. */
-const refusing = (times: number) => {
-  let left = times;
-  const tamper = (deed: Deed): Deed => {
-    if (left === 0 || deed.deed !== "step" || deed.settlement?.kind !== "capture") return deed;
-    left -= 1;
-    return { ...deed, settlement: { ...deed.settlement, credits: deed.settlement.credits + 1 } };
-  };
-  return (store: Store): Store => ({ ...store, commit: (deeds) => store.commit(deeds.map(tamper)) });
-};
-const isParked = ({ message }: Shown) => message?.includes("operator") ?? false;
 
 const decider = async (scene: Scene) => {
   const office = await scene.office();

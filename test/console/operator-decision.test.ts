@@ -1,0 +1,34 @@
+// Parked generations on the service's page: an operator decides, with a reason; a viewer sees them and may not.
+import { expect, test } from "bun:test";
+import type { DecidedView, ServiceView } from "../../src/console/operator-wire.ts";
+import { FAL } from "../life/catalogue.ts";
+import { isParked, refusing } from "../life/refusing.ts";
+import { openScene } from "../life/scene.ts";
+import { openOperators } from "./operators.ts";
+
+test("a parked generation is shown with its reason, decided by an operator alone, and then gone from the list", async () => {
+  const scene = await openScene({ routes: [FAL], around: refusing(1) });
+  const { id } = await scene.begin();
+  await scene.until(id, isParked);
+  const { ask } = await openOperators(scene);
+  const parked = async () => (JSON.parse((await ask("viewer", "GET", "service")).text) as ServiceView).parked;
+  expect(await parked()).toMatchObject([{ id, reservedCredits: 20, reason: expect.stringContaining("was quoted 20 credits") }]);
+  const wish = { decision: "settle", attempt: null, reason: "seen at the provider" };
+  const path = `generations/${id}/decision`;
+  for (const role of ["viewer", "member"] as const) expect((await ask(role, "POST", path, wish)).status).toBe(403);
+  for (const bad of [
+    { ...wish, reason: "  " },
+    { ...wish, decision: "forget" },
+    { ...wish, attempt: 0 },
+  ])
+    expect((await ask("operator", "POST", path, bad)).status).toBe(400);
+  expect((await parked()).length).toBe(1);
+  const answered = await ask("operator", "POST", path, wish);
+  expect([answered.status, (JSON.parse(answered.text) as DecidedView).isTaken]).toEqual([200, true]);
+  expect((await scene.until(id)).status).toBe("succeeded");
+  expect(await parked()).toEqual([]);
+  const again = await ask("operator", "POST", path, wish);
+  expect([again.status, again.text]).toEqual([expect.any(Number), expect.stringContaining("has ended")]);
+  const [line] = await scene.store.audit(null, 1, { action: "decide-generation" });
+  expect(line).toMatchObject({ actor: { kind: "person" }, target: id, detail: { decision: "settle", attempt: 1 } });
+});
