@@ -110,8 +110,6 @@ const passing = ({ event, from, to }: ReplayStep, draft: Draft): string | null =
       return afterwards ? "learnt afterwards: what it delivered is not what was ordered" : null;
     case "resultUnreadable":
       return "its result could not be read at first";
-    case "settledByOperator":
-      return "an operator decided that it has delivered";
     case "storageRefused":
       return "our own storage refused its files for a while";
     default:
@@ -139,7 +137,7 @@ const goingNow = (n: number, last: ReplayStep | undefined): Ending | null => {
   if (last?.context.current?.n !== n) return null;
   if (last.to.startsWith("running.confirming")) return ["being confirmed", "going", NOT_YET];
   if (last.to === "running.backingOff") return ["put off, sent again later", "going", NOT_YET];
-  return last.to === "running.parked" ? ["parked", "going", "an operator has to decide first"] : null;
+  return last.to === "running.parked" ? ["parked", "going", "a person has to look first"] : null;
 };
 
 const sum = (movements: readonly Moved[], kind: Moved["kind"], n?: number): Credits =>

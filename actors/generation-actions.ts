@@ -174,7 +174,6 @@ const giveUp = ({ current }: GenerationContext, atMs: number, say: Say): void =>
   say({ type: "ask.cancel", n });
   say({ type: "ask.watch", n });
 };
-export const giveUpCurrent = words.enqueueActions(({ context, event, enqueue }) => giveUp(context, event.atMs, enqueue.emit));
 
 /** An operator says which attempt has delivered: it is the one in hand from now on, and its files are fetched. */
 export const adoptSettled = words.enqueueActions(({ context, event, enqueue }) => {
@@ -214,7 +213,8 @@ export const release = (code?: GenerationErrorCode) =>
   });
 
 /** An operator ends it: the whole hold goes back. */
-export const releaseByOperator = words.enqueueActions(({ context, enqueue }) => {
+export const endByOperator = words.enqueueActions(({ context, event, enqueue }) => {
+  giveUp(context, event.atMs, enqueue.emit);
   cancelWatched(context, enqueue.emit, null);
   enqueue.emit({ type: "note.release", error: { code: "provider_failed", message: ENDED_BY_OPERATOR_MESSAGE } });
 });

@@ -143,4 +143,4 @@ export const ERROR_MESSAGES: Readonly<Record<GenerationError["code"], string>> =
   provider_unavailable: "No route could take this generation. Nothing was charged.",
 };
 /** What the customer reads of a generation that an operator has ended. */
-export const ENDED_BY_OPERATOR_MESSAGE = "The operator of the service ended this generation. Nothing was charged.";
+export const ENDED_BY_OPERATOR_MESSAGE = "The operator ended this generation. Nothing was charged.";

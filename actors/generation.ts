@@ -86,8 +86,7 @@ const machine = act.words.extend({
     dropWatched: act.dropWatched,
     closeWatchedMismatched: act.closeWatchedMismatched,
     letGoCurrent: act.letGoCurrent,
-    giveUpCurrent: act.giveUpCurrent,
-    releaseByOperator: act.releaseByOperator,
+    endByOperator: act.endByOperator,
     adoptSettled: act.adoptSettled,
     renewTimes: act.renewTimes,
   },
@@ -111,7 +110,7 @@ export const generationMachine = machine.createMachine({
         skipped: { target: "failed", actions: ["passAll", "release"] },
         waitEnded: { target: "failed", actions: ["releaseTimedOut"] },
         parked: { target: "running.parked" },
-        failedByOperator: { target: "failed", actions: ["releaseByOperator"] },
+        failedByOperator: { target: "failed", actions: ["endByOperator"] },
       },
     },
     running: {
@@ -131,7 +130,7 @@ export const generationMachine = machine.createMachine({
         provedAbsent: { guard: "isWatched", actions: ["dropWatched"] },
         meansExhausted: { guard: "isWatched", actions: ["dropWatched"] },
         parked: { target: ".parked", actions: ["letGoCurrent"] },
-        failedByOperator: { target: "failed", actions: ["giveUpCurrent", "releaseByOperator"] },
+        failedByOperator: { target: "failed", actions: ["endByOperator"] },
       },
       states: {
         awaitingSeat: {
@@ -227,7 +226,6 @@ export const generationMachine = machine.createMachine({
                 resultLost: moveOn("closeFailed"),
                 jobFailed: failOrMoveOn("closeFailed"),
                 collectTimeEnded: moveOn("closeFailed"),
-                retriedByOperator: { target: "result", reenter: true, actions: ["renewTimes"] },
               },
             },
           },
@@ -269,7 +267,7 @@ export const generationMachine = machine.createMachine({
           },
         },
         parked: {
-          description: "The store refused the settlement, a defect: the hold is kept until an operator has decided.",
+          description: "The store refused the settlement, a defect: the hold is kept until a person has looked.",
           on: {
             settledByOperator: settled,
             retriedByOperator: [

@@ -101,13 +101,13 @@ export const tellEvent = (event: GenerationEvent, scene: Scene): string => {
     case "waitEnded":
       return scene.to === "failed" ? "the waiting time is over" : `the waiting time is over${after(scene)}`;
     case "parked":
-      return "the store refused the settlement; it is parked, with its hold, until an operator has decided";
+      return "the store refused the settlement; it is parked, with its hold, until a person has looked";
     case "failedByOperator":
-      return `${event.by} ended it without a charge: ${event.reason}`;
+      return `${event.by} ended it: ${event.reason}`;
     case "retriedByOperator":
-      return `${event.by} had it tried again: ${event.reason}`;
+      return `${event.by} retried it: ${event.reason}`;
     case "settledByOperator":
-      return `${event.by} decided that ${attempt(event.n)} has delivered: ${event.reason}; its files are fetched`;
+      return `${event.by} settled it, ${attempt(event.n)}: ${event.reason}`;
     default:
       return (event satisfies never as { type: string }).type;
   }

@@ -45,8 +45,11 @@ const MAY_HAVE_DELIVERED: ReadonlySet<AttemptState> = new Set(["accepted", "lost
 const refused = (message: string, fix?: string): OfficeFault =>
   new OfficeFault("refused", message, { code: "refused", ...(fix ? { fix } : {}) });
 
-/** Whether a state waits for a person, or for a provider whose answer may never come. */
-const mayBeDecided = (state: string): boolean => state === "running.parked" || state.startsWith("running.confirming.");
+/** What waits for a person, or for a provider whose answer may never come. Whose result is fetched asks again by itself. */
+const MAY_BE: Readonly<Record<Exclude<Decision, "fail">, readonly string[]>> = {
+  retry: ["running.parked", "running.confirming.acceptance"],
+  settle: ["running.parked", "running.confirming.acceptance", "running.confirming.result"],
+};
 const isKnown = ({ job, results }: Attempt): boolean => job !== null || (results ?? []).length > 0;
 
 /** The attempt to settle: the one that is named, or the newest of which something is known. @throws OfficeFault */
@@ -78,7 +81,7 @@ export const openGenerationOffice = ({ reads, post, decide, by, clock }: Generat
   ): Promise<OperatorDecision> => {
     const why = { by: by?.name ?? "operator", reason };
     if (decision === "fail") return { type: "failedByOperator", ...why };
-    if (!mayBeDecided(state))
+    if (!MAY_BE[decision].includes(state))
       throw refused(`${id} is ${state}: it goes on by itself, and can only be failed`, `genrouter trace ${id} shows where it is`);
     const attempts = await reads.attemptsOf(seq);
     if (decision === "retry") return { type: "retriedByOperator", ...why, hasJob: attempts.at(-1)?.job != null };

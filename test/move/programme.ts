@@ -54,6 +54,14 @@ await admin.unsafe("CREATE DATABASE moved");
 await admin.close();
 
 const move = [...bin, "migrate-store", "--to", url, "--data", home.dir, "--json"];
+const verify = async (what: string, words: string[], env: Record<string, string> = {}): Promise<number> => {
+  const mono = performance.now();
+  const { code, said: out } = await run([...bin, "verify", "--json", ...words], { GENROUTER_LOG__LEVEL: "error", ...env });
+  judge(`genrouter verify over ${what}: the thirteen invariants hold`, code === 0, out.slice(-2000));
+  return secondsSince(mono);
+};
+// Afterwards it is read no more.
+const fileS = await verify("the directory", ["--data", home.dir]);
 const movedFrom = performance.now();
 /** Some way further with each life, so that the kills fall into different steps. */
 const lifeMs = Math.max(1500, Math.round(flags.generations / 60));
@@ -75,13 +83,6 @@ for (let isOver = false; !isOver; ) {
 }
 const moveS = secondsSince(movedFrom);
 
-const verify = async (what: string, words: string[], env: Record<string, string> = {}): Promise<number> => {
-  const mono = performance.now();
-  const { code, said: out } = await run([...bin, "verify", "--json", ...words], { GENROUTER_LOG__LEVEL: "error", ...env });
-  judge(`genrouter verify over ${what}: the thirteen invariants hold`, code === 0, out.slice(-2000));
-  return secondsSince(mono);
-};
-const fileS = await verify("the directory", ["--data", home.dir]);
 const databaseS = await verify("the database", [], { GENROUTER_STORE__URL: url });
 const both = async (sql: string): Promise<number> => {
   const there = new Bun.SQL(url, { max: 1 });

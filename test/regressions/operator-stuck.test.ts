@@ -48,7 +48,7 @@ test("failed: the whole hold goes back, the customer reads that it ended, and wh
   await scene.until(id, isParked);
   expect(await (await decider(scene))(id, "fail")).toMatchObject({ isTaken: true, status: "failed", costCredits: 0 });
   const shown = await expectEnd(scene, id, { ends: "provider_failed", attempts: ["lost"], received: ["fal"] });
-  expect(shown.error?.message).toBe("The operator of the service ended this generation. Nothing was charged.");
+  expect(shown.error?.message).toBe("The operator ended this generation. Nothing was charged.");
   expect(await scene.balance()).toMatchObject({ held: 0, charged: 0 });
   expect(await scene.store.orphans(0)).toMatchObject([{ generationId: id, n: 1 }]);
   await expectBooks(scene, id, "failedByOperator");

@@ -8,6 +8,8 @@ const OVERDUE_MS = 60_000;
 /** As long as our own storage refuses result files, the time for them begins anew with each step. */
 const WHILE_REFUSED = `CASE WHEN s.state LIKE 'running.collecting.%'
   THEN (SELECT max(at_ms) FROM journal WHERE seq = g.seq) + ${ATTEMPT_MS} ELSE 0 END`;
+/** An operator who settles or retries gives it times of its own, whenever that is. */
+const SINCE_DECIDED = `coalesce((SELECT max(at_ms) FROM journal WHERE seq = g.seq AND event LIKE '%"type":"%edByOperator"%'), 0) + ${ATTEMPT_MS}`;
 const NOW = "CAST(?1 AS bigint)";
 
 /** 9. Parked generations are stuck on purpose until an operator looks: they are told here. */
@@ -30,7 +32,7 @@ const nothingStuck: Check<Clause> = {
       `SELECT g.id AS generation, c.kind, c.n AS attempt, c.due_at_ms FROM command c JOIN generation g ON g.seq = c.seq
        LEFT JOIN attempt a ON a.seq = c.seq AND a.n = c.n
        WHERE (c.kind IN ('start', 'seat', 'submit') AND c.due_at_ms > g.wait_ends_at_ms)
-         OR (c.kind = 'attempt' AND c.due_at_ms > coalesce(a.ends_at_ms, 0))`,
+         OR (c.kind = 'attempt' AND c.due_at_ms > coalesce(a.ends_at_ms, 0) AND c.due_at_ms > ${SINCE_DECIDED})`,
     ),
     clause(
       "the deadline comes after everything that could still be running",
@@ -38,7 +40,7 @@ const nothingStuck: Check<Clause> = {
        LEFT JOIN snapshot s ON s.seq = g.seq
        WHERE c.due_at_ms - ${SLACK_MS} > g.wait_ends_at_ms
          AND c.due_at_ms - ${SLACK_MS} > coalesce((SELECT max(ends_at_ms) FROM attempt WHERE seq = g.seq), 0) + ${ATTEMPT_MS}
-         AND c.due_at_ms - ${SLACK_MS} > ${WHILE_REFUSED}`,
+         AND c.due_at_ms - ${SLACK_MS} > ${SINCE_DECIDED} AND c.due_at_ms - ${SLACK_MS} > ${WHILE_REFUSED}`,
     ),
     clause(
       "the deadline is of a generation that has ended or is not there",
@@ -55,7 +57,7 @@ const nothingStuck: Check<Clause> = {
       `SELECT g.id AS generation, g.created_at_ms FROM generation g INDEXED BY generation_open LEFT JOIN snapshot s ON s.seq = g.seq
        WHERE g.completed_at_ms IS NULL AND s.state IS DISTINCT FROM 'running.parked'
          AND ${NOW} - ${SLACK_MS} > g.wait_ends_at_ms + ${ATTEMPT_MS} * (SELECT count(*) FROM attempt WHERE seq = g.seq)
-         AND ${NOW} - ${SLACK_MS} > ${WHILE_REFUSED}`,
+         AND ${NOW} - ${SLACK_MS} > ${SINCE_DECIDED} AND ${NOW} - ${SLACK_MS} > ${WHILE_REFUSED}`,
     ),
   ],
 };
