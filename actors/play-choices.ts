@@ -128,34 +128,21 @@ const begins = ({ tried, nextRoute, plan }: GenerationSnapshot["context"], atMs:
   });
 
 /** What an operator may decide. */
-const decisions = ({ current, watched }: GenerationSnapshot["context"], atMs: number): Told[] => {
+const decisions = ({ current }: GenerationSnapshot["context"], atMs: number): Told[] => {
   const why = { by: "an operator", reason: "played by hand", atMs };
+  const retried = (id: string, label: string, hasJob: boolean): Told => ({
+    ...{ id, label, about: null },
+    event: { type: "retriedByOperator", hasJob, ...why },
+  });
+  const { n, route } = current ?? { n: 0, route: -1 };
   return [
     { id: "failedByOperator", label: "an operator ends it", about: null, event: { type: "failedByOperator", ...why } },
+    retried("retriedByOperator", "an operator has it asked about again", false),
+    retried("retriedWithJob", "an operator has its job asked about again", true),
     {
-      id: "retriedByOperator",
-      label: "an operator has it asked about again",
-      about: null,
-      event: { type: "retriedByOperator", hasJob: false, ...why },
+      ...{ id: "settledByOperator", label: "an operator says that it has delivered", about: null },
+      event: { type: "settledByOperator", n, route, ...why },
     },
-    {
-      id: "retriedWithJob",
-      label: "an operator has its job asked about again",
-      about: null,
-      event: { type: "retriedByOperator", hasJob: true, ...why },
-    },
-    ...[current, ...watched].flatMap((one, at): Told[] =>
-      one === null
-        ? []
-        : [
-            {
-              id: at === 0 ? "settledByOperator" : `settledByOperator-${one.n}`,
-              label: "an operator says that it has delivered",
-              about: at === 0 ? null : one.n,
-              event: { type: "settledByOperator", n: one.n, route: one.route, ...why },
-            },
-          ],
-    ),
   ];
 };
 
