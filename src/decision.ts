@@ -1,6 +1,10 @@
 // What an operator decides about a generation that does not end by itself, and how its owner hears of it.
 import type { Job } from "./terms.ts";
 
+/** `settle`: charge an attempt that delivered; `fail`: release the hold; `retry`: ask its provider again. */
+export const DECISIONS = ["settle", "fail", "retry"] as const;
+export type Decision = (typeof DECISIONS)[number];
+
 /** `by` and `reason` are for the books. */
 type Decided = { by: string; reason: string };
 export type OperatorDecision =

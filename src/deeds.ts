@@ -1,5 +1,6 @@
 // The deeds: everything that can be written, each all or nothing; the ledger posts them, a store carries them out.
 
+import type { Decision } from "./decision.ts";
 import type { Ordered } from "./ordered.ts";
 import type { PeopleDeed } from "./people-deeds.ts";
 import type { PurchaseDeed, PurchaseOutcome } from "./purchase.ts";
@@ -192,7 +193,7 @@ export type Actor = { kind: "person" | "command" | "service"; id: string; name: 
 export type DecideGenerationDeed = {
   deed: "decide-generation";
   seq: number;
-  decision: "settle" | "fail" | "retry";
+  decision: Decision;
   attempt: number | null;
   reason: string;
   atMs: number;

@@ -67,7 +67,7 @@ export const archivePlaceOf = async (session: Session, flags: DirFlag, { flag, t
   const idOf = async (): Promise<string> => {
     if (byBooks) {
       const { lineageAt } = await import("../store/archive/books.ts");
-      return lineageAt(booksOf(placeOf(session, flags)));
+      return lineageAt(await booksOf(placeOf(session, flags)));
     }
     const all = await holdingsIn(options);
     const [only] = all;

@@ -7,10 +7,6 @@ import { type DirFlag, type Session, settingsOf } from "./session.ts";
 /** Where the books are: a directory where one is named, else the database that the settings name. */
 export type Place = { dir: string } | { database: Settings["store"] };
 
-/** How an archive names the books that a command reads. */
-export const booksOf = (place: Place): { dir: string } | { url: string; prepare: boolean } =>
-  "dir" in place ? place : { url: place.database.url, prepare: place.database.prepared };
-
 /** @throws BadSetting */
 export const placeOf = (session: Session, flags: DirFlag): Place => {
   const { data, store } = settingsOf(session, flags);
@@ -21,10 +17,16 @@ export const placeOf = (session: Session, flags: DirFlag): Place => {
  * Where a service has its books that runs in a directory: its own settings say so, whatever this command was told. A directory whose service
  * does not answer is taken for what it is.
  */
-export const servedPlace = async (place: Place): Promise<Place> => {
+const servedPlace = async (place: Place): Promise<Place> => {
   if ("database" in place) return place;
   const served = await askSettings(place.dir).catch(() => undefined);
   return served === undefined || served.store.url === "" ? place : { database: served.store };
+};
+
+/** How an archive names the books that a command reads. */
+export const booksOf = async (named: Place): Promise<{ dir: string } | { url: string; prepare: boolean }> => {
+  const place = await servedPlace(named);
+  return "dir" in place ? place : { url: place.database.url, prepare: place.database.prepared };
 };
 
 /**

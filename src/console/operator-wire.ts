@@ -1,5 +1,6 @@
 // What the operator's pages are sent: shapes that the server fills and the browser reads. Credits are whole; 1 is 0.01 USD; times are ms.
-import type { Decided, Decision } from "../office/generations.ts";
+import type { Decision } from "../decision.ts";
+import type { Decided } from "../office/generations.ts";
 import type { Credits, GenerationStatus, JsonObject, MovementKind } from "../terms.ts";
 
 export type AccountLine = {

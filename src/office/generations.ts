@@ -1,15 +1,11 @@
 // Ends what does not end by itself: an operator settles, fails or retries a generation, with a reason that stays in the books.
 import type { Clock } from "../clock.ts";
-import type { Decide, OperatorDecision } from "../decision.ts";
+import type { Decide, Decision, OperatorDecision } from "../decision.ts";
 import type { Actor, OfficeDeed, OfficeOutcome } from "../deeds.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { Attempt, AttemptState, Credits, GenerationStatus } from "../terms.ts";
 import { OfficeFault } from "./fault.ts";
 import { done } from "./keys.ts";
-
-/** `settle`: charge an attempt that delivered; `fail`: release the hold; `retry`: ask its provider again. */
-export const DECISIONS = ["settle", "fail", "retry"] as const;
-export type Decision = (typeof DECISIONS)[number];
 
 /** `attempt`: null for the newest that can be settled; only `settle` takes one. */
 export type DecisionAsk = { id: string; decision: Decision; attempt: number | null; reason: string };

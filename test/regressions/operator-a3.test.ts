@@ -33,7 +33,15 @@ test("a directory whose rows were moved is read by no command, and each says whe
   const db = openWriter(join(dir, "genrouter.db"));
   markMoved(db, "postgres://db.example/genrouter", 1_767_225_600_000);
   db.close();
-  for (const words of [["verify"], ["orphans"], ["nodes"], ["generations", "parked"], ["purchases", "list"]]) {
+  const archive = join(freshDir(), "archive");
+  for (const words of [
+    ["verify"],
+    ["orphans"],
+    ["nodes"],
+    ["generations", "parked"],
+    ["purchases", "list"],
+    ["archive", "--before", "1d", "--to", archive],
+  ]) {
     const { exit, out, err } = await runHere([...words, "--data", dir]);
     expect([words[0], exit as number, out]).toEqual([words[0], 2, ""]);
     expect(err).toContain("was moved to postgres://db.example/genrouter");

@@ -1,7 +1,7 @@
 // operator.md, a parked generation: an operator settles, fails or retries it with a reason, and books, journal and replay agree.
 import { expect, test } from "bun:test";
 import { replay } from "../../actors/replay.ts";
-import type { Decision } from "../../src/office/generations.ts";
+import type { Decision } from "../../src/decision.ts";
 import { FAL, REPLICATE } from "../life/catalogue.ts";
 import { openLasting } from "../life/lasting.ts";
 import { isParked, refusing } from "../life/refusing.ts";

@@ -41,7 +41,7 @@ export const addArchive = (program: Command, session: Session): void => {
           import("../../store/archive/check.ts"),
         ]);
         const { depot, json } = await archivePlaceOf(session, flags, { flag: "--to", text: flags.to, byBooks: true });
-        const { manifest } = await archive(booksOf(placeOf(session, flags)), depot, beforeMs, nowMs);
+        const { manifest } = await archive(await booksOf(placeOf(session, flags)), depot, beforeMs, nowMs);
         if (!manifest) {
           if (flags.json) terminal.print(JSON.stringify({ archived: false, ...json }));
           else terminal.print("nothing to archive: all that is old and settled is in it already");

@@ -1,6 +1,7 @@
 // `genrouter generations`: what waits for an operator, and the three ways to end it.
 import type { Command } from "commander";
-import type { Decided, Decision } from "../../office/generations.ts";
+import type { Decision } from "../../decision.ts";
+import type { Decided } from "../../office/generations.ts";
 import type { ParkedRow } from "../../store/store.ts";
 import { withOffice } from "../desk.ts";
 import { EXITS } from "../exits.ts";

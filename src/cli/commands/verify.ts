@@ -33,7 +33,7 @@ const verifyArchive = async (session: Session, flags: Flags, text: string): Prom
     const { depot } = await archivePlaceOf(session, flags, { flag: "--archive", text, byBooks: flags.alone === undefined });
     const { checks, walked, manifests } = await checkArchive(depot);
     if (flags.alone) return checks;
-    return [...checks, await checkJoin(booksOf(placeOf(session, flags)), depot, walked, manifests)];
+    return [...checks, await checkJoin(await booksOf(placeOf(session, flags)), depot, walked, manifests)];
   });
 };
 

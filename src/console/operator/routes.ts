@@ -1,6 +1,6 @@
 // The paths of the operator's pages in the console's API: what each takes, and whom it answers.
 import { Type } from "@sinclair/typebox";
-import { DECISIONS } from "../../office/generations.ts";
+import { DECISIONS } from "../../decision.ts";
 import type { ConsoleAsk, ConsoleRoute } from "../ask.ts";
 import { openAccounts } from "./accounts.ts";
 import { openOrphans } from "./orphan-list.ts";

@@ -10,6 +10,7 @@ import { DirectoryUnusable, tellingDamage } from "../sqlite/faults.ts";
 import { lineageOf } from "../sqlite/lineage.ts";
 import { missLog } from "../sqlite/log-mark.ts";
 import { checkSchema } from "../sqlite/migrate.ts";
+import { insistOnHere } from "../sqlite/moved.ts";
 import { DATABASE_FILE, openReader } from "../sqlite/open.ts";
 
 export type Books = {
@@ -45,6 +46,7 @@ const overFile = async <T>(dir: string, work: (books: Books) => Promise<T>): Pro
   const db = tellingDamage(path, () => openReader(path));
   try {
     const hasOrders = checkSchema(db) >= ORDERED_SINCE;
+    insistOnHere(db);
     db.run("BEGIN");
     const rows: Rows = async function* <Row>(sql: string, ...values: Value[]) {
       yield* db.query<Row, Value[]>(sql).iterate(...values);
