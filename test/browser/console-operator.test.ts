@@ -251,6 +251,7 @@ here("the operator's pages", () => {
   test.each([
     ["360 pixels, dark", { viewport: { width: 360, height: 740 }, colorScheme: "dark" }],
     ["1280 pixels, light", { viewport: { width: 1280, height: 800 }, colorScheme: "light" }],
+    ["1920 pixels, dark", { viewport: { width: 1920, height: 1080 }, colorScheme: "dark" }],
   ] as const)(
     "have no serious fault of access on %s, nor have their dialogs",
     async (_name, look) => {

@@ -16,6 +16,24 @@ globalThis.inPage = {
   },
   /** Pixels that the page is wider than the screen. */
   overhang: () => Math.max(document.documentElement.scrollWidth, document.body.scrollWidth) - innerWidth,
+  /** Short words that are broken in two although the page has room for them, with what stands around them. */
+  brokenWords: () => {
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const broken = [];
+    for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+      // What is for screen readers alone is one pixel wide.
+      if (text.parentElement.getBoundingClientRect().width <= 1) continue;
+      // A longer run of letters, an id or an address, may have to be broken on a phone; so may what has a hyphen.
+      for (const { 0: word, index } of text.data.matchAll(/(?<![^\s])[^\s/-]{2,20}(?![^\s])/gu)) {
+        const range = document.createRange();
+        range.setStart(text, index);
+        range.setEnd(text, index + word.length);
+        const tops = new Set([...range.getClientRects()].map(({ top }) => Math.round(top)));
+        if (tops.size > 1) broken.push(`${word} of "${text.data.trim().slice(0, 60)}"`);
+      }
+    }
+    return broken;
+  },
   /** The rows of the page's first table: pixels to scroll sideways in it, the labels that a whole row shows, and how rows are laid out. */
   rows: () => {
     const table = document.querySelector("table");

@@ -27,7 +27,7 @@ export type Watched = {
   complaints: string[];
   /** Calls a function of in-page.js there. */
   inPage<T>(name: string): Promise<T>;
-  /** Nothing to scroll sideways, one first heading, and no fault that axe calls serious; needs `bypassCSP`, as the checker is the test's own. */
+  /** Nothing to scroll sideways, no short word broken in two, one first heading, and no fault that axe calls serious; needs `bypassCSP`, as the checker is the test's own. */
   sound(): Promise<void>;
   /** Presses Tab until what has the focus is called so. */
   tabTo(name: string): Promise<void>;
@@ -58,6 +58,7 @@ export const watch = async (
     ...{ page, asked, complaints, inPage },
     sound: async () => {
       expect(await inPage<number>("overhang")).toBeLessThanOrEqual(0);
+      expect(await inPage<string[]>("brokenWords")).toEqual([]);
       expect(await page.locator("h1").count()).toBe(1);
       await page.evaluate(axe);
       expect(await inPage<string[]>("faults")).toEqual([]);
