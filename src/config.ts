@@ -49,7 +49,7 @@ export const SettingsSchema = Type.Object(
           format: "networks",
           expects: "addresses or networks such as 10.0.0.0/8, separated by commas",
           description:
-            "proxies in front of the service whose X-Forwarded-For is believed, as addresses or networks, separated by commas; those on this machine always are. Wrong passwords are counted by the address that they name",
+            "proxies in front of the service whose X-Forwarded-For is believed, as addresses or networks, separated by commas (127.0.0.1 for one on this machine). Wrong passwords are counted by the address that they name; where server.public_url is elsewhere and none is named, the start, the console and doctor say so",
         }),
         drain_s: positive(25, "longest time a drain waits for answers under way before the process ends", 30),
         leave_s: positive(5, "seconds that one of several nodes takes requests after /readyz has said that it leaves", 30, 0),

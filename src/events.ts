@@ -59,6 +59,8 @@ export const EVENTS = {
   "backup stopped": "info",
   "backup faulty": "error",
   "backup failed": "error",
+  "sign-in refused": "warn",
+  "proxy not named": "warn",
   // Counted rather than read: each is a figure of /metrics or a span of a trace, and a line only below "info".
   "request refused": "debug",
   "submission replayed": "debug",
@@ -66,6 +68,7 @@ export const EVENTS = {
   "attempt ended": "debug",
   "credits added": "debug",
   "provider called": "debug",
+  "signed in": "debug",
   "traces not delivered": "warn",
 } as const satisfies Record<string, "debug" | "info" | "warn" | "error" | "fatal">;
 export type EventName = keyof typeof EVENTS;
@@ -108,6 +111,9 @@ export type EventFields = Partial<{
   /** The provider's host, without its port. */
   host: string;
   error_type: string;
+  /** Whoever asked, as tries are counted: an IPv4 address or the /64 of an IPv6 one. */
+  address: string;
+  person_id: string;
 }>;
 
 /** Writes one event. */

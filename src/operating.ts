@@ -6,6 +6,7 @@ import type { Clock } from "./clock.ts";
 import type { Settings } from "./config.ts";
 import type { Operating } from "./console/operator/parts.ts";
 import type { Engine } from "./engine-words.ts";
+import { unnamedProxy } from "./http/proxies.ts";
 import { LINEAGE, lineageFrom } from "./store/sqlite/lineage.ts";
 import { DATABASE_FILE } from "./store/sqlite/open.ts";
 import { openLongReads } from "./store/sqlite/verify/threads.ts";
@@ -37,6 +38,7 @@ export const openOperating = async (parts: OperatingParts): Promise<Operating> =
       seats: (routeId) => ({ taken: supervisor.seatsTaken(routeId), of: routes.seatsOf(routeId) }),
       expectedMs: routes.expectedMs,
       readiness,
+      warnings: [unnamedProxy(settings.server)].filter((says) => says !== null),
       counts: () => supervisor.counts(),
       epoch: reads.node?.epoch ?? null,
       about: () => ({ version: packageJson.version, mode, url: parts.url(), startedAtMs }),

@@ -83,6 +83,16 @@ export type SetPersonDeed = {
 /** Makes the hidden key of an account's playground; one that is there is answered. `seq` of the outcome is its row. */
 export type MakeConsoleKeyDeed = { deed: "make-console-key"; accountSeq: number; id: string; atMs: number };
 
+/** Tells the audit log of tries to sign in as somebody that were refused since the last time; nothing else changes. `networks`: where from, counted. */
+export type NoteRefusedSignInsDeed = {
+  deed: "note-refused-sign-ins";
+  personId: string;
+  wrong: number;
+  throttled: number;
+  networks: number;
+  atMs: number;
+};
+
 export type PeopleDeed =
   | InviteDeed
   | WithdrawInvitationDeed
@@ -92,4 +102,5 @@ export type PeopleDeed =
   | NoteSessionsSeenDeed
   | EndSessionsDeed
   | SetPersonDeed
-  | MakeConsoleKeyDeed;
+  | MakeConsoleKeyDeed
+  | NoteRefusedSignInsDeed;

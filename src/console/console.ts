@@ -42,6 +42,7 @@ export const tablesOf = async (parts: ConsoleParts): Promise<ConsoleRoute[]> => 
   const { creditRoutes } = await import("./credit-routes.ts");
   const { operatorRoutes } = await import("./operator/routes.ts");
   const { inspectorRoutes } = await import("./inspector-routes.ts");
+  const { openDevices } = await import("./devices.ts");
   const { peopleRoutes } = await import("./people-routes.ts");
   const { auditRoutes } = await import("./audit-routes.ts");
   const { makingRoutes } = await import("./making.ts");
@@ -54,7 +55,7 @@ export const tablesOf = async (parts: ConsoleParts): Promise<ConsoleRoute[]> => 
     ...creditRoutes(parts),
     ...operatorRoutes({ office, reads: parts.reads, ...(await parts.operating()) }),
     ...inspectorRoutes(parts),
-    ...peopleRoutes(parts),
+    ...peopleRoutes(parts, openDevices(await parts.reads.secret("devices"))),
     ...auditRoutes(parts),
   ];
 };

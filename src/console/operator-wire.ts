@@ -198,6 +198,8 @@ export type ServiceView = {
   startedAtMs: number;
   ready: boolean;
   faults: string[];
+  /** What the settings leave open although it takes work. */
+  warnings: string[];
   queued: number;
   running: number;
   /** `reason`: why the store refused to let it go on. */

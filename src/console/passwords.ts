@@ -5,48 +5,60 @@ import { ConsoleRefused } from "./ask.ts";
 /** Argon2id at OWASP's least: 19 MiB and two passes, about 25 ms of one core. */
 const COST = { algorithm: "argon2id", memoryCost: 19_456, timeCost: 2 } as const;
 const AT_A_TIME = 2;
-/** Beyond these whoever comes is asked to come again: each would wait for seconds. */
+/** Beyond these the last in line is asked to come again: it would wait for seconds. */
 const MOST_WAITING = 60;
 const AGAIN_S = 5;
 
+/** Whose turn comes first: the lower, and of equals the one that came first. 0 for whoever is known. */
+export type Rank = number;
+
 export type Passwords = {
   /** PHC form. @throws ConsoleRefused for one that is too short or too long, or when too many wait */
-  hash(password: string): Promise<string>;
+  hash(password: string, rank?: Rank): Promise<string>;
   /** Whether it is the one that is kept. Null takes as long and is never the one. @throws ConsoleRefused when too many wait */
-  isRight(password: string, kept: string | null): Promise<boolean>;
+  isRight(password: string, kept: string | null, rank?: Rank): Promise<boolean>;
 };
+
+type Waiting = { rank: Rank; turn: () => void; away: (fault: ConsoleRefused) => void };
 
 export const openPasswords = (): Passwords => {
   let running = 0;
-  const waiting: (() => void)[] = [];
-  const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {
-    if (running >= AT_A_TIME) {
-      if (waiting.length >= MOST_WAITING)
-        throw new ConsoleRefused("throttled", "Too many people sign in at this moment; try again in a few seconds.", AGAIN_S);
-      await new Promise<void>((turn) => waiting.push(turn));
-    } else running += 1;
+  /** In the order of their turns. */
+  const line: Waiting[] = [];
+  const stand = (rank: Rank): Promise<void> =>
+    new Promise((turn, away) => {
+      const behind = line.findIndex((other) => other.rank > rank);
+      line.splice(behind === -1 ? line.length : behind, 0, { rank, turn, away });
+      if (line.length > MOST_WAITING)
+        line
+          .pop()
+          ?.away(new ConsoleRefused("throttled", "Too many people sign in at this moment; try again in a few seconds.", AGAIN_S));
+    });
+  const inTurn = async <T>(rank: Rank, work: () => Promise<T>): Promise<T> => {
+    if (running >= AT_A_TIME) await stand(rank);
+    else running += 1;
     try {
       return await work();
     } finally {
       // The turn is handed on, so that nobody slips in between.
-      const next = waiting.shift();
-      if (next) next();
+      const next = line.shift();
+      if (next) next.turn();
       else running -= 1;
     }
   };
   let nobodys: Promise<string> | undefined;
   return {
-    hash: async (password) => {
+    hash: async (password, rank = 0) => {
       const chars = [...password].length;
       if (chars < LEAST_PASSWORD_CHARS || chars > MOST_PASSWORD_CHARS)
         throw new ConsoleRefused(
           "invalid",
           `The password needs ${LEAST_PASSWORD_CHARS} to ${MOST_PASSWORD_CHARS} characters; a few words in a row are a good one.`,
         );
-      return inTurn(() => Bun.password.hash(password.normalize("NFC"), COST));
+      return inTurn(rank, () => Bun.password.hash(password.normalize("NFC"), COST));
     },
-    isRight: (password, kept) =>
-      inTurn(async () => {
+    isRight: (password, kept, rank = 0) =>
+      inTurn(rank, async () => {
         nobodys ??= Bun.password.hash(crypto.randomUUID(), COST);
         const isSame = await Bun.password.verify(password.normalize("NFC"), kept ?? (await nobodys));
         return isSame && kept !== null;

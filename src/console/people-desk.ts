@@ -5,20 +5,21 @@ import { hashToken, newId } from "../ids.ts";
 import { readEmail } from "../people-deeds.ts";
 import type { StoreReads } from "../store/store.ts";
 import { ConsoleRefused, type SignedIn } from "./ask.ts";
+import type { Devices } from "./devices.ts";
+import { openGuesses } from "./guesses.ts";
 import type { Passwords } from "./passwords.ts";
 import type { LinkView, MeView, SessionView } from "./people-wire.ts";
+import type { RefusedOutcome, RefusedSignIns } from "./refused-sign-ins.ts";
 import type { Sessions } from "./sessions.ts";
-import { openThrottle, type Throttle } from "./throttle.ts";
+import { openThrottle } from "./throttle.ts";
 
 const MINUTE_MS = 60_000;
-/** Wrong passwords for one person from one machine, from one machine for whomever, and for one person from wherever: nobody keeps another out by guessing. */
-const PER_PAIR = { most: 10, windowMs: 15 * MINUTE_MS };
-const PER_ADDRESS = { most: 50, windowMs: 15 * MINUTE_MS };
-const PER_EMAIL = { most: 200, windowMs: 15 * MINUTE_MS };
-/** And by somebody who is in, for their own. */
-const PER_PERSON = { most: 10, windowMs: 15 * MINUTE_MS };
+/** Wrong passwords by somebody who is in, for their own. */
+const PER_PERSON = { burst: 10, refillMs: MINUTE_MS };
 /** Accounts that may be made from one machine. */
-const SIGN_UPS = { most: 10, windowMs: 60 * MINUTE_MS };
+const SIGN_UPS = { burst: 10, refillMs: 6 * MINUTE_MS };
+/** Whoever makes an account waits behind people who sign in. */
+const STRANGERS_RANK = 1;
 
 const WRONG = "The e-mail address or the password is wrong.";
 const NO_LINK = "This link was used, withdrawn, or is too old; ask whoever sent it for a new one.";
@@ -29,17 +30,17 @@ export type DeskParts = {
   clock: Clock;
   sessions: Sessions;
   passwords: Passwords;
+  devices: Devices;
+  refused: RefusedSignIns;
   signUp: boolean;
 };
 /** Where somebody comes from. */
-export type Door = { request: Request; address: string };
-/** The token of the session that was opened. */
-export type LetIn = { token: string };
+export type Door = { request: Request; address: string; requestId: string };
+/** The token of the session that was opened, and whose it is. */
+export type LetIn = { token: string; personId: string };
 
-export const openPeopleDesk = ({ reads, post, clock, sessions, passwords, signUp }: DeskParts) => {
-  const perPair = openThrottle(clock, PER_PAIR);
-  const perAddress = openThrottle(clock, PER_ADDRESS);
-  const perEmail = openThrottle(clock, PER_EMAIL);
+export const openPeopleDesk = ({ reads, post, clock, sessions, passwords, devices, refused, signUp }: DeskParts) => {
+  const guesses = openGuesses(clock);
   const perPerson = openThrottle(clock, PER_PERSON);
   const signUps = openThrottle(clock, SIGN_UPS);
 
@@ -69,19 +70,15 @@ export const openPeopleDesk = ({ reads, post, clock, sessions, passwords, signUp
       throw new ConsoleRefused("refused", NO_LINK);
     return found;
   };
-  /** Tried passwords are counted before they are checked, so that many at once are many; only wrong ones stay counted. */
-  const checked = async (counts: readonly [Throttle, string][], password: string, kept: string | null): Promise<boolean> => {
-    const taken: (typeof counts)[number][] = [];
+  /** Whoever is in is counted by their name alone, wherever they are. */
+  const isOwnPassword = async (personId: string, password: string, kept: string | null): Promise<boolean> => {
+    perPerson.take(personId);
     let isWrong = false;
     try {
-      for (const [throttle, name] of counts) {
-        throttle.take(name);
-        taken.push([throttle, name]);
-      }
       isWrong = !(await passwords.isRight(password, kept));
       return !isWrong;
     } finally {
-      if (!isWrong) for (const [throttle, name] of taken) throttle.giveBack(name);
+      if (!isWrong) perPerson.giveBack(personId);
     }
   };
 
@@ -103,23 +100,33 @@ export const openPeopleDesk = ({ reads, post, clock, sessions, passwords, signUp
       return { signedIn: signedIn || null, isSetUp, signUp: signUp && isSetUp, simulated: (await reads.mode()) === "test" };
     },
 
-    /** @throws ConsoleRefused one sentence for all that may be wrong */
-    signIn: async ({ request, address }: Door, ask: { email: string; password: string }): Promise<LetIn> => {
+    /** @throws ConsoleRefused one sentence for all that may be wrong; it is told to the log and, of people that there are, to the audit log */
+    signIn: async ({ request, address, requestId }: Door, ask: { email: string; password: string }): Promise<LetIn> => {
       const email = readEmail(ask.email) ?? "";
       const person = await reads.personByEmail(email);
       const kept = person?.disabledAtMs === null ? person.password : null;
-      const counts: [Throttle, string][] = [
-        [perAddress, address],
-        [perPair, `${address} ${email}`],
-        [perEmail, email],
-      ];
-      if (!(await checked(counts, ask.password, kept)) || !person || kept === null) throw new ConsoleRefused("refused", WRONG);
+      const no = (outcome: RefusedOutcome): void => refused.tell({ outcome, address, personId: person?.id ?? null, requestId });
+      const device = person ? devices.nameOf(request, person.id) : null;
+      let isBusy = false;
+      const isRight = await guesses
+        .count({ address, email, device }, (rank) => {
+          isBusy = true;
+          return passwords.isRight(ask.password, kept, rank);
+        })
+        .catch((fault: unknown) => {
+          no(isBusy ? "busy" : "throttled");
+          throw fault;
+        });
+      if (!isRight || !person || kept === null) {
+        no("wrong");
+        throw new ConsoleRefused("refused", WRONG);
+      }
       const { token, session } = sessions.begin(request, address);
       const deed = { deed: "open-session", personId: person.id, password: kept, session, atMs: clock.nowMs() } as const;
       const outcome = await post({ ...deed, by: { kind: "person", id: person.id, name: email } });
       // Disabled, or given another password, in this very moment.
       if (outcome.kind === "refused") throw new ConsoleRefused("refused", WRONG);
-      return { token };
+      return { token, personId: person.id };
     },
 
     look: async (token: string): Promise<LinkView> => {
@@ -142,7 +149,7 @@ export const openPeopleDesk = ({ reads, post, clock, sessions, passwords, signUp
       const account = accountName === null ? null : { id: newId("acc"), name: accountName };
       const what = { hash: hashToken(ask.token), personId, email, name, password, account, session, atMs: clock.nowMs() };
       await carryOut({ deed: "accept-invitation", ...what }, { kind: "person", id: personId, name: email });
-      return { token };
+      return { token, personId };
     },
 
     signUp: async (door: Door, ask: { email: string; name: string; password: string }): Promise<LetIn> => {
@@ -152,12 +159,12 @@ export const openPeopleDesk = ({ reads, post, clock, sessions, passwords, signUp
       insistOnOther(ask.password, email);
       signUps.take(door.address);
       if (await reads.personByEmail(email)) throw new ConsoleRefused("conflict", `${email} has a sign-in already; sign in.`);
-      const password = await passwords.hash(ask.password);
+      const password = await passwords.hash(ask.password, STRANGERS_RANK);
       const { token, session } = sessions.begin(door.request, door.address);
       const personId = newId("per");
       const what = { personId, email, name, password, account: { id: newId("acc"), name }, session, atMs: clock.nowMs() };
       await carryOut({ deed: "sign-up", ...what }, { kind: "person", id: personId, name: email });
-      return { token };
+      return { token, personId };
     },
 
     sessions: async (who: SignedIn): Promise<SessionView[]> => {
@@ -181,7 +188,7 @@ export const openPeopleDesk = ({ reads, post, clock, sessions, passwords, signUp
     /** The other sessions end; whoever asks stays. */
     changePassword: async (who: SignedIn, ask: { old: string; password: string }): Promise<void> => {
       const kept = (await reads.personByEmail(who.email))?.password ?? null;
-      if (!(await checked([[perPerson, who.personId]], ask.old, kept)) || kept === null)
+      if (!(await isOwnPassword(who.personId, ask.old, kept)) || kept === null)
         throw new ConsoleRefused("refused", "The password of now is wrong.");
       insistOnOther(ask.password, who.email);
       const password = await passwords.hash(ask.password);

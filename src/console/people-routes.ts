@@ -3,9 +3,11 @@ import { type Static, Type } from "@sinclair/typebox";
 import { MOST_PASSWORD_CHARS } from "../people-deeds.ts";
 import { actorOf, type ConsoleAsk, type ConsoleRoute, type OpenAsk } from "./ask.ts";
 import type { ConsoleParts } from "./console.ts";
+import type { Devices } from "./devices.ts";
 import { openPasswords } from "./passwords.ts";
 import { type Door, type LetIn, openPeopleDesk } from "./people-desk.ts";
 import type { MadeLinkView, PeopleView } from "./people-wire.ts";
+import { openRefusedSignIns } from "./refused-sign-ins.ts";
 
 const object = <P extends Parameters<typeof Type.Object>[0]>(members: P) => Type.Object(members, { additionalProperties: false });
 const email = Type.String({ minLength: 1, maxLength: 300 });
@@ -27,22 +29,32 @@ const PERSON = Type.Partial(object({ role, disabled: Type.Boolean() }), { additi
 
 const JSON_HEADERS = { "content-type": "application/json", "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
-export const peopleRoutes = ({ settings, reads, post, clock, sessions, office: openOffice }: ConsoleParts): ConsoleRoute[] => {
+export const peopleRoutes = (parts: ConsoleParts, devices: Devices): ConsoleRoute[] => {
+  const { settings, log, reads, post, clock, sessions, office: openOffice } = parts;
   const passwords = openPasswords();
-  const desk = openPeopleDesk({ reads, post, clock, sessions, passwords, signUp: settings.console.sign_up });
+  const refused = openRefusedSignIns({ log, clock, post });
+  const desk = openPeopleDesk({
+    ...{ reads, post, clock, sessions, passwords, devices, refused },
+    signUp: settings.console.sign_up,
+  });
   const publicUrl = settings.server.public_url.replace(/\/$/, "");
 
-  const withCookie = (body: object, cookie: string): Response =>
-    new Response(JSON.stringify(body), { headers: { ...JSON_HEADERS, "set-cookie": cookie } });
-  const doorOf = ({ request, address }: OpenAsk): Door => ({ request, address });
+  const withCookies = (body: object, ...cookies: string[]): Response => {
+    const headers = new Headers(JSON_HEADERS);
+    for (const cookie of cookies) headers.append("set-cookie", cookie);
+    return new Response(JSON.stringify(body), { headers });
+  };
+  const doorOf = ({ request, address, requestId }: OpenAsk): Door => ({ request, address, requestId });
   /** A session that the browser had is over: whoever came in before stays out, and no token outlives a sign-in. */
   const letIn = async (ask: OpenAsk, come: Promise<LetIn>): Promise<Response> => {
     const made = await come;
     if (ask.who) await desk.end(ask.who, { onlyId: ask.who.sessionId }).catch(() => undefined);
     const who = await sessions.find(made.token);
-    return withCookie(await desk.me(who, made.token), sessions.setCookie(made.token));
+    const { token, personId } = made;
+    log("signed in", { outcome: "succeeded", person_id: personId, request_id: ask.requestId });
+    return withCookies(await desk.me(who, token), sessions.setCookie(token), devices.setCookie(ask.request, personId));
   };
-  const signedOut = (): Response => withCookie({ signedIn: null }, sessions.clearCookie());
+  const signedOut = (): Response => withCookies({ signedIn: null }, sessions.clearCookie());
   const linkView = ({ request }: ConsoleAsk, made: { id: string; path: string; expiresAtMs: number }): MadeLinkView => {
     const { protocol } = new URL(request.url);
     const own = `${protocol}//${request.headers.get("host")}`;

@@ -8,7 +8,6 @@ import type { Copies } from "../files/copies.ts";
 import type { InputLinks } from "../files/input-links.ts";
 import type { Links } from "../files/links.ts";
 import type { Files } from "../files/port.ts";
-import { networksIn } from "../networks.ts";
 import { Refusal } from "../refusal.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { Submit } from "../submit.ts";
@@ -35,7 +34,7 @@ import { metricsAnswer } from "./metrics.ts";
 import { type Models, modelList } from "./models.ts";
 import { openApiDocument } from "./openapi.ts";
 import { type PagesOpen, pagesOf } from "./pages/routes.ts";
-import { openCallerAddress } from "./peer.ts";
+import { openProxies } from "./proxies.ts";
 import type { LinkTo } from "./resource.ts";
 import { type Admit, openSocket, SOCKET_LIMITS } from "./sockets.ts";
 import { addTrail, trailOf } from "./trail.ts";
@@ -246,7 +245,7 @@ export const openHttp = (parts: HttpParts): Http => {
     add("ALL", route.path, wrongMethod(route));
   }
   const { console: answerConsole } = parts;
-  const callerAddress = openCallerAddress(networksIn(settings.server.trusted_proxies) ?? (() => false));
+  const proxies = openProxies(settings.server, log);
   if (answerConsole)
     for (const path of ["/console/api/*", "/inspector/api/*"]) {
       const enter = entrance(
@@ -254,7 +253,7 @@ export const openHttp = (parts: HttpParts): Http => {
         path,
         (request, requestId) => {
           const peer = peerOf(request);
-          return answerConsole(request, requestId, callerAddress(request, peer), peer);
+          return answerConsole(request, requestId, proxies.callerOf(request, peer), peer);
         },
         "read answered",
       );

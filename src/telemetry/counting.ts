@@ -29,9 +29,13 @@ const COUNTED: ReadonlySet<EventName> = new Set<EventName>([
   "request failed",
   "submission replayed",
   "generations taken over",
+  "signed in",
+  "sign-in refused",
 ]);
 /** Whether an event adds to a metric at all. */
 export const isCounted = (event: EventName): boolean => COUNTED.has(event) || TROUBLE.has(event);
+
+const SIGN_INS = ["succeeded", "wrong", "throttled", "busy"];
 
 const seconds = (ms: number | undefined): number => Math.max(0, ms ?? 0) / 1000;
 
@@ -40,6 +44,7 @@ const beginAtZero = ({ count }: Registered): void => {
   count("genrouter_generations_taken_over_total", {}, 0);
   for (const code of [...Object.keys(REFUSALS), ...GENERATION_ERROR_CODES]) count("genrouter_errors_total", { code }, 0);
   for (const [event, level] of TROUBLES) count("genrouter_troubles_total", { event, level }, 0);
+  for (const outcome of SIGN_INS) count("genrouter_sign_ins_total", { outcome }, 0);
   for (const result of ["replayed", "conflict"]) count("genrouter_idempotency_replays_total", { result }, 0);
   for (const source of ["topup", "adjust"]) count("genrouter_credits_added_total", { source }, 0);
 };
@@ -106,6 +111,9 @@ export const openCounting = (registered: Registered): CountEvent => {
         return refused(fields);
       case "generations taken over":
         return count("genrouter_generations_taken_over_total", {}, fields.count ?? 0);
+      case "signed in":
+      case "sign-in refused":
+        return count("genrouter_sign_ins_total", { outcome: word(fields.outcome) });
       case "submission replayed":
         return count("genrouter_idempotency_replays_total", { result: "replayed" });
     }

@@ -70,6 +70,11 @@ export const METRICS = {
     labels: ["code"],
     help: "Errors told to clients by their code: refused requests, and generations that failed.",
   },
+  genrouter_sign_ins_total: {
+    type: "counter",
+    labels: ["outcome"],
+    help: "Tries to sign in to the console: succeeded, wrong (the password or the person), throttled (too many wrong ones before; nothing was looked at), busy (too many at once).",
+  },
   genrouter_credits_reserved: {
     type: "gauge",
     labels: ["model"],

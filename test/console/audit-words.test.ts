@@ -8,6 +8,12 @@ const BACK = { accountId: "acc_1", id: "re_1", state: "taken", credits: 700, pay
 
 test.each<[string, AuditRow["detail"], string, string]>([
   [
+    "note-refused-sign-ins",
+    { wrong: 12, throttled: 3, networks: 2 },
+    "Sign-ins refused",
+    "12 wrong passwords and 3 tries too many, from 2 networks",
+  ],
+  [
     "open-purchase",
     { accountId: "acc_1", credits: 250_000, provider: "stripe" },
     "Purchase begun",

@@ -45,10 +45,10 @@ test("the cookie is kept from scripts, other sites and plain connections, and on
   const house = await open({ dir });
   await setUp(house);
   const { headers } = await visit(house).ask("POST", SESSION, { ...ADA, email: " ADA@example.com " });
-  expect(headers.get("set-cookie")).toMatch(
+  expect(headers.getSetCookie()[0]).toMatch(
     /^__Host-genrouter=[\w-]{43}; Path=\/; Secure; HttpOnly; SameSite=Lax; Max-Age=2592000$/,
   );
-  const token = /=([\w-]{43});/.exec(headers.get("set-cookie") ?? "")?.[1] ?? "";
+  const token = /=([\w-]{43});/.exec(headers.getSetCookie()[0] ?? "")?.[1] ?? "";
   const written = readdirSync(dir)
     .filter((name) => name.startsWith("genrouter.db"))
     .map((name) => readFileSync(pathOf(dir, name), "latin1"))
@@ -78,7 +78,7 @@ test("a wrong password and an unknown address are told in the same words, and so
   expect(answers[0]?.body).toEqual({ error: { code: "refused", message: "The e-mail address or the password is wrong." } });
 });
 
-test("whoever guesses is made to wait, is let in again when the window is over, and does not keep others out", async () => {
+test("whoever guesses is made to wait, is let in again a minute later, and does not keep others out", async () => {
   const house = await open();
   const ada = await setUp(house);
   await join(house, ada, { email: "ben@example.com", role: "viewer" });
@@ -87,12 +87,12 @@ test("whoever guesses is made to wait, is let in again when the window is over, 
   expect(codes.filter(({ status }) => status === 422)).toHaveLength(10);
   const refused = codes.filter(({ status }) => status === 429);
   expect(refused).toHaveLength(4);
-  expect(refused[0]?.headers.get("retry-after")).toBe("900");
+  expect(refused[0]?.headers.get("retry-after")).toBe("60");
   expect((await visit(house).ask("POST", SESSION, ADA)).status).toBe(429);
   await visit(house).ok("POST", SESSION, { ...ADA, email: "ben@example.com" });
   // Those who are in stay in.
   await ada.ok("GET", "/console/api/sessions");
-  await house.clock.skip(900_000);
+  await house.clock.skip(60_000);
   await visit(house).ok("POST", SESSION, ADA);
 });
 

@@ -8,6 +8,7 @@ import { BadSetting, type Settings } from "../../config.ts";
 import { StoreFull } from "../../deeds.ts";
 import type { Log } from "../../events.ts";
 import type { Service } from "../../hall.ts";
+import { unnamedProxy } from "../../http/proxies.ts";
 import { openLog } from "../../log.ts";
 import type { Market } from "../../market.ts";
 import { OfficeFault } from "../../office/fault.ts";
@@ -257,6 +258,8 @@ export const addServe = (program: Command, session: Session): void => {
         for (const line of await firstAdminLines(terminal, office, reached)) terminal.note(line);
       if (simulate) terminal.note("  SIMULATOR MODE: no provider is called and no money moves");
       for (const fault of service.readiness().faults) terminal.warn(`  not ready: ${fault}`);
+      const unnamed = settings.console.enabled ? unnamedProxy(settings.server) : null;
+      if (unnamed !== null) log("proxy not named", { reason: unnamed });
       // On a full disk the demo account waits for space; whoever tells the service to stop does not.
       const isTold = Promise.race([signal, service.ended]).then(() => undefined);
       const key = simulate ? await Promise.race([demoKey(settings.data.dir, office, service.reads), isTold]) : undefined;

@@ -16,6 +16,7 @@ import { paymentFindings, purchaseFindings } from "./payments.ts";
 import { clockFindings, directoryFindings, diskFindings } from "./place.ts";
 import { serviceFindings } from "./running.ts";
 import { examineShared } from "./shared.ts";
+import { signInFindings } from "./sign-in.ts";
 
 const RESTORE =
   "stop the service, move the directory aside and restore a backup: genrouter backup list, genrouter backup restore";
@@ -102,6 +103,7 @@ export const examine = async (own: Settings, isDeep: boolean, env: Record<string
     ...backupFindings(settings, Date.now(), stored.lineage),
     ...(await bucketFindings(settings, isShared)),
     ...paymentFindings(settings, stored.mode),
+    ...signInFindings(settings),
     ...stored.market,
     ...(directory.exists ? await serviceFindings(dir, about) : []),
   ];

@@ -49,6 +49,7 @@ const TOLD: { [K in OfficeDeed["deed"]]: Told<Extract<OfficeDeed, { deed: K }>> 
   "open-session": { target: ({ personId }) => personId, tells: [] },
   "note-sessions-seen": nothing,
   "end-sessions": { target: ({ personId }) => personId, tells: ["onlyId", "exceptId"] },
+  "note-refused-sign-ins": { target: ({ personId }) => personId, tells: ["wrong", "throttled", "networks"] },
   "set-person": { target: ({ personId }) => personId, tells: ["name", "role", "disabled"] },
   "make-console-key": { target: ({ accountSeq }) => accountOf(accountSeq), tells: [] },
 };

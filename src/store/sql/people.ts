@@ -160,6 +160,9 @@ export const preparePeople = (makeAccount: (account: { id: string; name: string;
       case "end-sessions":
         yield* endSessions((yield* personOf(deed.personId)).seq, deed.onlyId, deed.exceptId, deed.atMs);
         return DONE;
+      case "note-refused-sign-ins":
+        yield* personOf(deed.personId);
+        return DONE;
       case "set-person":
         return yield* setPerson(deed);
       case "make-console-key": {

@@ -150,6 +150,22 @@ export const peoplePromises = (stage: Stage): void => {
     expect(await store.sessionByHash(second.hash)).toBeUndefined();
   });
 
+  test("refused sign-ins of somebody who is there are told to the audit log, and of nobody are not", async () => {
+    const { store } = stage;
+    const ben = signUp("ben@example.com");
+    const refused = { deed: "note-refused-sign-ins", wrong: 3, throttled: 1, networks: 2, atMs: NOW_MS } as const;
+    const by = { kind: "service", id: "genrouter", name: "sign-in" } as const;
+    const outcomes = await store.commit([
+      ben,
+      { ...refused, personId: ben.personId, by },
+      { ...refused, personId: "per_none", by },
+    ]);
+    expect(outcomes.map(({ kind }) => kind)).toEqual(["done", "done", "refused"]);
+    expect(await store.audit(null, 5, { action: "note-refused-sign-ins" })).toMatchObject([
+      { target: ben.personId, detail: { wrong: 3, throttled: 1, networks: 2 } },
+    ]);
+  });
+
   test("a new password ends the sessions of before, and whoever checked the old one comes too late", async () => {
     const { store } = stage;
     const ada = await setUp(store);

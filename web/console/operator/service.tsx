@@ -112,6 +112,11 @@ export const ServicePage = (): VNode => {
                 ))}
               </ul>
             )}
+            {service.warnings.map((warning) => (
+              <p class="notice is-bad" key={warning}>
+                {warning.charAt(0).toUpperCase() + warning.slice(1)}.
+              </p>
+            ))}
           </div>
           <p>
             <button type="button" class="button" onClick={page.again}>

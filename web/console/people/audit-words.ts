@@ -13,6 +13,7 @@ const WORDS: Readonly<Record<string, string>> = {
   "note-refund": "Refund",
   "note-dispute": "Dispute",
   "set-low-balance": "Low-balance mark",
+  "note-refused-sign-ins": "Sign-ins refused",
 };
 
 export const wordsOf = (action: string): string =>
@@ -61,6 +62,8 @@ const HOW: Readonly<Record<string, (detail: Detail) => string>> = {
   },
   "note-refund": reversal,
   "note-dispute": reversal,
+  "note-refused-sign-ins": (detail) =>
+    `${amountOf(detail, "wrong")} wrong passwords and ${amountOf(detail, "throttled")} tries too many, from ${amountOf(detail, "networks")} ${amountOf(detail, "networks") === 1 ? "network" : "networks"}`,
   "set-low-balance": ({ credits }) =>
     credits === null ? "the service's default" : credits === 0 ? "never told" : `below ${usd(Number(credits))}`,
 };

@@ -1,0 +1,240 @@
+// Signing in while strangers try passwords (security.md 6 and 7): nobody is kept out, few hashes run at a time, and every try leaves a trace.
+import { afterAll, describe, expect, test } from "bun:test";
+import { signInFindings } from "../../src/cli/doctor/sign-in.ts";
+import { openDevices } from "../../src/console/devices.ts";
+import { openGuesses } from "../../src/console/guesses.ts";
+import { openPasswords } from "../../src/console/passwords.ts";
+import { openThrottle } from "../../src/console/throttle.ts";
+import type { EventFields } from "../../src/events.ts";
+import { openProxies, unnamedProxy } from "../../src/http/proxies.ts";
+import { readSettings } from "../../src/settings.ts";
+import { testClock } from "../clock.ts";
+import { PASSWORD, setUp, visit } from "../console/visitor.ts";
+import { type House, openHouse } from "../house.ts";
+
+const houses: House[] = [];
+const open = async (env: Record<string, string> = {}): Promise<House> => {
+  const house = await openHouse({ factor: 0, env });
+  houses.push(house);
+  return house;
+};
+afterAll(async () => {
+  for (const house of houses) await house.close();
+});
+
+const SESSION = "/console/api/session";
+const ADA = "ada@example.com";
+const WRONG = "wrong horse battery";
+
+/** The cookies that an answer sets, as a browser sends them back. */
+const cookiesOf = (headers: Headers): string =>
+  headers
+    .getSetCookie()
+    .map((line) => line.split(";")[0] ?? "")
+    .join("; ");
+
+type From = { address: string; cookie?: string; email?: string };
+const signIn = (house: House, password: string, { address, cookie, email = ADA }: From) =>
+  visit(house).ask("POST", SESSION, { email, password }, { "x-forwarded-for": address, ...(cookie ? { cookie } : {}) });
+/** `count` wrong passwords, 60 at a time, from as many networks as there are numbers from `first` on. */
+const attack = async (house: House, count: number, networks: number): Promise<number[]> => {
+  const statuses: number[] = [];
+  for (let at = 0; at < count; at += 60) {
+    const tries = Array.from({ length: Math.min(60, count - at) }, (_, n) =>
+      signIn(house, WRONG, { address: `100.${64 + (((at + n) % networks) >> 8)}.${((at + n) % networks) & 255}.7` }),
+    );
+    statuses.push(...(await Promise.all(tries)).map(({ status }) => status));
+  }
+  return statuses;
+};
+
+describe("a person whose password strangers try from many networks", () => {
+  test("gets in at once from a browser that is known, and from a network that none of them is in", async () => {
+    const house = await open();
+    await setUp(house);
+    const before = await signIn(house, PASSWORD, { address: "198.51.100.4" });
+    const cookie = cookiesOf(before.headers);
+    const statuses = await attack(house, 600, 30);
+    expect(statuses.filter((status) => status === 422)).toHaveLength(300);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(300);
+    expect((await signIn(house, PASSWORD, { address: "203.0.113.9" })).status).toBe(200);
+    // Even from an address that strangers have used up, and with wrong tries of its own.
+    expect((await signIn(house, PASSWORD, { address: "100.64.0.7" })).status).toBe(429);
+    expect((await signIn(house, WRONG, { address: "100.64.0.7", cookie })).status).toBe(422);
+    expect((await signIn(house, PASSWORD, { address: "100.64.0.7", cookie })).status).toBe(200);
+    // And anybody else from there a minute later.
+    await house.clock.skip(60_000);
+    expect((await signIn(house, PASSWORD, { address: "100.64.0.7" })).status).toBe(200);
+  }, 60_000);
+
+  test("a browser is known for the people who signed in from it, and a mark that was made up is worth nothing", async () => {
+    const house = await open();
+    await setUp(house);
+    const cookie = cookiesOf((await signIn(house, PASSWORD, { address: "198.51.100.4" })).headers);
+    const [, mark = ""] = /__Host-genrouter-device=([^;]+)/.exec(cookie) ?? [];
+    await attack(house, 12, 1);
+    const address = "100.64.0.7";
+    for (const [wrong, why] of [
+      [mark.replace(/\.[^.]+$/, `.${"A".repeat(43)}`), "another proof"],
+      [mark.replace(/^per_[0-9a-z]+/, "per_00000000000000000000000000"), "another person"],
+      ["", "none"],
+    ])
+      expect([why, (await signIn(house, PASSWORD, { address, cookie: `__Host-genrouter-device=${wrong}` })).status]).toEqual([
+        why,
+        429,
+      ]);
+    expect((await signIn(house, PASSWORD, { address, cookie: `__Host-genrouter-device=${mark}` })).status).toBe(200);
+  }, 60_000);
+
+  test("a browser that guesses is slowed down, too", async () => {
+    const house = await open();
+    await setUp(house);
+    const cookie = cookiesOf((await signIn(house, PASSWORD, { address: "198.51.100.4" })).headers);
+    const tries = await Promise.all(Array.from({ length: 12 }, () => signIn(house, WRONG, { address: "198.51.100.4", cookie })));
+    expect(tries.filter(({ status }) => status === 429)).toHaveLength(2);
+    const waits = await signIn(house, PASSWORD, { address: "198.51.100.4", cookie });
+    expect([waits.status, waits.headers.get("retry-after")]).toEqual([429, "60"]);
+  });
+});
+
+test("a browser is known for four people at most, and the one of longest ago is forgotten", () => {
+  const devices = openDevices("00".repeat(32));
+  const people = ["a", "b", "c", "d", "e"].map((letter) => `per_${letter.repeat(26)}`);
+  let cookie = "";
+  for (const person of people)
+    cookie = devices.setCookie(new Request("http://x/", { headers: { cookie } }), person).split(";")[0] ?? "";
+  const request = new Request("http://x/", { headers: { cookie: `other=1; ${cookie}` } });
+  expect(people.map((person) => devices.nameOf(request, person) !== null)).toEqual([false, true, true, true, true]);
+  expect(openDevices("11".repeat(32)).nameOf(request, people[4] ?? "")).toBeNull();
+});
+
+test("a bucket gives one token back every refill, never more than it holds, and forgets who is back at none", () => {
+  const clock = testClock();
+  const throttle = openThrottle(clock, { burst: 3, refillMs: 10_000 });
+  const takes = (times: number) =>
+    Array.from({ length: times }, () => {
+      try {
+        throttle.take("a");
+        return true;
+      } catch {
+        return false;
+      }
+    }).filter(Boolean).length;
+  expect(takes(5)).toBe(3);
+  clock.skip(9_999);
+  expect(takes(1)).toBe(0);
+  clock.skip(1);
+  expect(takes(2)).toBe(1);
+  clock.skip(3_600_000);
+  expect(takes(5)).toBe(3);
+  throttle.giveBack("a");
+  expect([throttle.used("a"), takes(2)]).toEqual([2, 1]);
+  throttle.giveBack("nobody");
+  expect(throttle.used("nobody")).toBe(0);
+});
+
+test("whoever is known comes first where many wait for their password to be checked, and of strangers the last in line is sent away", async () => {
+  const passwords = openPasswords();
+  const kept = await passwords.hash(PASSWORD);
+  const order: string[] = [];
+  const check = (name: string, rank: number) =>
+    passwords.isRight(PASSWORD, kept, rank).then(
+      () => void order.push(name),
+      () => void order.push(`${name} away`),
+    );
+  const strangers = Array.from({ length: 62 }, (_, n) => check(`stranger ${n}`, 5));
+  await Promise.all([...strangers, check("new", 1), check("known", 0)]);
+  // Two were at it when they came.
+  expect(order.filter((name) => !name.endsWith("away")).slice(2, 4)).toEqual(["known", "new"]);
+  expect(order.filter((name) => name.endsWith("away"))).toEqual(["stranger 61 away", "stranger 60 away"]);
+}, 60_000);
+
+test("a guess that was not looked at is not counted", async () => {
+  const guesses = openGuesses(testClock());
+  const guess = { address: "203.0.113.9", email: ADA, device: null };
+  for (let n = 0; n < 20; n += 1)
+    await expect(guesses.count(guess, () => Promise.reject(new Error("too many wait")))).rejects.toThrow("too many wait");
+  expect(await guesses.count(guess, () => Promise.resolve(true))).toBe(true);
+});
+
+test("every try is in the log and in a counter, and of a person that there is in the audit log, one line a minute", async () => {
+  const house = await open({ GENROUTER_OPERATOR__TOKEN: "t".repeat(40) });
+  await setUp(house);
+  await attack(house, 14, 1);
+  await signIn(house, WRONG, { address: "203.0.113.9", email: "nobody@example.com" });
+  await signIn(house, PASSWORD, { address: "203.0.113.10" });
+  const refused = house.lines.filter(({ event }) => event === "sign-in refused").map(({ fields }) => fields);
+  const of = (outcome: string) => refused.filter((fields: EventFields) => fields.outcome === outcome);
+  expect([of("wrong").length, of("throttled").length, refused.length]).toEqual([11, 4, 15]);
+  expect(refused.at(-1)).toEqual({ outcome: "wrong", address: "203.0.113.9", request_id: expect.stringMatching(/^req_/) });
+  expect(of("wrong")[0]).toMatchObject({ address: "100.64.0.7", person_id: expect.stringMatching(/^per_/) });
+  expect(JSON.stringify(house.lines)).not.toContain("nobody@");
+  const metrics = await (await fetch(`${house.own}/metrics`, { headers: { authorization: `Bearer ${"t".repeat(40)}` } })).text();
+  for (const [outcome, count] of [
+    ["wrong", 11],
+    ["throttled", 4],
+    ["busy", 0],
+  ])
+    expect(metrics).toContain(`genrouter_sign_ins_total{outcome="${outcome}"} ${count}`);
+  const audited = async () =>
+    (await house.store.audit(null, 10, { action: "note-refused-sign-ins" })).map(({ detail }) => detail);
+  // Whoever is throttled is told at once, before the first password is looked at.
+  expect(await audited()).toEqual([{ wrong: 0, throttled: 1, networks: 1 }]);
+  await house.clock.skip(60_000);
+  await house.eventually(async () => (await audited()).length === 2);
+  expect((await audited())[0]).toEqual({ wrong: 10, throttled: 3, networks: 1 });
+  await house.clock.skip(120_000);
+  expect(await audited()).toHaveLength(2);
+}, 60_000);
+
+describe("a proxy that is not named", () => {
+  const PUBLIC = { public_url: "https://genrouter.example.com", trusted_proxies: "" };
+  const told = (server: typeof PUBLIC, asked: readonly [peer: string, headers: Record<string, string>][]) => {
+    const lines: EventFields[] = [];
+    const proxies = openProxies(server, (_event, fields = {}) => void lines.push(fields));
+    const callers = asked.map(([peer, headers]) =>
+      proxies.callerOf(new Request("http://127.0.0.1:8080/console/api/session", { headers }), peer),
+    );
+    return { callers, lines };
+  };
+
+  test("on this machine is not believed where callers are elsewhere: they cannot choose the address they are counted by", () => {
+    const { callers, lines } = told(PUBLIC, [
+      ["127.0.0.1", { "x-forwarded-for": "1.2.3.4" }],
+      ["127.0.0.1", { "x-forwarded-for": "1.2.3.5" }],
+    ]);
+    expect(callers).toEqual(["127.0.0.1", "127.0.0.1"]);
+    expect(lines).toEqual([{ address: "127.0.0.1", reason: expect.stringContaining("name it in server.trusted_proxies") }]);
+  });
+
+  test("is told of once, and one that is named and names nobody as well", () => {
+    const named = { ...PUBLIC, trusted_proxies: "127.0.0.1" };
+    const silent = told(named, [
+      ["127.0.0.1", { host: "genrouter.example.com" }],
+      ["127.0.0.1", { host: "genrouter.example.com" }],
+      ["127.0.0.1", { host: "127.0.0.1:8080" }],
+    ]);
+    expect(silent.lines).toEqual([{ address: "127.0.0.1", reason: expect.stringContaining("have it set X-Forwarded-For") }]);
+    const good = told(named, [["127.0.0.1", { host: "genrouter.example.com", "x-forwarded-for": "9.9.9.9, 203.0.113.7" }]]);
+    expect(good).toEqual({ callers: ["203.0.113.7"], lines: [] });
+  });
+
+  test.each([
+    ["", "", false],
+    ["http://127.0.0.1:8080", "", false],
+    ["http://localhost:8080", "", false],
+    ["http://[::1]:8080", "", false],
+    ["https://genrouter.example.com", "", true],
+    ["https://genrouter.example.com", "127.0.0.1", false],
+    ["http://192.168.1.4:8080", "", true],
+  ])("public_url %j and trusted_proxies %j: doctor and the page Service say so: %j", (public_url, trusted_proxies, isTold) => {
+    expect(unnamedProxy({ public_url, trusted_proxies }) !== null).toBe(isTold);
+    const settings = readSettings({
+      ...(public_url === "" ? {} : { GENROUTER_SERVER__PUBLIC_URL: public_url }),
+      GENROUTER_SERVER__TRUSTED_PROXIES: trusted_proxies,
+      GENROUTER_PROVIDERS__FAL__KEY: "k",
+    });
+    expect(signInFindings(settings).map(({ level }) => level)).toEqual(isTold ? ["warning"] : []);
+    expect(signInFindings({ ...settings, console: { ...settings.console, enabled: false } })).toEqual([]);
+  });
+});
