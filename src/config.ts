@@ -74,7 +74,11 @@ export const SettingsSchema = Type.Object(
           pattern: "^(postgres(ql)?://\\S+)?$",
           expects: "the address of a PostgreSQL database, as postgres://user:password@host:5432/database",
           description:
-            "PostgreSQL database that this node shares with others, as postgres://user:password@host/database. Empty: a file in the data directory, for one process alone",
+            "PostgreSQL database that this node shares with others, as postgres://user:password@host/database?sslmode=verify-full. Empty: a file in the data directory, for one process alone",
+        }),
+        insecure: Type.Boolean({
+          default: false,
+          description: "take a database on another machine without sslmode=verify-full: on a network where nobody else listens",
         }),
         lease_s: positive(30, "seconds after which a node that says nothing is taken for dead and others take over", 3600),
         prepared: Type.Boolean({ default: true, description: "false behind a connection pooler without prepared statements" }),

@@ -193,6 +193,25 @@ export const listeningFault = ({ settings: { server, operator }, origins }: Read
   return `${origins.get("server.host")}: ${server.host} can be reached from other machines; first set operator.token, the credential of the operator's pages (GENROUTER_OPERATOR__TOKEN_FILE names a file with it; openssl rand -hex 32 makes one)`;
 };
 
+/** Of a database: without a host it is a socket of this machine. */
+const isHere = (host: string): boolean => host === "" || LOOPBACK.test(host);
+/** Any other goes on without TLS, or takes the certificate of whoever answers. */
+const PROVED = "verify-full";
+
+/** Why a database's password and rows must not go to an address; undefined where they may. Nothing of it but its host is repeated. */
+export const inClear = (url: string): string | undefined => {
+  if (url === "" || !URL.canParse(url)) return undefined;
+  const { hostname, searchParams } = new URL(url);
+  if (isHere(hostname) || searchParams.get("sslmode") === PROVED) return undefined;
+  return `the connection to ${hostname} could be read, or answered by a stranger: give the address ?sslmode=${PROVED} (and &sslrootcert=/path/to/ca.pem for a CA of your own), or set GENROUTER_STORE__INSECURE=true where nobody else is on the way`;
+};
+
+/** What two settings that are right by themselves come to together. */
+const faultOfBoth = ({ settings: { store }, origins }: ReadSettings): string[] => {
+  const why = store.insecure ? undefined : inClear(store.url);
+  return why === undefined ? [] : [`${origins.get("store.url")}: ${why}`];
+};
+
 /** The file's entries; none, and a note, for what is not TOML. */
 const entriesIn = (file: SettingsFile, note: Note): Entry[] => {
   try {
@@ -234,8 +253,13 @@ export const examine = (
   const byPath = new Map([...Value.Errors(SettingsSchema, read.settings)].reverse().map((fault) => [fault.path, fault]));
   const misfits = [...byPath.values()].reverse();
   faults.push(...misfits.map((fault) => faultLine(fault, said)));
-  if (faults.length === 0) return { ...read, faults: [] };
   const bad = misfits.map(({ path }) => path.slice(1).replaceAll("/", "."));
+  if (misfits.length === 0) {
+    const both = faultOfBoth(read);
+    faults.push(...both);
+    if (both.length > 0) bad.push("store.url");
+  }
+  if (faults.length === 0) return { ...read, faults: [] };
   const good = [...said].filter(([name]) => !bad.some((each) => name === each || name.startsWith(`${each}.`)));
   return { faults, rest: readOf(new Map(good)) };
 };

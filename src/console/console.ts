@@ -67,7 +67,13 @@ export const openConsole = (parts: ConsoleParts): AnswerConsole => {
     const { openRouter } = await import("./router.ts");
     const { public_url } = parts.settings.server;
     const publicOrigin = public_url === "" ? null : new URL(public_url).origin;
-    return openRouter({ routes: await tablesOf(parts), sessions: parts.sessions, publicOrigin, log: parts.log });
+    return openRouter({
+      routes: await tablesOf(parts),
+      sessions: parts.sessions,
+      clock: parts.clock,
+      publicOrigin,
+      log: parts.log,
+    });
   };
   return async (...asked) => {
     router ??= load().catch((fault: unknown) => {

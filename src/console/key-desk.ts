@@ -13,7 +13,7 @@ type Listed = Parameters<typeof keyViews>[0][number];
 
 /** What of the office these pages use; `by` is written beside each change. */
 export type KeyDeskParts<By> = {
-  reads: Pick<StoreReads, "usage" | "accounts" | "account" | "keys">;
+  reads: Pick<StoreReads, "usage" | "accounts" | "account" | "key" | "keys">;
   office: {
     createKey(ask: {
       reference: string;
@@ -64,7 +64,7 @@ export const openKeyDesk = <By>({ reads, office, models, rollUpUsage, newReferen
   };
   /** Insists that the key is there for whoever asks, and may be changed. */
   const changeable = async (who: Asker, id: string): Promise<void> => {
-    const row = (await reads.keys()).find((one) => one.id === id);
+    const row = await reads.key(id);
     const isSeen = row !== undefined && (who.role !== "member" || row.accountId === who.accountId);
     if (!isSeen) return refuse("not_found", `There is no key ${id}.`);
     if (!mayChange(who, row.accountId)) return forbid(LOOKS_ONLY);

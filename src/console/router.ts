@@ -1,8 +1,9 @@
 // The way of a request to the console's API: its path, its session, its role, its origin, its body; then its answer, or a no in one shape.
 import { Value } from "@sinclair/typebox/value";
+import type { Clock } from "../clock.ts";
 import { StoreFull } from "../deeds.ts";
 import type { Log } from "../events.ts";
-import { DEPTH_AT_MOST, isTooDeep, readBody } from "../http/body.ts";
+import { DEPTH_AT_MOST, isTooDeep, isTooWide, readBody } from "../http/body.ts";
 import { answerFault } from "../http/errors.ts";
 import { isSameSecret } from "../http/same-secret.ts";
 import { OfficeFault, type OfficeFaultKind } from "../office/fault.ts";
@@ -17,6 +18,7 @@ import {
   type Role,
   type SignedIn,
 } from "./ask.ts";
+import { openThrottle } from "./throttle.ts";
 
 /** What the router needs of sessions. */
 export type SessionDesk = {
@@ -32,6 +34,7 @@ export type SessionDesk = {
 export type RouterParts = {
   routes: readonly ConsoleRoute[];
   sessions: SessionDesk;
+  clock: Clock;
   /** The origin that people reach the service at, where it is named; else that of the request's own host. */
   publicOrigin: string | null;
   log: Log;
@@ -49,6 +52,8 @@ const STATUS_OF_OFFICE: Readonly<Record<OfficeFaultKind, number>> = {
   tryAgain: 503,
 };
 const RETRY_S = 2;
+/** Changes by one person: more than anybody makes by hand, fewer than would hold up the others. */
+const CHANGES = { burst: 120, refillMs: 250 };
 
 type Refused = { status: number; code: string; message: string; retryAfterS?: number | undefined };
 
@@ -125,6 +130,7 @@ const bodyOf = async (request: Request, { body: schema }: ConsoleRoute): Promise
   if (!schema) return undefined;
   const text = new TextDecoder().decode(await readBody(request));
   if (isTooDeep(text)) throw new ConsoleRefused("invalid", `The request is nested deeper than ${DEPTH_AT_MOST} levels.`);
+  if (isTooWide(text)) throw new ConsoleRefused("invalid", "The request has more than 10,000 members and elements.");
   let sent: unknown;
   try {
     sent = JSON.parse(text);
@@ -139,7 +145,8 @@ const bodyOf = async (request: Request, { body: schema }: ConsoleRoute): Promise
   return sent;
 };
 
-export const openRouter = ({ routes, sessions, publicOrigin, log }: RouterParts): AnswerConsole => {
+export const openRouter = ({ routes, sessions, clock, publicOrigin, log }: RouterParts): AnswerConsole => {
+  const changing = openThrottle(clock, CHANGES);
   const find = finderOf(routes);
 
   const answer = async (...[request, requestId, address, peer]: Parameters<AnswerConsole>): Promise<Response | object> => {
@@ -164,6 +171,7 @@ export const openRouter = ({ routes, sessions, publicOrigin, log }: RouterParts)
       );
     if (changes && !isSameSecret(request.headers.get("x-csrf-token") ?? "", sessions.csrfOf(token)))
       throw new ConsoleRefused("csrf", "This page is out of date; load it again.");
+    if (changes) changing.take(who.personId);
     const ask: ConsoleAsk = { request, requestId, params, query, who, body: await bodyOf(request, route) };
     return route.answer(ask);
   };

@@ -7,7 +7,7 @@ import type { Errand, Errands, Turn } from "./errands.ts";
 import { FIND_FIRST_MS, FIND_LONGEST_MS, type Finding } from "./finding.ts";
 import { askable, type EffectsParts, namesOf, readAttempt, readWork, STORAGE_PAUSE_MS, spreadMs } from "./parts.ts";
 
-/** A provider that says "no such job" is believed after this many times in a row, over at least this long. */
+/** A provider that says "no such job" is believed after this many times in a row, from the first such answer to a question at least this much later. */
 const GONE_TIMES = 3;
 const GONE_MS = 60_000;
 
@@ -44,6 +44,7 @@ export const openAsking = (parts: EffectsParts, errands: Errands, finding: Findi
     const blame = (verdict: RouteVerdict | null, why: Failure, isOfAccount = false) => {
       if (verdict && slower === 1) parts.judge(routeId, verdict, why, isOfAccount);
     };
+    const askedAtMs = parts.clock.nowMs();
     const seen: PollOutcome = await parts.providers.poll(work, errand.signal);
     const atMs = parts.clock.nowMs();
     if (errand.signal.aborted || isOver(work, atMs)) return null;
@@ -72,7 +73,8 @@ export const openAsking = (parts: EffectsParts, errands: Errands, finding: Findi
       case "gone":
         polled.gone += 1;
         if (polled.gone === 1) polled.goneSinceMs = atMs;
-        if (polled.gone >= GONE_TIMES && atMs - polled.goneSinceMs >= GONE_MS / parts.pace) {
+        // When it was asked, not when the answer was read: a process that stood still in between reads an old answer late.
+        if (polled.gone >= GONE_TIMES && askedAtMs - polled.goneSinceMs >= GONE_MS / parts.pace) {
           const failure: Failure = { class: "gone", detail: "the provider no longer knows the job" };
           blame("failed", failure);
           parts.report(seq, { type: "jobFailed", n, failure, atMs });

@@ -2,7 +2,7 @@
 import type { Settings } from "../config.ts";
 import { refuse } from "../refusal.ts";
 import { type Answer, signAnswer } from "./answer.ts";
-import { isForwarded, isLoopback } from "./peer.ts";
+import { isForwarded, isLoopback, isOwnName } from "./peer.ts";
 import { isSameSecret } from "./same-secret.ts";
 
 export type MetricsParts = { settings: Settings; metrics: () => Promise<string> };
@@ -22,10 +22,16 @@ export const metricsAnswer = (parts: MetricsParts, peerOf: (request: Request) =>
       return;
     }
     const peer = peerOf(request);
-    if (peer === undefined || !isLoopback(peer) || isForwarded(request))
-      refuse("unauthorized", "Without a token this answers its own machine only; set operator.token and send it as Bearer.", {
-        status: 403,
-      });
+    const isHome = peer !== undefined && isLoopback(peer) && !isForwarded(request) && isOwnName(request.headers.get("host"));
+    // Where the service is reached by another address a proxy or a tunnel stands in front, and its socket is this machine's, too.
+    if (!isHome || parts.settings.server.public_url !== "")
+      refuse(
+        "unauthorized",
+        "Without a token this answers its own machine only, and nobody where server.public_url is set; set operator.token and send it as Bearer.",
+        {
+          status: 403,
+        },
+      );
   };
   return async (request, requestId) => {
     check(request);

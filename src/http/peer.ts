@@ -10,6 +10,9 @@ export const isForwarded = ({ headers }: Request): boolean => {
   return false;
 };
 
+/** Names that no name server answers for, so that no page elsewhere can be made to bear them. */
+export const isOwnName = (host: string | null): boolean => /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i.test(host ?? "");
+
 /** The /64 that an IPv6 address is of: one machine has all of it. Other addresses are told as they are. */
 export const machineOf = (address: string): string => {
   if (!address.includes(":") || /^::ffff:/i.test(address)) return address.replace(/^::ffff:/i, "");

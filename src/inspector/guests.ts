@@ -10,14 +10,20 @@ const FRAME_CHARS = 131_072;
 const MOST_OF_ONE = 200;
 const MOST = 1_000;
 const FRAMES_PER_S = 1_000;
+/** What is read of all programs in a second, characters: to read a frame is work of the service's own loop. */
+const READ_CHARS_PER_S = 4_194_304;
+/** A program that sends more in a second is sent away. */
+const FLOOD_CHARS_PER_S = 8_388_608;
+const FLOOD_FRAMES_PER_S = 10_000;
+const MOST_PROGRAMS = 32;
 /** What is kept of one definition, and of one snapshot; above it, it is left out. */
 const DEFINITION_CHARS = 65_536;
 const SNAPSHOT_CHARS = 8_192;
 const EVENT_CHARS = 4_096;
 
 export type Guest = {
-  /** A frame came in. False when it is none: whoever sends it means something else. */
-  received(json: string): boolean;
+  /** A frame came in. `none`: it is no frame, and whoever sends it means something else. `flood`: too much of them, nothing more is read. */
+  received(json: string): "taken" | "none" | "flood";
   /** The program is gone, and its machines with it. */
   gone(): void;
 };
@@ -43,15 +49,32 @@ const lookOf = (snapshot: JsonObject | null): Look => {
 /** A machine without states (a promise, a callback) shows its status. */
 const stateOf = ({ value, status }: Look): string => (pathOf(value()) || status).slice(0, 500);
 
+/** How much came within the second. */
+const openSecond = () => {
+  let second = 0;
+  let sum = 0;
+  return (more: number): number => {
+    const now = Math.floor(performance.now() / 1000);
+    if (now !== second) [second, sum] = [now, 0];
+    sum += more;
+    return sum;
+  };
+};
+
 export const openGuests = (cast: Cast, nowMs: () => number) => {
   let programs = 0;
+  let here = 0;
+  const readOfAll = openSecond();
 
-  const open = (): Guest => {
+  const open = (): Guest | null => {
+    if (here >= MOST_PROGRAMS) return null;
     programs += 1;
+    here += 1;
     const program = `guest${programs}`;
     const mine = new Map<string, Known>();
-    let second = 0;
-    let inSecond = 0;
+    const framesOfOne = openSecond();
+    const charsOfOne = openSecond();
+    let isGone = false;
     let leftOut = 0;
     const idOf = (sessionId: string) => `${program}/${sessionId}`;
 
@@ -105,24 +128,25 @@ export const openGuests = (cast: Cast, nowMs: () => number) => {
 
     return {
       received: (json) => {
-        const thisSecond = Math.floor(performance.now() / 1000);
-        if (thisSecond !== second) [second, inSecond] = [thisSecond, 0];
-        inSecond += 1;
-        if (inSecond > FRAMES_PER_S || json.length > FRAME_CHARS) {
+        const [frames, chars] = [framesOfOne(1), charsOfOne(json.length)];
+        if (frames > FLOOD_FRAMES_PER_S || chars > FLOOD_CHARS_PER_S) return "flood";
+        if (frames > FRAMES_PER_S || json.length > FRAME_CHARS || readOfAll(json.length) > READ_CHARS_PER_S) {
           leftOut += 1;
-          return true;
+          return "taken";
         }
         const frame = readFrame(json);
-        if (frame === null) return false;
+        if (frame === null) return "none";
         try {
           take(frame);
         } catch {
           // Nested deeper than the runtime can follow: nobody's machine.
           leftOut += 1;
         }
-        return true;
+        return "taken";
       },
       gone: () => {
+        if (!isGone) here -= 1;
+        isGone = true;
         for (const one of mine.values()) cast.leave(one);
         mine.clear();
       },

@@ -8,6 +8,10 @@ import type { Admitted } from "./pass.ts";
 import { audienceOf } from "./shown.ts";
 import { openFrameViewer, openPageViewer, type Viewer } from "./viewers.ts";
 
+/** Codes of a WebSocket that is closed. */
+const POLICY = 1008;
+const TRY_AGAIN = 1013;
+
 export type HubParts = GenerationParts &
   MachineryParts & {
     /** Whether prompts are shown. */
@@ -148,7 +152,10 @@ export const openHub = (parts: HubParts) => {
         return {
           received: (text) => {
             guest ??= guests.open();
-            if (!guest.received(text)) return;
+            if (guest === null) return socket.close(TRY_AGAIN, "as many programs as the inspector takes are here");
+            const said = guest.received(text);
+            if (said === "flood") return socket.close(POLICY, "more frames than the inspector reads");
+            if (said === "none") return;
             clearTimeout(waits);
             if (viewer !== null) leave(viewer);
           },

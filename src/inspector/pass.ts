@@ -1,7 +1,7 @@
 // Who may look on: operators and viewers by their session, programs by a short-lived token, and this machine alone with the simulator.
 import { randomBytes } from "node:crypto";
 import type { Settings } from "../config.ts";
-import { isForwarded, isLoopback } from "../http/peer.ts";
+import { isForwarded, isLoopback, isOwnName } from "../http/peer.ts";
 import { refuse } from "../refusal.ts";
 
 export type Role = "operator" | "viewer";
@@ -32,8 +32,6 @@ const hashOf = (token: string): string => new Bun.CryptoHasher("sha256").update(
 /** Whether a browser says that the page it runs is of the very address that it asks. `Host` is as good as a name: cookies go by it. */
 const isSameOrigin = (origin: string, host: string | null): boolean =>
   host !== null && (origin === `http://${host}` || origin === `https://${host}`);
-/** Names that no name server answers for, so that no page elsewhere can be made to bear them. */
-const isOwnName = (host: string | null): boolean => /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i.test(host ?? "");
 
 /** Whether a request is let in without a name. @param peer the address of its socket */
 export type IsAtHome = (request: Request, peer: string | undefined) => boolean;

@@ -63,8 +63,7 @@ const refused = (why: string, fix: string): never => {
 };
 
 export const openKeyOffice = ({ reads, post, mode, clock, accountOf, models }: KeyOfficeParts): KeyOffice => {
-  const rowOf = async (id: string): Promise<KeyRow> =>
-    (await reads.keys()).find((row) => row.id === id) ?? missing("key", id, "genrouter keys list");
+  const rowOf = async (id: string): Promise<KeyRow> => (await reads.key(id)) ?? missing("key", id, "genrouter keys list");
 
   const catchUp = () => rollUpUsage({ reads, post, breathe: async () => undefined });
   const listed = async (accountId?: string): Promise<ListedKey[]> => {
@@ -92,7 +91,7 @@ export const openKeyOffice = ({ reads, post, mode, clock, accountOf, models }: K
     return { key, hash: hashApiKey(key), start: key.slice(0, SHOWN_CHARS) };
   };
   const insistOnNew = async (id: string): Promise<void> => {
-    if ((await reads.keys()).some((row) => row.id === id))
+    if ((await reads.key(id)) !== undefined)
       throw new OfficeFault("failure", `the key ${id} was made, but the answer that showed it was lost`, {
         fix: `genrouter keys revoke ${id}, then genrouter keys create again`,
         code: "key_not_shown",

@@ -22,7 +22,6 @@ import type {
 import type { Node, NodeReads } from "./node.ts";
 import type { PeopleReads } from "./people.ts";
 import type { PurchaseReads } from "./purchase-reads.ts";
-
 /** What a store was made for: the simulator (`test`) or money (`live`). */
 export type Mode = "test" | "live";
 
@@ -244,8 +243,9 @@ export interface StoreReads extends PurchaseReads, PeopleReads {
   healthChangedAt(): Promise<Map<string, number>>;
   /** Accounts, by their rows, that owe while they have something available; at most `limit`. */
   unsettledDebts(limit: number): Promise<number[]>;
-  /** At most `limit`, oldest first. */
+  /** Oldest first. */
   parked(limit: number): Promise<ParkedRow[]>;
+  key(id: string): Promise<KeyRow | undefined>;
   keys(accountId?: string): Promise<KeyRow[]>;
   /** By id, of one account or all. */
   keySpend(nowMs: number, accountId?: string): Promise<Map<string, KeySpend>>;

@@ -52,6 +52,11 @@ const ASKED: Asked = {
   lastOutcomes: (reads) => reads.lastOutcomes(MANY),
   healthChangedAt: (reads) => reads.healthChangedAt(),
   parked: (reads) => reads.parked(MANY),
+  key: async (reads) =>
+    each(
+      (await reads.keys()).map(({ id }) => id),
+      (id) => reads.key(id),
+    ),
   keys: (reads) => reads.keys(),
   keySpend: (reads) => reads.keySpend(NOW_MS + 5000),
   usage: (reads) =>

@@ -206,10 +206,17 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: ASKING,
-        find: "if (polled.gone >= GONE_TIMES && atMs - polled.goneSinceMs >= GONE_MS / parts.pace) {",
+        find: "if (polled.gone >= GONE_TIMES && askedAtMs - polled.goneSinceMs >= GONE_MS / parts.pace) {",
         put: "if (polled.gone >= 1) {",
       },
     ],
+    killer: "asking",
+  },
+  {
+    name: "gone-by-reading",
+    breaks: "An old answer that the job is not known counts from when it was read, by a process that stood still in between.",
+    standsFor: "simulate, seed 1086312: one question and its answer on both sides of a pause of 70 s",
+    patches: [{ file: ASKING, find: "askedAtMs - polled.goneSinceMs", put: "atMs - polled.goneSinceMs" }],
     killer: "asking",
   },
 ];

@@ -93,7 +93,8 @@ const proofOf = ({ asks, sentAgoMs, livedMs, isOwn, settleMs, windowMs }: Talk, 
   if (asks === "poll") {
     if (last.said === "announced" || last.said === "unreadable") return "announced";
     if (last.said === "failed") return "jobFailed job_failed";
-    const isGone = last.said === "gone" && row.length >= 3 && last.atMs - (row[0]?.atMs ?? 0) >= GONE_MS;
+    // From the first answer to the last question: what was read late was not said late.
+    const isGone = last.said === "gone" && row.length >= 3 && last.atMs - last.tookMs - (row[0]?.atMs ?? 0) >= GONE_MS;
     return isGone ? "jobFailed gone" : null;
   }
   if (last.said === "found") return "accepted";

@@ -17,7 +17,7 @@ const standingOf = (url: string) => {
 };
 
 test("A5: one process over a file says that there is no backup, nodes over a server say nothing", async () => {
-  const [file, server] = [standingOf(""), standingOf("postgres://genrouter@db.example.com/genrouter")];
+  const [file, server] = [standingOf(""), standingOf("postgres://genrouter@db.example.com/genrouter?sslmode=verify-full")];
   expect([await file.lastBackupS(), file.databaseBytes()]).toEqual([0, 0]);
   expect([await server.lastBackupS(), server.databaseBytes()]).toEqual([undefined, undefined]);
 });

@@ -1,4 +1,6 @@
 // What the pages load beside themselves: styles, two small scripts and Scalar, each under a name that changes with what is in it.
+import { promisify } from "node:util";
+import { gunzip } from "node:zlib";
 import { Refusal } from "../../refusal.ts";
 import { signAnswer } from "../answer.ts";
 import { takes } from "../coding.ts";
@@ -20,7 +22,7 @@ const ASSETS = {
   "reference.js": plain(SCRIPT, reference),
   "reference.css": plain(STYLE, referenceCss),
   "errors.css": plain(STYLE, errorsCss),
-  /** Kept packed: it leaves as it is, and is unpacked only for a caller that cannot. */
+  /** Kept packed: it leaves as it is, and is unpacked once, for all callers that cannot. */
   "scalar.js": { type: SCRIPT, text: "", path: scalar, hash: origin.gzip_sha256 },
 };
 type Name = keyof typeof ASSETS;
@@ -31,6 +33,22 @@ const BY_HASHED_NAME = new Map((Object.keys(ASSETS) as Name[]).map((name) => [ha
 /** Where a page finds an asset. */
 export const assetPath = (name: Name): string => `/docs/assets/${hashed(name)}`;
 
+const unzip = promisify(gunzip);
+const kept = new Map<string, Promise<Blob>>();
+/** Made for the first who asks and kept for the others, who share it; what failed is made anew. */
+const once = (name: string, make: () => Promise<Uint8Array<ArrayBuffer>>): Promise<Blob> => {
+  const known = kept.get(name);
+  if (known) return known;
+  const made = make().then((bytes) => new Blob([bytes]));
+  made.catch(() => kept.delete(name));
+  kept.set(name, made);
+  return made;
+};
+const packedAt = (path: string): Promise<Blob> => once(path, () => Bun.file(path).bytes());
+/** Unpacked beside the loop. */
+const plainAt = (path: string): Promise<Blob> =>
+  once(`${path} plain`, async () => new Uint8Array(await unzip(await (await packedAt(path)).bytes())));
+
 /** An asset of a page. @throws Refusal `not_found` for a name that is not of this build. */
 export const answerAsset = async (request: Request, requestId: string, name: string): Promise<Response> => {
   const asset = BY_HASHED_NAME.get(name);
@@ -38,8 +56,7 @@ export const answerAsset = async (request: Request, requestId: string, name: str
   const headers = new Headers({ "content-type": asset.type, "cache-control": `public, max-age=${YEAR_S}, immutable` });
   if (asset.path === "") return signAnswer(new Response(asset.text, { headers }), requestId);
   headers.set("vary", "Accept-Encoding");
-  const packed = await Bun.file(asset.path).bytes();
-  if (!takes(request, "gzip")) return signAnswer(new Response(Bun.gunzipSync(packed), { headers }), requestId);
-  headers.set("content-encoding", "gzip");
-  return signAnswer(new Response(packed, { headers }), requestId);
+  const isPacked = takes(request, "gzip");
+  if (isPacked) headers.set("content-encoding", "gzip");
+  return signAnswer(new Response(await (isPacked ? packedAt(asset.path) : plainAt(asset.path)), { headers }), requestId);
 };

@@ -42,6 +42,13 @@ const SET_METER = "UPDATE meter SET day_limit_credits = ?2, week_limit_credits =
 const INSERT_METER =
   "INSERT INTO meter (seq, from_day, day_limit_credits, week_limit_credits, month_limit_credits) VALUES (?1, ?2, ?3, ?4, ?5)";
 
+/** Keys of an account that may be used; those of playgrounds are beside them. */
+const COUNT_GOOD = `SELECT count(*) AS n FROM api_key k LEFT JOIN key_terms t ON t.key_seq = k.seq
+  WHERE k.account_seq = ?1 AND k.revoked_at_ms IS NULL AND k.start <> 'console' 
+    AND (t.expires_at_ms IS NULL OR t.expires_at_ms > CAST(?2 AS bigint))`;
+const ACCOUNT_OF = 'SELECT account_seq AS "accountSeq" FROM api_key WHERE seq = ?1';
+export const MOST_KEYS = 100;
+
 const printed = (models: readonly string[] | null): string | null => (models === null ? null : JSON.stringify(models));
 
 /** What a line of keys may spend, and what it has spent. */
@@ -89,10 +96,17 @@ const changeable = function* (id: string): Asking<KeyRow> {
   return row;
 };
 
+/** Each key is work for whoever lists them. @throws DeedRefused */
+const insistOnRoom = function* (accountSeq: number, atMs: number): Asking<void> {
+  const { n = 0 } = (yield* first<{ n: number }>(COUNT_GOOD, accountSeq, atMs)) ?? {};
+  if (n >= MOST_KEYS) throw new DeedRefused(`an account has ${MOST_KEYS} keys at most that are good; revoke one of them`);
+};
+
 const rotate = function* ({ keyId, overlapMs, id, hash, start, atMs }: RotateKeyDeed): Asking<OfficeOutcome> {
   const row = yield* changeable(keyId);
   if (row.successor !== null) throw new DeedRefused(`the key ${keyId} was rotated to ${row.successor}; rotate that one`);
   if (row.expiresAtMs !== null && row.expiresAtMs <= atMs) throw new DeedRefused(`the key ${keyId} has expired; make a new one`);
+  yield* insistOnRoom((yield* first<{ accountSeq: number }>(ACCOUNT_OF, row.seq))?.accountSeq ?? 0, atMs);
   yield* change(BEGIN_TERMS, row.seq);
   const seq = yield* insert(COPY_KEY, row.seq, id, hash, start, atMs);
   yield* change(INSERT_TERMS, seq, row.meterSeq, row.seq, row.expiresAtMs, row.models);
@@ -110,6 +124,7 @@ export const prepareKeys = (dialect: Dialect, notAddedUp: string, keysChanged: (
 
   const create = function* (deed: CreateKeyDeed): Asking<OfficeOutcome> {
     const { id, accountSeq, scope, name, hash, start, terms, atMs } = deed;
+    yield* insistOnRoom(accountSeq, atMs);
     const seq = yield* insert(INSERT_KEY, id, accountSeq, scope, name, hash, start, atMs);
     if (terms) {
       yield* change(INSERT_TERMS, seq, seq, null, terms.expiresAtMs, printed(terms.models));

@@ -5,7 +5,7 @@ import type { KeyRow, KeySpend, StoreReads } from "../../store.ts";
 import type { Query } from "../asking.ts";
 import { parsed } from "./record.ts";
 
-type Reads = Pick<StoreReads, "keys" | "keySpend">;
+type Reads = Pick<StoreReads, "key" | "keys" | "keySpend">;
 type StoredKey = Omit<KeyRow, "models" | "limits"> & { models: string | null } & Record<"day" | "week" | "month", Credits | null>;
 type StoredSpend = Record<"day" | "week" | "month", Credits> & { id: string; isMetered: number; last30Credits: Credits };
 
@@ -27,6 +27,7 @@ const toKey = ({ day, week, month, models, ...row }: StoredKey): KeyRow => ({
 // Those of playgrounds are nobody's to see; told by what they begin with, which an older schema has as well.
 const KEYS = `${KEY} WHERE k.start <> 'console' ORDER BY k.seq`;
 const KEYS_OF = `${KEY} WHERE a.id = ?1 AND k.start <> 'console' ORDER BY k.seq`;
+const ONE_KEY = `${KEY} WHERE k.id = ?1 AND k.start <> 'console'`;
 const since = (day: string): string =>
   `CAST(coalesce((SELECT sum(credits) FROM key_spend s WHERE s.meter_seq = m.seq AND s.day >= ${day}), 0) AS bigint)`;
 const SPEND = `SELECT k.id,
@@ -39,6 +40,7 @@ const SPEND = `SELECT k.id,
   WHERE CAST(?1 AS text) IS NULL OR a.id = CAST(?1 AS text)`;
 
 export const keyReads = (query: Query): Reads => ({
+  key: async (id) => (await query<StoredKey>(ONE_KEY, id)).map(toKey)[0],
   keys: async (accountId) =>
     (await (accountId === undefined ? query<StoredKey>(KEYS) : query<StoredKey>(KEYS_OF, accountId))).map(toKey),
   keySpend: async (nowMs, accountId) => {

@@ -1,0 +1,54 @@
+// What strangers without a key may ask of the service (security.md 9b and 10): large pages cost its loop nothing, and this machine's own rights are its own.
+import { afterAll, expect, test } from "bun:test";
+import { createHash } from "node:crypto";
+import origin from "../../src/http/pages/assets/scalar.json";
+import { type House, openHouse } from "../house.ts";
+
+const houses: House[] = [];
+const open = async (env: Record<string, string> = {}): Promise<House> => {
+  const house = await openHouse({ env });
+  houses.push(house);
+  return house;
+};
+afterAll(async () => {
+  for (const house of houses) await house.close();
+});
+
+test("64 callers at a time who cannot unpack the reference get it, and the stall meter of this file stays below its bound", async () => {
+  const house = await open();
+  const html = (await house.ask("GET", "/docs", { key: null })).text;
+  const [path = ""] = /\/docs\/assets\/scalar-\w+\.js/.exec(html) ?? [];
+  const answers = await Promise.all(
+    Array.from({ length: 64 }, () => fetch(`${house.own}${path}`, { headers: { "accept-encoding": "identity" } })),
+  );
+  expect(new Set(answers.map(({ status, headers }) => `${status} ${headers.get("content-encoding")}`))).toEqual(
+    new Set(["200 null"]),
+  );
+  const [first, ...others] = answers;
+  const hash = createHash("sha256").update((await first?.bytes()) ?? "");
+  expect(hash.digest("hex")).toBe(origin.sha256);
+  // To read them all would keep the test's own side of this loop busy.
+  for (const { body } of others) await body?.cancel();
+});
+
+test.each([
+  "rebind.evil.example",
+  "rebind.evil.example:8080",
+  "127.0.0.1.evil.example",
+  "localhost.evil.example",
+  "example@127.0.0.1",
+])("/metrics does not take a page at %s that leads to this machine for this machine", async (host) => {
+  const house = await open();
+  expect((await house.ask("GET", "/metrics", { key: null, headers: { host } })).status).toBe(403);
+});
+
+test("/metrics needs the operator's token where the service is reached by another address: a proxy or a tunnel has this machine's socket", async () => {
+  const house = await open({ GENROUTER_SERVER__PUBLIC_URL: "https://gen.example.com" });
+  const { status, text } = await house.ask("GET", "/metrics", { key: null });
+  expect([status, text]).toEqual([403, expect.stringContaining("server.public_url")]);
+  const named = await open({
+    GENROUTER_SERVER__PUBLIC_URL: "https://gen.example.com",
+    GENROUTER_OPERATOR__TOKEN: "t".repeat(40),
+  });
+  expect((await named.ask("GET", "/metrics", { key: "t".repeat(40) })).status).toBe(200);
+});

@@ -1,0 +1,66 @@
+// Bodies of very many members (security.md 9a): refused before they are parsed, also under a used Idempotency-Key, and the loop goes on.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { isTooWide } from "../../src/http/body.ts";
+import { isSameRequest } from "../../src/same-request.ts";
+import { type House, openHouse } from "../house.ts";
+import { stall } from "../stall/harness.ts";
+
+let house: House;
+beforeAll(async () => {
+  house = await openHouse();
+});
+afterAll(() => house.close());
+
+const MEMBERS = 120_000;
+/** One MB of members, each with another value than that of the same name in a body of another salt. */
+const largeInput = (salt: number): string =>
+  `{${Array.from({ length: MEMBERS }, (_, n) => `"${n.toString(36)}":${(n + salt) % 10}`).join(",")}}`;
+const bodyOf = (input: string): string => `{"model":"sim-image-1","input":${input}}`;
+
+test("sixteen bodies of 120,000 members under a used key are refused, each at once, and the stall meter of this file stays below its bound", async () => {
+  const headers = { "idempotency-key": "used" };
+  const post = (body: string) => house.ask("POST", "/v1/generations", { body, headers });
+  const small = bodyOf('{"prompt":"a red kite"}');
+  expect((await post(small)).status).toBe(202);
+  const statuses: number[] = [];
+  const large = await stall.pause(() => Array.from({ length: 16 }, (_, salt) => bodyOf(largeInput(salt))));
+  for (const body of large) statuses.push((await post(body)).status);
+  expect(new Set(statuses)).toEqual(new Set([400]));
+  expect((await post(small)).status).toBe(200);
+});
+
+test("members and elements count, commas in a text do not", async () => {
+  const elements = (count: number) => `[${Array.from({ length: count }, () => "0").join(",")}]`;
+  expect([isTooWide(elements(10_001)), isTooWide(elements(10_002))]).toEqual([false, true]);
+  expect(isTooWide(`{"prompt":"${'a,b \\" ,'.repeat(20_000)}"}`)).toBe(false);
+  expect(isTooWide(`{"a":{${Array.from({ length: 10_002 }, (_, n) => `"k${n}":",,,,"`).join(",")}}}`)).toBe(true);
+  const prompt = "a, ".repeat(600);
+  expect((await house.ask("POST", "/v1/generations", { body: bodyOf(JSON.stringify({ prompt })) })).status).toBe(202);
+});
+
+test.each([
+  ['{"a":1,"b":[1,2,{"c":null}]}', ' { "b" : [1.0, 20e-1, {"c":null}], "\\u0061" : 1 } ', true],
+  ['{"a":0}', '{"a":-0}', true],
+  ['{"a":"é"}', '{"a":"\\u00e9"}', true],
+  ['{"a":"é"}', '{"a":"e\\u0301"}', false],
+  ['{"a":1}', '{"a":"1"}', false],
+  ['{"a":1}', '{"a":true}', false],
+  ['{"a":null}', "{}", false],
+  ['{"a":null}', '{"b":null}', false],
+  ['{"a":[]}', '{"a":{}}', false],
+  ['{"a":{}}', '{"a":[]}', false],
+  ['{"a":[1,2]}', '{"a":[2,1]}', false],
+  ['{"a":[1]}', '{"a":[1,null]}', false],
+  ['{"a":[null]}', '{"a":[]}', false],
+  ['{"a":1,"a":2}', '{"a":2}', true],
+  ['{"__proto__":1}', '{"__proto__":1.0}', true],
+  ['{"__proto__":{}}', "{}", false],
+  ['{"toString":1}', '{"a":1}', false],
+  // What has no canonical form is the same as its own bytes alone.
+  ['{"a":"\\ud800"}', '{"a":"\\uD800"}', false],
+  ['{"\\ud800":1}', '{"\\uD800":1}', false],
+  ['{"a":1e999}', '{"a":1E999}', false],
+  ['{"a":1e999}', '{"a":1e999}', true],
+])("%s and %s: the same request is %j", (one, other, isSame) => {
+  expect([isSameRequest(one, other), isSameRequest(other, one)]).toEqual([isSame, isSame]);
+});

@@ -1,0 +1,81 @@
+// Keys (security.md 9c): an account has a hundred that are good, a person of the console changes things at a pace, and one key is read by its id.
+import { afterAll, describe, expect, test } from "bun:test";
+import { join, setUp } from "../console/visitor.ts";
+import { type House, openHouse } from "../house.ts";
+
+const houses: House[] = [];
+const open = async (): Promise<House> => {
+  const house = await openHouse({ factor: 0 });
+  houses.push(house);
+  return house;
+};
+afterAll(async () => {
+  for (const house of houses) await house.close();
+});
+
+const KEYS = "/console/api/keys";
+const ask = (name: string) => ({
+  name,
+  scope: "generate",
+  expiresAtMs: null,
+  models: null,
+  limits: { day: 500, week: null, month: null },
+});
+
+describe("a member", () => {
+  test("has a hundred good keys at most, and one more for each that is revoked or has expired", async () => {
+    const house = await open();
+    const ada = await setUp(house);
+    const ben = await join(house, ada, { email: "ben@example.com", role: "member" });
+    const made: string[] = [];
+    for (let n = 0; n < 100; n += 1) {
+      if (n % 50 === 0) await house.clock.skip(60_000);
+      made.push(
+        (
+          await ben.ok(
+            "POST",
+            KEYS,
+            n === 7 ? { ...ask("short"), expiresAtMs: house.clock.nowMs() + 3_600_000 } : ask(`key ${n}`),
+          )
+        ).id as string,
+      );
+    }
+    await house.clock.skip(60_000);
+    const refused = await ben.ask("POST", KEYS, ask("one more"));
+    expect([refused.status, refused.text]).toEqual([409, expect.stringContaining("100 keys at most")]);
+    expect((await ben.ask("POST", `${KEYS}/${made[0]}/rotate`, { overlapMs: 0 })).status).toBe(409);
+    await ben.ok("POST", `${KEYS}/${made[0]}/revoke`);
+    await ben.ok("POST", KEYS, ask("instead"));
+    expect(await ben.no("POST", KEYS, ask("one more"))).toBe("refused");
+    await house.clock.skip(3_600_000);
+    await ben.ok("POST", KEYS, ask("instead of the short one"));
+    // Another account is not full by that.
+    await ada.ok("POST", KEYS, ask("of another account"));
+  }, 60_000);
+
+  test("who changes things faster than by hand waits, and reads on", async () => {
+    const house = await open();
+    const ada = await setUp(house);
+    const rename = () => ada.ask("PATCH", "/console/api/me", { name: "Ada L." });
+    const statuses: number[] = [];
+    for (let n = 0; n < 125; n += 1) statuses.push((await rename()).status);
+    expect([statuses.indexOf(429), statuses.filter((status) => status === 429).length]).toEqual([
+      expect.any(Number),
+      expect.any(Number),
+    ]);
+    expect(statuses.slice(-3)).toEqual([429, 429, 429]);
+    const waits = await rename();
+    expect([waits.headers.get("retry-after"), (waits.body.error as { code: string }).code]).toEqual(["1", "throttled"]);
+    await ada.ok("GET", "/console/api/sessions");
+    await house.clock.skip(1_000);
+    expect((await rename()).status).toBe(200);
+  }, 60_000);
+});
+
+test("a key is read by its id, and that of a playground is none", async () => {
+  const house = await open();
+  const { keyId, accountId, accountSeq } = house.tenant;
+  expect(await house.store.key(keyId)).toEqual((await house.store.keys(accountId))[0]);
+  await house.store.commit([{ deed: "make-console-key", accountSeq, id: "key_console", atMs: house.clock.nowMs() }]);
+  expect([await house.store.key("key_console"), await house.store.key("key_none")]).toEqual([undefined, undefined]);
+});

@@ -1,0 +1,59 @@
+// Programs that flood the inspector (security.md 9e): what is read of all of them is bounded, too much of one ends it, and the loop goes on.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { type House, openHouse } from "../house.ts";
+import { socketUrl } from "../inspector/onlooker.ts";
+
+let house: House;
+beforeAll(async () => {
+  house = await openHouse();
+});
+afterAll(() => house.close());
+
+const TYPE = { type: "@xstate.snapshot", sessionId: "s1", event: { type: "x" } };
+const frame = (chars: number): string =>
+  JSON.stringify({ ...TYPE, snapshot: { value: "a", context: { text: "v".repeat(chars) } } });
+
+type Program = { socket: WebSocket; closed: Promise<number>; code: () => number | null };
+const connect = async (): Promise<Program> => {
+  const socket = new WebSocket(socketUrl(house, "/inspector/ws"));
+  let code: number | null = null;
+  const closed = new Promise<number>((end) => {
+    socket.onclose = (event) => {
+      code = event.code;
+      end(event.code);
+    };
+  });
+  await new Promise((opened) => {
+    socket.onopen = opened;
+  });
+  return { socket, closed, code: () => code };
+};
+
+test("a program that sends more than is read in a second is sent away, and the stall meter of this file stays below its bound", async () => {
+  const programs = await Promise.all(Array.from({ length: 10 }, connect));
+  const large = frame(120_000);
+  const sending = setInterval(() => {
+    for (const { socket, code } of programs) if (code() === null && socket.bufferedAmount < 1_000_000) socket.send(large);
+  }, 2);
+  const codes = await Promise.all(programs.map(({ closed }) => closed));
+  clearInterval(sending);
+  expect(new Set(codes)).toEqual(new Set([1008]));
+  expect((await house.ask("GET", "/healthz", { key: null })).status).toBe(200);
+}, 60_000);
+
+test("so many programs are looked at and no more, until one leaves", async () => {
+  const programs = await Promise.all(Array.from({ length: 33 }, connect));
+  for (const { socket } of programs) socket.send(frame(10));
+  const turnedAway = await house.eventually(() => programs.find(({ code }) => code() !== null), "the one too many");
+  expect([turnedAway.code(), programs.filter(({ code }) => code() !== null).length]).toEqual([1013, 1]);
+  const [leaving] = programs.filter(({ code }) => code() === null);
+  leaving?.socket.close();
+  await leaving?.closed;
+  const entered = await house.eventually(async () => {
+    const next = await connect();
+    next.socket.send(frame(10));
+    const pause = new Promise<null>((wake) => setTimeout(() => wake(null), 100));
+    return (await Promise.race([next.closed, pause])) === null && next;
+  }, "room for the next");
+  for (const { socket } of [...programs, entered]) socket.close();
+}, 60_000);
