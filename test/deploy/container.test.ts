@@ -27,3 +27,11 @@ test("it runs as nobody of note, keeps its state in one volume, says how it is, 
   expect(last("CMD")).toBe('["serve"]');
   expect(text).not.toContain("0.0.0.0");
 });
+
+test("its base is named by whoever builds it, and its labels are those of OCI", () => {
+  expect(text).toMatch(/^ARG BASE\nFROM \$\{BASE\}$/m);
+  for (const label of ["title", "description", "licenses", "version", "revision"])
+    expect(text).toContain(`org.opencontainers.image.${label}=`);
+  const { version } = JSON.parse(readFileSync(join(import.meta.dir, "../../package.json"), "utf8")) as { version: string };
+  expect(text).toContain(`ARG VERSION=${version}\n`);
+});
