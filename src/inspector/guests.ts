@@ -11,9 +11,9 @@ const MOST_OF_ONE = 200;
 const MOST = 1_000;
 const FRAMES_PER_S = 1_000;
 /** What is read of all programs in a second, characters: to read a frame is work of the service's own loop. */
-const READ_CHARS_PER_S = 4_194_304;
+const READ_CHARS_PER_S = 33_554_432;
 /** A program that sends more in a second is sent away. */
-const FLOOD_CHARS_PER_S = 8_388_608;
+const FLOOD_CHARS_PER_S = 16_777_216;
 const FLOOD_FRAMES_PER_S = 10_000;
 const MOST_PROGRAMS = 32;
 /** What is kept of one definition, and of one snapshot; above it, it is left out. */
