@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Value, type ValueError, ValueErrorType } from "@sinclair/typebox/value";
+import { SQL } from "bun";
 import { BadSetting, PREFIX, ProviderSettings, type Settings, SettingsSchema } from "./config.ts";
 import { entriesOfFile, type SettingsFile } from "./settings-file.ts";
 import { converted, isText, misfit, type ValueSchema } from "./settings-value.ts";
@@ -193,17 +194,27 @@ export const listeningFault = ({ settings: { server, operator }, origins }: Read
   return `${origins.get("server.host")}: ${server.host} can be reached from other machines; first set operator.token, the credential of the operator's pages (GENROUTER_OPERATOR__TOKEN_FILE names a file with it; openssl rand -hex 32 makes one)`;
 };
 
-/** Of a database: without a host it is a socket of this machine. */
-const isHere = (host: string): boolean => host === "" || LOOPBACK.test(host);
 /** Any other goes on without TLS, or takes the certificate of whoever answers. */
 const PROVED = "verify-full";
+/** The client's number of it. */
+const PROVED_MODE = 4;
+
+/** Where a connection would go, as the client itself reads the address, its query and the environment. Nothing is opened by it. */
+const wayTo = (url: string): { host: string; isSocket: boolean; isProved: boolean } => {
+  try {
+    const { hostname = "", path, sslMode } = new SQL(url).options as { hostname?: string; path?: string; sslMode?: number };
+    return { host: hostname, isSocket: path !== undefined, isProved: sslMode === PROVED_MODE };
+  } catch {
+    return { host: new URL(url).hostname, isSocket: false, isProved: false };
+  }
+};
 
 /** Why a database's password and rows must not go to an address; undefined where they may. Nothing of it but its host is repeated. */
 export const inClear = (url: string): string | undefined => {
   if (url === "" || !URL.canParse(url)) return undefined;
-  const { hostname, searchParams } = new URL(url);
-  if (isHere(hostname) || searchParams.get("sslmode") === PROVED) return undefined;
-  return `the connection to ${hostname} could be read, or answered by a stranger: give the address ?sslmode=${PROVED} (and &sslrootcert=/path/to/ca.pem for a CA of your own), or set GENROUTER_STORE__INSECURE=true where nobody else is on the way`;
+  const { host, isSocket, isProved } = wayTo(url);
+  if (isSocket || isProved || LOOPBACK.test(host)) return undefined;
+  return `the connection to ${host} could be read, or answered by a stranger: give the address ?sslmode=${PROVED} (and &sslrootcert=/path/to/ca.pem for a CA of your own), or set GENROUTER_STORE__INSECURE=true where nobody else is on the way`;
 };
 
 /** What two settings that are right by themselves come to together. */

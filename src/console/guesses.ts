@@ -1,6 +1,6 @@
 // Wrong passwords are counted: by browser for whoever has signed in from it before, by address and network for strangers. They slow down, and lock nobody out.
 import type { Clock } from "../clock.ts";
-import type { Rank } from "./passwords.ts";
+import type { Turn } from "./passwords.ts";
 import { openThrottle, type Throttle } from "./throttle.ts";
 
 const SECOND_MS = 1000;
@@ -16,6 +16,8 @@ export type Guess = {
   email: string;
   /** The browser's name where the person has signed in from it before. */
   device: string | null;
+  /** "" where nobody has the address. */
+  personId: string;
 };
 export type Guesses = {
   /**
@@ -23,7 +25,7 @@ export type Guesses = {
    * @param check looks at the password, in its turn
    * @throws ConsoleRefused `throttled`; then nothing was looked at
    */
-  count(guess: Guess, check: (rank: Rank) => Promise<boolean>): Promise<boolean>;
+  count(guess: Guess, check: (turn: Turn) => Promise<boolean>): Promise<boolean>;
 };
 
 /** The /24 or /48 that an address is of: neighbours that one customer of a provider may have. */
@@ -48,7 +50,10 @@ export const openGuesses = (clock: Clock): Guesses => {
     count: async (guess, check) => {
       const counts = countsOf(guess);
       // Whoever is known comes first, then those from whose network the fewest wrong ones came.
-      const rank = guess.device === null ? 1 + perNetwork.used(networkOf(guess.address)) : 0;
+      const turn: Turn =
+        guess.device === null
+          ? { rank: 1 + perNetwork.used(networkOf(guess.address)), whose: guess.address }
+          : { rank: 0, whose: guess.personId };
       const taken: (typeof counts)[number][] = [];
       let isWrong = false;
       try {
@@ -56,7 +61,7 @@ export const openGuesses = (clock: Clock): Guesses => {
           throttle.take(name);
           taken.push([throttle, name]);
         }
-        isWrong = !(await check(rank));
+        isWrong = !(await check(turn));
         return !isWrong;
       } finally {
         if (!isWrong) for (const [throttle, name] of taken) throttle.giveBack(name);

@@ -16,6 +16,8 @@ import { openThrottle } from "./throttle.ts";
 const MINUTE_MS = 60_000;
 /** Wrong passwords by somebody who is in, for their own. */
 const PER_PERSON = { burst: 10, refillMs: MINUTE_MS };
+/** Sessions that one person opens: each is a row, whoever has the password. */
+const SIGN_INS = { burst: 30, refillMs: 10_000 };
 /** Accounts that may be made from one machine. */
 const SIGN_UPS = { burst: 10, refillMs: 6 * MINUTE_MS };
 /** Whoever makes an account waits behind people who sign in. */
@@ -42,6 +44,7 @@ export type LetIn = { token: string; personId: string };
 export const openPeopleDesk = ({ reads, post, clock, sessions, passwords, devices, refused, signUp }: DeskParts) => {
   const guesses = openGuesses(clock);
   const perPerson = openThrottle(clock, PER_PERSON);
+  const signIns = openThrottle(clock, SIGN_INS);
   const signUps = openThrottle(clock, SIGN_UPS);
 
   /** @throws ConsoleRefused with the store's sentence */
@@ -75,7 +78,7 @@ export const openPeopleDesk = ({ reads, post, clock, sessions, passwords, device
     perPerson.take(personId);
     let isWrong = false;
     try {
-      isWrong = !(await passwords.isRight(password, kept));
+      isWrong = !(await passwords.isRight(password, kept, { rank: 0, whose: personId }));
       return !isWrong;
     } finally {
       if (!isWrong) perPerson.giveBack(personId);
@@ -109,9 +112,9 @@ export const openPeopleDesk = ({ reads, post, clock, sessions, passwords, device
       const device = person ? devices.nameOf(request, person.id) : null;
       let isBusy = false;
       const isRight = await guesses
-        .count({ address, email, device }, (rank) => {
+        .count({ address, email, device, personId: person?.id ?? "" }, (turn) => {
           isBusy = true;
-          return passwords.isRight(ask.password, kept, rank);
+          return passwords.isRight(ask.password, kept, turn);
         })
         .catch((fault: unknown) => {
           no(isBusy ? "busy" : "throttled");
@@ -120,6 +123,12 @@ export const openPeopleDesk = ({ reads, post, clock, sessions, passwords, device
       if (!isRight || !person || kept === null) {
         no("wrong");
         throw new ConsoleRefused("refused", WRONG);
+      }
+      try {
+        signIns.take(person.id);
+      } catch (fault) {
+        no("throttled");
+        throw fault;
       }
       const { token, session } = sessions.begin(request, address);
       const deed = { deed: "open-session", personId: person.id, password: kept, session, atMs: clock.nowMs() } as const;
@@ -141,7 +150,7 @@ export const openPeopleDesk = ({ reads, post, clock, sessions, passwords, device
       const email = link.email ?? emailOf(ask.email);
       const name = link.kind === "reset" ? (link.personName ?? "") : nameOf(ask.name);
       insistOnOther(ask.password, email);
-      const password = await passwords.hash(ask.password);
+      const password = await passwords.hash(ask.password, { rank: 0, whose: link.id });
       const { token, session } = sessions.begin(door.request, door.address);
       const personId = link.kind === "reset" ? (link.personId ?? "") : newId("per");
       // The first operator can try everything, and so has an account, too.
@@ -159,7 +168,7 @@ export const openPeopleDesk = ({ reads, post, clock, sessions, passwords, device
       insistOnOther(ask.password, email);
       signUps.take(door.address);
       if (await reads.personByEmail(email)) throw new ConsoleRefused("conflict", `${email} has a sign-in already; sign in.`);
-      const password = await passwords.hash(ask.password, STRANGERS_RANK);
+      const password = await passwords.hash(ask.password, { rank: STRANGERS_RANK, whose: door.address });
       const { token, session } = sessions.begin(door.request, door.address);
       const personId = newId("per");
       const what = { personId, email, name, password, account: { id: newId("acc"), name }, session, atMs: clock.nowMs() };
@@ -191,7 +200,7 @@ export const openPeopleDesk = ({ reads, post, clock, sessions, passwords, device
       if (!(await isOwnPassword(who.personId, ask.old, kept)) || kept === null)
         throw new ConsoleRefused("refused", "The password of now is wrong.");
       insistOnOther(ask.password, who.email);
-      const password = await passwords.hash(ask.password);
+      const password = await passwords.hash(ask.password, { rank: 0, whose: who.personId });
       const change = { password, ifPassword: kept, keepSessionId: who.sessionId };
       const by: Actor = { kind: "person", id: who.personId, name: who.email };
       await carryOut({ deed: "set-person", personId: who.personId, ...change, atMs: clock.nowMs() }, by);

@@ -70,7 +70,12 @@ export const peopleRoutes = (parts: ConsoleParts, devices: Devices): ConsoleRout
       method: "GET",
       path: "/console/api/me",
       who: "anyone",
-      answer: ({ request, who }) => desk.me(who, sessions.cookieOf(request)),
+      // Whoever has been in since before browsers were marked, or has lost the mark, is known from here on.
+      answer: async ({ request, who }) => {
+        const view = await desk.me(who, sessions.cookieOf(request));
+        const isUnmarked = who !== null && devices.nameOf(request, who.personId) === null;
+        return isUnmarked ? withCookies(view, devices.setCookie(request, who.personId)) : view;
+      },
     },
     {
       method: "POST",

@@ -3,7 +3,7 @@ import { Value } from "@sinclair/typebox/value";
 import type { Clock } from "../clock.ts";
 import { StoreFull } from "../deeds.ts";
 import type { Log } from "../events.ts";
-import { DEPTH_AT_MOST, isTooDeep, isTooWide, readBody } from "../http/body.ts";
+import { DEPTH_AT_MOST, isTooDeep, isTooWide, MEMBERS_AT_MOST, readBody } from "../http/body.ts";
 import { answerFault } from "../http/errors.ts";
 import { isSameSecret } from "../http/same-secret.ts";
 import { OfficeFault, type OfficeFaultKind } from "../office/fault.ts";
@@ -130,7 +130,7 @@ const bodyOf = async (request: Request, { body: schema }: ConsoleRoute): Promise
   if (!schema) return undefined;
   const text = new TextDecoder().decode(await readBody(request));
   if (isTooDeep(text)) throw new ConsoleRefused("invalid", `The request is nested deeper than ${DEPTH_AT_MOST} levels.`);
-  if (isTooWide(text)) throw new ConsoleRefused("invalid", "The request has more than 10,000 members and elements.");
+  if (isTooWide(text)) throw new ConsoleRefused("invalid", `The request has more than ${MEMBERS_AT_MOST} members and elements.`);
   let sent: unknown;
   try {
     sent = JSON.parse(text);

@@ -113,7 +113,7 @@ export const parseJson = (bytes: Uint8Array): { text: string; value: Json } => {
     return refuse("invalid_request", "The body is not JSON in UTF-8; compressed bodies are not read.");
   }
   if (isTooDeep(text)) refuse("invalid_request", `The body is nested deeper than ${DEPTH_AT_MOST} levels.`);
-  if (isTooWide(text)) refuse("invalid_request", "The body has more than 10,000 members and elements.");
+  if (isTooWide(text)) refuse("invalid_request", `The body has more than ${MEMBERS_AT_MOST} members and elements.`);
   try {
     return { text, value: JSON.parse(text) as Json };
   } catch {

@@ -26,14 +26,14 @@ export const unnamedProxy = ({ public_url: publicUrl, trusted_proxies: trusted }
     : null;
 
 /**
- * Whose `X-Forwarded-For` is believed. One on this machine is, unnamed, only where callers are on this machine, too: a proxy that passes on the
- * header of its own caller would let strangers choose the address that their tries are counted by.
+ * Whose `X-Forwarded-For` is believed: nobody's that is not named, also on this machine. A proxy that passes on the header of its own caller
+ * would let strangers choose the address that their tries are counted by.
  */
-const believedBy = ({ public_url: publicUrl, trusted_proxies: trusted }: Server): IsWithin => {
-  const isTrusted = networksIn(trusted) ?? (() => false);
-  const isHome = !isElsewhere(publicUrl);
-  return (address) => isTrusted(address) || (isHome && isLoopback(address));
-};
+const believedBy = ({ trusted_proxies: trusted }: Server): IsWithin => networksIn(trusted) ?? (() => false);
+
+/** An entry of `X-Forwarded-For` without its port and brackets; some proxies write them. */
+const addressIn = (entry: string): string =>
+  (/^\[([^\]]*)\](?::\d+)?$/.exec(entry) ?? /^(\d+(?:\.\d+){3}):\d+$/.exec(entry) ?? [])[1] ?? entry;
 
 export type Proxies = {
   /**
@@ -65,7 +65,7 @@ export const openProxies = (server: Server, log: Log): Proxies => {
       if (peer === undefined) return "";
       look(request, peer);
       let caller = peer;
-      const named = (request.headers.get("x-forwarded-for") ?? "").split(",").map((part) => part.trim());
+      const named = (request.headers.get("x-forwarded-for") ?? "").split(",").map((part) => addressIn(part.trim()));
       while (isBelieved(caller)) {
         const before = named.pop();
         if (before === undefined || isIP(before) === 0) break;

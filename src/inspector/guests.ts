@@ -22,8 +22,11 @@ const SNAPSHOT_CHARS = 8_192;
 const EVENT_CHARS = 4_096;
 
 export type Guest = {
-  /** A frame came in. `none`: it is no frame, and whoever sends it means something else. `flood`: too much of them, nothing more is read. */
-  received(json: string): "taken" | "none" | "flood";
+  /**
+   * A frame came in. `none`: it is no frame, and whoever sends it means something else. `full`: as many programs as are taken are here.
+   * `flood`: too much of them, nothing more is read.
+   */
+  received(json: string): "taken" | "none" | "full" | "flood";
   /** The program is gone, and its machines with it. */
   gone(): void;
 };
@@ -66,11 +69,17 @@ export const openGuests = (cast: Cast, nowMs: () => number) => {
   let here = 0;
   const readOfAll = openSecond();
 
-  const open = (): Guest | null => {
-    if (here >= MOST_PROGRAMS) return null;
-    programs += 1;
-    here += 1;
-    const program = `guest${programs}`;
+  const open = (): Guest => {
+    let program = "";
+    /** A seat is taken with the first frame: whoever only looks on and says something else needs none. */
+    const hasSeat = (): boolean => {
+      if (program !== "") return true;
+      if (here >= MOST_PROGRAMS) return false;
+      programs += 1;
+      here += 1;
+      program = `guest${programs}`;
+      return true;
+    };
     const mine = new Map<string, Known>();
     const framesOfOne = openSecond();
     const charsOfOne = openSecond();
@@ -136,6 +145,7 @@ export const openGuests = (cast: Cast, nowMs: () => number) => {
         }
         const frame = readFrame(json);
         if (frame === null) return "none";
+        if (!hasSeat()) return "full";
         try {
           take(frame);
         } catch {
@@ -145,7 +155,7 @@ export const openGuests = (cast: Cast, nowMs: () => number) => {
         return "taken";
       },
       gone: () => {
-        if (!isGone) here -= 1;
+        if (!isGone && program !== "") here -= 1;
         isGone = true;
         for (const one of mine.values()) cast.leave(one);
         mine.clear();

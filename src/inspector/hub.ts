@@ -152,8 +152,8 @@ export const openHub = (parts: HubParts) => {
         return {
           received: (text) => {
             guest ??= guests.open();
-            if (guest === null) return socket.close(TRY_AGAIN, "as many programs as the inspector takes are here");
             const said = guest.received(text);
+            if (said === "full") return socket.close(TRY_AGAIN, "as many programs as the inspector takes are here");
             if (said === "flood") return socket.close(POLICY, "more frames than the inspector reads");
             if (said === "none") return;
             clearTimeout(waits);

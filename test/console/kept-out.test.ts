@@ -7,7 +7,7 @@ import { join, PASSWORD, setUp, tokenOf, visit } from "./visitor.ts";
 
 const houses: House[] = [];
 const open = async (): Promise<House> => {
-  const house = await openHouse({ factor: 0 });
+  const house = await openHouse({ factor: 0, env: { GENROUTER_SERVER__TRUSTED_PROXIES: "127.0.0.1" } });
   houses.push(house);
   return house;
 };
@@ -80,12 +80,13 @@ test.each([
   ["203.0.113.9", "198.51.100.1", "203.0.113.9"],
   ["127.0.0.1", "198.51.100.1, 203.0.113.7", "203.0.113.7"],
   ["::1", "not an address", "0:0:0:0::/64"],
-  ["127.0.0.1", "1.2.3.4, 203.0.113.7:80", "127.0.0.1"],
+  ["127.0.0.1", "1.2.3.4, 203.0.113.7:80", "203.0.113.7"],
+  ["127.0.0.1", "1.2.3.4, 203.0.113.7:", "127.0.0.1"],
   ["::ffff:127.0.0.1", "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
   ["2001:db8::1", undefined, "2001:db8:0:0::/64"],
   [undefined, "203.0.113.7", ""],
 ] as const)("from %s with %s: tries are counted for %s", (peer, forwarded, counted) => {
   const headers = forwarded === undefined ? {} : { "x-forwarded-for": forwarded };
-  const proxies = openProxies({ public_url: "", trusted_proxies: "10.0.0.0/8, fd00::1" }, () => undefined);
+  const proxies = openProxies({ public_url: "", trusted_proxies: "10.0.0.0/8, fd00::1, 127.0.0.1" }, () => undefined);
   expect(proxies.callerOf(new Request("http://127.0.0.1/", { headers }), peer)).toBe(counted);
 });

@@ -36,8 +36,9 @@ export const visit = ({ url }: Where, from: { cookie?: string | null } = {}): Vi
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await response.text();
-    const set = response.headers.get("set-cookie");
-    if (set !== null) cookie = /^__Host-genrouter=[^;]/.test(set) ? (set.split(";")[0] ?? null) : null;
+    // Of a session alone: a visitor is a browser that nobody has signed in from before.
+    const session = response.headers.getSetCookie().find((line) => line.startsWith("__Host-genrouter="));
+    if (session !== undefined) cookie = /=[^;]/.test(session) ? (session.split(";")[0] ?? null) : null;
     const told = JSON.parse(text === "" ? "null" : text) as Heard["body"] & { signedIn?: { csrf: string } | null };
     if (told?.signedIn !== undefined) csrf = told.signedIn?.csrf ?? null;
     return { status: response.status, headers: response.headers, body: told, text };

@@ -21,6 +21,10 @@ describe("a database on another machine", () => {
     // A name that only looks like this machine's.
     "postgres://genrouter:word@127.0.0.1.example.com/genrouter",
     "postgres://genrouter:word@localhost.example.com/genrouter",
+    // What the client takes from the query goes before what stands in front of it.
+    "postgres://genrouter:word@localhost/genrouter?host=db.example.com",
+    "postgres://genrouter:word@db.example.com/genrouter?sslmode=verify-full&ssl=false",
+    "postgres://genrouter:word@db.example.com/genrouter?sslmode=whatever",
   ])("%s is refused before anything is sent, and its password not repeated", (url) => {
     const said = faultOf(url);
     expect(said).toStartWith("GENROUTER_STORE__URL: the connection to ");
@@ -37,8 +41,22 @@ test.each([
   "postgres://genrouter:word@127.0.0.1:5432/genrouter",
   "postgres://genrouter:word@localhost/genrouter?sslmode=disable",
   "postgres://genrouter:word@[::1]:6432/genrouter",
+  "postgres://genrouter:word@db.example.com/genrouter?sslmode=VERIFY-FULL",
+  "postgres://genrouter@%2Fvar%2Frun%2Fpostgresql/genrouter",
 ])("%s is taken", (url) => {
   expect(faultOf(url)).toBeUndefined();
+});
+
+test("an address without a host is where the environment says", () => {
+  const before = process.env.PGHOST;
+  try {
+    process.env.PGHOST = "db.example.com";
+    expect(faultOf("postgres:///genrouter")).toContain("the connection to db.example.com");
+    delete process.env.PGHOST;
+    expect(faultOf("postgres:///genrouter")).toBeUndefined();
+  } finally {
+    if (before !== undefined) process.env.PGHOST = before;
+  }
 });
 
 afterAll(dropDirs);

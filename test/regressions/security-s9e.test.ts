@@ -41,10 +41,29 @@ test("a program that sends more than is read in a second is sent away, and the s
   expect((await house.ask("GET", "/healthz", { key: null })).status).toBe(200);
 }, 60_000);
 
+test("whoever only looks on and says something else takes no program's place", async () => {
+  const onlookers = await Promise.all(Array.from({ length: 40 }, connect));
+  for (const { socket } of onlookers) socket.send("ping");
+  const program = await connect();
+  const sending = setInterval(() => program.socket.send(frame(10)), 20);
+  // A frame is answered by nothing: that it was taken is seen by who looks on.
+  const seen = new Promise<string>((tell) => {
+    const [first] = onlookers;
+    if (first) first.socket.onmessage = ({ data }) => String(data).includes('"s1"') && tell(String(data));
+  });
+  expect(await seen).toContain("s1");
+  clearInterval(sending);
+  expect([...onlookers, program].filter(({ code }) => code() !== null)).toEqual([]);
+  for (const { socket } of [...onlookers, program]) socket.close();
+}, 60_000);
+
 test("so many programs are looked at and no more, until one leaves", async () => {
   const programs = await Promise.all(Array.from({ length: 33 }, connect));
-  for (const { socket } of programs) socket.send(frame(10));
-  const turnedAway = await house.eventually(() => programs.find(({ code }) => code() !== null), "the one too many");
+  const turnedAway = await house.eventually(() => {
+    // Again and again: in a second in which others flooded, nothing is read.
+    for (const { socket, code } of programs) if (code() === null) socket.send(frame(10));
+    return programs.find(({ code }) => code() !== null);
+  }, "the one too many");
   expect([turnedAway.code(), programs.filter(({ code }) => code() !== null).length]).toEqual([1013, 1]);
   const [leaving] = programs.filter(({ code }) => code() === null);
   leaving?.socket.close();

@@ -96,6 +96,10 @@ const changeable = function* (id: string): Asking<KeyRow> {
   return row;
 };
 
+const accountOf = function* (seq: number): Asking<number> {
+  return (yield* first<{ accountSeq: number }>(ACCOUNT_OF, seq))?.accountSeq ?? 0;
+};
+
 /** Each key is work for whoever lists them. @throws DeedRefused */
 const insistOnRoom = function* (accountSeq: number, atMs: number): Asking<void> {
   const { n = 0 } = (yield* first<{ n: number }>(COUNT_GOOD, accountSeq, atMs)) ?? {};
@@ -106,7 +110,8 @@ const rotate = function* ({ keyId, overlapMs, id, hash, start, atMs }: RotateKey
   const row = yield* changeable(keyId);
   if (row.successor !== null) throw new DeedRefused(`the key ${keyId} was rotated to ${row.successor}; rotate that one`);
   if (row.expiresAtMs !== null && row.expiresAtMs <= atMs) throw new DeedRefused(`the key ${keyId} has expired; make a new one`);
-  yield* insistOnRoom((yield* first<{ accountSeq: number }>(ACCOUNT_OF, row.seq))?.accountSeq ?? 0, atMs);
+  // Without an overlap there are as many good ones afterwards as before: a key that leaked can always be replaced.
+  if (overlapMs > 0) yield* insistOnRoom(yield* accountOf(row.seq), atMs);
   yield* change(BEGIN_TERMS, row.seq);
   const seq = yield* insert(COPY_KEY, row.seq, id, hash, start, atMs);
   yield* change(INSERT_TERMS, seq, row.meterSeq, row.seq, row.expiresAtMs, row.models);
@@ -134,7 +139,9 @@ export const prepareKeys = (dialect: Dialect, notAddedUp: string, keysChanged: (
   };
 
   const set = function* ({ keyId, name, expiresAtMs, models, limits, atMs }: SetKeyDeed): Asking<OfficeOutcome> {
-    const { seq, meterSeq } = yield* changeable(keyId);
+    const { seq, meterSeq, expiresAtMs: endedAtMs } = yield* changeable(keyId);
+    const isOver = endedAtMs !== null && endedAtMs <= atMs;
+    if (isOver && (expiresAtMs === null || (expiresAtMs ?? 0) > atMs)) yield* insistOnRoom(yield* accountOf(seq), atMs);
     yield* change(BEGIN_TERMS, seq);
     if (name !== undefined) yield* change("UPDATE api_key SET name = ?2 WHERE seq = ?1", seq, name);
     if (expiresAtMs !== undefined) yield* change(EXPIRE, seq, expiresAtMs);
