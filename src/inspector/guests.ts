@@ -23,10 +23,10 @@ const EVENT_CHARS = 4_096;
 
 export type Guest = {
   /**
-   * A frame came in. `none`: it is no frame, and whoever sends it means something else. `full`: as many programs as are taken are here.
-   * `flood`: too much of them, nothing more is read.
+   * A frame came in. `none`: it is no frame, and whoever sends it means something else. `unread`: too much came for it to be looked at.
+   * `full`: as many programs as are taken are here. `flood`: too much of them, nothing more is read.
    */
-  received(json: string): "taken" | "none" | "full" | "flood";
+  received(json: string): "taken" | "none" | "unread" | "full" | "flood";
   /** The program is gone, and its machines with it. */
   gone(): void;
 };
@@ -141,7 +141,7 @@ export const openGuests = (cast: Cast, nowMs: () => number) => {
         if (frames > FLOOD_FRAMES_PER_S || chars > FLOOD_CHARS_PER_S) return "flood";
         if (frames > FRAMES_PER_S || json.length > FRAME_CHARS || readOfAll(json.length) > READ_CHARS_PER_S) {
           leftOut += 1;
-          return "taken";
+          return "unread";
         }
         const frame = readFrame(json);
         if (frame === null) return "none";

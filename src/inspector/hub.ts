@@ -155,7 +155,7 @@ export const openHub = (parts: HubParts) => {
             const said = guest.received(text);
             if (said === "full") return socket.close(TRY_AGAIN, "as many programs as the inspector takes are here");
             if (said === "flood") return socket.close(POLICY, "more frames than the inspector reads");
-            if (said === "none") return;
+            if (said === "none" || said === "unread") return;
             clearTimeout(waits);
             if (viewer !== null) leave(viewer);
           },

@@ -29,6 +29,12 @@ const connect = async (): Promise<Program> => {
   return { socket, closed, code: () => code };
 };
 
+/** Until the service has seen them go, so that the next test has all places. */
+const leave = async (all: readonly Program[]): Promise<void> => {
+  for (const { socket } of all) socket.close();
+  await Promise.all(all.map(({ closed }) => closed));
+};
+
 test("a program that sends more than is read in a second is sent away, and the stall meter of this file stays below its bound", async () => {
   const programs = await Promise.all(Array.from({ length: 3 }, connect));
   const large = frame(120_000);
@@ -43,18 +49,18 @@ test("a program that sends more than is read in a second is sent away, and the s
 
 test("whoever only looks on and says something else takes no program's place", async () => {
   const onlookers = await Promise.all(Array.from({ length: 40 }, connect));
-  for (const { socket } of onlookers) socket.send("ping");
-  const program = await connect();
-  const sending = setInterval(() => program.socket.send(frame(10)), 20);
   // A frame is answered by nothing: that it was taken is seen by who looks on.
   const seen = new Promise<string>((tell) => {
     const [first] = onlookers;
-    if (first) first.socket.onmessage = ({ data }) => String(data).includes('"s1"') && tell(String(data));
+    if (first) first.socket.onmessage = ({ data }) => String(data).includes('s1"') && tell(String(data));
   });
-  expect(await seen).toContain("s1");
+  for (const { socket } of onlookers) socket.send("ping");
+  const program = await connect();
+  const sending = setInterval(() => program.socket.send(frame(10)), 20);
+  expect(await seen).toContain('s1"');
   clearInterval(sending);
   expect([...onlookers, program].filter(({ code }) => code() !== null)).toEqual([]);
-  for (const { socket } of [...onlookers, program]) socket.close();
+  await leave([...onlookers, program]);
 }, 60_000);
 
 test("so many programs are looked at and no more, until one leaves", async () => {
@@ -74,5 +80,5 @@ test("so many programs are looked at and no more, until one leaves", async () =>
     const pause = new Promise<null>((wake) => setTimeout(() => wake(null), 100));
     return (await Promise.race([next.closed, pause])) === null && next;
   }, "room for the next");
-  for (const { socket } of [...programs, entered]) socket.close();
+  await leave([...programs, entered]);
 }, 60_000);
