@@ -17,7 +17,7 @@ const MINUTE_MS = 60_000;
 /** Wrong passwords by somebody who is in, for their own. */
 const PER_PERSON = { burst: 10, refillMs: MINUTE_MS };
 /** Sessions that one person opens: each is a row, whoever has the password. */
-const SIGN_INS = { burst: 30, refillMs: 10_000 };
+const SIGN_INS = { burst: 60, refillMs: 1_000 };
 /** Accounts that may be made from one machine. */
 const SIGN_UPS = { burst: 10, refillMs: 6 * MINUTE_MS };
 /** Whoever makes an account waits behind people who sign in. */

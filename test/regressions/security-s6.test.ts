@@ -171,16 +171,16 @@ test("nobody fills the line alone, not even with the right password and from bro
   expect(order.filter((name) => name.endsWith("away"))).toHaveLength(20);
 }, 60_000);
 
-test("a person opens thirty sessions at once and one more every ten seconds, and then waits alone", async () => {
+test("a person opens sixty sessions at once and one more every second, and then waits alone", async () => {
   const house = await open();
   const ada = await setUp(house);
   await join(house, ada, { email: "ben@example.com", role: "member" });
   const statuses: number[] = [];
-  for (let n = 0; n < 31; n += 1)
+  for (let n = 0; n < 61; n += 1)
     statuses.push((await signIn(house, PASSWORD, { address: "198.51.100.4", email: "ben@example.com" })).status);
-  expect([statuses.indexOf(429), statuses.length]).toEqual([30, 31]);
+  expect([statuses.indexOf(429), statuses.length]).toEqual([60, 61]);
   expect((await signIn(house, PASSWORD, { address: "198.51.100.4" })).status).toBe(200);
-  await house.clock.skip(10_000);
+  await house.clock.skip(1_000);
   expect((await signIn(house, PASSWORD, { address: "198.51.100.4", email: "ben@example.com" })).status).toBe(200);
 }, 60_000);
 
