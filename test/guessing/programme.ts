@@ -1,12 +1,12 @@
-// Strangers who try passwords from many networks at the real binary: `node scripts/bun.mjs test/security/guessing.ts`; ends with `N passed, N failed`.
+// Strangers who try passwords from many networks at the real binary: `node scripts/bun.mjs test/guessing/programme.ts`; ends with `N passed, N failed`.
 import { BINARY, killAll } from "../../proof/crash/processes.ts";
 import { openPlace, type Place } from "../bombs/place.ts";
 import { readFlags, wholeOf } from "../flags.ts";
 
 const HELP = `Tries wrong passwords of one person from many networks at once, while that person signs in from a browser that is known and from a new one.
 
-  node scripts/bun.mjs test/security/guessing.ts                    10,000 tries from 500 networks, 70 at a time
-  node scripts/bun.mjs test/security/guessing.ts --tries 1000       a short one
+  node scripts/bun.mjs test/guessing/programme.ts                    10,000 tries from 500 networks, 70 at a time
+  node scripts/bun.mjs test/guessing/programme.ts --tries 1000       a short one
 
   --tries N       wrong passwords         (10000)
   --networks N    /24 networks they come from (500)
