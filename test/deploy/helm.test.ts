@@ -97,16 +97,16 @@ describe.skipIf(helm === null)("rendered by Helm", () => {
   ])("%s: its settings are those of the service and pass the checks of a start", async (_, values, secret, kinds) => {
     const resources = resourcesOf(values);
     expect(resources.map(({ kind }) => kind).sort()).toEqual(kinds);
-    const { spec } = resources.find(({ kind }) => kind === "StatefulSet") ?? { spec: {} };
-    const [container] = spec.template?.spec.containers ?? [];
-    expect([spec.replicas, container?.image]).toEqual([values.replicas ?? 1, `${IMAGE.repository}@${IMAGE.digest}`]);
+    const spec = resources.find(({ kind }) => kind === "StatefulSet")?.spec;
+    const [container] = spec?.template?.spec.containers ?? [];
+    expect([spec?.replicas, container?.image]).toEqual([values.replicas ?? 1, `${IMAGE.repository}@${IMAGE.digest}`]);
     const named = Object.fromEntries((container?.env ?? []).map(({ name, value }) => [name, value]));
     expect(named.GENROUTER_DATA__DIR).toBe("/data/genrouter");
     const settings = readSettings({ ...named, ...secret, GENROUTER_DATA__DIR: freshDir() });
     for (const check of startChecks(settings, "live")) await check();
     expect(settings.server).toMatchObject({ host: "0.0.0.0", port: 8080, public_url: "https://genrouter.example.com" });
     const { drain_s: drainS, leave_s: leaveS } = settings.server;
-    expect(spec.template?.spec.terminationGracePeriodSeconds).toBeGreaterThan(drainS + leaveS);
+    expect(spec?.template?.spec.terminationGracePeriodSeconds).toBeGreaterThan(drainS + leaveS);
   });
 
   test.each([
