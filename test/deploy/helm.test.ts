@@ -99,7 +99,7 @@ describe.skipIf(helm === null)("rendered by Helm", () => {
     expect(resources.map(({ kind }) => kind).sort()).toEqual(kinds);
     const spec = resources.find(({ kind }) => kind === "StatefulSet")?.spec;
     const [container] = spec?.template?.spec.containers ?? [];
-    expect([spec?.replicas, container?.image]).toEqual([values.replicas ?? 1, `${IMAGE.repository}@${IMAGE.digest}`]);
+    expect([spec?.replicas, container?.image]).toEqual([Number(values.replicas ?? 1), `${IMAGE.repository}@${IMAGE.digest}`]);
     const named = Object.fromEntries((container?.env ?? []).map(({ name, value }) => [name, value]));
     expect(named.GENROUTER_DATA__DIR).toBe("/data/genrouter");
     const settings = readSettings({ ...named, ...secret, GENROUTER_DATA__DIR: freshDir() });
