@@ -1,6 +1,7 @@
 // Strangers who try passwords from many networks at the real binary: `node scripts/bun.mjs test/guessing/programme.ts`; ends with `N passed, N failed`.
-import { BINARY, killAll } from "../../proof/crash/processes.ts";
+import { killAll } from "../../proof/crash/processes.ts";
 import { openPlace, type Place } from "../bombs/place.ts";
+import { builtBinary } from "../built.ts";
 import { readFlags, wholeOf } from "../flags.ts";
 
 const HELP = `Tries wrong passwords of one person from many networks at once, while that person signs in from a browser that is known and from a new one.
@@ -160,7 +161,7 @@ const play = async (place: Place): Promise<[boolean, string][]> => {
   ];
 };
 
-const place = await openPlace(BINARY, 1, {
+const place = await openPlace(await builtBinary(say), 1, {
   env: { GENROUTER_SERVER__TRUSTED_PROXIES: "127.0.0.1", GENROUTER_OPERATOR__TOKEN: OPERATOR },
 });
 let [passed, failed] = [0, 0];
