@@ -3,7 +3,7 @@ import { setup } from "xstate";
 import type { AttemptChange } from "../src/deeds.ts";
 import { tellMismatch } from "../src/ordered.ts";
 import type { AttemptState, Failure, GenerationErrorCode } from "../src/terms.ts";
-import { backOffUntilMs, currentRoute, endCode, mayBeOut, mismatchesWith } from "./generation-rules.ts";
+import { backOffUntilMs, currentRoute, endCode, mayBeOut, mismatchedWith } from "./generation-rules.ts";
 import {
   type Ask,
   type ClosedAs,
@@ -126,7 +126,7 @@ export const closeAttempt = (as: ClosedAs) =>
     enqueue.assign({
       current: null,
       inputRefusals: context.inputRefusals + refused,
-      ...(as === "mismatched" ? { mismatches: mismatchesWith(context) } : {}),
+      ...(as === "mismatched" ? { mismatched: mismatchedWith(context, attempt.n) } : {}),
       watched: isWatched ? [...context.watched, { n: attempt.n, route: attempt.route, arriving: false }] : context.watched,
     });
     noteAttempt(enqueue.emit, {
@@ -280,7 +280,7 @@ export const closeWatchedMismatched = words.enqueueActions(({ context, event, en
   if (event.type !== "mismatched") return;
   enqueue.assign({
     watched: context.watched.filter((attempt) => attempt.n !== event.n),
-    mismatches: mismatchesWith(context),
+    mismatched: mismatchedWith(context, event.n),
   });
   const failure = mismatchIn(event);
   noteAttempt(enqueue.emit, {

@@ -14,10 +14,10 @@ const failureOf = (event: GenerationEvent): Failure | null =>
 
 /** As many attempts as the operator allows have delivered something else, this one among them. */
 const isEnoughOfMismatches = ({ context, event }: Asked): boolean =>
-  event.type === "mismatched" && event.atMost !== undefined && mismatchesWith(context) >= event.atMost;
+  event.type === "mismatched" && event.atMost !== undefined && mismatchedWith(context, event.n).length >= event.atMost;
 
-/** Attempts that delivered something else, with the one in hand. */
-export const mismatchesWith = ({ mismatches = 0 }: GenerationContext): number => mismatches + 1;
+/** The attempts that delivered something else, with one more. */
+export const mismatchedWith = ({ mismatched = [] }: GenerationContext, n: number): readonly number[] => [...mismatched, n];
 
 /** The planned route of the current attempt. */
 export const currentRoute = (context: GenerationContext): PlannedRoute | null =>
@@ -78,9 +78,10 @@ export const isUnsent = ({ context }: Asked): boolean => context.current !== nul
 export const isAnnounced = ({ context }: Asked): boolean => context.current !== null && context.current.collectEndsAtMs !== null;
 /** The operator who asks for another try knows of a job. */
 export const hasJob = ({ event }: Asked): boolean => event.type === "retriedByOperator" && event.hasJob;
-/** The attempt that an operator settles is on a route of the plan, and may be with its provider. */
+/** The attempt that an operator settles is on a route of the plan, may be with its provider, and has not delivered something else. */
 export const mayHaveDelivered = ({ context, event }: Asked): boolean => {
   if (event.type !== "settledByOperator" || context.plan[event.route] === undefined) return false;
+  if (context.mismatched?.includes(event.n)) return false;
   return context.current?.n !== event.n || mayBeOut(context.current);
 };
 

@@ -120,8 +120,8 @@ export type GenerationContext = {
   tried: number;
   /** Attempts that ended because the provider refused the input. */
   inputRefusals: number;
-  /** Attempts that delivered something else; absent: none, as for nearly all. */
-  mismatches?: number;
+  /** The attempts that delivered something else; absent: none, as for nearly all. */
+  mismatched?: readonly number[];
   current: CurrentAttempt | null;
   watched: WatchedAttempt[];
 };

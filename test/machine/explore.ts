@@ -180,7 +180,7 @@ export const situationOf = (snapshot: GenerationSnapshot): string => {
         ].join(" ")
       : "none",
     `watched ${watched.map((attempt) => `${attempt.route}${attempt.arriving ? "!" : ""}`).join(",")}`,
-    `mismatched ${snapshot.context.mismatches ?? 0}`,
+    `mismatched ${snapshot.context.mismatched?.length ?? 0}`,
     inputRefusals === 0 ? "" : inputRefusals === tried ? "all refused" : "some refused",
   ].join(" | ");
 };

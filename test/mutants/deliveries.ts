@@ -162,8 +162,8 @@ export const DELIVERY_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: RULES,
-        find: "event.atMost !== undefined && mismatchesWith(context) >= event.atMost",
-        put: "mismatchesWith(context) >= 1",
+        find: "event.atMost !== undefined && mismatchedWith(context, event.n).length >= event.atMost",
+        put: "mismatchedWith(context, event.n).length >= 1",
       },
     ],
     killer: "deliveries",
@@ -172,7 +172,13 @@ export const DELIVERY_MUTANTS: readonly Mutant[] = [
     name: "max-mismatched-not-heard",
     breaks: "However few mismatches the operator allows, every route is tried.",
     standsFor: "routing.max_mismatched",
-    patches: [{ file: RULES, find: "mismatchesWith(context) >= event.atMost", put: "mismatchesWith(context) >= 99" }],
+    patches: [
+      {
+        file: RULES,
+        find: "mismatchedWith(context, event.n).length >= event.atMost",
+        put: "mismatchedWith(context, event.n).length >= 99",
+      },
+    ],
     killer: "machine",
   },
   {

@@ -14,6 +14,8 @@ const BECOMES: Readonly<Record<string, readonly string[]>> = {
   accepted: ["delivered", "failed", "lost", "capped", "superseded", "mismatched"],
   lost: ["accepted", "delivered", "mismatched"],
   capped: ["accepted", "delivered", "mismatched"],
+  // An operator has seen that it delivered after all.
+  failed: ["accepted"],
 };
 
 /** What an operator may decide that gives an attempt up. */

@@ -168,9 +168,11 @@ const isOfDeadline = (snapshot: GenerationSnapshot, event: GenerationEvent): boo
   return deadline !== null && eventOf(deadline, 0).type === event.type;
 };
 
-/** Attempts that an event can be about: the one in hand and those that are watched. */
-const isKnown = ({ context }: GenerationSnapshot, n: number): boolean =>
-  context.current?.n === n || context.watched.some((attempt) => attempt.n === n);
+/** Attempts that an event can be about: the one in hand and those that are watched; an operator may settle any that was begun. */
+const isKnown = ({ context }: GenerationSnapshot, { type, n }: { type: GenerationEvent["type"]; n: number }): boolean =>
+  context.current?.n === n ||
+  context.watched.some((attempt) => attempt.n === n) ||
+  (type === "settledByOperator" && n <= context.tried);
 
 const checkRestorable = (frozen: string, plan: readonly PlannedRoute[], wanted: GenerationSnapshot): void => {
   const restored = thaw(frozen, plan);
@@ -209,7 +211,7 @@ const playLife = async (store: MachineStore, round: number, { plan: index, moves
       same(`rows touched by ${mine.type} without a step`, store.changes(), changes);
       return;
     }
-    if ("n" in mine && mine.type !== "begun" && !isKnown(before, mine.n))
+    if ("n" in mine && mine.type !== "begun" && !isKnown(before, mine))
       throw new Error(`${mine.type} of attempt ${mine.n}, which nobody knows, made a step`);
     if (move.end === null || move.end === "full") same(`what ${mine.type} asked for`, asks, step.asks);
     const after = twin.snapshot();
