@@ -58,6 +58,8 @@ export type EngineParts = Pick<CommittedParts, "callersChanged" | "peopleChanged
   isAway?: () => boolean;
   /** Whether this node's own disk, which the store is not on, is full. */
   isDiskFull?: (() => boolean) | undefined;
+  /** Whether the bucket, without which no result is finished here, takes nothing. */
+  isBucketDown?: (() => boolean) | undefined;
   /** Where answers of providers are kept while the store is away; absent: the store is on the same disk. */
   outcomes?: OutcomeSpool | undefined;
   /** How many nodes share what there is only once, such as the seats on a route. */

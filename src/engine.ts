@@ -49,7 +49,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
   });
   const { post } = ledger;
   const isFull = () => ledger.load().isFull || (parts.isDiskFull?.() ?? false);
-  const readiness = openReadiness(() => life, isFull, parts.isAway ?? (() => false));
+  const readiness = openReadiness(() => life, { isFull, isAway: parts.isAway, isBucketDown: parts.isBucketDown });
   const stuck = openStuck(log);
   const records = openRecords(store, store.node === null, parts.isSure);
   const attempts = openAttempts(store);

@@ -160,7 +160,7 @@ export const openService = async (
       store,
       files: kept.files,
       spool: kept.spool,
-      ...{ outcomes: kept.outcomes, isDiskFull: kept.isDiskFull },
+      ...{ outcomes: kept.outcomes, isDiskFull: kept.isDiskFull, isBucketDown: kept.isBucketDown },
       copies: kept.copies,
       waiting: kept.waiting,
       catalogue,

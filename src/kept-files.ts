@@ -21,6 +21,8 @@ export type KeptFiles = {
   outcomes?: OutcomeSpool | undefined;
   /** Whether the node's own disk refuses what is written to it; absent where the store is on it, and says so itself. */
   isDiskFull?: (() => boolean) | undefined;
+  /** Whether the bucket, without which no result of a node is finished, takes nothing; absent where files stay on the own disk meanwhile. */
+  isBucketDown?: (() => boolean) | undefined;
   /** Copies of pinned inputs, until nobody needs them. */
   copies: Copies;
   /** Takes up what a former process has left; nobody waits for it. */
@@ -138,5 +140,5 @@ export const openKeptFiles = async ({
   const copies = openCopies(pinned, inputs.files, clock.nowMs);
   const stop = async () => void (await Promise.all([kept.stop(), inputs.stop()]));
   const room = openDiskRoom({ dir: settings.data.dir, clock, log });
-  return { ...room.watched({ ...kept, outcomes }), copies, stop, isDiskFull: room.isFull };
+  return { ...room.watched({ ...kept, outcomes }), copies, stop, isDiskFull: room.isFull, isBucketDown: kept.isDown };
 };

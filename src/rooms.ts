@@ -41,7 +41,7 @@ import { openUpkeep, type Upkeep } from "./upkeep.ts";
 import { shareWatch } from "./watching.ts";
 
 /** What the rooms are joined from. */
-export type RoomsParts = Pick<KeptFiles, "outcomes" | "isDiskFull" | "waiting"> & {
+export type RoomsParts = Pick<KeptFiles, "outcomes" | "isDiskFull" | "isBucketDown" | "waiting"> & {
   settings: Settings;
   clock: Clock;
   /** Sees what the door answers and tells it to Prometheus. Its log is `log`, or what passes there is not counted. */
@@ -171,7 +171,8 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     soon: setImmediate,
     ...{ nameGeneration, nodes, isAnotherThere },
     ...(tenure ? { sure: tenure.sure, isSure: tenure.isSure, isAway: tenure.isAway } : {}),
-    ...{ unknownOutcome: parts.unknownOutcome, outcomes: parts.outcomes, isDiskFull: parts.isDiskFull },
+    ...{ unknownOutcome: parts.unknownOutcome, outcomes: parts.outcomes },
+    ...{ isDiskFull: parts.isDiskFull, isBucketDown: parts.isBucketDown },
     ...(parts.takingUp ? { takingUp: parts.takingUp } : {}),
     ...{ callersChanged: () => http.callersChanged(), peopleChanged: () => sessions.forget() },
   });

@@ -165,7 +165,7 @@ const open = async (options: HouseOptions): Promise<House> => {
     ...{ settings, clock, telemetry, log, store },
     files: aroundFiles(watched.files),
     spool: kept.spool,
-    ...{ outcomes: kept.outcomes, isDiskFull: kept.isDiskFull },
+    ...{ outcomes: kept.outcomes, isDiskFull: kept.isDiskFull, isBucketDown: kept.isBucketDown },
     copies: kept.copies,
     waiting: kept.waiting,
     ...{ catalogue, pace: 1 },

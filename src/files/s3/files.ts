@@ -39,9 +39,11 @@ export type BucketFiles = {
   stop(): Promise<void>;
   /** Files that wait on disk for the bucket, as far as they have been counted, and why they do. */
   waiting(): { files: number; reason: string | null };
+  /** Whether the bucket takes nothing at the moment. */
+  isDown(): boolean;
 };
 
-/** Written and deleted at a start: it shows that the access key may do both. */
+/** Written and deleted at a start, and by nodes whose bucket is down: it shows that the access key may do both. */
 const TRIAL = "genrouter-start";
 const LEAST_TRIAL_PAUSE_MS = 1_000;
 /** A link that is handed out in the last moment of another one still opens. */
@@ -68,7 +70,21 @@ export const openBucketFiles = (options: BucketFilesOptions): BucketFiles => {
   const consequence = options.shared
     ? "results wait for it, and are charged when they are in it"
     : "files stay on disk and are served from there";
-  const moving = openStanding({ clock, chance, tell, consequence });
+  const standing = openStanding({ clock, chance, tell, consequence });
+  let takeBackTrial: (() => void) | null = null;
+  const planTrial = () => {
+    const pauseMs = Math.max(LEAST_TRIAL_PAUSE_MS, standing.againAtMs() - clock.nowMs());
+    takeBackTrial ??= clock.after(pauseMs, () => {
+      takeBackTrial = null;
+      void tryIt();
+    });
+  };
+  const failed = (fault: BucketFault) => {
+    standing.failed(fault);
+    // A node takes no work while the bucket is down: nothing but this trial would find that it is back.
+    if (options.shared && !ending.signal.aborted) planTrial();
+  };
+  const moving = { ...standing, failed };
   const mover = options.moves
     ? openMover({ local, bucket, standing: moving, clock, tell, fateOf: async (id, n) => fateIn(await recordOf(id), n) })
     : null;
@@ -94,10 +110,9 @@ export const openBucketFiles = (options: BucketFilesOptions): BucketFiles => {
       throw new StorageAway(fault instanceof BucketFault ? fault.message : "the service is stopping");
     }
   };
-  let takeBackTrial = () => {};
   const tryIt = async (): Promise<void> => {
     const name = `${options.settings.prefix}${TRIAL}`;
-    const bytes = new TextEncoder().encode("written and deleted at each start of genrouter\n");
+    const bytes = new TextEncoder().encode("written and deleted by genrouter to see whether it may\n");
     const words = { mime: "text/plain", disposition: "inline", cacheControl: "no-store" };
     try {
       await bucket.put(name, bytes, new Bun.CryptoHasher("sha256").update(bytes).digest("hex"), words, ending.signal);
@@ -105,7 +120,7 @@ export const openBucketFiles = (options: BucketFilesOptions): BucketFiles => {
     } catch (fault) {
       if (!(fault instanceof BucketFault)) return;
       moving.failed(fault);
-      takeBackTrial = clock.after(Math.max(LEAST_TRIAL_PAUSE_MS, moving.againAtMs() - clock.nowMs()), () => void tryIt());
+      planTrial();
       return;
     }
     moving.worked();
@@ -150,9 +165,10 @@ export const openBucketFiles = (options: BucketFilesOptions): BucketFiles => {
     },
     stop: async () => {
       ending.abort();
-      takeBackTrial();
+      takeBackTrial?.();
       await mover?.stop();
     },
     waiting: () => ({ files: mover?.waiting() ?? 0, reason: moving.fault()?.message ?? null }),
+    isDown: moving.isDown,
   };
 };

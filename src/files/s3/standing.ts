@@ -15,6 +15,8 @@ export interface Standing {
   worked(): void;
   /** The fault that keeps everything waiting; null while it works. */
   fault(): BucketFault | null;
+  /** Whether it has said no, or did not answer twice: one failure of a service says nothing. */
+  isDown(): boolean;
   /** From when on it may be asked; in the past while it works. */
   againAtMs(): number;
 }
@@ -39,6 +41,7 @@ export const openStanding = ({ clock, chance, tell, consequence }: StandingOptio
   let times = 0;
   let againAtMs = 0;
   let told: BucketFault["kind"] | null = null;
+  const isDown = () => fault !== null && (fault.kind === "refused" || times >= 2);
   const toldAtMs: Partial<Record<BucketFault["kind"], number>> = {};
   return {
     failed: (next) => {
@@ -48,8 +51,7 @@ export const openStanding = ({ clock, chance, tell, consequence }: StandingOptio
       fault = next;
       const [first, longest] = PAUSES[next.kind];
       againAtMs = clock.nowMs() + Math.min(longest, first * 2 ** Math.min(times - 1, 20)) * (0.5 + chance() / 2);
-      // One failure of a service is no news; a no is.
-      if (told === next.kind || (next.kind !== "refused" && times < 2)) return;
+      if (told === next.kind || !isDown()) return;
       const sinceMs = clock.nowMs() - (toldAtMs[next.kind] ?? Number.NEGATIVE_INFINITY);
       if (sinceMs >= 0 && sinceMs < TOLD_EVERY_MS) return;
       told = next.kind;
@@ -65,6 +67,7 @@ export const openStanding = ({ clock, chance, tell, consequence }: StandingOptio
       told = null;
     },
     fault: () => fault,
+    isDown,
     againAtMs: () => againAtMs,
   };
 };
