@@ -4,6 +4,7 @@ import type { Clock } from "../clock.ts";
 import { StoreFull } from "../deeds.ts";
 import type { Log } from "../events.ts";
 import { DEPTH_AT_MOST, isTooDeep, isTooWide, MEMBERS_AT_MOST, readBody } from "../http/body.ts";
+import { jsonAnswer } from "../http/coding.ts";
 import { answerFault } from "../http/errors.ts";
 import { isSameSecret } from "../http/same-secret.ts";
 import { OfficeFault, type OfficeFaultKind } from "../office/fault.ts";
@@ -180,8 +181,7 @@ export const openRouter = ({ routes, sessions, clock, publicOrigin, log }: Route
     const [request, requestId] = asked;
     try {
       const made = await answer(...asked);
-      if (!(made instanceof Response))
-        return new Response(JSON.stringify(made), { headers: { ...JSON_HEADERS, "x-request-id": requestId } });
+      if (!(made instanceof Response)) return await jsonAnswer(request, made, { ...JSON_HEADERS, "x-request-id": requestId });
       made.headers.set("x-request-id", requestId);
       return made;
     } catch (fault) {

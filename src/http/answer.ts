@@ -1,5 +1,7 @@
 // Answers as they leave: the headers that every one of them carries, request ids, and JSON that may be cached by its ETag.
+
 import { INTERFACE_VERSION } from "../terms.ts";
+import { takes } from "./coding.ts";
 
 /** Values of the path's parameters by name, already percent-decoded: check before use. */
 export type PathParams = Readonly<Record<string, string>>;
@@ -49,18 +51,30 @@ export const signAnswer = (response: Response, requestId: string): Response => {
   return response;
 };
 
-/** JSON that is the same for everybody, with a strong validator over its bytes; any web page may read it. */
-export type PublicJson = { bytes: Uint8Array; etag: string; headers: Headers };
+/** The same for everybody in one coding, with a strong validator over its bytes. */
+type Printed = { bytes: Uint8Array<ArrayBuffer>; etag: string; headers: Headers };
+/** JSON that is the same for everybody; any web page may read it. `packed`: compressed, made when it is first asked for. */
+export type PublicJson = { plain: Printed; packed: () => Printed };
+
 export const publicJson = (value: unknown, maxAgeS: number): PublicJson => {
   const bytes = new TextEncoder().encode(JSON.stringify(value));
-  const etag = `"${new Bun.CryptoHasher("sha256").update(bytes).digest("base64url").slice(0, 22)}"`;
-  const headers = commonHeaders({
-    "cache-control": `public, max-age=${maxAgeS}`,
-    etag,
-    "access-control-allow-origin": "*",
-    "access-control-expose-headers": "ETag, Genrouter-Version, X-Request-Id",
-  });
-  return { bytes, etag, headers };
+  const hash = new Bun.CryptoHasher("sha256").update(bytes).digest("base64url").slice(0, 22);
+  const print = (as: Uint8Array<ArrayBuffer>, etag: string, more: Readonly<Record<string, string>>): Printed => {
+    const headers = commonHeaders({
+      ...{ "cache-control": `public, max-age=${maxAgeS}`, etag, vary: "Accept-Encoding", ...more },
+      "access-control-allow-origin": "*",
+      "access-control-expose-headers": "ETag, Genrouter-Version, X-Request-Id",
+    });
+    return { bytes: as, etag, headers };
+  };
+  let packed: Printed | undefined;
+  return {
+    plain: print(bytes, `"${hash}"`, {}),
+    packed: () => {
+      packed ??= print(Bun.gzipSync(bytes), `"${hash}-gzip"`, { "content-encoding": "gzip" });
+      return packed;
+    },
+  };
 };
 
 /** Whether `If-None-Match` names the ETag; weak comparison, as RFC 9110 asks for GET and HEAD. */
@@ -72,10 +86,14 @@ const isKnown = (request: Request, etag: string): boolean => {
 };
 
 /** Answers public JSON: 200, or 304 where the caller has it. */
-export const answerPublic = ({ bytes, etag, headers }: PublicJson, request: Request, requestId: string): Response => {
+export const answerPublic = ({ plain, packed }: PublicJson, request: Request, requestId: string): Response => {
+  const { bytes, etag, headers } = takes(request, "gzip") ? packed() : plain;
   headers.set("x-request-id", requestId);
-  const known = isKnown(request, etag);
-  return new Response(known ? null : bytes, { status: known ? 304 : 200, headers });
+  if (!isKnown(request, etag)) return new Response(bytes, { headers });
+  const known = new Response(null, { status: 304, headers });
+  // There is no body that could be unpacked.
+  known.headers.delete("content-encoding");
+  return known;
 };
 
 /** The preflight answer of paths that any web page may read, sending these headers. */

@@ -20,6 +20,8 @@ export const HEADERS: JsonObject = {
   Location: text("Where the generation can be polled, or where the file can be had.", "/v1/generations/gen_0a1b2c"),
   Allow: text("Methods that the path takes.", "GET, HEAD"),
   "WWW-Authenticate": text("How to authenticate.", 'Bearer realm="genrouter"'),
+  Vary: text("What of the request chose these bytes.", "Accept-Encoding"),
+  "Content-Encoding": text("How the bytes are compressed; absent where they are not.", "gzip"),
   ETag: text("Names these bytes; send it back as If-None-Match.", '"q1w2e3"'),
   "Accept-Ranges": text("Parts of the file can be asked for.", "bytes"),
   "Content-Range": text("Which bytes of the file these are.", "bytes 0-1023/71319"),

@@ -63,9 +63,9 @@ const keyed = { security: [{ apiKey: [] }] };
 const open = { security: [] };
 const withRequestId = (...names: string[]) => [...names, "RequestId"].map(parameterRef);
 
-const PUBLIC_HEADERS = ["Cache-Control", "ETag", "Access-Control-Allow-Origin", "Access-Control-Expose-Headers"];
+const PUBLIC_HEADERS = ["Cache-Control", "ETag", "Vary", "Access-Control-Allow-Origin", "Access-Control-Expose-Headers"];
 const publicJson = (description: string, schema: JsonObject): JsonObject => ({
-  "200": jsonAnswer(description, schema, PUBLIC_HEADERS),
+  "200": jsonAnswer(description, schema, [...PUBLIC_HEADERS, "Content-Encoding"]),
   "304": { description: "The caller has these bytes already.", headers: headers(...PUBLIC_HEADERS) },
   ...noes(...OPEN),
 });

@@ -47,15 +47,20 @@ const raw = (path: string, coding: string) =>
   fetch(house.url + path, { headers: { "accept-encoding": coding }, decompress: false });
 
 here("every page of the frame", () => {
-  test.each(PAGES)("%s asks no other host, breaks no rule of its policy and complains of nothing", async (path) => {
-    const { page, asked, complaints, close } = await visit(path);
-    await page.locator("[aria-busy='true']").waitFor({ state: "detached" });
-    const hosts = new Set(asked.filter((address) => !address.startsWith("data:")).map((address) => new URL(address).host));
-    expect([...hosts]).toEqual([new URL(house.url).host]);
-    expect(asked.length).toBeGreaterThan(3);
-    expect(complaints).toEqual([]);
-    await close();
-  });
+  test.each(PAGES)(
+    "%s asks no other host and nothing twice, breaks no rule of its policy and complains of nothing",
+    async (path) => {
+      const { page, asked, complaints, close } = await visit(path);
+      await page.locator("[aria-busy='true']").waitFor({ state: "detached" });
+      const hosts = new Set(asked.filter((address) => !address.startsWith("data:")).map((address) => new URL(address).host));
+      expect([...hosts]).toEqual([new URL(house.url).host]);
+      expect(asked.length).toBeGreaterThan(3);
+      const questions = asked.filter((address) => new URL(address).pathname.includes("/api/"));
+      expect(questions).toEqual([...new Set(questions)]);
+      expect(complaints).toEqual([]);
+      await close();
+    },
+  );
 
   test.each(["/console/keys", "/inspector"])("the first load of %s is less than 60 kB of script as it travels", async (path) => {
     const context = await browser.newContext();

@@ -7,7 +7,7 @@ import { Redirect, useLocation, useSearch } from "wouter-preact";
 import { learnMe, me, told } from "../parts/api.ts";
 import { Frame, type Place } from "../parts/frame.tsx";
 import { CreditsNotice } from "./credits/low.tsx";
-import { Balance, useOwnCredits } from "./credits/own.tsx";
+import { Balance, OwnCredits, useOwnCredits } from "./credits/own.tsx";
 import { OPEN_PAGES, PAGES, type PageOf } from "./pages.tsx";
 import { Whose } from "./whose.tsx";
 
@@ -31,19 +31,22 @@ const findPage = (pages: readonly PageOf[], path: string): Found | undefined => 
 
 /** The frame of whoever is signed in: with their balance, and what an account's people should know on every page. */
 const OwnFrame = ({ hasAccount, notice, ...frame }: ComponentProps<typeof Frame> & { hasAccount: boolean }): VNode => {
-  const credits = useOwnCredits(hasAccount, frame.path);
+  const own = useOwnCredits(hasAccount, frame.path);
+  const { value: credits } = own;
   const isToldThere = frame.path.startsWith("/console/credits");
   return (
-    <Frame
-      {...frame}
-      standing={credits ? <Balance credits={credits} /> : null}
-      notice={
-        <>
-          {notice}
-          {credits && !isToldThere && <CreditsNotice credits={credits} />}
-        </>
-      }
-    />
+    <OwnCredits.Provider value={hasAccount ? own : null}>
+      <Frame
+        {...frame}
+        standing={credits ? <Balance credits={credits} /> : null}
+        notice={
+          <>
+            {notice}
+            {credits && !isToldThere && <CreditsNotice credits={credits} />}
+          </>
+        }
+      />
+    </OwnCredits.Provider>
   );
 };
 

@@ -1,11 +1,12 @@
 // The page Credits: the balance, buying, what was bought, and the mark of a low balance.
-import { useCallback, useState } from "preact/hooks";
+import { useCallback, useContext, useState } from "preact/hooks";
 import { useSearch } from "wouter-preact";
 import type { CreditsView } from "../../../src/console/credits-wire.ts";
+import { useNews } from "../making/news.ts";
 import { queryOf, usdText } from "./amounts.ts";
 import { Buying } from "./buying.tsx";
 import { CreditsNotice, LowMark } from "./low.tsx";
-import { useCredits } from "./own.tsx";
+import { OwnCredits, useCredits } from "./own.tsx";
 import { Purchases } from "./purchases.tsx";
 import { Returned } from "./returned.tsx";
 
@@ -37,7 +38,11 @@ export const CreditsPage = () => {
   const [account, purchaseId, cancelled] = [query.get("account"), query.get("purchase"), query.get("cancelled")];
   // What was bought is read anew when something became of it, not with each movement of the balance.
   const [paid, setPaid] = useState(0);
-  const { value: credits, fault, again, put } = useCredits(account, { purchase: () => setPaid((times) => times + 1) });
+  const own = useContext(OwnCredits);
+  const isOwn = account === null && own !== null;
+  const theirs = useCredits(account, { isAsked: !isOwn });
+  const { value: credits, fault, again, put } = isOwn ? own : theirs;
+  useNews(account ?? undefined, { purchase: () => setPaid((times) => times + 1) });
   const onPaid = useCallback(() => {
     setPaid((times) => times + 1);
     again();

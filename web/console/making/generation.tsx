@@ -11,7 +11,7 @@ import { Copy } from "./copy.tsx";
 import { bytesText, Files } from "./files.tsx";
 import { titleOf } from "./form.ts";
 import { StatusBadge } from "./made.tsx";
-import { useNews } from "./news.ts";
+import { isListening, useNews } from "./news.ts";
 import { Waterfall } from "./waterfall.tsx";
 
 const Part = ({ id, title, children }: { id: string; title: string; children: ComponentChildren }): VNode => (
@@ -87,7 +87,8 @@ const FileFacts = ({ of }: { of: GenerationDetail }): VNode | null =>
 const shownValue = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 
 export const GenerationPage = ({ id }: { id: string }): VNode => {
-  const { value: of, fault, again } = useAsked<GenerationDetail>(`/console/api/generations/${encodeURIComponent(id)}`);
+  const path = `/console/api/generations/${encodeURIComponent(id)}`;
+  const { value: of, fault, again } = useAsked<GenerationDetail>(isListening.value ? path : null);
   // Where the accounts are told, whoever looks may listen to that account.
   useNews(of?.accountId, {
     generation: (news) => {

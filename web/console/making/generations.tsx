@@ -10,7 +10,7 @@ import { usdText } from "../credits/amounts.ts";
 import { FilePreview } from "./files.tsx";
 import { askedBy, FilterBar, type Filters, useFilters } from "./filters.tsx";
 import { StatusBadge } from "./made.tsx";
-import { useNews } from "./news.ts";
+import { isListening, useNews } from "./news.ts";
 import { type Rows, withHeld, withNews, withPage, withRead } from "./rows.ts";
 
 /** News that come close together are read in one go. */
@@ -113,14 +113,16 @@ const useRows = (filters: Filters, isHeld: () => boolean) => {
     }
     setBusy(false);
   }, [asked]);
+  const isTold = isListening.value;
   useEffect(() => {
+    if (!isTold) return;
     void read();
     return () => {
       newest.current += 1;
       clearTimeout(timer.current);
       timer.current = undefined;
     };
-  }, [read]);
+  }, [read, isTold]);
 
   const goOn = async () => {
     const mine = newest.current;

@@ -1,4 +1,5 @@
 // News of generations and balances as they are committed: one connection of a tab for all that listen on it, made again by itself, and what was missed meanwhile is read anew.
+import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { BalanceNews, GenerationNews, PurchaseNews } from "../../../src/console/making-wire.ts";
 import { learnMe, me } from "../../parts/api.ts";
@@ -10,6 +11,11 @@ export type Listening = {
   /** Something may have been missed. */
   again?: () => void;
 };
+
+/** Whether what changes from now on is told here. A page that is kept up to date by news reads itself once when this becomes true. */
+export const isListening = signal(false);
+/** A page is shown after so long all the same; it is read once more when the connection is there. */
+const PATIENCE_MS = 500;
 
 /** A browser gives up on a connection that is refused (a service that starts anew): it is made again after so long. */
 const AGAIN_MS = 2000;
@@ -33,10 +39,17 @@ const end = (): void => {
   stream = undefined;
 };
 const begin = (whose: string | null): void => {
+  if (!isListening.value)
+    setTimeout(() => {
+      isListening.value = true;
+    }, PATIENCE_MS);
   const source = new EventSource(`/console/api/events${whose === null ? "" : `?account=${encodeURIComponent(whose)}`}`);
   stream = { whose, source };
-  // Also the first time: what changed after the page was read and before this was open would never be told.
-  source.onopen = () => tell(({ again }) => again?.());
+  source.onopen = () => {
+    // What changed after a page was read and before this was open would never be told.
+    if (isListening.value) tell(({ again }) => again?.());
+    isListening.value = true;
+  };
   source.onerror = () => {
     if (source.readyState !== EventSource.CLOSED) return;
     // Whoever is signed out finds out here, and is asked to sign in.

@@ -1,0 +1,53 @@
+// Long JSON travels compressed, the console's and what anybody may read; what a caller has already is not sent again in any coding.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { gunzipSync } from "node:zlib";
+import { openVisitor, type Visitor } from "../console/signed-in.ts";
+import { type House, openHouse } from "../house.ts";
+
+let house: House;
+let visitor: Visitor;
+beforeAll(async () => {
+  house = await openHouse({ factor: 0 });
+  visitor = await openVisitor(house, "operator", house.tenant);
+});
+afterAll(() => house.close());
+
+/** As it travels. */
+const raw = async (path: string, headers: Record<string, string>, method = "GET") => {
+  const answered = await fetch(house.url + path, {
+    ...{ method, decompress: false },
+    headers: { cookie: visitor.cookie, "accept-encoding": "identity", ...headers },
+  });
+  return { status: answered.status, headers: answered.headers, bytes: Buffer.from(await answered.arrayBuffer()) };
+};
+const PACKED = { "accept-encoding": "gzip, br" };
+
+test.each(["/console/api/models", "/console/api/operator/routes", "/v1/models", "/models.json", "/openapi.json"])(
+  "B26: %s is compressed for callers that unpack it, and for no other",
+  async (path) => {
+    const [plain, packed] = [await raw(path, {}), await raw(path, PACKED)];
+    expect([plain.status, packed.status]).toEqual([200, 200]);
+    expect([plain.headers.get("content-encoding"), packed.headers.get("content-encoding")]).toEqual([null, "gzip"]);
+    expect([plain.headers.get("vary"), packed.headers.get("vary")]).toEqual(["Accept-Encoding", "Accept-Encoding"]);
+    expect(JSON.parse(gunzipSync(packed.bytes).toString())).toEqual(JSON.parse(plain.bytes.toString()));
+    expect(packed.bytes.length).toBeLessThan(plain.bytes.length / 3);
+    const refused = await raw(path, { "accept-encoding": "gzip;q=0, br" });
+    expect(refused.headers.get("content-encoding")).toBeNull();
+  },
+);
+
+test("B26: each coding has an ETag of its own, and a caller that names it gets 304 without a body", async () => {
+  const tags = [await raw("/models.json", {}), await raw("/models.json", PACKED)].map(({ headers }) => headers.get("etag") ?? "");
+  expect(new Set(tags).size).toBe(2);
+  for (const [at, headers] of [{}, PACKED].entries()) {
+    const known = await raw("/models.json", { ...headers, "if-none-match": tags[at] ?? "" });
+    expect([known.status, known.bytes.length, known.headers.get("content-encoding")]).toEqual([304, 0, null]);
+    expect(known.headers.get("etag")).toBe(tags[at] ?? "");
+    expect((await raw("/models.json", { ...headers, "if-none-match": tags[1 - at] ?? "" })).status).toBe(200);
+  }
+});
+
+test("B26: what is short, a new secret among it, is never compressed", async () => {
+  const { headers } = await raw("/console/api/me", PACKED);
+  expect([headers.get("content-encoding"), headers.get("vary")]).toEqual([null, null]);
+});
