@@ -42,6 +42,7 @@ export const EVENTS = {
   "effect failed": "error",
   "files swept": "info",
   "file not uploaded": "error",
+  "file missing": "error",
   "bucket away": "warn",
   "bucket refuses": "error",
   "bucket back": "info",

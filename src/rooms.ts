@@ -213,7 +213,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
   };
   const closing = new AbortController();
   const making: MakingService = {
-    ...{ reads: store, clock, files, submit: engine.submit, quote: engine.quote, models: engine.routes.models },
+    ...{ reads: store, clock, log, files, submit: engine.submit, quote: engine.quote, models: engine.routes.models },
     ...{ mode: await store.mode(), through: serveThrough, keepFilesS: settings.limits.keep_files_s, soon: setImmediate },
     ...{ watch: watching(), elsewhere: neighbours && { neighbours, office }, closing: closing.signal },
     count: (caller) => http.count(caller),

@@ -9,6 +9,7 @@ import type { AccountRow, StoreReads } from "../store/store.ts";
 import { MOVEMENT_KINDS, type MovementKind } from "../terms.ts";
 import { actorOf } from "./ask.ts";
 import type { CreditsView, LedgerPage } from "./credits-wire.ts";
+import { csvFile } from "./csv.ts";
 import { type LedgerAsk, ledgerCsv, ledgerPage } from "./ledger.ts";
 import { accountOf, type CreditsAsk, ownAccountId } from "./whose.ts";
 
@@ -87,14 +88,7 @@ export const openCredits = ({ settings, till, clock, reads, post }: CreditsParts
     csv: async (ask: CreditsAsk): Promise<Response> => {
       const account = await accountOf(reads, ask);
       const name = `ledger-${account.id}-${new Date(clock.nowMs()).toISOString().slice(0, 10)}.csv`;
-      return new Response(ledgerCsv(reads, ledgerAskOf(account, ask)), {
-        headers: {
-          "content-type": "text/csv; charset=utf-8",
-          "content-disposition": `attachment; filename="${name}"`,
-          "cache-control": "no-store",
-          "x-content-type-options": "nosniff",
-        },
-      });
+      return csvFile(name, ledgerCsv(reads, ledgerAskOf(account, ask)));
     },
   };
 };

@@ -20,3 +20,14 @@ export const csvRow = (cells: readonly Cell[]): string =>
       return typeof cell === "number" ? String(cell) : cell.number;
     })
     .join(",")}\r\n`;
+
+/** A file to keep, of one person's: no cache may have it. */
+export const csvFile = (name: string, body: string | ReadableStream<Uint8Array>): Response =>
+  new Response(body, {
+    headers: {
+      "content-type": "text/csv; charset=utf-8",
+      "content-disposition": `attachment; filename="${name}"`,
+      "cache-control": "no-store",
+      "x-content-type-options": "nosniff",
+    },
+  });

@@ -4,6 +4,7 @@ import type { Actor } from "../deeds.ts";
 import { refuse } from "../refusal.ts";
 import { USAGE_BY, type UsageBy } from "../store/store.ts";
 import { actorOf, type ConsoleAsk, type ConsoleRoute } from "./ask.ts";
+import { csvFile } from "./csv.ts";
 import { type KeyDeskParts, openKeyDesk } from "./key-desk.ts";
 import { usageCsv } from "./usage.ts";
 
@@ -68,12 +69,7 @@ export const keyRoutes = (parts: KeyDeskParts<Actor>): ConsoleRoute[] => {
       who: "person",
       answer: async (ask) => {
         const view = await usage(ask);
-        return new Response(usageCsv(view), {
-          headers: {
-            "content-type": "text/csv; charset=utf-8",
-            "content-disposition": `attachment; filename="usage-by-${view.by}-${view.from}-${view.to}.csv"`,
-          },
-        });
+        return csvFile(`usage-by-${view.by}-${view.from}-${view.to}.csv`, usageCsv(view));
       },
     },
   ];

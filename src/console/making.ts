@@ -3,6 +3,7 @@ import { Type } from "@sinclair/typebox";
 import type { ModelEntry } from "../../catalogue/entry.ts";
 import type { Clock } from "../clock.ts";
 import type { Watch } from "../committed.ts";
+import type { Log } from "../events.ts";
 import { type Shelf, shelfOf } from "../http/content.ts";
 import type { Quote } from "../quoting.ts";
 import type { Json } from "../terms.ts";
@@ -20,6 +21,7 @@ export type MakingService = Pick<GenerationRoutesParts, "submit" | "count" | "th
   elsewhere: NewsParts["elsewhere"];
   mode: "test" | "live";
   clock: Clock;
+  log: Log;
   quote: Quote;
   models: () => { entries: readonly ModelEntry[] };
   files: Shelf["files"];
@@ -41,7 +43,7 @@ const REQUEST = Type.Record(Type.String(), Type.Unknown());
 export const makingRoutes = (parts: MakingParts): ConsoleRoute[] => {
   const { sessions } = parts;
   const { reads, clock, quote, models, keepFilesS } = parts;
-  const shelf = { ...shelfOf(parts.files, clock, keepFilesS), through: parts.through };
+  const shelf = { ...shelfOf(parts.files, parts, keepFilesS), through: parts.through };
   const kindOf = (id: string) => models().entries.find((model) => model.id === id)?.kind ?? null;
   const news = openNews({
     reads,

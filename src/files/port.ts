@@ -50,5 +50,8 @@ export const isSpooled = (url: string): boolean => url.startsWith(SPOOLED);
 /** Our own storage said no (disk full, for example): the result is not lost, it waits. */
 export class StorageRefused extends Error {}
 
+/** A file that should be kept is not there. */
+export class FileMissing extends Error {}
+
 /** Where files are kept besides our disk cannot be asked now; it says so itself, once, and the same may be tried later. */
 export class StorageAway extends StorageRefused {}

@@ -1,6 +1,6 @@
 // Hands a file that is in a bucket through to a client that may open no other host: asked for there, and streamed on as it comes.
 
-import { StorageAway } from "./port.ts";
+import { FileMissing, StorageAway } from "./port.ts";
 import { FILE_CACHE_CONTROL } from "./serve.ts";
 
 /** What the bucket tells of its answer. */
@@ -9,7 +9,7 @@ const TOLD = ["content-type", "content-length", "content-range", "accept-ranges"
 
 /**
  * @param location a link that opens the file for a short time
- * @throws StorageAway where the bucket cannot be asked
+ * @throws StorageAway where the bucket cannot be asked, FileMissing where it has no such file
  */
 export const serveThrough = async (location: string, sha256: string, request: Request): Promise<Response> => {
   const etag = `"${sha256}"`;
@@ -35,6 +35,7 @@ export const serveThrough = async (location: string, sha256: string, request: Re
   });
   if (answer.status !== 200 && answer.status !== 206 && answer.status !== 416) {
     await answer.body?.cancel();
+    if (answer.status === 404) throw new FileMissing("the bucket has no such file");
     throw new StorageAway(`the bucket answered ${answer.status}`);
   }
   for (const name of TOLD) {

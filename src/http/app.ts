@@ -107,7 +107,7 @@ export const routesOf = (
 ): Route[] => {
   const { reads, files, links } = parts;
   const linkTo: LinkTo = (id, n) => links.sign(id, n);
-  const shelf = shelfOf(files, parts.clock, parts.settings.limits.keep_files_s);
+  const shelf = shelfOf(files, parts, parts.settings.limits.keep_files_s);
   const list = modelList(parts.models);
   let printed: PublicJson | undefined;
   const document: Answer = (request, requestId) => {

@@ -1,6 +1,7 @@
 // Downloading a result with the key: GET /v1/generations/{id}/content (§4.3) and /content/{n} (§4.4).
 import type { Clock } from "../clock.ts";
-import type { Files } from "../files/port.ts";
+import type { Log } from "../events.ts";
+import { FileMissing, type Files } from "../files/port.ts";
 import { dispositionOf, FILE_CACHE_CONTROL, fileName, serveElsewhere, serveFile } from "../files/serve.ts";
 import { refuse } from "../refusal.ts";
 import type { StoreReads } from "../store/store.ts";
@@ -24,23 +25,26 @@ const noSuchPart = (response: Response): Response => {
 export type Shelf = {
   files: Files;
   isOver: (record: GenerationRecord) => boolean;
+  /** Hears of a file that should be kept and is not there. */
+  missing: (id: string, n: number) => void;
   /** Answers a file that is elsewhere in place of sending the client there, for pages that may open no other host. */
   through?: (location: string, sha256: string, request: Request) => Promise<Response>;
 };
 
 /** The files as they are kept so many seconds after success. */
-export const shelfOf = (files: Files, clock: Pick<Clock, "nowMs">, keepFilesS: number): Shelf => ({
+export const shelfOf = (files: Files, { clock, log }: { clock: Pick<Clock, "nowMs">; log: Log }, keepFilesS: number): Shelf => ({
   files,
+  missing: (id, n) => log("file missing", { generation_id: id, count: n, reason: "the stored file is not there" }),
   isOver: ({ completedAtMs }) => completedAtMs !== null && clock.nowMs() >= completedAtMs + keepFilesS * 1000,
 });
 
 /**
  * Answers file `n` of a generation, whole or in part (Range, If-None-Match); one that is not on our disk, with where it is.
  * @param untilMs when what opened this answer is over, where it ever is
- * @throws Refusal `not_ready` before success; `not_found` for failed ones, fewer files than n, and files past their retention.
+ * @throws Refusal `not_ready` before success; `not_found` for failed ones, fewer files than n, and files that are past their retention or lost.
  */
 export const answerFile = async (
-  { files, isOver, through }: Shelf,
+  { files, isOver, missing, through }: Shelf,
   record: GenerationRecord,
   n: number,
   request: Request,
@@ -53,6 +57,10 @@ export const answerFile = async (
   const file = record.output.files.find((one) => one.n === n);
   if (file === undefined) return refuse("not_found", `The generation has ${record.output.files.length} files, not ${n}.`);
   if (record.filesExpiredAtMs !== null) return refuse("not_found", "files expired");
+  const lost = () => {
+    missing(record.id, n);
+    return refuse("not_found", "The stored file is missing: the service has lost it, and its operator is told.");
+  };
   // What has a name of its own in the bucket was never kept on a disk.
   const blob = file.object === undefined ? await files.open(record.id, n) : undefined;
   // Deleted, and not yet marked so.
@@ -63,10 +71,14 @@ export const answerFile = async (
     const method = request.method === "HEAD" ? "HEAD" : "GET";
     const words = { method, object, mime, disposition: dispositionOf(mime, name), cacheControl: FILE_CACHE_CONTROL } as const;
     const location = files.link?.(record.id, n, { ...words, ...(untilMs === undefined ? {} : { untilMs }) });
-    // The record says that it is there and nothing has removed it: a fault of ours, not a no.
-    if (location === undefined) throw new Error("a result file that should be kept is not there");
-    if (through) return signAnswer(await through(location, sha256, request), requestId);
-    return signAnswer(serveElsewhere({ location, sha256, request }), requestId);
+    if (location === undefined) return lost();
+    if (!through) return signAnswer(serveElsewhere({ location, sha256, request }), requestId);
+    try {
+      return signAnswer(await through(location, sha256, request), requestId);
+    } catch (fault) {
+      if (fault instanceof FileMissing) return lost();
+      throw fault;
+    }
   }
   const response = serveFile({ blob, mime, sha256, name, request, cacheControl: FILE_CACHE_CONTROL });
   return signAnswer(response.status === 416 ? noSuchPart(response) : response, requestId);

@@ -11,6 +11,7 @@ import type {
   GenerationRecord,
   GenerationStatus,
   JsonObject,
+  KeptOutput,
   KeyScope,
   KeyTerms,
   KeyWindow,
@@ -231,6 +232,8 @@ export interface StoreReads extends PurchaseReads, PeopleReads {
   spentPins(limit: number): Promise<{ seq: number; id: string }[]>;
   /** Generations whose files are past their retention. */
   expiredFiles(nowMs: number, limit: number): Promise<{ seq: number; id: string; files: number }[]>;
+  /** Generations behind a row number, in its order, whose files are kept for longer than until a moment. */
+  keptOutputs(afterSeq: number, untilMs: number, limit: number): Promise<KeptOutput[]>;
   /** Job ids of a provider that attempts already own, so that a found job is never taken twice. */
   jobOwner(provider: string, jobId: string): Promise<{ seq: number; n: number } | undefined>;
   accounts(): Promise<AccountRow[]>;

@@ -42,6 +42,7 @@ const ASKED: Asked = {
   pinsOf: (reads, { seqs }) => each(seqs, (seq) => reads.pinsOf(seq)),
   spentPins: (reads) => reads.spentPins(MANY),
   expiredFiles: (reads) => reads.expiredFiles(NOW_MS * 2, MANY),
+  keptOutputs: (reads) => reads.keptOutputs(0, 0, MANY),
   jobOwner: (reads, { seqs }) => each(seqs, (seq) => reads.jobOwner("fal", `job-${seq}-1`)),
   accounts: (reads) => reads.accounts(),
   account: (reads, { accounts }) => each(accounts, ({ id }) => reads.account(id)),

@@ -2,9 +2,11 @@
 import type { Command } from "commander";
 import type { CheckResult } from "../../store/store.ts";
 import { archivePlaceOf, tellingArchive } from "../archive-place.ts";
+import { askSettings } from "../control-client.ts";
 import { CommandFault, EXITS, tell } from "../exits.ts";
+import { type FileSearch, findMissingFiles } from "../missing-files.ts";
 import { booksOf, placeOf, withReads } from "../reads.ts";
-import { type DirFlag, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
+import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
 import type { Terminal } from "../terminal.ts";
 
 /** Exit 2: a check that could not be run says nothing, so it must not look like a pass nor like a violation. */
@@ -22,6 +24,23 @@ export const checkLines = ({ paint }: Terminal, checks: readonly CheckResult[]):
     ...(note === undefined ? [] : [`      ${note}`]),
     ...offending.map((row) => `      ${JSON.stringify(row)}`),
   ]);
+
+/** What is said of result files belongs to the promise that nothing acknowledged is lost. */
+const NOTHING_LOST = 5;
+const withFiles = (checks: readonly CheckResult[], { missing, note }: Pick<FileSearch, "missing" | "note">): CheckResult[] =>
+  checks.map((check) => {
+    if (check.invariant !== NOTHING_LOST) return check;
+    const notes = [check.note, note].filter((one) => one !== undefined);
+    return {
+      ...check,
+      ok: check.ok && missing.length === 0,
+      offending: [
+        ...check.offending,
+        ...missing.map(({ generation_id, n, why }) => ({ fault: why, generation: generation_id, n })),
+      ],
+      ...(notes.length > 0 ? { note: notes.join("; ") } : {}),
+    };
+  });
 
 /** An archive by itself, and whether the books go on where it ends. */
 const verifyArchive = async (session: Session, flags: Flags, text: string): Promise<CheckResult[]> => {
@@ -55,7 +74,15 @@ export const addVerify = (program: Command, session: Session): void => {
           // Overdue deadlines mean something only while a service runs that should have met them.
           const running = await isServed();
           const show = (done: number, of: number) => terminal.progress(`verify: ${done} of ${of} checks`);
-          return reads.verify(running ? Date.now() : null, terminal.isLive ? show : undefined);
+          const checks = await reads.verify(running ? Date.now() : null, terminal.isLive ? show : undefined);
+          const own = settingsOf(session, flags);
+          const { dir } = own.data;
+          const settings = (running && (await askSettings(dir).catch(() => undefined))) || own;
+          const search = await findMissingFiles(reads, { settings, dir, nowMs: Date.now() }).catch((fault: unknown) => ({
+            missing: [],
+            note: `not all result files could be looked for: ${fault instanceof Error ? fault.message : String(fault)}`,
+          }));
+          return withFiles(checks, search);
         });
       const { archive } = flags;
       const checks = await (archive === undefined ? verifyBooks() : verifyArchive(session, flags, archive)).catch(couldNotRun);

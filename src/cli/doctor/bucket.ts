@@ -1,8 +1,10 @@
-// The doctor on the bucket of the result files: what its settings say, and whether it answers.
+// The doctor on the result files: whether they are there, what the settings of the bucket say, and whether it answers.
 import { systemClock } from "../../clock.ts";
 import type { Settings } from "../../config.ts";
 import { insistOnBucket } from "../../kept-files.ts";
-import { type Finding, fault, ok, textOf } from "./finding.ts";
+import { counted } from "../backup-text.ts";
+import { type FileReads, findMissingFiles } from "../missing-files.ts";
+import { type Finding, fault, ok, textOf, warning } from "./finding.ts";
 
 const PATIENCE_MS = 10_000;
 /** No generation is called so: nothing is there, and that is the answer. */
@@ -46,4 +48,21 @@ export const bucketFindings = async (settings: Settings, shared: boolean): Promi
     return [fault("files", textOf(thrown), "correct the settings of s3: genrouter config check")];
   }
   return settings.s3.bucket === "" ? [] : [await askBucket(settings.s3)];
+};
+
+/** Whether each result file that the books name is there. */
+export const keptFilesFinding = async (reads: FileReads, settings: Settings, nowMs: number): Promise<Finding> => {
+  try {
+    const { looked, missing, note } = await findMissingFiles(reads, { settings, dir: settings.data.dir, nowMs });
+    if (note !== undefined) return warning("files", note, "genrouter doctor --deep on the machine that has them");
+    const [first] = missing;
+    if (first === undefined) return ok("files", `${counted(looked, "result file")}, and each is there`);
+    return fault(
+      "files",
+      `${missing.length} of ${counted(looked, "result file")} cannot be read, the first ${first.n} of ${first.generation_id}: ${first.why}`,
+      "restore them from a backup (genrouter backup list); genrouter verify names them all",
+    );
+  } catch (thrown) {
+    return fault("files", `not all result files could be looked for: ${textOf(thrown)}`, "genrouter doctor --deep again");
+  }
 };

@@ -8,7 +8,7 @@ import { LINEAGE, lineageFrom } from "../../store/sqlite/lineage.ts";
 import type { CheckResult, StoreReads } from "../../store/store.ts";
 import { askAbout, askSettings } from "../control-client.ts";
 import { backupFindings, bookFindings, orphanFindings } from "./books.ts";
-import { bucketFindings } from "./bucket.ts";
+import { bucketFindings, keptFilesFinding } from "./bucket.ts";
 import { type Finding, fault, ok, type Stored, textOf } from "./finding.ts";
 import { marketFindings } from "./market.ts";
 import { mediaFindings } from "./media.ts";
@@ -47,6 +47,7 @@ const examineStored = async (settings: Settings, isDeep: boolean, isRunning: boo
       findings: [
         ...bookFindings(health, checks, isRunning),
         await orphanFindings(reads),
+        ...(isDeep ? [await keptFilesFinding(reads, settings, nowMs)] : []),
         ...(await purchaseFindings(reads, nowMs)),
       ],
       lastSeenMs: await reads.lastSeenMs(),

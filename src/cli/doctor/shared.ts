@@ -3,6 +3,7 @@ import type { Settings } from "../../config.ts";
 import { type NodeReads, nodeName } from "../../store/node.ts";
 import { counted } from "../backup-text.ts";
 import { ledgerFindings, orphanFindings, parkedFinding, restoredFindings } from "./books.ts";
+import { keptFilesFinding } from "./bucket.ts";
 import { type Finding, fault, ok, type Stored, textOf, warning } from "./finding.ts";
 import { marketFindings } from "./market.ts";
 import { purchaseFindings } from "./payments.ts";
@@ -48,6 +49,7 @@ export const examineShared = async (settings: Settings, isDeep: boolean, nowMs: 
         parkedFinding((await reads.parked(MOST_PARKED)).map(({ id }) => id)),
         ...restoredFindings(await reads.restored()),
         await orphanFindings(reads),
+        ...(isDeep ? [await keptFilesFinding(reads, settings, nowMs)] : []),
         ...(await purchaseFindings(reads, nowMs)),
       ],
       ...{ lastSeenMs: await reads.lastSeenMs(), mode, lineage: null },

@@ -13,7 +13,7 @@ afterEach(() => nodes.close());
 
 const ready = async (house: House) => {
   const { status, body } = await house.ask("GET", "/readyz");
-  return { status, faults: body["faults"] };
+  return { status, faults: body.faults };
 };
 const DOWN = { status: 503, faults: ["the bucket takes no files"] };
 

@@ -89,14 +89,19 @@ export const officePromises = (stage: Stage): void => {
     expect((await commitOne(store, { deed: "revoke-key", keyId: "key_none", atMs: NOW_MS })).kind).toBe("refused");
   });
 
-  test("files past their retention are listed until they are marked", async () => {
+  test("files past their retention are listed until they are marked, and those that are kept until then", async () => {
     const { store, account } = stage;
     const deed = await succeed(store, account);
+    const kept = { seq: deed.seq, id: deed.id, files: OUTPUT.files };
+    expect(await store.keptOutputs(deed.seq - 1, NOW_MS + 604_799_999, 10)).toEqual([kept]);
+    expect(await store.keptOutputs(deed.seq - 1, NOW_MS + 604_800_000, 10)).toEqual([]);
+    expect(await store.keptOutputs(deed.seq, NOW_MS, 10)).toEqual([]);
     expect(await store.expiredFiles(NOW_MS + 604_799_999, 10)).toEqual([]);
     expect(await store.expiredFiles(NOW_MS + 604_800_000, 10)).toEqual([{ seq: deed.seq, id: deed.id, files: 1 }]);
     const mark = { deed: "expire-files", seq: deed.seq, atMs: NOW_MS + 604_800_001 } as const;
     expect([await commitOne(store, mark), await commitOne(store, mark)]).toEqual([{ kind: "done" }, { kind: "done" }]);
     expect(await store.expiredFiles(NOW_MS + 604_800_002, 10)).toEqual([]);
+    expect(await store.keptOutputs(deed.seq - 1, NOW_MS, 10)).toEqual([]);
     expect(await store.generationBySeq(deed.seq)).toMatchObject({ filesExpiredAtMs: NOW_MS + 604_800_001, output: OUTPUT });
   });
 

@@ -1,7 +1,7 @@
 // Reads generations: by id, by key, by row number, their inputs, and those whose files are past their retention.
 import { seqOfGenerationId } from "../../../ids.ts";
 import type { Ordered } from "../../../ordered.ts";
-import type { JsonObject } from "../../../terms.ts";
+import type { JsonObject, Output } from "../../../terms.ts";
 import type { StoreReads } from "../../store.ts";
 import type { Query } from "../asking.ts";
 import type { Dialect } from "../dialect.ts";
@@ -9,7 +9,14 @@ import { KEY_COLUMNS, type KeyColumns, parsed, RECORD_COLUMNS, type RecordRow, t
 
 type Reads = Pick<
   StoreReads,
-  "generationById" | "generationByKey" | "generationBySeq" | "findGeneration" | "inputOf" | "orderedOf" | "expiredFiles"
+  | "generationById"
+  | "generationByKey"
+  | "generationBySeq"
+  | "findGeneration"
+  | "inputOf"
+  | "orderedOf"
+  | "expiredFiles"
+  | "keptOutputs"
 >;
 
 type OperatorRow = RecordRow & KeyColumns & { account_id: string; idempotency_key: string | null };
@@ -22,6 +29,9 @@ const expiredBy = ({ json }: Dialect): string =>
   `SELECT seq, id, json_array_length(${json("output")} -> 'files') AS files FROM generation
    WHERE files_expire_at_ms IS NOT NULL AND files_expired_at_ms IS NULL AND files_expire_at_ms <= ?1
    ORDER BY files_expire_at_ms, seq LIMIT ?2`;
+
+const KEPT = `SELECT seq, id, output FROM generation
+  WHERE seq > ?1 AND files_expire_at_ms > ?2 AND files_expired_at_ms IS NULL ORDER BY seq LIMIT ?3`;
 
 export const generationReads = (query: Query, dialect: Dialect): Reads => {
   const expired = expiredBy(dialect);
@@ -58,6 +68,10 @@ export const generationReads = (query: Query, dialect: Dialect): Reads => {
     orderedOf: async (seq) => {
       const [row] = await query<{ ordered: string | null }>("SELECT ordered FROM generation WHERE seq = ?1", seq);
       return parsed<Ordered>(row?.ordered ?? null);
+    },
+    keptOutputs: async (afterSeq, untilMs, limit) => {
+      const rows = await query<{ seq: number; id: string; output: string }>(KEPT, afterSeq, untilMs, limit);
+      return rows.map(({ seq, id, output }) => ({ seq, id, files: (JSON.parse(output) as Output).files }));
     },
     expiredFiles: (nowMs, limit) => query<{ seq: number; id: string; files: number }>(expired, nowMs, limit),
   };

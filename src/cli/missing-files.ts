@@ -1,0 +1,82 @@
+// Looks for result files that the books name and that are neither on disk nor in the bucket.
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { systemClock } from "../clock.ts";
+import type { Settings } from "../config.ts";
+import { placeOf } from "../files/local.ts";
+import type { StoreReads } from "../store/store.ts";
+import type { KeptOutput } from "../terms.ts";
+
+/** `n`: the file's position. `why`: what is wrong with it. */
+export type MissingFile = { generation_id: string; n: number; why: string };
+/** `note`: what could not be looked for, and why. */
+export type FileSearch = { looked: number; missing: MissingFile[]; note?: string };
+
+export type FileReads = Pick<StoreReads, "keptOutputs" | "generationBySeq">;
+type KeptFile = KeptOutput["files"][number];
+/** Whether a bucket has a file of so many bytes. */
+type InBucket = (id: string, file: KeptFile) => Promise<boolean>;
+
+/** Generations read at a time, and files of them that the bucket is asked for at once. */
+const PAGE = 500;
+const AT_ONCE = 16;
+const ANSWER_MS = 10_000;
+
+const bucketOf = async (settings: Settings): Promise<InBucket | null> => {
+  if (settings.s3.bucket === "") return null;
+  const [{ openBucket }, { placeOf: inBucket }] = await Promise.all([
+    import("../files/s3/bucket.ts"),
+    import("../files/s3/place.ts"),
+  ]);
+  const [bucket, place] = [openBucket(settings.s3, systemClock()), inBucket(settings.s3)];
+  return async (id, { n, object, bytes }) =>
+    (await bucket.head(place.nameOf(id, object ?? n), AbortSignal.timeout(ANSWER_MS)))?.bytes === bytes;
+};
+
+/** What is wrong with a file on disk; null for nothing. */
+const faultOnDisk = (dir: string, id: string, { n, bytes }: KeptFile): string | null => {
+  const size = statSync(join(dir, placeOf(id, n)), { throwIfNoEntry: false })?.size;
+  if (size === undefined) return "the stored file is missing";
+  return size === bytes ? null : `the stored file has ${size} bytes, not ${bytes}`;
+};
+
+/** Files that were deleted by their retention while they were looked for are not missed. */
+const stillMissing = async (reads: FileReads, seq: number): Promise<boolean> =>
+  (await reads.generationBySeq(seq))?.filesExpiredAtMs === null;
+
+/**
+ * @param settings those of the service @param dir its data directory; its `files` need not be there
+ * @param nowMs files whose retention is over then are not looked for
+ * @throws BucketFault, or a timeout, where the bucket does not answer
+ */
+export const findMissingFiles = async (
+  reads: FileReads,
+  { settings, dir, nowMs }: { settings: Settings; dir: string; nowMs: number },
+): Promise<FileSearch> => {
+  const files = join(dir, "files");
+  const onDisk = existsSync(files);
+  const inBucket = await bucketOf(settings);
+  const found: FileSearch = { looked: 0, missing: [] };
+  if (!onDisk && inBucket === null) return { ...found, note: `result files were not looked for: there is no ${files}` };
+
+  const faultOf = async (id: string, file: KeptFile): Promise<string | null> => {
+    const fault = onDisk && file.object === undefined ? faultOnDisk(files, id, file) : "the stored file is missing";
+    return fault !== null && (await inBucket?.(id, file)) ? null : fault;
+  };
+  const look = async ({ seq, id, files: named }: KeptOutput): Promise<void> => {
+    for (const file of named) {
+      found.looked += 1;
+      const why = await faultOf(id, file);
+      if (why !== null && (await stillMissing(reads, seq))) found.missing.push({ generation_id: id, n: file.n, why });
+    }
+  };
+  for (let page = await reads.keptOutputs(0, nowMs, PAGE); page.length > 0; ) {
+    const waiting = [...page];
+    const worker = async () => {
+      for (let next = waiting.shift(); next; next = waiting.shift()) await look(next);
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, worker));
+    page = await reads.keptOutputs(page.at(-1)?.seq ?? 0, nowMs, PAGE);
+  }
+  return found;
+};

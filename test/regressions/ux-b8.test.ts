@@ -1,0 +1,84 @@
+// A result file that the storage has lost: told to whoever asks for it and to the operator, and never taken for a defect that passes.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { rmSync, truncateSync } from "node:fs";
+import { join } from "node:path";
+import { placeOf } from "../../src/files/local.ts";
+import type { CheckResult } from "../../src/store/store.ts";
+import { runHere } from "../cli/captured.ts";
+import { doctor, has } from "../cli/diagnosis.ts";
+import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
+import { testClock } from "../clock.ts";
+import { openVisitor, type Visitor } from "../console/signed-in.ts";
+import { type House, openHouse, type Shown } from "../house.ts";
+
+const dir = freshDir();
+let house: House;
+let visitor: Visitor;
+let whole: Shown;
+let lost: Shown;
+beforeAll(async () => {
+  const clock = testClock(100);
+  // The commands that look for the files go by the real time.
+  clock.skip(Date.now() - clock.nowMs());
+  house = await openHouse({ dir, clock });
+  visitor = await openVisitor(house, "operator", house.tenant);
+  const make = async (model: string) => house.until((await house.submit(model, { prompt: "a kite" })).id);
+  [whole, lost] = [await make("sim-image-1"), await make("sim-image-1")];
+});
+afterAll(async () => {
+  await house.close();
+  dropDirs();
+});
+
+const checks = async () => {
+  const { exit, out } = await runHere(["verify", "--json", "--data", dir]);
+  const found = (JSON.parse(out) as { checks: CheckResult[] }).checks.find(({ invariant }) => invariant === 5);
+  return { exit: exit as number, ok: found?.ok, offending: found?.offending };
+};
+const deep = () => doctor(dir, {}, ["--deep"]);
+const SAYS = "The stored file is missing: the service has lost it, and its operator is told.";
+
+test("B8: while every file is there, doctor --deep counts them and verify is content", async () => {
+  has(await deep(), "files", "ok", /^4 result files, and each is there/);
+  expect(await checks()).toEqual({ exit: 0, ok: true, offending: [] });
+});
+
+test("B8: a lost file is 404 with what happened, by key, link and console, and one line of the log names it", async () => {
+  rmSync(join(dir, "files", placeOf(lost.id, 1)));
+  const link = lost.output?.urls[0] ?? "";
+  const answers = [
+    await house.ask("GET", `/v1/generations/${lost.id}/content`),
+    await house.ask("GET", link.slice(house.url.length), { key: null }),
+    await house.ask("GET", `/console/api/generations/${lost.id}/files/1`, { key: null, headers: { cookie: visitor.cookie } }),
+  ];
+  for (const { status, body } of answers) expect([status, body.error]).toMatchObject([404, { code: "not_found", message: SAYS }]);
+  const lines = house.lines.filter(({ event }) => event === "file missing");
+  expect(new Set(lines.map(({ fields }) => `${fields.generation_id} ${fields.count}`))).toEqual(new Set([`${lost.id} 1`]));
+  expect(house.lines.filter(({ event }) => event === "request failed")).toEqual([]);
+  expect((await house.ask("GET", `/v1/generations/${whole.id}/content`)).status).toBe(200);
+});
+
+test("B8: doctor --deep and verify name the file that is lost, and one that is cut short", async () => {
+  has(
+    await deep(),
+    "files",
+    "fault",
+    new RegExp(`^1 of 4 result files cannot be read, the first 1 of ${lost.id}: .*missing`),
+    /backup/,
+  );
+  truncateSync(join(dir, "files", placeOf(whole.id, 1)), 10);
+  const { exit, offending } = await checks();
+  expect(exit).toBe(1);
+  expect(offending).toEqual([
+    expect.objectContaining({ generation: whole.id, n: 1, fault: expect.stringMatching(/has 10 bytes, not \d+/) }),
+    expect.objectContaining({ generation: lost.id, n: 1, fault: "the stored file is missing" }),
+  ]);
+});
+
+test("B8: a copy of the database without its files is verified, and says what it did not look for", async () => {
+  const copy = freshDir();
+  await runHere(["accounts", "create", "--name", "a", "--data", copy]);
+  const { out } = await runHere(["verify", "--json", "--data", copy]);
+  const found = (JSON.parse(out) as { checks: CheckResult[] }).checks.find(({ invariant }) => invariant === 5);
+  expect([found?.ok, found?.note]).toEqual([true, expect.stringContaining("result files were not looked for")]);
+});
