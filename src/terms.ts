@@ -162,8 +162,6 @@ export type StoredFile = {
   height?: number;
   durationMs?: number;
 };
-/** A generation and the result files that are kept of it. */
-export type KeptOutput = { seq: number; id: string; files: StoredFile[] };
 /** What a generation delivered, measured from the files themselves. */
 export type Output = {
   kind: MediaKind;

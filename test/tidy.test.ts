@@ -149,7 +149,7 @@ const DOORS: Record<string, string[]> = {
     "type:src/store",
     "src/store/faults.ts",
     "type:src/files",
-    "src/files/serve.ts",
+    ...["src/files/serve.ts", "src/files/port.ts"],
   ],
   "src/office": [
     "type:src/store",

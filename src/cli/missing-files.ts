@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { systemClock } from "../clock.ts";
 import type { Settings } from "../config.ts";
 import { placeOf } from "../files/local.ts";
+import type { KeptOutput } from "../store/file-reads.ts";
 import type { StoreReads } from "../store/store.ts";
-import type { KeptOutput } from "../terms.ts";
 
 /** `n`: the file's position. `why`: what is wrong with it. */
 export type MissingFile = { generation_id: string; n: number; why: string };

@@ -11,15 +11,14 @@ import type {
   GenerationRecord,
   GenerationStatus,
   JsonObject,
-  KeptOutput,
   KeyScope,
   KeyTerms,
   KeyWindow,
   LedgerSide,
   MovementKind,
-  Pin,
   PlannedRoute,
 } from "../terms.ts";
+import type { FileReads } from "./file-reads.ts";
 import type { Node, NodeReads } from "./node.ts";
 import type { PeopleReads } from "./people.ts";
 import type { PurchaseReads } from "./purchase-reads.ts";
@@ -143,8 +142,6 @@ export type BookSums = SummedUp & {
   balances: Pick<AccountRow, "availableCredits" | "heldCredits" | "chargedCredits">;
   openReservedCredits: Credits;
 };
-/** Where a page of generations whose files are kept ended. */
-export type KeptUpTo = { expireAtMs: number; seq: number };
 /** Which accounts, newest first: those of a text in name or id (empty: all) that stand as asked, before one of them (null: from the newest). */
 export type AccountSearch = { text: string; standing: "all" | "paused" | "owing" | "busy"; beforeSeq: number | null };
 /** What came of the last attempts, by route, state and the class of their failure. */
@@ -195,7 +192,7 @@ export type ListedGeneration = { record: GenerationRecord; accountId: string; ke
 export type GenerationsStep = { found: ListedGeneration[]; looked: number; next: number | null };
 
 /** Everything that may be read. All methods may be called while another process writes. */
-export interface StoreReads extends PurchaseReads, PeopleReads {
+export interface StoreReads extends FileReads, PurchaseReads, PeopleReads {
   /** The nodes that share it; null where one process alone writes. */
   nodes: NodeReads | null;
   callerByKeyHash(hash: string): Promise<Caller | undefined>;
@@ -226,14 +223,6 @@ export interface StoreReads extends PurchaseReads, PeopleReads {
   routeHealth(): Promise<Map<string, string>>;
   switchedOff(): Promise<SwitchedOff[]>;
   providerKeys(): Promise<ProviderKeyRow[]>;
-  /** The links of a generation's input that are pinned, in their order. */
-  pinsOf(seq: number): Promise<Pin[]>;
-  /** Generations whose copies of pinned inputs nobody needs any more: they have ended, and no attempt is asked about. */
-  spentPins(limit: number): Promise<{ seq: number; id: string }[]>;
-  /** Generations whose files are past their retention. */
-  expiredFiles(nowMs: number, limit: number): Promise<{ seq: number; id: string; files: number }[]>;
-  /** Generations behind a row number, in its order, whose files are kept for longer than until a moment. */
-  keptOutputs(afterSeq: number, untilMs: number, limit: number): Promise<KeptOutput[]>;
   /** Job ids of a provider that attempts already own, so that a found job is never taken twice. */
   jobOwner(provider: string, jobId: string): Promise<{ seq: number; n: number } | undefined>;
   accounts(): Promise<AccountRow[]>;
@@ -266,8 +255,6 @@ export interface StoreReads extends PurchaseReads, PeopleReads {
   ): Promise<{ seq: number; status: "queued" | "running"; model: string; reservedCredits: Credits; createdAtMs: number }[]>;
   /** Adds up to `limit` further movements to those added up before. */
   bookSums(before: SummedUp, limit: number): Promise<BookSums>;
-  /** The next `limit` generations whose files are kept, with the bytes of all of them. */
-  keptFiles(after: KeptUpTo, limit: number): Promise<{ count: number; bytes: number; upTo: KeptUpTo }>;
   /** One step through a list of generations, newest first. What it costs is bounded by `looks`, however many there are. */
   generationsStep(ask: GenerationsAsk): Promise<GenerationsStep>;
   /** A generation by id whatever the account; for the operator. */
