@@ -93,6 +93,16 @@ export type NoteRefusedSignInsDeed = {
   atMs: number;
 };
 
+/** Tells the audit log that somebody looked at what is another account's. `of`: a generation or an account; null: all accounts. */
+export type NoteLookDeed = {
+  deed: "note-look";
+  what: "generations" | "generation" | "files" | "replay";
+  of: string | null;
+  atMs: number;
+};
+/** Tells the audit log of a token that lets a program look on in the inspector. */
+export type NoteInspectorTokenDeed = { deed: "note-inspector-token"; role: "operator" | "viewer"; atMs: number };
+
 export type PeopleDeed =
   | InviteDeed
   | WithdrawInvitationDeed
@@ -103,4 +113,6 @@ export type PeopleDeed =
   | EndSessionsDeed
   | SetPersonDeed
   | MakeConsoleKeyDeed
-  | NoteRefusedSignInsDeed;
+  | NoteRefusedSignInsDeed
+  | NoteLookDeed
+  | NoteInspectorTokenDeed;

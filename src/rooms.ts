@@ -192,7 +192,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
   const inspector = openInspector({
     ...{ settings, reads: store, nowMs: clock.nowMs, ledger: engine.ledger, health: engine.health, watch: watching() },
     simulated: (await store.mode()) === "test",
-    ...{ isAwake: engine.supervisor.isAwake, counts: () => engine.supervisor.counts() },
+    ...{ isAwake: engine.supervisor.isAwake, counts: () => engine.supervisor.counts(), post: engine.post },
     elsewhere: neighbours && { neighbours, collectMs: settings.limits.collect_s * 1000 },
     breathe: () => new Promise((turn) => setImmediate(turn)),
     failed: (fault) =>

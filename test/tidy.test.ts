@@ -171,7 +171,7 @@ const DOORS: Record<string, string[]> = {
     "type:src/files",
     "type:src/market.ts",
     "catalogue",
-    ...["src/http/body.ts", "src/http/coding.ts"],
+    ...["src/http/body.ts", "src/http/coding.ts", "src/http/peer.ts"],
     "src/http/errors.ts",
     "src/http/same-secret.ts",
     "src/inspector",

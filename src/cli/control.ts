@@ -181,7 +181,8 @@ export const openControl = (
         // Whoever reaches this socket owns the data directory.
         if (issueToken === null) throw switchedOff();
         log("control request", { event: name });
-        return Response.json({ ok: issueToken("operator") } satisfies ControlAnswer);
+        const by = actorOfHeader(request.headers.get(BY_HEADER));
+        return Response.json({ ok: issueToken("operator", by) } satisfies ControlAnswer);
       }
       if (request.method !== "POST" || !isOperation(name))
         throw new CommandFault(EXITS.usage, `the service (version ${about.version}) knows no operation ${name}`, {

@@ -48,13 +48,16 @@ export const tablesOf = async (parts: ConsoleParts): Promise<ConsoleRoute[]> => 
   const { makingRoutes } = await import("./making.ts");
   const { newReference } = await import("../office/reference.ts");
   const { forbid } = await import("./ask.ts");
+  const { openForeignLooks } = await import("./foreign-looks.ts");
   const office = await parts.office();
+  const { sessions, post } = parts;
+  const looks = openForeignLooks(parts);
   return [
-    ...makingRoutes({ ...parts.making, sessions: parts.sessions, post: parts.post, hasInspector: parts.issueToken !== null }),
+    ...makingRoutes({ ...parts.making, sessions, post, looks, hasInspector: parts.issueToken !== null }),
     ...keyRoutes({ ...parts, office, newReference: () => newReference("key"), forbid }),
     ...creditRoutes(parts),
     ...operatorRoutes({ office, reads: parts.reads, ...(await parts.operating()) }),
-    ...inspectorRoutes(parts),
+    ...inspectorRoutes({ ...parts, looks }),
     ...peopleRoutes(parts, openDevices(await parts.reads.secret("devices"))),
     ...auditRoutes(parts),
   ];

@@ -10,6 +10,7 @@ import type { Submit } from "../submit.ts";
 import type { Caller, Json } from "../terms.ts";
 import { type ConsoleAsk, ConsoleRefused, type ConsoleRoute } from "./ask.ts";
 import { attemptsTold } from "./attempts-told.ts";
+import type { ForeignLooks } from "./foreign-looks.ts";
 import { filtersOf, listPage } from "./generation-list.ts";
 import { generationTold, type Telling } from "./generation-told.ts";
 import type { GenerationDetail, GenerationsPage, GenerationTold } from "./making-wire.ts";
@@ -33,6 +34,7 @@ export type GenerationRoutesParts = {
   hasInspector: boolean;
   modelsOf: Parameters<typeof filtersOf>[2];
   breathe: () => Promise<void>;
+  looks: ForeignLooks;
 };
 
 /** An object whose members the envelope of the API judges, as it does there. */
@@ -58,7 +60,7 @@ export const accountAsked = async (
 };
 
 export const generationRoutes = (parts: GenerationRoutesParts): ConsoleRoute[] => {
-  const { reads, shelf, telling } = parts;
+  const { reads, shelf, telling, looks } = parts;
   const thumb = openThumbs(parts.thumbnail);
   const unknown = () => refuse("not_found", "There is no such generation.");
 
@@ -88,6 +90,7 @@ export const generationRoutes = (parts: GenerationRoutesParts): ConsoleRoute[] =
     const account = await accountAsked(reads, ask);
     const filters = filtersOf(ask.query, account?.seq ?? null, parts.modelsOf);
     const page = await listPage(reads, filters, parts.breathe);
+    looks.note(ask.who, { what: "generations", of: account?.id ?? null, accountId: account?.id ?? null });
     return {
       generations: page.found.map((one) => told(ask, one)),
       looked: page.looked,
@@ -98,6 +101,7 @@ export const generationRoutes = (parts: GenerationRoutesParts): ConsoleRoute[] =
   const detail = async (ask: ConsoleAsk): Promise<GenerationDetail> => {
     const record = await found(ask);
     const { seq, accountId, key } = record;
+    looks.note(ask.who, { what: "generation", of: record.id, accountId });
     const [input, attempts, journal, movements] = await Promise.all([
       reads.inputOf(seq),
       reads.attemptsOf(seq),
@@ -121,7 +125,9 @@ export const generationRoutes = (parts: GenerationRoutesParts): ConsoleRoute[] =
   const file = async (ask: ConsoleAsk): Promise<Response> => {
     const n = ask.params.n ?? "";
     if (!POSITION.test(n)) return unknown();
-    return answerFile(shelf, await found(ask), Number(n), ask.request, ask.requestId);
+    const record = await found(ask);
+    looks.note(ask.who, { what: "files", of: record.id, accountId: record.accountId });
+    return answerFile(shelf, record, Number(n), ask.request, ask.requestId);
   };
   const small = async (ask: ConsoleAsk): Promise<Response> => {
     const record = await found(ask);

@@ -5,7 +5,8 @@ import type { IsAtHome } from "../inspector/pass.ts";
 import { type Asker, replayOf } from "../inspector/replays.ts";
 import { audienceOf } from "../inspector/shown.ts";
 import type { StoreReads } from "../store/store.ts";
-import { ConsoleRefused, type ConsoleRoute, type OpenAsk } from "./ask.ts";
+import { actorOf, ConsoleRefused, type ConsoleRoute, type OpenAsk } from "./ask.ts";
+import type { ForeignLooks } from "./foreign-looks.ts";
 import type { SessionDesk } from "./router.ts";
 
 type Parts = {
@@ -14,6 +15,7 @@ type Parts = {
   sessions: Pick<SessionDesk, "cookieOf" | "isStillIn">;
   issueToken: IssueToken | null;
   isAtHome: IsAtHome;
+  looks: ForeignLooks;
 };
 
 const REPLAY = { method: "GET", path: "/inspector/api/generations/:id" } as const;
@@ -24,7 +26,7 @@ const switchedOff = async (): Promise<never> => {
   throw new ConsoleRefused("not_found", "The inspector is switched off; the operator can set inspector.enabled to on.");
 };
 
-export const inspectorRoutes = ({ settings, reads, sessions, issueToken, isAtHome }: Parts): ConsoleRoute[] => {
+export const inspectorRoutes = ({ settings, reads, sessions, issueToken, isAtHome, looks }: Parts): ConsoleRoute[] => {
   if (issueToken === null) return [REPLAY, TOKEN].map((path) => ({ ...path, who: "anyone", answer: switchedOff }));
   const { prompts } = settings.inspector;
   /** Whoever may look on live without being signed in may replay, in the same role. @throws ConsoleRefused for everybody else */
@@ -38,15 +40,21 @@ export const inspectorRoutes = ({ settings, reads, sessions, issueToken, isAtHom
     {
       ...REPLAY,
       who: "anyone",
-      answer: async (ask) =>
-        replayOf({ store: reads, collectMs: settings.limits.collect_s * 1000 }, ask.params.id ?? "", askerOf(ask)),
+      answer: async (ask) => {
+        const id = ask.params.id ?? "";
+        const replay = await replayOf({ store: reads, collectMs: settings.limits.collect_s * 1000 }, id, askerOf(ask));
+        const accountId = (await reads.findGeneration(id))?.accountId ?? null;
+        if (ask.who !== null) looks.note(ask.who, { what: "replay", of: id, accountId });
+        return replay;
+      },
     },
     {
       ...TOKEN,
       who: "viewer",
-      answer: async ({ request, who: { role } }) => {
+      answer: async ({ request, who }) => {
         const session = sessions.cookieOf(request) ?? "";
-        return issueToken(role === "operator" ? "operator" : "viewer", () => sessions.isStillIn(session, role));
+        const role = who.role === "operator" ? "operator" : "viewer";
+        return issueToken(role, actorOf({ who }), () => sessions.isStillIn(session, who.role));
       },
     },
   ];

@@ -36,7 +36,7 @@ export type MakingService = Pick<GenerationRoutesParts, "submit" | "count" | "th
 };
 export type MakingParts = MakingService &
   Pick<PlaygroundKeyParts, "post"> &
-  Pick<GenerationRoutesParts, "hasInspector"> & { sessions: Pick<SessionDesk, "cookieOf" | "isStillIn"> };
+  Pick<GenerationRoutesParts, "hasInspector" | "looks"> & { sessions: Pick<SessionDesk, "cookieOf" | "isStillIn"> };
 
 const REQUEST = Type.Record(Type.String(), Type.Unknown());
 

@@ -1,5 +1,6 @@
 // The paths of people in the console's API: signing in and out, links, one's own sessions and profile, and what operators see of everybody.
 import { type Static, Type } from "@sinclair/typebox";
+import { urlOf } from "../http/peer.ts";
 import { MOST_PASSWORD_CHARS } from "../people-deeds.ts";
 import { actorOf, type ConsoleAsk, type ConsoleRoute, type OpenAsk } from "./ask.ts";
 import type { ConsoleParts } from "./console.ts";
@@ -56,7 +57,7 @@ export const peopleRoutes = (parts: ConsoleParts, devices: Devices): ConsoleRout
   };
   const signedOut = (): Response => withCookies({ signedIn: null }, sessions.clearCookie());
   const linkView = ({ request }: ConsoleAsk, made: { id: string; path: string; expiresAtMs: number }): MadeLinkView => {
-    const { protocol } = new URL(request.url);
+    const { protocol } = urlOf(request);
     const own = `${protocol}//${request.headers.get("host")}`;
     return {
       id: made.id,

@@ -6,6 +6,7 @@ import type { Log } from "../events.ts";
 import { DEPTH_AT_MOST, isTooDeep, isTooWide, MEMBERS_AT_MOST, readBody } from "../http/body.ts";
 import { jsonAnswer } from "../http/coding.ts";
 import { answerFault } from "../http/errors.ts";
+import { urlOf } from "../http/peer.ts";
 import { isSameSecret } from "../http/same-secret.ts";
 import { OfficeFault, type OfficeFaultKind } from "../office/fault.ts";
 import { TillRefused } from "../payments/refused.ts";
@@ -151,7 +152,7 @@ export const openRouter = ({ routes, sessions, clock, publicOrigin, log }: Route
   const find = finderOf(routes);
 
   const answer = async (...[request, requestId, address, peer]: Parameters<AnswerConsole>): Promise<Response | object> => {
-    const { pathname, searchParams: query } = new URL(request.url);
+    const { pathname, searchParams: query } = urlOf(request);
     const found = find(request.method, pathname);
     if (found === undefined) throw new ConsoleRefused("not_found", "There is no such page.");
     if (found === "wrong method") throw new ConsoleRefused("invalid", "This path takes another method.");

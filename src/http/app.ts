@@ -8,7 +8,7 @@ import type { Copies } from "../files/copies.ts";
 import type { InputLinks } from "../files/input-links.ts";
 import type { Links } from "../files/links.ts";
 import type { Files } from "../files/port.ts";
-import { Refusal } from "../refusal.ts";
+import { Refusal, refuse } from "../refusal.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { Submit } from "../submit.ts";
 import type { Caller } from "../terms.ts";
@@ -34,6 +34,7 @@ import { metricsAnswer } from "./metrics.ts";
 import { type Models, modelList } from "./models.ts";
 import { openApiDocument } from "./openapi.ts";
 import { type PagesOpen, pagesOf } from "./pages/routes.ts";
+import { namesSeveralHosts } from "./peer.ts";
 import { openProxies } from "./proxies.ts";
 import type { LinkTo } from "./resource.ts";
 import { type Admit, openSocket, SOCKET_LIMITS } from "./sockets.ts";
@@ -148,6 +149,7 @@ const unknownPath: Answer = () => {
   throw new Refusal("not_found", "No such path; see /openapi.json for those there are.");
 };
 
+const severalHosts = () => refuse("invalid_request", "Host: the request names more than one.");
 const wrongMethod = (route: Route): Answer => {
   const allow = Object.keys(route.answers)
     .flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]))
@@ -191,7 +193,7 @@ const entrance = (parts: HttpParts, route: string, answer: Answer, event: "reque
     const requestId = requestIdOf(request);
     let response: Response | Promise<Response>;
     try {
-      response = answer(request, requestId, params);
+      response = namesSeveralHosts(request) ? severalHosts() : answer(request, requestId, params);
     } catch (fault) {
       response = failed(fault, request, requestId);
     }

@@ -1,5 +1,11 @@
 // The machine that a request comes from: its socket's peer, and whether that stands for somebody else.
 
+/** The address that a request names; over HTTP/1.0 without a Host it names no origin. */
+export const urlOf = (request: Request): URL => new URL(request.url, "http://unnamed.invalid");
+
+/** Whether a request names several hosts (RFC 9112, 3.2), which the runtime joins: whoever stands in front may have gone by another one. */
+export const namesSeveralHosts = (request: Request): boolean => request.headers.get("host")?.includes(",") === true;
+
 /** Whether an address is of this machine itself. */
 export const isLoopback = (address: string): boolean => /^(::ffff:)?127\.\d+\.\d+\.\d+$/i.test(address) || address === "::1";
 

@@ -1,12 +1,17 @@
 // The inspector as the rest of the house sees it: two paths that take sockets and the way to a token; what is behind is loaded by the first viewer.
+import type { Actor, OfficeDeed, OfficeOutcome } from "../deeds.ts";
 import type { Admit } from "../http/sockets.ts";
 import type { Hub, HubParts } from "./hub.ts";
 import { type IsAtHome, type IsStillIn, isEnabled, openPass, type PassParts, type Role } from "./pass.ts";
 
-export type InspectorParts = Omit<HubParts, "prompts"> & PassParts;
+export type InspectorParts = Omit<HubParts, "prompts"> &
+  PassParts & {
+    /** Tells the audit log of each token that is made. */
+    post: (deed: OfficeDeed) => Promise<OfficeOutcome>;
+  };
 
-/** A token is good for connecting until its time is over, in the role of whoever asked for it. */
-export type IssueToken = (role: Role, isStillIn?: IsStillIn) => { token: string; expiresAtMs: number };
+/** A token is good for connecting until its time is over, in the role of whoever asked for it. @param by who that is, for the audit log */
+export type IssueToken = (role: Role, by: Actor, isStillIn?: IsStillIn) => { token: string; expiresAtMs: number };
 
 export type Inspector = {
   sockets: readonly { path: string; admit: Admit }[];
@@ -28,6 +33,11 @@ export const openInspector = (parts: InspectorParts): Inspector => {
     });
     return hub;
   };
+  const issueToken: IssueToken = (role, by, isStillIn) => {
+    // Nobody waits for it: the token is good also while the store is away.
+    void parts.post({ deed: "note-inspector-token", role, by, atMs: parts.nowMs() }).catch(() => undefined);
+    return pass.issue(role, isStillIn);
+  };
   return {
     sockets: [
       // The frames of the open protocol, both ways.
@@ -47,7 +57,7 @@ export const openInspector = (parts: InspectorParts): Inspector => {
         },
       },
     ],
-    issueToken: isEnabled(parts.settings.inspector, parts.simulated) ? pass.issue : null,
+    issueToken: isEnabled(parts.settings.inspector, parts.simulated) ? issueToken : null,
     isAtHome: pass.isAtHome,
     stop: () => opened?.stop(),
   };

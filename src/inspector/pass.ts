@@ -1,7 +1,7 @@
 // Who may look on: operators and viewers by their session, programs by a short-lived token, and this machine alone with the simulator.
 import { randomBytes } from "node:crypto";
 import type { Settings } from "../config.ts";
-import { isForwarded, isLoopback, isOwnName } from "../http/peer.ts";
+import { isForwarded, isLoopback, isOwnName, urlOf } from "../http/peer.ts";
 import { refuse } from "../refusal.ts";
 
 export type Role = "operator" | "viewer";
@@ -72,7 +72,7 @@ export const openPass = ({ settings, simulated, nowMs, signedIn }: PassParts) =>
     admit: async (request: Request, peer: string | undefined): Promise<Admitted> => {
       if (!isEnabled(settings.inspector, simulated))
         return refuse("not_found", "The inspector is switched off; the operator can set inspector.enabled to on.");
-      const token = new URL(request.url).searchParams.get("token");
+      const token = urlOf(request).searchParams.get("token");
       if (token !== null) return byToken(token);
       const origin = request.headers.get("origin");
       // A socket is opened by a browser with the cookies of this address, whatever page asks: its word on the page is what counts.

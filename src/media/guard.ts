@@ -17,6 +17,10 @@ const forbidden = (why: string): Forbidden => ({ kind: "forbidden", why });
 /** 2000::/3 is all of the v6 space that has been given out as global unicast. */
 const GLOBAL_V6 = ipaddr.parseCIDR("2000::/3");
 
+/** Of a public range, and answered by the machine's own cloud alone: Azure's wire server, which hands out a machine's certificates. */
+const OF_THE_CLOUD = new Set(["168.63.129.16"]);
+const isPublicV4 = (parsed: ipaddr.IPv4): boolean => parsed.range() === "unicast" && !OF_THE_CLOUD.has(parsed.toString());
+
 /**
  * Whether an address belongs to the public internet: plain unicast, no private, shared, translated, documentation or
  * other special range. Takes the canonical spelling only, as resolvers and `URL.hostname` give it.
@@ -25,8 +29,8 @@ export const isPublicAddress = (address: string): boolean => {
   // The library alone would also take octal and short forms.
   if (isIP(address) === 0 || address.includes("%")) return false;
   const parsed = ipaddr.parse(address);
-  if (parsed instanceof ipaddr.IPv4) return parsed.range() === "unicast";
-  if (parsed.isIPv4MappedAddress()) return parsed.toIPv4Address().range() === "unicast";
+  if (parsed instanceof ipaddr.IPv4) return isPublicV4(parsed);
+  if (parsed.isIPv4MappedAddress()) return isPublicV4(parsed.toIPv4Address());
   // The library calls ::/96 (`::7f00:1`) unicast, which some stacks still read as v4; hence the second condition.
   return parsed.range() === "unicast" && parsed.match(GLOBAL_V6);
 };

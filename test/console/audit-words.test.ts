@@ -57,6 +57,8 @@ test.each<[string, AuditRow["detail"], string, string]>([
     "Dispute",
     "$7.00 is asked about (dp_1): nothing moved on acc_1",
   ],
+  ["note-look", { what: "files" }, "Looked at", "its files"],
+  ["note-inspector-token", { role: "viewer" }, "Inspector token", "for a program, as viewer"],
   ["set-low-balance", { credits: 700 }, "Low-balance mark", "below $7.00"],
   ["set-low-balance", { credits: 0 }, "Low-balance mark", "never told"],
   ["set-low-balance", { credits: null }, "Low-balance mark", "the service's default"],

@@ -1,6 +1,7 @@
 // The console's paths of making behind real HTTP, beside a real service: who asks is named in a cookie, the rest is the service's own.
 import { Value } from "@sinclair/typebox/value";
 import { CONSOLE_CODES, ConsoleRefused, type Role, type SignedIn } from "../../src/console/ask.ts";
+import { openForeignLooks } from "../../src/console/foreign-looks.ts";
 import { makingRoutes } from "../../src/console/making.ts";
 import { Refusal } from "../../src/refusal.ts";
 import type { House, Tenant } from "../house.ts";
@@ -39,6 +40,7 @@ export const openMakingStage = (
     hasInspector: house.rooms.issueToken !== null,
     keepOpen: (request) => server.timeout(request, 0),
     post: house.rooms.post,
+    looks: openForeignLooks({ clock: house.clock, post: house.rooms.post }),
     sessions: { cookieOf: nameOf, isStillIn: async (name, role) => people.get(name)?.role === role },
   });
 

@@ -44,5 +44,5 @@ export const lookOn = async (house: Pick<House, "url">, more = "", headers: Reco
 /** A token as a command or the page gets it. @throws where the inspector is switched off */
 export const tokenOf = ({ rooms }: Pick<House, "rooms">, role: "operator" | "viewer") => {
   if (rooms.issueToken === null) throw new Error("the inspector is switched off");
-  return rooms.issueToken(role);
+  return rooms.issueToken(role, { kind: "command", id: "test", name: "test" });
 };

@@ -50,6 +50,8 @@ const TOLD: { [K in OfficeDeed["deed"]]: Told<Extract<OfficeDeed, { deed: K }>> 
   "note-sessions-seen": nothing,
   "end-sessions": { target: ({ personId }) => personId, tells: ["onlyId", "exceptId"] },
   "note-refused-sign-ins": { target: ({ personId }) => personId, tells: ["wrong", "throttled", "networks"] },
+  "note-look": { target: ({ of }) => of, tells: ["what"] },
+  "note-inspector-token": { target: () => null, tells: ["role"] },
   "set-person": { target: ({ personId }) => personId, tells: ["name", "role", "disabled"] },
   "make-console-key": { target: ({ accountSeq }) => accountOf(accountSeq), tells: [] },
 };

@@ -163,6 +163,10 @@ export const preparePeople = (makeAccount: (account: { id: string; name: string;
       case "note-refused-sign-ins":
         yield* personOf(deed.personId);
         return DONE;
+      // Nothing but a line of the audit log.
+      case "note-look":
+      case "note-inspector-token":
+        return DONE;
       case "set-person":
         return yield* setPerson(deed);
       case "make-console-key": {

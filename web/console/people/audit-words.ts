@@ -14,6 +14,8 @@ const WORDS: Readonly<Record<string, string>> = {
   "note-dispute": "Dispute",
   "set-low-balance": "Low-balance mark",
   "note-refused-sign-ins": "Sign-ins refused",
+  "note-look": "Looked at",
+  "note-inspector-token": "Inspector token",
 };
 
 export const wordsOf = (action: string): string =>
@@ -52,6 +54,13 @@ const reversal = (detail: Detail): string =>
     detail.accountId === undefined ? `its payment ${detail.paymentIntent} is not known yet` : movedText(detail)
   }`;
 
+const LOOKED_AT: Readonly<Record<string, string>> = {
+  generations: "the list of generations, with their prompts",
+  generation: "the generation, with its prompt",
+  files: "its files",
+  replay: "its replay",
+};
+
 const HOW: Readonly<Record<string, (detail: Detail) => string>> = {
   "open-purchase": (detail) =>
     `${usd(amountOf(detail, "credits"))} for ${detail.accountId}, ${detail.provider === "test" ? "in a test checkout" : "through Stripe"}`,
@@ -64,6 +73,8 @@ const HOW: Readonly<Record<string, (detail: Detail) => string>> = {
   "note-dispute": reversal,
   "note-refused-sign-ins": (detail) =>
     `${amountOf(detail, "wrong")} wrong passwords and ${amountOf(detail, "throttled")} tries too many, from ${amountOf(detail, "networks")} ${amountOf(detail, "networks") === 1 ? "network" : "networks"}`,
+  "note-look": ({ what }) => LOOKED_AT[`${what}`] ?? `${what}`,
+  "note-inspector-token": ({ role }) => `for a program, as ${role}`,
   "set-low-balance": ({ credits }) =>
     credits === null ? "the service's default" : credits === 0 ? "never told" : `below ${usd(Number(credits))}`,
 };

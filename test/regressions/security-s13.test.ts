@@ -1,0 +1,49 @@
+// security.md 13, what is left of it here: one Host, none in HTTP/1.0, files that no cache keeps, and an address that clouds keep to themselves.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { isPublicAddress } from "../../src/media/guard.ts";
+import { openVisitor, type Visitor } from "../console/signed-in.ts";
+import { type House, openHouse } from "../house.ts";
+import { talk } from "../http-unit/raw.ts";
+
+let house: House;
+let visitor: Visitor;
+beforeAll(async () => {
+  house = await openHouse({ factor: 0 });
+  visitor = await openVisitor(house, "member", house.tenant);
+});
+afterAll(() => house.close());
+
+const PATHS = [
+  "/healthz",
+  "/v1/models",
+  "/v1/generations/gen_x",
+  "/console/api/me",
+  "/console",
+  "/inspector/ws",
+  "/files/gen_x/1",
+];
+
+test.each(PATHS)("S13: two Hosts at %s are a bad request, whatever they say", async (path) => {
+  for (const hosts of ["Host: a.example\r\nHost: b.example\r\n", "Host: a.example\r\nHost: a.example\r\n"]) {
+    const { statuses, text } = await talk(house.url, [`GET ${path} HTTP/1.1\r\n${hosts}Connection: close\r\n\r\n`]);
+    expect(statuses).toEqual([400]);
+    expect(text).toContain('"message":"Host: the request names more than one."');
+  }
+});
+
+test.each(PATHS)("S13: %s over HTTP/1.0 without a Host is answered, and breaks nothing", async (path) => {
+  const { statuses } = await talk(house.url, [`GET ${path} HTTP/1.0\r\n\r\n`]);
+  expect(statuses[0]).toBeLessThan(500);
+  expect(house.lines.filter(({ event }) => event === "request failed")).toEqual([]);
+});
+
+test.each(["usage", "ledger"])("S13: %s.csv is kept by no cache and is nothing but a table", async (name) => {
+  const { status, headers } = await visitor.ask("GET", `/console/api/${name}.csv`);
+  expect(status).toBe(200);
+  expect([headers.get("cache-control"), headers.get("x-content-type-options")]).toEqual(["no-store", "nosniff"]);
+  expect(headers.get("content-type")).toStartWith("text/csv");
+});
+
+test("S13: the wire server of a cloud is not public, although its address is of a public range", () => {
+  expect(["168.63.129.16", "::ffff:168.63.129.16", "168.63.129.17"].map(isPublicAddress)).toEqual([false, false, true]);
+});
