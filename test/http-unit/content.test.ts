@@ -99,7 +99,7 @@ describe("the noes of /content", () => {
   test("a file that should be there and is not is told to be missing, and logged without its path", async () => {
     const id = make({ ...succeeded, completedAtMs: Date.now() });
     expect(await errorOf(await house.call(`/v1/generations/${id}/content`))).toMatchObject({ status: 404, code: "not_found" });
-    expect(house.lines.at(-2)).toMatchObject({ event: "file missing", fields: { generation_id: id, count: 1 } });
+    expect(house.lines.at(-3)).toMatchObject({ event: "file missing", fields: { generation_id: id, count: 1 } });
   });
 
   test("a file past its retention that was deleted and is not marked so yet has expired", async () => {
