@@ -8,6 +8,7 @@ import { openStripe } from "../payments/stripe-server.ts";
 import { makeScratch } from "../scratch.ts";
 import { MEDIA_TRIALS } from "./media-trials.ts";
 import { HEAVY_TRIALS, moneyTrials, NOT_SHOWN } from "./money-trials.ts";
+import { OPERATOR_NOT_SHOWN, operatorTrials } from "./operator-trials.ts";
 import { openFiles, openFront, openWorld, type Seen, type Trial, type World } from "./trial.ts";
 
 const COMMIT = "02a070a";
@@ -75,7 +76,7 @@ const tryAll = async (genrouter: Genrouter, wanted: (id: string) => boolean): Pr
     env: stripe.env,
   });
   const world = openWorld(place, front, files);
-  const light = [...MEDIA_TRIALS, ...moneyTrials(stripe)].filter(({ id }) => wanted(id));
+  const light = [...MEDIA_TRIALS, ...moneyTrials(stripe), ...operatorTrials(genrouter)].filter(({ id }) => wanted(id));
   // What changes a provider's answers, or its routes, goes by itself.
   const isAlone = ({ id }: Trial) => ["M1", "M9", "S12"].includes(id);
   const told = await Promise.all(light.filter((one) => !isAlone(one)).map((one) => tried(one, world)));
@@ -88,8 +89,8 @@ const tryAll = async (genrouter: Genrouter, wanted: (id: string) => boolean): Pr
 
 const ids = values.only?.split(",");
 const wanted = (id: string) => ids?.includes(id) ?? true;
-if (ids && ![...MEDIA_TRIALS, ...HEAVY_TRIALS].some(({ id }) => wanted(id)) && !["S11", "S12", "S14", "S2"].some(wanted))
-  refuse(`--only: there is no trial ${ids.join(", ")}`);
+const named = [...MEDIA_TRIALS, ...HEAVY_TRIALS, ...operatorTrials([])].map(({ id }) => id);
+if (ids && ![...named, "S11", "S12", "S14", "S2"].some(wanted)) refuse(`--only: there is no trial ${ids.join(", ")}`);
 const before = values.binary ?? (await buildBefore());
 const { said: version } = await run([before, "--version"]);
 say(`before: ${version.trim().split("\n")[0]}`);
@@ -107,7 +108,7 @@ for (const { trial, seen } of now) {
   say(`       before ${was?.isRight ? "right" : "wrong"}: ${was?.seen}`);
   say(`       now    ${seen.isRight ? "right" : "wrong"}: ${seen.seen}`);
 }
-for (const [id, why] of NOT_SHOWN) say(`(not shown) ${id}: ${why}`);
+for (const [id, why] of [...NOT_SHOWN, ...OPERATOR_NOT_SHOWN]) say(`(not shown) ${id}: ${why}`);
 say("");
 say("| fault | before | now |");
 say("| --- | --- | --- |");

@@ -19,6 +19,8 @@ export type Place = {
   honest: Account;
   /** Who orders what a provider delivers bombs for. */
   orderer: Account;
+  /** The first node's data directory. */
+  dir: string;
   /** `genrouter` with these words, over the first node's directory. */
   command: (...words: string[]) => Promise<{ code: number | null; said: string }>;
   roles: (role: string, ...words: string[]) => Child;
@@ -125,6 +127,7 @@ export const openPlace = async (genrouter: Genrouter, count: number, options: Pl
       honest,
       orderer,
       roles: role,
+      dir: join(dir, "node-0"),
     },
     command: (...words) => run([...genrouter, ...words], placeOf(0)),
     close: async () => {
