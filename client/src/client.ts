@@ -38,7 +38,10 @@ export type WaitOptions = CallOptions & {
   pollMs?: readonly [first: number, most: number] | undefined;
 };
 export type SaveOptions = CallOptions & {
-  /** A file name (further files get -2, -3, …) or a directory; the current directory unless told otherwise. */
+  /**
+   * A file name (further files get -2, -3, …) or a directory; the current directory unless told otherwise. Links are followed; a FIFO, a
+   * device, or a descriptor such as `/dev/stdout` is written into, and takes the first file alone.
+   */
   to?: string | undefined;
   /** Told how many bytes of file `n` are on disk. */
   onBytes?: ((n: number, bytes: number) => void) | undefined;
@@ -180,9 +183,9 @@ export const createClient = ({ url, key, ...given }: ClientOptions): Client => {
     models: async ({ signal, tries, onRetry } = {}) =>
       (await ask(world, { url: `${base}/v1/models`, init: {}, signal, tries, onRetry }, asJson<Schemas["ModelList"]>)).data,
     generate: async (order, options = {}) => {
-      const { placeOf } = await import("./files.ts");
+      const { checkPlace } = await import("./places.ts");
       // A place that cannot work is told before anything is generated and charged.
-      await placeOf(options.to);
+      await checkPlace(options.to);
       const generation = await wait(await submit(order, options), options);
       return { generation, files: await download(generation, options) };
     },

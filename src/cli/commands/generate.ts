@@ -1,6 +1,4 @@
 // `genrouter generate`: submits a generation, shows its way on one line, and downloads every file.
-import { stat } from "node:fs/promises";
-import { dirname, extname } from "node:path";
 import type { Command } from "commander";
 import {
   type Client,
@@ -10,9 +8,9 @@ import {
   type Order,
   type SavedFile,
 } from "../../../client/src/client.ts";
-import { endingOf } from "../../../client/src/files.ts";
 import { CommandFault, EXITS } from "../exits.ts";
 import { inputOf, withFields } from "../fields.ts";
+import { checkOutput, namesOf, OUTPUT_HELP, placeOf, takesStdout, tellFiles } from "../output.ts";
 import {
   type ClientFlags,
   clientOf,
@@ -46,20 +44,14 @@ const describe = (generation: Generation, files: readonly SavedFile[]): string =
   ].join(", ");
 };
 
-/** Endings that mean the same type. */
-const SAME: Readonly<Record<string, string>> = {
-  ".jpeg": ".jpg",
-  ".tif": ".tiff",
-  ".m4v": ".mp4",
-  ".oga": ".ogg",
-  ".opus": ".ogg",
-};
+/** What a wait was told, judged. */
+export type Wait = { output?: string | undefined; timeoutS: number | undefined; json: boolean };
 
-/** Says so where a file has another type than the name that was asked for: some results are no MP4 or PNG. */
-const tellType = ({ terminal }: Session, { path, type }: SavedFile): void => {
-  const [named, usual] = [extname(path).toLowerCase(), endingOf(type)];
-  if (named === "" || usual === undefined || (SAME[named] ?? named) === usual) return;
-  terminal.warn(`${path} is ${type}; such files usually end in ${usual}`);
+/** Judges the flags of a wait and of its files, before anything is sent. @throws CommandFault (usage) */
+export const waitOf = async (flags: WaitFlags): Promise<Wait> => {
+  const timeoutS = flags.timeout === undefined ? undefined : parseWhole(flags.timeout, "--timeout", 1, 604_800);
+  await checkOutput(flags);
+  return { output: flags.output, timeoutS, json: flags.json === true };
 };
 
 /**
@@ -70,16 +62,16 @@ export const finish = async (
   session: Session,
   client: Client,
   first: Generation,
-  flags: WaitFlags,
+  wait: Wait,
   signal: AbortSignal,
 ): Promise<void> => {
   const { terminal } = session;
   const end = await waitForEnd(client, first, {
     terminal,
     signal,
-    timeoutS: flags.timeout === undefined ? undefined : parseWhole(flags.timeout, "--timeout", 1, 604_800),
+    timeoutS: wait.timeoutS,
     onChange: (generation) => {
-      if (flags.json) terminal.print(JSON.stringify(generation));
+      if (wait.json) terminal.print(JSON.stringify(generation));
     },
   });
   const tookS = end.completed_at === null ? 0 : Math.round((Date.parse(end.completed_at) - Date.parse(end.created_at)) / 1000);
@@ -95,39 +87,48 @@ export const finish = async (
   const onBytes = (n: number, bytes: number) => {
     if (terminal.isLive) terminal.progress(`downloading file ${n} of ${end.output?.urls.length ?? 0}  ${size(bytes)}`);
   };
-  const files = await client.download(end, { to: flags.output, signal, onBytes, tries: 3 }).catch((fault: unknown) => {
+  const files = await client.download(end, { to: placeOf(wait.output), signal, onBytes, tries: 3 }).catch((fault: unknown) => {
     if (!(fault instanceof GenrouterError) || (fault.status >= 400 && fault.status < 500)) throw fault;
-    const where = flags.output === undefined ? "" : ` -o ${flags.output}`;
+    const where = wait.output === undefined ? "" : ` -o ${wait.output}`;
     throw new CommandFault(EXITS.failure, fault.message, {
       fix: `the generation is safe; genrouter download ${end.id}${where} goes on with it`,
       code: fault.code,
     });
   });
   terminal.progress(null);
-  const line = `${terminal.paint("green", "✔")} succeeded in ${tookS} s  charged $${(end.cost_usd ?? 0).toFixed(2)}  attempts ${end.attempts}  → ${files.map((file) => file.path).join(", ")} (${describe(end, files)})`;
-  // With --json standard output is the generation, line by line, and nothing else.
-  if (flags.json) terminal.note(line);
+  const line = `${terminal.paint("green", "✔")} succeeded in ${tookS} s  charged $${(end.cost_usd ?? 0).toFixed(2)}  attempts ${end.attempts}  → ${namesOf(files)} (${describe(end, files)})`;
+  // With --json standard output is the generation, line by line, and nothing else; with -o - it is the file.
+  if (wait.json || takesStdout(wait.output)) terminal.note(line);
   else terminal.print(line);
-  for (const file of files) tellType(session, file);
+  tellFiles(terminal, end, files);
 };
 
 /** Says how to go on when the person or the machine stops the command: the generation itself is not stopped. */
-export const explainResume = (session: Session, id: string, flags: WaitFlags): void => {
+export const explainResume = (session: Session, id: string, { output }: Wait): void => {
   session.terminal.progress(null);
   session.terminal.warn(
-    `${id} goes on; to see it: genrouter get ${id}\nto wait for it and download: genrouter download ${id}${flags.output === undefined ? "" : ` -o ${flags.output}`}`,
+    `${id} goes on; to see it: genrouter get ${id}\nto wait for it and download: genrouter download ${id}${output === undefined ? "" : ` -o ${output}`}`,
   );
 };
 
-/** Refuses a place that cannot work before anything is generated and charged. */
-export const checkPlace = async (wanted: string | undefined): Promise<void> => {
-  if (wanted === undefined) return;
-  const place = wanted.endsWith("/") ? wanted : dirname(wanted);
-  if (!(await stat(place).catch(() => undefined))?.isDirectory())
-    throw new CommandFault(EXITS.usage, `-o ${wanted}: there is no directory ${place}`, {
-      fix: `mkdir -p ${place}`,
-      code: "bad_flag",
-    });
+/** What the service takes as a key: it goes into a header. @throws CommandFault (usage) */
+const checkIdempotencyKey = (key: string | undefined): void => {
+  if (key === undefined || /^[\x21-\x7e](?:[\x20-\x7e]{0,198}[\x21-\x7e])?$/.test(key)) return;
+  throw new CommandFault(
+    EXITS.usage,
+    `--idempotency-key: ${JSON.stringify(key)} is not 1 to 200 printable ASCII characters without a space at either end`,
+    { code: "bad_flag" },
+  );
+};
+
+/** `--no-wait` leaves nothing to save and no time to wait. @throws CommandFault (usage) */
+const checkNoWait = ({ wait, output, timeout }: Flags): void => {
+  const other = output !== undefined ? "-o" : timeout !== undefined ? "--timeout" : undefined;
+  if (wait || other === undefined) return;
+  throw new CommandFault(EXITS.usage, `--no-wait and ${other} exclude each other; leave one of them out`, {
+    fix: "genrouter download ID -o FILE waits and saves the files later",
+    code: "bad_flag",
+  });
 };
 
 const orderOf = (model: string, flags: Flags): Order => {
@@ -150,7 +151,7 @@ export const addGenerate = (program: Command, session: Session): void => {
   const generate = program
     .command("generate <model>")
     .description("submit a generation, wait for it and download its files")
-    .option("-o, --output <file>", "where to save it; further files get -2, -3, …; a directory is fine")
+    .option("-o, --output <file>", OUTPUT_HELP)
     .option("--max-cost-usd <usd>", "skip routes priced above it")
     .option("--max-wait-s <seconds>", "skip routes expected to take longer")
     .option("--idempotency-key <key>", "makes the command safe to repeat: the same key makes one generation")
@@ -158,16 +159,19 @@ export const addGenerate = (program: Command, session: Session): void => {
     .option("--no-wait", "print the generation once it is accepted and leave it at that")
     .action(async (model: string, flags: Flags) =>
       interruptible(async (signal) => {
+        // A usage error is found before anything is sent, so that it costs nothing.
         const order = orderOf(model, flags);
-        await checkPlace(flags.output);
+        checkIdempotencyKey(flags.idempotencyKey);
+        checkNoWait(flags);
+        const wait = flags.wait ? await waitOf(flags) : undefined;
         const client = await clientOf(session, flags);
         const first = await client.submit(order, { idempotencyKey: flags.idempotencyKey, signal, tries: SUBMIT_TRIES });
-        if (!flags.wait) return terminal.print(flags.json ? JSON.stringify(first) : first.id);
+        if (!wait) return terminal.print(flags.json ? JSON.stringify(first) : first.id);
         terminal.note(`${first.id}  quoted $${first.quoted_usd.toFixed(2)}`);
         try {
-          await finish(session, client, first, flags, signal);
+          await finish(session, client, first, wait, signal);
         } catch (fault) {
-          if (signal.aborted) explainResume(session, first.id, flags);
+          if (signal.aborted) explainResume(session, first.id, wait);
           throw fault;
         }
       }),

@@ -1,5 +1,6 @@
 // `genrouter get` and `genrouter download`: look at a generation, or wait for it and save its files.
 import type { Command } from "commander";
+import { OUTPUT_HELP } from "../output.ts";
 import {
   type ClientFlags,
   clientOf,
@@ -11,7 +12,7 @@ import {
   withJson,
 } from "../session.ts";
 import { progressLine } from "../watch.ts";
-import { checkPlace, explainResume, finish } from "./generate.ts";
+import { explainResume, finish, waitOf } from "./generate.ts";
 
 type Flags = ClientFlags & JsonFlag;
 
@@ -36,17 +37,17 @@ export const addResults = (program: Command, session: Session): void => {
   const download = program
     .command("download <id>")
     .description("save the files of a generation; waits until it has finished")
-    .option("-o, --output <file>", "where to save it; further files get -2, -3, …; a directory is fine")
+    .option("-o, --output <file>", OUTPUT_HELP)
     .option("--timeout <seconds>", "stop waiting after this long (exit 8); the generation goes on")
     .action(async (id: string, flags: Flags & { output?: string; timeout?: string }) =>
       interruptible(async (signal) => {
-        await checkPlace(flags.output);
+        const wait = await waitOf(flags);
         const client = await clientOf(session, flags);
         const first = await client.poll(id, { signal, tries: 1 });
         try {
-          await finish(session, client, first, flags, signal);
+          await finish(session, client, first, wait, signal);
         } catch (fault) {
-          if (signal.aborted) explainResume(session, first.id, flags);
+          if (signal.aborted) explainResume(session, first.id, wait);
           throw fault;
         }
       }),

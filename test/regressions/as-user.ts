@@ -1,0 +1,37 @@
+// Runs the command line in a process of its own, as a user without rights: root may write anywhere.
+import { spawn } from "node:child_process";
+import { PROGRAM } from "../built.ts";
+
+/** Nobody, where the tests are root's. */
+const AS: { uid?: number; gid?: number } = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+
+export type Output = { exit: number | null; out: Buffer; err: string };
+
+const collected = (stream: NodeJS.ReadableStream): Promise<Buffer> =>
+  new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+    stream.on("end", () => resolve(Buffer.concat(chunks)));
+    stream.on("error", reject);
+  });
+
+/** @param user `nobody`: whatever the tests are; `own`: theirs. @param cwd where it is run */
+export const runAs = async (
+  user: "nobody" | "own",
+  words: readonly string[],
+  { cwd = "/", env = {} }: { cwd?: string; env?: Record<string, string> } = {},
+): Promise<Output> => {
+  const [command = "", ...before] = PROGRAM;
+  const child = spawn(command, [...before, ...words], {
+    ...(user === "nobody" ? AS : {}),
+    cwd,
+    env: { PATH: process.env.PATH ?? "", HOME: "/", ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const exit = new Promise<number | null>((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", resolve);
+  });
+  const [out, err] = await Promise.all([collected(child.stdout), collected(child.stderr)]);
+  return { exit: await exit, out, err: err.toString() };
+};
