@@ -14,14 +14,20 @@ export type Catalogue = {
   route(routeId: string): { model: Model; route: Route } | undefined;
 };
 
-/** A catalogue that cannot be used. `faults` holds one line per fault: `models/x.json#/routes/0/id: message`. */
+/**
+ * A catalogue that cannot be used. `faults` holds one line per fault: `models/x.json#/routes/0/id: message`. `isPassing`: a file could not be
+ * read, or is no JSON, as one that is being written.
+ */
 export class CatalogueFault extends Error {
   readonly faults: readonly string[];
-  constructor(faults: readonly string[]) {
+  readonly isPassing: boolean;
+  constructor(faults: readonly string[], isPassing = faults.some((line) => UNREAD.test(line))) {
     super(`the catalogue has ${faults.length === 1 ? "a fault" : `${faults.length} faults`}: ${faults.join("; ")}`);
     this.faults = faults;
+    this.isPassing = isPassing;
   }
 }
+const UNREAD = /^[^#]*: cannot be read as JSON: /;
 
 /** A model file as written: everything with a default may be missing. */
 type WrittenRate = Omit<Rate, "when"> & Partial<Pick<Rate, "when">>;
@@ -166,7 +172,8 @@ const modelFiles = (folder: string): string[] => {
     return readdirSync(folder)
       .filter((name) => /\.jsonc?$/.test(name) && !basename(name).startsWith("."))
       .sort();
-  } catch {
-    throw new CatalogueFault([`${folder}: cannot be read; the catalogue directory must hold a directory models/`]);
+  } catch (fault) {
+    const isThere = !(fault instanceof Error && "code" in fault && (fault.code === "ENOENT" || fault.code === "ENOTDIR"));
+    throw new CatalogueFault([`${folder}: cannot be read; the catalogue directory must hold a directory models/`], isThere);
   }
 };

@@ -277,8 +277,18 @@ export const SettingsSchema = Type.Object(
 );
 export type Settings = Static<typeof SettingsSchema>;
 
-/** A setting that cannot be used. The message is one line that says which, and what is allowed. */
-export class BadSetting extends Error {}
+/**
+ * A setting that cannot be used. The message is one line that says which, and what is allowed. `isPassing`: it could not be read, or not as a
+ * whole, which a later start may find otherwise; what was read and is wrong stays so.
+ */
+export class BadSetting extends Error {
+  readonly isPassing: boolean;
+
+  constructor(message?: string, { isPassing = false }: { isPassing?: boolean } = {}) {
+    super(message);
+    this.isPassing = isPassing;
+  }
+}
 
 /** What the variables of settings begin with. */
 export const PREFIX = "GENROUTER_";

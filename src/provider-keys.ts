@@ -1,6 +1,7 @@
 // Where providers' credentials come from: the settings, a file that the settings name, or the vault; in this order.
 import { readFileSync } from "node:fs";
 import { BadSetting, providerSetting, type Settings } from "./config.ts";
+import { codeOf, isPassing } from "./settings-places.ts";
 import type { ProviderKeyRow } from "./store/store.ts";
 import { type Vault, VaultFault } from "./vault.ts";
 import { WELL_KNOWN_KEYS } from "./well-known-keys.ts";
@@ -19,8 +20,8 @@ const fromFile = (account: string, path: string): string => {
     const text = readFileSync(path, "utf8").trim();
     if (text !== "") return text;
   } catch (fault) {
-    const code = fault instanceof Error && "code" in fault ? ` (${String(fault.code)})` : "";
-    throw new BadSetting(`${providerSetting(account)}__KEY_FILE: ${path} cannot be read${code}`);
+    const why = `${path} cannot be read${codeOf(fault)}`;
+    throw new BadSetting(`${providerSetting(account)}__KEY_FILE: ${why}`, { isPassing: isPassing(fault) });
   }
   throw new BadSetting(`${providerSetting(account)}__KEY_FILE: ${path} is empty; put the key into it, and nothing else`);
 };

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { parse, TomlError } from "smol-toml";
 import { BadSetting } from "./config.ts";
 import type { Entry } from "./settings.ts";
+import { codeOf, isPassing } from "./settings-places.ts";
 
 /** A settings file as it was read. */
 export type SettingsFile = { path: string; text: string };
@@ -35,9 +36,8 @@ export const findSettingsFile = (
   try {
     return { path, text: readFileSync(path, "utf8") };
   } catch (fault) {
-    const code = fault instanceof Error && "code" in fault ? ` (${String(fault.code)})` : "";
     const from = named !== undefined ? "--config: " : asked !== undefined ? "GENROUTER_CONFIG: " : "";
-    throw new BadSetting(`${from}${path} cannot be read${code}`);
+    throw new BadSetting(`${from}${path} cannot be read${codeOf(fault)}`, { isPassing: isPassing(fault) });
   }
 };
 
@@ -53,7 +53,9 @@ export const entriesOfFile = ({ path: file, text }: SettingsFile): Entry[] => {
     if (!(fault instanceof TomlError)) throw fault;
     // The message goes on with the lines of the file, which may hold credentials.
     const [what = ""] = fault.message.split("\n");
-    throw new BadSetting(`${file}:${fault.line}:${fault.column}: ${what.replace(/^Invalid TOML document: /, "")}`);
+    const where = `${file}:${fault.line}:${fault.column}`;
+    // A file that is being written is no TOML either, and it cannot be told from a slip.
+    throw new BadSetting(`${where}: ${what.replace(/^Invalid TOML document: /, "")}`, { isPassing: true });
   }
   const walk = (table: Record<string, unknown>, above: string[]): Entry[] =>
     Object.entries(table).flatMap(([key, value]) => {

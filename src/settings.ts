@@ -1,10 +1,12 @@
 // Where settings come from: flags over environment, files that it names and credentials, over a TOML file, over defaults.
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { Value, type ValueError, ValueErrorType } from "@sinclair/typebox/value";
 import { SQL } from "bun";
 import { BadSetting, PREFIX, ProviderSettings, type Settings, SettingsSchema } from "./config.ts";
+import { isOfService } from "./service-variables.ts";
 import { entriesOfFile, type SettingsFile } from "./settings-file.ts";
+import { codeOf, entryIn, isPassing, type Note } from "./settings-places.ts";
 import { converted, isText, misfit, type ValueSchema } from "./settings-value.ts";
 import { WELL_KNOWN_KEYS } from "./well-known-keys.ts";
 
@@ -15,13 +17,13 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** One value and where it was said. `from` is how a person would name the place: a variable, a credential, a key of a file. */
 export type Entry = { path: readonly string[]; value: unknown; from: string; isInFile?: true };
 
-/** What was read, and per setting (`server.port`) where it was said; what is not in it is a default. */
-export type ReadSettings = { settings: Settings; origins: ReadonlyMap<string, string> };
+/**
+ * What was read, and per setting (`server.port`) where it was said; what is not in it is a default. `ignored`: variables that are others'
+ * although they begin like settings.
+ */
+export type ReadSettings = { settings: Settings; origins: ReadonlyMap<string, string>; ignored: readonly string[] };
 
 type Schema = ValueSchema & { properties?: Record<string, Schema>; secret?: boolean };
-
-/** Takes note of a fault, so that reading goes on to the next. */
-type Note = (line: string) => void;
 
 const SECTIONS = Object.keys(SettingsSchema.properties);
 /** Variables of this prefix that are no settings: clients of the service use them, or they say where the settings are. */
@@ -44,26 +46,6 @@ const isSetting = (path: readonly string[]): boolean => schemaAt(path) !== undef
 /** Whether a setting is a credential. */
 export const isSecret = (path: readonly string[]): boolean => schemaAt(path)?.secret === true;
 
-const codeOf = (fault: unknown): string => (fault instanceof Error && "code" in fault ? ` (${String(fault.code)})` : "");
-
-/** The one line in a file; undefined, and noted, where there is none. */
-const lineIn = (path: string, from: string, note: Note): string | undefined => {
-  try {
-    const text = readFileSync(path, "utf8").trim();
-    if (text !== "") return text;
-    note(`${from}: ${path} is empty; put the value into it, and nothing else`);
-  } catch (fault) {
-    note(`${from}: ${path} cannot be read${codeOf(fault)}`);
-  }
-  return undefined;
-};
-
-/** An entry of what is in a file. */
-const entryIn = (file: string, path: readonly string[], from: string, note: Note): Entry[] => {
-  const value = lineIn(file, from, note);
-  return value === undefined ? [] : [{ path, value, from }];
-};
-
 /** Keys of providers under the names that others use for them too. */
 const wellKnown = (env: Environment): Entry[] =>
   Object.entries(WELL_KNOWN_KEYS).flatMap(([provider, from]) => {
@@ -79,7 +61,7 @@ const credentials = (env: Environment, note: Note): Entry[] => {
   try {
     names = readdirSync(dir);
   } catch (fault) {
-    note(`CREDENTIALS_DIRECTORY: ${dir} cannot be read${codeOf(fault)}`);
+    note(`CREDENTIALS_DIRECTORY: ${dir} cannot be read${codeOf(fault)}`, isPassing(fault));
     return [];
   }
   return names
@@ -97,7 +79,7 @@ const credentials = (env: Environment, note: Note): Entry[] => {
  */
 const variables = (env: Environment, note: Note): Entry[] =>
   Object.entries(env).flatMap(([from, value]): Entry[] => {
-    if (value === undefined || !from.startsWith(PREFIX) || OTHER_VARIABLES.has(from)) return [];
+    if (value === undefined || !from.startsWith(PREFIX) || OTHER_VARIABLES.has(from) || isOfService(from, value)) return [];
     const path = from.slice(PREFIX.length).toLowerCase().split("__");
     // Ids of providers are written with hyphens, which no variable's name can hold.
     if (path[0] === "providers" && path[1] !== undefined) path[1] = path[1].replaceAll("_", "-");
@@ -229,27 +211,34 @@ const entriesIn = (file: SettingsFile, note: Note): Entry[] => {
     return entriesOfFile(file);
   } catch (fault) {
     if (!(fault instanceof BadSetting)) throw fault;
-    note(fault.message);
+    note(fault.message, fault.isPassing);
     return [];
   }
 };
 
-const readOf = (said: ReadonlyMap<string, Entry>): ReadSettings => ({
+const readOf = (said: ReadonlyMap<string, Entry>, ignored: readonly string[]): ReadSettings => ({
   settings: Value.Default(SettingsSchema, treeOf(said.values())) as Settings,
   origins: new Map([...said].map(([name, { from }]) => [name, from])),
+  ignored,
 });
 
 /**
  * Reads all that was said.
- * @returns the settings with their origins, or every fault that was found, a line each, with what is left without them.
+ * @returns the settings with their origins, or every fault that was found, a line each, with what is left without them; `passing` is the
+ * first of those that a later start may not find: what else is wrong may come of it.
  */
 export const examine = (
   env: Environment,
   flags: Flags = {},
   file?: SettingsFile,
-): (ReadSettings & { faults: [] }) | { faults: string[]; rest: ReadSettings } => {
+): (ReadSettings & { faults: [] }) | { faults: string[]; passing: string | undefined; rest: ReadSettings } => {
   const faults: string[] = [];
-  const note: Note = (line) => faults.push(line);
+  let passing: string | undefined;
+  const note: Note = (line, mayPass = false) => {
+    faults.push(line);
+    if (mayPass) passing ??= line;
+  };
+  const ignored = Object.keys(env).filter((name) => isOfService(name, env[name] ?? ""));
   const entries = [
     ...(file ? entriesIn(file, note) : []),
     ...wellKnown(env),
@@ -259,7 +248,7 @@ export const examine = (
   ];
   faults.push(...entries.map(strangeLine).filter((line) => line !== undefined));
   const said = laid(entries.filter(({ path }) => isSetting(path)));
-  const read = readOf(said);
+  const read = readOf(said, ignored);
   // Of a choice every alternative complains too: the first line of a path says it all.
   const byPath = new Map([...Value.Errors(SettingsSchema, read.settings)].reverse().map((fault) => [fault.path, fault]));
   const misfits = [...byPath.values()].reverse();
@@ -272,7 +261,7 @@ export const examine = (
   }
   if (faults.length === 0) return { ...read, faults: [] };
   const good = [...said].filter(([name]) => !bad.some((each) => name === each || name.startsWith(`${each}.`)));
-  return { faults, rest: readOf(new Map(good)) };
+  return { faults, passing, rest: readOf(new Map(good), ignored) };
 };
 
 /**
@@ -282,7 +271,9 @@ export const examine = (
 export const readAll = (env: Environment, flags: Flags = {}, file?: SettingsFile): ReadSettings => {
   const read = examine(env, flags, file);
   if ("settings" in read) return read;
-  throw new BadSetting(read.faults[0] ?? "the settings cannot be used");
+  throw read.passing === undefined
+    ? new BadSetting(read.faults[0] ?? "the settings cannot be used")
+    : new BadSetting(read.passing, { isPassing: true });
 };
 
 /** The settings of a run. @throws BadSetting like `readAll` */

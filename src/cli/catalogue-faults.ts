@@ -3,6 +3,8 @@ import { CatalogueFault } from "../../catalogue/load.ts";
 import { withLine } from "../fault-lines.ts";
 import { DialectsFault } from "../providers/dialect/load.ts";
 
-/** The lines of a fault of somebody's files; undefined for any other fault. */
-export const fileFaults = (fault: unknown): string[] | undefined =>
-  fault instanceof CatalogueFault || fault instanceof DialectsFault ? fault.faults.map(withLine) : undefined;
+/** The lines of a fault of somebody's files, and whether a later start may read them; undefined for any other fault. */
+export const fileFaults = (fault: unknown): { lines: string[]; isPassing: boolean } | undefined =>
+  fault instanceof CatalogueFault || fault instanceof DialectsFault
+    ? { lines: fault.faults.map(withLine), isPassing: fault.isPassing }
+    : undefined;

@@ -34,7 +34,7 @@ export type Exit = (typeof EXITS)[keyof typeof EXITS] | 70;
 export const EXIT_TABLE = `Exit codes:
   0 ok · 1 failure · 2 usage, settings or a damaged database · 3 not authorised (401, 403) · 4 not found · 5 insufficient credits (402)
   6 refused input (400, 409, 413, 422) · 7 the generation failed · 8 waiting time over · 70 outcome of a write unknown
-  75 try again (429, 503, data in use) · 78 data directory or environment unusable · 130 Ctrl-C · 143 terminated`;
+  75 try again (429, 503, data in use, settings that cannot be read) · 78 data directory or environment unusable · 130 Ctrl-C · 143 terminated`;
 
 const EXIT_OF_BACKUP: Readonly<Record<BackupFaultKind, Exit>> = {
   in_use: EXITS.tryAgain,
@@ -92,6 +92,12 @@ const tellNo = ({ code, status, message, requestId }: GenrouterError): Told => {
   return { exit: exitOfStatus(status), lines, code, expected: true };
 };
 
+/** A service manager starts again what could not be read. What was read and is wrong stays so until a person changes it. */
+const tellSetting = ({ message, isPassing }: BadSetting): Told => ({
+  ...(isPassing ? { exit: EXITS.tryAgain, code: "setting_unreadable" } : { exit: EXITS.usage, code: "bad_setting" }),
+  ...{ lines: [message], expected: true },
+});
+
 /**
  * Tells a fault in words. The catalogue is imported only now: it is large, most commands never need it, and their start
  * is what `--help` would wait for.
@@ -114,7 +120,7 @@ export const tell = async (fault: unknown): Promise<Told> => {
       code: "timed_out",
       expected: true,
     };
-  if (fault instanceof BadSetting) return { exit: EXITS.usage, lines: [fault.message], code: "bad_setting", expected: true };
+  if (fault instanceof BadSetting) return tellSetting(fault);
   const message = fault instanceof Error ? fault.message : String(fault);
   const told = (exit: Exit, code: string): Told => ({ exit, lines: [message], code, expected: true });
   if (fault instanceof DirectoryInUse) return told(EXITS.tryAgain, "directory_in_use");
@@ -138,7 +144,7 @@ export const tell = async (fault: unknown): Promise<Told> => {
   if (fault instanceof BadAllowEntry) return told(EXITS.usage, "bad_setting");
   const { fileFaults } = await import("./catalogue-faults.ts");
   const faults = fileFaults(fault);
-  if (faults) return { exit: EXITS.usage, lines: faults, code: "catalogue_fault", expected: true };
+  if (faults) return { ...told(faults.isPassing ? EXITS.tryAgain : EXITS.usage, "catalogue_fault"), lines: faults.lines };
   if (fault instanceof Refusal) return { exit: exitOfStatus(fault.status), lines: [message], code: fault.code, expected: true };
   const code = codeOf(fault);
   // Damage deeper in the file than the opening looks.

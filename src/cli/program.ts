@@ -135,8 +135,8 @@ const usageText = (fault: CommanderError): string =>
  * @returns the exit code; nothing is thrown, faults are told on standard error.
  */
 export const run = async (words: readonly string[], terminal: Terminal, env: Session["env"]): Promise<Exit> => {
-  const session: Session = { terminal, env, exit: EXITS.ok };
   const isJson = words.includes("--json");
+  const session: Session = { terminal, env, exit: EXITS.ok, isIgnoredTold: isJson };
   try {
     await buildProgram(session, isJson).parseAsync(words, { from: "user" });
     return session.exit;

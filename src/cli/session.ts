@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { type Client, createClient } from "../../client/src/client.ts";
 import type { Settings } from "../config.ts";
+import { ignoredLine } from "../service-variables.ts";
 import { type Flags, type ReadSettings, readAll } from "../settings.ts";
 import { findSettingsFile } from "../settings-file.ts";
 import { CommandFault, EXITS, type Exit } from "./exits.ts";
@@ -14,6 +15,8 @@ export type Session = {
   config?: string;
   /** How the command ends when it does not throw. */
   exit: Exit;
+  /** The variables that were left out have been told, or must not be: with `--json` standard error is one line of JSON. */
+  isIgnoredTold?: boolean;
 };
 
 export type DirFlag = { data?: string };
@@ -38,9 +41,14 @@ export const withExamples = (command: Command, ...lines: string[]): Command =>
 /** `--data` as a setting. */
 export const dirFlags = ({ data }: DirFlag): Flags => (data === undefined ? {} : { data: { dir: data } });
 
-/** Settings of a command: its flags over everything else that was said. @throws BadSetting */
-export const settingsWith = (session: Session, flags: Flags): ReadSettings =>
-  readAll(session.env, flags, findSettingsFile(session.env, session.config));
+/** Settings of a command: its flags over everything else that was said. What was left out is told once. @throws BadSetting */
+export const settingsWith = (session: Session, flags: Flags): ReadSettings => {
+  const read = readAll(session.env, flags, findSettingsFile(session.env, session.config));
+  const ignored = ignoredLine(read.ignored);
+  if (ignored !== undefined && !session.isIgnoredTold) session.terminal.warn(`warning: ${ignored}`);
+  session.isIgnoredTold = true;
+  return read;
+};
 
 /** Settings where `--data` is the only flag. @throws BadSetting */
 export const settingsOf = (session: Session, flags: DirFlag): Settings => settingsWith(session, dirFlags(flags)).settings;

@@ -32,7 +32,7 @@ const readFolder = async (dir: string): Promise<Read | { faults: string[] }> => 
       return { value: work() };
     } catch (fault) {
       const faults = fileFaults(fault);
-      if (faults) return { faults };
+      if (faults) return { faults: faults.lines };
       throw fault;
     }
   };

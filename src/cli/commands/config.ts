@@ -2,6 +2,7 @@
 import { statSync } from "node:fs";
 import type { Command } from "commander";
 import { BadSetting, SettingsSchema } from "../../config.ts";
+import { ignoredLine } from "../../service-variables.ts";
 import { examine, isSecret, listeningFault, type ReadSettings } from "../../settings.ts";
 import { findSettingsFile, type SettingsFile } from "../../settings-file.ts";
 import type { Json } from "../../terms.ts";
@@ -135,9 +136,11 @@ export const addConfig = (program: Command, session: Session): void => {
       const faults = [...(isRead ? await deeperFaults(found) : found.faults), ...(await keyFaults(isRead ? found : found.rest))];
       const unsafe = "settings" in found ? listeningFault(found) : undefined;
       const exposed = "settings" in found ? exposedLine(file, found.origins) : undefined;
+      const ignored = ignoredLine(("settings" in found ? found : found.rest).ignored);
       const warnings = [
         ...(unsafe === undefined ? [] : [`${unsafe}; a credential that only the service is given counts too`]),
         ...(exposed === undefined ? [] : [exposed]),
+        ...(ignored === undefined ? [] : [ignored]),
       ];
       if (flags.json) terminal.print(JSON.stringify({ ok: faults.length === 0, file: file?.path ?? null, faults, warnings }));
       else {
@@ -157,7 +160,7 @@ export const addConfig = (program: Command, session: Session): void => {
     .action((flags: DirFlag & JsonFlag & { redact?: true }) => {
       const { read: found } = read(flags);
       if (!("settings" in found)) {
-        if (found.faults.length === 1) throw new BadSetting(found.faults[0]);
+        if (found.faults.length === 1) throw new BadSetting(found.faults[0], { isPassing: found.passing !== undefined });
         throw new CommandFault(EXITS.usage, found.faults[0] ?? "", {
           fix: "genrouter config check tells the others",
           code: "bad_setting",

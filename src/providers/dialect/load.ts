@@ -13,14 +13,17 @@ import { DialectFault } from "./words.ts";
 export type Spoken = { dialect: Dialect; adapter: Adapter };
 export type Dialects = ReadonlyMap<string, Spoken>;
 
-/** Dialects that cannot be used: one line per fault, `providers/x.json#/submit/request: message`. */
+/** Dialects that cannot be used: one line per fault, `providers/x.json#/submit/request: message`. `isPassing`: as of a catalogue. */
 export class DialectsFault extends Error {
   readonly faults: readonly string[];
+  readonly isPassing: boolean;
   constructor(faults: readonly string[]) {
     super(`the providers' dialects have ${faults.length === 1 ? "a fault" : `${faults.length} faults`}: ${faults.join("; ")}`);
     this.faults = faults;
+    this.isPassing = faults.some((line) => UNREAD.test(line));
   }
 }
+const UNREAD = /^[^#]*: cannot be read/;
 
 type Checks = ReturnType<typeof TypeCompiler.Compile<typeof DialectSchema>>;
 let checks: Checks | undefined;
@@ -76,8 +79,10 @@ const ownFiles = (dir: string): { files: Written[]; faults: string[] } => {
   let names: string[] = [];
   try {
     names = readdirSync(folder).filter((name) => /^[^.].*\.jsonc?$/.test(name));
-  } catch {
+  } catch (fault) {
     // A catalogue need not bring providers of its own.
+    if (!(fault instanceof Error && "code" in fault && fault.code === "ENOENT"))
+      faults.push(`${folder}: cannot be read: ${fault instanceof Error ? fault.message : String(fault)}`);
   }
   for (const name of names.sort()) {
     const path = join(folder, name);
