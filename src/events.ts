@@ -62,6 +62,7 @@ export const EVENTS = {
   "backup failed": "error",
   "sign-in refused": "warn",
   "proxy not named": "warn",
+  "provider keys missing": "warn",
   // Counted rather than read: each is a figure of /metrics or a span of a trace, and a line only below "info".
   "request refused": "debug",
   "submission replayed": "debug",

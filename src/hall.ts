@@ -15,7 +15,7 @@ import { openKeptFiles } from "./kept-files.ts";
 import { type Market, openMarket } from "./market.ts";
 import { catalogueOf, dialectsOf, knownAccounts } from "./offer.ts";
 import { isNewHere, openStore } from "./opening.ts";
-import { insistOnKey, openKeyring } from "./provider-keys.ts";
+import { hasKey, NO_KEY, openKeyring } from "./provider-keys.ts";
 import type { Providers } from "./providers/provider.ts";
 import { providerFacts } from "./providers/providers.ts";
 import { openReload } from "./reload.ts";
@@ -108,10 +108,10 @@ export const openService = async (
   let current = settings;
   const vault = openVault(settings.data.dir, settings.store.url !== "");
   const keyring = openKeyring({
-    ...{ settings: () => current, vault, insist: (keyed) => insistOnKey(keyed, knownAccounts(dialects)) },
+    ...{ settings: () => current, vault },
     told: (reason) => log("effect failed", { event: "opening a kept key", reason }),
   });
-  // Where nothing can be kept yet, a start without a key leaves nothing behind.
+  // Where nothing can be kept yet, a start with a key's file that cannot be read leaves nothing behind.
   if (!simulate && isNewHere(settings)) keyring.first([]);
   const store = around(await openStore(settings, mode));
   const undo: (() => Promise<unknown>)[] = [() => store.close()];
@@ -152,8 +152,9 @@ export const openService = async (
       if (fault instanceof StoreFull || fault instanceof StorageAway) return;
       log("effect failed", { event: "upkeep", reason: fault instanceof Error ? fault.message : String(fault) });
     };
+    const keyed = simulator?.settings ?? keyring.first(await store.providerKeys());
     const rooms: Rooms = await joinRooms({
-      settings: simulator?.settings ?? keyring.first(await store.providerKeys()),
+      settings: keyed,
       clock,
       log,
       telemetry,
@@ -183,6 +184,7 @@ export const openService = async (
     const { url } = await rooms.http.listen(settings.server);
     rooms.listensAt(url);
     log("service listening", { url, pid: process.pid });
+    if (!simulate && !hasKey(keyed, knownAccounts(dialects))) log("provider keys missing", { reason: NO_KEY });
     if (store.node === null) await crashLoop.begin();
     await rooms.recover();
     await rooms.tenure?.begin();

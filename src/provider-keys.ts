@@ -4,7 +4,6 @@ import { BadSetting, providerSetting, type Settings } from "./config.ts";
 import { codeOf, isPassing } from "./settings-places.ts";
 import type { ProviderKeyRow } from "./store/store.ts";
 import { type Vault, VaultFault } from "./vault.ts";
-import { WELL_KNOWN_KEYS } from "./well-known-keys.ts";
 
 export type KeySource = { from: "settings" } | { from: "file"; path: string } | { from: "vault"; id: string; setAtMs: number };
 
@@ -62,17 +61,11 @@ export type Keyring = {
   next(kept: readonly ProviderKeyRow[]): Settings;
 };
 /** The credentials in use over a time in which they change. */
-export const openKeyring = (parts: {
-  settings: () => Settings;
-  vault: Vault;
-  insist: (keyed: Settings) => void;
-  told: (why: string) => void;
-}): Keyring => {
+export const openKeyring = (parts: { settings: () => Settings; vault: Vault; told: (why: string) => void }): Keyring => {
   let inUse: Settings["providers"] = {};
   const told = new Set<string>();
   const take = (kept: readonly ProviderKeyRow[], instead?: Parameters<typeof withKeys>[3]): Settings => {
     const keyed = withKeys(parts.settings(), kept, parts.vault, instead);
-    parts.insist(keyed);
     inUse = keyed.providers;
     return keyed;
   };
@@ -87,10 +80,10 @@ export const openKeyring = (parts: {
   };
 };
 
-/** @throws BadSetting one line that says how a key is set, when none of these providers and accounts has one from anywhere */
-export const insistOnKey = ({ providers }: Settings, known: ReadonlySet<string>): void => {
-  if (Object.entries(providers).some(([id, { key }]) => key !== undefined && known.has(id))) return;
-  throw new BadSetting(
-    `no provider has a key; set GENROUTER_PROVIDERS__FAL__KEY (or ${Object.values(WELL_KNOWN_KEYS).join(", ")}), keep one with genrouter providers set-key, or start with --simulate`,
-  );
-};
+/** Whether any of these providers and accounts has a key. */
+export const hasKey = ({ providers }: Pick<Settings, "providers">, known: ReadonlySet<string>): boolean =>
+  Object.entries(providers).some(([id, { key }]) => key !== undefined && known.has(id));
+
+/** What a service without any key lacks, and how it gets it while it runs. */
+export const NO_KEY =
+  "no provider has a key, so no model is available: set one on the console's page Providers (Set key), with genrouter providers set-key PROVIDER, or as a setting like GENROUTER_PROVIDERS__FAL__KEY_FILE";

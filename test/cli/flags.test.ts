@@ -70,7 +70,6 @@ describe("a mistake is told in one line, without a stack, with its exit code", (
     [["trace", "gen_x", "--data", dir], 78, /there is no database in it/],
     [["verify", "--data", dir], 2, /there is no database in it/],
     [["serve", "--port", "70000", "--simulate"], 2, /--port: "70000" is not a whole number from 0 to 65535/],
-    [["serve", "--data", dir], 2, /no provider has a key; set GENROUTER_PROVIDERS__FAL__KEY .* set-key, or .*--simulate/],
     [
       ["serve", "--simulate", "--host", "192.0.2.1", "--port", "0", "--data", dir],
       1,

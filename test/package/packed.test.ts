@@ -50,7 +50,10 @@ test("the committed types are those of openapi.json (UPDATE=1 rewrites them)", a
 
 test("the package holds its programs, their types, a page and a licence, and depends on nothing", () => {
   const files = [...new Bun.Glob("**/*").scanSync(installed)].sort();
-  const modules = ["api", "asking", "client", "endings", "errors", "files", "places", "sinks"].flatMap((name) => [`dist/${name}.d.ts`, `dist/${name}.js`]);
+  const modules = ["api", "asking", "client", "endings", "errors", "files", "places", "sinks"].flatMap((name) => [
+    `dist/${name}.d.ts`,
+    `dist/${name}.js`,
+  ]);
   expect(files).toEqual(["LICENSE", "README.md", ...modules, "package.json"].sort());
   const about = JSON.parse(readFileSync(join(installed, "package.json"), "utf8"));
   expect(about).toMatchObject({ name: "@genrouter/client", version: "0.1.0", license: "MIT", type: "module" });

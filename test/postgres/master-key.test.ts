@@ -146,7 +146,6 @@ test("a running node that cannot open a key goes on with the one it had, takes a
   const keyring = openKeyring({
     settings: () => readSettings({}),
     vault: here,
-    insist: () => undefined,
     told: (why) => told.push(why),
   });
   const keysOf = ({ providers }: ReturnType<typeof keyring.first>) => [

@@ -30,7 +30,7 @@ test.each<[string, string]>([
   ["GENROUTER_SERVICE", "10.96.7.4"],
   ["GENROUTER__WEB", "10.96.7.4"],
 ])("D1: the variables of a Service %s at %s are ignored with one warning", async (name, ip) => {
-  const env = { ...serviceVariables(name, ip), GENROUTER_SERVER__PORT: "9000" };
+  const env = { ...serviceVariables(name, ip), GENROUTER_SERVER__PORT: "9000", FAL_KEY: "a-key" };
   for (const words of [
     ["models", "--all"],
     ["config", "print"],

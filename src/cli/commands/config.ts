@@ -1,13 +1,25 @@
 // `genrouter config`: whether the settings can be used, and what they are with the place where each was said.
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
 import type { Command } from "commander";
+import { MASTER_KEY_FILE } from "../../backup/form.ts";
 import { BadSetting, SettingsSchema } from "../../config.ts";
+import { NO_KEY } from "../../provider-keys.ts";
 import { ignoredLine } from "../../service-variables.ts";
 import { examine, isSecret, listeningFault, type ReadSettings } from "../../settings.ts";
 import { findSettingsFile, type SettingsFile } from "../../settings-file.ts";
 import type { Json } from "../../terms.ts";
 import { CommandFault, EXITS, tell } from "../exits.ts";
-import { type DirFlag, dirFlags, type JsonFlag, type Session, withDir, withExamples, withJson } from "../session.ts";
+import {
+  DEMO_KEY_FILE,
+  type DirFlag,
+  dirFlags,
+  type JsonFlag,
+  type Session,
+  withDir,
+  withExamples,
+  withJson,
+} from "../session.ts";
 
 const HIDDEN = "(hidden)";
 const DEFAULT = "default";
@@ -95,6 +107,17 @@ const keyFaults = async ({ settings, origins }: ReadSettings): Promise<string[]>
   });
 };
 
+/**
+ * That the service of a data directory has no key of any provider; undefined where it may have one. Directories of the simulator need none,
+ * and where the master key lies one has been kept: the database is not opened to see whether it still is.
+ */
+const keylessLine = async ({ settings }: ReadSettings): Promise<string | undefined> => {
+  const { DATABASE_FILE } = await import("../../store/sqlite/open.ts");
+  const isSet = Object.values(settings.providers).some(({ key, key_file }) => key !== undefined || key_file !== undefined);
+  const holds = (name: string) => existsSync(join(settings.data.dir, name));
+  return isSet || !holds(DATABASE_FILE) || holds(MASTER_KEY_FILE) || holds(DEMO_KEY_FILE) ? undefined : NO_KEY;
+};
+
 /** Credentials in a file that others may read; undefined when there are none. */
 const exposedLine = (file: SettingsFile | undefined, origins: ReadonlyMap<string, string>): string | undefined => {
   if (file === undefined || (statSync(file.path).mode & 0o004) === 0) return undefined;
@@ -136,11 +159,13 @@ export const addConfig = (program: Command, session: Session): void => {
       const faults = [...(isRead ? await deeperFaults(found) : found.faults), ...(await keyFaults(isRead ? found : found.rest))];
       const unsafe = "settings" in found ? listeningFault(found) : undefined;
       const exposed = "settings" in found ? exposedLine(file, found.origins) : undefined;
+      const keyless = "settings" in found ? await keylessLine(found) : undefined;
       const ignored = ignoredLine(("settings" in found ? found : found.rest).ignored);
       const warnings = [
         ...(unsafe === undefined ? [] : [`${unsafe}; a credential that only the service is given counts too`]),
         ...(exposed === undefined ? [] : [exposed]),
         ...(ignored === undefined ? [] : [ignored]),
+        ...(keyless === undefined ? [] : [keyless]),
       ];
       if (flags.json) terminal.print(JSON.stringify({ ok: faults.length === 0, file: file?.path ?? null, faults, warnings }));
       else {

@@ -13,6 +13,7 @@ import { openLog } from "../../log.ts";
 import type { Market } from "../../market.ts";
 import { OfficeFault } from "../../office/fault.ts";
 import { type Office, openOffice } from "../../office/office.ts";
+import { NO_KEY } from "../../provider-keys.ts";
 import { listeningFault, type ReadSettings } from "../../settings.ts";
 import { DatabaseAway } from "../../store/faults.ts";
 import { openTelemetry, type Telemetry } from "../../telemetry/telemetry.ts";
@@ -182,7 +183,7 @@ const routesLine = async (market: Pick<Market, "routes">): Promise<string> => {
   const up = (await market.routes()).filter(({ state }) => state === "up" || state === "down");
   const losing = up.filter(({ margin }) => margin !== null && margin.leastPercent < 0).length;
   const models = new Set(up.map(({ model }) => model)).size;
-  if (up.length === 0) return "none has a key: the model list is empty; genrouter routes list shows whose keys would help";
+  if (up.length === 0) return `none can run: ${NO_KEY}`;
   const warning = losing === 0 ? "" : `; ${losing} can cost more than they are sold for: genrouter routes list`;
   return `${up.length} routes of ${models} models have a key${warning}`;
 };

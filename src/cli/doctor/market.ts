@@ -13,6 +13,8 @@ import { counted } from "../backup-text.ts";
 import { type Finding, fault, ok, textOf, warning } from "./finding.ts";
 
 const NAMED = 3;
+const SET_KEY =
+  "the console's page Providers (Set key), or genrouter providers set-key PROVIDER; genrouter providers list names them";
 
 /** Each key by itself, so that one that cannot be had does not hide the others. */
 const keyFindings = async (settings: Settings, reads: Pick<StoreReads, "providerKeys">): Promise<Finding[]> => {
@@ -33,9 +35,9 @@ const keyFindings = async (settings: Settings, reads: Pick<StoreReads, "provider
   for (const [id, section] of Object.entries(settings.providers))
     if (section.key !== undefined || section.key_file !== undefined)
       look(id, () => withKeys({ ...settings, providers: { [id]: section } }, [], vault));
-  return readable > 0 || findings.length === 0
-    ? [...findings, ok("keys", `${counted(readable, "provider key")} can be read`)]
-    : findings;
+  if (readable > 0) findings.push(ok("keys", `${counted(readable, "provider key")} can be read`));
+  else if (findings.length === 0) findings.push(warning("keys", "no provider has a key", SET_KEY));
+  return findings;
 };
 
 /** Routes whose providers have named a last day that is near or over. */
@@ -71,7 +73,7 @@ const routeFindings = async (
       (mode === null ? warning : fault)(
         "routes",
         `none of ${routes.length} has a key, or all are off: nothing can be generated`,
-        "genrouter providers set-key PROVIDER, or start with --simulate; genrouter providers list names them",
+        "the console's page Providers (Set key), genrouter providers set-key PROVIDER, or start with --simulate",
       ),
     );
   else if (up.length === 0)

@@ -1,7 +1,7 @@
 // The page Playground: a model, its form, what it will cost, what was made, and the same request as code.
 import type { VNode } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { useLocation, useSearch } from "wouter-preact";
+import { Link, useLocation, useSearch } from "wouter-preact";
 import type { ModelEntry } from "../../../catalogue/entry.ts";
 import type { GenerationDetail, GenerationTold, ModelsTold } from "../../../src/console/making-wire.ts";
 import { call, me, told } from "../../parts/api.ts";
@@ -155,6 +155,20 @@ const Form = ({ model, start, isTest }: { model: ModelEntry; start: Values; isTe
   );
 };
 
+/** Before the first key of a provider is set, and while every route is off or down. */
+const NoModel = (): VNode => (
+  <p class="empty">
+    No model is available at the moment.
+    {me.value?.signedIn?.role !== "member" && (
+      <>
+        {" "}
+        No route has a key of its provider, or all are off or down: <Link href="/console/operator/providers">Providers</Link> sets
+        keys, <Link href="/console/operator/routes">Routes</Link> tells the reasons.
+      </>
+    )}
+  </p>
+);
+
 /** `?model=`: chosen already; `?from=`: filled in as a generation was. */
 export const PlaygroundPage = (): VNode => {
   const query = new URLSearchParams(useSearch());
@@ -173,6 +187,7 @@ export const PlaygroundPage = (): VNode => {
       </p>
     );
   if (!known || (from !== null && !used.value)) return <p aria-busy="true">Reading the models…</p>;
+  if (known.models.length === 0) return <NoModel />;
   const model = known.models.find(({ id }) => id === chosen);
   const start = model && (used.value?.model === model.id ? valuesFrom(model, used.value.input) : startValues(model));
   return (
