@@ -51,6 +51,11 @@ export const SettingsSchema = Type.Object(
           description:
             "proxies in front of the service whose X-Forwarded-For is believed, as addresses or networks, separated by commas (127.0.0.1 for one on this machine). Wrong passwords are counted by the address that they name; where server.public_url is elsewhere and none is named, the start, the console and doctor say so",
         }),
+        keep_alive_s: positive(
+          75,
+          "seconds that a connection may be idle before the service closes it; a load balancer must close its own idle connections earlier",
+          240,
+        ),
         drain_s: positive(25, "longest time a drain waits for answers under way before the process ends", 30),
         leave_s: positive(5, "seconds that one of several nodes takes requests after /readyz has said that it leaves", 30, 0),
       },

@@ -25,11 +25,13 @@ import { KeyGuard } from "./auth.ts";
 import { BurstGuard, type SharedBurst } from "./burst.ts";
 import { callback, type Told } from "./callbacks.ts";
 import { content, shelfOf } from "./content.ts";
+import { watchDescriptors } from "./descriptors.ts";
 import { answerFault } from "./errors.ts";
 import { poll, type RecentReads, submission } from "./generations.ts";
 import { aliveness, type Readiness, readinessAnswer } from "./health.ts";
 import { linkedInput } from "./inputs.ts";
 import { filePreflight, linkedFile } from "./links.ts";
+import { openListener } from "./listener.ts";
 import { metricsAnswer } from "./metrics.ts";
 import { type Models, modelList } from "./models.ts";
 import { openApiDocument } from "./openapi.ts";
@@ -98,7 +100,6 @@ export type Route = { path: string; answers: Partial<Record<Method, Answer>> };
 /** Bun's own limit answers without a body, so it stands far above ours (body.ts), which does not. */
 const RUNTIME_BODY_BYTES = 2 ** 34;
 const OPENAPI_MAX_AGE_S = 300;
-const STOP_STEP_MS = 5;
 
 /** The whole table of paths. Parameters are written `:name`. */
 export const routesOf = (
@@ -228,7 +229,12 @@ export const openHttp = (parts: HttpParts): Http => {
     normalize: false,
     strictPath: true,
     websocket: SOCKET_LIMITS,
-    serve: { development: false, error: (fault) => astray(fault), maxRequestBodySize: RUNTIME_BODY_BYTES },
+    serve: {
+      development: false,
+      idleTimeout: settings.server.keep_alive_s,
+      error: (fault) => astray(fault),
+      maxRequestBodySize: RUNTIME_BODY_BYTES,
+    },
   }).onError(({ error, code, request }) =>
     astray(code === "NOT_FOUND" ? new Refusal("not_found", "No such path.") : error, request),
   );
@@ -273,22 +279,11 @@ export const openHttp = (parts: HttpParts): Http => {
     add("ALL", path, wrongMethod({ path, answers: { GET: answer } }));
   }
   add("ALL", "/*", unknownPath);
+  const listener = openListener(app, (on) => watchDescriptors(log, on));
 
   return {
-    listen: async ({ host, port }) => {
-      // Elysia would share the port with whoever else listens on it: requests would go to one or the other.
-      app.listen({ hostname: host, port, reusePort: false });
-      return { url: originOf(host, app.server?.port ?? port) };
-    },
-    stop: async (atMostMs = settings.server.drain_s * 1000) => {
-      const { server } = app;
-      if (!server) return;
-      // The runtime would wait for idle connections too, and for ever for one whose body was never read to its end.
-      void server.stop(false);
-      const untilMs = performance.now() + atMostMs;
-      while (server.pendingRequests > 0 && performance.now() < untilMs) await Bun.sleep(STOP_STEP_MS);
-      await server.stop(true);
-    },
+    listen: listener.listen,
+    stop: (atMostMs = settings.server.drain_s * 1000) => listener.stop(atMostMs),
     handle: async (request) => app.handle(request),
     count: (caller) => burst.take(caller, clock.nowMs()),
     keepOpen: (request) => app.server?.timeout(request, 0),
@@ -296,5 +291,3 @@ export const openHttp = (parts: HttpParts): Http => {
     keyUse: guard,
   };
 };
-
-const originOf = (host: string, port: number): string => `http://${host.includes(":") ? `[${host}]` : host}:${port}`;

@@ -8,6 +8,7 @@ import { BadSetting, type Settings } from "../../config.ts";
 import { StoreFull } from "../../deeds.ts";
 import type { Log } from "../../events.ts";
 import type { Service } from "../../hall.ts";
+import { lowDescriptors } from "../../http/descriptors.ts";
 import { unnamedProxy } from "../../http/proxies.ts";
 import { openLog } from "../../log.ts";
 import type { Market } from "../../market.ts";
@@ -261,6 +262,8 @@ export const addServe = (program: Command, session: Session): void => {
       for (const fault of service.readiness().faults) terminal.warn(`  not ready: ${fault}`);
       const unnamed = settings.console.enabled ? unnamedProxy(settings.server) : null;
       if (unnamed !== null) log("proxy not named", { reason: unnamed });
+      const low = lowDescriptors(settings.limits.seats);
+      if (low !== undefined) log("descriptor limit low", { reason: `${low}; raise ulimit -n (LimitNOFILE)` });
       // On a full disk the demo account waits for space; whoever tells the service to stop does not.
       const isTold = Promise.race([signal, service.ended]).then(() => undefined);
       const key = simulate ? await Promise.race([demoKey(settings.data.dir, office, service.reads), isTold]) : undefined;

@@ -9,6 +9,7 @@ import type { CheckResult, StoreReads } from "../../store/store.ts";
 import { askAbout, askSettings } from "../control-client.ts";
 import { backupFindings, bookFindings, orphanFindings } from "./books.ts";
 import { bucketFindings, keptFilesFinding } from "./bucket.ts";
+import { descriptorFindings } from "./descriptors.ts";
 import { type Finding, fault, ok, type Stored, textOf } from "./finding.ts";
 import { marketFindings } from "./market.ts";
 import { mediaFindings } from "./media.ts";
@@ -99,6 +100,7 @@ export const examine = async (own: Settings, isDeep: boolean, env: Record<string
     ...directory.findings,
     ...diskFindings(settings),
     ...clockFindings(Date.now(), stored.lastSeenMs),
+    ...descriptorFindings(settings, about?.pid),
     ...(await mediaFindings()),
     ...stored.findings,
     ...backupFindings(settings, Date.now(), stored.lineage),

@@ -1,0 +1,14 @@
+// The doctor on file descriptors: whether the limit of the process allows as many connections as its settings.
+import type { Settings } from "../../config.ts";
+import { descriptorLimitOf, lowDescriptors } from "../../http/descriptors.ts";
+import { type Finding, ok, warning } from "./finding.ts";
+
+/** @param pid of the service that runs; without one the next start is judged, which has the limit of this process. */
+export const descriptorFindings = ({ limits }: Pick<Settings, "limits">, pid?: number): Finding[] => {
+  const limit = descriptorLimitOf(pid ?? "self");
+  if (limit === undefined) return [];
+  const low = lowDescriptors(limits.seats, limit);
+  if (low === undefined) return [ok("descriptors", `${limit} file descriptors at most`)];
+  const fix = "LimitNOFILE=65536 in the unit, --ulimit nofile=65536 for a container, or ulimit -Hn; or lower limits.seats";
+  return [warning("descriptors", low, fix)];
+};

@@ -1,0 +1,43 @@
+// media.md D6: an idle connection stays open for longer than a load balancer keeps its own, and each recipe closes its own first.
+import { expect, spyOn, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { readSettings } from "../../src/settings.ts";
+import { openHouse } from "../house.ts";
+
+const PROXIES = join(import.meta.dir, "../../deploy/proxies");
+const recipe = (name: string) => readFileSync(join(PROXIES, name), "utf8");
+/** What AWS' load balancer, nginx and most others wait for before they close an idle connection, s. */
+const USUAL_S = 60;
+
+/** The idle time with which a real service opens its socket, s. */
+const idleS = async (env: Record<string, string>): Promise<number | undefined> => {
+  const opened = spyOn(Bun, "serve");
+  const house = await openHouse({ env });
+  const { port } = new URL(house.own);
+  const at = opened.mock.results.findIndex(({ value }) => String((value as { port: number }).port) === port);
+  const [options] = opened.mock.calls[at] ?? [];
+  opened.mockRestore();
+  await house.close();
+  return (options as { idleTimeout?: number }).idleTimeout;
+};
+
+test("D6: the service keeps an idle connection for more than 60 s, or for as long as the setting says", async () => {
+  expect(await idleS({})).toBeGreaterThan(USUAL_S);
+  expect(await idleS({ GENROUTER_SERVER__KEEP_ALIVE_S: "130" })).toBe(130);
+  expect(() => readSettings({ GENROUTER_SERVER__KEEP_ALIVE_S: "300" })).toThrow(/GENROUTER_SERVER__KEEP_ALIVE_S: .*240/);
+});
+
+test.each([
+  ["haproxy.cfg", /timeout http-keep-alive (\d+)s/],
+  ["nginx.conf", /keepalive_timeout (\d+)s;/],
+  ["Caddyfile", /keepalive (\d+)s/],
+])("D6: %s closes its idle connections before the service does", (name, said) => {
+  const [, seconds] = said.exec(recipe(name)) ?? [];
+  expect(Number(seconds)).toBeGreaterThan(0);
+  expect(Number(seconds)).toBeLessThan(readSettings({}).server.keep_alive_s);
+});
+
+test("D6: the page beside them names the setting, and the load balancers that it has to be above", () => {
+  for (const word of ["server.keep_alive_s", "ALB", "HAProxy", "nginx", "Caddy"]) expect(recipe("README.md")).toContain(word);
+});

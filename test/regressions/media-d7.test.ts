@@ -1,0 +1,58 @@
+// media.md D7: a service whose clients take all file descriptors says so, refuses new connections, answers the others, and recovers.
+import { afterAll, expect, test } from "bun:test";
+import { connect, type Socket } from "node:net";
+import { start } from "../../proof/crash/processes.ts";
+import { descriptorLimit, lowDescriptors } from "../../src/http/descriptors.ts";
+import { PROGRAM } from "../built.ts";
+import { doctor, has } from "../cli/diagnosis.ts";
+import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
+import { eventually } from "../eventually.ts";
+
+afterAll(dropDirs);
+
+const LIMIT = 256;
+
+/** Opens connections that say nothing. @returns them, and how many of them are open. */
+const crowd = (port: number, count: number) => {
+  const open = new Set<Socket>();
+  const all = Array.from({ length: count }, () => {
+    const socket = connect(port, "127.0.0.1", () => open.add(socket));
+    return socket.on("error", () => undefined).on("close", () => open.delete(socket));
+  });
+  const leave = () => {
+    for (const socket of all) socket.destroy();
+  };
+  return { open, leave };
+};
+
+test.skipIf(process.platform !== "linux")(
+  "D7: no descriptor is left: one line, refusals, and everything again when there is room",
+  async () => {
+    const dir = freshDir();
+    const node = start(
+      ["sh", "-c", `ulimit -n ${LIMIT}; exec "$@"`, "sh", ...PROGRAM, "serve", "--simulate", "--port", "0", "--data", dir],
+      {},
+    );
+    const [, url = ""] = await node.hears(/^url (\S+)\n/m);
+    await node.hears(/"descriptor limit low"/);
+    has(await doctor(dir, {}), "descriptors", "warning", /may open 256 file descriptors/, /LimitNOFILE/);
+    const port = Number(new URL(url).port);
+    const clients = crowd(port, 2 * LIMIT);
+    await node.hears(/"descriptors exhausted"/);
+    await eventually(() => clients.open.size < LIMIT, "refusals");
+    clients.leave();
+    await node.hears(/"descriptors recovered"/);
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
+    expect(node.said().match(/"descriptors exhausted"/g)).toHaveLength(1);
+    node.kill("SIGTERM");
+    expect(await node.ended).toMatchObject({ code: 0 });
+  },
+  30_000,
+);
+
+test("D7: the limit that counts is the hard one, and it is held against limits.seats", () => {
+  expect(descriptorLimit("Max open files            64        4096       files\n")).toBe(4096);
+  expect(descriptorLimit("")).toBeUndefined();
+  expect(lowDescriptors(1000, 1024)).toMatch(/limits\.seats = 1000 needs 2256/);
+  expect(lowDescriptors(1000, 65_536)).toBeUndefined();
+});
