@@ -18,3 +18,7 @@ export const networksIn = (text: string): IsWithin | undefined => {
   }
   return (address) => isIP(address) !== 0 && list.check(address, familyOf(address));
 };
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i;
+/** Whether a host is one that only this machine reaches. */
+export const isLoopback = (host: string): boolean => LOOPBACK.test(host);

@@ -2,9 +2,10 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { Value, type ValueError, ValueErrorType } from "@sinclair/typebox/value";
-import { SQL } from "bun";
 import { BadSetting, PREFIX, ProviderSettings, type Settings, SettingsSchema } from "./config.ts";
 import { isOfService } from "./service-variables.ts";
+import { databaseFault } from "./database-url.ts";
+import { isLoopback } from "./networks.ts";
 import { entriesOfFile, type SettingsFile } from "./settings-file.ts";
 import { codeOf, entryIn, isPassing, type Note } from "./settings-places.ts";
 import { converted, isText, misfit, type ValueSchema } from "./settings-value.ts";
@@ -164,44 +165,18 @@ const faultLine = (fault: ValueError, said: ReadonlyMap<string, Entry>): string 
   return `${from}: ${misfit(fault, parts[0] === "providers" || isSecret(parts))}`;
 };
 
-/** Addresses that only this machine reaches. */
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i;
-
 /**
  * Why a service may not listen where the settings say; undefined when it may. Only a start asks: the credential may be there for the
  * service alone.
  */
 export const listeningFault = ({ settings: { server, operator }, origins }: ReadSettings): string | undefined => {
-  if (LOOPBACK.test(server.host) || operator.token !== "") return undefined;
+  if (isLoopback(server.host) || operator.token !== "") return undefined;
   return `${origins.get("server.host")}: ${server.host} can be reached from other machines; first set operator.token, the credential of the operator's pages (GENROUTER_OPERATOR__TOKEN_FILE names a file with it; openssl rand -hex 32 makes one)`;
-};
-
-/** Any other goes on without TLS, or takes the certificate of whoever answers. */
-const PROVED = "verify-full";
-/** The client's number of it. */
-const PROVED_MODE = 4;
-
-/** Where a connection would go, as the client itself reads the address, its query and the environment. Nothing is opened by it. */
-const wayTo = (url: string): { host: string; isSocket: boolean; isProved: boolean } => {
-  try {
-    const { hostname = "", path, sslMode } = new SQL(url).options as { hostname?: string; path?: string; sslMode?: number };
-    return { host: hostname, isSocket: path !== undefined, isProved: sslMode === PROVED_MODE };
-  } catch {
-    return { host: new URL(url).hostname, isSocket: false, isProved: false };
-  }
-};
-
-/** Why a database's password and rows must not go to an address; undefined where they may. Nothing of it but its host is repeated. */
-export const inClear = (url: string): string | undefined => {
-  if (url === "" || !URL.canParse(url)) return undefined;
-  const { host, isSocket, isProved } = wayTo(url);
-  if (isSocket || isProved || LOOPBACK.test(host)) return undefined;
-  return `the connection to ${host} could be read, or answered by a stranger: give the address ?sslmode=${PROVED} (and &sslrootcert=/path/to/ca.pem for a CA of your own), or set GENROUTER_STORE__INSECURE=true where nobody else is on the way`;
 };
 
 /** What two settings that are right by themselves come to together. */
 const faultOfBoth = ({ settings: { store }, origins }: ReadSettings): string[] => {
-  const why = store.insecure ? undefined : inClear(store.url);
+  const why = databaseFault(store.url, store.insecure);
   return why === undefined ? [] : [`${origins.get("store.url")}: ${why}`];
 };
 

@@ -55,7 +55,7 @@ const WORDS = [
   "src/same-request.ts",
   "src/shelves.ts",
   "src/long-list.ts",
-  "src/networks.ts",
+  ...["src/networks.ts", "src/database-url.ts"],
   "src/content-coding.ts",
   "src/kept-connections.ts",
 ];

@@ -2,7 +2,7 @@
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import type { Settings } from "../../config.ts";
-import { inClear } from "../../settings.ts";
+import { databaseFault } from "../../database-url.ts";
 import type { KeptFiles, MoveAsk, Outcome } from "../../store/move/move.ts";
 import { CommandFault, EXITS } from "../exits.ts";
 import { handOver } from "../hand-over.ts";
@@ -23,7 +23,7 @@ type Flags = DirFlag & JsonFlag & { to?: string; undo?: true };
 /** @throws CommandFault (usage) when neither the flag nor the settings name a database, or it is one that would be reached in clear. */
 const addressOf = (flags: Flags, settings: Settings): string => {
   const url = flags.to ?? settings.store.url;
-  const why = settings.store.insecure ? undefined : inClear(url);
+  const why = databaseFault(url, settings.store.insecure);
   if (why !== undefined) throw new CommandFault(EXITS.usage, why, { code: "bad_flag" });
   if (url !== "") return url;
   throw new CommandFault(EXITS.usage, "no database to move to; name one with --to, or set GENROUTER_STORE__URL", {

@@ -1,5 +1,6 @@
 // Connections to PostgreSQL: one that a transaction runs on, whose statements share journeys, and a pool for reads.
 import { type ReservedSQL, SQL } from "bun";
+import { clientAddress } from "../../database-url.ts";
 import type { Query, Value } from "../sql/asking.ts";
 import { ConnectionLost, isEcho, isLost } from "./faults.ts";
 import { awayOf } from "./server.ts";
@@ -41,8 +42,11 @@ const templateOf = (sql: string): TemplateStringsArray =>
 
 type Answered = unknown[] & { count: number; command: string };
 
-const open = ({ url, prepare }: Address, max: number): SQL =>
-  new SQL(url, { max, prepare, bigint: true, connectionTimeout: CONNECT_S, idleTimeout: 0, maxLifetime: 0 });
+const open = (address: Address, max: number): SQL => {
+  const { url, isPooled } = clientAddress(address.url);
+  const prepare = address.prepare && !isPooled;
+  return new SQL(url, { max, prepare, bigint: true, connectionTimeout: CONNECT_S, idleTimeout: 0, maxLifetime: 0 });
+};
 
 export type Connection = {
   /** Sends a statement behind those that were sent before it, without waiting for them. */
@@ -63,6 +67,7 @@ export type Connection = {
 /** Opens one connection. @throws ConnectionLost, or what the server says. */
 export const connect = async (address: Address): Promise<Connection> => {
   const sql = open(address, 1);
+  const prepares = address.prepare && !clientAddress(address.url).isPooled;
   let line: ReservedSQL;
   try {
     line = await sql.reserve();
@@ -82,7 +87,7 @@ export const connect = async (address: Address): Promise<Connection> => {
     return { rows: withNumbers<Row>(answer), changes: answer.count, tag: answer.command };
   };
   const word = async (text: string): Promise<Sent<unknown>> => {
-    if (!address.prepare) return send(text, []);
+    if (!prepares) return send(text, []);
     if (isClosed) throw new ConnectionLost("the connection is closed");
     const answer = (await line(templateOf(text))) as Answered;
     return { rows: [...answer], changes: answer.count, tag: answer.command };
