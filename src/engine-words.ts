@@ -80,6 +80,8 @@ export type Engine = Sharing & {
   records: Records;
   post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
   readiness: () => { ready: boolean; faults: string[] };
+  /** Whether the disk takes no more writes. */
+  isDiskFull: () => boolean;
   life: () => Life;
   /** The health of each route that was ever judged. */
   health: HealthDesk;

@@ -53,7 +53,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
   const stuck = openStuck(log);
   const records = openRecords(store, store.node === null, parts.isSure);
   const attempts = openAttempts(store);
-  const facts = openFacts({ log, attempts, reads: store });
+  const facts = openFacts({ log, attempts, reads: store, catalogue: () => routes.catalogue() });
 
   // Read before anything is opened that a timer wakes: what that calls has to be there.
   const saved = {
@@ -187,7 +187,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
   return {
     submit,
     quote: openQuoting(planning),
-    ...{ ledger, supervisor, effects, routes, records, post, readiness },
+    ...{ ledger, supervisor, effects, routes, records, post, readiness, isDiskFull: isFull },
     ...{ life: () => life, health, watch, stuck },
     ...openSharing({ store, supervisor, effects, health, routes, clock, isOver: () => life === "stopped" }),
     recover,

@@ -12,6 +12,7 @@ export const EVENTS = {
   "store away": "error",
   "store back": "info",
   "clock apart": "error",
+  "clock in step": "info",
   "catalogue loaded": "info",
   "settings read again": "info",
   "settings refused": "error",
@@ -51,6 +52,7 @@ export const EVENTS = {
   "reversal undecided": "error",
   "payment unclear": "error",
   "payments away": "warn",
+  "payments back": "info",
   "webhook refused": "warn",
   "control request": "info",
   "descriptor limit low": "warn",
@@ -75,6 +77,7 @@ export const EVENTS = {
   "provider called": "debug",
   "signed in": "debug",
   "traces not delivered": "warn",
+  "traces delivered": "info",
 } as const satisfies Record<string, "debug" | "info" | "warn" | "error" | "fatal">;
 export type EventName = keyof typeof EVENTS;
 
@@ -112,6 +115,8 @@ export type EventFields = Partial<{
   started_ms: number;
   credits: number;
   released_credits: number;
+  /** What the provider takes by the catalogue, in credits with fractions. */
+  provider_credits: number;
   source: string;
   /** The provider's host, without its port. */
   host: string;

@@ -1,16 +1,20 @@
 // What a deed on disk means for whoever counts and traces: how attempts ended, which routes were passed over, what was added.
+import type { Catalogue } from "../catalogue/load.ts";
 import type { Attempts } from "./attempts.ts";
 import type { AttemptChange, CreditDeed, MarkAttemptDeed, StepDeed } from "./deeds.ts";
 import type { Log } from "./events.ts";
 import { openMismatchRate } from "./mismatches.ts";
 import { type Mismatch, type Odd, tellMismatch } from "./ordered.ts";
+import { providerCost } from "./quote/cost.ts";
+import { Recent } from "./recent.ts";
 import type { StoreReads } from "./store/store.ts";
 import type { Attempt, AttemptState, GenerationRecord } from "./terms.ts";
 
 export type FactsParts = {
   log: Log;
   attempts: Pick<Attempts, "find">;
-  reads: Pick<StoreReads, "generationBySeq" | "findGeneration">;
+  reads: Pick<StoreReads, "generationBySeq" | "findGeneration" | "inputOf">;
+  catalogue: () => Pick<Catalogue, "route">;
 };
 
 /** How an end is told; what is not here is no end. An attempt given up as lost or timed out that delivers after all ends again. */
@@ -27,16 +31,61 @@ const OUTCOMES: Readonly<Partial<Record<AttemptState, string>>> = {
   mismatched: "mismatched",
 };
 
+/** Ends for which a provider takes money whatever became of the generation; of others nobody knows, see `genrouter orphans`. */
+const PAID: ReadonlySet<string> = new Set(["delivered", "late", "mismatched"]);
+const isPaid = (outcome: string, { failure }: AttemptChange): boolean =>
+  PAID.has(outcome) ||
+  failure?.isBilled === true ||
+  failure?.class === "result_unreadable" ||
+  failure?.class === "result_expired";
+
+/** Accounts and attempts that are remembered: what has just delivered is what ends. */
+const MOST_KEPT = 1_000;
+
 const outcomeOf = ({ state, failure }: AttemptChange): string | undefined => {
   // The input is at fault, not the route.
   if ((state === "rejected" || state === "failed") && failure?.class === "refused_input") return "refused";
   return state && OUTCOMES[state];
 };
 
-export const openFacts = ({ log, attempts, reads }: FactsParts) => {
-  const tell = (record: GenerationRecord, change: AttemptChange, outcome: string, atMs: number, attempt: Attempt | undefined) => {
+export const openFacts = ({ log, attempts, reads, catalogue }: FactsParts) => {
+  /** The attempt that delivered, by the generation's row; most often its end follows at once. */
+  const deliveredBy = new Recent<number, { n: number }>(MOST_KEPT);
+  const accountOf = new Recent<number, { id: string }>(MOST_KEPT);
+  const costs = new Recent<string, Promise<number>>(MOST_KEPT);
+
+  const readCost = async ({ seq, route, priceCredits }: Attempt): Promise<number> => {
+    const known = catalogue().route(route.routeId);
+    if (!known || known.route.cost.length === 0) return priceCredits;
+    const { filled = {} } = (await reads.inputOf(seq)) ?? {};
+    return providerCost(known.model, route.routeId, filled, priceCredits);
+  };
+  /** What its provider takes: told of the attempt and of its generation. */
+  const costOf = (attempt: Attempt): Promise<number> => {
+    const known = costs.get(attempt.ref);
+    if (known) return known;
+    const cost = readCost(attempt);
+    costs.set(attempt.ref, cost);
+    return cost;
+  };
+  const accountIdOf = async ({ id, accountSeq }: GenerationRecord): Promise<string | undefined> => {
+    const kept = accountOf.get(accountSeq);
+    if (kept) return kept.id;
+    const found = await reads.findGeneration(id);
+    if (found) accountOf.set(accountSeq, { id: found.accountId });
+    return found?.accountId;
+  };
+
+  const tell = async (
+    record: GenerationRecord,
+    change: AttemptChange,
+    outcome: string,
+    atMs: number,
+    attempt: Attempt | undefined,
+  ) => {
     if (!attempt) return;
     const { sentAtMs, route, priceCredits } = attempt;
+    const providerCredits = isPaid(outcome, change) ? await costOf(attempt) : 0;
     const endedMs = change.endedAtMs ?? atMs;
     log("attempt ended", {
       generation_id: record.id,
@@ -47,6 +96,7 @@ export const openFacts = ({ log, attempts, reads }: FactsParts) => {
       provider: route.provider,
       outcome,
       credits: outcome === "delivered" ? priceCredits : 0,
+      ...(providerCredits > 0 ? { provider_credits: providerCredits } : {}),
       started_ms: sentAtMs ?? endedMs,
       ...(sentAtMs === null ? {} : { dur_ms: Math.max(0, endedMs - sentAtMs) }),
       ...(change.failure ? { error_code: change.failure.class } : {}),
@@ -98,6 +148,28 @@ export const openFacts = ({ log, attempts, reads }: FactsParts) => {
     if (unmeasured) log("length not measured", names);
   };
 
+  const tellEnd = async (record: GenerationRecord): Promise<void> => {
+    const { completedAtMs, createdAtMs, reservedCredits, costCredits, seq, attempts: count } = record;
+    const n = deliveredBy.get(seq)?.n ?? count;
+    const attempt = n > 0 ? await attempts.find(seq, n) : undefined;
+    const accountId = await accountIdOf(record);
+    log("generation ended", {
+      generation_id: record.id,
+      request_id: record.requestId,
+      ...(accountId === undefined ? {} : { account_id: accountId }),
+      model: record.model,
+      ...(attempt ? { route_id: attempt.route.routeId, provider: attempt.route.provider } : {}),
+      state: record.status,
+      started_ms: createdAtMs,
+      dur_ms: Math.max(0, (completedAtMs ?? createdAtMs) - createdAtMs),
+      count,
+      credits: costCredits ?? 0,
+      released_credits: reservedCredits - (costCredits ?? 0),
+      ...(attempt && record.status === "succeeded" ? { provider_credits: await costOf(attempt) } : {}),
+      ...(record.error ? { error_code: record.error.code } : {}),
+    });
+  };
+
   return {
     /** Before the attempts in memory are brought up to the step. */
     stepped: (deed: StepDeed, record: GenerationRecord): void => {
@@ -117,16 +189,20 @@ export const openFacts = ({ log, attempts, reads }: FactsParts) => {
       for (const change of attemptChanges) {
         const outcome = outcomeOf(change);
         if (outcome === undefined) continue;
-        attempts.find(seq, change.n).then((attempt) => tell(record, change, outcome, atMs, attempt), failed);
+        if (outcome === "delivered") deliveredBy.set(seq, { n: change.n });
+        attempts
+          .find(seq, change.n)
+          .then((attempt) => tell(record, change, outcome, atMs, attempt))
+          .catch(failed);
       }
     },
     /** An attempt of a generation that has ended. */
     marked: ({ seq, change, atMs }: MarkAttemptDeed): void => {
       const outcome = outcomeOf(change);
       if (outcome === undefined) return;
-      Promise.all([reads.generationBySeq(seq), attempts.find(seq, change.n)]).then(([record, attempt]) => {
-        if (record) tell(record, change, outcome, atMs, attempt);
-      }, failed);
+      Promise.all([reads.generationBySeq(seq), attempts.find(seq, change.n)])
+        .then(([record, attempt]) => record && tell(record, change, outcome, atMs, attempt))
+        .catch(failed);
     },
     /** @param moved what an account has more, or less, than before */
     credited: (kind: CreditDeed["kind"], moved: number): void => {
@@ -134,19 +210,7 @@ export const openFacts = ({ log, attempts, reads }: FactsParts) => {
     },
     /** A generation has ended. */
     ended: (record: GenerationRecord): void => {
-      const { completedAtMs, createdAtMs, reservedCredits, costCredits } = record;
-      log("generation ended", {
-        generation_id: record.id,
-        request_id: record.requestId,
-        model: record.model,
-        state: record.status,
-        started_ms: createdAtMs,
-        dur_ms: Math.max(0, (completedAtMs ?? createdAtMs) - createdAtMs),
-        count: record.attempts,
-        credits: costCredits ?? 0,
-        released_credits: reservedCredits - (costCredits ?? 0),
-        ...(record.error ? { error_code: record.error.code } : {}),
-      });
+      tellEnd(record).catch(failed);
     },
   };
 };

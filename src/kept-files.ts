@@ -29,7 +29,7 @@ export type KeptFiles = {
   begin: () => void;
   stop: () => Promise<void>;
   /** Files that wait on disk for the bucket, and why they do; null where no bucket is used. */
-  waiting: () => { files: number; reason: string | null } | null;
+  waiting: () => { files: number; setAside: number; reason: string | null } | null;
 };
 
 type KeptFilesParts = {

@@ -1,5 +1,5 @@
 // What the metrics ask of the service at each look: its routes, its readiness, its files on disk; all of it cheap.
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { newestVerifiedMs } from "./backup/shelf.ts";
@@ -28,14 +28,14 @@ const BREAKERS: Readonly<Record<string, RouteStanding["breaker"]>> = { closed: "
 export type StandingParts = {
   settings: Settings;
   clock: Clock;
-  engine: Pick<Engine, "routes" | "readiness" | "health" | "stuck">;
+  engine: Pick<Engine, "routes" | "readiness" | "isDiskFull" | "health" | "stuck">;
   /** How many nodes are alive. */
   nodes: () => number;
   /** Files that wait for the bucket; null where none is used. */
   waiting: KeptFiles["waiting"];
   /** Whether the database that nodes share does not answer; absent where one process alone writes. */
   isAway?: (() => boolean) | undefined;
-  reads: Standing["reads"] & Pick<StoreReads, "secret">;
+  reads: Standing["reads"] & Pick<StoreReads, "secret" | "orphans">;
 };
 
 export const openStanding = ({ settings, clock, engine, nodes, reads, waiting, isAway }: StandingParts): Standing => {
@@ -44,7 +44,6 @@ export const openStanding = ({ settings, clock, engine, nodes, reads, waiting, i
   let looked: { atMs: number; newestS: number } | null = null;
   /** When the newest verified backup of this service was taken, s since 1970; 0 when there is none, or it cannot be read. */
   const newestBackupS = async (): Promise<number> => {
-    if (settings.backup.dir === "") return 0;
     const lineage = lineageFrom(await reads.secret(LINEAGE));
     try {
       return Math.floor((newestVerifiedMs(settings.backup.dir, lineage) ?? 0) / 1000);
@@ -56,10 +55,11 @@ export const openStanding = ({ settings, clock, engine, nodes, reads, waiting, i
     nowMs: clock.nowMs,
     isReady: () => engine.readiness().ready,
     stuck: engine.stuck.count,
+    isDiskFull: engine.isDiskFull,
     disk: () => roomAt(settings.data.dir),
     bucket: () => {
       const now = waiting();
-      return { isAvailable: now?.reason == null, waiting: now?.files ?? 0 };
+      return { isAvailable: now?.reason == null, waiting: now?.files ?? 0, setAside: now?.setAside ?? 0 };
     },
     clockAheadS: () => Math.round(clock.aheadMs?.() ?? 0) / 1000,
     isStoreAvailable: () => !isAway?.(),
@@ -74,10 +74,17 @@ export const openStanding = ({ settings, clock, engine, nodes, reads, waiting, i
       );
     },
     reads,
+    orphans: async () => {
+      // A file is read on a thread of its own: all its attempts may be looked at.
+      if (!isFile || !existsSync(path)) return reads.orphans(0);
+      const { openLongReads } = await import("./store/sqlite/verify/threads.ts");
+      return openLongReads(path).orphans(0);
+    },
     nodes,
     databaseBytes: () => (isFile ? sizeOf(path) + sizeOf(`${path}-wal`) : undefined),
     lastBackupS: async () => {
-      if (!isFile) return undefined;
+      // Where the service makes none, whoever else makes them knows how old they are.
+      if (!isFile || settings.backup.dir === "") return undefined;
       const nowMs = clock.nowMs();
       if (looked === null || nowMs - looked.atMs >= BACKUP_LOOK_MS) looked = { atMs: nowMs, newestS: await newestBackupS() };
       return looked.newestS;

@@ -80,6 +80,7 @@ export const openTenure = (parts: TenureParts): Tenure => {
       log("clock apart", {
         reason: `the database's clock is ${Math.round(apartMs / 1000)} s ${apartMs > 0 ? "ahead of" : "behind"} this machine's: nodes need the same time (NTP)`,
       });
+    if (!isApart && wasApart) log("clock in step", {});
   };
 
   let takingOver: Promise<void> | undefined;

@@ -7,6 +7,7 @@ import { newId } from "../ids.ts";
 import { LEAST_USD, MOST_USD, type PurchaseProvider, type PurchaseRow } from "../purchase.ts";
 import { Recent } from "../recent.ts";
 import type { StoreReads } from "../store/store.ts";
+import { watchDesk } from "./availability.ts";
 import { openBooking } from "./booking.ts";
 import { openMissed } from "./missed.ts";
 import { TillRefused } from "./refused.ts";
@@ -59,7 +60,7 @@ const LOOK_MS = 2_000;
 export const openTill = (parts: TillParts): Till => {
   const { settings, mode, clock, log, reads, post } = parts;
   insistOnStripe(settings, mode);
-  const desk: StripeDesk | null = isStripeSet(settings.stripe) ? openStripeDesk(settings.stripe) : null;
+  const desk: StripeDesk | null = isStripeSet(settings.stripe) ? watchDesk(openStripeDesk(settings.stripe), log) : null;
   const provider: PurchaseProvider | null = desk ? "stripe" : mode === "test" ? "test" : null;
   const booking = openBooking({ clock, log, reads, post, desk });
   const missed = openMissed({ clock, log, reads, desk, booking });

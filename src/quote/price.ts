@@ -49,7 +49,7 @@ const scaledOn = (rates: RateTable, units: number, { filled }: CheckedInput): nu
   return microUsd === undefined ? undefined : microUsd * units;
 };
 
-const picturesIn = ({ filled }: CheckedInput): number =>
+export const picturesIn = ({ filled }: Pick<CheckedInput, "filled">): number =>
   PICTURE_FIELDS.reduce((count, name) => {
     const value = filled[name];
     return count + (Array.isArray(value) ? value.length : value === undefined ? 0 : 1);
@@ -66,7 +66,8 @@ const creditsOn = (tariff: Tariff, checked: CheckedInput, billed: Billed): Credi
   return Math.max(1, (scaled - rest) / PER_CREDIT + (rest === 0 ? 0 : 1));
 };
 
-const billedUnits = (model: Model, checked: CheckedInput, measured: readonly Measured[]): Billed => {
+/** What of a request is billed, in thousandths of a unit. */
+export const billedUnits = (model: Model, checked: Pick<CheckedInput, "filled">, measured: readonly Measured[]): Billed => {
   switch (model.price.unit) {
     case "second":
       return billedMs(model, checked, measured);
@@ -82,7 +83,7 @@ const billedUnits = (model: Model, checked: CheckedInput, measured: readonly Mea
 };
 
 /** Output and clips of a per-second model in ms, each at the rate that the model's `price.clips` says. */
-const billedMs = (model: Model, { filled }: CheckedInput, measured: readonly Measured[]): Billed => {
+const billedMs = (model: Model, { filled }: Pick<CheckedInput, "filled">, measured: readonly Measured[]): Billed => {
   const clipMs: Record<ClipBilling, number> = { is_output: 0, joins_output: 0, beside_output: 0 };
   const came = new Set<ClipBilling>();
   for (const name of CLIP_FIELDS) {

@@ -16,10 +16,15 @@ export type Open = {
   oldestQueuedMs: number | null;
 };
 
+const FATES = ["late", "mismatched", "unusable", "unknown"] as const;
+/** Prices of the orphans by their fate. */
+export type Orphans = ReadonlyMap<(typeof FATES)[number], number>;
+
 export type Books = {
   open: () => Promise<Open | undefined>;
   imbalanceCredits: () => Promise<number | undefined>;
   filesBytes: () => Promise<number | undefined>;
+  orphans: () => Promise<Orphans | undefined>;
 };
 
 const breathe = () => new Promise<void>((turn) => setImmediate(turn));
@@ -82,12 +87,19 @@ const openLedgerCheck = ({ reads }: Standing, rows: number) => {
   };
 };
 
+const readOrphans = async ({ orphans }: Standing): Promise<Orphans> => {
+  const sums = new Map(FATES.map((fate) => [fate, 0]));
+  for (const { fate, priceCredits } of await orphans()) sums.set(fate, (sums.get(fate) ?? 0) + priceCredits);
+  return sums;
+};
+
 /** @param rows read in one turn of the event loop */
 export const openBooks = (standing: Standing, rows = PAGE): Books => {
   const { nowMs } = standing;
   return {
     open: openSlow(() => readOpen(standing, rows), { nowMs }),
     imbalanceCredits: openSlow(openLedgerCheck(standing, rows), { nowMs }),
+    orphans: openSlow(() => readOrphans(standing), { nowMs, keptMs: FILES_KEPT_MS }),
     filesBytes: openSlow(() => readFilesBytes(standing, rows), { nowMs, keptMs: FILES_KEPT_MS }),
   };
 };

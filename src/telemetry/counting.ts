@@ -32,8 +32,24 @@ const COUNTED: ReadonlySet<EventName> = new Set<EventName>([
   "signed in",
   "sign-in refused",
 ]);
-/** Whether an event adds to a metric at all. */
-export const isCounted = (event: EventName): boolean => COUNTED.has(event) || TROUBLE.has(event);
+/** Events that begin a fault which lasts, and those that end it. */
+const FAULTS: ReadonlyMap<EventName, readonly [fault: string, isActive: 0 | 1]> = new Map([
+  ["backup failed", ["backup", 1]],
+  ["backup faulty", ["backup", 1]],
+  ["backup finished", ["backup", 0]],
+  ["clock apart", ["clock", 1]],
+  ["clock in step", ["clock", 0]],
+  ["descriptors exhausted", ["descriptors", 1]],
+  ["descriptors recovered", ["descriptors", 0]],
+  ["payments away", ["payments", 1]],
+  ["payments back", ["payments", 0]],
+  ["settings refused", ["settings", 1]],
+  ["settings read again", ["settings", 0]],
+  ["traces not delivered", ["traces", 1]],
+  ["traces delivered", ["traces", 0]],
+]);
+/** Whether an event changes a metric at all. */
+export const isCounted = (event: EventName): boolean => COUNTED.has(event) || TROUBLE.has(event) || FAULTS.has(event);
 
 const SIGN_INS = ["succeeded", "wrong", "throttled", "busy"];
 
@@ -56,6 +72,13 @@ export const openCounting = (registered: Registered): CountEvent => {
   const host = openFew(MOST_HOSTS);
   const word = openFew(MOST_WORDS);
   beginAtZero(registered);
+  const active = new Map([...FAULTS.values()].map(([fault]) => [fault, 0]));
+  const tellFaults = () =>
+    registered.set(
+      "genrouter_fault_active",
+      [...active].map(([fault, isActive]) => [{ fault }, isActive]),
+    );
+  tellFaults();
 
   const generationEnded = (fields: EventFields) => {
     const labels = { model: model(fields.model), status: word(fields.state) };
@@ -69,6 +92,12 @@ export const openCounting = (registered: Registered): CountEvent => {
     const outcome = word(fields.outcome);
     const through = route(fields.route_id);
     count("genrouter_attempts_total", { model: model(fields.model), route: through, outcome });
+    if (fields.provider_credits !== undefined)
+      count(
+        "genrouter_provider_cost_credits_total",
+        { provider: word(fields.provider), model: model(fields.model), outcome },
+        fields.provider_credits,
+      );
     // What was given up before it was sent took no time on its route.
     if (fields.dur_ms !== undefined)
       observe("genrouter_attempt_duration_seconds", { route: through, outcome }, seconds(fields.dur_ms));
@@ -90,6 +119,11 @@ export const openCounting = (registered: Registered): CountEvent => {
   return (event, fields) => {
     const level = TROUBLE.get(event);
     if (level !== undefined) count("genrouter_troubles_total", { event, level });
+    const turned = FAULTS.get(event);
+    if (turned) {
+      active.set(...turned);
+      tellFaults();
+    }
     switch (event) {
       case "generation ended":
         return generationEnded(fields);

@@ -60,10 +60,11 @@ export const openGauges = (registered: Registered, about: About, standing: Stand
   const labels = { version, revision, bun_version: bunVersion, interface_version: interfaceVersion };
   set("genrouter_build_info", [[labels, 1]]);
   return async () => {
-    const [open, imbalance, files, backupS, undecided, disk] = await Promise.all([
+    const [open, imbalance, files, orphans, backupS, undecided, disk] = await Promise.all([
       books.open(),
       books.imbalanceCredits(),
       books.filesBytes(),
+      books.orphans(),
       standing.lastBackupS(),
       standing.reads.undecidedReversals(MOST_UNDECIDED),
       standing.disk(),
@@ -75,10 +76,16 @@ export const openGauges = (registered: Registered, about: About, standing: Stand
     set("genrouter_ledger_imbalance_credits", one(imbalance));
     set("genrouter_reversals_undecided", one(undecided.length));
     set("genrouter_files_bytes", one(files));
+    set(
+      "genrouter_orphans_credits",
+      [...(orphans ?? [])].map(([fate, credits]) => [{ fate }, credits]),
+    );
     set("genrouter_disk_free_bytes", one(disk?.freeBytes));
     set("genrouter_disk_size_bytes", one(disk?.sizeBytes));
+    set("genrouter_disk_full", one(Number(standing.isDiskFull())));
     set("genrouter_bucket_available", one(Number(bucket.isAvailable)));
     set("genrouter_bucket_files_waiting", one(bucket.waiting));
+    set("genrouter_bucket_files_set_aside", one(bucket.setAside));
     set("genrouter_clock_ahead_seconds", one(standing.clockAheadS()));
     set("genrouter_store_available", one(Number(standing.isStoreAvailable())));
     set("genrouter_db_size_bytes", one(standing.databaseBytes()));

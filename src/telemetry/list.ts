@@ -95,6 +95,16 @@ export const METRICS = {
     labels: ["source"],
     help: "Credits added to balances: topup or adjust. What an adjustment takes back is not in it.",
   },
+  genrouter_provider_cost_credits_total: {
+    type: "counter",
+    labels: ["provider", "model", "outcome"],
+    help: "Credits, with fractions, that providers take for attempts, by the catalogue's costs (the price where it has none): delivered ones, and those that were paid and charged to nobody (late, mismatched, failed with a result or an answer that names a cost). 1 credit is 0.01 USD.",
+  },
+  genrouter_orphans_credits: {
+    type: "gauge",
+    labels: ["fate"],
+    help: "Prices of the attempts that may have been paid and were charged to nobody, in credits: late, mismatched, unusable, unknown. Taken every few minutes; see genrouter orphans.",
+  },
   genrouter_ledger_imbalance_credits: {
     type: "gauge",
     labels: [],
@@ -130,6 +140,11 @@ export const METRICS = {
     labels: [],
     help: "Bytes that the disk of the data directory has in all.",
   },
+  genrouter_disk_full: {
+    type: "gauge",
+    labels: [],
+    help: "1 while the disk of the data directory takes no more writes, and submissions are turned away; else 0.",
+  },
   genrouter_bucket_available: {
     type: "gauge",
     labels: [],
@@ -139,6 +154,16 @@ export const METRICS = {
     type: "gauge",
     labels: [],
     help: "Result files on disk that are still to go to the bucket.",
+  },
+  genrouter_bucket_files_set_aside: {
+    type: "gauge",
+    labels: [],
+    help: "Result files that the bucket did not take although it takes others; each is tried again, after longer and longer pauses.",
+  },
+  genrouter_fault_active: {
+    type: "gauge",
+    labels: ["fault"],
+    help: "1 while a fault lasts that the log has named, 0 otherwise: backup (the newest try failed or has faults), clock (the database's is apart), descriptors (used up), payments (Stripe does not answer), settings (a reload was refused), traces (spans are dropped).",
   },
   genrouter_clock_ahead_seconds: {
     type: "gauge",
@@ -158,7 +183,7 @@ export const METRICS = {
   genrouter_last_backup_timestamp_seconds: {
     type: "gauge",
     labels: [],
-    help: "Time of the newest backup in backup.dir, s since 1970; 0 when there is none. Over PostgreSQL, which has its own, it is not there.",
+    help: "Time of the newest backup in backup.dir, s since 1970; 0 when there is none. It is not there without backup.dir, nor over PostgreSQL, whose backups are its own.",
   },
   genrouter_nodes_alive: {
     type: "gauge",

@@ -38,6 +38,7 @@ export const openExporter = (log: Log): SpanExporter => {
             reason: `${codeOf(result.error)}; spans are dropped until the OTLP endpoint takes them again`,
             count: spans.length,
           });
+        if (result.code === SUCCESS && isTold) log("traces delivered", {});
         isTold = result.code !== SUCCESS;
         done(result);
       }),

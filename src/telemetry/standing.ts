@@ -1,5 +1,5 @@
 // What is so rather than what happened: asked of the service and its books when somebody looks at the metrics.
-import type { StoreReads } from "../store/store.ts";
+import type { OrphanRow, StoreReads } from "../store/store.ts";
 
 /** A route that could be used as far as its operator is concerned: it has a key and is not switched off. */
 export type RouteStanding = { routeId: string; model: string; isUp: boolean; breaker: "closed" | "open" | "half_open" };
@@ -12,8 +12,11 @@ export type Standing = {
   reads: Pick<StoreReads, "openGenerations" | "bookSums" | "keptFiles" | "undecidedReversals">;
   /** Room on the disk of the data directory; undefined where the system does not tell. */
   disk: () => Promise<{ freeBytes: number; sizeBytes: number } | undefined>;
+  isDiskFull: () => boolean;
   /** Whether the bucket takes files, and how many wait on disk for it; without a bucket none does. */
-  bucket: () => { isAvailable: boolean; waiting: number };
+  bucket: () => { isAvailable: boolean; waiting: number; setAside: number };
+  /** Attempts that may have been paid and were charged to nobody. A long read. */
+  orphans: () => Promise<readonly Pick<OrphanRow, "fate" | "priceCredits">[]>;
   /** How far the service's clock is ahead of the machine's, s. */
   clockAheadS: () => number;
   /** Whether the database answers. */
@@ -24,6 +27,6 @@ export type Standing = {
   nodes: () => number;
   /** Bytes of the database and its log on disk; undefined where it is a server's. */
   databaseBytes: () => number | undefined;
-  /** When the newest backup was made, s since 1970; 0 when there is none, undefined where the service makes none: those of a server are its own. */
+  /** When the newest backup was made, s since 1970; 0 when there is none, undefined where the service makes none: without backup.dir, and over a server, which has its own. */
   lastBackupS: () => Promise<number | undefined>;
 };

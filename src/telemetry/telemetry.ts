@@ -20,6 +20,9 @@ export type Telemetry = {
   flush: () => Promise<void>;
 };
 
+/** Asked every few seconds by who watches over the service: a span of each would bury those of callers. */
+const UNTRACED: ReadonlySet<string> = new Set(["/metrics", "/healthz", "/readyz"]);
+
 /** The answer to a submission names the generation that it made. */
 const LOCATION = "/v1/generations/";
 const ACCEPTED = 202;
@@ -49,7 +52,8 @@ export const openTelemetry = (log: Log, env: Readonly<Record<string, string | un
       : counting,
     observe: (route) => {
       const count = meter.requests(route);
-      if (!traces) return (request, _requestId, response, durMs) => count(request.method, response.status, durMs);
+      if (!traces || UNTRACED.has(route))
+        return (request, _requestId, response, durMs) => count(request.method, response.status, durMs);
       return (request, requestId, response, durMs) => {
         const { method } = request;
         const { status } = response;

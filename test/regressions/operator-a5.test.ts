@@ -1,14 +1,121 @@
-// What a node over PostgreSQL says of backups and of its database's size: nothing, as both are the server's; an alert on them would never end.
-import { afterAll, expect, test } from "bun:test";
+// operator.md A5: metrics of states and of money, and alerts that fire on what is wrong, clear when it is over, and are silent on an idle service.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { catalogueOver } from "../../catalogue/load.ts";
 import { readSettings } from "../../src/settings.ts";
 import { openStanding, type StandingParts } from "../../src/standing.ts";
-import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
+import type { Standing } from "../../src/telemetry/standing.ts";
+import { openTelemetry } from "../../src/telemetry/telemetry.ts";
+import { type House, openHouse } from "../house.ts";
+import { openHouseOfNodes } from "../house-of-nodes.ts";
+import { postgresReason } from "../postgres/binaries.ts";
+import { hasPromtool, promtool } from "../promtool.ts";
+import { sampleCatalogue } from "../sample/catalogue.ts";
+import { openCollector } from "../telemetry/collector.ts";
+import { samplesIn, scraped } from "../telemetry/scraped.ts";
 
-afterAll(dropDirs);
+const dir = mkdtempSync(join(tmpdir(), "operator-a5-"));
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-const standingOf = (url: string) => {
-  const dir = freshDir();
-  const settings = readSettings({ GENROUTER_DATA__DIR: dir, ...(url === "" ? {} : { GENROUTER_STORE__URL: url }) });
+const MODEL = "vidmodel-2.0-fast";
+const INPUT = { resolution: "480p", duration: 4 };
+/** What its first two routes are said to cost, USD a second. */
+const COSTS = ["0.01", "0.0205"] as const;
+const costly = catalogueOver(
+  sampleCatalogue().models.map((model) =>
+    model.id !== MODEL
+      ? model
+      : {
+          ...model,
+          routes: model.routes.map((route, at) => ({ ...route, cost: COSTS[at] ? [{ when: {}, usd: COSTS[at] }] : [] })),
+        },
+  ),
+);
+const routes = costly.model(MODEL)?.routes ?? [];
+
+let house: House;
+beforeAll(async () => {
+  house = await openHouse({ catalogue: costly });
+});
+afterAll(() => house.close());
+const scrape = async (of: House) => scraped((await of.ask("GET", "/metrics", { key: null })).text);
+
+test("A5: what providers cost is counted by provider and model, for what was delivered and for what nobody was charged for", async () => {
+  await house.until((await house.submit(MODEL, { ...INPUT, prompt: "a kite" })).id);
+  // The second attempt delivers.
+  await house.until((await house.submit(MODEL, { ...INPUT, prompt: "a kite [sim:fal:fail-later]" })).id);
+  const cost = (route: number, outcome: string, seen: Awaited<ReturnType<typeof scrape>>) =>
+    seen.value("genrouter_provider_cost_credits_total", { provider: routes[route]?.provider ?? "", model: MODEL, outcome });
+  const ended = () => house.lines.filter(({ event }) => event === "generation ended").map(({ fields }) => fields);
+  await house.eventually(() => ended().length === 2, "both ends");
+  const seen = await scrape(house);
+  expect(cost(0, "delivered", seen)).toBeCloseTo(4, 6);
+  expect(
+    seen.samples.filter(({ name }) => name === "genrouter_provider_cost_credits_total").map(({ value }) => value),
+  ).toHaveLength(2);
+  expect(seen.value("genrouter_orphans_credits", { fate: "late" })).toBe(0);
+  expect(ended().map(({ provider, provider_credits }) => [provider, provider_credits])).toEqual([
+    [routes[0]?.provider, 4],
+    [expect.any(String), expect.any(Number)],
+  ]);
+});
+
+test("A5: a delivery that is not what was ordered costs something, and is among the orphans in credits", async () => {
+  const odd = await openHouse({ catalogue: costly });
+  await odd.until((await odd.submit(MODEL, { ...INPUT, prompt: "[sim:fal:short]" })).id);
+  const seen = await scrape(odd);
+  const paid = seen.value("genrouter_provider_cost_credits_total", { outcome: "mismatched" });
+  const orphans = seen.value("genrouter_orphans_credits", { fate: "mismatched" });
+  await odd.close();
+  expect([paid, orphans]).toEqual([expect.any(Number), expect.any(Number)]);
+  expect(paid).toBeGreaterThan(0);
+  expect(orphans).toBeGreaterThan(0);
+});
+
+test("A5: a fault that lasts is a gauge, which an alert can follow until it is over", async () => {
+  const build = { version: "0", revision: "", bunVersion: "", interfaceVersion: "" };
+  const telemetry = openTelemetry(() => undefined, {}, build);
+  const active = async (fault: string) => scraped(await telemetry.metrics(standing)).value("genrouter_fault_active", { fault });
+  for (const [fault, begins, ends] of [
+    ["backup", "backup failed", "backup finished"],
+    ["backup", "backup faulty", "backup finished"],
+    ["clock", "clock apart", "clock in step"],
+    ["descriptors", "descriptors exhausted", "descriptors recovered"],
+    ["payments", "payments away", "payments back"],
+    ["settings", "settings refused", "settings read again"],
+    ["traces", "traces not delivered", "traces delivered"],
+  ] as const) {
+    const seen = [await active(fault)];
+    for (const event of [begins, begins, ends]) {
+      telemetry.log(event);
+      seen.push(await active(fault));
+    }
+    expect([fault, ...seen]).toEqual([fault, 0, 1, 1, 0]);
+  }
+});
+const standing: Standing = {
+  ...{ nowMs: () => 0, isReady: () => true, routes: () => [], stuck: () => 0, nodes: () => 1, clockAheadS: () => 0 },
+  ...{ disk: async () => undefined, isDiskFull: () => false, isStoreAvailable: () => true, orphans: async () => [] },
+  ...{
+    bucket: () => ({ isAvailable: true, waiting: 0, setAside: 0 }),
+    databaseBytes: () => 0,
+    lastBackupS: async () => undefined,
+  },
+  reads: {
+    openGenerations: async () => [],
+    keptFiles: async () => ({ count: 0, bytes: 0, upTo: { expireAtMs: 0, seq: 0 } }),
+    undecidedReversals: async () => [],
+    bookSums: async () => ({
+      ...{ upToSeq: 0, putCredits: 0, capturedCredits: 0, isWhole: true },
+      balances: { availableCredits: 0, heldCredits: 0, chargedCredits: 0, openReservedCredits: 0 },
+    }),
+  } as unknown as Standing["reads"],
+};
+
+const standingOf = (env: Record<string, string>) => {
+  const settings = readSettings({ GENROUTER_DATA__DIR: dir, ...env });
   const parts = {
     ...{ settings, clock: { nowMs: () => 0 }, nodes: () => 3, reads: { secret: async () => "0".repeat(64) } },
     ...{ engine: { stuck: { count: () => 0 } }, waiting: () => null },
@@ -16,8 +123,80 @@ const standingOf = (url: string) => {
   return openStanding(parts as unknown as StandingParts);
 };
 
-test("A5: one process over a file says that there is no backup, nodes over a server say nothing", async () => {
-  const [file, server] = [standingOf(""), standingOf("postgres://genrouter@db.example.com/genrouter?sslmode=verify-full")];
-  expect([await file.lastBackupS(), file.databaseBytes()]).toEqual([0, 0]);
-  expect([await server.lastBackupS(), server.databaseBytes()]).toEqual([undefined, undefined]);
+test("A5: that there is no backup is said where the service is to make some, and not without backup.dir or over a server", async () => {
+  const url = "postgres://genrouter@db.example.com/genrouter?sslmode=verify-full";
+  const [expected, none, server] = [{ GENROUTER_BACKUP__DIR: join(dir, "none") }, {}, { GENROUTER_STORE__URL: url }].map(
+    standingOf,
+  );
+  expect([await expected?.lastBackupS(), await none?.lastBackupS(), await server?.lastBackupS()]).toEqual([
+    0,
+    undefined,
+    undefined,
+  ]);
+  expect([none?.databaseBytes(), server?.databaseBytes()]).toEqual([0, undefined]);
 });
+
+test("A5: scrapes and health checks are counted and leave no span", async () => {
+  const collector = openCollector();
+  const build = { version: "0", revision: "", bunVersion: "", interfaceVersion: "" };
+  process.env.OTEL_EXPORTER_OTLP_ENDPOINT = collector.url;
+  const telemetry = openTelemetry(() => undefined, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }, build);
+  for (const route of ["/metrics", "/healthz", "/readyz", "/v1/models"])
+    telemetry.observe(route)(new Request(`http://a${route}`), "req_1", new Response(""), 1);
+  await telemetry.flush();
+  delete process.env.OTEL_EXPORTER_OTLP_ENDPOINT;
+  const counted = scraped(await telemetry.metrics(standing));
+  expect(collector.spans.map(({ name }) => name)).toEqual(["GET /v1/models"]);
+  expect(counted.value("http_server_request_duration_seconds_count", { http_route: "/metrics" })).toBe(1);
+  await collector.stop();
+});
+
+/** Alerts that fire within 40 hours over metrics that stay as they were scraped. */
+const firing = (texts: readonly string[]): { ok: boolean; said: string } => {
+  const series = texts.flatMap((text, at) => [
+    { series: `up{job="genrouter",instance="${at}"}`, values: "1x2400" },
+    ...samplesIn(text).map(({ name, labels, value }) => {
+      const all = { ...labels, job: "genrouter", instance: `${at}` };
+      const shown = Object.entries(all).map(([label, said]) => `${label}=${JSON.stringify(said)}`);
+      return { series: `${name}{${shown.join(",")}}`, values: `${value}x2400` };
+    }),
+  ]);
+  const file = join(dir, `idle-${texts.length}.json`);
+  const rules = join(import.meta.dir, "../../deploy/prometheus/alerts.yml");
+  const checks = ["10m", "1h", "12h", "40h"].map((at) => ({
+    ...{ expr: 'count by (alertname) (ALERTS{alertstate="firing"})', eval_time: at, exp_samples: [] },
+  }));
+  const tests = [{ interval: "1m", input_series: series, promql_expr_test: checks }];
+  writeFileSync(file, JSON.stringify({ rule_files: [rules], evaluation_interval: "10m", tests }));
+  return promtool(["test", "rules", file]);
+};
+
+const text = async (of: House) => {
+  const summed = async () => {
+    const { text: said } = await of.ask("GET", "/metrics", { key: null });
+    return said.includes("\ngenrouter_ledger_imbalance_credits 0") ? said : false;
+  };
+  return of.eventually(summed, "a ledger that is summed up");
+};
+
+test.skipIf(!hasPromtool)(
+  "A5: no alert is firing for ever on a new and idle service over a file",
+  async () => {
+    const idle = await openHouse();
+    const said = await text(idle);
+    await idle.close();
+    expect(firing([said])).toMatchObject({ ok: true });
+  },
+  30_000,
+);
+
+test.skipIf(!hasPromtool || postgresReason !== undefined)(
+  "A5: no alert is firing for ever on new and idle nodes over PostgreSQL, which have no backups of their own",
+  async () => {
+    const nodes = await openHouseOfNodes(2);
+    const said = await Promise.all(nodes.each.map(text));
+    await nodes.close();
+    expect(firing(said)).toMatchObject({ ok: true });
+  },
+  60_000,
+);

@@ -12,7 +12,12 @@ import { openHouse } from "../house.ts";
 const standingOver = (reads: Standing["reads"]): Standing => ({
   ...{ reads, nowMs: () => 0, isReady: () => true, routes: () => [] },
   ...{ databaseBytes: () => 0, lastBackupS: async () => 0, nodes: () => 1, stuck: () => 0, clockAheadS: () => 0 },
-  ...{ disk: async () => undefined, bucket: () => ({ isAvailable: true, waiting: 0 }), isStoreAvailable: () => true },
+  ...{
+    disk: async () => undefined,
+    bucket: () => ({ isAvailable: true, waiting: 0, setAside: 0 }),
+    isStoreAvailable: () => true,
+  },
+  ...{ orphans: async () => [], isDiskFull: () => false },
 });
 
 /** A directory with generations that have succeeded, failed, run and wait, of two accounts. */

@@ -58,7 +58,8 @@ const ADDED = ["job", "instance"];
 const told = new Map<string, Set<string>>();
 let house: House;
 beforeAll(async () => {
-  house = await openHouse();
+  // Whether there are backups is told where some are expected.
+  house = await openHouse({ env: { GENROUTER_BACKUP__DIR: join(tmpdir(), "no-such-backups") } });
   const input = { resolution: "480p", duration: 4 };
   await house.until((await house.submit("vidmodel-2.0-fast", { ...input, prompt: "[sim:fal:fail]" })).id);
   house.simulator.script({ fault: "stuck", prompt: "stands" });

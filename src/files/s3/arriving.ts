@@ -21,6 +21,8 @@ export type ArrivingOptions = {
 };
 
 export interface Arriving {
+  /** Files that the bucket did not take although it takes others. */
+  setAside(): number;
   /**
    * As of `Files`, but `keep` resolves when the file is in the bucket. It may be called again after `StorageAway`: an upload that is under
    * way is joined, one that failed is begun anew from the same bytes.
@@ -80,6 +82,7 @@ const openPlaces = (places: number) => {
 export const openArriving = ({ local, bucket, standing, clock, tell, ending }: ArrivingOptions): Arriving => {
   const places = openPlaces(AT_ONCE);
   let isAsking = false;
+  let setAside = 0;
 
   const pause = (ms: number) => new Promise<void>((goOn) => void clock.after(ms, goOn));
   const upload = async (id: string, file: StoredFile, path: string, signal: AbortSignal): Promise<void> => {
@@ -130,16 +133,22 @@ export const openArriving = ({ local, bucket, standing, clock, tell, ending }: A
     let underWay: Promise<void> | null = null;
     let refusals = 0;
     let notBeforeMs = 0;
+    const over = () => {
+      if (refusals > 0) setAside -= 1;
+      refusals = 0;
+    };
     const begin = async (file: StoredFile): Promise<void> => {
       try {
         await incoming.end();
         await bring(id, file, incoming.path, signal);
+        over();
       } catch (fault) {
         underWay = null;
         // The bucket works and does not take this one: a person has to look, the others go on.
         if (fault instanceof StorageAway && standing.fault() === null && !signal.aborted) {
           refusals += 1;
           notBeforeMs = clock.nowMs() + Math.min(LONGEST_ASIDE_MS, ASIDE_MS * 2 ** (refusals - 1));
+          if (refusals === 1) setAside += 1;
           if (refusals === 1) tell("file not uploaded", { generation_id: id, count: n, reason: fault.message });
         }
         throw fault;
@@ -156,6 +165,7 @@ export const openArriving = ({ local, bucket, standing, clock, tell, ending }: A
     };
     const discard = async () => {
       letGo.abort();
+      over();
       await incoming.discard();
     };
     return { path: incoming.path, write: incoming.write, keep, discard };
@@ -163,6 +173,7 @@ export const openArriving = ({ local, bucket, standing, clock, tell, ending }: A
 
   return {
     receive,
+    setAside: () => setAside,
     send: async (id, file, bytes) => {
       const incoming = await local.receive(id, file.n);
       try {

@@ -38,9 +38,9 @@ export type BucketFiles = {
   begin(): void;
   stop(): Promise<void>;
   /** Files that wait on disk for the bucket, as far as they have been counted, and why they do. */
-  waiting(): { files: number; reason: string | null };
   /** Whether the bucket takes nothing at the moment. */
   isDown(): boolean;
+  waiting(): { files: number; setAside: number; reason: string | null };
 };
 
 /** Written and deleted at a start, and by nodes whose bucket is down: it shows that the access key may do both. */
@@ -168,7 +168,11 @@ export const openBucketFiles = (options: BucketFilesOptions): BucketFiles => {
       takeBackTrial?.();
       await mover?.stop();
     },
-    waiting: () => ({ files: mover?.waiting() ?? 0, reason: moving.fault()?.message ?? null }),
     isDown: moving.isDown,
+    waiting: () => ({
+      files: mover?.waiting() ?? 0,
+      setAside: (mover ?? arriving)?.setAside() ?? 0,
+      reason: moving.fault()?.message ?? null,
+    }),
   };
 };

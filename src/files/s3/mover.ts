@@ -37,6 +37,8 @@ export interface Mover {
   stop(): Promise<void>;
   /** Files that wait or are on their way, as far as they have been counted. */
   waiting(): number;
+  /** Those of them that the bucket did not take although it takes others. */
+  setAside(): number;
 }
 
 const AT_ONCE = 4;
@@ -59,6 +61,8 @@ export const openMover = (options: MoverOptions): Mover => {
   const later = new Map<string, { id: string; takeBack: () => void }>();
   const running = new Map<string, Run>();
   const moved = new Map<string, { id: string; takeBack: () => void }>();
+  /** Files that failed by themselves, by their key. */
+  const aside = new Set<string>();
   let homes: string[] = [];
   let isReading = false;
   let wake: (() => void) | null = null;
@@ -111,6 +115,7 @@ export const openMover = (options: MoverOptions): Mover => {
     const what = { ...fate.upload, name: bucket.nameOf(id, n), path: local.pathOf(id, n) };
     await uploadFile(bucket, what, { isAgain, signal, pause: pause(signal), mayTidy: () => !isStopped });
     standing.worked();
+    aside.delete(keyOf(id, n));
     if (!signal.aborted) settle(item);
   };
 
@@ -123,6 +128,7 @@ export const openMover = (options: MoverOptions): Mover => {
     }
     if (fault instanceof Error && "code" in fault && fault.code === "ENOENT" && !(fault instanceof BucketFault)) return;
     item.failures += 1;
+    aside.add(keyOf(item.id, item.n));
     if (item.failures === 1) {
       const reason = fault instanceof BucketFault || fault instanceof LocalDamage ? fault.message : "the disk refused";
       tell("file not uploaded", { generation_id: item.id, count: item.n, reason });
@@ -203,6 +209,7 @@ export const openMover = (options: MoverOptions): Mover => {
     },
     isMoved: (id, n) => moved.has(keyOf(id, n)),
     forget: async (id) => {
+      for (const key of aside) if (key.startsWith(`${id}/`)) aside.delete(key);
       for (const waiting of [later, moved])
         for (const [key, entry] of waiting)
           if (entry.id === id) {
@@ -222,5 +229,6 @@ export const openMover = (options: MoverOptions): Mover => {
       await Promise.all([...running.values()].map(({ done }) => done));
     },
     waiting: () => queue.size + later.size + running.size,
+    setAside: () => aside.size,
   };
 };

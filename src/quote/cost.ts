@@ -1,0 +1,27 @@
+// What a provider takes for a request by the costs of the catalogue; the counterpart of price.ts.
+import { CLIP_FIELDS } from "../../catalogue/fields.ts";
+import { microUsdFor, rateTable } from "../../catalogue/rates.ts";
+import type { Model } from "../../catalogue/schema.ts";
+import type { Credits, JsonObject } from "../terms.ts";
+import { billedUnits, picturesIn } from "./price.ts";
+
+const MICRO_USD_PER_CREDIT = 10_000;
+const THOUSANDTHS = 1_000;
+
+/**
+ * Credits, with fractions, that the provider of a route takes for a result. Clips that come in are billed by lengths that are not kept:
+ * there the price is taken in the proportion of cost and rate. Where the catalogue has no cost for it, the provider's is the price.
+ */
+export const providerCost = (model: Model, routeId: string, filled: JsonObject, priceCredits: Credits): number => {
+  const route = model.routes.find(({ id }) => id === routeId);
+  const cost = route && microUsdFor(rateTable(route.cost), filled);
+  if (!route || cost === undefined) return priceCredits;
+  const isTimed = CLIP_FIELDS.some((name) => Object.hasOwn(filled, name) && model.price.clips[name] !== undefined);
+  if (isTimed) {
+    const rate = microUsdFor(rateTable(route.rates), filled) || microUsdFor(rateTable(route.video_input_rates), filled);
+    return rate ? (priceCredits * cost) / rate : priceCredits;
+  }
+  const { atRate } = billedUnits(model, { filled }, []);
+  const pictures = route.image_input_cost.length === 0 ? 0 : (microUsdFor(rateTable(route.image_input_cost), filled) ?? 0);
+  return (cost * (atRate / THOUSANDTHS) + pictures * picturesIn({ filled })) / MICRO_USD_PER_CREDIT;
+};
