@@ -121,6 +121,9 @@ export type EventFields = Partial<{
   /** The provider's host, without its port. */
   host: string;
   error_type: string;
+  /** Who asked for something over the control socket, and what it was about. */
+  actor: string;
+  target: string;
   /** Whoever asked, as tries are counted: an IPv4 address or the /64 of an IPv6 one. */
   address: string;
   person_id: string;

@@ -12,6 +12,7 @@ import { LONGEST_OVERLAP_MS } from "../office/keys.ts";
 import type { Office } from "../office/office.ts";
 import type { Json, JsonObject } from "../terms.ts";
 import { actorOfHeader, BY_HEADER } from "./actor.ts";
+import { controlFields } from "./control-line.ts";
 import { CommandFault, EXITS, tell } from "./exits.ts";
 import { dropSocketPath, makeSocketPath } from "./socket-path.ts";
 
@@ -176,12 +177,13 @@ export const openControl = (
       return Response.json({ ok: settings() as unknown as Json } satisfies ControlAnswer);
     if (request.method === "GET" && name === "figures")
       return Response.json({ ok: figures({ collect: searchParams.has("collect") }) } satisfies ControlAnswer);
+    const by = actorOfHeader(request.headers.get(BY_HEADER));
+    let ask: Json | undefined;
     try {
       if (request.method === "POST" && name === "inspectorToken") {
         // Whoever reaches this socket owns the data directory.
         if (issueToken === null) throw switchedOff();
-        log("control request", { event: name });
-        const by = actorOfHeader(request.headers.get(BY_HEADER));
+        log("control request", controlFields(name, undefined, by));
         return Response.json({ ok: issueToken("operator", by) } satisfies ControlAnswer);
       }
       if (request.method !== "POST" || !isOperation(name))
@@ -189,13 +191,14 @@ export const openControl = (
           fix: "use the genrouter command of the same version",
           code: "unknown_operation",
         });
-      const by = actorOfHeader(request.headers.get(BY_HEADER));
-      const ok = await perform(name, (await request.json()) as Json, by);
-      log("control request", { event: name });
+      ask = (await request.json()) as Json;
+      const ok = await perform(name, ask, by);
+      log("control request", controlFields(name, ask, by));
       return Response.json({ ok } satisfies ControlAnswer);
     } catch (fault) {
       const told = await tell(fault);
-      log("control request", { event: name, error_code: told.code, ...(told.expected ? {} : { reason: told.lines.join(" ") }) });
+      const why = { error_code: told.code, ...(told.expected ? {} : { reason: told.lines.join(" ") }) };
+      log("control request", { ...controlFields(name, ask, by), ...why });
       const [message = "", fix] = told.lines;
       return Response.json({
         fault: { exit: told.exit, message, ...(fix ? { fix } : {}), code: told.code },

@@ -165,7 +165,12 @@ const wrongMethod = (route: Route): Answer => {
  * Puts around an answer what all have: request id, errors, a log line. Made once per route, never per request. Polls are
  * most of all requests and a line for each would cost more than the answer: only submissions have one below `debug`.
  */
-const entrance = (parts: HttpParts, route: string, answer: Answer, event: "request answered" | "read answered") => {
+const entrance = (
+  parts: HttpParts & { addressOf: (request: Request) => string },
+  route: string,
+  answer: Answer,
+  event: "request answered" | "read answered",
+) => {
   const { log } = parts;
   const see = parts.observe(route);
   const isLogged = event === "request answered" || parts.settings.log.level === "debug";
@@ -183,6 +188,7 @@ const entrance = (parts: HttpParts, route: string, answer: Answer, event: "reque
         route,
         status: response.status,
         dur_ms: Math.round(durMs * 1000) / 1000,
+        address: parts.addressOf(request),
         ...trailOf(request),
       });
     return response;
@@ -238,26 +244,27 @@ export const openHttp = (parts: HttpParts): Http => {
   }).onError(({ error, code, request }) =>
     astray(code === "NOT_FOUND" ? new Refusal("not_found", "No such path.") : error, request),
   );
+  const peerOf = (request: Request) => app.server?.requestIP(request)?.address;
+  const proxies = openProxies(settings.server, log);
+  const entered = { ...parts, addressOf: (request: Request) => proxies.callerOf(request, peerOf(request)) };
   const add = (method: string, path: string, answer: Answer) => {
     const enter = entrance(
-      parts,
+      entered,
       path === "/" ? NO_ROUTE : path,
       answer,
       method === "POST" ? "request answered" : "read answered",
     );
     app.route(method, path, ({ request, params }) => enter(request, params ?? NO_PARAMS), { parse: "none" });
   };
-  const peerOf = (request: Request) => app.server?.requestIP(request)?.address;
   for (const route of routesOf(parts, guard, peerOf)) {
     for (const [method, answer] of Object.entries(route.answers)) add(method, route.path, answer);
     add("ALL", route.path, wrongMethod(route));
   }
   const { console: answerConsole } = parts;
-  const proxies = openProxies(settings.server, log);
   if (answerConsole)
     for (const path of ["/console/api/*", "/inspector/api/*"]) {
       const enter = entrance(
-        parts,
+        entered,
         path,
         (request, requestId) => {
           const peer = peerOf(request);
