@@ -6,6 +6,8 @@ import type { Standing } from "./standing.ts";
 
 /** Rows read in one turn of the event loop: some milliseconds. */
 const PAGE = 2_000;
+/** There are none as a rule, and of more than so many it is enough to know that. */
+const MOST_UNDECIDED = 1000;
 /** Files come and go slowly, and there may be millions of them. */
 const FILES_KEPT_MS = 180_000;
 
@@ -25,6 +27,8 @@ export type Books = {
   imbalanceCredits: () => Promise<number | undefined>;
   filesBytes: () => Promise<number | undefined>;
   orphans: () => Promise<Orphans | undefined>;
+  /** Reversals that wait for a decision. */
+  undecided: () => Promise<number | undefined>;
 };
 
 const breathe = () => new Promise<void>((turn) => setImmediate(turn));
@@ -95,11 +99,12 @@ const readOrphans = async ({ orphans }: Standing): Promise<Orphans> => {
 
 /** @param rows read in one turn of the event loop */
 export const openBooks = (standing: Standing, rows = PAGE): Books => {
-  const { nowMs } = standing;
+  const { nowMs, reads } = standing;
   return {
     open: openSlow(() => readOpen(standing, rows), { nowMs }),
     imbalanceCredits: openSlow(openLedgerCheck(standing, rows), { nowMs }),
     orphans: openSlow(() => readOrphans(standing), { nowMs, keptMs: FILES_KEPT_MS }),
     filesBytes: openSlow(() => readFilesBytes(standing, rows), { nowMs, keptMs: FILES_KEPT_MS }),
+    undecided: openSlow(async () => (await reads.undecidedReversals(MOST_UNDECIDED)).length, { nowMs }),
   };
 };

@@ -1,4 +1,5 @@
 // Fills the gauges when somebody looks: every state of the service that is told, asked for at that moment.
+import { DatabaseAway } from "../store/faults.ts";
 import { type Books, openBooks } from "./books.ts";
 import type { Registered } from "./registry.ts";
 import type { RouteStanding, Standing } from "./standing.ts";
@@ -6,8 +7,6 @@ import type { RouteStanding, Standing } from "./standing.ts";
 /** What is running. */
 export type About = { version: string; revision: string; bunVersion: string; interfaceVersion: string };
 
-/** There are none as a rule, and of more than so many it is enough to know that. */
-const MOST_UNDECIDED = 1000;
 const BREAKER_STATES = ["closed", "open", "half_open"] as const;
 
 const setRoutes = ({ set }: Registered, routes: readonly RouteStanding[]): void => {
@@ -51,6 +50,17 @@ const setOpen = ({ set }: Registered, nowMs: number, open: Awaited<ReturnType<Bo
 
 const STUCK = ["parked", "stopped"] as const;
 
+/** What is asked of the books; nothing where the database does not answer: whoever looks is told that, and does not wait for it. */
+const whereReached = async <T>({ isStoreAvailable }: Standing, ask: () => Promise<T>): Promise<T | undefined> => {
+  if (!isStoreAvailable()) return undefined;
+  try {
+    return await ask();
+  } catch (fault) {
+    if (fault instanceof DatabaseAway) return undefined;
+    throw fault;
+  }
+};
+
 /** @returns fills the gauges. What could not be worked out in time is not told rather than told wrong. */
 export const openGauges = (registered: Registered, about: About, standing: Standing): (() => Promise<void>) => {
   const books = openBooks(standing);
@@ -60,13 +70,13 @@ export const openGauges = (registered: Registered, about: About, standing: Stand
   const labels = { version, revision, bun_version: bunVersion, interface_version: interfaceVersion };
   set("genrouter_build_info", [[labels, 1]]);
   return async () => {
-    const [open, imbalance, files, orphans, backupS, undecided, disk] = await Promise.all([
-      books.open(),
-      books.imbalanceCredits(),
-      books.filesBytes(),
-      books.orphans(),
+    const [open, imbalance, files, orphans, undecided, backupS, disk] = await Promise.all([
+      whereReached(standing, books.open),
+      whereReached(standing, books.imbalanceCredits),
+      whereReached(standing, books.filesBytes),
+      whereReached(standing, books.orphans),
+      whereReached(standing, books.undecided),
       standing.lastBackupS(),
-      standing.reads.undecidedReversals(MOST_UNDECIDED),
       standing.disk(),
     ]);
     const bucket = standing.bucket();
@@ -74,7 +84,7 @@ export const openGauges = (registered: Registered, about: About, standing: Stand
     setOpen(registered, standing.nowMs(), open);
     setRoutes(registered, standing.routes());
     set("genrouter_ledger_imbalance_credits", one(imbalance));
-    set("genrouter_reversals_undecided", one(undecided.length));
+    set("genrouter_reversals_undecided", one(undecided));
     set("genrouter_files_bytes", one(files));
     set(
       "genrouter_orphans_credits",

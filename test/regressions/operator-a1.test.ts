@@ -34,13 +34,19 @@ const openDoor = (port: number): Promise<Door> =>
     }).listen(port, "127.0.0.1", () => opened(door));
   });
 
-test("A1: a start waits for a database that comes later, and serves without help", async () => {
+test("A1, A5: a start waits for a database that comes later; metrics tell that it is away, before a service is there and after", async () => {
   const [port, databasePort, dir] = [await freePort(), await freePort(), freshDir()];
   const bucket = await startBucket(join(freshDir(), "bucket"));
   const node = start([...PROGRAM, "serve", "--simulate", "--port", String(port), "--data", dir], {
     ...bucket.settings("a1/"),
     GENROUTER_STORE__URL: server.url("postgres").replace(`:${server.port}`, `:${databasePort}`),
   });
+  /** The gauges that alerts are made of, as Prometheus would see them; none where the answer is no 200. */
+  const gauges = async (): Promise<string[]> => {
+    const answer = await fetch(`http://127.0.0.1:${port}/metrics`).catch(() => undefined);
+    return answer?.ok ? ((await answer.text()).match(/^genrouter_(?:ready|store_available) \d$/gm) ?? []).toSorted() : [];
+  };
+  const [AWAY, THERE] = [0, 1].map((value) => [`genrouter_ready ${value}`, `genrouter_store_available ${value}`]);
   const ask = async (path: string) => {
     const answer = await fetch(`http://127.0.0.1:${port}${path}`).catch(() => undefined);
     return answer && { status: answer.status, body: (await answer.json()) as { faults?: string[]; error?: { code: string } } };
@@ -53,15 +59,20 @@ test("A1: a start waits for a database that comes later, and serves without help
     expect(waiting.status).toBe(503);
     expect(waiting.body.faults?.join()).toContain(`127.0.0.1:${databasePort}`);
     expect(await ask("/healthz")).toMatchObject({ status: 200 });
+    expect(await gauges()).toEqual(AWAY ?? []);
     expect(await ask("/v1/models")).toMatchObject({ status: 503, body: { error: { code: "restarting" } } });
     const door = await openDoor(databasePort);
     expect(await eventually(async () => (await ask("/readyz"))?.status === 200, "a node that is ready")).toBe(true);
     expect(node.said()).toContain("the start waits");
+    expect(await gauges()).toEqual(THERE ?? []);
+    await server.kill("fast");
+    expect(await eventually(async () => Bun.deepEquals(await gauges(), AWAY), "metrics without a database")).toBe(true);
     door.close();
   } finally {
     node.kill("SIGKILL");
     await node.ended;
     bucket.child.kill("SIGKILL");
+    await server.start();
   }
 }, 120_000);
 

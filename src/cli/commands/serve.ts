@@ -77,11 +77,11 @@ const addressFault = async (fault: unknown, { host, port }: Settings["server"]):
 const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [500, 5_000];
 
 /** Listens before there is a service: callers of a former process may be at the door already. @throws CommandFault */
-const openStarting = async (server: Settings["server"]): Promise<StartingServer> => {
+const openStarting = async (settings: Settings): Promise<StartingServer> => {
   try {
-    return openStartingServer(server.host, server.port);
+    return openStartingServer(settings);
   } catch (fault) {
-    throw (await addressFault(fault, server)) ?? fault;
+    throw (await addressFault(fault, settings.server)) ?? fault;
   }
 };
 
@@ -92,7 +92,7 @@ const openStarting = async (server: Settings["server"]): Promise<StartingServer>
 const open = async ({ settings, origins }: ReadSettings, simulate: boolean, telemetry: Telemetry): Promise<Service> => {
   const { openService } = await import("../../hall.ts");
   const { log } = telemetry;
-  let starting: StartingServer | undefined = await openStarting(settings.server);
+  let starting: StartingServer | undefined = await openStarting(settings);
   const stopStarting = async () => {
     const open = starting;
     starting = undefined;
@@ -114,8 +114,8 @@ const open = async ({ settings, origins }: ReadSettings, simulate: boolean, tele
         throw (code === "EADDRINUSE" ? await addressFault(fault, settings.server) : undefined) ?? fault;
       }
       // A service that had got as far as its address has taken it along.
-      starting ??= await openStarting(settings.server);
-      starting.because(fault.message);
+      starting ??= await openStarting(settings);
+      starting.withoutStore(fault.message);
       if (told !== fault.message) log("store away", { reason: `the start waits: ${fault.message}` });
       told = fault.message;
       await Bun.sleep(pauseMs);
