@@ -12,7 +12,7 @@ export type DeadlinesParts = {
   /** Called once per deadline, in order of time. */
   due: (seq: number, command: Command) => void;
   /** Until when a deadline that is due is put off; null: it counts. `lateMs`: how much later it comes than it was set for. */
-  putOffUntilMs?: (command: Command, lateMs: number) => number | null;
+  putOffUntilMs?: (seq: number, command: Command, lateMs: number) => number | null;
   /** Deadlines in one turn, so that answers are not held up. */
   perTurn?: number;
 };
@@ -98,7 +98,7 @@ export const openDeadlines = ({ clock, due, putOffUntilMs = () => null, perTurn 
       standing.delete(first.seq);
       const { kind, n, dueAtMs } = first;
       const command = { kind, n, dueAtMs };
-      const laterMs = putOffUntilMs(command, nowMs - Math.max(first.atMs, first.setAtMs));
+      const laterMs = putOffUntilMs(first.seq, command, nowMs - Math.max(first.atMs, first.setAtMs));
       if (laterMs === null) due(first.seq, command);
       else put(first.seq, command, laterMs);
     }

@@ -1,6 +1,7 @@
 // The last look: a deadline that passed while nothing could be done leaves room for one look at the provider before it counts.
 import type { Clock } from "../src/clock.ts";
 import type { Command } from "../src/terms.ts";
+import type { SupervisorParts } from "./supervisor-words.ts";
 
 /**
  * What was bought may have been delivered while the service was down, stood still, or could not write: a deadline that passed in that
@@ -11,19 +12,27 @@ export const LAST_LOOK_MS = 30_000;
 /** A timer that comes so much later than it was set for comes from a process that stood still for longer than a look takes. */
 const STOOD_STILL_MS = LAST_LOOK_MS;
 
+/** An answer that is in hand is on its way into the store: its deadline is looked at again after so long, for as long as a last look takes. */
+const IN_HAND_MS = 1_000;
+
 /** Only what was bought is worth a look; a waiting time that is over is over. */
 export const mayLook = ({ kind }: Command): boolean => kind === "attempt" || kind === "collect";
 
-/** `diskFullAtMs`: when the disk was last known to be full; null: never. */
-export type LastLookParts = { clock: Pick<Clock, "nowMs">; diskFullAtMs: () => number | null };
+/**
+ * `heldUpAtMs`: when the store was last known to take nothing; null: never. `leftOutcome`: the answer to the submission of an attempt that is
+ * in hand and not in the store yet.
+ */
+export type LastLookParts = Pick<SupervisorParts, "heldUpAtMs" | "leftOutcome"> & { clock: Pick<Clock, "nowMs"> };
 
 /** Until when a deadline that is due now is put off; null: it counts. `lateMs`: how much later it comes than it was set for. */
 export const lastLooks =
-  ({ clock, diskFullAtMs }: LastLookParts) =>
-  (command: Command, lateMs: number): number | null => {
+  ({ clock, heldUpAtMs, leftOutcome }: LastLookParts) =>
+  (seq: number, command: Command, lateMs: number): number | null => {
     if (!mayLook(command)) return null;
     const nowMs = clock.nowMs();
     if (lateMs > STOOD_STILL_MS) return nowMs + LAST_LOOK_MS;
-    const fullAtMs = diskFullAtMs();
-    return fullAtMs !== null && nowMs < fullAtMs + LAST_LOOK_MS ? fullAtMs + LAST_LOOK_MS : null;
+    const heldUpMs = heldUpAtMs();
+    if (heldUpMs !== null && nowMs < heldUpMs + LAST_LOOK_MS) return heldUpMs + LAST_LOOK_MS;
+    const isInHand = nowMs < command.dueAtMs + LAST_LOOK_MS && leftOutcome?.(seq, command.n) !== undefined;
+    return isInHand ? nowMs + IN_HAND_MS : null;
   };

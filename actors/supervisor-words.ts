@@ -19,8 +19,8 @@ export type SupervisorParts = {
   post: (deed: StepDeed) => Promise<StepOutcome>;
   /** Resolves when there may be space on the disk again. */
   space: () => Promise<void>;
-  /** When the disk was last known to be full; null: never. */
-  diskFullAtMs: () => number | null;
+  /** When the store was last known to take nothing, its disk full or its database away; null: never. */
+  heldUpAtMs: () => number | null;
   unfinished: (afterSeq: number, limit: number) => Promise<Unfinished[]>;
   /** A generation could not be read, for the `times`th time in a row. Resolves when it is worth another try. */
   unread: (of: { seq: number; id: string }, times: number, fault: unknown) => Promise<void>;
@@ -35,7 +35,7 @@ export type SupervisorParts = {
   lateReport: (seq: number, event: GenerationEvent) => void;
   /** A step is on disk. */
   stepped: (record: GenerationRecord, after: GenerationSnapshot) => void;
-  /** The answer to the submission of attempt `n` that a former process had in hand when it ended; absent: none ever is. */
+  /** The answer to the submission of attempt `n` that is in hand, or that a former process had when it ended; absent: none ever is. */
   leftOutcome?: (seq: number, n: number) => GenerationEvent | undefined;
   /** A generation was parked by a former process. */
   foundParked: (seq: number, id: string) => void;

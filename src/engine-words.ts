@@ -56,6 +56,8 @@ export type EngineParts = Pick<CommittedParts, "callersChanged" | "peopleChanged
   isSure?: () => boolean;
   /** Whether the store that several nodes share does not answer. */
   isAway?: () => boolean;
+  /** When it was last known not to answer; null: never. */
+  awayAtMs?: () => number | null;
   /** Whether this node's own disk, which the store is not on, is full. */
   isDiskFull?: (() => boolean) | undefined;
   /** Whether the bucket, without which no result is finished here, takes nothing. */

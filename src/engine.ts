@@ -102,12 +102,15 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     },
     post,
     space: ledger.space,
-    diskFullAtMs: () => ledger.load().fullAtMs,
+    heldUpAtMs: () => {
+      const [fullAtMs, awayAtMs] = [ledger.load().fullAtMs, parts.awayAtMs?.() ?? null];
+      return fullAtMs === null ? awayAtMs : Math.max(fullAtMs, awayAtMs ?? fullAtMs);
+    },
     unfinished: (afterSeq, limit) => store.unfinished(afterSeq, limit),
     unread: ({ id }, times, fault) => {
       // A store that is away says so itself, once.
       if (!(fault instanceof DatabaseAway)) log("effect failed", { event: "waking", generation_id: id, reason: reasonOf(fault) });
-      return new Promise((tryAgain) => clock.after(retryMs(times), tryAgain));
+      return new Promise((tryAgain) => clock.after(retryMs(times, fault), tryAgain));
     },
     gate: routes.gate,
     breathe: () => new Promise((turn) => soon(turn)),

@@ -170,7 +170,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
     chance: Math.random,
     soon: setImmediate,
     ...{ nameGeneration, nodes, isAnotherThere },
-    ...(tenure ? { sure: tenure.sure, isSure: tenure.isSure, isAway: tenure.isAway } : {}),
+    ...(tenure ? { sure: tenure.sure, isSure: tenure.isSure, isAway: tenure.isAway, awayAtMs: tenure.awayAtMs } : {}),
     ...{ unknownOutcome: parts.unknownOutcome, outcomes: parts.outcomes },
     ...{ isDiskFull: parts.isDiskFull, isBucketDown: parts.isBucketDown },
     ...(parts.takingUp ? { takingUp: parts.takingUp } : {}),

@@ -26,6 +26,8 @@ export type Tenure = {
   sure(): Promise<void>;
   /** Whether the store does not answer: the last look failed, or one waits for its answer for the time of several. */
   isAway(): boolean;
+  /** When that was last so, ms; null: never. */
+  awayAtMs(): number | null;
   /** Whether it is the oldest of the nodes, which does what one of them has to. */
   isFirst(): boolean;
   /** Looks for the first time, and takes over what was left before; then again and again. */
@@ -61,6 +63,7 @@ export const openTenure = (parts: TenureParts): Tenure => {
   let isAway = false;
   /** Since when a look has been waiting for its answer. */
   let unansweredMs: number | null = null;
+  let awayAtMs: number | null = null;
   let isStopped = false;
   let isLeaving = false;
   let takeBack: (() => void) | null = null;
@@ -82,6 +85,8 @@ export const openTenure = (parts: TenureParts): Tenure => {
       });
     if (!isApart && wasApart) log("clock in step", {});
   };
+
+  const isAwayNow = () => !isStopped && (isAway || monoMs() - (unansweredMs ?? monoMs()) > SILENT_LOOKS * everyMs);
 
   let takingOver: Promise<void> | undefined;
   const takeAll = async (): Promise<void> => {
@@ -112,6 +117,7 @@ export const openTenure = (parts: TenureParts): Tenure => {
     const askedMs = monoMs();
     unansweredMs ??= askedMs;
     const around = await node.attend(isLeaving).finally(() => {
+      if (isAwayNow()) awayAtMs = clock.nowMs();
       unansweredMs = null;
     });
     if (isStopped) return;
@@ -159,7 +165,8 @@ export const openTenure = (parts: TenureParts): Tenure => {
   return {
     isSure,
     sure: () => (isSure() ? Promise.resolve() : new Promise((wake) => waiting.push(wake))),
-    isAway: () => !isStopped && (isAway || monoMs() - (unansweredMs ?? monoMs()) > SILENT_LOOKS * everyMs),
+    isAway: isAwayNow,
+    awayAtMs: () => (isAwayNow() ? clock.nowMs() : awayAtMs),
     isFirst: () => isFirst,
     look: async () => {
       await look();

@@ -1,6 +1,7 @@
 // Errands: what is being done for an attempt at this moment, so that nothing is done twice and everything can be let go.
 import type { Clock } from "../clock.ts";
 import { Shelves } from "../shelves.ts";
+import { DatabaseAway } from "../store/faults.ts";
 
 /** What an errand is about. One of each kind per attempt at a time. */
 export type ErrandKind =
@@ -34,8 +35,11 @@ const ONCE: ReadonlySet<ErrandKind> = new Set(["send", "cancel"]);
 /** An errand that broke on a fault of ours (a read that failed, for example) is run again, so that no generation is stranded. */
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
+/** A store that was away is asked again soon enough for what was bought to be looked at in the time that its deadline is put off by. */
+const AWAY_RETRY_MS = 10_000;
 /** How long to wait after the `times`th failure in a row. */
-export const retryMs = (times: number): number => Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (times - 1));
+export const retryMs = (times: number, fault: unknown): number =>
+  Math.min(fault instanceof DatabaseAway ? AWAY_RETRY_MS : LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (times - 1));
 
 /** One turn of an errand that comes back: it does what is to be done now. @returns the pause before the next turn, ms; null: it is done. */
 export type Turn<Memory> = (errand: Errand, memory: Memory) => Promise<number | null>;
@@ -136,7 +140,7 @@ export const openErrands = (
           if (fault instanceof LetGo || signal.aborted) return;
           failed(seq, n, kind, fault);
           if (ONCE.has(kind)) return;
-          await pause(retryMs(turn + 1));
+          await pause(retryMs(turn + 1, fault));
         }
       }
     };
@@ -210,7 +214,7 @@ export const openErrands = (
         if (fault instanceof LetGo || signal.aborted) return null;
         failed(seq, n, kind, fault);
         this.failures += 1;
-        return retryMs(this.failures);
+        return retryMs(this.failures, fault);
       } finally {
         this.abort = null;
       }

@@ -142,7 +142,7 @@ test("what is set while deadlines fire is kept: a generation may set its next on
 test("a process that stood still looks once more before a deadline of something bought counts; a waiting time is simply over", () => {
   const clock = handClock();
   const fired: string[] = [];
-  const putOffUntilMs = lastLooks({ clock, diskFullAtMs: () => null });
+  const putOffUntilMs = lastLooks({ clock, heldUpAtMs: () => null });
   const due = (seq: number, { kind }: Command) => fired.push(`${seq} ${kind} ${clock.nowMs()}`);
   const deadlines = openDeadlines({ clock, due, putOffUntilMs });
   deadlines.open();
@@ -162,17 +162,17 @@ test("a process that stood still looks once more before a deadline of something 
   expect(fired.slice(3)).toEqual(["1 attempt 130000", "2 collect 130000"]);
 });
 
-test("while the disk is full no deadline of something bought counts, nor for half a minute after", () => {
+test("while the store takes nothing no deadline of something bought counts, nor for half a minute after", () => {
   const clock = handClock();
   const fired: number[] = [];
-  let fullAtMs: number | null = null;
-  const putOffUntilMs = lastLooks({ clock, diskFullAtMs: () => fullAtMs });
+  let heldUpMs: number | null = null;
+  const putOffUntilMs = lastLooks({ clock, heldUpAtMs: () => heldUpMs });
   const deadlines = openDeadlines({ clock, due: (seq) => fired.push(seq), putOffUntilMs });
   deadlines.open();
   deadlines.set(1, at(1_000));
   deadlines.set(2, { kind: "start", n: 0, dueAtMs: 1_000 });
   for (let nowMs = 1_000; nowMs <= 600_000; nowMs += 1_000) {
-    fullAtMs = nowMs;
+    heldUpMs = nowMs;
     clock.run(nowMs);
   }
   expect(fired).toEqual([2]);
@@ -180,6 +180,25 @@ test("while the disk is full no deadline of something bought counts, nor for hal
   expect(fired).toEqual([2]);
   clock.run(630_000);
   expect(fired).toEqual([2, 1]);
+});
+
+test("A2: an answer in hand is not overtaken by the end of its route's time, and holds it up for half a minute at most", () => {
+  const clock = handClock();
+  const fired: string[] = [];
+  const inHand = new Set(["1 1", "2 1"]);
+  const leftOutcome = (seq: number, n: number) =>
+    inHand.has(`${seq} ${n}`) ? ({ type: "accepted", n, job: { jobId: "j", urls: {} }, atMs: 0 } as never) : undefined;
+  const putOffUntilMs = lastLooks({ clock, heldUpAtMs: () => null, leftOutcome });
+  const deadlines = openDeadlines({ clock, due: (seq, { n }) => fired.push(`${seq} ${n} ${clock.nowMs()}`), putOffUntilMs });
+  deadlines.open();
+  for (const seq of [1, 2, 3]) deadlines.set(seq, at(10_000, 1));
+  for (let nowMs = 1_000; nowMs <= 15_000; nowMs += 1_000) clock.run(nowMs);
+  expect(fired).toEqual(["3 1 10000"]);
+  // Its step is in the store, which sets what it waits for next.
+  inHand.delete("1 1");
+  deadlines.set(1, { kind: "collect", n: 1, dueAtMs: 20_000 });
+  for (let nowMs = 16_000; nowMs <= 60_000; nowMs += 1_000) clock.run(nowMs);
+  expect(fired.slice(1)).toEqual(["1 1 20000", "2 1 40000"]);
 });
 
 test("deadlines that are moved a hundred thousand times still fire once each, at their last time", () => {

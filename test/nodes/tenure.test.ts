@@ -7,6 +7,7 @@ import type { Surroundings } from "../../src/store/node.ts";
 import { openTenure, type TenureParts } from "../../src/tenure.ts";
 import type { GenerationRecord } from "../../src/terms.ts";
 import { testClock } from "../clock.ts";
+import { eventually } from "../eventually.ts";
 
 const LEASE_MS = 30_000;
 const ALIVE: Surroundings = {
@@ -53,6 +54,26 @@ test("a node is sure from its first look on, and no longer than nine tenths of i
   late.tenure.stop();
   late.clock.stall(0.9 * LEASE_MS);
   expect(late.tenure.isSure()).toBe(false);
+});
+
+test("A2: when the store was last away is known while it is and after, so that nothing bought is given up for that time", async () => {
+  let isThere = true;
+  const { tenure, clock } = openScene({
+    attend: () => (isThere ? Promise.resolve(ALIVE) : Promise.reject(new Error("connection refused"))),
+  });
+  await tenure.begin();
+  expect(tenure.awayAtMs()).toBeNull();
+  isThere = false;
+  clock.skip(1_000);
+  await eventually(() => tenure.isAway(), "a store that is away");
+  clock.stall(900);
+  expect(tenure.awayAtMs()).toBe(clock.nowMs());
+  isThere = true;
+  clock.skip(1_000);
+  await eventually(() => !tenure.isAway(), "a store that is back");
+  const backMs = clock.nowMs();
+  clock.stall(900);
+  expect([tenure.isAway(), tenure.awayAtMs()]).toEqual([false, backMs]);
 });
 
 test("a clock that is apart from the store's is told of, once", async () => {
