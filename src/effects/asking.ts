@@ -115,11 +115,10 @@ export const openAsking = (parts: EffectsParts, errands: Errands, finding: Findi
     const atMs = parts.clock.nowMs();
     if (seen.kind === "found") return parts.report(seq, { type: "accepted", n, job: seen.job, atMs });
     if (seen.kind === "absent") return parts.report(seq, { type: "provedAbsent", n, atMs });
-    // Nobody can be asked; but who made a job of it may still tell.
-    const toldMs = Math.min(
-      traits.toldWithinMs ?? 0,
-      parts.confirmMs?.(work.attempt.route.routeId, true) ?? Number.POSITIVE_INFINITY,
-    );
+    // Nobody can be asked; but who made a job of it may still tell. Where nobody tells either, the wait is what is left: it is the operator's.
+    const isToldOnly = traits.toldWithinMs !== undefined;
+    const boundMs = parts.confirmMs?.(work.attempt.route.routeId, isToldOnly);
+    const toldMs = Math.min(traits.toldWithinMs ?? boundMs ?? 0, boundMs ?? Number.POSITIVE_INFINITY);
     const toldUntilMs = (work.attempt.sentAtMs ?? atMs) + toldMs / parts.pace;
     while (traits.recovery === "none" && parts.clock.nowMs() < toldUntilMs) await errand.pause(toldUntilMs - parts.clock.nowMs());
     parts.report(seq, { type: "meansExhausted", n, atMs: parts.clock.nowMs() });

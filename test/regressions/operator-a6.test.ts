@@ -1,5 +1,6 @@
 // A provider that answers submissions and questions with 503 alone holds a generation up for a bounded time, and is told at once.
 import { afterEach, expect, test } from "bun:test";
+import { builtInCatalogue } from "../../catalogue/load.ts";
 import { type House, openHouse } from "../house.ts";
 
 let house: House;
@@ -26,6 +27,19 @@ test("A6: the next route has its turn after confirm_s, long before the time of t
   const tookMs = Date.parse(String(ended.completed_at)) - Date.parse(String(ended.created_at));
   expect(tookMs).toBeGreaterThanOrEqual(CONFIRM_MS);
   expect(tookMs).toBeLessThan(CONFIRM_MS + BESIDE_MS);
+});
+
+test("A6: where nobody can be asked, and nobody tells, the route is given up after confirm_s, and not at once", async () => {
+  const catalogue = builtInCatalogue();
+  house = await openHouse({ providers: ["openai"], catalogue, factor: 500 });
+  house.simulator.script({ fault: "5xx-after", provider: "openai" });
+  const made = await house.submit("gpt-image-2", { prompt: "a kite" });
+  const ended = await house.until(made.id);
+  expect(ended).toMatchObject({ status: "failed", attempts: 1, error: { code: "provider_failed" } });
+  const tookMs = Date.parse(String(ended.completed_at)) - Date.parse(String(ended.created_at));
+  expect(tookMs).toBeGreaterThanOrEqual(CONFIRM_MS);
+  expect(tookMs).toBeLessThan(CONFIRM_MS + BESIDE_MS);
+  expect((await house.store.orphans(0)).map(({ generationId, fate }) => [generationId, fate])).toEqual([[made.id, "unknown"]]);
 });
 
 test("A6: a line and a counter say at once which attempt has no clear answer, and why", async () => {
