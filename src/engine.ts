@@ -57,7 +57,9 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
 
   // Read before anything is opened that a timer wakes: what that calls has to be there.
   const saved = {
-    ...{ health: await store.routeHealth(), off: await store.switchedOff(), lastAliveMs: await store.lastSeenMs() },
+    ...{ health: await store.routeHealth(), off: await store.switchedOff() },
+    // Of several nodes another may have been seen since; one that ended while it could not reach the store could do nothing from then on.
+    lastAliveMs: Math.min(await store.lastSeenMs(), store.node?.formerAwaySinceMs ?? Number.POSITIVE_INFINITY),
     deliveries: await store.recentDeliveries(DELIVERIES_KEPT),
     restored: await openRestored(store, { specOf: (routeId) => routes.specOf(routeId) }),
   };

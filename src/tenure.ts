@@ -5,7 +5,7 @@ import type { Log } from "./events.ts";
 import type { Node, Surroundings } from "./store/node.ts";
 
 export type TenureParts = {
-  node: Pick<Node, "attend" | "takeOver" | "leaseMs">;
+  node: Pick<Node, "attend" | "takeOver" | "leaseMs" | "noteAway">;
   clock: Clock;
   /** Time that passes also while this process is stopped, ms. */
   monoMs: () => number;
@@ -64,6 +64,8 @@ export const openTenure = (parts: TenureParts): Tenure => {
   /** Since when a look has been waiting for its answer. */
   let unansweredMs: number | null = null;
   let awayAtMs: number | null = null;
+  /** When the store was asked for the last answer that came. */
+  let reachedAtMs = clock.nowMs();
   let isStopped = false;
   let isLeaving = false;
   let takeBack: (() => void) | null = null;
@@ -114,7 +116,7 @@ export const openTenure = (parts: TenureParts): Tenure => {
   let following: Promise<unknown> = Promise.resolve();
   const look = async (): Promise<void> => {
     // Counted from before it was asked for: the lease runs from when the store heard of it, which is later.
-    const askedMs = monoMs();
+    const [askedMs, askedAtMs] = [monoMs(), clock.nowMs()];
     unansweredMs ??= askedMs;
     const around = await node.attend(isLeaving).finally(() => {
       if (isAwayNow()) awayAtMs = clock.nowMs();
@@ -125,8 +127,12 @@ export const openTenure = (parts: TenureParts): Tenure => {
       end("its lease ran out and another node has taken over: this process ends");
       return;
     }
-    if (isAway) log("store back", {});
+    if (isAway) {
+      log("store back", {});
+      node.noteAway(null);
+    }
     isAway = false;
+    reachedAtMs = askedAtMs;
     tellApart(around.apartMs);
     sureUntilMs = askedMs + node.leaseMs * (1 - MARGIN_PART);
     isFirst = around.isFirst;
@@ -151,7 +157,10 @@ export const openTenure = (parts: TenureParts): Tenure => {
     try {
       await look();
     } catch (fault) {
-      if (!isStopped && !isAway) log("store away", { reason: reasonOf(fault) });
+      if (!isStopped && !isAway) {
+        log("store away", { reason: reasonOf(fault) });
+        node.noteAway(reachedAtMs);
+      }
       isAway = true;
     }
     if (!isStopped) takeBack = clock.after(everyMs, () => void turn());

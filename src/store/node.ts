@@ -12,6 +12,10 @@ export type Node = {
   /** The greatest number of a generation when it was opened. */
   newestGeneration: number;
   leaseMs: number;
+  /** Since when the former process of this directory could not reach the store when it ended, ms; null: it could, or nothing is known. */
+  formerAwaySinceMs: number | null;
+  /** Notes that for the next process of this directory; null: the store is back. */
+  noteAway(sinceMs: number | null): void;
   /** Makes the lease run anew, says whether this node is about to go, ends nodes that are dead, and looks round. @returns null: it was ended. @throws when the store does not answer. */
   attend(isLeaving: boolean): Promise<Surroundings | null>;
   /** Takes over generations of nodes that have ended, at most `limit`. @returns their row numbers. */

@@ -19,11 +19,13 @@ const ALIVE: Surroundings = {
 const openScene = (node: Partial<TenureParts["node"]>, more: Partial<TenureParts> = {}) => {
   const clock = testClock();
   const told = { ended: 0, lines: [] as string[] };
+  const noted: (number | null)[] = [];
   const tenure = openTenure({
     node: {
       leaseMs: LEASE_MS,
       attend: () => Promise.resolve(ALIVE),
       takeOver: () => Promise.resolve([]),
+      noteAway: (sinceMs) => void noted.push(sinceMs),
       ...node,
     },
     ...{
@@ -39,7 +41,7 @@ const openScene = (node: Partial<TenureParts["node"]>, more: Partial<TenureParts
     },
     ...more,
   });
-  return { clock, tenure, told };
+  return { clock, tenure, told, noted };
 };
 
 test("a node is sure from its first look on, and no longer than nine tenths of its lease after it asked for the last", async () => {
@@ -56,24 +58,27 @@ test("a node is sure from its first look on, and no longer than nine tenths of i
   expect(late.tenure.isSure()).toBe(false);
 });
 
-test("A2: when the store was last away is known while it is and after, so that nothing bought is given up for that time", async () => {
+test("A2: when the store was away is known while it is and after, to the next process of the directory too", async () => {
   let isThere = true;
-  const { tenure, clock } = openScene({
+  const { tenure, clock, noted } = openScene({
     attend: () => (isThere ? Promise.resolve(ALIVE) : Promise.reject(new Error("connection refused"))),
   });
   await tenure.begin();
   expect(tenure.awayAtMs()).toBeNull();
+  const reachedMs = clock.nowMs();
   isThere = false;
   clock.skip(1_000);
   await eventually(() => tenure.isAway(), "a store that is away");
   clock.stall(900);
   expect(tenure.awayAtMs()).toBe(clock.nowMs());
+  expect(noted).toEqual([reachedMs]);
   isThere = true;
   clock.skip(1_000);
   await eventually(() => !tenure.isAway(), "a store that is back");
   const backMs = clock.nowMs();
   clock.stall(900);
   expect([tenure.isAway(), tenure.awayAtMs()]).toEqual([false, backMs]);
+  expect(noted).toEqual([reachedMs, null]);
 });
 
 test("a clock that is apart from the store's is told of, once", async () => {

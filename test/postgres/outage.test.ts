@@ -1,10 +1,15 @@
 // A database that was away for longer than a lease costs no node: only who could reach it all along ends others.
-import { expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { connect } from "../../src/store/postgres/connect.ts";
+import { noteFormer } from "../../src/store/postgres/former.ts";
 import { attend, openStreak } from "../../src/store/postgres/owner.ts";
 import type { Store } from "../../src/store/store.ts";
+import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
+import { admit, openAccount } from "../store/scene.ts";
 import { onPostgres } from "./databases.ts";
 import { checkNodes, openNodes } from "./nodes.ts";
+
+afterAll(dropDirs);
 
 const LEASE_MS = 3000;
 const LONG_MS = 30_000;
@@ -68,6 +73,24 @@ onPostgres("a database that was away", () => {
     for (const store of nodes) expect(await store.commit([{ deed: "beat", atMs: 1 }])).toHaveLength(1);
   }, 60_000);
 
+  test("A2: who ended while it could not reach the database left word of it to the next process of its directory, and to that alone", async () => {
+    const home = { dir: freshDir(), allowNetworkDisk: false };
+    const { nodes, another } = await openNodes({ leaseMs: LONG_MS, home });
+    const awayOf = ({ node }: Store) => node?.formerAwaySinceMs;
+    expect(awayOf(nodes[0])).toBeNull();
+    nodes[0].node?.noteAway(1234);
+    await nodes[0].close();
+    const second = await another({ leaseMs: LONG_MS, home });
+    expect(awayOf(second)).toBe(1234);
+    await second.close();
+    const third = await another({ leaseMs: LONG_MS, home });
+    expect(awayOf(third)).toBeNull();
+    third.node?.noteAway(5678);
+    third.node?.noteAway(null);
+    await third.close();
+    expect(awayOf(await another({ leaseMs: LONG_MS, home }))).toBeNull();
+  });
+
   test("a look that was held up on its way, or by the server, renews a lease and ends nobody", async () => {
     const { nodes, address, bend } = await openScene();
     const [first, second] = nodes;
@@ -81,21 +104,26 @@ onPostgres("a database that was away", () => {
     expect(await look(second)).toBeNull();
   });
 
-  test("a node that opens gives the others one more lease, and says of those that it ends who did", async () => {
-    const { nodes, another, bend, ask } = await openScene();
-    const [first, second, third] = nodes;
-    await bend(first, -LONG_MS + 10_000);
-    await bend(second, -LONG_MS - 1);
+  test("A2: a node that opens ends nobody, however long ago the leases of the others ran out: they wait at the same door", async () => {
+    const { nodes, another, bend } = await openScene();
+    for (const store of nodes) await bend(store, -20 * LONG_MS);
     const opened = await another({ leaseMs: LONG_MS });
-    expect(opened.node?.slot).toBe(second.node?.slot ?? -1);
-    expect([await look(first), await look(second), await look(third)]).toEqual([
-      ...[expect.objectContaining({ alive: 3 }), null, expect.objectContaining({ alive: 3 })],
-    ]);
-    expect(await ask("SELECT epoch, fenced_by FROM owner WHERE ended_at_ms IS NOT NULL")).toEqual([
-      { epoch: epochOf(second), fenced_by: epochOf(opened) },
-    ]);
+    for (const store of [...nodes, opened]) expect(await look(store)).toMatchObject({ alive: 4, ended: [] });
+  });
+
+  test("A2: who opens in the directory of a former process has its generations with that step, before anybody can take them over", async () => {
+    const openedAtMs = 1_000;
+    const { nodes, another } = await openNodes({ leaseMs: LONG_MS, nowMs: openedAtMs }, { leaseMs: LONG_MS });
+    const [former, other] = nodes;
+    const { seq } = await admit(former, await openAccount(former, 5000));
+    const home = { dir: freshDir(), allowNetworkDisk: false };
+    noteFormer(home.dir, { epoch: epochOf(former), openedAtMs });
+    const opened = await another({ leaseMs: LONG_MS, home });
+    expect(await other.node?.takeOver(10)).toEqual([]);
+    expect((await opened.unfinished(0, 10)).map((one) => one.seq)).toEqual([seq]);
+    expect(await look(former)).toBeNull();
     expect((await opened.nodes?.list(10))?.find(({ endedAtMs }) => endedAtMs !== null)).toMatchObject({
-      ...{ epoch: epochOf(second), endedBy: epochOf(opened) },
+      ...{ epoch: epochOf(former), endedBy: epochOf(opened) },
     });
   });
 

@@ -73,8 +73,11 @@ const addressFault = async (fault: unknown, { host, port }: Settings["server"]):
   );
 };
 
-/** A database that does not answer is asked again after so long, ms, then after twice as long, up to the longest. */
-const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [500, 5_000];
+/**
+ * A database that does not answer is asked again after so long, ms, then after twice as long, up to the longest: with the time that a connection is
+ * waited for it is less than the third of a lease after which other nodes end who has not come back.
+ */
+const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [500, 2_000];
 
 /** Listens before there is a service: callers of a former process may be at the door already. @throws CommandFault */
 const openStarting = async (settings: Settings): Promise<StartingServer> => {

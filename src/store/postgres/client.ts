@@ -82,10 +82,11 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
   const { mode, home, nowMs = Date.now(), leaseMs = LEASE_MS, mindsOwners: minds = true } = options;
   const address = { url: options.url, prepare: options.prepare };
   const claimed = home ? claimDirectory(home.dir, { networkDisk: home.allowNetworkDisk, creation: true }) : null;
+  const former = home && readFormer(home.dir);
   const { epoch, slot, newestGeneration, newestPosting } = await openEpoch(
     address,
     // Where the disk is another machine's, nobody can be sure that the former process is gone.
-    { mode, nowMs, leaseMs, former: home && !home.allowNetworkDisk ? readFormer(home.dir) : undefined },
+    { mode, nowMs, leaseMs, former: home?.allowNetworkDisk ? undefined : former },
     options.leastVersion,
   ).catch((fault: unknown) => {
     claimed?.release();
@@ -141,7 +142,15 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
     verify: (nowMs, tell) => verifyPostgres(address, nowMs, tell),
     commit,
     node: {
-      ...{ epoch, slot, leaseMs, newestGeneration },
+      ...{ epoch, slot, leaseMs, newestGeneration, formerAwaySinceMs: former?.awaySinceMs ?? null },
+      noteAway: (sinceMs) => {
+        if (!home) return;
+        try {
+          noteFormer(home.dir, { epoch, openedAtMs: nowMs, ...(sinceMs === null ? {} : { awaySinceMs: sinceMs }) });
+        } catch {
+          // A disk that is full: the next start looks at what is due no longer than it would.
+        }
+      },
       attend: async (isLeaving) => {
         const around = await leasing((open) => attend(open, { epoch, leaseMs, isLeaving, endsOthers: streak.isLong() }));
         if (around) {

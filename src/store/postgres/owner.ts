@@ -35,7 +35,10 @@ const END_DEAD = endDead(
   `l.ends_at_ms < now_ms() AND EXISTS (SELECT 1 FROM lease mine
     WHERE mine.epoch = CAST(?1 AS bigint) AND mine.ends_at_ms >= now_ms() + CAST(?2 AS bigint) / 2)`,
 );
-/** Those of a node that opens: it cannot know whether the others were able to renew their leases, and gives them one more. */
+/**
+ * Those of a node that opens and finds no share of the numbers free. Else it ends nobody before it has renewed its lease for a while: it cannot
+ * know whether the others could, and after an outage they wait at the same door, with answers of providers on their disks.
+ */
 const END_LONG_DEAD = endDead("NULL", "l.ends_at_ms + CAST(?1 AS bigint) < now_ms()");
 /** The one that a process opened which is dead for certain: another holds its directory now. */
 const END_FORMER = endDead("NULL", "o.epoch = ?1 AND o.opened_at_ms = ?2 AND o.host = ?3");
@@ -72,12 +75,13 @@ export const openOwner = async (
     const { rows } = await line.send<{ epoch: number }>(END_FORMER, former.epoch, former.openedAtMs, hostname());
     dead.push(...rows.map(({ epoch }) => epoch));
   }
+  const freeSlot = async () => (await line.send<{ slot: number | null }>(FREE_SLOT)).rows[0]?.slot ?? null;
   const slotAfter = async (moreMs: number): Promise<number | null> => {
     const { rows } = await line.send<{ epoch: number }>(END_LONG_DEAD, moreMs);
     dead.push(...rows.map(({ epoch }) => epoch));
-    return (await line.send<{ slot: number | null }>(FREE_SLOT)).rows[0]?.slot ?? null;
+    return await freeSlot();
   };
-  const slot = (await slotAfter(leaseMs)) ?? (await slotAfter(0));
+  const slot = (await freeSlot()) ?? (await slotAfter(leaseMs)) ?? (await slotAfter(0));
   if (slot === null) throw new Error(`${SLOTS} nodes are open over this database, and there may not be more`);
   const { rows } = await line.send<{ epoch: number }>(
     "INSERT INTO owner (pid, host, opened_at_ms, slot) VALUES (?1, ?2, ?3, ?4) RETURNING epoch",
@@ -86,6 +90,8 @@ export const openOwner = async (
   const epoch = rows[0]?.epoch ?? 0;
   await line.send("INSERT INTO lease (epoch, ends_at_ms) VALUES (?1, now_ms() + ?2)", epoch, leaseMs);
   for (const one of dead) await line.send(ENDED_BY, epoch, one);
+  // With its end, before anybody else can: what its former process had in hand is on this node's disk.
+  if (former) await line.send(CLAIM_FORMER, epoch, ALL, former.epoch);
   const newest = await line.send<{ generation: number | null; posting: number | null }>(
     "SELECT (SELECT max(seq) FROM generation) AS generation, (SELECT max(seq) FROM posting) AS posting",
   );
@@ -182,15 +188,18 @@ export const resign = async (line: Connection, epoch: number): Promise<void> => 
  * Takes over generations whose owners have ended, and ended ones of theirs whose attempts are still asked about. Nobody writes a step of them
  * any more: an owner that was ended has no transaction under way. Another node that takes the same ones meets the number of the claim.
  */
-const CLAIM = `WITH left_behind AS (SELECT g.seq FROM generation g
+const claimOf = (which: string): string => `WITH left_behind AS (SELECT g.seq FROM generation g
     WHERE g.seq IN (SELECT seq FROM generation WHERE completed_at_ms IS NULL UNION SELECT seq FROM attempt WHERE watch_until_ms IS NOT NULL)
-    AND EXISTS (SELECT 1 FROM owner o WHERE o.epoch = ${ownerOf("g")} AND o.ended_at_ms IS NOT NULL)
+    AND EXISTS (SELECT 1 FROM owner o WHERE o.epoch = ${ownerOf("g")} AND o.ended_at_ms IS NOT NULL${which})
     ORDER BY g.seq LIMIT ?2 FOR NO KEY UPDATE OF g SKIP LOCKED)
   INSERT INTO claim (seq, n, epoch, from_version, at_ms) SELECT l.seq,
     coalesce((SELECT max(c.n) FROM claim c WHERE c.seq = l.seq), 0) + 1, CAST(?1 AS bigint),
     coalesce((SELECT s.version FROM snapshot s WHERE s.seq = l.seq), (SELECT max(j.version) FROM journal j WHERE j.seq = l.seq), 0), now_ms()
     FROM left_behind l
   ON CONFLICT (seq, n) DO NOTHING RETURNING seq`;
+const CLAIM = claimOf("");
+const CLAIM_FORMER = claimOf(" AND o.epoch = ?3");
+const ALL = 1_000_000_000;
 const SETTLE = `UPDATE owner o SET has_left = 0 WHERE o.ended_at_ms IS NOT NULL AND o.has_left = 1 AND NOT EXISTS (SELECT 1 FROM generation g
   WHERE g.seq IN (SELECT seq FROM generation WHERE completed_at_ms IS NULL UNION SELECT seq FROM attempt WHERE watch_until_ms IS NOT NULL)
   AND ${ownerOf("g")} = o.epoch)`;
