@@ -129,7 +129,7 @@ const begins = ({ tried, nextRoute, plan }: GenerationSnapshot["context"], atMs:
 
 /** What an operator may decide. */
 const decisions = ({ current }: GenerationSnapshot["context"], atMs: number): Told[] => {
-  const why = { by: "an operator", reason: "played by hand", atMs };
+  const why = { by: "an operator", reason: "played by hand", decidedAtMs: atMs, atMs };
   const retried = (id: string, label: string, hasJob: boolean): Told => ({
     ...{ id, label, about: null },
     event: { type: "retriedByOperator", hasJob, ...why },

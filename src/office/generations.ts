@@ -1,6 +1,6 @@
 // Ends what does not end by itself: an operator settles, fails or retries a generation, with a reason that stays in the books.
 import type { Clock } from "../clock.ts";
-import type { Decide, Decision, OperatorDecision } from "../decision.ts";
+import { type Decide, type Decision, isCarriedOut, type OperatorDecision } from "../decision.ts";
 import type { Actor, OfficeDeed, OfficeOutcome } from "../deeds.ts";
 import type { StoreReads } from "../store/store.ts";
 import type { Attempt, AttemptState, Credits, GenerationStatus } from "../terms.ts";
@@ -9,7 +9,10 @@ import { done } from "./keys.ts";
 
 /** `attempt`: null for the newest that can be settled; only `settle` takes one. */
 export type DecisionAsk = { id: string; decision: Decision; attempt: number | null; reason: string };
-/** A generation after a decision. `state`: of its machine; `isTaken`: the node that owns it has acted; else it does within a minute. */
+/**
+ * A generation after a decision. `state`: of its machine; `isTaken`: the decision is carried out; else its owner acts within a minute, unless
+ * something else has ended or moved the generation before.
+ */
 export type Decided = {
   id: string;
   status: GenerationStatus;
@@ -65,17 +68,19 @@ const deliveredOf = (id: string, attempts: readonly Attempt[], n: number | null)
 
 export const openGenerationOffice = ({ reads, post, decide, by, clock }: GenerationOfficeParts): GenerationOffice => {
   const pause = (ms: number) => new Promise<void>((goOn) => void clock.after(ms, goOn));
-  const standing = async (seq: number): Promise<{ version: number; state: string }> => {
-    const last = (await reads.journalOf(seq)).at(-1);
-    return { version: last?.version ?? 0, state: last?.stateAfter ?? "queued" };
+  const standing = async (seq: number, told?: OperatorDecision): Promise<{ state: string; isTaken: boolean }> => {
+    const journal = await reads.journalOf(seq);
+    const isTaken = told !== undefined && journal.some(({ event }) => isCarriedOut(told, event));
+    return { state: journal.at(-1)?.stateAfter ?? "queued", isTaken };
   };
   /** What is told to the machine. @throws OfficeFault where it would not listen */
   const decisionOf = async (
     { id, decision, attempt, reason }: DecisionAsk,
     seq: number,
     state: string,
+    decidedAtMs: number,
   ): Promise<OperatorDecision> => {
-    const why = { by: by?.name ?? "operator", reason };
+    const why = { by: by?.name ?? "operator", reason, decidedAtMs };
     if (decision === "fail") return { type: "failedByOperator", ...why };
     if (!MAY_BE[decision].includes(state))
       throw refused(`${id} is ${state}: it goes on by itself, and can only be failed`, `genrouter trace ${id} shows where it is`);
@@ -99,8 +104,8 @@ export const openGenerationOffice = ({ reads, post, decide, by, clock }: Generat
           fix: "genrouter serve, then the same command again",
           code: "not_running",
         });
-      const before = await standing(seq);
-      const told = await decisionOf(ask, seq, before.state);
+      const atMs = clock.nowMs();
+      const told = await decisionOf(ask, seq, (await standing(seq)).state, atMs);
       done(
         await post({
           deed: "decide-generation",
@@ -108,22 +113,17 @@ export const openGenerationOffice = ({ reads, post, decide, by, clock }: Generat
           decision,
           attempt: "n" in told ? told.n : attempt,
           reason,
-          atMs: clock.nowMs(),
+          atMs,
         }),
       );
       await decide(seq, told);
       for (let waitedMs = 0; ; waitedMs += LOOK_MS) {
-        const [now, { version, state }] = [await reads.generationBySeq(seq), await standing(seq)];
-        const isTaken = version > before.version;
-        if (now && (isTaken || waitedMs >= TAKEN_WITHIN_MS))
-          return {
-            id,
-            status: now.status,
-            state,
-            isTaken,
-            costCredits: now.costCredits,
-            message: now.error?.message ?? now.message,
-          };
+        const ended = (await reads.generationBySeq(seq))?.completedAtMs ?? null;
+        const { state, isTaken } = await standing(seq, told);
+        if (isTaken || ended !== null || waitedMs >= TAKEN_WITHIN_MS) {
+          const { status, costCredits, error, message } = (await reads.generationBySeq(seq)) ?? record;
+          return { id, status, state, isTaken, costCredits, message: error?.message ?? message };
+        }
         await pause(LOOK_MS);
       }
     },

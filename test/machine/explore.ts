@@ -81,7 +81,7 @@ export const VARIANTS: readonly Variant[] = [
   { type: "retriedByOperator", of: "none", hasJob: true },
   ...NS.map((of): Variant => ({ type: "settledByOperator", of })),
 ];
-const WHY = { by: "Ada", reason: "as told" };
+const WHY = { by: "Ada", reason: "as told", decidedAtMs: 1 };
 
 export const nameOf = (variant: Variant) =>
   [

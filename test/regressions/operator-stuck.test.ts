@@ -91,6 +91,19 @@ test("one that runs can be failed: its job is stopped where that is possible, an
   expect(await scene.store.generationBySeq(await scene.seqOf(id))).toMatchObject({ status: "failed", costCredits: 0 });
 });
 
+test("two decide at once: one is carried out, and the other is told that it was not", async () => {
+  const scene = await openScene({ routes: [FAL], around: refusing(1) });
+  const { id } = await scene.begin();
+  await scene.until(id, isParked);
+  const decide = await decider(scene);
+  const [failed, retried] = await Promise.all([decide(id, "fail"), decide(id, "retry")]);
+  expect([failed, retried]).toMatchObject([
+    { isTaken: true, status: "failed" },
+    { isTaken: false, status: "failed" },
+  ]);
+  expect(await scene.states(id)).toEqual(expect.not.arrayContaining(["running.confirming.acceptance"]));
+});
+
 test("what cannot be decided is told with the reason, and changes nothing", async () => {
   const scene = await openScene({ routes: [FAL, REPLICATE], around: refusing(1) });
   const decide = await decider(scene);

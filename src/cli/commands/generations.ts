@@ -34,7 +34,9 @@ const decidedJson = ({ id, status, state, isTaken, costCredits, message }: Decid
   ...{ generation_id: id, status, state, taken: isTaken, message },
   cost_usd: costCredits === null ? null : usdNumber(costCredits),
 });
+const ENDED: ReadonlySet<string> = new Set(["succeeded", "failed"]);
 const decidedText = ({ id, status, state, isTaken, costCredits, message }: Decided): string => {
+  if (!isTaken && ENDED.has(status)) return `${id}  ${status} before it was decided`;
   if (!isTaken) return `${id}  noted; the node that owns it acts within a minute: genrouter trace ${id}`;
   const cost = costCredits === null ? "" : `  charged ${showUsd(costCredits)}`;
   return `${id}  ${status}${state === status ? "" : ` (${state})`}${cost}${message === null ? "" : `  ${message}`}`;

@@ -31,6 +31,7 @@ const CHOICES: Readonly<Record<Decision, { says: string; does: string; about: (h
 };
 
 const outcomeText = ({ id, status, state, isTaken, costCredits }: DecidedView): string => {
+  if (!isTaken && (status === "succeeded" || status === "failed")) return `${id} ${status} before it was decided.`;
   if (!isTaken) return `It is noted: the node that owns ${id} acts within a minute.`;
   if (status === "failed") return `${id} has failed; nothing was charged.`;
   return costCredits === null ? `${id} goes on: ${state}.` : `${id} is charged ${usd(costCredits)}.`;
