@@ -33,6 +33,6 @@ export const lastLooks =
     if (lateMs > STOOD_STILL_MS) return nowMs + LAST_LOOK_MS;
     const heldUpMs = heldUpAtMs();
     if (heldUpMs !== null && nowMs < heldUpMs + LAST_LOOK_MS) return heldUpMs + LAST_LOOK_MS;
-    const isInHand = nowMs < command.dueAtMs + LAST_LOOK_MS && leftOutcome?.(seq, command.n) !== undefined;
+    const isInHand = nowMs < command.dueAtMs + LAST_LOOK_MS && leftOutcome?.(seq, command.n, false) !== undefined;
     return isInHand ? nowMs + IN_HAND_MS : null;
   };

@@ -47,7 +47,7 @@ export const interruptedBy = (
   const [wasSending, isConfirming] = [leaf === "running.submitting.sending", leaf === "running.confirming.acceptance"];
   const n = snapshot.context.current?.n;
   if (n === undefined || !(wasSending || isConfirming)) return null;
-  const left = leftOutcome?.(seq, n);
+  const left = leftOutcome?.(seq, n, isConfirming);
   if (left) return isConfirming && left.type === "rejected" ? { type: "provedAbsent", n, atMs: left.atMs } : left;
   return wasSending ? { type: "interrupted", n, atMs: clock.nowMs() } : null;
 };

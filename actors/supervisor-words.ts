@@ -35,8 +35,11 @@ export type SupervisorParts = {
   lateReport: (seq: number, event: GenerationEvent) => void;
   /** A step is on disk. */
   stepped: (record: GenerationRecord, after: GenerationSnapshot) => void;
-  /** The answer to the submission of attempt `n` that is in hand, or that a former process had when it ended; absent: none ever is. */
-  leftOutcome?: (seq: number, n: number) => GenerationEvent | undefined;
+  /**
+   * The answer to the submission of attempt `n` that is in hand, or that a former process had when it ended; absent: none ever is.
+   * `mayBeAsked`: its provider may have been asked about it since.
+   */
+  leftOutcome?: (seq: number, n: number, mayBeAsked: boolean) => GenerationEvent | undefined;
   /** A generation was parked by a former process. */
   foundParked: (seq: number, id: string) => void;
   /** A generation cannot be continued by this process. */

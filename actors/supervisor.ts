@@ -112,6 +112,8 @@ export class Supervisor {
   /** Attempts whose request may be out at this moment. */
   readonly sending = (): number => this.sendingCount + this.readying.size;
   readonly has = (seq: number): boolean => this.held.has(seq) || this.inLine.has(seq);
+  /** Resolves when a generation has dealt with everything it was told so far. */
+  readonly idle = (seq: number): Promise<void> => this.held.get(seq)?.host.idle() ?? Promise.resolve();
   readonly isAwake = (seq: number): boolean => this.held.get(seq)?.host.isAwake ?? false;
   readonly seatsTaken = (routeId: string): number => this.seats.onRoute(routeId);
   counts(): { queued: number; running: number; awake: number; deadlines: number } {

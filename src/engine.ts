@@ -90,7 +90,9 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     effects.perform(seq, { type: "ask.cancel", n });
     effects.perform(seq, { type: "ask.watch", n });
   };
-  const inHand = parts.outcomes && openInHand({ spool: parts.outcomes, clock, log, isAway: parts.isAway ?? (() => false) });
+  const asksByKey = (provider: string) => providers.traits(provider).recovery === "key";
+  const isAway = parts.isAway ?? (() => false);
+  const inHand = parts.outcomes && openInHand({ spool: parts.outcomes, clock, log, isAway, asksByKey });
   const late = openLate({ post, abandon, log, recordOf: store.generationBySeq });
   const supervisor: Supervisor = new Supervisor({
     clock,
@@ -181,8 +183,9 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     clock,
   });
 
+  const sharing = openSharing({ store, supervisor, effects, health, routes, clock, isOver: () => life === "stopped" });
   const recover = openRecovery({
-    ...{ store, post, supervisor, inHand, clock, log, soon, perform: effects.perform },
+    ...{ store, post, supervisor, inHand, clock, log, soon, perform: effects.perform, passOn: sharing.passOn },
     isOver: () => life === "stopped",
     opened: () => {
       if (life === "starting") life = "open";
@@ -194,7 +197,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     quote: openQuoting(planning),
     ...{ ledger, supervisor, effects, routes, records, post, readiness, isDiskFull: isFull },
     ...{ life: () => life, health, watch, stuck },
-    ...openSharing({ store, supervisor, effects, health, routes, clock, isOver: () => life === "stopped" }),
+    ...sharing,
     recover,
     replaceCatalogue: (next) => {
       const before = routes.catalogue();

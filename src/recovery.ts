@@ -3,16 +3,21 @@ import type { Supervisor } from "../actors/supervisor.ts";
 import type { Clock } from "./clock.ts";
 import type { Deed, OutcomeOf } from "./deeds.ts";
 import type { Effects } from "./effects/effects.ts";
+import { retryMs } from "./effects/errands.ts";
 import type { InHand } from "./effects/in-hand.ts";
+import type { Outcome } from "./effects/outcome-spool.ts";
 import type { Log } from "./events.ts";
 import { watchEnded } from "./late.ts";
+import type { Sharing } from "./sharing.ts";
 import type { StoreReads } from "./store/store.ts";
 
 export type RecoveryParts = {
   store: Pick<StoreReads, "jobOwner" | "generationBySeq" | "watchedAttempts">;
   post: <D extends Deed>(deed: D) => Promise<OutcomeOf<D>>;
-  supervisor: Pick<Supervisor, "recover" | "resume" | "report">;
-  inHand: Pick<InHand, "open"> | undefined;
+  supervisor: Pick<Supervisor, "recover" | "resume" | "report" | "has">;
+  inHand: Pick<InHand, "open" | "passedOn"> | undefined;
+  /** Leaves an answer for the owner of its generation. */
+  passOn: Sharing["passOn"];
   perform: Effects["perform"];
   clock: Clock;
   log: Log;
@@ -24,9 +29,20 @@ export type RecoveryParts = {
 };
 
 /** What is called once at the start. */
-export const openRecovery =
-  ({ store, post, supervisor, inHand, perform, clock, log, soon, opened, isOver }: RecoveryParts) =>
-  async (): Promise<void> => {
+export const openRecovery = (parts: RecoveryParts) => {
+  const { store, post, supervisor, inHand, perform, clock, log, soon, opened, isOver } = parts;
+  /** The generation went on at another node, or is about to: it stays on this one's disk until that can be told. */
+  const passOn = async (seq: number, outcome: Outcome, times = 1): Promise<void> => {
+    try {
+      await parts.passOn(seq, outcome);
+      inHand?.passedOn(seq, outcome.n);
+    } catch (fault) {
+      // A store that is away says so itself.
+      if (!isOver()) clock.after(retryMs(times, fault), () => void passOn(seq, outcome, times + 1));
+    }
+  };
+
+  return async (): Promise<void> => {
     const startedAtMs = clock.nowMs();
     // The next process has to know that this one lived; a full disk must not hold up recovery.
     void post({ deed: "beat", atMs: startedAtMs }).catch(() => undefined);
@@ -36,6 +52,7 @@ export const openRecovery =
     for (const { seq, outcome } of left) {
       const record = await store.generationBySeq(seq);
       if (record && record.completedAtMs !== null) supervisor.report(seq, outcome);
+      else if (record && !supervisor.has(seq)) void passOn(seq, outcome);
     }
     opened();
     log("recovery finished", { count: found, dur_ms: clock.nowMs() - startedAtMs });
@@ -44,3 +61,4 @@ export const openRecovery =
       log("effect failed", { event: "watches", reason: fault instanceof Error ? fault.message : String(fault) }),
     );
   };
+};

@@ -3,22 +3,25 @@
 import type { HealthDesk } from "../actors/health-desk.ts";
 import type { Supervisor } from "../actors/supervisor.ts";
 import type { Clock } from "./clock.ts";
-import type { Decide, OperatorDecision } from "./decision.ts";
+import { type Decide, isCarriedOut, type OperatorDecision } from "./decision.ts";
 import type { Effects } from "./effects/effects.ts";
+import type { Outcome } from "./effects/outcome-spool.ts";
 import { seqOfGenerationId } from "./ids.ts";
 import type { Routes } from "./routes.ts";
-import type { Node } from "./store/node.ts";
+import type { Hint, Node } from "./store/node.ts";
 import type { Store, StoreReads } from "./store/store.ts";
 import type { Json } from "./terms.ts";
 
-/** The number of no attempt: what is left for the owner under it is an operator's decision. */
-const DECISION = 0;
+/** What the machine of a generation is told by its owner, whichever node has it. It is left under the number of no attempt. */
+type ForOwner = OperatorDecision | Outcome;
+const isForMachine = ({ n }: Hint): boolean => n <= 0;
+const isDecision = (left: ForOwner): left is OperatorDecision => "decidedAtMs" in left;
 
 /** Leaves a decision for whichever node owns the generation. */
 export const leaveDecision =
   (node: Pick<Node, "leaveHint">): Decide =>
   (seq, decision) =>
-    node.leaveHint({ seq, n: DECISION, body: JSON.stringify(decision) });
+    node.leaveHint({ seq, n: -decision.decidedAtMs, body: JSON.stringify(decision) });
 
 export type Sharing = {
   decide: Decide;
@@ -28,6 +31,8 @@ export type Sharing = {
   hint: (ref: string, body: Json | undefined) => void | Promise<void>;
   /** Acts on what providers told other nodes of what this one asks about. @throws the first fault, when all have had their turn. */
   takeHints: () => Promise<void>;
+  /** Leaves the answer to a submission of a generation that is not this node's for its owner. */
+  passOn: (seq: number, outcome: Outcome) => Promise<void>;
   /** What other nodes have judged of routes counts here too. */
   adoptHealth: () => Promise<void>;
   /** What operators have switched at other nodes counts here too. */
@@ -35,8 +40,9 @@ export type Sharing = {
 };
 
 type SharingParts = {
-  store: Pick<Store, "node"> & Pick<StoreReads, "unfinished" | "attemptsOf" | "routeHealth" | "switchedOff">;
-  supervisor: Pick<Supervisor, "recover" | "resume" | "routesChanged" | "has" | "report">;
+  store: Pick<Store, "node"> &
+    Pick<StoreReads, "unfinished" | "attemptsOf" | "routeHealth" | "switchedOff" | "journalOf" | "generationBySeq">;
+  supervisor: Pick<Supervisor, "recover" | "resume" | "routesChanged" | "has" | "report" | "idle">;
   clock: Pick<Clock, "nowMs">;
   effects: Pick<Effects, "perform" | "isAsking" | "hint" | "takenUp">;
   health: Pick<HealthDesk, "adopt" | "states" | "mended">;
@@ -62,19 +68,72 @@ export const openSharing = (parts: SharingParts): Sharing => {
   };
 
   /** This node owns the generation. */
-  const decideHere = async (seq: number, decision: OperatorDecision): Promise<void> => {
+  const tellHere = async (seq: number, told: ForOwner): Promise<void> => {
     // It had stopped here.
     if (!supervisor.has(seq)) await takeUp([seq]);
-    supervisor.report(seq, { ...decision, atMs: clock.nowMs() });
+    const atMs = clock.nowMs();
+    supervisor.report(seq, { ...told, atMs });
+    // A refusal that comes when its attempt is being confirmed proves that nothing was accepted.
+    if (told.type === "rejected") supervisor.report(seq, { type: "provedAbsent", n: told.n, atMs });
+  };
+
+  /** By generation and number: what the machine is being told of. */
+  const acting = new Set<string>();
+  /** What was left is dropped when it is on disk what became of it: until then the next owner would be told. */
+  const actOn = async (node: Node, hint: Hint): Promise<void> => {
+    const { seq, n, body } = hint;
+    const key = `${seq} ${n}`;
+    if (acting.has(key)) return;
+    acting.add(key);
+    try {
+      const told = JSON.parse(body ?? "null") as ForOwner;
+      const wasCarriedOut = isDecision(told) && (await store.journalOf(seq)).some(({ event }) => isCarriedOut(told, event));
+      if (!wasCarriedOut) {
+        await tellHere(seq, told);
+        await supervisor.idle(seq);
+        const hasEnded = ((await store.generationBySeq(seq))?.completedAtMs ?? null) !== null;
+        if (!hasEnded && !supervisor.has(seq)) return;
+      }
+      await node.dropHint(hint);
+    } finally {
+      acting.delete(key);
+    }
+  };
+
+  const takeHints: Sharing["takeHints"] = async () => {
+    const { node } = store;
+    const faults: unknown[] = [];
+    const failed = (fault: unknown) => faults.push(fault);
+    const acts: Promise<unknown>[] = [];
+    for (const hint of (await node?.hints()) ?? []) {
+      const { seq, n, body } = hint;
+      // One that cannot be acted on holds up none of the others.
+      if (node && isForMachine(hint)) acts.push(actOn(node, hint).catch(failed));
+      // What was only just taken over is asked about in a moment.
+      else if (effects.isAsking(seq, n)) {
+        // It is dropped, whatever comes of it: the provider is asked all the same.
+        try {
+          effects.hint(seq, n, body === null ? undefined : (JSON.parse(body) as Json));
+        } catch (fault) {
+          failed(fault);
+        }
+        await node?.dropHint(hint).catch(failed);
+      }
+    }
+    await Promise.all(acts);
+    if (faults.length > 0) throw faults[0];
   };
 
   return {
     takeUp,
+    takeHints,
     decide: async (seq, decision) => {
-      // One that is not here may be another node's: its row says whose it is.
-      if (store.node === null || supervisor.has(seq)) await decideHere(seq, decision);
-      else await leaveDecision(store.node)(seq, decision);
+      if (store.node === null) return await tellHere(seq, decision);
+      // Left where it outlives this process, and whoever owns the generation finds it.
+      await leaveDecision(store.node)(seq, decision);
+      if (supervisor.has(seq)) await takeHints();
     },
+    passOn: async (seq, outcome) => store.node?.leaveHint({ seq, n: -outcome.n, body: JSON.stringify(outcome) }),
     hint: (ref, body) => {
       const [, name = "", digits = ""] = /^([0-9a-z]+)-([1-9][0-9]{0,3})$/.exec(ref) ?? [];
       const [seq, n] = [seqOfGenerationId(`gen_${name}`), Number(digits)];
@@ -82,23 +141,6 @@ export const openSharing = (parts: SharingParts): Sharing => {
       // Whichever node a provider comes to, the one that asks about the attempt hears of it.
       if (store.node === null || effects.isAsking(seq, n)) return effects.hint(seq, n, body);
       return store.node.leaveHint({ seq, n, body: body === undefined ? null : JSON.stringify(body) });
-    },
-    takeHints: async () => {
-      const faults: unknown[] = [];
-      for (const hint of (await store.node?.hints()) ?? []) {
-        const { seq, n, body } = hint;
-        // What was only just taken over is asked about in a moment.
-        if (n !== DECISION && !effects.isAsking(seq, n)) continue;
-        // One that cannot be acted on is dropped like the others and holds up none of them: the provider is asked all the same.
-        try {
-          if (n === DECISION) await decideHere(seq, JSON.parse(body ?? "null") as OperatorDecision);
-          else effects.hint(seq, n, body === null ? undefined : (JSON.parse(body) as Json));
-        } catch (fault) {
-          faults.push(fault);
-        }
-        await store.node?.dropHint(hint).catch((fault: unknown) => faults.push(fault));
-      }
-      if (faults.length > 0) throw faults[0];
     },
     adoptHealth: async () => {
       const saved = await store.routeHealth();

@@ -17,6 +17,8 @@ export type InHandParts = {
   log: Log;
   /** Whether the store is known not to answer. */
   isAway: () => boolean;
+  /** Whether asking this provider about a request is sending it again. */
+  asksByKey: (provider: string) => boolean;
 };
 
 export type InHand = {
@@ -24,11 +26,16 @@ export type InHand = {
   arrived(seq: number, spooled: SpooledOutcome): void;
   /** A generation has taken a step, which is in the store. `awaited`: the attempt whose answer it waits for from now on. */
   stepped(seq: number, awaited: number | undefined): void;
+  /** The answer to attempt `n` is where its owner finds it: this node's disk need not keep it, what is in memory stays. */
+  passedOn(seq: number, n: number): void;
   /** Whatever became of the answer of attempt `n`, it is not needed any more. */
   drop(seq: number, n: number): void;
-  /** The answer that is held for an attempt. */
-  find(seq: number, n: number): Outcome | undefined;
-  /** Takes up what a former process has left, but for jobs that belong to another attempt. @returns what was found */
+  /** The answer that is held for an attempt. `mayBeAsked`: its provider may have been asked about it since. */
+  find(seq: number, n: number, mayBeAsked: boolean): Outcome | undefined;
+  /**
+   * Takes up what a former process has left, but for jobs that belong to another attempt.
+   * @returns what was found and holds, whatever has been asked since
+   */
   open(reads: Pick<StoreReads, "jobOwner">): Promise<{ seq: number; outcome: Outcome }[]>;
 };
 
@@ -41,8 +48,10 @@ const entryOf = (spooled: SpooledOutcome, isKept: boolean): Entry => ({
 });
 const generationOf = (ref: string): string => `gen_${ref.replace(/-\d+$/, "")}`;
 
-export const openInHand = ({ spool, clock, log, isAway }: InHandParts): InHand => {
+export const openInHand = ({ spool, clock, log, isAway, asksByKey }: InHandParts): InHand => {
   const held = new Map<number, Entry[]>();
+  /** A refusal proves nothing any more once the request may have been sent again, to ask about it: that may have been accepted. */
+  const isOutdone = ({ provider, outcome }: SpooledOutcome) => outcome.type === "rejected" && asksByKey(provider);
   const failed =
     (event: string, { ref }: SpooledOutcome) =>
     (fault: unknown) =>
@@ -86,7 +95,17 @@ export const openInHand = ({ spool, clock, log, isAway }: InHandParts): InHand =
     },
     stepped: (seq, awaited) => letGo(seq, ({ spooled }) => spooled.outcome.n !== awaited),
     drop: (seq, n) => letGo(seq, ({ spooled }) => spooled.outcome.n === n),
-    find: (seq, n) => held.get(seq)?.find(({ spooled }) => spooled.outcome.n === n)?.spooled.outcome,
+    passedOn: (seq, n) => {
+      for (const entry of held.get(seq) ?? []) {
+        if (entry.spooled.outcome.n !== n || !entry.isKept) continue;
+        entry.isKept = false;
+        dropFile(entry.spooled);
+      }
+    },
+    find: (seq, n, mayBeAsked) => {
+      const spooled = held.get(seq)?.find((entry) => entry.spooled.outcome.n === n)?.spooled;
+      return spooled && mayBeAsked && isOutdone(spooled) ? undefined : spooled?.outcome;
+    },
     open: async ({ jobOwner }) => {
       const found: { seq: number; outcome: Outcome }[] = [];
       for (const spooled of await spool.read()) {
@@ -99,7 +118,7 @@ export const openInHand = ({ spool, clock, log, isAway }: InHandParts): InHand =
           continue;
         }
         add(seq, entryOf(spooled, true));
-        found.push({ seq, outcome });
+        if (!isOutdone(spooled)) found.push({ seq, outcome });
       }
       return found;
     },

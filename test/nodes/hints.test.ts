@@ -38,21 +38,84 @@ test("one that throws, one that cannot be read and one that cannot be dropped st
   expect(dropped).toEqual([1, 2, 5]);
 });
 
-test("a decision left by another node is told to the machine here, also where the generation had stopped", async () => {
-  const decision = { type: "failedByOperator", by: "Ada", reason: "seen at the provider" };
-  const left: Hint[] = [1, 2].map((seq) => ({ seq, n: 0, body: JSON.stringify(decision) }));
-  const decided: unknown[] = [];
+const DECISION = { type: "failedByOperator", by: "Ada", reason: "seen at the provider", decidedAtMs: 7 };
+
+/** Decisions left about generations; the machine deals with what it is told when `dealWith` is called. */
+const openScene = (seqs: readonly number[], carriedOut: readonly number[] = []) => {
+  const left: Hint[] = seqs.map((seq) => ({ seq, n: -DECISION.decidedAtMs, body: JSON.stringify(DECISION) }));
+  const told: unknown[] = [];
+  const dropped: number[] = [];
+  const gone = new Set<number>();
   const takenUp = new Set<number>();
+  let dealWith = () => {};
+  const dealt = new Promise<void>((resolve) => {
+    dealWith = resolve;
+  });
   const supervisor: Partial<Parts["supervisor"]> = {
-    has: (seq) => seq === 1 || takenUp.has(seq),
-    report: (seq, told) => void decided.push([seq, told]),
+    has: (seq) => !gone.has(seq) && (seq === 1 || takenUp.has(seq)),
+    report: (seq, event) => void told.push([seq, event]),
+    idle: () => dealt,
     recover: async () => 0,
     resume: () => undefined,
   };
-  const node = { hints: () => Promise.resolve(left), dropHint: () => Promise.resolve() };
-  const store = { node, unfinished: async () => [], attemptsOf: async () => [] };
+  const node = { hints: () => Promise.resolve(left), dropHint: async ({ seq }: Hint) => void dropped.push(seq) };
+  const store = {
+    ...{ node, unfinished: async () => [], attemptsOf: async () => [], generationBySeq: async () => undefined },
+    journalOf: async (seq: number) => (carriedOut.includes(seq) ? [{ event: DECISION }] : []),
+  };
   const effects = { takenUp: (seq: number) => takenUp.add(seq) };
-  await openSharing({ store, supervisor, effects, clock: { nowMs: () => 1 } } as unknown as Parts).takeHints();
+  const sharing = openSharing({ store, supervisor, effects, clock: { nowMs: () => 1 } } as unknown as Parts);
+  return { sharing, told, dropped, gone, takenUp, dealWith };
+};
+const heard = (seq: number) => [seq, { ...DECISION, atMs: 1 }];
+
+test("a decision left by another node is told to the machine here, also where the generation had stopped", async () => {
+  const { sharing, told, dropped, takenUp, dealWith } = openScene([1, 2]);
+  dealWith();
+  await sharing.takeHints();
   expect([...takenUp]).toEqual([2]);
-  expect(decided).toEqual([1, 2].map((seq) => [seq, { ...decision, atMs: 1 }]));
+  expect(told).toEqual([1, 2].map(heard));
+  expect(dropped).toEqual([1, 2]);
+});
+
+test("a decision is there for the next owner until it is on disk what became of it, and is told once meanwhile", async () => {
+  const { sharing, told, dropped, dealWith } = openScene([1]);
+  const looks = [sharing.takeHints(), sharing.takeHints()];
+  await new Promise((turn) => setImmediate(turn));
+  expect([told, dropped]).toEqual([[heard(1)], []]);
+  dealWith();
+  await Promise.all(looks);
+  expect([told, dropped]).toEqual([[heard(1)], [1]]);
+});
+
+test("a decision that the journal has is not told again, and one of a generation that could not go on here is kept", async () => {
+  const again = openScene([1], [1]);
+  await again.sharing.takeHints();
+  expect([again.told, again.dropped]).toEqual([[], [1]]);
+  const stopped = openScene([1]);
+  stopped.gone.add(1);
+  stopped.dealWith();
+  await stopped.sharing.takeHints();
+  expect([stopped.told, stopped.dropped]).toEqual([[heard(1)], []]);
+});
+
+test("the answer that another node had in hand is told to the machine of the attempt that it is for", async () => {
+  const outcome = { type: "rejected", n: 1, failure: { class: "overloaded", detail: "503" }, atMs: 5 } as const;
+  const left: Hint[] = [];
+  const told: unknown[] = [];
+  const node = {
+    leaveHint: async (hint: Hint) => void left.push(hint),
+    hints: async () => left,
+    dropHint: async () => void left.pop(),
+  };
+  const supervisor = { has: () => true, report: (_: number, event: unknown) => told.push(event), idle: async () => undefined };
+  const store = { node, generationBySeq: async () => undefined };
+  const sharing = openSharing({ store, supervisor, clock: { nowMs: () => 9 } } as unknown as Parts);
+  await sharing.passOn(1, outcome);
+  await sharing.takeHints();
+  expect(told).toEqual([
+    { ...outcome, atMs: 9 },
+    { type: "provedAbsent", n: 1, atMs: 9 },
+  ]);
+  expect(left).toEqual([]);
 });

@@ -1,0 +1,59 @@
+// operator.md A2: what lies on a node's disk when it starts counts, except a refusal that the provider may have outdone since.
+import { afterAll, expect, test } from "bun:test";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { runSeed } from "../../proof/simulation/run.ts";
+import { openInHand } from "../../src/effects/in-hand.ts";
+import { type Outcome, openOutcomeSpool } from "../../src/effects/outcome-spool.ts";
+import { generationId } from "../../src/ids.ts";
+import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
+import { testClock } from "../clock.ts";
+import { eventually } from "../eventually.ts";
+
+afterAll(dropDirs);
+
+const SEQ = 4096;
+const REF = `${generationId(SEQ).slice("gen_".length)}-1`;
+const REFUSED: Outcome = { type: "rejected", n: 1, failure: { class: "refused_input", detail: "422" }, atMs: 1 };
+const ACCEPTED: Outcome = { type: "accepted", n: 1, job: { jobId: "job-1" }, atMs: 1 };
+
+/** What a start finds of an answer of a provider that is asked by key, or in another way. */
+const leftOf = async (provider: "by-key" | "by-list", outcome: Outcome) => {
+  const dir = join(freshDir(), "outcomes");
+  const spool = await openOutcomeSpool(dir, Date.now);
+  await spool.keep({ ref: REF, provider, outcome });
+  const asksByKey = (one: string) => one === "by-key";
+  const inHand = openInHand({ spool, clock: testClock(), log: () => undefined, isAway: () => false, asksByKey });
+  const found = await inHand.open({ jobOwner: async () => undefined });
+  return { inHand, dir, found, byMachine: [false, true].map((mayBeAsked) => inHand.find(SEQ, 1, mayBeAsked)) };
+};
+
+test("A2: an answer that was left is found, whoever goes on with its generation", async () => {
+  for (const [provider, outcome] of [
+    ["by-key", ACCEPTED],
+    ["by-list", ACCEPTED],
+    ["by-list", REFUSED],
+  ] as const) {
+    const { found, byMachine } = await leftOf(provider, outcome);
+    expect(found).toEqual([{ seq: SEQ, outcome }]);
+    expect(byMachine).toEqual([outcome, outcome]);
+  }
+});
+
+test("A2: a refusal proves nothing once its provider may have been asked by key, which is sending again", async () => {
+  const { found, byMachine } = await leftOf("by-key", REFUSED);
+  expect(found).toEqual([]);
+  expect(byMachine).toEqual([REFUSED, undefined]);
+});
+
+test("A2: an answer that was left for the owner of its generation is on this disk no longer, and still known here", async () => {
+  const { inHand, dir } = await leftOf("by-list", ACCEPTED);
+  inHand.passedOn(SEQ, 1);
+  await eventually(() => readdirSync(dir).length === 0, "an empty spool");
+  expect(inHand.find(SEQ, 1, true)).toEqual(ACCEPTED);
+});
+
+// A refusal on the disk of a node that came back took a job, which the look-up by key had bought meanwhile, off the list of orphans.
+test("A2: the world in which this was found comes right", async () => {
+  expect((await runSeed(21061)).faults).toEqual([]);
+}, 60_000);
