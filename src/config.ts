@@ -66,7 +66,7 @@ export const SettingsSchema = Type.Object(
         dir: Type.String({ default: "./data", minLength: 1, description: "data directory: database, files, control socket" }),
         network_disk: Type.Boolean({
           default: false,
-          description: "accept a data directory on a network file system, whose locks cannot be relied on",
+          description: "take a directory on a network disk, whose locks are not sure",
         }),
       },
       { default: {}, additionalProperties: false },

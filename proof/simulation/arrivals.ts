@@ -5,6 +5,9 @@ import type { Arrival } from "./upstream.ts";
 
 const UNDER_WAY: ReadonlySet<string> = new Set(["intent", "sending", "accepted"]);
 
+/** What is up again by these: it delivers late, or an operator says that it has delivered. */
+const RETAKEN: ReadonlySet<string> = new Set(["announced", "settledByOperator"]);
+
 /** Reads the disk at the moment of the arrival, past every node. Returns what is wrong. */
 export const judgeArrival = async (reads: StoreReads, { ref, isQuestion, verdict }: Arrival): Promise<string[]> => {
   const seq = seqOfGenerationId(`gen_${ref.slice(0, ref.lastIndexOf("-"))}`) ?? -1;
@@ -28,7 +31,7 @@ export const judgeArrival = async (reads: StoreReads, { ref, isQuestion, verdict
     faults.push(`${ref}: asking about it bought a job when it was ${mine.state}`);
   // What was given up and delivers late is taken up again: a request that was sent before may still arrive after that.
   const sentAt = journal.findLastIndex(({ event }) => event.type === "slotTaken" && event.n === n);
-  const isBack = (other: number) => journal.slice(sentAt).some(({ event }) => event.type === "announced" && event.n === other);
+  const isBack = (other: number) => journal.slice(sentAt).some(({ event }) => RETAKEN.has(event.type) && event.n === other);
   for (const other of attempts)
     if (other.n < n && UNDER_WAY.has(other.state) && !isBack(other.n))
       faults.push(`${ref}: sent while attempt ${other.n} was still ${other.state}`);

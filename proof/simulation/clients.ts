@@ -5,7 +5,7 @@ import type { Refusal } from "../../src/refusal.ts";
 import type { Accepted } from "../../src/submit.ts";
 import type { GenerationRecord, JsonObject } from "../../src/terms.ts";
 import type { Dice } from "./dice.ts";
-import type { Node } from "./node.ts";
+import type { Node } from "./surroundings.ts";
 import type { Timeline } from "./timeline.ts";
 import type { Trace } from "./trace.ts";
 

@@ -5,8 +5,18 @@ import type { Store, StoreReads } from "../../src/store/store.ts";
 import type { Dice } from "./dice.ts";
 import type { Faults } from "./faults.ts";
 import type { Crossing, NodeLife } from "./node-life.ts";
+import type { Situations } from "./situations.ts";
 import type { Trace } from "./trace.ts";
 import type { WorldDatabase } from "./world-database.ts";
+
+/** A charge as a defect would have it, not the quote of its attempt: the store refuses it, and its generation is parked. */
+export const defective =
+  (dice: Dice, faults: () => Faults, situations: Situations) =>
+  (deed: Deed): Deed => {
+    if (deed.deed !== "step" || deed.settlement?.kind !== "capture" || !dice.chance(faults().refusedCapture)) return deed;
+    situations.count("parked");
+    return { ...deed, settlement: { ...deed.settlement, credits: deed.settlement.credits + 1 } };
+  };
 
 export type DiskParts = {
   database: WorldDatabase;
@@ -15,6 +25,8 @@ export type DiskParts = {
   faults: () => Faults;
   isFull: () => boolean;
   trace: Trace;
+  /** What becomes of a deed on its way to the store. */
+  tamper: (deed: Deed) => Deed;
 };
 
 /** What a commit is for, by the deed in it that matters most. */
@@ -84,7 +96,7 @@ export const openDisk = async (parts: DiskParts): Promise<Store> => {
     if (parts.isFull()) throw new StoreFull("the disk is full");
     const isUnknown = dice.chance(faults.unknownCommit);
     if (isUnknown && dice.chance(0.5)) throw new StoreUnknown("a sync failed, and nothing was written");
-    const outcomes = await inner.commit(deeds);
+    const outcomes = await inner.commit(deeds.map(parts.tamper));
     deeds.forEach((deed, at) => {
       const outcome = outcomes[at];
       if (outcome) tellDeed(trace, life.name, deed, outcome);

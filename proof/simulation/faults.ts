@@ -52,6 +52,14 @@ export const FAULTS = {
   stuckClip: { most: 0.2, means: "a client's clip never comes, and its client gives up, per clip" },
   awayClip: { most: 0.3, means: "a client's clip cannot be fetched at this try" },
   lostCopy: { most: 0.2, means: "our copy of a clip is gone when it is given to a provider" },
+  // Of operators, and of what a node needs besides providers; after all others for the same reason.
+  decision: { most: 0.6, means: "an operator settles, fails or retries a generation, whatever it is doing, per half minute" },
+  refusedCapture: { most: 0.3, means: "the store refuses a charge, which parks its generation, per charge" },
+  instantResult: { most: 3, means: "the provider that cannot be asked gives the result in its answer, per submission" },
+  brownOut: { most: 0.1, means: "a provider answers 502 to everything for ten minutes, whatever it does, per minute" },
+  bucketAway: { most: 0.3, means: "what keeps files refuses everything for a while, per minute" },
+  storeAway: { most: 0.3, means: "no node reaches the store that they share, for 1, 12, 60 or 600 s, per minute" },
+  spoolFull: { most: 0.3, means: "a node's own disk takes no answers for a while, per node and minute" },
 } as const;
 export type FaultName = keyof typeof FAULTS;
 export type Faults = Readonly<Record<FaultName, number>>;

@@ -2,9 +2,10 @@
 import type { StoreReads } from "../../src/store/store.ts";
 import type { Dice } from "./dice.ts";
 import type { Faults } from "./faults.ts";
-import { type Node, openNode, type Surroundings } from "./node.ts";
+import { openNode } from "./node.ts";
 import { type OwnerBook, openOwnerBook } from "./owner-book.ts";
 import { openSharedDatabase, type SharedDatabase } from "./shared-database.ts";
+import type { Node, Surroundings } from "./surroundings.ts";
 
 /** One world in so many has several nodes, unless it is said how many. */
 const SHARED_WORLDS = 0.15;
@@ -34,7 +35,9 @@ export const drawNodes = (dice: Dice, asked: number | undefined): number => {
 };
 
 /** What each node of several may meet by itself. True time. */
-type Trouble = { cutUntilMs: number; deafUntilMs: number };
+type Trouble = { cutUntilMs: number; deafUntilMs: number; fullUntilMs: number };
+/** How long the store is away at a time, s: as a rule shorter than a process waits for it. */
+const AWAY_S = [1, 12, 12, 12, 12, 60, 600] as const;
 
 /** How long something lasts that is held against leases: often around one, now and then for much longer. */
 const spellMs = (dice: Dice, leaseMs: number): number =>
@@ -59,7 +62,8 @@ export const openFleet = (of: {
   const book: OwnerBook = openOwnerBook(fault);
   const shared = openSharedDatabase({ database: around.database, reads: of.reads, world, book });
   const counts = { partitions: 0, zombies: 0, takeOvers: 0 };
-  const troubles: Trouble[] = Array.from({ length: count }, () => ({ cutUntilMs: 0, deafUntilMs: 0 }));
+  const troubles: Trouble[] = Array.from({ length: count }, () => ({ cutUntilMs: 0, deafUntilMs: 0, fullUntilMs: 0 }));
+  const outages = dice.fork("outages");
   /** Longer than the lease, or there would be nothing to see. */
   const stopMs = (own: Dice) => {
     counts.zombies += 1;
@@ -73,6 +77,13 @@ export const openFleet = (of: {
         ...{ database: shared, book, leaseMs },
         cutUntilMs: () => trouble.cutUntilMs,
         deafUntilMs: () => trouble.deafUntilMs,
+        /** The store goes away while a provider is about to answer. */
+        answers: (ms) => {
+          const likelier = ms > 0 ? 3 : 1;
+          if (!outages.chance(likelier * faults().storeAway)) return;
+          world.after(outages.between(0.6, 1) * ms + outages.pick([20, 400]) * outages.roll(), takeStoreAway);
+        },
+        isSpoolFull: () => world.nowMs() < trouble.fullUntilMs,
         tookOver: (generations) => {
           counts.takeOvers += generations;
         },
@@ -104,6 +115,25 @@ export const openFleet = (of: {
       nodes[at]?.life()?.freeze(stoppedMs);
       told(at, "stopped", stoppedMs);
     }
+    if (outages.chance(faults().spoolFull)) {
+      const fullMs = outages.between(1, 120) * 1000;
+      trouble.fullUntilMs = world.nowMs() + fullMs;
+      told(at, "spool full", fullMs);
+    }
+  };
+  /** All nodes are cut off at once, and now and then none of them has room on its own disk then. */
+  const takeStoreAway = () => {
+    const awayS = outages.pick(AWAY_S);
+    for (const trouble of troubles) {
+      trouble.cutUntilMs = Math.max(trouble.cutUntilMs, world.nowMs() + awayS * 1000);
+      if (outages.chance(3 * faults().spoolFull)) trouble.fullUntilMs = world.nowMs() + awayS * 1000 * outages.roll();
+    }
+    around.situations.count(`storeAway${awayS}`);
+    trace.tell("store", "away", "", `${awayS} s`);
+  };
+  const storeEveryMinute = () => {
+    if (outages.chance(faults().storeAway)) takeStoreAway();
+    world.after(MINUTE_MS * outages.between(0.5, 1.5), storeEveryMinute);
   };
   const everyMinute = (at: number) => () => {
     befall(at);
@@ -130,6 +160,7 @@ export const openFleet = (of: {
         world.after(dice.between(0, MINUTE_MS), everyMinute(at));
       });
       world.after(10 * MINUTE_MS * dice.roll(), rollOn);
+      world.after(MINUTE_MS * outages.roll(), storeEveryMinute);
     },
     figures: () => ({ sharedWorlds: 1, ...counts, ...book.figures() }),
   };

@@ -1,7 +1,7 @@
 // The founding of a simulated world: accounts in an empty database, and names for generations that leave nothing to chance.
 import { generationId, msOfGenerationSeq } from "../../src/ids.ts";
 import { openSqliteOver } from "../../src/store/sqlite/here.ts";
-import type { Surroundings } from "./node.ts";
+import type { Surroundings } from "./surroundings.ts";
 import type { WorldDatabase } from "./world-database.ts";
 
 /** Makes the accounts of a world, each with a key, before any node lives. Returns their row numbers. */

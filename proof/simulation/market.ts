@@ -49,9 +49,13 @@ const drawRoute = (dice: Dice, modelId: string, provider: string): Route => ({
   cost: [],
 });
 
-const drawModel = (dice: Dice, id: string): Model => {
-  const providers = PROVIDER_NAMES.filter(() => dice.chance(0.6));
-  if (providers.length === 0) providers.push(dice.pick(PROVIDER_NAMES));
+/** What gives its results in its answers, where any provider does. */
+const INSTANT = "silent";
+
+const drawModel = (dice: Dice, id: string, isInstantFirst: boolean): Model => {
+  const drawn = PROVIDER_NAMES.filter(() => dice.chance(0.6));
+  if (drawn.length === 0) drawn.push(dice.pick(PROVIDER_NAMES));
+  const providers = isInstantFirst ? [INSTANT, ...drawn.filter((one) => one !== INSTANT)] : drawn;
   return {
     id,
     name: id,
@@ -66,8 +70,13 @@ const drawModel = (dice: Dice, id: string): Model => {
   };
 };
 
-export const drawCatalogue = (dice: Dice): Catalogue =>
-  catalogueOver(Array.from({ length: dice.whole(1, 3) }, (_, at) => drawModel(dice, `model-${at + 1}`)));
+/** @param instantFirst how likely a model has a provider first that may give its results in its answers. */
+export const drawCatalogue = (dice: Dice, instantFirst: number): Catalogue => {
+  const own = dice.fork("instant");
+  return catalogueOver(
+    Array.from({ length: dice.whole(1, 3) }, (_, at) => drawModel(dice, `model-${at + 1}`, own.chance(instantFirst))),
+  );
+};
 
 /** The same market on another day: prices move, a route goes or comes back. */
 export const redrawCatalogue = (dice: Dice, before: Catalogue): Catalogue =>

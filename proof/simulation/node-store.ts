@@ -6,6 +6,7 @@ import { longestLookMs, openStreak } from "../../src/store/postgres/owner.ts";
 import type { Store } from "../../src/store/store.ts";
 import { ASKED, crossingOf, type DiskParts, lateReads, tellDeed } from "./disk.ts";
 import type { Rows, SharedDatabase, Transaction } from "./shared-database.ts";
+import type { Situations } from "./situations.ts";
 import { UNASKED } from "./unasked.ts";
 
 export type NodeStoreParts = Omit<DiskParts, "database"> & {
@@ -14,6 +15,7 @@ export type NodeStoreParts = Omit<DiskParts, "database"> & {
   /** Until when nothing of the store can be reached, and until when its lease cannot be renewed; true time. */
   cutUntilMs: () => number;
   deafUntilMs: () => number;
+  situations: Situations;
 };
 
 /** As the driver has them: how long a transaction may take, and how long the store may be away. */
@@ -23,6 +25,8 @@ const PATIENCE_MS = 30_000;
 const LOOK_MS = 250;
 /** The last of the pauses after which a read that found no connection gives up. */
 const READ_PATIENCE_MS = 3_400;
+/** Of what is left for an owner, answers have the numbers of their attempts; decisions are far below. */
+const MOST_ATTEMPTS = 10_000;
 /** Looks that are answered late. */
 const LATE_LOOKS = 0.05;
 /** Reads of a take-over, and of what other nodes have switched and judged, beside those that one node alone waits for. */
@@ -118,7 +122,7 @@ export const openNodeStore = async (parts: NodeStoreParts): Promise<Store> => {
     await life.cross("commit: before");
     if (parts.isFull()) throw new StoreFull("the database has no room");
     const outcomes = await transact((rows) => {
-      const told = rows.carryOut(deeds);
+      const told = rows.carryOut(deeds.map(parts.tamper));
       deeds.forEach((deed, at) => {
         const outcome = told[at];
         if (outcome) tellDeed(trace, life.name, deed, outcome);
@@ -144,13 +148,15 @@ export const openNodeStore = async (parts: NodeStoreParts): Promise<Store> => {
     return around;
   };
 
-  const reads = lateReads(parts, shared.readsOf(epoch), [...ASKED, ...ASKED_TO_TAKE_UP], async () => {
+  /** @throws DatabaseAway */
+  const reachToRead = async (): Promise<void> => {
     if (cutForMs() === 0) return;
     const leftMs = cutForMs();
     const gaveUp = leftMs > READ_PATIENCE_MS && dice.chance(0.5);
     await life.sleep(gaveUp ? READ_PATIENCE_MS : leftMs);
     if (gaveUp) throw new DatabaseAway(OUT_OF_REACH);
-  });
+  };
+  const reads = lateReads(parts, shared.readsOf(epoch), [...ASKED, ...ASKED_TO_TAKE_UP], reachToRead);
   return {
     ...reads,
     commit,
@@ -162,6 +168,21 @@ export const openNodeStore = async (parts: NodeStoreParts): Promise<Store> => {
         trace.tell(life.name, "claims", seqs.join(" "));
         await life.cross("claim: written, not taken up");
         return seqs;
+      },
+      leaveHint: async (hint) => {
+        await reachToRead();
+        shared.leaveHint(hint);
+        if (hint.n <= 0) parts.situations.count(hint.n > -MOST_ATTEMPTS ? "answersPassedOn" : "decisionsLeft");
+        await life.cross("decision: left for its owner");
+      },
+      hints: async () => {
+        await reachToRead();
+        return shared.hintsOf(epoch);
+      },
+      dropHint: async (hint) => {
+        await life.cross("decision: taken, not dropped");
+        await reachToRead();
+        shared.dropHint(hint);
       },
       ...UNASKED,
     },

@@ -1,85 +1,24 @@
 // A node of a simulated world: the service's engine through life after life over a database, its own or shared, with crashes and drains.
 import { parkingOf } from "../../actors/parking.ts";
-import type { Catalogue } from "../../catalogue/load.ts";
 import { type CrashLoop, openCrashLoop } from "../../src/crash-loop.ts";
 import { joinEngine } from "../../src/engine.ts";
 import type { Engine } from "../../src/engine-words.ts";
 import type { Log } from "../../src/events.ts";
 import { type Membership, openMembership } from "../../src/membership.ts";
+import { type By, withActors } from "../../src/office/by.ts";
+import { type GenerationOffice, openGenerationOffice } from "../../src/office/generations.ts";
 import { readSettings } from "../../src/settings.ts";
-import type { Store, StoreReads } from "../../src/store/store.ts";
-import type { Dice } from "./dice.ts";
-import { openDisk } from "./disk.ts";
-import type { Faults } from "./faults.ts";
-import { beginLife, type Crossing, type NodeLife } from "./node-life.ts";
+import type { Store } from "../../src/store/store.ts";
+import { type NodeDisk, openOutcomes } from "./answers.ts";
+import { attemptOf, isOnRow } from "./audit-answers.ts";
+import { defective, openDisk } from "./disk.ts";
+import { beginLife, type Crossing, type NodeLife, stopTimesOf, timesOf } from "./node-life.ts";
 import { OUT_OF_REACH, openNodeStore } from "./node-store.ts";
-import type { OwnerBook } from "./owner-book.ts";
-import type { SharedDatabase } from "./shared-database.ts";
-import { openShelf, PIN_INPUTS, type Shelved } from "./shelf.ts";
-import type { Timeline } from "./timeline.ts";
-import type { Trace } from "./trace.ts";
+import { openShelf, PIN_INPUTS } from "./shelf.ts";
+import type { Node, Surroundings } from "./surroundings.ts";
 import { UNASKED_OF_NODES } from "./unasked.ts";
-import type { Upstream } from "./upstream.ts";
+import type { UpstreamJob } from "./upstream.ts";
 import { openWire } from "./wire.ts";
-import type { WorldDatabase } from "./world-database.ts";
-
-/** What the nodes of a world share. */
-export type Surroundings = Shelved & {
-  world: Timeline;
-  trace: Trace;
-  dice: Dice;
-  faults: () => Faults;
-  database: WorldDatabase;
-  /** What anybody may read of the database, without its nodes. */
-  reads: StoreReads;
-  upstream: Upstream;
-  catalogue: () => Catalogue;
-  wallMs: () => number;
-  isDiskFull: () => boolean;
-  /** A submission leaves; its sender was told that nothing was accepted. */
-  left: (provider: string, ref: string) => void;
-  refusedFor: (ref: string) => void;
-  /** Attempts that may deliver something else; 0: all. */
-  maxMismatched: number;
-  /** Counts the places at which processes ended. */
-  struck: (crossing: Crossing) => void;
-  /** The row number and the random part of the next generation. */
-  nameGeneration: (nowMs: number) => { seq: number; id: string };
-  /** Something happened that the service must never do. */
-  fault: (text: string) => void;
-  /** What a node has with others; null: the database is its own. */
-  shared: Sharing | null;
-};
-
-export type Sharing = {
-  database: SharedDatabase;
-  book: OwnerBook;
-  leaseMs: number;
-  /** Until when this node cannot reach the store, or cannot renew its lease; true time. */
-  cutUntilMs: () => number;
-  deafUntilMs: () => number;
-  /** Generations that it goes on with for a node that was ended. */
-  tookOver: (generations: number) => void;
-  /** How long it is stopped at a place that it comes by, ms; 0: not at all. @param times how much likelier than elsewhere */
-  stops: (times: number) => number;
-  /** How far the clock of its machine is off from now on, and how fast it runs. */
-  skew: () => { offsetMs: number; rate: number };
-};
-
-export type Node = {
-  name: string;
-  /** The engine of this life once it has recovered; undefined while it is down or starts. */
-  engine(): Engine | undefined;
-  life(): NodeLife | undefined;
-  /** When this life took up its work, true time. */
-  openSinceMs(): number;
-  boot(): void;
-  /** Ends this life at once. It begins again after a while. */
-  kill(why: string): void;
-  /** Ends it as an operator would: drain first, then the end. */
-  retire(): void;
-  lives(): number;
-};
 
 const settings = readSettings({
   GENROUTER_LIMITS__IN_PROGRESS: "4",
@@ -92,27 +31,6 @@ export const LIMITS = settings.limits;
 /** The shortest and the longest time a node is down; some absences are long, and deadlines pass meanwhile. */
 const DOWN_MS = [50, 20_000] as const;
 const LONG_DOWN_MS = 3_000_000;
-/**
- * How much likelier a process ends at a place that it comes by seldom, so that 800 seeds come to each at least ten times on average; renewing a
- * lease is what it does most.
- */
-const LIKELIER: Partial<Record<Crossing, number>> = {
-  "boot: recovered": 8,
-  "drain: begun": 16,
-  "pin: kept": 3,
-  "cancel: before": 16,
-  "cancel: answered": 24,
-  "drain: lease not given back": 48,
-  "lease: renewed": 0.02,
-};
-const timesOf = (crossing: Crossing): number => LIKELIER[crossing] ?? 1;
-/**
- * Places where a process may be stopped. Between its last look at its lease and the first byte of a submission there is none: that moment
- * no node can close, and what it could do is what a request that is late on its way does.
- */
-const mayStop = (crossing: Crossing): boolean => crossing !== "submit: before the bytes leave" && !crossing.startsWith("boot");
-/** Of all places the one that matters most: it is written down that a request may be out, and it is not out yet. */
-const STOPS_MORE = 8;
 /** Of an id, the characters that nobody can guess: here nothing is left to chance. */
 const RANDOM_CHARS = 10;
 /** A clock that is right. */
@@ -120,11 +38,16 @@ const TRUE = { offsetMs: 0, rate: 1 };
 const [BEAT_MS, DRAIN_MS] = [10_000, 5_000];
 
 export const openNode = (name: string, around: Surroundings): Node => {
-  const { world, trace, faults, shared } = around;
+  const { world, trace, faults, shared, situations, answers } = around;
   const dice = around.dice.fork(name);
+  const spoolDice = dice.fork("spool");
   let lives = 0;
   let life: NodeLife | undefined;
   let engine: Engine | undefined;
+  let office: By<GenerationOffice> | undefined;
+  /** Its own disk, which outlives its lives; and what happens to deeds on their way to the store. */
+  const own: NodeDisk = new Map();
+  const tamper = defective(dice.fork("defects"), faults, situations);
   /** Tells the others that this life drains. */
   let tellLeaving: (() => Promise<void>) | undefined;
   /** Ends this life in order. */
@@ -145,19 +68,36 @@ export const openNode = (name: string, around: Surroundings): Node => {
       },
       parkingOf,
     });
+  const openOfficeOf = (mine: NodeLife, store: Store, { post, decide }: Engine): By<GenerationOffice> =>
+    withActors(
+      (posting, by) =>
+        openGenerationOffice({
+          ...{ reads: store, post: posting, by, clock: mine.clock },
+          decide: async (seq, decision) => {
+            await mine.cross("decision: written down, not told");
+            await decide(seq, decision);
+          },
+        }),
+      post,
+      mine.clock,
+    );
   const log =
     (mine: NodeLife): Log =>
     (event, fields = {}) => {
       // Of a life that is over nothing counts: a commit in doubt ends it. Nor does it when the store was not there to be asked.
-      const isFault = event === "effect failed" && mine.isAlive() && !String(fields.reason).includes(OUT_OF_REACH);
+      const isFault =
+        event === "effect failed" &&
+        fields.event !== "spooling an outcome" &&
+        mine.isAlive() &&
+        !String(fields.reason).includes(OUT_OF_REACH);
       if (isFault) around.fault(`${name}: ${fields.event ?? ""}: ${fields.reason ?? ""}`);
       if (event === "generations taken over") shared?.tookOver(Number(fields.count));
     };
 
   const begin = async (mine: NodeLife): Promise<void> => {
-    const disk = { life: mine, dice, faults, trace, isFull: around.isDiskFull };
+    const disk = { life: mine, dice, faults, trace, tamper, isFull: around.isDiskFull };
     const store = shared
-      ? await openNodeStore({ ...disk, ...shared, shared: shared.database })
+      ? await openNodeStore({ ...disk, ...shared, situations, shared: shared.database })
       : await openDisk({ ...disk, database: around.database });
     await mine.cross("boot: database opened");
     const crashLoop = shared ? null : openAlone(mine, store);
@@ -170,6 +110,11 @@ export const openNode = (name: string, around: Surroundings): Node => {
       ended: () => kill("ended by another node"),
     });
     const { tenure } = membership;
+    const inHand = ({ provider, ref, jobId }: UpstreamJob) => {
+      if (shared && shared.cutUntilMs() > world.nowMs()) situations.count("answersWhileAway");
+      const got = { provider, ref, jobId, atMs: world.nowMs(), life: mine };
+      answers.set(ref, { ...got, hasDisk: shared !== null, wasKept: false, wasRefused: false });
+    };
     const offered = around.catalogue();
     const joined: Engine = await joinEngine({
       limits: LIMITS,
@@ -179,15 +124,18 @@ export const openNode = (name: string, around: Surroundings): Node => {
       files: { remove: async () => undefined },
       providers: openWire({
         ...{ life: mine, dice, faults, trace, upstream: around.upstream, refusedFor: around.refusedFor },
+        ...{ inHand, fault: around.fault, situations, worksFor: (ms) => shared?.answers(ms) },
         left: (provider, ref) => {
           around.left(provider, ref);
           shared?.book.sent(epoch, ref);
+          shared?.answers(0);
         },
         isOwned: async (provider, jobId) => (await store.jobOwner(provider, jobId)) !== undefined,
       }),
       media: openShelf({
         ...{ life: mine, dice, faults, upstream: around.upstream, kept: around.kept, clips: around.clips },
-        isShared: shared !== null,
+        ...{ isShared: shared !== null, inHand, situations },
+        isAway: () => around.isBucketAway() || (shared === null && around.isDiskFull()),
       }),
       inputs: PIN_INPUTS,
       allowsHost: () => false,
@@ -202,6 +150,16 @@ export const openNode = (name: string, around: Surroundings): Node => {
       ...(crashLoop ? { takingUp: crashLoop.takingUp } : {}),
       ...(tenure
         ? { nodes: membership.nodes, isAnotherThere: membership.isAnotherThere, sure: tenure.sure, isSure: tenure.isSure }
+        : {}),
+      ...(shared && tenure
+        ? {
+            ...{ isAway: tenure.isAway, isDiskFull: shared.isSpoolFull },
+            outcomes: openOutcomes({
+              ...{ life: mine, dice: spoolDice, disk: own, answers, isFull: shared.isSpoolFull, situations, fault: around.fault },
+              wasCalmSince: (ms) => Math.max(shared.cutUntilMs(), mine.frozenUntilMs()) <= ms && !around.isDiskFull(),
+              isKnown: async (answer) => isOnRow(answer, await attemptOf(around.reads, answer)),
+            }),
+          }
         : {}),
       unknownOutcome: () => kill("commit in doubt"),
       callersChanged: () => undefined,
@@ -219,6 +177,7 @@ export const openNode = (name: string, around: Surroundings): Node => {
     // Replaced while this life began.
     if (around.catalogue() !== offered) joined.replaceCatalogue(around.catalogue());
     engine = joined;
+    office = openOfficeOf(mine, store, joined);
     tellLeaving = () => membership.leave(0);
     leave = async () => {
       await crashLoop?.stopped().catch(() => undefined);
@@ -244,8 +203,8 @@ export const openNode = (name: string, around: Surroundings): Node => {
       notBeforeMs: await around.reads.lastSeenMs(),
       strikes: (crossing) => strikes(crossing),
       stops: (crossing) => {
-        const times = crossing === "commit: sending" ? STOPS_MORE : timesOf(crossing);
-        const ms = shared && engine && mayStop(crossing) ? shared.stops(times) : 0;
+        const times = stopTimesOf(crossing);
+        const ms = shared && engine && times > 0 ? shared.stops(times) : 0;
         if (ms > 0) trace.tell(`${name}.${lives}`, "stopped", "", `${(ms / 1000).toFixed(1)} s at ${crossing}`);
         return ms;
       },
@@ -272,6 +231,7 @@ export const openNode = (name: string, around: Surroundings): Node => {
     trace.tell(life.name, "end", "", why);
     life.end();
     engine = undefined;
+    office = undefined;
     const [shortest, longest] = DOWN_MS;
     world.after(dice.chance(0.05) ? dice.between(longest, LONG_DOWN_MS) : dice.between(shortest, longest) * dice.roll(), start);
   };
@@ -279,6 +239,7 @@ export const openNode = (name: string, around: Surroundings): Node => {
   return {
     name,
     engine: () => engine,
+    office: () => office,
     life: () => life,
     openSinceMs: () => openSinceMs,
     boot: start,

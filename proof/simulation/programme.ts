@@ -6,6 +6,7 @@ import { runOnCores, type ShareEnd } from "./cores.ts";
 import { FAULT_NAMES, FAULTS, type FaultName } from "./faults.ts";
 import { runSeed, runSeeds, unstruck, type WorldOptions } from "./run.ts";
 import { replayCommand, shrink } from "./shrink.ts";
+import { unseen } from "./situations.ts";
 
 const HELP = `Simulated worlds: the real engine, ledger, machines and store in virtual time, under faults drawn from a seed.
 
@@ -28,6 +29,8 @@ Faults: ${FAULT_NAMES.map((name) => `\n  ${name.padEnd(18)} ${FAULTS[name].means
 `;
 /** So many seeds end processes at every registered place; fewer may miss one. */
 const ENOUGH_FOR_ALL_CROSSINGS = 500;
+/** So many bring about every situation that worlds are made for. */
+const ENOUGH_FOR_ALL_SITUATIONS = 2_000;
 const PROGRESS_MS = 5_000;
 const MOST_NODES = 3;
 
@@ -153,6 +156,9 @@ for (const seed of failures) await tellFailure(seed, options);
 const judgesCrossings = seeds >= ENOUGH_FOR_ALL_CROSSINGS && !words.without && !words.nodes && failures.length === 0;
 const missed = judgesCrossings ? unstruck(new Map(Object.entries(struck))) : [];
 for (const crossing of missed) say(`(fail) no process ended at: ${crossing}`);
+const never = judgesCrossings && seeds >= ENOUGH_FOR_ALL_SITUATIONS ? unseen(figures) : [];
+for (const situation of never) say(`(fail) never came about: ${situation}`);
 say(`figures ${JSON.stringify({ firstSeed: first, seeds, perMinute: Math.round((seeds / elapsedS()) * 60), ...figures })}`);
-say(`${seeds - failures.length} passed, ${failures.length + missed.length} failed`);
-process.exit(failures.length + missed.length === 0 ? 0 : 1);
+const failed = failures.length + missed.length + never.length;
+say(`${seeds - failures.length} passed, ${failed} failed`);
+process.exit(failed === 0 ? 0 : 1);

@@ -1,7 +1,7 @@
 // The database that the nodes of a world share: SQLite's rows and deeds behind the rules of the PostgreSQL driver for owners, leases and claims.
 import { type Deed, type DeedOutcome, StoreUnknown } from "../../src/deeds.ts";
 import { SLOTS } from "../../src/ids.ts";
-import type { Surroundings } from "../../src/store/node.ts";
+import type { Hint, Surroundings } from "../../src/store/node.ts";
 import { FREQUENT } from "../../src/store/postgres/batch.ts";
 import { ConnectionLost } from "../../src/store/postgres/faults.ts";
 import type { Opening } from "../../src/store/postgres/owner.ts";
@@ -41,6 +41,10 @@ export type SharedDatabase = {
   lookUp(epoch: number, wanted: number): Verdict;
   /** Ends this owner of its own will. False: a transaction of it is still under way. */
   resign(epoch: number): boolean;
+  /** What is left for the owner of a generation, and what of that is for this owner. */
+  leaveHint(hint: Hint): void;
+  hintsOf(epoch: number): Hint[];
+  dropHint(hint: Hint): void;
   /** What a node reads: recovery and watches see its own alone. */
   readsOf(epoch: number): StoreReads;
   /** Generations that have not ended and whose owner was ended for this long already. */
@@ -72,6 +76,7 @@ export const openSharedDatabase = (of: {
   const owners = new Map<number, Owner>();
   /** Deeds of the office so far: nodes learn by it that what they remember may be old. */
   let office = 0;
+  const hints = new Map<string, Hint>();
   let written: { epoch: number; batch: Batch } | undefined;
   const query = openQuery(database);
   const seqsOf = (sql: string, ...values: (string | number)[]) =>
@@ -166,7 +171,7 @@ export const openSharedDatabase = (of: {
       me.isLeaving = isLeaving;
       const isFirst = alive[0] === me;
       const others = alive.filter((one) => one !== me && !one.isLeaving).length;
-      const around = { apartMs: 0, alive: alive.length, others, isFirst, news: String(office), hasHints: false };
+      const around = { apartMs: 0, alive: alive.length, others, isFirst, news: String(office), hasHints: hints.size > 0 };
       return { ...around, isAnythingLeft: leaving.length > 0, ended: dead };
     },
     begin: (epoch, batch, longestMs) => {
@@ -211,6 +216,14 @@ export const openSharedDatabase = (of: {
       if (owner.isLocked) return false;
       if (owner.endedAtMs === null) end(owner);
       return true;
+    },
+    leaveHint: (hint) => {
+      const key = `${hint.seq} ${hint.n}`;
+      hints.set(key, { ...hint, body: hint.body ?? hints.get(key)?.body ?? null });
+    },
+    hintsOf: (epoch) => [...hints.values()].filter(({ seq }) => isOwn(epoch, seq)),
+    dropHint: ({ seq, n, body }) => {
+      if (hints.get(`${seq} ${n}`)?.body === body) hints.delete(`${seq} ${n}`);
     },
     readsOf: (epoch) => {
       const owned = `${ownerOf("g")} = ${epoch}`;

@@ -1,5 +1,6 @@
 // Where results are fetched from and kept in a simulated world: the media port over the upstream's jobs, and what is on the shelf.
 import type { EngineParts } from "../../src/engine-words.ts";
+import { isSpooled, SPOOLED, StorageRefused } from "../../src/files/port.ts";
 import { lengthFault } from "../../src/media/pin.ts";
 import type { CollectOutcome, Media, PinOutcome, PinWanted } from "../../src/media/port.ts";
 import { judged } from "../../src/ordered.ts";
@@ -8,7 +9,9 @@ import { delivered } from "./deliveries.ts";
 import type { Dice } from "./dice.ts";
 import type { Faults } from "./faults.ts";
 import type { NodeLife } from "./node-life.ts";
-import type { Upstream } from "./upstream.ts";
+import type { Situations } from "./situations.ts";
+import type { Upstream, UpstreamJob } from "./upstream.ts";
+import { INLINE } from "./wire.ts";
 
 /** The name a job's file is known by: what a client sees in place of a hash. */
 export const fileNameOf = (provider: string, jobId: string): string =>
@@ -35,9 +38,18 @@ export const openShelf = (
     faults: () => Faults;
     upstream: Upstream;
     isShared: boolean;
+    /** Whether the place of files refuses everything at this moment. */
+    isAway: () => boolean;
+    /** What was in an answer is kept. */
+    inHand: (job: UpstreamJob) => void;
+    situations: Situations;
   },
 ): Media => {
   const { life, dice, upstream, clips } = parts;
+  const jobAt = (url: string): UpstreamJob | undefined => {
+    const [, provider = "", jobId = ""] = /^(?:https|spool|inline):\/\/files\.test\/([^/]+)\/([^/]+)\//.exec(url) ?? [];
+    return upstream.job(provider, jobId);
+  };
   /** Longer than any world lasts. */
   const forEverMs = 1e10;
   const pin = async (wanted: PinWanted, signal: AbortSignal): Promise<PinOutcome> => {
@@ -52,7 +64,7 @@ export const openShelf = (
       return { kind: "refused", why, mayPass };
     };
     if (dice.chance(faults.awayClip)) return refuse("its server answers 503", true);
-    if (dice.chance(faults.storageRefuses)) return { kind: "storage-refused", detail: "no space" };
+    if (parts.isAway() || dice.chance(faults.storageRefuses)) return { kind: "storage-refused", detail: "no space" };
     const ms = shown.fetchedMs;
     const why = lengthFault({ kind: "video", ms }, wanted);
     if (why !== undefined) return { kind: "refused", why, mayPass: false };
@@ -73,19 +85,32 @@ export const openShelf = (
       }
       return clips.copies.has(copyName(generationId, n));
     },
-    keepInline: async (_, results) => [...results],
+    keepInline: async (_, results) => {
+      const [file] = results;
+      if (!file?.url.startsWith(INLINE)) return [...results];
+      if (parts.isAway()) {
+        parts.situations.count("instantHeld");
+        throw new StorageRefused("the place of files is away");
+      }
+      const job = jobAt(file.url);
+      if (job) parts.inHand(job);
+      parts.situations.count("instantResults");
+      return [{ ...file, url: file.url.replace(INLINE, `${SPOOLED}//`) }];
+    },
     collect: async ({ generationId, results, ordered }, signal): Promise<CollectOutcome> => {
       const faults = parts.faults();
       await life.cross("collect: before");
       await life.sleep(dice.between(5, 3_000), signal);
-      const [, provider = "", jobId = ""] = /^https:\/\/files\.test\/([^/]+)\/([^/]+)\//.exec(results[0]?.url ?? "") ?? [];
-      const job = upstream.job(provider, jobId);
+      const url = results[0]?.url ?? "";
+      const job = jobAt(url);
+      // What was in the answer lies on a disk: it is read, or that is away.
+      const isRemote = !isSpooled(url);
       if (job?.fileIsLost) return { kind: "unreadable", detail: "not a picture", isUnusable: true };
-      if (!job || dice.chance(faults.badFile)) return { kind: "unreadable", detail: "not a picture" };
-      if (dice.chance(faults.expiredFile)) return { kind: "expired", detail: "403" };
-      if (dice.chance(faults.storageRefuses)) return { kind: "storage-refused", detail: "no space" };
+      if (!job || (isRemote && dice.chance(faults.badFile))) return { kind: "unreadable", detail: "not a picture" };
+      if (isRemote && dice.chance(faults.expiredFile)) return { kind: "expired", detail: "403" };
+      if (parts.isAway() || dice.chance(faults.storageRefuses)) return { kind: "storage-refused", detail: "no space" };
       if (signal.aborted) return { kind: "unreadable", detail: "given up" };
-      const name = fileNameOf(provider, jobId);
+      const name = fileNameOf(job.provider, job.jobId);
       const output = delivered(job.kind, job.wrong, name);
       const { mismatch } = judged(ordered, output);
       if (mismatch) return { kind: "mismatched", mismatch };

@@ -5,9 +5,8 @@ const unasked = (): Promise<never> => Promise.reject(new Error("nobody asks for 
 
 export const UNASKED_OF_NODES: NodeReads = { list: unasked, names: unasked, writers: unasked, claims: unasked };
 
-type Unasked = "sums" | "takeBurst" | "leaveHint" | "hints" | "dropHint" | "others" | "noteAway" | "formerAwaySinceMs";
-export const UNASKED: Pick<Node, Unasked> = {
+export const UNASKED: Pick<Node, "sums" | "takeBurst" | "others" | "noteAway" | "formerAwaySinceMs"> = {
   ...{ formerAwaySinceMs: null, noteAway: () => undefined },
-  ...{ sums: unasked, takeBurst: unasked, leaveHint: unasked, hints: unasked, dropHint: unasked },
+  ...{ sums: unasked, takeBurst: unasked },
   others: { written: unasked, open: unasked, ended: unasked, steps: unasked, standing: unasked, unfinished: unasked },
 };

@@ -36,6 +36,8 @@ export type UpstreamJob = {
   wrong: Wrong | null;
   /** How long the clip is that it was given; null without one, undefined for one that could not be opened. */
   givenMs: number | null | undefined;
+  /** Its result is in the answer to its submission, which comes after so long; null: the answer comes at once and names the job. */
+  answersAfterMs: number | null;
 };
 type Submission = { provider: string; ref: string; input: Json; kind: MediaKind; clip: string | null; isQuestion: boolean };
 /** What a submission met when it arrived. */
@@ -60,6 +62,9 @@ export type Upstream = {
   /** The provider turns everything away for a while. */
   goOut(provider: string, ms: number): void;
   isOut(provider: string): boolean;
+  /** The provider works on, and answers everything with an error of its gateway for a while. */
+  brownOut(provider: string, ms: number): void;
+  isBrownedOut(provider: string): boolean;
   arrivals: readonly Arrival[];
   jobs: readonly UpstreamJob[];
 };
@@ -82,7 +87,10 @@ export const openUpstream = (parts: {
   const byId = new Map<string, UpstreamJob>();
   const sentAtMs = new Map<string, number>();
 
+  /** What gives its result at once has dice of its own. */
+  const instant = dice.fork("instant");
   const outUntilMs = new Map<string, number>();
+  const brownUntilMs = new Map<string, number>();
   const isOut = (provider: string) => nowMs() < (outUntilMs.get(provider) ?? 0);
 
   const take = ({ provider, ref, input, kind, clip }: Made): UpstreamJob => {
@@ -92,6 +100,7 @@ export const openUpstream = (parts: {
     const isDeaf = dice.chance(faults.deadPolls);
     const deafFromMs = atMs + (isDeaf ? dice.between(0, runMs) : 0);
     const givenMs = clip === null ? null : parts.openedMs(clip);
+    const isInstant = PROVIDERS[provider]?.recovery === "none" && instant.chance(faults.instantResult) && givenMs !== undefined;
     const job: UpstreamJob = {
       provider,
       jobId: `${provider}-${jobs.length + 1}`,
@@ -113,7 +122,10 @@ export const openUpstream = (parts: {
       kind,
       wrong: dice.chance(faults.mismatch) ? drawWrong(dice, kind) : null,
       givenMs,
+      answersAfterMs: isInstant ? instant.between(200, 20_000) : null,
     };
+    // Who has the answer has everything: there is nothing that could be asked about.
+    if (isInstant) Object.assign(job, { endsAtMs: atMs, fails: null, forgottenAtMs: atMs, deafFromMs: atMs, deafUntilMs: atMs });
     jobs.push(job);
     byId.set(`${provider} ${job.jobId}`, job);
     return job;
@@ -145,6 +157,8 @@ export const openUpstream = (parts: {
     listed: (provider) => jobs.filter((job) => job.provider === provider && job.listedAtMs <= nowMs()),
     goOut: (provider, ms) => void outUntilMs.set(provider, nowMs() + ms),
     isOut,
+    brownOut: (provider, ms) => void brownUntilMs.set(provider, nowMs() + ms),
+    isBrownedOut: (provider) => nowMs() < (brownUntilMs.get(provider) ?? 0),
     arrivals,
     jobs,
   };

@@ -15,6 +15,8 @@ export const makeWeather = (of: {
   reload: () => void;
   retire: () => void;
   goOut: (ms: number) => void;
+  brownOut: (ms: number) => void;
+  takeBucketAway: (ms: number) => void;
 }) => {
   const { world, dice, faults } = of;
   const every = (ms: number, look: () => void) => {
@@ -29,6 +31,11 @@ export const makeWeather = (of: {
     if (dice.chance(faults().diskFull))
       of.fillDisk(dice.chance(0.8) ? dice.between(1_000, 120_000) : dice.between(2, 25) * MINUTE_MS);
     if (dice.chance(faults().outage)) of.goOut(dice.between(0.2, 8) * MINUTE_MS);
+  });
+  const outages = dice.fork("outages");
+  every(MINUTE_MS, () => {
+    if (outages.chance(faults().brownOut)) of.brownOut(10 * MINUTE_MS);
+    if (outages.chance(faults().bucketAway)) of.takeBucketAway(outages.pick([1, 12, 60, 600]) * 1000);
   });
   every(10 * MINUTE_MS * dice.between(0.2, 1), () => {
     if (dice.chance(faults().clockJump)) of.turnClock(dice.between(-15, 15) * MINUTE_MS);

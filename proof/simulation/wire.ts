@@ -8,6 +8,8 @@ import type { Faults } from "./faults.ts";
 import { lookUpOnList } from "./lists.ts";
 import { LATEST_ARRIVAL_MS, PROVIDERS } from "./market.ts";
 import type { NodeLife } from "./node-life.ts";
+import { openQuestions } from "./questions.ts";
+import type { Situations } from "./situations.ts";
 import type { Trace } from "./trace.ts";
 import type { Arrival, Upstream, UpstreamJob } from "./upstream.ts";
 
@@ -20,6 +22,12 @@ export type WireParts = {
   trace: Trace;
   /** A submission leaves for its provider. */
   left: (provider: string, ref: string) => void;
+  /** A provider answers after so long, with the result itself. */
+  worksFor: (ms: number) => void;
+  /** An answer that names a job was read. */
+  inHand: (job: UpstreamJob) => void;
+  fault: (text: string) => void;
+  situations: Situations;
   /** The service was told that nothing was accepted: it may send this attempt again. */
   refusedFor: (ref: string) => void;
 };
@@ -42,6 +50,9 @@ const FAILURES: Readonly<Record<"rateLimited" | "refused" | "broken", (dice: Dic
 
 /** Where a job's file is. Only the newest link of a job works. */
 export const fileUrl = (job: UpstreamJob, made: number): string => `https://files.test/${job.provider}/${job.jobId}/${made}`;
+/** What was in an answer, before it is kept. */
+const inlineUrl = ({ provider, jobId }: UpstreamJob): string => `${INLINE}files.test/${provider}/${jobId}/0`;
+export const INLINE = "inline://";
 
 const requestOf = ({ attempt }: Work): { input: string; clip: string | null } => {
   const { input, clip } = JSON.parse(attempt.request ?? "null") as { input: string; clip: string | null };
@@ -52,6 +63,7 @@ export const openWire = (parts: WireParts): Providers => {
   const { life, dice, upstream, trace } = parts;
   const claims = openClaims();
   const pools = new Map<string, Pool>(Object.keys(PROVIDERS).map((provider) => [provider, openPool(SLOTS)]));
+  const questions = openQuestions(parts);
   let linksMade = 0;
   const traits = (provider: string) => {
     const known = PROVIDERS[provider];
@@ -70,6 +82,11 @@ export const openWire = (parts: WireParts): Providers => {
 
   /** What an arrival says to the one who sent it. */
   const answerOf = (arrival: Arrival): SubmitOutcome => {
+    if (arrival.job && arrival.job.answersAfterMs !== null)
+      return {
+        ...{ kind: "announced", job: { jobId: arrival.job.jobId } },
+        results: [{ url: inlineUrl(arrival.job), mime: "image/png" }],
+      };
     if (arrival.job) return { kind: "accepted", job: { jobId: arrival.job.jobId } };
     const failure = FAILURES[arrival.verdict as keyof typeof FAILURES](dice);
     return { kind: "rejected", failure };
@@ -108,6 +125,11 @@ export const openWire = (parts: WireParts): Providers => {
     await life.sleep(isTold ? arrivalMs + backMs : dice.chance(0.5) ? SUBMIT_MS : dice.between(50, SUBMIT_MS), signal);
     const seen = arrival as Arrival | null;
     if (!isTold || signal.aborted || seen === null) return { kind: "ambiguous", detail: "no answer" };
+    const workMs = seen.job?.answersAfterMs ?? 0;
+    if (workMs > 0) parts.worksFor(workMs);
+    if (workMs > 0) await life.sleep(Math.min(workMs, SUBMIT_MS - arrivalMs - backMs), signal);
+    if (signal.aborted || workMs > SUBMIT_MS - arrivalMs - backMs) return { kind: "ambiguous", detail: "no answer" };
+    if (upstream.isBrownedOut(route.provider)) return { kind: "ambiguous", detail: "502" };
     if (isAnswerBad) return { kind: "ambiguous", detail: "an answer that is not one" };
     const outcome = answerOf(seen);
     if (outcome.kind === "accepted") {
@@ -118,6 +140,7 @@ export const openWire = (parts: WireParts): Providers => {
     }
     await life.cross("submit: answer read, not written down");
     if (outcome.kind === "rejected") parts.refusedFor(ref);
+    if (outcome.kind === "accepted" && seen.job?.jobId === outcome.job.jobId && !signal.aborted) parts.inHand(seen.job);
     return outcome;
   };
 
@@ -131,7 +154,7 @@ export const openWire = (parts: WireParts): Providers => {
   const statusOf = (provider: string, job: UpstreamJob | undefined): PollOutcome => {
     const faults = parts.faults();
     const now = life.world.nowMs();
-    if (upstream.isOut(provider) || dice.chance(faults.unclearPoll))
+    if (upstream.isOut(provider) || upstream.isBrownedOut(provider) || dice.chance(faults.unclearPoll))
       return { kind: "unclear", detail: "502", ...(dice.chance(0.2) ? { retryAfterMs: 5_000 } : {}) };
     if (!job) return { kind: "gone" };
     if (now >= job.forgottenAtMs || dice.chance(faults.forgottenPoll)) return sayGone(job, now);
@@ -190,7 +213,9 @@ export const openWire = (parts: WireParts): Providers => {
     find: async (work, signal, only) => {
       const { ref, route } = work.attempt;
       const { recovery } = traits(route.provider);
-      const isUnclear = upstream.isOut(route.provider) || dice.chance(parts.faults().unclearFind);
+      const isOut = upstream.isOut(route.provider) || upstream.isBrownedOut(route.provider);
+      const isUnclear = isOut || dice.chance(parts.faults().unclearFind);
+      if (work.attempt.state === "sending") questions.asked(ref, isUnclear);
       if (recovery === "key" && !isUnclear) {
         await life.cross("find: before");
         await life.sleep(travelMs(), signal);

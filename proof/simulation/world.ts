@@ -2,10 +2,12 @@
 import { drainMicrotasks } from "bun:jsc";
 import type { Catalogue } from "../../catalogue/load.ts";
 import { readsOver } from "../../src/store/sqlite/reads.ts";
-import type { StoreReads } from "../../src/store/store.ts";
 import type { GenerationRecord } from "../../src/terms.ts";
+import type { Answers } from "./answers.ts";
 import { judgeArrival } from "./arrivals.ts";
 import { audit, type Evidence } from "./audit.ts";
+import { auditAnswers } from "./audit-answers.ts";
+import { auditDecisions } from "./audit-decisions.ts";
 import { auditWatches } from "./audit-watches.ts";
 import { type Notebook, openClients } from "./clients.ts";
 import { openClips, openedMs } from "./clips.ts";
@@ -13,10 +15,13 @@ import { openDice } from "./dice.ts";
 import { drawFaults, FAULT_NAMES, type FaultName, type Faults } from "./faults.ts";
 import { drawNodes, openFleet } from "./fleet.ts";
 import { endow, openNames } from "./founding.ts";
+import { readEnds, verifyDisk, verifyOverdue } from "./looks.ts";
 import { drawCatalogue, PROVIDERS, redrawCatalogue } from "./market.ts";
-import type { Surroundings } from "./node.ts";
 import type { Crossing } from "./node-life.ts";
+import { openOperator } from "./operator.ts";
 import type { Kept } from "./shelf.ts";
+import { openSituations } from "./situations.ts";
+import type { Surroundings } from "./surroundings.ts";
 import { openTimeline, type Timeline, WORLD_BEGINS_MS } from "./timeline.ts";
 import { openTrace } from "./trace.ts";
 import { openUpstream } from "./upstream.ts";
@@ -75,20 +80,6 @@ const HEALTHY_AFTER_MS = 2 * MINUTE_MS;
 const LEASES_UNTIL_TAKEN_OVER = 2;
 const SLOW_MS = 30_000;
 
-/** Every generation of the database, as a poll would show it. */
-const readEnds = async (reads: StoreReads): Promise<Map<string, GenerationRecord>> => {
-  const ends = new Map<string, GenerationRecord>();
-  for (const account of await reads.accounts())
-    for (const { kind, generationId } of await reads.movements(account.id, null, 1_000_000)) {
-      const record = kind === "hold" && generationId !== null ? await reads.generationById(generationId, account.seq) : undefined;
-      if (record) ends.set(record.id, record);
-    }
-  return ends;
-};
-
-/** What only a database of one owner has to keep to; where several share it the book of owners judges. */
-const OF_ONE_OWNER = "an epoch wrote after its successor had begun to";
-
 /** Lets a world live until `isOver`, or something is found. */
 const live = (world: Timeline, found: readonly string[], isOver: () => boolean): void => {
   while (found.length === 0 && !isOver()) {
@@ -105,6 +96,10 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
   let faults = drawn;
   let wallOffsetMs = 0;
   let diskFullUntilMs = 0;
+  let bucketAwayUntilMs = 0;
+  let isPeace = false;
+  const situations = openSituations();
+  const answers: Answers = new Map();
   const found: string[] = [];
   const fault = (text: string) => {
     trace.tell("auditor", "FINDING", "", text);
@@ -113,7 +108,7 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
 
   const catalogues: { fromMs: number; catalogue: Catalogue }[] = [];
   const replace = (catalogue: Catalogue) => void catalogues.push({ fromMs: world.nowMs(), catalogue });
-  const first = drawCatalogue(dice.fork("market"));
+  const first = drawCatalogue(dice.fork("market"), drawn.instantResult / 2);
   replace(first);
   const catalogue = () => catalogues.at(-1)?.catalogue ?? first;
   const { credits, errands, spanMs } = drawErrands(dice.fork("wishes"), first, drawn, options.wishes);
@@ -139,6 +134,8 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
     ...{ faults: () => faults, maxMismatched: dice.fork("routing").pick([0, 0, 1, 2]) },
     wallMs: () => world.nowMs() + wallOffsetMs,
     isDiskFull: () => world.nowMs() < diskFullUntilMs,
+    isBucketAway: () => world.nowMs() < bucketAwayUntilMs,
+    ...{ answers, situations },
     left: (provider, ref) => {
       upstream.sent(ref);
       if (unanswered.has(ref) && PROVIDERS[provider]?.recovery !== "key")
@@ -157,6 +154,7 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
     ...{ world, trace, dice: dice.fork("clients"), nodes, accountSeqs, catalogues, notebook },
   });
   const weather = dice.fork("weather");
+  const brown = weather.fork("brown-outs");
   makeWeather({
     ...{ world, dice: weather, faults: () => faults },
     fillDisk: (ms) => {
@@ -178,8 +176,24 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
       upstream.goOut(provider, ms);
       trace.tell(provider, "outage", "", `${Math.round(ms / 1000)} s`);
     },
+    brownOut: (ms) => {
+      const provider = brown.pick(Object.keys(PROVIDERS));
+      upstream.brownOut(provider, ms);
+      situations.count("brownOut");
+      trace.tell(provider, "brown-out", "", `${Math.round(ms / 1000)} s`);
+    },
+    takeBucketAway: (ms) => {
+      bucketAwayUntilMs = Math.max(bucketAwayUntilMs, world.nowMs() + ms);
+      situations.count("bucketAway");
+      trace.tell("files", "away", "", `${Math.round(ms / 1000)} s`);
+    },
   });
 
+  const operator = openOperator({
+    ...{ world, trace, dice: dice.fork("operator"), nodes, reads, situations, faults: () => faults },
+    isPeace: () => isPeace,
+  });
+  operator.begin();
   fleet.boot();
   drainMicrotasks();
   let errandsLeft = errands.reduce((sum, { senders }) => sum + senders, credits.length);
@@ -198,13 +212,7 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
     const clocks = nodes.flatMap((node) => node.life()?.clock.nowMs() ?? []);
     return clocks.length > 0 ? Math.min(...clocks) : null;
   };
-  /** The thirteen invariants, on the disk as it is. */
-  const verify = async (nowMs: number | null) => {
-    for (const { invariant, name, offending } of await reads.verify(nowMs)) {
-      const [first] = offending.filter((one) => !(fleet.shared && one.fault === OF_ONE_OWNER));
-      if (first) fault(`invariant ${invariant}, ${name}: ${JSON.stringify(first)}`);
-    }
-  };
+  const verify = (nowMs: number | null) => verifyDisk({ reads, nowMs, isShared: fleet.shared !== null, isPeace, fault });
   try {
     const beganMs = world.nowMs();
     const middleMs = beganMs + spanMs * weather.between(0.3, 1.2);
@@ -214,8 +222,8 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
     }
     live(world, found, () => errandsLeft === 0 || world.nowMs() >= beganMs + spanMs + TROUBLE_MS);
 
-    faults = NO_FAULTS;
-    [wallOffsetMs, diskFullUntilMs] = [0, 0];
+    [faults, isPeace] = [NO_FAULTS, true];
+    [wallOffsetMs, diskFullUntilMs, bucketAwayUntilMs] = [0, 0, 0];
     trace.tell("world", "peace");
     const peaceMs = world.nowMs();
     let unfinished = 1;
@@ -242,6 +250,8 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
         (await auditWatches(evidence, world.nowMs(), fleet.wellSinceMs(), isClockRight, count > 1)).forEach(fault);
       const ends = await readEnds(reads);
       (await audit(evidence, ends)).forEach(fault);
+      (await auditDecisions({ ...evidence, orders: operator.orders, situations }, ends)).forEach(fault);
+      (await auditAnswers({ answers, reads })).forEach(fault);
       await options.witness?.(evidence, ends);
     }
   } catch (thrown) {
@@ -266,15 +276,8 @@ export const runWorld = async (seed: number, options: WorldOptions = {}): Promis
       pinned: upstream.jobs.filter(({ givenMs }) => givenMs !== null).length,
       mismatches: upstream.jobs.filter(({ wrong, announcedAtMs }) => wrong !== null && announcedAtMs > 0).length,
       ...fleet.figures(),
+      decisions: operator.orders.length,
+      ...situations.figures(),
     },
   };
-};
-
-/** On a healthy node nothing is overdue. Only this invariant is asked each minute. */
-const verifyOverdue = async (reads: StoreReads, nowMs: number, fault: (text: string) => void): Promise<void> => {
-  const overdue = (await reads.unfinished(0, 1000)).filter(
-    ({ deadline }) => deadline !== null && deadline.kind !== "start" && deadline.dueAtMs < nowMs - MINUTE_MS,
-  );
-  for (const { id, deadline } of overdue)
-    fault(`${id}: overdue since ${nowMs - (deadline?.dueAtMs ?? 0)} ms (${deadline?.kind})`);
 };

@@ -6,6 +6,7 @@ import { LIMIT_MUTANTS } from "./limits.ts";
 import { MONEY_MUTANTS } from "./money.ts";
 import type { Mutant } from "./mutant.ts";
 import { NODE_MUTANTS } from "./nodes.ts";
+import { OPERATED_MUTANTS } from "./operated.ts";
 import { PIN_MUTANTS } from "./pins.ts";
 
 export const MUTANTS: readonly Mutant[] = [
@@ -16,4 +17,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...NODE_MUTANTS,
   ...DELIVERY_MUTANTS,
   ...PIN_MUTANTS,
+  ...OPERATED_MUTANTS,
 ];

@@ -1,0 +1,59 @@
+// The auditor of answers in hand notices one that was dropped, and excuses what a process took with it; silent providers are asked for so long.
+import { expect, test } from "bun:test";
+import type { Answer } from "../../proof/simulation/answers.ts";
+import { auditAnswers } from "../../proof/simulation/audit-answers.ts";
+import type { NodeLife } from "../../proof/simulation/node-life.ts";
+import { openQuestions } from "../../proof/simulation/questions.ts";
+import { openSituations, SITUATIONS, unseen } from "../../proof/simulation/situations.ts";
+import { openTimeline } from "../../proof/simulation/timeline.ts";
+import type { Attempt } from "../../src/terms.ts";
+
+/** @param livedMs how long its process lived on */
+const answer = (livedMs: number, more: Partial<Answer> = {}): Answer => ({
+  ...{ provider: "p", ref: "00000000001-1", jobId: "j", atMs: 1_000, hasDisk: true, wasKept: false, wasRefused: false, ...more },
+  life: { name: "n1.1", isAlive: () => false, endedAtMs: () => 1_000 + livedMs, frozenUntilMs: () => 0 } as NodeLife,
+});
+const judge = (one: Answer, jobId: string | null) =>
+  auditAnswers({
+    answers: new Map([[one.ref, one]]),
+    reads: { attempt: async () => ({ state: "lost", job: jobId === null ? null : { jobId } }) as Attempt },
+  });
+
+test("an answer that is on the row of its attempt is in order; one that is not there was dropped", async () => {
+  expect(await judge(answer(60_000), "j")).toEqual([]);
+  expect(await judge(answer(60_000), null)).toEqual([expect.stringContaining("in hand")]);
+  expect(await judge(answer(60_000), "another")).toEqual([expect.stringContaining("in hand")]);
+});
+
+test("gone may be what a process took with it at once, or its disk refused; never what was kept", async () => {
+  expect(await judge(answer(100), null)).toEqual([]);
+  expect(await judge(answer(60_000, { wasRefused: true }), null)).toEqual([]);
+  expect(await judge(answer(60_000, { hasDisk: false }), null)).toEqual([]);
+  expect(await judge(answer(100, { wasKept: true }), null)).toEqual([expect.stringContaining("kept on its disk")]);
+});
+
+test("a provider that answers no question is asked for confirm_s; more of it is found", () => {
+  const world = openTimeline();
+  const found: string[] = [];
+  const situations = openSituations();
+  const life = { world, frozenUntilMs: () => 0 } as NodeLife;
+  const questions = openQuestions({ life, situations, fault: (text) => void found.push(text) });
+  const askFor = (ms: number, isUnclear: boolean) => {
+    for (let atMs = 0; atMs < ms; atMs += 30_000) {
+      world.after(30_000, () => questions.asked("a-1", isUnclear));
+      while (world.step());
+    }
+  };
+  askFor(180_000, true);
+  askFor(60_000, false);
+  askFor(180_000, true);
+  expect([found, situations.figures().confirmBounded]).toEqual([[], 2]);
+  askFor(120_000, true);
+  expect(found[0]).toContain("answers nothing");
+});
+
+test("a situation that never came about is told with what it means", () => {
+  const all = Object.fromEntries(Object.keys(SITUATIONS).map((name) => [name, 1]));
+  expect(unseen(all)).toEqual([]);
+  expect(unseen({ ...all, parked: 0 })).toEqual([`parked: ${SITUATIONS.parked}`]);
+});

@@ -1,0 +1,83 @@
+// The auditor of operators' decisions notices each way in which one could be lost, counted twice, or charged for nothing.
+import { expect, test } from "bun:test";
+import { auditDecisions, type DecisionEvidence } from "../../proof/simulation/audit-decisions.ts";
+import { OPERATOR, type Order } from "../../proof/simulation/operator.ts";
+import { openSituations } from "../../proof/simulation/situations.ts";
+import type { UpstreamJob } from "../../proof/simulation/upstream.ts";
+import type { Decided } from "../../src/office/generations.ts";
+import type { AuditRow } from "../../src/store/people.ts";
+import type { JournalLine } from "../../src/store/store.ts";
+import type { Attempt, GenerationRecord } from "../../src/terms.ts";
+
+const ID = "gen_1";
+const ENDED_MS = 3_600_000;
+const TAKEN = { isTaken: true } as Decided;
+
+/** A settlement that was taken once and charged for what was collected; each test takes something of it away. */
+const settled = () => ({
+  order: {
+    ...{ id: ID, seq: 1, decision: "settle", reason: "order 1", askedAtMs: 1_000, wasOver: false, answer: TAKEN, refused: null },
+  } as Order,
+  steps: [
+    { type: "settledByOperator", n: 1, by: OPERATOR.name, reason: "order 1" },
+    { type: "collected", n: 1 },
+  ] as (JournalLine["event"] & { n?: number })[],
+  lines: [{ target: ID, detail: { reason: "order 1" } }] as unknown as AuditRow[],
+  end: { id: ID, status: "succeeded", costCredits: 20, completedAtMs: ENDED_MS } as GenerationRecord,
+  states: ["delivered"] as Attempt["state"][],
+  captures: 1,
+  job: { fails: null, cancelled: false, wrong: null } as Partial<UpstreamJob>,
+});
+type Scene = ReturnType<typeof settled>;
+
+const failed = (): Scene => ({
+  ...settled(),
+  order: { ...settled().order, decision: "fail" },
+  steps: [{ type: "failedByOperator", by: OPERATOR.name, reason: "order 1" }],
+  end: { ...settled().end, status: "failed", costCredits: 0 },
+  states: ["lost"],
+  captures: 0,
+});
+
+const judge = (scene: Scene): Promise<string[]> => {
+  const attempts = scene.states.map((state, at) => ({ n: at + 1, state, route: { provider: "p" }, job: { jobId: "j" } }));
+  const reads = {
+    journalOf: async () => scene.steps.map((event, at) => ({ version: at + 1, atMs: at, event, stateAfter: "" })),
+    movementsOf: async () => Array.from({ length: scene.captures }, () => ({ kind: "capture" })),
+    attemptsOf: async () => attempts,
+    audit: async () => scene.lines,
+  } as unknown as DecisionEvidence["reads"];
+  const upstream = { jobs: [{ provider: "p", jobId: "j", ...scene.job } as UpstreamJob] };
+  return auditDecisions({ orders: [scene.order], reads, upstream, situations: openSituations() }, new Map([[ID, scene.end]]));
+};
+
+test("what was settled and charged once, and what was failed and not charged, is in order", async () => {
+  expect(await judge(settled())).toEqual([]);
+  expect(await judge(failed())).toEqual([]);
+  expect(await judge({ ...failed(), end: { ...failed().end, status: "succeeded" } })).not.toEqual([]);
+});
+
+const changed = (scene: Scene, change: (scene: Scene) => unknown): Scene => {
+  change(scene);
+  return scene;
+};
+test.each<[said: string, scene: Scene, found: RegExp]>([
+  ["carried out twice", changed(settled(), ({ steps }) => steps.push({ ...steps[0], type: "settledByOperator" })), /2 times/],
+  ["without a line of the audit log", { ...settled(), lines: [] }, /not in the audit log/],
+  ["with two", changed(settled(), ({ lines }) => lines.push(...lines)), /2 lines/],
+  ["said to be taken, and lost", changed(settled(), ({ steps }) => steps.shift()), /said to be taken/],
+  ["refused, and there", { ...settled(), order: { ...settled().order, answer: null, refused: "no" } }, /refused, and on disk/],
+  ["of a generation that had ended", { ...settled(), order: { ...settled().order, wasOver: true } }, /after its end/],
+  ["charged twice", { ...settled(), captures: 2 }, /charged 2 times/],
+  ["charged for a job that failed", { ...settled(), job: { fails: "job_failed" } }, /which delivered nothing/],
+  ["charged for another attempt", { ...settled(), states: ["lost", "delivered"] }, /charged for attempt 2/],
+  ["failed, and charged", { ...failed(), captures: 1 }, /charged 1 times/],
+  ["failed, and gone on", changed(failed(), ({ steps }) => steps.push({ type: "announced", n: 1 })), /went on/],
+  [
+    "noted, and never acted on",
+    { ...failed(), steps: [{ type: "waitEnded" }], order: { ...failed().order, answer: { isTaken: false } as Decided } },
+    /went on for 60 min/,
+  ],
+])("a decision %s is found", async (_, scene, found) => {
+  expect((await judge(scene)).join("\n")).toMatch(found);
+});
