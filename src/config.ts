@@ -3,6 +3,7 @@ import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
 import { MediaSettings } from "./media-settings.ts";
 import { networksIn } from "./networks.ts";
 
+const flag = (initial: boolean, description: string) => Type.Boolean({ default: initial, description });
 const positive = (byDefault: number, description: string, maximum = Number.MAX_SAFE_INTEGER, minimum = 1) =>
   Type.Integer({ minimum, maximum, default: byDefault, description });
 
@@ -64,10 +65,7 @@ export const SettingsSchema = Type.Object(
     data: Type.Object(
       {
         dir: Type.String({ default: "./data", minLength: 1, description: "data directory: database, files, control socket" }),
-        network_disk: Type.Boolean({
-          default: false,
-          description: "take a directory on a network disk, whose locks are not sure",
-        }),
+        network_disk: flag(false, "accept a data directory on a network file system, whose locks cannot be relied on"),
       },
       { default: {}, additionalProperties: false },
     ),
@@ -81,10 +79,10 @@ export const SettingsSchema = Type.Object(
           description:
             "PostgreSQL database that this node shares with others, as postgres://user:password@host/database?sslmode=verify-full. Empty: a file in the data directory, for one process alone",
         }),
-        insecure: Type.Boolean({
-          default: false,
-          description: "take a database on another machine without sslmode=verify-full: on a network where nobody else listens",
-        }),
+        insecure: flag(
+          false,
+          "take a database on another machine without sslmode=verify-full: on a network where nobody else listens",
+        ),
         lease_s: positive(30, "seconds after which a node that says nothing is taken for dead and others take over", 3600),
         prepared: Type.Boolean({ default: true, description: "false behind a connection pooler without prepared statements" }),
         connections: positive(8, "connections for reads; writing and the lease have one each", 200),

@@ -42,14 +42,13 @@ export const openOutcomes = (of: {
 }): OutcomeSpool => {
   const { life, dice, disk, answers, situations } = of;
   /** What a former process has left is told: to the machine here, to the owner of its generation, or to the books. */
-  const insist = (ref: string, sinceMs: number) => {
-    life.world.after(TOLD_WITHIN_MS, async () => {
-      const answer = answers.get(ref);
-      if (!life.isAlive() || !answer || !disk.has(ref)) return;
-      if (!of.wasCalmSince(sinceMs)) insist(ref, life.world.nowMs());
-      else if (!(await of.isKnown(answer))) of.fault(`${ref}: its answer lies on the disk of ${life.name}, and nobody is told`);
-    });
+  const look = async (ref: string, sinceMs: number): Promise<void> => {
+    const answer = answers.get(ref);
+    if (!life.isAlive() || !answer || !disk.has(ref)) return;
+    if (!of.wasCalmSince(sinceMs)) insist(ref, life.world.nowMs());
+    else if (!(await of.isKnown(answer))) of.fault(`${ref}: its answer lies on the disk of ${life.name}, and nobody is told`);
   };
+  const insist = (ref: string, sinceMs: number) => void life.world.after(TOLD_WITHIN_MS, () => void look(ref, sinceMs));
   return {
     keep: async (spooled) => {
       const answer = answers.get(spooled.ref);

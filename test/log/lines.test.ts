@@ -25,7 +25,14 @@ test("one line for a submission: who, which generation, how it ended", async () 
   const headers = { "x-request-id": "mine-1", "idempotency-key": "k" };
   const made = await submit(house, headers);
   expect(made.status).toBe(202);
-  const caller = { method: "POST", route: "/v1/generations", account_id: accountId, key_id: keyId, dur_ms: expect.any(Number), address: "127.0.0.1" };
+  const caller = {
+    method: "POST",
+    route: "/v1/generations",
+    account_id: accountId,
+    key_id: keyId,
+    dur_ms: expect.any(Number),
+    address: "127.0.0.1",
+  };
   expect(answered(house, "mine-1")).toEqual({
     ...caller,
     request_id: "mine-1",
