@@ -69,7 +69,7 @@ const openShared = async ({ store: { url, prepared: prepare } }: Settings, birth
   if (birth === null)
     await (await import("../store/postgres/reading.ts")).openPostgresReads({ url, prepare }).then((reads) => reads.close());
   const { openPostgresStore } = await import("../store/postgres/client.ts");
-  return await openPostgresStore({ url, prepare, readers: 2 });
+  return await openPostgresStore({ url, prepare, readers: 2, isVisit: true });
 };
 
 /**

@@ -95,7 +95,7 @@ export const openProviderOffice = (parts: ProviderOfficeParts): ProviderOffice =
   const insistAlone = async (): Promise<void> => {
     const { nodes } = parts;
     if (nodes === null) return;
-    const alive = (await nodes.list(0)).filter(({ endedAtMs }) => endedAtMs === null);
+    const alive = (await nodes.list(0, { visits: true })).filter(({ endedAtMs }) => endedAtMs === null);
     if (alive.length <= 1) return;
     const names = await nodes.names(alive.map(({ epoch }) => epoch));
     throw new OfficeFault("tryAgain", `more than one node is alive: ${[...names.values()].join(", ")}`, {

@@ -85,6 +85,8 @@ export type NodeRow = {
   slot: number;
   host: string;
   pid: number;
+  /** A command that was here for a moment. */
+  isVisit: boolean;
   openedAtMs: number;
   /** Null: it has ended. Below zero: it is dead, and nobody has ended it yet. */
   leaseEndsInMs: number | null;
@@ -100,8 +102,8 @@ export type NodeRow = {
 };
 /** Who did what among the nodes that share a store. */
 export type NodeReads = {
-  /** Those that are alive, oldest first, then those that have ended lately, the last one first; at most `ended` of these. */
-  list(ended: number): Promise<NodeRow[]>;
+  /** Those that are alive, oldest first, then those that have ended lately, the last one first; at most `ended` of these. `visits`: commands, too. */
+  list(ended: number, which?: { visits?: boolean }): Promise<NodeRow[]>;
   /** How nodes are called, by their epochs. */
   names(epochs: readonly number[]): Promise<Map<number, string>>;
   /** Of each step of a generation: the epoch of the node that wrote it. */

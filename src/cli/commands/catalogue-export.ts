@@ -2,8 +2,16 @@
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
+import { counted } from "../backup-text.ts";
 import { CommandFault, EXITS } from "../exits.ts";
 import { type JsonFlag, type Session, withExamples, withJson } from "../session.ts";
+
+/** Of models in files: a start, the doctor and the log count those that real providers run. Where all are the simulator's, it is what runs them. */
+export const modelsText = (count: number, simulated: number): string => {
+  const all = counted(count, "model");
+  if (simulated === 0 || simulated === count) return all;
+  return `${all} (${simulated} of them for the simulator alone: a service for real providers has ${count - simulated})`;
+};
 
 export const addExport = (catalogue: Command, session: Session): void => {
   const { terminal } = session;
@@ -39,8 +47,9 @@ export const addExport = (catalogue: Command, session: Session): void => {
           code: "not_writable",
         });
       }
-      if (flags.json) return terminal.print(JSON.stringify({ dir: resolve(dir), models: files.length }));
-      terminal.print(`${models}  ${files.length} models`);
+      const simulated = files.filter(([, model]) => (model as { simulated?: boolean }).simulated === true).length;
+      if (flags.json) return terminal.print(JSON.stringify({ dir: resolve(dir), models: files.length, simulated }));
+      terminal.print(`${models}  ${modelsText(files.length, simulated)}`);
       terminal.note(`genrouter catalogue check ${dir}, then set catalogue.dir to it (GENROUTER_CATALOGUE__DIR)`);
     });
   withExamples(withJson(command), "catalogue export /etc/genrouter/catalogue");

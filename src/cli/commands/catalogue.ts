@@ -8,7 +8,7 @@ import type { Model } from "../../../catalogue/schema.ts";
 import { askAbout, officeOverSocket } from "../control-client.ts";
 import { CommandFault, EXITS } from "../exits.ts";
 import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
-import { addExport } from "./catalogue-export.ts";
+import { addExport, modelsText } from "./catalogue-export.ts";
 
 /** The directory that is meant: the one named, else that of the settings. @throws CommandFault (usage) */
 const folderOf = (session: Session, named: string | undefined, flags: DirFlag): string => {
@@ -83,7 +83,8 @@ export const addCatalogue = (program: Command, session: Session): void => {
       } else if (!tellFaults(session, read)) {
         const routes = read.models.reduce((sum, model) => sum + model.routes.length, 0);
         const dialects = read.dialects > 0 ? `, ${plural(read.dialects, "provider")} of your own` : "";
-        terminal.print(`✔ ${dir}: ${plural(read.models.length, "model")}, ${plural(routes, "route")}${dialects}`);
+        const simulated = read.models.filter((model) => model.simulated).length;
+        terminal.print(`✔ ${dir}: ${modelsText(read.models.length, simulated)}, ${plural(routes, "route")}${dialects}`);
         for (const ending of endingRoutes(read.models, Date.now())) terminal.warn(`${ending.routeId}: ${endingText(ending)}`);
       }
     });

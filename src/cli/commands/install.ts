@@ -88,10 +88,10 @@ export const addInstall = (program: Command, session: Session): void => {
       for (const line of [
         "sudoedit /etc/genrouter/genrouter.toml",
         "sudo genrouter config check",
-        "sudo genrouter providers set-key fal --data /var/lib/genrouter < fal.key   # or LoadCredential in the unit",
+        "sudo genrouter providers set-key fal < fal.key   # or LoadCredential in the unit",
         "sudo systemctl daemon-reload",
         "sudo systemctl enable --now genrouter",
-        "sudo genrouter accounts create --name acme --credit-usd 50 --data /var/lib/genrouter",
+        "sudo genrouter accounts create --name acme --credit-usd 50",
       ])
         terminal.note(`  ${line}`);
     });

@@ -30,7 +30,7 @@ const endedLines = (rows: readonly NodeRow[], nameOf: (epoch: number) => string)
     rows.map((row) => [
       nodeName(row),
       iso(row.endedAtMs ?? 0),
-      row.endedBy === null ? "closed" : `lease ran out; ended by ${nameOf(row.endedBy)}`,
+      row.endedBy === null ? (row.isVisit ? "command" : "closed") : `lease ran out; ended by ${nameOf(row.endedBy)}`,
       String(row.takenOver),
     ]),
     [3],
@@ -39,7 +39,7 @@ const endedLines = (rows: readonly NodeRow[], nameOf: (epoch: number) => string)
 const jsonOf = (row: NodeRow, nameOf: (epoch: number) => string) => ({
   node: nodeName(row),
   ...{ host: row.host, slot: row.slot, epoch: row.epoch, pid: row.pid, since: iso(row.openedAtMs) },
-  alive: row.endedAtMs === null,
+  ...{ alive: row.endedAtMs === null, is_command: row.isVisit },
   lease_ends_in_s: row.leaseEndsInMs === null ? null : seconds(row.leaseEndsInMs),
   ...{ queued: row.queued, running: row.running, took_over: row.tookOver, taken_over: row.takenOver },
   ended_at: row.endedAtMs === null ? null : iso(row.endedAtMs),
@@ -51,7 +51,8 @@ export const addNodes = (program: Command, session: Session): void => {
   const nodes = program
     .command("nodes")
     .description("list the nodes that share the database of store.url, and those that ended in the last week (operator)")
-    .action(async (flags: DirFlag & JsonFlag) => {
+    .option("--all", "also the commands that opened the database for a moment")
+    .action(async (flags: DirFlag & JsonFlag & { all?: true }) => {
       const place = placeOf(session, flags);
       await withReads(place, async (reads, isServed) => {
         if (reads.nodes === null) {
@@ -61,7 +62,7 @@ export const addNodes = (program: Command, session: Session): void => {
             `one process alone writes to a data directory: a service ${isRunning ? "runs" : "does not run"} on ${"dir" in place ? place.dir : "it"}`,
           );
         }
-        const rows = await reads.nodes.list(MOST_ENDED);
+        const rows = await reads.nodes.list(MOST_ENDED, { visits: flags.all === true });
         const names = await reads.nodes.names(rows.flatMap(({ endedBy }) => endedBy ?? []));
         const nameOf = (epoch: number): string => names.get(epoch) ?? `node ${epoch}`;
         if (flags.json) {

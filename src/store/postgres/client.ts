@@ -30,6 +30,8 @@ export type PostgresOptions = Address & {
   nowMs?: number;
   /** The node's own directory, for what is on its way to the bucket: no other process may have it. */
   home?: { dir: string; allowNetworkDisk: boolean };
+  /** A command that is here for a moment, and no node of the service. */
+  isVisit?: boolean;
   /** How long a node that says nothing is taken to be alive, ms. */
   leaseMs?: number;
   /** Connections for reads. */
@@ -86,7 +88,7 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
   const { epoch, slot, newestGeneration, newestPosting } = await openEpoch(
     address,
     // Where the disk is another machine's, nobody can be sure that the former process is gone.
-    { mode, nowMs, leaseMs, former: home?.allowNetworkDisk ? undefined : former },
+      { mode, nowMs, leaseMs, former: home?.allowNetworkDisk ? undefined : former, isVisit: options.isVisit },
     options.leastVersion,
   ).catch((fault: unknown) => {
     claimed?.release();

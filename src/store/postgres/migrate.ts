@@ -6,6 +6,7 @@ import second from "./schema/0002.sql" with { type: "text" };
 import third from "./schema/0003.sql" with { type: "text" };
 import fourth from "./schema/0004.sql" with { type: "text" };
 import fifth from "./schema/0005.sql" with { type: "text" };
+import sixth from "./schema/0006.sql" with { type: "text" };
 
 /**
  * `needs`: the newest step that a release must know to work beside this one. A step that only adds needs no more than the one before it, so that
@@ -18,6 +19,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { n: 3, sql: third, needs: 2 },
   { n: 4, sql: fourth, needs: 2 },
   { n: 5, sql: fifth, needs: 5 },
+  { n: 6, sql: sixth, needs: 5 },
 ];
 
 const checksum = (sql: string): string => Bun.CryptoHasher.hash("sha256", sql, "hex");

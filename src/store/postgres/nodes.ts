@@ -7,11 +7,12 @@ import { integers } from "./parameters.ts";
 
 const WEEK_MS = 7 * 86_400_000;
 
-const COLUMNS = `o.epoch, o.slot, o.host, o.pid, o.opened_at_ms AS "openedAtMs", o.ended_at_ms AS "endedAtMs", o.fenced_by AS "endedBy"`;
+const COLUMNS = `o.epoch, o.slot, o.host, o.pid, o.opened_at_ms AS "openedAtMs", o.ended_at_ms AS "endedAtMs", o.fenced_by AS "endedBy",
+  o.is_visit AS "isVisit"`;
 const ALIVE = `SELECT ${COLUMNS}, l.ends_at_ms - now_ms() AS "leaseEndsInMs" FROM owner o JOIN lease l ON l.epoch = o.epoch
-  WHERE o.ended_at_ms IS NULL ORDER BY o.epoch`;
+  WHERE o.ended_at_ms IS NULL AND o.is_visit <= ?1 ORDER BY o.epoch`;
 const ENDED = `SELECT ${COLUMNS}, CAST(NULL AS bigint) AS "leaseEndsInMs" FROM owner o WHERE o.ended_at_ms > now_ms() - ${WEEK_MS}
-  ORDER BY o.ended_at_ms DESC, o.epoch DESC LIMIT ?1`;
+  AND o.is_visit <= ?2 ORDER BY o.ended_at_ms DESC, o.epoch DESC LIMIT ?1`;
 const OWNED = `SELECT epoch, status, count(*) AS count FROM (
     SELECT ${ownerOf("g")} AS epoch, g.status FROM generation g WHERE g.completed_at_ms IS NULL) o GROUP BY 1, 2`;
 // By the numbers of generations, which are in the order of time: claims of long ago are not looked at.
@@ -20,15 +21,15 @@ const TAKEN = `SELECT c.epoch AS "by", coalesce(b.epoch, g.hold_epoch) AS "from"
   WHERE c.seq >= ?1 GROUP BY 1, 2`;
 const NAMES = `SELECT epoch, slot, host FROM owner WHERE epoch = ANY(${integers("?1")})`;
 
-type Row = Omit<NodeRow, "queued" | "running" | "tookOver" | "takenOver">;
+type Row = Omit<NodeRow, "queued" | "running" | "tookOver" | "takenOver" | "isVisit"> & { isVisit: number };
 
 export const openNodeReads = (query: Query): NodeReads => ({
-  list: async (ended) => {
+  list: async (ended, { visits = false } = {}) => {
     const [newest] = await query<{ seq: number | null }>("SELECT max(seq) AS seq FROM generation");
     const fromSeq = generationSeqAt(msOfGenerationSeq(newest?.seq ?? 0) - WEEK_MS);
     const [alive, gone, owned, taken] = await Promise.all([
-      query<Row>(ALIVE),
-      query<Row>(ENDED, ended),
+      query<Row>(ALIVE, visits ? 1 : 0),
+      query<Row>(ENDED, ended, visits ? 1 : 0),
       query<{ epoch: number; status: "queued" | "running"; count: number }>(OWNED),
       query<{ by: number; from: number; count: number }>(TAKEN, fromSeq),
     ]);
@@ -37,6 +38,7 @@ export const openNodeReads = (query: Query): NodeReads => ({
       const mine = owned.filter(({ epoch }) => epoch === row.epoch);
       return {
         ...row,
+        isVisit: row.isVisit === 1,
         queued: sum(mine.filter(({ status }) => status === "queued")),
         running: sum(mine.filter(({ status }) => status === "running")),
         tookOver: sum(taken.filter(({ by }) => by === row.epoch)),

@@ -16,6 +16,15 @@ export type Opening = { epoch: number; slot: number; newestGeneration: number; n
 /** Who opened before in the same directory: its number, and when it did. */
 export type FormerOwner = { epoch: number; openedAtMs: number };
 
+/** `isVisit`: a command that is here for a moment, and no node of the service. */
+export type OpeningOptions = {
+  mode: Mode | undefined;
+  nowMs: number;
+  leaseMs: number;
+  former?: FormerOwner | undefined;
+  isVisit?: boolean | undefined;
+};
+
 const SPOKEN = { test: "for the simulator (--simulate)", live: "for real providers" } as const;
 
 /** Ends owners whose leases have run out; one whose transaction is under way is left to the next time. */
@@ -54,7 +63,7 @@ const FREE_SLOT = `SELECT min(s.slot) AS slot FROM generate_series(0, ${SLOTS - 
  */
 export const openOwner = async (
   line: Connection,
-  { mode, nowMs, leaseMs, former }: { mode: Mode | undefined; nowMs: number; leaseMs: number; former?: FormerOwner | undefined },
+  { mode, nowMs, leaseMs, former, isVisit = false }: OpeningOptions,
 ): Promise<Opening> => {
   await line.script("BEGIN; SET LOCAL lock_timeout = '60s'");
   await line.send(LOCK_OPENING);
@@ -84,8 +93,8 @@ export const openOwner = async (
   const slot = (await freeSlot()) ?? (await slotAfter(leaseMs)) ?? (await slotAfter(0));
   if (slot === null) throw new Error(`${SLOTS} nodes are open over this database, and there may not be more`);
   const { rows } = await line.send<{ epoch: number }>(
-    "INSERT INTO owner (pid, host, opened_at_ms, slot) VALUES (?1, ?2, ?3, ?4) RETURNING epoch",
-    ...[process.pid, hostname(), nowMs, slot],
+    "INSERT INTO owner (pid, host, opened_at_ms, slot, is_visit) VALUES (?1, ?2, ?3, ?4, ?5) RETURNING epoch",
+    ...[process.pid, hostname(), nowMs, slot, isVisit ? 1 : 0],
   );
   const epoch = rows[0]?.epoch ?? 0;
   await line.send("INSERT INTO lease (epoch, ends_at_ms) VALUES (?1, now_ms() + ?2)", epoch, leaseMs);
