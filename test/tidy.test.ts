@@ -181,7 +181,7 @@ const DOORS: Record<string, string[]> = {
     "actors",
     "src/quote/words.ts",
     "type:src/console",
-    "src/console/operator-wire.ts",
+    ...["src/console/operator-wire.ts", "src/console/needs-https.ts"],
     "type:catalogue",
     "type:src/inspector",
     "type:src/http/pages/web-files.ts",

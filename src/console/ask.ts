@@ -56,6 +56,7 @@ export const CONSOLE_CODES = {
   not_found: 404,
   forbidden: 403,
   csrf: 403,
+  insecure_origin: 403,
   invalid: 400,
   conflict: 409,
   throttled: 429,

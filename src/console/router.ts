@@ -20,6 +20,7 @@ import {
   type Role,
   type SignedIn,
 } from "./ask.ts";
+import { NEEDS_HTTPS } from "./needs-https.ts";
 import { openThrottle } from "./throttle.ts";
 
 /** What the router needs of sessions. */
@@ -128,6 +129,16 @@ const insistOnOrigin = (request: Request, publicOrigin: string | null): void => 
     throw new ConsoleRefused("csrf", "This request came from another site; open the console and do it there.");
 };
 
+/** Browsers keep a cookie that is for https alone, and the session's is, from no other page over http than one of this machine. */
+const KEEPS_COOKIES =
+  /^(?:https:\/\/|http:\/\/(?:[^/@]*\.)?localhost(?::\d+)?$|http:\/\/127(?:\.\d+){3}(?::\d+)?$|http:\/\/\[::1\](?::\d+)?$)/i;
+
+/** Nobody could be signed in afterwards: it is told before a link is spent, an account made or a password counted as wrong. */
+const insistOnKept = (request: Request): void => {
+  const origin = request.headers.get("origin");
+  if (origin !== null && !KEEPS_COOKIES.test(origin)) throw new ConsoleRefused("insecure_origin", NEEDS_HTTPS);
+};
+
 const bodyOf = async (request: Request, { body: schema }: ConsoleRoute): Promise<unknown> => {
   if (!schema) return undefined;
   const text = new TextDecoder().decode(await readBody(request));
@@ -162,6 +173,7 @@ export const openRouter = ({ routes, sessions, clock, publicOrigin, log }: Route
     const changes = route.method !== "GET";
     if (changes) insistOnOrigin(request, publicOrigin);
     if (route.who === "anyone") {
+      if (changes) insistOnKept(request);
       const ask: OpenAsk = { request, requestId, params, query, who, address, peer, body: await bodyOf(request, route) };
       return route.answer(ask);
     }

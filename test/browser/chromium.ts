@@ -100,15 +100,15 @@ export const fetchBrowser = (): string => {
   return found.path;
 };
 
-/** The browser, or why there is none. */
-export const openBrowser = async (): Promise<Browser | string> => {
+/** The browser, or why there is none. @param flags more of them */
+export const openBrowser = async (flags: readonly string[] = []): Promise<Browser | string> => {
   refuseInQuickSet("a browser");
   const found = find();
   if (typeof found === "string") return found;
   const isRoot = process.getuid?.() === 0;
   return chromium.launch({
     executablePath: found.path,
-    args: [...FLAGS, ...(isRoot ? ["--no-sandbox"] : [])],
+    args: [...FLAGS, ...flags, ...(isRoot ? ["--no-sandbox"] : [])],
     // A machine without a language has Chromium speak `en-US@posix`, which is no language tag.
     env: { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? tmpdir(), LANG: "en_US.UTF-8", ...found.env },
   });

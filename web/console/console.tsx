@@ -8,6 +8,7 @@ import { learnMe, me, told } from "../parts/api.ts";
 import { Frame, type Place } from "../parts/frame.tsx";
 import { CreditsNotice } from "./credits/low.tsx";
 import { Balance, OwnCredits, useOwnCredits } from "./credits/own.tsx";
+import { Insecure } from "./insecure.tsx";
 import { OPEN_PAGES, PAGES, type PageOf } from "./pages.tsx";
 import { Whose } from "./whose.tsx";
 
@@ -57,6 +58,12 @@ const Console = (): VNode => {
   const [path] = useLocation();
   const account = new URLSearchParams(useSearch()).get("account");
   const known = me.value;
+  if (!isSecureContext)
+    return (
+      <Frame title="This page needs https" places={[]} path={path}>
+        <Insecure />
+      </Frame>
+    );
   if (unreachable.value !== null && known === undefined)
     return (
       <Frame title="The console cannot be opened" places={[]} path={path}>

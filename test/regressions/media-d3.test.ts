@@ -1,0 +1,63 @@
+// The console over plain http on a LAN address: a browser would keep nobody signed in, so it says what is needed before anything is spent.
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { PASSWORD, setUpToken, tokenOf, visit } from "../console/visitor.ts";
+import { type House, openHouse } from "../house.ts";
+
+let house: House;
+beforeAll(async () => {
+  house = await openHouse();
+});
+afterAll(() => house.close());
+
+const port = () => new URL(house.url).port;
+/** A page of that origin asks: its browser names the origin and the host. */
+const from = async (origin: string, path: string, body: unknown): Promise<[number, string]> => {
+  const host = new URL(origin).host;
+  const { status, body: told } = await visit(house).ask("POST", path, body, { origin, host });
+  const { error } = told as { error?: { code: string; message: string } };
+  if (error?.code === "insecure_origin")
+    expect(error.message).toMatch(/needs https, or http:\/\/localhost.*Nothing was changed.*proxy with TLS.*SSH tunnel/);
+  return [status, error?.code ?? "ok"];
+};
+const REFUSED: [number, string] = [403, "insecure_origin"];
+/** All that a sign-in, a link or an account would leave behind. */
+const kept = async () => ({
+  ...(await (await house.office()).listPeople({})),
+  audit: (await house.store.audit(null, 100, {})).length,
+  logged: house.lines.filter(({ event }) => event === "signed in" || event === "sign-in refused").length,
+});
+
+test("D3: a set-up link, an invitation, a sign-up and a sign-in are refused over plain http, and nothing is spent", async () => {
+  const token = await setUpToken(house);
+  const who = { email: "ada@example.com", name: "Ada", password: PASSWORD };
+  const before = await kept();
+  for (const origin of [
+    `http://192.168.1.5:${port()}`,
+    "http://genrouter.lan",
+    `http://[fd00::5]:${port()}`,
+    "http://localhost.example",
+  ]) {
+    expect(await from(origin, "/console/api/link", { token })).toEqual(REFUSED);
+    expect(await from(origin, "/console/api/link/accept", { token, ...who })).toEqual(REFUSED);
+    expect(await from(origin, "/console/api/session", { email: who.email, password: "wrong-password" })).toEqual(REFUSED);
+    expect(await from(origin, "/console/api/sign-up", who)).toEqual(REFUSED);
+  }
+  expect(await kept()).toEqual(before);
+  expect(await from(`http://localhost:${port()}`, "/console/api/link/accept", { token, ...who })).toEqual([200, "ok"]);
+
+  const ada = visit(house);
+  await ada.ok("POST", "/console/api/session", { email: who.email, password: PASSWORD });
+  const invited = await ada.ok("POST", "/console/api/operator/invitations", {
+    ...{ email: "ben@example.com", role: "viewer", accountId: null, accountName: null },
+  });
+  const invitation = { token: tokenOf(invited.url), name: "Ben", password: PASSWORD };
+  expect(await from("http://10.0.0.7:8080", "/console/api/link/accept", invitation)).toEqual(REFUSED);
+  expect(await from("https://10.0.0.7:8080", "/console/api/link/accept", invitation)).toEqual([200, "ok"]);
+  for (const origin of [
+    "https://genrouter.example",
+    "http://127.0.0.1:8080",
+    "http://[::1]:8080",
+    "http://genrouter.localhost:8080",
+  ])
+    expect(await from(origin, "/console/api/session", { email: who.email, password: PASSWORD })).toEqual([200, "ok"]);
+});
