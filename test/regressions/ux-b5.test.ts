@@ -21,6 +21,8 @@ beforeAll(async () => {
   chmodSync(join(dir, "rw/kept.png"), 0o444);
   writeFileSync(join(dir, "rw/root.png"), "root");
   mkdirSync(join(dir, "rw/folder"));
+  mkdirSync(join(dir, "rw/open"));
+  chmodSync(join(dir, "rw/open"), 0o777);
   mkdirSync(join(dir, "shared"));
   writeFileSync(join(dir, "shared/other.png"), "other");
   chmodSync(join(dir, "shared/other.png"), 0o666);
@@ -100,8 +102,7 @@ test("B7: without -o the current directory is judged, and nothing is left of the
   expect([refused.exit, refused.err]).toEqual([2, expect.stringMatching(/^error: -o: the current directory cannot be written/)]);
   expect(heard).toEqual([]);
   expect(readdirSync(join(dir, "ro"))).toEqual([]);
-  const place = join(dir, "rw/folder");
-  chmodSync(place, 0o777);
+  const place = join(dir, "rw/open");
   const long = `${"ü".repeat(120)}.png`;
   const ran = await runAs("nobody", [...generate(), "-o", join(place, long)], { cwd: place });
   expect([ran.exit, ran.err]).toEqual([0, expect.any(String)]);
