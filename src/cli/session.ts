@@ -95,6 +95,12 @@ export const clientOf = async (session: Session, flags: ClientFlags): Promise<Cl
       fix: `--url and GENROUTER_URL look like ${DEFAULT_URL}`,
       code: "bad_flag",
     });
+  // It goes into a header; the key itself is never repeated.
+  if (key !== null && !/^[\x21-\x7e]*$/.test(key))
+    throw new CommandFault(EXITS.usage, "the API key is not one word of printable ASCII", {
+      fix: "--key and GENROUTER_API_KEY take what genrouter keys create printed, and nothing else",
+      code: "bad_flag",
+    });
   return createClient({ url, ...(key === null ? {} : { key }) });
 };
 

@@ -55,6 +55,8 @@ test.each<[string[], RegExp]>([
   [["-o", ""], /^error: -o: "" cannot be written: it is not a path\n$/],
   [["--json", "-o", "-"], /--json and -o - both write to standard output/],
   [["--json", "-o", "/dev/stdout"], /--json and -o \/dev\/stdout both write to standard output/],
+  [["--key", "two words"], /^error: the API key is not one word of printable ASCII\n/],
+  [["--url", "localhost"], /^error: "localhost" is not an address\n/],
   [["--timout", "5"], /unknown option '--timout'/],
 ])("B5: generate %j is a usage error before anything is sent", async (options, error) => {
   heard = [];
