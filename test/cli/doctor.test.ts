@@ -40,6 +40,7 @@ test("a directory that is well: no fault, each area once at least, and people se
       "disk",
       "clock",
       "media",
+      "descriptors",
       "database",
       "log",
       "ledger",

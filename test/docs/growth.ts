@@ -52,7 +52,7 @@ export const growthCosts = (): string => {
     [
       "node, database: one poll at another node",
       "—",
-      ms(costsOf(MEASURED, "postgres").pollElsewhere.nodeMs) + ", " + ms(costsOf(MEASURED, "postgres").pollElsewhere.databaseMs),
+      `${ms(costsOf(MEASURED, "postgres").pollElsewhere.nodeMs)}, ${ms(costsOf(MEASURED, "postgres").pollElsewhere.databaseMs)}`,
     ],
     ...COMMITS.flatMap((size) => [
       [`transactions, ${size} deed${size === 1 ? "" : "s"} in each`, ...both(({ deeds }) => number(deeds / size))],

@@ -24,7 +24,8 @@ type Flags = DirFlag & JsonFlag & { to?: string; undo?: true };
 const addressOf = (flags: Flags, settings: Settings): string => {
   const url = flags.to ?? settings.store.url;
   const why = databaseFault(url, settings.store.insecure);
-  if (why !== undefined) throw new CommandFault(EXITS.usage, why, { code: "bad_flag" });
+  const named = flags.to === undefined ? "GENROUTER_STORE__URL" : "--to";
+  if (why !== undefined) throw new CommandFault(EXITS.usage, `${named}: ${why}`, { code: "bad_flag" });
   if (url !== "") return url;
   throw new CommandFault(EXITS.usage, "no database to move to; name one with --to, or set GENROUTER_STORE__URL", {
     code: "bad_flag",

@@ -88,7 +88,7 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
   const { epoch, slot, newestGeneration, newestPosting } = await openEpoch(
     address,
     // Where the disk is another machine's, nobody can be sure that the former process is gone.
-      { mode, nowMs, leaseMs, former: home?.allowNetworkDisk ? undefined : former, isVisit: options.isVisit },
+    { mode, nowMs, leaseMs, former: home?.allowNetworkDisk ? undefined : former, isVisit: options.isVisit },
     options.leastVersion,
   ).catch((fault: unknown) => {
     claimed?.release();
