@@ -142,7 +142,7 @@ export const openSharedDatabase = (of: {
 
   return {
     open: (name, leaseMs, nowMs) => {
-      endDead(leaseMs);
+      if (alive.length === SLOTS) endDead(leaseMs);
       if (alive.length === SLOTS) endDead();
       const taken = new Set(alive.map(({ slot }) => slot));
       const slot = Array.from({ length: SLOTS }, (_, one) => one).find((one) => !taken.has(one)) ?? 0;
