@@ -7,6 +7,7 @@ import type { Clock } from "./clock.ts";
 import type { Settings } from "./config.ts";
 import type { Engine } from "./engine-words.ts";
 import type { KeptFiles } from "./kept-files.ts";
+import { DatabaseAway } from "./store/faults.ts";
 import { LINEAGE, lineageFrom } from "./store/sqlite/lineage.ts";
 import { DATABASE_FILE } from "./store/sqlite/open.ts";
 import type { StoreReads } from "./store/store.ts";
@@ -63,6 +64,15 @@ export const openStanding = ({ settings, clock, engine, nodes, reads, waiting, i
     },
     clockAheadS: () => Math.round(clock.aheadMs?.() ?? 0) / 1000,
     isStoreAvailable: () => !isAway?.(),
+    whereReached: async (ask) => {
+      if (isAway?.()) return undefined;
+      try {
+        return await ask();
+      } catch (fault) {
+        if (fault instanceof DatabaseAway) return undefined;
+        throw fault;
+      }
+    },
     routes: () => {
       const breakers = engine.health.states();
       return engine.routes.catalogue().models.flatMap((model) =>

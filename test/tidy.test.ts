@@ -112,7 +112,7 @@ const DOORS: Record<string, string[]> = {
     ...["type:src/config.ts", "type:src/events.ts"],
   ],
   "src/simulator": ["src/media/sandbox/sandbox.ts", "type:src/media/second-reading.ts"],
-  "src/telemetry": ["src/events.ts", "src/store/faults.ts", "type:src/store"],
+  "src/telemetry": ["src/events.ts", "type:src/store"],
   "src/inspector": [
     "actors",
     "src/http/peer.ts",

@@ -1,5 +1,4 @@
 // Fills the gauges when somebody looks: every state of the service that is told, asked for at that moment.
-import { DatabaseAway } from "../store/faults.ts";
 import { type Books, openBooks } from "./books.ts";
 import type { Registered } from "./registry.ts";
 import type { RouteStanding, Standing } from "./standing.ts";
@@ -50,17 +49,6 @@ const setOpen = ({ set }: Registered, nowMs: number, open: Awaited<ReturnType<Bo
 
 const STUCK = ["parked", "stopped"] as const;
 
-/** What is asked of the books; nothing where the database does not answer: whoever looks is told that, and does not wait for it. */
-const whereReached = async <T>({ isStoreAvailable }: Standing, ask: () => Promise<T>): Promise<T | undefined> => {
-  if (!isStoreAvailable()) return undefined;
-  try {
-    return await ask();
-  } catch (fault) {
-    if (fault instanceof DatabaseAway) return undefined;
-    throw fault;
-  }
-};
-
 /** @returns fills the gauges. What could not be worked out in time is not told rather than told wrong. */
 export const openGauges = (registered: Registered, about: About, standing: Standing): (() => Promise<void>) => {
   const books = openBooks(standing);
@@ -71,11 +59,11 @@ export const openGauges = (registered: Registered, about: About, standing: Stand
   set("genrouter_build_info", [[labels, 1]]);
   return async () => {
     const [open, imbalance, files, orphans, undecided, backupS, disk] = await Promise.all([
-      whereReached(standing, books.open),
-      whereReached(standing, books.imbalanceCredits),
-      whereReached(standing, books.filesBytes),
-      whereReached(standing, books.orphans),
-      whereReached(standing, books.undecided),
+      standing.whereReached(books.open),
+      standing.whereReached(books.imbalanceCredits),
+      standing.whereReached(books.filesBytes),
+      standing.whereReached(books.orphans),
+      standing.whereReached(books.undecided),
       standing.lastBackupS(),
       standing.disk(),
     ]);

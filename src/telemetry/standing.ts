@@ -21,6 +21,8 @@ export type Standing = {
   clockAheadS: () => number;
   /** Whether the database answers. */
   isStoreAvailable: () => boolean;
+  /** Asks something of the books; nothing where the database does not answer: whoever looks is told that, and does not wait for it. */
+  whereReached: <T>(ask: () => Promise<T>) => Promise<T | undefined>;
   /** Generations that do not go on by themselves. */
   stuck: (why: "parked" | "stopped") => number;
   /** How many nodes are alive; 1 where one process alone writes. */

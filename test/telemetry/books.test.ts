@@ -16,6 +16,7 @@ const standingOver = (reads: Standing["reads"]): Standing => ({
     disk: async () => undefined,
     bucket: () => ({ isAvailable: true, waiting: 0, setAside: 0 }),
     isStoreAvailable: () => true,
+    whereReached: (ask) => ask(),
   },
   ...{ orphans: async () => [], isDiskFull: () => false },
 });
