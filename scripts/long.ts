@@ -40,6 +40,16 @@ const LONG: readonly Long[] = [
   },
   {
     ...{
+      name: "outages",
+      folders: ["proof/crash", "test/outages", "test/cluster", "test/faults", "test/postgres"],
+      unit: "rounds",
+      total: 1,
+      part: 1,
+    },
+    words: (_, seed) => ["test/outages/programme.ts", "--long", "--seed", String(seed)],
+  },
+  {
+    ...{
       name: "move",
       folders: ["test/move", "test/bench", "test/postgres"],
       unit: "generations",

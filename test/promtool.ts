@@ -1,9 +1,10 @@
-// promtool, which checks what is meant for Prometheus: an installed one, or Debian's, unpacked beside the packages without installing it.
+// promtool, which checks what is meant for Prometheus, and the server itself: installed ones, or Debian's, unpacked beside the packages without
+// installing them.
 import { mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
 const CACHE = join(import.meta.dir, "../node_modules/.cache");
-const KEPT = join(CACHE, "promtool");
+const KEPT = join(CACHE, "prometheus");
 
 /** A mirror that does not answer is no reason to wait for ever. */
 const LONGEST_MS = 90_000;
@@ -17,34 +18,40 @@ const run = (command: string[], cwd?: string): { ok: boolean; said: string } => 
   }
 };
 
-/** Fetches Debian's package of Prometheus and unpacks it; nothing is installed and nobody has to be root. */
-const unpack = (): string | null => {
-  const aside = join(CACHE, `promtool-${process.pid}`);
+/** Fetches Debian's package of Prometheus and unpacks its programs; nothing is installed and nobody has to be root. */
+const unpack = (): void => {
+  const aside = join(CACHE, `prometheus-${process.pid}`);
   mkdirSync(aside, { recursive: true });
   try {
-    if (!run(["apt-get", "download", "prometheus"], aside).ok) return null;
+    if (!run(["apt-get", "download", "prometheus"], aside).ok) return;
     const deb = readdirSync(aside).find((name) => name.endsWith(".deb"));
-    if (deb === undefined || !run(["dpkg", "-x", deb, aside], aside).ok) return null;
-    renameSync(join(aside, "usr/bin/promtool"), KEPT);
-    return KEPT;
+    if (deb === undefined || !run(["dpkg", "-x", deb, aside], aside).ok) return;
+    renameSync(join(aside, "usr/bin"), KEPT);
   } catch {
-    return null;
+    // Another process was first: what it has unpacked is looked for next.
   } finally {
     rmSync(aside, { recursive: true, force: true });
   }
 };
 
-const find = (): string | null => {
-  for (const path of [Bun.which("promtool"), KEPT]) if (path && run([path, "--version"]).ok) return path;
-  return unpack();
+const installed = (program: string): string | null =>
+  [Bun.which(program), join(KEPT, program)].find((path) => path !== null && run([path, "--version"]).ok) ?? null;
+const find = (program: string): string | null => {
+  const there = installed(program);
+  if (there !== null) return there;
+  unpack();
+  return installed(program);
 };
 
-const path = find();
+const path = find("promtool");
 if (path === null)
   console.warn("promtool is not here, and apt-get download prometheus did not bring it: what it would check is skipped");
 
 /** Whether there is one; tests that need it are skipped where there is none, which was said. */
 export const hasPromtool = path !== null;
+
+/** The server; null where there is none. */
+export const prometheusPath = (): string | null => find("prometheus");
 
 /** Runs promtool. @returns whether it was content, and what it said. */
 export const promtool = (words: string[], more: { cwd?: string; input?: string } = {}): { ok: boolean; said: string } => {

@@ -1,5 +1,6 @@
 // The bucket of a cluster: a server of S3 from a package, as a process of its own, and what has to be in it at the end.
-import { mkdirSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Check } from "../../proof/crash/audit.ts";
 import { inParallel } from "../../proof/crash/peace.ts";
 import { type Child, freePort, start } from "../../proof/crash/processes.ts";
@@ -13,24 +14,30 @@ const [port, directory] = process.argv.slice(1);
 new S3rver({ port: Number(port), directory, silent: true, configureBuckets: [{ name: "${BUCKET}" }] })
   .run().then(() => console.log("listening"));`;
 
-export type BucketServer = { child: Child; settings(prefix: string): Record<string, string> };
+export type BucketServer = { child: Child; port: number; settings(prefix: string): Record<string, string> };
 
-export const startBucket = async (dir: string): Promise<BucketServer> => {
+/** @param at the port; absent: a free one */
+export const startBucket = async (dir: string, at?: number): Promise<BucketServer> => {
   mkdirSync(dir, { recursive: true });
-  const port = await freePort();
+  const port = at ?? (await freePort());
   const child = start(["node", "-e", SERVER, String(port), dir]);
   await child.hears(/listening/);
   return {
-    child,
-    settings: (prefix) => ({
-      GENROUTER_FILES__STORE: "s3",
-      GENROUTER_S3__ENDPOINT: `http://127.0.0.1:${port}`,
-      GENROUTER_S3__REGION: "us-east-1",
-      GENROUTER_S3__BUCKET: BUCKET,
-      GENROUTER_S3__PREFIX: prefix,
-      GENROUTER_S3__ACCESS_KEY: "S3RVER",
-      GENROUTER_S3__SECRET_KEY: "S3RVER",
-    }),
+    ...{ child, port },
+    settings: (prefix) => {
+      // The server removes a folder with its last object, and falls over where another is written into it at that moment.
+      mkdirSync(join(dir, BUCKET, prefix), { recursive: true });
+      writeFileSync(join(dir, BUCKET, prefix, ".keep"), "");
+      return {
+        GENROUTER_FILES__STORE: "s3",
+        GENROUTER_S3__ENDPOINT: `http://127.0.0.1:${port}`,
+        GENROUTER_S3__REGION: "us-east-1",
+        GENROUTER_S3__BUCKET: BUCKET,
+        GENROUTER_S3__PREFIX: prefix,
+        GENROUTER_S3__ACCESS_KEY: "S3RVER",
+        GENROUTER_S3__SECRET_KEY: "S3RVER",
+      };
+    },
   };
 };
 

@@ -1,0 +1,85 @@
+// The shipped alerts over the nodes of all trials: by a real Prometheus, or by the gauges alone where there is none.
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { freePort, start, until } from "../../proof/crash/processes.ts";
+import { prometheusPath } from "../promtool.ts";
+import { watchGauges } from "./gauges.ts";
+
+export const WATCHED = ["StoreAway", "BucketAway", "StoreFull", "DiskAlmostFull", "UnclearAnswers", "NotReady"] as const;
+export type Alert = (typeof WATCHED)[number];
+/** An alert of a node, which is named as `host:port`. */
+export type Firing = { alert: Alert; instance: string };
+export type Alerts = {
+  /** What judges, for the reader. */
+  by: string;
+  /** Those that fired at these nodes at some moment since. */
+  since(fromMs: number, instances: readonly string[]): Promise<Firing[]>;
+  /** Those that fire now. */
+  now(instances: readonly string[]): Promise<Firing[]>;
+  stop(): Promise<void>;
+};
+
+const RULES = join(import.meta.dir, "../../deploy/prometheus/alerts.yml");
+/** How often the shipped configuration has it look, s. */
+const LOOK_S = 15;
+const PREFIX = "Genrouter";
+const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** The rules with every length of time so many times shorter: those that they wait for, those that they look back on, and hours in numbers. */
+export const hasten = (rules: string, times: number): string => {
+  const shorter = (number: string, unit: string) => `${Math.round((Number(number) * (UNIT_MS[unit] ?? 0)) / times)}ms`;
+  return rules
+    .replace(/^( *for: )(\d+)([smhd])$/gm, (_, before: string, number: string, unit: string) => before + shorter(number, unit))
+    .replace(/\[(\d+)([smhd])\]/g, (_, number: string, unit: string) => `[${shorter(number, unit)}]`)
+    .replace(/\* 3600\b/g, `* ${3600 / times}`);
+};
+
+type Series = { metric: Record<string, string> };
+const firingOf = (series: readonly Series[], instances: readonly string[]): Firing[] =>
+  series.flatMap(({ metric: { alertname = "", instance = "" } }) => {
+    const alert = WATCHED.find((one) => `${PREFIX}${one}` === alertname);
+    return alert !== undefined && instances.includes(instance) ? [{ alert, instance }] : [];
+  });
+
+/** @param times a minute of the rules is a `times`-th of one here */
+const startPrometheus = async (program: string, dir: string, instances: readonly string[], times: number): Promise<Alerts> => {
+  mkdirSync(dir, { recursive: true });
+  writeFileSync(join(dir, "alerts.yml"), hasten(readFileSync(RULES, "utf8"), times));
+  const everyMs = Math.round((LOOK_S * 1000) / times);
+  const configuration = `global: { scrape_interval: ${everyMs}ms, scrape_timeout: ${everyMs}ms, evaluation_interval: ${everyMs}ms }
+rule_files: [alerts.yml]
+scrape_configs: [{ job_name: genrouter, static_configs: [{ targets: ${JSON.stringify(instances)} }] }]
+`;
+  writeFileSync(join(dir, "prometheus.yml"), configuration);
+  const address = `127.0.0.1:${await freePort()}`;
+  const child = start([
+    ...[program, `--config.file=${join(dir, "prometheus.yml")}`, `--storage.tsdb.path=${join(dir, "data")}`],
+    ...[`--web.listen-address=${address}`, "--log.level=warn"],
+  ]);
+  const asked = async (path: string, query: Record<string, string>): Promise<Series[]> => {
+    const answer = await fetch(`http://${address}/api/v1/${path}?${new URLSearchParams(query)}`);
+    const body = (await answer.json()) as { status: string; error?: string; data: { result: Series[] } };
+    if (body.status !== "success") throw new Error(`Prometheus: ${body.error}`);
+    return body.data.result;
+  };
+  await until("Prometheus", async () => (await fetch(`http://${address}/-/ready`).catch(() => undefined))?.ok);
+  const query = 'ALERTS{alertstate="firing"}';
+  return {
+    by: `a real Prometheus by the rules of deploy/prometheus/alerts.yml, ${times === 1 ? "as they are" : `their times ${times} times shorter`}`,
+    since: async (fromMs, some) => {
+      const range = { start: String(fromMs / 1000), end: String(Date.now() / 1000), step: String(Math.max(everyMs, 250) / 1000) };
+      return firingOf(await asked("query_range", { query, ...range }), some);
+    },
+    now: async (some) => firingOf(await asked("query", { query }), some),
+    stop: async () => {
+      child.kill("SIGTERM");
+      await child.ended;
+    },
+  };
+};
+
+/** @param instances the nodes of all trials, also those that do not run yet */
+export const openAlerts = async (dir: string, instances: readonly string[], times: number): Promise<Alerts> => {
+  const program = prometheusPath();
+  return program === null ? watchGauges(instances, times) : await startPrometheus(program, dir, instances, times);
+};

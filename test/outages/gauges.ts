@@ -1,0 +1,68 @@
+// The watched alerts by the nodes' own figures, where there is no Prometheus: what its rules look at, without the time that they wait.
+import type { Alert, Alerts, Firing } from "./alerts.ts";
+
+type Figures = ReadonlyMap<string, number>;
+type Look = { atMs: number; figures: Figures };
+
+const EVERY_MS = 500;
+const WINDOW_MS = { full: 300_000, unclear: 600_000 } as const;
+
+const read = (text: string): Figures =>
+  new Map(
+    [...text.matchAll(/^(genrouter_\w+(?:\{[^}\n]*\})?) (\S+)$/gm)].map(([, name = "", value = ""]) => [name, Number(value)]),
+  );
+const grown = (now: Figures, before: Figures | undefined, name: string): number =>
+  before === undefined ? 0 : (now.get(name) ?? 0) - (before.get(name) ?? 0);
+
+/** What is wrong at one node by its last figures and those of a while before. */
+const wrongBy = (now: Figures, before: (ms: number) => Figures | undefined): Alert[] => {
+  const isZero = (name: string) => now.get(name) === 0;
+  const names = [...now.keys()];
+  const grew = (pattern: RegExp, ms: number, least: number) =>
+    names.some((name) => pattern.test(name) && grown(now, before(ms), name) >= least);
+  const size = now.get("genrouter_disk_size_bytes") ?? 1;
+  const share = (now.get("genrouter_disk_free_bytes") ?? size) / size;
+  const wrong: [Alert, boolean][] = [
+    ["StoreAway", isZero("genrouter_store_available")],
+    ["BucketAway", isZero("genrouter_bucket_available")],
+    ["NotReady", isZero("genrouter_ready")],
+    ["DiskAlmostFull", share < 0.05],
+    ["StoreFull", grew(/^genrouter_troubles_total\{.*event="(?:store|disk) full"/, WINDOW_MS.full, 1)],
+    ["UnclearAnswers", grew(/^genrouter_attempts_total\{.*outcome="unclear"/, WINDOW_MS.unclear, 3)],
+  ];
+  return wrong.flatMap(([alert, isWrong]) => (isWrong ? [alert] : []));
+};
+
+export const watchGauges = (instances: readonly string[], times: number): Alerts => {
+  const looks = new Map<string, Look[]>(instances.map((instance) => [instance, []]));
+  const seen: (Firing & { atMs: number })[] = [];
+  let isOver = false;
+  const beforeAt = (all: readonly Look[], nowMs: number) => (ms: number) =>
+    all.find(({ atMs }) => atMs >= nowMs - ms / times)?.figures;
+  const firing = (instance: string): Firing[] => {
+    const all = looks.get(instance) ?? [];
+    const last = all.at(-1);
+    return last === undefined ? [] : wrongBy(last.figures, beforeAt(all, last.atMs)).map((alert) => ({ alert, instance }));
+  };
+  const watch = async (instance: string): Promise<void> => {
+    while (!isOver) {
+      const atMs = Date.now();
+      const answer = await fetch(`http://${instance}/metrics`, { signal: AbortSignal.timeout(2000) }).catch(() => undefined);
+      if (answer?.ok) {
+        looks.get(instance)?.push({ atMs, figures: read(await answer.text()) });
+        seen.push(...firing(instance).map((one) => ({ ...one, atMs })));
+      }
+      await Bun.sleep(EVERY_MS);
+    }
+  };
+  const watching = Promise.all(instances.map(watch));
+  return {
+    by: "the gauges alone, without the time that the rules wait: there is no Prometheus, and apt-get download prometheus did not bring it",
+    since: async (fromMs, some) => seen.filter(({ atMs, instance }) => atMs >= fromMs && some.includes(instance)),
+    now: async (some) => some.flatMap(firing),
+    stop: async () => {
+      isOver = true;
+      await watching;
+    },
+  };
+};

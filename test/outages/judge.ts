@@ -1,0 +1,171 @@
+// What has to hold at the end of a trial: for callers, for who pays providers, for nodes, and for whoever watches the alerts.
+import { auditAll, type Check, type Evidence } from "../../proof/crash/audit.ts";
+import { offendingOf, showAll } from "../../proof/crash/peace.ts";
+import { run } from "../../proof/crash/processes.ts";
+import { readStored, type Stored } from "../../proof/crash/stored.ts";
+import { reading } from "../../proof/crash/world.ts";
+import type { Submission } from "../../src/simulator/log.ts";
+import { checkFiles } from "../cluster/bucket.ts";
+import type { SupervisedNode } from "./node.ts";
+import { spansWithout } from "./probe.ts";
+import { answeredMs, boughtTwice, droppedOf, isClear, type Purchases } from "./purchases.ts";
+import type { Trial } from "./trials.ts";
+import type { Span, World } from "./world.ts";
+
+/** From the start of a process to its first answer. */
+const BOOT_MS = 8000;
+/** A start that waited hands its address over to the service. */
+const HAND_OVER_MS = 1000;
+
+const silencesOf = ({ probe, lives }: SupervisedNode, toMs: number): Span[] =>
+  spansWithout(probe.health, 200, lives[0]?.fromMs ?? 0, toMs).filter(
+    (span) =>
+      !lives.some((life, index) => span.fromMs >= (lives[index - 1]?.toMs ?? 0) - 500 && span.toMs <= life.fromMs + BOOT_MS),
+  );
+
+const judgeNodes = (trial: Trial, world: World, toMs: number): { checks: Check[]; figures: Record<string, number> } => {
+  const silences = world.nodes.map((node) => silencesOf(node, toMs));
+  const ends = world.nodes.flatMap(({ lives }) => lives.filter(({ end, wasTold }) => end !== null && !wasTold));
+  const [from] = world.away;
+  const was503 = ({ probe }: SupervisedNode) =>
+    probe.readiness.some(
+      ({ status, atMs }) => status === 503 && world.away.some((span) => atMs >= span.fromMs && atMs <= span.toMs + 5000),
+    );
+  const left = trial.isOfDatabase ? world.nodes : world.nodes.slice(0, trial.smallDisk === undefined ? 0 : 1);
+  // A node may not notice a moment.
+  const isLong = from !== undefined && from.toMs - from.fromMs > 5000;
+  const kept = world.nodes.filter((node) => !left.includes(node));
+  const unready = kept.flatMap(({ url, probe, lives }) =>
+    spansWithout(
+      probe.readiness,
+      200,
+      probe.readiness.find(({ status }) => status === 200)?.atMs ?? lives[0]?.fromMs ?? 0,
+      toMs,
+    ).map((span) => `${url}: not ready for ${span.toMs - span.fromMs} ms`),
+  );
+  return {
+    checks: [
+      {
+        name: "/healthz answers throughout",
+        faults: silences.flatMap((spans, index) =>
+          spans
+            .filter((span) => span.toMs - span.fromMs > HAND_OVER_MS)
+            .map((span) => `node ${index + 1}: silent for ${span.toMs - span.fromMs} ms`),
+        ),
+      },
+      {
+        name: trial.isOfDatabase
+          ? "a node lives on, or ends with 70 and is started again by the rules of the shipped unit"
+          : "no node ends",
+        faults: [
+          ...ends.flatMap(({ end, said }) =>
+            trial.isOfDatabase && end?.code === 70 ? [] : [`ended with ${end?.signal ?? end?.code}: ${said().slice(-600)}`],
+          ),
+          ...world.nodes.flatMap((node) => node.givenUp() ?? []),
+        ],
+      },
+      {
+        name: "/readyz says 503 where work would wait, 200 elsewhere, and 200 again without help",
+        faults: [
+          ...(isLong ? left.filter((node) => !was503(node)).map(({ url }) => `${url}: never said 503`) : []),
+          ...unready,
+          ...world.nodes.filter(({ probe }) => !probe.isReady()).map(({ url }) => `${url}: is not ready`),
+        ],
+      },
+    ],
+    figures: {
+      restarts: ends.length,
+      healthSlowestMs: Math.max(...world.nodes.map(({ probe }) => probe.slowestMs())),
+      healthSilentMs: Math.max(0, ...silences.flat().map((span) => span.toMs - span.fromMs)),
+    },
+  };
+};
+
+type OrphanLine = { generation_id: string; attempt: number };
+/** A command of the operator's, as it is run beside the first node. */
+const command = async ({ nodes, plan }: World, ...words: string[]) => {
+  const place = nodes[0]?.place;
+  return await run([...plan.genrouter, ...words], { ...place?.env, GENROUTER_DATA__DIR: place?.dir ?? "" });
+};
+const orphansOf = async (world: World): Promise<Set<string>> => {
+  const { code, said } = await command(world, "orphans", "--json");
+  const line = said.split("\n").find((text) => text.startsWith("{"));
+  if (code !== 0 || line === undefined) throw new Error(`genrouter orphans ended with ${code}: ${said}`);
+  const { orphans } = JSON.parse(line) as { orphans: OrphanLine[] };
+  return new Set(orphans.map(({ generation_id, attempt }) => `${generation_id} ${attempt}`));
+};
+
+/** Judges everything but the alerts, with the nodes still running. */
+export const judge = async (trial: Trial, world: World): Promise<{ checks: Check[]; figures: Record<string, number> }> => {
+  const { tenants, load, away, nodes } = world;
+  const toMs = Date.now();
+  const stored: Stored[] = await reading(world.books, (reads) => readStored(reads, tenants));
+  const keys = tenants.map(({ key }) => key);
+  const url = nodes[0]?.url ?? "";
+  const shown = await showAll(url, keys, stored);
+  const balances = await reading(world.books, (reads) =>
+    Promise.all(
+      tenants.map(async ({ accountId }) => {
+        const account = await reads.account(accountId);
+        return {
+          available: account?.availableCredits ?? 0,
+          held: account?.heldCredits ?? 0,
+          charged: account?.chargedCredits ?? 0,
+        };
+      }),
+    ),
+  );
+  const submissions = (await world.simulator.lines()).filter((line): line is Submission => line.type === "submission");
+  const evidence: Evidence = { tenants, client: load.lines, submissions, stored, shown, balances };
+  const deaths = nodes.flatMap(({ lives }) => lives.flatMap(({ toMs, wasTold }) => (wasTold ? [] : [toMs])));
+  const orphans = await orphansOf(world);
+  const purchases: Purchases = { evidence, deaths, confirmMs: world.plan.times.confirm_s * 1000, orphans };
+  const twice = boughtTwice(purchases);
+  const { files, ...filed } = await checkFiles(
+    nodes.map((node) => node.url),
+    keys,
+    stored,
+  );
+  const verified = await command(world, "verify", "--json");
+  const inNodes = judgeNodes(trial, world, toMs);
+  const whileAway = submissions.filter(
+    (line) => isClear(line) && away.some((span) => answeredMs(line) >= span.fromMs && answeredMs(line) <= span.toMs),
+  );
+  const isOfAnswers = trial.isOfDatabase && trial.name !== "cold-start" && (away[0]?.toMs ?? 0) - (away[0]?.fromMs ?? 0) > 5000;
+  const failed = stored.filter(({ status }) => status === "failed");
+  return {
+    checks: [
+      ...inNodes.checks,
+      { name: "no caller gets an answer that is none of the promised ones", faults: [...load.faults] },
+      {
+        name: `no answer in hand is dropped by a node that keeps its disk; ${whileAway.length} came while something was away`,
+        faults: [
+          ...droppedOf(purchases),
+          ...(isOfAnswers && whileAway.length === 0 ? ["none came then: nothing was tried"] : []),
+        ],
+      },
+      {
+        name: "nothing is bought twice but where nobody can be asked, after the wait or a death, and then it is listed",
+        faults: twice.faults,
+      },
+      {
+        name: "every generation succeeds",
+        faults: trial.name === "provider" ? [] : failed.map(({ id, error }) => `${id}: ${JSON.stringify(error)}`),
+      },
+      ...auditAll(evidence),
+      filed,
+      { name: "genrouter verify says that the thirteen invariants hold", faults: offendingOf(verified.code, verified.said) },
+    ],
+    figures: {
+      ...inNodes.figures,
+      ...{
+        generations: stored.length,
+        failed: failed.length,
+        jobs: submissions.filter(({ accepted }) => accepted).length,
+        files,
+      },
+      ...{ answeredWhileAway: whileAway.length, boughtTwice: twice.allowed, orphans: orphans.size },
+      sentAgain: Object.values(load.again).reduce((sum, n) => sum + n, 0),
+    },
+  };
+};

@@ -1,0 +1,87 @@
+// A node under the rules of the shipped unit: started again as systemd would, every life of it noted.
+import type { Child, Ended, Genrouter } from "../../proof/crash/processes.ts";
+import { until } from "../../proof/crash/processes.ts";
+import { type ServicePlace, spawnService } from "../../proof/crash/world.ts";
+import { openProbe, type Probe } from "./probe.ts";
+import type { Restarts } from "./unit.ts";
+
+export type Life = { pid: number; fromMs: number; toMs: number; end: Ended | null; wasTold: boolean; said: () => string };
+export type SupervisedNode = {
+  url: string;
+  place: ServicePlace;
+  probe: Probe;
+  lives: readonly Life[];
+  /** Why nobody starts it any more; undefined while somebody does. */
+  givenUp(): string | undefined;
+  begin(): void;
+  /** Waits until /readyz says 200. @throws after `patienceMs`, with its last words */
+  ready(patienceMs: number): Promise<void>;
+  /** Tells it to stop, once and for all. */
+  stop(): Promise<void>;
+};
+
+const SAID = 2000;
+
+export const superviseNode = (genrouter: Genrouter, place: ServicePlace, restarts: Restarts): SupervisedNode => {
+  const url = `http://127.0.0.1:${place.port}`;
+  const lives: Life[] = [];
+  let present: Child | undefined;
+  let isTold = false;
+  let running: Promise<void> | undefined;
+  let givenUp: string | undefined;
+  let probe: Probe | undefined;
+
+  const isOverLimit = (): boolean => {
+    const { limit } = restarts;
+    if (limit === null) return false;
+    return lives.filter(({ fromMs }) => fromMs > Date.now() - limit.withinMs).length >= limit.starts;
+  };
+  const live = async (): Promise<Ended> => {
+    const child = spawnService(genrouter, place);
+    present = child;
+    const life: Life = {
+      ...{ pid: child.pid, fromMs: Date.now(), toMs: Number.POSITIVE_INFINITY, end: null, wasTold: false, said: child.said },
+    };
+    lives.push(life);
+    const end = await child.ended;
+    Object.assign(life, { toMs: Date.now(), end, wasTold: isTold });
+    return end;
+  };
+  const run = async (): Promise<void> => {
+    for (;;) {
+      const end = await live();
+      if (isTold) return;
+      if (!restarts.follow(end)) givenUp = `it ended with ${end.signal ?? end.code}, which no start follows`;
+      await Bun.sleep(restarts.pauseMs);
+      if (givenUp === undefined && isOverLimit()) givenUp = "it was started too often";
+      if (givenUp !== undefined || isTold) return;
+    }
+  };
+  const lastWords = () => lives.at(-1)?.said().slice(-SAID) ?? "";
+
+  return {
+    ...{ url, place, lives },
+    get probe() {
+      if (!probe) throw new Error("the node was never started");
+      return probe;
+    },
+    givenUp: () => givenUp,
+    begin: () => {
+      running ??= run();
+      probe ??= openProbe(url);
+    },
+    ready: async (patienceMs) => {
+      const look = () => probe?.isReady() || givenUp !== undefined;
+      await until("a node that is ready", look, patienceMs).catch((fault: unknown) => {
+        throw new Error(`${fault instanceof Error ? fault.message : fault}:\n${lastWords()}`);
+      });
+      if (givenUp !== undefined) throw new Error(`${givenUp}:\n${lastWords()}`);
+    },
+    stop: async () => {
+      isTold = true;
+      await probe?.stop();
+      present?.kill("SIGTERM");
+      await running;
+    },
+  };
+};

@@ -1,0 +1,183 @@
+// The trials: what is taken away, for how long, and which alerts have to tell of it.
+import { spawnSync } from "node:child_process";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { until } from "../../proof/crash/processes.ts";
+import type { Alert } from "./alerts.ts";
+import { ASKABLE, AT_ONCE, type RouteTimes } from "./catalogue.ts";
+import { poolerReason } from "./pooler.ts";
+import type { World } from "./world.ts";
+
+export type Trial = {
+  name: string;
+  /** What is tried. */
+  says: string;
+  nodes: number;
+  /** About how long it takes, s: the longest begins first. */
+  takesS: number;
+  /** The rules' times are so many times shorter. */
+  hastened: number;
+  /** Those that have to fire: at each node, at the first alone, or at any. */
+  alerts: { names: readonly Alert[]; at: "each" | "first" | "any" };
+  /** The database is what is away: no node is ready then, and one may end for not knowing what became of a commit. */
+  isOfDatabase: boolean;
+  routes: RouteTimes;
+  isPooled?: true;
+  smallDisk?: string;
+  /** Why it cannot be played here. */
+  cannot?: string | undefined;
+  play(world: World): Promise<Record<string, number>>;
+};
+
+export type Length = "short" | "usual" | "long";
+
+const HASTENED = 30;
+const ROUTES: RouteTimes = { timeout_s: 240, confirm_s: 120 };
+const READY_MS = 60_000;
+/** Work goes on for a while after the end of an outage. */
+const AFTER_MS = 2000;
+const SMALL_DISK = "24m";
+/** A rule that waits for a minute, or two, has to fire in an outage of these lengths, s, and need not in a shorter one. */
+const [STORE_AWAY_S, NOT_READY_S] = [120, 240] as const;
+
+const begin = async (world: World, count = world.nodes.length): Promise<void> => {
+  for (const node of world.nodes.slice(0, count)) node.begin();
+  await world.allReady(READY_MS);
+  await world.inFlow();
+};
+const sleep = (seconds: number) => Bun.sleep(seconds * 1000);
+const comesBack = async (world: World) => {
+  const readyAgainMs = await world.allReady(READY_MS);
+  await Bun.sleep(AFTER_MS);
+  return { readyAgainMs };
+};
+const alertsOfAway = (seconds: number, hastened: number): Trial["alerts"] => ({
+  names: [
+    ...(seconds * hastened >= STORE_AWAY_S ? (["StoreAway"] as const) : []),
+    ...(seconds * hastened >= NOT_READY_S ? (["NotReady"] as const) : []),
+  ],
+  at: "each",
+});
+
+const databaseAway = (seconds: number, more: Partial<Trial> = {}): Trial => {
+  const hastened = more.hastened ?? HASTENED;
+  return {
+    ...{ name: `database-${seconds}`, says: `PostgreSQL stopped for ${seconds} s`, nodes: 2, takesS: seconds + 25, hastened },
+    ...{ alerts: alertsOfAway(seconds, hastened), isOfDatabase: true, routes: ROUTES },
+    play: async (world) => {
+      await begin(world);
+      await world.midAnswers();
+      await world.withoutDatabase(() => sleep(seconds));
+      return await comesBack(world);
+    },
+    ...more,
+  };
+};
+
+const coldStart = (seconds: number): Trial => ({
+  ...databaseAway(seconds),
+  ...{ name: "cold-start", says: `a cold start: the database comes ${seconds} s after the nodes`, takesS: seconds + 20 },
+  play: async (world) => {
+    await world.withoutDatabase(async () => {
+      for (const node of world.nodes) node.begin();
+      await sleep(seconds);
+    });
+    const ready = await comesBack(world);
+    await world.inFlow();
+    return ready;
+  },
+});
+
+const bucketAway = (seconds: number): Trial => ({
+  ...{
+    name: "bucket",
+    says: `the bucket away for ${seconds} s, and a node that starts meanwhile`,
+    nodes: 3,
+    takesS: seconds + 25,
+  },
+  ...{ hastened: HASTENED, alerts: { names: ["BucketAway"], at: "each" }, isOfDatabase: false, routes: ROUTES },
+  play: async (world) => {
+    await begin(world, 2);
+    let startedMs = 0;
+    await world.withoutBucket(async () => {
+      const fromMs = Date.now();
+      await sleep(2);
+      world.nodes[2]?.begin();
+      startedMs = await world.allReady(READY_MS);
+      await Bun.sleep(Math.max(0, seconds * 1000 - (Date.now() - fromMs)));
+    });
+    return { startedWithoutBucketMs: startedMs, ...(await comesBack(world)) };
+  },
+});
+
+const diskFull = (seconds: number): Trial => ({
+  ...{ name: "disk", says: `the disk of one node full for ${seconds} s`, nodes: 2, takesS: seconds + 25, smallDisk: SMALL_DISK },
+  ...{ hastened: HASTENED, isOfDatabase: false, routes: ROUTES },
+  alerts: { names: ["StoreFull", "DiskAlmostFull", "NotReady"], at: "first" },
+  cannot: process.getuid?.() === 0 ? undefined : "mounting a small disk needs root",
+  play: async (world) => {
+    await begin(world);
+    const [node, other] = world.nodes;
+    if (!node || !other || !world.disk) throw new Error("a node and its disk are missing");
+    const filler = join(world.disk.path, "filler");
+    const span = { fromMs: Date.now(), toMs: Number.POSITIVE_INFINITY };
+    world.away.push(span);
+    const filled = spawnSync("dd", ["if=/dev/zero", `of=${filler}`, "bs=4096"], { encoding: "utf8" });
+    if (!filled.stderr.includes("No space left")) throw new Error(`the disk was not filled: ${filled.stderr}`);
+    await until("a node out of rotation", () => !node.probe.isReady(), READY_MS);
+    const outMs = Date.now();
+    await sleep(seconds);
+    const byOthers = world.load.accepted.filter(({ url, atMs }) => url === other.url && atMs > outMs).length;
+    const byFull = world.load.accepted.filter(({ url, atMs }) => url === node.url && atMs > outMs + 1000).length;
+    if (byOthers === 0) throw new Error("the other node took nothing while one was out of rotation");
+    if (byFull > 0) throw new Error(`${byFull} submissions were taken by the node whose disk is full`);
+    rmSync(filler);
+    span.toMs = Date.now();
+    return { outAfterMs: outMs - span.fromMs, byOthers, ...(await comesBack(world)) };
+  },
+});
+
+/** Half of what it answers with a server error it has accepted all the same. */
+const failing = (provider: string) => [
+  { fault: "5xx-after", provider, probability: 0.5 } as const,
+  { fault: "5xx", provider } as const,
+];
+
+const providerFailing = (seconds: number, routes: RouteTimes, hastened: number): Trial => ({
+  ...{ name: "provider", nodes: 2, takesS: 2 * seconds + 2 * routes.timeout_s, hastened, isOfDatabase: false, routes },
+  says: `submissions answered with 5xx for ${seconds} s, by each provider in turn; confirm_s ${routes.confirm_s}, timeout_s ${routes.timeout_s}`,
+  alerts: { names: ["UnclearAnswers"], at: "any" },
+  play: async (world) => {
+    await begin(world);
+    for (const provider of [AT_ONCE, ASKABLE]) {
+      await world.simulator.rule(...failing(provider));
+      await sleep(seconds);
+      await world.simulator.clearRules();
+    }
+    return await comesBack(world);
+  },
+});
+
+const pooled = (trial: Trial): Trial => ({
+  ...trial,
+  ...{ name: `pooler-${trial.name}`, says: `${trial.says}, behind pgbouncer in transaction mode`, takesS: trial.takesS + 15 },
+  ...{ isPooled: true, cannot: poolerReason },
+});
+
+export const trialsOf = (length: Length): Trial[] => {
+  const isShort = length === "short";
+  const all = [
+    ...(isShort ? [1, 12] : [1, 12, 60]).map((seconds) => databaseAway(seconds)),
+    // Longer than a commit waits, and than the time of a route.
+    databaseAway(33, { name: "database-route-time", routes: { timeout_s: 10, confirm_s: 10 } }),
+    pooled(databaseAway(12)),
+    coldStart(isShort ? 10 : 25),
+    bucketAway(isShort ? 12 : 30),
+    diskFull(isShort ? 24 : 40),
+    length === "long"
+      ? providerFailing(600, ROUTES, 1)
+      : providerFailing(isShort ? 8 : 40, isShort ? { timeout_s: 12, confirm_s: 4 } : { timeout_s: 60, confirm_s: 20 }, HASTENED),
+    ...(length === "long" ? [databaseAway(600, { hastened: 1 })] : []),
+  ];
+  return all.toSorted((a, b) => b.takesS - a.takesS);
+};
