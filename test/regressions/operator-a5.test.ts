@@ -97,7 +97,13 @@ test("A5: a fault that lasts is a gauge, which an alert can follow until it is o
 });
 const standing: Standing = {
   ...{ nowMs: () => 0, isReady: () => true, routes: () => [], stuck: () => 0, nodes: () => 1, clockAheadS: () => 0 },
-  ...{ disk: async () => undefined, isDiskFull: () => false, isStoreAvailable: () => true, orphans: async () => [] },
+  ...{
+    disk: async () => undefined,
+    isDiskFull: () => false,
+    isStoreAvailable: () => true,
+    whereReached: (ask) => ask(),
+    orphans: async () => [],
+  },
   ...{
     bucket: () => ({ isAvailable: true, waiting: 0, setAside: 0 }),
     databaseBytes: () => 0,
