@@ -31,7 +31,7 @@ export type EngineParts = Pick<CommittedParts, "callersChanged" | "peopleChanged
   clock: Clock;
   log: Log;
   store: Store;
-  files: Pick<Files, "remove">;
+  files: Pick<Files, "remove" | "isAway">;
   providers: Providers;
   media: Media;
   /** How providers are given copies of pinned inputs; `isTrusting`, `mostBytes`: `media.unpinned` and `media.pin_bytes`. */

@@ -145,6 +145,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
       ...{ jobOwner: store.jobOwner, generationBySeq: store.generationBySeq, pinsOf: store.pinsOf, planOf: store.planOf },
     },
     ...{ giving: inputs.giving, signInput: inputs.signInput },
+    isStorageAway: () => (files.isAway?.() ?? false) || isFull(),
     report: (seq, event) => supervisor.report(seq, event),
     judge: accountFaults.judge,
     ...{ delivered: routes.delivered, confirmMs: routes.confirmMs },

@@ -11,13 +11,18 @@ import { openTries, type ResultTries } from "./tries.ts";
 const TRIES = 5;
 const FIRST_PAUSE_MS = 2_000;
 const LONGEST_PAUSE_MS = 60_000;
+/** Storage that refuses one generation again and again, and others not, is tried at growing pauses. */
+const LONGEST_STORAGE_PAUSE_MS = 60_000;
 
 type Collected = Extract<CollectOutcome, { kind: "collected" }>;
+type Refused = Extract<CollectOutcome, { kind: "storage-refused" }>;
 
 export const openCollecting = (parts: EffectsParts, errands: Errands) => {
   /** Generations whose files are in, and by which attempt: no other attempt may write over them before the end. */
   const keptBy = new Map<number, number>();
   const turns = new Map<number, Promise<unknown>>();
+  /** When storage is tried again that refused, and how often it did in a row, by generation. */
+  const againOf = new Map<number, { n: number; times: number; againAtMs: number }>();
   /** What came of the tries at each result, by generation and attempt, from the first one on. */
   const triesOf = new Map<number, Map<number, ResultTries>>();
   const openTriesOf = ({ seq, n }: Attempt): ResultTries => {
@@ -82,14 +87,27 @@ export const openCollecting = (parts: EffectsParts, errands: Errands) => {
     parts.report(seq, { type: "mismatched", n, mismatch, ...(atMost ? { atMost } : {}), atMs });
   };
 
-  const collect = async ({ seq, n, signal }: Errand) => {
+  const refuse = ({ seq, n }: Errand, { detail, againAtMs }: Refused, atMs: number) => {
+    const before = againOf.get(seq);
+    const times = before?.n === n ? before.times + 1 : 0;
+    const ownMs = atMs + spreadMs(parts, STORAGE_PAUSE_MS, LONGEST_STORAGE_PAUSE_MS, times);
+    againOf.set(seq, { n, times, againAtMs: againAtMs ?? ownMs });
+    parts.report(seq, { type: "storageRefused", n, detail, atMs });
+  };
+  const notBefore = ({ seq, n }: Errand): number => {
+    const known = againOf.get(seq);
+    return known?.n === n ? known.againAtMs : 0;
+  };
+
+  const collect = async (errand: Errand) => {
+    const { seq, n, signal } = errand;
     const attempt = await readAttempt(parts, seq, n);
     const outcome = await fetchFiles(attempt, attempt.results ?? [], signal);
     const atMs = parts.clock.nowMs();
     if (signal.aborted) return;
     if (outcome.kind === "collected") deliver(attempt, outcome, atMs);
     else if (outcome.kind === "mismatched") turnDown(attempt, outcome.mismatch, atMs);
-    else if (outcome.kind === "storage-refused") parts.report(seq, { type: "storageRefused", n, detail: outcome.detail, atMs });
+    else if (outcome.kind === "storage-refused") refuse(errand, outcome, atMs);
     else parts.report(seq, { type: "resultUnreadable", n, detail: outcome.detail, atMs });
   };
 
@@ -127,7 +145,7 @@ export const openCollecting = (parts: EffectsParts, errands: Errands) => {
         return;
       }
       if (outcome.kind === "storage-refused") {
-        parts.report(seq, { type: "storageRefused", n, detail: outcome.detail, atMs });
+        refuse(errand, outcome, atMs);
         return;
       }
       last = outcome;
@@ -147,7 +165,9 @@ export const openCollecting = (parts: EffectsParts, errands: Errands) => {
   };
 
   const awaitStorage = async (errand: Errand) => {
-    await errand.pause(STORAGE_PAUSE_MS / parts.pace);
+    // Of all that wait none tries: storage asks for itself, and each try is two rows of the journal.
+    do await errand.pause(STORAGE_PAUSE_MS / parts.pace);
+    while (parts.isStorageAway() || parts.clock.nowMs() < notBefore(errand));
     parts.report(errand.seq, { type: "storageReturned", n: errand.n, atMs: parts.clock.nowMs() });
   };
 
@@ -160,6 +180,7 @@ export const openCollecting = (parts: EffectsParts, errands: Errands) => {
     /** The generation has ended: nothing is collected for it any more. */
     ended: (seq: number) => {
       keptBy.delete(seq);
+      againOf.delete(seq);
       turns.delete(seq);
       triesOf.delete(seq);
     },

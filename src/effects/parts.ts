@@ -29,6 +29,8 @@ export type EffectsParts = {
   signInput: (base: string, ref: string, n: number, untilMs: number) => string;
   /** Where answers go; the machine judges whether they still matter. */
   report: (seq: number, event: GenerationEvent) => void;
+  /** Whether our own storage is known to take nothing now; asked while something waits for it. */
+  isStorageAway: () => boolean;
   /** What an attempt says about its route's health; `isOfAccount`: the same holds of every route of that account. */
   judge: (routeId: string, verdict: RouteVerdict, why?: Failure, isOfAccount?: boolean) => void;
   /** Attempts of one generation that may deliver something else before it fails; absent or 0: as many as there are routes. */

@@ -39,6 +39,8 @@ export interface Files {
   open(generationId: string, n: number): Promise<Blob | undefined>;
   /** The short-lived address of a file that is not on disk. Absent where all files are. */
   link?(generationId: string, n: number, words: LinkWords): string;
+  /** Whether nothing is taken now; while that is so, asking has it find out by itself when that is over. Absent where all files are on disk. */
+  isAway?(): boolean;
   /** Deletes every file of a generation; fine when there are none. */
   remove(generationId: string): Promise<void>;
 }
@@ -54,4 +56,11 @@ export class StorageRefused extends Error {}
 export class FileMissing extends Error {}
 
 /** Where files are kept besides our disk cannot be asked now; it says so itself, once, and the same may be tried later. */
-export class StorageAway extends StorageRefused {}
+export class StorageAway extends StorageRefused {
+  /** Not before then is it worth a try: of one file that is refused while others are taken, ms since 1970. */
+  readonly againAtMs: number | undefined;
+  constructor(message: string, againAtMs?: number) {
+    super(message);
+    this.againAtMs = againAtMs;
+  }
+}

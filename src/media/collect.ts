@@ -205,7 +205,10 @@ export const openCollect = (options: CollectOptions): Media["collect"] => {
       isHeld = error instanceof StorageAway && brought !== undefined;
       if (isHeld && brought) holding.put(key, brought);
       // Without a child nothing is known of the file, and the provider is not to blame: it waits as it does for a disk.
-      if (error instanceof StorageRefused || error instanceof Busy) return { kind: "storage-refused", detail: error.message };
+      if (error instanceof StorageAway && error.againAtMs !== undefined)
+        return { kind: "storage-refused", detail: error.message, againAtMs: error.againAtMs };
+      if (error instanceof Busy) return { kind: "storage-refused", detail: error.message, againAtMs: 0 };
+      if (error instanceof StorageRefused) return { kind: "storage-refused", detail: error.message };
       // What did not come in time may be a file all the same.
       if (error instanceof Unreadable)
         return signal.aborted ? { kind: "unreadable", detail: error.message } : unread(failureOf(error));

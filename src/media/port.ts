@@ -16,7 +16,7 @@ export type CollectOutcome =
   /** The link says that it is over (403, 404, 410). */
   | { kind: "expired"; detail: string }
   /** Our storage refused: wait, the route is not to blame. What was fetched whole by then may be held for the next try. */
-  | { kind: "storage-refused"; detail: string };
+  | { kind: "storage-refused"; detail: string; againAtMs?: number };
 
 /** A link whose file is to be pinned; `sha256`: it must be this very file, which was pinned before. */
 export type PinWanted = PinAsked & { generationId: string; accountSeq: number; url: string; sha256?: string };

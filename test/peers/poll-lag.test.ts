@@ -59,6 +59,7 @@ test(`${JOBS} jobs on one route, all taken up at one moment: their ends are noti
   const { input } = errandFor({ provider: "replicate" });
   let inputsRead = 0;
   const effects = openEffects({
+    isStorageAway: () => false,
     clock: timeline,
     log: () => undefined,
     reads: {

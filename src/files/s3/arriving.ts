@@ -150,12 +150,13 @@ export const openArriving = ({ local, bucket, standing, clock, tell, ending }: A
           notBeforeMs = clock.nowMs() + Math.min(LONGEST_ASIDE_MS, ASIDE_MS * 2 ** (refusals - 1));
           if (refusals === 1) setAside += 1;
           if (refusals === 1) tell("file not uploaded", { generation_id: id, count: n, reason: fault.message });
+          throw new StorageAway(fault.message, notBeforeMs);
         }
         throw fault;
       }
     };
     const keep = async (file: StoredFile): Promise<void> => {
-      if (clock.nowMs() < notBeforeMs) throw new StorageAway("the bucket did not take the file");
+      if (clock.nowMs() < notBeforeMs) throw new StorageAway("the bucket did not take the file", notBeforeMs);
       underWay ??= begin(file);
       let takeBack = () => {};
       const late = new Promise<never>((_, stop) => {

@@ -110,13 +110,16 @@ export const openBucketFiles = (options: BucketFilesOptions): BucketFiles => {
       throw new StorageAway(fault instanceof BucketFault ? fault.message : "the service is stopping");
     }
   };
-  const tryIt = async (): Promise<void> => {
-    const name = `${options.settings.prefix}${TRIAL}`;
-    const bytes = new TextEncoder().encode("written and deleted by genrouter to see whether it may\n");
+  const trial = `${options.settings.prefix}${TRIAL}`;
+  const putTrial = async (): Promise<void> => {
+    const bytes = new TextEncoder().encode("written and deleted by genrouter to see whether the bucket takes files\n");
     const words = { mime: "text/plain", disposition: "inline", cacheControl: "no-store" };
+    await bucket.put(trial, bytes, new Bun.CryptoHasher("sha256").update(bytes).digest("hex"), words, ending.signal);
+  };
+  const tryIt = async (): Promise<void> => {
     try {
-      await bucket.put(name, bytes, new Bun.CryptoHasher("sha256").update(bytes).digest("hex"), words, ending.signal);
-      await bucket.head(name, ending.signal);
+      await putTrial();
+      await bucket.head(trial, ending.signal);
     } catch (fault) {
       if (!(fault instanceof BucketFault)) return;
       moving.failed(fault);
@@ -124,12 +127,12 @@ export const openBucketFiles = (options: BucketFilesOptions): BucketFiles => {
       return;
     }
     moving.worked();
-    await drop(name).catch(() => undefined);
+    await drop(trial).catch(() => undefined);
   };
 
   return {
     files: {
-      ...(arriving ? { objectOf } : {}),
+      ...(arriving ? { objectOf, isAway: () => moving.fault() !== null } : {}),
       receive: async (id, n) => {
         if (arriving) return arriving.receive(id, n);
         const incoming = await local.receive(id, n);
@@ -171,7 +174,7 @@ export const openBucketFiles = (options: BucketFilesOptions): BucketFiles => {
     isDown: moving.isDown,
     waiting: () => ({
       files: mover?.waiting() ?? 0,
-      setAside: (mover ?? arriving)?.setAside() ?? 0,
+      setAside: (mover?.setAside() ?? 0) + (arriving?.setAside() ?? 0),
       reason: moving.fault()?.message ?? null,
     }),
   };

@@ -24,7 +24,7 @@ describe("while the bucket is away", () => {
     const house = await nodes.open({ providers: ["replicate"] });
     await nodes.bucket.away();
     const { id } = await house.submit(PICTURE, { prompt: "a robot" });
-    await house.eventually(async () => (await nodes.journal(house, id)).includes("storageReturned"), "the second try");
+    await house.eventually(async () => (await nodes.journal(house, id)).includes("storageRefused"), "the refusal");
     expect(await house.show(id)).toMatchObject({ status: "running", attempts: 1, cost_usd: null });
     expect((await house.balance()).charged).toBe(0);
     nodes.clock.skip(2 * 3_600_000);
@@ -53,7 +53,7 @@ describe("while the bucket is away", () => {
     nodes.bucket.fail = ({ method }) => (method === "PUT" ? { status: 503, code: "SlowDown" } : undefined);
     const ids = await Promise.all(Array.from({ length: 20 }, async () => (await house.submit(PICTURE, { prompt: "x" })).id));
     for (const id of ids)
-      await house.eventually(async () => (await nodes.journal(house, id)).includes("storageReturned"), "the second try");
+      await house.eventually(async () => (await nodes.journal(house, id)).includes("storageRefused"), "the refusal");
     const before = nodes.bucket.seen.length;
     const fromMs = nodes.clock.nowMs();
     await house.eventually(() => nodes.clock.nowMs() > fromMs + 120_000, "two minutes");
@@ -81,7 +81,7 @@ describe("while the bucket is away", () => {
     const house = await nodes.open();
     nodes.bucket.fail = ({ method }) => (method === "PUT" ? { status: 403, code: "AccessDenied" } : undefined);
     const { id } = await house.submit(PICTURE, { prompt: "a robot" });
-    await house.eventually(async () => (await nodes.journal(house, id)).includes("storageReturned"), "the second try");
+    await house.eventually(async () => (await nodes.journal(house, id)).includes("storageRefused"), "the refusal");
     nodes.bucket.fail = () => undefined;
     nodes.clock.skip(300_000);
     expect(await house.until(id)).toMatchObject({ status: "succeeded", attempts: 1 });
