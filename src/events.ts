@@ -5,6 +5,7 @@ export const EVENTS = {
   "service draining": "info",
   "service stopped": "info",
   "recovery finished": "info",
+  "schema migrated": "info",
   "restored backup": "warn",
   "restored attempt confirmed": "info",
   "generations taken over": "warn",

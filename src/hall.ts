@@ -113,7 +113,7 @@ export const openService = async (
   });
   // Where nothing can be kept yet, a start with a key's file that cannot be read leaves nothing behind.
   if (!simulate && isNewHere(settings)) keyring.first([]);
-  const store = around(await openStore(settings, mode));
+  const store = around(await openStore(settings, mode, log));
   const undo: (() => Promise<unknown>)[] = [() => store.close()];
   try {
     const clock = systemClock(await store.lastSeenMs());

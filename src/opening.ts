@@ -1,7 +1,10 @@
 // Opens the store that the settings name: a file in the data directory, or a database that several nodes share.
+
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { BadSetting, type Settings } from "./config.ts";
+import type { Log } from "./events.ts";
+import type { Migrated } from "./store/migrated.ts";
 import { openSqliteStore } from "./store/sqlite/client.ts";
 import { DirectoryUnusable } from "./store/sqlite/faults.ts";
 import { DATABASE_FILE } from "./store/sqlite/open.ts";
@@ -35,11 +38,16 @@ export const isNewHere = ({ store, data }: Settings): boolean =>
   store.url === "" && !isThere(join(data.dir, DATABASE_FILE), data.dir);
 
 /** @throws BadSetting, and the faults of src/store: one line each. */
-export const openStore = async (settings: Settings, mode: Mode): Promise<Store> => {
+export const openStore = async (settings: Settings, mode: Mode, log: Log): Promise<Store> => {
+  const migrated = ({ from, to, copy }: Migrated): void =>
+    log("schema migrated", {
+      reason: `from schema ${from} to ${to}${copy === null ? "" : `; the copy made before is ${copy}, with which the release before starts`}`,
+    });
   const { dir, network_disk: allowNetworkDisk } = settings.data;
   const { url, lease_s, prepared: prepare, connections: readers } = settings.store;
-  if (url === "") return await openSqliteStore({ dir, mode, allowNetworkDisk });
+  if (url === "") return await openSqliteStore({ dir, mode, allowNetworkDisk, migrated });
   // Nothing of it is loaded where the store is a file.
   const { openPostgresStore } = await import("./store/postgres/client.ts");
-  return await openPostgresStore({ url, prepare, readers, mode, leaseMs: lease_s * 1000, home: { dir, allowNetworkDisk } });
+  const home = { dir, allowNetworkDisk };
+  return await openPostgresStore({ url, prepare, readers, mode, leaseMs: lease_s * 1000, home, migrated });
 };

@@ -14,7 +14,7 @@ import { type Finding, fault, ok, type Stored, textOf } from "./finding.ts";
 import { marketFindings } from "./market.ts";
 import { mediaFindings } from "./media.ts";
 import { paymentFindings, purchaseFindings } from "./payments.ts";
-import { clockFindings, directoryFindings, diskFindings } from "./place.ts";
+import { clockFindings, copyFindings, directoryFindings, diskFindings } from "./place.ts";
 import { serviceFindings } from "./running.ts";
 import { examineShared } from "./shared.ts";
 import { signInFindings } from "./sign-in.ts";
@@ -99,6 +99,7 @@ export const examine = async (own: Settings, isDeep: boolean, env: Record<string
     settingFinding(served !== undefined, env),
     ...directory.findings,
     ...diskFindings(settings),
+    ...copyFindings(dir),
     ...clockFindings(Date.now(), stored.lastSeenMs),
     ...descriptorFindings(settings, about?.pid),
     ...(await mediaFindings()),

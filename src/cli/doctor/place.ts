@@ -1,5 +1,5 @@
 // The doctor on the machine: the data directory and its rights, the disks, the clock.
-import { accessSync, constants, existsSync, lstatSync, statfsSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, lstatSync, readdirSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Settings } from "../../config.ts";
 import { DATABASE_FILE } from "../../store/sqlite/open.ts";
@@ -84,6 +84,17 @@ export const directoryFindings = ({ dir, network_disk }: Settings["data"], isSha
   const hasDatabase = existsSync(join(dir, DATABASE_FILE));
   if (!hasDatabase && !isShared) findings.push(warning("directory", `there is no database in ${dir} yet`, make));
   return { findings, exists: hasDatabase || isShared, hasDatabase };
+};
+
+/** Copies that upgrades have made: they are for the way back to the release before, and stay until somebody deletes them. */
+export const copyFindings = (dir: string): Finding[] => {
+  if (!statSync(dir, { throwIfNoEntry: false })?.isDirectory()) return [];
+  const copies = readdirSync(dir).filter((name) => name.startsWith(`${DATABASE_FILE}.before-`) && /-\d+$/.test(name));
+  return copies.map((name) => {
+    const { size, mtime } = statSync(join(dir, name));
+    const made = `${name}, ${sizeText(size)}, made ${mtime.toISOString().slice(0, 10)} before an upgrade`;
+    return ok("copies", `${made}: it can be deleted once nobody wants to go back to the release before`);
+  });
 };
 
 /** Below it a service has no room for what is under way. */

@@ -1,7 +1,9 @@
 // Opens a PostgreSQL database as one of the nodes that share it: deeds go out in transactions of this owner, reads over a pool.
+
 import { type Deed, type DeedOutcome, StoreUnknown } from "../../deeds.ts";
 import { openNumbers } from "../../ids.ts";
 import { Moved, ServerUnfit, WrongMode, WrongSchema } from "../faults.ts";
+import type { Migrated } from "../migrated.ts";
 import { packedBy } from "../sql/packed.ts";
 import { readsThrough } from "../sql/reads.ts";
 import { claimDirectory } from "../sqlite/owner.ts";
@@ -28,6 +30,8 @@ import { readableJson } from "./writes.ts";
 export type PostgresOptions = Address & {
   mode?: Mode;
   nowMs?: number;
+  /** Told when the schema was brought to this release's. */
+  migrated?: (migrated: Migrated) => void;
   /** The node's own directory, for what is on its way to the bucket: no other process may have it. */
   home?: { dir: string; allowNetworkDisk: boolean };
   /** A command that is here for a moment, and no node of the service. */
@@ -85,7 +89,7 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
   const address = { url: options.url, prepare: options.prepare };
   const claimed = home ? claimDirectory(home.dir, { networkDisk: home.allowNetworkDisk, creation: true }) : null;
   const former = home && readFormer(home.dir);
-  const { epoch, slot, newestGeneration, newestPosting } = await openEpoch(
+  const { epoch, slot, newestGeneration, newestPosting, migrated } = await openEpoch(
     address,
     // Where the disk is another machine's, nobody can be sure that the former process is gone.
     { mode, nowMs, leaseMs, former: home?.allowNetworkDisk ? undefined : former, isVisit: options.isVisit },
@@ -94,6 +98,7 @@ export const openPostgresStore = async (options: PostgresOptions): Promise<Store
     claimed?.release();
     throw fault;
   });
+  if (migrated) options.migrated?.(migrated);
   if (home) noteFormer(home.dir, { epoch, openedAtMs: nowMs });
   const postings = openNumbers(slot);
   postings.continueAfter(newestPosting);

@@ -1,5 +1,7 @@
 // Brings a database to the newest schema: numbered steps with checksums, all in one transaction, and one node at a time.
+
 import { WrongSchema } from "../faults.ts";
+import type { Migrated } from "../migrated.ts";
 import type { Connection } from "./connect.ts";
 import first from "./schema/0001.sql" with { type: "text" };
 import second from "./schema/0002.sql" with { type: "text" };
@@ -45,9 +47,14 @@ export type StepRun = { n: number; checksum: string; needs: number };
 
 /**
  * Runs the steps that a database still lacks, inside the transaction that is open and holds the lock.
+ * @returns what it did to an existing database.
  * @throws WrongSchema when a newer release has taken away what this one needs, or a step that was run is not the one known here.
  */
-export const migrate = async (line: Connection, nowMs: number, migrations: readonly Migration[] = MIGRATIONS): Promise<void> => {
+export const migrate = async (
+  line: Connection,
+  nowMs: number,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Promise<Migrated | undefined> => {
   await line.script(CREATE);
   const { rows } = await line.send<StepRun>(STEPS_RUN);
   const { version, newest } = insistOnKnown(rows, migrations);
@@ -60,4 +67,5 @@ export const migrate = async (line: Connection, nowMs: number, migrations: reado
     await line.script(sql);
     await line.send("INSERT INTO migration VALUES (?1, ?2, ?3, ?4)", n, checksum(sql), needs, nowMs);
   }
+  return version === 0 || version >= newest ? undefined : { from: version, to: newest, copy: null };
 };

@@ -1,8 +1,10 @@
 // Owners: each node is one from its opening on, as long as its lease runs by the database's clock; what a dead one owned is taken over.
+
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import { SLOTS } from "../../ids.ts";
 import { WrongMode } from "../faults.ts";
+import type { Migrated } from "../migrated.ts";
 import type { Surroundings } from "../node.ts";
 import type { Mode } from "../store.ts";
 import { type Connection, together } from "./connect.ts";
@@ -11,7 +13,14 @@ import { insistOnWhole } from "./moving.ts";
 import { ownerOf } from "./owner-of.ts";
 
 /** An opening: its number, its share of the row numbers, and the newest numbers that there are. */
-export type Opening = { epoch: number; slot: number; newestGeneration: number; newestPosting: number };
+export type Opening = {
+  epoch: number;
+  slot: number;
+  newestGeneration: number;
+  newestPosting: number;
+  /** The schema was brought to this release's. */
+  migrated?: Migrated | undefined;
+};
 
 /** Who opened before in the same directory: its number, and when it did. */
 export type FormerOwner = { epoch: number; openedAtMs: number };
@@ -68,7 +77,7 @@ export const openOwner = async (
   await line.script("BEGIN; SET LOCAL lock_timeout = '60s'");
   await line.send(LOCK_OPENING);
   await insistOnWhole(line);
-  await migrate(line, nowMs);
+  const migrated = await migrate(line, nowMs);
   const put = "INSERT INTO meta VALUES (?1, ?2) ON CONFLICT DO NOTHING";
   await line.send(put, "mode", mode ?? "live");
   // Every secret is derived from this one by name, so that reading a new one never writes.
@@ -108,7 +117,7 @@ export const openOwner = async (
   await line.send("INSERT INTO usage_mark (epoch, up_to_seq) VALUES (?1, ?2)", epoch, newest.rows[0]?.posting ?? 0);
   await line.script("COMMIT");
   const { generation, posting } = newest.rows[0] ?? { generation: null, posting: null };
-  return { epoch, slot, newestGeneration: generation ?? 0, newestPosting: posting ?? 0 };
+  return { epoch, slot, newestGeneration: generation ?? 0, newestPosting: posting ?? 0, migrated };
 };
 
 const RENEW = "UPDATE lease SET ends_at_ms = now_ms() + CAST(?2 AS bigint), leaving = ?3 WHERE epoch = ?1";

@@ -1,8 +1,10 @@
 // What happens to a database when a writer opens it: schema, mode, secret, and the row of its epoch.
+
 import type { Database } from "bun:sqlite";
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import { WrongMode } from "../faults.ts";
+import type { Migrated } from "../migrated.ts";
 import type { Mode } from "../store.ts";
 import { migrate } from "./migrate.ts";
 import { insistOnHere } from "./moved.ts";
@@ -12,11 +14,18 @@ const SPOKEN = { test: "for the simulator (--simulate)", live: "for real provide
 /**
  * Makes a database ready for its owner: migrates it, fixes or compares its mode, seeds its secret, opens an epoch.
  * Without a `mode` an existing database keeps its own, and a new one is made for real providers.
- * @returns the epoch of this opening. @throws Moved, WrongMode, WrongSchema.
+ * @param told of a schema that was brought to this release's @returns the epoch of this opening. @throws Moved, WrongMode, WrongSchema.
  */
-export const ownDatabase = (db: Database, path: string, mode: Mode | undefined, nowMs: number): number => {
+export const ownDatabase = (
+  db: Database,
+  path: string,
+  mode: Mode | undefined,
+  nowMs: number,
+  told?: (migrated: Migrated) => void,
+): number => {
   insistOnHere(db);
-  migrate(db, path, nowMs);
+  const migrated = migrate(db, path, nowMs);
+  if (migrated) told?.(migrated);
   db.run("BEGIN IMMEDIATE");
   const put = db.prepare("INSERT INTO meta VALUES (?, ?) ON CONFLICT DO NOTHING");
   put.run("mode", mode ?? "live");

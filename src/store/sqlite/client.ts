@@ -1,7 +1,9 @@
 // Opens a data directory as its owner: reads here, writes in a thread of their own.
+
 import { join } from "node:path";
 import { type Deed, type DeedOutcome, StoreFull, StoreUnknown } from "../../deeds.ts";
 import { continueGenerationSeqAfter } from "../../ids.ts";
+import type { Migrated } from "../migrated.ts";
 import type { Mode, Store } from "../store.ts";
 import { ownDatabase } from "./birth.ts";
 import { insistOnSoundness } from "./damage.ts";
@@ -22,6 +24,8 @@ export type StoreOptions = {
   /** Accepts a network file system, whose locks cannot be relied on. */
   allowNetworkDisk?: boolean;
   pragmas?: Partial<Pragmas>;
+  /** Told when the schema was brought to this release's. */
+  migrated?: (migrated: Migrated) => void;
 };
 
 /** The writing thread as this one sees it: messages out, answers back in the same order. */
@@ -72,11 +76,11 @@ const commitThrough =
   };
 
 /** Readies the file for its owner before the writing thread opens it, so that what is wrong is told here. @returns the epoch. */
-const beginEpoch = (path: string, mode: Mode | undefined, pragmas: Pragmas): number => {
+const beginEpoch = (path: string, { mode, migrated }: StoreOptions, pragmas: Pragmas): number => {
   const db = openWriter(path, pragmas);
   try {
     insistOnSoundness(db, path);
-    const epoch = ownDatabase(db, path, mode, Date.now());
+    const epoch = ownDatabase(db, path, mode, Date.now(), migrated);
     const newest = db.query<{ seq: number | null }, []>("SELECT max(seq) AS seq FROM generation").get()?.seq;
     if (typeof newest === "number") continueGenerationSeqAfter(newest);
     return epoch;
@@ -98,7 +102,7 @@ export const openSqliteStore = async (options: StoreOptions): Promise<Store> => 
     const epoch = tellingDamage(path, () => {
       missLog(options.dir);
       unmarkLog(options.dir);
-      return beginEpoch(path, options.mode, pragmas);
+      return beginEpoch(path, options, pragmas);
     });
     const writer = startWriter();
     await writer.ask({ open: { path, epoch, pragmas } });

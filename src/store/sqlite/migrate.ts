@@ -1,6 +1,8 @@
 // Brings a database to the newest schema: numbered steps with checksums, each in a transaction, a copy first.
+
 import type { Database } from "bun:sqlite";
 import { WrongSchema } from "../faults.ts";
+import type { Migrated } from "../migrated.ts";
 import { copyBefore } from "./copy.ts";
 import { StoreDamaged } from "./faults.ts";
 import { pragma } from "./open.ts";
@@ -80,14 +82,22 @@ const runStep = (db: Database, { n, sql, makesAnew }: Migration, nowMs: number):
 
 /**
  * Runs the steps a file still lacks. An existing file is first copied beside itself (`<path>.before-<n>`), and the copy checked.
- * @throws WrongSchema see `checkSchema`. @throws DirectoryUnusable, StoreDamaged when there is no whole copy: nothing has changed.
+ * @returns what it did to an existing file. @throws WrongSchema see `checkSchema`. @throws DirectoryUnusable, StoreDamaged when there is no whole copy: nothing has changed.
  */
-export const migrate = (db: Database, path: string, nowMs: number, migrations: readonly Migration[] = MIGRATIONS): void => {
+export const migrate = (
+  db: Database,
+  path: string,
+  nowMs: number,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Migrated | undefined => {
   const version = checkSchema(db, migrations);
   const missing = migrations.filter((one) => one.n > version);
-  if (missing.length === 0) return;
-  if (version > 0 && path !== ":memory:") copyBefore(db, path, `${path}.before-${missing[0]?.n ?? 0}`, nowMs);
+  const [next] = missing;
+  if (next === undefined) return undefined;
+  const copy = version > 0 && path !== ":memory:" ? `${path}.before-${next.n}` : null;
+  if (copy !== null) copyBefore(db, path, copy, nowMs);
   for (const step of missing)
     if (step.makesAnew) withoutKeys(db, () => runStep(db, step, nowMs));
     else runStep(db, step, nowMs);
+  return version === 0 ? undefined : { from: version, to: missing.at(-1)?.n ?? version, copy };
 };

@@ -1,0 +1,67 @@
+// operator.md A15: an upgrade that changes the schema says so with the copy that it made, and the doctor says how large copies are and that they may go.
+
+import { afterAll, expect, test } from "bun:test";
+import { join } from "node:path";
+import { start } from "../../proof/crash/processes.ts";
+import type { Migrated } from "../../src/store/migrated.ts";
+import { openPostgresStore } from "../../src/store/postgres/client.ts";
+import { connect } from "../../src/store/postgres/connect.ts";
+import { migrate as migratePostgres, MIGRATIONS as OF_POSTGRES } from "../../src/store/postgres/migrate.ts";
+import { MIGRATIONS, migrate } from "../../src/store/sqlite/migrate.ts";
+import { openWriter } from "../../src/store/sqlite/open.ts";
+import { PROGRAM } from "../built.ts";
+import { doctor, has } from "../cli/diagnosis.ts";
+import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
+import { postgresReason } from "../postgres/binaries.ts";
+import { openServer } from "../postgres/server.ts";
+
+afterAll(dropDirs);
+
+test("A15: a start that migrates logs one line with both schemas and the path of the copy, which the doctor knows", async () => {
+  const dir = freshDir();
+  const path = join(dir, "genrouter.db");
+  const db = openWriter(path);
+  migrate(db, path, 0, MIGRATIONS.slice(0, -1));
+  db.close();
+  const newest = MIGRATIONS.length;
+  const serve = () => start([...PROGRAM, "serve", "--simulate", "--port", "0", "--data", dir], {});
+  const node = serve();
+  await node.hears(/^url /m);
+  node.kill("SIGTERM");
+  await node.ended;
+  const lines = node.said().match(/^.*"schema migrated".*$/gm) ?? [];
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toContain(`from schema ${newest - 1} to ${newest}; the copy made before is ${path}.before-${newest}`);
+  has(
+    await doctor(dir, {}),
+    "copies",
+    "ok",
+    new RegExp(`genrouter\\.db\\.before-${newest}, [\\d.]+ \\w+, made .* can be deleted`),
+  );
+  const again = serve();
+  await again.hears(/^url /m);
+  again.kill("SIGTERM");
+  await again.ended;
+  expect(again.said()).not.toContain("schema migrated");
+}, 30_000);
+
+test.skipIf(postgresReason !== undefined)(
+  "A15: over PostgreSQL the node that migrates says so, and no other",
+  async () => {
+    const server = await openServer();
+    const url = server.url("postgres");
+    const line = await connect({ url, prepare: true });
+    await line.script("BEGIN");
+    await migratePostgres(line, 0, OF_POSTGRES.slice(0, -1));
+    await line.script("COMMIT");
+    line.close();
+    const told: Migrated[] = [];
+    for (let time = 0; time < 2; time += 1) {
+      const store = await openPostgresStore({ url, prepare: true, mode: "test", migrated: (one) => told.push(one) });
+      await store.close();
+    }
+    await server.stop();
+    expect(told).toEqual([{ from: OF_POSTGRES.length - 1, to: OF_POSTGRES.length, copy: null }]);
+  },
+  60_000,
+);
