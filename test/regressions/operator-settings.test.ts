@@ -28,13 +28,23 @@ const REFUSED: [what: string, env: Record<string, string>, why: string][] = [
     "GENROUTER_STRIPE__WEBHOOK_SECRET: it is missing",
   ],
   ["A4: a catalogue that is not there", { GENROUTER_CATALOGUE__DIR: "/no/dir" }, "/no/dir"],
+  [
+    "A4: other machines without the operator's token",
+    { GENROUTER_SERVER__HOST: "0.0.0.0", GENROUTER_SERVER__PUBLIC_URL: "https://host.example" },
+    "0.0.0.0 can be reached from other machines; first set operator.token",
+  ],
+  [
+    "A4: a database whose certificate is not proved",
+    { GENROUTER_STORE__URL: "postgres://g@db.example.com/g" },
+    "sslmode=verify-full",
+  ],
   ...["0.0.0.0", "::", "[::]"].map((host): [string, Record<string, string>, string] => [
-    `A11: links to ${host}`,
+    `A11, D4: links to ${host}`,
     { ...OPEN, GENROUTER_SERVER__HOST: host },
     `GENROUTER_SERVER__PUBLIC_URL: ${host} is no address that a link can lead to`,
   ]),
   [
-    "A12: a path before the pages",
+    "A12, D5: a path before the pages",
     { GENROUTER_SERVER__PUBLIC_URL: "https://host.example/gen" },
     "GENROUTER_SERVER__PUBLIC_URL: https://host.example/gen has a path",
   ],
@@ -48,7 +58,7 @@ test.each(REFUSED)("%s", async (_, env, why) => {
   for (const said of [checked.out, started.err]) expect(said).toContain(why);
 });
 
-test("A11: every address with a public one, and A12: a slash at its end, are good settings", async () => {
+test("A11, D4: every address with a public one, and A12, D5: a slash at its end, are good settings", async () => {
   const env = { ...OPEN, GENROUTER_SERVER__HOST: "0.0.0.0", GENROUTER_SERVER__PUBLIC_URL: "https://host.example/" };
   expect(await runHere(["config", "check"], env)).toMatchObject({ exit: 0 });
 });

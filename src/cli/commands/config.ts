@@ -21,6 +21,8 @@ import {
   withJson,
 } from "../session.ts";
 
+/** What `genrouter install systemd` writes, and its unit alone hands over: a start of the unit has the token, this command does not. */
+const CREDENTIAL = "/etc/genrouter/operator.token";
 const HIDDEN = "(hidden)";
 const DEFAULT = "default";
 
@@ -156,13 +158,18 @@ export const addConfig = (program: Command, session: Session): void => {
     .action(async (flags: DirFlag & JsonFlag) => {
       const { file, read: found } = read(flags);
       const isRead = "settings" in found;
-      const faults = [...(isRead ? await deeperFaults(found) : found.faults), ...(await keyFaults(isRead ? found : found.rest))];
       const unsafe = "settings" in found ? listeningFault(found) : undefined;
+      const isElsewhere = existsSync(CREDENTIAL);
+      const faults = [
+        ...(isRead ? await deeperFaults(found) : found.faults),
+        ...(unsafe === undefined || isElsewhere ? [] : [unsafe]),
+        ...(await keyFaults(isRead ? found : found.rest)),
+      ];
       const exposed = "settings" in found ? exposedLine(file, found.origins) : undefined;
       const keyless = "settings" in found ? await keylessLine(found) : undefined;
       const ignored = ignoredLine(("settings" in found ? found : found.rest).ignored);
       const warnings = [
-        ...(unsafe === undefined ? [] : [`${unsafe}; a credential that only the service is given counts too`]),
+        ...(unsafe === undefined || !isElsewhere ? [] : [`${unsafe}; where the unit hands ${CREDENTIAL} over, it is`]),
         ...(exposed === undefined ? [] : [exposed]),
         ...(ignored === undefined ? [] : [ignored]),
         ...(keyless === undefined ? [] : [keyless]),
