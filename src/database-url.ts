@@ -74,9 +74,8 @@ const unreadable = (rest: string): string => {
 /** A path of a socket may stand in `host`, without a host before it. */
 const withHost = (url: string): string => url.replace(/^(\w+:\/\/(?:[^@/]*@)?)(?=[/?])/, "$1localhost");
 
-/** Why an address cannot be used, in words that repeat neither user nor password; undefined when it can. An empty one can. */
+/** Why an address cannot be used, in words that repeat neither user nor password; undefined when it can. */
 const addressFault = (url: string): string | undefined => {
-  if (url === "") return undefined;
   const rest = url.slice(url.indexOf("//") + 2);
   const hosts = rest.slice(rest.lastIndexOf("@") + 1).split(/[/?#]/)[0] ?? "";
   if (hosts.includes(","))
@@ -107,15 +106,17 @@ const wayTo = (url: string): { host: string; isSocket: boolean; isProved: boolea
 
 /** Why a database's password and rows must not go to an address; undefined where they may. Nothing of it but its host is repeated. */
 const inClear = (url: string): string | undefined => {
-  if (url === "") return undefined;
   const { host, isSocket, isProved } = wayTo(url);
   if (isSocket || isProved || isLoopback(host)) return undefined;
   return `the connection to ${host} could be read, or answered by a stranger: give the address ?sslmode=${PROVED} (and &sslrootcert=/path/to/ca.pem for a CA of your own), or set GENROUTER_STORE__INSECURE=true where nobody else is on the way`;
 };
 
 /** Why an address is refused; undefined when it is taken. */
-export const databaseFault = (url: string, isInsecureTaken: boolean): string | undefined =>
-  addressFault(url) ?? (isInsecureTaken ? undefined : inClear(url));
+export const databaseFault = (url: string, isInsecureTaken: boolean): string | undefined => {
+  // What is no such address at all is refused by whoever takes it.
+  if (!/^postgres(ql)?:\/\//.test(url)) return undefined;
+  return addressFault(url) ?? (isInsecureTaken ? undefined : inClear(url));
+};
 
 /** An address as the client may have it: whatever else it names, it sends to the server as a setting, which the server refuses. */
 export const clientAddress = (url: string): { url: string; isPooled: boolean } => {

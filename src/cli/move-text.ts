@@ -79,7 +79,7 @@ export const openGoing = (terminal: Terminal, nowMs: () => number = () => perfor
 
 /** What is to be done by hand once it has ended. */
 const nextSteps = ({ to, files, leftHere }: Outcome, dir: string, isLocal: boolean): string[] => [
-  `start each node with GENROUTER_STORE__URL=${to} (with its password, best from a file: GENROUTER_STORE__URL_FILE)`,
+  `start each node with GENROUTER_STORE__URL=${to} (with its password, best from a file: LoadCredential=store.url:FILE in the unit of systemd, else GENROUTER_STORE__URL_FILE)`,
   ...(isLocal
     ? [
         `the result files stay in ${dir}/files, and nodes keep theirs in a bucket: set files.store = "s3" (deploy/S3.md); the node on this directory brings them there`,

@@ -91,6 +91,12 @@ describe("genrouter install systemd", () => {
     runHere(["install", "systemd", "--root", place, "--program", "/usr/local/bin/genrouter", ...words]);
   const PLACES = ["etc/systemd/system/genrouter.service", "etc/genrouter/genrouter.toml", "etc/genrouter/operator.token"];
 
+  test("A15: the commands that it prints next leave out what the settings file says", async () => {
+    const { err } = await install(freshDir());
+    expect(err).toContain("sudo genrouter accounts create --name acme");
+    expect(err).not.toContain("--data");
+  });
+
   test("writes unit, settings and credential with their modes, and says what comes next", async () => {
     const place = freshDir();
     const { exit, out, err } = await install(place);
