@@ -228,13 +228,13 @@ describe("config", () => {
     expect(await lines({ GENROUTER_SERVER__PORT: "x" })).toEqual([expect.stringMatching(/^✖ GENROUTER_SERVER__PORT: /), ...keys]);
   });
 
-  test("check is content with good settings, and warns of an address that needs a credential", async () => {
+  test("check is content with good settings, and refuses an address that needs a credential", async () => {
     const good = await runHere(["config", "check", "--config", write('[log]\nlevel = "warn"\n')]);
     expect(good).toMatchObject({ exit: 0, err: "" });
     expect(good.out).toMatch(/^✔ the settings can be used: 1 setting of .*, the others are defaults\n$/);
     const open = await runHere(["config", "check"], { GENROUTER_SERVER__HOST: "192.0.2.1" });
-    expect(open).toMatchObject({ exit: 0 });
-    expect(open.out).toMatch(/^! GENROUTER_SERVER__HOST: 192\.0\.2\.1 can be reached/);
+    expect(open).toMatchObject({ exit: 2 });
+    expect(open.out).toMatch(/^✖ GENROUTER_SERVER__HOST: 192\.0\.2\.1 can be reached/);
   });
 
   test("check warns of credentials in a file that everybody may read", async () => {
