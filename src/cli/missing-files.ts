@@ -76,6 +76,7 @@ export const findMissingFiles = async (
       for (let next = waiting.shift(); next; next = waiting.shift()) await look(next);
     };
     await Promise.all(Array.from({ length: AT_ONCE }, worker));
+    found.missing.sort((one, other) => one.generation_id.localeCompare(other.generation_id) || one.n - other.n);
     page = await reads.keptOutputs(page.at(-1)?.seq ?? 0, nowMs, PAGE);
   }
   return found;

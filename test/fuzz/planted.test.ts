@@ -32,7 +32,9 @@ const front = Bun.serve({
     const headers = new Headers(request.headers);
     headers.delete("host");
     twist(headers, request);
+    // As it travels: what is unpacked here would be handed on under the name of its coding.
     const answer = await fetch(served.url + pathname + search, {
+      decompress: false,
       method: request.method,
       headers,
       redirect: "manual",

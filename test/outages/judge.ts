@@ -31,7 +31,7 @@ const judgeNodes = (trial: Trial, world: World, toMs: number): { checks: Check[]
     probe.readiness.some(
       ({ status, atMs }) => status === 503 && world.away.some((span) => atMs >= span.fromMs && atMs <= span.toMs + 5000),
     );
-  const left = trial.isOfDatabase ? world.nodes : world.nodes.slice(0, trial.smallDisk === undefined ? 0 : 1);
+  const left = trial.isOfDatabase || trial.isOfBucket ? world.nodes : world.nodes.slice(0, trial.smallDisk === undefined ? 0 : 1);
   // A node may not notice a moment.
   const isLong = from !== undefined && from.toMs - from.fromMs > 5000;
   const kept = world.nodes.filter((node) => !left.includes(node));

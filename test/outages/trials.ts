@@ -21,6 +21,8 @@ export type Trial = {
   alerts: { names: readonly Alert[]; at: "each" | "first" | "any" };
   /** The database is what is away: no node is ready then, and one may end for not knowing what became of a commit. */
   isOfDatabase: boolean;
+  /** The bucket is what is away: no node is ready then, and each lives on. */
+  isOfBucket?: true;
   routes: RouteTimes;
   isPooled?: true;
   smallDisk?: string;
@@ -39,6 +41,8 @@ const AFTER_MS = 2000;
 const SMALL_DISK = "24m";
 /** A rule that waits for a minute, or two, has to fire in an outage of these lengths, s, and need not in a shorter one. */
 const [STORE_AWAY_S, NOT_READY_S] = [120, 240] as const;
+/** A node finds out that its bucket is away when it has something to bring there: then the rule waits. */
+const BUCKET_NOT_READY_S = 25;
 
 const begin = async (world: World, count = world.nodes.length): Promise<void> => {
   for (const node of world.nodes.slice(0, count)) node.begin();
@@ -95,15 +99,18 @@ const bucketAway = (seconds: number): Trial => ({
     nodes: 3,
     takesS: seconds + 25,
   },
-  ...{ hastened: HASTENED, alerts: { names: ["BucketAway"], at: "each" }, isOfDatabase: false, routes: ROUTES },
+  ...{ hastened: HASTENED, isOfDatabase: false, isOfBucket: true, routes: ROUTES },
+  alerts: { names: ["BucketAway", ...(seconds >= BUCKET_NOT_READY_S ? (["NotReady"] as const) : [])], at: "each" },
   play: async (world) => {
     await begin(world, 2);
     let startedMs = 0;
     await world.withoutBucket(async () => {
       const fromMs = Date.now();
       await sleep(2);
-      world.nodes[2]?.begin();
-      startedMs = await world.allReady(READY_MS);
+      const late = world.nodes[2];
+      late?.begin();
+      await until("the node that starts meanwhile lives", () => late?.probe.health.some(({ status }) => status === 200));
+      startedMs = Date.now() - fromMs - 2000;
       await Bun.sleep(Math.max(0, seconds * 1000 - (Date.now() - fromMs)));
     });
     return { startedWithoutBucketMs: startedMs, ...(await comesBack(world)) };
