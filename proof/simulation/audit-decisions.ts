@@ -16,8 +16,8 @@ export type DecisionEvidence = {
 const TYPES = { settle: "settledByOperator", fail: "failedByOperator", retry: "retriedByOperator" } as const;
 const SEEN = { settle: "decidedSettle", fail: "decidedFail", retry: "decidedRetry" } as const;
 const MOST_LINES = 100_000;
-/** An owner that is cut off, stopped or dead hears of a decision late, and no later than so. */
-const LONGEST_UNHEARD_MS = 15 * 60_000;
+/** An owner that is cut off, stopped or dead hears of a decision late, and clocks are off: no later than so. */
+const LONGEST_UNHEARD_MS = 45 * 60_000;
 
 /** Steps that carry out an order. */
 const stepsOf = ({ decision, reason }: Order, journal: readonly JournalLine[]): JournalLine[] =>
@@ -41,7 +41,8 @@ const auditOrder = (order: Order, journal: readonly JournalLine[], lines: readon
     faults.push(`${name}: by ${JSON.stringify(step.event.by)} about ${lines[0]?.target}`);
   // Its owner hears of it, unless the generation has ended before.
   const endedMs = end.completedAtMs ?? Number.POSITIVE_INFINITY;
-  if (answer && decision === "fail" && steps.length === 0 && endedMs > askedAtMs + LONGEST_UNHEARD_MS)
+  const isNoted = answer !== null && answer.status !== "succeeded" && answer.status !== "failed";
+  if (isNoted && decision === "fail" && steps.length === 0 && endedMs > askedAtMs + LONGEST_UNHEARD_MS)
     faults.push(`${name}: accepted, and the generation went on for ${Math.round((endedMs - askedAtMs) / 60_000)} min`);
   return faults;
 };

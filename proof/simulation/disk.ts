@@ -18,6 +18,20 @@ export const defective =
     return { ...deed, settlement: { ...deed.settlement, credits: deed.settlement.credits + 1 } };
   };
 
+/** A step that the store refuses as it is was never to be written. @param sent the deeds as they came to the store */
+export const insistOnSteps = (
+  deeds: readonly Deed[],
+  sent: readonly Deed[],
+  outcomes: readonly DeedOutcome[],
+  fault: (text: string) => void,
+): void => {
+  deeds.forEach((deed, at) => {
+    const outcome = outcomes[at];
+    if (deed.deed === "step" && sent[at] === deed && outcome?.kind === "refused")
+      fault(`${deed.seq}: the store refused its ${deed.event.type}: ${outcome.reason}`);
+  });
+};
+
 export type DiskParts = {
   database: WorldDatabase;
   life: NodeLife;
@@ -27,6 +41,8 @@ export type DiskParts = {
   trace: Trace;
   /** What becomes of a deed on its way to the store. */
   tamper: (deed: Deed) => Deed;
+  /** Something happened that the service must never do. */
+  fault: (text: string) => void;
 };
 
 /** What a commit is for, by the deed in it that matters most. */
@@ -96,7 +112,9 @@ export const openDisk = async (parts: DiskParts): Promise<Store> => {
     if (parts.isFull()) throw new StoreFull("the disk is full");
     const isUnknown = dice.chance(faults.unknownCommit);
     if (isUnknown && dice.chance(0.5)) throw new StoreUnknown("a sync failed, and nothing was written");
-    const outcomes = await inner.commit(deeds.map(parts.tamper));
+    const sent = deeds.map(parts.tamper);
+    const outcomes = await inner.commit(sent);
+    insistOnSteps(deeds, sent, outcomes, parts.fault);
     deeds.forEach((deed, at) => {
       const outcome = outcomes[at];
       if (outcome) tellDeed(trace, life.name, deed, outcome);

@@ -4,7 +4,7 @@ import { DatabaseAway } from "../../src/store/faults.ts";
 import { ConnectionLost } from "../../src/store/postgres/faults.ts";
 import { longestLookMs, openStreak } from "../../src/store/postgres/owner.ts";
 import type { Store } from "../../src/store/store.ts";
-import { ASKED, crossingOf, type DiskParts, lateReads, tellDeed } from "./disk.ts";
+import { ASKED, crossingOf, type DiskParts, insistOnSteps, lateReads, tellDeed } from "./disk.ts";
 import type { Rows, SharedDatabase, Transaction } from "./shared-database.ts";
 import type { Situations } from "./situations.ts";
 import { UNASKED } from "./unasked.ts";
@@ -122,7 +122,9 @@ export const openNodeStore = async (parts: NodeStoreParts): Promise<Store> => {
     await life.cross("commit: before");
     if (parts.isFull()) throw new StoreFull("the database has no room");
     const outcomes = await transact((rows) => {
-      const told = rows.carryOut(deeds.map(parts.tamper));
+      const sent = deeds.map(parts.tamper);
+      const told = rows.carryOut(sent);
+      insistOnSteps(deeds, sent, told, parts.fault);
       deeds.forEach((deed, at) => {
         const outcome = told[at];
         if (outcome) tellDeed(trace, life.name, deed, outcome);

@@ -95,7 +95,7 @@ export const openNode = (name: string, around: Surroundings): Node => {
     };
 
   const begin = async (mine: NodeLife): Promise<void> => {
-    const disk = { life: mine, dice, faults, trace, tamper, isFull: around.isDiskFull };
+    const disk = { life: mine, dice, faults, trace, tamper, fault: around.fault, isFull: around.isDiskFull };
     const store = shared
       ? await openNodeStore({ ...disk, ...shared, situations, shared: shared.database })
       : await openDisk({ ...disk, database: around.database });

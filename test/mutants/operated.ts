@@ -17,6 +17,7 @@ export const OPERATED_MUTANTS: readonly Mutant[] = [
     standsFor: "simulate, seed 187: a retry that was overtaken by the end was answered as taken",
     patches: [{ file: OFFICE, find: "journal.some(({ event }) => isCarriedOut(told, event))", put: "journal.length > 1" }],
     killer: "simulation",
+    seed: 80,
   },
   {
     name: "decided-after-the-end",
@@ -37,6 +38,7 @@ export const OPERATED_MUTANTS: readonly Mutant[] = [
       { file: SHARING, find: "const wasCarriedOut = isDecision(told) &&", put: "const wasCarriedOut = !isDecision(told) &&" },
     ],
     killer: "nodes",
+    seed: 70,
   },
   {
     name: "failed-with-its-hold",
@@ -50,6 +52,7 @@ export const OPERATED_MUTANTS: readonly Mutant[] = [
       },
     ],
     killer: "simulation",
+    seed: 30,
   },
   {
     name: "failed-and-forgotten",
@@ -76,6 +79,7 @@ export const OPERATED_MUTANTS: readonly Mutant[] = [
       },
     ],
     killer: "simulation",
+    seed: 30,
   },
   {
     name: "answer-not-spooled",
@@ -96,6 +100,7 @@ export const OPERATED_MUTANTS: readonly Mutant[] = [
       },
     ],
     killer: "nodes",
+    seed: 75,
   },
   {
     name: "answer-not-passed-on",
@@ -110,5 +115,6 @@ export const OPERATED_MUTANTS: readonly Mutant[] = [
     standsFor: "operator.md A6: ten minutes of 5xx hold up every generation",
     patches: [{ file: FINDING, find: "else if (atMs - heardAtMs >= boundMs) break;", put: "void heardAtMs, boundMs;" }],
     killer: "simulation",
+    seed: 78,
   },
 ];

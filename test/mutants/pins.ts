@@ -71,6 +71,6 @@ export const PIN_MUTANTS: readonly Mutant[] = [
       },
     ],
     killer: "simulation",
-    seed: 161,
+    seed: 375,
   },
 ];
