@@ -41,7 +41,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
 /** Why a parameter cannot be taken; undefined when it can. */
 const parameterFault = ([name, value]: [string, string]): string | undefined => {
   if (name === "sslmode")
-    return MODES.includes(value)
+    return MODES.includes(value.toLowerCase())
       ? undefined
       : `sslmode may be ${MODES.join(", ")}; a stranger's server is kept out by ${PROVED} alone`;
   if (name === "schema" || name === "currentSchema" || name === "search_path")

@@ -24,7 +24,6 @@ describe("a database on another machine", () => {
     // What the client takes from the query goes before what stands in front of it.
     "postgres://genrouter:word@localhost/genrouter?host=db.example.com",
     "postgres://genrouter:word@db.example.com/genrouter?sslmode=verify-full&ssl=false",
-    "postgres://genrouter:word@db.example.com/genrouter?sslmode=whatever",
   ])("%s is refused before anything is sent, and its password not repeated", (url) => {
     const said = faultOf(url);
     expect(said).toStartWith("GENROUTER_STORE__URL: the connection to ");
@@ -33,6 +32,14 @@ describe("a database on another machine", () => {
     expect(() => readSettings({ GENROUTER_STORE__URL: url })).toThrow("sslmode=verify-full");
     expect(faultOf(url, { GENROUTER_STORE__INSECURE: "true" })).toBeUndefined();
   });
+});
+
+test("a mode that there is not is refused with those there are, also where nobody else listens", () => {
+  const url = "postgres://genrouter:word@db.example.com/genrouter?sslmode=whatever";
+  for (const env of [{}, { GENROUTER_STORE__INSECURE: "true" }])
+    expect(faultOf(url, env)).toStartWith(
+      "GENROUTER_STORE__URL: sslmode may be disable, allow, prefer, require, verify-ca, verify-full",
+    );
 });
 
 test.each([

@@ -38,12 +38,9 @@ const checks = async () => {
 const deep = () => doctor(dir, {}, ["--deep"]);
 const SAYS = "The stored file is missing: the service has lost it, and its operator is told.";
 
-test("B8: while every file is there, doctor --deep counts them and verify is content", async () => {
+test("B8: a file that is lost is found by doctor --deep and verify, and 404 with what happened, by key, link and console, and one line of the log names it", async () => {
   has(await deep(), "files", "ok", /^4 result files, and each is there/);
   expect(await checks()).toEqual({ exit: 0, ok: true, offending: [] });
-});
-
-test("B8: a lost file is 404 with what happened, by key, link and console, and one line of the log names it", async () => {
   rmSync(join(dir, "files", placeOf(lost.id, 1)));
   const link = lost.output?.urls[0] ?? "";
   const answers = [
@@ -56,9 +53,6 @@ test("B8: a lost file is 404 with what happened, by key, link and console, and o
   expect(new Set(lines.map(({ fields }) => `${fields.generation_id} ${fields.count}`))).toEqual(new Set([`${lost.id} 1`]));
   expect(house.lines.filter(({ event }) => event === "request failed")).toEqual([]);
   expect((await house.ask("GET", `/v1/generations/${whole.id}/content`)).status).toBe(200);
-});
-
-test("B8: doctor --deep and verify name the file that is lost, and one that is cut short", async () => {
   has(
     await deep(),
     "files",
