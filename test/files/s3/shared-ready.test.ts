@@ -34,6 +34,7 @@ test("a node whose secret is refused takes no work, however long, and is ready w
   const { id } = await house.submit(PICTURE, { prompt: "a kite" });
   await house.eventually(async () => (await ready(house)).status === 503, "the bucket is missed");
   expect(await ready(house)).toMatchObject(DOWN);
+  await house.eventually(async () => (await nodes.journal(house, id)).includes("storageRefused"), "the result waits");
   nodes.clock.skip(3_600_000);
   nodes.bucket.fail = () => undefined;
   await house.eventually(async () => (await ready(house)).status === 200, "it is ready");
