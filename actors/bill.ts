@@ -42,13 +42,13 @@ const ENDINGS: Readonly<Record<AttemptState, Ending>> = {
   accepted: ["at work", "going", NOT_YET],
   delivered: ["delivered", "good", "it delivered, and is charged at its own price; no other attempt is"],
   rejected: ["refused", "bad", "the provider did not take it"],
-  absent: ["never arrived", "bad", "it is proved that the provider never had it"],
+  absent: ["never arrived", "bad", "the provider never had it"],
   failed: ["failed", "bad", "it delivered nothing"],
   lost: ["lost", "bad", `nobody could learn what became of it; ${NOT_THEIRS}`],
   capped: ["out of time", "bad", `it had not delivered when its time was over; ${NOT_THEIRS}`],
   cancelled: ["cancelled", "left", "the provider has nothing of it"],
   superseded: ["superseded", "left", `another attempt delivered before it; ${NOT_THEIRS}`],
-  mismatched: ["delivered something else", "bad", "what came is not what was ordered, so nothing is charged for it"],
+  mismatched: ["delivered something else", "bad", "it is not what was ordered"],
   late: ["delivered too late", "left", `the generation had ended; ${NOT_THEIRS}`],
 };
 const FAULTS: Readonly<Record<FailureClass, string>> = {

@@ -98,7 +98,7 @@ export const generationMachine = machine.createMachine({
   initial: "queued",
   states: {
     queued: {
-      description: "Accepted, its credits held; links whose length is billed are pinned, then it waits for a seat.",
+      description: "Accepted, its credits held. Links whose length is billed are pinned; then it waits for a seat.",
       entry: act.askFor(STANDING.queued),
       on: {
         pinned: { target: "queued", reenter: true, actions: ["keepPins"] },
@@ -184,7 +184,7 @@ export const generationMachine = machine.createMachine({
           },
         },
         backingOff: {
-          description: "The provider proved that it did not accept; the same attempt is sent again at a time set.",
+          description: "The provider did not accept; the same attempt is sent again later.",
           entry: act.askFor(STANDING["running.backingOff"]),
           on: {
             woken: { guard: "isCurrent", target: "submitting" },
@@ -217,7 +217,7 @@ export const generationMachine = machine.createMachine({
               },
             },
             result: {
-              description: "The result was announced but could not be read: asked for again, fetched again.",
+              description: "The result could not be read: it is asked for and fetched again.",
               entry: act.askFor(STANDING["running.confirming.result"]),
               on: {
                 collected,
@@ -231,7 +231,7 @@ export const generationMachine = machine.createMachine({
           },
         },
         polling: {
-          description: "The provider has the job; it is asked now and then. A poll that changes nothing is no event.",
+          description: "The provider has the job and is polled. A poll that changes nothing is no event.",
           entry: act.askFor(STANDING["running.polling"]),
           on: {
             announced: toCollecting,
@@ -267,7 +267,7 @@ export const generationMachine = machine.createMachine({
           },
         },
         parked: {
-          description: "The store refused the settlement, a defect: the hold is kept until a person has looked.",
+          description: "The store refused the settlement: an operator decides, and the hold is kept.",
           on: {
             settledByOperator: settled,
             retriedByOperator: [

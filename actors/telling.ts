@@ -6,7 +6,7 @@ import type { GenerationEvent } from "./generation-words.ts";
 export type Scene = { from: string; to: string; routeName: (routeId: string) => string; resent: boolean };
 
 const GIVEN: Readonly<Record<NonNullable<Extract<GenerationEvent, { type: "slotTaken" }>["givenAs"]>, string>> = {
-  link: "with signed links of ours to the pinned inputs",
+  link: "with signed links to the pinned inputs",
   upload: "with the pinned inputs in its provider's own storage",
   inline: "with the pinned inputs inside it",
 };
@@ -46,13 +46,13 @@ export const tellEvent = (event: GenerationEvent, scene: Scene): string => {
       return [begins, ...passed].join("; ");
     }
     case "pinned":
-      return "the links whose length is billed are pinned: providers are given our copies of them";
+      return "the links whose length is billed are pinned";
     case "pinRefused":
-      return "a link whose length is billed is not what was measured, or cannot be fetched";
+      return "a pinned link is not what was measured, or cannot be fetched";
     case "pinLost":
-      return `${attempt(event.n)} was not sent: our copy of a link is gone, and so is the file that it led to`;
+      return `${attempt(event.n)} was not sent: a pinned link and its copy are gone`;
     case "unsendable":
-      return `${attempt(event.n)} was not sent: our copy of a link cannot be given to its provider${after(scene)}`;
+      return `${attempt(event.n)} was not sent: its provider cannot be given a pinned copy${after(scene)}`;
     case "skipped":
       return "no route is left that could take it";
     case "slotTaken":
@@ -69,13 +69,13 @@ export const tellEvent = (event: GenerationEvent, scene: Scene): string => {
     case "rejected":
       return `the provider refused ${attempt(event.n)}${after(scene)}`;
     case "answerLost":
-      return `the answer about ${attempt(event.n)} was lost; the provider is asked whether it accepted (confirming)`;
+      return `the answer about ${attempt(event.n)} was lost; the provider is asked (confirming)`;
     case "interrupted":
       return `restart: the process ended while ${attempt(event.n)} may have been out; the provider is asked before anything is sent (confirming)`;
     case "provedAbsent":
       return `proved: the provider never had ${attempt(event.n)}${after(scene)}`;
     case "meansExhausted":
-      return `there is no way left to learn what became of ${attempt(event.n)}${after(scene)}`;
+      return `no way is left to learn what became of ${attempt(event.n)}${after(scene)}`;
     case "jobFailed":
       return `the provider failed ${attempt(event.n)}${after(scene)}`;
     case "collected":
@@ -101,7 +101,7 @@ export const tellEvent = (event: GenerationEvent, scene: Scene): string => {
     case "waitEnded":
       return scene.to === "failed" ? "the waiting time is over" : `the waiting time is over${after(scene)}`;
     case "parked":
-      return "the store refused the settlement; it is parked, with its hold, until a person has looked";
+      return "the store refused the settlement; it is parked, with its hold";
     case "failedByOperator":
       return `${event.by} ended it: ${event.reason}`;
     case "retriedByOperator":

@@ -61,3 +61,10 @@ export const promtool = (words: string[], more: { cwd?: string; input?: string }
   });
   return { ok: exitCode === 0, said: `${stdout}${stderr}` };
 };
+
+/** Runs promtool beside what else this process does. @returns as `promtool` */
+export const promtoolBeside = async (words: string[]): Promise<{ ok: boolean; said: string }> => {
+  const child = Bun.spawn([path ?? "promtool", ...words], { stdin: "ignore", stdout: "pipe", stderr: "pipe" });
+  const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  return { ok: (await child.exited) === 0, said: `${out}${err}` };
+};

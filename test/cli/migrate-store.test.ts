@@ -81,7 +81,7 @@ moving("each refusal is one line with its exit code, and no password is in any",
   const guest = `guest_of_${database.name}`;
   await database.ask(`CREATE ROLE ${guest} LOGIN`);
   const refusals: [word: string, exit: number, line: RegExp][] = [
-    ["db.example.com", 2, /--to: it cannot be parsed; it is postgres:/],
+    ["db.example.com", 2, /is not the address of a PostgreSQL database/],
     ["mysql://root:hunter2@127.0.0.1/x", 2, /is not the address of a PostgreSQL database/],
     ["postgres://genrouter:hunter2@127.0.0.1:1/x", 75, /genrouter@127\.0\.0\.1:1\/x does not answer/],
     [at("x", "stranger:hunter2"), 3, /does not let stranger in/],

@@ -11,7 +11,7 @@ import { openTelemetry } from "../../src/telemetry/telemetry.ts";
 import { type House, openHouse } from "../house.ts";
 import { openHouseOfNodes } from "../house-of-nodes.ts";
 import { postgresReason } from "../postgres/binaries.ts";
-import { hasPromtool, promtool } from "../promtool.ts";
+import { hasPromtool, promtoolBeside } from "../promtool.ts";
 import { sampleCatalogue } from "../sample/catalogue.ts";
 import { openCollector } from "../telemetry/collector.ts";
 import { samplesIn, scraped } from "../telemetry/scraped.ts";
@@ -158,7 +158,7 @@ test("A5: scrapes and health checks are counted and leave no span", async () => 
 });
 
 /** Alerts that fire within 40 hours over metrics that stay as they were scraped. */
-const firing = (texts: readonly string[]): { ok: boolean; said: string } => {
+const firing = async (texts: readonly string[]): Promise<{ ok: boolean; said: string }> => {
   const series = texts.flatMap((text, at) => [
     { series: `up{job="genrouter",instance="${at}"}`, values: "1x2400" },
     ...samplesIn(text).map(({ name, labels, value }) => {
@@ -174,7 +174,7 @@ const firing = (texts: readonly string[]): { ok: boolean; said: string } => {
   }));
   const tests = [{ interval: "1m", input_series: series, promql_expr_test: checks }];
   writeFileSync(file, JSON.stringify({ rule_files: [rules], evaluation_interval: "10m", tests }));
-  return promtool(["test", "rules", file]);
+  return promtoolBeside(["test", "rules", file]);
 };
 
 const text = async (of: House) => {
@@ -191,7 +191,7 @@ test.skipIf(!hasPromtool)(
     const idle = await openHouse();
     const said = await text(idle);
     await idle.close();
-    expect(firing([said])).toMatchObject({ ok: true });
+    expect(await firing([said])).toMatchObject({ ok: true });
   },
   30_000,
 );
@@ -202,7 +202,7 @@ test.skipIf(!hasPromtool || postgresReason !== undefined)(
     const nodes = await openHouseOfNodes(2);
     const said = await Promise.all(nodes.each.map(text));
     await nodes.close();
-    expect(firing(said)).toMatchObject({ ok: true });
+    expect(await firing(said)).toMatchObject({ ok: true });
   },
   60_000,
 );
