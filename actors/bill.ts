@@ -42,7 +42,7 @@ const ENDINGS: Readonly<Record<AttemptState, Ending>> = {
   accepted: ["at work", "going", NOT_YET],
   delivered: ["delivered", "good", "it delivered, and is charged at its own price; no other attempt is"],
   rejected: ["refused", "bad", "the provider did not take it"],
-  absent: ["never arrived", "bad", "the provider never had it"],
+  absent: ["never arrived", "bad", "it is proved that the provider never had it"],
   failed: ["failed", "bad", "it delivered nothing"],
   lost: ["lost", "bad", `nobody could learn what became of it; ${NOT_THEIRS}`],
   capped: ["out of time", "bad", `it had not delivered when its time was over; ${NOT_THEIRS}`],
@@ -72,7 +72,7 @@ const FAULTS: Readonly<Record<FailureClass, string>> = {
 const FAULT_ENDINGS: Partial<Record<FailureClass, Ending>> = {
   refused_input: ["refused", "bad", "the provider refused it"],
   refused_output: ["refused", "bad", "the provider refused to hand it out"],
-  not_sent: ["not reached", "bad", "the provider never had it"],
+  not_sent: ["not reached", "bad", "it is proved that the provider never had it"],
 };
 
 const faultOf = (event: JsonObject): string => {
