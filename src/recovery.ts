@@ -34,7 +34,8 @@ export const openRecovery = (parts: RecoveryParts) => {
   /** The generation went on at another node, or is about to: it stays on this one's disk until that can be told. */
   const passOn = async (seq: number, outcome: Outcome, times = 1): Promise<void> => {
     try {
-      await parts.passOn(seq, outcome);
+      // A refusal is of one sending: told late, it would stand for the next one. Whoever owns the attempt asks for itself.
+      if (outcome.type !== "rejected") await parts.passOn(seq, outcome);
       inHand?.passedOn(seq, outcome.n);
     } catch (fault) {
       // A store that is away says so itself.

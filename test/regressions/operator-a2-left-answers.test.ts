@@ -6,6 +6,7 @@ import { runSeed } from "../../proof/simulation/run.ts";
 import { openInHand } from "../../src/effects/in-hand.ts";
 import { type Outcome, openOutcomeSpool } from "../../src/effects/outcome-spool.ts";
 import { generationId } from "../../src/ids.ts";
+import { openRecovery } from "../../src/recovery.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { testClock } from "../clock.ts";
 import { eventually } from "../eventually.ts";
@@ -57,3 +58,26 @@ test("A2: an answer that was left for the owner of its generation is on this dis
 test("A2: the world in which this was found comes right", async () => {
   expect((await runSeed(21061)).faults).toEqual([]);
 }, 60_000);
+
+/** A start that finds one answer of a generation which another node has, or nobody yet. @returns what the owner is told of it */
+const passedOnAtStart = async (outcome: Outcome): Promise<Outcome[]> => {
+  const told: Outcome[] = [];
+  const { promise: isOpen, resolve: opened } = Promise.withResolvers<void>();
+  const dropped: number[] = [];
+  const recover = openRecovery({
+    store: { generationBySeq: async () => ({ completedAtMs: null }), watched: async () => [] },
+    ...{ post: async () => ({ kind: "done" }), perform: () => undefined, clock: testClock(), log: () => undefined },
+    supervisor: { recover: async () => 0, has: () => false, resume: () => undefined, report: () => undefined },
+    inHand: { open: async () => [{ seq: SEQ, outcome }], passedOn: (seq: number) => void dropped.push(seq) },
+    passOn: async (_: number, one: Outcome) => void told.push(one),
+    ...{ soon: setImmediate, opened, isOver: () => true },
+  } as unknown as Parameters<typeof openRecovery>[0]);
+  await Promise.all([recover(), isOpen]);
+  await eventually(() => dropped.length === 1, "nothing is left on the disk");
+  return told;
+};
+
+test("A2: what was accepted is told to the owner; a refusal is not, as it would stand for a sending that came after it", async () => {
+  expect(await passedOnAtStart(ACCEPTED)).toEqual([ACCEPTED]);
+  expect(await passedOnAtStart(REFUSED)).toEqual([]);
+});
