@@ -122,7 +122,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     perform: (seq, ask) => effects.perform(seq, ask),
     lateReport: (seq, event) =>
       void late(seq, event)
-        .then(() => "n" in event && inHand?.drop(seq, event.n))
+        .then((isNoted) => isNoted && "n" in event && inHand?.drop(seq, event.n))
         .catch(() => undefined),
     stepped: (record, after) => {
       inHand?.stepped(record.seq, awaitedOf(after));

@@ -34,18 +34,22 @@ const changeOf = (event: GenerationEvent): AttemptChange | null => {
   }
 };
 
-/** Takes the events of ended generations. */
+/**
+ * Takes the events of ended generations. @returns whether nothing is left to note: false where the store refuses, as the generation goes on
+ * at another node, or here when this one takes it up again.
+ */
 export const openLate =
   (parts: LateParts) =>
-  async (seq: number, event: GenerationEvent): Promise<void> => {
+  async (seq: number, event: GenerationEvent): Promise<boolean> => {
     const change = changeOf(event);
-    if (!change) return;
+    if (!change) return true;
     const outcome = await parts.post({ deed: "mark-attempt", seq, atMs: event.atMs, change });
-    if (outcome.kind !== "done") return;
+    if (outcome.kind !== "done") return false;
     if (event.type === "accepted") parts.abandon(seq, event.n);
-    if (change.state !== "late") return;
+    if (change.state !== "late") return true;
     const record = await parts.recordOf(seq);
     parts.log("attempt late", { generation_id: record?.id ?? "", request_id: record?.requestId ?? "", attempt: change.n });
+    return true;
   };
 
 /** Attempts of ended generations read at a time at the start. */
