@@ -72,7 +72,7 @@ const FAULTS: Readonly<Record<FailureClass, string>> = {
 const FAULT_ENDINGS: Partial<Record<FailureClass, Ending>> = {
   refused_input: ["refused", "bad", "the provider refused it"],
   refused_output: ["refused", "bad", "the provider refused to hand it out"],
-  not_sent: ["not reached", "bad", "it is proved that the provider never had it"],
+  not_sent: ["not reached", "bad", "the provider never had it"],
 };
 
 const faultOf = (event: JsonObject): string => {

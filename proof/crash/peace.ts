@@ -144,7 +144,8 @@ export const showAll = async (
   return shown;
 };
 
-const balancesOf = (books: Books, tenants: readonly Tenant[]): Promise<Evidence["balances"]> =>
+/** What each account has, as the books say. */
+export const balancesOf = (books: Books, tenants: readonly Tenant[]): Promise<Evidence["balances"]> =>
   reading(books, (reads) =>
     Promise.all(
       tenants.map(async ({ accountId }) => {

@@ -1,6 +1,6 @@
 // What has to hold at the end of a trial: for callers, for who pays providers, for nodes, and for whoever watches the alerts.
 import { auditAll, type Check, type Evidence } from "../../proof/crash/audit.ts";
-import { offendingOf, showAll } from "../../proof/crash/peace.ts";
+import { balancesOf, offendingOf, showAll } from "../../proof/crash/peace.ts";
 import { run } from "../../proof/crash/processes.ts";
 import { readStored, type Stored } from "../../proof/crash/stored.ts";
 import { reading } from "../../proof/crash/world.ts";
@@ -103,18 +103,7 @@ export const judge = async (trial: Trial, world: World): Promise<{ checks: Check
   const keys = tenants.map(({ key }) => key);
   const url = nodes[0]?.url ?? "";
   const shown = await showAll(url, keys, stored);
-  const balances = await reading(world.books, (reads) =>
-    Promise.all(
-      tenants.map(async ({ accountId }) => {
-        const account = await reads.account(accountId);
-        return {
-          available: account?.availableCredits ?? 0,
-          held: account?.heldCredits ?? 0,
-          charged: account?.chargedCredits ?? 0,
-        };
-      }),
-    ),
-  );
+  const balances = await balancesOf(world.books, tenants);
   const submissions = (await world.simulator.lines()).filter((line): line is Submission => line.type === "submission");
   const evidence: Evidence = { tenants, client: load.lines, submissions, stored, shown, balances };
   const deaths = nodes.flatMap(({ lives }) => lives.flatMap(({ toMs, wasTold }) => (wasTold ? [] : [toMs])));

@@ -1,5 +1,4 @@
 // Opens a PostgreSQL database as one of the nodes that share it: deeds go out in transactions of this owner, reads over a pool.
-
 import { type Deed, type DeedOutcome, StoreUnknown } from "../../deeds.ts";
 import { openNumbers } from "../../ids.ts";
 import { Moved, ServerUnfit, WrongMode, WrongSchema } from "../faults.ts";
