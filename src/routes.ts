@@ -27,7 +27,8 @@ export type Routes = {
   expectedMs(routeId: string): number | undefined;
   delivered(routeId: string, tookMs: number): void;
   /**
-   * How long a request whose answer was lost is confirmed while nobody tells anything of it, ms; undefined for a route that is gone.
+   * How long a request whose answer was lost is confirmed while nobody tells anything of it, ms. One of a route that is gone
+   * is asked about for as long as by default, and waited for without bound (undefined) where its provider only tells.
    * @param isToldOnly whether its provider cannot be asked and only tells: that comes with the job's end
    */
   confirmMs(routeId: string, isToldOnly: boolean): number | undefined;
@@ -160,7 +161,7 @@ export const openRoutes = (parts: RoutesParts): Routes => {
     expectedMs: (routeId) => expected.get(routeId),
     confirmMs: (routeId, isToldOnly) => {
       const route = catalogue.route(routeId)?.route;
-      if (!route) return undefined;
+      if (!route) return isToldOnly ? undefined : CONFIRM_S * 1000;
       const boundMs = (route.confirm_s ?? CONFIRM_S) * 1000;
       const usualMs = expected.get(routeId) ?? route.expected_s * 1000;
       return Math.min(isToldOnly ? Math.max(boundMs, 2 * usualMs) : boundMs, route.timeout_s * 1000);

@@ -27,6 +27,20 @@ test("a route that is removed while its attempt runs: the attempt finishes and i
   await expectEnd(scene, id, { ends: 20, attempts: ["delivered"], received: ["fal"] });
 });
 
+test("a route that is removed while its answer is lost and its provider answers nothing is given up after the usual time", async () => {
+  const scene = await openScene();
+  scene.simulator.script({ fault: "5xx", endpoint: "life/fal" });
+  scene.simulator.script({ fault: "list-5xx", provider: "fal" });
+  const { id } = await scene.begin();
+  await scene.untilAttempts(id, "sending");
+  scene.rooms.replaceCatalogue(catalogueOf([REPLICATE]));
+  await scene.hurry(async () => (await scene.show(id)).completed_at !== null);
+  const ended = await expectEnd(scene, id, { ends: 25, attempts: ["lost", "delivered"], received: ["fal", "replicate"] });
+  const tookMs = Date.parse(ended.completed_at ?? "") - Date.parse(ended.created_at);
+  expect(tookMs).toBeGreaterThanOrEqual(120_000);
+  expect(tookMs).toBeLessThan(300_000);
+});
+
 test("a route that is removed before its turn is skipped, and does not count", async () => {
   const scene = await openScene();
   scene.simulator.script({ fault: "stuck", endpoint: "life/fal" });
