@@ -93,7 +93,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
   const asksByKey = (provider: string) => providers.traits(provider).recovery === "key";
   const isAway = parts.isAway ?? (() => false);
   const inHand = parts.outcomes && openInHand({ spool: parts.outcomes, clock, log, isAway, asksByKey });
-  const late = openLate({ post, abandon, log, recordOf: store.generationBySeq });
+  const late = openLate({ post, abandon, log, recordOf: store.generationBySeq, attemptOf: store.attempt });
   const supervisor: Supervisor = new Supervisor({
     clock,
     lastAliveMs: saved.lastAliveMs,
@@ -184,7 +184,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     clock,
   });
 
-  const sharing = openSharing({ store, supervisor, effects, health, routes, clock, isOver: () => life === "stopped" });
+  const sharing = openSharing({ store, supervisor, late, effects, health, routes, clock, isOver: () => life === "stopped" });
   const recover = openRecovery({
     ...{ store, post, supervisor, inHand, clock, log, soon, perform: effects.perform, passOn: sharing.passOn },
     isOver: () => life === "stopped",

@@ -7,6 +7,7 @@ import { type Decide, isCarriedOut, type OperatorDecision } from "./decision.ts"
 import type { Effects } from "./effects/effects.ts";
 import type { Outcome } from "./effects/outcome-spool.ts";
 import { seqOfGenerationId } from "./ids.ts";
+import type { openLate } from "./late.ts";
 import type { Routes } from "./routes.ts";
 import type { Hint, Node } from "./store/node.ts";
 import type { Store, StoreReads } from "./store/store.ts";
@@ -43,6 +44,7 @@ type SharingParts = {
   store: Pick<Store, "node"> &
     Pick<StoreReads, "unfinished" | "attemptsOf" | "routeHealth" | "switchedOff" | "journalOf" | "generationBySeq">;
   supervisor: Pick<Supervisor, "recover" | "resume" | "routesChanged" | "has" | "report" | "idle">;
+  late: ReturnType<typeof openLate>;
   clock: Pick<Clock, "nowMs">;
   effects: Pick<Effects, "perform" | "isAsking" | "hint" | "takenUp">;
   health: Pick<HealthDesk, "adopt" | "states" | "mended">;
@@ -52,7 +54,7 @@ type SharingParts = {
 };
 
 export const openSharing = (parts: SharingParts): Sharing => {
-  const { store, supervisor, effects, health, routes, clock, isOver } = parts;
+  const { store, supervisor, late, effects, health, routes, clock, isOver } = parts;
 
   const takeUp: Sharing["takeUp"] = async (seqs) => {
     for (const seq of seqs) effects.takenUp(seq);
@@ -67,34 +69,33 @@ export const openSharing = (parts: SharingParts): Sharing => {
         if (watchUntilMs !== null) effects.perform(seq, { type: "ask.watch", n });
   };
 
+  const hasEnded = async (seq: number) => ((await store.generationBySeq(seq))?.completedAtMs ?? null) !== null;
   /** This node owns the generation. */
   const tellHere = async (seq: number, told: ForOwner): Promise<void> => {
     // It had stopped here.
     if (!supervisor.has(seq)) await takeUp([seq]);
-    const atMs = clock.nowMs();
-    supervisor.report(seq, { ...told, atMs });
-    // A refusal that comes when its attempt is being confirmed proves that nothing was accepted.
-    if (told.type === "rejected") supervisor.report(seq, { type: "provedAbsent", n: told.n, atMs });
+    supervisor.report(seq, { ...told, atMs: clock.nowMs() });
+  };
+  /** @returns whether it is on disk what became of it. */
+  const isDealtWith = async (seq: number, told: ForOwner): Promise<boolean> => {
+    if (isDecision(told) && (await store.journalOf(seq)).some(({ event }) => isCarriedOut(told, event))) return true;
+    if (await hasEnded(seq)) return await late(seq, { ...told, atMs: clock.nowMs() });
+    await tellHere(seq, told);
+    await supervisor.idle(seq);
+    // Where it has ended meanwhile, the next look notes it.
+    return supervisor.has(seq);
   };
 
   /** By generation and number: what the machine is being told of. */
   const acting = new Set<string>();
-  /** What was left is dropped when it is on disk what became of it: until then the next owner would be told. */
+  /** Until it is dropped, the next owner would be told. */
   const actOn = async (node: Node, hint: Hint): Promise<void> => {
     const { seq, n, body } = hint;
     const key = `${seq} ${n}`;
     if (acting.has(key)) return;
     acting.add(key);
     try {
-      const told = JSON.parse(body ?? "null") as ForOwner;
-      const wasCarriedOut = isDecision(told) && (await store.journalOf(seq)).some(({ event }) => isCarriedOut(told, event));
-      if (!wasCarriedOut) {
-        await tellHere(seq, told);
-        await supervisor.idle(seq);
-        const hasEnded = ((await store.generationBySeq(seq))?.completedAtMs ?? null) !== null;
-        if (!hasEnded && !supervisor.has(seq)) return;
-      }
-      await node.dropHint(hint);
+      if (await isDealtWith(seq, JSON.parse(body ?? "null") as ForOwner)) await node.dropHint(hint);
     } finally {
       acting.delete(key);
     }

@@ -13,7 +13,7 @@ import { recoveryReads } from "../../src/store/sql/read/recovery.ts";
 import { openQuery, SQLITE } from "../../src/store/sqlite/asking.ts";
 import { type Batch, openBatch } from "../../src/store/sqlite/batch.ts";
 import { ownDatabase } from "../../src/store/sqlite/birth.ts";
-import { CLAIM, LEFT_BEHIND, LEFT_OPEN, NEWEST, OWNER } from "../../src/store/sqlite/claims.ts";
+import { CLAIM, HAS_ENDED, LEFT_BEHIND, LEFT_OPEN, NEWEST, OWNER } from "../../src/store/sqlite/claims.ts";
 import type { StoreReads } from "../../src/store/store.ts";
 import type { OwnerBook } from "./owner-book.ts";
 import type { Timeline } from "./timeline.ts";
@@ -116,6 +116,11 @@ export const openSharedDatabase = (of: {
   };
   const isOwn = (epoch: number, seq: number): boolean =>
     (database.query(OWNER).get(seq) as { epoch: number } | null)?.epoch === epoch;
+  /** It has ended, and so has its owner. */
+  const isNobodys = (seq: number): boolean => {
+    const { epoch } = database.query(OWNER).get(seq) as { epoch: number };
+    return ownerAt(epoch).endedAtMs !== null && database.query(HAS_ENDED).get(seq) !== null;
+  };
   const carryOut = (epoch: number, deeds: readonly Deed[]): DeedOutcome[] => {
     const isFit = (deed: Deed) => deed.deed !== "step" || isOwn(epoch, deed.seq);
     const done = writerOf(epoch)(deeds.filter(isFit).map(pack));
@@ -221,7 +226,7 @@ export const openSharedDatabase = (of: {
       const key = `${hint.seq} ${hint.n}`;
       hints.set(key, { ...hint, body: hint.body ?? hints.get(key)?.body ?? null });
     },
-    hintsOf: (epoch) => [...hints.values()].filter(({ seq }) => isOwn(epoch, seq)),
+    hintsOf: (epoch) => [...hints.values()].filter(({ seq, n }) => isOwn(epoch, seq) || (n <= 0 && isNobodys(seq))),
     dropHint: ({ seq, n, body }) => {
       if (hints.get(`${seq} ${n}`)?.body === body) hints.delete(`${seq} ${n}`);
     },

@@ -99,8 +99,11 @@ test("a decision that the journal has is not told again, and one of a generation
   expect([stopped.told, stopped.dropped]).toEqual([[heard(1)], []]);
 });
 
-test("the answer that another node had in hand is told to the machine of the attempt that it is for", async () => {
-  const outcome = { type: "rejected", n: 1, failure: { class: "overloaded", detail: "503" }, atMs: 5 } as const;
+const JOB = { jobId: "job-1" };
+const OUTCOME = { type: "accepted", n: 1, job: JOB, atMs: 5 } as const;
+
+/** An answer that another node passed on, about a generation that has ended or has not. */
+const openPassedOn = async (completedAtMs: number | null, late: Parts["late"]) => {
   const left: Hint[] = [];
   const told: unknown[] = [];
   const node = {
@@ -108,14 +111,35 @@ test("the answer that another node had in hand is told to the machine of the att
     hints: async () => left,
     dropHint: async () => void left.pop(),
   };
-  const supervisor = { has: () => true, report: (_: number, event: unknown) => told.push(event), idle: async () => undefined };
-  const store = { node, generationBySeq: async () => undefined };
-  const sharing = openSharing({ store, supervisor, clock: { nowMs: () => 9 } } as unknown as Parts);
-  await sharing.passOn(1, outcome);
+  const supervisor = {
+    has: () => completedAtMs === null,
+    report: (_: number, event: unknown) => told.push(event),
+    idle: async () => undefined,
+  };
+  const store = { node, generationBySeq: async () => ({ completedAtMs }) };
+  const sharing = openSharing({ store, supervisor, late, clock: { nowMs: () => 9 } } as unknown as Parts);
+  await sharing.passOn(1, OUTCOME);
+  return { sharing, told, left };
+};
+
+test("the answer that another node had in hand is told to the machine of the attempt that it is for", async () => {
+  const { sharing, told, left } = await openPassedOn(null, async () => false);
   await sharing.takeHints();
-  expect(told).toEqual([
-    { ...outcome, atMs: 9 },
-    { type: "provedAbsent", n: 1, atMs: 9 },
-  ]);
+  expect(told).toEqual([{ ...OUTCOME, atMs: 9 }]);
   expect(left).toEqual([]);
+});
+
+test("the answer for a generation that has ended is kept until its attempt's row has it", async () => {
+  const noted: unknown[] = [];
+  let isNoted = false;
+  const { sharing, told, left } = await openPassedOn(3, async (seq, event) => {
+    noted.push([seq, event]);
+    return isNoted;
+  });
+  await sharing.takeHints();
+  expect([told, left.length]).toEqual([[], 1]);
+  isNoted = true;
+  await sharing.takeHints();
+  expect(noted).toEqual([1, 1].map((seq) => [seq, { ...OUTCOME, atMs: 9 }]));
+  expect([told, left.length]).toEqual([[], 0]);
 });

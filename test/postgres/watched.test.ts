@@ -1,4 +1,5 @@
-// A generation that has ended, and whose attempt is still asked about, is taken over with all of its steps behind it.
+// A generation that has ended, and whose attempt is still asked about, is taken over with all of its steps behind it; what another node
+// left for its owner is found by whoever is there.
 import { expect, test } from "bun:test";
 import { openPostgresStore } from "../../src/store/postgres/client.ts";
 import { admit, capturedDeed, NOW_MS, openAccount, PRICES, startedDeed, stepDeed, violations } from "../store/scene.ts";
@@ -23,6 +24,38 @@ test.skipIf(postgresReason !== undefined)(
     expect((await next.watchedAttempts(0, 10)).map(({ seq, n }) => [seq, n])).toEqual([[deed.seq, 1]]);
     expect(await violations(next, null)).toEqual([]);
     await next.close();
+    await drop();
+  },
+);
+
+test.skipIf(postgresReason !== undefined)(
+  "what is left for the owner of an ended generation is read by another after the owner's end",
+  async () => {
+    const { url, drop } = await freshDatabase();
+    const [owner, other] = [
+      await openPostgresStore({ url, prepare: true, mode: "test" }),
+      await openPostgresStore({ url, prepare: true, mode: "test" }),
+    ];
+    const deed = await admit(owner, await openAccount(owner, 5000));
+    const open = await admit(owner, await openAccount(owner, 5000));
+    await owner.commit([startedDeed(deed), capturedDeed(deed.seq, 2, 1, PRICES.a)]);
+    const left = [
+      { seq: deed.seq, n: -1, body: '{"type":"accepted"}' },
+      { seq: deed.seq, n: 1, body: null },
+      { seq: open.seq, n: -1, body: '{"type":"accepted"}' },
+    ];
+    for (const hint of left) await other.node?.leaveHint(hint);
+    expect(await other.node?.hints()).toEqual([]);
+    expect((await owner.node?.hints())?.length).toBe(3);
+    await owner.close();
+    // News is of no use after the end, and what has not ended is taken over first.
+    expect(await other.node?.hints()).toEqual(left.slice(0, 1));
+    expect(await other.node?.takeOver(10)).toEqual([open.seq]);
+    expect((await other.node?.hints())?.map(({ seq, n }) => [seq, n])).toEqual([
+      [deed.seq, -1],
+      [open.seq, -1],
+    ]);
+    await other.close();
     await drop();
   },
 );

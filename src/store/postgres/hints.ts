@@ -17,8 +17,11 @@ const LEAVE = `INSERT INTO hint AS h (seq, n, body, at_ms) VALUES (?1, ?2, ?3, n
   SET body = coalesce(excluded.body, h.body), at_ms = excluded.at_ms`;
 const OLD = `DELETE FROM hint h WHERE at_ms < now_ms() - ${KEPT_MS}
   AND (${IS_NEWS} OR NOT EXISTS (SELECT 1 FROM generation g WHERE g.seq = h.seq AND g.completed_at_ms IS NULL))`;
-const OWN = `SELECT h.seq, h.n, h.body FROM hint h JOIN generation g ON g.seq = h.seq WHERE ${ownerOf("g")} = CAST(?1 AS bigint)
-  ORDER BY h.at_ms LIMIT ${AT_MOST}`;
+/** A generation that has ended is claimed by nobody: what is left about it after its owner's end is for whoever reads it. */
+const IS_NOBODYS = `g.completed_at_ms IS NOT NULL AND NOT (${IS_NEWS})
+  AND EXISTS (SELECT 1 FROM owner o WHERE o.epoch = ${ownerOf("g")} AND o.ended_at_ms IS NOT NULL)`;
+const OWN = `SELECT h.seq, h.n, h.body FROM hint h JOIN generation g ON g.seq = h.seq
+  WHERE ${ownerOf("g")} = CAST(?1 AS bigint) OR (${IS_NOBODYS}) ORDER BY h.at_ms LIMIT ${AT_MOST}`;
 const DROP = "DELETE FROM hint WHERE seq = ?1 AND n = ?2 AND body IS NOT DISTINCT FROM ?3";
 
 export const openHints = (query: Query, epoch: number) => ({

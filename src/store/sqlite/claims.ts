@@ -14,4 +14,5 @@ export const LEFT_BEHIND = `SELECT g.seq FROM generation g WHERE g.seq IN
 /** Those of them that have not ended. */
 export const LEFT_OPEN = `SELECT g.seq FROM generation g WHERE g.completed_at_ms IS NULL AND ${IS_OF} ORDER BY g.seq`;
 export const OWNER = `SELECT ${ownerOf("g")} AS epoch FROM generation g WHERE g.seq = ?1`;
+export const HAS_ENDED = "SELECT 1 FROM generation WHERE seq = ?1 AND completed_at_ms IS NOT NULL";
 export const NEWEST = "SELECT max(seq) AS newest FROM generation";
