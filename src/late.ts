@@ -4,7 +4,7 @@ import type { AttemptChange, MarkAttemptDeed, OfficeOutcome } from "./deeds.ts";
 import type { Effects } from "./effects/effects.ts";
 import type { Log } from "./events.ts";
 import type { StoreReads } from "./store/store.ts";
-import type { Attempt, GenerationRecord } from "./terms.ts";
+import type { Attempt, AttemptState, GenerationRecord } from "./terms.ts";
 
 export type LateParts = {
   post: (deed: MarkAttemptDeed) => Promise<OfficeOutcome>;
@@ -15,9 +15,11 @@ export type LateParts = {
   log: Log;
 };
 
+/** What became of its result is known. */
+const JUDGED: ReadonlySet<AttemptState> = new Set(["delivered", "late", "mismatched"]);
 /** Whether an attempt's row says already what an event tells: what was left for another node may be told twice. */
-const isToldAlready = (event: GenerationEvent, { job, results }: Attempt): boolean =>
-  event.type === "accepted" ? job !== null : event.type === "announced" && results !== null;
+const isToldAlready = (event: GenerationEvent, { job, state }: Attempt): boolean =>
+  event.type === "accepted" ? job !== null : event.type === "announced" && JUDGED.has(state);
 
 /** The change of an attempt that an event means once its generation has ended; null when it means nothing any more. */
 const changeOf = (event: GenerationEvent): AttemptChange | null => {
