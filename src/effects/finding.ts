@@ -117,6 +117,7 @@ export const openFinding = (parts: EffectsParts): Finding => {
     const cannotAsk = traits.recovery === "none" || (traits.recovery === "key" && isUnsent);
     for (let turn = 0; !cannotAsk; turn += 1) {
       await errand.pause(spreadMs(parts, FIND_FIRST_MS, FIND_LONGEST_MS, turn, 10));
+      const askedAtMs = parts.clock.nowMs();
       const seen = await once(errand, work);
       const atMs = parts.clock.nowMs();
       if (errand.signal.aborted) return null;
@@ -124,8 +125,9 @@ export const openFinding = (parts: EffectsParts): Finding => {
       // A list is asked for by time: with a clock that is off, "not in it" says nothing.
       const isClockRight = Math.abs(parts.clock.aheadMs?.() ?? 0) < CLOCK_SLACK_MS;
       absences = seen.kind === "absent" && isClockRight ? absences + 1 : 0;
-      // Absence proves something only when the list has had time to show the job, and says it twice.
-      if (absences >= 2 && atMs - settlesFromMs >= traits.findSettleMs / parts.pace) return { kind: "absent" };
+      // Absence proves something only when the list has had time to show the job, and says it twice. It had until it was asked: a process that
+      // stood still reads an old answer late.
+      if (absences >= 2 && askedAtMs - settlesFromMs >= traits.findSettleMs / parts.pace) return { kind: "absent" };
       // One that does not answer a question either is waited for so long and no longer.
       if (seen.kind !== "unclear") heardAtMs = atMs;
       else if (atMs - heardAtMs >= boundMs) break;

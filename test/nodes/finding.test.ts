@@ -12,12 +12,18 @@ const MINUTE_MS = 60_000;
 const openScene = (agoMs: number) => {
   const clock = testClock();
   const elsewhere: (boolean | undefined)[] = [];
+  /** How long before it is read each answer was given, ms. */
+  const standstills: number[] = [];
+  /** When the questions were asked. */
+  const askedAtMs: number[] = [];
   const finding = openFinding({
     clock,
     providers: {
       traits: () => ({ recovery: "client_id", findSettleMs: SETTLE_MS, findWindowMs: 60 * MINUTE_MS }),
       find: (work: Work) => {
         elsewhere.push(work.sentElsewhere);
+        askedAtMs.push(clock.nowMs());
+        clock.skip(standstills.shift() ?? 0);
         return Promise.resolve({ kind: "absent" });
       },
     },
@@ -42,7 +48,7 @@ const openScene = (agoMs: number) => {
     expect(kind).toBe("absent");
     return clock.nowMs() - beganMs;
   };
-  return { clock, finding, elsewhere, absentAfterMs };
+  return { clock, finding, elsewhere, standstills, askedAtMs, absentAfterMs };
 };
 
 test("what another node sent is not taken for absent before its job has had time to be seen by this one", async () => {
@@ -70,4 +76,14 @@ test("what the provider may have taken up to the moment in which its answer was 
   expect(await absentAfterMs()).toBeGreaterThanOrEqual(SETTLE_MS);
   finding.ended(7);
   expect(await absentAfterMs()).toBeLessThan(SETTLE_MS);
+});
+
+test("an answer that is read long after its question, because the process stood still, proves nothing of the time between", async () => {
+  const { clock, finding, standstills, askedAtMs, absentAfterMs } = openScene(0);
+  finding.answerLost(7, 1);
+  const lostAtMs = clock.nowMs();
+  standstills.push(0, 10 * MINUTE_MS);
+  await absentAfterMs();
+  expect(askedAtMs.length).toBe(3);
+  expect((askedAtMs.at(-1) ?? 0) - lostAtMs).toBeGreaterThanOrEqual(SETTLE_MS);
 });
