@@ -37,6 +37,8 @@ export type AdmitDeed = {
   idempotencyKey: string | null;
   /** The request as sent, in one line, with its input inside: what a replay is compared with. */
   body: string;
+  /** Of the request (src/idempotency.ts); null without a key. */
+  fingerprint: string | null;
   /** The defaults of what the input left out. */
   added: JsonObject;
   plan: readonly PlannedRoute[];

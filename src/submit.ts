@@ -3,6 +3,7 @@ import type { Catalogue } from "../catalogue/load.ts";
 import type { Model } from "../catalogue/schema.ts";
 import type { Clock } from "./clock.ts";
 import { type AdmitDeed, type AdmitOutcome, StoreFull } from "./deeds.ts";
+import { isSameRequest } from "./idempotency.ts";
 import { pinsOf } from "./inputs/links.ts";
 import type { Ordered } from "./ordered.ts";
 import { type CheckedInput, checkInput, checkMeasured } from "./quote/input.ts";
@@ -10,7 +11,6 @@ import { leastMeasured, leastReserve } from "./quote/least-price.ts";
 import type { Plan, RouteState, SkippedRoute } from "./quote/plan.ts";
 import { openPlanner } from "./quote/planner.ts";
 import { KEY_EXPIRED, Refusal, refuse } from "./refusal.ts";
-import { isSameRequest } from "./same-request.ts";
 import type { StoreReads } from "./store/store.ts";
 import type { Caller, Credits, GenerationRecord, JsonObject, Measured, MediaLink, PinAsked } from "./terms.ts";
 
@@ -27,6 +27,8 @@ export type Order = {
   idempotencyKey: string | null;
   /** The request as sent, in one line. */
   body: string;
+  /** What says whether another request of the same key is this one (src/idempotency.ts); null without a key. */
+  fingerprint: string | null;
   /** The one route that may run it, for whoever tries that route. */
   onlyRoute?: string;
 };
@@ -95,11 +97,11 @@ const conflict = () =>
  */
 export const openCorridor = (parts: CorridorParts): Submit => {
   /** What the key made before. @throws Refusal `idempotency_conflict` when the request was another one. */
-  const stored = async ({ caller, idempotencyKey, body }: Order): Promise<Accepted | undefined> => {
+  const stored = async ({ caller, idempotencyKey, ...sent }: Order): Promise<Accepted | undefined> => {
     if (idempotencyKey === null) return undefined;
     const made = await parts.reads.generationByKey(caller.accountSeq, idempotencyKey);
     if (!made) return undefined;
-    return isSameRequest(made.body, body) ? { record: made.record, replayed: true } : conflict();
+    return isSameRequest(made, sent) ? { record: made.record, replayed: true } : conflict();
   };
 
   /** A key may be for some models only. */
@@ -151,6 +153,7 @@ export const openCorridor = (parts: CorridorParts): Submit => {
       model: model.id,
       idempotencyKey: order.idempotencyKey,
       body: order.body,
+      fingerprint: order.fingerprint,
       added,
       plan: plan.routes,
       ordered,

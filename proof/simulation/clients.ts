@@ -1,6 +1,7 @@
 // The clients of a simulated world: they submit, send again when no answer comes, poll, and remember everything they were told.
 
 import type { Catalogue } from "../../catalogue/load.ts";
+import { fingerprintOf } from "../../src/idempotency.ts";
 import type { Refusal } from "../../src/refusal.ts";
 import type { Accepted } from "../../src/submit.ts";
 import type { GenerationRecord, JsonObject } from "../../src/terms.ts";
@@ -117,6 +118,7 @@ export const openClients = (parts: ClientParts) => {
           maxWaitMs: wish.maxWaitMs,
           idempotencyKey: wish.key,
           body,
+          fingerprint: wish.key === null ? null : fingerprintOf(body, JSON.parse(body) as JsonObject, {}),
         })
         .catch((fault: unknown) => fault as Refusal),
     );

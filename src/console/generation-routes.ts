@@ -2,12 +2,12 @@
 
 import { Type } from "@sinclair/typebox";
 import { answerFile, type Shelf } from "../http/content.ts";
-import { idempotencyKeyOf, readEnvelope } from "../http/envelope.ts";
+import { idempotencyKeyOf, keptRequest, readEnvelope } from "../http/envelope.ts";
 import type { Thumbnail } from "../media/thumbnail.ts";
 import { refuse } from "../refusal.ts";
 import type { ListedGeneration, StoreReads } from "../store/store.ts";
 import type { Submit } from "../submit.ts";
-import type { Caller, Json } from "../terms.ts";
+import type { Caller, Json, JsonObject } from "../terms.ts";
 import { type ConsoleAsk, ConsoleRefused, type ConsoleRoute } from "./ask.ts";
 import { attemptsTold } from "./attempts-told.ts";
 import type { ForeignLooks } from "./foreign-looks.ts";
@@ -78,7 +78,8 @@ export const generationRoutes = (parts: GenerationRoutesParts): ConsoleRoute[] =
     if (caller.paused) refuse("account_disabled", "The account is paused.");
     await parts.count(caller);
     const idempotencyKey = idempotencyKeyOf(request) ?? refuse("invalid_request", "Idempotency-Key: is missing.");
-    const order = { ...readEnvelope(ask.body as Json), caller, requestId, idempotencyKey, body: JSON.stringify(ask.body) };
+    const kept = keptRequest(JSON.stringify(ask.body), ask.body as JsonObject, idempotencyKey);
+    const order = { ...readEnvelope(ask.body as Json), ...kept, caller, requestId };
     const { record } = await parts.submit(order);
     const { prompt } = order.input;
     const excerpt = typeof prompt === "string" ? prompt : null;

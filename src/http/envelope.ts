@@ -1,5 +1,6 @@
 // The envelope of §2.5: bytes and headers of a submission become an order, or the 400 that names what is wrong.
 import { TypeCompiler } from "@sinclair/typebox/compiler";
+import { fingerprintOf } from "../idempotency.ts";
 import { refuse } from "../refusal.ts";
 import type { Order } from "../submit.ts";
 import type { Caller, Credits, Json, JsonObject } from "../terms.ts";
@@ -11,6 +12,8 @@ const FIELDS = Object.keys(GenerationRequest.properties);
 
 /** §2.5: the default of `max_cost_usd`, 100 USD. */
 const MAX_COST_CREDITS: Credits = 10_000;
+/** For idempotency a field that is left out and its default are the same; `max_wait_s` has none. */
+const DEFAULTS: JsonObject = { max_cost_usd: MAX_COST_CREDITS / 100 };
 const KEY_AT_MOST = 200;
 
 /** What each field must be, for the message. */
@@ -87,9 +90,19 @@ export const readEnvelope = (value: Json): Pick<Order, "model" | "input" | "maxC
   };
 };
 
+/** A request as it is kept with its generation. @param body as it was sent */
+export const keptRequest = (
+  body: string,
+  value: JsonObject,
+  idempotencyKey: string | null,
+): Pick<Order, "idempotencyKey" | "body" | "fingerprint"> => {
+  const kept = keptBody(body, value);
+  return { idempotencyKey, body: kept, fingerprint: idempotencyKey === null ? null : fingerprintOf(kept, value, DEFAULTS) };
+};
+
 /** Reads a submission of its body's bytes. @throws Refusal `invalid_request`. */
 export const readOrder = (bytes: Uint8Array, request: Request, requestId: string, caller: Caller): Order => {
   const idempotencyKey = idempotencyKeyOf(request);
   const { text, value } = parseJson(bytes);
-  return { caller, requestId, ...readEnvelope(value), idempotencyKey, body: keptBody(text, value as JsonObject) };
+  return { caller, requestId, ...readEnvelope(value), ...keptRequest(text, value as JsonObject, idempotencyKey) };
 };

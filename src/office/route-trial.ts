@@ -92,7 +92,15 @@ export const openRouteTrials = ({ office, reads, submit, modelOf }: RouteTrialsP
         const caller = await reads.callerByKeyHash(hashApiKey(made.key));
         if (!caller) throw new Error("a key that was just made opens nothing");
         const { record } = await submit({
-          ...{ caller, requestId: reference, model: model.id, input: body.input, body: JSON.stringify(body), onlyRoute: id },
+          ...{
+            caller,
+            requestId: reference,
+            model: model.id,
+            input: body.input,
+            body: JSON.stringify(body),
+            fingerprint: null,
+            onlyRoute: id,
+          },
           ...{ maxCostCredits: MOST_CREDITS, maxWaitMs: null, idempotencyKey: reference },
         });
         return await find(record.id);

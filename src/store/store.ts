@@ -1,5 +1,6 @@
 // The store port: deeds in, facts out; each deed is all or nothing, and every driver passes one conformance suite.
 import type { Deed, DeedOutcome, Unfinished } from "../deeds.ts";
+import type { KeptRequest } from "../idempotency.ts";
 import type { Ordered } from "../ordered.ts";
 import type {
   Attempt,
@@ -198,7 +199,7 @@ export interface StoreReads extends FileReads, PurchaseReads, PeopleReads {
   callerByKeyHash(hash: string): Promise<Caller | undefined>;
   generationById(id: string, accountSeq: number): Promise<GenerationRecord | undefined>;
   /** With the request that made it, as it was sent. */
-  generationByKey(accountSeq: number, idempotencyKey: string): Promise<{ record: GenerationRecord; body: string } | undefined>;
+  generationByKey(accountSeq: number, idempotencyKey: string): Promise<({ record: GenerationRecord } & KeptRequest) | undefined>;
   /** The generation behind a signed link, whatever the account. */
   generationBySeq(seq: number): Promise<GenerationRecord | undefined>;
   inputOf(seq: number): Promise<{ raw: JsonObject; filled: JsonObject } | undefined>;

@@ -53,7 +53,17 @@ const prepareSubmission = ({ model: modelId, input }: Subject) => {
   const { id: routeId, provider, endpoint } = route;
   const spec = { routeId, provider, endpoint, options: route.options as unknown as JsonObject, kind: model.kind };
   const deed = pack({
-    ...{ deed: "admit", seq: 0, id: "", accountSeq: 0, keySeq: 0, model: modelId, idempotencyKey: null, requestId: "" },
+    ...{
+      deed: "admit",
+      seq: 0,
+      id: "",
+      accountSeq: 0,
+      keySeq: 0,
+      model: modelId,
+      idempotencyKey: null,
+      fingerprint: null,
+      requestId: "",
+    },
     ...{ body: JSON.stringify({ model: modelId, input }), added: checked.added, plan: plan.routes, maxCostCredits: 10_000 },
     ...{ quotedCredits: plan.quotedCredits, reservedCredits: plan.reservedCredits, createdAtMs: 0, waitEndsAtMs: 0 },
     inProgressLimit: Number.MAX_SAFE_INTEGER,

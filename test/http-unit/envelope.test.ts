@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { floorCredits } from "../../src/http/envelope.ts";
-import { isSameRequest } from "../../src/same-request.ts";
 import type { Json, JsonObject } from "../../src/terms.ts";
 import { errorOf, type House, openHouse } from "./house.ts";
+import { isSame, isSameAsEarlier } from "./same.ts";
 
 let house: House;
 beforeAll(async () => {
@@ -153,23 +153,27 @@ describe("Idempotency-Key", () => {
   });
 });
 
-describe("the same request", () => {
+describe.each([
+  ["by their fingerprints", isSame],
+  ["by their bodies", isSameAsEarlier],
+])("the same request, %s,", (_, compare) => {
   test("is one with another order of members, other white space, escapes or ways to write a number", () => {
     const one = '{"model":"m","input":{"b":1.0,"a":"\\u0041"}}';
-    expect(isSameRequest('{ "input" : { "a" : "A", "b" : 1e0 },\n "model":"m" }', one)).toBe(true);
-    expect(isSameRequest('{"model":"x","model":"m","input":{"a":"A","b":1}}', one)).toBe(true);
+    expect(compare('{ "input" : { "a" : "A", "b" : 1e0 },\n "model":"m" }', one)).toBe(true);
+    expect(compare('{"model":"x","model":"m","input":{"a":"A","b":1}}', one)).toBe(true);
   });
 
   test.each([
     '{"model":"m","input":{"a":"1"}}',
     '{"model":"m","input":{"a":[1]}}',
     '{"model":"m","input":{"a":1,"__proto__":{}}}',
-    '{"model":"m","input":{"a":1},"max_cost_usd":100}',
+    '{"model":"m","input":{"a":1},"max_cost_usd":99}',
+    '{"model":"m","input":{"a":1},"max_wait_s":86400}',
     '{"model":"m","input":{"a":1e999}}',
     '{"model":"m","input":{"a":"\\ud800"}}',
   ])("is not %s", (text) => {
-    expect(isSameRequest(text, '{"model":"m","input":{"a":1}}')).toBe(false);
-    expect(isSameRequest('{"model":"m","input":{"a":1}}', text)).toBe(false);
+    expect(compare(text, '{"model":"m","input":{"a":1}}')).toBe(false);
+    expect(compare('{"model":"m","input":{"a":1}}', text)).toBe(false);
   });
 
   test("is any JSON that parsed with its members turned round", () => {
@@ -187,8 +191,8 @@ describe("the same request", () => {
         const text = JSON.stringify(made);
         const other = JSON.stringify(turned(JSON.parse(text) as JsonObject));
         // Halves of surrogate pairs have no canonical form: only the very text is the same.
-        if (text.isWellFormed() && !/\\ud[89a-f]/.test(text)) expect(isSameRequest(other, text)).toBe(true);
-        expect(isSameRequest(text, text)).toBe(true);
+        if (text.isWellFormed() && !/\\ud[89a-f]/.test(text)) expect(compare(other, text)).toBe(true);
+        expect(compare(text, text)).toBe(true);
       }),
       { numRuns: 200, seed: 2026 },
     );
@@ -200,6 +204,11 @@ describe("the same request", () => {
     await house.submit(`{"model":"m",${" ".repeat(100_000)}"input":{}}`);
     expect(house.orders.at(-1)?.body).toBe('{"model":"m","input":{}}');
   });
+});
+
+test("a field of the envelope that is left out and its default are the same request", () => {
+  const [without, withDefault] = ['{"model":"m","input":{}}', '{"model":"m","input":{},"max_cost_usd":100.0}'];
+  expect([isSame(without, withDefault), isSame(withDefault, without)]).toEqual([true, true]);
 });
 
 test("max_cost_usd is floored as its decimals say, for every cent and every tenth of a cent up to 100 USD", () => {

@@ -109,7 +109,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     name: "body-not-compared",
     breaks: "A key answers with its generation whatever the body says.",
     standsFor: "failure model 2.6: same key, different body",
-    patches: [{ file: ADMIT, find: "return isSameRequest(row.body, body)", put: "return row.body !== null" }],
+    patches: [{ file: ADMIT, find: "return isSameRequest(row, deed)", put: "return row.body !== null" }],
     killer: "ledger",
   },
   {

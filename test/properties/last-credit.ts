@@ -1,6 +1,7 @@
 // The race for the last credit: submissions at once through the real corridor and ledger, every wait between them scheduled.
 import fc from "fast-check";
 import { openLedger } from "../../actors/ledger.ts";
+import { fingerprintOf } from "../../src/idempotency.ts";
 import { newGeneration, newId } from "../../src/ids.ts";
 import { Refusal } from "../../src/refusal.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -86,15 +87,17 @@ type Answer = { key: number | null; body: number } & ({ accepted: Accepted } | {
 const answersOf = async ({ submissions, scheduler, limit }: Race, store: Store, caller: Caller) => {
   const { submit, faults } = openRace(store, scheduler);
   const answers = submissions.map(async ({ key, body }): Promise<Answer> => {
+    const request = { input: INPUTS[body] ?? INPUTS[0] ?? {}, model: MODEL };
+    const text = JSON.stringify(request);
     const order = {
       ...{
         caller: { ...caller, inProgressLimit: limit },
         requestId: newId("req"),
         model: MODEL,
-        input: INPUTS[body] ?? INPUTS[0],
+        input: request.input,
       },
       ...{ maxCostCredits: 10_000, maxWaitMs: null, idempotencyKey: key === null ? null : `key-${key}` },
-      body: JSON.stringify({ input: INPUTS[body] ?? INPUTS[0], model: MODEL }),
+      ...{ body: text, fingerprint: key === null ? null : fingerprintOf(text, request, {}) },
     };
     return submit(order).then(
       (accepted): Answer => ({ key, body, accepted }),

@@ -1,6 +1,8 @@
 // What the ledger's property is played on: an image with accounts for several rounds, and the deeds that submissions become.
 import type { AdmitDeed } from "../../src/deeds.ts";
+import { fingerprintOf } from "../../src/idempotency.ts";
 import { generationId, newGenerationSeq } from "../../src/ids.ts";
+import type { JsonObject } from "../../src/terms.ts";
 import { NOW_MS, PRICES } from "../store/scene.ts";
 import { prepareImage } from "./database.ts";
 
@@ -29,6 +31,8 @@ export type Wish = { accountSeq: number; routes: number; key: number | null; bod
 export const submissionOf = (wish: Wish, again?: { seq: number; id: string }): AdmitDeed => {
   const seq = again?.seq ?? newGenerationSeq(NOW_MS);
   const prices = Object.entries(PRICES).slice(0, wish.routes);
+  const request: JsonObject = { input: { prompt: "a fox in the snow" }, n: wish.body };
+  const body = JSON.stringify(request);
   return {
     deed: "admit",
     seq,
@@ -37,7 +41,9 @@ export const submissionOf = (wish: Wish, again?: { seq: number; id: string }): A
     keySeq: wish.accountSeq,
     model: "vidmodel-2.0",
     idempotencyKey: wish.key === null ? null : `key-${wish.key}`,
-    body: JSON.stringify({ input: { prompt: "a fox in the snow" }, n: wish.body }),
+    body,
+    // Some of a key were accepted before fingerprints were kept.
+    fingerprint: wish.key === null || wish.routes === 1 ? null : fingerprintOf(body, request, {}),
     added: {},
     plan: prices.map(([routeId, priceCredits]) => ({
       ...{ routeId, priceCredits, timeoutMs: 600_000, onRefusal: "fail", onLost: "next" },

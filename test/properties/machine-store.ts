@@ -77,7 +77,17 @@ export const openMachineStore = (image: Uint8Array) => {
     admit: ({ seq, id, accountSeq, plan }: Born): void => {
       const prices = plan.map(({ priceCredits }) => priceCredits);
       const admitted = one({
-        ...{ deed: "admit", seq, id, accountSeq, keySeq: accountSeq, model: "m", idempotencyKey: null, requestId: "req" },
+        ...{
+          deed: "admit",
+          seq,
+          id,
+          accountSeq,
+          keySeq: accountSeq,
+          model: "m",
+          idempotencyKey: null,
+          fingerprint: null,
+          requestId: "req",
+        },
         ...{ body: '{"input":{}}', added: {}, plan: [...plan], maxCostCredits: CREDITS },
         ...{ quotedCredits: Math.min(...prices), reservedCredits: Math.max(...prices), inProgressLimit: 1 },
         ...{ createdAtMs: STARTED_AT_MS, waitEndsAtMs: STARTED_AT_MS + WAIT_MS },

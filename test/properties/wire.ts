@@ -4,11 +4,11 @@ import fc from "fast-check";
 import { modelEntry } from "../../catalogue/entry.ts";
 import type { AdmitDeed, Deed } from "../../src/deeds.ts";
 import { readBody } from "../../src/http/body.ts";
-import { readOrder } from "../../src/http/envelope.ts";
+import { keptRequest, readOrder } from "../../src/http/envelope.ts";
 import { errorJson } from "../../src/http/errors.ts";
+import { isSameRequest } from "../../src/idempotency.ts";
 import { generationId, seqOfGenerationId } from "../../src/ids.ts";
 import { REFUSALS, type RefusalCode } from "../../src/refusal.ts";
-import { isSameRequest } from "../../src/same-request.ts";
 import { pack } from "../../src/store/sql/packed.ts";
 import { fromLines, outcomesFromText, outcomesToText, toLines } from "../../src/store/sqlite/pack.ts";
 import type { Caller, Json, JsonObject } from "../../src/terms.ts";
@@ -118,12 +118,19 @@ const checkRequest = async (message: Message): Promise<void> => {
     maxCostCredits: message.cents ?? 10_000,
     maxWaitMs: message.waitS === null ? null : message.waitS * 1000,
     idempotencyKey: message.key,
-    body: order.body,
+    ...{ body: order.body, fingerprint: order.fingerprint },
   });
-  if (!isSameRequest((await read(JSON.stringify(body))).body, order.body)) throw new Error("the same request is another one");
+  if ((order.fingerprint === null) !== (message.key === null)) throw new Error("a key has a fingerprint, and nothing else has");
+  const again = await read(JSON.stringify(body));
   const other = withOneChanged(body, message.changed) as JsonObject;
-  const isSame = isSameRequest(JSON.stringify(other), order.body);
-  if (isSame) throw new Error(`${JSON.stringify(body)} and ${JSON.stringify(other)} are the same request`);
+  const text = JSON.stringify(other);
+  // As requests are compared that were accepted before there were fingerprints, and as they are since.
+  const earlier = { body: order.body, fingerprint: null };
+  const isKnown = isSameRequest(earlier, again) && isSameRequest(order, again);
+  if (!isKnown) throw new Error("the same request is another one");
+  const fingerprint = message.key === null ? null : keptRequest(text, other, message.key).fingerprint;
+  if ([earlier, order].some((kept) => isSameRequest(kept, { body: text, fingerprint })))
+    throw new Error(`${JSON.stringify(body)} and ${JSON.stringify(other)} are the same request`);
 };
 
 const checkEntry = ({ configured }: Message): void => {

@@ -65,6 +65,7 @@ export const admitDeed = (account: Account, changes: Partial<AdmitDeed> = {}): A
     model: "vidmodel-2.0",
     idempotencyKey: null,
     body: JSON.stringify({ input: { duration: 5, prompt: "a fox in the snow" }, model: "vidmodel-2.0" }),
+    fingerprint: null,
     added: { resolution: "720p" },
     plan: Object.entries(PRICES).map(([routeId, priceCredits]) => ({
       routeId,

@@ -1,7 +1,7 @@
 // What deeds of a group come to, decided in memory over rows that are locked or nobody else's; all writes of the group are kept for one go.
 import { dayOf } from "../../days.ts";
 import type { AdmitOutcome, AttemptChange, DeedOutcome, StepOutcome } from "../../deeds.ts";
-import { isSameRequest } from "../../same-request.ts";
+import { isSameRequest } from "../../idempotency.ts";
 import type { Credits, GenerationRecord } from "../../terms.ts";
 import { inTheWay } from "../sql/admission.ts";
 import { expiryOf, shortageOf } from "../sql/bounds.ts";
@@ -53,10 +53,11 @@ export const openGroup = (loaded: Loaded, { epoch, newPosting, minds }: GroupPar
   const spentSince = (meterSeq: number, day: number): Credits =>
     (spent.get(meterSeq) ?? []).reduce((sum, one) => sum + (one.day >= day ? one.credits : 0), 0);
 
-  const known = ({ accountSeq, idempotencyKey, body }: PackedAdmit): AdmitOutcome | undefined => {
+  const known = (deed: PackedAdmit): AdmitOutcome | undefined => {
+    const { accountSeq, idempotencyKey } = deed;
     const before = idempotencyKey === null ? undefined : used.get(keyName(accountSeq, idempotencyKey));
     if (!before) return undefined;
-    return isSameRequest(before.body, body) ? { kind: "replayed", record: before.record } : { kind: "idempotency_conflict" };
+    return isSameRequest(before.request, deed) ? { kind: "replayed", record: before.record } : { kind: "idempotency_conflict" };
   };
 
   const admit = (deed: PackedAdmit): AdmitOutcome => {
@@ -78,7 +79,7 @@ export const openGroup = (loaded: Loaded, { epoch, newPosting, minds }: GroupPar
     moved(accountSeq, head, headAfter(held, -deed.seq), 0);
     if (meter && dayOf(createdAtMs) >= meter.fromDay) spend(meter.seq, dayOf(createdAtMs), reservedCredits);
     const record = admittedRecord(deed);
-    if (idempotencyKey !== null) used.set(keyName(accountSeq, idempotencyKey), { record, body: deed.body });
+    if (idempotencyKey !== null) used.set(keyName(accountSeq, idempotencyKey), { record, request: deed });
     return { kind: "admitted", record };
   };
 

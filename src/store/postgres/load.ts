@@ -1,5 +1,6 @@
 // Reads what the deeds of a group rest on, in one journey: balances, which it locks, keys used before, generations, attempts, limits.
 import { dayOf, windowFrom } from "../../days.ts";
+import type { KeptRequest } from "../../idempotency.ts";
 import type { Credits, GenerationRecord } from "../../terms.ts";
 import { BOUNDS, type Bound, type BoundRow, toBound } from "../sql/bounds.ts";
 import type { Head } from "../sql/money.ts";
@@ -25,7 +26,7 @@ export type StoredAttempt = { priceCredits: Credits; isDelivered: boolean };
 export type Loaded = {
   heads: Map<number, Head>;
   /** By account and key. */
-  used: Map<string, { record: GenerationRecord; body: string }>;
+  used: Map<string, { record: GenerationRecord; request: KeptRequest }>;
   standings: Map<number, Standing>;
   /** By generation and number. */
   attempts: Map<string, StoredAttempt>;
@@ -37,10 +38,10 @@ export type Loaded = {
 export const keyName = (accountSeq: number, key: string): string => `${accountSeq} ${key}`;
 export const attemptName = (seq: number, n: number): string => `${seq} ${n}`;
 
-type UsedRow = RecordRow & { body: string; idempotency_key: string };
+type UsedRow = RecordRow & KeptRequest & { idempotency_key: string };
 type StandingRow = RecordRow & { version: number | null; epoch: number; meter_seq: number | null; from_day: number | null };
 
-const SELECT_USED = `SELECT ${RECORD_COLUMNS}, g.body, g.idempotency_key FROM ${rowsOf("?1", { account: "bigint", key: "text" }, "x")}
+const SELECT_USED = `SELECT ${RECORD_COLUMNS}, g.body, g.fingerprint, g.idempotency_key FROM ${rowsOf("?1", { account: "bigint", key: "text" }, "x")}
   JOIN generation g ON g.account_seq = x.account AND g.idempotency_key = x.key`;
 const SELECT_STANDINGS = `SELECT ${RECORD_COLUMNS}, s.version, ${ownerOf("g")} AS epoch, m.seq AS meter_seq, m.from_day FROM generation g
   LEFT JOIN snapshot s ON s.seq = g.seq LEFT JOIN key_terms t ON t.key_seq = g.key_seq LEFT JOIN meter m ON m.seq = t.meter_seq
@@ -91,7 +92,10 @@ export const load = async (connection: Connection, deeds: readonly HotDeed[]): P
   return {
     heads: new Map(heads.rows.map((row) => [row.accountSeq, toHead(row)])),
     used: new Map(
-      used.rows.map((row) => [keyName(row.account_seq, row.idempotency_key), { record: toRecord(row), body: row.body }]),
+      used.rows.map((row) => [
+        keyName(row.account_seq, row.idempotency_key),
+        { record: toRecord(row), request: { body: row.body, fingerprint: row.fingerprint } },
+      ]),
     ),
     standings: new Map(
       standings.rows.map((row) => [

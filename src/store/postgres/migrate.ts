@@ -9,6 +9,7 @@ import third from "./schema/0003.sql" with { type: "text" };
 import fourth from "./schema/0004.sql" with { type: "text" };
 import fifth from "./schema/0005.sql" with { type: "text" };
 import sixth from "./schema/0006.sql" with { type: "text" };
+import seventh from "./schema/0007.sql" with { type: "text" };
 
 /**
  * `needs`: the newest step that a release must know to work beside this one. A step that only adds needs no more than the one before it, so that
@@ -22,6 +23,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { n: 4, sql: fourth, needs: 2 },
   { n: 5, sql: fifth, needs: 5 },
   { n: 6, sql: sixth, needs: 5 },
+  { n: 7, sql: seventh, needs: 5 },
 ];
 
 const checksum = (sql: string): string => Bun.CryptoHasher.hash("sha256", sql, "hex");

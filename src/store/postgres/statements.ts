@@ -11,9 +11,9 @@ export const INSERT_OPTIONS = `INSERT INTO route_options (hash, options) SELECT 
   ORDER BY hash ON CONFLICT (hash) DO NOTHING`;
 export const INSERT_GENERATIONS = `INSERT INTO generation (seq, account_seq, id, model, status, quoted_credits, reserved_credits, created_at_ms,
     wait_ends_at_ms, idempotency_key, hold_chain_seq, hold_previous, hold_available_after, hold_held_after, hold_epoch, hold_hash, key_seq,
-    max_cost_credits, request_id, plan_seq, body, added, ordered)
+    max_cost_credits, request_id, plan_seq, body, added, ordered, fingerprint)
   SELECT seq, account, id, model, 'queued', quoted, reserved, created_at, wait_ends_at, key, chain, previous, available, held, epoch, hash,
-    key_seq, max_cost, request, (SELECT p.seq FROM plan p WHERE p.hash = x.plan_hash), body, added, ordered FROM ${rowsOf(
+    key_seq, max_cost, request, (SELECT p.seq FROM plan p WHERE p.hash = x.plan_hash), body, added, ordered, fingerprint FROM ${rowsOf(
       "?1",
       {
         ...{
@@ -27,7 +27,7 @@ export const INSERT_GENERATIONS = `INSERT INTO generation (seq, account_seq, id,
         },
         ...{ wait_ends_at: "bigint", key: "text", chain: "bigint", previous: "bigint", available: "bigint", held: "bigint" },
         ...{ epoch: "bigint", hash: "text", key_seq: "bigint", max_cost: "bigint", request: "text", plan_hash: "text" },
-        ...{ body: "text", added: "text", ordered: "text" },
+        ...{ body: "text", added: "text", ordered: "text", fingerprint: "text" },
       },
       "x",
     )}`;

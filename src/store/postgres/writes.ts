@@ -102,7 +102,7 @@ const admitted = ({ generations }: Writes): Row[] =>
     },
     ...{ chain: link.chainSeq, previous: head.chainEnd, available: link.availableAfter, held: link.heldAfter, epoch, hash },
     ...{ key_seq: deed.keySeq, max_cost: deed.maxCostCredits, request: deed.requestId, plan_hash: sha256(deed.planJson) },
-    ...{ body: deed.body, added: deed.addedJson, ordered: deed.orderedJson },
+    ...{ body: deed.body, added: deed.addedJson, ordered: deed.orderedJson, fingerprint: deed.fingerprint },
   }));
 
 const posted = ({ postings }: Writes): Row[] =>

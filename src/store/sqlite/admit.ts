@@ -1,7 +1,7 @@
 // Accepts a submission: key, generations in progress and balance are decided in that order of rank, then the rows are written.
 import type { Database } from "bun:sqlite";
 import type { AdmitOutcome } from "../../deeds.ts";
-import { isSameRequest } from "../../same-request.ts";
+import { isSameRequest, type KeptRequest } from "../../idempotency.ts";
 import { inTheWay } from "../sql/admission.ts";
 import { chain } from "../sql/money.ts";
 import { admittedRecord, type PackedAdmit } from "../sql/packed.ts";
@@ -12,15 +12,15 @@ import type { Limits } from "./limits.ts";
 import type { Money } from "./money.ts";
 
 export const prepareAdmit = (db: Database, money: Money, plans: Interned, limits: Limits) => {
-  const selectKey = db.prepare<RecordRow & { body: string }, [number, string]>(
-    `SELECT ${RECORD_COLUMNS}, g.body FROM generation g WHERE g.account_seq = ?1 AND g.idempotency_key = ?2`,
+  const selectKey = db.prepare<RecordRow & KeptRequest, [number, string]>(
+    `SELECT ${RECORD_COLUMNS}, g.body, g.fingerprint FROM generation g WHERE g.account_seq = ?1 AND g.idempotency_key = ?2`,
   );
   // That the key is new is found out by putting it into its index: looking first would walk the index twice.
   const insertGeneration = db.prepare(
     `INSERT INTO generation (seq, account_seq, id, model, status, quoted_credits, reserved_credits, created_at_ms, wait_ends_at_ms,
        idempotency_key, hold_chain_seq, hold_previous, hold_available_after, hold_held_after, hold_epoch, hold_hash, key_seq,
-       max_cost_credits, request_id, plan_seq, body, added, ordered)
-     VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ${money.epoch}, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)
+       max_cost_credits, request_id, plan_seq, body, added, ordered, fingerprint)
+     VALUES (?1, ?2, ?3, ?4, 'queued', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ${money.epoch}, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)
      ON CONFLICT (account_seq, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING`,
   );
 
@@ -29,10 +29,11 @@ export const prepareAdmit = (db: Database, money: Money, plans: Interned, limits
   );
 
   /** The generation that the key already made. */
-  const known = ({ accountSeq, idempotencyKey, body }: PackedAdmit): AdmitOutcome | undefined => {
+  const known = (deed: PackedAdmit): AdmitOutcome | undefined => {
+    const { accountSeq, idempotencyKey } = deed;
     const row = idempotencyKey === null ? null : selectKey.get(accountSeq, idempotencyKey);
     if (!row) return undefined;
-    return isSameRequest(row.body, body) ? { kind: "replayed", record: toRecord(row) } : { kind: "idempotency_conflict" };
+    return isSameRequest(row, deed) ? { kind: "replayed", record: toRecord(row) } : { kind: "idempotency_conflict" };
   };
 
   return (deed: PackedAdmit): AdmitOutcome => {
@@ -76,6 +77,7 @@ export const prepareAdmit = (db: Database, money: Money, plans: Interned, limits
       deed.body,
       deed.addedJson,
       deed.orderedJson,
+      deed.fingerprint,
     );
     if (changes === 0) {
       const before = known(deed);

@@ -14,6 +14,7 @@ import fifth from "./schema/0005.sql" with { type: "text" };
 import sixth from "./schema/0006.sql" with { type: "text" };
 import seventh from "./schema/0007.sql" with { type: "text" };
 import eighth from "./schema/0008.sql" with { type: "text" };
+import ninth from "./schema/0009.sql" with { type: "text" };
 
 /** `makesAnew`: tables that it makes anew or that refer to one of those. */
 export type Migration = { n: number; sql: string; makesAnew?: readonly string[] };
@@ -26,6 +27,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { n: 6, sql: sixth, makesAnew: ["attempt", "attempt_request"] },
   { n: 7, sql: seventh },
   { n: 8, sql: eighth },
+  { n: 9, sql: ninth },
 ];
 
 const checksum = (sql: string): string => Bun.CryptoHasher.hash("sha256", sql, "hex");

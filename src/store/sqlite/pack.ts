@@ -28,6 +28,7 @@ type AdmitHead = [
   createdAtMs: number,
   waitEndsAtMs: number,
   requestId: string,
+  fingerprint: string | null,
   pins: readonly PinAsked[] | 0,
 ];
 type StepHead = Omit<PackedStep, "eventJson" | "snapshot">;
@@ -46,6 +47,7 @@ const admitHead = (deed: AdmitDeed): AdmitHead => [
   deed.createdAtMs,
   deed.waitEndsAtMs,
   deed.requestId,
+  deed.fingerprint,
   deed.pins ?? 0,
 ];
 
@@ -94,7 +96,8 @@ const toAdmit = (
   createdAtMs: head[10],
   waitEndsAtMs: head[11],
   requestId: head[12],
-  ...(head[13] === 0 ? {} : { pins: head[13] }),
+  fingerprint: head[13],
+  ...(head[14] === 0 ? {} : { pins: head[14] }),
   planJson,
   body,
   addedJson,

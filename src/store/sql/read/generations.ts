@@ -1,4 +1,5 @@
 // Reads generations: by id, by key, by row number, their inputs, and those whose files are past their retention.
+import type { KeptRequest } from "../../../idempotency.ts";
 import { seqOfGenerationId } from "../../../ids.ts";
 import type { Ordered } from "../../../ordered.ts";
 import type { JsonObject, Output } from "../../../terms.ts";
@@ -22,7 +23,7 @@ type Reads = Pick<
 type OperatorRow = RecordRow & KeyColumns & { account_id: string; idempotency_key: string | null };
 
 const BY_SEQ = `SELECT ${RECORD_COLUMNS} FROM generation g WHERE g.seq = ?1`;
-const BY_KEY = `SELECT ${RECORD_COLUMNS}, g.body FROM generation g WHERE g.account_seq = ?1 AND g.idempotency_key = ?2`;
+const BY_KEY = `SELECT ${RECORD_COLUMNS}, g.body, g.fingerprint FROM generation g WHERE g.account_seq = ?1 AND g.idempotency_key = ?2`;
 const FOR_OPERATOR = `SELECT ${RECORD_COLUMNS}, ${KEY_COLUMNS}, a.id AS account_id, g.idempotency_key
   FROM generation g JOIN account a ON a.seq = g.account_seq JOIN api_key k ON k.seq = g.key_seq WHERE g.seq = ?1`;
 const expiredBy = ({ json }: Dialect): string =>
@@ -45,8 +46,8 @@ export const generationReads = (query: Query, dialect: Dialect): Reads => {
       return row?.id === id && row.account_seq === accountSeq ? toRecord(row) : undefined;
     },
     generationByKey: async (accountSeq, idempotencyKey) => {
-      const [row] = await query<RecordRow & { body: string }>(BY_KEY, accountSeq, idempotencyKey);
-      return row ? { record: toRecord(row), body: row.body } : undefined;
+      const [row] = await query<RecordRow & KeptRequest>(BY_KEY, accountSeq, idempotencyKey);
+      return row ? { record: toRecord(row), body: row.body, fingerprint: row.fingerprint } : undefined;
     },
     generationBySeq: async (seq) => {
       const row = await bySeq(seq);
