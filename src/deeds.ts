@@ -1,6 +1,7 @@
 // The deeds: everything that can be written, each all or nothing; the ledger posts them, a store carries them out.
 
 import type { Decision } from "./decision.ts";
+import type { KeyNetwork } from "./networks.ts";
 import type { Ordered } from "./ordered.ts";
 import type { PeopleDeed } from "./people-deeds.ts";
 import type { PurchaseDeed, PurchaseOutcome } from "./purchase.ts";
@@ -183,6 +184,8 @@ export type RotateKeyDeed = {
   start: string;
   atMs: number;
 };
+/** Notes the first use of a key from a network, and tells the audit log of it. */
+export type NoteKeyNetworkDeed = { deed: "note-key-network"; atMs: number } & KeyNetwork;
 /** Notes when keys were last used, as `[keySeq, atMs]`. */
 export type NoteKeyUseDeed = { deed: "note-key-use"; uses: readonly (readonly [keySeq: number, atMs: number])[] };
 /** Adds up to `limit` further postings to what generations came to by day. */
@@ -228,6 +231,7 @@ export type OfficeDeed = { by?: Actor; atMs?: number } & (
   | SetKeyDeed
   | RotateKeyDeed
   | NoteKeyUseDeed
+  | NoteKeyNetworkDeed
   | RollUpUsageDeed
   | RevokeKeyDeed
   | DecideGenerationDeed
@@ -242,8 +246,8 @@ export type OfficeDeed = { by?: Actor; atMs?: number } & (
   | PeopleDeed
 );
 export type OfficeOutcome =
-  /** `credits`: what a credit deed really moved. */
-  | { kind: "done"; seq?: number; credits?: Credits }
+  /** `credits`: what a credit deed really moved. `of`: the id of the key that was used from a network for the first time. */
+  | { kind: "done"; seq?: number; credits?: Credits; of?: string }
   /** Nothing was written; `reason` is a sentence for the operator. */
   | { kind: "refused"; reason: string };
 

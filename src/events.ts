@@ -66,6 +66,7 @@ export const EVENTS = {
   "backup stopped": "info",
   "backup faulty": "error",
   "backup failed": "error",
+  "key used from new network": "info",
   "sign-in refused": "warn",
   "proxy not named": "warn",
   "provider keys missing": "warn",

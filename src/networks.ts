@@ -19,6 +19,15 @@ export const networksIn = (text: string): IsWithin | undefined => {
   return (address) => isIP(address) !== 0 && list.check(address, familyOf(address));
 };
 
+/** The /24 or /48 that an address is of: neighbours that one customer of a provider may have. */
+export const networkOf = (address: string): string =>
+  address.includes(":") ? `${address.split(":").slice(0, 3).join(":")}::/48` : address.replace(/\.\d+$/, ".0/24");
+
+/** A network that a key is used from. `address`: the first of it that was seen. */
+export type KeyNetwork = { keySeq: number; address: string; network: string };
+/** Networks of one key that are told apart: with more it is used from everywhere, and another one says nothing. */
+export const MOST_KEY_NETWORKS = 100;
+
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i;
 /** Whether a host is one that only this machine reaches. */
 export const isLoopback = (host: string): boolean => LOOPBACK.test(host);

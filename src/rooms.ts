@@ -252,7 +252,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
 
   const upkeep = openUpkeep({
     reads: store,
-    ...{ post: engine.post, clock },
+    ...{ post: engine.post, clock, log },
     keys: http.keyUse,
     breathe: () => new Promise((turn) => setImmediate(turn)),
   });

@@ -1,6 +1,8 @@
 // What is written beside the hot path: when keys were last used, and what generations came to by day.
 import type { Clock } from "./clock.ts";
-import type { Deed, OfficeOutcome, OutcomeOf, RollUpUsageDeed } from "./deeds.ts";
+import type { Actor, Deed, OfficeOutcome, OutcomeOf, RollUpUsageDeed } from "./deeds.ts";
+import type { Log } from "./events.ts";
+import type { KeyNetwork } from "./networks.ts";
 import type { StoreReads } from "./store/store.ts";
 
 export type UpkeepParts = {
@@ -10,7 +12,10 @@ export type UpkeepParts = {
   keys: {
     unnotedUses: () => [keySeq: number, atMs: number][];
     noted: (uses: readonly (readonly [keySeq: number, atMs: number])[]) => void;
+    unnotedNetworks: () => KeyNetwork[];
+    networkNoted: (seen: KeyNetwork) => void;
   };
+  log: Log;
   /** Lets others have the ledger. */
   breathe: () => Promise<void>;
 };
@@ -40,16 +45,30 @@ export const rollUpUsage = async ({ reads, post, breathe }: RollUp): Promise<voi
   }
 };
 
-export const openUpkeep = ({ reads, post, keys, breathe, clock }: UpkeepParts): Upkeep => {
+const BY: Actor = { kind: "service", id: "genrouter", name: "API" };
+
+export const openUpkeep = ({ reads, post, keys, breathe, clock, log }: UpkeepParts): Upkeep => {
   let rollingUp: Promise<void> | undefined;
   const rollUp = () => rollUpUsage({ reads, post, breathe });
+  const noteUses = async () => {
+    const uses = keys.unnotedUses();
+    if (uses.length === 0) return;
+    const outcome = await post({ deed: "note-key-use", uses });
+    if (outcome.kind === "refused") throw new Error(`the use of keys is not noted: ${outcome.reason}`);
+    keys.noted(uses);
+  };
+  const noteNetworks = async () => {
+    for (const seen of keys.unnotedNetworks()) {
+      const outcome = await post({ deed: "note-key-network", ...seen, by: BY, atMs: clock.nowMs() });
+      if (outcome.kind === "refused") throw new Error(`where a key is used from is not noted: ${outcome.reason}`);
+      keys.networkNoted(seen);
+      if (outcome.of !== undefined) log("key used from new network", { key_id: outcome.of, address: seen.address });
+    }
+  };
   return {
     noteKeyUse: async () => {
-      const uses = keys.unnotedUses();
-      if (uses.length === 0) return;
-      const outcome = await post({ deed: "note-key-use", uses });
-      if (outcome.kind === "refused") throw new Error(`the use of keys is not noted: ${outcome.reason}`);
-      keys.noted(uses);
+      await noteUses();
+      await noteNetworks();
     },
     settleDebts: async () => {
       for (const accountSeq of await reads.unsettledDebts(DEBTS))

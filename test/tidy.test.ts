@@ -52,7 +52,7 @@ const WORDS = [
   "src/once.ts",
   "src/ordered.ts",
   "src/recent.ts",
-  "src/same-request.ts",
+  "src/idempotency.ts",
   "src/shelves.ts",
   "src/long-list.ts",
   ...["src/networks.ts", "src/database-url.ts"],

@@ -1,5 +1,6 @@
 // Wrong passwords are counted: by browser for whoever has signed in from it before, by address and network for strangers. They slow down, and lock nobody out.
 import type { Clock } from "../clock.ts";
+import { networkOf } from "../networks.ts";
 import type { Turn } from "./passwords.ts";
 import { openThrottle, type Throttle } from "./throttle.ts";
 
@@ -27,10 +28,6 @@ export type Guesses = {
    */
   count(guess: Guess, check: (turn: Turn) => Promise<boolean>): Promise<boolean>;
 };
-
-/** The /24 or /48 that an address is of: neighbours that one customer of a provider may have. */
-export const networkOf = (address: string): string =>
-  address.includes(":") ? `${address.split(":").slice(0, 3).join(":")}::/48` : address.replace(/\.\d+$/, ".0/24");
 
 export const openGuesses = (clock: Clock): Guesses => {
   const perDevice = openThrottle(clock, PER_PAIR);

@@ -2,7 +2,7 @@
 import type { Clock } from "../clock.ts";
 import type { OfficeDeed, OfficeOutcome } from "../deeds.ts";
 import type { Log } from "../events.ts";
-import { networkOf } from "./guesses.ts";
+import { networkOf } from "../networks.ts";
 
 /** `wrong`: the password, or there is no such person. `throttled`: too many wrong ones before. `busy`: too many sign in at this moment. */
 export type RefusedOutcome = "wrong" | "throttled" | "busy";

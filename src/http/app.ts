@@ -89,8 +89,8 @@ export type Http = {
   keepOpen(request: Request): void;
   /** Must be called when a key or an account has changed: what is remembered of callers is dropped. */
   callersChanged(): void;
-  /** Keys that were used since that was last noted. */
-  keyUse: Pick<KeyGuard, "unnotedUses" | "noted">;
+  /** Keys that were used since that was last noted, and from where. */
+  keyUse: Pick<KeyGuard, "unnotedUses" | "noted" | "unnotedNetworks" | "networkNoted">;
 };
 
 type Method = "GET" | "POST" | "OPTIONS";
@@ -220,7 +220,10 @@ export const openHttp = (parts: HttpParts): Http => {
   const { settings, clock, log, storeOpen } = parts;
   const burst = new BurstGuard(settings.limits.burst_per_s, parts.sharedBurst);
   const isTrailed = (scope: "generate" | "read") => scope === "generate" || settings.log.level === "debug";
-  const guard = new KeyGuard({ reads: parts.reads, clock, burst, storeOpen, isTrailed });
+  const proxies = openProxies(settings.server, log);
+  const peerOf = (request: Request) => app.server?.requestIP(request)?.address;
+  const addressOf = (request: Request) => proxies.callerOf(request, peerOf(request));
+  const guard = new KeyGuard({ reads: parts.reads, clock, burst, storeOpen, addressOf, isTrailed });
 
   // What Elysia or the runtime could not bring to a route at all.
   const seeAstray = parts.observe(NO_ROUTE);
@@ -244,12 +247,9 @@ export const openHttp = (parts: HttpParts): Http => {
   }).onError(({ error, code, request }) =>
     astray(code === "NOT_FOUND" ? new Refusal("not_found", "No such path.") : error, request),
   );
-  const peerOf = (request: Request) => app.server?.requestIP(request)?.address;
-  const proxies = openProxies(settings.server, log);
-  const entered = { ...parts, addressOf: (request: Request) => proxies.callerOf(request, peerOf(request)) };
   const add = (method: string, path: string, answer: Answer) => {
     const enter = entrance(
-      entered,
+      { ...parts, addressOf },
       path === "/" ? NO_ROUTE : path,
       answer,
       method === "POST" ? "request answered" : "read answered",
@@ -264,7 +264,7 @@ export const openHttp = (parts: HttpParts): Http => {
   if (answerConsole)
     for (const path of ["/console/api/*", "/inspector/api/*"]) {
       const enter = entrance(
-        entered,
+        { ...parts, addressOf },
         path,
         (request, requestId) => {
           const peer = peerOf(request);

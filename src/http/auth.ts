@@ -1,6 +1,7 @@
 // Who is calling: the bearer key of §5, looked up by its hash, then the account's pause, the key's scope and the burst guard.
 import type { Clock } from "../clock.ts";
 import { API_KEY_CHARS, hashApiKey, isWellFormedApiKey } from "../ids.ts";
+import { type KeyNetwork, MOST_KEY_NETWORKS, networkOf } from "../networks.ts";
 import { Recent } from "../recent.ts";
 import { KEY_EXPIRED, refuse } from "../refusal.ts";
 import type { StoreReads } from "../store/store.ts";
@@ -18,8 +19,9 @@ const BELIEVED_MS = 60_000;
 /** For so long a header that was sent is recognised as it is, ms: its text is in memory anyway until the collector comes. */
 const LATELY_MS = 10_000;
 
-/** When a key was last used, and what of it is on disk. */
-type Use = { atMs: number; notedMs: number };
+/** When a key was last used, what of it is on disk, and from where: `address` is the last one, `isNoted` whether that is on disk. */
+type Use = { atMs: number; notedMs: number; address: string; networks: Map<string, { address: string; isNoted: boolean }> };
+const newUse = (): Use => ({ atMs: 0, notedMs: 0, address: "", networks: new Map() });
 type Known = { caller: Caller; untilMs: number; use: Use };
 
 /** Answers one request of a known caller. */
@@ -35,6 +37,8 @@ export type GuardParts = {
   clock: Clock;
   burst: BurstGuard;
   storeOpen: () => boolean;
+  /** Where a request comes from; "" where that is not known. */
+  addressOf: (request: Request) => string;
   /** Whether the requests of endpoints of a scope have lines in the log. */
   isTrailed: (scope: "generate" | "read") => boolean;
 };
@@ -79,6 +83,17 @@ export class KeyGuard {
     }
   }
 
+  /** Networks that keys were used from, and that are not noted. */
+  unnotedNetworks(): KeyNetwork[] {
+    return [...this.uses].flatMap(([keySeq, { networks }]) =>
+      [...networks].flatMap(([network, { address, isNoted }]) => (isNoted ? [] : [{ keySeq, network, address }])),
+    );
+  }
+
+  networkNoted({ keySeq, network, address }: KeyNetwork): void {
+    this.uses.get(keySeq)?.networks.set(network, { address, isNoted: true });
+  }
+
   /**
    * Puts the checks of a keyed endpoint before `work`, in the order 503 `restarting` (no store to ask yet), 401, 403, 429.
    * @param scope `generate` where the key must be allowed to submit.
@@ -88,6 +103,7 @@ export class KeyGuard {
     const enter = (request: Request, requestId: string, params: PathParams, { caller, use }: Known, nowMs: number) => {
       if (caller.expiresAtMs !== null && nowMs >= caller.expiresAtMs) refuse("unauthorized", KEY_EXPIRED);
       use.atMs = nowMs;
+      this.see(use, this.parts.addressOf(request));
       if (isTrailed) addTrail(request, { account_id: caller.accountId, key_id: caller.keyId });
       if (caller.paused) refuse("account_disabled", "The account is paused.");
       if (scope === "generate" && caller.scope !== "generate")
@@ -114,6 +130,14 @@ export class KeyGuard {
     };
   }
 
+  private see(use: Use, address: string): void {
+    if (address === use.address || address === "") return;
+    use.address = address;
+    const network = networkOf(address);
+    if (use.networks.size < MOST_KEY_NETWORKS && !use.networks.has(network))
+      use.networks.set(network, { address, isNoted: false });
+  }
+
   /** Who sent this very header a moment ago. */
   private recognise(header: string, nowMs: number): Known | undefined {
     if (nowMs - this.latelySinceMs >= LATELY_MS || this.lately.size >= CALLERS) {
@@ -133,7 +157,7 @@ export class KeyGuard {
     const caller = isWellFormedApiKey(key) ? await this.parts.reads.callerByKeyHash(hashApiKey(key)) : undefined;
     this.known.delete(digest);
     if (caller === undefined) return refuse("unauthorized", "Authorization: this API key is not valid.");
-    const use = this.uses.get(caller.keySeq) ?? { atMs: 0, notedMs: 0 };
+    const use = this.uses.get(caller.keySeq) ?? newUse();
     this.uses.set(caller.keySeq, use);
     const known = { caller, untilMs: nowMs + BELIEVED_MS, use };
     // A change that came while the store was read must not be undone by what was read before it.

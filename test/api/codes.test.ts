@@ -145,9 +145,12 @@ describe("what was asked (§4)", () => {
     expect(first.status).toBe(202);
     const again = await keyed("once", { input: { duration: 4, resolution: "480p", prompt: "a kite" }, model: ORDER.model });
     expect([again.status, again.body.id]).toEqual([200, first.body.id]);
+    // A field that is left out has its default.
+    const withDefault = await keyed("once", { ...ORDER, max_cost_usd: 100 });
+    expect([withDefault.status, withDefault.body.id]).toEqual([200, first.body.id]);
     for (const body of [
       { ...ORDER, max_wait_s: 86_400 },
-      { ...ORDER, max_cost_usd: 100 },
+      { ...ORDER, max_cost_usd: 99 },
       { ...ORDER, input: { ...ORDER.input, duration: 5 } },
       { ...ORDER, model: "vidmodel-2.0" },
       { ...ORDER, model: "no such model" },

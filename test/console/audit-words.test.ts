@@ -58,6 +58,12 @@ test.each<[string, AuditRow["detail"], string, string]>([
     "$7.00 is asked about (dp_1): nothing moved on acc_1",
   ],
   ["note-look", { what: "files" }, "Looked at", "its files"],
+  [
+    "note-key-network",
+    { address: "192.0.2.7", network: "192.0.2.0/24" },
+    "Key used from new network",
+    "192.0.2.7 (192.0.2.0/24)",
+  ],
   ["note-inspector-token", { role: "viewer" }, "Inspector token", "for a program, as viewer"],
   ["set-low-balance", { credits: 700 }, "Low-balance mark", "below $7.00"],
   ["set-low-balance", { credits: 0 }, "Low-balance mark", "never told"],

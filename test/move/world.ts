@@ -72,6 +72,8 @@ export const makeFullWorld = async (dir: string): Promise<Account> => {
   await people(store, account.seq);
   await failBadly(store, account);
   await store.commit([{ deed: "note-key-use", uses: [[account.keySeq, NOW_MS + 5]] }]);
+  const seen = { keySeq: account.keySeq, network: "192.0.2.0/24", address: "192.0.2.7" };
+  await store.commit([{ deed: "note-key-network", ...seen, atMs: NOW_MS + 6 }]);
   const pinned = await admit(store, account, { pins: [PIN] });
   await store.commit([pinnedDeed(pinned.seq, [COPY])]);
   const expired = await succeed(store, account);

@@ -39,7 +39,7 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: FINDING,
-        find: "if (absences >= 2 && atMs - settlesFromMs >= traits.findSettleMs / parts.pace)",
+        find: "if (absences >= 2 && askedAtMs - settlesFromMs >= traits.findSettleMs / parts.pace)",
         put: "if (absences >= 2)",
       },
     ],
@@ -66,8 +66,8 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: FINDING,
-        find: "if (absences >= 2 && atMs - settlesFromMs >= traits.findSettleMs / parts.pace)",
-        put: "if (absences >= 1 && atMs - settlesFromMs >= traits.findSettleMs / parts.pace)",
+        find: "if (absences >= 2 && askedAtMs - settlesFromMs >= traits.findSettleMs / parts.pace)",
+        put: "if (absences >= 1 && askedAtMs - settlesFromMs >= traits.findSettleMs / parts.pace)",
       },
     ],
     killer: "asking",

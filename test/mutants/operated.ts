@@ -34,8 +34,12 @@ export const OPERATED_MUTANTS: readonly Mutant[] = [
     breaks: "What was left for the owner of a generation is told to its machine at every look.",
     standsFor: "a decision that is taken, and the process ends before it is dropped",
     patches: [
-      { file: SHARING, find: "      await node.dropHint(hint);\n    } finally {", put: "    } finally {" },
-      { file: SHARING, find: "const wasCarriedOut = isDecision(told) &&", put: "const wasCarriedOut = !isDecision(told) &&" },
+      { file: SHARING, find: "as ForOwner)) await node.dropHint(hint);", put: "as ForOwner)) return;" },
+      {
+        file: SHARING,
+        find: "if (isDecision(told) && (await store.journalOf",
+        put: "if (!isDecision(told) && (await store.journalOf",
+      },
     ],
     killer: "nodes",
     seed: 70,

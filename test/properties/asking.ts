@@ -102,7 +102,7 @@ const proofOf = ({ asks, sentAgoMs, livedMs, isOwn, settleMs, windowMs }: Talk, 
   const settlesFromMs = BEGAN_MS - (isOwn ? 0 : Math.min(sentAgoMs, livedMs));
   const isSure =
     last.said === "absent" && row.slice(-2).length === 2 && row.slice(-2).every(({ aheadMs }) => Math.abs(aheadMs) < SLACK_MS);
-  if (isSure && last.atMs - settlesFromMs >= settleMs) return "provedAbsent";
+  if (isSure && last.atMs - last.tookMs - settlesFromMs >= settleMs) return "provedAbsent";
   return last.atMs - (BEGAN_MS - sentAgoMs) >= windowMs ? "meansExhausted" : null;
 };
 

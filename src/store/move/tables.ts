@@ -39,6 +39,7 @@ export const MOVED_TABLES: readonly MovedTable[] = [
   { name: "key_spend" },
   { name: "key_ended" },
   { name: "key_use" },
+  { name: "key_network" },
   { name: "usage_day" },
   { name: "owed_settled" },
   { name: "paused_by_debt" },

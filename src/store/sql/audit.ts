@@ -31,6 +31,10 @@ const TOLD: { [K in OfficeDeed["deed"]]: Told<Extract<OfficeDeed, { deed: K }>> 
   "set-key": { target: ({ keyId }) => keyId, tells: ["name", "limits", "expiresAtMs", "models"] },
   "rotate-key": { target: ({ keyId }) => keyId, tells: ["id", "overlapMs", "start"] },
   "note-key-use": nothing,
+  "note-key-network": {
+    target: ({ keySeq }) => nameOf("SELECT id FROM api_key WHERE seq = ?1", keySeq),
+    tells: ["address", "network"],
+  },
   "roll-up-usage": nothing,
   "revoke-key": { target: ({ keyId }) => keyId, tells: [] },
   "decide-generation": { target: ({ seq }) => generationOf(seq), tells: ["decision", "attempt", "reason"] },
@@ -89,6 +93,8 @@ export const writeAudit = function* (
 export const auditOffice = function* (deed: OfficeDeed, by: Actor, outcome: OfficeOutcome): Asking<void> {
   // Upkeep that somebody's wish brings about is not what they wished.
   if (TOLD[deed.deed] === nothing) return;
+  // The network is known already: another node has told of it, or the process before.
+  if (deed.deed === "note-key-network" && (outcome.kind !== "done" || outcome.of === undefined)) return;
   if (deed.atMs === undefined) throw new DeedRefused(`${deed.deed} is wanted by somebody and does not say when`);
   const { target, detail } = toldOf(deed);
   yield* writeAudit(deed.atMs, by, deed.deed, target, { ...detail, ...extras(deed, outcome) });

@@ -1,13 +1,22 @@
 // The deeds about keys: made, changed, rotated, revoked, and when they were last used.
 import { DAY_MS, windowFrom } from "../../days.ts";
-import type { CreateKeyDeed, NoteKeyUseDeed, OfficeOutcome, RevokeKeyDeed, RotateKeyDeed, SetKeyDeed } from "../../deeds.ts";
+import type {
+  CreateKeyDeed,
+  NoteKeyNetworkDeed,
+  NoteKeyUseDeed,
+  OfficeOutcome,
+  RevokeKeyDeed,
+  RotateKeyDeed,
+  SetKeyDeed,
+} from "../../deeds.ts";
 import { leastSeqAt } from "../../ids.ts";
+import { MOST_KEY_NETWORKS } from "../../networks.ts";
 import type { KeyLimits } from "../../terms.ts";
 import { type Asking, all, change, first, insert } from "./asking.ts";
 import type { Dialect } from "./dialect.ts";
 import { DeedRefused } from "./refused.ts";
 
-export type KeyDeed = CreateKeyDeed | SetKeyDeed | RotateKeyDeed | RevokeKeyDeed | NoteKeyUseDeed;
+export type KeyDeed = CreateKeyDeed | SetKeyDeed | RotateKeyDeed | RevokeKeyDeed | NoteKeyUseDeed | NoteKeyNetworkDeed;
 
 type KeyRow = {
   seq: number;
@@ -38,6 +47,8 @@ const noteUses = ({ elements }: Dialect): string => `INSERT INTO key_use
   SELECT CAST(u.value ->> 0 AS bigint), max(CAST(u.value ->> 1 AS bigint)) FROM ${elements("CAST(?1 AS text)", "u")} WHERE true
   GROUP BY CAST(u.value ->> 0 AS bigint) ORDER BY CAST(u.value ->> 0 AS bigint)
   ON CONFLICT (key_seq) DO UPDATE SET last_used_at_ms = excluded.last_used_at_ms WHERE key_use.last_used_at_ms < excluded.last_used_at_ms`;
+const NOTE_NETWORK = `INSERT INTO key_network (key_seq, network, first_used_at_ms) SELECT CAST(?1 AS bigint), CAST(?2 AS text), CAST(?3 AS bigint)
+  WHERE (SELECT count(*) FROM key_network WHERE key_seq = ?1) < ${MOST_KEY_NETWORKS} ON CONFLICT DO NOTHING`;
 const SET_METER = "UPDATE meter SET day_limit_credits = ?2, week_limit_credits = ?3, month_limit_credits = ?4 WHERE seq = ?1";
 const INSERT_METER =
   "INSERT INTO meter (seq, from_day, day_limit_credits, week_limit_credits, month_limit_credits) VALUES (?1, ?2, ?3, ?4, ?5)";
@@ -47,6 +58,7 @@ const COUNT_GOOD = `SELECT count(*) AS n FROM api_key k LEFT JOIN key_terms t ON
   WHERE k.account_seq = ?1 AND k.revoked_at_ms IS NULL AND k.start <> 'console' 
     AND (t.expires_at_ms IS NULL OR t.expires_at_ms > CAST(?2 AS bigint))`;
 const ACCOUNT_OF = 'SELECT account_seq AS "accountSeq" FROM api_key WHERE seq = ?1';
+const ID_OF = "SELECT id FROM api_key WHERE seq = ?1";
 export const MOST_KEYS = 100;
 
 const printed = (models: readonly string[] | null): string | null => (models === null ? null : JSON.stringify(models));
@@ -154,6 +166,11 @@ export const prepareKeys = (dialect: Dialect, notAddedUp: string, keysChanged: (
     if (deed.deed === "note-key-use") {
       yield* change(noteUse, JSON.stringify(deed.uses));
       return { kind: "done" };
+    }
+    if (deed.deed === "note-key-network") {
+      const { keySeq, network, atMs } = deed;
+      if ((yield* change(NOTE_NETWORK, keySeq, network, atMs)) === 0) return { kind: "done" };
+      return { kind: "done", of: (yield* first<{ id: string }>(ID_OF, keySeq))?.id ?? "" };
     }
     keysChanged();
     switch (deed.deed) {

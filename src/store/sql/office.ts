@@ -106,6 +106,7 @@ export const prepareOffice = (parts: OfficeParts) => {
       case "rotate-key":
       case "revoke-key":
       case "note-key-use":
+      case "note-key-network":
         return yield* keys(deed);
       case "roll-up-usage":
         return yield* parts.rollUpUsage(deed);

@@ -18,7 +18,11 @@ export const admissionPromises = (stage: Stage): void => {
     });
     expect(await store.generationById(deed.id, account.seq)).toEqual(outcome.record);
     expect(await store.generationBySeq(deed.seq)).toEqual(outcome.record);
-    expect(await store.generationByKey(account.seq, "k1")).toEqual({ record: outcome.record, body: deed.body, fingerprint: deed.fingerprint });
+    expect(await store.generationByKey(account.seq, "k1")).toEqual({
+      record: outcome.record,
+      body: deed.body,
+      fingerprint: deed.fingerprint,
+    });
     const [made] = await store.keys(account.id);
     const key = { id: made?.id ?? "", name: made?.name ?? "", start: made?.start ?? "", isPlayground: false };
     const more = { accountId: account.id, key, idempotencyKey: "k1" };

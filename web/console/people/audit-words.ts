@@ -15,6 +15,7 @@ const WORDS: Readonly<Record<string, string>> = {
   "set-low-balance": "Low-balance mark",
   "note-refused-sign-ins": "Sign-ins refused",
   "note-look": "Looked at",
+  "note-key-network": "Key used from new network",
   "note-inspector-token": "Inspector token",
 };
 
@@ -74,6 +75,7 @@ const HOW: Readonly<Record<string, (detail: Detail) => string>> = {
   "note-refused-sign-ins": (detail) =>
     `${amountOf(detail, "wrong")} wrong passwords and ${amountOf(detail, "throttled")} tries too many, from ${amountOf(detail, "networks")} ${amountOf(detail, "networks") === 1 ? "network" : "networks"}`,
   "note-look": ({ what }) => LOOKED_AT[`${what}`] ?? `${what}`,
+  "note-key-network": ({ address, network }) => `${address} (${network})`,
   "note-inspector-token": ({ role }) => `for a program, as ${role}`,
   "set-low-balance": ({ credits }) =>
     credits === null ? "the service's default" : credits === 0 ? "never told" : `below ${usd(Number(credits))}`,

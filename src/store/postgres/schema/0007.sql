@@ -6,3 +6,11 @@ CREATE TRIGGER generation_frozen BEFORE UPDATE OF seq, account_seq, id, model, q
   wait_ends_at_ms, idempotency_key, hold_chain_seq, hold_previous, hold_available_after, hold_held_after, hold_epoch,
   hold_hash, key_seq, max_cost_credits, request_id, plan_seq, body, added, ordered, fingerprint ON generation FOR EACH ROW
   EXECUTE FUNCTION refuse('what was agreed at submission is never changed');
+
+-- Where keys were used from, a /24 or /48 each, and since when: the first use from one is told in the audit log. At most 100 for a key.
+CREATE TABLE key_network (
+  key_seq bigint NOT NULL REFERENCES api_key (seq),
+  network text NOT NULL,
+  first_used_at_ms bigint NOT NULL,
+  PRIMARY KEY (key_seq, network)
+);

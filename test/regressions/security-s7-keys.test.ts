@@ -1,0 +1,62 @@
+// security.md 7: the first use of an API key from another network is in the audit log and in the log of the service.
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { hashApiKey } from "../../src/ids.ts";
+import { MOST_KEY_NETWORKS } from "../../src/networks.ts";
+import { type House, openHouse } from "../house.ts";
+
+let house: House;
+beforeEach(async () => {
+  house = await openHouse({ env: { GENROUTER_SERVER__TRUSTED_PROXIES: "127.0.0.1" } });
+});
+afterEach(() => house.close());
+
+/** Asks as somebody at an address, behind the proxy of this machine. */
+const askFrom = async (address: string, path = "/v1/generations/gen_none") =>
+  (await house.ask("GET", path, { headers: { "x-forwarded-for": address } })).status;
+const told = async () => {
+  await house.rooms.upkeep.noteKeyUse();
+  const found = await house.store.audit(null, 200, { action: "note-key-network" });
+  return found.reverse().map(({ actor, target, detail }) => [actor.name, target, detail.address, detail.network]);
+};
+
+test("S7: each network that a key is used from is told once, with the address that it was first used from", async () => {
+  const { keyId } = house.tenant;
+  for (const address of ["192.0.2.7", "192.0.2.8", "203.0.113.9", "192.0.2.7", "2001:db8:1:2::3", "2001:db8:1:9::3"])
+    expect(await askFrom(address)).toBe(404);
+  const once = [
+    ["API", keyId, "192.0.2.7", "192.0.2.0/24"],
+    ["API", keyId, "203.0.113.9", "203.0.113.0/24"],
+    ["API", keyId, "2001:db8:1:2::/64", "2001:db8:1::/48"],
+  ];
+  expect(await told()).toEqual(once);
+  expect(await askFrom("203.0.113.10")).toBe(404);
+  expect(await told()).toEqual(once);
+  expect(house.lines.filter(({ event }) => event === "key used from new network").map(({ fields }) => fields)).toEqual(
+    once.map(([, key_id = "", address = ""]) => ({ key_id, address })),
+  );
+});
+
+test("S7: what the process before has told is not told again", async () => {
+  expect(await askFrom("192.0.2.7")).toBe(404);
+  const before = await told();
+  const by = { kind: "service", id: "genrouter", name: "API" } as const;
+  const keySeq = (await house.store.callerByKeyHash(hashApiKey(house.tenant.key)))?.keySeq ?? 0;
+  const seen = { keySeq, network: "192.0.2.0/24", address: "192.0.2.99" };
+  expect(await house.rooms.post({ deed: "note-key-network", ...seen, by, atMs: house.clock.nowMs() })).toEqual({ kind: "done" });
+  expect(await told()).toEqual(before);
+});
+
+test("S7: a key that is used from everywhere is told no more, and works", async () => {
+  for (let n = 0; n < MOST_KEY_NETWORKS + 5; n += 1) expect(await askFrom(`10.1.${n}.1`)).toBe(404);
+  expect((await told()).length).toBe(MOST_KEY_NETWORKS);
+});
+
+test("S7: a wrong key tells nothing", async () => {
+  expect(await askFrom("192.0.2.7")).toBe(404);
+  const before = await told();
+  const { status } = await house.ask("GET", "/v1/generations/gen_none", {
+    key: `${house.tenant.key.slice(0, -1)}x`,
+    headers: { "x-forwarded-for": "198.51.100.1" },
+  });
+  expect([status, await told()]).toEqual([401, before]);
+});
