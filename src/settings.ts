@@ -44,6 +44,14 @@ const schemaAt = (path: readonly string[]): Schema | undefined => {
 
 const isSetting = (path: readonly string[]): boolean => schemaAt(path) !== undefined;
 
+/** The setting whose value a file has that a setting of this path names; undefined where it names none. */
+const settingInFile = (path: readonly string[]): string[] | undefined => {
+  const last = path.at(-1) ?? "";
+  if (isSetting(path) || !last.endsWith(FILE_SUFFIX)) return undefined;
+  const of = [...path.slice(0, -1), last.slice(0, -FILE_SUFFIX.length)];
+  return isSetting(of) ? of : undefined;
+};
+
 /** Whether a setting is a credential. */
 export const isSecret = (path: readonly string[]): boolean => schemaAt(path)?.secret === true;
 
@@ -91,10 +99,9 @@ const variables = (env: Environment, note: Note): Entry[] =>
     const isUnset = (text: string | undefined, schema: Schema) => text === undefined || (text === "" && !isText(schema));
     const own = schemaAt(path);
     if (own !== undefined) return isUnset(value, own) ? [] : [{ path, value, from }];
-    const last = path.at(-1) ?? "";
-    const inFile = [...path.slice(0, -1), last.slice(0, -FILE_SUFFIX.length)];
-    const schema = last.endsWith(FILE_SUFFIX) ? schemaAt(inFile) : undefined;
-    if (schema === undefined) return [{ path, value, from }];
+    const inFile = settingInFile(path);
+    const schema = inFile && schemaAt(inFile);
+    if (inFile === undefined || schema === undefined) return [{ path, value, from }];
     if (isUnset(value, schema)) return [];
     const other = from.slice(0, -FILE_SUFFIX.length);
     if (isUnset(env[other], schema)) return entryIn(value, inFile, from, note);
@@ -180,6 +187,24 @@ const faultOfBoth = ({ settings: { store }, origins }: ReadSettings): string[] =
   return why === undefined ? [] : [`${origins.get("store.url")}: ${why}`];
 };
 
+/**
+ * `url_file = "…"` in the settings file names a file with the value in it, as a variable of that name does. It is not opened where a stronger
+ * place says the value: a credential of the service may be a file that its user cannot read.
+ */
+const withFileRead = (all: readonly Entry[], stronger: readonly Entry[], note: Note): Entry[] => {
+  const isSaidIn = (entries: readonly Entry[], name: string) => entries.some(({ path }) => path.join(".") === name);
+  return all.flatMap((entry): Entry[] => {
+    const of = settingInFile(entry.path);
+    if (of === undefined) return [entry];
+    const { value, from } = entry;
+    const name = of.join(".");
+    if (isSaidIn(all, name)) note(`${name} and ${from} are both set; set one of them`);
+    else if (typeof value !== "string" || value === "") note(`${from}: must be the path of a file with the value in it`);
+    else if (!isSaidIn(stronger, name)) return entryIn(value, of, from, note);
+    return [];
+  });
+};
+
 /** The file's entries; none, and a note, for what is not TOML. */
 const entriesIn = (file: SettingsFile, note: Note): Entry[] => {
   try {
@@ -214,13 +239,9 @@ export const examine = (
     if (mayPass) passing ??= line;
   };
   const ignored = Object.keys(env).filter((name) => isOfService(name, env[name] ?? ""));
-  const entries = [
-    ...(file ? entriesIn(file, note) : []),
-    ...wellKnown(env),
-    ...credentials(env, note),
-    ...variables(env, note),
-    ...flagged(flags),
-  ];
+  const ofFile = file ? entriesIn(file, note) : [];
+  const stronger = [...wellKnown(env), ...credentials(env, note), ...variables(env, note), ...flagged(flags)];
+  const entries = [...withFileRead(ofFile, stronger, note), ...stronger];
   faults.push(...entries.map(strangeLine).filter((line) => line !== undefined));
   const said = laid(entries.filter(({ path }) => isSetting(path)));
   const read = readOf(said, ignored);
