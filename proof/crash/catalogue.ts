@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BUILT_IN_MODELS } from "../../catalogue/built-in.ts";
 import type { JsonObject } from "../../src/terms.ts";
-import { ORDERED_MODELS } from "./orders.ts";
+import { AT_ONCE_MODEL, ORDERED_MODELS } from "./orders.ts";
 
 /** Providers whose list shows whether a job was made; what others lost is waited for until its time is over. */
 export const LISTING = ["fal", "replicate", "modelark", "volcengine"] as const;
@@ -12,20 +12,39 @@ export const LISTING = ["fal", "replicate", "modelark", "volcengine"] as const;
 const IMPATIENT_MODEL = "vidmodel-2.0-mini";
 const IMPATIENT = { expected_s: 1, timeout_s: 1 };
 
+/** The provider that answers at once, and the one behind it; a lost answer is waited for so long. */
+export const AT_ONCE = "together";
+export const CONFIRM_S = 20;
+const AT_ONCE_ROUTES = [
+  [AT_ONCE, "0.02"],
+  ["fal", "0.04"],
+] as const;
+const AT_ONCE_BASE = "flux-2-dev.json";
+
 /** Its clips are pinned; the named points of a crash order it. */
 const CLIP_MODEL = "sim-lipsync-1";
 
 type Written = JsonObject & { routes: { provider: string }[] };
 
+const writtenOf = (id: string): Written => {
+  const base = BUILT_IN_MODELS[id === AT_ONCE_MODEL ? AT_ONCE_BASE : `${id}.json`] as Written;
+  if (id !== AT_ONCE_MODEL)
+    return { ...base, routes: base.routes.filter(({ provider }) => LISTING.some((one) => one === provider)) };
+  const routes = AT_ONCE_ROUTES.map(([provider, usd]) => {
+    const route = base.routes.find((one) => one.provider === provider);
+    if (!route) throw new Error(`${AT_ONCE_BASE} has no route of ${provider}`);
+    return { ...route, id: `${id}/${provider}`, rates: [{ usd }], confirm_s: CONFIRM_S };
+  });
+  return { ...base, id, name: id, routes };
+};
+
 /** @param isImpatient cuts the times of one model. @returns the directory */
 export const writeCatalogue = (dir: string, isImpatient = false): string => {
   mkdirSync(join(dir, "models"), { recursive: true });
   for (const id of [...ORDERED_MODELS, CLIP_MODEL]) {
-    const model = BUILT_IN_MODELS[`${id}.json`] as Written;
+    const model = writtenOf(id);
     const times = isImpatient && id === IMPATIENT_MODEL ? IMPATIENT : {};
-    const routes = model.routes.flatMap((route) =>
-      LISTING.some((one) => one === route.provider) ? [{ ...route, ...times }] : [],
-    );
+    const routes = model.routes.map((route) => ({ ...route, ...times }));
     writeFileSync(join(dir, "models", `${id}.json`), JSON.stringify({ ...model, routes }));
   }
   return dir;

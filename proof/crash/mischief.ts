@@ -2,7 +2,7 @@
 import type { FaultName } from "../../src/simulator/faults.ts";
 import type { Rule } from "../../src/simulator/rules.ts";
 import type { JsonObject } from "../../src/terms.ts";
-import { LISTING } from "./catalogue.ts";
+import { AT_ONCE, LISTING } from "./catalogue.ts";
 
 /** Slow answers come first: they are what keeps attempts in `sending` for a kill to fall upon. */
 const SHARES: readonly (readonly [FaultName, number, JsonObject?])[] = [
@@ -37,5 +37,6 @@ const LATE_MS = 1400;
 export const MISCHIEF: readonly Rule[] = [
   { fault: "late-ms", endpoint: "/mini/", probability: 0.08, ms: LATE_MS },
   { fault: "drop", endpoint: "/mini/", probability: 0.12 },
+  { fault: "slow-answer", provider: AT_ONCE, probability: 0.3, ms: 700 },
   ...LISTING.flatMap((provider) => SHARES.map(([fault, probability, more]): Rule => ({ fault, provider, probability, ...more }))),
 ];

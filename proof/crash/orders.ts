@@ -6,6 +6,9 @@ import type { JsonObject } from "../../src/terms.ts";
 /** `account`: position in the list of tenants. `hash`: SHA-256 of the canonical body. */
 export type Order = { key: string; account: number; body: JsonObject & { model: string }; hash: string };
 
+/** A picture whose first provider answers with the result itself: it is in the answer and nowhere else, and nobody can ask for it. */
+export const AT_ONCE_MODEL = "crash-at-once";
+
 const INPUTS: readonly (readonly [model: string, input: JsonObject])[] = [
   ["vidmodel-2.0-fast", { resolution: "480p", duration: 4 }],
   ["vidmodel-2.0-mini", { resolution: "480p", duration: 4 }],
@@ -13,6 +16,7 @@ const INPUTS: readonly (readonly [model: string, input: JsonObject])[] = [
   ["vidmodel-2.5", { resolution: "480p", duration: 4 }],
   ["sim-image-1", { quality: "low" }],
   ["sim-speech-1", {}],
+  [AT_ONCE_MODEL, {}],
 ];
 
 /** The models that are ordered. */

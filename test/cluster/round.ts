@@ -2,7 +2,7 @@
 import { appendFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { auditAll, type Check, type Evidence, matched } from "../../proof/crash/audit.ts";
-import { writeCatalogue } from "../../proof/crash/catalogue.ts";
+import { CONFIRM_S, writeCatalogue } from "../../proof/crash/catalogue.ts";
 import type { ClientPlan } from "../../proof/crash/client.ts";
 import { startClient, startTroubled, TENANTS } from "../../proof/crash/load.ts";
 import { makePeace, showAll } from "../../proof/crash/peace.ts";
@@ -13,12 +13,13 @@ import { type End, figuresOf } from "../../proof/crash/tally.ts";
 import { endow, type ServicePlace, type SimulatorPlace } from "../../proof/crash/world.ts";
 import { chance } from "../../src/simulator/rules.ts";
 import { openProxy } from "../postgres/proxy.ts";
+import { judgeAtOnce } from "./at-once.ts";
 import { type BucketServer, checkFiles } from "./bucket.ts";
 import type { ClusterServer } from "./database.ts";
 import { noHarms, openHarms, type Scene } from "./harms.ts";
 import { type ClusterNode, type OwnEnd, openNode, untilWell } from "./node.ts";
 import { judgeTakeOvers, type Span } from "./take-over.ts";
-import { openWatch, type Watch } from "./watch.ts";
+import { openWatch, type Sent, type Watch } from "./watch.ts";
 
 export type RoundPlan = {
   name: string;
@@ -122,8 +123,8 @@ const worst = (nodes: readonly ClusterNode[], name: "longestBootMs" | "longestDr
  * Submissions that came to their provider after the end of who sent them: they were on the wire. That none of them is sent again by who took
  * over is what the audit of the attempts says.
  */
-const sentAfterTheEnd = async (watch: Watch, evidence: Evidence): Promise<number> => {
-  const ends = new Map((await watch.sentBy()).map(({ id, n, endedMs }) => [`${id} ${n}`, endedMs]));
+const sentAfterTheEnd = (sent: readonly Sent[], evidence: Evidence): number => {
+  const ends = new Map(sent.map(({ id, n, endedMs }) => [`${id} ${n}`, endedMs]));
   return matched(evidence).filter(
     ({ line, one, attempt }) => Date.parse(line.at) > (ends.get(`${one.id} ${attempt.n}`) ?? Number.POSITIVE_INFINITY),
   ).length;
@@ -244,8 +245,10 @@ export const playRound = async (plan: RoundPlan): Promise<End> => {
   for (const line of owners.excused) say(`excused: ${line}`);
   const failedStarts = nodes.flatMap((node) => node.failedStarts);
   for (const line of failedStarts) say(`a start failed: ${line}`);
-  const checks = [...owners.checks, ...auditAll(evidence), ...peace.checks];
-  const sentLate = await sentAfterTheEnd(watch, evidence);
+  const sent = await watch.sentBy();
+  const lives = nodes.flatMap((node) => node.lives);
+  const atOnce = judgeAtOnce({ evidence, sent, lives, confirmMs: (CONFIRM_S * 1000) / SPEED });
+  const checks = [...owners.checks, ...atOnce.checks, ...auditAll(evidence), ...peace.checks];
   await world.close();
   if (checks.every(({ faults }) => faults.length === 0)) await server.drop(plan.name);
   const tookMs = Math.round(performance.now() - beganMono);
@@ -254,7 +257,8 @@ export const playRound = async (plan: RoundPlan): Promise<End> => {
       cycles,
       ...harmed,
       ...owners.figures,
-      sentAfterTheirEnd: sentLate,
+      sentAfterTheirEnd: sentAfterTheEnd(sent, evidence),
+      ...{ answersAtOnce: atOnce.answers, boughtAgain: atOnce.boughtAgain },
       files,
       retried: peace.retried,
       settleMs: peace.settleMs,

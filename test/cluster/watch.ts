@@ -9,6 +9,9 @@ export type TakenOver = { epoch: number; count: number; lastMs: number };
 /** A write of an owner after its end, ms. */
 export type StaleWrite = { what: string; where: string; epoch: number; lateMs: number };
 
+/** An attempt that was sent, with the process and the end of the last owner who did. */
+export type Sent = { id: string; n: number; endedMs: number; pid: number };
+
 /** Made beside the tables of the service, in a database that serves nothing else. */
 const NOTES = `
 CREATE TABLE noted_lease (epoch bigint PRIMARY KEY, ends_at_ms bigint NOT NULL);
@@ -42,7 +45,8 @@ const STALE = ["journal", "posting", "noted_batch"]
 const UNOWNED = `SELECT g.id || ' ' || j.version AS "where", j.epoch FROM journal j JOIN generation g ON g.seq = j.seq
   WHERE j.epoch <> coalesce((SELECT c.epoch FROM claim c WHERE c.seq = j.seq AND c.from_version < j.version ORDER BY c.n DESC LIMIT 1),
     g.hold_epoch)`;
-const SENT_BY = `SELECT g.id, CAST(CAST(j.event AS json)->>'n' AS bigint) AS n, max(o.ended_at_ms) AS "endedMs"
+const SENT_BY = `SELECT g.id, CAST(CAST(j.event AS json)->>'n' AS bigint) AS n, max(o.ended_at_ms) AS "endedMs",
+  (array_agg(o.pid ORDER BY j.version DESC))[1] AS pid
   FROM journal j JOIN generation g ON g.seq = j.seq JOIN owner o ON o.epoch = j.epoch
   WHERE o.ended_at_ms IS NOT NULL AND CAST(j.event AS json)->>'type' = 'slotTaken' GROUP BY 1, 2`;
 const IN_SENDING = `SELECT count(*) AS count FROM snapshot s JOIN generation g ON g.seq = s.seq JOIN owner o ON o.epoch = ${ownerOf("g")}
@@ -73,8 +77,7 @@ export const openWatch = (url: string, leaseMs: number) => {
     takenOver: (): Promise<TakenOver[]> => query<TakenOver>(TAKEN_OVER),
     /** Writes of owners after their ends. */
     stale: (): Promise<StaleWrite[]> => query<StaleWrite>(STALE),
-    /** Attempts that were sent, with the end of the last owner who did. */
-    sentBy: (): Promise<{ id: string; n: number; endedMs: number }[]> => query(SENT_BY),
+    sentBy: (): Promise<Sent[]> => query(SENT_BY),
     /** Steps that were written by another than the owner of the generation at that moment. */
     unowned: (): Promise<{ where: string; epoch: number }[]> => query(UNOWNED),
     close,

@@ -1,4 +1,4 @@
-// operator.md, a parked generation: an operator settles, fails or retries it with a reason, and books, journal and replay agree.
+// A parked generation (operator.md, security.md 5): an operator settles, fails or retries it with a reason, and books, journal and replay agree.
 import { expect, test } from "bun:test";
 import { replay } from "../../actors/replay.ts";
 import type { Decision } from "../../src/decision.ts";

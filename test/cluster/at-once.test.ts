@@ -1,0 +1,64 @@
+// The judge of answers that nobody can ask for: it finds one that was dropped or bought again too soon, and excuses what a harm explains.
+import { expect, test } from "bun:test";
+import { createHash } from "node:crypto";
+import type { Stored } from "../../proof/crash/stored.ts";
+import type { Submission } from "../../src/simulator/log.ts";
+import { judgeAtOnce } from "./at-once.ts";
+
+const AT_MS = Date.parse("2026-11-28T12:00:00.000Z");
+const PID = 7;
+const PROMPT = "crash 0 k-1-1-1 as first sent";
+
+const sentTo = (provider: string) => ({ url: `http://127.0.0.1/${provider}/images`, body: { prompt: PROMPT, provider } });
+const submission = (provider: string, jobId: string, atMs: number, answer: Submission["answer"] = 200): Submission => ({
+  ...{ type: "submission", at: new Date(atMs).toISOString(), provider, endpoint: "images", job_id: jobId, ref: null },
+  body_sha256: createHash("sha256")
+    .update(JSON.stringify(sentTo(provider).body))
+    .digest("hex"),
+  ...{
+    accepted: true,
+    key_hash: null,
+    input: { prompt: PROMPT },
+    faults: {},
+    answer,
+    plan: { queued_ms: 0, total_ms: 100, seed: 1 },
+  },
+});
+const attempt = (n: number, provider: string, jobId: string | null) => ({
+  ...{ n, state: jobId === null ? "lost" : "delivered", request: JSON.stringify(sentTo(provider)), route: { provider } },
+  job: jobId === null ? null : { jobId },
+});
+const stored = (...tries: ReturnType<typeof attempt>[]) =>
+  [{ id: "gen_1", account: 0, key: "k-1-1-1", tries }] as unknown as Stored[];
+const faultsOf = (submissions: readonly Submission[], one: Stored[], harmedAtMs = Number.POSITIVE_INFINITY, confirmMs = 1000) =>
+  judgeAtOnce({
+    evidence: { submissions, stored: one },
+    sent: [1, 2].map((n) => ({ id: "gen_1", n, endedMs: AT_MS + 60_000, pid: PID })),
+    lives: [{ pid: PID, fromMs: AT_MS - 1000, toMs: harmedAtMs }],
+    confirmMs,
+  }).checks.map(({ faults }) => faults.length);
+
+const ANSWERED = submission("together", "job-1", AT_MS);
+
+test("an answer that is on its attempt is not dropped, and one that is nowhere is", () => {
+  expect(faultsOf([ANSWERED], stored(attempt(1, "together", "job-1")))).toEqual([0, 0]);
+  expect(faultsOf([ANSWERED], stored(attempt(1, "together", null)))).toEqual([1, 0]);
+});
+
+test("a harm of who sent it, while it was answered or just after, explains that it is lost; a later one does not", () => {
+  const lost = stored(attempt(1, "together", null));
+  expect(faultsOf([ANSWERED], lost, AT_MS + 50)).toEqual([0, 0]);
+  expect(faultsOf([ANSWERED], lost, AT_MS + 5000)).toEqual([1, 0]);
+});
+
+test("an answer that never left is no answer", () => {
+  expect(faultsOf([submission("together", "job-1", AT_MS, "drop")], stored(attempt(1, "together", null)))).toEqual([0, 0]);
+});
+
+test("it is bought again too soon before the wait is over, unless who sent it was harmed", () => {
+  const both = stored(attempt(1, "together", "job-1"), attempt(2, "fal", "job-2"));
+  const again = (afterMs: number) => [ANSWERED, submission("fal", "job-2", AT_MS + afterMs)];
+  expect(faultsOf(again(900), both)).toEqual([0, 1]);
+  expect(faultsOf(again(1100), both)).toEqual([0, 0]);
+  expect(faultsOf(again(900), both, AT_MS + 500)).toEqual([0, 0]);
+});

@@ -1,0 +1,65 @@
+// Judges what became of the answers of a provider that answers with the result and cannot be asked: none that came to a process in order is
+// dropped, and nothing is bought again before the wait for a lost one is over.
+import { type Check, type Evidence, matched } from "../../proof/crash/audit.ts";
+import { AT_ONCE } from "../../proof/crash/catalogue.ts";
+import type { Submission } from "../../src/simulator/log.ts";
+import type { Life } from "./take-over.ts";
+import type { Sent } from "./watch.ts";
+
+export type AtOnce = {
+  evidence: Pick<Evidence, "submissions" | "stored">;
+  sent: readonly Sent[];
+  lives: readonly Life[];
+  /** How long a lost answer is waited for. */
+  confirmMs: number;
+};
+
+/** An answer is on its node's disk, or in the store, within this time. */
+const KEPT_WITHIN_MS = 1000;
+const SLOW_ANSWER_MS = 700;
+
+const answeredMs = ({ at, plan, faults }: Submission): number =>
+  Date.parse(at) + (plan?.total_ms ?? 0) + ("slow-answer" in faults ? SLOW_ANSWER_MS : 0);
+
+export const judgeAtOnce = ({
+  evidence,
+  sent,
+  lives,
+  confirmMs,
+}: AtOnce): { checks: Check[]; answers: number; boughtAgain: number } => {
+  const pids = new Map(sent.map(({ id, n, pid }) => [`${id} ${n}`, pid]));
+  /** Whether the process that sent an attempt was left alone between two moments. */
+  const wasLeftAlone = (name: string, fromMs: number, toMs: number): boolean =>
+    lives.some((life) => life.pid === pids.get(name) && life.fromMs <= fromMs && life.toMs >= toMs);
+  const bought = matched(evidence)
+    .filter(({ line }) => line.accepted)
+    .map((one) => ({ ...one, name: `${one.one.id} ${one.attempt.n}`, sentMs: Date.parse(one.line.at) }));
+  const atOnce = bought.filter(({ line }) => line.provider === AT_ONCE && line.answer === 200);
+  const dropped = atOnce.filter(
+    ({ line, attempt, name, sentMs }) =>
+      attempt.job?.jobId !== line.job_id && wasLeftAlone(name, sentMs, answeredMs(line) + KEPT_WITHIN_MS),
+  );
+  const again = atOnce.flatMap(({ line, one, name, sentMs }) => {
+    const next = bought.find((other) => other.one.id === one.id && other.line.job_id !== line.job_id && other.sentMs > sentMs);
+    return next === undefined ? [] : [{ name, sentMs, afterMs: next.sentMs - sentMs }];
+  });
+  const tooSoon = again.filter(
+    ({ name, sentMs, afterMs }) => afterMs < confirmMs && wasLeftAlone(name, sentMs, sentMs + afterMs),
+  );
+  return {
+    checks: [
+      {
+        name: "an answer that came to a process in order is on its attempt, whatever became of the process later",
+        faults: dropped.map(
+          ({ name, line, attempt }) => `${name}: job ${line.job_id} was answered, and the attempt is ${attempt.state} without it`,
+        ),
+      },
+      {
+        name: "where nobody can be asked it is bought again only after confirm_s, or when who sent it was harmed",
+        faults: tooSoon.map(({ name, afterMs }) => `${name}: bought again after ${afterMs} ms`),
+      },
+    ],
+    answers: atOnce.length,
+    boughtAgain: again.length,
+  };
+};
