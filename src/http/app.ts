@@ -181,16 +181,12 @@ const entrance = (
   const leave = (request: Request, requestId: string, startedMs: number, response: Response): Response => {
     const durMs = performance.now() - startedMs;
     see(request, requestId, response, durMs);
-    if (isLogged)
-      log(event, {
-        request_id: requestId,
-        method: request.method,
-        route,
-        status: response.status,
-        dur_ms: Math.round(durMs * 1000) / 1000,
-        address: parts.addressOf(request),
-        ...trailOf(request),
-      });
+    if (isLogged) {
+      const trail = trailOf(request);
+      const address = trail?.address ?? parts.addressOf(request);
+      const dur_ms = Math.round(durMs * 1000) / 1000;
+      log(event, { request_id: requestId, method: request.method, route, status: response.status, dur_ms, ...trail, address });
+    }
     return response;
   };
   // Not async: an answer that is ready, as the model list is, leaves without a turn of the event loop, and of the promises of a submission

@@ -100,11 +100,15 @@ export class KeyGuard {
    */
   keyed(scope: "generate" | "read", work: KeyedAnswer): Answer {
     const isTrailed = this.parts.isTrailed(scope);
-    const enter = (request: Request, requestId: string, params: PathParams, { caller, use }: Known, nowMs: number) => {
+    // The address of a request is dear beside a poll: it is looked at for each submission, and for reads once in LATELY_MS.
+    const enter = (request: Request, requestId: string, params: PathParams, known: Known, nowMs: number, isAgain = false) => {
+      const { caller, use } = known;
       if (caller.expiresAtMs !== null && nowMs >= caller.expiresAtMs) refuse("unauthorized", KEY_EXPIRED);
       use.atMs = nowMs;
-      this.see(use, this.parts.addressOf(request));
-      if (isTrailed) addTrail(request, { account_id: caller.accountId, key_id: caller.keyId });
+      const address = isAgain && scope === "read" ? "" : this.parts.addressOf(request);
+      this.see(use, address);
+      if (isTrailed)
+        addTrail(request, { account_id: caller.accountId, key_id: caller.keyId, ...(address === "" ? {} : { address }) });
       if (caller.paused) refuse("account_disabled", "The account is paused.");
       if (scope === "generate" && caller.scope !== "generate")
         refuse("generation_not_enabled", "This key can read prices and generations but cannot generate.");
@@ -119,7 +123,7 @@ export class KeyGuard {
       if (header === null) return refuse("unauthorized", "Authorization: missing; send Bearer and an API key.");
       const nowMs = this.parts.clock.nowMs();
       const again = this.recognise(header, nowMs);
-      if (again !== undefined) return enter(request, requestId, params, again, nowMs);
+      if (again !== undefined) return enter(request, requestId, params, again, nowMs, true);
       const digest = Bun.CryptoHasher.hash("blake2b256", header, "base64");
       const known = this.known.get(digest);
       if (known !== undefined && nowMs < known.untilMs) {

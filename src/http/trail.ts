@@ -1,7 +1,7 @@
 // The trail of a request: who called and what came of it, as it becomes known on the way, for the request's line in the log.
 import type { EventFields } from "../events.ts";
 
-export type Trail = Pick<EventFields, "account_id" | "key_id" | "generation_id" | "error_code">;
+export type Trail = Pick<EventFields, "account_id" | "key_id" | "generation_id" | "error_code" | "address">;
 
 const trails = new WeakMap<Request, Trail>();
 const NONE: Trail = {};

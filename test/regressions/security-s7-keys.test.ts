@@ -10,9 +10,11 @@ beforeEach(async () => {
 });
 afterEach(() => house.close());
 
-/** Asks as somebody at an address, behind the proxy of this machine. */
-const askFrom = async (address: string, path = "/v1/generations/gen_none") =>
-  (await house.ask("GET", path, { headers: { "x-forwarded-for": address } })).status;
+/** Asks as somebody at an address, behind the proxy of this machine; a submission without a body is refused behind the key. */
+const submitFrom = async (address: string) =>
+  (await house.ask("POST", "/v1/generations", { headers: { "x-forwarded-for": address } })).status;
+const readFrom = async (address: string) =>
+  (await house.ask("GET", "/v1/generations/gen_none", { headers: { "x-forwarded-for": address } })).status;
 const told = async () => {
   await house.rooms.upkeep.noteKeyUse();
   const found = await house.store.audit(null, 200, { action: "note-key-network" });
@@ -22,22 +24,31 @@ const told = async () => {
 test("S7: each network that a key is used from is told once, with the address that it was first used from", async () => {
   const { keyId } = house.tenant;
   for (const address of ["192.0.2.7", "192.0.2.8", "203.0.113.9", "192.0.2.7", "2001:db8:1:2::3", "2001:db8:1:9::3"])
-    expect(await askFrom(address)).toBe(404);
+    expect(await submitFrom(address)).toBe(400);
   const once = [
     ["API", keyId, "192.0.2.7", "192.0.2.0/24"],
     ["API", keyId, "203.0.113.9", "203.0.113.0/24"],
     ["API", keyId, "2001:db8:1:2::/64", "2001:db8:1::/48"],
   ];
   expect(await told()).toEqual(once);
-  expect(await askFrom("203.0.113.10")).toBe(404);
+  expect(await submitFrom("203.0.113.10")).toBe(400);
   expect(await told()).toEqual(once);
   expect(house.lines.filter(({ event }) => event === "key used from new network").map(({ fields }) => fields)).toEqual(
     once.map(([, key_id = "", address = ""]) => ({ key_id, address })),
   );
 });
 
+test("S7: reads are looked at too, once in ten seconds of a key", async () => {
+  // Recognised at the second: the first asks the store who it is.
+  for (const address of ["192.0.2.7", "192.0.2.7", "203.0.113.9"]) expect(await readFrom(address)).toBe(404);
+  expect((await told()).map(([, , address]) => address)).toEqual(["192.0.2.7"]);
+  house.clock.skip(10_000);
+  expect(await readFrom("203.0.113.9")).toBe(404);
+  expect((await told()).map(([, , address]) => address)).toEqual(["192.0.2.7", "203.0.113.9"]);
+});
+
 test("S7: what the process before has told is not told again", async () => {
-  expect(await askFrom("192.0.2.7")).toBe(404);
+  expect(await submitFrom("192.0.2.7")).toBe(400);
   const before = await told();
   const by = { kind: "service", id: "genrouter", name: "API" } as const;
   const keySeq = (await house.store.callerByKeyHash(hashApiKey(house.tenant.key)))?.keySeq ?? 0;
@@ -47,12 +58,12 @@ test("S7: what the process before has told is not told again", async () => {
 });
 
 test("S7: a key that is used from everywhere is told no more, and works", async () => {
-  for (let n = 0; n < MOST_KEY_NETWORKS + 5; n += 1) expect(await askFrom(`10.1.${n}.1`)).toBe(404);
+  for (let n = 0; n < MOST_KEY_NETWORKS + 5; n += 1) expect(await submitFrom(`10.1.${n}.1`)).toBe(400);
   expect((await told()).length).toBe(MOST_KEY_NETWORKS);
 });
 
 test("S7: a wrong key tells nothing", async () => {
-  expect(await askFrom("192.0.2.7")).toBe(404);
+  expect(await submitFrom("192.0.2.7")).toBe(400);
   const before = await told();
   const { status } = await house.ask("GET", "/v1/generations/gen_none", {
     key: `${house.tenant.key.slice(0, -1)}x`,
