@@ -30,12 +30,17 @@ const attempt = (n: number, provider: string, jobId: string | null) => ({
 });
 const stored = (...tries: ReturnType<typeof attempt>[]) =>
   [{ id: "gen_1", account: 0, key: "k-1-1-1", tries }] as unknown as Stored[];
-const faultsOf = (submissions: readonly Submission[], one: Stored[], harmedAtMs = Number.POSITIVE_INFINITY, confirmMs = 1000) =>
+const faultsOf = (
+  submissions: readonly Submission[],
+  one: Stored[],
+  harmedAtMs = Number.POSITIVE_INFINITY,
+  killedMs: readonly number[] = [],
+) =>
   judgeAtOnce({
     evidence: { submissions, stored: one },
     sent: [1, 2].map((n) => ({ id: "gen_1", n, endedMs: AT_MS + 60_000, pid: PID })),
     lives: [{ pid: PID, fromMs: AT_MS - 1000, toMs: harmedAtMs }],
-    confirmMs,
+    ...{ killedMs, confirmMs: 1000 },
   }).checks.map(({ faults }) => faults.length);
 
 const ANSWERED = submission("together", "job-1", AT_MS);
@@ -52,6 +57,11 @@ test("a harm of who sent it, while it was answered or just after, explains that 
 });
 
 test("an answer that never left is no answer", () => {
+  const lost = stored(attempt(1, "together", null));
+  expect(faultsOf([ANSWERED], lost, undefined, [AT_MS + 50])).toEqual([0, 0]);
+  expect(faultsOf([ANSWERED], lost, undefined, [AT_MS + 500])).toEqual([1, 0]);
+  const slow = { ...ANSWERED, faults: { submit: { name: "slow-answer", ms: 700 } } } as Submission;
+  expect(faultsOf([slow], lost, undefined, [AT_MS + 500])).toEqual([0, 0]);
   expect(faultsOf([submission("together", "job-1", AT_MS, "drop")], stored(attempt(1, "together", null)))).toEqual([0, 0]);
 });
 

@@ -10,21 +10,25 @@ export type AtOnce = {
   evidence: Pick<Evidence, "submissions" | "stored">;
   sent: readonly Sent[];
   lives: readonly Life[];
-  /** How long a lost answer is waited for. */
+  /** When the provider was killed. */
+  killedMs: readonly number[];
+  /** How long a lost answer is waited for, from its sending. */
   confirmMs: number;
 };
 
 /** An answer is on its node's disk, or in the store, within this time. */
 const KEPT_WITHIN_MS = 1000;
-const SLOW_ANSWER_MS = 700;
+/** An answer has left its provider so long after it was due. */
+const LEAVES_WITHIN_MS = 100;
 
-const answeredMs = ({ at, plan, faults }: Submission): number =>
-  Date.parse(at) + (plan?.total_ms ?? 0) + ("slow-answer" in faults ? SLOW_ANSWER_MS : 0);
+const answeredMs = ({ at, plan, faults: { submit } }: Submission): number =>
+  Date.parse(at) + (submit?.name === "slow-answer" ? Number(submit.ms) : (plan?.total_ms ?? 0));
 
 export const judgeAtOnce = ({
   evidence,
   sent,
   lives,
+  killedMs,
   confirmMs,
 }: AtOnce): { checks: Check[]; answers: number; boughtAgain: number } => {
   const pids = new Map(sent.map(({ id, n, pid }) => [`${id} ${n}`, pid]));
@@ -33,11 +37,17 @@ export const judgeAtOnce = ({
     lives.some((life) => life.pid === pids.get(name) && life.fromMs <= fromMs && life.toMs >= toMs);
   const bought = matched(evidence)
     .filter(({ line }) => line.accepted)
-    .map((one) => ({ ...one, name: `${one.one.id} ${one.attempt.n}`, sentMs: Date.parse(one.line.at) }));
+    .map((one) => ({
+      ...one,
+      name: `${one.one.id} ${one.attempt.n}`,
+      sentMs: Math.min(Date.parse(one.line.at), one.attempt.sentAtMs ?? Infinity),
+    }));
   const atOnce = bought.filter(({ line }) => line.provider === AT_ONCE && line.answer === 200);
+  const hasLeft = (line: Submission): boolean =>
+    !killedMs.some((atMs) => atMs >= Date.parse(line.at) && atMs <= answeredMs(line) + LEAVES_WITHIN_MS);
   const dropped = atOnce.filter(
     ({ line, attempt, name, sentMs }) =>
-      attempt.job?.jobId !== line.job_id && wasLeftAlone(name, sentMs, answeredMs(line) + KEPT_WITHIN_MS),
+      attempt.job?.jobId !== line.job_id && hasLeft(line) && wasLeftAlone(name, sentMs, answeredMs(line) + KEPT_WITHIN_MS),
   );
   const again = atOnce.flatMap(({ line, one, name, sentMs }) => {
     const next = bought.find((other) => other.one.id === one.id && other.line.job_id !== line.job_id && other.sentMs > sentMs);

@@ -17,6 +17,8 @@ export type Scene = {
   bucket: Child;
   roll: () => number;
   leaseMs: number;
+  /** When the simulator was killed: what it had not answered by then it never does. */
+  simulatorKilledMs: number[];
   /** What goes on by itself, and is waited for at the end. */
   background: (work: Promise<unknown>) => void;
 };
@@ -178,6 +180,7 @@ export const openHarms = (scene: Scene, figures: Harmed) => {
   };
   const killSimulator = async () => {
     figures.simulatorKills += 1;
+    scene.simulatorKilledMs.push(Date.now());
     scene.simulator = await restarted(scene.simulator, scene.genrouter, scene.simulatorPlace);
   };
   const pauseBucket = async () => {

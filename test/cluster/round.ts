@@ -204,6 +204,7 @@ export const playRound = async (plan: RoundPlan): Promise<End> => {
   const scene: Scene = {
     ...{ genrouter, nodes, server, watch, simulatorPlace, roll, leaseMs: LEASE_MS, background: world.background },
     bucket: plan.bucket.child,
+    simulatorKilledMs: [],
     simulator: await startTroubled(genrouter, simulatorPlace),
   };
   await Promise.all(nodes.map((node) => node.begin()));
@@ -247,7 +248,7 @@ export const playRound = async (plan: RoundPlan): Promise<End> => {
   for (const line of failedStarts) say(`a start failed: ${line}`);
   const sent = await watch.sentBy();
   const lives = nodes.flatMap((node) => node.lives);
-  const atOnce = judgeAtOnce({ evidence, sent, lives, confirmMs: (CONFIRM_S * 1000) / SPEED });
+  const atOnce = judgeAtOnce({ evidence, sent, lives, killedMs: scene.simulatorKilledMs, confirmMs: (CONFIRM_S * 1000) / SPEED });
   const checks = [...owners.checks, ...atOnce.checks, ...auditAll(evidence), ...peace.checks];
   await world.close();
   if (checks.every(({ faults }) => faults.length === 0)) await server.drop(plan.name);
