@@ -93,7 +93,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
   const asksByKey = (provider: string) => providers.traits(provider).recovery === "key";
   const isAway = parts.isAway ?? (() => false);
   const inHand = parts.outcomes && openInHand({ spool: parts.outcomes, clock, log, isAway, asksByKey });
-  const late = openLate({ post, abandon, log, recordOf: store.generationBySeq, attemptOf: store.attempt });
+  const late = openLate({ post, abandon, log, recordOf: store.generationBySeq });
   const supervisor: Supervisor = new Supervisor({
     clock,
     lastAliveMs: saved.lastAliveMs,

@@ -4,22 +4,15 @@ import type { AttemptChange, MarkAttemptDeed, OfficeOutcome } from "./deeds.ts";
 import type { Effects } from "./effects/effects.ts";
 import type { Log } from "./events.ts";
 import type { StoreReads } from "./store/store.ts";
-import type { Attempt, AttemptState, GenerationRecord } from "./terms.ts";
+import type { GenerationRecord } from "./terms.ts";
 
 export type LateParts = {
   post: (deed: MarkAttemptDeed) => Promise<OfficeOutcome>;
   /** Its job is known now and nobody wants it: it is stopped where that is possible, and asked about until its end. */
   abandon: (seq: number, n: number) => void;
   recordOf: (seq: number) => Promise<GenerationRecord | undefined>;
-  attemptOf: (seq: number, n: number) => Promise<Attempt | undefined>;
   log: Log;
 };
-
-/** What became of its result is known. */
-const JUDGED: ReadonlySet<AttemptState> = new Set(["delivered", "late", "mismatched"]);
-/** Whether an attempt's row says already what an event tells: what was left for another node may be told twice. */
-const isToldAlready = (event: GenerationEvent, { job, state }: Attempt): boolean =>
-  event.type === "accepted" ? job !== null : event.type === "announced" && JUDGED.has(state);
 
 /** The change of an attempt that an event means once its generation has ended; null when it means nothing any more. */
 const changeOf = (event: GenerationEvent): AttemptChange | null => {
@@ -50,8 +43,6 @@ export const openLate =
   async (seq: number, event: GenerationEvent): Promise<boolean> => {
     const change = changeOf(event);
     if (!change) return true;
-    const attempt = await parts.attemptOf(seq, change.n);
-    if (attempt && isToldAlready(event, attempt)) return true;
     const outcome = await parts.post({ deed: "mark-attempt", seq, atMs: event.atMs, change });
     if (outcome.kind !== "done") return false;
     if (event.type === "accepted") parts.abandon(seq, event.n);

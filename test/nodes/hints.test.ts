@@ -116,10 +116,11 @@ const openPassedOn = async (completedAtMs: number | null, late: Parts["late"]) =
     report: (_: number, event: unknown) => told.push(event),
     idle: async () => undefined,
   };
-  const store = { node, generationBySeq: async () => ({ completedAtMs }) };
+  const attempt = { job: null as { jobId: string } | null, state: "lost" };
+  const store = { node, generationBySeq: async () => ({ completedAtMs }), attempt: async () => attempt };
   const sharing = openSharing({ store, supervisor, late, clock: { nowMs: () => 9 } } as unknown as Parts);
   await sharing.passOn(1, OUTCOME);
-  return { sharing, told, left };
+  return { sharing, told, left, attempt };
 };
 
 test("the answer that another node had in hand is told to the machine of the attempt that it is for", async () => {
@@ -142,4 +143,11 @@ test("the answer for a generation that has ended is kept until its attempt's row
   await sharing.takeHints();
   expect(noted).toEqual([1, 1].map((seq) => [seq, { ...OUTCOME, atMs: 9 }]));
   expect([told, left.length]).toEqual([[], 0]);
+});
+
+test("the answer that an ended generation's attempt has already is dropped, and noted no second time", async () => {
+  const { sharing, left, attempt } = await openPassedOn(3, () => Promise.reject(new Error("it was noted again")));
+  attempt.job = JOB;
+  await sharing.takeHints();
+  expect(left).toEqual([]);
 });
