@@ -1,19 +1,11 @@
 // Every setting of the service: its place, unit, default and what it means. Where values come from is in settings.ts.
-import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import { MediaSettings } from "./media-settings.ts";
-import { networksIn } from "./networks.ts";
+import { ADDRESS, NETWORKS } from "./setting-formats.ts";
 
 const flag = (initial: boolean, description: string) => Type.Boolean({ default: initial, description });
 const positive = (byDefault: number, description: string, maximum = Number.MAX_SAFE_INTEGER, minimum = 1) =>
   Type.Integer({ minimum, maximum, default: byDefault, description });
-
-/** An address to build others from: what came after a query or fragment would be lost in them. `expects` is the pattern in words. */
-const ADDRESS = {
-  pattern: "^(https?://[^/?#@\\s\\\\]+(/[^?#\\s]*)?)?$",
-  expects: "an address that begins with http:// or https://, without user, query (?) or fragment (#)",
-} as const;
-
-FormatRegistry.Set("networks", (text) => networksIn(text) !== undefined);
 
 /** Settings with this mark are credentials: shown by nobody. */
 const SECRET = { secret: true } as const;
@@ -22,6 +14,7 @@ export const ProviderSettings = Type.Object(
   {
     base_url: Type.Optional(
       Type.String({
+        format: "address",
         pattern: "^https?://",
         expects: "an address that begins with http:// or https://",
         description: "where the provider is, instead of its public address",
@@ -47,8 +40,7 @@ export const SettingsSchema = Type.Object(
         }),
         trusted_proxies: Type.String({
           default: "",
-          format: "networks",
-          expects: "addresses or networks such as 10.0.0.0/8, separated by commas",
+          ...NETWORKS,
           description:
             "proxies in front of the service whose X-Forwarded-For is believed, as addresses or networks, separated by commas (127.0.0.1 for one on this machine). Wrong passwords are counted by the address that they name; where server.public_url is elsewhere and none is named, the start, the console and doctor say so",
         }),

@@ -85,7 +85,7 @@ const HALL = [
 /** Doors: what a room may import besides the words and itself. `type:` means its types only. */
 const DOORS: Record<string, string[]> = {
   ...Object.fromEntries(WORDS.map((word) => [word, []])),
-  ...{ "src/media-settings.ts": [], "src/config.ts": ["src/media-settings.ts"] },
+  ...{ "src/media-settings.ts": [], "src/config.ts": ["src/media-settings.ts", "src/setting-formats.ts"] },
   "src/settings.ts": [
     "src/config.ts",
     ...["src/settings-file.ts", "src/settings-places.ts", "src/settings-value.ts"],

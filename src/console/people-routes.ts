@@ -1,6 +1,5 @@
 // The paths of people in the console's API: signing in and out, links, one's own sessions and profile, and what operators see of everybody.
 import { type Static, Type } from "@sinclair/typebox";
-import { urlOf } from "../http/peer.ts";
 import { MOST_PASSWORD_CHARS } from "../people-deeds.ts";
 import { actorOf, type ConsoleAsk, type ConsoleRoute, type OpenAsk } from "./ask.ts";
 import type { ConsoleParts } from "./console.ts";
@@ -57,8 +56,7 @@ export const peopleRoutes = (parts: ConsoleParts, devices: Devices): ConsoleRout
   };
   const signedOut = (): Response => withCookies({ signedIn: null }, sessions.clearCookie());
   const linkView = ({ request }: ConsoleAsk, made: { id: string; path: string; expiresAtMs: number }): MadeLinkView => {
-    const { protocol } = urlOf(request);
-    const own = `${protocol}//${request.headers.get("host")}`;
+    const own = `http://${request.headers.get("host")}`;
     return {
       id: made.id,
       url: `${publicUrl || request.headers.get("origin") || own}${made.path}`,

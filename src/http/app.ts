@@ -36,7 +36,7 @@ import { metricsAnswer } from "./metrics.ts";
 import { type Models, modelList } from "./models.ts";
 import { openApiDocument } from "./openapi.ts";
 import { type PagesOpen, pagesOf } from "./pages/routes.ts";
-import { namesSeveralHosts } from "./peer.ts";
+import { hostFault } from "./peer.ts";
 import { openProxies } from "./proxies.ts";
 import type { LinkTo } from "./resource.ts";
 import { type Admit, openSocket, SOCKET_LIMITS } from "./sockets.ts";
@@ -150,7 +150,6 @@ const unknownPath: Answer = () => {
   throw new Refusal("not_found", "No such path; see /openapi.json for those there are.");
 };
 
-const severalHosts = () => refuse("invalid_request", "Host: the request names more than one.");
 const wrongMethod = (route: Route): Answer => {
   const allow = Object.keys(route.answers)
     .flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]))
@@ -196,7 +195,8 @@ const entrance = (
     const requestId = requestIdOf(request);
     let response: Response | Promise<Response>;
     try {
-      response = namesSeveralHosts(request) ? severalHosts() : answer(request, requestId, params);
+      const fault = hostFault(request);
+      response = fault === undefined ? answer(request, requestId, params) : refuse("invalid_request", fault);
     } catch (fault) {
       response = failed(fault, request, requestId);
     }

@@ -1,10 +1,19 @@
 // The machine that a request comes from: its socket's peer, and whether that stands for somebody else.
 
-/** The address that a request names; over HTTP/1.0 without a Host it names no origin. */
-export const urlOf = (request: Request): URL => new URL(request.url, "http://unnamed.invalid");
+/** Path and query of a request. Its origin is left out: that is the caller's word, and over HTTP/1.0 there may be none. */
+export const urlOf = (request: Request): URL =>
+  new URL(`http://unnamed.invalid${request.url.replace(/^[a-z]+:\/\/[^/?#]*/i, "")}`);
 
-/** Whether a request names several hosts (RFC 9112, 3.2), which the runtime joins: whoever stands in front may have gone by another one. */
-export const namesSeveralHosts = (request: Request): boolean => request.headers.get("host")?.includes(",") === true;
+/** A name or an address, with a port or without; over HTTP/1.0, or to nobody by name, it may be empty. */
+const HOST = /^(?:\[[\w:.%~-]+\]|[\w.~%-]*)(?::\d{0,5})?$/;
+
+/** What is wrong with the Host of a request (RFC 9112, 3.2); undefined when nothing is. The runtime joins several by commas. */
+export const hostFault = ({ headers }: Request): string | undefined => {
+  const host = headers.get("host");
+  if (host === null || HOST.test(host)) return undefined;
+  // Whoever stands in front may have gone by another one of them.
+  return host.includes(",") ? "Host: the request names more than one." : "Host: it is not the name of a host.";
+};
 
 /** Whether an address is of this machine itself. */
 export const isLoopback = (address: string): boolean => /^(::ffff:)?127\.\d+\.\d+\.\d+$/i.test(address) || address === "::1";

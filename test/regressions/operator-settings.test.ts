@@ -38,11 +38,30 @@ const REFUSED: [what: string, env: Record<string, string>, why: string][] = [
     { GENROUTER_STORE__URL: "postgres://g@db.example.com/g" },
     "sslmode=verify-full",
   ],
-  ...["0.0.0.0", "::", "[::]"].map((host): [string, Record<string, string>, string] => [
-    `A11, D4: links to ${host}`,
-    { ...OPEN, GENROUTER_SERVER__HOST: host },
-    `GENROUTER_SERVER__PUBLIC_URL: ${host} is no address that a link can lead to`,
+  ...["0.0.0.0", "::", "[::]", "0", "::0", "0:0:0:0:0:0:0:0", "0x0", "::ffff:0.0.0.0"].map(
+    (host): [string, Record<string, string>, string] => [
+      `A11, D4: links to ${host}`,
+      { ...OPEN, GENROUTER_SERVER__HOST: host },
+      `GENROUTER_SERVER__PUBLIC_URL: ${host} is no address that a link can lead to`,
+    ],
+  ),
+  ...["http://0.0.0.0:8080", "https://[::]", "https://0/"].map((url): [string, Record<string, string>, string] => [
+    `D4: links to ${url}`,
+    { GENROUTER_SERVER__PUBLIC_URL: url },
+    `GENROUTER_SERVER__PUBLIC_URL: ${url} is no address that a link can lead to`,
   ]),
+  ...["999.1.1.1", "a b", "host/path"].map((host): [string, Record<string, string>, string] => [
+    `A4: listening at ${host}`,
+    { ...OPEN, GENROUTER_SERVER__HOST: host },
+    `cannot listen at ${host}`,
+  ]),
+  ...["GENROUTER_SERVER__PUBLIC_URL", "GENROUTER_S3__ENDPOINT", "GENROUTER_PROVIDERS__FAL__BASE_URL"].flatMap((setting) =>
+    ["http://localhost:99999", "http://[::1"].map((url): [string, Record<string, string>, string] => [
+      `A4: ${setting} that cannot be parsed, ${url}`,
+      { [setting]: url },
+      `${setting}: expected an address`,
+    ]),
+  ),
   [
     "A12, D5: a path before the pages",
     { GENROUTER_SERVER__PUBLIC_URL: "https://host.example/gen" },

@@ -31,6 +31,20 @@ test.each(PATHS)("S13: two Hosts at %s are a bad request, whatever they say", as
   }
 });
 
+test.each(PATHS)("S13: a Host at %s that is none is a bad request, and no fault of the service", async (path) => {
+  for (const host of ["a:99999999", "[::1", "a b", "user@host", "a/b"]) {
+    const { statuses, text } = await talk(house.url, [`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`]);
+    expect([host, statuses]).toEqual([host, [400]]);
+    expect(text).toContain('"message":"Host: it is not the name of a host."');
+  }
+  // These look like one, and no address can be made of them.
+  for (const host of ["1.2.3.999", "[::g]", "a:99999", "%zz", ""]) {
+    const { statuses } = await talk(house.url, [`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`]);
+    expect(statuses[0]).toBeLessThan(500);
+  }
+  expect(house.lines.filter(({ event }) => event === "request failed")).toEqual([]);
+});
+
 test.each(PATHS)("S13: %s over HTTP/1.0 without a Host is answered, and breaks nothing", async (path) => {
   const { statuses } = await talk(house.url, [`GET ${path} HTTP/1.0\r\n\r\n`]);
   expect(statuses[0]).toBeLessThan(500);

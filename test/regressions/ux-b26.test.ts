@@ -31,8 +31,10 @@ test.each(["/console/api/models", "/console/api/operator/routes", "/v1/models", 
     expect([plain.headers.get("vary"), packed.headers.get("vary")]).toEqual(["Accept-Encoding", "Accept-Encoding"]);
     expect(JSON.parse(gunzipSync(packed.bytes).toString())).toEqual(JSON.parse(plain.bytes.toString()));
     expect(packed.bytes.length).toBeLessThan(plain.bytes.length / 3);
-    const refused = await raw(path, { "accept-encoding": "gzip;q=0, br" });
-    expect(refused.headers.get("content-encoding")).toBeNull();
+    for (const refusing of ["gzip;q=0, br", "*, gzip; q=0.0", "identity;q=1, *;q=0"]) {
+      const refused = await raw(path, { "accept-encoding": refusing });
+      expect([refusing, refused.headers.get("content-encoding")]).toEqual([refusing, null]);
+    }
   },
 );
 

@@ -44,17 +44,18 @@ const flagsOf = (flags: Flags) => {
 
 const FIRST_REQUEST_MS = 1000;
 
-const isResolvable = (host: string): Promise<boolean> =>
+/** Whether it is known that there is no such name: name servers that do not answer yet, as when a machine boots, say nothing. */
+const isNoName = (host: string): Promise<boolean> =>
   lookup(host.replace(/^\[(.*)\]$/, "$1")).then(
-    () => true,
     () => false,
+    (fault: { code?: string }) => fault.code === "ENOTFOUND",
   );
 
 /** Why an address cannot be listened at; undefined for any other fault. */
 const addressFault = async (fault: unknown, { host, port }: Settings["server"]): Promise<CommandFault | undefined> => {
   const code = fault instanceof Error && "code" in fault ? fault.code : undefined;
   // A name without an address fails with the code of a port in use, or of a bad argument: the name is asked for itself.
-  if (typeof code === "string" && !(await isResolvable(host)))
+  if (typeof code === "string" && (await isNoName(host)))
     return new CommandFault(
       EXITS.usage,
       `cannot listen at ${host}: there is no address of that name; set GENROUTER_SERVER__HOST or --host to one of this machine's`,
