@@ -124,10 +124,11 @@ export const openFinding = (parts: EffectsParts): Finding => {
       if (seen.kind === "found") return { kind: "found", job: seen.job };
       // A list is asked for by time: with a clock that is off, "not in it" says nothing.
       const isClockRight = Math.abs(parts.clock.aheadMs?.() ?? 0) < CLOCK_SLACK_MS;
-      absences = seen.kind === "absent" && isClockRight ? absences + 1 : 0;
-      // Absence proves something only when the list has had time to show the job, and says it twice. It had until it was asked: a process that
-      // stood still reads an old answer late.
-      if (absences >= 2 && askedAtMs - settlesFromMs >= traits.findSettleMs / parts.pace) return { kind: "absent" };
+      // Absence proves something only when the list has had time to show the job, and says it twice then. It had until it was asked: a process
+      // that stood still reads an old answer late.
+      const hasSettled = askedAtMs - settlesFromMs >= traits.findSettleMs / parts.pace;
+      absences = seen.kind === "absent" && isClockRight && hasSettled ? absences + 1 : 0;
+      if (absences >= 2) return { kind: "absent" };
       // One that does not answer a question either is waited for so long and no longer.
       if (seen.kind !== "unclear") heardAtMs = atMs;
       else if (atMs - heardAtMs >= boundMs) break;

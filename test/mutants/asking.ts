@@ -39,8 +39,8 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: FINDING,
-        find: "if (absences >= 2 && askedAtMs - settlesFromMs >= traits.findSettleMs / parts.pace)",
-        put: "if (absences >= 2)",
+        find: "askedAtMs - settlesFromMs >= traits.findSettleMs / parts.pace",
+        put: "askedAtMs > 0",
       },
     ],
     killer: "asking",
@@ -66,8 +66,21 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: FINDING,
-        find: "if (absences >= 2 && askedAtMs - settlesFromMs >= traits.findSettleMs / parts.pace)",
-        put: "if (absences >= 1 && askedAtMs - settlesFromMs >= traits.findSettleMs / parts.pace)",
+        find: "if (absences >= 2)",
+        put: "if (absences >= 1)",
+      },
+    ],
+    killer: "asking",
+  },
+  {
+    name: "one-settled-absence",
+    breaks: "A look-up from before the list had time to show the job counts as one of the two that prove it absent.",
+    standsFor: "decisions: two look-ups after the settle time agree",
+    patches: [
+      {
+        file: FINDING,
+        find: 'seen.kind === "absent" && isClockRight && hasSettled ? absences + 1 : 0;\n      if (absences >= 2)',
+        put: 'seen.kind === "absent" && isClockRight ? absences + 1 : 0;\n      if (absences >= 2 && hasSettled)',
       },
     ],
     killer: "asking",

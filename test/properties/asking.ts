@@ -100,9 +100,8 @@ const proofOf = ({ asks, sentAgoMs, livedMs, isOwn, settleMs, windowMs }: Talk, 
   if (last.said === "found") return "accepted";
   // A look-up with a clock that is off says nothing, and neither does what settled while nobody lived or before the answer was given up.
   const settlesFromMs = BEGAN_MS - (isOwn ? 0 : Math.min(sentAgoMs, livedMs));
-  const isSure =
-    last.said === "absent" && row.slice(-2).length === 2 && row.slice(-2).every(({ aheadMs }) => Math.abs(aheadMs) < SLACK_MS);
-  if (isSure && last.atMs - last.tookMs - settlesFromMs >= settleMs) return "provedAbsent";
+  const proves = ({ aheadMs, atMs, tookMs }: Heard) => Math.abs(aheadMs) < SLACK_MS && atMs - tookMs - settlesFromMs >= settleMs;
+  if (last.said === "absent" && row.slice(-2).length === 2 && row.slice(-2).every(proves)) return "provedAbsent";
   return last.atMs - (BEGAN_MS - sentAgoMs) >= windowMs ? "meansExhausted" : null;
 };
 
