@@ -25,8 +25,8 @@ const noSuchPart = (response: Response): Response => {
 export type Shelf = {
   files: Files;
   isOver: (record: GenerationRecord) => boolean;
-  /** Hears of a file that should be kept and is not there. */
-  missing: (id: string, n: number) => void;
+  /** Hears of a file that should be kept, and is not there or not whole. */
+  missing: (id: string, n: number, reason: string) => void;
   /** Answers a file that is elsewhere in place of sending the client there, for pages that may open no other host. */
   through?: (location: string, sha256: string, request: Request) => Promise<Response>;
 };
@@ -34,7 +34,7 @@ export type Shelf = {
 /** The files as they are kept so many seconds after success. */
 export const shelfOf = (files: Files, { clock, log }: { clock: Pick<Clock, "nowMs">; log: Log }, keepFilesS: number): Shelf => ({
   files,
-  missing: (id, n) => log("file missing", { generation_id: id, count: n, reason: "the stored file is not there" }),
+  missing: (id, n, reason) => log("file missing", { generation_id: id, count: n, reason }),
   isOver: ({ completedAtMs }) => completedAtMs !== null && clock.nowMs() >= completedAtMs + keepFilesS * 1000,
 });
 
@@ -57,12 +57,14 @@ export const answerFile = async (
   const file = record.output.files.find((one) => one.n === n);
   if (file === undefined) return refuse("not_found", `The generation has ${record.output.files.length} files, not ${n}.`);
   if (record.filesExpiredAtMs !== null) return refuse("not_found", "files expired");
+  // What has a name of its own in the bucket was never kept on a disk.
+  const found = file.object === undefined ? await files.open(record.id, n) : undefined;
+  // Of a file that was cut nobody takes a part for the whole.
+  const blob = found?.size === file.bytes ? found : undefined;
   const lost = () => {
-    missing(record.id, n);
+    missing(record.id, n, found ? `the stored file has ${found.size} bytes, not ${file.bytes}` : "the stored file is not there");
     return refuse("not_found", "The stored file is missing: the service has lost it, and its operator is told.");
   };
-  // What has a name of its own in the bucket was never kept on a disk.
-  const blob = file.object === undefined ? await files.open(record.id, n) : undefined;
   // Deleted, and not yet marked so.
   if (blob === undefined && isOver(record)) return refuse("not_found", "files expired");
   const { mime, sha256, object } = file;

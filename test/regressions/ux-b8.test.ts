@@ -68,6 +68,18 @@ test("B8: a file that is lost is found by doctor --deep and verify, and 404 with
   expect(offending).toEqual(whole.id < lost.id ? [cut, gone] : [gone, cut]);
 });
 
+test("B8: of a file that was cut no part is handed out as the whole, and the log says what is left of it", async () => {
+  const cut = await house.until((await house.submit("sim-image-1", { prompt: "a kite" })).id);
+  for (const left of [10, 0]) {
+    truncateSync(join(dir, "files", placeOf(cut.id, 1)), left);
+    const { status, body } = await house.ask("GET", `/v1/generations/${cut.id}/content`);
+    expect([status, body.error]).toMatchObject([404, { code: "not_found", message: SAYS }]);
+    const told = house.lines.findLast(({ event }) => event === "file missing");
+    expect(told?.fields).toMatchObject({ generation_id: cut.id, count: 1 });
+    expect(told?.fields.reason).toMatch(new RegExp(`^the stored file has ${left} bytes, not \\d+$`));
+  }
+});
+
 test("B8: a copy of the database without its files is verified, and says what it did not look for", async () => {
   const copy = freshDir();
   await runHere(["accounts", "create", "--name", "a", "--data", copy]);

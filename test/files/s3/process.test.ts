@@ -100,7 +100,7 @@ test.each<[string, Record<string, string>, RegExp]>([
   [
     "an endpoint that is no address",
     { GENROUTER_S3__ENDPOINT: "http://[" },
-    /^error: GENROUTER_S3__ENDPOINT: that is not an address/,
+    /^error: GENROUTER_S3__ENDPOINT: expected an address that begins with http/,
   ],
   [
     "an endpoint with a password",
