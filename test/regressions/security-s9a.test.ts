@@ -29,6 +29,16 @@ test("sixteen bodies of 120,000 members under a used key are refused, each at on
   expect((await post(small)).status).toBe(200);
 });
 
+test("bodies of one MB of one character, whichever it is, cost the loop next to nothing under a key", async () => {
+  const of = (text: string) =>
+    bodyOf(JSON.stringify({ prompt: text.repeat(1_040_000 / (Buffer.byteLength(JSON.stringify(text)) - 2)) }));
+  const bodies = await stall.pause(() => ["\\", "\\ud8", '"', ",", "\n", "\u0001", "{", "é", "x"].map(of));
+  for (const body of bodies) {
+    const { status } = await house.ask("POST", "/v1/generations", { body, headers: { "idempotency-key": "long" } });
+    expect(status).toBe(422);
+  }
+});
+
 test("members and elements count, commas in a text do not", async () => {
   const elements = (count: number) => `[${Array.from({ length: count }, () => "0").join(",")}]`;
   expect([isTooWide(elements(10_001)), isTooWide(elements(10_002))]).toEqual([false, true]);
