@@ -23,6 +23,7 @@ const WITHOUT_EFFECT = new Set([
     "client_encoding",
     "sslnegotiation",
   ],
+  ...["supa", "uselibpqcompat"],
   ...["keepalives", "keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout"],
 ]);
 /** What the client reads itself, or hands to the server. */
@@ -38,6 +39,10 @@ const INSTEAD: Readonly<Record<string, string>> = {
   ...Object.fromEntries(["user", "password", "dbname", "port"].map((name) => [name, "write it before the question mark"])),
 };
 
+const RAW_QUESTION_MARK = `the password has a raw "?": ${HOW}`;
+/** What stands before the path and the query, and holds the user unless a "?" of the password begins the query. */
+const isCutByQuestionMark = (rest: string): boolean => /^[^/?@]*\?.*@/.test(rest);
+
 /** Why a parameter cannot be taken; undefined when it can. */
 const parameterFault = ([name, value]: [string, string]): string | undefined => {
   if (name === "sslmode")
@@ -50,7 +55,7 @@ const parameterFault = ([name, value]: [string, string]): string | undefined => 
   if (name === "target_session_attrs")
     return WRITERS.includes(value) ? undefined : `target_session_attrs may be ${WRITERS.join(", ")}: the service writes`;
   // A parameter's name with such characters is the rest of a password.
-  if (/[@:/]/.test(name)) return `the password has a raw "?": ${HOW}`;
+  if (/[@:/]/.test(name)) return RAW_QUESTION_MARK;
   return `${JSON.stringify(name)} is no parameter that is known here; drop it${INSTEAD[name] ? ` and ${INSTEAD[name]}` : ""}`;
 };
 
@@ -82,6 +87,7 @@ const addressFault = (url: string): string | undefined => {
     return "it names several hosts; give one: an address that follows the primary, of your provider's, of a proxy or of a name that moves";
   const whole = withHost(url);
   if (!URL.canParse(whole)) return unreadable(rest);
+  if (isCutByQuestionMark(rest)) return RAW_QUESTION_MARK;
   const { hash, username, password, pathname, searchParams } = new URL(whole);
   // A password that is digits up to the character would pass for a port.
   if (hash !== "" || pathname.includes("@")) return unreadable(rest);
@@ -115,7 +121,7 @@ const inClear = (url: string): string | undefined => {
 export const databaseFault = (url: string, isInsecureTaken: boolean): string | undefined => {
   // What is no such address at all is refused by whoever takes it.
   if (!/^postgres(ql)?:\/\//.test(url)) return undefined;
-  return addressFault(url) ?? (isInsecureTaken ? undefined : inClear(url));
+  return addressFault(url) ?? (isInsecureTaken ? undefined : inClear(clientAddress(url).url));
 };
 
 /** An address as the client may have it: whatever else it names, it sends to the server as a setting, which the server refuses. */
@@ -123,7 +129,7 @@ export const clientAddress = (url: string): { url: string; isPooled: boolean } =
   const at = url.indexOf("?");
   if (at < 0) return { url, isPooled: false };
   const query = url.slice(at + 1).split("&");
-  const kept = query.filter((each) => OF_THE_CLIENT.has(each.split("=")[0] ?? ""));
+  const kept = query.filter((each) => [...new URLSearchParams(each).keys()].some((name) => OF_THE_CLIENT.has(name)));
   const isPooled = query.includes(`${POOLED}=true`);
   return { url: url.slice(0, at) + (kept.length > 0 ? `?${kept.join("&")}` : ""), isPooled };
 };

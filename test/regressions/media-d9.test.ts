@@ -13,6 +13,7 @@ const REFUSED: [what: string, url: string, why: RegExp][] = [
   ['a raw "/" behind digits', "postgres://g:12/cret@db.example.com/g", /raw "\/"; write it as %2F/],
   ['a raw "?"', "postgres://g:se?cret@db.example.com/g", /raw "\?"; write it as %3F/],
   ['a raw "?" behind digits', "postgres://g:12?cret@db.example.com/g", /raw "\?".*%3F/],
+  ['a raw "?" that makes a parameter', "postgres://g:12?cret=1@db.example.com/g", /raw "\?".*%3F/],
   ['a raw "@" and "#"', "postgres://g:se@cr#et@db.example.com/g", /raw "#"; write it as %23.*"@" as %40/],
   ['a raw "%"', "postgres://g:se%cret@db.example.com/g", /"%" itself as %25/],
   ["two hosts", "postgres://g:secret@db1.example.com,db2.example.com/g", /several hosts; give one/],
@@ -36,7 +37,7 @@ test.each(REFUSED)("D9: %s is refused in words, and no part of the password is r
 
 const VENDORS: [vendor: string, query: string][] = [
   ["Prisma", "schema=public&connection_limit=5&pool_timeout=10"],
-  ["Supabase", "pgbouncer=true&connection_limit=1"],
+  ["Supabase", "pgbouncer=true&connection_limit=1&supa=base-pooler.x&uselibpqcompat=true"],
   ["Neon", "channel_binding=require&connect_timeout=10"],
   ["libpq", "application_name=genrouter&target_session_attrs=read-write&keepalives=1&gssencmode=disable"],
 ];

@@ -1,5 +1,6 @@
 // The way to the database (security.md 8): what leaves this machine is proved, or the operator has said that nobody listens.
 import { afterAll, describe, expect, test } from "bun:test";
+import { clientAddress, databaseFault } from "../../src/database-url.ts";
 import { examine, readSettings } from "../../src/settings.ts";
 import { runHere } from "../cli/captured.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
@@ -52,6 +53,12 @@ test.each([
   "postgres://genrouter@%2Fvar%2Frun%2Fpostgresql/genrouter",
 ])("%s is taken", (url) => {
   expect(faultOf(url)).toBeUndefined();
+});
+
+test("what is judged is the address that the client gets, however the names of its parameters are spelt", () => {
+  const url = "postgres://genrouter:word@db.example.com/genrouter?ssl%6Dode=verify-full&pgbouncer=true";
+  expect(databaseFault(url, false)).toBeUndefined();
+  expect(new URL(clientAddress(url).url).searchParams.get("sslmode")).toBe("verify-full");
 });
 
 test("an address without a host is where the environment says", () => {
