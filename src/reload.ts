@@ -33,6 +33,26 @@ const flat = (settings: object, above = ""): Map<string, unknown> =>
     ),
   );
 
+type ProviderSettings = Settings["providers"][string];
+
+/** Those that the service was started with, but for what a reload takes: nobody is told that others count already. */
+const inEffect = (started: Settings, next: Settings): Settings => {
+  const keyOf = ({ key, key_file }: ProviderSettings): ProviderSettings => ({
+    ...(key === undefined ? {} : { key }),
+    ...(key_file === undefined ? {} : { key_file }),
+  });
+  const section = (id: string): ProviderSettings => {
+    const { key: _, key_file: __, ...kept } = started.providers[id] ?? {};
+    return { ...kept, ...keyOf(next.providers[id] ?? {}) };
+  };
+  const ids = new Set([...Object.keys(started.providers), ...Object.keys(next.providers)]);
+  return {
+    ...started,
+    catalogue: { ...started.catalogue, dir: next.catalogue.dir },
+    providers: Object.fromEntries([...ids].map((id) => [id, section(id)])),
+  };
+};
+
 const changedSettings = (before: Settings, after: Settings): string[] => {
   const [was, is] = [flat(before), flat(after)];
   return [...new Set([...was.keys(), ...is.keys()])].filter((name) => was.get(name) !== is.get(name) && !isTaken(name)).sort();
@@ -59,6 +79,6 @@ export const openReload =
     // Last, with nothing to wait for behind it: a key that is set meanwhile is not put back.
     const keyed = parts.simulated ? null : withKeys(next, await parts.kept(), parts.vault);
     const rekeyed = keyed ? parts.rekey(keyed.providers) : [];
-    parts.replace(next, catalogue);
+    parts.replace(inEffect(parts.started, next), catalogue);
     return { models: catalogue.models.length, rekeyed, waiting };
   };

@@ -62,6 +62,17 @@ const listed = async (service: Service): Promise<string[]> => {
 };
 
 describe("keys", () => {
+  test("what waits for the next start is not told as if it counted: commands look at the settings in effect", async () => {
+    const old = { GENROUTER_S3__SECRET_KEY: "first-secret", GENROUTER_PROVIDERS__FAL__KEY: "first-key" };
+    const { service, settingsOf, called } = await openKeyed(old);
+    const next = settingsOf({ GENROUTER_S3__SECRET_KEY: "second-secret", GENROUTER_PROVIDERS__FAL__KEY: "second-key" });
+    expect((await service.reload(next)).waiting).toEqual(["s3.secret_key"]);
+    const { s3, providers } = service.settings();
+    expect([s3.secret_key, providers.fal?.key, await called()]).toEqual(["first-secret", "second-key", "Key second-key"]);
+    // Undone, nothing waits.
+    expect((await service.reload(settingsOf({ ...old, GENROUTER_PROVIDERS__FAL__KEY: "second-key" }))).waiting).toEqual([]);
+  });
+
   test("of a file are read again, and those of the environment that names another", async () => {
     const file = join(freshDir(), "fal.key");
     writeFileSync(file, "first-key\n");
