@@ -51,6 +51,8 @@ export type LedgerParts = {
   /** Told once, when a commit ended in doubt: the process must stop. */
   unknown: (fault: unknown) => void;
   full: () => void;
+  /** Called with the first commit that a disk takes after it was full. */
+  hasRoom?: () => void;
   /** What follows a commit threw: a bug to be looked at, not a doubt about the commit. */
   defect: (fault: unknown) => void;
 };
@@ -80,6 +82,8 @@ export const openLedger = (parts: LedgerParts): Ledger => {
   let committingSinceMs: number | null = null;
   let retryMs = FIRST_RETRY_MS;
   let isFull = false;
+  /** Full, and no commit since: a retry proves nothing before it is taken. */
+  let isWithoutRoom = false;
   let fullAtMs: number | null = null;
   let spaceSeekers: (() => void)[] = [];
   let stoppedBy: unknown = null;
@@ -119,6 +123,10 @@ export const openLedger = (parts: LedgerParts): Ledger => {
     if (batch.length === 0) return;
     const outcomes = await parts.commit(batch.map((letter) => letter.deed));
     retryMs = FIRST_RETRY_MS;
+    if (isWithoutRoom) {
+      isWithoutRoom = false;
+      parts.hasRoom?.();
+    }
     batch.forEach((letter, at) => {
       const outcome = outcomes[at];
       if (!outcome) throw new Error("the store answered fewer deeds than it was given");
@@ -146,7 +154,8 @@ export const openLedger = (parts: LedgerParts): Ledger => {
   const waitForSpace = (batch: Letter[]) => {
     isFull = true;
     fullAtMs = parts.clock.nowMs();
-    parts.full();
+    if (!isWithoutRoom) parts.full();
+    isWithoutRoom = true;
     const all = [...batch, ...mailbox];
     mailbox = all.filter(({ deed }) => AGELESS.has(deed.deed));
     submissions = 0;

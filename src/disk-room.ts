@@ -41,7 +41,10 @@ export const openDiskRoom = ({ dir, clock, log }: { dir: string; clock: Clock; l
     } catch (fault) {
       if (isFullOf(fault) && !isFull) {
         isFull = true;
-        log("disk full", { reason: "this node's disk is full: it takes no submissions, and results wait until there is room" });
+        log("disk full", {
+          reason: "this node's disk is full: it takes no submissions, and results wait until there is room",
+          action: "make room on the disk of data.dir (genrouter doctor names it); nothing has to be restarted",
+        });
         tryAgain();
       }
       throw fault;

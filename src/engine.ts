@@ -41,7 +41,12 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     soon,
     committed: (deed, outcome) => committed(deed, outcome),
     defect: (fault) => log("effect failed", { event: "committed", reason: reasonOf(fault) }),
-    full: () => log("store full", { reason: "the disk is full: submissions are turned away, everything else waits" }),
+    full: () =>
+      log("store full", {
+        reason: "the disk is full: submissions are turned away, everything else waits",
+        action: "make room on the disk of data.dir (genrouter doctor names it); nothing has to be restarted",
+      }),
+    hasRoom: () => log("disk has room"),
     unknown: (fault) => {
       log("store outcome unknown", { reason: reasonOf(fault) });
       parts.unknownOutcome();

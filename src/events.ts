@@ -102,6 +102,8 @@ export type EventFields = Partial<{
   event: string;
   error_code: string;
   reason: string;
+  /** What mends it: a command, or a setting. */
+  action: string;
   detail: string;
   count: number;
   queued: number;

@@ -28,6 +28,7 @@ const scene = () => {
     committed: (deed) => told.push(`committed ${deed.deed}`),
     unknown: () => told.push("unknown"),
     full: () => told.push("full"),
+    hasRoom: () => told.push("has room"),
     defect: () => told.push("defect"),
   });
   /** A few turns of the event loop. */
@@ -150,6 +151,8 @@ test("a full disk is told to whoever asks, notes that do not age wait, and it is
   commits.at(-1)?.answer();
   await turns();
   expect([posts[2]?.state, joined.state]).toEqual(["kept", "kept"]);
+  // Nine tries were refused: it is told once that the disk is full, and once that it has room.
+  expect(told).toEqual(["full", "has room", "committed mark-attempt", "committed mark-attempt"]);
   expect(ledger.load()).toMatchObject({ isFull: false, fullAtMs: clock.nowMs() });
   await ledger.space();
 });
