@@ -124,13 +124,6 @@ export const messageOf = (leaf: Leaf): string | null => {
   return leaf === "running.parked" ? PARKED_MESSAGE : null;
 };
 
-/** The attempt whose answer to its submission is waited for: sent, or to be confirmed; undefined where there is none. */
-export const awaitedOf = (snapshot: GenerationSnapshot): number | undefined => {
-  const leaf = leafOf(snapshot);
-  const isAwaited = leaf === "running.submitting.sending" || leaf === "running.confirming.acceptance";
-  return isAwaited ? snapshot.context.current?.n : undefined;
-};
-
 /** Route whose seat a generation holds in a state, or null: a seat is held from the beginning of an attempt to its end. */
 export const seatOf = (snapshot: GenerationSnapshot): string | null => {
   const { current, plan } = snapshot.context;

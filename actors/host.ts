@@ -28,6 +28,8 @@ export type HostParts = {
   rested: (host: Host) => void;
   /** After the commit: the new state, what it asks for. `before` is the state the event found. */
   stepped: (host: Host, before: GenerationSnapshot, after: GenerationSnapshot, asks: Ask[], record: GenerationRecord) => void;
+  /** An event is dealt with: its step is on disk, or it means nothing here. */
+  dealtWith: (seq: number, event: GenerationEvent) => void;
   /** It cannot be continued here; `reason` null: it has ended. */
   lost: (host: Host, reason: string | null) => void;
   /** What came in after the end. */
@@ -142,14 +144,14 @@ export class Host {
     const sayings = living.sayings.splice(0);
     if (after.status === "error") throw after.error;
     const step = makeStep(this.seq, this.version + 1, event, before, after, sayings, this.parts.keepFilesMs);
-    if (!step) return;
+    if (!step) return this.parts.dealtWith(this.seq, event);
     const outcome = await this.write(step.deed);
     switch (outcome.kind) {
       case "stepped":
         this.version = step.deed.version;
         if (step.hasEnded) this.finish(() => this.parts.stepped(this, before, after, step.asks, outcome.record));
         else this.parts.stepped(this, before, after, step.asks, outcome.record);
-        return;
+        return this.parts.dealtWith(this.seq, event);
       case "full":
         // Nothing was written: the event is taken from what is on disk when there is space, and its time is that.
         this.forsake(living);

@@ -44,6 +44,7 @@ export class Supervisor {
       woke: (host) => this.awake.add(host),
       rested: (host) => this.awake.rested(host),
       stepped: (host, before, after, asks, record) => this.stepped(host, before, after, asks, record),
+      dealtWith: (seq, event) => parts.dealtWith?.(seq, event),
       lost: (host, reason) => this.lose(host, reason),
       late: parts.lateReport,
     };

@@ -1,7 +1,6 @@
 // The engine: ledger, supervisor, effects, routes and corridor joined into one whole that knows no sockets and no clock of its own.
 
 import { openAccountFaults } from "../actors/account-faults.ts";
-import { awaitedOf } from "../actors/generation-snapshot.ts";
 import { type HealthDesk, openHealthDesk } from "../actors/health-desk.ts";
 import { openLedger } from "../actors/ledger.ts";
 import { verdictOf } from "../actors/route-health.ts";
@@ -130,16 +129,16 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
         .then((isNoted) => isNoted && "n" in event && inHand?.drop(seq, event.n))
         .catch(() => undefined),
     stepped: (record, after) => {
-      inHand?.stepped(record.seq, awaitedOf(after));
       if (!after.matches({ running: "parked" })) stuck.remove(record.seq);
       if (record.completedAtMs !== null) {
         effects.ended(record.seq);
+        inHand?.ended(record.seq);
         // Files of a generation that failed belong to nobody; a disk that refuses now is swept by hand.
         if (record.status === "failed" && record.attempts > 0) void files.remove(record.id).catch(() => undefined);
         facts.ended(record);
       } else if (after.matches({ running: "parked" })) stuck.parked(record);
     },
-    ...(inHand ? { leftOutcome: inHand.find } : {}),
+    ...(inHand ? { leftOutcome: inHand.find, dealtWith: inHand.dealtWith } : {}),
     foundParked: stuck.foundParked,
     stopped: stuck.stopped,
   });

@@ -49,11 +49,14 @@ export const openRecovery = (parts: RecoveryParts) => {
     void post({ deed: "beat", atMs: startedAtMs }).catch(() => undefined);
     const left = (await inHand?.open(store)) ?? [];
     const found = await supervisor.recover();
-    // Those of generations that have not ended were told with them.
     for (const { seq, outcome } of left) {
       const record = await store.generationBySeq(seq);
-      if (record && record.completedAtMs !== null) supervisor.report(seq, outcome);
-      else if (record && !supervisor.has(seq)) void passOn(seq, outcome);
+      if (record === undefined) continue;
+      const hasEnded = record.completedAtMs !== null;
+      if (!hasEnded && !supervisor.has(seq)) void passOn(seq, outcome);
+      // That of an attempt which waits for it was told with its generation, and means nothing a second time; that of one which was given up was
+      // not. A refusal would count for the next sending.
+      else if (hasEnded || outcome.type !== "rejected") supervisor.report(seq, outcome);
     }
     opened();
     log("recovery finished", { count: found, dur_ms: clock.nowMs() - startedAtMs });

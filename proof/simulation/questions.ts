@@ -7,21 +7,21 @@ const CONFIRM_MS = 120_000;
 const LONGEST_GAP_MS = 70_000;
 
 export type Questions = {
-  /** A question about an attempt that is not given up. */
-  asked(ref: string, isUnclear: boolean): void;
+  /** A question about an attempt that is not given up. `by`: of who asks; an operator who has it asked again begins anew. */
+  asked(ref: string, isUnclear: boolean, by: AbortSignal): void;
 };
 
 /** Of one life: the next begins to count anew. */
 export const openQuestions = (of: { life: NodeLife; fault: (text: string) => void; situations: Situations }): Questions => {
   const { life, situations } = of;
-  const silent = new Map<string, { sinceMs: number; lastMs: number; isOver: boolean }>();
+  const silent = new Map<string, { by: AbortSignal; sinceMs: number; lastMs: number; isOver: boolean }>();
   return {
-    asked: (ref, isUnclear) => {
+    asked: (ref, isUnclear, by) => {
       const nowMs = life.world.nowMs();
       const known = silent.get(ref);
-      const isAnew = !known || nowMs - known.lastMs > LONGEST_GAP_MS || life.frozenUntilMs() > known.sinceMs;
+      const isAnew = known?.by !== by || nowMs - known.lastMs > LONGEST_GAP_MS || life.frozenUntilMs() > known.sinceMs;
       if (!isUnclear) silent.delete(ref);
-      else if (isAnew) silent.set(ref, { sinceMs: nowMs, lastMs: nowMs, isOver: false });
+      else if (isAnew) silent.set(ref, { by, sinceMs: nowMs, lastMs: nowMs, isOver: false });
       else {
         known.lastMs = nowMs;
         const silentMs = nowMs - known.sinceMs;

@@ -215,7 +215,7 @@ export const openWire = (parts: WireParts): Providers => {
       const { recovery } = traits(route.provider);
       const isOut = upstream.isOut(route.provider) || upstream.isBrownedOut(route.provider);
       const isUnclear = isOut || dice.chance(parts.faults().unclearFind);
-      if (work.attempt.state === "sending") questions.asked(ref, isUnclear);
+      if (work.attempt.state === "sending") questions.asked(ref, isUnclear, signal);
       if (recovery === "key" && !isUnclear) {
         await life.cross("find: before");
         await life.sleep(travelMs(), signal);

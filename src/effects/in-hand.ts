@@ -1,5 +1,6 @@
 // Answers of providers from the moment they arrive until their step is in the store. One that the store does not take soon is kept on
 // this node's disk, so that a store that is away costs no job that is paid for, whatever becomes of the process.
+import type { GenerationEvent } from "../../actors/generation-words.ts";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../events.ts";
 import { seqOfGenerationId } from "../ids.ts";
@@ -24,8 +25,10 @@ export type InHandParts = {
 export type InHand = {
   /** An answer has arrived for an attempt of generation `seq`. */
   arrived(seq: number, spooled: SpooledOutcome): void;
-  /** A generation has taken a step, which is in the store. `awaited`: the attempt whose answer it waits for from now on. */
-  stepped(seq: number, awaited: number | undefined): void;
+  /** An event of a generation is dealt with: an answer that it brought is in the store, or means nothing any more. */
+  dealtWith(seq: number, event: GenerationEvent): void;
+  /** A generation has ended: a refusal that nobody was told of means nothing any more. */
+  ended(seq: number): void;
   /** The answer to attempt `n` is where its owner finds it: this node's disk need not keep it, what is in memory stays. */
   passedOn(seq: number, n: number): void;
   /** Whatever became of the answer of attempt `n`, it is not needed any more. */
@@ -38,6 +41,9 @@ export type InHand = {
    */
   open(reads: Pick<StoreReads, "jobOwner">): Promise<{ seq: number; outcome: Outcome }[]>;
 };
+
+/** Told of a refusal that was in hand, an attempt that is being confirmed is proved absent. */
+const BRINGS_ANSWER: ReadonlySet<GenerationEvent["type"]> = new Set(["accepted", "announced", "rejected", "provedAbsent"]);
 
 type Entry = { spooled: SpooledOutcome; isDropped: boolean; isKept: boolean; cancel: () => void };
 const entryOf = (spooled: SpooledOutcome, isKept: boolean): Entry => ({
@@ -86,6 +92,8 @@ export const openInHand = ({ spool, clock, log, isAway, asksByKey }: InHandParts
     }
   };
 
+  const drop = (seq: number, n: number) => letGo(seq, ({ spooled }) => spooled.outcome.n === n);
+
   return {
     arrived: (seq, spooled) => {
       const entry = entryOf(spooled, false);
@@ -93,8 +101,11 @@ export const openInHand = ({ spool, clock, log, isAway, asksByKey }: InHandParts
       if (isAway()) void keep(entry);
       else entry.cancel = clock.after(SPOOL_AFTER_MS, () => void keep(entry));
     },
-    stepped: (seq, awaited) => letGo(seq, ({ spooled }) => spooled.outcome.n !== awaited),
-    drop: (seq, n) => letGo(seq, ({ spooled }) => spooled.outcome.n === n),
+    dealtWith: (seq, event) => {
+      if ("n" in event && BRINGS_ANSWER.has(event.type)) drop(seq, event.n);
+    },
+    ended: (seq) => letGo(seq, ({ spooled }) => spooled.outcome.type === "rejected"),
+    drop,
     passedOn: (seq, n) => {
       for (const entry of held.get(seq) ?? []) {
         if (entry.spooled.outcome.n !== n || !entry.isKept) continue;

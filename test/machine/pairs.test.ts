@@ -103,6 +103,7 @@ const openSubject = async (plan: readonly PlannedRoute[], serial: number) => {
     reread,
     unread: (_, __, fault) => Promise.reject(fault),
     woke: () => undefined,
+    dealtWith: () => undefined,
     rested: () => undefined,
     late: () => undefined,
     stepped: (_, __, after, wanted, next) => {

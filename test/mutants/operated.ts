@@ -110,7 +110,13 @@ export const OPERATED_MUTANTS: readonly Mutant[] = [
     name: "answer-not-passed-on",
     breaks: "An answer on a node's disk is not told to the node that goes on with its generation.",
     standsFor: "a node that comes back when another has taken over what it owned",
-    patches: [{ file: RECOVERY, find: "else if (record && !supervisor.has(seq)) void passOn(seq, outcome);", put: "" }],
+    patches: [
+      {
+        file: RECOVERY,
+        find: "if (!hasEnded && !supervisor.has(seq)) void passOn(seq, outcome);",
+        put: "if (!hasEnded && !supervisor.has(seq)) continue;",
+      },
+    ],
     killer: "nodes",
   },
   {

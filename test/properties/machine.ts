@@ -108,6 +108,7 @@ const openSubject = async (store: MachineStore, accountSeq: number, plan: readon
     reread: store.resting,
     unread: (_, __, fault) => Promise.reject(fault),
     woke: () => undefined,
+    dealtWith: () => undefined,
     rested: () => undefined,
     late: () => undefined,
     stepped: (_, __, ___, wanted) => {

@@ -26,7 +26,7 @@ const leftOf = async (provider: "by-key" | "by-list", outcome: Outcome) => {
   const asksByKey = (one: string) => one === "by-key";
   const inHand = openInHand({ spool, clock: testClock(), log: () => undefined, isAway: () => false, asksByKey });
   const found = await inHand.open({ jobOwner: async () => undefined });
-  return { inHand, dir, found, byMachine: [false, true].map((mayBeAsked) => inHand.find(SEQ, 1, mayBeAsked)) };
+  return { inHand, dir, spool, found, byMachine: [false, true].map((mayBeAsked) => inHand.find(SEQ, 1, mayBeAsked)) };
 };
 
 test("A2: an answer that was left is found, whoever goes on with its generation", async () => {
@@ -80,4 +80,52 @@ const passedOnAtStart = async (outcome: Outcome): Promise<Outcome[]> => {
 test("A2: what was accepted is told to the owner; a refusal is not, as it would stand for a sending that came after it", async () => {
   expect(await passedOnAtStart(ACCEPTED)).toEqual([ACCEPTED]);
   expect(await passedOnAtStart(REFUSED)).toEqual([]);
+});
+
+/** Whether an answer is still on the disk after something has happened, and another answer was dropped behind it. */
+const isKeptAfter = async (outcome: Outcome, happens: (inHand: ReturnType<typeof openInHand>) => void): Promise<boolean> => {
+  const { inHand, dir, spool } = await leftOf("by-list", outcome);
+  const [seq, ref] = [2 * SEQ, `${generationId(2 * SEQ).slice("gen_".length)}-1`];
+  await spool.keep({ ref, provider: "by-list", outcome: ACCEPTED });
+  await inHand.open({ jobOwner: async () => undefined });
+  happens(inHand);
+  inHand.drop(seq, 1);
+  const names = () => readdirSync(dir);
+  await eventually(() => !names().includes(`${ref}.json`), "the end of the other's file");
+  return names().includes(`${REF}.json`);
+};
+const GIVEN_UP = { type: "attemptTimeEnded", n: 1, atMs: 2 } as const;
+
+// An answer waited behind the event that gave its attempt up, and its file was deleted with that event's step: the process ended before its own.
+test("A2: an answer stays on the disk until it is dealt with itself, whatever else happens to its attempt and its generation", async () => {
+  const dealt = (event: Parameters<ReturnType<typeof openInHand>["dealtWith"]>[1]) => (inHand: ReturnType<typeof openInHand>) =>
+    inHand.dealtWith(SEQ, event);
+  expect(await isKeptAfter(ACCEPTED, dealt(GIVEN_UP))).toBe(true);
+  expect(await isKeptAfter(ACCEPTED, dealt({ ...ACCEPTED, n: 2 }))).toBe(true);
+  expect(await isKeptAfter(ACCEPTED, (inHand) => inHand.ended(SEQ))).toBe(true);
+  expect(await isKeptAfter(ACCEPTED, dealt(ACCEPTED))).toBe(false);
+  expect(await isKeptAfter(REFUSED, dealt({ type: "provedAbsent", n: 1, atMs: 2 }))).toBe(false);
+  expect(await isKeptAfter(REFUSED, (inHand) => inHand.ended(SEQ))).toBe(false);
+});
+
+test("A2: a start tells the machine of the answer to an attempt that was given up, and not of a refusal", async () => {
+  const reportedAtStart = async (outcome: Outcome): Promise<unknown[]> => {
+    const reported: unknown[] = [];
+    const recover = openRecovery({
+      store: { generationBySeq: async () => ({ completedAtMs: null }), watchedAttempts: async () => [] },
+      ...{ post: async () => ({ kind: "done" }), perform: () => undefined, clock: testClock(), log: () => undefined },
+      supervisor: {
+        recover: async () => 1,
+        has: () => true,
+        resume: () => undefined,
+        report: (...told: unknown[]) => reported.push(told),
+      },
+      inHand: { open: async () => [{ seq: SEQ, outcome }], passedOn: () => undefined },
+      ...{ passOn: async () => undefined, soon: setImmediate, opened: () => undefined, isOver: () => false },
+    } as unknown as Parameters<typeof openRecovery>[0]);
+    await recover();
+    return reported;
+  };
+  expect(await reportedAtStart(ACCEPTED)).toEqual([[SEQ, ACCEPTED]]);
+  expect(await reportedAtStart(REFUSED)).toEqual([]);
 });

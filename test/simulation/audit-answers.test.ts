@@ -38,9 +38,10 @@ test("a provider that answers no question is asked for confirm_s; more of it is 
   const situations = openSituations();
   const life = { world, frozenUntilMs: () => 0 } as NodeLife;
   const questions = openQuestions({ life, situations, fault: (text) => void found.push(text) });
+  let by = new AbortController().signal;
   const askFor = (ms: number, isUnclear: boolean) => {
     for (let atMs = 0; atMs < ms; atMs += 30_000) {
-      world.after(30_000, () => questions.asked("a-1", isUnclear));
+      world.after(30_000, () => questions.asked("a-1", isUnclear, by));
       while (world.step());
     }
   };
@@ -48,6 +49,10 @@ test("a provider that answers no question is asked for confirm_s; more of it is 
   askFor(60_000, false);
   askFor(180_000, true);
   expect([found, situations.figures().confirmBounded]).toEqual([[], 2]);
+  // An operator has it asked again.
+  by = new AbortController().signal;
+  askFor(180_000, true);
+  expect(found).toEqual([]);
   askFor(120_000, true);
   expect(found[0]).toContain("answers nothing");
 });
