@@ -26,12 +26,12 @@ export type ConsoleAsk = {
   /** What the route's schema let through; undefined where it has none. */
   body: unknown;
   who: SignedIn;
+  /** The caller's address, for throttling, the list of sessions, and the log. */
+  address: string;
 };
 /** Asked by nobody that is known: signing in, setting up. `who` is there when the browser has a session all the same. */
 export type OpenAsk = Omit<ConsoleAsk, "who"> & {
   who: SignedIn | null;
-  /** The caller's address, for throttling and the list of sessions. */
-  address: string;
   /** That of the socket, whoever stands behind it. */
   peer: string | undefined;
 };

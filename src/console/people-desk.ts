@@ -73,15 +73,21 @@ export const openPeopleDesk = ({ reads, post, clock, sessions, passwords, device
       throw new ConsoleRefused("refused", NO_LINK);
     return found;
   };
-  /** Whoever is in is counted by their name alone, wherever they are. */
-  const isOwnPassword = async (personId: string, password: string, kept: string | null): Promise<boolean> => {
-    perPerson.take(personId);
-    let isWrong = false;
+  /** Whoever is in is counted by their name alone, wherever they are: a session may be a thief's, who tries the password in it. */
+  const isOwnPassword = async (
+    { address, requestId }: Door,
+    { personId, password, kept }: { personId: string; password: string; kept: string | null },
+  ): Promise<boolean> => {
+    const no = (outcome: RefusedOutcome): void => refused.tell({ outcome, address, personId, requestId });
+    let outcome: RefusedOutcome | "right" = "throttled";
     try {
-      isWrong = !(await passwords.isRight(password, kept, { rank: 0, whose: personId }));
-      return !isWrong;
+      perPerson.take(personId);
+      outcome = "busy";
+      outcome = (await passwords.isRight(password, kept, { rank: 0, whose: personId })) ? "right" : "wrong";
+      return outcome === "right";
     } finally {
-      if (!isWrong) perPerson.giveBack(personId);
+      if (outcome === "right" || outcome === "busy") perPerson.giveBack(personId);
+      if (outcome !== "right") no(outcome);
     }
   };
 
@@ -195,9 +201,9 @@ export const openPeopleDesk = ({ reads, post, clock, sessions, passwords, device
       ),
 
     /** The other sessions end; whoever asks stays. */
-    changePassword: async (who: SignedIn, ask: { old: string; password: string }): Promise<void> => {
+    changePassword: async (who: SignedIn, door: Door, ask: { old: string; password: string }): Promise<void> => {
       const kept = (await reads.personByEmail(who.email))?.password ?? null;
-      if (!(await isOwnPassword(who.personId, ask.old, kept)) || kept === null)
+      if (!(await isOwnPassword(door, { personId: who.personId, password: ask.old, kept })) || kept === null)
         throw new ConsoleRefused("refused", "The password of now is wrong.");
       insistOnOther(ask.password, who.email);
       const password = await passwords.hash(ask.password, { rank: 0, whose: who.personId });

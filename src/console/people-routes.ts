@@ -44,7 +44,7 @@ export const peopleRoutes = (parts: ConsoleParts, devices: Devices): ConsoleRout
     for (const cookie of cookies) headers.append("set-cookie", cookie);
     return new Response(JSON.stringify(body), { headers });
   };
-  const doorOf = ({ request, address, requestId }: OpenAsk): Door => ({ request, address, requestId });
+  const doorOf = ({ request, address, requestId }: OpenAsk | ConsoleAsk): Door => ({ request, address, requestId });
   /** A session that the browser had is over: whoever came in before stays out, and no token outlives a sign-in. */
   const letIn = async (ask: OpenAsk, come: Promise<LetIn>): Promise<Response> => {
     const made = await come;
@@ -154,9 +154,9 @@ export const peopleRoutes = (parts: ConsoleParts, devices: Devices): ConsoleRout
       path: "/console/api/me/password",
       who: "person",
       body: PASSWORD,
-      answer: async ({ who, body }) => {
-        // Counted for the person alone: they are signed in, wherever they are.
-        await desk.changePassword(who, body as Static<typeof PASSWORD>);
+      answer: async (ask) => {
+        const { who, body } = ask;
+        await desk.changePassword(who, doorOf(ask), body as Static<typeof PASSWORD>);
         return { sessions: await desk.sessions(who) };
       },
     },

@@ -186,7 +186,7 @@ export const openRouter = ({ routes, sessions, clock, publicOrigin, log }: Route
     if (changes && !isSameSecret(request.headers.get("x-csrf-token") ?? "", sessions.csrfOf(token)))
       throw new ConsoleRefused("csrf", "This page is out of date; load it again.");
     if (changes) changing.take(who.personId);
-    const ask: ConsoleAsk = { request, requestId, params, query, who, body: await bodyOf(request, route) };
+    const ask: ConsoleAsk = { request, requestId, params, query, who, address, body: await bodyOf(request, route) };
     return route.answer(ask);
   };
 

@@ -66,7 +66,7 @@ export const openMakingStage = (
         const body: unknown = route.body ? await request.json() : undefined;
         if (route.body && !Value.Check(route.body, body)) throw new ConsoleRefused("invalid", "The body is wrong.");
         if (route.who === "anyone") continue;
-        const made = await route.answer({ request, requestId: "req_stage", params, query, body, who });
+        const made = await route.answer({ request, requestId: "req_stage", address: "", params, query, body, who });
         return made instanceof Response ? made : Response.json(made);
       }
       throw new ConsoleRefused("not_found", "There is no such page.");
