@@ -37,6 +37,9 @@ const isSameOrigin = (origin: string, host: string | null): boolean =>
 export type IsAtHome = (request: Request, peer: string | undefined) => boolean;
 
 export const openPass = ({ settings, simulated, nowMs, signedIn }: PassParts) => {
+  const { public_url: publicUrl } = settings.server;
+  /** A proxy may ask for another Host than the one in the browser's address, which `server.public_url` says. */
+  const publicOrigin = publicUrl === "" ? null : new URL(publicUrl).origin;
   /** By their hash; the tokens themselves are nowhere. */
   const tokens = new Map<string, Admitted & { untilMs: number }>();
 
@@ -49,8 +52,7 @@ export const openPass = ({ settings, simulated, nowMs, signedIn }: PassParts) =>
   /** A program of this machine, or our own page in a browser on it; with the simulator there is nothing to protect but the demo. */
   const isAtHome: IsAtHome = (request, peer) => {
     const origin = request.headers.get("origin");
-    if (!simulated || settings.server.public_url !== "" || peer === undefined || !isLoopback(peer) || isForwarded(request))
-      return false;
+    if (!simulated || publicUrl !== "" || peer === undefined || !isLoopback(peer) || isForwarded(request)) return false;
     const host = request.headers.get("host");
     return origin === null ? isOwnName(host) : isOwnName(host) && isSameOrigin(origin, host);
   };
@@ -76,7 +78,7 @@ export const openPass = ({ settings, simulated, nowMs, signedIn }: PassParts) =>
       if (token !== null) return byToken(token);
       const origin = request.headers.get("origin");
       // A socket is opened by a browser with the cookies of this address, whatever page asks: its word on the page is what counts.
-      if (origin !== null && !isSameOrigin(origin, request.headers.get("host")))
+      if (origin !== null && origin !== publicOrigin && !isSameOrigin(origin, request.headers.get("host")))
         return refuse("unauthorized", "Origin: pages of another address need a token: add ?token= to the address.", {
           status: 403,
         });

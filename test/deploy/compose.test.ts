@@ -126,3 +126,8 @@ test.skipIf(haproxy === null)("HAProxy takes its recipe with these addresses", (
   });
   expect([exitCode, exitCode === 0 ? "" : String(stderr)]).toEqual([0, ""]);
 });
+
+test("the database is where its volume is, whichever directory its image has by itself", () => {
+  const { environment, volumes } = three.services.database ?? {};
+  expect(volumes).toEqual([`database:${environment?.PGDATA}`]);
+});

@@ -121,6 +121,8 @@ for (const [program, front] of Object.entries(FRONTS)) {
         expect([tooLarge.status, await tooLarge.json()]).toEqual([413, TOO_LARGE]);
         const fits = await ask(JSON.stringify({ model: "sim-image-1", input: { prompt: "x".repeat(1_048_000) } }));
         expect([fits.status, await fits.json()]).toMatchObject([422, { error: { code: "invalid_input" } }]);
+        // A page of the front's own address is not taken for one of another: it is asked to sign in.
+        expect((await fetch(`${at}/inspector/ws`, { headers: { origin: at } })).status).toBe(401);
       } finally {
         await stop();
         await house.close();
