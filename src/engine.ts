@@ -191,6 +191,7 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
   const sharing = openSharing({ store, supervisor, late, effects, health, routes, clock, isOver: () => life === "stopped" });
   const recover = openRecovery({
     ...{ store, post, supervisor, inHand, clock, log, soon, perform: effects.perform, passOn: sharing.passOn },
+    share: async (results) => (await media.share?.(results)) ?? [...results],
     isOver: () => life === "stopped",
     opened: () => {
       if (life === "starting") life = "open";

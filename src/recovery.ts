@@ -10,6 +10,7 @@ import type { Log } from "./events.ts";
 import { watchEnded } from "./late.ts";
 import type { Sharing } from "./sharing.ts";
 import type { StoreReads } from "./store/store.ts";
+import type { ResultFile } from "./terms.ts";
 
 export type RecoveryParts = {
   store: Pick<StoreReads, "jobOwner" | "generationBySeq" | "watchedAttempts">;
@@ -18,6 +19,8 @@ export type RecoveryParts = {
   inHand: Pick<InHand, "open" | "passedOn"> | undefined;
   /** Leaves an answer for the owner of its generation. */
   passOn: Sharing["passOn"];
+  /** Brings what came inside an answer from this node's disk to where that owner finds it. @throws StorageRefused */
+  share: (results: readonly ResultFile[]) => Promise<ResultFile[]>;
   perform: Effects["perform"];
   clock: Clock;
   log: Log;
@@ -35,7 +38,8 @@ export const openRecovery = (parts: RecoveryParts) => {
   const passOn = async (seq: number, outcome: Outcome, times = 1): Promise<void> => {
     try {
       // A refusal is of one sending: told late, it would stand for the next one. Whoever owns the attempt asks for itself.
-      if (outcome.type !== "rejected") await parts.passOn(seq, outcome);
+      if (outcome.type === "announced") await parts.passOn(seq, { ...outcome, results: await parts.share(outcome.results) });
+      else if (outcome.type !== "rejected") await parts.passOn(seq, outcome);
       inHand?.passedOn(seq, outcome.n);
     } catch (fault) {
       // A store that is away says so itself.

@@ -3,7 +3,6 @@ import { verdictOf } from "../../actors/route-health.ts";
 import { StorageRefused } from "../files/port.ts";
 import type { SubmitOutcome, Work } from "../providers/provider.ts";
 import { DatabaseAway } from "../store/faults.ts";
-import type { ResultFile } from "../terms.ts";
 import type { Errand, Errands } from "./errands.ts";
 import type { Finding } from "./finding.ts";
 import type { Outcome } from "./outcome-spool.ts";
@@ -16,6 +15,7 @@ const AWAY_PAUSE_MS = 500;
 
 /** An answer that says what became of the request. */
 type Answered = Exclude<SubmitOutcome, { kind: "ambiguous" }>;
+type Announced = Extract<Outcome, { type: "announced" }>;
 
 /** The two halves of a submission; the slot is held from the first to the end of the second. */
 export const openSubmitting = (
@@ -59,28 +59,51 @@ export const openSubmitting = (
     return owner !== undefined && !(owner.seq === seq && owner.n === n);
   };
 
-  /** What was made is in the answer and nowhere else: while the disk is full it is held. */
-  const keepInline = async (errand: Errand, { attempt }: Work, results: readonly ResultFile[]): Promise<ResultFile[]> => {
-    for (;;)
+  /** An answer is in hand from here on, until its step is in the store. */
+  const hold = (seq: number, { attempt }: Work, outcome: Outcome) =>
+    parts.inHand?.arrived(seq, { ref: attempt.ref, provider: attempt.route.provider, outcome });
+
+  /** @returns whether this node's disk has what is in an answer, and the answer, so that the next start goes on with both. */
+  const holdHere = async (seq: number, work: Work, announced: Announced): Promise<boolean> => {
+    if (!parts.inHand) return false;
+    try {
+      const results = await parts.media.keepHere?.(work.attempt.ref, announced.results);
+      if (results) hold(seq, work, { ...announced, results });
+      return results !== undefined;
+    } catch (fault) {
+      if (!(fault instanceof StorageRefused)) throw fault;
+      return false;
+    }
+  };
+
+  /** What was made is in the answer and nowhere else: while the bucket is away it is on this node's disk, and in memory while that is full. */
+  const kept = async (errand: Errand, work: Work, announced: Announced): Promise<{ answer: Announced; isHeld: boolean }> => {
+    for (let isHeld = false; ; )
       try {
-        return await parts.media.keepInline(attempt.ref, results);
+        const results = await parts.media.keepInline(work.attempt.ref, announced.results);
+        return { answer: { ...announced, results }, isHeld };
       } catch (fault) {
         if (!(fault instanceof StorageRefused)) throw fault;
+        isHeld ||= await holdHere(errand.seq, work, announced);
         await errand.pause(STORAGE_PAUSE_MS / parts.pace);
       }
   };
 
-  /** What an answer says, as the machine is told; what is in it is on disk then. */
+  /** What an answer says, as the machine is told; it is in hand, and what is in it is where every node finds it. */
   const eventOf = async (errand: Errand, work: Work, outcome: Answered): Promise<Outcome> => {
     const told = { n: errand.n, atMs: parts.clock.nowMs() };
-    switch (outcome.kind) {
-      case "accepted":
-        return { type: "accepted", ...told, job: outcome.job };
-      case "announced":
-        return { type: "announced", ...told, job: outcome.job, results: await keepInline(errand, work, outcome.results) };
-      case "rejected":
-        return { type: "rejected", ...told, failure: outcome.failure };
+    if (outcome.kind === "announced") {
+      const { job, results } = outcome;
+      const { answer, isHeld } = await kept(errand, work, { type: "announced", ...told, job, results: [...results] });
+      if (!isHeld) hold(errand.seq, work, answer);
+      return answer;
     }
+    const answer: Outcome =
+      outcome.kind === "accepted"
+        ? { type: "accepted", ...told, job: outcome.job }
+        : { type: "rejected", ...told, failure: outcome.failure };
+    hold(errand.seq, work, answer);
+    return answer;
   };
 
   /** A store that is away for a while costs no answer that is in hand: what is asked of it waits until it is back, or the process ends. */
@@ -125,7 +148,6 @@ export const openSubmitting = (
         if (verdict) parts.judge(routeId, verdict, outcome.failure, outcome.isOfAccount);
       }
       const answer = await eventOf(errand, work, outcome);
-      parts.inHand?.arrived(seq, { ref: work.attempt.ref, provider: work.attempt.route.provider, outcome: answer });
       const jobId = answer.type === "rejected" ? undefined : answer.job?.jobId;
       if (jobId !== undefined && (await whenReached(errand, () => isOwnedElsewhere(seq, n, work, jobId)))) {
         parts.inHand?.drop(seq, n);

@@ -6,6 +6,13 @@ import { isSpooled, SPOOLED } from "./port.ts";
 
 /** The body of a generation's id, the number of the attempt, and the place of the file. */
 const NAME = /^([0-9a-z]{1,76})-\d{1,4}\.\d{1,2}$/;
+/** The attempt's reference and the place of the file that an address of `keep` names; undefined for any other address. */
+export const spooledAs = (url: string): { ref: string; n: number } | undefined => {
+  const name = isSpooled(url) ? url.slice(SPOOLED.length) : "";
+  if (!NAME.test(name)) return undefined;
+  const [ref = "", n] = name.split(".");
+  return { ref, n: Number(n) };
+};
 
 export interface Spool {
   /**
@@ -16,6 +23,10 @@ export interface Spool {
    * @throws StorageRefused
    */
   keep(ref: string, n: number, pieces: readonly Uint8Array[], mime: string): Promise<string>;
+  /** As `keep`, on this node's own disk while the bucket takes nothing; absent where `keep` does so. No other node finds it there. */
+  keepHere?: Spool["keep"];
+  /** Brings what `keepHere` has kept to where every node finds it. @returns its address then; any other address as it is. @throws StorageAway */
+  share?: (url: string, mime: string) => Promise<string>;
   /** What an address of `keep` leads to; undefined for any other address, and for a file that is gone. @throws StorageAway */
   open(url: string): Promise<Blob | undefined>;
   /** Deletes what was kept so long ago and belongs to generations that have ended. @returns how many */

@@ -16,7 +16,7 @@ import type { Sandbox } from "./sandbox/sandbox.ts";
 
 export type MediaOptions = {
   files: Pick<Files, "receive" | "objectOf">;
-  spool: Pick<Spool, "keep" | "open">;
+  spool: Pick<Spool, "keep" | "keepHere" | "share" | "open">;
   /** Where pinned inputs are kept, the largest, bytes, and the longest time for one, ms; absent where none are. */
   pins?: { copies: Copies; mostBytes: number; timeoutMs: number };
   /** Headers that open a result of a provider at an address; none for most. */
@@ -46,12 +46,27 @@ const PLACES_PER_ACCOUNT = 8;
 const COLLECTING_PLACES = 32;
 const CONVERT_PIXELS = 16_777_216;
 
+const NO_TYPE = "application/octet-stream";
+
 const noPins = () => Promise.reject(new Error("nothing is pinned here"));
 
 export const openMedia = (options: MediaOptions): Media => {
   const { files, spool, pins, keyFor, allows, allowsResult, resultBytes, sandbox, timeouts, budget, resolve, ca, guard } =
     options;
   const how = { ...(resolve ? { resolve } : {}), ...(ca === undefined ? {} : { ca }), ...(guard ? { guard } : {}) };
+  const { share } = spool;
+  const keepBy =
+    (keep: Spool["keep"]): Media["keepInline"] =>
+    (ref, results) =>
+      Promise.all(
+        results.map(async (result, at) => {
+          const pieces = await inlinePieces(result);
+          if (pieces === undefined) return result;
+          const { content: _, ...announced } = result;
+          const look = lookAt(startOf(pieces), [result.mime]);
+          return { ...announced, url: await keep(ref, at + 1, pieces, look.sort === "file" ? look.mime : NO_TYPE) };
+        }),
+      );
   return {
     measure: openProbe({
       fetch: { allows, ...how },
@@ -66,17 +81,14 @@ export const openMedia = (options: MediaOptions): Media => {
     pin: pins ? openPin({ ...pins, sandbox, fetch: { allows, ...how } }) : noPins,
     copyOf: async (generationId, copy) => pins?.copies.open(generationId, copy),
     hasCopy: async (generationId, copy) => (await pins?.copies.has(generationId, copy)) ?? false,
-    keepInline: (ref, results) =>
-      Promise.all(
-        results.map(async (result, at) => {
-          const pieces = await inlinePieces(result);
-          if (pieces === undefined) return result;
-          const { content: _, ...announced } = result;
-          const look = lookAt(startOf(pieces), [result.mime]);
-          const mime = look.sort === "file" ? look.mime : "application/octet-stream";
-          return { ...announced, url: await spool.keep(ref, at + 1, pieces, mime) };
-        }),
-      ),
+    keepInline: keepBy(spool.keep),
+    ...(spool.keepHere ? { keepHere: keepBy(spool.keepHere) } : {}),
+    ...(share
+      ? {
+          share: (results) =>
+            Promise.all(results.map(async (one) => ({ ...one, url: await share(one.url, one.mime ?? NO_TYPE) }))),
+        }
+      : {}),
     collect: openCollect({
       files,
       spool,

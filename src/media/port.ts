@@ -71,6 +71,10 @@ export interface Media {
    * @throws StorageRefused
    */
   keepInline(ref: string, results: readonly ResultFile[]): Promise<ResultFile[]>;
+  /** As `keepInline`, on this node's own disk while the bucket takes nothing; absent where that is no other place. */
+  keepHere?: Media["keepInline"];
+  /** Brings what `keepHere` has kept to where every node finds it. @throws StorageRefused */
+  share?: (results: readonly ResultFile[]) => Promise<ResultFile[]>;
   /**
    * Fetches the results of a generation into its files: streamed, checked, measured, hashed, held against what was ordered. Safe to repeat.
    */

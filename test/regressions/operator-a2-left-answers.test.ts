@@ -70,6 +70,7 @@ const passedOnAtStart = async (outcome: Outcome): Promise<Outcome[]> => {
     supervisor: { recover: async () => 0, has: () => false, resume: () => undefined, report: () => undefined },
     inHand: { open: async () => [{ seq: SEQ, outcome }], passedOn: (seq: number) => void dropped.push(seq) },
     passOn: async (_: number, one: Outcome) => void told.push(one),
+    share: async (results: { url: string }[]) => results.map(({ url }) => ({ url: url.replace("here", "shared") })),
     ...{ soon: setImmediate, opened, isOver: () => true },
   } as unknown as Parameters<typeof openRecovery>[0]);
   await Promise.all([recover(), isOpen]);
@@ -80,6 +81,11 @@ const passedOnAtStart = async (outcome: Outcome): Promise<Outcome[]> => {
 test("A2: what was accepted is told to the owner; a refusal is not, as it would stand for a sending that came after it", async () => {
   expect(await passedOnAtStart(ACCEPTED)).toEqual([ACCEPTED]);
   expect(await passedOnAtStart(REFUSED)).toEqual([]);
+  // What came inside an answer lies where the owner finds it, not on the disk that it was left on.
+  const announced = { type: "announced", n: 1, atMs: 1 } as const;
+  expect(await passedOnAtStart({ ...announced, results: [{ url: "spool:here" }] })).toEqual([
+    { ...announced, results: [{ url: "spool:shared" }] },
+  ]);
 });
 
 /** Whether an answer is still on the disk after something has happened, and another answer was dropped behind it. */

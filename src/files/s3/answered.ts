@@ -1,6 +1,6 @@
 // What came inside providers' answers, for nodes that share a bucket: in the bucket before its address is written down.
 import { SPOOLED, StorageAway } from "../port.ts";
-import type { Spool } from "../spool.ts";
+import { type Spool, spooledAs } from "../spool.ts";
 import { type Arriving, objectOf } from "./arriving.ts";
 import type { Bucket } from "./bucket.ts";
 import { BucketFault } from "./fault.ts";
@@ -10,7 +10,7 @@ export type AnsweredOptions = {
   bucket: Bucket;
   standing: Standing;
   arriving: Arriving;
-  /** This node's own disk: what was kept there before nodes shared the bucket, and only there. */
+  /** This node's own disk: what was kept there before nodes shared the bucket, or while it took nothing, and only there. */
   former: Spool;
   ending: AbortSignal;
 };
@@ -25,8 +25,8 @@ const ADDRESS = new RegExp(`^${SPOOLED}([0-9a-z]{1,76})-\\d{1,4}/([1-9]\\d?-[0-9
  * The address is of the object that the result is going to be: once it has been collected, and found to be what it claims, it is there
  * already, and needs no upload nor to be deleted. That of an attempt which did not deliver goes with its generation's files.
  */
-export const openAnswered = ({ bucket, standing, arriving, former, ending }: AnsweredOptions): Spool => ({
-  keep: async (ref, n, pieces, mime) => {
+export const openAnswered = ({ bucket, standing, arriving, former, ending }: AnsweredOptions): Spool => {
+  const keep: Spool["keep"] = async (ref, n, pieces, mime) => {
     const hash = new Bun.CryptoHasher("sha256");
     let hashed = 0;
     for (const piece of pieces) {
@@ -41,17 +41,27 @@ export const openAnswered = ({ bucket, standing, arriving, former, ending }: Ans
     const object = objectOf({ n, sha256 });
     await arriving.send(`gen_${ref.slice(0, ref.lastIndexOf("-"))}`, { n, sha256, bytes: bytes.length, mime, object }, bytes);
     return `${SPOOLED}${ref}/${object}`;
-  },
-  open: async (url) => {
-    const [, body, object] = ADDRESS.exec(url) ?? [];
-    if (body === undefined || object === undefined) return former.open(url);
-    try {
-      const bytes = await bucket.read(bucket.nameOf(`gen_${body}`, object), ending);
-      return bytes && new Blob([bytes]);
-    } catch (fault) {
-      if (fault instanceof BucketFault && fault.kind !== "object") standing.failed(fault);
-      throw new StorageAway(fault instanceof BucketFault ? fault.message : "the service is stopping");
-    }
-  },
-  sweep: former.sweep,
-});
+  };
+  return {
+    keep,
+    keepHere: former.keep,
+    share: async (url, mime) => {
+      const { ref, n } = spooledAs(url) ?? {};
+      const blob = ref === undefined ? undefined : await former.open(url);
+      if (ref === undefined || n === undefined || blob === undefined) return url;
+      return keep(ref, n, [await blob.bytes()], mime);
+    },
+    open: async (url) => {
+      const [, body, object] = ADDRESS.exec(url) ?? [];
+      if (body === undefined || object === undefined) return former.open(url);
+      try {
+        const bytes = await bucket.read(bucket.nameOf(`gen_${body}`, object), ending);
+        return bytes && new Blob([bytes]);
+      } catch (fault) {
+        if (fault instanceof BucketFault && fault.kind !== "object") standing.failed(fault);
+        throw new StorageAway(fault instanceof BucketFault ? fault.message : "the service is stopping");
+      }
+    },
+    sweep: former.sweep,
+  };
+};

@@ -133,6 +133,13 @@ test("files of nodes that share the bucket are there at once, byte for byte, and
   const ref = `${id.slice("gen_".length)}-1`;
   const answered = await node.spool.keep(ref, 1, [Buffer.from("inside "), Buffer.from("an answer")], "image/png");
   expect(await (await other.spool.open(answered))?.text()).toBe("inside an answer");
+  // What was kept on the disk of one while the bucket was away is the same object once it is shared.
+  const here = (await node.spool.keepHere?.(ref, 1, [Buffer.from("inside an answer")], "image/png")) ?? "";
+  expect(await (await node.spool.open(here))?.text()).toBe("inside an answer");
+  expect([await node.spool.share?.(here, "image/png"), await node.spool.share?.(answered, "image/png")]).toEqual([
+    answered,
+    answered,
+  ]);
   await other.files.remove(id);
   for (const n of [1, 2]) expect((await fetch(node.link(id, n))).status).toBe(404);
   expect(await node.spool.open(answered)).toBeUndefined();
