@@ -1,7 +1,8 @@
 // Where result files go: a regular file, a directory, or something that is written into as it is (a FIFO, a device, an open descriptor).
-import { constants } from "node:fs";
+import { constants, write } from "node:fs";
 import { access, lstat, open, readlink, realpath, rm, stat } from "node:fs/promises";
 import { basename, dirname, extname, join, resolve } from "node:path";
+import { promisify } from "node:util";
 import { GenrouterError } from "./errors.ts";
 
 /** `stream`: its bytes are written in order, and nothing of it is replaced. */
@@ -20,6 +21,7 @@ export const descriptorOf = (path: string): number | null => {
   return STANDARD[standard] ?? (number === undefined && other === undefined ? null : Number(number ?? other));
 };
 
+const writeTo = promisify(write);
 const codeOf = (fault: unknown): string => (fault instanceof Error && "code" in fault ? String(fault.code) : "");
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: "permission denied",
@@ -123,8 +125,13 @@ const checkReplaceable = async (wanted: string, path: string): Promise<void> => 
 const checkStream = async ({ path, fd }: Place & { kind: "stream" }): Promise<void> => {
   try {
     if (fd === null) await access(path, constants.W_OK);
-    else await stat(`/dev/fd/${fd}`);
+    else {
+      await stat(`/dev/fd/${fd}`);
+      // Nothing is written by it; one that is open for reading alone is told.
+      await writeTo(fd, new Uint8Array(0), 0, 0, null);
+    }
   } catch (fault) {
+    if (fd !== null && codeOf(fault) === "EBADF") throw refused(path, "it is open for reading alone");
     throw refused(path, codeOf(fault) === "ENOENT" ? "it is not open" : fault);
   }
 };

@@ -117,6 +117,16 @@ test.each(["-", "/dev/stdout", "/dev/fd/1"])(
   },
 );
 
+test("B7: a descriptor that is open for reading alone is refused before anything is sent", async () => {
+  const words = [...PROGRAM, "generate", ...order, "-o", "/dev/fd/3", ...client()].map((word) => `'${word}'`).join(" ");
+  const env = { PATH: process.env.PATH ?? "", HOME: "/" };
+  const child = Bun.spawn(["sh", "-c", `${words} 3</dev/null`], { cwd: dir, env, stdout: "pipe", stderr: "pipe" });
+  const said = await new Response(child.stderr).text();
+  expect([await child.exited, said]).toEqual([2, expect.stringContaining("/dev/fd/3 cannot be written: it is open for reading")]);
+  // What is told of a generation once it is accepted.
+  expect(said).not.toContain("quoted");
+});
+
 test("B37: generate -o - sends the file through a pipe, and appends to a file that standard output is", async () => {
   const words = [...PROGRAM, "generate", ...order, "-o", "-", ...client()].map((word) => `'${word}'`).join(" ");
   const env = { PATH: process.env.PATH ?? "", HOME: "/" };
