@@ -27,12 +27,12 @@ const isNobody = (fault: unknown): boolean =>
   "code" in fault &&
   ["ENOENT", "ECONNREFUSED", "ENOTSOCK", "ENOTDIR", "EACCES"].includes(String(fault.code));
 
-const send = async (path: string, name: string, ask?: unknown): Promise<unknown> => {
+const send = async (path: string, name: string, ask?: unknown, longestMs?: number): Promise<unknown> => {
   for (let left = ONCE.has(name) ? 1 : TRIES; ; left--)
     try {
       const response = await fetch(`http://control/${name}`, {
         unix: path,
-        signal: AbortSignal.timeout(LONGEST_MS[name] ?? LONGEST_ANSWER_MS),
+        signal: AbortSignal.timeout(longestMs ?? LONGEST_MS[name] ?? LONGEST_ANSWER_MS),
         ...(ask === undefined
           ? {}
           : { method: "POST", body: JSON.stringify(ask), headers: { [BY_HEADER]: actorToHeader(commandActor()) } }),
@@ -57,10 +57,13 @@ const send = async (path: string, name: string, ask?: unknown): Promise<unknown>
     }
 };
 
-/** What the service running in a data directory says of itself; undefined when none does. */
-export const askAbout = async (dir: string): Promise<About | undefined> => {
+/**
+ * What the service running in a data directory says of itself; undefined when none runs.
+ * @throws CommandFault when it does not answer in `longestMs`
+ */
+export const askAbout = async (dir: string, longestMs?: number): Promise<About | undefined> => {
   try {
-    return (await send(findSocketPath(dir), "about")) as About;
+    return (await send(findSocketPath(dir), "about", undefined, longestMs)) as About;
   } catch (fault) {
     if (fault instanceof NobodyThere) return undefined;
     throw fault;

@@ -57,6 +57,18 @@ describe("healthcheck", () => {
     expect(await runHere(["healthcheck", "--data", join(dir, "none")])).toMatchObject({ exit: 1 });
     expect((await runHere(["healthcheck", "--timeout", "0"])).exit as number).toBe(2);
   });
+  test("one whose process stands still is told from none, within the time that is given", async () => {
+    const silent = Bun.listen({ unix: join(dir, "control.sock"), socket: { data: () => undefined } });
+    try {
+      expect(await runHere(["healthcheck", "--data", dir, "--timeout", "1"])).toEqual({
+        exit: 1,
+        out: `not ok: the service on ${dir} does not answer\n`,
+        err: "",
+      });
+    } finally {
+      silent.stop(true);
+    }
+  });
   test("one that does not answer in time", async () => {
     const silent = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Promise<Response>(() => undefined) });
     const ran = await runHere(["healthcheck", "--url", `http://127.0.0.1:${silent.port}`, "--timeout", "1"]);

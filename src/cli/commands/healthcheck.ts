@@ -21,11 +21,12 @@ export const addHealthcheck = (program: Command, session: Session): void => {
       const patienceMs = parseWhole(flags.timeout, "--timeout", 1, LONGEST_S) * 1000;
       const path = flags.ready ? "/readyz" : "/healthz";
       const dir = dirOf(session, flags);
-      // A service that owns its directory and does not answer on its socket is as good as none.
-      const url = flags.url ?? session.env.GENROUTER_URL ?? (await askAbout(dir).catch(() => undefined))?.url;
+      const named = flags.url ?? session.env.GENROUTER_URL;
+      const about = named === undefined ? await askAbout(dir, patienceMs).catch(() => "silent" as const) : undefined;
+      const url = named ?? (about === "silent" ? undefined : about?.url);
       const health =
         url === undefined
-          ? { ok: false, says: `no service runs on ${dir}` }
+          ? { ok: false, says: about === "silent" ? `the service on ${dir} does not answer` : `no service runs on ${dir}` }
           : await askHealth(url.replace(/\/+$/, ""), path, patienceMs);
       if (!health.ok) session.exit = EXITS.failure;
       if (flags.json) return terminal.print(JSON.stringify({ ok: health.ok, says: health.says, url: url ?? null, path }));
