@@ -8,6 +8,8 @@ export type AccountFaultsParts = {
   health: Pick<HealthDesk, "judge" | "isDown">;
   /** The routes that go with the same key to the same provider, this one among them. */
   sharingKey: (routeId: string) => readonly string[];
+  /** So many others were closed with this route. */
+  closedOthers?: (routeId: string, count: number) => void;
 };
 
 export type AccountFaults = {
@@ -17,15 +19,17 @@ export type AccountFaults = {
   isFollowing(): boolean;
 };
 
-export const openAccountFaults = ({ health, sharingKey }: AccountFaultsParts): AccountFaults => {
+export const openAccountFaults = ({ health, sharingKey, closedOthers }: AccountFaultsParts): AccountFaults => {
   let isFollowing = false;
   const closeOthers = (routeId: string, why: Failure | undefined) => {
+    const others = sharingKey(routeId).filter((other) => other !== routeId && !health.isDown(other));
     isFollowing = true;
     try {
-      for (const other of sharingKey(routeId)) if (other !== routeId && !health.isDown(other)) health.judge(other, "faulty", why);
+      for (const other of others) health.judge(other, "faulty", why);
     } finally {
       isFollowing = false;
     }
+    if (others.length > 0) closedOthers?.(routeId, others.length);
   };
   return {
     judge: (routeId, verdict, why, isOfAccount = false) => {

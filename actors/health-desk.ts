@@ -14,6 +14,8 @@ export type HealthDesk = {
   adopt(routeId: string, snapshot: string): boolean;
   /** State per route that was ever judged: `closed`, `open` or `halfOpen`. */
   states(): Map<string, string>;
+  /** Routes that wait for the operator: what the provider said of their key or balance, until one delivers or another key is set. */
+  setUpFaults(): ReadonlyMap<string, Failure>;
   /** Tells `seen` of every event from now on; null: nobody any more. What changes a state is told before it is written. */
   watch(seen: ((judged: Judged) => void) | null): void;
   /** The machines as they are. */
@@ -32,10 +34,10 @@ const stateIn = (snapshot: string) => {
   return routeHealthMachine.resolveState({ value, context });
 };
 
-/** Whether a saved machine is down for a fault of the operator's set-up. */
-const isFault = (snapshot: string): boolean => {
+/** The fault of the operator's set-up that a saved machine is down for; null where it is none. */
+const setUpFaultIn = (snapshot: string): Failure | null => {
   const { value, why } = JSON.parse(snapshot) as { value: string; why?: Failure | null };
-  return value === "open" && !!why && verdictOf(why.class) === "faulty";
+  return value === "open" && why && verdictOf(why.class) === "faulty" ? why : null;
 };
 
 /**
@@ -49,6 +51,7 @@ export const openHealthDesk = (
 ): HealthDesk => {
   const actors = new Map<string, HealthActor>();
   const wakes = new Map<string, () => void>();
+  const setUpFaults = new Map<string, Failure>();
   let watching: ((judged: Judged) => void) | null = null;
 
   const tell = (routeId: string, actor: HealthActor, type: RouteVerdict | "cooled" | "mended", failure?: Failure) => {
@@ -61,6 +64,9 @@ export const openHealthDesk = (
     if (before.value === value) return;
     arm(routeId, actor);
     const why = value === "open" && failure !== undefined ? { class: failure.class, detail: failure.detail } : null;
+    // A pause that is over proves nothing: the next attempt does.
+    if (why && verdictOf(why.class) === "faulty") setUpFaults.set(routeId, why);
+    else if (type !== "cooled") setUpFaults.delete(routeId);
     changed(routeId, value, JSON.stringify({ value, context, why }), why);
   };
   /** An open route is looked at again when its pause is over; the pause itself is in the machine, as a time. */
@@ -86,7 +92,7 @@ export const openHealthDesk = (
   for (const [routeId, snapshot] of saved) {
     const actor = open(routeId, snapshot);
     // Settings change between two processes: what was down for its key or balance need not wait to be asked.
-    if (isFault(snapshot)) wake(routeId, actor, 0, "mended");
+    if (setUpFaultIn(snapshot)) wake(routeId, actor, 0, "mended");
   }
 
   return {
@@ -109,9 +115,13 @@ export const openHealthDesk = (
       wakes.get(routeId)?.();
       wakes.delete(routeId);
       open(routeId, snapshot);
+      const fault = setUpFaultIn(snapshot);
+      if (fault) setUpFaults.set(routeId, fault);
+      else if (value === "closed") setUpFaults.delete(routeId);
       return true;
     },
     states: () => new Map([...actors].map(([routeId, actor]) => [routeId, actor.getSnapshot().value])),
+    setUpFaults: () => setUpFaults,
     watch: (seen) => {
       watching = seen;
     },

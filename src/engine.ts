@@ -24,6 +24,7 @@ import { openSharing } from "./sharing.ts";
 import { DatabaseAway } from "./store/faults.ts";
 import { openStuck } from "./stuck.ts";
 import { openCorridor } from "./submit.ts";
+import type { Failure } from "./terms.ts";
 
 /** How often a drain looks whether everything under way has ended. */
 const DRAIN_LOOK_MS = 20;
@@ -67,10 +68,21 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     deliveries: await store.recentDeliveries(DELIVERIES_KEPT),
     restored: await openRestored(store, { specOf: (routeId) => routes.specOf(routeId) }),
   };
+  /** Routes change together: one line tells of them all. */
+  let isTogether = false;
+  const tellOperator = (routeId: string, { class: error_code, detail }: Failure) => {
+    const provider = routes.specOf(routeId)?.provider ?? "PROVIDER";
+    const action =
+      error_code === "balance"
+        ? `add credit with the provider, then genrouter routes test ${routeId}`
+        : `genrouter providers set-key ${provider}, or correct what the reason names, then genrouter routes test ${routeId}`;
+    log("route needs its operator", { route_id: routeId, provider, error_code, reason: detail, action });
+  };
   const health: HealthDesk = openHealthDesk(clock, saved.health, (routeId, state, snapshot, why) => {
-    log("route state changed", { route_id: routeId, state, ...(why ? { error_code: why.class, reason: why.detail } : {}) });
-    if (why && verdictOf(why.class) === "faulty" && !accountFaults.isFollowing())
-      log("route needs its operator", { route_id: routeId, error_code: why.class, reason: why.detail });
+    // Those that go up or down with the key of a provider are one line together.
+    if (!isTogether && !accountFaults.isFollowing())
+      log("route state changed", { route_id: routeId, state, ...(why ? { error_code: why.class, reason: why.detail } : {}) });
+    if (why && verdictOf(why.class) === "faulty" && !accountFaults.isFollowing()) tellOperator(routeId, why);
     routes.touch();
     // Only a ledger that has stopped says no, and then the process ends.
     void post({ deed: "save-route-health", routeId, snapshot, atMs: clock.nowMs() }).catch(() => undefined);
@@ -88,7 +100,11 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     ...(parts.nodes ? { nodes: parts.nodes } : {}),
   });
 
-  const accountFaults = openAccountFaults({ health, sharingKey: routes.sharingKey });
+  const accountFaults = openAccountFaults({
+    ...{ health, sharingKey: routes.sharingKey },
+    closedOthers: (routeId, count) =>
+      log("route state changed", { state: "open", count, reason: `the other routes with the key of ${routeId}` }),
+  });
 
   const abandon = (seq: number, n: number) => {
     effects.perform(seq, { type: "ask.cancel", n });
@@ -213,7 +229,12 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     },
     rekeyed: (whose) => {
       const theirs = routes.rekeyed(whose);
+      const waited = theirs.filter((id) => health.setUpFaults().has(id)).length;
+      isTogether = waited > 1;
       for (const id of theirs) health.mended(id);
+      isTogether = false;
+      if (waited > 1)
+        log("route state changed", { state: "halfOpen", count: waited, reason: `another key of ${whose.join(", ")}` });
       supervisor.routesChanged(theirs);
     },
     drain: async (longestMs) => {

@@ -7,6 +7,7 @@ import type { Settings } from "./config.ts";
 import type { Operating } from "./console/operator/parts.ts";
 import type { Engine } from "./engine-words.ts";
 import { unnamedProxy } from "./http/proxies.ts";
+import type { KeptFiles } from "./kept-files.ts";
 import { LINEAGE, lineageFrom } from "./store/sqlite/lineage.ts";
 import { DATABASE_FILE } from "./store/sqlite/open.ts";
 import { openLongReads } from "./store/sqlite/verify/threads.ts";
@@ -15,7 +16,8 @@ import type { LongReads, Store } from "./store/store.ts";
 export type OperatingParts = {
   settings: Settings;
   clock: Clock;
-  rooms: Pick<Engine, "supervisor" | "routes" | "readiness">;
+  rooms: Pick<Engine, "supervisor" | "routes" | "readiness" | "health">;
+  kept: Pick<KeptFiles, "waiting">;
   reads: Pick<Store, "secret" | "mode" | "node" | "verify" | "orphans">;
   /** The address of the service, without a slash at its end. */
   url: () => string;
@@ -25,6 +27,24 @@ export type OperatingParts = {
 /** A file is read on threads of its own; a database has its own ways to read a lot while others write. */
 const longReadsOf = ({ node, verify, orphans }: OperatingParts["reads"], { data }: Settings): LongReads =>
   node === null ? openLongReads(join(data.dir, DATABASE_FILE)) : { verify, orphans, sums: node.sums };
+
+/** One for each provider and fault: its key is refused, or its balance used up. */
+const refusedRoutes = ({ routes, health }: OperatingParts["rooms"]): string[] => {
+  const faults = [...health.setUpFaults()].map(([routeId, why]) => ({ ...why, provider: routes.specOf(routeId)?.provider }));
+  const together = Map.groupBy(faults, ({ provider, class: fault, detail }) => `${provider}: ${fault}: ${detail}`);
+  return [...together].map(([says, { length }]) => {
+    const cure = says.includes(": balance: ") ? "add credit with the provider" : "set another key on the page Providers";
+    return `${says}; ${length === 1 ? "1 route is" : `${length} routes are`} down: ${cure}`;
+  });
+};
+
+/** Where nodes share a database this is a fault of their readiness, too. */
+const bucketWarning = ({ waiting }: OperatingParts["kept"]): string[] => {
+  const { reason = null, files = 0 } = waiting() ?? {};
+  return reason === null
+    ? []
+    : [`the bucket takes no files, ${files} wait on disk: ${reason}; genrouter doctor says what mends it`];
+};
 
 export const openOperating = async (parts: OperatingParts): Promise<Operating> => {
   const { settings, clock, rooms, reads, startedAtMs } = parts;
@@ -38,7 +58,11 @@ export const openOperating = async (parts: OperatingParts): Promise<Operating> =
       seats: (routeId) => ({ taken: supervisor.seatsTaken(routeId), of: routes.seatsOf(routeId) }),
       expectedMs: routes.expectedMs,
       readiness,
-      warnings: [unnamedProxy(settings.server)].filter((says) => says !== null),
+      warnings: () => [
+        ...[unnamedProxy(settings.server)].filter((says) => says !== null),
+        ...bucketWarning(parts.kept),
+        ...refusedRoutes(rooms),
+      ],
       counts: () => supervisor.counts(),
       epoch: reads.node?.epoch ?? null,
       about: () => ({ version: packageJson.version, mode, url: parts.url(), startedAtMs }),

@@ -209,7 +209,7 @@ export const joinRooms = async (parts: RoomsParts): Promise<Rooms> => {
   });
   const operating = async () => {
     const { openOperating } = await import("./operating.ts");
-    return openOperating({ settings, clock, reads: store, rooms: engine, url: () => baseUrl, startedAtMs });
+    return openOperating({ settings, clock, reads: store, rooms: engine, kept: parts, url: () => baseUrl, startedAtMs });
   };
   const closing = new AbortController();
   const making: MakingService = {

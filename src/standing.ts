@@ -74,12 +74,14 @@ export const openStanding = ({ settings, clock, engine, nodes, reads, waiting, i
       }
     },
     routes: () => {
-      const breakers = engine.health.states();
+      const [breakers, faults] = [engine.health.states(), engine.health.setUpFaults()];
       return engine.routes.catalogue().models.flatMap((model) =>
-        model.routes.flatMap(({ id }): RouteStanding[] => {
+        model.routes.flatMap(({ id, provider }): RouteStanding[] => {
           const state = engine.routes.state(id);
           const breaker = BREAKERS[breakers.get(id) ?? "closed"] ?? "closed";
-          return state === "unconfigured" ? [] : [{ routeId: id, model: model.id, isUp: state === "up", breaker }];
+          if (state === "unconfigured") return [];
+          const setUpFault = faults.get(id)?.class ?? null;
+          return [{ routeId: id, model: model.id, provider, isUp: state === "up", breaker, setUpFault }];
         }),
       );
     },

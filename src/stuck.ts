@@ -20,7 +20,8 @@ export const openStuck = (log: Log): Stuck => {
   return {
     parked: ({ seq, id, requestId }) => {
       all.set(seq, "parked");
-      log("generation parked", { generation_id: id, request_id: requestId });
+      const action = `genrouter generations parked says why; genrouter generations settle, fail or retry ${id} ends it`;
+      log("generation parked", { generation_id: id, request_id: requestId, action });
     },
     foundParked: (seq) => void all.set(seq, "parked"),
     stopped: (seq, id, reason) => {

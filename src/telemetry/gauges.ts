@@ -1,4 +1,6 @@
 // Fills the gauges when somebody looks: every state of the service that is told, asked for at that moment.
+
+import { SET_UP_FAULTS } from "../terms.ts";
 import { type Books, openBooks } from "./books.ts";
 import type { Registered } from "./registry.ts";
 import type { RouteStanding, Standing } from "./standing.ts";
@@ -19,6 +21,16 @@ const setRoutes = ({ set }: Registered, routes: readonly RouteStanding[]): void 
     "genrouter_route_breaker_state",
     routes.flatMap(({ routeId, breaker }) =>
       BREAKER_STATES.map((state) => [{ route: routeId, state }, Number(state === breaker)] as const),
+    ),
+  );
+  const byProvider = Map.groupBy(routes, ({ provider }) => provider);
+  set(
+    "genrouter_routes_refused",
+    [...byProvider].flatMap(([provider, own]) =>
+      SET_UP_FAULTS.map((fault) => {
+        const count = own.filter(({ setUpFault }) => setUpFault === fault).length;
+        return [{ provider, error_code: fault }, count] as const;
+      }),
     ),
   );
   set(

@@ -65,6 +65,11 @@ export const METRICS = {
     labels: ["route", "state"],
     help: "1 for the state that a route's health is in: closed (used), open (down), half_open (on trial).",
   },
+  genrouter_routes_refused: {
+    type: "gauge",
+    labels: ["provider", "error_code"],
+    help: "Routes that the provider refuses until the operator acts: config_fault (its key), balance.",
+  },
   genrouter_errors_total: {
     type: "counter",
     labels: ["code"],

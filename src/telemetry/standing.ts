@@ -2,7 +2,15 @@
 import type { OrphanRow, StoreReads } from "../store/store.ts";
 
 /** A route that could be used as far as its operator is concerned: it has a key and is not switched off. */
-export type RouteStanding = { routeId: string; model: string; isUp: boolean; breaker: "closed" | "open" | "half_open" };
+export type RouteStanding = {
+  routeId: string;
+  model: string;
+  provider: string;
+  isUp: boolean;
+  breaker: "closed" | "open" | "half_open";
+  /** Why it waits for the operator: its key or balance; null where it does not. */
+  setUpFault: string | null;
+};
 
 /** Cheap questions, asked at every scrape. */
 export type Standing = {

@@ -275,9 +275,9 @@ describe("keys and routes", () => {
     has(
       findings,
       "routes",
-      "warning",
+      "fault",
       /vidmodel-2\.0-fast\/fal is down: balance: the account is empty/,
-      /^genrouter routes test vidmodel-2\.0-fast\/fal$/,
+      /^add credit with the provider, then genrouter routes test vidmodel-2\.0-fast\/fal$/,
     );
     const { GENROUTER_PROVIDERS__MODELARK__KEY = "k" } = {};
     has(

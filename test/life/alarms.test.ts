@@ -35,7 +35,9 @@ test.each(FAULTS)(
     await scene.hurry(async () => (await scene.show(id)).completed_at !== null, 500);
     expect(await scene.show(id)).toMatchObject({ status: "succeeded", attempts: 2, cost_usd: 0.25 });
 
-    expect(alarms(scene)).toEqual([{ route_id: ROUTE, error_code: cls, reason: expect.any(String) }]);
+    const named = { route_id: ROUTE, provider: "fal", error_code: cls };
+    const action = expect.stringContaining(cls === "balance" ? "add credit" : "genrouter providers set-key fal");
+    expect(alarms(scene)).toEqual([{ ...named, reason: expect.any(String), action }]);
     await scene.eventually(async () => (await shown(scene))?.state === "down");
     expect(await shown(scene)).toMatchObject({ state: "down", reason: expect.stringContaining(`${cls}: `) });
 

@@ -3,11 +3,12 @@
 import { endingRoutes, endingText } from "../../../catalogue/ends.ts";
 import type { Catalogue } from "../../../catalogue/load.ts";
 import type { Settings } from "../../config.ts";
-import { NOTHING_KEPT, openMarket } from "../../market.ts";
+import { NOTHING_KEPT, openMarket, type ProviderRow, type RouteRow } from "../../market.ts";
 import { catalogueOf, dialectsOf, insistOnProviders } from "../../offer.ts";
 import { sourceInSettings, withKeys } from "../../provider-keys.ts";
 import { providerFacts } from "../../providers/providers.ts";
 import type { StoreReads } from "../../store/store.ts";
+import { SET_UP_FAULTS } from "../../terms.ts";
 import { openVault } from "../../vault.ts";
 import { counted } from "../backup-text.ts";
 import { type Finding, fault, ok, textOf, warning } from "./finding.ts";
@@ -39,6 +40,29 @@ const keyFindings = async (settings: Settings, reads: Pick<StoreReads, "provider
   else if (findings.length === 0) findings.push(warning("keys", "no provider has a key", SET_KEY));
   return findings;
 };
+
+/** Down for the operator's key or balance with its provider. */
+const isRefused = ({ reason }: RouteRow): boolean => SET_UP_FAULTS.some((name) => reason?.startsWith(`${name}: `));
+
+/** Where a key that the settings have is refused, one that is kept would not count. */
+const cureOf = (reason: string, id: string, provider: ProviderRow | undefined): string => {
+  if (reason.startsWith("balance: ")) return `add credit with the provider, then genrouter routes test ${id}`;
+  const account = provider?.account ?? "PROVIDER";
+  if (provider?.key && provider.key.from !== "vault")
+    return `correct the key of ${account} in the settings (genrouter config print says where) and reload the service`;
+  return `genrouter providers set-key ${account}; genrouter routes test ${id} says whether it works`;
+};
+
+/** One for each provider and reason: a key that is refused takes all of its routes out. */
+const refusedFindings = (refused: readonly RouteRow[], providers: readonly ProviderRow[]): Finding[] =>
+  [...Map.groupBy(refused, ({ provider, reason }) => `${provider} ${reason}`).values()].flatMap((routes) => {
+    const [first] = routes;
+    if (!first?.reason) return [];
+    const which = routes.length === 1 ? first.id : `${counted(routes.length, "route")} of ${first.provider}`;
+    const provider = providers.find(({ id }) => id === first.provider);
+    const says = `${which} ${routes.length === 1 ? "is" : "are"} down: ${first.reason}`;
+    return [fault("routes", says, cureOf(first.reason, first.id, provider))];
+  });
 
 /** Routes whose providers have named a last day that is near or over. */
 const endingFindings = (catalogue: Catalogue, nowMs: number): Finding[] =>
@@ -79,11 +103,15 @@ const routeFindings = async (
   else if (up.length === 0)
     findings.push(fault("routes", `all ${configured} with a key are down`, "genrouter routes list; genrouter routes test ROUTE"));
   else findings.push(ok("routes", `${configured} with a key, ${up.length} up`));
-  for (const { id, reason } of down.slice(0, NAMED))
+  const refused = down.filter(isRefused);
+  findings.push(...refusedFindings(refused, await market.providers()));
+  const failing = down.filter((route) => !isRefused(route));
+  for (const { id, reason } of failing.slice(0, NAMED))
     findings.push(
       warning("routes", `${id} is down: ${reason ?? "it failed several times in a row"}`, `genrouter routes test ${id}`),
     );
-  if (down.length > NAMED) findings.push(warning("routes", `${down.length - NAMED} more are down`, "genrouter routes list"));
+  if (failing.length > NAMED)
+    findings.push(warning("routes", `${failing.length - NAMED} more are down`, "genrouter routes list"));
   for (const { id, reason } of off.slice(0, NAMED))
     findings.push(warning("routes", `${id} is off: ${reason}`, `genrouter routes enable ${id}, once that is over`));
   findings.push(...endingFindings(catalogueOf(settings, simulated), Date.now()));

@@ -53,8 +53,8 @@ export type Operating = {
     /** Measured; undefined while too few deliveries are known. */
     expectedMs(routeId: string): number | undefined;
     readiness(): { ready: boolean; faults: string[] };
-    /** What the settings leave open although it takes work: sentences. */
-    warnings: readonly string[];
+    /** What needs the operator although it takes work: sentences. */
+    warnings(): readonly string[];
     counts(): { queued: number; running: number };
     /** The epoch of this node; null where one process alone writes. */
     epoch: number | null;

@@ -19,7 +19,7 @@ export const openServicePage = ({ reads, running, office }: OperatorParts) => ({
     return {
       ...running.about(),
       ...running.readiness(),
-      warnings: [...running.warnings],
+      warnings: [...running.warnings()],
       ...{ queued: sum("queued"), running: sum("running"), nodes },
       parked: await reads.parked(MOST_PARKED),
       restored:

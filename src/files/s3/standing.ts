@@ -5,7 +5,7 @@ import type { BucketFault } from "./fault.ts";
 /** How the service hears of it; the words of its events, without any address. */
 export type Tell = (
   event: "bucket away" | "bucket refuses" | "bucket back" | "file not uploaded",
-  fields: { error_code?: string; reason?: string; generation_id?: string; count?: number },
+  fields: { error_code?: string; reason?: string; action?: string; generation_id?: string; count?: number },
 ) => void;
 
 export interface Standing {
@@ -23,6 +23,9 @@ export interface Standing {
 
 /** First pause and longest, ms: somebody who is away comes back by himself, a no is taken back by a person. */
 const PAUSES = { away: [1_000, 30_000], refused: [30_000, 300_000], object: [1_000, 30_000] } as const;
+
+const CORRECT_AND_RESTART =
+  "correct the settings of s3, then genrouter config check, and restart; genrouter doctor says whether it answers";
 
 /** A bucket that works by halves goes and comes at every file: that is told once in a minute. */
 const TOLD_EVERY_MS = 60_000;
@@ -57,7 +60,8 @@ export const openStanding = ({ clock, chance, tell, consequence }: StandingOptio
       told = next.kind;
       toldAtMs[next.kind] = clock.nowMs();
       const event = next.kind === "refused" ? "bucket refuses" : "bucket away";
-      tell(event, { error_code: next.code, reason: `${next.message}; ${consequence}` });
+      const action = next.kind === "refused" ? { action: CORRECT_AND_RESTART } : {};
+      tell(event, { error_code: next.code, reason: `${next.message}; ${consequence}`, ...action });
     },
     worked: () => {
       fault = null;

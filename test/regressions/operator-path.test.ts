@@ -1,0 +1,69 @@
+// The operator's path: log, metrics and the console's page name what is wrong and what mends it, and all of it is gone when that was done.
+import { afterEach, expect, test } from "bun:test";
+import type { ServiceView } from "../../src/console/operator-wire.ts";
+import { openOperators } from "../console/operators.ts";
+import { type Nodes, openNodes } from "../files/s3/nodes.ts";
+import { type House, openHouse } from "../house.ts";
+import { scraped } from "../telemetry/scraped.ts";
+
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+const INPUT = { prompt: "a kite", resolution: "480p", duration: 4 };
+const refusedAt = async (house: House, provider: string) => {
+  const { text } = await house.ask("GET", "/metrics", { key: null });
+  return scraped(text).value("genrouter_routes_refused", { provider, error_code: "config_fault" });
+};
+const warningsOf = async ({ ask }: Awaited<ReturnType<typeof openOperators>>) =>
+  (JSON.parse((await ask("viewer", "GET", "service")).text) as ServiceView).warnings;
+
+test("a key that is refused: the alert's metric is true until the key works, and one line of the log tells of all its routes", async () => {
+  const house = await openHouse();
+  closing.push(house.close);
+  const operators = await openOperators(house);
+  expect([await refusedAt(house, "fal"), await warningsOf(operators)]).toEqual([0, []]);
+  house.simulator.script({ fault: "401", provider: "fal" });
+  expect(await house.until((await house.submit("vidmodel-2.0-fast", INPUT)).id)).toMatchObject({ status: "succeeded" });
+  const count = Number(await refusedAt(house, "fal"));
+  expect(count).toBeGreaterThan(1);
+  expect(await refusedAt(house, "replicate")).toBe(0);
+  const lines = house.lines.filter(({ event }) => event === "route state changed" || event === "route needs its operator");
+  expect(lines.map(({ event, fields }) => [event, fields.count])).toEqual([
+    ["route state changed", undefined],
+    ["route needs its operator", undefined],
+    ["route state changed", count - 1],
+  ]);
+  expect(lines[1]?.fields.action).toStartWith("genrouter providers set-key fal");
+  expect(await warningsOf(operators)).toEqual([
+    expect.stringMatching(/^fal: config_fault: 401.*; \d+ routes are down: set another key/),
+  ]);
+  // Its pause is over, and nothing has proved that the key works.
+  house.clock.skip(700_000);
+  await house.eventually(() => house.lines.some(({ fields }) => fields.state === "halfOpen"), "the pause is over");
+  expect(await refusedAt(house, "fal")).toBe(count);
+  house.simulator.clearScript();
+  const [row] = await (await house.office()).listRoutes({ model: null, provider: "fal" });
+  house.simulator.script({ fault: "401", provider: "fal", times: 1 });
+  await house.until((await house.submit("vidmodel-2.0-fast", INPUT)).id);
+  expect(await (await house.office()).checkRoute({ id: row?.id ?? "" })).toMatchObject({ check: { kind: "works" } });
+  expect([await refusedAt(house, "fal"), await warningsOf(operators)]).toEqual([0, []]);
+});
+
+test("a bucket that refuses a process that works alone is a warning of the console's page, with what it said, until it takes files", async () => {
+  const nodes: Nodes = await openNodes();
+  closing.push(nodes.close);
+  const house = await nodes.open({ shared: false });
+  const operators = await openOperators(house);
+  nodes.bucket.fail = ({ method }) => (method === "PUT" ? { status: 403, code: "SignatureDoesNotMatch" } : undefined);
+  expect((await nodes.picture(house)).status).toBe("succeeded");
+  await house.eventually(async () => (await warningsOf(operators)).length > 0, "the warning");
+  expect(await warningsOf(operators)).toEqual([
+    expect.stringMatching(/^the bucket takes no files, \d+ wait on disk: .*GENROUTER_S3__SECRET_KEY.*genrouter doctor/),
+  ]);
+  expect(house.lines.find(({ event }) => event === "bucket refuses")?.fields.action).toContain("restart");
+  nodes.bucket.fail = () => undefined;
+  nodes.clock.skip(600_000);
+  await house.eventually(async () => (await warningsOf(operators)).length === 0, "no warning is left");
+}, 60_000);
