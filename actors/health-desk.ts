@@ -34,10 +34,10 @@ const stateIn = (snapshot: string) => {
   return routeHealthMachine.resolveState({ value, context });
 };
 
-/** The fault of the operator's set-up that a saved machine is down for; null where it is none. */
+/** The fault of the operator's set-up that a saved machine is down for, or on trial without a proof that it is over; null where it is none. */
 const setUpFaultIn = (snapshot: string): Failure | null => {
-  const { value, why } = JSON.parse(snapshot) as { value: string; why?: Failure | null };
-  return value === "open" && why && verdictOf(why.class) === "faulty" ? why : null;
+  const { why } = JSON.parse(snapshot) as { why?: Failure | null };
+  return why && verdictOf(why.class) === "faulty" ? why : null;
 };
 
 /**
@@ -61,13 +61,14 @@ export const openHealthDesk = (
     const after = actor.getSnapshot();
     watching?.({ routeId, type, before, after, atMs });
     const { value, context } = after;
+    if (type === "mended" || value === "closed") setUpFaults.delete(routeId);
     if (before.value === value) return;
     arm(routeId, actor);
     const why = value === "open" && failure !== undefined ? { class: failure.class, detail: failure.detail } : null;
     // A pause that is over proves nothing: the next attempt does.
     if (why && verdictOf(why.class) === "faulty") setUpFaults.set(routeId, why);
     else if (type !== "cooled") setUpFaults.delete(routeId);
-    changed(routeId, value, JSON.stringify({ value, context, why }), why);
+    changed(routeId, value, JSON.stringify({ value, context, why: why ?? setUpFaults.get(routeId) ?? null }), why);
   };
   /** An open route is looked at again when its pause is over; the pause itself is in the machine, as a time. */
   const arm = (routeId: string, actor: HealthActor) => {
@@ -117,7 +118,7 @@ export const openHealthDesk = (
       open(routeId, snapshot);
       const fault = setUpFaultIn(snapshot);
       if (fault) setUpFaults.set(routeId, fault);
-      else if (value === "closed") setUpFaults.delete(routeId);
+      else setUpFaults.delete(routeId);
       return true;
     },
     states: () => new Map([...actors].map(([routeId, actor]) => [routeId, actor.getSnapshot().value])),

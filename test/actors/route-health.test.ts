@@ -89,6 +89,32 @@ test("a fault of the set-up is not waited out over a restart: its operator may h
   expect([again.state(), again.changes.map(({ state }) => state)]).toEqual(["halfOpen", ["halfOpen"]]);
 });
 
+test("a fault of the set-up is told until a delivery or another key, on the node that met it and on those that adopt what it saved", () => {
+  const one = open();
+  const other = open(new Map(), one.clock);
+  const adopt = () => other.desk.adopt(ROUTE, one.changes.at(-1)?.snapshot ?? "");
+  const told = () => [one.desk.setUpFaults().size, other.desk.setUpFaults().size];
+  const refuse = () => one.desk.judge(ROUTE, "faulty", { class: "config_fault", detail: "401" });
+  refuse();
+  adopt();
+  expect(told()).toEqual([1, 1]);
+  // Its pause is over, which proves nothing.
+  one.clock.skip(600_000);
+  adopt();
+  expect([one.state(), ...told()]).toEqual(["halfOpen", 1, 1]);
+  refuse();
+  adopt();
+  one.desk.mended(ROUTE);
+  adopt();
+  expect([one.state(), ...told()]).toEqual(["halfOpen", 0, 0]);
+  // On trial after its pause, and then another key is set: nothing has changed but that.
+  refuse();
+  one.clock.skip(1_200_000);
+  expect([one.state(), ...told()]).toEqual(["halfOpen", 1, 0]);
+  one.desk.mended(ROUTE);
+  expect(told()).toEqual([0, 0]);
+});
+
 test("what each class of failure says about a route", () => {
   expect(Object.fromEntries(FAILURE_CLASSES.map((each) => [each, verdictOf(each)]))).toEqual({
     refused_input: null,
