@@ -219,6 +219,9 @@ export type BeatDeed = { deed: "beat"; atMs: number };
 /** Notes how far a recovery came, for the next one to read if this one does not survive. */
 export type NoteRecoveryDeed = { deed: "note-recovery"; text: string };
 
+/** An operator has looked after what a restored backup knows nothing of. */
+export type SettleRestoredDeed = { deed: "settle-restored"; reason: string; atMs: number };
+
 /** A deed of an operator or a person carries `by` (and `atMs`), and is then written into the audit log with it. */
 export type OfficeDeed = { by?: Actor; atMs?: number } & (
   | MarkAttemptDeed
@@ -243,6 +246,7 @@ export type OfficeDeed = { by?: Actor; atMs?: number } & (
   | SaveRouteHealthDeed
   | BeatDeed
   | NoteRecoveryDeed
+  | SettleRestoredDeed
   | PeopleDeed
 );
 export type OfficeOutcome =

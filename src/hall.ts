@@ -19,6 +19,7 @@ import { hasKey, NO_KEY, openKeyring } from "./provider-keys.ts";
 import type { Providers } from "./providers/provider.ts";
 import { providerFacts } from "./providers/providers.ts";
 import { openReload } from "./reload.ts";
+import { tellRestored } from "./restored-backup.ts";
 import { joinRooms, type Rooms } from "./rooms.ts";
 import { startChecks } from "./start-checks.ts";
 import { LINEAGE, lineageFrom } from "./store/sqlite/lineage.ts";
@@ -189,12 +190,7 @@ export const openService = async (
     await rooms.recover();
     await rooms.tenure?.begin();
     kept.begin();
-    const restored = await store.restored();
-    const oldest = (await store.unfinished(0, 1))[0];
-    if (restored && oldest && oldest.seq <= restored.upToSeq)
-      log("restored backup", {
-        reason: `taken ${new Date(restored.takenAtMs).toISOString()}: what was on its way then is confirmed with its provider before anything is sent`,
-      });
+    tellRestored(log, await store.restored());
     if (store.node === null)
       crashLoop
         .recovered()

@@ -1,5 +1,6 @@
 // The backup that a store is a copy of: since when its books are silent, and which routes a service beside them may have used.
 import type { EffectsParts } from "./effects/parts.ts";
+import type { Log } from "./events.ts";
 import type { Routes } from "./routes.ts";
 import type { StoreReads } from "./store/store.ts";
 
@@ -18,4 +19,14 @@ export const openRestored = async (
     },
     specOf: routes.specOf,
   };
+};
+
+/** At each start, until an operator has looked after what these books do not know. */
+export const tellRestored = (log: Log, restored: Awaited<ReturnType<StoreReads["restored"]>>): void => {
+  if (restored === null || restored.isSettled) return;
+  const taken = new Date(restored.takenAtMs).toISOString();
+  log("restored backup", {
+    reason: `taken ${taken}: what was on its way then is confirmed with its provider before anything is sent; what came after is not in these books`,
+    action: `genrouter reconcile PROVIDER --since ${taken}, then genrouter backup settle --reason TEXT`,
+  });
 };

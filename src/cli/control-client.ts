@@ -110,6 +110,7 @@ export const officeOverSocket = (dir: string): Office => {
     showCredits: over("showCredits"),
     listUndecided: over("listUndecided"),
     decideReversal: over("decideReversal"),
+    settleRestored: over("settleRestored"),
     listPeople: over("listPeople"),
     invitePerson: over("invitePerson"),
     withdrawInvitation: over("withdrawInvitation"),

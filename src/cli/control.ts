@@ -105,6 +105,7 @@ const ASKS = {
   setUpLink: object({}),
   listUndecided: object({}),
   decideReversal: object({ id: text(200), credits: Type.Integer({ minimum: 0, maximum: 1_000_000_000 }), reason: text(500) }),
+  settleRestored: object({ reason: text(500) }),
   showCredits: object({ accountId: text(80), last: Type.Integer({ minimum: 0, maximum: 1000 }) }),
 } satisfies Record<keyof Office, TSchema>;
 

@@ -198,7 +198,7 @@ export type ServiceView = {
   startedAtMs: number;
   ready: boolean;
   faults: string[];
-  /** What the settings leave open although it takes work. */
+  /** What needs the operator although it takes work. */
   warnings: string[];
   queued: number;
   running: number;
@@ -212,8 +212,8 @@ export type ServiceView = {
     reservedCredits: Credits;
     reason: string;
   }[];
-  /** `open`: generations of it that have not ended, whose providers are asked before anything is sent. */
-  restored: { takenAtMs: number; open: boolean } | null;
+  /** `open`: generations of it that have not ended, whose providers are asked before anything is sent. `settled`: what it does not know was looked after. */
+  restored: { takenAtMs: number; open: boolean; settled: boolean } | null;
   /** `lastMs`: when the newest verified one was taken. */
   backup: { isNightly: boolean; lastMs: number | null };
   /** Null: one process alone. */

@@ -47,6 +47,8 @@ type Methods = {
     reason: string;
   }): Promise<{ movedCredits: Credits; account: AccountRow | null }>;
   showCredits(ask: { accountId: string; last: number }): Promise<Statement>;
+  /** What a restored backup does not know was looked after. */
+  settleRestored(ask: { reason: string }): Promise<{ takenAtMs: number }>;
 } & KeyOffice &
   PeopleOffice &
   ProviderOffice &
@@ -138,6 +140,10 @@ const openMethods = ({
       const found = (await reads.undecidedReversals(MOST_UNDECIDED)).find((one) => one.id === id);
       const outcome = done(await post({ deed: "decide-reversal", id, credits, reason, atMs: clock.nowMs() }));
       return { movedCredits: outcome.credits ?? 0, account: found ? await accountOf(found.accountId) : null };
+    },
+    settleRestored: async ({ reason }) => {
+      done(await post({ deed: "settle-restored", reason, atMs: clock.nowMs() }));
+      return { takenAtMs: (await reads.restored())?.takenAtMs ?? 0 };
     },
     showCredits: async ({ accountId, last }) => ({
       account: await accountOf(accountId),

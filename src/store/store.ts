@@ -264,8 +264,8 @@ export interface StoreReads extends FileReads, PurchaseReads, PeopleReads {
   ): Promise<(GenerationRecord & { accountId: string; key: MakingKey; idempotencyKey: string | null }) | undefined>;
   /** Highest time any process has stored. */
   lastSeenMs(): Promise<number>;
-  /** The backup that this store is a copy of: when it was taken, and the last generation in it; null for a store that never was one. */
-  restored(): Promise<{ takenAtMs: number; upToSeq: number } | null>;
+  /** The backup that this store is a copy of: when it was taken, the last generation in it, and whether an operator has looked after what it does not know; null for a store that never was one. */
+  restored(): Promise<{ takenAtMs: number; upToSeq: number; isSettled: boolean } | null>;
   /** What the last recovery noted of itself; null where none ever did. */
   recoveryNote(): Promise<string | null>;
   /** Persistent random bytes by name (signing links, for example), hex. */

@@ -70,12 +70,13 @@ export const openGauges = (registered: Registered, about: About, standing: Stand
   const labels = { version, revision, bun_version: bunVersion, interface_version: interfaceVersion };
   set("genrouter_build_info", [[labels, 1]]);
   return async () => {
-    const [open, imbalance, files, orphans, undecided, backupS, disk] = await Promise.all([
+    const [open, imbalance, files, orphans, undecided, restored, backupS, disk] = await Promise.all([
       standing.whereReached(books.open),
       standing.whereReached(books.imbalanceCredits),
       standing.whereReached(books.filesBytes),
       standing.whereReached(books.orphans),
       standing.whereReached(books.undecided),
+      standing.whereReached(standing.reads.restored),
       standing.lastBackupS(),
       standing.disk(),
     ]);
@@ -85,6 +86,7 @@ export const openGauges = (registered: Registered, about: About, standing: Stand
     setRoutes(registered, standing.routes());
     set("genrouter_ledger_imbalance_credits", one(imbalance));
     set("genrouter_reversals_undecided", one(undecided));
+    set("genrouter_restored_unsettled", one(restored === undefined ? undefined : Number(restored?.isSettled === false)));
     set("genrouter_files_bytes", one(files));
     set(
       "genrouter_orphans_credits",

@@ -165,6 +165,11 @@ export const METRICS = {
     labels: [],
     help: "Result files that the bucket did not take although it takes others; each is tried again, after longer and longer pauses.",
   },
+  genrouter_restored_unsettled: {
+    type: "gauge",
+    labels: [],
+    help: "1 while these books are those of a restored backup, and no operator has said (genrouter backup settle) that what came after it was looked after; else 0.",
+  },
   genrouter_fault_active: {
     type: "gauge",
     labels: ["fault"],

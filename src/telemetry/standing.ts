@@ -17,7 +17,7 @@ export type Standing = {
   nowMs: () => number;
   isReady: () => boolean;
   routes: () => readonly RouteStanding[];
-  reads: Pick<StoreReads, "openGenerations" | "bookSums" | "keptFiles" | "undecidedReversals">;
+  reads: Pick<StoreReads, "openGenerations" | "bookSums" | "keptFiles" | "undecidedReversals" | "restored">;
   /** Room on the disk of the data directory; undefined where the system does not tell. */
   disk: () => Promise<{ freeBytes: number; sizeBytes: number } | undefined>;
   isDiskFull: () => boolean;

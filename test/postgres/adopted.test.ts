@@ -164,7 +164,7 @@ onPostgres("a database that was brought back", () => {
         restored_up_to_seq: deed.seq,
         restored_at_ms: expect.any(Number),
       });
-      expect(await (await another()).restored()).toEqual({ takenAtMs, upToSeq: deed.seq });
+      expect(await (await another()).restored()).toEqual({ takenAtMs, upToSeq: deed.seq, isSettled: false });
     });
 
     test("and a node that only stood still longer than its lease does not go on with what it remembers", async () => {

@@ -1,7 +1,12 @@
 // The operator's path: log, metrics and the console's page name what is wrong and what mends it, and all of it is gone when that was done.
-import { afterEach, expect, test } from "bun:test";
+import { afterAll, afterEach, expect, test } from "bun:test";
+import { join } from "node:path";
 import type { ServiceView } from "../../src/console/operator-wire.ts";
+import { backUp, openOn, play } from "../backup/scene.ts";
+import { runHere } from "../cli/captured.ts";
+import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { openOperators } from "../console/operators.ts";
+import { openVisitor } from "../console/signed-in.ts";
 import { type Nodes, openNodes } from "../files/s3/nodes.ts";
 import { type House, openHouse } from "../house.ts";
 import { scraped } from "../telemetry/scraped.ts";
@@ -10,6 +15,8 @@ const closing: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
+
+afterAll(dropDirs, 60_000);
 
 const INPUT = { prompt: "a kite", resolution: "480p", duration: 4 };
 const refusedAt = async (house: House, provider: string) => {
@@ -66,4 +73,42 @@ test("a bucket that refuses a process that works alone is a warning of the conso
   nodes.bucket.fail = () => undefined;
   nodes.clock.skip(600_000);
   await house.eventually(async () => (await warningsOf(operators)).length === 0, "no warning is left");
+}, 60_000);
+
+test("a restored backup is told by doctor, metric and console until an operator settles it, and anew after the next restore", async () => {
+  const data = freshDir();
+  await play(data, 1);
+  const { path } = backUp(data, freshDir());
+  const restoredTo = async (): Promise<string> => {
+    const to = join(freshDir(), "data");
+    expect((await runHere(["backup", "restore", path, "--to", to, "--yes"])).exit as number).toBe(0);
+    return to;
+  };
+  const to = await restoredTo();
+  const found = async (dir: string) => {
+    const { out } = await runHere(["doctor", "--data", dir, "--json"]);
+    type Found = { area: string };
+    return (JSON.parse(out) as { findings: Found[] }).findings.find(({ area }) => area === "restored");
+  };
+  expect(JSON.stringify(await found(to))).toMatch(
+    /"warning".*genrouter reconcile PROVIDER --since .*genrouter backup settle --reason/,
+  );
+  let visits = 0;
+  const told = async () => {
+    const house = await openOn(to);
+    const { text } = await house.ask("GET", "/metrics", { key: null });
+    const viewer = await openVisitor(house, "viewer", null, `viewer-${++visits}@example.com`);
+    const { warnings } = JSON.parse((await viewer.ask("GET", "/console/api/operator/service")).text) as ServiceView;
+    await house.close();
+    return [scraped(text).value("genrouter_restored_unsettled"), warnings];
+  };
+  expect(await told()).toEqual([1, [expect.stringContaining("genrouter backup settle --reason TEXT")]]);
+  expect((await runHere(["backup", "settle", "--data", to])).exit as number).toBe(2);
+  const settled = await runHere(["backup", "settle", "--data", to, "--reason", "reconciled, nothing was bought"]);
+  expect([settled.exit as number, settled.out]).toEqual([0, expect.stringMatching(/^settled: the backup as of /)]);
+  expect(JSON.stringify(await found(to))).toContain('"ok"');
+  expect(await told()).toEqual([0, []]);
+  // Of books that never were a backup there is nothing to settle, and a second restore of them is told again.
+  expect((await runHere(["backup", "settle", "--data", data, "--reason", "x"])).err).toContain("never restored from a backup");
+  expect(JSON.stringify(await found(await restoredTo()))).toContain('"warning"');
 }, 60_000);

@@ -10,6 +10,7 @@ import { table } from "../terminal.ts";
 import { VERSION } from "../version.ts";
 import { addAdopt } from "./backup-adopt.ts";
 import { addRestore } from "./backup-restore.ts";
+import { addSettle } from "./backup-settle.ts";
 
 type Flags = DirFlag & JsonFlag;
 
@@ -147,4 +148,5 @@ export const addBackup = (program: Command, session: Session): void => {
 
   addRestore(backup, session);
   addAdopt(backup, session);
+  addSettle(backup, session);
 };

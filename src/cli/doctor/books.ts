@@ -88,10 +88,18 @@ export const parkedFinding = ([first, ...others]: readonly string[]): Finding =>
       );
 
 /** @param restored where it is a copy of a backup: the moment of that, and when it became one, where that is known */
-export const restoredFindings = (restored: { takenAtMs: number; atMs?: number } | null): Finding[] => {
+export const restoredFindings = (restored: { takenAtMs: number; atMs?: number; isSettled: boolean } | null): Finding[] => {
   if (restored === null) return [];
   const on = restored.atMs === undefined ? "" : `, on ${new Date(restored.atMs).toISOString()}`;
-  return [ok("restored", `from a backup as of ${new Date(restored.takenAtMs).toISOString()}${on}`)];
+  const taken = new Date(restored.takenAtMs).toISOString();
+  if (restored.isSettled) return [ok("restored", `from a backup as of ${taken}${on}`)];
+  return [
+    warning(
+      "restored",
+      `from a backup as of ${taken}${on}: what was bought, paid or revoked since is not in its books`,
+      `genrouter reconcile PROVIDER --since ${taken} for each provider in use, then genrouter backup settle --reason TEXT`,
+    ),
+  ];
 };
 
 export const bookFindings = (health: DatabaseHealth, checks: readonly CheckResult[] | null, isRunning: boolean): Finding[] => [

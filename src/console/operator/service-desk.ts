@@ -6,6 +6,11 @@ import { named, type OperatorParts, signed } from "./parts.ts";
 
 const MOST_PARKED = 100;
 
+const unsettled = (takenAtMs: number): string => {
+  const taken = new Date(takenAtMs).toISOString();
+  return `these books are of a backup as of ${taken}: what was bought, paid or revoked since is not in them; genrouter reconcile PROVIDER --since ${taken} lists what was bought, then genrouter backup settle --reason TEXT`;
+};
+
 export const openServicePage = ({ reads, running, office }: OperatorParts) => ({
   /** Ends a generation that does not end by itself. */
   decide: (ask: ConsoleAsk): Promise<DecidedView> =>
@@ -19,13 +24,17 @@ export const openServicePage = ({ reads, running, office }: OperatorParts) => ({
     return {
       ...running.about(),
       ...running.readiness(),
-      warnings: [...running.warnings()],
+      warnings: [...running.warnings(), ...(restored?.isSettled === false ? [unsettled(restored.takenAtMs)] : [])],
       ...{ queued: sum("queued"), running: sum("running"), nodes },
       parked: await reads.parked(MOST_PARKED),
       restored:
         restored === null
           ? null
-          : { takenAtMs: restored.takenAtMs, open: oldest !== undefined && oldest.seq <= restored.upToSeq },
+          : {
+              takenAtMs: restored.takenAtMs,
+              open: oldest !== undefined && oldest.seq <= restored.upToSeq,
+              settled: restored.isSettled,
+            },
       backup: { isNightly: running.isNightly, lastMs: await running.lastBackupMs() },
     };
   },

@@ -46,6 +46,7 @@ const TOLD: { [K in OfficeDeed["deed"]]: Told<Extract<OfficeDeed, { deed: K }>> 
   "save-route-health": nothing,
   beat: nothing,
   "note-recovery": nothing,
+  "settle-restored": { target: () => null, tells: ["reason"] },
   invite: { target: ({ id }) => id, tells: ["kind", "role", "email", "personId", "accountName", "expiresAtMs"] },
   "withdraw-invitation": { target: ({ invitationId }) => invitationId, tells: [] },
   "accept-invitation": { target: ({ hash }) => invitationOf(hash), tells: [] },

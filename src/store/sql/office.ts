@@ -14,6 +14,7 @@ import type { Dialect } from "./dialect.ts";
 import { prepareKeys } from "./keys.ts";
 import { preparePeople } from "./people.ts";
 import { DeedRefused } from "./refused.ts";
+import { settlingRestored } from "./restored.ts";
 import type { Reversals } from "./reversal.ts";
 
 /** What a driver brings for the deeds of the office. */
@@ -144,6 +145,9 @@ export const prepareOffice = (parts: OfficeParts) => {
         return DONE;
       case "note-recovery":
         yield* change(NOTE_RECOVERY, deed.text);
+        return DONE;
+      case "settle-restored":
+        yield* settlingRestored(deed.atMs);
         return DONE;
       default:
         return yield* people(deed, deed.by);

@@ -1,9 +1,7 @@
 // Marks a store as an old state of itself: what was on its way then may have gone on since, unknown to it.
 import { type Asking, change, first } from "./asking.ts";
-import { TAKEN_AT, UP_TO_SEQ } from "./read/recovery.ts";
-
-/** Name in `meta`: the moment that the backup was put in place, ms since 1970. */
-export const RESTORED_AT = "restored_at_ms";
+import { RESTORED_AT, SETTLED_AT, TAKEN_AT, UP_TO_SEQ } from "./read/recovery.ts";
+import { DeedRefused } from "./refused.ts";
 
 const META = "SELECT value FROM meta WHERE name = ?1";
 const OLDEST = "SELECT min(seq) AS seq FROM generation WHERE completed_at_ms IS NULL";
@@ -29,5 +27,13 @@ export const markingRestored = function* ({ takenAtMs, nowMs }: { takenAtMs: num
   yield* change(PUT, TAKEN_AT, String(sinceMs));
   yield* change(PUT, RESTORED_AT, String(nowMs));
   yield* change(PUT, UP_TO_SEQ, String(newest));
+  yield* change("DELETE FROM meta WHERE name = ?1", SETTLED_AT);
   return sinceMs;
+};
+
+/** An operator has looked after what it does not know. @throws DeedRefused it never was a copy of a backup */
+export const settlingRestored = function* (atMs: number): Asking<void> {
+  if ((yield* first<{ value: string }>(META, TAKEN_AT)) === undefined)
+    throw new DeedRefused("nothing to settle: these books were never restored from a backup");
+  yield* change(PUT, SETTLED_AT, String(atMs));
 };

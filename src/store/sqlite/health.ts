@@ -1,8 +1,7 @@
 // A look at a database for whoever asks how it is: its file, its log, its pages, its sums, and what waits for a person.
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { TAKEN_AT } from "../sql/read/recovery.ts";
-import { RESTORED_AT } from "../sql/restored.ts";
+import { RESTORED_AT, SETTLED_AT, TAKEN_AT } from "../sql/read/recovery.ts";
 import type { LedgerSums } from "../store.ts";
 import { isLogMarked, missLog } from "./log-mark.ts";
 import { MIGRATIONS, schemaVersion } from "./migrate.ts";
@@ -23,7 +22,7 @@ export type DatabaseHealth = {
   /** Generations that cannot go on by themselves. */
   parked: string[];
   /** When a backup was restored into it, and the moment of that; null where it never was. */
-  restored: { takenAtMs: number; atMs: number } | null;
+  restored: { takenAtMs: number; atMs: number; isSettled: boolean } | null;
 };
 
 const MOST_DAMAGE = 5;
@@ -66,7 +65,9 @@ export const lookInto = (dir: string, isDeep: boolean): DatabaseHealth => {
       newestSchema: MIGRATIONS.at(-1)?.n ?? schemaVersion(db),
       parked: parked.map(({ id }) => id),
       restored:
-        takenAt === undefined || restoredAt === undefined ? null : { takenAtMs: Number(takenAt), atMs: Number(restoredAt) },
+        takenAt === undefined || restoredAt === undefined
+          ? null
+          : { takenAtMs: Number(takenAt), atMs: Number(restoredAt), isSettled: meta.get(SETTLED_AT) !== null },
     };
   } finally {
     db.close();

@@ -21,7 +21,7 @@ const restoredText = ({ restored }: ServiceView): string => {
   const taken = `yes, as of ${timeText(restored.takenAtMs)}`;
   return restored.open
     ? `${taken}; what was on its way then is confirmed with its provider before anything is sent`
-    : `${taken}; all that was on its way then has ended`;
+    : `${taken}; all that was on its way then has ended${restored.settled ? ", and what came after was looked after" : ""}`;
 };
 
 const PARKED: readonly Column<Parked>[] = [

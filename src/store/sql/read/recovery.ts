@@ -87,6 +87,9 @@ const openPlans = (query: Query, { items, json }: Dialect) => {
 /** Names in `meta` of what a backup's copy is marked with: the moment that the backup shows, ms since 1970, and its last generation. */
 export const TAKEN_AT = "restored_taken_at_ms";
 export const UP_TO_SEQ = "restored_up_to_seq";
+/** The moment that it was put in place, and the one at which an operator had looked after what it does not know; ms since 1970. */
+export const RESTORED_AT = "restored_at_ms";
+export const SETTLED_AT = "restored_settled_at_ms";
 
 // The partial index of what has not ended: the cost is that of the page, however much is stored.
 const unfinishedIn = (
@@ -155,7 +158,9 @@ export const recoveryReads = (query: Query, dialect: Dialect, owned = "true", pi
     },
     restored: async () => {
       const [takenAt, upTo] = [await metaOf(TAKEN_AT), await metaOf(UP_TO_SEQ)];
-      return takenAt !== undefined && upTo !== undefined ? { takenAtMs: Number(takenAt), upToSeq: Number(upTo) } : null;
+      if (takenAt === undefined || upTo === undefined) return null;
+      const isSettled = (await metaOf(SETTLED_AT)) !== undefined;
+      return { takenAtMs: Number(takenAt), upToSeq: Number(upTo), isSettled };
     },
     recoveryNote: async () => (await metaOf("recovery")) ?? null,
     secret: async (name) =>

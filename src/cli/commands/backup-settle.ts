@@ -1,0 +1,20 @@
+// `genrouter backup settle`: an operator says that what a restored backup knows nothing of was looked after.
+import type { Command } from "commander";
+import { withOffice } from "../desk.ts";
+import { type DirFlag, type JsonFlag, type Session, settingsOf, withDir, withExamples, withJson } from "../session.ts";
+
+export const addSettle = (backup: Command, session: Session): void => {
+  const settle = backup
+    .command("settle")
+    .description(
+      "say that what came after a restored backup was looked after: what was bought since (genrouter reconcile), top-ups, revoked keys. Doctor, the console and the alert are silent about it from then on; the next restore is told again",
+    )
+    .requiredOption("--reason <text>", "what was done, for the audit log")
+    .action(async ({ reason, ...flags }: DirFlag & JsonFlag & { reason: string }) => {
+      const { takenAtMs } = await withOffice(settingsOf(session, flags), (office) => office.settleRestored({ reason }));
+      const takenAt = new Date(takenAtMs).toISOString();
+      if (flags.json) return session.terminal.print(JSON.stringify({ taken_at: takenAt, settled: true }));
+      session.terminal.print(`settled: the backup as of ${takenAt}`);
+    });
+  withExamples(withJson(withDir(settle)), 'backup settle --reason "fal and Replicate reconciled, two top-ups added again"');
+};
