@@ -26,3 +26,5 @@ export class DatabaseAway extends Error {
     this.isRefusal = isRefusal;
   }
 }
+/** It answers, and nothing of a service is in it yet. */
+export class DatabaseEmpty extends DatabaseAway {}

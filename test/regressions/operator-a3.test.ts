@@ -15,6 +15,7 @@ import { openTestBucket } from "../files/s3/bucket.ts";
 import { openHouse } from "../house.ts";
 import { openHouseOfNodes } from "../house-of-nodes.ts";
 import { postgresReason } from "../postgres/binaries.ts";
+import { openServer } from "../postgres/server.ts";
 
 afterAll(dropDirs);
 const COUNTS = { queued: 0, running: 0, awake: 0, deadlines: 0, errands: 0, writes: 0 };
@@ -126,5 +127,13 @@ describe.skipIf(postgresReason !== undefined)("a service over PostgreSQL", () =>
     const findings = await doctor(dir, { ...KEYED, GENROUTER_STORE__URL: "postgres://g:secret@127.0.0.1:1/genrouter" });
     has(findings, "database", "fault", /127\.0\.0\.1:1/);
     expect(JSON.stringify(findings)).not.toContain("secret");
+  });
+
+  test("operator's path: a database that is still empty is no fault, and the command that begins with it is named", async () => {
+    const server = await openServer();
+    const dir = freshDir();
+    const findings = await doctor(dir, { ...KEYED, GENROUTER_STORE__URL: server.url("postgres") });
+    has(findings, "database", "warning", /^PostgreSQL at .* answers, and nothing of a service is in it yet/, /^genrouter serve /);
+    await server.stop();
   });
 });

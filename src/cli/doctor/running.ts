@@ -47,7 +47,7 @@ export const serviceFindings = async (dir: string, about: About | undefined): Pr
         fault(
           "service",
           `a process has ${dir} and does not answer`,
-          `it may be starting; else end the one that ${join(dir, "owner")} names and start again`,
+          `it may be starting, or ending in order; else end the one that ${join(dir, "owner")} names and start again`,
         ),
       ];
     return [warning("service", `none runs on ${dir}`, startOf(dir))];

@@ -1,5 +1,6 @@
 // The doctor on a database that several nodes share: whether it answers, what its books say, and which nodes are alive.
 import type { Settings } from "../../config.ts";
+import { DatabaseEmpty } from "../../store/faults.ts";
 import { type NodeReads, nodeName } from "../../store/node.ts";
 import { counted } from "../backup-text.ts";
 import { ledgerFindings, orphanFindings, parkedFinding, restoredFindings } from "./books.ts";
@@ -11,6 +12,8 @@ import { purchaseFindings } from "./payments.ts";
 /** Nodes that have ended are of no interest here. */
 const NONE_ENDED = 0;
 const MOST_PARKED = 1000;
+const BEGIN = "genrouter serve begins with it; genrouter migrate-store moves a data directory there first";
+const LOOK_AFTER = "look after the server that GENROUTER_STORE__URL names; nodes wait for it and go on by themselves";
 
 const nodeFindings = async (nodes: NodeReads | null): Promise<Finding[]> => {
   const rows = (await nodes?.list(NONE_ENDED)) ?? [];
@@ -58,11 +61,9 @@ export const examineShared = async (settings: Settings, isDeep: boolean, nowMs: 
   } catch (thrown) {
     return {
       findings: [
-        fault(
-          "database",
-          textOf(thrown),
-          "look after the server that GENROUTER_STORE__URL names; nodes wait for it and go on by themselves",
-        ),
+        thrown instanceof DatabaseEmpty
+          ? warning("database", `PostgreSQL at ${new URL(url).host} answers, and nothing of a service is in it yet`, BEGIN)
+          : fault("database", textOf(thrown), LOOK_AFTER),
       ],
       ...{ lastSeenMs: null, mode: null, lineage: null },
       market: await marketFindings(settings, null, null),

@@ -1,5 +1,5 @@
 // Reads a shared database without being one of its nodes: for commands that look, while nodes run or not.
-import { DatabaseAway, WrongSchema } from "../faults.ts";
+import { DatabaseAway, DatabaseEmpty, WrongSchema } from "../faults.ts";
 import { readsThrough } from "../sql/reads.ts";
 import type { LedgerSums, StoreReads } from "../store.ts";
 import { POSTGRES } from "./asking.ts";
@@ -34,7 +34,7 @@ export const openPostgresReads = async (address: Address): Promise<Reading> => {
     await pool.close();
     if (fault instanceof WrongSchema || fault instanceof DatabaseAway) throw fault;
     if (stateOf(fault) !== NO_TABLE) throw awayOf(address.url, "read", fault);
-    throw new DatabaseAway(
+    throw new DatabaseEmpty(
       "the database of GENROUTER_STORE__URL has nothing of a service in it yet: start one, or move one there (genrouter migrate-store)",
     );
   }
