@@ -41,9 +41,8 @@ const refusedRoutes = ({ routes, health }: OperatingParts["rooms"]): string[] =>
 /** Where nodes share a database this is a fault of their readiness, too. */
 const bucketWarning = ({ waiting }: OperatingParts["kept"]): string[] => {
   const { reason = null, files = 0 } = waiting() ?? {};
-  return reason === null
-    ? []
-    : [`the bucket takes no files, ${files} wait on disk: ${reason}; genrouter doctor says what mends it`];
+  const waits = files > 0 ? `, ${files} wait on disk` : "";
+  return reason === null ? [] : [`the bucket takes no files${waits}: ${reason}; genrouter doctor says what mends it`];
 };
 
 export const openOperating = async (parts: OperatingParts): Promise<Operating> => {
