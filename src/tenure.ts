@@ -145,6 +145,12 @@ export const openTenure = (parts: TenureParts): Tenure => {
     const isNew = news !== null && news !== around.news;
     following = Promise.all([parts.looked(around), ...(isNew ? [parts.changed()] : [])]);
     news = around.news;
+    if (around.ended.length > 0)
+      log("node taken for dead", {
+        count: around.ended.length,
+        reason: `the lease of ${around.ended.map((epoch) => `epoch ${epoch}`).join(", ")} ran out; what was left there is taken over`,
+        action: "genrouter nodes says which node that was; its log says why it ended",
+      });
     if (around.isAnythingLeft) takeOver().catch(tell);
   };
   const tell = (fault: unknown): void => {

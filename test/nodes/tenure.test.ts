@@ -140,6 +140,25 @@ test("the store is away while looks fail or one waits for the time of several, a
   tenure.stop();
 });
 
+test("a node that was taken for dead is told as such; what a drain hands over is not", async () => {
+  const looks = [{ ...ALIVE, isAnythingLeft: true }, { ...ALIVE, isAnythingLeft: true, ended: [4] }, ALIVE];
+  let left: number[] = [];
+  const { tenure, told, clock } = openScene({
+    attend: async () => {
+      left = [7];
+      return looks.shift() ?? ALIVE;
+    },
+    takeOver: async () => left.splice(0),
+  });
+  await tenure.begin();
+  await new Promise((turn) => setImmediate(turn));
+  expect(told.lines).toEqual(["generations taken over"]);
+  clock.skip(1000);
+  await new Promise((turn) => setImmediate(turn));
+  expect(told.lines).toEqual(["generations taken over", "node taken for dead", "generations taken over"]);
+  tenure.stop();
+});
+
 test("a take-over whose outcome is not known ends the node: what it may own nobody would go on with", async () => {
   const { tenure, told } = openScene({
     attend: () => Promise.resolve({ ...ALIVE, isAnythingLeft: true }),
