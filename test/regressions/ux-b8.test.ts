@@ -1,5 +1,5 @@
 // A result file that the storage has lost: told to whoever asks for it and to the operator, and never taken for a defect that passes.
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterEach, beforeEach, expect, test } from "bun:test";
 import { rmSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { placeOf } from "../../src/files/local.ts";
@@ -11,12 +11,13 @@ import { testClock } from "../clock.ts";
 import { openVisitor, type Visitor } from "../console/signed-in.ts";
 import { type House, openHouse, type Shown } from "../house.ts";
 
-const dir = freshDir();
+let dir: string;
 let house: House;
 let visitor: Visitor;
 let whole: Shown;
 let lost: Shown;
-beforeAll(async () => {
+beforeEach(async () => {
+  dir = freshDir();
   const clock = testClock(100);
   // The commands that look for the files go by the real time.
   clock.skip(Date.now() - clock.nowMs());
@@ -25,7 +26,7 @@ beforeAll(async () => {
   const make = async (model: string) => house.until((await house.submit(model, { prompt: "a kite" })).id);
   [whole, lost] = [await make("sim-image-1"), await make("sim-image-1")];
 });
-afterAll(async () => {
+afterEach(async () => {
   await house.close();
   dropDirs();
 });
