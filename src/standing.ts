@@ -39,9 +39,17 @@ export type StandingParts = {
   reads: Standing["reads"] & Pick<StoreReads, "secret" | "orphans">;
 };
 
+/** Prometheus gives a scrape 10 s; a read that finds no database is tried again for longer. */
+const LONGEST_READ_MS = 5_000;
+
 export const openStanding = ({ settings, clock, engine, nodes, reads, waiting, isAway }: StandingParts): Standing => {
   const isFile = settings.store.url === "";
   const path = join(settings.data.dir, DATABASE_FILE);
+  const inTime = <T>(asked: Promise<T>): Promise<T | undefined> =>
+    new Promise((resolve, reject) => {
+      const takeBack = clock.after(LONGEST_READ_MS, () => resolve(undefined));
+      asked.then(resolve, reject).finally(takeBack);
+    });
   let looked: { atMs: number; newestS: number } | null = null;
   /** When the newest verified backup of this service was taken, s since 1970; 0 when there is none, or it cannot be read. */
   const newestBackupS = async (): Promise<number> => {
@@ -67,7 +75,7 @@ export const openStanding = ({ settings, clock, engine, nodes, reads, waiting, i
     whereReached: async (ask) => {
       if (isAway?.()) return undefined;
       try {
-        return await ask();
+        return await inTime(ask());
       } catch (fault) {
         if (fault instanceof DatabaseAway) return undefined;
         throw fault;

@@ -101,6 +101,7 @@ const unfinishedIn = (
 const JOURNAL = "SELECT version, at_ms, event, state_after FROM journal WHERE seq = ?1 ORDER BY version";
 const SNAPSHOT = "SELECT version, snapshot FROM snapshot WHERE seq = ?1";
 const AGREED = "SELECT plan_seq, wait_ends_at_ms FROM generation WHERE seq = ?1";
+const RESTORED = `SELECT name, value FROM meta WHERE name IN ('${TAKEN_AT}', '${UP_TO_SEQ}', '${SETTLED_AT}')`;
 const META = "SELECT value FROM meta WHERE name = ?1";
 
 /**
@@ -157,10 +158,11 @@ export const recoveryReads = (query: Query, dialect: Dialect, owned = "true", pi
       return Math.max(Number(await metaValue("last_seen_ms")), generatedMs);
     },
     restored: async () => {
-      const [takenAt, upTo] = [await metaOf(TAKEN_AT), await metaOf(UP_TO_SEQ)];
+      const rows = await query<{ name: string; value: string }>(RESTORED);
+      const found = new Map(rows.map(({ name, value }) => [name, value]));
+      const [takenAt, upTo] = [found.get(TAKEN_AT), found.get(UP_TO_SEQ)];
       if (takenAt === undefined || upTo === undefined) return null;
-      const isSettled = (await metaOf(SETTLED_AT)) !== undefined;
-      return { takenAtMs: Number(takenAt), upToSeq: Number(upTo), isSettled };
+      return { takenAtMs: Number(takenAt), upToSeq: Number(upTo), isSettled: found.has(SETTLED_AT) };
     },
     recoveryNote: async () => (await metaOf("recovery")) ?? null,
     secret: async (name) =>
