@@ -168,7 +168,7 @@ const unpaidOf = (steps: readonly ReplayStep[], chargedCredits: Credits): string
   if (settlement || chargedCredits > 0) return null;
   return steps.at(-1)?.to === "running.parked"
     ? PARKED_MESSAGE
-    : "It has not ended: the credits are on hold, and nothing is charged before an attempt has delivered.";
+    : "It has not ended: its credits are on hold.";
 };
 
 /** @param movements those of the ledger: what was charged is what it says, not what the machine would have charged. */

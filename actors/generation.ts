@@ -134,7 +134,7 @@ export const generationMachine = machine.createMachine({
       },
       states: {
         awaitingSeat: {
-          description: "The next route is full; the generation keeps its place and never goes back to queued.",
+          description: "The next route is full; the generation keeps its place.",
           entry: act.askFor(STANDING["running.awaitingSeat"]),
           on: {
             begun: [{ guard: "isInTime", target: "submitting", actions: ["beginAttempt"] }, ...waitOver],
@@ -149,7 +149,7 @@ export const generationMachine = machine.createMachine({
           initial: "intent",
           states: {
             intent: {
-              description: "The attempt is on disk; nothing has been sent. It waits for a connection of the provider's pool.",
+              description: "The attempt is on disk, not sent. It waits for a connection to its provider.",
               entry: act.askFor(STANDING["running.submitting.intent"]),
               on: {
                 slotTaken: [
