@@ -166,9 +166,7 @@ const unpaidOf = (steps: readonly ReplayStep[], chargedCredits: Credits): string
   const settlement = steps.findLast((step) => step.settlement !== null)?.settlement;
   if (settlement?.kind === "release") return settlement.error.message;
   if (settlement || chargedCredits > 0) return null;
-  return steps.at(-1)?.to === "running.parked"
-    ? PARKED_MESSAGE
-    : "It has not ended: its credits are on hold.";
+  return steps.at(-1)?.to === "running.parked" ? PARKED_MESSAGE : "It has not ended: its credits are on hold.";
 };
 
 /** @param movements those of the ledger: what was charged is what it says, not what the machine would have charged. */
