@@ -47,8 +47,8 @@ export const openStanding = ({ settings, clock, engine, nodes, reads, waiting, i
   const path = join(settings.data.dir, DATABASE_FILE);
   const inTime = <T>(asked: Promise<T>): Promise<T | undefined> =>
     new Promise((resolve, reject) => {
-      const takeBack = clock.after(LONGEST_READ_MS, () => resolve(undefined));
-      asked.then(resolve, reject).finally(takeBack);
+      const late = setTimeout(() => resolve(undefined), LONGEST_READ_MS);
+      asked.then(resolve, reject).finally(() => clearTimeout(late));
     });
   let looked: { atMs: number; newestS: number } | null = null;
   /** When the newest verified backup of this service was taken, s since 1970; 0 when there is none, or it cannot be read. */
@@ -73,7 +73,8 @@ export const openStanding = ({ settings, clock, engine, nodes, reads, waiting, i
     clockAheadS: () => Math.round(clock.aheadMs?.() ?? 0) / 1000,
     isStoreAvailable: () => !isAway?.(),
     whereReached: async (ask) => {
-      if (isAway?.()) return undefined;
+      if (isAway === undefined) return await ask();
+      if (isAway()) return undefined;
       try {
         return await inTime(ask());
       } catch (fault) {
