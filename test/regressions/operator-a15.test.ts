@@ -1,11 +1,12 @@
 // A node that was killed and starts again in its own directory goes on with its generations at once: it knows that its former process is dead.
 import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
-import { run, start } from "../../proof/crash/processes.ts";
+import { run } from "../../proof/crash/processes.ts";
 import { PROGRAM } from "../built.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
 import { startBucket } from "../cluster/bucket.ts";
 import { eventually } from "../eventually.ts";
+import { serveSimulating } from "../nodes/simulating.ts";
 import { openServer } from "../postgres/server.ts";
 
 afterAll(dropDirs);
@@ -22,21 +23,13 @@ test("A15: it does not wait for its own lease", async () => {
     GENROUTER_DATA__DIR: dir,
     GENROUTER_SIMULATOR__SPEED: "5",
   };
-  const serve = async () => {
-    const node = start([...PROGRAM, "serve", "--simulate", "--port", "0"], env);
-    const [, url = "", key = ""] = await node.hears(/^url (\S+)\nkey (\S+)$/m);
-    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
-    const ask = async (path: string, init: RequestInit = {}) =>
-      (await (await fetch(`${url}/v1${path}`, { ...init, headers })).json()) as { id: string; status: string };
-    return { node, ask };
-  };
-  const first = await serve();
+  const first = await serveSimulating(env);
   const body = JSON.stringify({ model: "vidmodel-2.0-fast", input: { prompt: "a kite", resolution: "480p", duration: 4 } });
   const { id } = await first.ask("/generations", { method: "POST", body });
   await eventually(async () => (await first.ask(`/generations/${id}`)).status === "running", "a generation that runs");
   first.node.kill("SIGKILL");
   await first.node.ended;
-  const second = await serve();
+  const second = await serveSimulating(env);
   try {
     expect(await eventually(async () => (await second.ask(`/generations/${id}`)).status === "succeeded", "its end")).toBe(true);
     const nodes = await run([...PROGRAM, "nodes", "--json"], env);

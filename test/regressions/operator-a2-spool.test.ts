@@ -1,61 +1,80 @@
-// An answer that reaches a node while its database is stopped is on the node's disk, and counts after the node was killed.
+// An answer that reaches a node while its database or its bucket is away is on the node's disk, and counts after the node was killed.
 import { afterAll, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { run, start } from "../../proof/crash/processes.ts";
+import { run } from "../../proof/crash/processes.ts";
 import { PROGRAM } from "../built.ts";
 import { dropDirs, freshDir } from "../cli/fresh-dir.ts";
-import { startBucket } from "../cluster/bucket.ts";
+import { type BucketServer, startBucket } from "../cluster/bucket.ts";
 import { eventually } from "../eventually.ts";
-import { openServer } from "../postgres/server.ts";
+import { serveSimulating } from "../nodes/simulating.ts";
+import { openServer, type Server } from "../postgres/server.ts";
 
 afterAll(dropDirs);
 
-type Shown = { id: string; status: string; attempts: number; output: { urls: string[] } | null };
+type Place = { server: Server; bucket: BucketServer; bucketDir: string };
 
-test("A2: what a provider answered is delivered by the next start, and nothing is bought again", async () => {
-  const [server, bucket, dir] = [await openServer(), await startBucket(join(freshDir(), "bucket")), freshDir()];
-  const env = {
-    ...bucket.settings("a2/"),
-    GENROUTER_STORE__URL: server.url("postgres"),
-    GENROUTER_DATA__DIR: dir,
-    GENROUTER_SIMULATOR__SPEED: "0.1",
-  };
-  const serve = async () => {
-    const node = start([...PROGRAM, "serve", "--simulate", "--port", "0"], env);
-    const [, url = "", key = ""] = await node.hears(/^url (\S+)\nkey (\S+)$/m);
-    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
-    const ask = async (path: string, init: RequestInit = {}) =>
-      (await (await fetch(`${url}/v1${path}`, { ...init, headers })).json()) as Shown;
-    return { node, ask };
-  };
-  const spooled = () => readdirSync(join(dir, "outcomes")).filter((name) => name.endsWith(".json"));
-  const first = await serve();
-  // Its only provider answers with the sound itself, and cannot be asked afterwards.
-  const body = JSON.stringify({ model: "eleven-flash-v2.5", input: { prompt: "a word" } });
-  const { id } = await first.ask("/generations", { method: "POST", body });
-  const trace = async () => (await run([...PROGRAM, "trace", id, "--json"], env)).said;
-  await eventually(async () => (await trace()).includes("running.submitting.sending"), "a request that is out");
-  await server.kill("fast");
-  expect(await eventually(() => spooled().length === 1 && spooled()[0], "an answer on disk")).toBe(
-    `${id.slice("gen_".length)}-1.json`,
-  );
-  first.node.kill("SIGKILL");
-  await first.node.ended;
-  await server.start();
-  // Its simulator is a new one, which knows of no job.
-  const second = await serve();
-  try {
-    const ended = await eventually(async () => {
-      const shown = await second.ask(`/generations/${id}`);
-      return ["succeeded", "failed"].includes(shown.status) && shown;
-    }, "its end");
-    expect(ended).toMatchObject({ status: "succeeded", attempts: 1, output: { urls: [expect.any(String)] } });
-    await eventually(() => spooled().length === 0, "an empty spool");
-  } finally {
-    second.node.kill("SIGKILL");
-    await second.node.ended;
-    bucket.child.kill("SIGKILL");
-    await server.stop();
-  }
-}, 120_000);
+test.each([
+  [
+    "the database was stopped",
+    "0.1",
+    async (place: Place) => {
+      await place.server.kill("fast");
+      return async () => void (await place.server.start());
+    },
+  ],
+  [
+    "the bucket was away",
+    "0.4",
+    async (place: Place) => {
+      const { port, child } = place.bucket;
+      child.kill("SIGKILL");
+      await child.ended;
+      return async () => {
+        place.bucket = await startBucket(place.bucketDir, port);
+      };
+    },
+  ],
+] as const)(
+  "A2: what a provider answered while %s is delivered by the next start, and nothing is bought again",
+  async (_, speed, takeAway) => {
+    const [dir, bucketDir] = [freshDir(), join(freshDir(), "bucket")];
+    const place: Place = { server: await openServer(), bucket: await startBucket(bucketDir), bucketDir };
+    const env = {
+      ...place.bucket.settings("a2/"),
+      GENROUTER_STORE__URL: place.server.url("postgres"),
+      GENROUTER_DATA__DIR: dir,
+      GENROUTER_SIMULATOR__SPEED: speed,
+    };
+    const spooled = () => readdirSync(join(dir, "outcomes")).filter((name) => name.endsWith(".json"));
+    const first = await serveSimulating(env);
+    // Its only provider answers with the sound itself, and cannot be asked afterwards.
+    const body = JSON.stringify({ model: "eleven-flash-v2.5", input: { prompt: "a word" } });
+    const { id } = await first.ask("/generations", { method: "POST", body });
+    const trace = async () => (await run([...PROGRAM, "trace", id, "--json"], env)).said;
+    await eventually(async () => (await trace()).includes("running.submitting.sending"), "a request that is out");
+    const bringBack = await takeAway(place);
+    expect(await eventually(() => spooled().length === 1 && spooled()[0], "an answer on disk")).toBe(
+      `${id.slice("gen_".length)}-1.json`,
+    );
+    first.node.kill("SIGKILL");
+    await first.node.ended;
+    await bringBack();
+    // Its simulator is a new one, which knows of no job.
+    const second = await serveSimulating(env);
+    try {
+      const ended = await eventually(async () => {
+        const shown = await second.ask(`/generations/${id}`);
+        return ["succeeded", "failed"].includes(shown.status) && shown;
+      }, "its end");
+      expect(ended).toMatchObject({ status: "succeeded", attempts: 1, output: { urls: [expect.any(String)] } });
+      await eventually(() => spooled().length === 0, "an empty spool");
+    } finally {
+      second.node.kill("SIGKILL");
+      await second.node.ended;
+      place.bucket.child.kill("SIGKILL");
+      await place.server.stop();
+    }
+  },
+  120_000,
+);
