@@ -28,7 +28,7 @@ export type HostParts = {
   rested: (host: Host) => void;
   /** After the commit: the new state, what it asks for. `before` is the state the event found. */
   stepped: (host: Host, before: GenerationSnapshot, after: GenerationSnapshot, asks: Ask[], record: GenerationRecord) => void;
-  /** An event is dealt with: its step is on disk, or it means nothing here. */
+  /** The step of an event is on disk. */
   dealtWith: (seq: number, event: GenerationEvent) => void;
   /** It cannot be continued here; `reason` null: it has ended. */
   lost: (host: Host, reason: string | null) => void;
@@ -144,7 +144,7 @@ export class Host {
     const sayings = living.sayings.splice(0);
     if (after.status === "error") throw after.error;
     const step = makeStep(this.seq, this.version + 1, event, before, after, sayings, this.parts.keepFilesMs);
-    if (!step) return this.parts.dealtWith(this.seq, event);
+    if (!step) return;
     const outcome = await this.write(step.deed);
     switch (outcome.kind) {
       case "stepped":

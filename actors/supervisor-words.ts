@@ -33,7 +33,7 @@ export type SupervisorParts = {
   perform: (seq: number, ask: Ask) => void;
   /** An answer about a generation that has ended. */
   lateReport: (seq: number, event: GenerationEvent) => void;
-  /** What became of an event is on disk, or it meant nothing; absent: nobody wants to know. */
+  /** The step of an event is on disk; absent: nobody wants to know. */
   dealtWith?: (seq: number, event: GenerationEvent) => void;
   /** A step is on disk. */
   stepped: (record: GenerationRecord, after: GenerationSnapshot) => void;

@@ -1,6 +1,7 @@
 // The engine: ledger, supervisor, effects, routes and corridor joined into one whole that knows no sockets and no clock of its own.
 
 import { openAccountFaults } from "../actors/account-faults.ts";
+import type { GenerationEvent } from "../actors/generation-words.ts";
 import { type HealthDesk, openHealthDesk } from "../actors/health-desk.ts";
 import { openLedger } from "../actors/ledger.ts";
 import { verdictOf } from "../actors/route-health.ts";
@@ -114,6 +115,18 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
   const isAway = parts.isAway ?? (() => false);
   const inHand = parts.outcomes && openInHand({ spool: parts.outcomes, clock, log, isAway, asksByKey });
   const late = openLate({ post, abandon, log, recordOf: store.generationBySeq });
+  /** Answers that are being noted, by generation, attempt and kind: one may wait in the mailbox of its machine as well. */
+  const noting = new Set<string>();
+  const lateReport = (seq: number, event: GenerationEvent): void => {
+    const n = "n" in event ? event.n : 0;
+    const key = `${seq} ${n} ${event.type}`;
+    if (noting.has(key)) return;
+    noting.add(key);
+    void late(seq, event)
+      .then((isNoted) => isNoted && inHand?.drop(seq, n))
+      .catch(() => undefined)
+      .finally(() => noting.delete(key));
+  };
   const supervisor: Supervisor = new Supervisor({
     clock,
     lastAliveMs: saved.lastAliveMs,
@@ -140,15 +153,12 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
     breathe: () => new Promise((turn) => soon(turn)),
     takingUp: parts.takingUp ?? ((_, goOn) => goOn()),
     perform: (seq, ask) => effects.perform(seq, ask),
-    lateReport: (seq, event) =>
-      void late(seq, event)
-        .then((isNoted) => isNoted && "n" in event && inHand?.drop(seq, event.n))
-        .catch(() => undefined),
+    lateReport,
     stepped: (record, after) => {
       if (!after.matches({ running: "parked" })) stuck.remove(record.seq);
       if (record.completedAtMs !== null) {
         effects.ended(record.seq);
-        inHand?.ended(record.seq);
+        for (const outcome of inHand?.ended(record.seq) ?? []) lateReport(record.seq, outcome);
         // Files of a generation that failed belong to nobody; a disk that refuses now is swept by hand.
         if (record.status === "failed" && record.attempts > 0) void files.remove(record.id).catch(() => undefined);
         facts.ended(record);

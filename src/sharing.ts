@@ -11,16 +11,13 @@ import type { openLate } from "./late.ts";
 import type { Routes } from "./routes.ts";
 import type { Hint, Node } from "./store/node.ts";
 import type { Store, StoreReads } from "./store/store.ts";
-import type { Attempt, AttemptState, Json } from "./terms.ts";
+import type { Attempt, Json } from "./terms.ts";
 
 /** What the machine of a generation is told by its owner, whichever node has it. It is left under the number of no attempt. */
 type ForOwner = OperatorDecision | Outcome;
 const isForMachine = ({ n }: Hint): boolean => n <= 0;
-/** What became of its result is known. */
-const JUDGED: ReadonlySet<AttemptState> = new Set(["delivered", "late", "mismatched"]);
-/** Whether an attempt's row says already what an answer tells: what is dropped late is told twice. */
-const isOnRow = (answer: Outcome, { job, state }: Attempt): boolean =>
-  answer.type === "accepted" ? job !== null : JUDGED.has(state);
+/** Whether an attempt's row says already what an answer tells. */
+const isOnRow = (answer: Outcome, { job, results }: Attempt): boolean => (answer.type === "accepted" ? job : results) !== null;
 const isDecision = (left: ForOwner): left is OperatorDecision => "decidedAtMs" in left;
 
 /** Leaves a decision for whichever node owns the generation. */
@@ -81,19 +78,19 @@ export const openSharing = (parts: SharingParts): Sharing => {
     if (!supervisor.has(seq)) await takeUp([seq]);
     supervisor.report(seq, { ...told, atMs: clock.nowMs() });
   };
-  /** Its generation has ended. @returns whether its attempt's row has it. */
   const isNoted = async (seq: number, answer: Outcome): Promise<boolean> => {
     const attempt = await store.attempt(seq, answer.n);
-    return (attempt && isOnRow(answer, attempt)) || (await late(seq, { ...answer, atMs: clock.nowMs() }));
+    return attempt === undefined || isOnRow(answer, attempt);
   };
   /** @returns whether it is on disk what became of it. */
   const isDealtWith = async (seq: number, told: ForOwner): Promise<boolean> => {
     if (isDecision(told) && (await store.journalOf(seq)).some(({ event }) => isCarriedOut(told, event))) return true;
-    if (await hasEnded(seq)) return isDecision(told) || (await isNoted(seq, told));
+    if (await hasEnded(seq))
+      return isDecision(told) || (await isNoted(seq, told)) || (await late(seq, { ...told, atMs: clock.nowMs() }));
     await tellHere(seq, told);
     await supervisor.idle(seq);
-    // Where it has ended meanwhile, the next look notes it.
-    return supervisor.has(seq);
+    // Where it has ended meanwhile, or has no use for an answer before its end, the next look notes it.
+    return supervisor.has(seq) && (isDecision(told) || (await isNoted(seq, told)));
   };
 
   /** By generation and number: what the machine is being told of. */

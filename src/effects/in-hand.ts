@@ -25,10 +25,10 @@ export type InHandParts = {
 export type InHand = {
   /** An answer has arrived for an attempt of generation `seq`. */
   arrived(seq: number, spooled: SpooledOutcome): void;
-  /** An event of a generation is dealt with: an answer that it brought is in the store, or means nothing any more. */
+  /** The step of an event is in the store, and with it the answer that it brought. */
   dealtWith(seq: number, event: GenerationEvent): void;
-  /** A generation has ended: a refusal that nobody was told of means nothing any more. */
-  ended(seq: number): void;
+  /** A generation has ended. @returns answers of which nothing is in the store; a refusal means nothing any more */
+  ended(seq: number): Outcome[];
   /** The answer to attempt `n` is where its owner finds it: this node's disk need not keep it, what is in memory stays. */
   passedOn(seq: number, n: number): void;
   /** Whatever became of the answer of attempt `n`, it is not needed any more. */
@@ -104,7 +104,10 @@ export const openInHand = ({ spool, clock, log, isAway, asksByKey }: InHandParts
     dealtWith: (seq, event) => {
       if ("n" in event && BRINGS_ANSWER.has(event.type)) drop(seq, event.n);
     },
-    ended: (seq) => letGo(seq, ({ spooled }) => spooled.outcome.type === "rejected"),
+    ended: (seq) => {
+      letGo(seq, ({ spooled }) => spooled.outcome.type === "rejected");
+      return (held.get(seq) ?? []).map(({ spooled }) => spooled.outcome);
+    },
     drop,
     passedOn: (seq, n) => {
       for (const entry of held.get(seq) ?? []) {

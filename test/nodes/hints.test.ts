@@ -116,17 +116,20 @@ const openPassedOn = async (completedAtMs: number | null, late: Parts["late"]) =
     report: (_: number, event: unknown) => told.push(event),
     idle: async () => undefined,
   };
-  const attempt = { job: null as { jobId: string } | null, state: "lost" };
+  const attempt = { job: null as { jobId: string } | null, results: null };
   const store = { node, generationBySeq: async () => ({ completedAtMs }), attempt: async () => attempt };
   const sharing = openSharing({ store, supervisor, late, clock: { nowMs: () => 9 } } as unknown as Parts);
   await sharing.passOn(1, OUTCOME);
   return { sharing, told, left, attempt };
 };
 
-test("the answer that another node had in hand is told to the machine of the attempt that it is for", async () => {
-  const { sharing, told, left } = await openPassedOn(null, async () => false);
+test("the answer that another node had in hand is told to the machine of its attempt until the attempt's row has it", async () => {
+  const { sharing, told, left, attempt } = await openPassedOn(null, async () => false);
   await sharing.takeHints();
-  expect(told).toEqual([{ ...OUTCOME, atMs: 9 }]);
+  // Of an attempt that was given up, and that nobody is asked about any more, it has no use for the answer before the end.
+  expect([told, left.length]).toEqual([[{ ...OUTCOME, atMs: 9 }], 1]);
+  attempt.job = JOB;
+  await sharing.takeHints();
   expect(left).toEqual([]);
 });
 
