@@ -13,6 +13,9 @@ import type { Twins } from "./twins.ts";
 /** While the store cannot be reached it is asked again so often. */
 const AWAY_PAUSE_MS = 500;
 
+/** A bucket takes a file in less; an answer that waits longer for it is kept on this node's disk meanwhile. */
+const KEPT_HERE_AFTER_MS = 500;
+
 /** An answer that says what became of the request. */
 type Answered = Exclude<SubmitOutcome, { kind: "ambiguous" }>;
 type Announced = Extract<Outcome, { type: "announced" }>;
@@ -76,17 +79,29 @@ export const openSubmitting = (
     }
   };
 
-  /** What was made is in the answer and nowhere else: while the bucket is away it is on this node's disk, and in memory while that is full. */
+  /**
+   * What was made is in the answer and nowhere else: while the bucket is away, or takes its time, it is on this node's disk, and in memory while
+   * that is full.
+   */
   const kept = async (errand: Errand, work: Work, announced: Announced): Promise<{ answer: Announced; isHeld: boolean }> => {
-    for (let isHeld = false; ; )
+    let isHeld = false;
+    const here = async () => {
+      isHeld ||= await holdHere(errand.seq, work, announced);
+    };
+    for (;;) {
+      // The upload takes real time, whatever the service's clock says.
+      const late = setTimeout(() => void here().catch(() => undefined), KEPT_HERE_AFTER_MS);
       try {
         const results = await parts.media.keepInline(work.attempt.ref, announced.results);
         return { answer: { ...announced, results }, isHeld };
       } catch (fault) {
         if (!(fault instanceof StorageRefused)) throw fault;
-        isHeld ||= await holdHere(errand.seq, work, announced);
+        await here();
         await errand.pause(STORAGE_PAUSE_MS / parts.pace);
+      } finally {
+        clearTimeout(late);
       }
+    }
   };
 
   /** What an answer says, as the machine is told; it is in hand, and what is in it is where every node finds it. */

@@ -35,6 +35,14 @@ test.each([
       };
     },
   ],
+  [
+    "the bucket stood still",
+    "0.4",
+    async ({ bucket }: Place) => {
+      bucket.child.kill("SIGSTOP");
+      return async () => bucket.child.kill("SIGCONT");
+    },
+  ],
 ] as const)(
   "A2: what a provider answered while %s is delivered by the next start, and nothing is bought again",
   async (_, speed, takeAway) => {
