@@ -23,7 +23,8 @@ export type TakenUp = {
 export const takeUp = (found: Unfinished, snapshot: string, nowMs: number, lastAliveMs: number): TakenUp => {
   const resting = thaw(snapshot, found.plan);
   const deadline = deadlineOf(resting);
-  const passedMeanwhile = deadline !== null && deadline.dueAtMs > lastAliveMs && deadline.dueAtMs <= nowMs;
+  // Or so soon after that there would be no room for an answer either.
+  const passedMeanwhile = deadline !== null && deadline.dueAtMs > lastAliveMs && deadline.dueAtMs <= nowMs + LAST_LOOK_MS;
   return {
     snapshot: resting,
     leaf: leafOf(resting),
