@@ -118,12 +118,11 @@ export const joinEngine = async (parts: EngineParts): Promise<Engine> => {
   /** Answers that are being noted, by generation, attempt and kind: one may wait in the mailbox of its machine as well. */
   const noting = new Set<string>();
   const lateReport = (seq: number, event: GenerationEvent): void => {
-    const n = "n" in event ? event.n : 0;
-    const key = `${seq} ${n} ${event.type}`;
+    const key = `${seq} ${"n" in event ? event.n : ""} ${event.type}`;
     if (noting.has(key)) return;
     noting.add(key);
     void late(seq, event)
-      .then((isNoted) => isNoted && inHand?.drop(seq, n))
+      .then((isNoted) => isNoted && inHand?.dealtWith(seq, event))
       .catch(() => undefined)
       .finally(() => noting.delete(key));
   };

@@ -84,6 +84,8 @@ export const openSharing = (parts: SharingParts): Sharing => {
   };
   /** @returns whether it is on disk what became of it. */
   const isDealtWith = async (seq: number, told: ForOwner): Promise<boolean> => {
+    // A refusal is of one sending, and would stand for the next one.
+    if (told.type === "rejected") return true;
     if (isDecision(told) && (await store.journalOf(seq)).some(({ event }) => isCarriedOut(told, event))) return true;
     if (await hasEnded(seq))
       return isDecision(told) || (await isNoted(seq, told)) || (await late(seq, { ...told, atMs: clock.nowMs() }));

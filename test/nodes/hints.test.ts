@@ -154,3 +154,11 @@ test("the answer that an ended generation's attempt has already is dropped, and 
   await sharing.takeHints();
   expect(left).toEqual([]);
 });
+
+test("a refusal that a node has left is told to nobody: it would stand for a sending that came after it", async () => {
+  const { sharing, told, left } = await openPassedOn(null, async () => false);
+  const refusal = { type: "rejected", n: 1, failure: { class: "refused_input", detail: "422" }, atMs: 5 };
+  left.splice(0, 1, { seq: 1, n: -1, body: JSON.stringify(refusal) });
+  await sharing.takeHints();
+  expect([told, left]).toEqual([[], []]);
+});
