@@ -39,7 +39,7 @@ export type GenerationOfficeParts = {
 const TAKEN_WITHIN_MS = 10_000;
 const LOOK_MS = 25;
 /** Attempts that may have delivered, whatever was thought of them. */
-const MAY_HAVE_DELIVERED: ReadonlySet<AttemptState> = new Set(["accepted", "lost", "capped", "failed"]);
+export const MAY_HAVE_DELIVERED: ReadonlySet<AttemptState> = new Set(["accepted", "lost", "capped", "failed"]);
 
 const refused = (message: string, fix?: string): OfficeFault =>
   new OfficeFault("refused", message, { code: "refused", ...(fix ? { fix } : {}) });

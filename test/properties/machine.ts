@@ -18,6 +18,7 @@ import { makeStep } from "../../actors/step.ts";
 import { openAttempts } from "../../src/attempts.ts";
 import { type StepDeed, StoreFull, StoreUnknown, type Unfinished } from "../../src/deeds.ts";
 import { generationId, newGenerationSeq } from "../../src/ids.ts";
+import { MAY_HAVE_DELIVERED } from "../../src/office/generations.ts";
 import type { PlannedRoute } from "../../src/terms.ts";
 import { COLLECT_MS, STARTED_AT_MS, WAIT_MS } from "../machine/explore.ts";
 import { type CommitEnd, eventOfMove, type MachineLife, type MachineMove, machineLives, PLANS } from "./machine-lives.ts";
@@ -163,6 +164,19 @@ const own = (event: GenerationEvent, id: string): GenerationEvent => {
   return event.type === "begun" ? { ...event, ref: `${id.slice("gen_".length)}-${event.n}` } : event;
 };
 
+/**
+ * An operator's decision as the office hands it on from what is on disk: whether the last attempt has a job, and no settlement (null) of an
+ * attempt that cannot have delivered.
+ */
+const asTheOffice = async (store: MachineStore, seq: number, event: GenerationEvent, tried: number) => {
+  if (event.type === "retriedByOperator") {
+    const last = tried > 0 ? await store.attempt(seq, tried) : undefined;
+    return { ...event, hasJob: last?.job != null };
+  }
+  const settled = event.type === "settledByOperator" ? await store.attempt(seq, event.n) : undefined;
+  return settled && !MAY_HAVE_DELIVERED.has(settled.state) ? null : event;
+};
+
 /** Whether an event is the one that the deadline of a state brings. */
 const isOfDeadline = (snapshot: GenerationSnapshot, event: GenerationEvent): boolean => {
   const deadline = deadlineOf(snapshot);
@@ -199,7 +213,8 @@ const playLife = async (store: MachineStore, round: number, { plan: index, moves
     if (!event) return;
     // A deadline comes when it is due; one that does not stand in this state may come all the same, and means nothing.
     if (isOfDeadline(before, event)) nowMs = Math.max(nowMs, deadlineOf(before)?.dueAtMs ?? 0);
-    const mine = own({ ...event, atMs: nowMs }, subject.id);
+    const mine = await asTheOffice(store, subject.seq, own({ ...event, atMs: nowMs }, subject.id), before.context.tried);
+    if (!mine) return;
     told.push(mine);
     events += 1;
     const changes = store.changes();
